@@ -1,0 +1,37 @@
+import type { Json, JsonObject } from '@holdpoint/contracts/json';
+import { InvalidArgumentError } from 'commander';
+import type { z } from 'zod';
+
+/** An argument that a schema of the contracts accepts; anything else is a mistake on the command line. */
+export const as =
+  <Schema extends z.ZodType>(schema: Schema) =>
+  (text: string): z.output<Schema> => {
+    const parsed = schema.safeParse(text);
+    if (parsed.success) return parsed.data;
+    throw new InvalidArgumentError(parsed.error.issues.map(({ message }) => message).join('; '));
+  };
+
+export const wholeNumber = (max: number) => (text: string): number => {
+  const number = Number(text);
+  if (/^\d+$/.test(text) && number >= 1 && number <= max) return number;
+  throw new InvalidArgumentError(`a number from 1 to ${String(max)}`);
+};
+
+export const collect = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
+
+const parseJson = (key: string, text: string): Json => {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    throw new InvalidArgumentError(`${key}:= needs JSON after it`);
+  }
+};
+
+/** Adds `key=text` or `key:=json` to the inputs named before it. */
+export const collectInput = (text: string, before: JsonObject = {}): JsonObject => {
+  const match = /^(?<key>[^=:]+)(?<sign>:?=)(?<value>.*)$/su.exec(text);
+  const { key, sign, value } = match?.groups ?? {};
+  if (key === undefined || value === undefined) throw new InvalidArgumentError('key=text, or key:=json');
+  if (Object.hasOwn(before, key)) throw new InvalidArgumentError(`${key} is given twice`);
+  return Object.fromEntries([...Object.entries(before), [key, sign === ':=' ? parseJson(key, value) : value]]);
+};

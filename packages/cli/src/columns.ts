@@ -1,0 +1,36 @@
+import { printable } from './printable.ts';
+
+/** Rows as aligned text; every cell may be untrusted. The last column is not padded. */
+export const columns = (rows: readonly (readonly string[])[], indent = ''): readonly string[] => {
+  const cells = rows.map((row) => row.map(printable));
+  const widths = cells.reduce<readonly number[]>(
+    (widest, row) => Array.from({ length: Math.max(widest.length, row.length) }, (_, i) => Math.max(widest[i] ?? 0, row[i]?.length ?? 0)),
+    [],
+  );
+  return cells.map((row) => indent + row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  ').trimEnd());
+};
+
+/** `2026-01-15 09:30:00Z`: the same on every machine, so that two people can speak of it. */
+export const instant = (epochMs: number): string => new Date(epochMs).toISOString().replace('T', ' ').replace(/\.\d+Z$/, 'Z');
+
+/** `09:30:00.123` */
+export const clock = (epochMs: number): string => new Date(epochMs).toISOString().slice(11, 23);
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1_000],
+] as const;
+
+/** `4 min`: rounded down, so that nobody counts on time that is not there. */
+export const span = (ms: number): string => {
+  const unit = UNITS.find(([, size]) => ms >= size);
+  return unit === undefined ? '0 s' : `${String(Math.floor(ms / unit[1]))} ${unit[0]}`;
+};
+
+/** One line of at most `max` characters. */
+export const shorten = (text: string, max: number): string => {
+  const line = text.split(/[\r\n]+/, 1)[0] ?? '';
+  return line === text && line.length <= max ? text : `${line.slice(0, max - 1)}…`;
+};

@@ -1,0 +1,83 @@
+import { DeadLetter } from '@holdpoint/contracts/dead-letter';
+import { HoldpointError } from '@holdpoint/contracts/errors';
+import type { streams } from '@holdpoint/contracts/streams';
+import { JetStreamApiError, type JetStreamManager, jetstreamManager, type StoredMsg } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { columns, instant, shorten } from './columns.ts';
+import { UsageError } from './failure.ts';
+import { printableLines } from './printable.ts';
+
+const STREAM: (typeof streams)[number]['name'] = 'HP_DLQ';
+const BODY_SHOWN = 80;
+const NOT_FOUND = 404;
+
+/** A dead letter and its place in the stream, which is its name in the commands. */
+export type Buried = { readonly sequence: number; readonly service: string; readonly letter: DeadLetter };
+
+const buriedOf = (stored: StoredMsg): Buried => {
+  const letter = DeadLetter.safeParse(stored.json());
+  if (!letter.success) throw new HoldpointError('CONTRACT_INVALID', `${STREAM} ${String(stored.seq)} is no dead letter`);
+  return { sequence: stored.seq, service: stored.subject.split('.')[2] ?? '', letter: letter.data };
+};
+
+const isNotFound = (error: unknown): boolean => error instanceof JetStreamApiError && error.status === NOT_FOUND;
+
+const load = async (manager: JetStreamManager, sequence: number): Promise<StoredMsg | undefined> => {
+  try {
+    return (await manager.streams.getMessage(STREAM, { seq: sequence })) ?? undefined;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+};
+
+/** The latest dead letters, newest first. */
+export const listDeadLetters = async (connection: NatsConnection, limit: number): Promise<readonly Buried[]> => {
+  const manager = await jetstreamManager(connection, { checkAPI: false });
+  const { state } = await manager.streams.info(STREAM).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error;
+    throw new HoldpointError('RUNTIME_UNAVAILABLE', `there is no stream ${STREAM}: is the orchestrator running?`, { cause: error });
+  });
+  const buried: Buried[] = [];
+  for (let sequence = state.last_seq; sequence >= Math.max(state.first_seq, 1) && buried.length < limit; sequence -= 1) {
+    const stored = await load(manager, sequence);
+    if (stored !== undefined) buried.push(buriedOf(stored));
+  }
+  return buried;
+};
+
+export const showDeadLetter = async (connection: NatsConnection, sequence: number): Promise<Buried> => {
+  const stored = await load(await jetstreamManager(connection, { checkAPI: false }), sequence);
+  if (stored === undefined) throw new UsageError(`there is no dead letter ${String(sequence)}`);
+  return buriedOf(stored);
+};
+
+export const deadLetterListText = (buried: readonly Buried[]): readonly string[] =>
+  buried.length === 0
+    ? ['no dead letters']
+    : columns(
+        buried.map(({ sequence, service, letter: { at, reason, subject, body } }) => [
+          String(sequence),
+          instant(at),
+          service,
+          reason.code,
+          subject,
+          shorten(body, BODY_SHOWN),
+        ]),
+      );
+
+export const deadLetterText = ({ sequence, service, letter }: Buried): readonly string[] => [
+  ...columns([
+    ['dead letter', String(sequence)],
+    ['service', service],
+    ['subject', letter.subject],
+    ['reason', `${letter.reason.code}: ${letter.reason.message}`],
+    ['arrived', instant(letter.at)],
+    ['deliveries', String(letter.deliveries)],
+    ['body', `${String(letter.bodyBytes)} bytes, SHA-256 ${letter.bodySha256}`],
+  ]),
+  'headers',
+  ...columns(Object.entries(letter.headers), '  '),
+  'body',
+  ...printableLines(letter.body).map((line) => `  ${line}`),
+];

@@ -1,0 +1,96 @@
+import type { ApiResponse, HistoryEntry } from '@holdpoint/contracts/catalog';
+import type { CanonicalEffect } from '@holdpoint/contracts/effect';
+import { TaskEvent, type TaskPhase, type TaskView } from '@holdpoint/contracts/task';
+import { clock, columns, instant, shorten } from './columns.ts';
+import { EXIT } from './failure.ts';
+import { printable, printableLines } from './printable.ts';
+
+const GOAL_SHOWN = 60;
+
+const nodeRow = ({ id, status, attempt, reason, approval, error }: TaskView['nodes'][number]): readonly string[] => [
+  id,
+  status,
+  attempt > 1 ? `attempt ${String(attempt)}` : '',
+  [approval, reason, error && `${error.code}: ${error.message}`].filter((part) => part !== undefined).join('  '),
+];
+
+export const taskText = (task: TaskView): readonly string[] => [
+  ...columns([
+    ['task', task.id],
+    ['workflow', task.workflow],
+    ['phase', `${task.phase} (version ${String(task.version)})`],
+    ...printableLines(task.goal).map((line, i) => [i === 0 ? 'goal' : '', line]),
+    ...(task.error === undefined ? [] : [['error', `${task.error.code}: ${task.error.message}`]]),
+  ]),
+  'nodes',
+  ...columns(task.nodes.map(nodeRow), '  '),
+];
+
+export const taskListText = ({ items, next }: ApiResponse<'orchestrator', 'list'>): readonly string[] => [
+  ...(items.length === 0 ? ['no tasks'] : []),
+  ...columns(items.map(({ id, phase, workflow, updatedAt, goal }) => [id, phase, workflow, instant(updatedAt), shorten(goal, GOAL_SHOWN)])),
+  ...(next === undefined ? [] : [`more: --after ${printable(next)}`]),
+];
+
+export const effectLine = ({ uses, kind, target }: CanonicalEffect): string => `${uses} (${kind}) on ${target}`;
+
+/** What an event says beside its name and phase. */
+const detailOf = (event: TaskEvent): string => {
+  switch (event.type) {
+    case 'submitted':
+      return `${event.definition.id}@${String(event.definition.version)} by ${event.requestedBy}: ${shorten(event.goal, GOAL_SHOWN)}`;
+    case 'approval_requested':
+      return `${event.node}: ${effectLine(event.effect)}, approval ${event.approval}`;
+    case 'approval_closed':
+      return `${event.node}: ${event.outcome} by ${event.by}${event.comment === undefined ? '' : `, "${shorten(event.comment, GOAL_SHOWN)}"`}`;
+    case 'effect_ordered':
+      return `${event.node}: effect ${event.effectId}`;
+    case 'node_succeeded':
+      return event.node;
+    case 'node_failed':
+    case 'node_blocked':
+      return `${event.node}: ${event.error.code}: ${event.error.message}`;
+    case 'node_retrying':
+      return `${event.node}: attempt ${String(event.attempt)} in ${String(event.delayMs)} ms`;
+    case 'node_skipped':
+    case 'node_escalated':
+      return `${event.node}: ${event.reason}`;
+    case 'failed':
+      return `${event.error.code}: ${event.error.message}`;
+    case 'paused':
+    case 'cancelled':
+      return `by ${event.by}${event.reason === '' ? '' : `: ${event.reason}`}`;
+    case 'resumed':
+      return `by ${event.by}`;
+    case 'readied':
+    case 'completed':
+      return '';
+  }
+};
+
+/** One event as one line. An event of a newer release has its name and no details. */
+export const entryText = ({ version, at, type, data }: HistoryEntry): string => {
+  const event = TaskEvent.safeParse(data);
+  const phase = typeof data['phase'] === 'string' ? data['phase'] : '';
+  const detail = event.success ? detailOf(event.data) : '';
+  return printable(`${String(version).padStart(4)}  ${clock(at)}  ${phase.padEnd(17)}  ${type.padEnd(18)}  ${detail}`.trimEnd());
+};
+
+/** How a command that waited for a task ends. */
+export const exitCodeFor = (phase: TaskPhase): number => {
+  switch (phase) {
+    case 'completed':
+      return EXIT.ok;
+    case 'failed':
+    case 'cancelled':
+      return EXIT.failed;
+    case 'queued':
+    case 'execution_ready':
+    case 'executing':
+    case 'awaiting_approval':
+    case 'recovering':
+    case 'paused':
+    case 'circuit_open':
+      return EXIT.waiting;
+  }
+};

@@ -1,0 +1,132 @@
+import { z } from 'zod';
+import { ApprovalEvent, ApprovalStatus, ApprovalView, CancelApproval, DecideApproval, RequestApproval } from './approval.ts';
+import { CancelEffect, Digest, EffectEvent, RunEffect } from './effect.ts';
+import { ApprovalId, EffectId, NodeId, TaskId } from './ids.ts';
+import { JsonObject } from './json.ts';
+import { AssessFailure, FailureAssessed, RecoveryEvent } from './recovery.ts';
+import type { ServiceName } from './subjects.ts';
+import { CancelTask, PauseTask, RecoverTask, ResumeTask, RetryTask, SubmitTask, TaskEvent, TaskPhase, TaskView } from './task.ts';
+
+/** Every command on the bus, by the service that it is for: `hp.cmd.<aggregate>.<command>`. */
+export const commands = {
+  orchestrator: {
+    submit: SubmitTask,
+    cancel: CancelTask,
+    pause: PauseTask,
+    resume: ResumeTask,
+    retry: RetryTask,
+    recover: RecoverTask,
+  },
+  approvals: { request: RequestApproval, cancel: CancelApproval },
+  executor: { run: RunEffect, cancel: CancelEffect },
+  recovery: { assess: AssessFailure },
+} as const;
+
+/** A command as a typed value: `kind` is its name. */
+export type CommandOf<S extends ServiceName> = {
+  [C in keyof (typeof commands)[S]]: (typeof commands)[S][C] extends infer Schema extends z.ZodType
+    ? { readonly kind: C; readonly payload: z.output<Schema> }
+    : never;
+}[keyof (typeof commands)[S]];
+
+/** Every fact on the bus, by the service that states it: `hp.evt.<aggregate>.<event>.<id>`. */
+export const facts = {
+  orchestrator: TaskEvent,
+  approvals: ApprovalEvent,
+  executor: EffectEvent,
+  recovery: RecoveryEvent,
+} as const;
+
+const Page = z.object({
+  limit: z.int().min(1).max(500).default(50),
+  /** The `next` of the page before. */
+  after: z.string().max(200).optional(),
+});
+const pageOf = <Item extends z.ZodType>(item: Item) => z.object({ items: z.array(item), next: z.string().optional() });
+
+/** One line of `task list`. */
+export const TaskSummary = z.object({
+  id: TaskId,
+  workflow: z.string(),
+  goal: z.string(),
+  phase: TaskPhase,
+  version: z.int(),
+  updatedAt: z.int(),
+});
+export type TaskSummary = z.infer<typeof TaskSummary>;
+
+/** One line of a task's history: the event as it was recorded, with its version and time in epoch milliseconds. */
+export const HistoryEntry = z.object({ version: z.int(), at: z.int(), type: z.string(), data: JsonObject });
+export type HistoryEntry = z.infer<typeof HistoryEntry>;
+
+const TaskAck = z.object({ id: TaskId, phase: TaskPhase, version: z.int() });
+/** One effect as the ledger has it. */
+export const EffectView = z.object({
+  id: EffectId,
+  task: TaskId,
+  node: NodeId,
+  state: z.string(),
+  epoch: z.int(),
+  digest: Digest,
+  idempotencyKey: z.string(),
+  starts: z.int(),
+});
+export type EffectView = z.infer<typeof EffectView>;
+
+const endpoint = <Request extends z.ZodType, Response extends z.ZodType>(
+  description: string,
+  request: Request,
+  response: Response,
+) => ({ description, request, response });
+
+/** The request/reply API on the NATS services framework: `hp.api.<service>.<endpoint>`. */
+export const api = {
+  orchestrator: {
+    submit: endpoint('Submit a task; answered once it is stored', SubmitTask, TaskAck),
+    cancel: endpoint('Cancel a task', CancelTask, TaskAck),
+    pause: endpoint('Pause a task: nothing new is started', PauseTask, TaskAck),
+    resume: endpoint('Resume a paused task', ResumeTask, TaskAck),
+    retry: endpoint('Give failed or escalated nodes another attempt', RetryTask, TaskAck),
+    get: endpoint('One task with its nodes', z.object({ id: TaskId }), TaskView),
+    list: endpoint(
+      'Tasks, latest submission first',
+      Page.extend({ phase: TaskPhase.optional() }),
+      pageOf(TaskSummary),
+    ),
+    history: endpoint('Every event of one task', z.object({ id: TaskId }), z.object({ events: z.array(HistoryEntry) })),
+  },
+  approvals: {
+    decide: endpoint(
+      'Decide on an approval; needs the header `authorization: Bearer <token>`',
+      DecideApproval,
+      z.object({ id: ApprovalId, status: ApprovalStatus, by: z.string() }),
+    ),
+    get: endpoint('One approval with the exact effect', z.object({ id: ApprovalId }), ApprovalView),
+    list: endpoint(
+      'Approvals, oldest first',
+      Page.extend({ status: ApprovalStatus.default('pending') }),
+      pageOf(ApprovalView),
+    ),
+  },
+  executor: {
+    get: endpoint('One effect as the ledger has it', z.object({ id: EffectId }), EffectView),
+    list: endpoint('The effects of one task', z.object({ task: TaskId }), z.object({ items: z.array(EffectView) })),
+  },
+  recovery: {
+    history: endpoint(
+      'Every failed attempt of one task with its verdict',
+      z.object({ task: TaskId }),
+      z.object({ items: z.array(FailureAssessed) }),
+    ),
+  },
+} as const satisfies Record<ServiceName, Record<string, { description: string; request: z.ZodType; response: z.ZodType }>>;
+
+export type Api = typeof api;
+export type ApiRequest<S extends ServiceName, E extends keyof Api[S]> = Api[S][E] extends { request: infer R extends z.ZodType }
+  ? z.input<R>
+  : never;
+export type ApiResponse<S extends ServiceName, E extends keyof Api[S]> = Api[S][E] extends {
+  response: infer R extends z.ZodType;
+}
+  ? z.output<R>
+  : never;

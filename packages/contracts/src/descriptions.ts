@@ -1,0 +1,63 @@
+import type { z } from 'zod';
+import type { commands, facts } from './catalog.ts';
+
+type Commands = typeof commands;
+type Facts = typeof facts;
+
+/** What each command asks for, in one line; a command without one does not compile. */
+export const commandDescriptions: { readonly [S in keyof Commands]: Readonly<Record<keyof Commands[S], string>> } = {
+  orchestrator: {
+    submit: 'Run a workflow on a goal. Sent again with the same id and content, it finds the same task.',
+    cancel: 'End a task; an effect that has started is not taken back.',
+    pause: 'Start nothing new in a task until it is resumed.',
+    resume: 'Go on with a paused task.',
+    retry: 'Give failed or escalated nodes another attempt.',
+    recover: 'A verdict on a failed attempt. It is a suggestion: the orchestrator carries it out or refuses it.',
+  },
+  approvals: {
+    request: 'Ask for a decision on one exact effect.',
+    cancel: 'The effect is not wanted any more: close its request.',
+  },
+  executor: {
+    run: 'Carry out one effect, once. Nothing in the order is believed: digest and grant are checked.',
+    cancel: 'Do not start an effect that has not started.',
+  },
+  recovery: { assess: 'Say what to do about one failed attempt.' },
+};
+
+/** What each fact states, in one line; a fact without one does not compile. */
+export const factDescriptions: { readonly [S in keyof Facts]: Readonly<Record<z.infer<Facts[S]>['type'], string>> } = {
+  orchestrator: {
+    submitted: 'A task was accepted, with the workflow as it will run.',
+    readied: 'Nothing stands in the way of the first node.',
+    approval_requested: 'A node waits at its gate for a decision on its effect.',
+    approval_closed: 'The gate has its answer.',
+    effect_ordered: 'The approved effect was ordered from the executor.',
+    node_succeeded: 'A node is done.',
+    node_failed: 'An attempt at a node failed, or left an effect in doubt.',
+    node_retrying: 'A node will be tried again.',
+    node_skipped: 'A node was left out; the task goes on.',
+    node_blocked: 'A node may not run.',
+    node_escalated: 'A node needs a person.',
+    paused: 'The task starts nothing new.',
+    resumed: 'The task goes on.',
+    completed: 'The task reached its goal. Terminal.',
+    failed: 'The task cannot reach its goal. Terminal.',
+    cancelled: 'The task was called off. Terminal.',
+  },
+  approvals: {
+    requested: 'A decision is asked for; it has to come before `expiresAt`.',
+    resolved: 'The decision, whoever or whatever made it. Terminal; with `approved` it carries the grant.',
+  },
+  executor: {
+    prepared: 'The order is in the ledger and waits for a free place.',
+    started: 'An executor is carrying the effect out. Recorded before anything happens.',
+    applied: 'The effect happened, once. Terminal.',
+    failed_clean: 'The effect failed, and it is certain that nothing happened.',
+    in_doubt: 'Nobody can know whether the effect happened.',
+    refused: 'The order was not acceptable; nothing was started.',
+    cancelled: 'The effect was called off before it started.',
+    superseded: 'A worker whose epoch is over reported an outcome: kept as evidence, it changes nothing.',
+  },
+  recovery: { assessed: 'A failed attempt has its verdict.' },
+};

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+
+/**
+ * Every error that a caller, a dead letter or an event may carry. Codes are promises, texts are not.
+ * The number is what the NATS services framework and HTTP report.
+ */
+export const ERRORS = {
+  ERR_FORBIDDEN: 403,
+  ERR_IDEMPOTENCY_CONFLICT: 409,
+  CONTRACT_NOT_JSON: 400,
+  CONTRACT_INVALID: 400,
+  CONTRACT_PAYLOAD_TOO_LARGE: 413,
+  CONTRACT_UNKNOWN_SUBJECT: 404,
+  RUNTIME_POISON: 500,
+  RUNTIME_UNAVAILABLE: 503,
+  ORCHESTRATOR_UNKNOWN_WORKFLOW: 404,
+  ORCHESTRATOR_UNKNOWN_TASK: 404,
+  ORCHESTRATOR_TASK_CONFLICT: 409,
+  ORCHESTRATOR_ILLEGAL_IN_PHASE: 409,
+  APPROVALS_UNKNOWN: 404,
+  APPROVALS_ALREADY_DECIDED: 409,
+  APPROVALS_UNAUTHENTICATED: 401,
+  APPROVALS_NOT_ENTITLED: 403,
+  APPROVALS_DIGEST_MISMATCH: 409,
+  EXECUTOR_UNKNOWN_EFFECT: 404,
+  EXECUTOR_UNKNOWN_CAPABILITY: 422,
+  EXECUTOR_INVALID_ARGUMENTS: 422,
+  EXECUTOR_CLASS_MISMATCH: 422,
+  EXECUTOR_GRANT_INVALID: 403,
+  EXECUTOR_GRANT_EXPIRED: 403,
+  EXECUTOR_GRANT_MISMATCH: 403,
+  EXECUTOR_DIGEST_MISMATCH: 409,
+  EXECUTOR_PATH_REFUSED: 422,
+  EXECUTOR_TARGET_REFUSED: 422,
+  EXECUTOR_TARGET_UNAVAILABLE: 503,
+  EXECUTOR_CANCELLED: 409,
+  EXECUTOR_OUTCOME_UNKNOWN: 502,
+  RECOVERY_UNKNOWN: 404,
+} as const;
+
+export type ErrorCode = keyof typeof ERRORS;
+export const ErrorCode = z.enum(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]]);
+
+/** An error as it travels. A code of a newer version is kept as it is. */
+export const ErrorBody = z.object({
+  code: z.string(),
+  message: z.string(),
+  details: z.record(z.string(), z.json()).optional(),
+});
+export type ErrorBody = z.infer<typeof ErrorBody>;
+
+/** An error that a caller is meant to see: it has a stable code. */
+export class HoldpointError extends Error {
+  readonly code: ErrorCode;
+  readonly details: ErrorBody['details'];
+
+  constructor(code: ErrorCode, message: string, options: { details?: ErrorBody['details']; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'HoldpointError';
+    this.code = code;
+    this.details = options.details;
+  }
+}
+
+export const errorBody = (code: ErrorCode, message: string, details?: ErrorBody['details']): ErrorBody => ({
+  code,
+  message,
+  ...(details && { details }),
+});
+
+/** What of an error may leave the process: the code and text of our own, nothing of anybody else's. */
+export const toErrorBody = (error: unknown): ErrorBody =>
+  error instanceof HoldpointError
+    ? errorBody(error.code, error.message, error.details)
+    : errorBody('RUNTIME_POISON', 'the message could not be handled; the service log has the cause');

@@ -1,0 +1,24 @@
+import { asyncApiDocument } from './asyncapi.ts';
+import { jsonSchemaOf, messages, schemaFile } from './json-schema.ts';
+
+/** What brings the generated files up to date. */
+export const GENERATE_COMMAND = 'node packages/contracts/generate.ts';
+
+const textOf = (document: unknown): string => `${JSON.stringify(document, undefined, 2)}\n`;
+
+/** Every generated file of this package: path from its folder, and content. */
+export const generatedFiles = (): ReadonlyMap<string, string> =>
+  new Map([
+    ...messages.map((message) => [`schemas/${schemaFile(message)}`, textOf(jsonSchemaOf(message))] as const),
+    ['asyncapi.json', textOf(asyncApiDocument())],
+  ]);
+
+/** What is wrong with the files that are checked in. `found` holds what lies there now. */
+export const staleFiles = (found: ReadonlyMap<string, string>, wanted: ReadonlyMap<string, string>): readonly string[] => {
+  const stale = [...wanted].flatMap(([path, content]) => {
+    if (!found.has(path)) return [`${path} is missing`];
+    return found.get(path) === content ? [] : [`${path} is out of date`];
+  });
+  const left = [...found.keys()].filter((path) => !wanted.has(path)).map((path) => `${path} belongs to no message`);
+  return [...stale, ...left].map((problem) => `${problem}: run ${GENERATE_COMMAND}`);
+};

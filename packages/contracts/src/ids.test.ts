@@ -1,0 +1,61 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { ApprovalId, approvalIdOf, EffectId, effectIdOf, NodeId, TaskId, taskIdFrom, TOKEN } from './ids.ts';
+
+const INJECTIONS = ['', 'a.b', '.', '*', '>', 'a*', 'a b', ' a', 'a ', 'a\tb', 'a\nb', 'a\u0000', 'ä', 'a/b', '$JS', 'a'.repeat(65)];
+const token = fc.stringMatching(/^[A-Za-z0-9_-]{1,64}$/);
+const id = <Id>(schema: { parse: (value: unknown) => Id }) => token.map((text) => schema.parse(text));
+
+describe.each([
+  ['TaskId', TaskId],
+  ['NodeId', NodeId],
+  ['ApprovalId', ApprovalId],
+  ['EffectId', EffectId],
+])('%s', (_, schema) => {
+  test.each(INJECTIONS)('refuses %j', (text) => {
+    expect(schema.safeParse(text).success).toBe(false);
+  });
+
+  test('takes one token of a subject', () => {
+    fc.assert(fc.property(token, (text) => schema.safeParse(text).success));
+    expect(schema.safeParse('a'.repeat(64)).success).toBe(true);
+  });
+});
+
+describe('derived ids', () => {
+  const parts = fc.tuple(id(TaskId), id(NodeId), fc.string({ minLength: 1 }));
+
+  test('are tokens, and the same for the same parts', () => {
+    fc.assert(
+      fc.property(parts, fc.nat(), ([task, node, key], revision) => {
+        const derived = [taskIdFrom(key), approvalIdOf(task, node, revision), effectIdOf(task, node, key)];
+        expect(derived.every((text) => TOKEN.test(text))).toBe(true);
+        expect([taskIdFrom(key), approvalIdOf(task, node, revision), effectIdOf(task, node, key)]).toEqual(derived);
+      }),
+    );
+  });
+
+  test('differ when any part differs, and however the parts are cut', () => {
+    fc.assert(
+      fc.property(parts, parts, (a, b) => {
+        fc.pre(a.join('\u0000') !== b.join('\u0000'));
+        expect(effectIdOf(...a)).not.toBe(effectIdOf(...b));
+      }),
+    );
+    const cut = (task: string, node: string) => effectIdOf(TaskId.parse(task), NodeId.parse(node), 'k');
+    expect(cut('ab', 'c')).not.toBe(cut('a', 'bc'));
+  });
+
+  test('stay what they were in an earlier release: work under way is found by them', () => {
+    const [task, node] = [TaskId.parse('t-1'), NodeId.parse('append')];
+    expect(taskIdFrom('submission-1')).toBe('t-2c22fjy2y87r');
+    expect(approvalIdOf(task, node, 1)).toBe('a-remm53j6m9');
+    expect(effectIdOf(task, node, 't-1/append')).toBe('e-j6tg1bjvw92c3wnk');
+  });
+
+  test('an effect keeps its id over all attempts and revisions: none of them is among its parts', () => {
+    expect(effectIdOf).toHaveLength(3);
+    const [task, node] = [TaskId.parse('t-1'), NodeId.parse('append')];
+    expect(approvalIdOf(task, node, 1)).not.toBe(approvalIdOf(task, node, 2));
+  });
+});

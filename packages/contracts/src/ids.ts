@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+
+/** What may stand as one token of a NATS subject: no dot, no wildcard, no white space. */
+export const TOKEN = /^[A-Za-z0-9_-]{1,64}$/;
+
+const token = <Brand extends string>() => z.string().regex(TOKEN, 'letters, digits, - and _, at most 64').brand<Brand>();
+
+export const TaskId = token<'TaskId'>();
+export type TaskId = z.infer<typeof TaskId>;
+export const NodeId = token<'NodeId'>();
+export type NodeId = z.infer<typeof NodeId>;
+export const ApprovalId = token<'ApprovalId'>();
+export type ApprovalId = z.infer<typeof ApprovalId>;
+/** Identifies one effect for ever: the hash of task, node and the key that its author chose. */
+export const EffectId = token<'EffectId'>();
+export type EffectId = z.infer<typeof EffectId>;
+
+// Crockford's alphabet: no letter that reads like a digit, so that a person can type an id from a screen.
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+
+/** The first `length` characters (5 bits each) of the SHA-256 over the parts, for ids that a person may have to type. */
+const shortHash = (parts: readonly string[], length: number): string => {
+  // Length-prefixed, so that ('ab','c') and ('a','bc') differ.
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(`${String(part.length)}:${part}`);
+  const bytes = hash.digest();
+  let id = '';
+  for (let i = 0; i < length; i += 1) id += ALPHABET.charAt((bytes[i] ?? 0) & 31);
+  return id;
+};
+
+/** The id of a task whose submitter named none: derived from what identifies the submission, so a repeat finds the same task. */
+export const taskIdFrom = (submission: string): TaskId => `t-${shortHash([submission], 12)}` as TaskId;
+
+/** One approval for one revision of one node's effect. */
+export const approvalIdOf = (task: TaskId, node: NodeId, revision: number): ApprovalId =>
+  `a-${shortHash([task, node, String(revision)], 10)}` as ApprovalId;
+
+/** The attempt is left out on purpose: a key that changed with it would turn every retry into a second application. */
+export const effectIdOf = (task: TaskId, node: NodeId, idempotencyKey: string): EffectId =>
+  `e-${shortHash([task, node, idempotencyKey], 16)}` as EffectId;

@@ -1,0 +1,91 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import addFormats from 'ajv-formats';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { describe, expect, test } from 'vitest';
+import { effectDigest, RunEffect } from './effect.ts';
+import { approvalIdOf, effectIdOf } from './ids.ts';
+import { RequestApproval } from './approval.ts';
+import { jsonSchemaOf, MESSAGE_KINDS, type Message, messages, schemaFile } from './json-schema.ts';
+
+const EXAMPLES = join(import.meta.dirname, '../examples');
+
+const exampleOf = (message: Message): Record<string, unknown> =>
+  JSON.parse(readFileSync(join(EXAMPLES, schemaFile(message)), 'utf8')) as Record<string, unknown>;
+
+const ajv = new Ajv2020({ strict: true, strictTypes: false, allErrors: true });
+addFormats.default(ajv);
+const validators = new Map(messages.map((message) => [message, ajv.compile(jsonSchemaOf(message))]));
+const accepts = (message: Message, value: unknown): { readonly zod: boolean; readonly jsonSchema: boolean } => ({
+  zod: message.schema.safeParse(value).success,
+  jsonSchema: validators.get(message)?.(value) === true,
+});
+
+const requiredOf = (message: Message): readonly string[] => (jsonSchemaOf(message)['required'] ?? []) as readonly string[];
+const propertiesOf = (message: Message): Readonly<Record<string, { readonly $ref?: string }>> =>
+  (jsonSchemaOf(message)['properties'] ?? {}) as Record<string, { readonly $ref?: string }>;
+const takesAnything = (message: Message, field: string): boolean => propertiesOf(message)[field]?.$ref === '#/$defs/Json';
+
+const table = messages.map((message) => [`${message.kind} ${message.name}`, message] as const);
+
+test('every message has an example and every example a message', () => {
+  const found = MESSAGE_KINDS.flatMap((kind) => readdirSync(join(EXAMPLES, kind)).map((file) => `${kind}/${file}`));
+  expect(found.toSorted()).toEqual(messages.map(schemaFile).toSorted());
+});
+
+test('every message says what it is', () => {
+  expect(messages.filter(({ description }) => description === '')).toEqual([]);
+});
+
+describe('an example', () => {
+  test.each(table)('of %s is accepted as it stands', (_, message) => {
+    const example = exampleOf(message);
+    expect(message.schema.parse(example)).toEqual(example);
+    expect(accepts(message, example)).toEqual({ zod: true, jsonSchema: true });
+  });
+
+  test.each(table)('of %s shows every field', (_, message) => {
+    expect(Object.keys(exampleOf(message)).toSorted()).toEqual(Object.keys(propertiesOf(message)).toSorted());
+  });
+
+  test.each(table)('of %s with fields of a newer version is accepted without them', (_, message) => {
+    const example = exampleOf(message);
+    const newer = { ...example, since2: { deep: [1] } };
+    expect(message.schema.parse(newer)).toEqual(example);
+    expect(accepts(message, newer)).toEqual({ zod: true, jsonSchema: true });
+  });
+
+  test.each(table)('of %s that lacks a needed field is refused', (_, message) => {
+    const example = exampleOf(message);
+    for (const field of requiredOf(message)) {
+      const { [field]: _gone, ...lacking } = example;
+      expect({ field, ...accepts(message, lacking) }).toEqual({ field, zod: false, jsonSchema: false });
+    }
+  });
+
+  test.each(table)('of %s with a field of another type is refused', (_, message) => {
+    const example = exampleOf(message);
+    for (const field of requiredOf(message).filter((name) => !takesAnything(message, name))) {
+      const wrong = { ...example, [field]: typeof example[field] === 'number' ? 'one' : 1 };
+      expect({ field, ...accepts(message, wrong) }).toEqual({ field, zod: false, jsonSchema: false });
+    }
+  });
+});
+
+test.each([[null], [[]], ['text'], [1], [true]])('no message has the body %j', (body) => {
+  const accepting = messages.filter((message) => accepts(message, body).zod || accepts(message, body).jsonSchema);
+  expect(accepting).toEqual([]);
+});
+
+test('ids and digests of the examples are what the code derives', () => {
+  const named = (name: string): unknown => exampleOf(messages.find((message) => message.name === name) ?? failed(name));
+  const order = RunEffect.parse(named('effect.run'));
+  const request = RequestApproval.parse(named('approval.request'));
+  expect(order.digest).toBe(effectDigest(order.effect));
+  expect(order.id).toBe(effectIdOf(order.effect.task, order.effect.node, order.effect.idempotencyKey));
+  expect(request.id).toBe(approvalIdOf(request.task, request.node, request.revision));
+});
+
+const failed = (name: string): never => {
+  throw new Error(`no message ${name}`);
+};

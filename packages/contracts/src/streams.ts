@@ -1,0 +1,82 @@
+import { filters, type ServiceName } from './subjects.ts';
+
+const MIB = 1024 * 1024;
+const HOUR_MS = 3_600_000;
+
+/** Largest body of a message. The server's `max_payload` is above it, so that an oversized one is refused with a code. */
+export const PAYLOAD_MAX_BYTES = MIB;
+
+/** A JetStream stream. Streams use limits retention: work-queue retention leaks acknowledged messages when a server crashes. */
+export type StreamDeclaration = {
+  readonly name: string;
+  readonly subjects: readonly string[];
+  readonly description: string;
+  readonly maxAgeMs: number;
+  readonly maxBytes: number;
+  /** How long a `Nats-Msg-Id` is remembered. It only has to cover the repeats of one send. */
+  readonly duplicateWindowMs: number;
+};
+
+/** A durable pull consumer with explicit acknowledgement, shared by all replicas of its service. */
+export type ConsumerDeclaration = {
+  readonly name: string;
+  readonly stream: string;
+  readonly service: ServiceName;
+  readonly filter: string;
+  readonly description: string;
+  /** Far above the time to commit a batch; work is never done while a message is held. */
+  readonly ackWaitMs: number;
+  /** Above `DELIVERIES_MAX`: reaching it would mean that dead-lettering itself failed. */
+  readonly maxDeliver: number;
+  readonly maxAckPending: number;
+};
+
+/** After so many deliveries a message that cannot be handled goes to the dead letters. */
+export const DELIVERIES_MAX = 5;
+
+const stream = (name: string, subject: string, description: string, maxAgeMs: number, maxBytes: number): StreamDeclaration => ({
+  name,
+  subjects: [subject],
+  description: `Holdpoint: ${description}`,
+  maxAgeMs,
+  maxBytes,
+  duplicateWindowMs: 120_000,
+});
+
+export const streams = [
+  stream('HP_CMD', filters.commands, 'commands to the services', 72 * HOUR_MS, 1024 * MIB),
+  stream('HP_EVT', filters.facts, 'facts, for everyone to watch', 7 * 24 * HOUR_MS, 2048 * MIB),
+  stream('HP_LOG', filters.logs, 'live output of running work', 24 * HOUR_MS, 256 * MIB),
+  stream('HP_DLQ', filters.deadLetters, 'messages that no service could handle', 30 * 24 * HOUR_MS, 256 * MIB),
+] as const satisfies readonly StreamDeclaration[];
+
+const consumer = (
+  name: string,
+  stream: (typeof streams)[number]['name'],
+  service: ServiceName,
+  filter: string,
+): ConsumerDeclaration => ({
+  name,
+  stream,
+  service,
+  filter,
+  description: `Holdpoint: ${service} reads ${filter}`,
+  ackWaitMs: 30_000,
+  maxDeliver: 20,
+  maxAckPending: 5_000,
+});
+
+/** The pool that effects go to when a workflow names none. */
+export const DEFAULT_POOL = 'default';
+
+export const executorConsumer = (pool: string): ConsumerDeclaration =>
+  consumer(`executor-${pool}`, 'HP_CMD', 'executor', filters.effectCommands(pool));
+
+export const consumers: readonly ConsumerDeclaration[] = [
+  consumer('orchestrator', 'HP_CMD', 'orchestrator', filters.taskCommands),
+  consumer('orchestrator-approval', 'HP_EVT', 'orchestrator', filters.factsOf('approval')),
+  consumer('orchestrator-effect', 'HP_EVT', 'orchestrator', filters.factsOf('effect')),
+  consumer('approvals', 'HP_CMD', 'approvals', filters.approvalCommands),
+  executorConsumer(DEFAULT_POOL),
+  consumer('recovery', 'HP_CMD', 'recovery', filters.recoveryCommands),
+];

@@ -1,0 +1,125 @@
+import { cloudEventHeaders, eventType } from '@holdpoint/contracts/cloudevents';
+import { type Aggregate, type ServiceName, subjects } from '@holdpoint/contracts/subjects';
+import type { Decider, Decision, TimerChange } from './decider.ts';
+import type { BatchWrite, ProjectionRow, StoredEvent, TimerRow, WireMessage } from './ports.ts';
+
+/** One kind of aggregate, as the engine runs it. */
+export type AggregateKind<State, Message, Event extends { readonly type: string }, Work> = {
+  readonly service: ServiceName;
+  readonly aggregate: Aggregate;
+  readonly decider: Decider<State, Message, Event, Work>;
+  /** The read model's row for a state, written whenever the aggregate changed. */
+  readonly project?: (id: string, state: State, now: number, version: number) => ProjectionRow | undefined;
+  /** A snapshot is taken each time so many events have come since the last. */
+  readonly snapshotEvery: number;
+};
+
+export type Loaded<State> = { readonly version: number; readonly state: State };
+
+/**
+ * Collects what the decisions of one batch change, with each decision seeing the state that the ones before it left.
+ * Nothing here touches the world: the engine commits what `write` returns.
+ */
+export const createBatch = <State, Message, Event extends { readonly type: string }, Work>(
+  kind: AggregateKind<State, Message, Event, Work>,
+  now: number,
+  load: (aggregate: string) => Loaded<State>,
+) => {
+  const current = new Map<string, Loaded<State>>();
+  const changed = new Set<string>();
+  const events: StoredEvent[] = [];
+  const outbox: WireMessage[] = [];
+  const snapshots: BatchWrite['snapshots'][number][] = [];
+  const timers = new Map<string, TimerRow | { aggregate: string; name: string }>();
+
+  const stateOf = (aggregate: string): Loaded<State> => current.get(aggregate) ?? load(aggregate);
+
+  const factOf = (aggregate: string, version: number, event: Event, body: string, trace: string | undefined) => ({
+    subject: subjects.fact(kind.aggregate, event.type, aggregate),
+    headers: cloudEventHeaders({
+      // Task and recovery share their ids, so the kind is part of the message id.
+      id: `${kind.aggregate}.${aggregate}.${String(version)}`,
+      source: kind.service,
+      type: eventType(kind.aggregate, event.type),
+      subject: aggregate,
+      time: now,
+      version,
+      trace,
+    }),
+    body,
+  });
+
+  const append = (aggregate: string, added: readonly Event[], trace: string | undefined): void => {
+    const before = stateOf(aggregate);
+    let { version, state } = before;
+    const facts = added.map((event) => {
+      version += 1;
+      state = kind.decider.evolve(state, event);
+      const body = JSON.stringify(event);
+      const stored: StoredEvent = { aggregate, version, type: event.type, at: now, trace, body };
+      return { stored, wire: factOf(aggregate, version, event, body, trace) };
+    });
+    // Only now, so that an event which cannot be folded leaves nothing of its decision behind.
+    for (const { stored, wire } of facts) {
+      events.push(stored);
+      outbox.push(wire);
+    }
+    const { snapshotEvery } = kind;
+    if (Math.floor(version / snapshotEvery) > Math.floor(before.version / snapshotEvery)) {
+      snapshots.push({ aggregate, version, state: JSON.stringify(state) });
+    }
+    current.set(aggregate, { version, state });
+    changed.add(aggregate);
+  };
+
+  const setTimer = (aggregate: string, change: TimerChange, trace: string | undefined): void => {
+    const name = 'set' in change ? change.set : change.clear;
+    const row = 'set' in change ? { dueAt: change.dueAt, data: change.data ?? null, trace } : {};
+    timers.set(`${aggregate}/${name}`, { aggregate, name, ...row });
+  };
+
+  const apply = (aggregate: string, made: Decision<Event, Work>, trace?: string): void => {
+    if (made.events.length > 0) append(aggregate, made.events, trace);
+    for (const { subject, id, type, data } of made.send) {
+      const headers = cloudEventHeaders({ id, source: kind.service, type, subject: aggregate, time: now, trace });
+      outbox.push({ subject, headers, body: JSON.stringify(data) });
+    }
+    for (const change of made.timers) setTimer(aggregate, change, trace);
+  };
+
+  return {
+    decide: (aggregate: string, message: Message): Decision<Event, Work> =>
+      kind.decider.decide(stateOf(aggregate).state, message, { now }),
+    apply,
+    setTimer,
+    /** The dead letter of a message, stored like any other outgoing one. */
+    post: (message: WireMessage): void => void outbox.push(message),
+    write: (outboxConfirmed: readonly string[]): BatchWrite => ({
+      events,
+      outbox,
+      outboxConfirmed,
+      snapshots,
+      timersSet: [...timers.values()].filter((timer): timer is TimerRow => 'dueAt' in timer),
+      timersCleared: [...timers.values()].filter((timer) => !('dueAt' in timer)),
+      projection: kind.project === undefined ? [] : [...changed].flatMap((id) => rowOf(kind, id, stateOf(id), now)),
+    }),
+    states: (): ReadonlyMap<string, Loaded<State>> => current,
+  };
+};
+
+const rowOf = <State, Message, Event extends { readonly type: string }, Work>(
+  kind: AggregateKind<State, Message, Event, Work>,
+  id: string,
+  { state, version }: Loaded<State>,
+  now: number,
+): readonly ProjectionRow[] => {
+  const row = kind.project?.(id, state, now, version);
+  return row === undefined ? [] : [row];
+};
+
+export const isEmpty = (write: BatchWrite): boolean =>
+  write.events.length === 0 &&
+  write.outbox.length === 0 &&
+  write.timersSet.length === 0 &&
+  write.timersCleared.length === 0 &&
+  write.outboxConfirmed.length === 0;

@@ -1,0 +1,22 @@
+import type { Loaded } from './batch.ts';
+
+/** States of recently used aggregates. A copy is used only while its version equals the locked row's. */
+export const createCache = <State>(capacity: number) => {
+  const entries = new Map<string, Loaded<State>>();
+  return {
+    get: (aggregate: string, version: number): Loaded<State> | undefined => {
+      const entry = entries.get(aggregate);
+      return entry?.version === version ? entry : undefined;
+    },
+    put: (aggregate: string, loaded: Loaded<State>): void => {
+      entries.delete(aggregate);
+      entries.set(aggregate, loaded);
+      // A Map keeps insertion order, so the first key is the one unused for longest.
+      const oldest = entries.keys().next();
+      if (entries.size > capacity && oldest.done !== true) entries.delete(oldest.value);
+    },
+    forget: (aggregates: Iterable<string>): void => {
+      for (const aggregate of aggregates) entries.delete(aggregate);
+    },
+  };
+};

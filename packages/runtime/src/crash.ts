@@ -1,0 +1,12 @@
+import type { CrashHook } from './ports.ts';
+
+/** Ends the process at the n-th pass of a point, as `HOLDPOINT_CRASH` asks: a crash that tests can place exactly. */
+export const crashHook = (setting: string | undefined): CrashHook => {
+  const [wanted, count] = setting?.split(':') ?? [];
+  let left = Number(count ?? 0);
+  return (point) => {
+    if (point !== wanted) return;
+    left -= 1;
+    if (left === 0) process.kill(process.pid, 'SIGKILL');
+  };
+};

@@ -1,0 +1,257 @@
+import { type ErrorBody, toErrorBody } from '@holdpoint/contracts/errors';
+import { type AggregateKind, createBatch, isEmpty, type Loaded } from './batch.ts';
+import { createCache } from './cache.ts';
+import type { Answer, TimerFired } from './decider.ts';
+import type { EngineObserver } from './observer.ts';
+import { continueTrace } from './telemetry.ts';
+import {
+  CommitUnknown,
+  Conflict,
+  type CrashHook,
+  DataRefused,
+  type History,
+  type Publisher,
+  type Store,
+  type TimerRow,
+  type Transaction,
+  type WireMessage,
+} from './ports.ts';
+
+/** A message on its way into the engine, and what is to be told of its fate. */
+export type Item<Message> = {
+  /** The aggregate that the message is about. */
+  readonly aggregate: string;
+  readonly message: Message;
+  readonly trace?: string | undefined;
+  /** After the commit, and only then. */
+  readonly settled: (answer: Answer | undefined) => void;
+  /** The message itself cannot be handled; the rest of its batch was not held up. */
+  readonly failed: (error: ErrorBody, cause: unknown) => void;
+  /** The store did not take the batch this time; nothing happened. */
+  readonly unavailable: () => void;
+};
+
+export type EngineOptions<State, Message, Event extends { readonly type: string }, Work> = {
+  readonly kind: AggregateKind<State, Message | TimerFired, Event, Work>;
+  readonly store: Store;
+  readonly publisher: Publisher;
+  readonly perform: (work: Work, trace: string | undefined) => void;
+  readonly observer: EngineObserver;
+  readonly crash?: CrashHook;
+  /** Messages in one transaction at the most: bounds its size and the time that its locks are held. */
+  readonly batchMax: number;
+  readonly cacheMax: number;
+};
+
+/** A batch that loses its race this often is given back; its messages come again. */
+const ATTEMPTS_MAX = 5;
+const DUE_TIMERS_MAX = 500;
+/** A timer whose message could not be decided is tried again after this. */
+const TIMER_RETRY_MS = 30_000;
+
+export type Engine<Message> = ReturnType<typeof createEngine<unknown, Message, { readonly type: string }, unknown>>;
+
+/**
+ * Runs one kind of aggregate: takes what messages have arrived, decides them all under one lock and in one transaction,
+ * then publishes, then acknowledges. While one batch commits the next one gathers.
+ */
+export const createEngine = <State, Message, Event extends { readonly type: string }, Work>(
+  options: EngineOptions<State, Message, Event, Work>,
+) => {
+  const { kind, store, publisher, observer, batchMax } = options;
+  const crash: CrashHook = options.crash ?? (() => undefined);
+  const cache = createCache<State>(options.cacheMax);
+  const waiting: Item<Message>[] = [];
+  const posts: { readonly message: WireMessage; readonly stored: () => void }[] = [];
+  let confirmed: string[] = [];
+  let running: Promise<void> | undefined;
+  let timersWanted = false;
+
+  const rebuild = ({ snapshot, events }: History): Loaded<State> => ({
+    version: (snapshot?.version ?? 0) + events.length,
+    // The store holds what this very decider wrote.
+    state: (events as readonly Event[]).reduce(
+      (state, event) => kind.decider.evolve(state, event),
+      snapshot === undefined ? kind.decider.initial : (snapshot.state as State),
+    ),
+  });
+
+  const loader = async (transaction: Transaction): Promise<(aggregate: string) => Loaded<State>> => {
+    const missing = [...transaction.versions].filter(([id, version]) => cache.get(id, version) === undefined);
+    const histories = missing.length === 0 ? undefined : await transaction.load(missing.map(([id]) => id));
+    for (const [id, history] of histories ?? []) cache.put(id, rebuild(history));
+    return (aggregate) => {
+      const version = transaction.versions.get(aggregate);
+      if (version === undefined) return { version: 0, state: kind.decider.initial };
+      const loaded = cache.get(aggregate, version);
+      if (loaded === undefined) throw new Error(`events of ${aggregate} do not add up to version ${String(version)}`);
+      return loaded;
+    };
+  };
+
+  const publish = (rowId: string, messages: readonly WireMessage[]): void => {
+    void publisher.publish(messages).then((all) => {
+      if (all) confirmed.push(rowId);
+      else observer.publishUnconfirmed(messages.length);
+    });
+  };
+
+  /** Decides every item inside the transaction and commits; returns what to do once that is durable. */
+  const decideAll = async (
+    transaction: Transaction,
+    items: readonly Item<Message>[],
+    due: readonly TimerRow[],
+  ): Promise<() => void> => {
+    const batch = createBatch(kind, transaction.now, await loader(transaction));
+    const after: (() => void)[] = [];
+    const decideOne = (aggregate: string, message: Message | TimerFired, incoming: string | undefined) => {
+      const { trace, end } = continueTrace(`${kind.service}.decide`, incoming);
+      try {
+        const made = batch.decide(aggregate, message);
+        batch.apply(aggregate, made, trace);
+        for (const work of made.work) after.push(() => options.perform(work, trace));
+        return made.answer;
+      } finally {
+        end();
+      }
+    };
+    for (const { aggregate, name, data, trace } of due) {
+      // A timer that fired is gone, unless its decision sets it again or could not be made.
+      batch.setTimer(aggregate, { clear: name }, trace);
+      try {
+        decideOne(aggregate, { kind: 'timer', name, data }, trace);
+      } catch (cause) {
+        batch.setTimer(aggregate, { set: name, dueAt: transaction.now + TIMER_RETRY_MS, data }, trace);
+        observer.timerFailed(aggregate, name, cause);
+      }
+    }
+    for (const item of items) {
+      try {
+        const answer = decideOne(item.aggregate, item.message, item.trace);
+        after.push(() => item.settled(answer));
+      } catch (cause) {
+        after.push(() => item.failed(toErrorBody(cause), cause));
+      }
+    }
+    const posted = posts.splice(0);
+    for (const { message } of posted) batch.post(message);
+    const done = confirmed;
+    confirmed = [];
+    const write = batch.write(done);
+    try {
+      crash('before_commit');
+      const rowId = isEmpty(write) ? (await transaction.rollback(), undefined) : await transaction.commit(write);
+      crash('after_commit');
+      for (const [id, loaded] of batch.states()) cache.put(id, loaded);
+      observer.committed(items.length + due.length, write);
+      return () => {
+        if (rowId !== undefined) publish(rowId, write.outbox);
+        crash('after_publish');
+        for (const { stored } of posted) stored();
+        for (const step of after) step();
+        crash('after_ack');
+      };
+    } catch (error) {
+      confirmed.push(...done);
+      posts.unshift(...posted);
+      cache.forget(batch.states().keys());
+      throw error;
+    }
+  };
+
+  const attempt = async (items: readonly Item<Message>[]): Promise<void> => {
+    const transaction = await store.lock([...new Set(items.map((item) => item.aggregate))].sort());
+    (await guarded(transaction, () => decideAll(transaction, items, [])))();
+  };
+
+  /** Deciding is idempotent, so a batch whose fate is unknown is simply decided again. */
+  const runBatch = async (items: readonly Item<Message>[]): Promise<boolean> => {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        await attempt(items);
+        return true;
+      } catch (error) {
+        const again = error instanceof Conflict || error instanceof CommitUnknown;
+        if (again && tries < ATTEMPTS_MAX) continue;
+        if (error instanceof DataRefused) return await isolate(items, error);
+        observer.batchFailed(items.length, error);
+        for (const item of items) item.unavailable();
+        return false;
+      }
+    }
+  };
+
+  /** One message carries something that the store will never take: find it, and let the others through. */
+  const isolate = async (items: readonly Item<Message>[], cause: DataRefused): Promise<boolean> => {
+    if (items.length > 1) for (const item of items) await runBatch([item]);
+    else items[0]?.failed(toErrorBody(cause), cause);
+    return items.length > 0;
+  };
+
+  const fireTimers = async (): Promise<void> => {
+    timersWanted = false;
+    const { transaction, due } = await store.lockDue(DUE_TIMERS_MAX);
+    (await guarded(transaction, () => decideAll(transaction, [], due)))();
+    timersWanted ||= due.length === DUE_TIMERS_MAX;
+  };
+
+  const drain = async (): Promise<void> => {
+    while (waiting.length > 0 || timersWanted || posts.length > 0) {
+      // A store that does not answer is left alone until the next message or tick.
+      if ((waiting.length > 0 || posts.length > 0) && !(await runBatch(waiting.splice(0, batchMax)))) return;
+      if (timersWanted) await fireTimers().catch((error: unknown) => observer.batchFailed(0, error));
+    }
+  };
+
+  const wake = (): void => {
+    running ??= drain().finally(() => {
+      running = undefined;
+    });
+  };
+
+  return {
+    accept: (item: Item<Message>): void => {
+      waiting.push(item);
+      wake();
+    },
+    /** Stores a message to publish that no decision made: a dead letter. `stored` is called after the commit. */
+    post: (message: WireMessage, stored: () => void): void => {
+      posts.push({ message, stored });
+      wake();
+    },
+    /** Fires whatever timer is due, after the batch in hand. */
+    tick: (): void => {
+      timersWanted = true;
+      wake();
+    },
+    /** Removes confirmed outbox rows that no batch took along, and publishes what a crash or an outage left behind. */
+    sweep: async (olderThanMs: number): Promise<number> => {
+      const done = confirmed.splice(0);
+      await store.confirmOutbox(done).catch((error: unknown) => {
+        confirmed.push(...done);
+        throw error;
+      });
+      const rows = await store.claimOutbox(olderThanMs, SWEEP_CLAIM_MS, SWEEP_ROWS_MAX);
+      for (const { id, messages } of rows) publish(id, messages);
+      return rows.length;
+    },
+    backlog: (): number => waiting.length,
+    /** Resolves when nothing that was accepted waits any more. */
+    idle: async (): Promise<void> => {
+      while (running !== undefined) await running;
+    },
+  };
+};
+
+const SWEEP_CLAIM_MS = 10_000;
+const SWEEP_ROWS_MAX = 100;
+
+/** Whatever goes wrong inside, the transaction does not stay open. */
+const guarded = async <R>(transaction: Transaction, body: () => Promise<R>): Promise<R> => {
+  try {
+    return await body();
+  } catch (error) {
+    await transaction.rollback();
+    throw error;
+  }
+};

@@ -1,0 +1,49 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Registry } from 'prom-client';
+
+/** What `/readyz` asks; each answers with a reason when it is not ready. */
+export type Check = { readonly name: string; readonly ready: () => Promise<boolean> };
+
+export type HttpServer = { readonly port: number; readonly stop: () => Promise<void> };
+
+/** `/healthz`: the process answers. `/readyz`: store and bus answer too. `/metrics`: Prometheus text. */
+export const serveHealth = async (
+  host: string,
+  port: number,
+  checks: readonly Check[],
+  registry: Registry,
+): Promise<HttpServer> => {
+  const server = createServer((request, response) => {
+    const send = (status: number, body: string, type = 'application/json'): void => {
+      response.writeHead(status, { 'content-type': type }).end(body);
+    };
+    if (request.url === '/healthz') send(200, '{"status":"ok"}');
+    else if (request.url === '/readyz') void readiness(checks).then(({ ready, body }) => send(ready ? 200 : 503, body));
+    else if (request.url === '/metrics') {
+      void registry.metrics().then((text) => send(200, text, registry.contentType));
+    } else send(404, '{"status":"unknown path"}');
+  });
+  server.headersTimeout = 5_000;
+  server.requestTimeout = 10_000;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeIdleConnections();
+      }),
+  };
+};
+
+const readiness = async (checks: readonly Check[]): Promise<{ readonly ready: boolean; readonly body: string }> => {
+  const results = await Promise.all(
+    checks.map(async ({ name, ready }) => [name, await ready().catch(() => false)] as const),
+  );
+  const ready = results.every(([, ok]) => ok);
+  return { ready, body: JSON.stringify({ ready, checks: Object.fromEntries(results) }) };
+};

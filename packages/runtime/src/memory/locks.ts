@@ -1,0 +1,31 @@
+/** Exclusive locks by name. All names of one call are taken together, so that two callers never wait for each other. */
+export const createLocks = () => {
+  const held = new Set<string>();
+  const queue: { readonly names: readonly string[]; readonly go: () => void }[] = [];
+
+  const free = (names: readonly string[]): boolean => names.every((name) => !held.has(name));
+
+  const take = (names: readonly string[]): (() => void) => {
+    for (const name of names) held.add(name);
+    let mine = true;
+    return () => {
+      if (!mine) return;
+      mine = false;
+      for (const name of names) held.delete(name);
+      const next = queue.findIndex((waiter) => free(waiter.names));
+      if (next >= 0) queue.splice(next, 1)[0]?.go();
+    };
+  };
+
+  return {
+    acquire: async (names: readonly string[]): Promise<() => void> => {
+      while (!free(names)) await new Promise<void>((resolve) => queue.push({ names, go: resolve }));
+      return take(names);
+    },
+    /** Takes what nobody holds, and leaves the rest. */
+    acquireFree: (names: ReadonlySet<string>): { readonly taken: readonly string[]; readonly release: () => void } => {
+      const taken = [...names].filter((name) => !held.has(name));
+      return { taken, release: take(taken) };
+    },
+  };
+};

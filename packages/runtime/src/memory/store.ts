@@ -1,0 +1,106 @@
+import { Conflict, type BatchWrite, type History, type OutboxRow, type ProjectionRow, type Store, type TimerRow, type Transaction } from '../ports.ts';
+import { createLocks } from './locks.ts';
+
+type OutboxEntry = OutboxRow & { readonly createdAt: number; claimedUntil: number };
+type Snapshot = { readonly version: number; readonly state: unknown };
+
+/** What a memory store holds, for assertions. */
+export type MemoryTables = {
+  readonly events: Map<string, unknown[]>;
+  readonly snapshots: Map<string, Snapshot>;
+  readonly timers: Map<string, TimerRow>;
+  readonly outbox: Map<string, OutboxEntry>;
+  readonly projection: Map<string, ProjectionRow>;
+};
+
+/**
+ * The store in memory, for tests and simulation: the same promises as on PostgreSQL, held by the same contract tests.
+ * Several engines may share one, as replicas share a database. `clock` stands for the database's clock.
+ */
+export const createMemoryStore = (clock: () => number): Store & { readonly tables: MemoryTables } => {
+  const tables: MemoryTables = {
+    events: new Map(),
+    snapshots: new Map(),
+    timers: new Map(),
+    outbox: new Map(),
+    projection: new Map(),
+  };
+  const locks = createLocks();
+  let lastRow = 0;
+
+  const versionOf = (aggregate: string): number => tables.events.get(aggregate)?.length ?? 0;
+
+  const historyOf = (aggregate: string): History => {
+    const snapshot = tables.snapshots.get(aggregate);
+    return { snapshot, events: (tables.events.get(aggregate) ?? []).slice(snapshot?.version ?? 0) };
+  };
+
+  const apply = (write: BatchWrite, now: number): string | undefined => {
+    for (const { aggregate, version } of write.events) {
+      if (version <= versionOf(aggregate)) throw new Conflict(`version ${String(version)} of ${aggregate} exists`);
+    }
+    for (const { aggregate, body } of write.events) {
+      tables.events.set(aggregate, [...(tables.events.get(aggregate) ?? []), JSON.parse(body) as unknown]);
+    }
+    for (const { aggregate, name } of write.timersCleared) tables.timers.delete(`${aggregate}/${name}`);
+    for (const timer of write.timersSet) tables.timers.set(`${timer.aggregate}/${timer.name}`, timer);
+    for (const { aggregate, version, state } of write.snapshots) {
+      tables.snapshots.set(aggregate, { version, state: JSON.parse(state) as unknown });
+    }
+    for (const row of write.projection) tables.projection.set(row.id, row);
+    for (const id of write.outboxConfirmed) tables.outbox.delete(id);
+    if (write.outbox.length === 0) return undefined;
+    lastRow += 1;
+    const id = String(lastRow);
+    tables.outbox.set(id, { id, messages: write.outbox, createdAt: now, claimedUntil: 0 });
+    return id;
+  };
+
+  const begin = (aggregates: readonly string[], release: () => void): Transaction => {
+    const now = clock();
+    const end = <R>(body: () => R): Promise<R> => {
+      try {
+        return Promise.resolve(body());
+      } catch (error) {
+        return Promise.reject(error as Error);
+      } finally {
+        release();
+      }
+    };
+    return {
+      now,
+      versions: new Map(aggregates.filter((id) => versionOf(id) > 0).map((id) => [id, versionOf(id)])),
+      load: (ids) => Promise.resolve(new Map(ids.map((id) => [id, historyOf(id)]))),
+      commit: (write) => end(() => apply(write, now)),
+      rollback: () => end(() => undefined),
+    };
+  };
+
+  const dueAt = (now: number): TimerRow[] => [...tables.timers.values()].filter((timer) => timer.dueAt <= now);
+
+  return {
+    tables,
+    lock: async (aggregates) => begin(aggregates, await locks.acquire(aggregates)),
+    lockDue: (limit) => {
+      const wanted = dueAt(clock())
+        .sort((a, b) => a.dueAt - b.dueAt)
+        .slice(0, limit)
+        .map(({ aggregate }) => aggregate);
+      const { taken, release } = locks.acquireFree(new Set(wanted));
+      const transaction = begin(taken, release);
+      return Promise.resolve({ transaction, due: dueAt(transaction.now).filter(({ aggregate }) => taken.includes(aggregate)) });
+    },
+    claimOutbox: (olderThanMs, claimMs, limit) => {
+      const now = clock();
+      const rows = [...tables.outbox.values()]
+        .filter((row) => row.createdAt < now - olderThanMs && row.claimedUntil < now)
+        .slice(0, limit);
+      for (const row of rows) row.claimedUntil = now + claimMs;
+      return Promise.resolve(rows);
+    },
+    confirmOutbox: (ids) => {
+      for (const id of ids) tables.outbox.delete(id);
+      return Promise.resolve();
+    },
+  };
+};

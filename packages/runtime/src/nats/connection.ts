@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs';
+import { connect, type NatsConnection, nkeyAuthenticator } from '@nats-io/transport-node';
+import { errorFields, type Logger } from '../log.ts';
+
+export type BusSettings = {
+  readonly url: string;
+  /** File with the nkey seed of the user; undefined where the server asks for none. */
+  readonly seedFile: string | undefined;
+  /** The bus user: names the inbox prefix, outside of which it may not listen. */
+  readonly user: string;
+};
+
+/** Every user listens below a prefix of its own, so that none can read the answers meant for another. */
+export const inboxPrefixOf = (user: string): string => `_INBOX_${user}`;
+
+/** Connects and stays connected: for ever, with a ping that notices a frozen server within 15 seconds. */
+export const connectBus = async ({ url, seedFile, user }: BusSettings, log: Logger): Promise<NatsConnection> => {
+  const connection = await connect({
+    servers: url.split(','),
+    name: user,
+    inboxPrefix: inboxPrefixOf(user),
+    ...(seedFile !== undefined && { authenticator: nkeyAuthenticator(readFileSync(seedFile)) }),
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 250,
+    reconnectJitter: 250,
+    waitOnFirstConnect: true,
+    pingInterval: 5_000,
+    maxPingOut: 2,
+    timeout: 3_000,
+  });
+  void watch(connection, log);
+  return connection;
+};
+
+const watch = async (connection: NatsConnection, log: Logger): Promise<void> => {
+  for await (const status of connection.status()) {
+    if (status.type === 'error') log.error(errorFields(status.error), 'bus refused something');
+    else if (status.type === 'disconnect' || status.type === 'reconnect') log.warn({ status: status.type }, 'bus connection');
+  }
+};

@@ -1,0 +1,38 @@
+import { createHash } from 'node:crypto';
+import { cloudEventHeaders } from '@holdpoint/contracts/cloudevents';
+import { BODY_MAX_BYTES, type DeadLetter } from '@holdpoint/contracts/dead-letter';
+import type { ErrorBody } from '@holdpoint/contracts/errors';
+import { type ServiceName, subjects } from '@holdpoint/contracts/subjects';
+import type { WireMessage } from '../ports.ts';
+
+export type DeadMessage = {
+  readonly subject: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly data: Uint8Array;
+  readonly deliveries: number;
+  /** The same for every delivery of the message. */
+  readonly identity: string;
+  readonly at: number;
+};
+
+/** What is stored and published of a message that the service cannot handle. */
+export const deadLetterOf = (service: ServiceName, message: DeadMessage, reason: ErrorBody): WireMessage => {
+  const letter: DeadLetter = {
+    subject: message.subject,
+    reason,
+    headers: { ...message.headers },
+    body: new TextDecoder().decode(message.data.subarray(0, BODY_MAX_BYTES)),
+    bodyBytes: message.data.length,
+    bodySha256: createHash('sha256').update(message.data).digest('hex'),
+    deliveries: message.deliveries,
+    at: message.at,
+  };
+  const headers = cloudEventHeaders({
+    id: `dlq.${service}.${createHash('sha256').update(message.identity).digest('hex').slice(0, 24)}`,
+    source: service,
+    type: 'dev.holdpoint.dead_letter.v1',
+    subject: service,
+    time: message.at,
+  });
+  return { subject: subjects.deadLetter(service), headers, body: JSON.stringify(letter) };
+};

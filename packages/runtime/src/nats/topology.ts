@@ -1,0 +1,94 @@
+import { AckPolicy, DeliverPolicy, DiscardPolicy, JetStreamApiError, jetstreamManager, type JetStreamManager, RetentionPolicy, StorageType } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { type ConsumerDeclaration, consumers, type StreamDeclaration, streams } from '@holdpoint/contracts/streams';
+import { errorFields, type Logger } from '../log.ts';
+
+const NANOS_PER_MS = 1_000_000;
+/** How long a vanished stream or consumer stays away at the most. */
+export const ASSERT_EVERY_MS = 2_000;
+
+const streamConfig = (stream: StreamDeclaration) => ({
+  name: stream.name,
+  subjects: [...stream.subjects],
+  description: stream.description,
+  retention: RetentionPolicy.Limits,
+  // The truth is in PostgreSQL: a full stream forgets the oldest instead of stopping everything.
+  discard: DiscardPolicy.Old,
+  storage: StorageType.File,
+  max_age: stream.maxAgeMs * NANOS_PER_MS,
+  max_bytes: stream.maxBytes,
+  duplicate_window: stream.duplicateWindowMs * NANOS_PER_MS,
+  num_replicas: 1,
+  deny_delete: true,
+  allow_direct: true,
+});
+
+const consumerConfig = (consumer: ConsumerDeclaration) => ({
+  durable_name: consumer.name,
+  description: consumer.description,
+  filter_subject: consumer.filter,
+  ack_policy: AckPolicy.Explicit,
+  // A consumer made anew replays what the stream still holds: harmless, because deciding twice changes nothing.
+  deliver_policy: DeliverPolicy.All,
+  ack_wait: consumer.ackWaitMs * NANOS_PER_MS,
+  max_deliver: consumer.maxDeliver,
+  max_ack_pending: consumer.maxAckPending,
+});
+
+const isMissing = (error: unknown): boolean => error instanceof JetStreamApiError && error.status === 404;
+
+const assertStream = async (manager: JetStreamManager, stream: StreamDeclaration): Promise<boolean> => {
+  try {
+    await manager.streams.info(stream.name);
+    return false;
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    await manager.streams.add(streamConfig(stream));
+    return true;
+  }
+};
+
+const assertConsumer = async (manager: JetStreamManager, consumer: ConsumerDeclaration): Promise<boolean> => {
+  try {
+    await manager.consumers.info(consumer.stream, consumer.name);
+    return false;
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    await manager.consumers.add(consumer.stream, consumerConfig(consumer));
+    return true;
+  }
+};
+
+/** Creates what is missing; returns the names of what it made. */
+export const assertTopology = async (manager: JetStreamManager): Promise<readonly string[]> => {
+  const made: string[] = [];
+  for (const stream of streams) if (await assertStream(manager, stream)) made.push(stream.name);
+  for (const consumer of consumers) if (await assertConsumer(manager, consumer)) made.push(`${consumer.stream}/${consumer.name}`);
+  return made;
+};
+
+/** Brings streams and consumers of an earlier release to what this one declares. */
+export const updateTopology = async (manager: JetStreamManager): Promise<void> => {
+  for (const stream of streams) await manager.streams.update(stream.name, streamConfig(stream));
+  for (const consumer of consumers) await manager.consumers.update(consumer.stream, consumer.name, consumerConfig(consumer));
+};
+
+/** Keeps the topology there: at start, and every two seconds, because the bus may forget. */
+export const keepTopology = async (connection: NatsConnection, log: Logger): Promise<{ readonly stop: () => void }> => {
+  const manager = await jetstreamManager(connection, { checkAPI: false });
+  const assert = async (): Promise<void> => {
+    const made = await assertTopology(manager);
+    if (made.length > 0) log.info({ made }, 'streams and consumers created');
+  };
+  await assert();
+  await updateTopology(manager);
+  let busy = false;
+  const timer = setInterval(() => {
+    if (busy) return;
+    busy = true;
+    void assert()
+      .catch((error: unknown) => log.warn(errorFields(error), 'streams and consumers could not be checked'))
+      .finally(() => (busy = false));
+  }, ASSERT_EVERY_MS);
+  return { stop: () => clearInterval(timer) };
+};

@@ -1,0 +1,93 @@
+import type { HeaderPairs } from '@holdpoint/contracts/cloudevents';
+import type { Json } from '@holdpoint/contracts/json';
+
+/** A message as it stands in the outbox and goes over the wire. `body` is JSON text. */
+export type WireMessage = { readonly subject: string; readonly headers: HeaderPairs; readonly body: string };
+
+export type StoredEvent = {
+  readonly aggregate: string;
+  readonly version: number;
+  readonly type: string;
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly trace: string | undefined;
+  /** JSON text of the event. */
+  readonly body: string;
+};
+
+export type TimerRow = {
+  readonly aggregate: string;
+  readonly name: string;
+  readonly dueAt: number;
+  readonly data: Json;
+  readonly trace: string | undefined;
+};
+export type TimerKey = { readonly aggregate: string; readonly name: string };
+
+/** A row of a read model: replaces the one with the same id. */
+export type ProjectionRow = { readonly id: string } & Readonly<Record<string, unknown>>;
+
+/** Everything that one batch changes. */
+export type BatchWrite = {
+  readonly events: readonly StoredEvent[];
+  readonly timersSet: readonly TimerRow[];
+  readonly timersCleared: readonly TimerKey[];
+  readonly outbox: readonly WireMessage[];
+  /** Outbox rows whose messages the bus has confirmed since. */
+  readonly outboxConfirmed: readonly string[];
+  readonly snapshots: readonly { readonly aggregate: string; readonly version: number; readonly state: string }[];
+  readonly projection: readonly ProjectionRow[];
+};
+
+/** What is needed to rebuild one aggregate: the latest snapshot, if any, and the events after it. */
+export type History = {
+  readonly snapshot: { readonly version: number; readonly state: unknown } | undefined;
+  readonly events: readonly unknown[];
+};
+
+/** An open transaction that holds the locks of its aggregates. It ends with `commit` or `rollback`. */
+export interface Transaction {
+  /** The store's clock, read after the locks were held. Epoch milliseconds. */
+  readonly now: number;
+  /** Versions of the locked aggregates; what is not here does not exist yet. */
+  readonly versions: ReadonlyMap<string, number>;
+  load(aggregates: readonly string[]): Promise<ReadonlyMap<string, History>>;
+  /** Returns the id of the outbox row. Throws `Conflict` or `CommitUnknown`. */
+  commit(write: BatchWrite): Promise<string | undefined>;
+  rollback(): Promise<void>;
+}
+
+export type OutboxRow = { readonly id: string; readonly messages: readonly WireMessage[] };
+
+/** The store of record, as the engine needs it. */
+export interface Store {
+  lock(aggregates: readonly string[]): Promise<Transaction>;
+  /** Locks aggregates with due timers that nobody else holds, and reads those timers behind the lock. */
+  lockDue(limit: number): Promise<{ readonly transaction: Transaction; readonly due: readonly TimerRow[] }>;
+  /** Claims outbox rows that have waited longer than `olderThanMs`, for `claimMs`. */
+  claimOutbox(olderThanMs: number, claimMs: number, limit: number): Promise<readonly OutboxRow[]>;
+  confirmOutbox(ids: readonly string[]): Promise<void>;
+}
+
+/** Where messages go. */
+export interface Publisher {
+  /** Sends all at once; resolves to true once the bus has confirmed every one, to false when any stays unknown. */
+  publish(messages: readonly WireMessage[]): Promise<boolean>;
+}
+
+/** Somebody else created the same aggregate at the same moment, or a lock cycle was broken: decide again. */
+export class Conflict extends Error {
+  override readonly name = 'Conflict';
+}
+/** The commit was sent and not answered: it may or may not stand. */
+export class CommitUnknown extends Error {
+  override readonly name = 'CommitUnknown';
+}
+/** The store refuses the data itself; the same batch will never go through. */
+export class DataRefused extends Error {
+  override readonly name = 'DataRefused';
+}
+
+/** Places where a test may end the process, or the engine, as a crash would. */
+export type CrashPoint = 'before_commit' | 'after_commit' | 'after_publish' | 'after_ack';
+export type CrashHook = (point: CrashPoint) => void;

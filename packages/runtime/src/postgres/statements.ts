@@ -1,0 +1,65 @@
+/** A statement that is planned once per connection: pg prepares whatever has a name. */
+export type Statement = { readonly name: string; readonly text: string };
+
+const statement = (name: string, text: string): Statement => ({ name: `hp_${name}`, text });
+
+export const statements = {
+  lock: statement('lock', 'SELECT id, version FROM heads WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE'),
+  // A statement of its own: evaluated after the one before it holds its locks.
+  clock: statement('clock', 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint::text AS now'),
+  lockDue: statement(
+    'lock_due',
+    `SELECT h.id, h.version FROM heads h
+      WHERE h.id IN (SELECT aggregate FROM timers WHERE due_at <= now() ORDER BY due_at LIMIT $1)
+      FOR UPDATE SKIP LOCKED`,
+  ),
+  due: statement(
+    'due',
+    `SELECT aggregate, name, (extract(epoch FROM due_at) * 1000)::bigint::text AS due_at, data, trace
+       FROM timers WHERE aggregate = ANY($1::text[]) AND due_at <= clock_timestamp() ORDER BY due_at, aggregate, name`,
+  ),
+  history: statement(
+    'history',
+    `SELECT h.id, s.version AS snapshot_version, s.state AS snapshot_state,
+            (SELECT coalesce(json_agg(e.data ORDER BY e.version), '[]') FROM events e
+              WHERE e.aggregate = h.id AND e.version > coalesce(s.version, 0)) AS events
+       FROM unnest($1::text[]) AS h(id) LEFT JOIN snapshots s ON s.aggregate = h.id`,
+  ),
+  // Every kind of write in one round trip; each parameter is the JSON array of its kind.
+  write: statement(
+    'write',
+    `WITH
+      added AS (
+        INSERT INTO events (aggregate, version, type, at, trace, data)
+        SELECT aggregate, version, type, to_timestamp(at / 1000.0), trace, data
+          FROM json_to_recordset($1::json) AS e(aggregate text, version int, type text, at bigint, trace text, data json)),
+      headed AS (
+        INSERT INTO heads (id, version)
+        SELECT aggregate, version FROM json_to_recordset($2::json) AS h(aggregate text, version int)
+        ON CONFLICT (id) DO UPDATE SET version = excluded.version),
+      cleared AS (
+        DELETE FROM timers t USING json_to_recordset($3::json) AS c(aggregate text, name text)
+         WHERE t.aggregate = c.aggregate AND t.name = c.name),
+      timed AS (
+        INSERT INTO timers (aggregate, name, due_at, data, trace)
+        SELECT aggregate, name, to_timestamp("dueAt" / 1000.0), data, trace
+          FROM json_to_recordset($4::json) AS t(aggregate text, name text, "dueAt" bigint, data json, trace text)
+        ON CONFLICT (aggregate, name) DO UPDATE
+          SET due_at = excluded.due_at, data = excluded.data, trace = excluded.trace),
+      snapped AS (
+        INSERT INTO snapshots (aggregate, version, state)
+        SELECT aggregate, version, state FROM json_to_recordset($5::json) AS s(aggregate text, version int, state json)
+        ON CONFLICT (aggregate) DO UPDATE SET version = excluded.version, state = excluded.state),
+      confirmed AS (DELETE FROM outbox WHERE id = ANY($6::bigint[]))
+      INSERT INTO outbox (messages) SELECT $7::json WHERE $7::text <> '[]' RETURNING id::text`,
+  ),
+  claimOutbox: statement(
+    'claim_outbox',
+    `UPDATE outbox SET claimed_until = now() + $2 * interval '1 millisecond'
+      WHERE id IN (SELECT id FROM outbox
+                    WHERE created_at < now() - $1 * interval '1 millisecond' AND coalesce(claimed_until, '-infinity') < now()
+                    ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED)
+      RETURNING id::text, messages`,
+  ),
+  confirmOutbox: statement('confirm_outbox', 'DELETE FROM outbox WHERE id = ANY($1::bigint[])'),
+} as const;

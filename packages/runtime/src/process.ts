@@ -1,0 +1,36 @@
+import { ConfigError, EXIT_CONFIG } from './config.ts';
+import { createLogger, errorFields, type Logger } from './log.ts';
+import type { RunningService } from './service.ts';
+
+/** A stop that takes longer than this has hung; the process ends all the same, and with an error. */
+const STOP_DEADLINE_MS = 15_000;
+
+/**
+ * Runs a service as this process: stops on SIGTERM and SIGINT, ends with 78 on a wrong setting, and ends at once on an
+ * error that nobody handled, because its state is then unknown.
+ */
+export const runProcess = async (
+  service: string,
+  env: NodeJS.ProcessEnv,
+  start: (env: NodeJS.ProcessEnv, log: Logger) => Promise<RunningService>,
+): Promise<void> => {
+  const log = createLogger(service, `${service}-${String(process.pid)}`, env['HOLDPOINT_LOG_LEVEL'] ?? 'info');
+  const die = (error: unknown): never => {
+    if (error instanceof ConfigError) {
+      process.stderr.write(`${service}: ${error.message}\n`);
+      process.exit(EXIT_CONFIG);
+    }
+    log.fatal(errorFields(error), 'service ends');
+    process.exit(1);
+  };
+  process.on('uncaughtException', die);
+  process.on('unhandledRejection', die);
+  let running: RunningService | undefined;
+  const stop = (): void => {
+    setTimeout(() => process.exit(1), STOP_DEADLINE_MS).unref();
+    void (running?.stop() ?? Promise.resolve()).then(() => process.exit(0), die);
+  };
+  process.once('SIGTERM', stop);
+  process.once('SIGINT', stop);
+  running = await start(env, log).catch(die);
+};

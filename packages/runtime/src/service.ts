@@ -1,0 +1,138 @@
+import type { ServiceName } from '@holdpoint/contracts/subjects';
+import type { Pool } from 'pg';
+import type { AggregateKind } from './batch.ts';
+import { readSecretFile, type ServiceEnv } from './config.ts';
+import { crashHook } from './crash.ts';
+import type { TimerFired } from './decider.ts';
+import { createEngine, type Item } from './engine.ts';
+import { type Check, serveHealth } from './http.ts';
+import type { Logger } from './log.ts';
+import { createMetrics } from './metrics.ts';
+import { type Endpoints, serveApi } from './nats/api.ts';
+import type { Routed } from './inbound.ts';
+import { connectBus, inboxPrefixOf } from './nats/connection.ts';
+import { createNatsPublisher } from './nats/publisher.ts';
+import { type Inbound, startSource } from './nats/source.ts';
+import { keepTopology } from './nats/topology.ts';
+import { startPeriodic } from './periodic.ts';
+import { createPool } from './postgres/pool.ts';
+import { createPostgresStore, type ProjectionStatement } from './postgres/store.ts';
+
+/** A service, as its `service.ts` describes it to the runtime. */
+export type ServiceSpec<S extends ServiceName, State, Message, Event extends { readonly type: string }, Work> = {
+  readonly service: S;
+  readonly kind: AggregateKind<State, Message | TimerFired, Event, Work>;
+  readonly inbound: readonly Inbound<Message>[];
+  readonly projection?: ProjectionStatement;
+  readonly endpoints: (pool: Pool) => Endpoints<S, Message>;
+  /** Carries out what a decision asks for; what comes of it is handed back as a message. */
+  readonly perform?: (work: Work, accept: (routed: Routed<Message>) => void) => void;
+  /** Ends what `perform` has begun, as far as it can be ended. */
+  readonly stopWork?: () => Promise<void>;
+  /** Seed file of the bus user that creates streams and consumers; only one service has it. */
+  readonly topologySeedFile?: string | undefined;
+};
+
+export type RunningService = { readonly httpPort: number; readonly stop: () => Promise<void> };
+
+/** How often due timers are looked for: the precision of every deadline in the system. */
+const TICK_MS = 200;
+const SWEEP_MS = 1_000;
+/** A row this old was left behind by a crash or by a bus that did not confirm. */
+const OUTBOX_STALE_MS = 5_000;
+const LOCAL_RETRY_MS = 1_000;
+const STATES_CACHED_MAX = 10_000;
+const CONNECTIONS_MAX = 8;
+/** Snapshots only shorten loading; histories are far shorter than this unless something loops. */
+export const SNAPSHOT_EVERY = 1_000;
+
+/** Starts a service on NATS and PostgreSQL. `stop` finishes the batch in hand, publishes, acknowledges and drains. */
+export const startService = async <S extends ServiceName, State, Message, Event extends { readonly type: string }, Work>(
+  spec: ServiceSpec<S, State, Message, Event, Work>,
+  env: ServiceEnv,
+  log: Logger,
+): Promise<RunningService> => {
+  const user = spec.service;
+  const bus = { url: env.HOLDPOINT_NATS_URL, seedFile: env.HOLDPOINT_NATS_SEED_FILE, user };
+  const passwordFile = env.HOLDPOINT_DATABASE_PASSWORD_FILE;
+  const pool = createPool(
+    {
+      url: env.HOLDPOINT_DATABASE_URL,
+      password: passwordFile && readSecretFile('HOLDPOINT_DATABASE_PASSWORD_FILE', passwordFile),
+      schema: spec.service,
+      name: `holdpoint-${spec.service}`,
+      max: CONNECTIONS_MAX,
+    },
+    log,
+  );
+  const connection = await connectBus(bus, log);
+  const topology =
+    spec.topologySeedFile === undefined
+      ? undefined
+      : await connectBus({ ...bus, seedFile: spec.topologySeedFile, user: 'topology' }, log);
+  const keeper = topology && (await keepTopology(topology, log));
+
+  const metrics = createMetrics(spec.service, log, () => engine.backlog());
+  const engine = createEngine<State, Message, Event, Work>({
+    kind: spec.kind,
+    store: createPostgresStore(pool, spec.projection),
+    publisher: createNatsPublisher(connection, inboxPrefixOf(user)),
+    perform: (work, trace) => spec.perform?.(work, (routed) => engine.accept(localItem(engine, routed, trace, log))),
+    observer: metrics.observer,
+    crash: crashHook(env.HOLDPOINT_CRASH),
+    batchMax: env.HOLDPOINT_BATCH_MAX,
+    cacheMax: STATES_CACHED_MAX,
+  });
+
+  const sources = spec.inbound.map((inbound) => startSource(connection, inbound, engine, log));
+  const api = await serveApi(connection, spec.service, spec.endpoints(pool), engine, log);
+  const jobs = [
+    startPeriodic('timers', TICK_MS, () => engine.tick(), log),
+    startPeriodic('outbox', SWEEP_MS, () => engine.sweep(OUTBOX_STALE_MS), log),
+  ];
+  const checks: readonly Check[] = [
+    { name: 'postgres', ready: async () => (await pool.query('SELECT 1')).rowCount === 1 },
+    { name: 'nats', ready: async () => (await connection.flush(), !connection.isClosed()) },
+    { name: 'consumers', ready: () => Promise.resolve(sources.every((source) => source.open())) },
+  ];
+  const http = await serveHealth(env.HOLDPOINT_HTTP_HOST, env.HOLDPOINT_HTTP_PORT, checks, metrics.registry);
+  log.info({ httpPort: http.port }, 'service started');
+
+  const stopAll = async (): Promise<void> => {
+    keeper?.stop();
+    await api.stop();
+    await Promise.all(sources.map((source) => source.stop()));
+    await engine.idle();
+    await spec.stopWork?.();
+    await engine.idle();
+    await Promise.all(jobs.map((job) => job.stop()));
+    await connection.drain();
+    await topology?.drain();
+    await http.stop();
+    await pool.end();
+    log.info({}, 'service stopped');
+  };
+  let stopping: Promise<void> | undefined;
+  return { httpPort: http.port, stop: () => (stopping ??= stopAll()) };
+};
+
+/** A message that the service gives itself: what came of its work. It is offered again until the store takes it. */
+const localItem = <Message>(
+  engine: { readonly accept: (item: Item<Message>) => void },
+  { aggregate, message, released }: Routed<Message>,
+  trace: string | undefined,
+  log: Logger,
+): Item<Message> => {
+  const item: Item<Message> = {
+    aggregate,
+    message,
+    trace,
+    settled: () => released?.(),
+    failed: (reason) => {
+      released?.();
+      log.error({ aggregate, code: reason.code }, 'outcome could not be recorded');
+    },
+    unavailable: () => void setTimeout(() => engine.accept(item), LOCAL_RETRY_MS),
+  };
+  return item;
+};

@@ -1,0 +1,5 @@
+import { runProcess } from '@holdpoint/runtime/process';
+import { readConfig } from './config.ts';
+import { startApprovals } from './service.ts';
+
+await runProcess('approvals', process.env, async (env, log) => startApprovals(readConfig(env), log));

@@ -1,0 +1,93 @@
+import { errorBody } from '@holdpoint/contracts/errors';
+import type { RunEffect } from '@holdpoint/contracts/effect';
+import type { Routed } from '@holdpoint/runtime/inbound';
+import { errorFields, type Logger } from '@holdpoint/runtime/log';
+import { type Capability, CleanFailure } from '../capabilities/capability.ts';
+import { type EffectMessage, type EffectWork, LEASE_MS, type Outcome } from '../domain/effect.ts';
+import type { Places } from './places.ts';
+
+const HEARTBEAT_MS = LEASE_MS / 3;
+/** A lease counts from before its commit, which may take seconds; what has not begun so long after it no longer may. */
+const BEGIN_BEFORE_MS = LEASE_MS / 4;
+
+type Accept = (routed: Routed<EffectMessage>) => void;
+type Running = { readonly controller: AbortController; readonly slot: number; readonly done: Promise<void> };
+
+/** Carries out what the ledger has started, and hands back what came of it. */
+export const createRunner = (capabilities: readonly Capability[], places: Places, log: Logger) => {
+  const byLabel = new Map(capabilities.map((capability) => [capability.uses, capability]));
+  const running = new Map<string, Running>();
+  let stopping = false;
+
+  const begin = (order: RunEffect, epoch: number, slot: number, accept: Accept): void => {
+    const controller = new AbortController();
+    // The lease as this process sees it, by a clock that nobody can set.
+    const beginUntil = performance.now() + BEGIN_BEFORE_MS;
+    const heartbeat = setInterval(() => accept({ aggregate: order.id, message: { kind: 'heartbeat', epoch } }), HEARTBEAT_MS);
+    const assertInForce = (): void => {
+      if (performance.now() > beginUntil) throw new CleanFailure(errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'the lease was over before it began'));
+    };
+    const context = { effectId: order.id, signal: controller.signal, assertInForce };
+    const done = carryOut(byLabel.get(order.effect.uses), order, context, log).then((outcome) => {
+      clearInterval(heartbeat);
+      running.delete(order.id);
+      accept({ aggregate: order.id, message: { kind: 'outcome', epoch, outcome } });
+      places.free(slot);
+    });
+    running.set(order.id, { controller, slot, done });
+  };
+
+  const usesSlot = (wanted: number): boolean => [...running.values()].some(({ slot }) => slot === wanted);
+
+  return {
+    perform: (work: EffectWork, accept: Accept): void => {
+      switch (work.kind) {
+        case 'start':
+          return begin(work.order, work.epoch, work.slot, accept);
+        case 'abort':
+          return running.get(work.id)?.controller.abort();
+        case 'await_place':
+          return places.wait((place) => {
+            // Once the claim is decided the place is in use, or goes on to the next.
+            const released = (): void => (usesSlot(place.slot) ? undefined : places.free(place.slot));
+            if (stopping) released();
+            else accept({ aggregate: work.id, message: { kind: 'claim', id: work.id, place }, released });
+          });
+      }
+    },
+    usesSlot,
+    /** Waits for what runs to end; what does not is aborted, and its lease tells the rest. */
+    stop: async (graceMs: number): Promise<void> => {
+      stopping = true;
+      const all = Promise.all([...running.values()].map(({ done }) => done));
+      const timeout = setTimeout(() => {
+        for (const { controller } of running.values()) controller.abort();
+      }, graceMs);
+      await Promise.race([all, new Promise((resolve) => setTimeout(resolve, graceMs * 2))]);
+      clearTimeout(timeout);
+    },
+  };
+};
+
+const carryOut = async (
+  capability: Capability | undefined,
+  order: RunEffect,
+  context: Parameters<Capability['run']>[1],
+  log: Logger,
+): Promise<Outcome> => {
+  if (capability === undefined) {
+    return { kind: 'failed_clean', error: errorBody('EXECUTOR_UNKNOWN_CAPABILITY', `this executor has no ${order.effect.uses}`) };
+  }
+  const input = capability.input.safeParse(order.effect.args);
+  if (!input.success) {
+    const problems = input.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+    return { kind: 'failed_clean', error: errorBody('EXECUTOR_INVALID_ARGUMENTS', problems.join('; ')) };
+  }
+  try {
+    return { kind: 'applied', outputs: await capability.run(input.data, context) };
+  } catch (error) {
+    if (error instanceof CleanFailure) return { kind: 'failed_clean', error: error.body };
+    log.error({ ...errorFields(error), effect: order.id, uses: order.effect.uses }, 'effect ended without a certain outcome');
+    return { kind: 'unknown', reason: 'the effect ended with an error that does not say whether it happened' };
+  }
+};

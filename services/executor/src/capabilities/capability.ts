@@ -1,0 +1,34 @@
+import type { ErrorBody } from '@holdpoint/contracts/errors';
+import type { JsonObject } from '@holdpoint/contracts/json';
+import type { z } from 'zod';
+
+/** What an effect is carried out with. */
+export type EffectContext = {
+  /** The same for every attempt at this effect: what a keyed target remembers. */
+  readonly effectId: string;
+  /** Ends when the effect is cancelled or the executor stops. */
+  readonly signal: AbortSignal;
+  /** Throws `CleanFailure` once the lease may be over. Called right before anything leaves the process. */
+  readonly assertInForce: () => void;
+};
+
+/**
+ * Does one thing to the world and says honestly what it knows. Returning means applied. `CleanFailure` means that
+ * certainly nothing happened. Any other error means that nobody can know.
+ */
+export interface Capability<Schema extends z.ZodType = z.ZodType> {
+  readonly uses: string;
+  readonly input: Schema;
+  run(input: z.output<Schema>, context: EffectContext): Promise<JsonObject>;
+}
+
+/** It is certain that nothing happened. */
+export class CleanFailure extends Error {
+  override readonly name = 'CleanFailure';
+  readonly body: ErrorBody;
+
+  constructor(body: ErrorBody, cause?: unknown) {
+    super(body.message, cause === undefined ? undefined : { cause });
+    this.body = body;
+  }
+}

@@ -1,0 +1,215 @@
+import { eventType } from '@holdpoint/contracts/cloudevents';
+import type { CancelEffect, EffectEvent, RunEffect } from '@holdpoint/contracts/effect';
+import { type ErrorBody, errorBody } from '@holdpoint/contracts/errors';
+import type { EffectId } from '@holdpoint/contracts/ids';
+import type { Json, JsonObject } from '@holdpoint/contracts/json';
+import { subjects } from '@holdpoint/contracts/subjects';
+import { type Decider, type Decision, decision } from '@holdpoint/runtime/decider';
+import { type VerifyGrant, whyRefused } from './admission.ts';
+import { aboutOrder, type EffectState, entryIn, evolve } from './ledger.ts';
+
+/** What carrying out an effect came to. `unknown` covers everything that does not prove the one or the other. */
+export type Outcome =
+  | { readonly kind: 'applied'; readonly outputs: JsonObject }
+  | { readonly kind: 'failed_clean'; readonly error: ErrorBody }
+  | { readonly kind: 'unknown'; readonly reason: string };
+
+/** A free place in the executor that took the message, and who it is. Without a place the order waits. */
+export type Place = { readonly worker: string; readonly slot: number };
+
+export type EffectMessage =
+  | { readonly kind: 'run'; readonly payload: RunEffect; readonly place: Place | undefined }
+  | { readonly kind: 'cancel'; readonly payload: CancelEffect }
+  | { readonly kind: 'claim'; readonly id: EffectId; readonly place: Place }
+  | { readonly kind: 'heartbeat'; readonly epoch: number }
+  | { readonly kind: 'outcome'; readonly epoch: number; readonly outcome: Outcome }
+  | { readonly kind: 'timer'; readonly name: string; readonly data: Json };
+
+/** What the executor does once the decision is committed. */
+export type EffectWork =
+  | { readonly kind: 'start'; readonly order: RunEffect; readonly epoch: number; readonly slot: number }
+  | { readonly kind: 'await_place'; readonly id: EffectId }
+  | { readonly kind: 'abort'; readonly id: EffectId };
+
+type Made = Decision<EffectEvent, EffectWork>;
+type Started = Extract<EffectState, { status: 'started' }>;
+
+/** A worker that is not heard of for so long may be dead: the effect is then in doubt. */
+export const LEASE_MS = 10_000;
+/** An order that waits for a place is offered again after this, in case the executor that knew of it has gone. */
+const REOFFER_MS = 5_000;
+/** Repeating has to end somewhere; after this many starts a person looks. */
+const STARTS_MAX = 5;
+
+const nothing: Made = decision({});
+
+const start = (state: EffectState, order: RunEffect, place: Place, now: number): Made => {
+  const epoch = (entryIn(state)?.epoch ?? 0) + 1;
+  return decision<EffectEvent, EffectWork>({
+    events: [{ type: 'started', ...aboutOrder(order), order, epoch, worker: place.worker }],
+    timers: [{ set: 'lease', dueAt: now + LEASE_MS }, { clear: 'place' }],
+    work: [{ kind: 'start', order, epoch, slot: place.slot }],
+  });
+};
+
+const awaitPlace = (id: EffectId, now: number): Pick<Made, 'timers' | 'work'> => ({
+  timers: [{ set: 'place', dueAt: now + REOFFER_MS }],
+  work: [{ kind: 'await_place', id }],
+});
+
+/** An order that may begin: at once where there is a place, else it is kept until there is one. */
+const admit = (state: EffectState, order: RunEffect, place: Place | undefined, now: number, verify: VerifyGrant): Made => {
+  const error = whyRefused(order, now, verify);
+  if (error !== undefined) {
+    return decision<EffectEvent, EffectWork>({ events: [{ type: 'refused', ...aboutOrder(order), order, error }], timers: [{ clear: 'place' }] });
+  }
+  if (place !== undefined) return start(state, order, place, now);
+  return decision<EffectEvent, EffectWork>({ events: [{ type: 'prepared', ...aboutOrder(order), order }], ...awaitPlace(order.id, now) });
+};
+
+/** Tells the outcome again to whoever orders again; nothing is done twice. */
+const repeatOutcome = (order: RunEffect, fact: EffectEvent, now: number): Made =>
+  decision({
+    send: [
+      {
+        subject: subjects.fact('effect', fact.type, order.id),
+        id: `effect.${order.id}.again.${String(order.attempt)}.${String(now)}`,
+        type: eventType('effect', fact.type),
+        data: fact,
+      },
+    ],
+  });
+
+const recorded = (state: EffectState, order: RunEffect): EffectEvent | undefined => {
+  const about = aboutOrder(order);
+  switch (state.status) {
+    case 'applied':
+      return { type: 'applied', ...about, epoch: state.entry.epoch, outputs: state.outputs };
+    case 'failed_clean':
+      return { type: 'failed_clean', ...about, epoch: state.entry.epoch, error: state.error };
+    case 'in_doubt':
+      return { type: 'in_doubt', ...about, epoch: state.entry.epoch, reason: state.reason, next: state.next };
+    case 'refused':
+      return { type: 'refused', ...about, order, error: state.error };
+    case 'cancelled':
+      return { type: 'cancelled', ...about, reason: state.reason };
+    case 'absent':
+    case 'prepared':
+    case 'started':
+      return undefined;
+  }
+};
+
+const run = (state: EffectState, order: RunEffect, place: Place | undefined, now: number, verify: VerifyGrant): Made => {
+  const entry = entryIn(state);
+  if (entry !== undefined && entry.order.digest !== order.digest && state.status !== 'refused') {
+    const error = errorBody('ERR_IDEMPOTENCY_CONFLICT', 'another effect was ordered under this key before');
+    return repeatOutcome(order, { type: 'refused', ...aboutOrder(order), order, error }, now);
+  }
+  // Nothing has happened under this order, and it is a new one: a later attempt, or a new grant after a refusal.
+  const clean = state.status === 'absent' || state.status === 'failed_clean' || state.status === 'refused';
+  const newer = entry === undefined || order.attempt > entry.order.attempt || order.grant !== entry.order.grant;
+  if (clean && newer) return admit(state, order, place, now, verify);
+  const fact = recorded(state, order);
+  return fact === undefined ? nothing : repeatOutcome(order, fact, now);
+};
+
+const claim = (state: EffectState, place: Place, now: number, verify: VerifyGrant): Made => {
+  if (state.status === 'prepared') return admit(state, state.entry.order, place, now, verify);
+  if (state.status !== 'in_doubt' || state.next !== 'repeat') return nothing;
+  // The grant ends the using as well: after it not even a repeat is made without a person.
+  return whyRefused(state.entry.order, now, verify) === undefined
+    ? start(state, state.entry.order, place, now)
+    : doubt(state, state.reason, 'person', now);
+};
+
+/** Only what its target makes harmless to repeat is repeated, and not for ever. */
+const nextAfter = ({ order, starts }: Started['entry']): 'repeat' | 'person' =>
+  (order.effect.effectClass === 'keyed' || order.effect.effectClass === 'idempotent') && starts < STARTS_MAX ? 'repeat' : 'person';
+
+const doubt = (
+  state: Extract<EffectState, { status: 'started' | 'in_doubt' }>,
+  reason: string,
+  next: 'repeat' | 'person',
+  now: number,
+): Made => {
+  const { order, epoch } = state.entry;
+  const follow = next === 'repeat' ? awaitPlace(order.id, now) : { timers: [{ clear: 'place' } as const], work: [] };
+  return decision<EffectEvent, EffectWork>({
+    events: [{ type: 'in_doubt', ...aboutOrder(order), epoch: epoch + 1, reason, next }],
+    timers: [{ clear: 'lease' }, ...follow.timers],
+    work: follow.work,
+  });
+};
+
+const outcome = (state: EffectState, epoch: number, result: Outcome, now: number): Made => {
+  const entry = entryIn(state);
+  if (entry === undefined) return nothing;
+  const about = aboutOrder(entry.order);
+  if (state.status === 'started' && entry.epoch === epoch) {
+    const timers = [{ clear: 'lease' }] as const;
+    switch (result.kind) {
+      case 'applied':
+        return decision({ events: [{ type: 'applied', ...about, epoch, outputs: result.outputs }], timers });
+      case 'failed_clean':
+        return decision({ events: [{ type: 'failed_clean', ...about, epoch, error: result.error }], timers });
+      case 'unknown':
+        return doubt(state, result.reason, nextAfter(state.entry), now);
+    }
+  }
+  if (entry.epoch <= epoch || entry.evidence.includes(epoch)) return nothing;
+  // Late, but certain: that it did happen resolves a doubt. Nothing else that comes late changes anything.
+  if (state.status === 'in_doubt' && result.kind === 'applied') {
+    const timers = [{ clear: 'place' }] as const;
+    return decision({ events: [{ type: 'applied', ...about, epoch: entry.epoch, outputs: result.outputs }], timers });
+  }
+  return decision({ events: [{ type: 'superseded', ...about, epoch, observed: result.kind }] });
+};
+
+const cancel = (state: EffectState, { id, task, node, attempt, reason }: CancelEffect): Made => {
+  switch (state.status) {
+    case 'absent':
+    case 'prepared':
+    case 'refused':
+    case 'failed_clean':
+      return decision({ events: [{ type: 'cancelled', id, task, node, attempt, reason }], timers: [{ clear: 'place' }] });
+    case 'started':
+      return decision({ work: [{ kind: 'abort', id }] });
+    case 'in_doubt':
+    case 'applied':
+    case 'cancelled':
+      return nothing;
+  }
+};
+
+const timerFired = (state: EffectState, name: string, now: number): Made => {
+  if (name === 'lease' && state.status === 'started') {
+    return doubt(state, `worker ${state.worker} was not heard of for ${String(LEASE_MS)} ms`, nextAfter(state.entry), now);
+  }
+  const waits = state.status === 'prepared' || (state.status === 'in_doubt' && state.next === 'repeat');
+  return name === 'place' && waits ? decision(awaitPlace(state.entry.order.id, now)) : nothing;
+};
+
+/** One effect: intent before act, one start in force at a time, and honest when nobody can know. */
+export const createEffectDecider = (verify: VerifyGrant): Decider<EffectState, EffectMessage, EffectEvent, EffectWork> => ({
+  initial: { status: 'absent' },
+  evolve,
+  decide: (state, message, { now }) => {
+    switch (message.kind) {
+      case 'run':
+        return run(state, message.payload, message.place, now, verify);
+      case 'cancel':
+        return cancel(state, message.payload);
+      case 'claim':
+        return claim(state, message.place, now, verify);
+      case 'heartbeat':
+        return state.status === 'started' && state.entry.epoch === message.epoch
+          ? decision({ timers: [{ set: 'lease', dueAt: now + LEASE_MS }] })
+          : nothing;
+      case 'outcome':
+        return outcome(state, message.epoch, message.outcome, now);
+      case 'timer':
+        return timerFired(state, message.name, now);
+    }
+  },
+});

@@ -1,0 +1,5 @@
+import { runProcess } from '@holdpoint/runtime/process';
+import { readConfig } from './config.ts';
+import { startExecutor } from './service.ts';
+
+await runProcess('executor', process.env, async (env, log) => startExecutor(readConfig(env), log));

@@ -1,0 +1,67 @@
+import { mkdir } from 'node:fs/promises';
+import { GrantClaims } from '@holdpoint/contracts/effect';
+import { executorConsumer } from '@holdpoint/contracts/streams';
+import { parseCommand, type Routed } from '@holdpoint/runtime/inbound';
+import { createVerifier } from '@holdpoint/runtime/jws';
+import type { Logger } from '@holdpoint/runtime/log';
+import { type RunningService, SNAPSHOT_EVERY, startService } from '@holdpoint/runtime/service';
+import { type AppendLine, createKeyedFile } from './adapters/keyed-file.ts';
+import { createPlaces, type Places } from './adapters/places.ts';
+import { createRunner } from './adapters/runner.ts';
+import { createWorkspace } from './adapters/workspace.ts';
+import { endpoints } from './api.ts';
+import { fileAppend } from './capabilities/file-append.ts';
+import type { ExecutorConfig } from './config.ts';
+import { createEffectDecider, type EffectMessage } from './domain/effect.ts';
+import { effectRow, effectsProjection } from './projections/effects.ts';
+
+/** What runs when the executor stops may take so long to end. */
+const STOP_GRACE_MS = 5_000;
+
+/** One writer a file, however many effects append to it. */
+const createFiles = (root: string): ((file: string) => Promise<AppendLine>) => {
+  const workspace = createWorkspace(root);
+  const files = new Map<string, AppendLine>();
+  return async (file) => {
+    const path = await workspace.resolve(file);
+    const writer = files.get(path) ?? createKeyedFile(path);
+    files.set(path, writer);
+    return writer;
+  };
+};
+
+const decode = (subject: string, body: unknown, places: Places, usesSlot: (slot: number) => boolean): Routed<EffectMessage> => {
+  const command = parseCommand('executor', subject, body);
+  const aggregate = command.payload.id;
+  if (command.kind === 'cancel') return { aggregate, message: command };
+  const place = places.take();
+  // A place that the decision did not use, because the order was a repeat, goes to the next.
+  const released = (): void => (place === undefined || usesSlot(place.slot) ? undefined : places.free(place.slot));
+  return { aggregate, message: { ...command, place }, released };
+};
+
+export const startExecutor = async (config: ExecutorConfig, log: Logger): Promise<RunningService> => {
+  await mkdir(config.workspace, { recursive: true });
+  const verify = createVerifier(config.grantKeys);
+  const decider = createEffectDecider((token) => GrantClaims.safeParse(verify(token)).data);
+  const places = createPlaces(`executor-${String(process.pid)}`, config.effectsMax);
+  const runner = createRunner([fileAppend(createFiles(config.workspace))], places, log);
+  return startService(
+    {
+      service: 'executor',
+      kind: { service: 'executor', aggregate: 'effect', decider, project: effectRow, snapshotEvery: SNAPSHOT_EVERY },
+      inbound: [
+        {
+          consumer: executorConsumer(config.pool),
+          decode: (subject, body) => decode(subject, body, places, runner.usesSlot),
+        },
+      ],
+      projection: effectsProjection,
+      endpoints: (pool) => endpoints(pool, decider),
+      perform: runner.perform,
+      stopWork: () => runner.stop(STOP_GRACE_MS),
+    },
+    config.env,
+    log,
+  );
+};

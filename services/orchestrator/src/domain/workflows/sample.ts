@@ -1,0 +1,44 @@
+import type { NodeId } from '@holdpoint/contracts/ids';
+import type { JsonObject } from '@holdpoint/contracts/json';
+import { DEFAULT_POOL } from '@holdpoint/contracts/streams';
+import type { WorkflowDefinition } from '@holdpoint/contracts/workflow';
+import type { BuiltInWorkflow } from './catalog.ts';
+
+const node = (id: string): NodeId => id as NodeId;
+const text = (inputs: JsonObject, name: string, otherwise: string): string => {
+  const value = inputs[name];
+  return typeof value === 'string' && value !== '' ? value : otherwise;
+};
+
+/** One gated effect: appends a line to a file in the executor's workspace. Inputs: `file`, `line` (default: the goal). */
+export const sample: BuiltInWorkflow = {
+  id: 'sample',
+  version: 1,
+  define: ({ goal, inputs = {} }): WorkflowDefinition => {
+    const file = text(inputs, 'file', 'sample.txt');
+    const line = text(inputs, 'line', goal);
+    return {
+      id: 'sample',
+      version: 1,
+      nodes: [
+        { id: node('prepare'), uses: 'control.prepare', after: [], args: { file, line } },
+        {
+          id: node('append'),
+          uses: 'cap.file.append',
+          after: [node('prepare')],
+          args: { file, line },
+          effect: {
+            kind: 'write_external',
+            effectClass: 'keyed',
+            idempotencyKey: `append:${file}`,
+            target: `file:${file}`,
+            pool: DEFAULT_POOL,
+            audience: ['operators'],
+            approvalTimeoutMs: 5 * 60_000,
+          },
+        },
+        { id: node('done'), uses: 'control.terminal', after: [node('append')], args: {} },
+      ],
+    };
+  },
+};

@@ -1,0 +1,6 @@
+import { readEnv } from '@holdpoint/runtime/config';
+import { runProcess } from '@holdpoint/runtime/process';
+import { OrchestratorEnv } from './config.ts';
+import { startOrchestrator } from './service.ts';
+
+await runProcess('orchestrator', process.env, async (env, log) => startOrchestrator(readEnv(OrchestratorEnv, env), log));
