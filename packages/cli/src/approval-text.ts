@@ -1,7 +1,7 @@
 import type { ApprovalView } from '@holdpoint/contracts/approval';
 import type { ApiResponse } from '@holdpoint/contracts/catalog';
 import { columns, instant, shorten, span } from './columns.ts';
-import { printable, printableLines } from './printable.ts';
+import { printableLines } from './printable.ts';
 import { effectLine } from './task-text.ts';
 
 const TITLE_SHOWN = 60;
@@ -37,16 +37,21 @@ export const approvalText = (approval: ApprovalView, now: number): readonly stri
   ...printableLines(JSON.stringify(approval.effect.args, undefined, 2)).map((line) => `  ${line}`),
 ];
 
-export const approvalListText = ({ items, next }: ApiResponse<'approvals', 'list'>, now: number): readonly string[] => [
+export const approvalListText = (
+  { items, next }: ApiResponse<'approvals', 'list'>,
+  now: number,
+): readonly string[] => [
   ...(items.length === 0 ? ['no approvals'] : []),
   ...columns(
     items.map((approval) => [
       approval.id,
       `${approval.task}/${approval.node}`,
-      approval.status === 'pending' ? `expires in ${span(approval.expiresAt - now)}` : decisionText({ ...approval, comment: undefined }),
+      approval.status === 'pending'
+        ? `expires in ${span(approval.expiresAt - now)}`
+        : decisionText({ ...approval, comment: undefined }),
       effectLine(approval.effect),
       shorten(approval.title, TITLE_SHOWN),
     ]),
   ),
-  ...(next === undefined ? [] : [`more: --after ${printable(next)}`]),
+  ...(next === undefined ? [] : [`more: --after ${next}`]),
 ];

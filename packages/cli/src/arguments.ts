@@ -11,11 +11,13 @@ export const as =
     throw new InvalidArgumentError(parsed.error.issues.map(({ message }) => message).join('; '));
   };
 
-export const wholeNumber = (max: number) => (text: string): number => {
-  const number = Number(text);
-  if (/^\d+$/.test(text) && number >= 1 && number <= max) return number;
-  throw new InvalidArgumentError(`a number from 1 to ${String(max)}`);
-};
+export const wholeNumber =
+  (max: number) =>
+  (text: string): number => {
+    const number = Number(text);
+    if (/^\d+$/.test(text) && number >= 1 && number <= max) return number;
+    throw new InvalidArgumentError(`a number from 1 to ${String(max)}`);
+  };
 
 export const collect = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
 
@@ -33,5 +35,8 @@ export const collectInput = (text: string, before: JsonObject = {}): JsonObject 
   const { key, sign, value } = match?.groups ?? {};
   if (key === undefined || value === undefined) throw new InvalidArgumentError('key=text, or key:=json');
   if (Object.hasOwn(before, key)) throw new InvalidArgumentError(`${key} is given twice`);
-  return Object.fromEntries([...Object.entries(before), [key, sign === ':=' ? parseJson(key, value) : value]]);
+  return Object.fromEntries([
+    ...Object.entries(before),
+    [key, sign === ':=' ? parseJson(key, value) : value],
+  ]);
 };

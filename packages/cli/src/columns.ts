@@ -4,14 +4,28 @@ import { printable } from './printable.ts';
 export const columns = (rows: readonly (readonly string[])[], indent = ''): readonly string[] => {
   const cells = rows.map((row) => row.map(printable));
   const widths = cells.reduce<readonly number[]>(
-    (widest, row) => Array.from({ length: Math.max(widest.length, row.length) }, (_, i) => Math.max(widest[i] ?? 0, row[i]?.length ?? 0)),
+    (widest, row) =>
+      Array.from({ length: Math.max(widest.length, row.length) }, (_, i) =>
+        Math.max(widest[i] ?? 0, row[i]?.length ?? 0),
+      ),
     [],
   );
-  return cells.map((row) => indent + row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  ').trimEnd());
+  return cells.map(
+    (row) =>
+      indent +
+      row
+        .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+        .join('  ')
+        .trimEnd(),
+  );
 };
 
 /** `2026-01-15 09:30:00Z`: the same on every machine, so that two people can speak of it. */
-export const instant = (epochMs: number): string => new Date(epochMs).toISOString().replace('T', ' ').replace(/\.\d+Z$/, 'Z');
+export const instant = (epochMs: number): string =>
+  new Date(epochMs)
+    .toISOString()
+    .replace('T', ' ')
+    .replace(/\.\d+Z$/, 'Z');
 
 /** `09:30:00.123` */
 export const clock = (epochMs: number): string => new Date(epochMs).toISOString().slice(11, 23);

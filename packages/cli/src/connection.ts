@@ -1,13 +1,21 @@
 import { HoldpointError } from '@holdpoint/contracts/errors';
 import type { ServiceName } from '@holdpoint/contracts/subjects';
-import { connect, errors, type NatsConnection, nkeyAuthenticator } from '@nats-io/transport-node';
+import {
+  type Authenticator,
+  connect,
+  errors,
+  type NatsConnection,
+  nkeyAuthenticator,
+} from '@nats-io/transport-node';
+import { UsageError } from './usage-error.ts';
 import type { Settings } from './settings.ts';
 
 /** The bus user of people and their tools. */
 const DEFAULT_USER = 'operator';
 const CONNECT_TIMEOUT_MS = 3_000;
 
-const unavailable = (message: string, cause: unknown): HoldpointError => new HoldpointError('RUNTIME_UNAVAILABLE', message, { cause });
+const unavailable = (message: string, cause: unknown): HoldpointError =>
+  new HoldpointError('RUNTIME_UNAVAILABLE', message, { cause });
 
 /** Hosts of an address without the user and password that may stand in it. */
 const hostsOf = (natsUrl: string): string =>
@@ -16,14 +24,30 @@ const hostsOf = (natsUrl: string): string =>
     .map((url) => url.trim().replace(/^([a-z]+:\/\/)?([^@/]*@)?/i, ''))
     .join(', ');
 
-export const connectTo = async ({ natsUrl, seed, user = DEFAULT_USER }: Settings): Promise<NatsConnection> => {
+/** Signs with the seed; one that cannot is found here and not in the middle of a login. */
+const authenticatorFor = (seed: Uint8Array): Authenticator => {
+  const authenticator = nkeyAuthenticator(seed);
+  try {
+    authenticator('nonce');
+  } catch (cause) {
+    throw new UsageError('the NATS seed is not the seed of an nkey', { cause });
+  }
+  return authenticator;
+};
+
+export const connectTo = async ({
+  natsUrl,
+  seed,
+  user = DEFAULT_USER,
+}: Settings): Promise<NatsConnection> => {
+  const authenticator = seed && authenticatorFor(seed);
   try {
     return await connect({
       servers: natsUrl.split(',').map((url) => url.trim()),
       name: 'holdpoint-client',
       // Below this prefix, and nowhere else, the user may listen for answers.
       inboxPrefix: `_INBOX_${user}`,
-      ...(seed !== undefined && { authenticator: nkeyAuthenticator(seed) }),
+      ...(authenticator && { authenticator }),
       timeout: CONNECT_TIMEOUT_MS,
       maxReconnectAttempts: -1,
       reconnectTimeWait: 250,
@@ -33,16 +57,22 @@ export const connectTo = async ({ natsUrl, seed, user = DEFAULT_USER }: Settings
     });
   } catch (error) {
     if (error instanceof errors.AuthorizationError) {
-      throw new HoldpointError('ERR_FORBIDDEN', `NATS at ${hostsOf(natsUrl)} refuses this user: is the seed right?`, { cause: error });
+      throw new HoldpointError(
+        'ERR_FORBIDDEN',
+        `NATS at ${hostsOf(natsUrl)} refuses this user: is the seed right?`,
+        { cause: error },
+      );
     }
-    throw unavailable(`NATS at ${hostsOf(natsUrl)} does not answer: is it running?`, error);
+    const reason = error instanceof Error ? ` (${error.message})` : '';
+    throw unavailable(`NATS at ${hostsOf(natsUrl)} does not answer${reason}: is it running?`, error);
   }
 };
 
 /** Why no answer came, in words that say what to look at. */
 export const toHoldpointError = (error: unknown, service: ServiceName, timeoutMs: number): unknown => {
   const reason = error instanceof errors.RequestError ? (error.cause ?? error) : error;
-  if (reason instanceof errors.NoRespondersError) return unavailable(`${service} does not answer: is it running?`, error);
+  if (reason instanceof errors.NoRespondersError)
+    return unavailable(`${service} does not answer: is it running?`, error);
   if (reason instanceof errors.TimeoutError) {
     const waited = `${service} did not answer within ${String(timeoutMs / 1_000)} s: is it running?`;
     return unavailable(`${waited} It may have acted all the same: look before you repeat`, error);

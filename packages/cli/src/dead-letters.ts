@@ -1,10 +1,15 @@
 import { DeadLetter } from '@holdpoint/contracts/dead-letter';
 import { HoldpointError } from '@holdpoint/contracts/errors';
 import type { streams } from '@holdpoint/contracts/streams';
-import { JetStreamApiError, type JetStreamManager, jetstreamManager, type StoredMsg } from '@nats-io/jetstream';
+import {
+  JetStreamApiError,
+  type JetStreamManager,
+  jetstreamManager,
+  type StoredMsg,
+} from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { columns, instant, shorten } from './columns.ts';
-import { UsageError } from './failure.ts';
+import { UsageError } from './usage-error.ts';
 import { printableLines } from './printable.ts';
 
 const STREAM: (typeof streams)[number]['name'] = 'HP_DLQ';
@@ -16,11 +21,13 @@ export type Buried = { readonly sequence: number; readonly service: string; read
 
 const buriedOf = (stored: StoredMsg): Buried => {
   const letter = DeadLetter.safeParse(stored.json());
-  if (!letter.success) throw new HoldpointError('CONTRACT_INVALID', `${STREAM} ${String(stored.seq)} is no dead letter`);
+  if (!letter.success)
+    throw new HoldpointError('CONTRACT_INVALID', `${STREAM} ${String(stored.seq)} is no dead letter`);
   return { sequence: stored.seq, service: stored.subject.split('.')[2] ?? '', letter: letter.data };
 };
 
-const isNotFound = (error: unknown): boolean => error instanceof JetStreamApiError && error.status === NOT_FOUND;
+const isNotFound = (error: unknown): boolean =>
+  error instanceof JetStreamApiError && error.status === NOT_FOUND;
 
 const load = async (manager: JetStreamManager, sequence: number): Promise<StoredMsg | undefined> => {
   try {
@@ -32,14 +39,25 @@ const load = async (manager: JetStreamManager, sequence: number): Promise<Stored
 };
 
 /** The latest dead letters, newest first. */
-export const listDeadLetters = async (connection: NatsConnection, limit: number): Promise<readonly Buried[]> => {
+export const listDeadLetters = async (
+  connection: NatsConnection,
+  limit: number,
+): Promise<readonly Buried[]> => {
   const manager = await jetstreamManager(connection, { checkAPI: false });
   const { state } = await manager.streams.info(STREAM).catch((error: unknown) => {
     if (!isNotFound(error)) throw error;
-    throw new HoldpointError('RUNTIME_UNAVAILABLE', `there is no stream ${STREAM}: is the orchestrator running?`, { cause: error });
+    throw new HoldpointError(
+      'RUNTIME_UNAVAILABLE',
+      `there is no stream ${STREAM}: is the orchestrator running?`,
+      { cause: error },
+    );
   });
   const buried: Buried[] = [];
-  for (let sequence = state.last_seq; sequence >= Math.max(state.first_seq, 1) && buried.length < limit; sequence -= 1) {
+  for (
+    let sequence = state.last_seq;
+    sequence >= Math.max(state.first_seq, 1) && buried.length < limit;
+    sequence -= 1
+  ) {
     const stored = await load(manager, sequence);
     if (stored !== undefined) buried.push(buriedOf(stored));
   }

@@ -1,11 +1,7 @@
 import { HoldpointError } from '@holdpoint/contracts/errors';
 import { CommanderError } from 'commander';
 import { printable } from './printable.ts';
-
-/** The command line or the surroundings are not as they have to be; nothing was asked of anybody. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
-}
+import { UsageError } from './usage-error.ts';
 
 export const EXIT = {
   ok: 0,
@@ -18,8 +14,10 @@ export const EXIT = {
 
 /** What of a failure goes to standard error, and the exit code. An error that nobody foresaw is thrown on. */
 export const reportFailure = (error: unknown): { readonly code: number; readonly line?: string } => {
-  if (error instanceof HoldpointError) return { code: EXIT.failed, line: `error ${printable(`${error.code}: ${error.message}`)}` };
-  if (error instanceof UsageError) return { code: EXIT.usage, line: `error USAGE: ${printable(error.message)}` };
+  if (error instanceof HoldpointError)
+    return { code: EXIT.failed, line: `error ${printable(`${error.code}: ${error.message}`)}` };
+  if (error instanceof UsageError)
+    return { code: EXIT.usage, line: `error USAGE: ${printable(error.message)}` };
   // Commander has written its own message by now; help and version are no failure.
   if (error instanceof CommanderError) return { code: error.exitCode === 0 ? EXIT.ok : EXIT.usage };
   throw error;

@@ -3,8 +3,19 @@ import { HoldpointError } from '@holdpoint/contracts/errors';
 import { describe, expect, test } from 'vitest';
 import { followTask, type TaskSource } from './follow-task.ts';
 
-const entry = (version: number, phase: string): HistoryEntry => ({ version, at: version, type: `e${String(version)}`, data: { phase } });
-const LIFE = [entry(1, 'queued'), entry(2, 'executing'), entry(3, 'awaiting_approval'), entry(4, 'executing'), entry(5, 'completed')];
+const entry = (version: number, phase: string): HistoryEntry => ({
+  version,
+  at: version,
+  type: `e${String(version)}`,
+  data: { phase },
+});
+const LIFE = [
+  entry(1, 'queued'),
+  entry(2, 'executing'),
+  entry(3, 'awaiting_approval'),
+  entry(4, 'executing'),
+  entry(5, 'completed'),
+];
 
 /** A source that plays a script: what the store has when it is asked for the nth time, and what the bus says before. */
 const scripted = (
@@ -66,12 +77,18 @@ describe('following a task', () => {
   });
 
   test('asks the store when the bus says nothing at all', async () => {
-    expect(await follow(scripted([1, 2, 3, 4, 5]).source)).toEqual({ versions: [1, 2, 3, 4, 5], phase: 'completed' });
+    expect(await follow(scripted([1, 2, 3, 4, 5]).source)).toEqual({
+      versions: [1, 2, 3, 4, 5],
+      phase: 'completed',
+    });
   });
 
   test('goes on when the service was away', async () => {
     const away = new HoldpointError('RUNTIME_UNAVAILABLE', 'away');
-    expect(await follow(scripted([2, away, away, 5]).source)).toEqual({ versions: [1, 2, 3, 4, 5], phase: 'completed' });
+    expect(await follow(scripted([2, away, away, 5]).source)).toEqual({
+      versions: [1, 2, 3, 4, 5],
+      phase: 'completed',
+    });
   });
 
   test('ends with an error that will not go away, and stops listening', async () => {

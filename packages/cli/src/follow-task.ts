@@ -7,7 +7,9 @@ import type { Client } from './client.ts';
 /** Where a task's history comes from: the store has the truth, the bus says early that there is more of it. */
 export type TaskSource = {
   readonly history: () => Promise<readonly HistoryEntry[]>;
-  readonly watch: (onFact: (entry: HistoryEntry | undefined) => void) => Promise<{ readonly stop: () => Promise<void> }>;
+  readonly watch: (
+    onFact: (entry: HistoryEntry | undefined) => void,
+  ) => Promise<{ readonly stop: () => Promise<void> }>;
 };
 
 /** The store is asked this often while the bus says nothing: a fact that got lost is late, not missing. */
@@ -19,7 +21,11 @@ export const taskSource = (client: Client, id: TaskEvent['id']): TaskSource => (
   history: async () => (await client.call('orchestrator', 'history', { id })).events,
   watch: (onFact) =>
     client.watch(filters.factsAbout('task', id), ({ event, version, at, data }) =>
-      onFact(version === undefined || at === undefined ? undefined : { version, at, type: event, data: { ...data } }),
+      onFact(
+        version === undefined || at === undefined
+          ? undefined
+          : { version, at, type: event, data: { ...data } },
+      ),
     ),
 });
 
@@ -48,7 +54,8 @@ const createBell = () => {
   };
 };
 
-const isUnavailable = (error: unknown): boolean => error instanceof HoldpointError && error.code === 'RUNTIME_UNAVAILABLE';
+const isUnavailable = (error: unknown): boolean =>
+  error instanceof HoldpointError && error.code === 'RUNTIME_UNAVAILABLE';
 
 /**
  * Hands on every event of a task, once and in order, from the first to the one that ends it or makes it wait for a

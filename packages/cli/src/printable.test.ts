@@ -22,12 +22,20 @@ describe('printable text', () => {
     expect(printable(text)).toBe(shown);
   });
 
-  test.each(['plain', 'Grüße, Жук, 日本語', '😀 👍🏽', "quotes ' and \" and \\", ''])('leaves %j alone', (text) => {
-    expect(printable(text)).toBe(text);
-  });
+  test.each(['plain', 'Grüße, Жук, 日本語', '😀 👍🏽', 'quotes \' and " and \\', ''])(
+    'leaves %j alone',
+    (text) => {
+      expect(printable(text)).toBe(text);
+    },
+  );
 
   test('has nothing left that a terminal would act upon, and is stable', () => {
-    const text = fc.string({ unit: fc.oneof(fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }), fc.constantFrom('\u001b', '\u202e', '\ud800')) });
+    const text = fc.string({
+      unit: fc.oneof(
+        fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
+        fc.constantFrom('\u001b', '\u202e', '\ud800'),
+      ),
+    });
     fc.assert(
       fc.property(text, (value) => {
         const shown = printable(value);

@@ -3,8 +3,7 @@
  * the direction of text around, separators that break lines, and halves of surrogate pairs. And what cannot be seen,
  * joiners and variation selectors among it: whoever approves an effect has to see all of it, at the price of some emoji.
  */
-const UNSAFE =
-  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}\p{Surrogate}]/gu;
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 const visible = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 
@@ -12,10 +11,14 @@ const visible = (character: string): string => `\\u{${(character.codePointAt(0) 
 export const printable = (text: string): string => text.replaceAll(UNSAFE, visible);
 
 /** The same for text of several lines; what looks like a line break is one. */
-export const printableLines = (text: string): readonly string[] => text.split(/\r?\n/).map((line) => printable(line));
+export const printableLines = (text: string): readonly string[] =>
+  text.split(/\r?\n/).map((line) => printable(line));
 
 const escaped = (character: string): string =>
-  Array.from({ length: character.length }, (_, i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`).join('');
+  Array.from(
+    { length: character.length },
+    (_, i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`,
+  ).join('');
 
 /** JSON of exactly this value, in one line, with the same characters escaped the way JSON has it. */
 export const printableJson = (value: unknown): string => JSON.stringify(value).replaceAll(UNSAFE, escaped);

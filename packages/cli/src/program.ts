@@ -5,7 +5,7 @@ import { addDeadLetters } from './commands/dead-letters.ts';
 import { addEffects } from './commands/effects.ts';
 import { addTask } from './commands/task.ts';
 import { EXIT, reportFailure } from './failure.ts';
-import { printableJson } from './printable.ts';
+import { printable, printableJson } from './printable.ts';
 
 /** The world as the commands see it. */
 export type Surroundings = {
@@ -28,7 +28,10 @@ export type Session = {
 const DESCRIPTION = 'Hold every side effect until somebody entitled to it approves that exact effect.';
 
 /** Runs one command line; resolves to the exit code. */
-export const runProgram = async (args: readonly string[], { connect, out, err, now }: Surroundings): Promise<number> => {
+export const runProgram = async (
+  args: readonly string[],
+  { connect, out, err, now }: Surroundings,
+): Promise<number> => {
   let exitCode: number = EXIT.ok;
   const session: Session = {
     use: async (work) => {
@@ -39,7 +42,8 @@ export const runProgram = async (args: readonly string[], { connect, out, err, n
         await client.close();
       }
     },
-    lines: (lines) => lines.forEach((line) => out(`${line}\n`)),
+    // The one way out for text: whatever a service or a submitter wrote, a terminal only shows it.
+    lines: (lines) => lines.forEach((line) => out(`${printable(line)}\n`)),
     json: (value) => out(`${printableJson(value)}\n`),
     now,
   };

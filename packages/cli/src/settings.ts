@@ -1,7 +1,7 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import { z } from 'zod';
-import { UsageError } from './failure.ts';
+import { UsageError } from './usage-error.ts';
 
 /** Where Holdpoint is, and who asks. */
 export type Settings = {
@@ -32,11 +32,13 @@ const readSecret = (path: string, name: string): string => {
   } catch (cause) {
     throw new UsageError(`${name}: ${path} cannot be read`, { cause });
   }
-  if (text === '' || text.length > SECRET_MAX_BYTES || /\s/.test(text)) throw new UsageError(`${name}: ${path} holds no secret`);
+  if (text === '' || text.length > SECRET_MAX_BYTES || /\s/.test(text))
+    throw new UsageError(`${name}: ${path} holds no secret`);
   return text;
 };
 
-const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
+const isMissing = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ENOENT';
 
 /** The nearest `running.json`, in this directory or one above. */
 const findRunning = (directory: string): { readonly file: string; readonly text: string } | undefined => {
@@ -71,13 +73,15 @@ const readNearby = (file: string, named: string | undefined, what: string): stri
   } catch (cause) {
     throw new UsageError(`${file}: ${what} ${named} cannot be read`, { cause });
   }
-  if (!path.startsWith(folder + sep)) throw new UsageError(`${file}: ${what} ${named} lies outside of ${folder}`);
+  if (!path.startsWith(folder + sep))
+    throw new UsageError(`${file}: ${what} ${named} lies outside of ${folder}`);
   return readSecret(path, what);
 };
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-const bytes = (seed: string | undefined): Uint8Array | undefined => (seed === undefined ? undefined : new TextEncoder().encode(seed));
+const bytes = (seed: string | undefined): Uint8Array | undefined =>
+  seed === undefined ? undefined : new TextEncoder().encode(seed);
 
 const tokenFrom = (env: Environment): string | undefined => {
   const { HOLDPOINT_TOKEN: token, HOLDPOINT_TOKEN_FILE: file } = env;
@@ -90,7 +94,8 @@ const tokenFrom = (env: Environment): string | undefined => {
 
 const fromRunning = (directory: string, token: string | undefined): Settings => {
   const running = findRunning(directory);
-  if (running === undefined) throw new UsageError('no Holdpoint runs here: start one with `npm start`, or set HOLDPOINT_NATS_URL');
+  if (running === undefined)
+    throw new UsageError('no Holdpoint runs here: start one with `npm start`, or set HOLDPOINT_NATS_URL');
   const { natsUrl, natsSeedFile, tokenFile } = parseRunning(running.file, running.text);
   if (natsUrl === undefined) throw new UsageError('Holdpoint is still starting here: try again in a moment');
   return {
@@ -108,5 +113,9 @@ export const readSettings = (env: Environment, directory: string): Settings => {
   const { HOLDPOINT_NATS_URL: natsUrl, HOLDPOINT_NATS_SEED_FILE: seedFile } = env;
   const token = tokenFrom(env);
   if (!natsUrl) return fromRunning(directory, token);
-  return { natsUrl, seed: seedFile ? bytes(readSecret(seedFile, 'HOLDPOINT_NATS_SEED_FILE')) : undefined, token };
+  return {
+    natsUrl,
+    seed: seedFile ? bytes(readSecret(seedFile, 'HOLDPOINT_NATS_SEED_FILE')) : undefined,
+    token,
+  };
 };

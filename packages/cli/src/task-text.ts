@@ -3,15 +3,24 @@ import type { CanonicalEffect } from '@holdpoint/contracts/effect';
 import { TaskEvent, type TaskPhase, type TaskView } from '@holdpoint/contracts/task';
 import { clock, columns, instant, shorten } from './columns.ts';
 import { EXIT } from './failure.ts';
-import { printable, printableLines } from './printable.ts';
+import { printableLines } from './printable.ts';
 
 const GOAL_SHOWN = 60;
 
-const nodeRow = ({ id, status, attempt, reason, approval, error }: TaskView['nodes'][number]): readonly string[] => [
+const nodeRow = ({
+  id,
+  status,
+  attempt,
+  reason,
+  approval,
+  error,
+}: TaskView['nodes'][number]): readonly string[] => [
   id,
   status,
   attempt > 1 ? `attempt ${String(attempt)}` : '',
-  [approval, reason, error && `${error.code}: ${error.message}`].filter((part) => part !== undefined).join('  '),
+  [approval, reason, error && `${error.code}: ${error.message}`]
+    .filter((part) => part !== undefined)
+    .join('  '),
 ];
 
 export const taskText = (task: TaskView): readonly string[] => [
@@ -28,11 +37,20 @@ export const taskText = (task: TaskView): readonly string[] => [
 
 export const taskListText = ({ items, next }: ApiResponse<'orchestrator', 'list'>): readonly string[] => [
   ...(items.length === 0 ? ['no tasks'] : []),
-  ...columns(items.map(({ id, phase, workflow, updatedAt, goal }) => [id, phase, workflow, instant(updatedAt), shorten(goal, GOAL_SHOWN)])),
-  ...(next === undefined ? [] : [`more: --after ${printable(next)}`]),
+  ...columns(
+    items.map(({ id, phase, workflow, updatedAt, goal }) => [
+      id,
+      phase,
+      workflow,
+      instant(updatedAt),
+      shorten(goal, GOAL_SHOWN),
+    ]),
+  ),
+  ...(next === undefined ? [] : [`more: --after ${next}`]),
 ];
 
-export const effectLine = ({ uses, kind, target }: CanonicalEffect): string => `${uses} (${kind}) on ${target}`;
+export const effectLine = ({ uses, kind, target }: CanonicalEffect): string =>
+  `${uses} (${kind}) on ${target}`;
 
 /** What an event says beside its name and phase. */
 const detailOf = (event: TaskEvent): string => {
@@ -73,7 +91,7 @@ export const entryText = ({ version, at, type, data }: HistoryEntry): string => 
   const event = TaskEvent.safeParse(data);
   const phase = typeof data['phase'] === 'string' ? data['phase'] : '';
   const detail = event.success ? detailOf(event.data) : '';
-  return printable(`${String(version).padStart(4)}  ${clock(at)}  ${phase.padEnd(17)}  ${type.padEnd(18)}  ${detail}`.trimEnd());
+  return `${String(version).padStart(4)}  ${clock(at)}  ${phase.padEnd(17)}  ${type.padEnd(18)}  ${detail}`.trimEnd();
 };
 
 /** How a command that waited for a task ends. */

@@ -83,7 +83,11 @@ const follow = async (
   return { stop: () => subscription.drain() };
 };
 
-const replayThenFollow = async (connection: NatsConnection, filter: string, take: (msg: JsMsg) => void): Promise<Watch> => {
+const replayThenFollow = async (
+  connection: NatsConnection,
+  filter: string,
+  take: (msg: JsMsg) => void,
+): Promise<Watch> => {
   const consumer = await jetstream(connection).consumers.get(EVENTS, {
     // One filter, as text: a list would be asked for on a subject that no permission is given for, and needs server 2.10.
     filter_subjects: filter,

@@ -1,6 +1,7 @@
 import { api, commands, facts } from './catalog.ts';
 import { commandDescriptions, factDescriptions } from './descriptions.ts';
-import { DEFAULT_POOL, streams } from './streams.ts';
+import type { streams } from './streams.ts';
+import { DEFAULT_POOL } from './streams.ts';
 import { AGGREGATES, type ServiceName, SERVICES, subjects } from './subjects.ts';
 
 /** One address on the bus, with who writes there; who reads follows from the consumers. */
@@ -18,8 +19,17 @@ export type Channel = {
 };
 
 /** Who gives the commands of each aggregate. The permissions of the bus hold everybody to it. */
-const COMMAND_SENDERS: { readonly [S in ServiceName]: Readonly<Record<keyof (typeof commands)[S], ServiceName | 'client'>> } = {
-  orchestrator: { submit: 'client', cancel: 'client', pause: 'client', resume: 'client', retry: 'client', recover: 'recovery' },
+const COMMAND_SENDERS: {
+  readonly [S in ServiceName]: Readonly<Record<keyof (typeof commands)[S], ServiceName | 'client'>>;
+} = {
+  orchestrator: {
+    submit: 'client',
+    cancel: 'client',
+    pause: 'client',
+    resume: 'client',
+    retry: 'client',
+    recover: 'recovery',
+  },
   approvals: { request: 'orchestrator', cancel: 'orchestrator' },
   executor: { run: 'orchestrator', cancel: 'orchestrator' },
   recovery: { assess: 'orchestrator' },
@@ -47,7 +57,9 @@ const commandChannels = SERVICES.flatMap((service) => {
       summary: descriptions[command] ?? '',
       messages: [`command.${name}`],
       senders: [senders[command] ?? 'client'],
-      ...(service === 'executor' && { parameters: { pool: `Executors that may do it; \`${DEFAULT_POOL}\` when a workflow names none.` } }),
+      ...(service === 'executor' && {
+        parameters: { pool: `Executors that may do it; \`${DEFAULT_POOL}\` when a workflow names none.` },
+      }),
       stream: 'HP_CMD',
       answeredBy: [],
     };

@@ -18,12 +18,20 @@ const event = {
 } as const satisfies Record<string, Schema>;
 
 const trace = { [HEADERS.trace]: text('W3C trace context, carried through every hop.') };
-const version = { [HEADERS.version]: text('Gapless version of the aggregate that the fact belongs to.', { pattern: '^[1-9][0-9]*$' }) };
+const version = {
+  [HEADERS.version]: text('Gapless version of the aggregate that the fact belongs to.', {
+    pattern: '^[1-9][0-9]*$',
+  }),
+};
 
 /** Headers that several messages share, as components of the document. */
 export const asyncApiHeaders = {
   commandHeaders: { type: 'object', properties: { ...event, ...trace } },
-  factHeaders: { type: 'object', properties: { ...event, ...version, ...trace }, required: [...Object.keys(event), HEADERS.version] },
+  factHeaders: {
+    type: 'object',
+    properties: { ...event, ...version, ...trace },
+    required: [...Object.keys(event), HEADERS.version],
+  },
   requestHeaders: { type: 'object', properties: { [HEADERS.id]: event[HEADERS.id], ...trace } },
   decisionHeaders: {
     type: 'object',
@@ -50,7 +58,9 @@ export const headersOf = ({ kind, name, service }: Message): Schema => {
     case 'fact': {
       if (service === undefined) return shared('factHeaders');
       const type = eventType(AGGREGATES[service], name.slice(name.indexOf('.') + 1));
-      return { allOf: [shared('factHeaders'), { type: 'object', properties: { [HEADERS.type]: { const: type } } }] };
+      return {
+        allOf: [shared('factHeaders'), { type: 'object', properties: { [HEADERS.type]: { const: type } } }],
+      };
     }
     case 'dead-letter':
       return shared('commandHeaders');

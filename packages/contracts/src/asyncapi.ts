@@ -5,9 +5,12 @@ import { consumers, PAYLOAD_MAX_BYTES, streams } from './streams.ts';
 
 type Document = Readonly<Record<string, unknown>>;
 
-const fromPairs = <Value>(pairs: readonly (readonly [string, Value])[]): Readonly<Record<string, Value>> => Object.fromEntries(pairs);
+const fromPairs = <Value>(pairs: readonly (readonly [string, Value])[]): Readonly<Record<string, Value>> =>
+  Object.fromEntries(pairs);
 
-const reference = (...path: readonly string[]): { readonly $ref: string } => ({ $ref: `#/${path.join('/')}` });
+const reference = (...path: readonly string[]): { readonly $ref: string } => ({
+  $ref: `#/${path.join('/')}`,
+});
 
 /** `command.task.submit`: how a message is called in this document. */
 const keyOf = ({ kind, name }: Pick<Message, 'kind' | 'name'>): string => `${kind}.${name}`;
@@ -29,7 +32,9 @@ const channelObject = (channel: Channel): Document => ({
   summary: channel.summary,
   messages: fromPairs(channel.messages.map((key) => [key, reference('components', 'messages', key)])),
   ...(channel.parameters !== undefined && {
-    parameters: fromPairs(Object.entries(channel.parameters).map(([name, description]) => [name, { description }])),
+    parameters: fromPairs(
+      Object.entries(channel.parameters).map(([name, description]) => [name, { description }]),
+    ),
   }),
   ...(channel.stream !== undefined && { 'x-nats-stream': channel.stream }),
 });
@@ -37,7 +42,12 @@ const channelObject = (channel: Channel): Document => ({
 const messagesIn = (channel: Channel): readonly { readonly $ref: string }[] =>
   channel.messages.map((key) => reference('channels', channel.key, 'messages', key));
 
-const operation = (action: 'send' | 'receive', who: string, channel: Channel, more: Document = {}): readonly [string, Document] => [
+const operation = (
+  action: 'send' | 'receive',
+  who: string,
+  channel: Channel,
+  more: Document = {},
+): readonly [string, Document] => [
   `${who}.${action}s.${channel.key}`,
   {
     action,
@@ -55,23 +65,43 @@ const selects = (filter: string, address: string): boolean => {
   const tokens = address.split('.');
   const open = wanted.at(-1) === '>';
   if (open ? tokens.length < wanted.length : tokens.length !== wanted.length) return false;
-  return wanted.every((token, i) => token === '>' || token === '*' || tokens[i]?.startsWith('{') === true || token === tokens[i]);
+  return wanted.every(
+    (token, i) =>
+      token === '>' || token === '*' || tokens[i]?.startsWith('{') === true || token === tokens[i],
+  );
 };
 
-const operationsOf = (channel: Channel, channels: readonly Channel[]): readonly (readonly [string, Document])[] => {
+const operationsOf = (
+  channel: Channel,
+  channels: readonly Channel[],
+): readonly (readonly [string, Document])[] => {
   const sends = channel.senders.map((who) => operation('send', who, channel));
   if (channel.replyChannel === undefined) {
-    const readers = consumers.filter(({ filter, stream }) => stream === channel.stream && selects(filter, channel.address ?? ''));
-    const receives = readers.map(({ service, name }) => operation('receive', service, channel, { 'x-nats-consumer': name }));
+    const readers = consumers.filter(
+      ({ filter, stream }) => stream === channel.stream && selects(filter, channel.address ?? ''),
+    );
+    const receives = readers.map(({ service, name }) =>
+      operation('receive', service, channel, { 'x-nats-consumer': name }),
+    );
     return [...sends, ...receives];
   }
   const answer = channels.find(({ key }) => key === channel.replyChannel);
   if (answer === undefined) throw new Error(`no channel ${channel.replyChannel}`);
   const reply = { channel: reference('channels', answer.key), messages: messagesIn(answer) };
-  return [...sends, ...channel.answeredBy.map((service) => operation('receive', service, channel, { reply }))];
+  return [
+    ...sends,
+    ...channel.answeredBy.map((service) => operation('receive', service, channel, { reply })),
+  ];
 };
 
-const streamObject = ({ name, subjects, description, maxAgeMs, maxBytes, duplicateWindowMs }: (typeof streams)[number]) => ({
+const streamObject = ({
+  name,
+  subjects,
+  description,
+  maxAgeMs,
+  maxBytes,
+  duplicateWindowMs,
+}: (typeof streams)[number]) => ({
   name,
   description,
   subjects,
@@ -101,7 +131,8 @@ export const asyncApiDocument = (): Document => {
       local: {
         host: '127.0.0.1:4222',
         protocol: 'nats',
-        description: 'NATS 2.9 or later with JetStream. Users log in with nkeys; each may publish and subscribe only what its part needs.',
+        description:
+          'NATS 2.9 or later with JetStream. Users log in with nkeys; each may publish and subscribe only what its part needs.',
       },
     },
     channels: fromPairs(channels.map((channel) => [channel.key, channelObject(channel)])),

@@ -5,14 +5,17 @@ type Commands = typeof commands;
 type Facts = typeof facts;
 
 /** What each command asks for, in one line; a command without one does not compile. */
-export const commandDescriptions: { readonly [S in keyof Commands]: Readonly<Record<keyof Commands[S], string>> } = {
+export const commandDescriptions: {
+  readonly [S in keyof Commands]: Readonly<Record<keyof Commands[S], string>>;
+} = {
   orchestrator: {
     submit: 'Run a workflow on a goal. Sent again with the same id and content, it finds the same task.',
     cancel: 'End a task; an effect that has started is not taken back.',
     pause: 'Start nothing new in a task until it is resumed.',
     resume: 'Go on with a paused task.',
     retry: 'Give failed or escalated nodes another attempt.',
-    recover: 'A verdict on a failed attempt. It is a suggestion: the orchestrator carries it out or refuses it.',
+    recover:
+      'A verdict on a failed attempt. It is a suggestion: the orchestrator carries it out or refuses it.',
   },
   approvals: {
     request: 'Ask for a decision on one exact effect.',
@@ -26,7 +29,9 @@ export const commandDescriptions: { readonly [S in keyof Commands]: Readonly<Rec
 };
 
 /** What each fact states, in one line; a fact without one does not compile. */
-export const factDescriptions: { readonly [S in keyof Facts]: Readonly<Record<z.infer<Facts[S]>['type'], string>> } = {
+export const factDescriptions: {
+  readonly [S in keyof Facts]: Readonly<Record<z.infer<Facts[S]>['type'], string>>;
+} = {
   orchestrator: {
     submitted: 'A task was accepted, with the workflow as it will run.',
     readied: 'Nothing stands in the way of the first node.',

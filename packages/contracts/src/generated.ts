@@ -14,11 +14,16 @@ export const generatedFiles = (): ReadonlyMap<string, string> =>
   ]);
 
 /** What is wrong with the files that are checked in. `found` holds what lies there now. */
-export const staleFiles = (found: ReadonlyMap<string, string>, wanted: ReadonlyMap<string, string>): readonly string[] => {
+export const staleFiles = (
+  found: ReadonlyMap<string, string>,
+  wanted: ReadonlyMap<string, string>,
+): readonly string[] => {
   const stale = [...wanted].flatMap(([path, content]) => {
     if (!found.has(path)) return [`${path} is missing`];
     return found.get(path) === content ? [] : [`${path} is out of date`];
   });
-  const left = [...found.keys()].filter((path) => !wanted.has(path)).map((path) => `${path} belongs to no message`);
+  const left = [...found.keys()]
+    .filter((path) => !wanted.has(path))
+    .map((path) => `${path} belongs to no message`);
   return [...stale, ...left].map((problem) => `${problem}: run ${GENERATE_COMMAND}`);
 };

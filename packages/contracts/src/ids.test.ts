@@ -2,7 +2,24 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ApprovalId, approvalIdOf, EffectId, effectIdOf, NodeId, TaskId, taskIdFrom, TOKEN } from './ids.ts';
 
-const INJECTIONS = ['', 'a.b', '.', '*', '>', 'a*', 'a b', ' a', 'a ', 'a\tb', 'a\nb', 'a\u0000', 'ä', 'a/b', '$JS', 'a'.repeat(65)];
+const INJECTIONS = [
+  '',
+  'a.b',
+  '.',
+  '*',
+  '>',
+  'a*',
+  'a b',
+  ' a',
+  'a ',
+  'a\tb',
+  'a\nb',
+  'a\u0000',
+  'ä',
+  'a/b',
+  '$JS',
+  'a'.repeat(65),
+];
 const token = fc.stringMatching(/^[A-Za-z0-9_-]{1,64}$/);
 const id = <Id>(schema: { parse: (value: unknown) => Id }) => token.map((text) => schema.parse(text));
 
@@ -30,7 +47,9 @@ describe('derived ids', () => {
       fc.property(parts, fc.nat(), ([task, node, key], revision) => {
         const derived = [taskIdFrom(key), approvalIdOf(task, node, revision), effectIdOf(task, node, key)];
         expect(derived.every((text) => TOKEN.test(text))).toBe(true);
-        expect([taskIdFrom(key), approvalIdOf(task, node, revision), effectIdOf(task, node, key)]).toEqual(derived);
+        expect([taskIdFrom(key), approvalIdOf(task, node, revision), effectIdOf(task, node, key)]).toEqual(
+          derived,
+        );
       }),
     );
   });

@@ -37,14 +37,24 @@ const factMessages = SERVICES.flatMap((service) => {
 });
 
 const apiMessages = SERVICES.flatMap((service) => {
-  const endpoints: Readonly<Record<string, { description: string; request: z.ZodType; response: z.ZodType }>> = api[service];
-  return Object.entries(endpoints).flatMap(([endpoint, { description, request, response }]): readonly Message[] => {
-    const name = `${service}.${endpoint}`;
-    return [
-      { kind: 'api', name: `${name}.request`, description, service, schema: request },
-      { kind: 'api', name: `${name}.response`, description: `Answer to: ${description}`, service, schema: response },
-    ];
-  });
+  const endpoints: Readonly<
+    Record<string, { description: string; request: z.ZodType; response: z.ZodType }>
+  > = api[service];
+  return Object.entries(endpoints).flatMap(
+    ([endpoint, { description, request, response }]): readonly Message[] => {
+      const name = `${service}.${endpoint}`;
+      return [
+        { kind: 'api', name: `${name}.request`, description, service, schema: request },
+        {
+          kind: 'api',
+          name: `${name}.response`,
+          description: `Answer to: ${description}`,
+          service,
+          schema: response,
+        },
+      ];
+    },
+  );
 });
 
 export const messages: readonly Message[] = [

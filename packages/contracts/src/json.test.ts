@@ -16,22 +16,29 @@ const shuffled = (value: unknown): unknown => {
 /** Every place of a value, as a path. */
 const placesOf = (value: Json): readonly (readonly (string | number)[])[] => {
   if (typeof value !== 'object' || value === null) return [[]];
-  const inner = Object.entries(value).flatMap(([key, child]) => placesOf(child as Json).map((path) => [key, ...path]));
+  const inner = Object.entries(value).flatMap(([key, child]) =>
+    placesOf(child).map((path) => [key, ...path]),
+  );
   return [[], ...inner];
 };
 
 const replaceAt = (value: Json, path: readonly (string | number)[], put: Json): Json => {
   const [key, ...rest] = path;
   if (key === undefined) return put;
-  if (Array.isArray(value)) return value.map((child: Json, i) => (String(i) === String(key) ? replaceAt(child, rest, put) : child));
+  if (Array.isArray(value))
+    return value.map((child: Json, i) => (String(i) === String(key) ? replaceAt(child, rest, put) : child));
   return Object.fromEntries(
-    Object.entries(value as Record<string, Json>).map(([name, child]) => [name, name === key ? replaceAt(child, rest, put) : child]),
+    Object.entries(value as Record<string, Json>).map(([name, child]) => [
+      name,
+      name === key ? replaceAt(child, rest, put) : child,
+    ]),
   );
 };
 
 describe('canonical JSON', () => {
   test('is JSON of the same value', () => {
-    fc.assert(fc.property(json, (value) => {
+    fc.assert(
+      fc.property(json, (value) => {
         expect(JSON.parse(canonicalJson(value))).toEqual(JSON.parse(JSON.stringify(value)));
       }),
     );
@@ -42,17 +49,33 @@ describe('canonical JSON', () => {
   });
 
   test('is what RFC 8785 gives', () => {
-    const value = { numbers: [333333333.33333329, 1e30, 4.5, 2e-3, 1e-27], string: '\u20ac$\u000f\nA\'B"\\"/', literals: [null, true, false] };
-    const text = '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\\u000f\\nA\'B\\"\\\\\\"/"}';
+    const value = {
+      numbers: [Number('333333333.33333329'), 1e30, 4.5, 2e-3, 1e-27],
+      string: '\u20ac$\u000f\nA\'B"\\"/',
+      literals: [null, true, false],
+    };
+    const text =
+      '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\\u000f\\nA\'B\\"\\\\\\"/"}';
     expect(canonicalJson(value)).toBe(text);
-    expect(canonicalJson({ '\u20ac': 1, '\r': 2, '1': 3, '\ud83d\ude00': 4, '\u0080': 5, '\u00f6': 6, '\ufb33': 7 })).toBe(
-      '{"\\r":2,"1":3,"\u0080":5,"ö":6,"€":1,"😀":4,"\ufb33":7}',
-    );
+    expect(
+      canonicalJson({
+        '\u20ac': 1,
+        '\r': 2,
+        '1': 3,
+        '\ud83d\ude00': 4,
+        '\u0080': 5,
+        '\u00f6': 6,
+        '\ufb33': 7,
+      }),
+    ).toBe('{"\\r":2,"1":3,"\u0080":5,"ö":6,"€":1,"😀":4,"\ufb33":7}');
   });
 
-  test.each([undefined, Number.NaN, Number.POSITIVE_INFINITY, [Number.NaN], 1n, () => 1])('refuses %s', (value) => {
-    expect(() => canonicalJson(value)).toThrow(Error);
-  });
+  test.each([undefined, Number.NaN, Number.POSITIVE_INFINITY, [Number.NaN], 1n, () => 1])(
+    'refuses %s',
+    (value) => {
+      expect(() => canonicalJson(value)).toThrow(Error);
+    },
+  );
 });
 
 describe('a digest', () => {
@@ -79,7 +102,24 @@ describe('a digest', () => {
   });
 
   test('tells a number from its text, null from nothing, and lists from each other', () => {
-    const values: readonly Json[] = [1, '1', null, 'null', {}, [], [[]], { a: null }, { a: [] }, { a: {} }, true, 'true', '', [1, 2], [2, 1], [12]];
+    const values: readonly Json[] = [
+      1,
+      '1',
+      null,
+      'null',
+      {},
+      [],
+      [[]],
+      { a: null },
+      { a: [] },
+      { a: {} },
+      true,
+      'true',
+      '',
+      [1, 2],
+      [2, 1],
+      [12],
+    ];
     expect(new Set(values.map(digestOf)).size).toBe(values.length);
   });
 });
@@ -105,7 +145,10 @@ describe('the schema of any JSON value', () => {
     expect(JSON.stringify(JsonObject.parse(value))).toBe('{"kept":{}}');
   });
 
-  test.each([undefined, () => 1, 1n, Symbol('s'), new Date(0), Number.NaN, { a: undefined }])('refuses %s', (value) => {
-    expect(Json.safeParse(value).success).toBe(false);
-  });
+  test.each([undefined, () => 1, 1n, Symbol('s'), new Date(0), Number.NaN, { a: undefined }])(
+    'refuses %s',
+    (value) => {
+      expect(Json.safeParse(value).success).toBe(false);
+    },
+  );
 });

@@ -16,20 +16,27 @@ const exampleOf = (message: Message): Record<string, unknown> =>
 const ajv = new Ajv2020({ strict: true, strictTypes: false, allErrors: true });
 addFormats.default(ajv);
 const validators = new Map(messages.map((message) => [message, ajv.compile(jsonSchemaOf(message))]));
-const accepts = (message: Message, value: unknown): { readonly zod: boolean; readonly jsonSchema: boolean } => ({
+const accepts = (
+  message: Message,
+  value: unknown,
+): { readonly zod: boolean; readonly jsonSchema: boolean } => ({
   zod: message.schema.safeParse(value).success,
   jsonSchema: validators.get(message)?.(value) === true,
 });
 
-const requiredOf = (message: Message): readonly string[] => (jsonSchemaOf(message)['required'] ?? []) as readonly string[];
+const requiredOf = (message: Message): readonly string[] =>
+  (jsonSchemaOf(message)['required'] ?? []) as readonly string[];
 const propertiesOf = (message: Message): Readonly<Record<string, { readonly $ref?: string }>> =>
   (jsonSchemaOf(message)['properties'] ?? {}) as Record<string, { readonly $ref?: string }>;
-const takesAnything = (message: Message, field: string): boolean => propertiesOf(message)[field]?.$ref === '#/$defs/Json';
+const takesAnything = (message: Message, field: string): boolean =>
+  propertiesOf(message)[field]?.$ref === '#/$defs/Json';
 
 const table = messages.map((message) => [`${message.kind} ${message.name}`, message] as const);
 
 test('every message has an example and every example a message', () => {
-  const found = MESSAGE_KINDS.flatMap((kind) => readdirSync(join(EXAMPLES, kind)).map((file) => `${kind}/${file}`));
+  const found = MESSAGE_KINDS.flatMap((kind) =>
+    readdirSync(join(EXAMPLES, kind)).map((file) => `${kind}/${file}`),
+  );
   expect(found.toSorted()).toEqual(messages.map(schemaFile).toSorted());
 });
 
@@ -73,12 +80,15 @@ describe('an example', () => {
 });
 
 test.each([[null], [[]], ['text'], [1], [true]])('no message has the body %j', (body) => {
-  const accepting = messages.filter((message) => accepts(message, body).zod || accepts(message, body).jsonSchema);
+  const accepting = messages.filter(
+    (message) => accepts(message, body).zod || accepts(message, body).jsonSchema,
+  );
   expect(accepting).toEqual([]);
 });
 
 test('ids and digests of the examples are what the code derives', () => {
-  const named = (name: string): unknown => exampleOf(messages.find((message) => message.name === name) ?? failed(name));
+  const named = (name: string): unknown =>
+    exampleOf(messages.find((message) => message.name === name) ?? failed(name));
   const order = RunEffect.parse(named('effect.run'));
   const request = RequestApproval.parse(named('approval.request'));
   expect(order.digest).toBe(effectDigest(order.effect));

@@ -74,7 +74,7 @@ export const executorConsumer = (pool: string): ConsumerDeclaration =>
 
 export const consumers: readonly ConsumerDeclaration[] = [
   consumer('orchestrator', 'HP_CMD', 'orchestrator', filters.taskCommands),
-  consumer('orchestrator-approval', 'HP_EVT', 'orchestrator', filters.factsOf('approval')),
+  consumer('orchestrator-approval', 'HP_EVT', 'orchestrator', filters.approvalsResolved),
   consumer('orchestrator-effect', 'HP_EVT', 'orchestrator', filters.factsOf('effect')),
   consumer('approvals', 'HP_CMD', 'approvals', filters.approvalCommands),
   executorConsumer(DEFAULT_POOL),

@@ -17,9 +17,12 @@ const builders: readonly (readonly [name: string, build: (token: string) => stri
 ];
 
 describe.each(builders)('the subject %s', (_, build) => {
-  test.each(['', 'a.b', '*', '>', 'a b', 'a\n', '\u0000', 'a'.repeat(65), 'ü'])('refuses the token %j', (token) => {
-    expect(() => build(token)).toThrow(TypeError);
-  });
+  test.each(['', 'a.b', '*', '>', 'a b', 'a\n', '\u0000', 'a'.repeat(65), 'ü'])(
+    'refuses the token %j',
+    (token) => {
+      expect(() => build(token)).toThrow(TypeError);
+    },
+  );
 
   test('has as many tokens whatever is put in, or none', () => {
     const tokens = build('a').split('.').length;
@@ -36,16 +39,23 @@ describe.each(builders)('the subject %s', (_, build) => {
 
 test('aggregates, commands and events are tokens', () => {
   const commandNames = SERVICES.flatMap((service) => Object.keys(commands[service]));
-  const events = SERVICES.flatMap((service) => facts[service].options.map((option) => [AGGREGATES[service], option.shape.type.value] as const));
+  const events = SERVICES.flatMap((service) =>
+    facts[service].options.map((option) => [AGGREGATES[service], option.shape.type.value] as const),
+  );
   expect(() => commandNames.map(subjects.taskCommand)).not.toThrow();
   expect(() => events.map(([aggregate, event]) => subjects.fact(aggregate, event, 'a'))).not.toThrow();
 });
 
 test('no subject is stored by two streams, and every consumer reads one that is declared', () => {
-  const prefixes = streams.flatMap(({ subjects: stored }) => stored.map((subject) => subject.replace(/>$/, '')));
+  const prefixes = streams.flatMap(({ subjects: stored }) =>
+    stored.map((subject) => subject.replace(/>$/, '')),
+  );
   expect(new Set(prefixes).size).toBe(prefixes.length);
   for (const { stream, filter, name } of consumers) {
     const declared = streams.find((declaration) => declaration.name === stream);
-    expect(declared?.subjects.some((subject) => filter.startsWith(subject.replace(/>$/, ''))), name).toBe(true);
+    expect(
+      declared?.subjects.some((subject) => filter.startsWith(subject.replace(/>$/, ''))),
+      name,
+    ).toBe(true);
   }
 });

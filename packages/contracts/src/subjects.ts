@@ -10,7 +10,12 @@ export const SERVICES = ['orchestrator', 'approvals', 'executor', 'recovery'] as
 export type ServiceName = (typeof SERVICES)[number];
 
 /** What facts are about; the aggregate each service keeps. */
-export const AGGREGATES = { orchestrator: 'task', approvals: 'approval', executor: 'effect', recovery: 'recovery' } as const;
+export const AGGREGATES = {
+  orchestrator: 'task',
+  approvals: 'approval',
+  executor: 'effect',
+  recovery: 'recovery',
+} as const;
 export type Aggregate = (typeof AGGREGATES)[ServiceName];
 
 const checked = (token: string): string => {
@@ -18,7 +23,8 @@ const checked = (token: string): string => {
   return token;
 };
 
-const subject = (...tokens: readonly string[]): Subject => [PREFIX, ...tokens.map(checked)].join('.') as Subject;
+const subject = (...tokens: readonly string[]): Subject =>
+  [PREFIX, ...tokens.map(checked)].join('.') as Subject;
 
 export const subjects = {
   taskCommand: (command: string) => subject('cmd', 'task', command),
@@ -39,6 +45,7 @@ export const filters = {
   effectCommands: (pool: string) => `${PREFIX}.cmd.effect.*.${pool}`,
   recoveryCommands: `${PREFIX}.cmd.recovery.>`,
   facts: `${PREFIX}.evt.>`,
+  approvalsResolved: `${PREFIX}.evt.approval.resolved.*`,
   factsOf: (aggregate: Aggregate) => `${PREFIX}.evt.${aggregate}.>`,
   factsAbout: (aggregate: Aggregate, id: string) => `${PREFIX}.evt.${aggregate}.*.${checked(id)}`,
   logs: `${PREFIX}.log.>`,

@@ -34,36 +34,16 @@ export const createBatch = <State, Message, Event extends { readonly type: strin
 
   const stateOf = (aggregate: string): Loaded<State> => current.get(aggregate) ?? load(aggregate);
 
-  const factOf = (aggregate: string, version: number, event: Event, body: string, trace: string | undefined) => ({
-    subject: subjects.fact(kind.aggregate, event.type, aggregate),
-    headers: cloudEventHeaders({
-      // Task and recovery share their ids, so the kind is part of the message id.
-      id: `${kind.aggregate}.${aggregate}.${String(version)}`,
-      source: kind.service,
-      type: eventType(kind.aggregate, event.type),
-      subject: aggregate,
-      time: now,
-      version,
-      trace,
-    }),
-    body,
-  });
-
   const append = (aggregate: string, added: readonly Event[], trace: string | undefined): void => {
     const before = stateOf(aggregate);
     let { version, state } = before;
     const facts = added.map((event) => {
       version += 1;
       state = kind.decider.evolve(state, event);
-      const body = JSON.stringify(event);
-      const stored: StoredEvent = { aggregate, version, type: event.type, at: now, trace, body };
-      return { stored, wire: factOf(aggregate, version, event, body, trace) };
+      return { aggregate, version, type: event.type, at: now, trace, body: JSON.stringify(event) };
     });
     // Only now, so that an event which cannot be folded leaves nothing of its decision behind.
-    for (const { stored, wire } of facts) {
-      events.push(stored);
-      outbox.push(wire);
-    }
+    events.push(...facts);
     const { snapshotEvery } = kind;
     if (Math.floor(version / snapshotEvery) > Math.floor(before.version / snapshotEvery)) {
       snapshots.push({ aggregate, version, state: JSON.stringify(state) });
@@ -106,6 +86,22 @@ export const createBatch = <State, Message, Event extends { readonly type: strin
     states: (): ReadonlyMap<string, Loaded<State>> => current,
   };
 };
+
+/** The fact that an event is to everybody else. The same event always makes the same message. */
+export const factOf = (kind: Pick<AggregateKind<never, never, never, never>, 'service' | 'aggregate'>, event: StoredEvent): WireMessage => ({
+  subject: subjects.fact(kind.aggregate, event.type, event.aggregate),
+  headers: cloudEventHeaders({
+    // Task and recovery share their ids, so the kind is part of the message id.
+    id: `${kind.aggregate}.${event.aggregate}.${String(event.version)}`,
+    source: kind.service,
+    type: eventType(kind.aggregate, event.type),
+    subject: event.aggregate,
+    time: event.at,
+    version: event.version,
+    trace: event.trace,
+  }),
+  body: event.body,
+});
 
 const rowOf = <State, Message, Event extends { readonly type: string }, Work>(
   kind: AggregateKind<State, Message, Event, Work>,

@@ -1,5 +1,5 @@
 import { type ErrorBody, toErrorBody } from '@holdpoint/contracts/errors';
-import { type AggregateKind, createBatch, isEmpty, type Loaded } from './batch.ts';
+import { type AggregateKind, createBatch, factOf, isEmpty, type Loaded } from './batch.ts';
 import { createCache } from './cache.ts';
 import type { Answer, TimerFired } from './decider.ts';
 import type { EngineObserver } from './observer.ts';
@@ -10,6 +10,7 @@ import {
   type CrashHook,
   DataRefused,
   type History,
+  type OutboxRow,
   type Publisher,
   type Store,
   type TimerRow,
@@ -89,7 +90,8 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
     };
   };
 
-  const publish = (rowId: string, messages: readonly WireMessage[]): void => {
+  const publish = (rowId: string, { events, messages: own }: Omit<OutboxRow, 'id'>): void => {
+    const messages = [...events.map((event) => factOf(kind, event)), ...own];
     void publisher.publish(messages).then((all) => {
       if (all) confirmed.push(rowId);
       else observer.publishUnconfirmed(messages.length);
@@ -145,7 +147,7 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
       for (const [id, loaded] of batch.states()) cache.put(id, loaded);
       observer.committed(items.length + due.length, write);
       return () => {
-        if (rowId !== undefined) publish(rowId, write.outbox);
+        if (rowId !== undefined) publish(rowId, { events: write.events, messages: write.outbox });
         crash('after_publish');
         for (const { stored } of posted) stored();
         for (const step of after) step();
@@ -232,7 +234,7 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
         throw error;
       });
       const rows = await store.claimOutbox(olderThanMs, SWEEP_CLAIM_MS, SWEEP_ROWS_MAX);
-      for (const { id, messages } of rows) publish(id, messages);
+      for (const row of rows) publish(row.id, row);
       return rows.length;
     },
     backlog: (): number => waiting.length,

@@ -36,7 +36,7 @@ export const createMetrics = (service: string, log: Logger, backlog: () => numbe
       committed: (messages, write) => {
         batchSize.observe(messages);
         events.inc(write.events.length);
-        sent.inc(write.outbox.length);
+        sent.inc(write.outbox.length + write.events.length);
       },
       batchFailed: (messages, error) => {
         failures.inc();

@@ -32,6 +32,10 @@ export type BatchWrite = {
   readonly events: readonly StoredEvent[];
   readonly timersSet: readonly TimerRow[];
   readonly timersCleared: readonly TimerKey[];
+  /**
+   * What is to be published beside the events themselves. The events of the batch are facts for everybody: the outbox
+   * row only points at them, so that nothing is stored twice.
+   */
   readonly outbox: readonly WireMessage[];
   /** Outbox rows whose messages the bus has confirmed since. */
   readonly outboxConfirmed: readonly string[];
@@ -57,7 +61,12 @@ export interface Transaction {
   rollback(): Promise<void>;
 }
 
-export type OutboxRow = { readonly id: string; readonly messages: readonly WireMessage[] };
+/** What a batch had to publish: its own messages, and the events that it committed. */
+export type OutboxRow = {
+  readonly id: string;
+  readonly messages: readonly WireMessage[];
+  readonly events: readonly StoredEvent[];
+};
 
 /** The store of record, as the engine needs it. */
 export interface Store {

@@ -16,14 +16,15 @@ import { type Inbound, startSource } from './nats/source.ts';
 import { keepTopology } from './nats/topology.ts';
 import { startPeriodic } from './periodic.ts';
 import { createPool } from './postgres/pool.ts';
-import { createPostgresStore, type ProjectionStatement } from './postgres/store.ts';
+import { createPostgresStore } from './postgres/store.ts';
 
 /** A service, as its `service.ts` describes it to the runtime. */
 export type ServiceSpec<S extends ServiceName, State, Message, Event extends { readonly type: string }, Work> = {
   readonly service: S;
   readonly kind: AggregateKind<State, Message | TimerFired, Event, Work>;
   readonly inbound: readonly Inbound<Message>[];
-  readonly projection?: ProjectionStatement;
+  /** SQL that upserts the read model's rows from the JSON array in `$9`. */
+  readonly projection?: string;
   readonly endpoints: (pool: Pool) => Endpoints<S, Message>;
   /** Carries out what a decision asks for; what comes of it is handed back as a message. */
   readonly perform?: (work: Work, accept: (routed: Routed<Message>) => void) => void;

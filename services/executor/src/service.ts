@@ -18,16 +18,23 @@ import { effectRow, effectsProjection } from './projections/effects.ts';
 /** What runs when the executor stops may take so long to end. */
 const STOP_GRACE_MS = 5_000;
 
-/** One writer a file, however many effects append to it. */
+/** One writer a file, however many effects append to it at once; each lot of them has its path looked at anew. */
 const createFiles = (root: string): ((file: string) => Promise<AppendLine>) => {
   const workspace = createWorkspace(root);
-  const files = new Map<string, AppendLine>();
+  const writers = new Map<string, AppendLine>();
+  const resolving = new Map<string, Promise<string>>();
   return async (file) => {
-    const path = await workspace.resolve(file);
-    const writer = files.get(path) ?? createKeyedFile(path);
-    files.set(path, writer);
+    const path = await (resolving.get(file) ?? resolve(file));
+    const writer = writers.get(path) ?? createKeyedFile(path);
+    writers.set(path, writer);
     return writer;
   };
+
+  function resolve(file: string): Promise<string> {
+    const path = workspace.resolve(file).finally(() => resolving.delete(file));
+    resolving.set(file, path);
+    return path;
+  }
 };
 
 const decode = (subject: string, body: unknown, places: Places, usesSlot: (slot: number) => boolean): Routed<EffectMessage> => {

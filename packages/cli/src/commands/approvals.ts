@@ -6,7 +6,6 @@ import type { Command } from 'commander';
 import { approvalListText, approvalText, decisionText } from '../approval-text.ts';
 import { as, wholeNumber } from '../arguments.ts';
 import type { Client } from '../client.ts';
-import { printable } from '../printable.ts';
 import type { Session } from '../program.ts';
 import { effectLine } from '../task-text.ts';
 
@@ -20,7 +19,9 @@ const withWhatStands = async (client: Client, id: ApprovalId, error: unknown): P
 };
 
 const decide = (client: Client, decision: DecideApproval) =>
-  client.call('approvals', 'decide', decision).catch((error: unknown) => withWhatStands(client, decision.id, error));
+  client
+    .call('approvals', 'decide', decision)
+    .catch((error: unknown) => withWhatStands(client, decision.id, error));
 
 const VERBS: readonly (readonly [name: string, verb: Verb, description: string])[] = [
   ['approve', 'approve', 'let exactly this effect run'],
@@ -29,7 +30,11 @@ const VERBS: readonly (readonly [name: string, verb: Verb, description: string])
 
 type Decision = { readonly comment?: string; readonly digest?: string; readonly json?: true };
 
-const addVerb = (approvals: Command, { use, lines, json }: Session, [name, verb, description]: (typeof VERBS)[number]): void => {
+const addVerb = (
+  approvals: Command,
+  { use, lines, json }: Session,
+  [name, verb, description]: (typeof VERBS)[number],
+): void => {
   approvals
     .command(name)
     .description(description)
@@ -41,25 +46,39 @@ const addVerb = (approvals: Command, { use, lines, json }: Session, [name, verb,
       use(async (client) => {
         const asked = await client.call('approvals', 'get', { id });
         // Bound to what is shown here: an effect that is edited in between is not approved by mistake.
-        const request = { id, decision: verb, digest: digest ?? asked.digest, ...(comment !== undefined && { comment }) };
+        const request = {
+          id,
+          decision: verb,
+          digest: digest ?? asked.digest,
+          ...(comment !== undefined && { comment }),
+        };
         const answer = await decide(client, request);
         if (asJson) json(answer);
         else {
-          const effect = `${asked.task}/${asked.node}: ${effectLine(asked.effect)}`;
-          lines([printable(`${answer.id} is ${answer.status.replace('_', ' ')} by ${answer.by}`), printable(`  ${effect}`)]);
+          const decided = `${answer.id} is ${answer.status.replace('_', ' ')} by ${answer.by}`;
+          lines([decided, `  ${asked.task}/${asked.node}: ${effectLine(asked.effect)}`]);
         }
         return undefined;
       }),
     );
 };
 
-type Page = { readonly status?: ApprovalStatus; readonly limit?: number; readonly after?: string; readonly json?: true };
+type Page = {
+  readonly status?: ApprovalStatus;
+  readonly limit?: number;
+  readonly after?: string;
+  readonly json?: true;
+};
 
 const addReading = (approvals: Command, { use, lines, json, now }: Session): void => {
   approvals
     .command('list')
     .description('list what waits for a decision, oldest first')
-    .option('--status <status>', `${ApprovalStatus.options.join(', ')} (default: pending)`, as(ApprovalStatus))
+    .option(
+      '--status <status>',
+      `${ApprovalStatus.options.join(', ')} (default: pending)`,
+      as(ApprovalStatus),
+    )
     .option('--limit <number>', 'how many', wholeNumber(LIST_MAX))
     .option('--after <place>', 'go on where an earlier list ended')
     .option('--json', 'print the answer as it came')

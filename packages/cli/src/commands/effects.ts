@@ -17,7 +17,18 @@ export const addEffects = (program: Command, { use, lines, json }: Session): voi
         const answer = await client.call('executor', 'list', { task });
         if (options.json) json(answer);
         else if (answer.items.length === 0) lines(['no effects']);
-        else lines(columns(answer.items.map(({ id, node, state, starts, idempotencyKey }) => [id, node, state, `started ${String(starts)}x`, idempotencyKey])));
+        else
+          lines(
+            columns(
+              answer.items.map(({ id, node, state, starts, idempotencyKey }) => [
+                id,
+                node,
+                state,
+                `started ${String(starts)}x`,
+                idempotencyKey,
+              ]),
+            ),
+          );
         return undefined;
       }),
     );

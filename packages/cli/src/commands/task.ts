@@ -26,7 +26,11 @@ const addSubmit = (task: Command, { use, lines, json }: Session): void => {
     .description('run a workflow on a goal')
     .requiredOption('--workflow <id[@version]>', 'which workflow')
     .requiredOption('--goal <text>', 'what is to be reached')
-    .option('--input <key=text>', 'one input of the workflow; key:=json for anything but text (repeatable)', collectInput)
+    .option(
+      '--input <key=text>',
+      'one input of the workflow; key:=json for anything but text (repeatable)',
+      collectInput,
+    )
     .option('--criterion <text>', 'how to tell that the goal is reached (repeatable)', collect)
     .option('--id <id>', 'the id of the task, so that submitting again finds the same one', as(TaskId))
     .option('--json', 'print the answer as it came')
@@ -77,7 +81,9 @@ const addReading = (task: Command, { use, lines, json }: Session): void => {
 const addWatch = (task: Command, { use, lines, json }: Session): void => {
   task
     .command('watch')
-    .description('print what happens to a task until it ends (0 completed, 1 failed or cancelled) or waits for a person to resume it (10)')
+    .description(
+      'print what happens to a task until it ends (0 completed, 1 failed or cancelled) or waits for a person to resume it (10)',
+    )
     .argument('<id>', 'id of the task', as(TaskId))
     .option('--json', 'one JSON object for each event')
     .action((id: TaskId, options: { json?: true }) =>

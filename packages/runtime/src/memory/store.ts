@@ -49,10 +49,10 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
     }
     for (const row of write.projection) tables.projection.set(row.id, row);
     for (const id of write.outboxConfirmed) tables.outbox.delete(id);
-    if (write.outbox.length === 0) return undefined;
+    if (write.outbox.length === 0 && write.events.length === 0) return undefined;
     lastRow += 1;
     const id = String(lastRow);
-    tables.outbox.set(id, { id, messages: write.outbox, createdAt: now, claimedUntil: 0 });
+    tables.outbox.set(id, { id, messages: write.outbox, events: write.events, createdAt: now, claimedUntil: 0 });
     return id;
   };
 

@@ -13,11 +13,15 @@ export const eventsJson = (events: readonly StoredEvent[]): string =>
     )
     .join(',')}]`;
 
-/** The version that each changed aggregate ends the batch with. */
-export const headsJson = (events: readonly StoredEvent[]): string => {
-  const heads = new Map(events.map(({ aggregate, version }) => [aggregate, version]));
-  // In one order everywhere, so that two batches never wait for each other in a ring.
-  return JSON.stringify([...heads].sort(([a], [b]) => (a < b ? -1 : 1)).map(([aggregate, version]) => ({ aggregate, version })));
+type Range = { readonly aggregate: string; readonly first: number; readonly last: number };
+
+/** Which versions of each aggregate a batch added. In one order everywhere, so that no two batches wait in a ring. */
+const ranges = (events: readonly StoredEvent[]): readonly Range[] => {
+  const found = new Map<string, Range>();
+  for (const { aggregate, version } of events) {
+    found.set(aggregate, { aggregate, first: found.get(aggregate)?.first ?? version, last: version });
+  }
+  return [...found.values()].sort((a, b) => (a.aggregate < b.aggregate ? -1 : 1));
 };
 
 export const outboxJson = (messages: readonly WireMessage[]): string =>
@@ -30,12 +34,16 @@ export const snapshotsJson = (snapshots: BatchWrite['snapshots']): string =>
     .map(({ aggregate, version, state }) => `{"aggregate":${quoted(aggregate)},"version":${String(version)},"state":${state}}`)
     .join(',')}]`;
 
-export const writeParameters = (write: BatchWrite): readonly unknown[] => [
-  eventsJson(write.events),
-  headsJson(write.events),
-  JSON.stringify(write.timersCleared),
-  JSON.stringify(write.timersSet),
-  snapshotsJson(write.snapshots),
-  write.outboxConfirmed,
-  outboxJson(write.outbox),
-];
+export const writeParameters = (write: BatchWrite): readonly unknown[] => {
+  const added = ranges(write.events);
+  return [
+    eventsJson(write.events),
+    JSON.stringify(added.map(({ aggregate, last }) => ({ aggregate, version: last }))),
+    JSON.stringify(write.timersCleared),
+    JSON.stringify(write.timersSet),
+    snapshotsJson(write.snapshots),
+    write.outboxConfirmed,
+    outboxJson(write.outbox),
+    JSON.stringify(added),
+  ];
+};

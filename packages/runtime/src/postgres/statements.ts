@@ -3,15 +3,22 @@ export type Statement = { readonly name: string; readonly text: string };
 
 const statement = (name: string, text: string): Statement => ({ name: `hp_${name}`, text });
 
+const CLOCK = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint::text';
+
 export const statements = {
-  lock: statement('lock', 'SELECT id, version FROM heads WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE'),
-  // A statement of its own: evaluated after the one before it holds its locks.
-  clock: statement('clock', 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint::text AS now'),
+  // The aggregate is computed over every locked row before the target list is, so that the clock is read behind the locks.
+  lock: statement(
+    'lock',
+    `WITH locked AS MATERIALIZED (SELECT id, version FROM heads WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE)
+     SELECT coalesce(json_object_agg(id, version), '{}') AS versions, ${CLOCK} AS now FROM locked`,
+  ),
   lockDue: statement(
     'lock_due',
-    `SELECT h.id, h.version FROM heads h
-      WHERE h.id IN (SELECT aggregate FROM timers WHERE due_at <= now() ORDER BY due_at LIMIT $1)
-      FOR UPDATE SKIP LOCKED`,
+    `WITH locked AS MATERIALIZED (
+       SELECT id, version FROM heads
+        WHERE id IN (SELECT aggregate FROM timers WHERE due_at <= now() ORDER BY due_at LIMIT $1)
+        FOR UPDATE SKIP LOCKED)
+     SELECT coalesce(json_object_agg(id, version), '{}') AS versions, ${CLOCK} AS now FROM locked`,
   ),
   due: statement(
     'due',
@@ -25,8 +32,28 @@ export const statements = {
               WHERE e.aggregate = h.id AND e.version > coalesce(s.version, 0)) AS events
        FROM unnest($1::text[]) AS h(id) LEFT JOIN snapshots s ON s.aggregate = h.id`,
   ),
-  // Every kind of write in one round trip; each parameter is the JSON array of its kind.
-  write: statement(
+  claimOutbox: statement(
+    'claim_outbox',
+    `UPDATE outbox SET claimed_until = now() + $2 * interval '1 millisecond'
+      WHERE id IN (SELECT id FROM outbox
+                    WHERE created_at < now() - $1 * interval '1 millisecond' AND coalesce(claimed_until, '-infinity') < now()
+                    ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED)
+      RETURNING id::text, messages,
+        (SELECT coalesce(json_agg(json_build_object(
+                  'aggregate', e.aggregate, 'version', e.version, 'type', e.type, 'trace', e.trace, 'data', e.data,
+                  'at', (extract(epoch FROM e.at) * 1000)::bigint) ORDER BY e.aggregate, e.version), '[]')
+           FROM json_to_recordset(facts) AS f(aggregate text, first int, last int)
+           JOIN events e ON e.aggregate = f.aggregate AND e.version BETWEEN f.first AND f.last) AS events`,
+  ),
+  confirmOutbox: statement('confirm_outbox', 'DELETE FROM outbox WHERE id = ANY($1::bigint[])'),
+} as const;
+
+/**
+ * Every kind of write in one statement; each parameter is the JSON array of its kind. A projection is an upsert of the
+ * service's own read model, written over `$9`.
+ */
+export const writeStatement = (projection: string | undefined): Statement =>
+  statement(
     'write',
     `WITH
       added AS (
@@ -50,16 +77,8 @@ export const statements = {
         INSERT INTO snapshots (aggregate, version, state)
         SELECT aggregate, version, state FROM json_to_recordset($5::json) AS s(aggregate text, version int, state json)
         ON CONFLICT (aggregate) DO UPDATE SET version = excluded.version, state = excluded.state),
-      confirmed AS (DELETE FROM outbox WHERE id = ANY($6::bigint[]))
-      INSERT INTO outbox (messages) SELECT $7::json WHERE $7::text <> '[]' RETURNING id::text`,
-  ),
-  claimOutbox: statement(
-    'claim_outbox',
-    `UPDATE outbox SET claimed_until = now() + $2 * interval '1 millisecond'
-      WHERE id IN (SELECT id FROM outbox
-                    WHERE created_at < now() - $1 * interval '1 millisecond' AND coalesce(claimed_until, '-infinity') < now()
-                    ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED)
-      RETURNING id::text, messages`,
-  ),
-  confirmOutbox: statement('confirm_outbox', 'DELETE FROM outbox WHERE id = ANY($1::bigint[])'),
-} as const;
+      confirmed AS (DELETE FROM outbox WHERE id = ANY($6::bigint[]))${projection === undefined ? '' : `,
+      projected AS (${projection})`}
+      INSERT INTO outbox (messages, facts) SELECT $7::json, $8::json WHERE $7::text <> '[]' OR $8::text <> '[]'
+      RETURNING id::text`,
+  );

@@ -5,20 +5,19 @@ import {
   Conflict,
   type BatchWrite,
   type History,
-  type ProjectionRow,
+  type OutboxRow,
   type Store,
+  type StoredEvent,
   type TimerRow,
   type Transaction,
   type WireMessage,
 } from '../ports.ts';
 import { writeParameters } from './encode.ts';
 import { classify, isSqlState } from './errors.ts';
-import { type Statement, statements } from './statements.ts';
+import { inOneFlight, settledInOneFlight } from './flight.ts';
+import { type Statement, statements, writeStatement } from './statements.ts';
 
-/** Writes the read model's rows, as one statement. Its parameter is the JSON array of the rows. */
-export type ProjectionStatement = Statement;
-
-type HeadRow = { readonly id: string; readonly version: number };
+type LockRow = { readonly versions: Readonly<Record<string, number>>; readonly now: string };
 type HistoryRow = {
   readonly id: string;
   readonly snapshot_version: number | null;
@@ -32,23 +31,26 @@ type DueRow = {
   readonly data: unknown;
   readonly trace: string | null;
 };
-type StoredMessage = Omit<WireMessage, 'body'> & { readonly body: unknown };
+type StoredOutboxRow = {
+  readonly id: string;
+  readonly messages: readonly (Omit<WireMessage, 'body'> & { readonly body: unknown })[];
+  readonly events: readonly (Omit<StoredEvent, 'body' | 'trace'> & { readonly data: unknown; readonly trace: string | null })[];
+};
 
 const Millis = z.coerce.number().int();
 
-/** PostgreSQL as the store of record. */
-export const createPostgresStore = (pool: Pool, projection?: ProjectionStatement): Store => {
+/** PostgreSQL as the store of record. `projection` upserts the read model's rows from the JSON array in `$9`. */
+export const createPostgresStore = (pool: Pool, projection?: string): Store => {
+  const write = writeStatement(projection);
   const open = async (lock: Statement, parameters: readonly unknown[]): Promise<Session> => {
     const client = await pool.connect();
-    const session = createSession(client, projection);
+    const session = createSession(client, write, projection !== undefined);
     try {
-      // One flight: the clock's statement runs once the locks of the one before are held.
-      const [, heads, clock] = await Promise.all([
+      const [, locked] = await inOneFlight(client, () => [
         client.query('BEGIN'),
-        client.query<HeadRow>({ ...lock, values: [...parameters] }),
-        client.query<{ now: string }>(statements.clock),
+        client.query<LockRow>({ ...lock, values: [...parameters] }),
       ]);
-      return { ...session, transaction: session.begin(heads.rows, Millis.parse(clock.rows[0]?.now)) };
+      return { ...session, transaction: session.begin(locked.rows[0]) };
     } catch (error) {
       await session.abandon(error);
       throw classify(error);
@@ -68,14 +70,8 @@ export const createPostgresStore = (pool: Pool, projection?: ProjectionStatement
       }
     },
     claimOutbox: async (olderThanMs, claimMs, limit) => {
-      const { rows } = await pool.query<{ id: string; messages: readonly StoredMessage[] }>({
-        ...statements.claimOutbox,
-        values: [olderThanMs, claimMs, limit],
-      });
-      return rows.map(({ id, messages }) => ({
-        id,
-        messages: messages.map((message) => ({ ...message, body: JSON.stringify(message.body) })),
-      }));
+      const { rows } = await pool.query<StoredOutboxRow>({ ...statements.claimOutbox, values: [olderThanMs, claimMs, limit] });
+      return rows.map(outboxRowOf);
     },
     confirmOutbox: async (ids) => {
       if (ids.length > 0) await pool.query({ ...statements.confirmOutbox, values: [ids] });
@@ -91,6 +87,12 @@ const timerOf = ({ aggregate, name, due_at, data, trace }: DueRow): TimerRow => 
   trace: trace ?? undefined,
 });
 
+const outboxRowOf = ({ id, messages, events }: StoredOutboxRow): OutboxRow => ({
+  id,
+  messages: messages.map((message) => ({ ...message, body: JSON.stringify(message.body) })),
+  events: events.map(({ data, trace, ...event }) => ({ ...event, trace: trace ?? undefined, body: JSON.stringify(data) })),
+});
+
 const historyOf = (row: HistoryRow): History => ({
   snapshot: row.snapshot_version === null ? undefined : { version: row.snapshot_version, state: row.snapshot_state },
   events: row.events,
@@ -99,28 +101,29 @@ const historyOf = (row: HistoryRow): History => ({
 type Session = { readonly transaction: Transaction; readonly client: PoolClient };
 
 /** One transaction on one connection. After an error that is not the server's own word the connection is not used again. */
-const createSession = (client: PoolClient, projection: ProjectionStatement | undefined) => {
+const createSession = (client: PoolClient, write: Statement, projects: boolean) => {
   let open = true;
   const close = (broken: boolean): void => {
     if (open) client.release(broken);
     open = false;
   };
 
-  const abandon = async (error: unknown): Promise<void> => {
+  const rollback = async (): Promise<void> => {
     if (!open) return;
-    if (!isSqlState(error)) return close(true);
     await client.query('ROLLBACK').then(
       () => close(false),
       () => close(true),
     );
   };
 
-  const commit = async (write: BatchWrite): Promise<string | undefined> => {
-    const writes = [
-      client.query<{ id: string }>({ ...statements.write, values: [...writeParameters(write)] }),
-      ...projected(client, projection, write.projection),
-    ] as const;
-    const [written, committed] = await Promise.allSettled([Promise.all(writes), client.query('COMMIT')]);
+  const abandon = async (error: unknown): Promise<void> => (isSqlState(error) ? rollback() : close(true));
+
+  const commit = async (batch: BatchWrite): Promise<string | undefined> => {
+    const values = [...writeParameters(batch), ...(projects ? [JSON.stringify(batch.projection)] : [])];
+    const [written, committed] = await settledInOneFlight(client, () => [
+      client.query<{ id: string }>({ ...write, values }),
+      client.query('COMMIT'),
+    ]);
     if (written.status === 'rejected') {
       await abandon(written.reason);
       throw isSqlState(written.reason) ? classify(written.reason) : new CommitUnknown('connection lost', { cause: written.reason });
@@ -132,32 +135,21 @@ const createSession = (client: PoolClient, projection: ProjectionStatement | und
     close(false);
     // The server answers COMMIT of a failed transaction with ROLLBACK, as a success.
     if (committed.value.command !== 'COMMIT') throw new Conflict('the transaction was rolled back');
-    return written.value[0]?.rows[0]?.id;
+    return written.value.rows[0]?.id;
   };
 
   return {
     client,
     abandon,
-    begin: (heads: readonly HeadRow[], now: number): Transaction => ({
-      now,
-      versions: new Map(heads.map(({ id, version }) => [id, version])),
+    begin: (locked: LockRow | undefined): Transaction => ({
+      now: Millis.parse(locked?.now),
+      versions: new Map(Object.entries(locked?.versions ?? {})),
       load: async (aggregates) => {
         const { rows } = await client.query<HistoryRow>({ ...statements.history, values: [aggregates] });
         return new Map(rows.map((row) => [row.id, historyOf(row)]));
       },
       commit,
-      rollback: async () => {
-        if (!open) return;
-        await client.query('ROLLBACK').then(
-          () => close(false),
-          () => close(true),
-        );
-      },
+      rollback,
     }),
   };
 };
-
-const projected = (client: PoolClient, projection: ProjectionStatement | undefined, rows: readonly ProjectionRow[]) =>
-  projection === undefined || rows.length === 0
-    ? []
-    : [client.query<{ id: string }>({ ...projection, values: [JSON.stringify(rows)] })];

@@ -32,6 +32,7 @@ export const createRuntimeTables = async (db: Kysely<unknown>): Promise<void> =>
   await sql`CREATE TABLE outbox (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     messages json NOT NULL,
+    facts json NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
     claimed_until timestamptz
   ) WITH (${QUEUE})`.execute(db);

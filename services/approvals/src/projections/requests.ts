@@ -1,7 +1,6 @@
 import { type ApprovalStatus, ApprovalView } from '@holdpoint/contracts/approval';
 import type { ProjectionRow } from '@holdpoint/runtime/ports';
 import { decodeCursor, pageOf } from '@holdpoint/runtime/postgres/page';
-import type { ProjectionStatement } from '@holdpoint/runtime/postgres/store';
 import type { Pool } from 'pg';
 import { z } from 'zod';
 import type { ApprovalState } from '../domain/approval.ts';
@@ -27,13 +26,11 @@ export const requestRow = (id: string, state: ApprovalState): ProjectionRow | un
   return { id, status: view.status, requestedAt: view.requestedAt, view };
 };
 
-export const requestsProjection: ProjectionStatement = {
-  name: 'hp_project_requests',
-  text: `INSERT INTO requests (id, status, requested_at, view)
+/** Upserts the rows of a batch from the JSON array in `$9`. */
+export const requestsProjection = `INSERT INTO requests (id, status, requested_at, view)
     SELECT id, status, "requestedAt", view
-      FROM json_to_recordset($1::json) AS r(id text, status text, "requestedAt" bigint, view json)
-    ON CONFLICT (id) DO UPDATE SET status = excluded.status, view = excluded.view`,
-};
+      FROM json_to_recordset($9::json) AS r(id text, status text, "requestedAt" bigint, view json)
+    ON CONFLICT (id) DO UPDATE SET status = excluded.status, view = excluded.view`;
 
 const Row = z.object({ view: ApprovalView });
 

@@ -1,13 +1,16 @@
-import { open } from 'node:fs/promises';
+import { type FileHandle, open, stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorBody } from '@holdpoint/contracts/errors';
 import { CleanFailure } from '../capabilities/capability.ts';
-import { type FileLock, tryLock } from './file-lock.ts';
+import { type FileLock, openLock } from './file-lock.ts';
 
 export type Line = { readonly key: string; readonly line: string; readonly assertInForce: () => void };
 export type AppendLine = (line: Line) => Promise<{ readonly repeated: boolean }>;
 
 type Waiting = Line & { readonly resolve: (result: { readonly repeated: boolean }) => void; readonly reject: (error: unknown) => void };
+
+/** An open file, the lock beside it, and the keys of the lines that were read so far. */
+type Opened = { readonly handle: FileHandle; readonly lock: FileLock; readonly keys: Set<string>; readTo: number };
 
 const LOCK_RETRY_MS = 20;
 const LOCK_WAIT_MS = 5_000;
@@ -17,45 +20,17 @@ const LOCK_WAIT_MS = 5_000;
  * While one write is on its way to the disk the next lines gather, so that many share one lock and one sync.
  */
 export const createKeyedFile = (path: string): AppendLine => {
-  const keys = new Set<string>();
   const waiting: Waiting[] = [];
-  let readTo = 0;
+  let opened: Opened | undefined;
   let writing = false;
 
-  /** Learns the keys of what others have written since; a last line without an end was cut off by a crash. */
-  const catchUp = async (file: Awaited<ReturnType<typeof open>>): Promise<string> => {
-    const { size } = await file.stat();
-    const rest = Buffer.alloc(size - readTo);
-    await file.read(rest, 0, rest.length, readTo);
-    const end = rest.lastIndexOf(0x0a) + 1;
-    for (const line of rest.subarray(0, end).toString('utf8').split('\n')) keys.add(line.slice(0, line.indexOf('\t')));
-    readTo += end;
-    return end < rest.length ? '\n' : '';
-  };
-
   const write = async (batch: readonly Waiting[]): Promise<void> => {
-    const lock = await acquire(path);
+    opened = await current(path, opened);
+    await acquire(opened.lock);
     try {
-      const file = await open(path, 'a+', 0o640);
-      try {
-        const mend = await catchUp(file);
-        const fresh = new Map<string, Waiting>();
-        const repeated: Waiting[] = [];
-        for (const line of batch.filter(inForce)) {
-          if (keys.has(line.key) || fresh.has(line.key)) repeated.push(line);
-          else fresh.set(line.key, line);
-        }
-        if (fresh.size > 0) {
-          await file.appendFile(mend + [...fresh.values()].map(({ key, line }) => `${key}\t${line}\n`).join(''));
-          await file.datasync();
-        }
-        for (const { resolve } of fresh.values()) resolve({ repeated: false });
-        for (const { resolve } of repeated) resolve({ repeated: true });
-      } finally {
-        await file.close();
-      }
+      await append(opened, batch);
     } finally {
-      lock.release();
+      opened.lock.release();
     }
   };
 
@@ -77,6 +52,44 @@ export const createKeyedFile = (path: string): AppendLine => {
     });
 };
 
+/** The file as it is now: somebody may have moved it away, and then a new one takes its place. */
+const current = async (path: string, opened: Opened | undefined): Promise<Opened> => {
+  if (opened !== undefined) {
+    const [held, named] = await Promise.all([opened.handle.stat(), stat(path).catch(() => undefined)]);
+    if (named?.ino === held.ino && named.dev === held.dev) return opened;
+    await opened.handle.close();
+  }
+  return { handle: await open(path, 'a+', 0o640), lock: opened?.lock ?? openLock(path), keys: new Set(), readTo: 0 };
+};
+
+/** Under the lock: what is new is written and synced as one; what is there already was applied before. */
+const append = async (opened: Opened, batch: readonly Waiting[]): Promise<void> => {
+  const mend = await catchUp(opened);
+  const fresh = new Map<string, Waiting>();
+  const repeated: Waiting[] = [];
+  for (const line of batch.filter(inForce)) {
+    if (opened.keys.has(line.key) || fresh.has(line.key)) repeated.push(line);
+    else fresh.set(line.key, line);
+  }
+  if (fresh.size > 0) {
+    await opened.handle.appendFile(mend + [...fresh.values()].map(({ key, line }) => `${key}\t${line}\n`).join(''));
+    await opened.handle.datasync();
+  }
+  for (const { resolve } of fresh.values()) resolve({ repeated: false });
+  for (const { resolve } of repeated) resolve({ repeated: true });
+};
+
+/** Learns the keys of what was written since; a last line without an end was cut off by a crash, and is closed first. */
+const catchUp = async (opened: Opened): Promise<string> => {
+  const { size } = await opened.handle.stat();
+  const rest = Buffer.alloc(Math.max(0, size - opened.readTo));
+  if (rest.length > 0) await opened.handle.read(rest, 0, rest.length, opened.readTo);
+  const end = rest.lastIndexOf(0x0a) + 1;
+  for (const line of rest.subarray(0, end).toString('utf8').split('\n')) opened.keys.add(line.slice(0, line.indexOf('\t')));
+  opened.readTo += end;
+  return end < rest.length ? '\n' : '';
+};
+
 /** Refuses a line whose lease may be over; it has not been written. */
 const inForce = ({ assertInForce, reject }: Waiting): boolean => {
   try {
@@ -88,11 +101,9 @@ const inForce = ({ assertInForce, reject }: Waiting): boolean => {
   }
 };
 
-const acquire = async (path: string): Promise<FileLock> => {
+const acquire = async (lock: FileLock): Promise<void> => {
   const until = performance.now() + LOCK_WAIT_MS;
-  for (;;) {
-    const lock = tryLock(path);
-    if (lock !== undefined) return lock;
+  while (!lock.tryAcquire()) {
     if (performance.now() > until) {
       throw new CleanFailure(errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'somebody else holds the lock of the file'));
     }

@@ -47,7 +47,7 @@ const start = (state: EffectState, order: RunEffect, place: Place, now: number):
   const epoch = (entryIn(state)?.epoch ?? 0) + 1;
   return decision<EffectEvent, EffectWork>({
     events: [{ type: 'started', ...aboutOrder(order), order, epoch, worker: place.worker }],
-    timers: [{ set: 'lease', dueAt: now + LEASE_MS }, { clear: 'place' }],
+    timers: [{ set: 'lease', dueAt: now + LEASE_MS }, ...(state.status === 'absent' ? [] : [{ clear: 'place' }])],
     work: [{ kind: 'start', order, epoch, slot: place.slot }],
   });
 };
@@ -61,7 +61,7 @@ const awaitPlace = (id: EffectId, now: number): Pick<Made, 'timers' | 'work'> =>
 const admit = (state: EffectState, order: RunEffect, place: Place | undefined, now: number, verify: VerifyGrant): Made => {
   const error = whyRefused(order, now, verify);
   if (error !== undefined) {
-    return decision<EffectEvent, EffectWork>({ events: [{ type: 'refused', ...aboutOrder(order), order, error }], timers: [{ clear: 'place' }] });
+    return decision<EffectEvent, EffectWork>({ events: [{ type: 'refused', ...aboutOrder(order), order, error }], timers: state.status === 'absent' ? [] : [{ clear: 'place' }] });
   }
   if (place !== undefined) return start(state, order, place, now);
   return decision<EffectEvent, EffectWork>({ events: [{ type: 'prepared', ...aboutOrder(order), order }], ...awaitPlace(order.id, now) });

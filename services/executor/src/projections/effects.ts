@@ -1,6 +1,5 @@
 import { EffectView } from '@holdpoint/contracts/catalog';
 import type { ProjectionRow } from '@holdpoint/runtime/ports';
-import type { ProjectionStatement } from '@holdpoint/runtime/postgres/store';
 import type { Pool } from 'pg';
 import { z } from 'zod';
 import { type EffectState, entryIn } from '../domain/ledger.ts';
@@ -19,12 +18,10 @@ export const effectRow = (id: string, state: EffectState): ProjectionRow | undef
   return view && { id, task: view.task, state: view.state, view };
 };
 
-export const effectsProjection: ProjectionStatement = {
-  name: 'hp_project_effects',
-  text: `INSERT INTO effects (id, task, state, view)
-    SELECT id, task, state, view FROM json_to_recordset($1::json) AS e(id text, task text, state text, view json)
-    ON CONFLICT (id) DO UPDATE SET state = excluded.state, view = excluded.view`,
-};
+/** Upserts the rows of a batch from the JSON array in `$9`. */
+export const effectsProjection = `INSERT INTO effects (id, task, state, view)
+    SELECT id, task, state, view FROM json_to_recordset($9::json) AS e(id text, task text, state text, view json)
+    ON CONFLICT (id) DO UPDATE SET state = excluded.state, view = excluded.view`;
 
 /** A task has few effects; what is beyond this is not shown. */
 const SHOWN_MAX = 500;

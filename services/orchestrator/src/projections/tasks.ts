@@ -3,7 +3,6 @@ import type { TaskId } from '@holdpoint/contracts/ids';
 import { TaskPhase } from '@holdpoint/contracts/task';
 import type { ProjectionRow } from '@holdpoint/runtime/ports';
 import { decodeCursor, pageOf } from '@holdpoint/runtime/postgres/page';
-import type { ProjectionStatement } from '@holdpoint/runtime/postgres/store';
 import type { Pool } from 'pg';
 import { z } from 'zod';
 import type { TaskState } from '../domain/state.ts';
@@ -23,13 +22,11 @@ export const taskRow = (id: string, state: TaskState, now: number): ProjectionRo
         at: now,
       };
 
-export const tasksProjection: ProjectionStatement = {
-  name: 'hp_project_tasks',
-  text: `INSERT INTO tasks (id, workflow, goal, phase, version, created_at, updated_at)
+/** Upserts the rows of a batch from the JSON array in `$9`. */
+export const tasksProjection = `INSERT INTO tasks (id, workflow, goal, phase, version, created_at, updated_at)
     SELECT id, workflow, goal, phase, version, at, at
-      FROM json_to_recordset($1::json) AS t(id text, workflow text, goal text, phase text, version int, at bigint)
-    ON CONFLICT (id) DO UPDATE SET phase = excluded.phase, version = excluded.version, updated_at = excluded.updated_at`,
-};
+      FROM json_to_recordset($9::json) AS t(id text, workflow text, goal text, phase text, version int, at bigint)
+    ON CONFLICT (id) DO UPDATE SET phase = excluded.phase, version = excluded.version, updated_at = excluded.updated_at`;
 
 const Row = z.object({
   id: z.string().transform((id) => id as TaskId),

@@ -1,0 +1,47 @@
+import { TaskId } from '@holdpoint/contracts/ids';
+import { InvalidArgumentError } from 'commander';
+import { describe, expect, test } from 'vitest';
+import { as, collect, collectInput, wholeNumber } from './arguments.ts';
+
+describe('inputs', () => {
+  const all = (...texts: readonly string[]) =>
+    texts.reduce<ReturnType<typeof collectInput> | undefined>(
+      (before, text) => collectInput(text, before),
+      undefined,
+    );
+
+  test.each([
+    [['a=b'], { a: 'b' }],
+    [['a=1'], { a: '1' }],
+    [['a='], { a: '' }],
+    [['a=b=c'], { a: 'b=c' }],
+    [['a=x:=y'], { a: 'x:=y' }],
+    [['a:=1', 'b:={"c":[true,null]}'], { a: 1, b: { c: [true, null] } }],
+    [['a=two\nlines'], { a: 'two\nlines' }],
+  ])('%j', (texts, inputs) => {
+    expect(all(...texts)).toEqual(inputs);
+  });
+
+  test.each([[['a']], [['=b']], [[':=1']], [['a:=one']], [['a=1', 'a=2']]])('%j is refused', (texts) => {
+    expect(() => all(...texts)).toThrow(InvalidArgumentError);
+  });
+
+  test('a key called __proto__ is a key', () => {
+    expect(JSON.stringify(all('__proto__=x'))).toBe('{"__proto__":"x"}');
+  });
+});
+
+test('what a schema refuses is a mistake on the command line', () => {
+  expect(as(TaskId)('t-1')).toBe('t-1');
+  expect(() => as(TaskId)('t.1')).toThrow(InvalidArgumentError);
+});
+
+test('a number is whole and within bounds', () => {
+  expect(wholeNumber(500)('20')).toBe(20);
+  for (const text of ['0', '501', '-1', '1.5', '1e2', '', 'x', ' 1'])
+    expect(() => wholeNumber(500)(text)).toThrow(InvalidArgumentError);
+});
+
+test('repeated options keep their order', () => {
+  expect(collect('b', collect('a'))).toEqual(['a', 'b']);
+});

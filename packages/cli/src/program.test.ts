@@ -1,0 +1,273 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { HoldpointError } from '@holdpoint/contracts/errors';
+import { describe, expect, test } from 'vitest';
+import type { Client } from './client.ts';
+import { runProgram } from './program.ts';
+
+const EXAMPLES = join(import.meta.dirname, '../../contracts/examples/api');
+const NOW = Date.UTC(2026, 0, 15, 9, 31, 0);
+
+type Call = readonly [endpoint: string, payload: unknown];
+type Answers = Readonly<Record<string, unknown>>;
+
+const example = (name: string): Record<string, unknown> =>
+  JSON.parse(readFileSync(join(EXAMPLES, `${name}.response.json`), 'utf8')) as Record<string, unknown>;
+
+/** Services that answer what the contracts' examples say, or what a test puts in their place. */
+const answering = (answers: Answers, calls: Call[], closed: () => void): Client =>
+  ({
+    call: async (service: string, endpoint: string, payload: unknown) => {
+      const name = `${service}.${endpoint}`;
+      calls.push([name, payload]);
+      const answer = answers[name] ?? example(name);
+      if (answer instanceof Error) throw answer;
+      return answer;
+    },
+    watch: async () => ({ stop: async () => undefined }),
+    close: async () => closed(),
+  }) as unknown as Client;
+
+const run = async (line: string, answers: Answers = {}) => {
+  const calls: Call[] = [];
+  let [out, err, open] = ['', '', 0];
+  const code = await runProgram(
+    line.split(' ').map((word) => word.replaceAll('_', ' ')),
+    {
+      connect: async () => {
+        open += 1;
+        return answering(answers, calls, () => (open -= 1));
+      },
+      out: (text) => (out += text),
+      err: (text) => (err += text),
+      now: () => NOW,
+    },
+  );
+  return { code, out, err, calls, open };
+};
+
+const refused = (code: ConstructorParameters<typeof HoldpointError>[0], message: string) =>
+  new HoldpointError(code, message);
+
+describe('what is asked of the services', () => {
+  test.each([
+    [
+      'task submit --workflow sample --goal Say_hello',
+      'orchestrator.submit',
+      { workflow: 'sample', goal: 'Say hello' },
+    ],
+    [
+      'task submit --workflow sample --goal g --id t-1 --input a=b --input n:=1 --criterion c1 --criterion c2',
+      'orchestrator.submit',
+      {
+        workflow: 'sample',
+        goal: 'g',
+        id: 't-1',
+        inputs: { a: 'b', n: 1 },
+        acceptanceCriteria: ['c1', 'c2'],
+      },
+    ],
+    ['task get t-1', 'orchestrator.get', { id: 't-1' }],
+    [
+      'task list --phase paused --limit 5 --after x',
+      'orchestrator.list',
+      { phase: 'paused', limit: 5, after: 'x' },
+    ],
+    ['task watch t-1', 'orchestrator.history', { id: 't-1' }],
+    ['task cancel t-1 --reason no', 'orchestrator.cancel', { id: 't-1', reason: 'no' }],
+    ['task pause t-1', 'orchestrator.pause', { id: 't-1' }],
+    ['task resume t-1', 'orchestrator.resume', { id: 't-1' }],
+    ['task retry t-1 --node append', 'orchestrator.retry', { id: 't-1', node: 'append' }],
+    ['approvals list', 'approvals.list', {}],
+    ['approvals show a-1', 'approvals.get', { id: 'a-1' }],
+    ['effects list t-1', 'executor.list', { task: 't-1' }],
+  ])('%s', async (line, endpoint, payload) => {
+    const ended = { events: [{ version: 1, at: NOW, type: 'completed', data: { phase: 'completed' } }] };
+    const { calls, code, err, open } = await run(line, { 'orchestrator.history': ended });
+    expect(calls).toEqual([[endpoint, payload]]);
+    expect({ code, err, open }).toEqual({ code: 0, err: '', open: 0 });
+  });
+
+  test('a decision is bound to the digest of what was shown, or to the one that was given', async () => {
+    const { digest } = example('approvals.get');
+    const given = 'f'.repeat(64);
+    const decided = async (line: string) => (await run(line)).calls.at(-1);
+    expect(await decided('approvals approve a-1')).toEqual([
+      'approvals.decide',
+      { id: 'a-1', decision: 'approve', digest },
+    ]);
+    expect(await decided(`approvals reject a-1 --comment not_now --digest ${given}`)).toEqual([
+      'approvals.decide',
+      { id: 'a-1', decision: 'reject', digest: given, comment: 'not now' },
+    ]);
+  });
+});
+
+describe('what is shown', () => {
+  test('--json prints exactly what was answered, in one line', async () => {
+    const answer = { id: 't-1', phase: 'queued', version: 1, since2: { text: '\u001b\u202e' } };
+    const { out } = await run('task submit --workflow w --goal g --json', { 'orchestrator.submit': answer });
+    expect(JSON.parse(out)).toEqual(answer);
+    expect(out).toMatch(/^[ -~]+\n$/);
+  });
+
+  test('a task with its nodes', async () => {
+    const { out } = await run('task get t-1');
+    expect(out).toMatch(/^phase +failed \(version 9\)$/m);
+    expect(out).toMatch(
+      /^ {2}append +blocked +a-\w+ {2}rejected by operator {2}ERR_FORBIDDEN: rejected by operator$/m,
+    );
+  });
+
+  test('an approval with the whole effect, and who decided', async () => {
+    const { out } = await run('approvals show a-1');
+    expect(out).toContain('status      approved by operator on 2026-01-15 09:31:00Z: fine');
+    expect(out).toContain('effect      cap.file.append (write_external) on file:greetings.txt, keyed');
+    expect(out).toContain(String(example('approvals.get')['digest']));
+    expect(out).toContain('    "line": "hello"');
+  });
+
+  test('a pending approval says how long it waits', async () => {
+    const pending = {
+      ...example('approvals.get'),
+      status: 'pending',
+      decidedBy: undefined,
+      decidedAt: undefined,
+      comment: undefined,
+    };
+    const { out } = await run('approvals show a-1', { 'approvals.get': pending });
+    expect(out).toContain('status      pending, expires 2026-01-15 09:35:00Z (in 4 min)');
+  });
+
+  test('a decision says what was decided and by whom', async () => {
+    const { out } = await run('approvals approve a-1');
+    expect(out).toMatch(
+      /^a-\w+ is approved by operator\n {2}t-\w+\/append: cap\.file\.append \(write_external\) on file:greetings\.txt\n$/,
+    );
+  });
+
+  test('nothing that a submitter wrote reaches the terminal as it is', async () => {
+    const nasty = '\u001b[2J\u202e\r\n';
+    const effect = {
+      uses: `u${nasty}`,
+      kind: 'k',
+      target: nasty,
+      args: { [nasty]: nasty },
+      effectClass: 'c',
+      idempotencyKey: nasty,
+    };
+    const view = {
+      ...example('approvals.get'),
+      effect,
+      title: nasty,
+      comment: nasty,
+      decidedBy: nasty,
+      requestedBy: nasty,
+      audience: [nasty],
+      task: nasty,
+    };
+    const task = {
+      id: nasty,
+      workflow: nasty,
+      goal: nasty,
+      phase: 'failed',
+      version: 1,
+      nodes: [{ id: nasty, status: nasty, attempt: 1, reason: nasty }],
+      error: { code: nasty, message: nasty },
+    };
+    const events = [{ version: 1, at: NOW, type: nasty, data: { phase: 'failed' } }];
+    const answers = {
+      'approvals.get': view,
+      'approvals.list': { items: [view], next: nasty },
+      'approvals.decide': { id: nasty, status: 'approved', by: nasty },
+      'orchestrator.get': task,
+      'orchestrator.list': { items: [{ ...task, updatedAt: NOW }], next: nasty },
+      'orchestrator.history': { events },
+      'orchestrator.cancel': { id: nasty, phase: 'failed', version: 1 },
+      'executor.list': {
+        items: [{ id: nasty, node: nasty, state: nasty, starts: 1, idempotencyKey: nasty }],
+      },
+    };
+    const lines = [
+      'approvals show a',
+      'approvals list',
+      'approvals approve a',
+      'task get t',
+      'task list',
+      'task watch t',
+      'task cancel t',
+      'effects list t',
+    ];
+    for (const line of lines) {
+      const { out, err } = await run(line, answers);
+      expect({ line, text: out.replaceAll('\n', '') + err }).toEqual({
+        line,
+        text: expect.not.stringMatching(/[\p{Cc}\p{Bidi_Control}]/u) as string,
+      });
+      expect(out).not.toBe('');
+    }
+  });
+});
+
+describe('how it ends', () => {
+  test.each([
+    ['completed', 0],
+    ['failed', 1],
+    ['cancelled', 1],
+    ['paused', 10],
+    ['circuit_open', 10],
+  ])('watching a task that is %s: %i', async (phase, code) => {
+    const events = [{ version: 1, at: NOW, type: phase, data: { phase } }];
+    expect(await run('task watch t-1', { 'orchestrator.history': { events } })).toMatchObject({
+      code,
+      err: '',
+    });
+  });
+
+  test('a refusal has its code and text on standard error', async () => {
+    const answers = {
+      'orchestrator.get': refused('ORCHESTRATOR_UNKNOWN_TASK', 'there is no task t-1\n\u001b[31m'),
+    };
+    expect(await run('task get t-1', answers)).toMatchObject({
+      code: 1,
+      out: '',
+      err: 'error ORCHESTRATOR_UNKNOWN_TASK: there is no task t-1\\u{a}\\u{1b}[31m\n',
+      open: 0,
+    });
+  });
+
+  test('a decision that came too late says what stands, and who made it', async () => {
+    const answers = { 'approvals.decide': refused('APPROVALS_ALREADY_DECIDED', 'decided') };
+    const { code, err } = await run('approvals reject a-1', answers);
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: 'error APPROVALS_ALREADY_DECIDED: a-1 is already approved by operator on 2026-01-15 09:31:00Z: fine\n',
+    });
+  });
+
+  test.each([
+    'nonsense',
+    'task submit --workflow w',
+    'task get t.1',
+    'task get',
+    'task get t-1 t-2',
+    'task list --limit 0',
+    'task list --phase lost',
+    'task submit --workflow w --goal g --input a',
+    'approvals approve a-1 --digest abc',
+    'approvals list --nonsense',
+  ])('%s is a mistake on the command line', async (line) => {
+    const { code, out, err, calls } = await run(line);
+    expect({ code, out, calls }).toEqual({ code: 2, out: '', calls: [] });
+    expect(err).toMatch(/^error USAGE: /);
+  });
+
+  test('help is no mistake', async () => {
+    expect(await run('task submit --help')).toMatchObject({ code: 0, err: '', calls: [] });
+  });
+
+  test('an error that nobody foresaw is not made to look like one of ours', async () => {
+    const bug = new TypeError('bug');
+    await expect(run('task get t-1', { 'orchestrator.get': bug })).rejects.toBe(bug);
+  });
+});

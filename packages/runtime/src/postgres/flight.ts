@@ -1,0 +1,30 @@
+import type { Socket } from 'node:net';
+import type { PoolClient } from 'pg';
+
+// Pipelining alone still writes each query to the socket by itself. System calls are what a small batch spends most of
+// its time on, so the socket is corked while the queries of one flight are handed over. The library offers no way to do
+// that from outside; where its inside looks different, the queries are merely sent one by one.
+const socketOf = (client: PoolClient): Socket | undefined =>
+  'connection' in client ? (client as unknown as { readonly connection: { readonly stream?: Socket } }).connection.stream : undefined;
+
+const corked = <R>(client: PoolClient, send: () => R): R => {
+  const socket = socketOf(client);
+  socket?.cork();
+  try {
+    return send();
+  } finally {
+    socket?.uncork();
+  }
+};
+
+/** Sends several queries as one write; fails with the first that fails. */
+export const inOneFlight = <const Queries extends readonly Promise<unknown>[]>(
+  client: PoolClient,
+  send: () => Queries,
+): Promise<{ -readonly [I in keyof Queries]: Awaited<Queries[I]> }> => Promise.all(corked(client, send));
+
+/** Sends several queries as one write; tells what became of each. */
+export const settledInOneFlight = <const Queries extends readonly Promise<unknown>[]>(
+  client: PoolClient,
+  send: () => Queries,
+): Promise<{ -readonly [I in keyof Queries]: PromiseSettledResult<Awaited<Queries[I]>> }> => Promise.allSettled(corked(client, send));
