@@ -1,11 +1,28 @@
 import { z } from 'zod';
-import { ApprovalEvent, ApprovalStatus, ApprovalView, CancelApproval, DecideApproval, RequestApproval } from './approval.ts';
+import {
+  ApprovalEvent,
+  ApprovalStatus,
+  ApprovalView,
+  CancelApproval,
+  DecideApproval,
+  RequestApproval,
+} from './approval.ts';
 import { CancelEffect, Digest, EffectEvent, RunEffect } from './effect.ts';
 import { ApprovalId, EffectId, NodeId, TaskId } from './ids.ts';
 import { JsonObject } from './json.ts';
 import { AssessFailure, FailureAssessed, RecoveryEvent } from './recovery.ts';
 import type { ServiceName } from './subjects.ts';
-import { CancelTask, PauseTask, RecoverTask, ResumeTask, RetryTask, SubmitTask, TaskEvent, TaskPhase, TaskView } from './task.ts';
+import {
+  CancelTask,
+  PauseTask,
+  RecoverTask,
+  ResumeTask,
+  RetryTask,
+  SubmitTask,
+  TaskEvent,
+  TaskPhase,
+  TaskView,
+} from './task.ts';
 
 /** Every command on the bus, by the service that it is for: `hp.cmd.<aggregate>.<command>`. */
 export const commands = {
@@ -42,7 +59,8 @@ const Page = z.object({
   /** The `next` of the page before. */
   after: z.string().max(200).optional(),
 });
-const pageOf = <Item extends z.ZodType>(item: Item) => z.object({ items: z.array(item), next: z.string().optional() });
+const pageOf = <Item extends z.ZodType>(item: Item) =>
+  z.object({ items: z.array(item), next: z.string().optional() });
 
 /** One line of `task list`. */
 export const TaskSummary = z.object({
@@ -93,7 +111,11 @@ export const api = {
       Page.extend({ phase: TaskPhase.optional() }),
       pageOf(TaskSummary),
     ),
-    history: endpoint('Every event of one task', z.object({ id: TaskId }), z.object({ events: z.array(HistoryEntry) })),
+    history: endpoint(
+      'Every event of one task',
+      z.object({ id: TaskId }),
+      z.object({ events: z.array(HistoryEntry) }),
+    ),
   },
   approvals: {
     decide: endpoint(
@@ -110,7 +132,11 @@ export const api = {
   },
   executor: {
     get: endpoint('One effect as the ledger has it', z.object({ id: EffectId }), EffectView),
-    list: endpoint('The effects of one task', z.object({ task: TaskId }), z.object({ items: z.array(EffectView) })),
+    list: endpoint(
+      'The effects of one task',
+      z.object({ task: TaskId }),
+      z.object({ items: z.array(EffectView) }),
+    ),
   },
   recovery: {
     history: endpoint(
@@ -119,10 +145,15 @@ export const api = {
       z.object({ items: z.array(FailureAssessed) }),
     ),
   },
-} as const satisfies Record<ServiceName, Record<string, { description: string; request: z.ZodType; response: z.ZodType }>>;
+} as const satisfies Record<
+  ServiceName,
+  Record<string, { description: string; request: z.ZodType; response: z.ZodType }>
+>;
 
 export type Api = typeof api;
-export type ApiRequest<S extends ServiceName, E extends keyof Api[S]> = Api[S][E] extends { request: infer R extends z.ZodType }
+export type ApiRequest<S extends ServiceName, E extends keyof Api[S]> = Api[S][E] extends {
+  request: infer R extends z.ZodType;
+}
   ? z.input<R>
   : never;
 export type ApiResponse<S extends ServiceName, E extends keyof Api[S]> = Api[S][E] extends {

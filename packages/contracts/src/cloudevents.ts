@@ -30,7 +30,8 @@ export type CloudEvent = {
 };
 
 /** `dev.holdpoint.task.completed.v1` */
-export const eventType = (aggregate: Aggregate, event: string): string => `dev.holdpoint.${aggregate}.${event}.v1`;
+export const eventType = (aggregate: Aggregate, event: string): string =>
+  `dev.holdpoint.${aggregate}.${event}.v1`;
 
 /** The attributes as headers; the message id equals `ce-id`, so that JetStream drops what was published twice. */
 export const cloudEventHeaders = (event: CloudEvent): HeaderPairs => [

@@ -69,7 +69,12 @@ export const EffectStarted = z.object({
   epoch: z.int().min(1),
   worker: z.string(),
 });
-export const EffectApplied = z.object({ type: z.literal('applied'), ...about, epoch: z.int(), outputs: JsonObject });
+export const EffectApplied = z.object({
+  type: z.literal('applied'),
+  ...about,
+  epoch: z.int(),
+  outputs: JsonObject,
+});
 /** It is certain that nothing happened. */
 export const EffectFailedClean = z.object({
   type: z.literal('failed_clean'),
@@ -86,7 +91,12 @@ export const EffectInDoubt = z.object({
   next: z.enum(['repeat', 'person']),
 });
 /** The order itself was not acceptable (grant, digest, key); nothing was started. */
-export const EffectRefused = z.object({ type: z.literal('refused'), ...about, order: RunEffect, error: ErrorBody });
+export const EffectRefused = z.object({
+  type: z.literal('refused'),
+  ...about,
+  order: RunEffect,
+  error: ErrorBody,
+});
 export const EffectCancelled = z.object({ type: z.literal('cancelled'), ...about, reason: z.string() });
 /** A worker whose epoch is over reported an outcome: kept as evidence, changes nothing. */
 export const EffectSuperseded = z.object({

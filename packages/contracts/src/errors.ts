@@ -54,7 +54,11 @@ export class HoldpointError extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorBody['details'];
 
-  constructor(code: ErrorCode, message: string, options: { details?: ErrorBody['details']; cause?: unknown } = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { details?: ErrorBody['details']; cause?: unknown } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'HoldpointError';
     this.code = code;

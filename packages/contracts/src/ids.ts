@@ -4,7 +4,8 @@ import { z } from 'zod';
 /** What may stand as one token of a NATS subject: no dot, no wildcard, no white space. */
 export const TOKEN = /^[A-Za-z0-9_-]{1,64}$/;
 
-const token = <Brand extends string>() => z.string().regex(TOKEN, 'letters, digits, - and _, at most 64').brand<Brand>();
+const token = <Brand extends string>() =>
+  z.string().regex(TOKEN, 'letters, digits, - and _, at most 64').brand<Brand>();
 
 export const TaskId = token<'TaskId'>();
 export type TaskId = z.infer<typeof TaskId>;

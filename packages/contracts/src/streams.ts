@@ -34,7 +34,13 @@ export type ConsumerDeclaration = {
 /** After so many deliveries a message that cannot be handled goes to the dead letters. */
 export const DELIVERIES_MAX = 5;
 
-const stream = (name: string, subject: string, description: string, maxAgeMs: number, maxBytes: number): StreamDeclaration => ({
+const stream = (
+  name: string,
+  subject: string,
+  description: string,
+  maxAgeMs: number,
+  maxBytes: number,
+): StreamDeclaration => ({
   name,
   subjects: [subject],
   description: `Holdpoint: ${description}`,
@@ -47,7 +53,13 @@ export const streams = [
   stream('HP_CMD', filters.commands, 'commands to the services', 72 * HOUR_MS, 1024 * MIB),
   stream('HP_EVT', filters.facts, 'facts, for everyone to watch', 7 * 24 * HOUR_MS, 2048 * MIB),
   stream('HP_LOG', filters.logs, 'live output of running work', 24 * HOUR_MS, 256 * MIB),
-  stream('HP_DLQ', filters.deadLetters, 'messages that no service could handle', 30 * 24 * HOUR_MS, 256 * MIB),
+  stream(
+    'HP_DLQ',
+    filters.deadLetters,
+    'messages that no service could handle',
+    30 * 24 * HOUR_MS,
+    256 * MIB,
+  ),
 ] as const satisfies readonly StreamDeclaration[];
 
 const consumer = (

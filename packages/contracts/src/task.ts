@@ -34,7 +34,11 @@ export const SubmitTask = z.object({
 });
 export type SubmitTask = z.infer<typeof SubmitTask>;
 
-const byHand = { id: TaskId, by: z.string().max(200).optional(), reason: z.string().max(1_000).optional() } as const;
+const byHand = {
+  id: TaskId,
+  by: z.string().max(200).optional(),
+  reason: z.string().max(1_000).optional(),
+} as const;
 
 export const CancelTask = z.object(byHand);
 export const PauseTask = z.object(byHand);
@@ -86,7 +90,13 @@ export const TaskEvent = z.discriminatedUnion('type', [
     grant: z.string().optional(),
     validUntil: z.int().optional(),
   }),
-  fact('effect_ordered', { ...attempt, effectId: EffectId, approval: ApprovalId, grant: z.string(), validUntil: z.int() }),
+  fact('effect_ordered', {
+    ...attempt,
+    effectId: EffectId,
+    approval: ApprovalId,
+    grant: z.string(),
+    validUntil: z.int(),
+  }),
   fact('node_succeeded', { ...attempt, outputs: JsonObject }),
   fact('node_failed', { ...attempt, outcome: z.enum(['failed', 'in_doubt']), error: ErrorBody }),
   fact('node_retrying', { ...attempt, delayMs: z.int().min(0), verdict: Verdict.optional() }),

@@ -3,7 +3,14 @@ import { NodeId } from './ids.ts';
 import { Json } from './json.ts';
 
 /** What an effect does to the world; it decides which approval policy applies. */
-export const SideEffectKind = z.enum(['write_external', 'deploy', 'merge', 'notify', 'destructive_edit', 'other']);
+export const SideEffectKind = z.enum([
+  'write_external',
+  'deploy',
+  'merge',
+  'notify',
+  'destructive_edit',
+  'other',
+]);
 export type SideEffectKind = z.infer<typeof SideEffectKind>;
 
 /**
@@ -16,7 +23,9 @@ export const EffectClass = z.enum(['fenced', 'keyed', 'probeable', 'idempotent',
 export type EffectClass = z.infer<typeof EffectClass>;
 
 /** A canonical label such as `cap.file.append` or `control.terminal`. */
-export const CapabilityLabel = z.string().regex(/^(cap|control)(\.[a-z0-9_]+)+$/, 'a label such as cap.file.append');
+export const CapabilityLabel = z
+  .string()
+  .regex(/^(cap|control)(\.[a-z0-9_]+)+$/, 'a label such as cap.file.append');
 
 /** Declares a node an effect: gated, and carried out once. */
 export const EffectDeclaration = z.object({
@@ -28,7 +37,10 @@ export const EffectDeclaration = z.object({
   /** Groups whose members may decide. */
   audience: z.array(z.string().min(1)).min(1),
   /** How long the request waits for a decision. */
-  approvalTimeoutMs: z.int().min(1_000).max(30 * 86_400_000),
+  approvalTimeoutMs: z
+    .int()
+    .min(1_000)
+    .max(30 * 86_400_000),
 });
 export type EffectDeclaration = z.infer<typeof EffectDeclaration>;
 

@@ -61,7 +61,14 @@ export const createBatch = <State, Message, Event extends { readonly type: strin
   const apply = (aggregate: string, made: Decision<Event, Work>, trace?: string): void => {
     if (made.events.length > 0) append(aggregate, made.events, trace);
     for (const { subject, id, type, data } of made.send) {
-      const headers = cloudEventHeaders({ id, source: kind.service, type, subject: aggregate, time: now, trace });
+      const headers = cloudEventHeaders({
+        id,
+        source: kind.service,
+        type,
+        subject: aggregate,
+        time: now,
+        trace,
+      });
       outbox.push({ subject, headers, body: JSON.stringify(data) });
     }
     for (const change of made.timers) setTimer(aggregate, change, trace);
@@ -81,14 +88,18 @@ export const createBatch = <State, Message, Event extends { readonly type: strin
       snapshots,
       timersSet: [...timers.values()].filter((timer): timer is TimerRow => 'dueAt' in timer),
       timersCleared: [...timers.values()].filter((timer) => !('dueAt' in timer)),
-      projection: kind.project === undefined ? [] : [...changed].flatMap((id) => rowOf(kind, id, stateOf(id), now)),
+      projection:
+        kind.project === undefined ? [] : [...changed].flatMap((id) => rowOf(kind, id, stateOf(id), now)),
     }),
     states: (): ReadonlyMap<string, Loaded<State>> => current,
   };
 };
 
 /** The fact that an event is to everybody else. The same event always makes the same message. */
-export const factOf = (kind: Pick<AggregateKind<never, never, never, never>, 'service' | 'aggregate'>, event: StoredEvent): WireMessage => ({
+export const factOf = (
+  kind: Pick<AggregateKind<never, never, never, never>, 'service' | 'aggregate'>,
+  event: StoredEvent,
+): WireMessage => ({
   subject: subjects.fact(kind.aggregate, event.type, event.aggregate),
   headers: cloudEventHeaders({
     // Task and recovery share their ids, so the kind is part of the message id.

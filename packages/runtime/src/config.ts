@@ -15,7 +15,9 @@ const port = z.coerce.number().int().min(0).max(65_535);
 export const ServiceEnv = z.object({
   HOLDPOINT_NATS_URL: z.string().regex(/^(nats|tls):\/\//, 'a URL such as nats://127.0.0.1:4222'),
   HOLDPOINT_NATS_SEED_FILE: z.string().min(1).optional(),
-  HOLDPOINT_DATABASE_URL: z.string().regex(/^postgres(ql)?:\/\//, 'a URL such as postgres://hp_orchestrator@127.0.0.1:5432/holdpoint'),
+  HOLDPOINT_DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'a URL such as postgres://hp_orchestrator@127.0.0.1:5432/holdpoint'),
   HOLDPOINT_DATABASE_PASSWORD_FILE: z.string().min(1).optional(),
   HOLDPOINT_HTTP_HOST: z.string().min(1).default('127.0.0.1'),
   HOLDPOINT_HTTP_PORT: port.default(0),
@@ -31,7 +33,10 @@ export const ServiceEnv = z.object({
 export type ServiceEnv = z.infer<typeof ServiceEnv>;
 
 /** Reads the environment whole. Throws `ConfigError` with one line that names every variable that is wrong. */
-export const readEnv = <Schema extends z.ZodType>(schema: Schema, env: NodeJS.ProcessEnv): z.output<Schema> => {
+export const readEnv = <Schema extends z.ZodType>(
+  schema: Schema,
+  env: NodeJS.ProcessEnv,
+): z.output<Schema> => {
   const { success, data, error } = schema.safeParse(env);
   if (success) return data;
   const problems = error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);

@@ -54,7 +54,9 @@ export interface Decider<State, Message, Event, Work = never> {
 }
 
 /** A decision from its parts; what is not named is empty. */
-export const decision = <Event, Work = never>(parts: Partial<Decision<Event, Work>>): Decision<Event, Work> => ({
+export const decision = <Event, Work = never>(
+  parts: Partial<Decision<Event, Work>>,
+): Decision<Event, Work> => ({
   events: [],
   send: [],
   timers: [],
@@ -62,4 +64,5 @@ export const decision = <Event, Work = never>(parts: Partial<Decision<Event, Wor
   ...parts,
 });
 
-export const refused = (error: ErrorBody): Decision<never, never> => decision<never, never>({ answer: { error } });
+export const refused = (error: ErrorBody): Decision<never, never> =>
+  decision<never, never>({ answer: { error } });

@@ -50,7 +50,9 @@ const DUE_TIMERS_MAX = 500;
 /** A timer whose message could not be decided is tried again after this. */
 const TIMER_RETRY_MS = 30_000;
 
-export type Engine<Message> = ReturnType<typeof createEngine<unknown, Message, { readonly type: string }, unknown>>;
+export type Engine<Message> = ReturnType<
+  typeof createEngine<unknown, Message, { readonly type: string }, unknown>
+>;
 
 /**
  * Runs one kind of aggregate: takes what messages have arrived, decides them all under one lock and in one transaction,
@@ -85,7 +87,8 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
       const version = transaction.versions.get(aggregate);
       if (version === undefined) return { version: 0, state: kind.decider.initial };
       const loaded = cache.get(aggregate, version);
-      if (loaded === undefined) throw new Error(`events of ${aggregate} do not add up to version ${String(version)}`);
+      if (loaded === undefined)
+        throw new Error(`events of ${aggregate} do not add up to version ${String(version)}`);
       return loaded;
     };
   };
@@ -142,7 +145,9 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
     const write = batch.write(done);
     try {
       crash('before_commit');
-      const rowId = isEmpty(write) ? (await transaction.rollback(), undefined) : await transaction.commit(write);
+      const rowId = isEmpty(write)
+        ? (await transaction.rollback(), undefined)
+        : await transaction.commit(write);
       crash('after_commit');
       for (const [id, loaded] of batch.states()) cache.put(id, loaded);
       observer.committed(items.length + due.length, write);

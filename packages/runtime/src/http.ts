@@ -19,7 +19,8 @@ export const serveHealth = async (
       response.writeHead(status, { 'content-type': type }).end(body);
     };
     if (request.url === '/healthz') send(200, '{"status":"ok"}');
-    else if (request.url === '/readyz') void readiness(checks).then(({ ready, body }) => send(ready ? 200 : 503, body));
+    else if (request.url === '/readyz')
+      void readiness(checks).then(({ ready, body }) => send(ready ? 200 : 503, body));
     else if (request.url === '/metrics') {
       void registry.metrics().then((text) => send(200, text, registry.contentType));
     } else send(404, '{"status":"unknown path"}');
@@ -40,7 +41,9 @@ export const serveHealth = async (
   };
 };
 
-const readiness = async (checks: readonly Check[]): Promise<{ readonly ready: boolean; readonly body: string }> => {
+const readiness = async (
+  checks: readonly Check[],
+): Promise<{ readonly ready: boolean; readonly body: string }> => {
   const results = await Promise.all(
     checks.map(async ({ name, ready }) => [name, await ready().catch(() => false)] as const),
   );

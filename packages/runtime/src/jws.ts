@@ -7,7 +7,10 @@ const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).to
 
 /** Names a key by its own bytes, so that several can be valid during a change. */
 export const keyIdOf = (key: KeyObject): string => {
-  const der = createPublicKey(key.export({ type: 'spki', format: 'pem' })).export({ type: 'spki', format: 'der' });
+  const der = createPublicKey(key.export({ type: 'spki', format: 'pem' })).export({
+    type: 'spki',
+    format: 'der',
+  });
   return createHash('sha256').update(der).digest('base64url').slice(0, 16);
 };
 
@@ -25,7 +28,8 @@ export const createVerifier = (publicKeys: readonly KeyObject[]): ((token: strin
   const keys = new Map(publicKeys.map((key) => [keyIdOf(key), key]));
   return (token) => {
     const [header, claims, signature, ...rest] = token.split('.');
-    if (header === undefined || claims === undefined || signature === undefined || rest.length > 0) return undefined;
+    if (header === undefined || claims === undefined || signature === undefined || rest.length > 0)
+      return undefined;
     const key = keys.get(keyNamedIn(header) ?? '');
     if (key === undefined) return undefined;
     const valid = verify(null, Buffer.from(`${header}.${claims}`), key, Buffer.from(signature, 'base64url'));
@@ -45,6 +49,11 @@ const parse = (part: string): unknown => {
 /** The key id, if the header asks for the one algorithm that is accepted. */
 const keyNamedIn = (header: string): string | undefined => {
   const parsed = parse(header);
-  const accepted = typeof parsed === 'object' && parsed !== null && 'alg' in parsed && parsed.alg === 'EdDSA' && 'kid' in parsed;
+  const accepted =
+    typeof parsed === 'object' &&
+    parsed !== null &&
+    'alg' in parsed &&
+    parsed.alg === 'EdDSA' &&
+    'kid' in parsed;
   return accepted && typeof parsed.kid === 'string' ? parsed.kid : undefined;
 };

@@ -9,7 +9,12 @@ export const createLogger = (service: string, instance: string, level: string): 
 /** For tests that look at something else. */
 export const silentLogger = (): Logger => pino({ level: 'silent' });
 
-type ErrorFields = { readonly error: string; readonly code?: string; readonly reason?: string; readonly stack?: string };
+type ErrorFields = {
+  readonly error: string;
+  readonly code?: string;
+  readonly reason?: string;
+  readonly stack?: string;
+};
 
 /**
  * What of an error goes into a log: class, code, text and the head of the stack. The text of an error of the database is

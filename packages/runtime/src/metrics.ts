@@ -22,14 +22,15 @@ export const createMetrics = (service: string, log: Logger, backlog: () => numbe
   const failures = counter('batch_failures_total', 'Transactions that did not commit');
   const timerFailures = counter('timer_failures_total', 'Timers whose message could not be decided');
   const unconfirmed = counter('publish_unconfirmed_total', 'Messages the bus did not confirm in time');
-  new Gauge({
+  const waiting = new Gauge({
     name: 'holdpoint_backlog_messages',
     help: 'Messages taken from the bus or the API that wait for a transaction',
-    registers,
+    registers: [],
     collect() {
       this.set(backlog());
     },
   });
+  registry.registerMetric(waiting);
   return {
     registry,
     observer: {

@@ -39,7 +39,11 @@ export type BatchWrite = {
   readonly outbox: readonly WireMessage[];
   /** Outbox rows whose messages the bus has confirmed since. */
   readonly outboxConfirmed: readonly string[];
-  readonly snapshots: readonly { readonly aggregate: string; readonly version: number; readonly state: string }[];
+  readonly snapshots: readonly {
+    readonly aggregate: string;
+    readonly version: number;
+    readonly state: string;
+  }[];
   readonly projection: readonly ProjectionRow[];
 };
 

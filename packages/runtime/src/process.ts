@@ -14,7 +14,11 @@ export const runProcess = async (
   env: NodeJS.ProcessEnv,
   start: (env: NodeJS.ProcessEnv, log: Logger) => Promise<RunningService>,
 ): Promise<void> => {
-  const log = createLogger(service, `${service}-${String(process.pid)}`, env['HOLDPOINT_LOG_LEVEL'] ?? 'info');
+  const log = createLogger(
+    service,
+    `${service}-${String(process.pid)}`,
+    env['HOLDPOINT_LOG_LEVEL'] ?? 'info',
+  );
   const die = (error: unknown): never => {
     if (error instanceof ConfigError) {
       process.stderr.write(`${service}: ${error.message}\n`);
@@ -25,12 +29,13 @@ export const runProcess = async (
   };
   process.on('uncaughtException', die);
   process.on('unhandledRejection', die);
-  let running: RunningService | undefined;
-  const stop = (): void => {
+  // Until the service has started it has taken nothing, so there is nothing to finish.
+  let stop = (): void => process.exit(0);
+  process.once('SIGTERM', () => stop());
+  process.once('SIGINT', () => stop());
+  const running = await start(env, log).catch(die);
+  stop = () => {
     setTimeout(() => process.exit(1), STOP_DEADLINE_MS).unref();
-    void (running?.stop() ?? Promise.resolve()).then(() => process.exit(0), die);
+    void running.stop().then(() => process.exit(0), die);
   };
-  process.once('SIGTERM', stop);
-  process.once('SIGINT', stop);
-  running = await start(env, log).catch(die);
 };

@@ -19,7 +19,13 @@ import { createPool } from './postgres/pool.ts';
 import { createPostgresStore } from './postgres/store.ts';
 
 /** A service, as its `service.ts` describes it to the runtime. */
-export type ServiceSpec<S extends ServiceName, State, Message, Event extends { readonly type: string }, Work> = {
+export type ServiceSpec<
+  S extends ServiceName,
+  State,
+  Message,
+  Event extends { readonly type: string },
+  Work,
+> = {
   readonly service: S;
   readonly kind: AggregateKind<State, Message | TimerFired, Event, Work>;
   readonly inbound: readonly Inbound<Message>[];
@@ -48,7 +54,13 @@ const CONNECTIONS_MAX = 8;
 export const SNAPSHOT_EVERY = 1_000;
 
 /** Starts a service on NATS and PostgreSQL. `stop` finishes the batch in hand, publishes, acknowledges and drains. */
-export const startService = async <S extends ServiceName, State, Message, Event extends { readonly type: string }, Work>(
+export const startService = async <
+  S extends ServiceName,
+  State,
+  Message,
+  Event extends { readonly type: string },
+  Work,
+>(
   spec: ServiceSpec<S, State, Message, Event, Work>,
   env: ServiceEnv,
   log: Logger,
@@ -78,7 +90,8 @@ export const startService = async <S extends ServiceName, State, Message, Event 
     kind: spec.kind,
     store: createPostgresStore(pool, spec.projection),
     publisher: createNatsPublisher(connection, inboxPrefixOf(user)),
-    perform: (work, trace) => spec.perform?.(work, (routed) => engine.accept(localItem(engine, routed, trace, log))),
+    perform: (work, trace) =>
+      spec.perform?.(work, (routed) => engine.accept(localItem(engine, routed, trace, log))),
     observer: metrics.observer,
     crash: crashHook(env.HOLDPOINT_CRASH),
     batchMax: env.HOLDPOINT_BATCH_MAX,

@@ -23,7 +23,8 @@ export const endpoints = (
   get: {
     query: async ({ id }) => {
       const state = await readState(pool, decider, id);
-      if (state.status === 'absent') throw new HoldpointError('APPROVALS_UNKNOWN', `no approval is called ${id}`);
+      if (state.status === 'absent')
+        throw new HoldpointError('APPROVALS_UNKNOWN', `no approval is called ${id}`);
       return approvalView(state);
     },
   },

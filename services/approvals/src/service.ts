@@ -9,13 +9,22 @@ import type { ApprovalsConfig } from './config.ts';
 import { createApprovalDecider } from './domain/approval.ts';
 import { requestRow, requestsProjection } from './projections/requests.ts';
 
-export const startApprovals = ({ env, grantKey, principals }: ApprovalsConfig, log: Logger): Promise<RunningService> => {
+export const startApprovals = (
+  { env, grantKey, principals }: ApprovalsConfig,
+  log: Logger,
+): Promise<RunningService> => {
   const decider = createApprovalDecider(createSigner(grantKey));
   const authenticate = createAuthenticator(principals);
   return startService(
     {
       service: 'approvals',
-      kind: { service: 'approvals', aggregate: 'approval', decider, project: requestRow, snapshotEvery: SNAPSHOT_EVERY },
+      kind: {
+        service: 'approvals',
+        aggregate: 'approval',
+        decider,
+        project: requestRow,
+        snapshotEvery: SNAPSHOT_EVERY,
+      },
       inbound: consumers
         .filter(({ service }) => service === 'approvals')
         .map((consumer) => ({

@@ -15,7 +15,8 @@ export const endpoints = (
   get: {
     query: async ({ id }) => {
       const view = effectView(await readState(pool, decider, id));
-      if (view === undefined) throw new HoldpointError('EXECUTOR_UNKNOWN_EFFECT', `no effect is called ${id}`);
+      if (view === undefined)
+        throw new HoldpointError('EXECUTOR_UNKNOWN_EFFECT', `no effect is called ${id}`);
       return view;
     },
   },

@@ -37,13 +37,19 @@ const createFiles = (root: string): ((file: string) => Promise<AppendLine>) => {
   }
 };
 
-const decode = (subject: string, body: unknown, places: Places, usesSlot: (slot: number) => boolean): Routed<EffectMessage> => {
+const decode = (
+  subject: string,
+  body: unknown,
+  places: Places,
+  usesSlot: (slot: number) => boolean,
+): Routed<EffectMessage> => {
   const command = parseCommand('executor', subject, body);
   const aggregate = command.payload.id;
   if (command.kind === 'cancel') return { aggregate, message: command };
   const place = places.take();
   // A place that the decision did not use, because the order was a repeat, goes to the next.
-  const released = (): void => (place === undefined || usesSlot(place.slot) ? undefined : places.free(place.slot));
+  const released = (): void =>
+    place === undefined || usesSlot(place.slot) ? undefined : places.free(place.slot);
   return { aggregate, message: { ...command, place }, released };
 };
 
@@ -56,7 +62,13 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
   return startService(
     {
       service: 'executor',
-      kind: { service: 'executor', aggregate: 'effect', decider, project: effectRow, snapshotEvery: SNAPSHOT_EVERY },
+      kind: {
+        service: 'executor',
+        aggregate: 'effect',
+        decider,
+        project: effectRow,
+        snapshotEvery: SNAPSHOT_EVERY,
+      },
       inbound: [
         {
           consumer: executorConsumer(config.pool),

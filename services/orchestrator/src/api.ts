@@ -9,18 +9,20 @@ import type { TaskMessage } from './domain/messages.ts';
 import { listTasks } from './projections/tasks.ts';
 import { taskView } from './view.ts';
 
-const unknown = (id: string): HoldpointError => new HoldpointError('ORCHESTRATOR_UNKNOWN_TASK', `no task is called ${id}`);
+const unknown = (id: string): HoldpointError =>
+  new HoldpointError('ORCHESTRATOR_UNKNOWN_TASK', `no task is called ${id}`);
 
 type ByHand = Extract<TaskMessage, { kind: 'cancel' | 'pause' | 'resume' | 'retry' }>;
 const byHand = (kind: ByHand['kind']) => ({
   command: (payload: ByHand['payload']): Routed<TaskMessage> => ({
     aggregate: payload.id,
-    message: { kind, payload, task: payload.id } as ByHand,
+    message: { kind, payload, task: payload.id },
   }),
 });
 
 /** The id that the submitter chose, or one that follows from the message itself, so that a repeat finds the same task. */
-export const taskIdOf = (chosen: TaskId | undefined, identity: string): TaskId => chosen ?? taskIdFrom(identity);
+export const taskIdOf = (chosen: TaskId | undefined, identity: string): TaskId =>
+  chosen ?? taskIdFrom(identity);
 
 export const endpoints = (pool: Pool): Endpoints<'orchestrator', TaskMessage> => ({
   submit: {

@@ -3,4 +3,6 @@ import { runProcess } from '@holdpoint/runtime/process';
 import { OrchestratorEnv } from './config.ts';
 import { startOrchestrator } from './service.ts';
 
-await runProcess('orchestrator', process.env, async (env, log) => startOrchestrator(readEnv(OrchestratorEnv, env), log));
+await runProcess('orchestrator', process.env, async (env, log) =>
+  startOrchestrator(readEnv(OrchestratorEnv, env), log),
+);

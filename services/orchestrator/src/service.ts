@@ -43,7 +43,13 @@ export const startOrchestrator = (env: OrchestratorEnv, log: Logger): Promise<Ru
   startService(
     {
       service: 'orchestrator',
-      kind: { service: 'orchestrator', aggregate: 'task', decider: taskDecider, project: taskRow, snapshotEvery: SNAPSHOT_EVERY },
+      kind: {
+        service: 'orchestrator',
+        aggregate: 'task',
+        decider: taskDecider,
+        project: taskRow,
+        snapshotEvery: SNAPSHOT_EVERY,
+      },
       inbound: inbound(),
       projection: tasksProjection,
       endpoints,

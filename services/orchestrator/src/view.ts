@@ -2,7 +2,10 @@ import type { NodeId } from '@holdpoint/contracts/ids';
 import type { TaskView } from '@holdpoint/contracts/task';
 import type { NodeState, Task } from './domain/state.ts';
 
-const nodeView = (id: NodeId, { status, attempt, reason, gate, outputs, failure }: NodeState): TaskView['nodes'][number] => ({
+const nodeView = (
+  id: NodeId,
+  { status, attempt, reason, gate, outputs, failure }: NodeState,
+): TaskView['nodes'][number] => ({
   id,
   status,
   attempt,

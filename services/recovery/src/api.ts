@@ -5,5 +5,7 @@ import { readState } from '@holdpoint/runtime/postgres/read';
 import type { Pool } from 'pg';
 
 export const endpoints = (pool: Pool): Endpoints<'recovery', RecoveryMessage> => ({
-  history: { query: async ({ task }) => ({ items: [...(await readState(pool, recoveryDecider, task)).attempts] }) },
+  history: {
+    query: async ({ task }) => ({ items: [...(await readState(pool, recoveryDecider, task)).attempts] }),
+  },
 });

@@ -10,7 +10,12 @@ export const startRecovery = (env: RecoveryEnv, log: Logger): Promise<RunningSer
   startService(
     {
       service: 'recovery',
-      kind: { service: 'recovery', aggregate: 'recovery', decider: recoveryDecider, snapshotEvery: SNAPSHOT_EVERY },
+      kind: {
+        service: 'recovery',
+        aggregate: 'recovery',
+        decider: recoveryDecider,
+        snapshotEvery: SNAPSHOT_EVERY,
+      },
       inbound: consumers
         .filter(({ service }) => service === 'recovery')
         .map((consumer) => ({

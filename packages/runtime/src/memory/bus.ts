@@ -26,7 +26,8 @@ export const createMemoryBus = () => {
     publish: (messages) => {
       published.push(...messages);
       for (const message of messages) {
-        for (const to of subscriptions) if (matches(to.filter, message.subject)) inFlight.push({ message, to });
+        for (const to of subscriptions)
+          if (matches(to.filter, message.subject)) inFlight.push({ message, to });
       }
       return Promise.resolve(true);
     },
@@ -35,7 +36,8 @@ export const createMemoryBus = () => {
   return {
     publisher,
     published: published as readonly WireMessage[],
-    subscribe: (filter: string, deliver: Subscription['deliver']): void => void subscriptions.push({ filter, deliver }),
+    subscribe: (filter: string, deliver: Subscription['deliver']): void =>
+      void subscriptions.push({ filter, deliver }),
     waiting: (): number => inFlight.length,
     /** Delivers the message at `index` of those in flight; with `keep` it will be delivered again. */
     deliverNext: (index = 0, keep = false): boolean => {

@@ -23,7 +23,9 @@ export const createLocks = () => {
       return take(names);
     },
     /** Takes what nobody holds, and leaves the rest. */
-    acquireFree: (names: ReadonlySet<string>): { readonly taken: readonly string[]; readonly release: () => void } => {
+    acquireFree: (
+      names: ReadonlySet<string>,
+    ): { readonly taken: readonly string[]; readonly release: () => void } => {
       const taken = [...names].filter((name) => !held.has(name));
       return { taken, release: take(taken) };
     },

@@ -1,4 +1,13 @@
-import { Conflict, type BatchWrite, type History, type OutboxRow, type ProjectionRow, type Store, type TimerRow, type Transaction } from '../ports.ts';
+import {
+  Conflict,
+  type BatchWrite,
+  type History,
+  type OutboxRow,
+  type ProjectionRow,
+  type Store,
+  type TimerRow,
+  type Transaction,
+} from '../ports.ts';
 import { createLocks } from './locks.ts';
 
 type OutboxEntry = OutboxRow & { readonly createdAt: number; claimedUntil: number };
@@ -37,7 +46,8 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
 
   const apply = (write: BatchWrite, now: number): string | undefined => {
     for (const { aggregate, version } of write.events) {
-      if (version <= versionOf(aggregate)) throw new Conflict(`version ${String(version)} of ${aggregate} exists`);
+      if (version <= versionOf(aggregate))
+        throw new Conflict(`version ${String(version)} of ${aggregate} exists`);
     }
     for (const { aggregate, body } of write.events) {
       tables.events.set(aggregate, [...(tables.events.get(aggregate) ?? []), JSON.parse(body) as unknown]);
@@ -52,7 +62,13 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
     if (write.outbox.length === 0 && write.events.length === 0) return undefined;
     lastRow += 1;
     const id = String(lastRow);
-    tables.outbox.set(id, { id, messages: write.outbox, events: write.events, createdAt: now, claimedUntil: 0 });
+    tables.outbox.set(id, {
+      id,
+      messages: write.outbox,
+      events: write.events,
+      createdAt: now,
+      claimedUntil: 0,
+    });
     return id;
   };
 
@@ -62,7 +78,7 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
       try {
         return Promise.resolve(body());
       } catch (error) {
-        return Promise.reject(error as Error);
+        return Promise.reject(error);
       } finally {
         release();
       }
@@ -76,7 +92,8 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
     };
   };
 
-  const dueAt = (now: number): TimerRow[] => [...tables.timers.values()].filter((timer) => timer.dueAt <= now);
+  const dueAt = (now: number): TimerRow[] =>
+    [...tables.timers.values()].filter((timer) => timer.dueAt <= now);
 
   return {
     tables,
@@ -88,7 +105,10 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
         .map(({ aggregate }) => aggregate);
       const { taken, release } = locks.acquireFree(new Set(wanted));
       const transaction = begin(taken, release);
-      return Promise.resolve({ transaction, due: dueAt(transaction.now).filter(({ aggregate }) => taken.includes(aggregate)) });
+      return Promise.resolve({
+        transaction,
+        due: dueAt(transaction.now).filter(({ aggregate }) => taken.includes(aggregate)),
+      });
     },
     claimOutbox: (olderThanMs, claimMs, limit) => {
       const now = clock();

@@ -2,7 +2,14 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { type ServiceMsg, Svcm } from '@nats-io/services';
 import { api } from '@holdpoint/contracts/catalog';
 import { HEADERS } from '@holdpoint/contracts/cloudevents';
-import { type ErrorBody, errorBody, ErrorCode, ERRORS, HoldpointError, toErrorBody } from '@holdpoint/contracts/errors';
+import {
+  type ErrorBody,
+  errorBody,
+  ErrorCode,
+  ERRORS,
+  HoldpointError,
+  toErrorBody,
+} from '@holdpoint/contracts/errors';
 import { type ServiceName, subjects } from '@holdpoint/contracts/subjects';
 import type { z } from 'zod';
 import type { Engine } from '../engine.ts';
@@ -79,10 +86,12 @@ const answer = async <Message>(
         log.error({ ...errorFields(cause), subject: msg.subject }, 'request could not be handled');
         refuse(msg, reason);
       },
-      unavailable: () => refuse(msg, errorBody('RUNTIME_UNAVAILABLE', 'the store does not answer; ask again')),
+      unavailable: () =>
+        refuse(msg, errorBody('RUNTIME_UNAVAILABLE', 'the store does not answer; ask again')),
     });
   } catch (error) {
-    if (!(error instanceof HoldpointError)) log.error({ ...errorFields(error), subject: msg.subject }, 'request failed');
+    if (!(error instanceof HoldpointError))
+      log.error({ ...errorFields(error), subject: msg.subject }, 'request failed');
     refuse(msg, toErrorBody(error));
   }
 };

@@ -14,7 +14,10 @@ export type BusSettings = {
 export const inboxPrefixOf = (user: string): string => `_INBOX_${user}`;
 
 /** Connects and stays connected: for ever, with a ping that notices a frozen server within 15 seconds. */
-export const connectBus = async ({ url, seedFile, user }: BusSettings, log: Logger): Promise<NatsConnection> => {
+export const connectBus = async (
+  { url, seedFile, user }: BusSettings,
+  log: Logger,
+): Promise<NatsConnection> => {
   const connection = await connect({
     servers: url.split(','),
     name: user,
@@ -35,6 +38,7 @@ export const connectBus = async ({ url, seedFile, user }: BusSettings, log: Logg
 const watch = async (connection: NatsConnection, log: Logger): Promise<void> => {
   for await (const status of connection.status()) {
     if (status.type === 'error') log.error(errorFields(status.error), 'bus refused something');
-    else if (status.type === 'disconnect' || status.type === 'reconnect') log.warn({ status: status.type }, 'bus connection');
+    else if (status.type === 'disconnect' || status.type === 'reconnect')
+      log.warn({ status: status.type }, 'bus connection');
   }
 };

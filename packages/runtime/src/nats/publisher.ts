@@ -1,4 +1,9 @@
-import { createInbox, headers as createHeaders, type Msg, type NatsConnection } from '@nats-io/transport-node';
+import {
+  createInbox,
+  headers as createHeaders,
+  type Msg,
+  type NatsConnection,
+} from '@nats-io/transport-node';
 import type { Publisher, WireMessage } from '../ports.ts';
 
 /** After this the fate of a publish is unknown; its outbox row stays, and the sweeper publishes it again. */

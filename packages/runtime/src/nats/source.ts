@@ -33,14 +33,29 @@ export const startSource = <Message>(
   let stopped = false;
 
   const bury = (msg: JsMsg, reason: ErrorBody): void => {
-    log.warn({ subject: msg.subject, code: reason.code, deliveries: msg.info.deliveryCount }, 'message goes to the dead letters');
-    const dead = { subject: msg.subject, headers: headersOf(msg), data: msg.data, deliveries: msg.info.deliveryCount };
-    const letter = deadLetterOf(consumer.service, { ...dead, identity: identityOf(msg), at: msg.time.getTime() }, reason);
+    log.warn(
+      { subject: msg.subject, code: reason.code, deliveries: msg.info.deliveryCount },
+      'message goes to the dead letters',
+    );
+    const dead = {
+      subject: msg.subject,
+      headers: headersOf(msg),
+      data: msg.data,
+      deliveries: msg.info.deliveryCount,
+    };
+    const letter = deadLetterOf(
+      consumer.service,
+      { ...dead, identity: identityOf(msg), at: msg.time.getTime() },
+      reason,
+    );
     engine.post(letter, () => msg.ack());
   };
 
   const retryOrBury = (msg: JsMsg, reason: ErrorBody, cause: unknown): void => {
-    log.error({ ...errorFields(cause), subject: msg.subject, deliveries: msg.info.deliveryCount }, 'message could not be handled');
+    log.error(
+      { ...errorFields(cause), subject: msg.subject, deliveries: msg.info.deliveryCount },
+      'message could not be handled',
+    );
     if (msg.info.deliveryCount >= DELIVERIES_MAX) bury(msg, reason);
     else msg.nak(RETRY_DELAY_MS * msg.info.deliveryCount);
   };
@@ -83,7 +98,12 @@ export const startSource = <Message>(
     while (!stopped && messages === undefined) {
       try {
         const source = await jetstream(connection).consumers.get(consumer.stream, consumer.name);
-        messages = await source.consume({ callback: take, max_messages: BUFFERED_MAX, expires: 10_000, idle_heartbeat: 1_000 });
+        messages = await source.consume({
+          callback: take,
+          max_messages: BUFFERED_MAX,
+          expires: 10_000,
+          idle_heartbeat: 1_000,
+        });
       } catch (error) {
         // The orchestrator creates streams and consumers; until it has, there is nothing to read.
         log.info({ ...errorFields(error), consumer: consumer.name }, 'waiting for the consumer');

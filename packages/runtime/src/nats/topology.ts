@@ -1,6 +1,20 @@
-import { AckPolicy, DeliverPolicy, DiscardPolicy, JetStreamApiError, jetstreamManager, type JetStreamManager, RetentionPolicy, StorageType } from '@nats-io/jetstream';
+import {
+  AckPolicy,
+  DeliverPolicy,
+  DiscardPolicy,
+  JetStreamApiError,
+  jetstreamManager,
+  type JetStreamManager,
+  RetentionPolicy,
+  StorageType,
+} from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { type ConsumerDeclaration, consumers, type StreamDeclaration, streams } from '@holdpoint/contracts/streams';
+import {
+  type ConsumerDeclaration,
+  consumers,
+  type StreamDeclaration,
+  streams,
+} from '@holdpoint/contracts/streams';
 import { errorFields, type Logger } from '../log.ts';
 
 const NANOS_PER_MS = 1_000_000;
@@ -63,18 +77,23 @@ const assertConsumer = async (manager: JetStreamManager, consumer: ConsumerDecla
 export const assertTopology = async (manager: JetStreamManager): Promise<readonly string[]> => {
   const made: string[] = [];
   for (const stream of streams) if (await assertStream(manager, stream)) made.push(stream.name);
-  for (const consumer of consumers) if (await assertConsumer(manager, consumer)) made.push(`${consumer.stream}/${consumer.name}`);
+  for (const consumer of consumers)
+    if (await assertConsumer(manager, consumer)) made.push(`${consumer.stream}/${consumer.name}`);
   return made;
 };
 
 /** Brings streams and consumers of an earlier release to what this one declares. */
 export const updateTopology = async (manager: JetStreamManager): Promise<void> => {
   for (const stream of streams) await manager.streams.update(stream.name, streamConfig(stream));
-  for (const consumer of consumers) await manager.consumers.update(consumer.stream, consumer.name, consumerConfig(consumer));
+  for (const consumer of consumers)
+    await manager.consumers.update(consumer.stream, consumer.name, consumerConfig(consumer));
 };
 
 /** Keeps the topology there: at start, and every two seconds, because the bus may forget. */
-export const keepTopology = async (connection: NatsConnection, log: Logger): Promise<{ readonly stop: () => void }> => {
+export const keepTopology = async (
+  connection: NatsConnection,
+  log: Logger,
+): Promise<{ readonly stop: () => void }> => {
   const manager = await jetstreamManager(connection, { checkAPI: false });
   const assert = async (): Promise<void> => {
     const made = await assertTopology(manager);

@@ -26,12 +26,18 @@ const ranges = (events: readonly StoredEvent[]): readonly Range[] => {
 
 export const outboxJson = (messages: readonly WireMessage[]): string =>
   `[${messages
-    .map(({ subject, headers, body }) => `{"subject":${quoted(subject)},"headers":${JSON.stringify(headers)},"body":${body}}`)
+    .map(
+      ({ subject, headers, body }) =>
+        `{"subject":${quoted(subject)},"headers":${JSON.stringify(headers)},"body":${body}}`,
+    )
     .join(',')}]`;
 
 export const snapshotsJson = (snapshots: BatchWrite['snapshots']): string =>
   `[${snapshots
-    .map(({ aggregate, version, state }) => `{"aggregate":${quoted(aggregate)},"version":${String(version)},"state":${state}}`)
+    .map(
+      ({ aggregate, version, state }) =>
+        `{"aggregate":${quoted(aggregate)},"version":${String(version)},"state":${state}}`,
+    )
     .join(',')}]`;
 
 export const writeParameters = (write: BatchWrite): readonly unknown[] => {

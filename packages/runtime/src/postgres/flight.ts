@@ -5,7 +5,9 @@ import type { PoolClient } from 'pg';
 // its time on, so the socket is corked while the queries of one flight are handed over. The library offers no way to do
 // that from outside; where its inside looks different, the queries are merely sent one by one.
 const socketOf = (client: PoolClient): Socket | undefined =>
-  'connection' in client ? (client as unknown as { readonly connection: { readonly stream?: Socket } }).connection.stream : undefined;
+  'connection' in client
+    ? (client as unknown as { readonly connection: { readonly stream?: Socket } }).connection.stream
+    : undefined;
 
 const corked = <R>(client: PoolClient, send: () => R): R => {
   const socket = socketOf(client);
@@ -27,4 +29,5 @@ export const inOneFlight = <const Queries extends readonly Promise<unknown>[]>(
 export const settledInOneFlight = <const Queries extends readonly Promise<unknown>[]>(
   client: PoolClient,
   send: () => Queries,
-): Promise<{ -readonly [I in keyof Queries]: PromiseSettledResult<Awaited<Queries[I]>> }> => Promise.allSettled(corked(client, send));
+): Promise<{ -readonly [I in keyof Queries]: PromiseSettledResult<Awaited<Queries[I]>> }> =>
+  Promise.allSettled(corked(client, send));

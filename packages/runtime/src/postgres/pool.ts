@@ -26,7 +26,7 @@ export const createPool = ({ url, password, schema, name, max }: PoolSettings, l
     // Above the role's statement_timeout of 5 s, so that normally the server speaks first.
     query_timeout: 7_000,
     maxLifetimeSeconds: 1_800,
-  } as pg.PoolConfig);
+  });
   const lost = (error: Error): void => log.warn({ code: codeOf(error) }, 'database connection lost');
   pool.on('error', lost);
   // The pool's listener does not hear of clients that are checked out; unheard, their error would end the process.

@@ -77,8 +77,12 @@ export const writeStatement = (projection: string | undefined): Statement =>
         INSERT INTO snapshots (aggregate, version, state)
         SELECT aggregate, version, state FROM json_to_recordset($5::json) AS s(aggregate text, version int, state json)
         ON CONFLICT (aggregate) DO UPDATE SET version = excluded.version, state = excluded.state),
-      confirmed AS (DELETE FROM outbox WHERE id = ANY($6::bigint[]))${projection === undefined ? '' : `,
-      projected AS (${projection})`}
+      confirmed AS (DELETE FROM outbox WHERE id = ANY($6::bigint[]))${
+        projection === undefined
+          ? ''
+          : `,
+      projected AS (${projection})`
+      }
       INSERT INTO outbox (messages, facts) SELECT $7::json, $8::json WHERE $7::text <> '[]' OR $8::text <> '[]'
       RETURNING id::text`,
   );

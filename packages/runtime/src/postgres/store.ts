@@ -34,7 +34,10 @@ type DueRow = {
 type StoredOutboxRow = {
   readonly id: string;
   readonly messages: readonly (Omit<WireMessage, 'body'> & { readonly body: unknown })[];
-  readonly events: readonly (Omit<StoredEvent, 'body' | 'trace'> & { readonly data: unknown; readonly trace: string | null })[];
+  readonly events: readonly (Omit<StoredEvent, 'body' | 'trace'> & {
+    readonly data: unknown;
+    readonly trace: string | null;
+  })[];
 };
 
 const Millis = z.coerce.number().int();
@@ -62,7 +65,10 @@ export const createPostgresStore = (pool: Pool, projection?: string): Store => {
     lockDue: async (limit) => {
       const { transaction, client } = await open(statements.lockDue, [limit]);
       try {
-        const { rows } = await client.query<DueRow>({ ...statements.due, values: [[...transaction.versions.keys()]] });
+        const { rows } = await client.query<DueRow>({
+          ...statements.due,
+          values: [[...transaction.versions.keys()]],
+        });
         return { transaction, due: rows.map(timerOf) };
       } catch (error) {
         await transaction.rollback();
@@ -70,7 +76,10 @@ export const createPostgresStore = (pool: Pool, projection?: string): Store => {
       }
     },
     claimOutbox: async (olderThanMs, claimMs, limit) => {
-      const { rows } = await pool.query<StoredOutboxRow>({ ...statements.claimOutbox, values: [olderThanMs, claimMs, limit] });
+      const { rows } = await pool.query<StoredOutboxRow>({
+        ...statements.claimOutbox,
+        values: [olderThanMs, claimMs, limit],
+      });
       return rows.map(outboxRowOf);
     },
     confirmOutbox: async (ids) => {
@@ -90,11 +99,16 @@ const timerOf = ({ aggregate, name, due_at, data, trace }: DueRow): TimerRow => 
 const outboxRowOf = ({ id, messages, events }: StoredOutboxRow): OutboxRow => ({
   id,
   messages: messages.map((message) => ({ ...message, body: JSON.stringify(message.body) })),
-  events: events.map(({ data, trace, ...event }) => ({ ...event, trace: trace ?? undefined, body: JSON.stringify(data) })),
+  events: events.map(({ data, trace, ...event }) => ({
+    ...event,
+    trace: trace ?? undefined,
+    body: JSON.stringify(data),
+  })),
 });
 
 const historyOf = (row: HistoryRow): History => ({
-  snapshot: row.snapshot_version === null ? undefined : { version: row.snapshot_version, state: row.snapshot_state },
+  snapshot:
+    row.snapshot_version === null ? undefined : { version: row.snapshot_version, state: row.snapshot_state },
   events: row.events,
 });
 
@@ -126,7 +140,9 @@ const createSession = (client: PoolClient, write: Statement, projects: boolean) 
     ]);
     if (written.status === 'rejected') {
       await abandon(written.reason);
-      throw isSqlState(written.reason) ? classify(written.reason) : new CommitUnknown('connection lost', { cause: written.reason });
+      throw isSqlState(written.reason)
+        ? classify(written.reason)
+        : new CommitUnknown('connection lost', { cause: written.reason });
     }
     if (committed.status === 'rejected') {
       close(true);

@@ -39,4 +39,6 @@ export const createRuntimeTables = async (db: Kysely<unknown>): Promise<void> =>
 };
 
 // Rows of these tables live for milliseconds: vacuum by count, not by share, and without pauses.
-const QUEUE = sql.raw('autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0');
+const QUEUE = sql.raw(
+  'autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0',
+);

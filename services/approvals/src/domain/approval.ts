@@ -1,4 +1,11 @@
-import type { ApprovalEvent, ApprovalOutcome, ApprovalResolved, DecideApproval, RequestApproval, Verb } from '@holdpoint/contracts/approval';
+import type {
+  ApprovalEvent,
+  ApprovalOutcome,
+  ApprovalResolved,
+  DecideApproval,
+  RequestApproval,
+  Verb,
+} from '@holdpoint/contracts/approval';
 import { effectDigest, type GrantClaims } from '@holdpoint/contracts/effect';
 import { type ErrorBody, errorBody } from '@holdpoint/contracts/errors';
 import { eventType } from '@holdpoint/contracts/cloudevents';
@@ -7,11 +14,18 @@ import type { Json } from '@holdpoint/contracts/json';
 import { subjects } from '@holdpoint/contracts/subjects';
 import { type Answer, type Decider, type Decision, decision, refused } from '@holdpoint/runtime/decider';
 
-type Decided = Pick<ApprovalResolved, 'outcome' | 'by' | 'comment' | 'grant' | 'validUntil'> & { readonly at: number };
+type Decided = Pick<ApprovalResolved, 'outcome' | 'by' | 'comment' | 'grant' | 'validUntil'> & {
+  readonly at: number;
+};
 
 export type ApprovalState =
   | { readonly status: 'absent' }
-  | { readonly status: 'pending'; readonly request: RequestApproval; readonly requestedAt: number; readonly expiresAt: number }
+  | {
+      readonly status: 'pending';
+      readonly request: RequestApproval;
+      readonly requestedAt: number;
+      readonly expiresAt: number;
+    }
   | {
       readonly status: 'closed';
       readonly request: RequestApproval;
@@ -77,7 +91,9 @@ const standing = ({ request, decided }: Closed): ErrorBody =>
     at: decided.at,
   });
 
-const acknowledged = (id: string, outcome: ApprovalOutcome, by: string): Answer => ({ ok: { id, status: outcome, by } });
+const acknowledged = (id: string, outcome: ApprovalOutcome, by: string): Answer => ({
+  ok: { id, status: outcome, by },
+});
 
 /** What is asked must hang together: digest and effect id are computed again from the effect itself. */
 const inconsistency = ({ effect, digest, effectId, task, node }: RequestApproval): ErrorBody | undefined => {
@@ -86,7 +102,9 @@ const inconsistency = ({ effect, digest, effectId, task, node }: RequestApproval
     effectIdOf(task, node, effect.idempotencyKey) === effectId &&
     effect.task === task &&
     effect.node === node;
-  return matches ? undefined : errorBody('APPROVALS_DIGEST_MISMATCH', 'digest or effect id do not belong to this effect');
+  return matches
+    ? undefined
+    : errorBody('APPROVALS_DIGEST_MISMATCH', 'digest or effect id do not belong to this effect');
 };
 
 const request = (state: ApprovalState, payload: RequestApproval, now: number): Decision<ApprovalEvent> => {
@@ -94,10 +112,15 @@ const request = (state: ApprovalState, payload: RequestApproval, now: number): D
   if (wrong !== undefined) return refused(wrong);
   if (state.status === 'absent') {
     const expiresAt = now + payload.timeoutMs;
-    return decision({ events: [{ type: 'requested', ...payload, expiresAt }], timers: [{ set: EXPIRY, dueAt: expiresAt }] });
+    return decision({
+      events: [{ type: 'requested', ...payload, expiresAt }],
+      timers: [{ set: EXPIRY, dueAt: expiresAt }],
+    });
   }
   if (state.request.digest !== payload.digest) {
-    return refused(errorBody('APPROVALS_DIGEST_MISMATCH', `approval ${payload.id} was requested for another effect`));
+    return refused(
+      errorBody('APPROVALS_DIGEST_MISMATCH', `approval ${payload.id} was requested for another effect`),
+    );
   }
   return state.status === 'closed' ? repeatAnswer(state, now) : decision({});
 };
@@ -119,11 +142,19 @@ const repeatAnswer = (state: Closed, now: number): Decision<ApprovalEvent> => {
 
 const expired = (state: Pending): Decided => ({ outcome: 'expired', by: 'expiry', at: state.expiresAt });
 
-const grantFor = (state: Pending, by: string, now: number, sign: SignGrant): Pick<Decided, 'grant' | 'validUntil'> => {
+const grantFor = (
+  state: Pending,
+  by: string,
+  now: number,
+  sign: SignGrant,
+): Pick<Decided, 'grant' | 'validUntil'> => {
   const { id, effectId, digest } = state.request;
   const validUntil = now + GRANT_VALID_MS;
   const seconds = (ms: number): number => Math.floor(ms / 1_000);
-  return { grant: sign({ jti: id, sub: effectId, digest, by, iat: seconds(now), exp: seconds(validUntil) }), validUntil };
+  return {
+    grant: sign({ jti: id, sub: effectId, digest, by, iat: seconds(now), exp: seconds(validUntil) }),
+    validUntil,
+  };
 };
 
 const decideByPerson = (
@@ -144,7 +175,12 @@ const decideByPerson = (
         : refused(standing(state));
     case 'pending': {
       if (!state.request.audience.some((group) => by.groups.includes(group))) {
-        return refused(errorBody('APPROVALS_NOT_ENTITLED', `${by.name} is not among those who may decide: ${state.request.audience.join(', ')}`));
+        return refused(
+          errorBody(
+            'APPROVALS_NOT_ENTITLED',
+            `${by.name} is not among those who may decide: ${state.request.audience.join(', ')}`,
+          ),
+        );
       }
       if (digest !== undefined && digest !== state.request.digest) {
         return refused(errorBody('APPROVALS_DIGEST_MISMATCH', 'the effect is not the one that was shown'));
@@ -154,13 +190,19 @@ const decideByPerson = (
         return close(state, decided, { error: standing({ ...state, status: 'closed', decided }) });
       }
       const grant = outcome === 'approved' ? grantFor(state, by.name, now, sign) : {};
-      return close(state, { outcome, by: by.name, comment, ...grant, at: now }, acknowledged(id, outcome, by.name));
+      return close(
+        state,
+        { outcome, by: by.name, comment, ...grant, at: now },
+        acknowledged(id, outcome, by.name),
+      );
     }
   }
 };
 
 const cancel = (state: ApprovalState, reason: string, now: number): Decision<ApprovalEvent> =>
-  state.status === 'pending' ? close(state, { outcome: 'cancelled', by: 'orchestrator', comment: reason, at: now }) : decision({});
+  state.status === 'pending'
+    ? close(state, { outcome: 'cancelled', by: 'orchestrator', comment: reason, at: now })
+    : decision({});
 
 const timerFired = (state: ApprovalState, name: string, now: number): Decision<ApprovalEvent> => {
   if (name !== EXPIRY || state.status !== 'pending') return decision({});
@@ -169,7 +211,9 @@ const timerFired = (state: ApprovalState, name: string, now: number): Decision<A
 };
 
 /** One approval: one question about one exact effect, and one answer. */
-export const createApprovalDecider = (sign: SignGrant): Decider<ApprovalState, ApprovalMessage, ApprovalEvent> => ({
+export const createApprovalDecider = (
+  sign: SignGrant,
+): Decider<ApprovalState, ApprovalMessage, ApprovalEvent> => ({
   initial: { status: 'absent' },
   evolve,
   decide: (state, message, { now }) => {

@@ -37,7 +37,11 @@ const Row = z.object({ view: ApprovalView });
 /** Approvals of one status, oldest first. */
 export const listRequests = async (
   pool: Pool,
-  { limit, after, status }: { readonly limit: number; readonly after?: string | undefined; readonly status: ApprovalStatus },
+  {
+    limit,
+    after,
+    status,
+  }: { readonly limit: number; readonly after?: string | undefined; readonly status: ApprovalStatus },
 ): Promise<{ items: ApprovalView[]; next?: string }> => {
   const from = after === undefined ? undefined : decodeCursor(after);
   const { rows } = await pool.query(
@@ -45,7 +49,10 @@ export const listRequests = async (
       ORDER BY requested_at, id LIMIT $4`,
     [status, from?.at ?? null, from?.id ?? null, limit + 1],
   );
-  const views = z.array(Row).parse(rows).map(({ view }) => view);
+  const views = z
+    .array(Row)
+    .parse(rows)
+    .map(({ view }) => view);
   const page = pageOf(views, limit, ({ requestedAt, id }) => ({ at: requestedAt, id }));
   return { items: [...page.rows], ...(page.next !== undefined && { next: page.next }) };
 };

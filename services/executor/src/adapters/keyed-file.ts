@@ -7,10 +7,18 @@ import { type FileLock, openLock } from './file-lock.ts';
 export type Line = { readonly key: string; readonly line: string; readonly assertInForce: () => void };
 export type AppendLine = (line: Line) => Promise<{ readonly repeated: boolean }>;
 
-type Waiting = Line & { readonly resolve: (result: { readonly repeated: boolean }) => void; readonly reject: (error: unknown) => void };
+type Waiting = Line & {
+  readonly resolve: (result: { readonly repeated: boolean }) => void;
+  readonly reject: (error: unknown) => void;
+};
 
 /** An open file, the lock beside it, and the keys of the lines that were read so far. */
-type Opened = { readonly handle: FileHandle; readonly lock: FileLock; readonly keys: Set<string>; readTo: number };
+type Opened = {
+  readonly handle: FileHandle;
+  readonly lock: FileLock;
+  readonly keys: Set<string>;
+  readTo: number;
+};
 
 const LOCK_RETRY_MS = 20;
 const LOCK_WAIT_MS = 5_000;
@@ -59,7 +67,12 @@ const current = async (path: string, opened: Opened | undefined): Promise<Opened
     if (named?.ino === held.ino && named.dev === held.dev) return opened;
     await opened.handle.close();
   }
-  return { handle: await open(path, 'a+', 0o640), lock: opened?.lock ?? openLock(path), keys: new Set(), readTo: 0 };
+  return {
+    handle: await open(path, 'a+', 0o640),
+    lock: opened?.lock ?? openLock(path),
+    keys: new Set(),
+    readTo: 0,
+  };
 };
 
 /** Under the lock: what is new is written and synced as one; what is there already was applied before. */
@@ -72,7 +85,9 @@ const append = async (opened: Opened, batch: readonly Waiting[]): Promise<void> 
     else fresh.set(line.key, line);
   }
   if (fresh.size > 0) {
-    await opened.handle.appendFile(mend + [...fresh.values()].map(({ key, line }) => `${key}\t${line}\n`).join(''));
+    await opened.handle.appendFile(
+      mend + [...fresh.values()].map(({ key, line }) => `${key}\t${line}\n`).join(''),
+    );
     await opened.handle.datasync();
   }
   for (const { resolve } of fresh.values()) resolve({ repeated: false });
@@ -85,7 +100,8 @@ const catchUp = async (opened: Opened): Promise<string> => {
   const rest = Buffer.alloc(Math.max(0, size - opened.readTo));
   if (rest.length > 0) await opened.handle.read(rest, 0, rest.length, opened.readTo);
   const end = rest.lastIndexOf(0x0a) + 1;
-  for (const line of rest.subarray(0, end).toString('utf8').split('\n')) opened.keys.add(line.slice(0, line.indexOf('\t')));
+  for (const line of rest.subarray(0, end).toString('utf8').split('\n'))
+    opened.keys.add(line.slice(0, line.indexOf('\t')));
   opened.readTo += end;
   return end < rest.length ? '\n' : '';
 };
@@ -105,7 +121,9 @@ const acquire = async (lock: FileLock): Promise<void> => {
   const until = performance.now() + LOCK_WAIT_MS;
   while (!lock.tryAcquire()) {
     if (performance.now() > until) {
-      throw new CleanFailure(errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'somebody else holds the lock of the file'));
+      throw new CleanFailure(
+        errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'somebody else holds the lock of the file'),
+      );
     }
     await delay(LOCK_RETRY_MS);
   }

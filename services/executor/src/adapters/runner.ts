@@ -23,9 +23,15 @@ export const createRunner = (capabilities: readonly Capability[], places: Places
     const controller = new AbortController();
     // The lease as this process sees it, by a clock that nobody can set.
     const beginUntil = performance.now() + BEGIN_BEFORE_MS;
-    const heartbeat = setInterval(() => accept({ aggregate: order.id, message: { kind: 'heartbeat', epoch } }), HEARTBEAT_MS);
+    const heartbeat = setInterval(
+      () => accept({ aggregate: order.id, message: { kind: 'heartbeat', epoch } }),
+      HEARTBEAT_MS,
+    );
     const assertInForce = (): void => {
-      if (performance.now() > beginUntil) throw new CleanFailure(errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'the lease was over before it began'));
+      if (performance.now() > beginUntil)
+        throw new CleanFailure(
+          errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'the lease was over before it began'),
+        );
     };
     const context = { effectId: order.id, signal: controller.signal, assertInForce };
     const done = carryOut(byLabel.get(order.effect.uses), order, context, log).then((outcome) => {
@@ -76,7 +82,10 @@ const carryOut = async (
   log: Logger,
 ): Promise<Outcome> => {
   if (capability === undefined) {
-    return { kind: 'failed_clean', error: errorBody('EXECUTOR_UNKNOWN_CAPABILITY', `this executor has no ${order.effect.uses}`) };
+    return {
+      kind: 'failed_clean',
+      error: errorBody('EXECUTOR_UNKNOWN_CAPABILITY', `this executor has no ${order.effect.uses}`),
+    };
   }
   const input = capability.input.safeParse(order.effect.args);
   if (!input.success) {
@@ -87,7 +96,13 @@ const carryOut = async (
     return { kind: 'applied', outputs: await capability.run(input.data, context) };
   } catch (error) {
     if (error instanceof CleanFailure) return { kind: 'failed_clean', error: error.body };
-    log.error({ ...errorFields(error), effect: order.id, uses: order.effect.uses }, 'effect ended without a certain outcome');
-    return { kind: 'unknown', reason: 'the effect ended with an error that does not say whether it happened' };
+    log.error(
+      { ...errorFields(error), effect: order.id, uses: order.effect.uses },
+      'effect ended without a certain outcome',
+    );
+    return {
+      kind: 'unknown',
+      reason: 'the effect ended with an error that does not say whether it happened',
+    };
   }
 };

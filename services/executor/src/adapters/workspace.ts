@@ -11,7 +11,9 @@ export const createWorkspace = (root: string) => {
   };
   return {
     resolve: async (path: string): Promise<string> => {
-      const refused = new CleanFailure(errorBody('EXECUTOR_PATH_REFUSED', 'the path leads out of the workspace'));
+      const refused = new CleanFailure(
+        errorBody('EXECUTOR_PATH_REFUSED', 'the path leads out of the workspace'),
+      );
       if (path.includes('\0')) throw refused;
       const base = await realpath(root);
       const wanted = resolve(base, path);

@@ -13,9 +13,14 @@ export type VerifyGrant = (token: string) => GrantClaims | undefined;
 export const whyRefused = (order: RunEffect, now: number, verify: VerifyGrant): ErrorBody | undefined =>
   grantProblem(order, now, verify) ?? effectProblem(order);
 
-const grantProblem = ({ id, digest, effect, grant }: RunEffect, now: number, verify: VerifyGrant): ErrorBody | undefined => {
+const grantProblem = (
+  { id, digest, effect, grant }: RunEffect,
+  now: number,
+  verify: VerifyGrant,
+): ErrorBody | undefined => {
   const claims = verify(grant);
-  if (claims === undefined) return errorBody('EXECUTOR_GRANT_INVALID', 'the grant is not signed by the approvals service');
+  if (claims === undefined)
+    return errorBody('EXECUTOR_GRANT_INVALID', 'the grant is not signed by the approvals service');
   if (effectDigest(effect) !== digest || claims.digest !== digest) {
     return errorBody('EXECUTOR_DIGEST_MISMATCH', 'what is ordered is not what was approved');
   }
@@ -28,9 +33,13 @@ const grantProblem = ({ id, digest, effect, grant }: RunEffect, now: number, ver
 
 const effectProblem = ({ effect }: RunEffect): ErrorBody | undefined => {
   const effectClass = Object.hasOwn(EFFECT_CLASSES, effect.uses) ? EFFECT_CLASSES[effect.uses] : undefined;
-  if (effectClass === undefined) return errorBody('EXECUTOR_UNKNOWN_CAPABILITY', `no capability is called ${effect.uses}`);
+  if (effectClass === undefined)
+    return errorBody('EXECUTOR_UNKNOWN_CAPABILITY', `no capability is called ${effect.uses}`);
   if (effectClass !== effect.effectClass) {
-    return errorBody('EXECUTOR_CLASS_MISMATCH', `${effect.uses} is ${effectClass}, not ${effect.effectClass}`);
+    return errorBody(
+      'EXECUTOR_CLASS_MISMATCH',
+      `${effect.uses} is ${effectClass}, not ${effect.effectClass}`,
+    );
   }
   return undefined;
 };

@@ -47,7 +47,10 @@ const start = (state: EffectState, order: RunEffect, place: Place, now: number):
   const epoch = (entryIn(state)?.epoch ?? 0) + 1;
   return decision<EffectEvent, EffectWork>({
     events: [{ type: 'started', ...aboutOrder(order), order, epoch, worker: place.worker }],
-    timers: [{ set: 'lease', dueAt: now + LEASE_MS }, ...(state.status === 'absent' ? [] : [{ clear: 'place' }])],
+    timers: [
+      { set: 'lease', dueAt: now + LEASE_MS },
+      ...(state.status === 'absent' ? [] : [{ clear: 'place' }]),
+    ],
     work: [{ kind: 'start', order, epoch, slot: place.slot }],
   });
 };
@@ -58,13 +61,25 @@ const awaitPlace = (id: EffectId, now: number): Pick<Made, 'timers' | 'work'> =>
 });
 
 /** An order that may begin: at once where there is a place, else it is kept until there is one. */
-const admit = (state: EffectState, order: RunEffect, place: Place | undefined, now: number, verify: VerifyGrant): Made => {
+const admit = (
+  state: EffectState,
+  order: RunEffect,
+  place: Place | undefined,
+  now: number,
+  verify: VerifyGrant,
+): Made => {
   const error = whyRefused(order, now, verify);
   if (error !== undefined) {
-    return decision<EffectEvent, EffectWork>({ events: [{ type: 'refused', ...aboutOrder(order), order, error }], timers: state.status === 'absent' ? [] : [{ clear: 'place' }] });
+    return decision<EffectEvent, EffectWork>({
+      events: [{ type: 'refused', ...aboutOrder(order), order, error }],
+      timers: state.status === 'absent' ? [] : [{ clear: 'place' }],
+    });
   }
   if (place !== undefined) return start(state, order, place, now);
-  return decision<EffectEvent, EffectWork>({ events: [{ type: 'prepared', ...aboutOrder(order), order }], ...awaitPlace(order.id, now) });
+  return decision<EffectEvent, EffectWork>({
+    events: [{ type: 'prepared', ...aboutOrder(order), order }],
+    ...awaitPlace(order.id, now),
+  });
 };
 
 /** Tells the outcome again to whoever orders again; nothing is done twice. */
@@ -100,7 +115,13 @@ const recorded = (state: EffectState, order: RunEffect): EffectEvent | undefined
   }
 };
 
-const run = (state: EffectState, order: RunEffect, place: Place | undefined, now: number, verify: VerifyGrant): Made => {
+const run = (
+  state: EffectState,
+  order: RunEffect,
+  place: Place | undefined,
+  now: number,
+  verify: VerifyGrant,
+): Made => {
   const entry = entryIn(state);
   if (entry !== undefined && entry.order.digest !== order.digest && state.status !== 'refused') {
     const error = errorBody('ERR_IDEMPOTENCY_CONFLICT', 'another effect was ordered under this key before');
@@ -108,7 +129,8 @@ const run = (state: EffectState, order: RunEffect, place: Place | undefined, now
   }
   // Nothing has happened under this order, and it is a new one: a later attempt, or a new grant after a refusal.
   const clean = state.status === 'absent' || state.status === 'failed_clean' || state.status === 'refused';
-  const newer = entry === undefined || order.attempt > entry.order.attempt || order.grant !== entry.order.grant;
+  const newer =
+    entry === undefined || order.attempt > entry.order.attempt || order.grant !== entry.order.grant;
   if (clean && newer) return admit(state, order, place, now, verify);
   const fact = recorded(state, order);
   return fact === undefined ? nothing : repeatOutcome(order, fact, now);
@@ -125,7 +147,9 @@ const claim = (state: EffectState, place: Place, now: number, verify: VerifyGran
 
 /** Only what its target makes harmless to repeat is repeated, and not for ever. */
 const nextAfter = ({ order, starts }: Started['entry']): 'repeat' | 'person' =>
-  (order.effect.effectClass === 'keyed' || order.effect.effectClass === 'idempotent') && starts < STARTS_MAX ? 'repeat' : 'person';
+  (order.effect.effectClass === 'keyed' || order.effect.effectClass === 'idempotent') && starts < STARTS_MAX
+    ? 'repeat'
+    : 'person';
 
 const doubt = (
   state: Extract<EffectState, { status: 'started' | 'in_doubt' }>,
@@ -134,7 +158,8 @@ const doubt = (
   now: number,
 ): Made => {
   const { order, epoch } = state.entry;
-  const follow = next === 'repeat' ? awaitPlace(order.id, now) : { timers: [{ clear: 'place' } as const], work: [] };
+  const follow =
+    next === 'repeat' ? awaitPlace(order.id, now) : { timers: [{ clear: 'place' } as const], work: [] };
   return decision<EffectEvent, EffectWork>({
     events: [{ type: 'in_doubt', ...aboutOrder(order), epoch: epoch + 1, reason, next }],
     timers: [{ clear: 'lease' }, ...follow.timers],
@@ -161,7 +186,10 @@ const outcome = (state: EffectState, epoch: number, result: Outcome, now: number
   // Late, but certain: that it did happen resolves a doubt. Nothing else that comes late changes anything.
   if (state.status === 'in_doubt' && result.kind === 'applied') {
     const timers = [{ clear: 'place' }] as const;
-    return decision({ events: [{ type: 'applied', ...about, epoch: entry.epoch, outputs: result.outputs }], timers });
+    return decision({
+      events: [{ type: 'applied', ...about, epoch: entry.epoch, outputs: result.outputs }],
+      timers,
+    });
   }
   return decision({ events: [{ type: 'superseded', ...about, epoch, observed: result.kind }] });
 };
@@ -172,7 +200,10 @@ const cancel = (state: EffectState, { id, task, node, attempt, reason }: CancelE
     case 'prepared':
     case 'refused':
     case 'failed_clean':
-      return decision({ events: [{ type: 'cancelled', id, task, node, attempt, reason }], timers: [{ clear: 'place' }] });
+      return decision({
+        events: [{ type: 'cancelled', id, task, node, attempt, reason }],
+        timers: [{ clear: 'place' }],
+      });
     case 'started':
       return decision({ work: [{ kind: 'abort', id }] });
     case 'in_doubt':
@@ -184,14 +215,21 @@ const cancel = (state: EffectState, { id, task, node, attempt, reason }: CancelE
 
 const timerFired = (state: EffectState, name: string, now: number): Made => {
   if (name === 'lease' && state.status === 'started') {
-    return doubt(state, `worker ${state.worker} was not heard of for ${String(LEASE_MS)} ms`, nextAfter(state.entry), now);
+    return doubt(
+      state,
+      `worker ${state.worker} was not heard of for ${String(LEASE_MS)} ms`,
+      nextAfter(state.entry),
+      now,
+    );
   }
   const waits = state.status === 'prepared' || (state.status === 'in_doubt' && state.next === 'repeat');
   return name === 'place' && waits ? decision(awaitPlace(state.entry.order.id, now)) : nothing;
 };
 
 /** One effect: intent before act, one start in force at a time, and honest when nobody can know. */
-export const createEffectDecider = (verify: VerifyGrant): Decider<EffectState, EffectMessage, EffectEvent, EffectWork> => ({
+export const createEffectDecider = (
+  verify: VerifyGrant,
+): Decider<EffectState, EffectMessage, EffectEvent, EffectWork> => ({
   initial: { status: 'absent' },
   evolve,
   decide: (state, message, { now }) => {

@@ -22,16 +22,32 @@ export type EffectState =
   | { readonly status: 'started'; readonly entry: Entry; readonly worker: string }
   | { readonly status: 'applied'; readonly entry: Entry; readonly outputs: JsonObject }
   | { readonly status: 'failed_clean'; readonly entry: Entry; readonly error: ErrorBody }
-  | { readonly status: 'in_doubt'; readonly entry: Entry; readonly reason: string; readonly next: 'repeat' | 'person' };
+  | {
+      readonly status: 'in_doubt';
+      readonly entry: Entry;
+      readonly reason: string;
+      readonly next: 'repeat' | 'person';
+    };
 
-export type About = { readonly id: EffectId; readonly task: TaskId; readonly node: NodeId; readonly attempt: number };
+export type About = {
+  readonly id: EffectId;
+  readonly task: TaskId;
+  readonly node: NodeId;
+  readonly attempt: number;
+};
 
-export const aboutOrder = ({ id, attempt, effect: { task, node } }: RunEffect): About => ({ id, task, node, attempt });
+export const aboutOrder = ({ id, attempt, effect: { task, node } }: RunEffect): About => ({
+  id,
+  task,
+  node,
+  attempt,
+});
 
 const fresh = (order: RunEffect): Entry => ({ order, epoch: 0, starts: 0, evidence: [] });
 
 const entryOf = (state: EffectState): Entry => {
-  if (state.status === 'absent' || state.entry === undefined) throw new Error('an event of an effect that was never ordered');
+  if (state.status === 'absent' || state.entry === undefined)
+    throw new Error('an event of an effect that was never ordered');
   return state.entry;
 };
 
@@ -40,7 +56,11 @@ export const evolve = (state: EffectState, event: EffectEvent): EffectState => {
     case 'prepared':
       return { status: 'prepared', entry: { ...(entryIn(state) ?? fresh(event.order)), order: event.order } };
     case 'refused':
-      return { status: 'refused', entry: { ...(entryIn(state) ?? fresh(event.order)), order: event.order }, error: event.error };
+      return {
+        status: 'refused',
+        entry: { ...(entryIn(state) ?? fresh(event.order)), order: event.order },
+        error: event.error,
+      };
     case 'started': {
       const entry = entryIn(state) ?? fresh(event.order);
       const started = { ...entry, order: event.order, epoch: event.epoch, starts: entry.starts + 1 };
@@ -51,7 +71,12 @@ export const evolve = (state: EffectState, event: EffectEvent): EffectState => {
     case 'failed_clean':
       return { status: 'failed_clean', entry: { ...entryOf(state), epoch: event.epoch }, error: event.error };
     case 'in_doubt':
-      return { status: 'in_doubt', entry: { ...entryOf(state), epoch: event.epoch }, reason: event.reason, next: event.next };
+      return {
+        status: 'in_doubt',
+        entry: { ...entryOf(state), epoch: event.epoch },
+        reason: event.reason,
+        next: event.next,
+      };
     case 'cancelled': {
       const { id, task, node, attempt, reason } = event;
       const entry = entryIn(state);
@@ -64,4 +89,5 @@ export const evolve = (state: EffectState, event: EffectEvent): EffectState => {
   }
 };
 
-export const entryIn = (state: EffectState): Entry | undefined => (state.status === 'absent' ? undefined : state.entry);
+export const entryIn = (state: EffectState): Entry | undefined =>
+  state.status === 'absent' ? undefined : state.entry;

@@ -10,7 +10,16 @@ export const effectView = (state: EffectState): EffectView | undefined => {
   if (entry === undefined) return undefined;
   const { order, epoch, starts } = entry;
   const { task, node, idempotencyKey } = order.effect;
-  return { id: order.id, task, node, state: state.status, epoch, digest: order.digest, idempotencyKey, starts };
+  return {
+    id: order.id,
+    task,
+    node,
+    state: state.status,
+    epoch,
+    digest: order.digest,
+    idempotencyKey,
+    starts,
+  };
 };
 
 export const effectRow = (id: string, state: EffectState): ProjectionRow | undefined => {
@@ -27,7 +36,10 @@ export const effectsProjection = `INSERT INTO effects (id, task, state, view)
 const SHOWN_MAX = 500;
 
 export const listEffects = async (pool: Pool, task: string): Promise<EffectView[]> => {
-  const { rows } = await pool.query('SELECT view FROM effects WHERE task = $1 ORDER BY id LIMIT $2', [task, SHOWN_MAX]);
+  const { rows } = await pool.query('SELECT view FROM effects WHERE task = $1 ORDER BY id LIMIT $2', [
+    task,
+    SHOWN_MAX,
+  ]);
   return z
     .array(z.object({ view: EffectView }))
     .parse(rows)

@@ -17,9 +17,13 @@ export const advance = (draft: Draft, now: number): void => {
   if (failBlocked(draft)) return;
   for (let next = readyNode(draft); next !== undefined; next = readyNode(draft)) startNode(draft, next, now);
   const { definition, nodes } = draft.task();
-  const open = definition.nodes.filter((node) => !isTerminalNode(node) && !isDone(nodeState(draft.task(), node.id)));
+  const open = definition.nodes.filter(
+    (node) => !isTerminalNode(node) && !isDone(nodeState(draft.task(), node.id)),
+  );
   if (open.length > 0) return;
-  const outputs = Object.fromEntries(Object.entries(nodes).flatMap(([id, node]) => (node.outputs ? [[id, node.outputs]] : [])));
+  const outputs = Object.fromEntries(
+    Object.entries(nodes).flatMap(([id, node]) => (node.outputs ? [[id, node.outputs]] : [])),
+  );
   draft.emit({ type: 'completed', outputs });
 };
 
@@ -46,7 +50,8 @@ const readyNode = (draft: Draft): NodeDefinition | undefined => {
 /** Starts the node's current attempt. */
 export const startNode = (draft: Draft, node: NodeDefinition, now: number): void => {
   const { attempt, gate } = nodeState(draft.task(), node.id);
-  if (node.effect === undefined) draft.emit({ type: 'node_succeeded', node: node.id, attempt, outputs: node.args });
+  if (node.effect === undefined)
+    draft.emit({ type: 'node_succeeded', node: node.id, attempt, outputs: node.args });
   else if (gate?.grant !== undefined && gate.grant.validUntil > now + GRANT_MARGIN_MS) {
     order(draft, node.id, gate.approval, gate.grant.token, gate.grant.validUntil, now);
   } else requestApproval(draft, node, node.effect, now);
@@ -69,11 +74,25 @@ export const order = (
 };
 
 /** Asks for a decision on the effect, anew if it was asked before. */
-export const requestApproval = (draft: Draft, node: NodeDefinition, declared: EffectDeclaration, now: number): void => {
+export const requestApproval = (
+  draft: Draft,
+  node: NodeDefinition,
+  declared: EffectDeclaration,
+  now: number,
+): void => {
   const { id: task } = draft.task();
   const state = nodeState(draft.task(), node.id);
   const { kind, effectClass, target, idempotencyKey } = declared;
-  const effect: CanonicalEffect = { task, node: node.id, uses: node.uses, args: node.args, kind, effectClass, target, idempotencyKey };
+  const effect: CanonicalEffect = {
+    task,
+    node: node.id,
+    uses: node.uses,
+    args: node.args,
+    kind,
+    effectClass,
+    target,
+    idempotencyKey,
+  };
   const revision = state.revision + 1;
   draft.emit({
     type: 'approval_requested',

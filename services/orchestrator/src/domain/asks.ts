@@ -8,12 +8,19 @@ import { type Gate, nodeDefinition, nodeState, type Task } from './state.ts';
 const FIRST_REPEAT_MS = 5_000;
 const LAST_REPEAT_MS = 300_000;
 
-export const repeatDelayMs = (ask: number): number => Math.min(FIRST_REPEAT_MS * 2 ** (ask - 1), LAST_REPEAT_MS);
+export const repeatDelayMs = (ask: number): number =>
+  Math.min(FIRST_REPEAT_MS * 2 ** (ask - 1), LAST_REPEAT_MS);
 
 export const replyTimer = (node: NodeId): string => `reply:${node}`;
 export const retryTimer = (node: NodeId): string => `retry:${node}`;
 
-const command = (aggregate: Aggregate, name: string, subject: Outgoing['subject'], key: string, data: object): Outgoing => ({
+const command = (
+  aggregate: Aggregate,
+  name: string,
+  subject: Outgoing['subject'],
+  key: string,
+  data: object,
+): Outgoing => ({
   subject,
   id: `${aggregate}.${name}.${key}`,
   type: eventType(aggregate, name),
@@ -52,13 +59,19 @@ export const orderEffect = (task: Task, node: NodeId, ask: number): Outgoing => 
   if (grant === undefined) throw new Error(`node ${node} of ${task.id} has no grant`);
   const { attempt } = nodeState(task, node);
   const pool = nodeDefinition(task, node).effect?.pool ?? 'default';
-  return command('effect', 'run', subjects.effectCommand('run', pool), `${effectId}.${String(attempt)}.${String(ask)}`, {
-    id: effectId,
-    attempt,
-    effect,
-    digest,
-    grant: grant.token,
-  });
+  return command(
+    'effect',
+    'run',
+    subjects.effectCommand('run', pool),
+    `${effectId}.${String(attempt)}.${String(ask)}`,
+    {
+      id: effectId,
+      attempt,
+      effect,
+      digest,
+      grant: grant.token,
+    },
+  );
 };
 
 /** Asks the recovery service what to do about the attempt that failed. */
@@ -77,7 +90,10 @@ export const askRecovery = (task: Task, node: NodeId, ask: number): Outgoing => 
 
 export const cancelApproval = (task: Task, node: NodeId, reason: string): Outgoing => {
   const { approval } = gateOf(task, node);
-  return command('approval', 'cancel', subjects.approvalCommand('cancel'), approval, { id: approval, reason });
+  return command('approval', 'cancel', subjects.approvalCommand('cancel'), approval, {
+    id: approval,
+    reason,
+  });
 };
 
 export const cancelEffect = (task: Task, node: NodeId, reason: string): Outgoing => {

@@ -13,7 +13,8 @@ import { approvalResolved, effectReported, recover, retryDue } from './replies.t
 import { absent, nodeState, type TaskState } from './state.ts';
 import { submit } from './submit.ts';
 
-const unknownTask = (task: string): Decision<never> => refused(errorBody('ORCHESTRATOR_UNKNOWN_TASK', `no task is called ${task}`));
+const unknownTask = (task: string): Decision<never> =>
+  refused(errorBody('ORCHESTRATOR_UNKNOWN_TASK', `no task is called ${task}`));
 
 type ByHand = Exclude<Extract<TaskMessage, { payload: unknown }>, { kind: 'submit' | 'recover' }>;
 
@@ -59,7 +60,11 @@ const timerFired = (draft: Draft, name: string, data: Json, now: number): void =
 };
 
 /** Answers and timers have nobody to be answered; for a task that is over they change nothing. */
-const decideReply = (draft: Draft, message: Exclude<TaskMessage, ByHand | { kind: 'submit' }>, now: number): void => {
+const decideReply = (
+  draft: Draft,
+  message: Exclude<TaskMessage, ByHand | { kind: 'submit' }>,
+  now: number,
+): void => {
   switch (message.kind) {
     case 'approval':
       return message.fact.type === 'resolved' ? approvalResolved(draft, message.fact, now) : undefined;
@@ -72,7 +77,11 @@ const decideReply = (draft: Draft, message: Exclude<TaskMessage, ByHand | { kind
   }
 };
 
-const decide = (state: TaskState, message: TaskMessage, { now }: { readonly now: number }): Decision<TaskEvent> => {
+const decide = (
+  state: TaskState,
+  message: TaskMessage,
+  { now }: { readonly now: number },
+): Decision<TaskEvent> => {
   switch (message.kind) {
     case 'submit':
       return submit(state, message.task, message.payload, now);

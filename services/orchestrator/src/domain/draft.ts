@@ -1,5 +1,11 @@
 import type { TaskEvent } from '@holdpoint/contracts/task';
-import { type Decision, decision, type Outgoing, type TimerChange, type Answer } from '@holdpoint/runtime/decider';
+import {
+  type Decision,
+  decision,
+  type Outgoing,
+  type TimerChange,
+  type Answer,
+} from '@holdpoint/runtime/decider';
 import { evolve, phaseAfter, type TaskChange } from './evolve.ts';
 import { mayGo } from './phases.ts';
 import type { Task, TaskState } from './state.ts';
@@ -31,7 +37,7 @@ export const createDraft = (state: TaskState, id: Task['id']): Draft => {
       if (current.phase !== 'absent' && !mayGo(current.phase, phase)) {
         throw new Error(`task ${id} may not go from ${current.phase} to ${phase}`);
       }
-      const event = { ...change, id, phase } as TaskEvent;
+      const event: TaskEvent = { ...change, id, phase };
       events.push(event);
       current = evolve(current, event);
     },

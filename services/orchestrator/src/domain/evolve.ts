@@ -43,18 +43,33 @@ const fold = (task: Task, event: TaskEvent): Task => {
         .reduce((reached, { id }) => withNode(reached, id, { status: 'succeeded' }), task);
     case 'approval_requested': {
       const { approval, effectId, effect, digest, revision, attempt } = event;
-      return withNode(task, event.node, { status: 'awaiting_approval', attempt, revision, gate: { approval, effectId, effect, digest } });
+      return withNode(task, event.node, {
+        status: 'awaiting_approval',
+        attempt,
+        revision,
+        gate: { approval, effectId, effect, digest },
+      });
     }
     case 'approval_closed':
       return event.grant === undefined
         ? withNode(task, event.node, { reason: `${event.outcome} by ${event.by}` })
-        : withNode(task, event.node, { status: 'approved', ...granted(task, event.node, event.grant, event.validUntil ?? 0) });
+        : withNode(task, event.node, {
+            status: 'approved',
+            ...granted(task, event.node, event.grant, event.validUntil ?? 0),
+          });
     case 'effect_ordered':
-      return withNode(task, event.node, { status: 'running', attempt: event.attempt, ...granted(task, event.node, event.grant, event.validUntil) });
+      return withNode(task, event.node, {
+        status: 'running',
+        attempt: event.attempt,
+        ...granted(task, event.node, event.grant, event.validUntil),
+      });
     case 'node_succeeded':
       return withNode(task, event.node, { status: 'succeeded', outputs: event.outputs });
     case 'node_failed':
-      return withNode(task, event.node, { status: 'recovering', failure: { outcome: event.outcome, error: event.error } });
+      return withNode(task, event.node, {
+        status: 'recovering',
+        failure: { outcome: event.outcome, error: event.error },
+      });
     case 'node_retrying':
       return withNode(task, event.node, { status: 'retrying', attempt: event.attempt });
     case 'node_skipped':
@@ -79,16 +94,22 @@ export const evolve = (state: TaskState, event: TaskEvent): TaskState => {
 };
 
 /** An event before its phase is known. */
-export type TaskChange = TaskEvent extends infer E ? (E extends TaskEvent ? Omit<E, 'phase' | 'id'> : never) : never;
+export type TaskChange = TaskEvent extends infer E
+  ? E extends TaskEvent
+    ? Omit<E, 'phase' | 'id'>
+    : never
+  : never;
 
 /** Which phase an event leads to: ends first, then what needs a person, then what goes on by itself. */
 export const phaseAfter = (state: TaskState, change: TaskChange): TaskPhase => {
   if (change.type === 'submitted' || state.phase === 'absent') return 'queued';
-  if (change.type === 'completed' || change.type === 'failed' || change.type === 'cancelled') return change.type;
+  if (change.type === 'completed' || change.type === 'failed' || change.type === 'cancelled')
+    return change.type;
   if (change.type === 'readied') return 'execution_ready';
-  const after = fold(state, { ...change, id: state.id, phase: state.phase } as TaskEvent);
+  const after = fold(state, { ...change, id: state.id, phase: state.phase });
   const nodes = Object.values(after.nodes);
-  const any = (...statuses: readonly NodeState['status'][]): boolean => nodes.some(({ status }) => statuses.includes(status));
+  const any = (...statuses: readonly NodeState['status'][]): boolean =>
+    nodes.some(({ status }) => statuses.includes(status));
   if (after.pausedByHand || any('escalated')) return 'paused';
   if (any('awaiting_approval')) return 'awaiting_approval';
   if (any('recovering', 'retrying')) return 'recovering';

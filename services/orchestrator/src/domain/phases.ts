@@ -3,11 +3,44 @@ import type { TaskPhase } from '@holdpoint/contracts/task';
 /** Where a task may go from each phase. Everything else is a bug; a property test walks this table. */
 export const TRANSITIONS: Readonly<Record<TaskPhase, readonly TaskPhase[]>> = {
   queued: ['execution_ready', 'paused', 'cancelled', 'failed'],
-  execution_ready: ['executing', 'awaiting_approval', 'recovering', 'paused', 'completed', 'failed', 'cancelled'],
-  executing: ['awaiting_approval', 'recovering', 'paused', 'circuit_open', 'completed', 'failed', 'cancelled'],
+  execution_ready: [
+    'executing',
+    'awaiting_approval',
+    'recovering',
+    'paused',
+    'completed',
+    'failed',
+    'cancelled',
+  ],
+  executing: [
+    'awaiting_approval',
+    'recovering',
+    'paused',
+    'circuit_open',
+    'completed',
+    'failed',
+    'cancelled',
+  ],
   awaiting_approval: ['executing', 'recovering', 'paused', 'completed', 'failed', 'cancelled'],
-  recovering: ['executing', 'awaiting_approval', 'paused', 'circuit_open', 'completed', 'failed', 'cancelled'],
-  paused: ['queued', 'execution_ready', 'executing', 'awaiting_approval', 'recovering', 'completed', 'failed', 'cancelled'],
+  recovering: [
+    'executing',
+    'awaiting_approval',
+    'paused',
+    'circuit_open',
+    'completed',
+    'failed',
+    'cancelled',
+  ],
+  paused: [
+    'queued',
+    'execution_ready',
+    'executing',
+    'awaiting_approval',
+    'recovering',
+    'completed',
+    'failed',
+    'cancelled',
+  ],
   circuit_open: ['executing', 'recovering', 'paused', 'failed', 'cancelled'],
   completed: [],
   failed: [],
@@ -17,4 +50,5 @@ export const TRANSITIONS: Readonly<Record<TaskPhase, readonly TaskPhase[]>> = {
 export const isTerminal = (phase: TaskPhase): boolean => TRANSITIONS[phase].length === 0;
 
 /** Staying where it is, or a step of the table. */
-export const mayGo = (from: TaskPhase, to: TaskPhase): boolean => from === to || TRANSITIONS[from].includes(to);
+export const mayGo = (from: TaskPhase, to: TaskPhase): boolean =>
+  from === to || TRANSITIONS[from].includes(to);

@@ -16,14 +16,32 @@ export const approvalResolved = (draft: Draft, fact: ApprovalResolved, now: numb
   if (outcome === 'approved' && grant !== undefined && validUntil !== undefined) {
     if (!draft.task().pausedByHand) return order(draft, node, fact.id, grant, validUntil, now);
     draft.timer({ clear: replyTimer(node) });
-    return draft.emit({ type: 'approval_closed', node, attempt, approval: fact.id, outcome, by, comment, grant, validUntil });
+    return draft.emit({
+      type: 'approval_closed',
+      node,
+      attempt,
+      approval: fact.id,
+      outcome,
+      by,
+      comment,
+      grant,
+      validUntil,
+    });
   }
   draft.timer({ clear: replyTimer(node) });
   draft.emit({ type: 'approval_closed', node, attempt, approval: fact.id, outcome, by, comment });
   if (outcome === 'changes_requested') {
-    return draft.emit({ type: 'node_escalated', node, attempt, reason: `changes requested by ${by}: ${comment ?? 'no comment'}` });
+    return draft.emit({
+      type: 'node_escalated',
+      node,
+      attempt,
+      reason: `changes requested by ${by}: ${comment ?? 'no comment'}`,
+    });
   }
-  const error = errorBody('ERR_FORBIDDEN', `${outcome} by ${by}${comment === undefined ? '' : `: ${comment}`}`);
+  const error = errorBody(
+    'ERR_FORBIDDEN',
+    `${outcome} by ${by}${comment === undefined ? '' : `: ${comment}`}`,
+  );
   draft.emit({ type: 'node_blocked', node, attempt, error });
   advance(draft, now);
 };
@@ -33,7 +51,8 @@ export const effectReported = (draft: Draft, fact: EffectEvent, now: number): vo
   const { status, gate, attempt } = nodeState(draft.task(), fact.node);
   if (gate?.effectId !== fact.id) return;
   // Knowledge that it did happen is welcome at any time; every other outcome only from the attempt that is running.
-  if (fact.type === 'applied' && AWAITS_OUTCOME.has(status)) return succeeded(draft, fact.node, fact.outputs, now);
+  if (fact.type === 'applied' && AWAITS_OUTCOME.has(status))
+    return succeeded(draft, fact.node, fact.outputs, now);
   if (status !== 'running' || fact.attempt !== attempt) return;
   switch (fact.type) {
     case 'applied':
@@ -49,21 +68,33 @@ export const effectReported = (draft: Draft, fact: EffectEvent, now: number): vo
       if (fact.next === 'repeat') return;
       return failed(draft, fact.node, 'in_doubt', errorBody('EXECUTOR_OUTCOME_UNKNOWN', fact.reason), now);
     case 'refused':
-      if (fact.error.code !== 'EXECUTOR_GRANT_EXPIRED') return failed(draft, fact.node, 'failed', fact.error, now);
+      if (fact.error.code !== 'EXECUTOR_GRANT_EXPIRED')
+        return failed(draft, fact.node, 'failed', fact.error, now);
       return askAnew(draft, fact.node, now);
   }
 };
 
 const AWAITS_OUTCOME: ReadonlySet<string> = new Set(['running', 'recovering', 'retrying', 'escalated']);
 
-const succeeded = (draft: Draft, node: NodeId, outputs: Extract<EffectEvent, { type: 'applied' }>['outputs'], now: number): void => {
+const succeeded = (
+  draft: Draft,
+  node: NodeId,
+  outputs: Extract<EffectEvent, { type: 'applied' }>['outputs'],
+  now: number,
+): void => {
   draft.timer({ clear: replyTimer(node) });
   draft.timer({ clear: retryTimer(node) });
   draft.emit({ type: 'node_succeeded', node, attempt: nodeState(draft.task(), node).attempt, outputs });
   advance(draft, now);
 };
 
-const failed = (draft: Draft, node: NodeId, outcome: 'failed' | 'in_doubt', error: ErrorBody, now: number): void => {
+const failed = (
+  draft: Draft,
+  node: NodeId,
+  outcome: 'failed' | 'in_doubt',
+  error: ErrorBody,
+  now: number,
+): void => {
   draft.emit({ type: 'node_failed', node, attempt: nodeState(draft.task(), node).attempt, outcome, error });
   assess(draft, node, now);
 };
@@ -90,7 +121,13 @@ export const recover = (draft: Draft, { node, attempt, verdict }: RecoverTask, n
       return draft.emit({ type: 'node_escalated', node, attempt, reason: verdict.reason, verdict });
     case 'rollback':
     case 'continue':
-      return draft.emit({ type: 'node_escalated', node, attempt, reason: `recovery asks for ${verdict.kind}: ${verdict.reason}`, verdict });
+      return draft.emit({
+        type: 'node_escalated',
+        node,
+        attempt,
+        reason: `recovery asks for ${verdict.kind}: ${verdict.reason}`,
+        verdict,
+      });
   }
 };
 

@@ -9,20 +9,47 @@ import type { TaskState } from './state.ts';
 import { findWorkflow, workflowNames } from './workflows/catalog.ts';
 
 /** A new task starts at once; a repeat is answered with the task it made; the same id with other content is refused. */
-export const submit = (state: TaskState, task: TaskId, submission: SubmitTask, now: number): Decision<TaskEvent> => {
-  const { goal, workflow: reference, acceptanceCriteria = [], inputs = {}, requestedBy = 'unknown' } = submission;
+export const submit = (
+  state: TaskState,
+  task: TaskId,
+  submission: SubmitTask,
+  now: number,
+): Decision<TaskEvent> => {
+  const {
+    goal,
+    workflow: reference,
+    acceptanceCriteria = [],
+    inputs = {},
+    requestedBy = 'unknown',
+  } = submission;
   const contentDigest = digestOf({ goal, reference, acceptanceCriteria, inputs, requestedBy });
   const draft = createDraft(state, task);
   if (state.phase !== 'absent') {
     if (state.contentDigest === contentDigest) return draft.done();
-    return refused(errorBody('ORCHESTRATOR_TASK_CONFLICT', `task ${task} was submitted before with other content`));
+    return refused(
+      errorBody('ORCHESTRATOR_TASK_CONFLICT', `task ${task} was submitted before with other content`),
+    );
   }
   const workflow = findWorkflow(reference);
   if (workflow === undefined) {
     const known = workflowNames();
-    return refused(errorBody('ORCHESTRATOR_UNKNOWN_WORKFLOW', `no workflow is called ${JSON.stringify(reference)}; known: ${known.join(', ')}`, { known: [...known] }));
+    return refused(
+      errorBody(
+        'ORCHESTRATOR_UNKNOWN_WORKFLOW',
+        `no workflow is called ${JSON.stringify(reference)}; known: ${known.join(', ')}`,
+        { known: [...known] },
+      ),
+    );
   }
-  draft.emit({ type: 'submitted', goal, acceptanceCriteria, inputs, requestedBy, contentDigest, definition: workflow.define(submission) });
+  draft.emit({
+    type: 'submitted',
+    goal,
+    acceptanceCriteria,
+    inputs,
+    requestedBy,
+    contentDigest,
+    definition: workflow.define(submission),
+  });
   draft.emit({ type: 'readied' });
   advance(draft, now);
   return draft.done();

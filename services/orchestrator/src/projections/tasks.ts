@@ -41,7 +41,11 @@ const Row = z.object({
 /** Tasks, latest submission first. */
 export const listTasks = async (
   pool: Pool,
-  { limit, after, phase }: { readonly limit: number; readonly after?: string | undefined; readonly phase?: TaskPhase | undefined },
+  {
+    limit,
+    after,
+    phase,
+  }: { readonly limit: number; readonly after?: string | undefined; readonly phase?: TaskPhase | undefined },
 ): Promise<{ items: TaskSummary[]; next?: string }> => {
   const from = after === undefined ? undefined : decodeCursor(after);
   const { rows } = await pool.query(

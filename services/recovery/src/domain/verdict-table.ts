@@ -29,7 +29,12 @@ export const TABLE: readonly Row[] = [
     backoff: { firstMs: 1_000, mostMs: 60_000 },
     reason: 'the failure is of a kind that passes',
   },
-  { name: 'transient-lasting', class: 'TRANSIENT', verdict: 'escalate', reason: 'it did not pass in five attempts' },
+  {
+    name: 'transient-lasting',
+    class: 'TRANSIENT',
+    verdict: 'escalate',
+    reason: 'it did not pass in five attempts',
+  },
   {
     name: 'unknown',
     class: 'UNKNOWN',
@@ -38,7 +43,12 @@ export const TABLE: readonly Row[] = [
     backoff: { firstMs: 1_000, mostMs: 1_000 },
     reason: 'unknown failure, tried once more',
   },
-  { name: 'unknown-again', class: 'UNKNOWN', verdict: 'escalate', reason: 'unknown failure, for the second time' },
+  {
+    name: 'unknown-again',
+    class: 'UNKNOWN',
+    verdict: 'escalate',
+    reason: 'unknown failure, for the second time',
+  },
 ];
 
 /** Errors that pass by themselves, and prove that nothing happened. */
@@ -53,7 +63,9 @@ export const classify = ({ outcome, error }: Pick<AssessFailure, 'outcome' | 'er
 export const rowFor = (failureClass: FailureClass, failures: number): Row => {
   const row = TABLE.find(({ class: named, below = Infinity }) => named === failureClass && failures < below);
   // Classes that nothing here produces yet have no row of their own; a person is the answer that is never wrong.
-  return row ?? { name: 'no-row', class: failureClass, verdict: 'escalate', reason: `no rule for ${failureClass}` };
+  return (
+    row ?? { name: 'no-row', class: failureClass, verdict: 'escalate', reason: `no rule for ${failureClass}` }
+  );
 };
 
 export const delayMsOf = ({ backoff }: Row, failures: number): number =>

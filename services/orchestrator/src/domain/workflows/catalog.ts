@@ -11,11 +11,14 @@ export type BuiltInWorkflow = {
 
 const builtIn: readonly BuiltInWorkflow[] = [sample];
 
-export const workflowNames = (): readonly string[] => builtIn.map(({ id, version }) => `${id}@${String(version)}`);
+export const workflowNames = (): readonly string[] =>
+  builtIn.map(({ id, version }) => `${id}@${String(version)}`);
 
 /** Finds `id` (its latest version) or `id@version`. */
 export const findWorkflow = (reference: string): BuiltInWorkflow | undefined => {
   const [id, version] = reference.split('@');
-  const candidates = builtIn.filter((workflow) => workflow.id === id && (version === undefined || String(workflow.version) === version));
+  const candidates = builtIn.filter(
+    (workflow) => workflow.id === id && (version === undefined || String(workflow.version) === version),
+  );
   return candidates.toSorted((a, b) => b.version - a.version)[0];
 };

@@ -1,0 +1,156 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { poll } from './local/poll.ts';
+
+let root = '';
+
+/** Stands in for npx: notes that it was called, then does what the test wants of an installation. */
+const installer = (script: string) =>
+  writeFile(
+    join(root, 'bin', 'npx'),
+    `#!/bin/sh\necho "$@" >> "${root}/calls"\necho "env $NODE_ENV $npm_config_omit" >> "${root}/calls"\n${script}\n`,
+    { mode: 0o755 },
+  );
+
+const GOOD = () =>
+  `mkdir -p "${root}/node_modules/node/bin"; ln -sf "${process.execPath}" "${root}/node_modules/node/bin/node"`;
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'holdpoint-bootstrap-'));
+  for (const folder of ['bin', 'infra/local', 'tests', 'packages/one', 'services/two'])
+    await mkdir(join(root, folder), { recursive: true });
+  await copyFile(join(import.meta.dirname, 'bootstrap.mjs'), join(root, 'infra', 'bootstrap.mjs'));
+  for (const file of ['package.json', 'pnpm-lock.yaml', 'packages/one/package.json'])
+    await writeFile(join(root, file), '{}');
+  await installer(GOOD());
+  await writeFile(
+    join(root, 'infra', 'local', 'demo.ts'),
+    `const [first = '', ...rest]: string[] = process.argv.slice(2);
+process.on('SIGTERM', () => { console.log('told to stop'); process.exit(7); });
+console.log(JSON.stringify([first, ...rest]));
+if (first === 'wait') setInterval(() => {}, 1000);
+else process.exit(Number(first));`,
+  );
+});
+afterEach(() => rm(root, { recursive: true, force: true }));
+
+const launch = (args: readonly string[], env: Readonly<Record<string, string>> = {}): ChildProcess =>
+  spawn(process.execPath, [join(root, 'infra', 'bootstrap.mjs'), ...args], {
+    env: { PATH: `${join(root, 'bin')}:${process.env['PATH'] ?? ''}`, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+
+const outcome = async (child: ChildProcess) => {
+  let [out, err] = ['', ''];
+  child.stdout?.on('data', (chunk: Buffer) => (out += chunk.toString()));
+  child.stderr?.on('data', (chunk: Buffer) => (err += chunk.toString()));
+  const code = await new Promise<number | null>((resolve) => void child.once('close', resolve));
+  return { code, out, err };
+};
+
+const bootstrap = (args: readonly string[], env?: Readonly<Record<string, string>>) =>
+  outcome(launch(args, env));
+const calls = async () =>
+  (await readFile(join(root, 'calls'), 'utf8')).split('\n').filter((line) => line.includes('install')).length;
+
+describe('a command', { timeout: 30_000 }, () => {
+  test('gets its arguments, and gives back its exit code and nothing but its own output', async () => {
+    expect(await bootstrap(['demo', '3', '--x', 'a b'])).toMatchObject({
+      code: 3,
+      out: '["3","--x","a b"]\n',
+    });
+  });
+
+  test('gets the signals', async () => {
+    const child = launch(['demo', 'wait']);
+    const ended = outcome(child);
+    let out = '';
+    child.stdout?.on('data', (chunk: Buffer) => (out += chunk.toString()));
+    await poll(async () => (out.includes('wait') ? true : undefined), {
+      timeoutMs: 20_000,
+      what: 'the command runs',
+    });
+    child.kill('SIGTERM');
+    expect(await ended).toMatchObject({ code: 7, out: '["wait"]\ntold to stop\n' });
+  });
+
+  test('that does not exist is refused with those that do', async () => {
+    const { code, err } = await bootstrap(['dance']);
+    expect(code).toBe(64);
+    expect(err).toContain('start|demo|test|bench|holdpoint');
+  });
+});
+
+describe('the installation', { timeout: 30_000 }, () => {
+  test('is done once, and again when what it depends on changes', async () => {
+    expect((await bootstrap(['demo', '0'])).err).toMatch(
+      /^installing the workspace \(pnpm 12\.21\.0\) \.\.\.\ninstalled in [\d.]+ s\n$/,
+    );
+    expect(await bootstrap(['demo', '0'])).toEqual({ code: 0, out: '["0"]\n', err: '' });
+    expect(await calls()).toBe(1);
+    await writeFile(join(root, 'packages', 'one', 'package.json'), '{"name":"one"}');
+    await bootstrap(['demo', '0']);
+    expect(await calls()).toBe(2);
+  });
+
+  test('is done once by two commands at once', async () => {
+    await installer(`sleep 1; ${GOOD()}`);
+    const both = await Promise.all([bootstrap(['demo', '0']), bootstrap(['demo', '0'])]);
+    expect(both.map(({ code, out }) => ({ code, out }))).toEqual([
+      { code: 0, out: '["0"]\n' },
+      { code: 0, out: '["0"]\n' },
+    ]);
+    expect(await calls()).toBe(1);
+  });
+
+  test('is not held up by one that was killed', async () => {
+    await mkdir(join(root, '.holdpoint', 'data'), { recursive: true });
+    await writeFile(join(root, '.holdpoint', 'data', 'installing'), '999999999');
+    expect((await bootstrap(['demo', '0'])).code).toBe(0);
+  });
+
+  test('is done with the pinned pnpm and the lockfile as it is', async () => {
+    await bootstrap(['demo', '0']);
+    expect(await readFile(join(root, 'calls'), 'utf8')).toMatch(
+      /^-y pnpm@12\.21\.0 install --frozen-lockfile /,
+    );
+  });
+
+  test('does not take over a configuration that leaves out what is needed', async () => {
+    await bootstrap(['demo', '0'], { NODE_ENV: 'production', npm_config_omit: 'dev' });
+    expect(await readFile(join(root, 'calls'), 'utf8')).toMatch(/\nenv {2}\n/);
+  });
+
+  test('that fails is one line, with where the rest is, and is tried again', async () => {
+    await installer(
+      'echo "Error: ERR_PNPM_FETCH_404"; echo "  ╰─▶ GET https://registry.example/x: Not Found"; exit 1',
+    );
+    const { code, out, err } = await bootstrap(['demo', '0']);
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(err.trimEnd().split('\n').at(-1)).toBe(
+      `holdpoint: the installation failed: Error: ERR_PNPM_FETCH_404 GET https://registry.example/x: Not Found (all of it in ${root}/.holdpoint/data/logs/install.log)`,
+    );
+    await installer(GOOD());
+    expect((await bootstrap(['demo', '0'])).code).toBe(0);
+  });
+
+  test('without npx says what is missing', async () => {
+    await rm(join(root, 'bin', 'npx'));
+    const { code, err } = await bootstrap(['demo', '0'], { PATH: join(root, 'bin') });
+    expect(code).toBe(1);
+    expect(err).toContain('holdpoint: npx is not on PATH: install Node.js together with npm\n');
+  });
+
+  test('whose Node.js does not run says so', async () => {
+    await installer(
+      `mkdir -p "${root}/node_modules/node/bin"; printf '#!/nonexistent' > "${root}/node_modules/node/bin/node"`,
+    );
+    const { code, err } = await bootstrap(['demo', '0']);
+    expect(code).toBe(1);
+    expect(err).toMatch(/holdpoint: Node\.js 24 \(npm package "node"\) does not run on \w+ \w+\n$/);
+  });
+});

@@ -1,0 +1,79 @@
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes } from 'node:crypto';
+import { createUser, fromSeed } from '@nats-io/nkeys';
+import { layout, natsUsers, postgresRoles } from './layout.ts';
+import type { CredentialsLayout, NatsUser } from './layout.ts';
+import { keep, privateFolder, readIfPresent } from './keep.ts';
+import type { Kept } from './keep.ts';
+
+type Note = (path: string, kept: Kept) => string;
+
+const secret = () => randomBytes(32).toString('base64url');
+
+const publicNkeyOf = (seed: string): string => fromSeed(new TextEncoder().encode(seed.trim())).getPublicKey();
+
+const natsUser = async (files: CredentialsLayout, user: NatsUser, note: Note): Promise<void> => {
+  const seedFile = files.natsSeed(user);
+  const seed = note(
+    seedFile,
+    // No line end: some clients take the whole file for the seed.
+    await keep(seedFile, () => new TextDecoder().decode(createUser().getSeed())),
+  );
+  const publicKey = publicNkeyOf(seed);
+  const pubFile = files.natsPublicKey(user);
+  const recorded = note(pubFile, await keep(pubFile, () => `${publicKey}\n`)).trim();
+  if (recorded !== publicKey) {
+    throw new Error(`${pubFile} is not the public key of ${seedFile}: delete it and run this again`);
+  }
+};
+
+const newGrantKey = (): string =>
+  generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+
+const grantKeys = async (files: CredentialsLayout, note: Note): Promise<void> => {
+  const key = createPrivateKey(note(files.grantKey, await keep(files.grantKey, newGrantKey)));
+  if (key.asymmetricKeyType !== 'ed25519') throw new Error(`${files.grantKey} does not hold an Ed25519 key`);
+  const publicKey = createPublicKey(key).export({ type: 'spki', format: 'pem' }).toString();
+  const known = note(files.grantPublicKeys, await keep(files.grantPublicKeys, () => publicKey));
+  // The file may list more keys than this one, while an old one is being replaced; without this one no grant is good.
+  if (!known.includes(publicKey.trim())) {
+    throw new Error(`${files.grantPublicKeys} lacks the public key of ${files.grantKey}: add it`);
+  }
+};
+
+export const tokenDigest = (token: string): string => createHash('sha256').update(token.trim()).digest('hex');
+
+const operator = async (files: CredentialsLayout, note: Note): Promise<void> => {
+  const [token, principals] = await Promise.all([
+    readIfPresent(files.operatorToken),
+    readIfPresent(files.principals),
+  ]);
+  // Principals without a token are somebody's own list: a token made now would be in nobody's name.
+  if (principals !== undefined && token === undefined) return;
+  const kept = note(files.operatorToken, await keep(files.operatorToken, () => `hpt_${secret()}\n`));
+  const principal = { name: 'operator', groups: ['operators'], tokenSha256: tokenDigest(kept) };
+  note(
+    files.principals,
+    await keep(files.principals, () => `${JSON.stringify({ principals: [principal] }, null, 2)}\n`),
+  );
+};
+
+/** Makes what is missing from a credentials folder and leaves alone what is there. Returns the files it made. */
+export const generateCredentials = async (dir: string): Promise<readonly string[]> => {
+  const files = layout(dir);
+  const created: string[] = [];
+  const note: Note = (path, kept) => {
+    if (kept.created) created.push(path);
+    return kept.text;
+  };
+  await privateFolder(files.dir);
+  await privateFolder(files.natsDir);
+  await privateFolder(files.postgresDir);
+  for (const user of natsUsers) await natsUser(files, user, note);
+  for (const role of postgresRoles) {
+    const path = files.postgresPassword(role);
+    note(path, await keep(path, () => `${secret()}\n`));
+  }
+  await grantKeys(files, note);
+  await operator(files, note);
+  return created;
+};

@@ -1,0 +1,59 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { z } from 'zod';
+import { readIfPresent } from '../credentials/keep.ts';
+import { commandOf, isAlive } from './pid.ts';
+import { poll } from './poll.ts';
+
+/** A process that was started, and a text that only its command line has: process numbers are used again. */
+const Entry = z.object({ name: z.string(), pid: z.int().min(2), marker: z.string().min(1) });
+export type Entry = z.infer<typeof Entry>;
+
+export type Registry = { readonly add: (entry: Entry) => Promise<void>; readonly clear: () => Promise<void> };
+
+/** Writes down what runs, for the next start to find if this one is killed. */
+export const createRegistry = (file: string): Registry => {
+  const entries = new Map<string, Entry>();
+  let written = Promise.resolve();
+  const write = () => (written = written.then(() => writeFile(file, JSON.stringify([...entries.values()]))));
+  return {
+    add: (entry) => {
+      entries.set(entry.name, entry);
+      return write();
+    },
+    clear: async () => {
+      await written;
+      await rm(file, { force: true });
+    },
+  };
+};
+
+const ENDS_WITHIN_MS = 20_000;
+
+const readEntries = async (file: string): Promise<readonly Entry[]> => {
+  const text = await readIfPresent(file);
+  if (text === undefined) return [];
+  try {
+    return z.array(Entry).parse(JSON.parse(text));
+  } catch {
+    return []; // cut off by the same kill; what it would have named is found by its port being taken
+  }
+};
+
+const runs = async ({ pid, marker }: Entry): Promise<boolean> =>
+  isAlive(pid) && (await commandOf(pid)).includes(marker);
+
+/** Ends what a killed start left running. Returns the names of what it ended. */
+export const endLeftovers = async (file: string): Promise<readonly string[]> => {
+  const ended: string[] = [];
+  for (const entry of await readEntries(file)) {
+    if (!(await runs(entry))) continue;
+    process.kill(entry.pid, 'SIGTERM');
+    ended.push(entry.name);
+    await poll(async () => ((await runs(entry)) ? undefined : true), {
+      timeoutMs: ENDS_WITHIN_MS,
+      what: `${entry.name} (process ${entry.pid}) of a run before ends`,
+    });
+  }
+  await rm(file, { force: true });
+  return ended;
+};

@@ -1,0 +1,72 @@
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { findNats } from './nats-program.ts';
+import type { NatsSearch } from './nats-program.ts';
+import { natsRelease } from './nats-release.ts';
+import { createProgress, silent } from './progress.ts';
+
+let dir = '';
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'holdpoint-search-'));
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+const program = async (folder: string, name: string, version: string): Promise<string> => {
+  await mkdir(join(dir, folder), { recursive: true });
+  const path = join(dir, folder, name);
+  await writeFile(path, `#!/bin/sh\necho "nats-server: v${version}"\n`);
+  await chmod(path, 0o755);
+  return path;
+};
+
+// On no known platform: nothing is pinned for it, and it has no apt-get.
+const search = (more: Partial<NatsSearch> = {}): NatsSearch => ({
+  path: join(dir, 'bin'),
+  cacheDir: join(dir, 'cache'),
+  platform: 'plan9-amd64',
+  docker: false,
+  ...more,
+});
+
+test('a server on PATH is used', async () => {
+  const path = await program('bin', 'nats-server', '2.10.29');
+  expect(
+    await findNats(search({ path: `${join(dir, 'nothing')}:${join(dir, 'bin')}` }), silent),
+  ).toMatchObject({
+    kind: 'binary',
+    path,
+    version: { major: 2, minor: 10 },
+  });
+});
+
+test('one that is too old is passed over for the one that was downloaded before', async () => {
+  await program('bin', 'nats-server', '2.8.4');
+  const path = await program('cache', `nats-server-v${natsRelease.version}-plan9-amd64`, natsRelease.version);
+  expect(await findNats(search(), silent)).toMatchObject({ path });
+});
+
+test('the package that was fetched before is used before anything is fetched again', async () => {
+  const path = await program('cache', 'nats-server-of-the-distribution', '2.9.10');
+  expect(await findNats(search(), silent)).toMatchObject({ path, version: { major: 2, minor: 9 } });
+});
+
+test('where there is none, it is said how each way failed and what to do', async () => {
+  const lines: string[] = [];
+  const found = findNats(
+    search(),
+    createProgress((line) => void lines.push(line)),
+  );
+  await expect(found).rejects.toThrow(
+    /^there is no nats-server: put nats-server \(2\.9 or later\) on PATH, or start Docker, or set HOLDPOINT_NATS_URL/,
+  );
+  await expect(found).rejects.toThrow(
+    /download: no checksum is pinned for plan9-amd64; Docker: not wanted; apt-get: there is no apt-get/,
+  );
+  expect(lines).toEqual([
+    '  nats-server by download: no checksum is pinned for plan9-amd64',
+    '  nats-server by Docker: not wanted',
+    '  nats-server by apt-get: there is no apt-get on this system',
+  ]);
+});

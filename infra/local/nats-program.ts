@@ -1,0 +1,142 @@
+import { access, constants, mkdir } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { parseServerVersion } from '../nats/config.ts';
+import type { ServerVersion } from '../nats/config.ts';
+import { fetchDebianPackage } from './debian-package.ts';
+import { downloadRelease } from './download.ts';
+import { archiveName, dockerImage, natsRelease, releasePlatform } from './nats-release.ts';
+import { messageOf, Problem } from './problem.ts';
+import type { Progress } from './progress.ts';
+import { run } from './run.ts';
+
+export type NatsProgram =
+  | {
+      readonly kind: 'binary';
+      readonly path: string;
+      readonly version: ServerVersion;
+      readonly origin: string;
+    }
+  | {
+      readonly kind: 'docker';
+      readonly image: string;
+      readonly version: ServerVersion;
+      readonly origin: string;
+    };
+
+/** Where to look; everything from outside, so that a test can point it elsewhere. */
+export type NatsSearch = {
+  readonly path: string;
+  readonly cacheDir: string;
+  readonly platform: string;
+  readonly release?: typeof natsRelease;
+  readonly docker?: boolean;
+};
+
+const PULL_WITHIN_MS = 180_000;
+
+export const natsSearchOf = (env: NodeJS.ProcessEnv): NatsSearch => ({
+  path: env['PATH'] ?? '',
+  cacheDir: join(env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'holdpoint'),
+  platform: releasePlatform(process.platform, process.arch),
+});
+
+const isProgram = async (path: string): Promise<boolean> => {
+  try {
+    await access(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const binary = async (path: string, origin: string): Promise<NatsProgram> => {
+  const text = await run(path, ['--version'], { timeoutMs: 10_000 });
+  const version = parseServerVersion(text);
+  if (version.major < 2 || (version.major === 2 && version.minor < 9))
+    throw new Error(`${text.trim()} is older than 2.9`);
+  return { kind: 'binary', path, version, origin: `${text.trim()}, ${origin}` };
+};
+
+const fromPath = async ({ path }: NatsSearch): Promise<NatsProgram> => {
+  for (const dir of path.split(delimiter).filter((entry) => entry !== '')) {
+    const candidate = join(dir, 'nats-server');
+    if (await isProgram(candidate)) return binary(candidate, candidate);
+  }
+  throw new Error('not on PATH');
+};
+
+const released = (search: NatsSearch) => {
+  const release = search.release ?? natsRelease;
+  return {
+    release,
+    target: join(search.cacheDir, archiveName(release, search.platform).replace(/\.tar\.gz$/, '')),
+  };
+};
+
+const packaged = (search: NatsSearch) => join(search.cacheDir, 'nats-server-of-the-distribution');
+
+const cached = async (target: string): Promise<NatsProgram> => {
+  if (!(await isProgram(target))) throw new Error(`not in ${target}`);
+  return binary(target, target);
+};
+
+const download = async (search: NatsSearch): Promise<NatsProgram> => {
+  const { release, target } = released(search);
+  await downloadRelease(release, search.platform, target);
+  return binary(target, 'the official release');
+};
+
+const fromDocker = async (search: NatsSearch): Promise<NatsProgram> => {
+  if (search.docker === false) throw new Error('not wanted');
+  await run('docker', ['version', '--format', '{{.Server.Version}}'], { timeoutMs: 10_000 });
+  try {
+    await run('docker', ['image', 'inspect', dockerImage], { timeoutMs: 10_000 });
+  } catch {
+    await run('docker', ['pull', '--quiet', dockerImage], { timeoutMs: PULL_WITHIN_MS });
+  }
+  const text = await run('docker', ['run', '--rm', dockerImage, '--version'], { timeoutMs: 60_000 });
+  return {
+    kind: 'docker',
+    image: dockerImage,
+    version: parseServerVersion(text),
+    origin: `${text.trim()}, Docker image ${dockerImage}`,
+  };
+};
+
+const fromDistribution = async (search: NatsSearch): Promise<NatsProgram> => {
+  if (!search.platform.startsWith('linux-')) throw new Error('there is no apt-get on this system');
+  await fetchDebianPackage(packaged(search));
+  return binary(packaged(search), "the distribution's package");
+};
+
+const advice = (search: NatsSearch) =>
+  search.platform.startsWith('darwin-')
+    ? '`brew install nats-server`'
+    : 'put nats-server (2.9 or later) on PATH';
+
+/** Finds a nats-server, or fetches one. Why each way failed is told only if none is left. */
+export const findNats = async (search: NatsSearch, progress: Progress): Promise<NatsProgram> => {
+  await mkdir(search.cacheDir, { recursive: true });
+  const version = (search.release ?? natsRelease).version;
+  const ways: readonly (readonly [string, string | undefined, () => Promise<NatsProgram>])[] = [
+    ['PATH', undefined, () => fromPath(search)],
+    ['cache', undefined, () => cached(released(search).target)],
+    ['cache of packages', undefined, () => cached(packaged(search))],
+    ['download', `downloading nats-server ${version}`, () => download(search)],
+    ['Docker', `looking for Docker and the image ${dockerImage}`, () => fromDocker(search)],
+    ['apt-get', "fetching the distribution's nats-server", () => fromDistribution(search)],
+  ];
+  const refusals: string[] = [];
+  for (const [name, label, attempt] of ways) {
+    try {
+      return await (label === undefined ? attempt() : progress.step(label, attempt));
+    } catch (error) {
+      refusals.push(`${name}: ${messageOf(error)}`);
+      if (label !== undefined) progress.say(`  nats-server by ${name}: ${messageOf(error)}`);
+    }
+  }
+  throw new Problem(
+    `there is no nats-server: ${advice(search)}, or start Docker, or set HOLDPOINT_NATS_URL to a running server (tried ${refusals.join('; ')})`,
+  );
+};

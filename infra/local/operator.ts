@@ -1,0 +1,14 @@
+import { readFile } from 'node:fs/promises';
+import { createClient } from '@holdpoint/cli/client';
+import type { Client } from '@holdpoint/cli/client';
+import { layout } from '../credentials/layout.ts';
+
+/** The public API, as the person whom the credentials folder calls the operator. */
+export const connectOperator = async (natsUrl: string, credentialsDir: string): Promise<Client> => {
+  const files = layout(credentialsDir);
+  return createClient({
+    natsUrl,
+    seed: await readFile(files.natsSeed('operator')),
+    token: (await readFile(files.operatorToken, 'utf8')).trim(),
+  });
+};

@@ -1,0 +1,25 @@
+import { execFile } from 'node:child_process';
+
+export type RunOptions = {
+  readonly timeoutMs: number;
+  readonly cwd?: string;
+  readonly uid?: number;
+  readonly gid?: number;
+};
+
+/** Runs a program to its end, without a shell. Throws with the last line of what it complained about. */
+export const run = (
+  command: string,
+  args: readonly string[],
+  { timeoutMs, ...where }: RunOptions,
+): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const options = { timeout: timeoutMs, maxBuffer: 16 * 1024 * 1024, ...where };
+    execFile(command, [...args], options, (error, stdout, stderr) => {
+      if (error === null) return resolve(stdout);
+      if (error.killed)
+        return reject(new Error(`${command} did not finish within ${timeoutMs / 1_000} s`, { cause: error }));
+      const complaint = stderr.trim().split('\n').at(-1);
+      reject(complaint ? new Error(complaint, { cause: error }) : error);
+    });
+  });

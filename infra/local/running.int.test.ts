@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { claimDataDir, findRunning, runningFile } from './running.ts';
+
+let dir = '';
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'holdpoint-running-'));
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+const claim = async () => {
+  const result = await claimDataDir(dir);
+  if ('running' in result) throw new Error('the folder is taken');
+  return result.claim;
+};
+
+test('one process has a data folder, and what it says of itself is found', async () => {
+  const mine = await claim();
+  await mine.publish({ natsUrl: 'nats://127.0.0.1:1' });
+  expect(await findRunning(dir)).toMatchObject({ pid: process.pid, natsUrl: 'nats://127.0.0.1:1' });
+  expect(await claimDataDir(dir)).toMatchObject({ running: { pid: process.pid } });
+  await mine.release();
+  expect(await findRunning(dir)).toBeUndefined();
+  await (await claim()).release();
+});
+
+test('of many that claim it at once one gets it', async () => {
+  const results = await Promise.all(Array.from({ length: 8 }, () => claimDataDir(dir)));
+  expect(results.filter((result) => 'claim' in result).length).toBe(1);
+});
+
+test('what a killed process left counts for nothing, even if its number is used again', async () => {
+  const gone = spawn('true');
+  await once(gone, 'exit');
+  for (const [pid, command] of [
+    [gone.pid, 'true'],
+    [process.pid, 'another command'],
+    [1, 'node start.ts'],
+  ] as const) {
+    await writeFile(runningFile(dir), JSON.stringify({ pid, command, startedAt: 'then' }));
+    expect(await findRunning(dir)).toBeUndefined();
+  }
+  await writeFile(runningFile(dir), '{"pid":');
+  await (await claim()).release();
+});

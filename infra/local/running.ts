@@ -1,0 +1,104 @@
+import { access, constants, link, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { z } from 'zod';
+import { readIfPresent } from '../credentials/keep.ts';
+import { commandOf, isAlive } from './pid.ts';
+import { codeOf, Problem } from './problem.ts';
+
+/** What a running stack says of itself, in `running.json` of its data folder. The CLI reads it too. */
+export const Running = z.object({
+  pid: z.int(),
+  /** The command line of that process, so that a number used again is not mistaken for it. */
+  command: z.string(),
+  startedAt: z.string(),
+  /** Absent as long as it is still starting. */
+  natsUrl: z.string().optional(),
+  natsSeedFile: z.string().optional(),
+  tokenFile: z.string().optional(),
+  database: z.string().optional(),
+  services: z.record(z.string(), z.string()).optional(),
+  workspace: z.string().optional(),
+  logs: z.string().optional(),
+  credentials: z.string().optional(),
+});
+export type Running = z.infer<typeof Running>;
+
+export const runningFile = (dataDir: string): string => join(dataDir, 'running.json');
+
+/** Who runs on this data folder now. A file that a killed process left counts for nothing. */
+export const findRunning = async (dataDir: string): Promise<Running | undefined> => {
+  const text = await readIfPresent(runningFile(dataDir));
+  if (text === undefined) return undefined;
+  const parsed = Running.safeParse(parseJson(text));
+  if (!parsed.success || !isAlive(parsed.data.pid)) return undefined;
+  return (await commandOf(parsed.data.pid)) === parsed.data.command ? parsed.data : undefined;
+};
+
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** Whether `draft` has become `file`; else who has it, or nobody if what lies there is stale. */
+const linked = async (draft: string, file: string): Promise<'linked' | Running | undefined> => {
+  try {
+    await link(draft, file);
+    return 'linked';
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+    return await findRunning(dirname(file));
+  } finally {
+    await rm(draft, { force: true });
+  }
+};
+
+export type Claim = {
+  readonly publish: (details: Partial<Running>) => Promise<void>;
+  readonly release: () => Promise<void>;
+};
+
+/**
+ * Takes the data folder for this process, or returns who has it. Of two that start at once one gets it: the file appears
+ * whole, and is never overwritten.
+ */
+export const claimDataDir = async (
+  dataDir: string,
+): Promise<{ readonly claim: Claim } | { readonly running: Running }> => {
+  try {
+    await mkdir(dataDir, { recursive: true });
+    await access(dataDir, constants.W_OK);
+  } catch (error) {
+    throw new Problem(
+      `cannot write to ${dataDir} (${String(codeOf(error))}): start as the user whom it belongs to, or remove it`,
+      { cause: error },
+    );
+  }
+  const file = runningFile(dataDir);
+  const mine: Running = {
+    pid: process.pid,
+    command: await commandOf(process.pid),
+    startedAt: new Date().toISOString(),
+  };
+  const draft = `${file}.${process.pid}`;
+  const write = (contents: Running) =>
+    writeFile(draft, `${JSON.stringify(contents, null, 2)}\n`, { mode: 0o600 });
+  for (;;) {
+    await write(mine);
+    const running = await linked(draft, file);
+    if (running === 'linked') break;
+    if (running !== undefined) return { running };
+    await rm(file, { force: true });
+  }
+  const publish = async (details: Partial<Running>) => {
+    await write({ ...mine, ...details });
+    await rename(draft, file);
+  };
+  const release = async () => {
+    const owner = Running.safeParse(parseJson((await readIfPresent(file)) ?? ''));
+    if (owner.success && owner.data.pid === process.pid) await rm(file, { force: true });
+  };
+  return { claim: { publish, release } };
+};

@@ -1,0 +1,64 @@
+import { join } from 'node:path';
+import { layout, roleOf } from '../credentials/layout.ts';
+import type { ServiceName } from '../credentials/layout.ts';
+
+export type ServiceContext = {
+  readonly root: string;
+  readonly natsUrl: string;
+  readonly database: { readonly host: string; readonly port: number; readonly name: string };
+  readonly credentialsDir: string;
+  readonly workspace: string;
+  readonly httpPort: number;
+};
+
+export const mainFile = (root: string, service: ServiceName): string =>
+  join(root, 'services', service, 'src', 'main.ts');
+
+/** What belongs to the shell that a start was typed in, and not to the services. */
+const isForeign = (name: string): boolean => /^(npm_|HOLDPOINT_|INIT_CWD$|CI$|VITEST)/i.test(name);
+
+const inherited = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  Object.fromEntries(
+    Object.entries(env).filter(([name]) => !isForeign(name) || name === 'HOLDPOINT_LOG_LEVEL'),
+  );
+
+const specific = (
+  service: ServiceName,
+  { credentialsDir, workspace }: ServiceContext,
+): Readonly<Record<string, string>> => {
+  const files = layout(credentialsDir);
+  switch (service) {
+    case 'orchestrator':
+      return { HOLDPOINT_NATS_TOPOLOGY_SEED_FILE: files.natsSeed('topology') };
+    case 'approvals':
+      return { HOLDPOINT_GRANT_KEY_FILE: files.grantKey, HOLDPOINT_PRINCIPALS_FILE: files.principals };
+    case 'executor':
+      return {
+        HOLDPOINT_GRANT_PUBLIC_KEYS_FILE: files.grantPublicKeys,
+        HOLDPOINT_WORKSPACE: workspace,
+        HOLDPOINT_POOL: 'default',
+      };
+    case 'recovery':
+      return {};
+  }
+};
+
+/** The whole configuration of a service: it reads nothing else. */
+export const serviceEnvironment = (
+  service: ServiceName,
+  context: ServiceContext,
+  env: NodeJS.ProcessEnv,
+): NodeJS.ProcessEnv => {
+  const { natsUrl, database, credentialsDir, httpPort } = context;
+  const files = layout(credentialsDir);
+  return {
+    ...inherited(env),
+    HOLDPOINT_NATS_URL: natsUrl,
+    HOLDPOINT_NATS_SEED_FILE: files.natsSeed(service),
+    HOLDPOINT_DATABASE_URL: `postgres://${roleOf(service)}@${database.host}:${database.port}/${database.name}`,
+    HOLDPOINT_DATABASE_PASSWORD_FILE: files.postgresPassword(roleOf(service)),
+    HOLDPOINT_HTTP_HOST: '127.0.0.1',
+    HOLDPOINT_HTTP_PORT: String(httpPort),
+    ...specific(service, context),
+  };
+};

@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import { messageOf, Problem } from './problem.ts';
+import { AlreadyRunning } from './stack.ts';
+import type { RunningStack, Stack } from './stack.ts';
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+export type Session = {
+  /** Returns the exit code. `leave` says when a signal has come. */
+  readonly work: (running: RunningStack, leave: AbortSignal) => Promise<number>;
+  readonly interruptedCode: number;
+  readonly alreadyRunning: (error: AlreadyRunning) => number;
+};
+
+/**
+ * Runs a stack for one command: starts it, does the work, and stops everything, whether the work ends, fails, or a
+ * signal comes first. Returns the exit code, to be given to `process.exit`: work that was left may still be waiting.
+ */
+export const runSession = async (
+  stack: Stack,
+  { work, interruptedCode, alreadyRunning }: Session,
+): Promise<number> => {
+  const leave = new AbortController();
+  const interrupt = () => {
+    if (!leave.signal.aborted) process.stderr.write('\nstopping ...\n');
+    leave.abort();
+    void stack.stop().catch(() => undefined); // reported below, where it is awaited
+  };
+  // Nobody's state is known after an error that nobody handled; what runs beneath is stopped all the same.
+  const crash = (error: unknown) => {
+    process.stderr.write(`holdpoint: ${describe(error)}\n`);
+    void stack.stop().finally(() => process.exit(1));
+  };
+  for (const signal of SIGNALS) process.on(signal, interrupt);
+  process.once('uncaughtException', crash);
+  try {
+    const left = once(leave.signal, 'abort').then(() => interruptedCode);
+    // What is under way when a signal comes is left where it is; the stack stops beneath it.
+    return await Promise.race([stack.start().then((running) => work(running, leave.signal)), left]);
+  } catch (error) {
+    if (error instanceof AlreadyRunning) return alreadyRunning(error);
+    process.stderr.write(`holdpoint: ${error instanceof Problem ? error.message : describe(error)}\n`);
+    return 1;
+  } finally {
+    await stack.stop();
+    for (const signal of SIGNALS) process.off(signal, interrupt);
+    process.off('uncaughtException', crash);
+  }
+};
+
+const describe = (error: unknown): string => {
+  const cause = error instanceof Error && error.cause !== undefined ? ` (${messageOf(error.cause)})` : '';
+  return `${messageOf(error)}${cause}`;
+};

@@ -1,0 +1,162 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { layout, services } from '../credentials/layout.ts';
+import { root } from './folders.ts';
+import { commandOf } from './pid.ts';
+import { poll } from './poll.ts';
+
+const START_WITHIN_MS = 90_000;
+const Processes = z.array(z.object({ name: z.string(), pid: z.int() }));
+
+let dataDir = '';
+const launched: Launched[] = [];
+
+type Launched = {
+  readonly process: ChildProcess;
+  readonly output: () => string;
+  readonly exited: Promise<number | null>;
+};
+
+const launch = (
+  script: string,
+  args: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Launched => {
+  const child = spawn(process.execPath, [join(root, script), ...args], {
+    cwd: dataDir,
+    env: { ...process.env, HOLDPOINT_DATA: dataDir, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  const exited = new Promise<number | null>((resolve) => void child.once('close', resolve));
+  const started = { process: child, output: () => text, exited };
+  launched.push(started);
+  return started;
+};
+
+const until = async (started: Launched, pattern: RegExp): Promise<RegExpExecArray> =>
+  poll(
+    async () => {
+      const match = pattern.exec(started.output());
+      if (match !== null) return match;
+      if (started.process.exitCode !== null) return new Error(`it ended:\n${started.output()}`);
+      return undefined;
+    },
+    { timeoutMs: START_WITHIN_MS, what: `${String(pattern)} is printed` },
+  ).then((result) => {
+    if (result instanceof Error) throw result;
+    return result;
+  });
+
+const processesIn = async (dir: string) =>
+  Processes.parse(JSON.parse(await readFile(join(dir, 'processes.json'), 'utf8')));
+
+const pidOf = (dir: string, name: string): Promise<number> =>
+  poll(async () => (await processesIn(dir)).find((each) => each.name === name)?.pid, {
+    timeoutMs: START_WITHIN_MS,
+    what: `${name} runs`,
+  });
+
+/** Every process whose command line names the data folder, or that was started by a start on it. */
+const survivors = async (pids: readonly number[]) => {
+  const commands = await Promise.all(pids.map((pid) => commandOf(pid)));
+  return commands.filter((command) => command.includes('services/') || command.includes(dataDir));
+};
+
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'holdpoint-start-'));
+});
+afterEach(async () => {
+  for (const { process: child, exited } of launched.splice(0)) {
+    if (child.exitCode === null) child.kill('SIGTERM');
+    await exited;
+  }
+  await rm(dataDir, { recursive: true, force: true });
+}, 60_000);
+
+describe('npm start', () => {
+  test(
+    'holds a task at its gate until somebody approves it, and a Ctrl-C stops everything',
+    { timeout: 180_000 },
+    async () => {
+      const started = launch('infra/local/start.ts');
+      const [, approval = ''] = await until(started, /holdpoint -- approvals approve (\S+)/);
+      const [, natsUrl = ''] = await until(started, /NATS +(nats:\S+)/);
+
+      const second = launch('infra/local/start.ts');
+      expect(await second.exited).toBe(0);
+      expect(second.output()).toMatch(
+        /Holdpoint is running already, as process \d+ since .*; this start did nothing\.\n +NATS +nats:/,
+      );
+
+      const files = layout(join(dataDir, 'credentials'));
+      const cli = launch('packages/cli/src/main.ts', ['approvals', 'approve', approval], {
+        HOLDPOINT_NATS_URL: natsUrl,
+        HOLDPOINT_NATS_SEED_FILE: files.natsSeed('operator'),
+        HOLDPOINT_TOKEN_FILE: files.operatorToken,
+      });
+      expect(await cli.exited).toBe(0);
+      const file = join(dataDir, 'workspace', 'sample.txt');
+      const text = await poll(async () => readFile(file, 'utf8'), {
+        timeoutMs: 30_000,
+        what: 'the effect is applied',
+      });
+      expect(text.match(/Holdpoint was here/g)).toHaveLength(1);
+
+      const pids = (await processesIn(dataDir)).map(({ pid }) => pid);
+      expect((await survivors(pids)).length).toBe(services.length + 1);
+      started.process.kill('SIGINT');
+      expect(await started.exited).toBe(0);
+      expect(await survivors(pids)).toEqual([]);
+      await expect(readFile(join(dataDir, 'postgres', 'postmaster.pid'))).rejects.toThrow('ENOENT');
+      await expect(readFile(join(dataDir, 'running.json'))).rejects.toThrow('ENOENT');
+    },
+  );
+
+  test('that was killed is followed by one that cleans up behind it', { timeout: 180_000 }, async () => {
+    const killed = launch('infra/local/start.ts');
+    await until(killed, /approvals approve/);
+    const pids = (await processesIn(dataDir)).map(({ pid }) => pid);
+    killed.process.kill('SIGKILL');
+    await killed.exited;
+    expect((await survivors(pids)).length).toBe(services.length + 1);
+
+    const next = launch('infra/local/start.ts');
+    await until(next, /approvals approve/);
+    expect(next.output()).toMatch(
+      /a run before was killed and left .*nats, PostgreSQL: ended|a run before was killed and left nats, .*PostgreSQL: ended/,
+    );
+    expect(await survivors(pids)).toEqual([]);
+    next.process.kill('SIGTERM');
+    expect(await next.exited).toBe(0);
+  });
+
+  test('interrupted while it starts leaves nothing', { timeout: 180_000 }, async () => {
+    const started = launch('infra/local/start.ts');
+    await pidOf(dataDir, 'nats');
+    const pids = (await processesIn(dataDir)).map(({ pid }) => pid);
+    started.process.kill('SIGINT');
+    await started.exited;
+    expect(await survivors(pids)).toEqual([]);
+    await expect(processesIn(dataDir)).rejects.toThrow('ENOENT');
+  });
+});
+
+describe('npm run demo', () => {
+  test.each(services)('is only delayed by a kill -9 of %s', { timeout: 180_000 }, async (service) => {
+    const demo = launch('infra/local/demo.ts');
+    const demoDir = join(dataDir, 'demo');
+    await until(demo, /1\. Task/);
+    process.kill(await pidOf(demoDir, service), 'SIGKILL');
+    expect(await demo.exited, demo.output()).toBe(0);
+    expect(demo.output()).toMatch(/4\. The task is completed; its line is in \S+ 1 time\(s\)\./);
+    expect(demo.output()).toContain('Demo complete: the effect was applied once.');
+  });
+});

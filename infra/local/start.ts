@@ -1,0 +1,128 @@
+import { once } from 'node:events';
+import { createInterface } from 'node:readline/promises';
+import type { Client } from '@holdpoint/cli/client';
+import { dataDirOf, root } from './folders.ts';
+import { connectOperator } from './operator.ts';
+import { defaultPorts } from './ports.ts';
+import { onStdout } from './progress.ts';
+import type { Running } from './running.ts';
+import { awaitDecision, awaitEnd, countApplied, decide, effectFile, submitSample } from './sample-task.ts';
+import type { SampleTask } from './sample-task.ts';
+import { runSession } from './session.ts';
+import { createStack } from './stack.ts';
+import type { RunningStack } from './stack.ts';
+
+const { say } = onStdout;
+const cli = 'npm run --silent holdpoint --';
+
+const describe = (running: Partial<Running>): void => {
+  const {
+    natsUrl = '',
+    natsSeedFile = '',
+    database = '',
+    services = {},
+    workspace = '',
+    logs = '',
+    credentials = '',
+  } = running;
+  say(`  NATS          ${natsUrl}`);
+  say(`    watch it    nats -s ${natsUrl} --nkey ${natsSeedFile} sub 'hp.evt.>'`);
+  say(`  PostgreSQL    ${database}`);
+  for (const [name, url] of Object.entries(services))
+    say(`  ${name.padEnd(13)} ${url}   /healthz /readyz /metrics`);
+  say(`  credentials   ${credentials}`);
+  say(`  workspace     ${workspace}`);
+  say(`  logs          ${logs}`);
+};
+
+type Answer = 'approve' | 'reject' | undefined;
+const ANSWERS: Readonly<Record<string, Answer>> = { y: 'approve', yes: 'approve', n: 'reject', no: 'reject' };
+
+/** Asks at the terminal. Without an answer (Ctrl-C, or somebody else decides) it returns undefined. */
+const askHere = async (question: string, leave: AbortSignal): Promise<Answer> => {
+  const terminal = createInterface({ input: process.stdin, output: process.stdout, prompt: question });
+  // The terminal would otherwise keep the Ctrl-C to itself.
+  terminal.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
+  leave.addEventListener('abort', () => terminal.close(), { once: true });
+  terminal.prompt();
+  for await (const line of terminal) {
+    const answer = ANSWERS[line.trim().toLowerCase()];
+    if (answer !== undefined) {
+      terminal.close();
+      return answer;
+    }
+    terminal.prompt();
+  }
+  return undefined;
+};
+
+/** Whoever is first: the person at this terminal, or another surface. */
+const settleHere = async (
+  operator: Client,
+  task: SampleTask,
+  workspace: string,
+  leave: AbortSignal,
+): Promise<void> => {
+  const settled = new AbortController();
+  const enough = AbortSignal.any([leave, settled.signal]);
+  const elsewhere = awaitDecision(operator, task.approval, enough);
+  elsewhere.then(
+    () => settled.abort(),
+    () => undefined, // it is told below, where it is awaited
+  );
+  const answer = await askHere('Approve it now? [y/n] ', enough);
+  if (leave.aborted) return;
+  if (answer === undefined) say(`\nDecided elsewhere: ${String(await elsewhere)}.`);
+  else await decide(operator, task.approval, answer);
+  settled.abort();
+  const phase = await awaitEnd(operator, task.id);
+  say(
+    `Task ${task.id} is ${phase}; its line is in ${effectFile(workspace)} ${await countApplied(workspace, task)} time(s).`,
+  );
+};
+
+const work = async (
+  { description, natsUrl, credentialsDir, workspace }: RunningStack,
+  leave: AbortSignal,
+): Promise<number> => {
+  say('');
+  say('Holdpoint is running.');
+  describe(description);
+  const operator = await connectOperator(natsUrl, credentialsDir);
+  const task = await submitSample(operator);
+  say('');
+  say(
+    `Task ${task.id} was submitted and waits at its gate: it wants to append a line to ${effectFile(workspace)}.`,
+  );
+  say(`  approve it    ${cli} approvals approve ${task.approval}`);
+  say(`  refuse it     ${cli} approvals reject ${task.approval}`);
+  say(`  look at it    ${cli} task get ${task.id}`);
+  say('Ctrl-C stops everything.');
+  if (process.stdin.isTTY && process.stdout.isTTY) await settleHere(operator, task, workspace, leave);
+  await operator.close();
+  await once(leave, 'abort');
+  return 0;
+};
+
+const stack = createStack({
+  root,
+  dataDir: dataDirOf(process.env),
+  progress: onStdout,
+  ports: defaultPorts,
+  natsUrl: process.env['HOLDPOINT_NATS_URL'],
+});
+say('Starting Holdpoint ...');
+const code = await runSession(stack, {
+  work,
+  // It is the way to end it.
+  interruptedCode: 0,
+  alreadyRunning: ({ running }) => {
+    const since = `as process ${running.pid} since ${running.startedAt}`;
+    say(
+      `Holdpoint is ${running.natsUrl === undefined ? 'starting' : 'running'} already, ${since}; this start did nothing.`,
+    );
+    if (running.natsUrl !== undefined) describe(running);
+    return 0;
+  },
+});
+process.exit(code);

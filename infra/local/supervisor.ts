@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { rotateLog, startChild } from './child.ts';
+import type { Child, ChildSpec, Exit } from './child.ts';
+import { tail } from './tail.ts';
+
+export type Supervised<Name extends string = string> = {
+  readonly name: Name;
+  readonly pid: () => number;
+  readonly restarts: () => number;
+  /** Why it was given up, if it was. */
+  readonly failure: () => string | undefined;
+  readonly stop: () => Promise<void>;
+};
+
+export type SupervisorOptions = {
+  readonly say: (line: string) => void;
+  readonly onStart?: (child: Child) => Promise<void>;
+};
+
+/** sysexits.h: the configuration is wrong, so that starting again will not help. */
+const EXIT_CONFIG = 78;
+const BACKOFF_MIN_MS = 100;
+const BACKOFF_MAX_MS = 5_000;
+/** Having run for so long, it is not what ended it the last time. */
+const STEADY_AFTER_MS = 20_000;
+
+const howItEnded = ({ code, signal }: Exit) =>
+  signal === null ? `with code ${String(code)}` : `by ${signal}`;
+
+/** Keeps a process running: one that ends unasked is started again, at once the first time, then with growing delay. */
+export const supervise = async <Name extends string>(
+  spec: ChildSpec & { readonly name: Name },
+  { say, onStart }: SupervisorOptions,
+): Promise<Supervised<Name>> => {
+  const stopping = new AbortController();
+  let restarts = 0;
+  let failure: string | undefined;
+
+  const launch = async (): Promise<Child> => {
+    const started = await startChild(spec);
+    await onStart?.(started);
+    return started;
+  };
+
+  await rotateLog(spec.logFile);
+  let child = await launch();
+
+  const watch = async () => {
+    let delayMs = BACKOFF_MIN_MS;
+    while (!stopping.signal.aborted) {
+      const startedAt = performance.now();
+      const exit = await child.exited;
+      if (stopping.signal.aborted) return;
+      if (exit.code === EXIT_CONFIG) {
+        failure = `${spec.name} refuses its configuration: ${await tail(spec.logFile, 1)}`;
+        say(failure);
+        return;
+      }
+      delayMs = performance.now() - startedAt > STEADY_AFTER_MS ? BACKOFF_MIN_MS : delayMs;
+      say(
+        `${spec.name} ended ${howItEnded(exit)}; it is started again in ${delayMs / 1_000} s (${spec.logFile})`,
+      );
+      await sleep(delayMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      if (stopping.signal.aborted) return;
+      delayMs = Math.min(delayMs * 2, BACKOFF_MAX_MS);
+      restarts += 1;
+      child = await launch();
+    }
+  };
+  const watching = watch().catch((error: unknown) => {
+    failure = `${spec.name} could not be started again: ${String(error)}`;
+    say(failure);
+  });
+
+  return {
+    name: spec.name,
+    pid: () => child.pid,
+    restarts: () => restarts,
+    failure: () => failure,
+    stop: async () => {
+      stopping.abort();
+      await child.stop();
+      await watching;
+      // It may have been started once more between the two.
+      await child.stop();
+    },
+  };
+};

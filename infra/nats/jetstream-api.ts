@@ -1,0 +1,47 @@
+/** The subjects of the JetStream API that this project uses, exactly: `$JS.>` would be the whole administration. */
+
+type Named = { readonly name: string; readonly stream: string };
+
+export const streamInfo = (stream: string) => `$JS.API.STREAM.INFO.${stream}`;
+
+export const writeStream = (stream: string) =>
+  [`$JS.API.STREAM.CREATE.${stream}`, `$JS.API.STREAM.UPDATE.${stream}`] as const;
+
+export const consumerInfo = ({ stream, name }: Named) => `$JS.API.CONSUMER.INFO.${stream}.${name}`;
+
+export const fetchFrom = ({ stream, name }: Named) => `$JS.API.CONSUMER.MSG.NEXT.${stream}.${name}`;
+
+/** Create or update. The filter stands in the subject (server 2.9 and later), so it cannot be widened. */
+export const createConsumer = ({ stream, name, filter }: Named & { readonly filter: string }) =>
+  [`$JS.API.CONSUMER.CREATE.${stream}.${name}.${filter}`] as const;
+
+/**
+ * Both forms of an acknowledgement, ADR-15. The second has domain (`_` for none) and account hash in front; servers know
+ * it from 2.14 on, under the flag `js_ack_fc_v2`, and use it by default from 2.16 on. The numbers of tokens are
+ * spelled out: with `>` one form could pass for the other with chosen stream and consumer names.
+ */
+export const acknowledge = ({ stream, name }: Named) =>
+  [`$JS.ACK.${stream}.${name}.*.*.*.*.*`, `$JS.ACK._.*.${stream}.${name}.*.*.*.*.*`] as const;
+
+const consumerVerbs = ['CREATE', 'DURABLE.CREATE', 'DELETE', 'MSG.NEXT'] as const;
+
+/**
+ * What `nats stream view`, `nats stream get` and ordered consumers need: single messages, and consumers of one's own.
+ * The services' consumers are denied by name, so that nobody takes, changes or deletes what a service reads from.
+ */
+export const readStream = (stream: string, reserved: readonly string[]) => ({
+  allow: [
+    `$JS.API.STREAM.MSG.GET.${stream}`,
+    `$JS.API.DIRECT.GET.${stream}`,
+    `$JS.API.DIRECT.GET.${stream}.>`,
+    `$JS.API.CONSUMER.CREATE.${stream}.>`,
+    ...consumerVerbs.slice(1).map((verb) => `$JS.API.CONSUMER.${verb}.${stream}.*`),
+    `$JS.ACK.${stream}.*.*.*.*.*.*`,
+    `$JS.ACK._.*.${stream}.*.*.*.*.*.*`,
+  ],
+  deny: reserved.flatMap((name) => [
+    ...consumerVerbs.map((verb) => `$JS.API.CONSUMER.${verb}.${stream}.${name}`),
+    `$JS.API.CONSUMER.CREATE.${stream}.${name}.>`,
+    ...acknowledge({ stream, name }),
+  ]),
+});

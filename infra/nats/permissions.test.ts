@@ -1,0 +1,171 @@
+import { commands } from '@holdpoint/contracts/catalog';
+import { consumers, DEFAULT_POOL, executorConsumer, streams } from '@holdpoint/contracts/streams';
+import { SERVICES, subjects } from '@holdpoint/contracts/subjects';
+import { describe, expect, test } from 'vitest';
+import { natsUsers } from '../credentials/layout.ts';
+import { recordOf } from '../local/record.ts';
+import { parseServerVersion, renderServerConfig } from './config.ts';
+import { permissionTable } from './permissions.ts';
+import type { Rule } from './permissions.ts';
+
+const table = permissionTable();
+
+/** Whether NATS would let a subject through: `*` is one token, `>` the rest, and a denial wins. */
+const matches = (pattern: string, subject: string): boolean => {
+  const want = pattern.split('.');
+  const have = subject.split('.');
+  for (const [i, token] of want.entries()) {
+    if (token === '>') return have.length > i;
+    if (have[i] === undefined || (token !== '*' && token !== have[i])) return false;
+  }
+  return want.length === have.length;
+};
+const allows = ({ allow, deny }: Rule, subject: string) =>
+  allow.some((pattern) => matches(pattern, subject)) && !deny.some((pattern) => matches(pattern, subject));
+
+const publishersOf = (subject: string) => natsUsers.filter((user) => allows(table[user].publish, subject));
+const subscribersOf = (subject: string) => natsUsers.filter((user) => allows(table[user].subscribe, subject));
+
+describe('who may say what', () => {
+  test.each([
+    ['hp.evt.task.completed.t-1', ['orchestrator']],
+    ['hp.evt.approval.resolved.a-1', ['approvals']],
+    ['hp.evt.effect.applied.e-1', ['executor']],
+    ['hp.evt.recovery.assessed.r-1', ['recovery']],
+    ['hp.cmd.task.submit', ['operator']],
+    ['hp.cmd.task.cancel', ['operator']],
+    ['hp.cmd.task.recover', ['recovery']],
+    ['hp.cmd.approval.request', ['orchestrator']],
+    ['hp.cmd.approval.cancel', ['orchestrator']],
+    ['hp.cmd.approval.decide', ['operator']],
+    ['hp.cmd.effect.run.default', ['orchestrator']],
+    ['hp.cmd.effect.cancel.gpu', ['orchestrator']],
+    ['hp.cmd.recovery.assess', ['orchestrator']],
+    ['hp.log.t-1.build', ['executor']],
+    ['hp.dlq.approvals', ['approvals']],
+    ['hp.api.approvals.list', ['operator']],
+    ['$JS.API.STREAM.CREATE.HP_CMD', ['topology']],
+    ['$JS.API.STREAM.CREATE.OTHER', []],
+    ['$JS.API.STREAM.UPDATE.HP_EVT', ['topology']],
+  ])('%s is published by %j', (subject, users) => {
+    expect(publishersOf(subject)).toEqual(users);
+  });
+
+  test('every command of the contracts has exactly one sender', () => {
+    const sent = {
+      orchestrator: subjects.taskCommand,
+      approvals: subjects.approvalCommand,
+      executor: (command: string) => subjects.effectCommand(command, DEFAULT_POOL),
+      recovery: subjects.recoveryCommand,
+    };
+    for (const service of SERVICES) {
+      for (const command of Object.keys(commands[service])) {
+        expect([command, publishersOf(sent[service](command)).length]).toEqual([command, 1]);
+      }
+    }
+  });
+
+  test.each(streams.map(({ name }) => name))('nobody deletes or empties %s', (name) => {
+    for (const verb of [
+      'STREAM.DELETE',
+      'STREAM.PURGE',
+      'STREAM.MSG.DELETE',
+      'STREAM.SNAPSHOT',
+      'STREAM.RESTORE',
+    ]) {
+      expect(publishersOf(`$JS.API.${verb}.${name}`)).toEqual([]);
+    }
+  });
+
+  test.each(consumers.map((consumer) => [consumer.name, consumer] as const))(
+    '%s serves its service alone',
+    (_name, consumer) => {
+      const { stream, name, service, filter } = consumer;
+      expect(publishersOf(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${name}`)).toEqual([service]);
+      expect(publishersOf(`$JS.ACK.${stream}.${name}.1.2.3.1700000000000000000.0`)).toEqual([service]);
+      expect(publishersOf(`$JS.ACK._.AbCdEfGh.${stream}.${name}.1.2.3.1700000000000000000.0`)).toEqual([
+        service,
+      ]);
+      expect(publishersOf(`$JS.API.CONSUMER.CREATE.${stream}.${name}.${filter}`)).toEqual(['topology']);
+      expect(publishersOf(`$JS.API.CONSUMER.CREATE.${stream}.${name}`)).toEqual([]);
+      expect(publishersOf(`$JS.API.CONSUMER.CREATE.${stream}.${name}.hp.evt.other`)).toEqual([]);
+      expect(publishersOf(`$JS.API.CONSUMER.DURABLE.CREATE.${stream}.${name}`)).toEqual([]);
+      expect(publishersOf(`$JS.API.CONSUMER.DELETE.${stream}.${name}`)).toEqual([]);
+    },
+  );
+
+  test('one form of an acknowledgement does not pass for the other', () => {
+    // As the first form: consumer "approvals" of HP_CMD. As the second: a stream and consumer of the executor.
+    const forged = '$JS.ACK.HP_CMD.approvals.HP_CMD.executor-default.1.2.3.4.5';
+    expect(publishersOf(forged)).toEqual([]);
+  });
+
+  test('a service says nothing into the inbox of another', () => {
+    for (const service of SERVICES) expect(publishersOf(`_INBOX_${service}.x.1`)).toEqual([]);
+    expect(publishersOf('_INBOX.x.1')).toEqual(SERVICES);
+  });
+});
+
+describe('who may hear what', () => {
+  test.each([
+    ['_INBOX_executor.x.1', ['executor']],
+    ['_INBOX_operator.x.1', ['operator']],
+    ['_INBOX.x.1', ['operator']],
+    ['hp.api.approvals.decide', ['approvals']],
+    ['hp.cmd.approval.decide', []],
+    ['hp.cmd.effect.run.default', ['operator']],
+    ['hp.evt.approval.resolved.a-1', ['operator', 'monitor']],
+    ['$SRV.PING', SERVICES],
+  ])('%s is heard by %j', (subject, users) => {
+    expect(subscribersOf(subject)).toEqual(users);
+  });
+
+  test('people do not read the commands from the stream, where the tokens of decisions are', () => {
+    for (const subject of [
+      '$JS.API.STREAM.MSG.GET.HP_CMD',
+      '$JS.API.DIRECT.GET.HP_CMD',
+      '$JS.API.CONSUMER.CREATE.HP_CMD.mine',
+    ]) {
+      expect(publishersOf(subject)).toEqual([]);
+    }
+    expect(publishersOf('$JS.API.CONSUMER.CREATE.HP_EVT.mine')).toEqual(['operator']);
+  });
+});
+
+test('another pool of executors is permitted once it is declared', () => {
+  const pools = { streams, consumers: [...consumers, executorConsumer('gpu')] };
+  expect(permissionTable(pools).executor.publish.allow).toContain(
+    '$JS.API.CONSUMER.MSG.NEXT.HP_CMD.executor-gpu',
+  );
+});
+
+describe('the configuration', () => {
+  const settings = {
+    publicKeys: recordOf(natsUsers, (user) => `U${user.toUpperCase()}`),
+    host: '127.0.0.1',
+    port: 4222,
+    storeDir: '/data',
+    sync: 'always',
+  } as const;
+
+  test('names what a server does not know only to a server that knows it', () => {
+    expect(
+      renderServerConfig({ ...settings, version: parseServerVersion('nats-server: v2.9.10') }),
+    ).not.toContain('sync_interval');
+    expect(
+      renderServerConfig({ ...settings, version: parseServerVersion('nats-server: v2.15.1') }),
+    ).toContain('sync_interval: always');
+  });
+
+  test('lets nobody in without a key', () => {
+    const text = renderServerConfig({ ...settings, version: { major: 2, minor: 15 } });
+    for (const user of natsUsers) expect(text).toContain(`nkey: U${user.toUpperCase()}`);
+    expect(text).not.toMatch(/no_auth_user|password|token|^authorization/m);
+  });
+
+  test('says what is not a version', () => {
+    expect(() => parseServerVersion('command not found')).toThrow(
+      'not a version of nats-server: "command not found"',
+    );
+  });
+});

@@ -1,0 +1,153 @@
+import { consumers, streams } from '@holdpoint/contracts/streams';
+import type { ConsumerDeclaration, StreamDeclaration } from '@holdpoint/contracts/streams';
+import { AGGREGATES, filters, PREFIX, SERVICES, subjects } from '@holdpoint/contracts/subjects';
+import type { ServiceName } from '@holdpoint/contracts/subjects';
+import { natsUsers } from '../credentials/layout.ts';
+import type { NatsUser } from '../credentials/layout.ts';
+import { recordOf } from '../local/record.ts';
+import {
+  acknowledge,
+  consumerInfo,
+  createConsumer,
+  fetchFrom,
+  readStream,
+  streamInfo,
+  writeStream,
+} from './jetstream-api.ts';
+
+export type Rule = { readonly allow: readonly string[]; readonly deny: readonly string[] };
+export type Permissions = { readonly publish: Rule; readonly subscribe: Rule };
+export type PermissionTable = Readonly<Record<NatsUser, Permissions>>;
+
+/** What exists on the bus. Taken from the contracts; a deployment with more executor pools passes its own list. */
+export type Declared = {
+  readonly streams: readonly Pick<StreamDeclaration, 'name'>[];
+  readonly consumers: readonly Pick<ConsumerDeclaration, 'name' | 'stream' | 'service' | 'filter'>[];
+};
+
+const SERVICE_DISCOVERY = '$SRV.>';
+const ADVISORIES = '$JS.EVENT.ADVISORY.>';
+
+const inboxOf = (user: NatsUser) => `_INBOX_${user}.>`;
+
+/**
+ * Where those who ask listen for answers. Services may publish there and nowhere else that a requester names:
+ * `allow_responses` would let any request point its reply at, say, a fact's subject, and make the service that answers
+ * publish there on the requester's behalf. These subjects are fixed, so no request widens what a service may publish.
+ * The inboxes of the services are not among them: nobody can pretend to be the JetStream API to a service.
+ */
+const REQUESTER_INBOXES = ['_INBOX.>', inboxOf('operator'), inboxOf('monitor')] as const;
+
+/** Architecture, section 2: what each service may say. Everything else that a service publishes is derived. */
+const speech: Readonly<Record<ServiceName, readonly string[]>> = {
+  orchestrator: [
+    subjects.approvalCommand('request'),
+    subjects.approvalCommand('cancel'),
+    filters.effectCommands('*'),
+    subjects.recoveryCommand('assess'),
+  ],
+  approvals: [],
+  executor: [filters.logs],
+  recovery: [subjects.taskCommand('recover')],
+};
+
+const taskCommandsOfPeople = ['submit', 'cancel', 'pause', 'resume', 'retry'] as const;
+
+/** What only its receiver may read: requests and decisions carry the token of the person who sends them. */
+const confidential = [...SERVICES.map(filters.apiOf), subjects.approvalCommand('decide')] as const;
+
+const rule = (allow: readonly string[], deny: readonly string[] = []): Rule => ({ allow, deny });
+
+const serviceUser = (service: ServiceName, declared: Declared): Permissions => {
+  const own = declared.consumers.filter((consumer) => consumer.service === service);
+  return {
+    publish: rule([
+      filters.factsOf(AGGREGATES[service]),
+      ...speech[service],
+      subjects.deadLetter(service),
+      ...own.flatMap((consumer) => [consumerInfo(consumer), fetchFrom(consumer), ...acknowledge(consumer)]),
+      ...REQUESTER_INBOXES,
+    ]),
+    subscribe: rule([inboxOf(service), filters.apiOf(service), SERVICE_DISCOVERY]),
+  };
+};
+
+const topologyUser = (declared: Declared): Permissions => ({
+  publish: rule([
+    '$JS.API.INFO',
+    ...declared.streams.flatMap(({ name }) => [streamInfo(name), ...writeStream(name)]),
+    ...declared.consumers.flatMap((consumer) => [consumerInfo(consumer), ...createConsumer(consumer)]),
+  ]),
+  subscribe: rule([inboxOf('topology'), ADVISORIES]),
+});
+
+const infos = (declared: Declared): readonly string[] => [
+  '$JS.API.INFO',
+  '$JS.API.STREAM.NAMES',
+  '$JS.API.STREAM.LIST',
+  ...declared.streams.flatMap(({ name }) => [
+    streamInfo(name),
+    `$JS.API.CONSUMER.NAMES.${name}`,
+    `$JS.API.CONSUMER.LIST.${name}`,
+    `$JS.API.CONSUMER.INFO.${name}.*`,
+  ]),
+];
+
+/** A stream with confidential subjects can be counted by people, but not read by them. */
+const readableByPeople = (declared: Declared): readonly string[] => {
+  const withDecisions = declared.consumers.filter(({ filter }) => filter === filters.approvalCommands);
+  const closed = new Set(withDecisions.map(({ stream }) => stream));
+  return declared.streams.map(({ name }) => name).filter((name) => !closed.has(name));
+};
+
+const operatorUser = (declared: Declared): Permissions => {
+  const readable = readableByPeople(declared).map((name) =>
+    readStream(
+      name,
+      declared.consumers.filter(({ stream }) => stream === name).map((consumer) => consumer.name),
+    ),
+  );
+  return {
+    publish: rule(
+      [
+        ...taskCommandsOfPeople.map(subjects.taskCommand),
+        subjects.approvalCommand('decide'),
+        ...SERVICES.map(filters.apiOf),
+        SERVICE_DISCOVERY,
+        ...infos(declared),
+        ...readable.flatMap(({ allow }) => allow),
+      ],
+      readable.flatMap(({ deny }) => deny),
+    ),
+    subscribe: rule([`${PREFIX}.>`, '_INBOX.>', inboxOf('operator'), ADVISORIES], confidential),
+  };
+};
+
+const monitorUser = (declared: Declared): Permissions => ({
+  publish: rule([...infos(declared), SERVICE_DISCOVERY]),
+  subscribe: rule([filters.facts, inboxOf('monitor'), ADVISORIES]),
+});
+
+const permissionsOf = (user: NatsUser, declared: Declared): Permissions => {
+  switch (user) {
+    case 'topology':
+      return topologyUser(declared);
+    case 'operator':
+      return operatorUser(declared);
+    case 'monitor':
+      return monitorUser(declared);
+    case 'orchestrator':
+    case 'approvals':
+    case 'executor':
+    case 'recovery':
+      return serviceUser(user, declared);
+  }
+};
+
+/**
+ * Who may publish and subscribe to what. NATS wildcards match whole tokens only, so every stream and consumer is spelled
+ * out, and hand-written lists rot, so they come from the contracts. These rules do not authenticate a sender: a pull
+ * request's reply subject and a push consumer's delivery subject get round them. Whatever carries authority is signed.
+ */
+export const permissionTable = (declared: Declared = { streams, consumers }): PermissionTable =>
+  recordOf(natsUsers, (user) => permissionsOf(user, declared));

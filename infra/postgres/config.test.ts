@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { readConfig } from './config.ts';
+
+const env = {
+  HOLDPOINT_ADMIN_DATABASE_URL: 'postgres://hp_admin@postgres:5433/postgres',
+  HOLDPOINT_CREDENTIALS: '/credentials',
+};
+
+test('a URL becomes a connection', () => {
+  expect(readConfig(env)).toEqual({
+    connection: { host: 'postgres', port: 5433, user: 'hp_admin', database: 'postgres', ssl: false },
+    passwordFile: undefined,
+    credentialsDir: '/credentials',
+    waitMs: 60_000,
+  });
+});
+
+test('what the URL leaves out has PostgreSQL’s defaults, and its password is decoded', () => {
+  const { connection } = readConfig({
+    ...env,
+    HOLDPOINT_ADMIN_DATABASE_URL: 'postgresql://root:p%40ss@db?sslmode=require',
+  });
+  expect(connection).toEqual({
+    host: 'db',
+    port: 5432,
+    user: 'root',
+    database: 'postgres',
+    password: 'p@ss',
+    ssl: true,
+  });
+});
+
+const wrong = () =>
+  readConfig({ HOLDPOINT_ADMIN_DATABASE_URL: 'mysql://secret@db', HOLDPOINT_ADMIN_WAIT_MS: '-1' });
+
+test('every variable that is wrong is named, without its value', () => {
+  expect(wrong).toThrow(
+    /HOLDPOINT_ADMIN_DATABASE_URL: a URL such as .*HOLDPOINT_CREDENTIALS: .*HOLDPOINT_ADMIN_WAIT_MS: /,
+  );
+  expect(wrong).not.toThrow(/secret/);
+});

@@ -1,0 +1,31 @@
+import { readFile } from 'node:fs/promises';
+import { adminRole } from '../credentials/layout.ts';
+import { readPostgresPassword } from '../credentials/read.ts';
+import { root } from '../local/folders.ts';
+import { messageOf } from '../local/problem.ts';
+import { readConfig, WrongSetting } from './config.ts';
+import type { ProvisionConfig } from './config.ts';
+import { provision } from './provision.ts';
+
+/** Roles, database, schemas and migrations, for compose and Kubernetes: runs to its end before the services start. */
+const EXIT_CONFIG = 78;
+
+const passwordOf = async ({ connection, passwordFile, credentialsDir }: ProvisionConfig): Promise<string> => {
+  if (passwordFile !== undefined) return (await readFile(passwordFile, 'utf8')).trim();
+  return connection.password ?? readPostgresPassword(credentialsDir, adminRole);
+};
+
+try {
+  const config = readConfig(process.env);
+  const { connection, credentialsDir, waitMs } = config;
+  const admin = { ...connection, password: await passwordOf(config) };
+  const { applied } = await provision({ admin, credentialsDir, root, waitMs });
+  for (const [service, names] of Object.entries(applied)) {
+    process.stdout.write(
+      `${service}: ${names.length === 0 ? 'up to date' : `applied ${names.join(', ')}`}\n`,
+    );
+  }
+} catch (error) {
+  process.stderr.write(`provision: ${messageOf(error)}\n`);
+  process.exit(error instanceof WrongSetting ? EXIT_CONFIG : 1);
+}

@@ -1,0 +1,73 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { Kysely, PostgresDialect } from 'kysely';
+import { Migrator } from 'kysely/migration';
+import type { Migration } from 'kysely/migration';
+import { Pool } from 'pg';
+import { isMissing } from '../credentials/keep.ts';
+import { ownerRole } from '../credentials/layout.ts';
+import type { ServiceName } from '../credentials/layout.ts';
+import { messageOf, Problem } from '../local/problem.ts';
+import type { AdminConnection } from './admin.ts';
+
+const FILE = /^\d{4}_[a-z0-9_]+\.ts$/;
+
+const namesIn = async (folder: string): Promise<readonly string[]> => {
+  try {
+    return (await readdir(folder)).filter((name) => FILE.test(name)).toSorted();
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+};
+
+const load = async (folder: string): Promise<Record<string, Migration>> => {
+  const migrations: Record<string, Migration> = {};
+  for (const name of await namesIn(folder)) {
+    const module: unknown = await import(pathToFileURL(join(folder, name)).href);
+    if (!isMigration(module)) throw new Problem(`${join(folder, name)} exports no function called up`);
+    migrations[name.replace(/\.ts$/, '')] = module;
+  }
+  return migrations;
+};
+
+const isMigration = (module: unknown): module is Migration =>
+  typeof module === 'object' && module !== null && 'up' in module && typeof module.up === 'function';
+
+/**
+ * Brings one service's schema up to date. Everything that is created belongs to the owner role; unqualified names mean
+ * the service's schema. The migrator's lock makes a second one wait, and then find nothing to do.
+ */
+export const migrate = async (
+  admin: AdminConnection,
+  service: ServiceName,
+  folder: string,
+): Promise<readonly string[]> => {
+  const migrations = await load(folder);
+  const pool = new Pool({
+    ...admin,
+    max: 1,
+    application_name: `holdpoint migrate ${service}`,
+    options: `-c role=${ownerRole} -c search_path=${service} -c statement_timeout=0 -c lock_timeout=0`,
+  });
+  pool.on('error', () => undefined);
+  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
+  try {
+    const migrator = new Migrator({
+      db,
+      provider: { getMigrations: async () => migrations },
+      migrationTableSchema: service,
+    });
+    const { error, results } = await migrator.migrateToLatest();
+    if (error !== undefined) {
+      const failed = results?.find(({ status }) => status === 'Error')?.migrationName;
+      throw new Problem(`migration ${failed ?? ''} of ${service} failed: ${messageOf(error)}`, {
+        cause: error,
+      });
+    }
+    return (results ?? []).map(({ migrationName }) => migrationName);
+  } finally {
+    await db.destroy();
+  }
+};

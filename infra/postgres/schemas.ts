@@ -1,0 +1,65 @@
+import { escapeIdentifier } from 'pg';
+import type { Client } from 'pg';
+import { ownerRole, roleOf, services } from '../credentials/layout.ts';
+import type { ServiceName } from '../credentials/layout.ts';
+
+const owner = escapeIdentifier(ownerRole);
+
+/** Nobody but the services' roles may connect, and nobody may create anything in `public`. */
+export const closeDatabase = async (client: Client, database: string): Promise<void> => {
+  const name = escapeIdentifier(database);
+  await client.query(`revoke all on database ${name} from public`);
+  await client.query('revoke all on schema public from public');
+  for (const service of services)
+    await client.query(`grant connect on database ${name} to ${escapeIdentifier(roleOf(service))}`);
+};
+
+/**
+ * A schema that its service may use and the others may not see. What a migration creates later may be read and added
+ * to from the start; the right to change and delete is given afterwards, to all but the append-only tables, so that
+ * there is no moment at which an event could be changed.
+ */
+export const provisionSchema = async (client: Client, service: ServiceName): Promise<void> => {
+  const schema = escapeIdentifier(service);
+  const role = escapeIdentifier(roleOf(service));
+  await client.query(`create schema if not exists ${schema} authorization ${owner}`);
+  await client.query(`revoke all on schema ${schema} from public`);
+  await client.query(`grant usage on schema ${schema} to ${role}`);
+  const forFuture = `alter default privileges for role ${owner} in schema ${schema}`;
+  await client.query(`${forFuture} grant select, insert on tables to ${role}`);
+  await client.query(`${forFuture} grant usage, select on sequences to ${role}`);
+  await client.query(`${forFuture} grant execute on functions to ${role}`);
+  await client.query(`alter default privileges for role ${owner} revoke execute on functions from public`);
+};
+
+type Table = { readonly name: string; readonly partition: boolean };
+
+const tablesOf = async (client: Client, schema: string): Promise<readonly Table[]> => {
+  const { rows } = await client.query<Table>(
+    `select c.relname as name, c.relispartition as partition from pg_class c
+       join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = $1 and c.relkind in ('r', 'p') order by 1`,
+    [schema],
+  );
+  return rows;
+};
+
+/** Events are facts: they are added, never changed. What the migrator keeps for itself is looked at only. */
+const rightsOn = ({ name, partition }: Table): string | undefined => {
+  if (partition) return undefined; // reached through its parent, with the parent's rights
+  if (name.startsWith('kysely_migration')) return 'select';
+  return name === 'events' ? 'select, insert' : 'select, insert, update, delete';
+};
+
+/** After the migrations: exactly the rights that each table's role in the design asks for. */
+export const grantTables = async (client: Client, service: ServiceName): Promise<void> => {
+  const role = escapeIdentifier(roleOf(service));
+  for (const table of await tablesOf(client, service)) {
+    const name = `${escapeIdentifier(service)}.${escapeIdentifier(table.name)}`;
+    const rights = rightsOn(table);
+    await client.query('begin');
+    await client.query(`revoke all on ${name} from public, ${role}`);
+    if (rights !== undefined) await client.query(`grant ${rights} on ${name} to ${role}`);
+    await client.query('commit');
+  }
+};

@@ -1,0 +1,62 @@
+import { explore } from '@holdpoint/runtime/testing/explore';
+import { expect, test } from 'vitest';
+import { ada, APPROVAL, ASKED, DEADLINE, decider, grace, mallory, requestFor } from '../testing/requests.ts';
+import type { ApprovalMessage, ApprovalState } from './approval.ts';
+
+type World = { readonly state: ApprovalState; readonly now: number; readonly resolutions: number };
+
+const MOMENTS = [ASKED, ASKED + 1, DEADLINE - 1, DEADLINE, DEADLINE + 1];
+
+const messages: readonly (readonly [label: string, message: ApprovalMessage])[] = [
+  ['request', { kind: 'request', payload: requestFor() }],
+  ['request other', { kind: 'request', payload: requestFor('other line') }],
+  ['request forged', { kind: 'request', payload: requestFor('hello', { digest: '0'.repeat(64) }) }],
+  ['cancel', { kind: 'cancel', payload: { id: APPROVAL, reason: 'over' } }],
+  ['expiry', { kind: 'timer', name: 'expiry', data: null }],
+  ...[ada, grace, mallory].flatMap((by) =>
+    (['approve', 'reject', 'request_changes'] as const).map(
+      (decision) => [`${by.name} ${decision}`, { kind: 'decide', by, payload: { id: APPROVAL, decision } }] as const,
+    ),
+  ),
+];
+
+const reach = (world: World, message: ApprovalMessage): World => {
+  const made = decider.decide(world.state, message, { now: world.now });
+  const state = made.events.reduce((before, event) => decider.evolve(before, event), world.state);
+  const resolutions = world.resolutions + made.events.filter(({ type }) => type === 'resolved').length;
+  return { ...world, state, resolutions };
+};
+
+const steps = (world: World) => {
+  const later = MOMENTS.find((moment) => moment > world.now);
+  return [
+    ...messages.map(([label, message]) => [label, reach(world, message)] as const),
+    ...(later === undefined ? [] : [[`until ${String(later)}`, { ...world, now: later }] as const]),
+  ];
+};
+
+const check = ({ state, resolutions }: World): void => {
+  expect(resolutions).toBe(state.status === 'closed' ? 1 : 0);
+  if (state.status !== 'closed') return;
+  const { outcome, by, grant, at } = state.decided;
+  expect(by).not.toBe('mallory');
+  expect(grant === undefined).toBe(outcome !== 'approved');
+  if (outcome === 'approved') expect(at).toBeLessThan(state.expiresAt);
+};
+
+/** Fewer states than this would mean that something which could happen no longer can. */
+const STATES_KNOWN = 100000;
+
+test('every sequence of messages up to this depth leads to one resolution at the most', () => {
+  const found = explore<World>({
+    start: { state: decider.initial, now: ASKED, resolutions: 0 },
+    steps,
+    check: ({ world }) => check(world),
+    depth: 12,
+  });
+  expect(found.length).toBeGreaterThanOrEqual(STATES_KNOWN);
+  const outcomes = new Set(found.map(({ world: { state } }) => (state.status === 'closed' ? state.decided.outcome : state.status)));
+  expect([...outcomes].toSorted()).toEqual(
+    ['absent', 'approved', 'cancelled', 'changes_requested', 'expired', 'pending', 'rejected'].toSorted(),
+  );
+});

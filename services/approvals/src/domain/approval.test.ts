@@ -1,0 +1,210 @@
+import type { Verb } from '@holdpoint/contracts/approval';
+import { specFor } from '@holdpoint/runtime/testing/spec';
+import { describe, test } from 'vitest';
+import {
+  ada,
+  APPROVAL,
+  ASKED,
+  DEADLINE,
+  decider,
+  effectOf,
+  grace,
+  mallory,
+  requested,
+  requestFor,
+  resolvedHead,
+} from '../testing/requests.ts';
+import type { ApprovalMessage, Principal } from './approval.ts';
+
+const given = specFor(decider);
+const request = (payload = requestFor()): ApprovalMessage => ({ kind: 'request', payload });
+const decide = (
+  by: Principal,
+  decision: Verb,
+  change: { comment?: string; digest?: string } = {},
+): ApprovalMessage => ({
+  kind: 'decide',
+  by,
+  payload: { id: APPROVAL, decision, ...change },
+});
+const cancel: ApprovalMessage = { kind: 'cancel', payload: { id: APPROVAL, reason: 'task cancelled' } };
+const expiry: ApprovalMessage = { kind: 'timer', name: 'expiry', data: null };
+
+const rejected = {
+  ...resolvedHead,
+  outcome: 'rejected',
+  by: 'ada',
+  comment: undefined,
+  at: ASKED + 1,
+} as const;
+const expired = { ...resolvedHead, outcome: 'expired', by: 'expiry', at: DEADLINE } as const;
+const again = { subject: `hp.evt.approval.resolved.${APPROVAL}`, type: 'dev.holdpoint.approval.resolved.v1' };
+
+describe('a request', () => {
+  test('that is new waits for a decision until its time is over', () => {
+    given().when(request(), ASKED).thenEmits(requested).thenTimes({ set: 'expiry', dueAt: DEADLINE });
+  });
+
+  test('that is repeated while it waits changes nothing', () => {
+    given(requested)
+      .when(request(), ASKED + 5_000)
+      .thenNothing();
+  });
+
+  test('that is repeated after the decision is answered with it again, under a new message id each time', () => {
+    given(requested, rejected)
+      .when(request(), 7_000_000)
+      .thenEmits()
+      .thenSends({ ...again, id: `approval.${APPROVAL}.again.7000000`, data: rejected });
+    given(requested, rejected)
+      .when(request(), 7_000_001)
+      .thenSends({ id: `approval.${APPROVAL}.again.7000001`, data: rejected });
+  });
+
+  test.each([
+    ['while it waits', [requested]],
+    ['after the decision', [requested, rejected]],
+  ])('for another effect under the same id is refused %s', (_, history) => {
+    given(...history)
+      .when(request(requestFor('other line')), ASKED + 1)
+      .thenRefuses('APPROVALS_DIGEST_MISMATCH');
+  });
+
+  const forged: readonly (readonly [what: string, payload: ReturnType<typeof requestFor>])[] = [
+    ['a digest that is not of its effect', requestFor('hello', { digest: 'a'.repeat(64) })],
+    ['an effect that is not of its digest', requestFor('hello', { effect: effectOf('rm -rf') })],
+    ['an effect id that is not of its effect', requestFor('hello', { effectId: requestFor().id as never })],
+    ['a task that is not of its effect', requestFor('hello', { task: 't-2' as never })],
+    ['a node that is not of its effect', requestFor('hello', { node: 'deploy' as never })],
+  ];
+  test.each(forged)('with %s is refused', (_, payload) => {
+    given().when(request(payload), ASKED).thenRefuses('APPROVALS_DIGEST_MISMATCH');
+    given(requested).when(request(payload), ASKED).thenRefuses('APPROVALS_DIGEST_MISMATCH');
+  });
+});
+
+describe('a decision', () => {
+  test.each([
+    ['reject', 'rejected'],
+    ['request_changes', 'changes_requested'],
+  ] as const)('to %s closes the request without a grant', (verb, outcome) => {
+    given(requested)
+      .when(decide(ada, verb, { comment: 'not today' }), ASKED + 1)
+      .thenEmits({ ...resolvedHead, outcome, by: 'ada', comment: 'not today', at: ASKED + 1 })
+      .thenTimes({ clear: 'expiry' })
+      .thenAnswers({ id: APPROVAL, status: outcome, by: 'ada' });
+  });
+
+  test('on what was never requested is refused', () => {
+    given().when(decide(ada, 'approve'), ASKED).thenRefuses('APPROVALS_UNKNOWN');
+  });
+
+  test('by somebody outside the audience is refused', () => {
+    given(requested)
+      .when(decide(mallory, 'approve'), ASKED + 1)
+      .thenRefuses('APPROVALS_NOT_ENTITLED');
+    given(requested)
+      .when(decide({ name: 'ada', groups: [] }, 'approve'), ASKED + 1)
+      .thenRefuses('APPROVALS_NOT_ENTITLED');
+  });
+
+  test('by a member of one group of several counts', () => {
+    given(requested)
+      .when(decide(grace, 'reject'), ASKED + 1)
+      .thenEmitsLike({ outcome: 'rejected', by: 'grace' });
+  });
+
+  test('by somebody who was shown another effect is refused', () => {
+    given(requested)
+      .when(decide(ada, 'approve', { digest: requestFor('other line').digest }), ASKED + 1)
+      .thenRefuses('APPROVALS_DIGEST_MISMATCH');
+  });
+
+  test('by somebody who was shown this effect counts', () => {
+    given(requested)
+      .when(decide(ada, 'approve', { digest: requestFor().digest }), ASKED + 1)
+      .thenEmitsLike({ outcome: 'approved' });
+  });
+
+  test('by the same person again is answered the same', () => {
+    given(requested, rejected)
+      .when(decide(ada, 'reject'), DEADLINE + 1)
+      .thenNothing()
+      .thenAnswers({ id: APPROVAL, status: 'rejected', by: 'ada' });
+  });
+
+  test.each([
+    ['the same person with another mind', ada, 'approve'],
+    ['another person of the same mind', grace, 'reject'],
+    ['another person', grace, 'approve'],
+    ['an outsider', mallory, 'approve'],
+  ] as const)('that comes too late, from %s, is told what was decided', (_, who, verb) => {
+    given(requested, rejected)
+      .when(decide(who, verb), ASKED + 2)
+      .thenRefuses('APPROVALS_ALREADY_DECIDED');
+  });
+});
+
+describe('the deadline', () => {
+  test('a decision one millisecond before it counts', () => {
+    given(requested)
+      .when(decide(ada, 'approve'), DEADLINE - 1)
+      .thenEmitsLike({ outcome: 'approved', at: DEADLINE - 1 });
+  });
+
+  test.each([
+    ['at it', 0],
+    ['after it', 3_600_000],
+  ])('a decision %s finds the request expired', (_, late) => {
+    given(requested)
+      .when(decide(ada, 'approve'), DEADLINE + late)
+      .thenEmits(expired)
+      .thenTimes({ clear: 'expiry' })
+      .thenAnswersError('APPROVALS_ALREADY_DECIDED');
+  });
+
+  test.each([
+    ['at it', 0],
+    ['after it', 3_600_000],
+  ])('the timer %s closes the request, as of the deadline', (_, late) => {
+    given(requested)
+      .when(expiry, DEADLINE + late)
+      .thenEmits(expired)
+      .thenTimes({ clear: 'expiry' });
+  });
+
+  test('a timer that fires early is set again', () => {
+    given(requested)
+      .when(expiry, DEADLINE - 1)
+      .thenEmits()
+      .thenTimes({ set: 'expiry', dueAt: DEADLINE });
+  });
+
+  test('a timer that fires after the decision, or that nobody set, changes nothing', () => {
+    given(requested, rejected).when(expiry, DEADLINE).thenNothing();
+    given().when(expiry, DEADLINE).thenNothing();
+    given(requested).when({ kind: 'timer', name: 'other', data: null }, DEADLINE).thenNothing();
+  });
+});
+
+describe('a cancellation', () => {
+  test('closes what still waits', () => {
+    given(requested)
+      .when(cancel, ASKED + 1)
+      .thenEmits({
+        ...resolvedHead,
+        outcome: 'cancelled',
+        by: 'orchestrator',
+        comment: 'task cancelled',
+        at: ASKED + 1,
+      })
+      .thenTimes({ clear: 'expiry' });
+  });
+
+  test('of what is decided, or was never requested, changes nothing', () => {
+    given(requested, rejected)
+      .when(cancel, ASKED + 2)
+      .thenNothing();
+    given().when(cancel, ASKED).thenNothing();
+  });
+});

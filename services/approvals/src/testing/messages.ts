@@ -1,0 +1,34 @@
+import fc from 'fast-check';
+import type { Act } from '@holdpoint/runtime/testing/run';
+import type { ApprovalMessage } from '../domain/approval.ts';
+import { ada, APPROVAL, ASKED, DEADLINE, grace, mallory, requestFor } from './requests.ts';
+
+const digests = [undefined, requestFor().digest, requestFor('other line').digest];
+
+const message: fc.Arbitrary<ApprovalMessage> = fc.oneof(
+  { weight: 3, arbitrary: fc.constant<ApprovalMessage>({ kind: 'request', payload: requestFor() }) },
+  fc.constantFrom<ApprovalMessage>(
+    { kind: 'request', payload: requestFor('other line') },
+    { kind: 'request', payload: requestFor('hello', { digest: 'f'.repeat(64) }) },
+    { kind: 'request', payload: requestFor('hello', { audience: ['auditors'], timeoutMs: 1_000 }) },
+    { kind: 'cancel', payload: { id: APPROVAL, reason: 'task cancelled' } },
+    { kind: 'timer', name: 'expiry', data: null },
+    { kind: 'timer', name: 'other', data: null },
+  ),
+  fc
+    .record({
+      decision: fc.constantFrom('approve', 'reject', 'request_changes'),
+      comment: fc.option(fc.string({ unit: 'binary' }), { nil: undefined }),
+      digest: fc.constantFrom(...digests),
+      by: fc.constantFrom(ada, grace, mallory),
+    })
+    .map(({ by, ...said }): ApprovalMessage => ({ kind: 'decide', by, payload: { id: APPROVAL, ...said } })),
+);
+
+// Clocks may step back, so that the times of a run are in no order.
+const moment = fc.oneof(fc.constantFrom(ASKED, DEADLINE - 1, DEADLINE, DEADLINE + 1), fc.integer({ min: ASKED, max: DEADLINE * 2 }));
+
+/** Any messages about one approval, in any order and at any time. */
+export const acts: fc.Arbitrary<readonly Act<ApprovalMessage>[]> = fc.array(fc.record({ message, now: moment }), {
+  maxLength: 12,
+});

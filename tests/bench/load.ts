@@ -1,0 +1,121 @@
+import { ApprovalRequested } from '@holdpoint/contracts/approval';
+import type { Client } from '@holdpoint/cli/client';
+import { z } from 'zod';
+
+/** When what happened to one task, by the generator's monotonic clock. */
+type Life = {
+  readonly submittedAt: number;
+  approvedAt?: number;
+  readonly ended: (life: { readonly totalMs: number }) => void;
+};
+
+export type Sample = {
+  readonly totalMs: readonly number[];
+  readonly approveToEffectMs: readonly number[];
+  readonly seconds: number;
+};
+
+const About = z.object({ task: z.string() });
+
+/**
+ * Keeps gated tasks in flight: each is submitted by the API, approved by the API as soon as its request is announced,
+ * and replaced by the next once it is completed.
+ */
+export const createLoad = async (client: Client, run: string) => {
+  const lives = new Map<string, Life>();
+  let count = 0;
+  let totalMs: number[] = [];
+  let approveToEffectMs: number[] = [];
+  let failure: Error | undefined;
+
+  const fail = (error: unknown): void => {
+    failure ??= error instanceof Error ? error : new Error('the generator failed', { cause: error });
+  };
+
+  const decoded = <Schema extends z.ZodType>(schema: Schema, data: Uint8Array): z.output<Schema> =>
+    schema.parse(JSON.parse(new TextDecoder().decode(data)));
+
+  const { connection } = client;
+  connection.subscribe('hp.evt.approval.requested.*', {
+    callback: (error, msg) => {
+      if (error !== null) return fail(error);
+      const { id, task, digest } = decoded(ApprovalRequested, msg.data);
+      const life = lives.get(task);
+      if (life === undefined) return undefined;
+      life.approvedAt = performance.now();
+      client
+        .call('approvals', 'decide', { id, decision: 'approve', digest }, { timeoutMs: 30_000 })
+        .catch(fail);
+      return undefined;
+    },
+  });
+  connection.subscribe('hp.evt.effect.applied.*', {
+    callback: (error, msg) => {
+      if (error !== null) return fail(error);
+      const approvedAt = lives.get(decoded(About, msg.data).task)?.approvedAt;
+      if (approvedAt !== undefined) approveToEffectMs.push(performance.now() - approvedAt);
+      return undefined;
+    },
+  });
+  connection.subscribe('hp.evt.task.completed.*', {
+    callback: (error, msg) => {
+      if (error !== null) return fail(error);
+      const id = msg.subject.slice(msg.subject.lastIndexOf('.') + 1);
+      const life = lives.get(id);
+      if (life === undefined) return undefined;
+      lives.delete(id);
+      life.ended({ totalMs: performance.now() - life.submittedAt });
+      return undefined;
+    },
+  });
+  await connection.flush();
+
+  const submit = (id: string): Promise<unknown> =>
+    client.call(
+      'orchestrator',
+      'submit',
+      { id, workflow: 'sample', goal: 'bench', inputs: { file: 'bench.txt', line: 'a line' } },
+      { timeoutMs: 30_000 },
+    );
+
+  const nextId = (): string => {
+    count += 1;
+    return `${run}-${String(count)}`;
+  };
+
+  const one = async (): Promise<void> => {
+    const id = nextId();
+    const ended = new Promise<{ readonly totalMs: number }>((resolve) => {
+      lives.set(id, { submittedAt: performance.now(), ended: resolve });
+    });
+    await submit(id);
+    totalMs.push((await ended).totalMs);
+  };
+
+  return {
+    /** Runs with so many tasks in flight for about so long. Throws what went wrong with any of them. */
+    measure: async (inFlight: number, seconds: number): Promise<Sample> => {
+      totalMs = [];
+      approveToEffectMs = [];
+      const started = performance.now();
+      const until = started + seconds * 1_000;
+      const lane = async (): Promise<void> => {
+        while (performance.now() < until && failure === undefined) await one();
+      };
+      await Promise.all(Array.from({ length: inFlight }, lane));
+      if (failure !== undefined) throw failure;
+      return { totalMs, approveToEffectMs, seconds: (performance.now() - started) / 1_000 };
+    },
+    /** Submits so many tasks that nobody will approve, and leaves them at their gates. */
+    park: async (tasks: number, atOnce: number): Promise<void> => {
+      let left = tasks;
+      const lane = async (): Promise<void> => {
+        while (left > 0) {
+          left -= 1;
+          await submit(nextId());
+        }
+      };
+      await Promise.all(Array.from({ length: atOnce }, lane));
+    },
+  };
+};

@@ -1,0 +1,139 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { availableParallelism, cpus, tmpdir, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { services } from '@holdpoint/infra/credentials/layout';
+import { root } from '@holdpoint/infra/local/folders';
+import { connectOperator } from '@holdpoint/infra/local/operator';
+import { onStderr } from '@holdpoint/infra/local/progress';
+import { createStack, type RunningStack } from '@holdpoint/infra/local/stack';
+import { bytesBelow } from './disk.ts';
+import { percentiles, round } from './figures.ts';
+import { createLoad } from './load.ts';
+import { cpuSeconds, findProcess } from './processes.ts';
+import { readProfiles } from './profile.ts';
+
+const { values } = parseArgs({
+  options: {
+    /** How long each figure set is measured. */
+    seconds: { type: 'string', default: '20' },
+    'in-flight': { type: 'string', default: '1,50,500' },
+    /** Tasks left at their gates for the second round; 0 leaves it out. */
+    waiting: { type: 'string', default: '20000' },
+    /** Also profile the services: slower, so its figures are not comparable. */
+    profile: { type: 'boolean', default: false },
+  },
+});
+const seconds = Number(values.seconds);
+const inFlight = values['in-flight'].split(',').map(Number);
+const waiting = Number(values.waiting);
+const WARM_UP_SECONDS = 3;
+const PARK_AT_ONCE = 200;
+
+const print = (figures: object): void => void process.stdout.write(`${JSON.stringify(figures)}\n`);
+
+const pidsOf = async ({
+  services: started,
+  nats,
+  postgres,
+}: RunningStack): Promise<Record<string, number>> => {
+  const natsPid = await findProcess('nats-server', join(dataDir, 'nats'));
+  return {
+    ...Object.fromEntries(Object.values(started).map(({ name, pid }) => [name, pid()])),
+    ...(nats && natsPid !== undefined && { nats: natsPid }),
+    postgres: postgres.child().pid,
+  };
+};
+
+/** CPU seconds so far: of the servers and services with their children, and of this process alone. */
+const cpuSoFar = async (
+  pids: Readonly<Record<string, number>>,
+): Promise<Readonly<Record<string, number>>> => {
+  const { user, system } = process.cpuUsage();
+  return { ...(await cpuSeconds(pids)), generator: (user + system) / 1e6 };
+};
+
+const dataDir = await mkdtemp(join(tmpdir(), 'holdpoint-bench-'));
+const profiles = join(dataDir, 'profiles');
+const profiling = async (): Promise<Record<string, Record<string, string>>> => {
+  await mkdir(profiles);
+  return Object.fromEntries(
+    services.map((service) => [
+      service,
+      { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${join(profiles, service)}` },
+    ]),
+  );
+};
+
+const stack = createStack({
+  root,
+  dataDir,
+  progress: onStderr,
+  ...(values.profile && { env: await profiling() }),
+});
+process.once('SIGINT', () => void stack.stop().then(() => process.exit(130)));
+
+try {
+  const running = await stack.start();
+  const client = await connectOperator(running.natsUrl, running.credentialsDir);
+  const load = await createLoad(client, `b${String(process.pid)}`);
+  const pids = await pidsOf(running);
+  const onDisk = async (): Promise<{ postgres: number; nats: number }> => ({
+    postgres: await bytesBelow(running.postgres.dataDir),
+    nats: await bytesBelow(join(dataDir, 'nats')),
+  });
+
+  const measure = async (atOnce: number, tasksWaiting: number): Promise<void> => {
+    const [cpuBefore, diskBefore] = [await cpuSoFar(pids), await onDisk()];
+    const sample = await load.measure(atOnce, seconds);
+    const [cpuAfter, diskAfter] = [await cpuSoFar(pids), await onDisk()];
+    const tasks = sample.totalMs.length;
+    const cpuMs = Object.fromEntries(
+      Object.entries(cpuAfter).map(([name, used]) => [
+        name,
+        round(((used - (cpuBefore[name] ?? 0)) * 1_000) / tasks, 3),
+      ]),
+    );
+    print({
+      figure: 'gated task',
+      inFlight: atOnce,
+      tasksWaitingAtGates: tasksWaiting,
+      tasks,
+      tasksPerSecond: round(tasks / sample.seconds, 1),
+      submitToCompleteMs: percentiles(sample.totalMs),
+      approveToEffectMs: percentiles(sample.approveToEffectMs),
+      cpuMsPerTask: round(
+        Object.values(cpuMs).reduce((sum, each) => sum + each, 0),
+        3,
+      ),
+      cpuMsPerTaskBy: cpuMs,
+      diskBytesPerTask: {
+        postgres: Math.round((diskAfter.postgres - diskBefore.postgres) / tasks),
+        nats: Math.round((diskAfter.nats - diskBefore.nats) / tasks),
+      },
+    });
+  };
+
+  print({
+    figure: 'machine',
+    cores: availableParallelism(),
+    processor: cpus()[0]?.model,
+    memoryGiB: round(totalmem() / 2 ** 30, 1),
+    node: process.version,
+    nats: running.nats?.origin,
+    profiled: values.profile,
+    date: new Date().toISOString(),
+  });
+  await load.measure(50, WARM_UP_SECONDS);
+  for (const atOnce of inFlight) await measure(atOnce, 0);
+  if (waiting > 0) {
+    await load.park(waiting, PARK_AT_ONCE);
+    for (const atOnce of inFlight) await measure(atOnce, waiting);
+  }
+  await client.close();
+} finally {
+  await stack.stop();
+}
+if (values.profile)
+  print({ figure: 'profile, percent of CPU time by part', ...(await readProfiles(profiles)) });
+await rm(dataDir, { recursive: true, force: true });

@@ -1,0 +1,46 @@
+import { readdir, readFile } from 'node:fs/promises';
+
+/** Clock ticks a second in `/proc`: 100 on every Linux that Node.js runs on. */
+const TICKS = 100;
+
+/** The process whose command line holds every one of these texts: also one that a container runs, on the same machine. */
+export const findProcess = async (...texts: readonly string[]): Promise<number | undefined> => {
+  const found = await Promise.all(
+    (await allPids()).map(async (pid) => {
+      const command = await readFile(`/proc/${String(pid)}/cmdline`, 'utf8').catch(() => '');
+      return command.startsWith('docker') || !texts.every((text) => command.includes(text)) ? undefined : pid;
+    }),
+  );
+  return found.find((pid) => pid !== undefined);
+};
+
+const allPids = async (): Promise<readonly number[]> =>
+  (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+
+type Stat = { readonly pid: number; readonly parent: number; readonly seconds: number };
+
+const statOf = async (pid: number): Promise<Stat | undefined> => {
+  const text = await readFile(`/proc/${String(pid)}/stat`, 'utf8').catch(() => undefined);
+  if (text === undefined) return undefined;
+  // The name in parentheses may itself hold anything; the fields that follow it are numbers.
+  const fields = text
+    .slice(text.lastIndexOf(')') + 2)
+    .split(' ')
+    .map(Number);
+  const [utime = 0, stime = 0, cutime = 0, cstime = 0] = fields.slice(11, 15);
+  return { pid, parent: fields[1] ?? 0, seconds: (utime + stime + cutime + cstime) / TICKS };
+};
+
+/** CPU seconds that each named process and its descendants have used so far, the ended ones included. Linux only. */
+export const cpuSeconds = async (
+  named: Readonly<Record<string, number>>,
+): Promise<Readonly<Record<string, number>>> => {
+  const stats = (await Promise.all((await allPids()).map(statOf))).filter((stat) => stat !== undefined);
+  const treeOf = (pid: number): number =>
+    stats.reduce(
+      (sum, stat) =>
+        stat.pid === pid ? sum + stat.seconds : stat.parent === pid ? sum + treeOf(stat.pid) : sum,
+      0,
+    );
+  return Object.fromEntries(Object.entries(named).map(([name, pid]) => [name, treeOf(pid)]));
+};

@@ -1,0 +1,62 @@
+import { messageOf } from '@holdpoint/infra/local/problem';
+import {
+  type ContainerRuntimeClient,
+  GenericContainer,
+  getContainerRuntimeClient,
+  ImageName,
+  type StartedTestContainer,
+} from 'testcontainers';
+import { isOrphan } from './run-folder.ts';
+
+/** Says which run a container belongs to: its folder. */
+const LABEL = 'dev.holdpoint.tests';
+/** What Testcontainers clears up with after a run that was killed. Without it, the next run does. */
+const REAPER = 'testcontainers/ryuk:0.14.0';
+
+export const IMAGES = { postgres: 'postgres:18', nats: 'nats:2.15' } as const;
+
+const isThere = (client: ContainerRuntimeClient, image: string): Promise<boolean> =>
+  client.image.exists(ImageName.fromString(image));
+
+const fetch = async (client: ContainerRuntimeClient, image: string): Promise<void> => {
+  if (!(await isThere(client, image))) await client.image.pull(ImageName.fromString(image));
+};
+
+/** Why containers cannot be used here; undefined when they can. */
+export const whyNoContainers = async (): Promise<string | undefined> => {
+  try {
+    const client = await getContainerRuntimeClient();
+    for (const image of Object.values(IMAGES)) await fetch(client, image);
+    // The environment is read when the first container starts, here and in the workers.
+    if (!(await isThere(client, REAPER))) process.env['TESTCONTAINERS_RYUK_DISABLED'] = 'true';
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
+  }
+};
+
+export const container = (image: string, runFolder: string): GenericContainer =>
+  new GenericContainer(image).withLabels({ [LABEL]: runFolder });
+
+const removeWhere = async (chosen: (runFolder: string) => boolean): Promise<void> => {
+  const { dockerode } = (await getContainerRuntimeClient()).container;
+  const all = await dockerode.listContainers({ all: true, filters: { label: [LABEL] } });
+  for (const { Id, Labels } of all) {
+    if (chosen(Labels[LABEL] ?? '')) await dockerode.getContainer(Id).remove({ force: true, v: true });
+  }
+};
+
+export const removeContainersOf = (runFolder: string): Promise<void> =>
+  removeWhere((folder) => folder === runFolder);
+export const removeOrphanedContainers = (): Promise<void> => removeWhere(isOrphan);
+
+/** What Testcontainers does not offer: to kill a container and to start it again with its files. */
+export const killable = async (started: StartedTestContainer) => {
+  const raw = (await getContainerRuntimeClient()).container.getById(started.getId());
+  return {
+    kill: async (): Promise<void> => void (await raw.kill({ signal: 'SIGKILL' })),
+    stop: async (): Promise<void> => void (await raw.stop({ t: 20 })),
+    start: async (): Promise<void> => void (await raw.start()),
+    remove: async (): Promise<void> => void (await raw.remove({ force: true, v: true })),
+  };
+};

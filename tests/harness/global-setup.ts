@@ -1,0 +1,89 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { generateCredentials } from '@holdpoint/infra/credentials/generate';
+import { roleOf, services } from '@holdpoint/infra/credentials/layout';
+import { findNats, natsSearchOf } from '@holdpoint/infra/local/nats-program';
+import { createProgress } from '@holdpoint/infra/local/progress';
+import { root } from '@holdpoint/infra/local/folders';
+import { withAdmin } from '@holdpoint/infra/postgres/admin';
+import { provision } from '@holdpoint/infra/postgres/provision';
+import type { TestProject } from 'vitest/node';
+import { removeContainersOf, removeOrphanedContainers, whyNoContainers } from './containers.ts';
+import { TEMPLATE } from './databases.ts';
+import { startPostgresServer } from './postgres-server.ts';
+import { createRunFolder, removeOrphans, removeRunFolder } from './run-folder.ts';
+import type { Admin, Backend, Run } from './run.ts';
+
+type Started = { readonly run: Run; readonly stop: () => Promise<void> };
+
+const progress = createProgress((line) => process.stderr.write(`${line}\n`));
+
+const wanted = (): Backend | undefined => {
+  const name = process.env['HOLDPOINT_TEST_BACKEND'];
+  if (name === undefined || name === '') return undefined;
+  if (name === 'docker' || name === 'local') return name;
+  throw new Error('HOLDPOINT_TEST_BACKEND: docker or local');
+};
+
+const chooseBackend = async (): Promise<Backend> => {
+  const wish = wanted();
+  if (wish === 'local') return wish;
+  const obstacle = await progress.step('looking for Docker and its images', whyNoContainers);
+  if (obstacle === undefined) return 'docker';
+  if (wish === 'docker') throw new Error(`HOLDPOINT_TEST_BACKEND=docker: ${obstacle}`);
+  progress.say(`  tests run on local processes, not in containers: ${obstacle}`);
+  return 'local';
+};
+
+/** One server bears the services of several test files at once; what protects a system in use would get in their way. */
+const liftLimits = (admin: Admin): Promise<void> =>
+  withAdmin(admin, async (client) => {
+    for (const service of services) await client.query(`ALTER ROLE ${roleOf(service)} CONNECTION LIMIT -1`);
+  });
+
+const start = async (): Promise<Started> => {
+  await removeOrphans();
+  const backend = await chooseBackend();
+  if (backend === 'docker') await removeOrphanedContainers();
+  const folder = await createRunFolder();
+  const stop = async (): Promise<void> => {
+    if (backend === 'docker') await removeContainersOf(folder);
+    if (process.env['HOLDPOINT_TEST_KEEP'] === undefined) await removeRunFolder(folder);
+    else progress.say(`  kept ${folder}`);
+  };
+  try {
+    const credentialsDir = join(folder, 'credentials');
+    await generateCredentials(credentialsDir);
+    const nats =
+      backend === 'docker'
+        ? undefined
+        : await findNats({ ...natsSearchOf(process.env), docker: false }, progress);
+    await mkdir(join(folder, 'shared'));
+    const where = { folder: join(folder, 'shared'), runFolder: folder, credentialsDir };
+    const { admin } = await progress.step('starting PostgreSQL', () => startPostgresServer(backend, where));
+    await provision({ admin, credentialsDir, root, database: TEMPLATE });
+    await liftLimits(admin);
+    return { run: { backend, folder, credentialsDir, admin, nats }, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+};
+
+// Every project has its own copy of this module, and they share one set of servers.
+const shared = globalThis as { holdpointTests?: { started: Promise<Started>; users: number } };
+
+export const setup = async (project: TestProject): Promise<void> => {
+  const state = (shared.holdpointTests ??= { started: start(), users: 0 });
+  state.users += 1;
+  project.provide('holdpoint', (await state.started).run);
+};
+
+export const teardown = async (): Promise<void> => {
+  const state = shared.holdpointTests;
+  if (state === undefined) return;
+  state.users -= 1;
+  if (state.users > 0) return;
+  delete shared.holdpointTests;
+  await (await state.started).stop();
+};

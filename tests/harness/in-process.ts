@@ -1,0 +1,34 @@
+import { readConfig as readApprovalsConfig } from '@holdpoint/approvals/config';
+import { startApprovals } from '@holdpoint/approvals/service';
+import { readConfig as readExecutorConfig } from '@holdpoint/executor/config';
+import { startExecutor } from '@holdpoint/executor/service';
+import { OrchestratorEnv } from '@holdpoint/orchestrator/config';
+import { startOrchestrator } from '@holdpoint/orchestrator/service';
+import { RecoveryEnv } from '@holdpoint/recovery/config';
+import { startRecovery } from '@holdpoint/recovery/service';
+import type { ServiceName } from '@holdpoint/contracts/subjects';
+import { readEnv } from '@holdpoint/runtime/config';
+import type { Logger } from '@holdpoint/runtime/log';
+import type { RunningService } from '@holdpoint/runtime/service';
+import { type LogRecord, recordingLogger } from './log-record.ts';
+
+const starters: Readonly<
+  Record<ServiceName, (env: NodeJS.ProcessEnv, log: Logger) => Promise<RunningService>>
+> = {
+  orchestrator: (env, log) => startOrchestrator(readEnv(OrchestratorEnv, env), log),
+  approvals: (env, log) => startApprovals(readApprovalsConfig(env), log),
+  executor: (env, log) => startExecutor(readExecutorConfig(env), log),
+  recovery: (env, log) => startRecovery(readEnv(RecoveryEnv, env), log),
+};
+
+export type ServiceInProcess = LogRecord & { readonly httpPort: number; readonly stop: () => Promise<void> };
+
+/** The service that its `main.ts` would start, in the process of the test. */
+export const startInProcess = async (
+  service: ServiceName,
+  env: NodeJS.ProcessEnv,
+): Promise<ServiceInProcess> => {
+  const { log, lines } = recordingLogger(service);
+  const { httpPort, stop } = await starters[service](env, log);
+  return { httpPort, stop, lines };
+};

@@ -1,0 +1,63 @@
+import { join } from 'node:path';
+import { adminRole } from '@holdpoint/infra/credentials/layout';
+import { readPostgresPassword } from '@holdpoint/infra/credentials/read';
+import { choosePorts } from '@holdpoint/infra/local/ports';
+import { startPostgres } from '@holdpoint/infra/local/postgres';
+import { withAdmin } from '@holdpoint/infra/postgres/admin';
+import { container, IMAGES, killable } from './containers.ts';
+import type { Admin, Backend } from './run.ts';
+
+/** A PostgreSQL that a test may break. */
+export type PostgresServer = {
+  readonly admin: Admin;
+  readonly kill: () => Promise<void>;
+  readonly stop: () => Promise<void>;
+  /** On the same port and files, after `stop` or `kill`. */
+  readonly start: () => Promise<void>;
+  /** Ends it for good. */
+  readonly remove: () => Promise<void>;
+};
+
+type Where = { readonly folder: string; readonly runFolder: string; readonly credentialsDir: string };
+
+const READY_WITHIN_MS = 60_000;
+
+const inContainer = async ({ runFolder, credentialsDir }: Where): Promise<PostgresServer> => {
+  const password = await readPostgresPassword(credentialsDir, adminRole);
+  const { postgres: port } = await choosePorts();
+  const started = await container(IMAGES.postgres, runFolder)
+    .withEnvironment({ POSTGRES_USER: adminRole, POSTGRES_PASSWORD: password, POSTGRES_DB: 'postgres' })
+    // A fixed port: Docker gives out another one when a container is started again.
+    .withExposedPorts({ container: 5432, host: port })
+    .start();
+  const admin: Admin = {
+    host: started.getHost(),
+    port,
+    user: adminRole,
+    password,
+    database: 'postgres',
+    ssl: false,
+  };
+  const { kill, stop, start, remove } = await killable(started);
+  const ready = (): Promise<unknown> =>
+    withAdmin(admin, (client) => client.query('SELECT 1'), READY_WITHIN_MS);
+  await ready();
+  return { admin, kill, stop, start: async () => void (await start(), await ready()), remove };
+};
+
+const asProcess = async ({ folder, credentialsDir }: Where): Promise<PostgresServer> => {
+  const { postgres: port } = await choosePorts();
+  const dataDir = join(folder, 'postgres');
+  const server = await startPostgres({
+    dataDir,
+    credentialsDir,
+    port,
+    logFile: join(folder, 'postgres.log'),
+  });
+  const { kill, stop, start } = server;
+  const admin: Admin = { ...server.admin, host: '127.0.0.1', port };
+  return { admin, kill, stop, start, remove: stop };
+};
+
+export const startPostgresServer = (backend: Backend, where: Where): Promise<PostgresServer> =>
+  backend === 'docker' ? inContainer(where) : asProcess(where);

@@ -1,0 +1,92 @@
+import { roleOf } from '@holdpoint/infra/credentials/layout';
+import { readPostgresPassword } from '@holdpoint/infra/credentials/read';
+import { withAdmin } from '@holdpoint/infra/postgres/admin';
+import { silentLogger } from '@holdpoint/runtime/log';
+import { createMemoryStore } from '@holdpoint/runtime/memory/store';
+import type { Store } from '@holdpoint/runtime/ports';
+import { createPool } from '@holdpoint/runtime/postgres/pool';
+import { createPostgresStore } from '@holdpoint/runtime/postgres/store';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import { cloneDatabase, type Database } from './databases.ts';
+import { currentRun } from './run.ts';
+
+/** A store of record, with what its contract tests have to see of it from outside. */
+export type StoreBacking = {
+  readonly store: Store;
+  /** The same store, as another replica has it. */
+  readonly replica: Store;
+  /** The store's clock. */
+  readonly now: () => Promise<number>;
+  /** Whether somebody waits for a lock. `settled` tells whether the call in question has ended. */
+  readonly waits: (settled: () => boolean) => Promise<boolean>;
+  readonly projected: (id: string) => Promise<unknown>;
+  readonly close: () => Promise<void>;
+};
+
+export const memoryBacking = (): Promise<StoreBacking> => {
+  const store = createMemoryStore(() => Date.now());
+  return Promise.resolve({
+    store,
+    replica: store,
+    now: () => Promise.resolve(Date.now()),
+    waits: async (settled) => {
+      await turn();
+      return !settled();
+    },
+    projected: (id) => Promise.resolve(store.tables.projection.get(id)?.['text']),
+    close: () => Promise.resolve(),
+  });
+};
+
+/** The runtime's tables of this service, which has no others. */
+const SERVICE = 'recovery';
+const PROJECTION = `INSERT INTO projected (id, text)
+  SELECT id, text FROM json_to_recordset($9::json) AS p(id text, text text)
+  ON CONFLICT (id) DO UPDATE SET text = excluded.text`;
+
+/** Connections as the service has them; `port` may be that of a proxy. */
+export const servicePool = async (database: Database, port: number = database.admin.port): Promise<Pool> => {
+  const role = roleOf(SERVICE);
+  const settings = {
+    url: `postgres://${role}@${database.admin.host}:${String(port)}/${database.name}`,
+    password: await readPostgresPassword(currentRun().credentialsDir, role),
+    schema: SERVICE,
+    name: 'holdpoint-test',
+    max: 8,
+  };
+  return createPool(settings, silentLogger());
+};
+
+export const postgresStore = (pool: Pool): Store => createPostgresStore(pool, PROJECTION);
+
+/** A database with a read model for the tests. */
+export const storeDatabase = async (): Promise<Database> => {
+  const database = await cloneDatabase(currentRun().admin);
+  await withAdmin(database.admin, async (client) => {
+    await client.query(`CREATE TABLE ${SERVICE}.projected (id text PRIMARY KEY, text text)`);
+    await client.query(`GRANT SELECT, INSERT, UPDATE ON ${SERVICE}.projected TO ${roleOf(SERVICE)}`);
+  });
+  return database;
+};
+
+export const postgresBacking = async (): Promise<StoreBacking> => {
+  const database = await storeDatabase();
+  const pools = await Promise.all([servicePool(database), servicePool(database)]);
+  const ask = async (text: string, values: readonly unknown[] = []): Promise<unknown> =>
+    withAdmin(database.admin, async (client) => (await client.query<{ answer: unknown }>(text, [...values])).rows[0]?.answer);
+  return {
+    store: postgresStore(pools[0]),
+    replica: postgresStore(pools[1]),
+    now: async () => Number(await ask('SELECT extract(epoch FROM clock_timestamp()) * 1000 AS answer')),
+    waits: async () => {
+      const waiting = `SELECT count(*)::int AS answer FROM pg_stat_activity WHERE datname = $1 AND wait_event_type = 'Lock'`;
+      return (await ask(waiting, [database.name])) !== 0;
+    },
+    projected: (id) => ask(`SELECT text AS answer FROM ${SERVICE}.projected WHERE id = $1`, [id]),
+    close: async () => {
+      await Promise.all(pools.map((pool) => pool.end()));
+      await database.drop();
+    },
+  };
+};

@@ -1,0 +1,52 @@
+import type { BatchWrite, StoredEvent, Store, TimerRow, WireMessage } from '@holdpoint/runtime/ports';
+
+/** A write from its parts; what is not named is empty. */
+export const writeOf = (parts: Partial<BatchWrite>): BatchWrite => ({
+  events: [],
+  outbox: [],
+  outboxConfirmed: [],
+  snapshots: [],
+  timersSet: [],
+  timersCleared: [],
+  projection: [],
+  ...parts,
+});
+
+export const eventOf = (aggregate: string, version: number, data: object = {}): StoredEvent => ({
+  aggregate,
+  version,
+  type: 'happened',
+  at: 1_700_000_000_000 + version,
+  trace: undefined,
+  body: JSON.stringify({ type: 'happened', version, ...data }),
+});
+
+export const timerOf = (aggregate: string, name: string, dueAt: number, data: TimerRow['data'] = null): TimerRow => ({
+  aggregate,
+  name,
+  dueAt,
+  data,
+  trace: undefined,
+});
+
+export const messageOf = (id: string): WireMessage => ({
+  subject: `hp.cmd.task.${id}`,
+  headers: [['ce-id', id]],
+  body: JSON.stringify({ id, text: 'ä"\\\n' }),
+});
+
+/** Locks an aggregate, lets `make` see its version, and commits what it makes. */
+export const commitTo = async (
+  store: Store,
+  aggregate: string,
+  make: (version: number, now: number) => Partial<BatchWrite>,
+): Promise<{ readonly row: string | undefined; readonly version: number; readonly now: number }> => {
+  const transaction = await store.lock([aggregate]);
+  const version = transaction.versions.get(aggregate) ?? 0;
+  const write = writeOf(make(version, transaction.now));
+  return { row: await transaction.commit(write), version: version + write.events.length, now: transaction.now };
+};
+
+/** Adds one event. */
+export const append = (store: Store, aggregate: string, parts: Partial<BatchWrite> = {}) =>
+  commitTo(store, aggregate, (version) => ({ events: [eventOf(aggregate, version + 1)], ...parts }));

@@ -1,0 +1,211 @@
+import { builtinModules } from 'node:module';
+import { dirname, join } from 'node:path/posix';
+import { COMPUTED, type Import, type SourceFacts } from './source-facts.ts';
+
+/** An import that should not be there. */
+export type Violation = {
+  readonly file: string;
+  readonly line: number;
+  readonly imports: string;
+  readonly rule: string;
+};
+
+export const showViolation = ({ file, line, imports, rule }: Violation): string =>
+  `${file}:${String(line)} -> ${imports}\n    ${rule}`;
+
+/** A part of the repository with a name of its own: a package, a service, or one of the two top folders. */
+type Part = { readonly name: string; readonly dir: string; readonly exported: string };
+
+const part = (name: string, dir: string, exported = `${dir}/src`): Part => ({ name, dir, exported });
+const SERVICE_NAMES = ['orchestrator', 'approvals', 'executor', 'recovery'] as const;
+const PARTS: readonly Part[] = [
+  part('contracts', 'packages/contracts'),
+  part('runtime', 'packages/runtime'),
+  part('cli', 'packages/cli'),
+  ...SERVICE_NAMES.map((name) => part(name, `services/${name}`)),
+  part('infra', 'infra', 'infra'),
+  part('tests', 'tests', 'tests'),
+];
+
+/** Who may know whom. Everything not named here is forbidden; `tests` may know everything. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  contracts: [],
+  runtime: ['contracts'],
+  cli: ['contracts'],
+  ...Object.fromEntries(SERVICE_NAMES.map((name) => [name, ['contracts', 'runtime']])),
+  infra: ['contracts', 'cli'],
+  tests: PARTS.map(({ name }) => name),
+};
+
+/** What runs on a machine without a bus and without a database: the engine, and the runtime in memory. */
+const CORE_ROOTS = /^packages\/runtime\/src\/(engine|inbound|decider|memory\/[^/]+)\.ts$/;
+const RUNTIME_EDGES = /^packages\/runtime\/src\/(nats|postgres)\//;
+const CORE_LIBRARIES: readonly string[] = ['zod', '@opentelemetry/api'];
+
+/** The contract of a decider is all that a domain may know of the runtime. */
+const DECIDER = 'packages/runtime/src/decider.ts';
+
+type Target =
+  | {
+      readonly kind: 'file';
+      readonly path: string;
+      readonly part: Part | undefined;
+      readonly relative: boolean;
+    }
+  | { readonly kind: 'library'; readonly name: string }
+  | { readonly kind: 'builtin'; readonly name: string }
+  | { readonly kind: 'computed' }
+  | { readonly kind: 'unknown' };
+
+type Edge = { readonly from: string; readonly part: Part; readonly at: Import; readonly to: Target };
+
+const partOf = (path: string): Part | undefined => PARTS.find(({ dir }) => path.startsWith(`${dir}/`));
+const isTest = (path: string): boolean => path.endsWith('.test.ts');
+
+const targetOf = (from: string, specifier: string): Target => {
+  if (specifier.startsWith('.')) {
+    const path = join(dirname(from), specifier);
+    return { kind: 'file', path, part: partOf(path), relative: true };
+  }
+  const own = /^@holdpoint\/([^/]+)\/(.+)$/.exec(specifier);
+  if (own !== null) {
+    const found = PARTS.find(({ name }) => name === own[1]);
+    if (found === undefined) return { kind: 'unknown' };
+    return { kind: 'file', path: `${found.exported}/${String(own[2])}.ts`, part: found, relative: false };
+  }
+  if (specifier === COMPUTED) return { kind: 'computed' };
+  if (specifier.startsWith('node:') || builtinModules.includes(specifier)) {
+    return { kind: 'builtin', name: specifier.replace(/^node:/, '') };
+  }
+  const [scope = '', name = ''] = specifier.split('/');
+  return { kind: 'library', name: scope.startsWith('@') ? `${scope}/${name}` : scope };
+};
+
+/** A rule says what is wrong with an edge, or nothing. */
+type Rule = (edge: Edge) => string | undefined;
+
+const resolvable: Rule = ({ part: { name }, to }) => {
+  if (to.kind === 'unknown') return 'there is no such package in this workspace';
+  // Migrations are found by their file names; what is deployed names what it imports.
+  const hidden = to.kind === 'computed' && name !== 'infra' && name !== 'tests';
+  return hidden ? 'an import is written out, so that it can be checked' : undefined;
+};
+
+const direction: Rule = ({ part: from, to }) => {
+  if (to.kind !== 'file' || to.part === from) return undefined;
+  if (to.part === undefined) return 'an import stays inside the packages of this workspace';
+  if (MAY_IMPORT[from.name]?.includes(to.part.name) !== true)
+    return `${from.name} may not know ${to.part.name}`;
+  return to.relative ? `reached by path: write @holdpoint/${to.part.name}/...` : undefined;
+};
+
+const contractsStayPortable: Rule = ({ from, to }) =>
+  from.startsWith('packages/contracts/src/') && !isTest(from) && to.kind === 'builtin' && to.name !== 'crypto'
+    ? 'contracts use no part of Node.js but node:crypto'
+    : undefined;
+
+const domainStaysPure: Rule = ({ from, part: { dir }, to }) => {
+  if (!from.startsWith(`${dir}/src/domain/`) || !dir.startsWith('services/') || isTest(from))
+    return undefined;
+  if (to.kind === 'file' && (to.part?.name === 'contracts' || to.path.startsWith(`${dir}/src/domain/`)))
+    return undefined;
+  if (to.kind === 'file' && to.path === DECIDER) return undefined;
+  return 'a domain imports only contracts, the decider contract of the runtime, and its own domain';
+};
+
+/** Inside a service: domain <- projections, adapters <- api, service <- main. */
+const LAYERS: readonly RegExp[] = [
+  /^domain\//,
+  /^(projections|adapters)\//,
+  /^(api|service)\.ts$/,
+  /^main\.ts$/,
+];
+const layerOf = (dir: string, path: string): number =>
+  LAYERS.findIndex((layer) => layer.test(path.slice(`${dir}/src/`.length)));
+
+const layersPointInwards: Rule = ({ from, part: { dir }, to }) => {
+  if (!dir.startsWith('services/') || to.kind !== 'file' || !to.path.startsWith(`${dir}/src/`))
+    return undefined;
+  const layer = layerOf(dir, from);
+  return layer >= 0 && layerOf(dir, to.path) > layer && !isTest(from)
+    ? 'an inner layer may not know an outer one'
+    : undefined;
+};
+
+const servicesLeaveTheBusToTheRuntime: Rule = ({ from, to }) =>
+  from.startsWith('services/') && to.kind === 'library' && to.name.startsWith('@nats-io/')
+    ? 'only the runtime talks to the bus'
+    : undefined;
+
+const coreStaysPortable =
+  (core: ReadonlySet<string>): Rule =>
+  ({ from, to }) => {
+    if (!core.has(from)) return undefined;
+    if (to.kind === 'file' && !RUNTIME_EDGES.test(to.path)) return undefined;
+    if (to.kind === 'library' && CORE_LIBRARIES.includes(to.name)) return undefined;
+    return `the runtime's core imports only contracts, itself and ${CORE_LIBRARIES.join(', ')}`;
+  };
+
+/** Everything that the core's roots reach inside the runtime. An edge to the outside is not followed: it is the fault to show. */
+const coreOf = (edges: readonly Edge[]): ReadonlySet<string> => {
+  const core = new Set(
+    edges.map(({ from }) => from).filter((path) => CORE_ROOTS.test(path) && !isTest(path)),
+  );
+  for (const reached of core) {
+    for (const { from, to } of edges) {
+      if (
+        from === reached &&
+        to.kind === 'file' &&
+        to.part?.name === 'runtime' &&
+        !RUNTIME_EDGES.test(to.path)
+      )
+        core.add(to.path);
+    }
+  }
+  return core;
+};
+
+const VAGUE_NAME = /\/(index|utils|types|constants)\.ts$/;
+
+const vagueNames = (files: readonly SourceFacts[]): readonly Violation[] =>
+  files
+    .filter(({ path }) => path.startsWith('services/') && VAGUE_NAME.test(path))
+    .map(({ path }) => ({
+      file: path,
+      line: 1,
+      imports: '(its name)',
+      rule: 'a thing lives with what gives it meaning',
+    }));
+
+const edgesOf = (files: readonly SourceFacts[]): readonly Edge[] =>
+  files.flatMap(({ path, imports }) => {
+    const from = partOf(path);
+    if (from === undefined) return [];
+    return imports.map((at): Edge => ({ from: path, part: from, at, to: targetOf(path, at.specifier) }));
+  });
+
+/** The files of the runtime's core, for the rules about what they may do. */
+export const runtimeCore = (files: readonly SourceFacts[]): ReadonlySet<string> => coreOf(edgesOf(files));
+
+/** Every import that points the wrong way. Pure, so that it can be shown a bad tree. */
+export const checkImports = (files: readonly SourceFacts[]): readonly Violation[] => {
+  const edges = edgesOf(files);
+  const rules: readonly Rule[] = [
+    resolvable,
+    direction,
+    contractsStayPortable,
+    domainStaysPure,
+    layersPointInwards,
+    servicesLeaveTheBusToTheRuntime,
+    coreStaysPortable(coreOf(edges)),
+  ];
+  const wrong = edges.flatMap((edge) =>
+    rules.flatMap((rule) => {
+      const said = rule(edge);
+      return said === undefined
+        ? []
+        : [{ file: edge.from, line: edge.at.line, imports: edge.at.specifier, rule: said }];
+    }),
+  );
+  return [...wrong, ...vagueNames(files)];
+};

@@ -1,0 +1,45 @@
+import { defineConfig } from 'vitest/config';
+
+const nowhere = ['**/node_modules/**', '**/.holdpoint/**'];
+
+// oxlint-disable-next-line import/no-default-export -- the test runner asks for it
+export default defineConfig({
+  test: {
+    // Two cores are what a small machine has, and every integration test brings servers of its own.
+    maxWorkers: 2,
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['**/*.test.ts'],
+          exclude: [...nowhere, '**/*.int.test.ts', '**/*.e2e.test.ts'],
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        test: {
+          name: 'int',
+          include: ['**/*.int.test.ts'],
+          exclude: nowhere,
+          globalSetup: ['tests/harness/global-setup.ts'],
+          // Bounds for what hangs: no test passes or fails by how long it takes.
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: 'e2e',
+          include: ['tests/e2e/**/*.e2e.test.ts'],
+          exclude: nowhere,
+          globalSetup: ['tests/harness/global-setup.ts'],
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
+        },
+      },
+    ],
+  },
+});
