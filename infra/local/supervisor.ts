@@ -5,6 +5,7 @@ import { tail } from './tail.ts';
 
 export type Supervised<Name extends string = string> = {
   readonly name: Name;
+  readonly logFile: string;
   readonly pid: () => number;
   readonly restarts: () => number;
   /** Why it was given up, if it was. */
@@ -74,6 +75,7 @@ export const supervise = async <Name extends string>(
 
   return {
     name: spec.name,
+    logFile: spec.logFile,
     pid: () => child.pid,
     restarts: () => restarts,
     failure: () => failure,

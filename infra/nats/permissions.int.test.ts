@@ -40,13 +40,25 @@ const attempt = async (program: () => Promise<NatsProgram>) => {
   }
 };
 
-// Whatever server this machine has, and, where there is Docker, the current one with both forms of acknowledgements.
-const found = await findNats(search, silent);
+// What this machine has or its distribution ships, and the current server where there is Docker.
+const local = await attempt(() => findNats({ ...search, docker: false }, silent));
 const nowhere = join(tmpdir(), 'holdpoint-no-cache');
-const current =
-  found.kind === 'docker'
-    ? found
-    : await attempt(() => findNats({ ...search, path: '', cacheDir: nowhere, platform: 'none' }, silent));
+const current = await attempt(() =>
+  findNats({ ...search, path: '', cacheDir: nowhere, platform: 'none' }, silent),
+);
+if (local === undefined && current === undefined) throw new Error('there is no nats-server to test with');
+// Known from 2.14 on, used by default from 2.16 on.
+const withV2 = [current, local].find(
+  (program) => program !== undefined && program.version.major === 2 && program.version.minor >= 14,
+);
+const v2Acks = '\nfeature_flags { js_ack_fc_v2: true }\n';
+
+const servers: readonly (readonly [string, NatsProgram | undefined, string])[] = [
+  [local?.origin ?? 'a server of this machine', local, ''],
+  [current?.origin ?? 'the current server', current, ''],
+  ['a server that acknowledges in the second form', withV2, v2Acks],
+];
+
 /** One message for each consumer, and who sends it. A consumer that is added needs one too. */
 const samples: Readonly<Record<string, readonly [NatsUser, string]>> = {
   orchestrator: ['operator', 'hp.cmd.task.submit'],
@@ -60,18 +72,6 @@ const samples: Readonly<Record<string, readonly [NatsUser, string]>> = {
 // The client shows the reply subject, which is the acknowledgement's, only in its inner message.
 const replyOf = (message: JsMsg): string =>
   z.object({ msg: z.object({ reply: z.string() }) }).parse(message).msg.reply;
-
-const v2Acks = '\nfeature_flags { js_ack_fc_v2: true }\n';
-
-const servers: readonly (readonly [string, NatsProgram | undefined, string])[] = [
-  [found.origin, found, ''],
-  ['the current server', found.kind === 'docker' ? undefined : current, ''],
-  [
-    'the current server with acknowledgements of the second form',
-    current?.kind === 'docker' ? current : undefined,
-    v2Acks,
-  ],
-];
 
 describe.each(servers)('on %s', (_origin, program, extraConfig) => {
   describe.skipIf(program === undefined)('the users', () => {

@@ -318,10 +318,10 @@ describe.each(backings)('a store %s', (_name, open) => {
     });
 
     test('loses what a later batch confirms, if that batch commits', async () => {
-      const { row = '' } = await append(store, newId());
-      await expect(
-        commitTo(store, newId(), () => ({ events: [eventOf('x', 1), eventOf('x', 1)], outboxConfirmed: [row] })),
-      ).rejects.toBeInstanceOf(Conflict);
+      const id = newId();
+      const { row = '' } = await append(store, id);
+      const conflicting = commitTo(store, id, () => ({ events: [eventOf(id, 1)], outboxConfirmed: [row] }));
+      await expect(conflicting).rejects.toBeInstanceOf(Conflict);
       expect(await claim(store, row, 0)).toMatchObject({ id: row });
       await append(store, newId(), { outboxConfirmed: [row] });
       expect((await store.claimOutbox(-FAR_AHEAD_MS, 0, 500)).map(({ id }) => id)).not.toContain(row);

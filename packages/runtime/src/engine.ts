@@ -39,6 +39,11 @@ export type EngineOptions<State, Message, Event extends { readonly type: string 
   readonly perform: (work: Work, trace: string | undefined) => void;
   readonly observer: EngineObserver;
   readonly crash?: CrashHook;
+  /**
+   * Lets whatever has arrived come in before the next batch is taken: without it a batch would hold the first message of
+   * a packet alone, and the rest of the packet would wait for its commit.
+   */
+  readonly turn?: () => Promise<void>;
   /** Messages in one transaction at the most: bounds its size and the time that its locks are held. */
   readonly batchMax: number;
   readonly cacheMax: number;
@@ -63,6 +68,7 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
 ) => {
   const { kind, store, publisher, observer, batchMax } = options;
   const crash: CrashHook = options.crash ?? (() => undefined);
+  const turn = options.turn ?? (() => Promise.resolve());
   const cache = createCache<State>(options.cacheMax);
   const waiting: Item<Message>[] = [];
   const posts: { readonly message: WireMessage; readonly stored: () => void }[] = [];
@@ -204,6 +210,7 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
 
   const drain = async (): Promise<void> => {
     while (waiting.length > 0 || timersWanted || posts.length > 0) {
+      await turn();
       // A store that does not answer is left alone until the next message or tick.
       if ((waiting.length > 0 || posts.length > 0) && !(await runBatch(waiting.splice(0, batchMax)))) return;
       if (timersWanted) await fireTimers().catch((error: unknown) => observer.batchFailed(0, error));

@@ -94,6 +94,7 @@ export const startService = async <
       spec.perform?.(work, (routed) => engine.accept(localItem(engine, routed, trace, log))),
     observer: metrics.observer,
     crash: crashHook(env.HOLDPOINT_CRASH),
+    turn: () => new Promise((resolve) => setImmediate(resolve)),
     batchMax: env.HOLDPOINT_BATCH_MAX,
     cacheMax: STATES_CACHED_MAX,
   });

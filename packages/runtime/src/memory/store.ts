@@ -22,6 +22,10 @@ export type MemoryTables = {
   readonly projection: Map<string, ProjectionRow>;
 };
 
+const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
+const byDueTime = (a: TimerRow, b: TimerRow): number =>
+  a.dueAt - b.dueAt || compare(a.aggregate, b.aggregate) || compare(a.name, b.name);
+
 /**
  * The store in memory, for tests and simulation: the same promises as on PostgreSQL, held by the same contract tests.
  * Several engines may share one, as replicas share a database. `clock` stands for the database's clock.
@@ -92,15 +96,14 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
     };
   };
 
-  const dueAt = (now: number): TimerRow[] =>
-    [...tables.timers.values()].filter((timer) => timer.dueAt <= now);
+  const dueAt = (now: number): readonly TimerRow[] =>
+    [...tables.timers.values()].filter((timer) => timer.dueAt <= now).sort(byDueTime);
 
   return {
     tables,
     lock: async (aggregates) => begin(aggregates, await locks.acquire(aggregates)),
     lockDue: (limit) => {
       const wanted = dueAt(clock())
-        .sort((a, b) => a.dueAt - b.dueAt)
         .slice(0, limit)
         .map(({ aggregate }) => aggregate);
       const { taken, release } = locks.acquireFree(new Set(wanted));

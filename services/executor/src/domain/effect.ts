@@ -1,5 +1,5 @@
 import { eventType } from '@holdpoint/contracts/cloudevents';
-import type { CancelEffect, EffectEvent, RunEffect } from '@holdpoint/contracts/effect';
+import { type CancelEffect, effectDigest, type EffectEvent, type RunEffect } from '@holdpoint/contracts/effect';
 import { type ErrorBody, errorBody } from '@holdpoint/contracts/errors';
 import type { EffectId } from '@holdpoint/contracts/ids';
 import type { Json, JsonObject } from '@holdpoint/contracts/json';
@@ -115,6 +115,12 @@ const recorded = (state: EffectState, order: RunEffect): EffectEvent | undefined
   }
 };
 
+/** A forgery that was refused must not stand in the way of what it imitates, so effects are compared by what they say. */
+const sameOrder = (one: RunEffect, other: RunEffect): boolean =>
+  one.grant === other.grant &&
+  one.digest === other.digest &&
+  effectDigest(one.effect) === effectDigest(other.effect);
+
 const run = (
   state: EffectState,
   order: RunEffect,
@@ -129,8 +135,7 @@ const run = (
   }
   // Nothing has happened under this order, and it is a new one: a later attempt, or a new grant after a refusal.
   const clean = state.status === 'absent' || state.status === 'failed_clean' || state.status === 'refused';
-  const newer =
-    entry === undefined || order.attempt > entry.order.attempt || order.grant !== entry.order.grant;
+  const newer = entry === undefined || order.attempt > entry.order.attempt || !sameOrder(order, entry.order);
   if (clean && newer) return admit(state, order, place, now, verify);
   const fact = recorded(state, order);
   return fact === undefined ? nothing : repeatOutcome(order, fact, now);

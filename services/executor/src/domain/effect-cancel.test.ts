@@ -1,0 +1,63 @@
+import type { EffectEvent } from '@holdpoint/contracts/effect';
+import { specFor } from '@holdpoint/runtime/testing/spec';
+import { describe, test } from 'vitest';
+import { about, decider, EFFECT, NOW, orderFor, place } from '../testing/orders.ts';
+import type { EffectMessage } from './effect.ts';
+
+const given = specFor(decider);
+const order = orderFor();
+const cancel: EffectMessage = { kind: 'cancel', payload: { ...about, reason: 'task cancelled' } };
+const run: EffectMessage = { kind: 'run', payload: order, place };
+const claim: EffectMessage = { kind: 'claim', id: EFFECT, place };
+
+const prepared: EffectEvent = { type: 'prepared', ...about, order };
+const started: EffectEvent = { type: 'started', ...about, order, epoch: 1, worker: 'worker-1' };
+const failed: EffectEvent = { type: 'failed_clean', ...about, epoch: 1, error: { code: 'X', message: 'no' } };
+const refused: EffectEvent = { type: 'refused', ...about, order, error: { code: 'X', message: 'no' } };
+const applied: EffectEvent = { type: 'applied', ...about, epoch: 1, outputs: {} };
+const doubt = (next: 'repeat' | 'person'): EffectEvent => ({ type: 'in_doubt', ...about, epoch: 2, reason: 'lost', next });
+const cancelled: EffectEvent = { type: 'cancelled', ...about, reason: 'task cancelled' };
+
+describe('a cancellation', () => {
+  test('that comes before the order keeps it from ever starting', () => {
+    given().when(cancel, NOW).thenEmits(cancelled);
+    given(cancelled).when(run, NOW + 1).thenEmits().thenStarts().thenSends({ data: { type: 'cancelled', reason: 'task cancelled' } });
+  });
+
+  test('of what waits for a place keeps it from starting', () => {
+    given(prepared).when(cancel, NOW).thenEmits(cancelled).thenTimes({ clear: 'place' });
+    given(prepared, cancelled).when(claim, NOW + 1).thenNothing();
+    given(prepared, cancelled).when({ kind: 'timer', name: 'place', data: null }, NOW + 1).thenNothing();
+  });
+
+  test.each([
+    ['failed cleanly', [started, failed]],
+    ['was refused', [refused]],
+  ])('of what %s keeps it from being tried again', (_, history) => {
+    given(...history).when(cancel, NOW).thenEmits(cancelled);
+    given(...history, cancelled)
+      .when({ kind: 'run', payload: { ...order, attempt: 2 }, place }, NOW + 1)
+      .thenEmits()
+      .thenSends({ data: { type: 'cancelled', attempt: 2 } });
+  });
+
+  test('of what runs tells it to stop; what comes of it is what its worker says', () => {
+    given(started).when(cancel, NOW).thenEmits().thenTimes().thenStarts({ kind: 'abort', id: EFFECT });
+  });
+
+  test('of what would be repeated leaves the doubt to a person: nothing more is started', () => {
+    given(started, doubt('repeat'))
+      .when(cancel, NOW)
+      .thenEmitsLike({ type: 'in_doubt', epoch: 3, next: 'person' })
+      .thenTimes({ clear: 'lease' }, { clear: 'place' })
+      .thenStarts();
+  });
+
+  test.each([
+    ['is applied', [started, applied]],
+    ['waits for a person', [started, doubt('person')]],
+    ['is cancelled', [prepared, cancelled]],
+  ])('of what %s comes too late', (_, history) => {
+    given(...history).when(cancel, NOW).thenNothing();
+  });
+});
