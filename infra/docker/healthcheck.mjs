@@ -9,10 +9,13 @@ const end = (code, text) => {
   process.exit(code);
 };
 
-const request = get({ host: '127.0.0.1', port: process.env.HOLDPOINT_HTTP_PORT, path: '/readyz' }, (response) => {
-  let body = '';
-  response.on('data', (chunk) => (body += chunk));
-  response.on('end', () => end(response.statusCode === 200 ? 0 : 1, body));
-});
+const request = get(
+  { host: '127.0.0.1', port: process.env.HOLDPOINT_HTTP_PORT, path: '/readyz' },
+  (response) => {
+    let body = '';
+    response.on('data', (chunk) => (body += chunk));
+    response.on('end', () => end(response.statusCode === 200 ? 0 : 1, body));
+  },
+);
 request.on('error', ({ message }) => end(1, message));
 setTimeout(() => end(1, `no answer within ${ANSWER_WITHIN_MS} ms`), ANSWER_WITHIN_MS);

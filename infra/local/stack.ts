@@ -5,6 +5,7 @@ import { layout, services } from '../credentials/layout.ts';
 import type { ServiceName } from '../credentials/layout.ts';
 import { DATABASE, provision } from '../postgres/provision.ts';
 import { checkBus, startBus } from './bus.ts';
+import { keepRunning } from './keep-running.ts';
 import { createRegistry, endLeftovers } from './leftovers.ts';
 import type { NatsServer } from './nats.ts';
 import { choosePorts } from './ports.ts';
@@ -33,6 +34,8 @@ export type StackOptions = {
   /** A NATS server that somebody else runs, with Holdpoint's users. */
   readonly natsUrl?: string | undefined;
   readonly workspace?: string;
+  /** Starts PostgreSQL and NATS again when they end unasked, as it always does with the services. */
+  readonly keepServers?: boolean;
 };
 
 export type RunningStack = {
@@ -109,6 +112,15 @@ export const createStack = (options: StackOptions): Stack => {
     return server;
   };
 
+  const keepServers = (
+    { nats, postgres }: Pick<RunningStack, 'nats' | 'postgres'>,
+    onStart: () => Promise<void>,
+  ): void => {
+    const { say } = progress;
+    undo.push(keepRunning('PostgreSQL', postgres, { say, onStart }).stop);
+    if (nats !== undefined) undo.push(keepRunning('NATS', nats, { say, onStart }).stop);
+  };
+
   const describe = (natsUrl: string, ports: Ports, started: ServiceProcesses): Partial<Running> => ({
     natsUrl,
     natsSeedFile: layout(credentialsDir).natsSeed('operator'),
@@ -137,9 +149,11 @@ export const createStack = (options: StackOptions): Stack => {
       options.natsUrl === undefined ? startNatsServer(ports) : checkBus(options.natsUrl, credentialsDir),
       startDatabase(ports),
     );
-    if (nats !== undefined) {
+    const register = async () => {
+      if (nats === undefined) return;
       await registry.add({ name: 'nats', pid: nats.child().pid, marker: join(dataDir, 'nats') });
-    }
+    };
+    await register();
     continueUnlessStopped();
     await progress.step('migrating the database', () =>
       provision({ admin: postgres.admin, credentialsDir, root }),
@@ -164,6 +178,7 @@ export const createStack = (options: StackOptions): Stack => {
     });
     continueUnlessStopped();
 
+    if (options.keepServers === true) keepServers({ nats, postgres }, register);
     const description = describe(natsUrl, ports, started);
     await claimed.claim.publish(description);
     return { ports, natsUrl, nats, postgres, services: started, credentialsDir, workspace, description };

@@ -5,10 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { generateCredentials } from '../credentials/generate.ts';
 import { layout, services } from '../credentials/layout.ts';
 import { root } from './folders.ts';
 import { commandOf } from './pid.ts';
+import { startNats } from './nats.ts';
+import { findNats, natsSearchOf } from './nats-program.ts';
 import { poll } from './poll.ts';
+import { choosePorts } from './ports.ts';
+import { silent } from './progress.ts';
 
 const START_WITHIN_MS = 90_000;
 const Processes = z.array(z.object({ name: z.string(), pid: z.int() }));
@@ -68,6 +73,16 @@ const pidOf = (dir: string, name: string): Promise<number> =>
 const survivors = async (pids: readonly number[]) => {
   const commands = await Promise.all(pids.map((pid) => commandOf(pid)));
   return commands.filter((command) => command.includes('services/') || command.includes(dataDir));
+};
+
+const cli = async (natsUrl: string, ...args: readonly string[]) => {
+  const files = layout(join(dataDir, 'credentials'));
+  const command = launch('packages/cli/src/main.ts', args, {
+    HOLDPOINT_NATS_URL: natsUrl,
+    HOLDPOINT_NATS_SEED_FILE: files.natsSeed('operator'),
+    HOLDPOINT_TOKEN_FILE: files.operatorToken,
+  });
+  return { code: await command.exited, output: command.output() };
 };
 
 beforeEach(async () => {
@@ -146,6 +161,67 @@ describe('npm start', () => {
     await started.exited;
     expect(await survivors(pids)).toEqual([]);
     await expect(processesIn(dataDir)).rejects.toThrow('ENOENT');
+  });
+});
+
+test(
+  'servers that are killed under it are started again, and the task at its gate is still there',
+  {
+    timeout: 180_000,
+  },
+  async () => {
+    const started = launch('infra/local/start.ts');
+    const [, task = ''] = await until(started, /holdpoint -- task get (\S+)/);
+    const [, natsUrl = ''] = await until(started, /NATS +(nats:\S+)/);
+    const lock = await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8');
+    process.kill(Number(lock.split('\n')[0]), 'SIGKILL');
+    await until(started, /PostgreSQL runs again/);
+    process.kill(await pidOf(dataDir, 'nats'), 'SIGKILL');
+    await until(started, /NATS runs again/);
+    await poll(
+      async () =>
+        (await cli(natsUrl, 'task', 'get', task)).output.includes('awaiting_approval') ? true : undefined,
+      {
+        timeoutMs: 60_000,
+        what: 'the task is shown at its gate',
+      },
+    );
+    started.process.kill('SIGINT');
+    expect(await started.exited).toBe(0);
+  },
+);
+
+describe('a NATS server that somebody else runs', () => {
+  test('is used if it has the users', { timeout: 180_000 }, async () => {
+    const credentialsDir = join(dataDir, 'credentials');
+    await generateCredentials(credentialsDir);
+    const program = await findNats(natsSearchOf(process.env), silent);
+    const { nats: port } = await choosePorts();
+    const logFile = join(dataDir, 'elsewhere.log');
+    const server = await startNats({
+      program,
+      dir: join(dataDir, 'elsewhere'),
+      credentialsDir,
+      port,
+      logFile,
+    });
+    try {
+      const started = launch('infra/local/start.ts', [], { HOLDPOINT_NATS_URL: server.url });
+      await until(started, /approvals approve/);
+      started.process.kill('SIGINT');
+      expect(await started.exited).toBe(0);
+      expect(server.child().hasExited()).toBe(false);
+    } finally {
+      await server.stop();
+    }
+  });
+
+  test('that is not there is said in one line, with what it needs', { timeout: 60_000 }, async () => {
+    const started = launch('infra/local/start.ts', [], { HOLDPOINT_NATS_URL: 'nats://127.0.0.1:1' });
+    expect(await started.exited).toBe(1);
+    expect(started.output()).toMatch(
+      /\nholdpoint: NATS at nats:\/\/127\.0\.0\.1:1 does not let in Holdpoint's users \(.+\): `node infra\/nats\/main\.ts --credentials .+` prints the configuration that it needs\n$/,
+    );
   });
 });
 

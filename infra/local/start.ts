@@ -110,6 +110,7 @@ const stack = createStack({
   progress: onStdout,
   ports: defaultPorts,
   natsUrl: process.env['HOLDPOINT_NATS_URL'],
+  keepServers: true,
 });
 say('Starting Holdpoint ...');
 const code = await runSession(stack, {

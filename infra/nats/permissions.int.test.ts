@@ -242,7 +242,7 @@ describe.each(servers)('on %s', (_origin, program, extraConfig) => {
           },
           { timeoutMs: 5_000, what: `${service} receives ${subject}` },
         );
-        expect(replyOf(message).split('.').length).toBe(extraConfig === v2Acks ? 11 : 9);
+        expect(extraConfig === v2Acks ? [11] : [9, 11]).toContain(replyOf(message).split('.').length);
         expect(await message.ackAck()).toBe(true);
       },
     );

@@ -49,7 +49,10 @@ describe('the outcome of the start that is in force', () => {
   test('a clean failure of a repeat says nothing of the start before it: the doubt stays', () => {
     given(started(1), doubt(2), started(3))
       .when(reported(3, clean), NOW)
-      .thenEmitsLike({ type: 'in_doubt', epoch: 4, next: 'repeat' })
+      .thenEmitsLike(
+        { type: 'in_doubt', epoch: 4, reason: 'repeated without effect: busy', next: 'repeat' },
+        { type: 'superseded', epoch: 3, observed: 'failed_clean' },
+      )
       .thenStarts({ kind: 'await_place', id: EFFECT });
   });
 
@@ -156,16 +159,26 @@ describe('a worker whose epoch is over', () => {
       .thenStarts();
   });
 
-  test.each([clean, unknown])('that is not sure it was applied does not end a doubt (%#)', (outcome) => {
-    given(started(1), doubt(2)).when(reported(1, outcome), NOW).thenEmitsLike({ type: 'superseded', epoch: 1, observed: outcome.kind });
+  test('that did nothing leaves evidence of it, and the doubt stays: it was not the only one', () => {
+    given(started(1), doubt(2))
+      .when(reported(1, clean), NOW)
+      .thenEmits({ type: 'superseded', ...about, epoch: 1, observed: 'failed_clean' });
+  });
+
+  test('that knows nothing has nothing to say', () => {
+    given(started(1), doubt(2)).when(reported(1, unknown), NOW).thenNothing();
+    given(started(1), doubt(2), started(3)).when(reported(1, unknown), NOW).thenNothing();
   });
 
   test.each(['repeat', 'person'] as const)('that saw it applied ends a doubt which waits for: %s', (next) => {
-    given(started(1), doubt(2, next)).when(reported(1, applied), NOW).thenEmits(appliedAt(2)).thenTimes({ clear: 'place' });
+    given(started(1), doubt(2, next))
+      .when(reported(1, applied), NOW)
+      .thenEmits({ type: 'superseded', ...about, epoch: 1, observed: 'applied' }, appliedAt(2))
+      .thenTimes({ clear: 'place' });
   });
 
   test('is heard once', () => {
-    const evidence: EffectEvent = { type: 'superseded', ...about, epoch: 1, observed: 'unknown' };
+    const evidence: EffectEvent = { type: 'superseded', ...about, epoch: 1, observed: 'failed_clean' };
     given(started(1), doubt(2), started(3), evidence).when(reported(1, applied), NOW).thenNothing();
   });
 

@@ -182,24 +182,39 @@ const outcome = (state: EffectState, epoch: number, result: Outcome, now: number
       case 'applied':
         return decision({ events: [{ type: 'applied', ...about, epoch, outputs: result.outputs }], timers });
       case 'failed_clean':
-        return decision({ events: [{ type: 'failed_clean', ...about, epoch, error: result.error }], timers });
+        return entry.unsure
+          ? stillInDoubt(state, result.error.message, now)
+          : decision({ events: [{ type: 'failed_clean', ...about, epoch, error: result.error }], timers });
       case 'unknown':
         return doubt(state, result.reason, nextAfter(state.entry), now);
     }
   }
-  if (entry.epoch <= epoch || entry.evidence.includes(epoch)) return nothing;
+  if (entry.epoch <= epoch || entry.evidence.includes(epoch) || result.kind === 'unknown') return nothing;
+  const seen: EffectEvent = { type: 'superseded', ...about, epoch, observed: result.kind };
   // Late, but certain: that it did happen resolves a doubt. Nothing else that comes late changes anything.
   if (state.status === 'in_doubt' && result.kind === 'applied') {
     const timers = [{ clear: 'place' }] as const;
     return decision({
-      events: [{ type: 'applied', ...about, epoch: entry.epoch, outputs: result.outputs }],
+      events: [seen, { type: 'applied', ...about, epoch: entry.epoch, outputs: result.outputs }],
       timers,
     });
   }
-  return decision({ events: [{ type: 'superseded', ...about, epoch, observed: result.kind }] });
+  return decision({ events: [seen] });
 };
 
-const cancel = (state: EffectState, { id, task, node, attempt, reason }: CancelEffect): Made => {
+/** A repeat that certainly did nothing says nothing of the starts before it: what they did is as unknown as before. */
+const stillInDoubt = (state: Started, problem: string, now: number): Made => {
+  const { order, epoch } = state.entry;
+  const made = doubt(state, `repeated without effect: ${problem}`, nextAfter(state.entry), now);
+  const seen: EffectEvent = { type: 'superseded', ...aboutOrder(order), epoch, observed: 'failed_clean' };
+  return { ...made, events: [...made.events, seen] };
+};
+
+const cancel = (
+  state: EffectState,
+  { id, task, node, attempt, reason }: CancelEffect,
+  now: number,
+): Made => {
   switch (state.status) {
     case 'absent':
     case 'prepared':
@@ -212,6 +227,7 @@ const cancel = (state: EffectState, { id, task, node, attempt, reason }: CancelE
     case 'started':
       return decision({ work: [{ kind: 'abort', id }] });
     case 'in_doubt':
+      return state.next === 'repeat' ? doubt(state, `cancelled in doubt: ${state.reason}`, 'person', now) : nothing;
     case 'applied':
     case 'cancelled':
       return nothing;
@@ -242,7 +258,7 @@ export const createEffectDecider = (
       case 'run':
         return run(state, message.payload, message.place, now, verify);
       case 'cancel':
-        return cancel(state, message.payload);
+        return cancel(state, message.payload, now);
       case 'claim':
         return claim(state, message.place, now, verify);
       case 'heartbeat':

@@ -9,6 +9,8 @@ type Entry = {
   /** Rises with every start and every doubt; an outcome counts only from whoever holds the present one. */
   readonly epoch: number;
   readonly starts: number;
+  /** A start ended in doubt: it may have happened, whatever later ones come to. */
+  readonly unsure: boolean;
   /** Epochs that reported after they were over. */
   readonly evidence: readonly number[];
 };
@@ -43,7 +45,7 @@ export const aboutOrder = ({ id, attempt, effect: { task, node } }: RunEffect): 
   attempt,
 });
 
-const fresh = (order: RunEffect): Entry => ({ order, epoch: 0, starts: 0, evidence: [] });
+const fresh = (order: RunEffect): Entry => ({ order, epoch: 0, starts: 0, unsure: false, evidence: [] });
 
 const entryOf = (state: EffectState): Entry => {
   if (state.status === 'absent' || state.entry === undefined)
@@ -73,7 +75,7 @@ export const evolve = (state: EffectState, event: EffectEvent): EffectState => {
     case 'in_doubt':
       return {
         status: 'in_doubt',
-        entry: { ...entryOf(state), epoch: event.epoch },
+        entry: { ...entryOf(state), epoch: event.epoch, unsure: true },
         reason: event.reason,
         next: event.next,
       };

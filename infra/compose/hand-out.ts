@@ -1,0 +1,78 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { layout, roleOf, services } from '../credentials/layout.ts';
+import type { CredentialsLayout, ServiceName } from '../credentials/layout.ts';
+
+type Secret = { readonly from: string; readonly name: string; readonly mode?: number };
+export type Share = { readonly to: string; readonly secrets: readonly Secret[] };
+
+const OWNER_ALONE = 0o400;
+/** PostgreSQL runs as a user of its own, who is in the group. */
+const OWNER_AND_GROUP = 0o440;
+
+const special = (files: CredentialsLayout): Readonly<Record<ServiceName, readonly Secret[]>> => ({
+  orchestrator: [{ from: files.natsSeed('topology'), name: 'topology.seed' }],
+  approvals: [
+    { from: files.grantKey, name: 'grant.key.pem' },
+    { from: files.principals, name: 'principals.json' },
+  ],
+  executor: [{ from: files.grantPublicKeys, name: 'grant.pub.pem' }],
+  recovery: [],
+});
+
+/** Who gets what: nobody more than it works with. */
+export const sharesOf = (credentialsDir: string): readonly Share[] => {
+  const files = layout(credentialsDir);
+  const own = special(files);
+  return [
+    ...services.map((service) => ({
+      to: service,
+      secrets: [
+        { from: files.natsSeed(service), name: 'nats.seed' },
+        { from: files.postgresPassword(roleOf(service)), name: 'postgres.password' },
+        ...own[service],
+      ],
+    })),
+    {
+      to: 'operator',
+      secrets: [
+        { from: files.natsSeed('operator'), name: 'nats.seed' },
+        { from: files.operatorToken, name: 'operator.token' },
+      ],
+    },
+    {
+      to: 'postgres',
+      secrets: [
+        { from: files.postgresPassword('hp_admin'), name: 'hp_admin.password', mode: OWNER_AND_GROUP },
+      ],
+    },
+  ];
+};
+
+/** A reader sees the old text or the new one, never half of either. */
+export const replaceFile = async (path: string, text: string, mode: number): Promise<void> => {
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  try {
+    await writeFile(draft, text, { mode, flag: 'wx' });
+    await chmod(draft, mode); // whatever the umask
+    await rename(draft, path);
+  } finally {
+    await rm(draft, { force: true });
+  }
+};
+
+const fill = async (folder: string, secrets: readonly Secret[]): Promise<void> => {
+  for (const { from, name, mode = OWNER_ALONE } of secrets) {
+    await replaceFile(join(folder, name), await readFile(from, 'utf8'), mode);
+  }
+  const wanted = new Set(secrets.map(({ name }) => name));
+  for (const name of await readdir(folder)) {
+    if (!wanted.has(name)) await rm(join(folder, name), { recursive: true });
+  }
+};
+
+/** Puts into each folder below `root` exactly the secrets of whom it is mounted for. */
+export const handOut = async (credentialsDir: string, root: string): Promise<void> => {
+  for (const { to, secrets } of sharesOf(credentialsDir)) await fill(join(root, to), secrets);
+};

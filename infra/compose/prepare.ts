@@ -1,0 +1,35 @@
+import { join } from 'node:path';
+import { generateCredentials } from '../credentials/generate.ts';
+import { readPublicNkeys } from '../credentials/read.ts';
+import { messageOf } from '../local/problem.ts';
+import { parseServerVersion, renderServerConfig } from '../nats/config.ts';
+import { handOut, replaceFile } from './hand-out.ts';
+
+/** What has to be there before anything else of compose.yaml can start. May be run again; what is there stays. */
+const CREDENTIALS = '/credentials';
+const HANDED_OUT = '/handed-out';
+const NATS_CONFIG = '/nats/nats-server.conf';
+
+const natsConfig = async (): Promise<string> =>
+  renderServerConfig({
+    version: parseServerVersion('2.15.0'),
+    publicKeys: await readPublicNkeys(CREDENTIALS),
+    host: '0.0.0.0',
+    port: 4222,
+    storeDir: '/data',
+    // A client that publishes a task without Holdpoint's own clients has nothing but the server's acknowledgement.
+    sync: 'always',
+  });
+
+const say = (line: string) => process.stdout.write(`${line}\n`);
+
+try {
+  for (const path of await generateCredentials(CREDENTIALS)) say(`made ${path}`);
+  // Public keys and permissions: nothing in it is secret.
+  await replaceFile(NATS_CONFIG, await natsConfig(), 0o444);
+  await handOut(CREDENTIALS, HANDED_OUT);
+  say(`${join(HANDED_OUT, '*')} and ${NATS_CONFIG} are up to date`);
+} catch (error) {
+  process.stderr.write(`prepare: ${messageOf(error)}\n`);
+  process.exit(1);
+}
