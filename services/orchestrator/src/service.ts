@@ -9,6 +9,9 @@ import { taskDecider } from './domain/decide.ts';
 import type { TaskMessage } from './domain/messages.ts';
 import { taskRow, tasksProjection } from './projections/tasks.ts';
 
+/** Facts about effects that end nothing: for whoever watches, not for the task. */
+const UNDER_WAY = /\.(prepared|started|superseded)\.[^.]+$/;
+
 const decoders: Readonly<Record<string, Inbound<TaskMessage>['decode']>> = {
   orchestrator: (subject, body, { identity }) => {
     const command = parseCommand('orchestrator', subject, body);
@@ -36,7 +39,7 @@ const inbound = (): readonly Inbound<TaskMessage>[] =>
     .map((consumer) => {
       const decode = decoders[consumer.name];
       if (decode === undefined) throw new Error(`nothing reads the consumer ${consumer.name}`);
-      return { consumer, decode };
+      return { consumer, decode, wants: (subject) => !UNDER_WAY.test(subject) };
     });
 
 export const startOrchestrator = (env: OrchestratorEnv, log: Logger): Promise<RunningService> =>

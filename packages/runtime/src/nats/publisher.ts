@@ -1,10 +1,6 @@
-import {
-  createInbox,
-  headers as createHeaders,
-  type Msg,
-  type NatsConnection,
-} from '@nats-io/transport-node';
+import { createInbox, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import type { Publisher, WireMessage } from '../ports.ts';
+import { wireHeaders } from './headers.ts';
 
 /** After this the fate of a publish is unknown; its outbox row stays, and the sweeper publishes it again. */
 const CONFIRM_TIMEOUT_MS = 3_000;
@@ -53,9 +49,7 @@ export const createNatsPublisher = (connection: NatsConnection, inboxPrefix: str
 };
 
 const send = (connection: NatsConnection, { subject, headers, body }: WireMessage, reply: string): void => {
-  const wire = createHeaders();
-  for (const [name, value] of headers) wire.set(name, value);
-  connection.publish(subject, body, { reply, headers: wire });
+  connection.publish(subject, body, { reply, headers: wireHeaders(headers) });
 };
 
 /** JetStream confirms with the stream and sequence; anything else (no responders, an error) confirms nothing. */

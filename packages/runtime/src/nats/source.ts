@@ -11,6 +11,8 @@ import { deadLetterOf } from './dead-letter.ts';
 /** One durable consumer and how its messages become the decider's. `undefined` means: not for this service. */
 export type Inbound<Message> = {
   readonly consumer: ConsumerDeclaration;
+  /** Looks at the subject alone: what it turns down is acknowledged without being read. Everything, when left out. */
+  readonly wants?: (subject: string) => boolean;
   readonly decode: (subject: string, payload: unknown, meta: Meta) => Routed<Message> | undefined;
 };
 
@@ -61,6 +63,10 @@ export const startSource = <Message>(
   };
 
   const take = (msg: JsMsg): void => {
+    if (inbound.wants?.(msg.subject) === false) {
+      msg.ack();
+      return;
+    }
     let routed: Routed<Message> | undefined;
     try {
       routed = inbound.decode(msg.subject, parseJson(msg.data), { identity: identityOf(msg) });
