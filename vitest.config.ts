@@ -25,6 +25,8 @@ export default defineConfig({
           // Bounds for what hangs: no test passes or fails by how long it takes.
           testTimeout: 120_000,
           hookTimeout: 120_000,
+          // Concurrent tests wait most of the time; each has servers of its own.
+          maxConcurrency: 10,
           sequence: { groupOrder: 1 },
         },
       },

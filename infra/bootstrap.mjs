@@ -216,6 +216,7 @@ const handOver = async (script, args) => {
 const [command, ...args] = process.argv.slice(2);
 if (Number(process.versions.node.split('.')[0]) < NODE_MIN)
   fail(`Node.js ${NODE_MIN} or later is needed, this is ${process.version}`);
+if (process.platform === 'win32') fail('Holdpoint runs on Linux and macOS; on Windows use WSL');
 if (!Object.hasOwn(commands, command ?? ''))
   fail(`usage: node infra/bootstrap.mjs ${Object.keys(commands).join('|')} [arguments]`, 64);
 await install();

@@ -13,6 +13,8 @@ export const Running = z.object({
   startedAt: z.string(),
   /** Absent as long as it is still starting. */
   natsUrl: z.string().optional(),
+  /** Which server it is, and where it came from. */
+  natsServer: z.string().optional(),
   natsSeedFile: z.string().optional(),
   tokenFile: z.string().optional(),
   database: z.string().optional(),

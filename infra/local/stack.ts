@@ -121,8 +121,14 @@ export const createStack = (options: StackOptions): Stack => {
     if (nats !== undefined) undo.push(keepRunning('NATS', nats, { say, onStart }).stop);
   };
 
-  const describe = (natsUrl: string, ports: Ports, started: ServiceProcesses): Partial<Running> => ({
+  const describe = (
+    natsUrl: string,
+    natsServer: string | undefined,
+    ports: Ports,
+    started: ServiceProcesses,
+  ): Partial<Running> => ({
     natsUrl,
+    ...(natsServer !== undefined && { natsServer }),
     natsSeedFile: layout(credentialsDir).natsSeed('operator'),
     tokenFile: layout(credentialsDir).operatorToken,
     database: `postgres://127.0.0.1:${ports.postgres}/${DATABASE}`,
@@ -179,7 +185,7 @@ export const createStack = (options: StackOptions): Stack => {
     continueUnlessStopped();
 
     if (options.keepServers === true) keepServers({ nats, postgres }, register);
-    const description = describe(natsUrl, ports, started);
+    const description = describe(natsUrl, nats?.origin, ports, started);
     await claimed.claim.publish(description);
     return { ports, natsUrl, nats, postgres, services: started, credentialsDir, workspace, description };
   };

@@ -111,13 +111,7 @@ describe('npm start', () => {
         /Holdpoint is running already, as process \d+ since .*; this start did nothing\.\n +NATS +nats:/,
       );
 
-      const files = layout(join(dataDir, 'credentials'));
-      const cli = launch('packages/cli/src/main.ts', ['approvals', 'approve', approval], {
-        HOLDPOINT_NATS_URL: natsUrl,
-        HOLDPOINT_NATS_SEED_FILE: files.natsSeed('operator'),
-        HOLDPOINT_TOKEN_FILE: files.operatorToken,
-      });
-      expect(await cli.exited).toBe(0);
+      expect((await cli(natsUrl, 'approvals', 'approve', approval)).code).toBe(0);
       const file = join(dataDir, 'workspace', 'sample.txt');
       const text = await poll(async () => readFile(file, 'utf8'), {
         timeoutMs: 30_000,

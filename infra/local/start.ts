@@ -18,6 +18,7 @@ const cli = 'npm run --silent holdpoint --';
 const describe = (running: Partial<Running>): void => {
   const {
     natsUrl = '',
+    natsServer,
     natsSeedFile = '',
     database = '',
     services = {},
@@ -25,7 +26,7 @@ const describe = (running: Partial<Running>): void => {
     logs = '',
     credentials = '',
   } = running;
-  say(`  NATS          ${natsUrl}`);
+  say(`  NATS          ${natsUrl}${natsServer === undefined ? '' : `   ${natsServer}`}`);
   say(`    watch it    nats -s ${natsUrl} --nkey ${natsSeedFile} sub 'hp.evt.>'`);
   say(`  PostgreSQL    ${database}`);
   for (const [name, url] of Object.entries(services))

@@ -169,7 +169,7 @@ describe.each(servers)('on %s', (_origin, program, extraConfig) => {
       ['hp.cmd.task.submit', ['operator']],
       ['hp.cmd.task.recover', ['recovery']],
       ['hp.cmd.approval.request', ['orchestrator']],
-      ['hp.cmd.approval.decide', ['operator']],
+      ['hp.cmd.approval.decide', []],
       ['hp.cmd.effect.run.default', ['orchestrator']],
       ['hp.cmd.recovery.assess', ['orchestrator']],
       ['hp.log.t-1.build', ['executor']],
@@ -323,13 +323,13 @@ describe.each(servers)('on %s', (_origin, program, extraConfig) => {
       ).rejects.toThrow(/permission/i);
     });
 
-    test('the operator watches everything but requests and decisions', async () => {
+    test('the operator watches everything but requests', async () => {
       const heard: string[] = [];
       const watch = connections.operator.subscribe('hp.>', {
         callback: (_error, { subject }) => void heard.push(subject),
       });
       await connections.operator.flush();
-      for (const subject of ['hp.api.approvals.x', 'hp.cmd.approval.decide', 'hp.cmd.task.submit'])
+      for (const subject of ['hp.api.approvals.x', 'hp.cmd.task.submit'])
         connections.operator.publish(subject, '{}');
       await poll(async () => (heard.includes('hp.cmd.task.submit') ? true : undefined), {
         timeoutMs: 5_000,

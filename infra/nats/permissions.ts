@@ -53,8 +53,8 @@ const speech: Readonly<Record<ServiceName, readonly string[]>> = {
 
 const taskCommandsOfPeople = ['submit', 'cancel', 'pause', 'resume', 'retry'] as const;
 
-/** What only its receiver may read: requests and decisions carry the token of the person who sends them. */
-const confidential = [...SERVICES.map(filters.apiOf), subjects.approvalCommand('decide')] as const;
+/** What only its receiver may read: requests carry the token of the person who sends them. */
+const confidential = SERVICES.map(filters.apiOf);
 
 const rule = (allow: readonly string[], deny: readonly string[] = []): Rule => ({ allow, deny });
 
@@ -93,10 +93,10 @@ const infos = (declared: Declared): readonly string[] => [
   ]),
 ];
 
-/** A stream with confidential subjects can be counted by people, but not read by them. */
+/** Commands are between services: people can count them, but not read them. Facts are for everybody. */
 const readableByPeople = (declared: Declared): readonly string[] => {
-  const withDecisions = declared.consumers.filter(({ filter }) => filter === filters.approvalCommands);
-  const closed = new Set(withDecisions.map(({ stream }) => stream));
+  const withCommands = declared.consumers.filter(({ filter }) => filter === filters.approvalCommands);
+  const closed = new Set(withCommands.map(({ stream }) => stream));
   return declared.streams.map(({ name }) => name).filter((name) => !closed.has(name));
 };
 
@@ -111,7 +111,6 @@ const operatorUser = (declared: Declared): Permissions => {
     publish: rule(
       [
         ...taskCommandsOfPeople.map(subjects.taskCommand),
-        subjects.approvalCommand('decide'),
         ...SERVICES.map(filters.apiOf),
         SERVICE_DISCOVERY,
         ...infos(declared),

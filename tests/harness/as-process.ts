@@ -4,7 +4,7 @@ import { type Child, type Exit, startChild } from '@holdpoint/infra/local/child'
 import { root } from '@holdpoint/infra/local/folders';
 import { mainFile } from '@holdpoint/infra/local/services';
 import { type LogRecord, logOfFile } from './log-record.ts';
-import { Hopeless, until } from './until.ts';
+import { Hopeless, untilTrue } from './until.ts';
 
 export type ServiceProcess = LogRecord & {
   readonly pid: () => number;
@@ -71,9 +71,9 @@ export const startProcess = async (
     signal: (signal) => child.signal(signal),
     exits: () => exits,
     started: async () => {
-      await until(`${service} has started`, async () => {
-        const lives = (await log.lines()).filter(({ msg }) => msg === 'service started').length;
-        return lives > exits.length ? true : undefined;
+      await untilTrue(`${service} has started`, async () => {
+        const instance = `${service}-${String(child.pid)}`;
+        return (await log.lines()).some((line) => line.msg === 'service started' && line['instance'] === instance);
       });
     },
     stop: async () => {

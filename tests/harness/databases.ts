@@ -12,16 +12,19 @@ export type Database = { readonly name: string; readonly admin: Admin; readonly 
 /** A database as a start makes it, in a fraction of the time. */
 export const cloneDatabase = async (admin: Admin): Promise<Database> => {
   const name = `holdpoint_${randomBytes(6).toString('hex')}`;
-  await withAdmin(admin, async (client) => {
-    await client.query(`CREATE DATABASE ${escapeIdentifier(name)} TEMPLATE ${escapeIdentifier(TEMPLATE)}`);
-    // Who may connect is not copied with the rest.
-    await closeDatabase(client, name);
-  });
+  const inside = { ...admin, database: name };
+  await withAdmin(
+    admin,
+    async (client) =>
+      void (await client.query(`CREATE DATABASE ${escapeIdentifier(name)} TEMPLATE ${escapeIdentifier(TEMPLATE)}`)),
+  );
+  // Who may connect is not copied with the rest.
+  await withAdmin(inside, (client) => closeDatabase(client, name));
   const drop = (): Promise<void> =>
     withAdmin(
       admin,
       async (client) =>
         void (await client.query(`DROP DATABASE IF EXISTS ${escapeIdentifier(name)} WITH (FORCE)`)),
     );
-  return { name, admin: { ...admin, database: name }, drop };
+  return { name, admin: inside, drop };
 };

@@ -26,12 +26,13 @@ export type ConsumerDeclaration = {
   readonly description: string;
   /** Far above the time to commit a batch; work is never done while a message is held. */
   readonly ackWaitMs: number;
-  /** Above `DELIVERIES_MAX`: reaching it would mean that dead-lettering itself failed. */
-  readonly maxDeliver: number;
   readonly maxAckPending: number;
 };
 
-/** After so many deliveries a message that cannot be handled goes to the dead letters. */
+/**
+ * After so many deliveries a message that cannot be handled goes to the dead letters. The server is given no limit of
+ * its own: it would silently drop what was merely given back while the database was away.
+ */
 export const DELIVERIES_MAX = 5;
 
 const stream = (
@@ -74,7 +75,6 @@ const consumer = (
   filter,
   description: `Holdpoint: ${service} reads ${filter}`,
   ackWaitMs: 30_000,
-  maxDeliver: 20,
   maxAckPending: 5_000,
 });
 

@@ -29,7 +29,7 @@ export const createBatch = <State, Message, Event extends { readonly type: strin
   const changed = new Set<string>();
   const events: StoredEvent[] = [];
   const outbox: WireMessage[] = [];
-  const snapshots: BatchWrite['snapshots'][number][] = [];
+  const snapshots = new Map<string, BatchWrite['snapshots'][number]>();
   const timers = new Map<string, TimerRow | { aggregate: string; name: string }>();
 
   const stateOf = (aggregate: string): Loaded<State> => current.get(aggregate) ?? load(aggregate);
@@ -46,7 +46,8 @@ export const createBatch = <State, Message, Event extends { readonly type: strin
     events.push(...facts);
     const { snapshotEvery } = kind;
     if (Math.floor(version / snapshotEvery) > Math.floor(before.version / snapshotEvery)) {
-      snapshots.push({ aggregate, version, state: JSON.stringify(state) });
+      // A later one of the same batch takes its place.
+      snapshots.set(aggregate, { aggregate, version, state: JSON.stringify(state) });
     }
     current.set(aggregate, { version, state });
     changed.add(aggregate);
@@ -85,7 +86,7 @@ export const createBatch = <State, Message, Event extends { readonly type: strin
       events,
       outbox,
       outboxConfirmed,
-      snapshots,
+      snapshots: [...snapshots.values()],
       timersSet: [...timers.values()].filter((timer): timer is TimerRow => 'dueAt' in timer),
       timersCleared: [...timers.values()].filter((timer) => !('dueAt' in timer)),
       projection:

@@ -15,12 +15,18 @@ export type DeadMessage = {
   readonly at: number;
 };
 
+// Whatever else a sender put there may be a secret, and dead letters are kept for weeks.
+const KEPT = /^(ce-|nats-|content-type$|traceparent$)/i;
+
+const keptOf = (headers: DeadMessage['headers']): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => KEPT.test(name)));
+
 /** What is stored and published of a message that the service cannot handle. */
 export const deadLetterOf = (service: ServiceName, message: DeadMessage, reason: ErrorBody): WireMessage => {
   const letter: DeadLetter = {
     subject: message.subject,
     reason,
-    headers: { ...message.headers },
+    headers: keptOf(message.headers),
     body: new TextDecoder().decode(message.data.subarray(0, BODY_MAX_BYTES)),
     bodyBytes: message.data.length,
     bodySha256: createHash('sha256').update(message.data).digest('hex'),

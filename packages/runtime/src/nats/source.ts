@@ -18,7 +18,9 @@ export type Inbound<Message> = {
 
 /** Messages that the client may hold: a few batches, so that the next one is there when the last has committed. */
 const BUFFERED_MAX = 1_000;
-const RETRY_DELAY_MS = 1_000;
+const FIRST_RETRY_MS = 1_000;
+const LAST_RETRY_MS = 30_000;
+const backoffMs = (deliveries: number): number => Math.min(FIRST_RETRY_MS * 2 ** (deliveries - 1), LAST_RETRY_MS);
 const OPEN_RETRY_MS = 500;
 
 export type Source = { readonly stop: () => Promise<void>; readonly open: () => boolean };
@@ -59,7 +61,7 @@ export const startSource = <Message>(
       'message could not be handled',
     );
     if (msg.info.deliveryCount >= DELIVERIES_MAX) bury(msg, reason);
-    else msg.nak(RETRY_DELAY_MS * msg.info.deliveryCount);
+    else msg.nak(backoffMs(msg.info.deliveryCount));
   };
 
   const take = (msg: JsMsg): void => {
@@ -95,7 +97,7 @@ export const startSource = <Message>(
       },
       unavailable: () => {
         released();
-        msg.nak(RETRY_DELAY_MS);
+        msg.nak(backoffMs(msg.info.deliveryCount));
       },
     });
   };

@@ -45,7 +45,7 @@ const consumerConfig = (consumer: ConsumerDeclaration) => ({
   // A consumer made anew replays what the stream still holds: harmless, because deciding twice changes nothing.
   deliver_policy: DeliverPolicy.All,
   ack_wait: consumer.ackWaitMs * NANOS_PER_MS,
-  max_deliver: consumer.maxDeliver,
+  max_deliver: -1,
   max_ack_pending: consumer.maxAckPending,
 });
 

@@ -59,13 +59,14 @@ export const specFor = <State, Message, Event, Work = never>(
   });
 };
 
-/** Events as they came about by acting, for histories that would be long to write down. */
-export const historyOf = <State, Message, Event, Work>(
+/** What acting adds to a history, for what would be long to write down. */
+export const continued = <State, Message, Event, Work>(
   decider: Decider<State, Message, Event, Work>,
+  history: readonly Event[],
   ...acts: readonly (readonly [message: Message, now: number])[]
 ): readonly Event[] => {
-  const events: Event[] = [];
-  let state = decider.initial;
+  const events = [...history];
+  let state = history.reduce((before, event) => decider.evolve(before, event), decider.initial);
   for (const [message, now] of acts) {
     const made = decider.decide(state, message, { now }).events;
     // An act without a consequence is a mistake in the test: its history would not be what it says.
@@ -75,3 +76,9 @@ export const historyOf = <State, Message, Event, Work>(
   }
   return events;
 };
+
+/** Events as they came about by acting, from the first. */
+export const historyOf = <State, Message, Event, Work>(
+  decider: Decider<State, Message, Event, Work>,
+  ...acts: readonly (readonly [message: Message, now: number])[]
+): readonly Event[] => continued(decider, [], ...acts);

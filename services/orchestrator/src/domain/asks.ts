@@ -4,12 +4,16 @@ import type { NodeId } from '@holdpoint/contracts/ids';
 import type { Outgoing } from '@holdpoint/runtime/decider';
 import { type Gate, nodeDefinition, nodeState, type Task } from './state.ts';
 
-/** The bus may lose any command: whoever waits for an answer asks again, at first after this, then ever more rarely. */
-const FIRST_REPEAT_MS = 5_000;
+/**
+ * The bus may lose any command: whoever waits for an answer asks again, at first after this, then ever more rarely.
+ * Thousands of tasks may wait for people at the same time, and each of them asks: so it must not be often.
+ */
+const FIRST_REPEAT_MS = 20_000;
+const REPEAT_FACTOR = 3;
 const LAST_REPEAT_MS = 300_000;
 
 export const repeatDelayMs = (ask: number): number =>
-  Math.min(FIRST_REPEAT_MS * 2 ** (ask - 1), LAST_REPEAT_MS);
+  Math.min(FIRST_REPEAT_MS * REPEAT_FACTOR ** (ask - 1), LAST_REPEAT_MS);
 
 export const replyTimer = (node: NodeId): string => `reply:${node}`;
 export const retryTimer = (node: NodeId): string => `retry:${node}`;
@@ -33,6 +37,9 @@ const gateOf = (task: Task, node: NodeId): Gate => {
   return gate;
 };
 
+/** Enough to recognise it by. A character that the cut would halve is replaced: no store takes half of one. */
+const startOf = (text: string): string => text.slice(0, 200).toWellFormed();
+
 /** Asks the approvals service for a decision. `ask` counts the repeats of the same question. */
 export const askApproval = (task: Task, node: NodeId, ask: number): Outgoing => {
   const { approval, effectId, effect, digest } = gateOf(task, node);
@@ -46,7 +53,7 @@ export const askApproval = (task: Task, node: NodeId, ask: number): Outgoing => 
     effectId,
     effect,
     digest,
-    title: `${task.goal.slice(0, 200)}: ${effect.uses} on ${effect.target.slice(0, 200)}`,
+    title: `${startOf(task.goal)}: ${effect.uses} on ${startOf(effect.target)}`,
     requestedBy: task.requestedBy,
     audience: declared.audience,
     timeoutMs: declared.approvalTimeoutMs,
@@ -57,13 +64,14 @@ export const askApproval = (task: Task, node: NodeId, ask: number): Outgoing => 
 export const orderEffect = (task: Task, node: NodeId, ask: number): Outgoing => {
   const { effectId, effect, digest, grant } = gateOf(task, node);
   if (grant === undefined) throw new Error(`node ${node} of ${task.id} has no grant`);
-  const { attempt } = nodeState(task, node);
+  const { attempt, revision } = nodeState(task, node);
   const pool = nodeDefinition(task, node).effect?.pool ?? 'default';
   return command(
     'effect',
     'run',
     subjects.effectCommand('run', pool),
-    `${effectId}.${String(attempt)}.${String(ask)}`,
+    // The same attempt is ordered anew, with another grant, when the first one had run out: the revision tells them apart.
+    `${effectId}.${String(revision)}.${String(attempt)}.${String(ask)}`,
     {
       id: effectId,
       attempt,

@@ -11,8 +11,9 @@ import { nodeDefinition, nodeState } from './state.ts';
 /** What the approvals service decided. A late answer to a question that is no longer open changes nothing. */
 export const approvalResolved = (draft: Draft, fact: ApprovalResolved, now: number): void => {
   const { node, outcome, by, comment, grant, validUntil } = fact;
-  const { status, gate, attempt } = nodeState(draft.task(), node);
-  if (status !== 'awaiting_approval' || gate?.approval !== fact.id) return;
+  const state = draft.task().nodes[node];
+  if (state?.status !== 'awaiting_approval' || state.gate?.approval !== fact.id) return;
+  const { attempt } = state;
   if (outcome === 'approved' && grant !== undefined && validUntil !== undefined) {
     if (!draft.task().pausedByHand) return order(draft, node, fact.id, grant, validUntil, now);
     draft.timer({ clear: replyTimer(node) });
@@ -48,8 +49,9 @@ export const approvalResolved = (draft: Draft, fact: ApprovalResolved, now: numb
 
 /** What became of the effect. Only the outcome of what this task ordered counts, whoever says so. */
 export const effectReported = (draft: Draft, fact: EffectEvent, now: number): void => {
-  const { status, gate, attempt } = nodeState(draft.task(), fact.node);
-  if (gate?.effectId !== fact.id) return;
+  const state = draft.task().nodes[fact.node];
+  if (state?.gate?.effectId !== fact.id) return;
+  const { status, attempt } = state;
   // Knowledge that it did happen is welcome at any time; every other outcome only from the attempt that is running.
   if (fact.type === 'applied' && AWAITS_OUTCOME.has(status))
     return succeeded(draft, fact.node, fact.outputs, now);

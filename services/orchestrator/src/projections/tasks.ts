@@ -16,7 +16,8 @@ export const taskRow = (id: string, state: TaskState, now: number): ProjectionRo
     : {
         id,
         workflow: `${state.definition.id}@${String(state.definition.version)}`,
-        goal: state.goal.slice(0, GOAL_SHOWN_MAX),
+        // A character that the cut would halve is replaced: no store takes half of one.
+        goal: state.goal.slice(0, GOAL_SHOWN_MAX).toWellFormed(),
         phase: state.phase,
         version: state.version,
         at: now,

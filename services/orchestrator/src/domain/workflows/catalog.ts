@@ -16,9 +16,6 @@ export const workflowNames = (): readonly string[] =>
 
 /** Finds `id` (its latest version) or `id@version`. */
 export const findWorkflow = (reference: string): BuiltInWorkflow | undefined => {
-  const [id, version] = reference.split('@');
-  const candidates = builtIn.filter(
-    (workflow) => workflow.id === id && (version === undefined || String(workflow.version) === version),
-  );
+  const candidates = builtIn.filter(({ id, version }) => [id, `${id}@${String(version)}`].includes(reference));
   return candidates.toSorted((a, b) => b.version - a.version)[0];
 };

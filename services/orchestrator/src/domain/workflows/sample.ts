@@ -10,13 +10,17 @@ const text = (inputs: JsonObject, name: string, otherwise: string): string => {
   return typeof value === 'string' && value !== '' ? value : otherwise;
 };
 
-/** One gated effect: appends a line to a file in the executor's workspace. Inputs: `file`, `line` (default: the goal). */
+/** What a file can take as one line; without it a goal of two lines would fail after it was approved. */
+const firstLine = (goal: string): string => /^[^\r\n\0]*/.exec(goal)?.[0].slice(0, LINE_MAX).toWellFormed() ?? '';
+const LINE_MAX = 1_000;
+
+/** One gated effect: appends a line to a file in the executor's workspace. Inputs: `file`, `line` (default: the goal's first line). */
 export const sample: BuiltInWorkflow = {
   id: 'sample',
   version: 1,
   define: ({ goal, inputs = {} }): WorkflowDefinition => {
     const file = text(inputs, 'file', 'sample.txt');
-    const line = text(inputs, 'line', goal);
+    const line = text(inputs, 'line', firstLine(goal));
     return {
       id: 'sample',
       version: 1,

@@ -1,0 +1,34 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { services } from '../credentials/layout.ts';
+import { root } from '../local/folders.ts';
+
+const text = (path: string) => readFile(join(root, path), 'utf8');
+
+const only = (source: string, pattern: RegExp): string | undefined => pattern.exec(source)?.groups?.['it'];
+
+test('images are made with the same pnpm as a local installation', async () => {
+  const local = only(await text('infra/bootstrap.mjs'), /^const PNPM = '(?<it>[\d.]+)';$/m);
+  expect(local).toMatch(/^\d+\.\d+\.\d+$/);
+  expect(only(await text('infra/docker/Dockerfile'), /^ARG PNPM_VERSION=(?<it>\S+)$/m)).toBe(local);
+});
+
+test('images run the same Node.js release line as a local start', async () => {
+  const { devDependencies } = JSON.parse(await text('package.json')) as { devDependencies: { node: string } };
+  const line = devDependencies.node.split('.')[0];
+  expect(only(await text('infra/docker/Dockerfile'), /^FROM node:(?<it>\d+)-bookworm-slim AS base$/m)).toBe(
+    line,
+  );
+});
+
+test('every service has a target of its own, and no image runs as root', async () => {
+  const stages = (await text('infra/docker/Dockerfile')).split(/^FROM /m).slice(1);
+  const named = new Map(stages.map((stage) => [only(stage, /AS (?<it>\S+)$/m), stage]));
+  for (const target of [...services, 'init', 'cli']) {
+    const stage = named.get(target);
+    expect([target, stage === undefined]).toEqual([target, false]);
+    const inherited = stage?.startsWith('service ') === true ? named.get('service') : '';
+    expect([target, `${inherited}${stage}`.match(/^USER .*$/gm)?.at(-1)]).toEqual([target, 'USER 1000:1000']);
+  }
+});

@@ -1,0 +1,106 @@
+import { NodeId } from '@holdpoint/contracts/ids';
+import { specFor } from '@holdpoint/runtime/testing/spec';
+import { describe, test } from 'vitest';
+import { approvalOf, EFFECT, GRANT, histories, NODE, NOW, OPEN, resolved, type Situation, TASK, TERMINAL } from '../testing/tasks.ts';
+import { repeatDelayMs } from './asks.ts';
+import { taskDecider } from './decide.ts';
+
+const given = specFor(taskDecider);
+const situation = (name: Situation) => given(...histories[name]);
+const closed = { type: 'approval_closed', id: TASK, node: NODE, attempt: 1, approval: approvalOf(1), by: 'grace' };
+
+describe('an approval', () => {
+  test('orders the effect under its grant', () => {
+    situation('awaiting')
+      .when(resolved('approved'), NOW)
+      .thenEmits({
+        type: 'effect_ordered',
+        id: TASK,
+        phase: 'executing',
+        node: NODE,
+        attempt: 1,
+        effectId: EFFECT,
+        approval: approvalOf(1),
+        ...GRANT,
+      })
+      .thenSends({ subject: 'hp.cmd.effect.run.default', data: { id: EFFECT, attempt: 1, grant: GRANT.grant } })
+      .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + repeatDelayMs(1), data: { ask: 1 } });
+  });
+
+  test('of a paused task is kept until it goes on', () => {
+    situation('pausedAwaiting')
+      .when(resolved('approved'), NOW)
+      .thenEmitsLike({ ...closed, phase: 'paused', outcome: 'approved', ...GRANT })
+      .thenSends()
+      .thenTimes({ clear: `reply:${NODE}` });
+  });
+});
+
+describe('a refusal', () => {
+  test.each([
+    ['rejected', undefined, 'rejected by grace'],
+    ['rejected', 'not on a Friday', 'rejected by grace: not on a Friday'],
+    ['expired', undefined, 'expired by grace'],
+    ['cancelled', 'withdrawn', 'cancelled by grace: withdrawn'],
+  ] as const)('(%s, %s) ends the task as forbidden', (outcome, comment, message) => {
+    const error = { code: 'ERR_FORBIDDEN', message };
+    situation('awaiting')
+      .when(resolved(outcome, { comment }), NOW)
+      .thenEmitsLike(
+        { ...closed, phase: 'awaiting_approval', outcome },
+        { type: 'node_blocked', phase: 'executing', node: NODE, attempt: 1, error },
+        { type: 'failed', phase: 'failed', error: { ...error, details: { node: NODE } } },
+      )
+      .thenSends()
+      .thenTimes({ clear: `reply:${NODE}` });
+  });
+
+  test('of a paused task ends it when it goes on', () => {
+    situation('pausedAwaiting')
+      .when(resolved('rejected'), NOW)
+      .thenEmitsLike({ ...closed, phase: 'paused' }, { type: 'node_blocked', phase: 'paused' });
+  });
+
+  test.each([
+    [undefined, 'changes requested by grace: no comment'],
+    ['another file', 'changes requested by grace: another file'],
+  ])('that asks for changes (%s) waits for a person', (comment, reason) => {
+    situation('awaiting')
+      .when(resolved('changes_requested', { comment }), NOW)
+      .thenEmitsLike(
+        { ...closed, phase: 'awaiting_approval', outcome: 'changes_requested' },
+        { type: 'node_escalated', phase: 'paused', node: NODE, attempt: 1, reason },
+      );
+  });
+});
+
+describe('a decision that is not for this task as it stands', () => {
+  const waiting: readonly Situation[] = ['awaiting', 'pausedAwaiting'];
+
+  test.each([...OPEN.filter((name) => !waiting.includes(name)), ...TERMINAL])('changes nothing: the task is %s', (name) => {
+    situation(name).when(resolved('approved'), NOW).thenNothing();
+    situation(name).when(resolved('rejected'), NOW).thenNothing();
+  });
+
+  test.each([
+    ['another request', { id: approvalOf(2) }],
+    ['a node without a gate', { node: NodeId.parse('prepare') }],
+    ['a node that is not there', { node: NodeId.parse('nowhere') }],
+    ['a node with a strange name', { node: NodeId.parse('constructor') }],
+  ])('changes nothing: it is for %s', (_, change) => {
+    situation('awaiting').when(resolved('approved', change), NOW).thenNothing();
+    situation('awaiting').when(resolved('rejected', change), NOW).thenNothing();
+  });
+
+  test('changes nothing: the task was never submitted', () => {
+    given().when(resolved('approved'), NOW).thenNothing();
+  });
+
+  test('changes nothing: it only says that the request arrived', () => {
+    const { effect, effectId, digest } = histories.awaiting.flatMap((event) => (event.type === 'approval_requested' ? [event] : []))[0] ?? {};
+    if (effect === undefined || effectId === undefined || digest === undefined) throw new Error('nothing was requested');
+    const request = { id: approvalOf(1), task: TASK, node: NODE, revision: 1, effectId, effect, digest };
+    const rest = { title: 'x', requestedBy: 'linus', audience: ['operators'], timeoutMs: 1_000, expiresAt: NOW };
+    situation('awaiting').when({ kind: 'approval', fact: { type: 'requested', ...request, ...rest } }, NOW).thenNothing();
+  });
+});

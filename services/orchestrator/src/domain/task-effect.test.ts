@@ -1,0 +1,150 @@
+import { effectIdOf, NodeId } from '@holdpoint/contracts/ids';
+import { continued, specFor } from '@holdpoint/runtime/testing/spec';
+import { describe, test } from 'vitest';
+import {
+  applied,
+  approvalOf,
+  byHand,
+  failedClean,
+  GRANT,
+  histories,
+  NODE,
+  NOW,
+  OPEN,
+  refused,
+  reported,
+  resolved,
+  type Situation,
+  TASK,
+  TERMINAL,
+} from '../testing/tasks.ts';
+import { repeatDelayMs } from './asks.ts';
+import { taskDecider } from './decide.ts';
+
+const given = specFor(taskDecider);
+const situation = (name: Situation) => given(...histories[name]);
+const inDoubt = (next: 'repeat' | 'person') => reported({ type: 'in_doubt', epoch: 2, reason: 'lost', next });
+const cancelled = reported({ type: 'cancelled', reason: 'by the executor' });
+const outputs = { line: 1 };
+
+describe('an effect that was applied', () => {
+  const succeeded = { type: 'node_succeeded', node: NODE, attempt: 1, outputs };
+
+  test('completes the task', () => {
+    situation('running')
+      .when(applied(), NOW)
+      .thenEmitsLike({ ...succeeded, phase: 'executing' }, { type: 'completed', phase: 'completed', outputs: { append: outputs } })
+      .thenSends()
+      .thenTimes({ clear: `reply:${NODE}` }, { clear: `retry:${NODE}` });
+  });
+
+  test.each(['recovering', 'retrying', 'escalated'] as const)('completes even a task that is %s: it did happen', (name) => {
+    situation(name).when(applied(), NOW).thenEmitsLike({ type: 'node_succeeded' }, { type: 'completed', phase: 'completed' });
+  });
+
+  test('counts whatever attempt it came of', () => {
+    situation('running').when(applied({ attempt: 7 }), NOW).thenEmitsLike(succeeded, { type: 'completed' });
+  });
+
+  test.each(['pausedRunning', 'pausedRecovering', 'pausedRetrying', 'pausedEscalated'] as const)(
+    'is kept by a task that is %s, which goes no further',
+    (name) => {
+      situation(name).when(applied(), NOW).thenEmitsLike({ type: 'node_succeeded', phase: 'paused' });
+    },
+  );
+});
+
+describe('an effect that was not applied', () => {
+  test.each([
+    ['failed cleanly', failedClean(), 'failed', 'EXECUTOR_TARGET_UNAVAILABLE'],
+    ['was cancelled', cancelled, 'failed', 'EXECUTOR_CANCELLED'],
+    ['was refused', refused('EXECUTOR_GRANT_INVALID'), 'failed', 'EXECUTOR_GRANT_INVALID'],
+    ['is in doubt until a person looks', inDoubt('person'), 'in_doubt', 'EXECUTOR_OUTCOME_UNKNOWN'],
+  ] as const)('because it %s is handed to recovery', (_, message, outcome, code) => {
+    situation('running')
+      .when(message, NOW)
+      .thenEmitsLike({ type: 'node_failed', phase: 'recovering', node: NODE, attempt: 1, outcome, error: { code } })
+      .thenSends({
+        subject: 'hp.cmd.recovery.assess',
+        id: `recovery.assess.${TASK}.${NODE}.1.0`,
+        data: { task: TASK, node: NODE, attempt: 1, outcome, effectClass: 'keyed', error: { code } },
+      })
+      .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + repeatDelayMs(1), data: { ask: 1 } });
+  });
+
+  test('is handed to recovery even while the task is paused', () => {
+    situation('pausedRunning').when(failedClean(), NOW).thenEmitsLike({ type: 'node_failed', phase: 'paused' });
+  });
+
+  test('because its grant had run out is asked for anew, as the same attempt', () => {
+    situation('running')
+      .when(refused('EXECUTOR_GRANT_EXPIRED'), NOW)
+      .thenEmitsLike({
+        type: 'approval_requested',
+        phase: 'awaiting_approval',
+        node: NODE,
+        attempt: 1,
+        revision: 2,
+        approval: approvalOf(2),
+      })
+      .thenSends({ subject: 'hp.cmd.approval.request', id: `approval.request.${approvalOf(2)}.0`, data: { id: approvalOf(2), revision: 2 } })
+      .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + repeatDelayMs(1), data: { ask: 1 } });
+  });
+
+  test('and is ordered again under a new grant goes out under a new message id', () => {
+    const again = continued(taskDecider, histories.running, [refused('EXECUTOR_GRANT_EXPIRED'), NOW]);
+    const idOf = (revision: number) => ({ data: { attempt: 1 }, id: `effect.run.${effectIdOf(TASK, NODE, 'append:sample.txt')}.${String(revision)}.1.0` });
+    situation('awaiting').when(resolved('approved'), NOW).thenSends(idOf(1));
+    given(...again)
+      .when(resolved('approved', { id: approvalOf(2), revision: 2, grant: 'second' }), NOW)
+      .thenEmitsLike({ type: 'effect_ordered', attempt: 1, approval: approvalOf(2), grant: 'second' })
+      .thenSends(idOf(2));
+  });
+});
+
+describe('a report that ends nothing', () => {
+  test.each([
+    ['the executor will repeat it', inDoubt('repeat')],
+    ['it waits for a place', reported({ type: 'prepared' })],
+    ['it has started', reported({ type: 'started', epoch: 1, worker: 'w' })],
+    ['a worker came too late', reported({ type: 'superseded', epoch: 1, observed: 'applied' })],
+  ])('changes nothing: %s', (_, message) => {
+    situation('running').when(message, NOW).thenNothing();
+  });
+});
+
+describe('a report that is not for this task as it stands', () => {
+  test.each([
+    ['another attempt', { attempt: 2 }],
+    ['another effect', { id: effectIdOf(TASK, NODE, 'other') }],
+    ['a node without a gate', { node: NodeId.parse('prepare') }],
+    ['a node that is not there', { node: NodeId.parse('nowhere') }],
+    ['a node with a strange name', { node: NodeId.parse('toString') }],
+  ])('changes nothing: it is about %s', (_, change) => {
+    situation('running').when(failedClean(change), NOW).thenNothing();
+    if (change.attempt === undefined) situation('running').when(applied(change), NOW).thenNothing();
+  });
+
+  const running: readonly Situation[] = ['running', 'pausedRunning'];
+  test.each(OPEN.filter((name) => !running.includes(name)))('changes nothing: the task is %s', (name) => {
+    for (const message of [failedClean(), cancelled, refused('EXECUTOR_GRANT_EXPIRED'), inDoubt('person')]) {
+      situation(name).when(message, NOW).thenNothing();
+    }
+  });
+
+  test.each(TERMINAL)('changes nothing, whatever it says: the task is %s', (name) => {
+    for (const message of [applied(), failedClean(), refused('EXECUTOR_GRANT_EXPIRED'), inDoubt('person')]) {
+      situation(name).when(message, NOW).thenNothing();
+    }
+  });
+
+  test('changes nothing: the task was never submitted', () => {
+    given().when(applied(), NOW).thenNothing();
+  });
+
+  test('changes nothing: the outcome of the attempt before, while a retry of it runs', () => {
+    const second = continued(taskDecider, histories.escalated, [byHand('retry'), NOW]);
+    given(...second).when(failedClean({ attempt: 1 }), GRANT.validUntil).thenNothing();
+    given(...second).when(failedClean({ attempt: 2 }), NOW).thenEmitsLike({ type: 'node_failed', attempt: 2 });
+  });
+});

@@ -1,0 +1,49 @@
+import { EFFECT_CLASSES } from '@holdpoint/contracts/capabilities';
+import type { SubmitTask } from '@holdpoint/contracts/task';
+import { WorkflowDefinition } from '@holdpoint/contracts/workflow';
+import { describe, expect, test } from 'vitest';
+import { findWorkflow, workflowNames } from './catalog.ts';
+import { sample } from './sample.ts';
+
+const submission = (change: Partial<SubmitTask> = {}): SubmitTask => ({ workflow: 'sample', goal: 'say hello', ...change });
+const argumentsFor = (change: Partial<SubmitTask>) => sample.define(submission(change)).nodes.map(({ args }) => args);
+
+describe('every workflow that ships', () => {
+  test.each(workflowNames())('%s is a definition that the contract allows', (name) => {
+    const definition = findWorkflow(name)?.define(submission());
+    expect(WorkflowDefinition.parse(definition)).toEqual(definition);
+    expect(`${String(definition?.id)}@${String(definition?.version)}`).toBe(name);
+  });
+
+  test.each(workflowNames())('%s waits only for nodes that it has, and for none that waits for it', (name) => {
+    const nodes = findWorkflow(name)?.define(submission()).nodes ?? [];
+    for (const [i, { after }] of nodes.entries()) {
+      expect(nodes.slice(0, i).map(({ id }) => id)).toEqual(expect.arrayContaining(after));
+    }
+  });
+
+  test.each(workflowNames())('%s gives its effects the class that their capability has', (name) => {
+    for (const { uses, effect } of findWorkflow(name)?.define(submission()).nodes ?? []) {
+      if (effect !== undefined) expect(effect.effectClass).toBe(EFFECT_CLASSES[uses]);
+    }
+  });
+});
+
+describe('the sample', () => {
+  test.each([
+    [{}, { file: 'sample.txt', line: 'say hello' }],
+    [{ inputs: { file: 'a.txt' } }, { file: 'a.txt', line: 'say hello' }],
+    [{ inputs: { line: 'hi' } }, { file: 'sample.txt', line: 'hi' }],
+    [{ inputs: { file: 7, line: ['x'] } }, { file: 'sample.txt', line: 'say hello' }],
+    [{ inputs: { file: '', line: '' } }, { file: 'sample.txt', line: 'say hello' }],
+    // A file takes one line.
+    [{ goal: 'say hello\nto everybody' }, { file: 'sample.txt', line: 'say hello' }],
+    [{ goal: 'say hello\r\nto everybody' }, { file: 'sample.txt', line: 'say hello' }],
+  ])('of %j appends %j', (change, args) => {
+    expect(argumentsFor(change)).toEqual([args, args, {}]);
+  });
+
+  test('of the same submission is the same, so that what is approved does not change', () => {
+    expect(sample.define(submission({ inputs: { file: 'a.txt' } }))).toEqual(sample.define(submission({ inputs: { file: 'a.txt' } })));
+  });
+});

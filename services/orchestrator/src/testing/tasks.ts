@@ -1,0 +1,104 @@
+import type { ApprovalOutcome, ApprovalResolved } from '@holdpoint/contracts/approval';
+import type { EffectEvent } from '@holdpoint/contracts/effect';
+import { approvalIdOf, effectIdOf, NodeId, TaskId } from '@holdpoint/contracts/ids';
+import type { Verdict, VerdictKind } from '@holdpoint/contracts/recovery';
+import type { SubmitTask, TaskEvent } from '@holdpoint/contracts/task';
+import { continued, historyOf } from '@holdpoint/runtime/testing/spec';
+import { taskDecider } from '../domain/decide.ts';
+import type { TaskMessage } from '../domain/messages.ts';
+
+export const TASK = TaskId.parse('t-1');
+export const NODE = NodeId.parse('append');
+export const EFFECT = effectIdOf(TASK, NODE, 'append:sample.txt');
+export const approvalOf = (revision: number) => approvalIdOf(TASK, NODE, revision);
+export const NOW = 1_000_000;
+export const GRANT = { grant: 'granted', validUntil: NOW + 3_600_000 } as const;
+
+export const submission: SubmitTask = { workflow: 'sample', goal: 'say hello', requestedBy: 'linus' };
+export const submit = (payload: SubmitTask = submission): TaskMessage => ({ kind: 'submit', payload, task: TASK });
+
+type Verb = 'cancel' | 'pause' | 'resume' | 'retry';
+export const byHand = (kind: Verb, change: { by?: string; reason?: string; node?: NodeId } = {}): TaskMessage => ({
+  kind,
+  payload: { id: TASK, by: 'ada', ...change },
+  task: TASK,
+});
+
+/** What the approvals service states; an approval comes with its grant. */
+export const resolved = (outcome: ApprovalOutcome, change: Partial<ApprovalResolved> = {}): TaskMessage => ({
+  kind: 'approval',
+  fact: {
+    type: 'resolved',
+    id: approvalOf(1),
+    task: TASK,
+    node: NODE,
+    revision: 1,
+    outcome,
+    by: 'grace',
+    at: NOW,
+    ...(outcome === 'approved' && GRANT),
+    ...change,
+  },
+});
+
+type EffectSays = EffectEvent extends infer E
+  ? E extends EffectEvent
+    ? Omit<E, 'id' | 'task' | 'node' | 'attempt' | 'order'>
+    : never
+  : never;
+
+/** What the executor states about the effect of these tests. */
+export const reported = (says: EffectSays, change: Partial<EffectEvent> = {}): TaskMessage => ({
+  kind: 'effect',
+  fact: { ...says, id: EFFECT, task: TASK, node: NODE, attempt: 1, ...change } as EffectEvent,
+});
+export const applied = (change: Partial<EffectEvent> = {}): TaskMessage =>
+  reported({ type: 'applied', epoch: 1, outputs: { line: 1 } }, change);
+export const failedClean = (change: Partial<EffectEvent> = {}): TaskMessage =>
+  reported({ type: 'failed_clean', epoch: 1, error: { code: 'EXECUTOR_TARGET_UNAVAILABLE', message: 'busy' } }, change);
+export const refused = (code: string, change: Partial<EffectEvent> = {}): TaskMessage =>
+  reported({ type: 'refused', error: { code, message: 'no' } }, change);
+
+export const verdictOf = (kind: VerdictKind, delayMs = 0): Verdict => ({ kind, delayMs, class: 'UNKNOWN', rule: 'verdicts@1/x', reason: 'because' });
+export const recover = (kind: VerdictKind, change: { attempt?: number; node?: NodeId; delayMs?: number } = {}): TaskMessage => ({
+  kind: 'recover',
+  payload: { task: TASK, node: change.node ?? NODE, attempt: change.attempt ?? 1, verdict: verdictOf(kind, change.delayMs) },
+  task: TASK,
+});
+export const timer = (name: string, data: null | { ask: number } = null): TaskMessage => ({ kind: 'timer', name, data });
+
+const acted = (...messages: readonly TaskMessage[]): readonly TaskEvent[] =>
+  historyOf(taskDecider, ...messages.map((message) => [message, NOW] as const));
+const then = (history: readonly TaskEvent[], ...messages: readonly TaskMessage[]): readonly TaskEvent[] =>
+  continued(taskDecider, history, ...messages.map((message) => [message, NOW] as const));
+
+const awaiting = acted(submit());
+const running = then(awaiting, resolved('approved'));
+const recovering = then(running, failedClean());
+const pausedAwaiting = then(awaiting, byHand('pause'));
+
+/** A task of the sample workflow in every situation that it can be in. */
+export const histories = {
+  awaiting,
+  running,
+  recovering,
+  retrying: then(recovering, recover('retry', { delayMs: 1_000 })),
+  escalated: then(recovering, recover('escalate')),
+  changesRequested: then(awaiting, resolved('changes_requested')),
+  pausedAwaiting,
+  pausedApproved: then(pausedAwaiting, resolved('approved')),
+  pausedRejected: then(pausedAwaiting, resolved('rejected')),
+  pausedRunning: then(running, byHand('pause')),
+  pausedRecovering: then(recovering, byHand('pause')),
+  pausedRetrying: then(recovering, recover('retry', { delayMs: 1_000 }), byHand('pause')),
+  pausedEscalated: then(recovering, recover('escalate'), byHand('pause')),
+  pausedDone: then(running, byHand('pause'), applied()),
+  completed: then(running, applied()),
+  failed: then(awaiting, resolved('rejected')),
+  cancelled: then(awaiting, byHand('cancel')),
+} as const;
+export type Situation = keyof typeof histories;
+export const TERMINAL = ['completed', 'failed', 'cancelled'] as const satisfies readonly Situation[];
+export const OPEN = (Object.keys(histories) as readonly Situation[]).filter(
+  (situation) => !(TERMINAL as readonly Situation[]).includes(situation),
+);

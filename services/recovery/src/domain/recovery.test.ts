@@ -1,0 +1,116 @@
+import { type AssessFailure, RecoveryEvent } from '@holdpoint/contracts/recovery';
+import { NodeId, TaskId } from '@holdpoint/contracts/ids';
+import { holdsEveryLaw } from '@holdpoint/runtime/testing/laws';
+import { eventsOf } from '@holdpoint/runtime/testing/run';
+import { historyOf, specFor } from '@holdpoint/runtime/testing/spec';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { recoveryDecider, type RecoveryMessage } from './recovery.ts';
+
+const given = specFor(recoveryDecider);
+const task = TaskId.parse('t-1');
+const node = NodeId.parse('append');
+const NOW = 1_000_000;
+
+const failure = (attempt: number, change: Partial<AssessFailure> = {}): AssessFailure => ({
+  task,
+  node,
+  attempt,
+  outcome: 'failed',
+  error: { code: 'EXECUTOR_TARGET_UNAVAILABLE', message: 'busy' },
+  ...change,
+});
+const assess = (payload: AssessFailure): RecoveryMessage => ({ kind: 'assess', payload });
+const after = (...failures: readonly AssessFailure[]) =>
+  historyOf(recoveryDecider, ...failures.map((each) => [assess(each), NOW] as const));
+const inDoubt = failure(1, { outcome: 'in_doubt', error: { code: 'EXECUTOR_OUTCOME_UNKNOWN', message: 'lost' } });
+
+describe('a failure', () => {
+  test('is recorded with its verdict, and the verdict is suggested to the orchestrator', () => {
+    const verdict = { kind: 'retry', delayMs: 1_000, class: 'TRANSIENT', rule: 'verdicts@1/transient' };
+    given()
+      .when(assess(failure(1)), NOW)
+      .thenEmitsLike({ type: 'assessed', task, node, attempt: 1, error: failure(1).error, verdict })
+      .thenSends({ subject: 'hp.cmd.task.recover', id: `task.recover.t-1.append.1.${String(NOW)}`, data: { task, node, attempt: 1, verdict } });
+  });
+
+  test.each([
+    [2, 'retry', 2_000],
+    [5, 'escalate', 0],
+  ] as const)('for the %ith time is judged by those before it: %s', (count, kind, delayMs) => {
+    const earlier = Array.from({ length: count - 1 }, (_, i) => failure(i + 1));
+    given(...after(...earlier)).when(assess(failure(count)), NOW).thenEmitsLike({ verdict: { kind, delayMs } });
+  });
+
+  test('of another node is judged by its own history', () => {
+    given(...after(failure(1), failure(2)))
+      .when(assess(failure(1, { node: NodeId.parse('deploy') })), NOW)
+      .thenEmitsLike({ verdict: { kind: 'retry', delayMs: 1_000 } });
+  });
+
+  test('that nobody can be sure of is given to a person', () => {
+    given().when(assess(inDoubt), NOW).thenEmitsLike({ verdict: { kind: 'escalate', class: 'EFFECT_IN_DOUBT' } });
+  });
+
+  test('asked about again gets the verdict that was given, under a new message id', () => {
+    const history = after(failure(1), failure(2));
+    given(...history)
+      .when(assess(failure(1)), NOW + 9)
+      .thenEmits()
+      .thenSends({ id: `task.recover.t-1.append.1.${String(NOW + 9)}`, data: { attempt: 1, verdict: { delayMs: 1_000 } } });
+  });
+
+  test('asked about again with another story keeps the verdict that was given', () => {
+    given(...after(failure(1)))
+      .when(assess(inDoubt), NOW)
+      .thenEmits()
+      .thenSends({ data: { verdict: { kind: 'retry', class: 'TRANSIENT' } } });
+  });
+
+  test('is not a timer', () => {
+    given(...after(failure(1))).when({ kind: 'timer', name: 'any' }, NOW).thenNothing();
+  });
+});
+
+describe('any failures in any order', () => {
+  const payload = fc.record({
+    attempt: fc.integer({ min: 1, max: 7 }),
+    node: fc.constantFrom(node, NodeId.parse('deploy'), NodeId.parse('constructor')),
+    outcome: fc.constantFrom('failed', 'in_doubt'),
+    error: fc.record({
+      code: fc.constantFrom('EXECUTOR_TARGET_UNAVAILABLE', 'EXECUTOR_GRANT_INVALID', 'NEWER'),
+      message: fc.string({ unit: 'binary' }),
+    }),
+  });
+  const acts = fc.array(
+    fc.record({ message: payload.map((said) => assess({ task, ...said })), now: fc.integer({ min: NOW, max: NOW * 2 }) }),
+    { maxLength: 20 },
+  );
+
+  test('keep every law of a decider', () => {
+    fc.assert(fc.property(acts, (sequence) => void holdsEveryLaw(recoveryDecider, sequence)));
+  });
+
+  test('give one verdict for each attempt, each one that the contract allows', () => {
+    fc.assert(
+      fc.property(acts, (sequence) => {
+        const events = eventsOf(holdsEveryLaw(recoveryDecider, sequence));
+        const keys = events.map((event) => `${event.node}/${String(event.attempt)}`);
+        expect(keys).toEqual([...new Set(keys)]);
+        for (const event of events) expect(RecoveryEvent.parse(event)).toEqual(event);
+      }),
+    );
+  });
+
+  test('are answered every one, with a verdict for the attempt that was asked about', () => {
+    fc.assert(
+      fc.property(acts, (sequence) => {
+        for (const { message, made } of holdsEveryLaw(recoveryDecider, sequence)) {
+          if (message.kind !== 'assess') continue;
+          const { node: asked, attempt } = message.payload;
+          expect(made.send).toMatchObject([{ data: { node: asked, attempt } }]);
+        }
+      }),
+    );
+  });
+});

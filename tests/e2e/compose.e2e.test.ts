@@ -1,0 +1,160 @@
+import { TaskId } from '@holdpoint/contracts/ids';
+import { SERVICES } from '@holdpoint/contracts/subjects';
+import { TaskView } from '@holdpoint/contracts/task';
+import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vitest';
+import { z } from 'zod';
+import { newTaskId, sampleTask } from '../harness/tasks.ts';
+import type { SampleTask } from '../harness/tasks.ts';
+import { Hopeless, until, untilTrue } from '../harness/until.ts';
+import { liberties, Manifest, secretHolders } from './compose-manifest.ts';
+import { createComposeProject, whyNoCompose } from './compose-project.ts';
+import type { ComposeProject } from './compose-project.ts';
+
+const obstacle = await whyNoCompose();
+if (obstacle !== undefined)
+  process.stderr.write(`compose: skipped, because there is no Docker engine: ${obstacle}\n`);
+
+const BUILT_WITHIN_MS = 20 * 60_000;
+const ENDED = new Set(['completed', 'failed', 'cancelled']);
+
+describe.skipIf(obstacle !== undefined)('the system by compose', () => {
+  let system: ComposeProject;
+
+  const allReady = () =>
+    Promise.all(
+      SERVICES.map((service) => untilTrue(`${service} is ready`, () => system.isReady(service), 120_000)),
+    );
+
+  beforeAll(async () => {
+    system = await createComposeProject();
+    await system.up();
+    await system.build('cli');
+    await allReady();
+  }, BUILT_WITHIN_MS);
+
+  afterAll(async () => {
+    await system.remove();
+  }, 120_000);
+
+  const showLogsOnFailure = () =>
+    onTestFailed(async () => {
+      process.stderr.write(await system.compose(['logs', '--no-color', '--tail', '40']));
+    });
+
+  const submit = async (): Promise<SampleTask> => {
+    const task = sampleTask(newTaskId());
+    const input = ['--input', 'file=sample.txt', '--input', `line=${task.line}`];
+    const args = ['--id', task.id, '--workflow', 'sample', '--goal', 'append a line', ...input, '--json'];
+    const answer = z.object({ id: TaskId }).parse(JSON.parse(await system.cli('task', 'submit', ...args)));
+    expect(answer.id).toBe(task.id);
+    return task;
+  };
+
+  const phaseOf = async (task: SampleTask): Promise<string> =>
+    TaskView.parse(JSON.parse(await system.cli('task', 'get', task.id, '--json'))).phase;
+
+  const reaches = (task: SampleTask, phase: string) =>
+    until(
+      `task ${task.id} is ${phase}`,
+      async () => {
+        const now = await phaseOf(task);
+        if (now !== phase && ENDED.has(now)) throw new Hopeless(`task ${task.id} is ${now}, not ${phase}`);
+        return now === phase ? now : undefined;
+      },
+      120_000,
+    );
+
+  const approve = (task: SampleTask) =>
+    until(`${task.approval} is approved`, () => system.cli('approvals', 'approve', task.approval), 60_000);
+
+  /** The lines of the file in the executor's workspace that carry the key of the task's effect. */
+  const timesApplied = async (task: SampleTask): Promise<number> => {
+    const text = await system.run('executor', 'sh', '-c', 'cat /workspace/sample.txt 2>/dev/null || true');
+    return text.split('\n').filter((line) => line.includes(task.line)).length;
+  };
+
+  test('a container can do nothing that it need not do', async () => {
+    const manifest = Manifest.parse(
+      JSON.parse(await system.compose(['--profile', '*', 'config', '--format', 'json'])),
+    );
+    const services = Object.entries(manifest.services);
+    expect(services.map(([name]) => name)).toEqual(
+      expect.arrayContaining([...SERVICES, 'nats', 'postgres', 'cli']),
+    );
+    expect(services.flatMap(([name, service]) => liberties(name, service))).toEqual([]);
+    expect(secretHolders(manifest)).toEqual({
+      credentials: ['provision'],
+      'secrets-approvals': ['approvals'],
+      'secrets-executor': ['executor'],
+      'secrets-operator': ['cli'],
+      'secrets-orchestrator': ['orchestrator'],
+      'secrets-postgres': ['postgres'],
+      'secrets-recovery': ['recovery'],
+    });
+    expect(Object.keys(manifest.services['postgres']?.networks ?? {})).toEqual(['data']);
+    expect(Object.keys(manifest.services['cli']?.networks ?? {})).toEqual(['bus']);
+  });
+
+  test.each(SERVICES)(
+    '%s reports to Docker that it is healthy, and runs as nobody special',
+    async (service) => {
+      await untilTrue(
+        `${service} is healthy`,
+        async () => (await system.inspect(service, '{{.State.Health.Status}}')) === 'healthy',
+      );
+      expect((await system.run(service, 'id', '-u')).trim()).toBe('1000');
+      await expect(system.run(service, 'touch', '/app/here')).rejects.toThrow('Read-only file system');
+    },
+  );
+
+  test('a task is held at its gate, approved, carried out once and completed', async () => {
+    showLogsOnFailure();
+    const task = await submit();
+    await reaches(task, 'awaiting_approval');
+    expect(await timesApplied(task)).toBe(0);
+    await approve(task);
+    await reaches(task, 'completed');
+    expect(await timesApplied(task)).toBe(1);
+  });
+
+  test('a killed executor carries the effect out once when it is started again', async () => {
+    showLogsOnFailure();
+    const task = await submit();
+    await reaches(task, 'awaiting_approval');
+    await system.kill('executor');
+    await approve(task);
+    expect(ENDED).not.toContain(await phaseOf(task));
+    await system.compose(['up', '--detach', '--no-build', 'executor']);
+    await reaches(task, 'completed');
+    expect(await timesApplied(task)).toBe(1);
+  });
+
+  test('an orchestrator that crashes is started again by Docker and goes on', async () => {
+    showLogsOnFailure();
+    const task = await submit();
+    await reaches(task, 'awaiting_approval');
+    const starts = Number(await system.inspect('orchestrator', '{{.RestartCount}}'));
+    // All processes but the first, as the kernel would: Docker starts a container again that ends by itself, not one that
+    // it was told to kill. What the command answers tells nothing, because it may end together with the container.
+    await system.run('orchestrator', 'sh', '-c', 'kill -KILL -1').catch(() => undefined);
+    await untilTrue(
+      'it is started again',
+      async () => Number(await system.inspect('orchestrator', '{{.RestartCount}}')) > starts,
+    );
+    await approve(task);
+    await reaches(task, 'completed');
+    expect(await timesApplied(task)).toBe(1);
+  });
+
+  test('taken down and brought up again, it goes on with the tasks that waited', async () => {
+    showLogsOnFailure();
+    const task = await submit();
+    await reaches(task, 'awaiting_approval');
+    await system.compose(['down']);
+    await system.compose(['up', '--detach', '--no-build']);
+    await allReady();
+    await approve(task);
+    await reaches(task, 'completed');
+    expect(await timesApplied(task)).toBe(1);
+  });
+});
