@@ -26,7 +26,7 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 120_000,
           // Concurrent tests wait most of the time; each has servers of its own.
-          maxConcurrency: 10,
+          maxConcurrency: 8,
           sequence: { groupOrder: 1 },
         },
       },

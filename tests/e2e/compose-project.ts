@@ -66,7 +66,7 @@ const removeOrphans = async (): Promise<void> => {
     ({ Name }) => Name.startsWith(PREFIX) && !isAlive(Number(Name.slice(PREFIX.length))),
   );
   for (const { Name } of orphans) {
-    await docker(['compose', '-f', MANIFEST, '-p', Name, '--profile', '*', 'down', ...everything]);
+    await docker(['compose', '-f', MANIFEST, '-p', Name, 'down', ...everything]);
   }
 };
 
@@ -101,9 +101,8 @@ export const createComposeProject = async () => {
     /** What Docker knows of the container: asked for with a template. */
     inspect: async (service: string, template: string): Promise<string> =>
       (await docker(['inspect', '--format', template, `${name}-${service}-1`])).trim(),
-    build: (service: string) => compose(['build', '--quiet', service], BUILD_WITHIN_MS),
     up: () => compose(['up', '--detach', '--build', '--quiet-pull'], BUILD_WITHIN_MS),
-    remove: () => compose(['--profile', '*', 'down', ...everything]),
+    remove: () => compose(['down', ...everything]),
   };
 };
 export type ComposeProject = Awaited<ReturnType<typeof createComposeProject>>;

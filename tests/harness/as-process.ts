@@ -73,7 +73,9 @@ export const startProcess = async (
     started: async () => {
       await untilTrue(`${service} has started`, async () => {
         const instance = `${service}-${String(child.pid)}`;
-        return (await log.lines()).some((line) => line.msg === 'service started' && line['instance'] === instance);
+        return (await log.lines()).some(
+          (line) => line.msg === 'service started' && line['instance'] === instance,
+        );
       });
     },
     stop: async () => {

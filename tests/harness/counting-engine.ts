@@ -16,8 +16,13 @@ export const notesDecider: Decider<Notes, Note | TimerFired, Noted> = {
   decide: ({ names }, message, { now }) => {
     const { name } = message;
     if (name === 'throw') throw new Error('cannot be decided');
-    const timers = message.kind === 'note' && message.timer !== undefined ? [{ set: message.timer, dueAt: now }] : [];
-    return decision({ events: names.includes(name) ? [] : [{ type: 'noted', name }], timers, answer: { ok: { names: names.length } } });
+    const timers =
+      message.kind === 'note' && message.timer !== undefined ? [{ set: message.timer, dueAt: now }] : [];
+    return decision({
+      events: names.includes(name) ? [] : [{ type: 'noted', name }],
+      timers,
+      answer: { ok: { names: names.length } },
+    });
   },
 };
 
@@ -25,13 +30,17 @@ const kind = (snapshotEvery: number): AggregateKind<Notes, Note | TimerFired, No
   service: 'recovery',
   aggregate: 'recovery',
   decider: notesDecider,
+  summarise: () => ({ status: 'noted', view: null }),
   snapshotEvery,
 });
 
 export type Outcome = 'settled' | 'unavailable' | ErrorBody;
 
 /** An engine with a decider of its own, and a publisher that notes what it is given. */
-export const createCountingEngine = (store: Store, options: { readonly snapshotEvery?: number; readonly crash?: CrashHook } = {}) => {
+export const createCountingEngine = (
+  store: Store,
+  options: { readonly snapshotEvery?: number; readonly crash?: CrashHook } = {},
+) => {
   const published: WireMessage[] = [];
   const failures: unknown[] = [];
   const timerFailures: string[] = [];
@@ -61,7 +70,8 @@ export const createCountingEngine = (store: Store, options: { readonly snapshotE
   return {
     engine,
     /** Ids of the messages given to the publisher, in order. */
-    published: (): readonly string[] => published.map(({ headers }) => headers.find(([name]) => name === 'ce-id')?.[1] ?? ''),
+    published: (): readonly string[] =>
+      published.map(({ headers }) => headers.find(([name]) => name === 'ce-id')?.[1] ?? ''),
     failures: failures as readonly unknown[],
     timerFailures: timerFailures as readonly string[],
     /** Whether the bus confirms what is published. */

@@ -16,7 +16,9 @@ export const cloneDatabase = async (admin: Admin): Promise<Database> => {
   await withAdmin(
     admin,
     async (client) =>
-      void (await client.query(`CREATE DATABASE ${escapeIdentifier(name)} TEMPLATE ${escapeIdentifier(TEMPLATE)}`)),
+      void (await client.query(
+        `CREATE DATABASE ${escapeIdentifier(name)} TEMPLATE ${escapeIdentifier(TEMPLATE)}`,
+      )),
   );
   // Who may connect is not copied with the rest.
   await withAdmin(inside, (client) => closeDatabase(client, name));

@@ -20,7 +20,9 @@ export const startFaultProxy = async (host: string, port: number): Promise<Fault
   let cuts: Cut[] = [];
 
   const cutAt = (direction: Direction, data: Buffer): boolean => {
-    const hit = cuts.find((cut) => cut.direction === direction && data.includes(cut.bytes) && (cut.left -= 1) === 0);
+    const hit = cuts.find(
+      (cut) => cut.direction === direction && data.includes(cut.bytes) && (cut.left -= 1) === 0,
+    );
     cuts = cuts.filter((cut) => cut !== hit);
     hit?.done();
     return hit !== undefined;

@@ -20,9 +20,13 @@ export type StoreBacking = {
   readonly now: () => Promise<number>;
   /** Whether somebody waits for a lock. `settled` tells whether the call in question has ended. */
   readonly waits: (settled: () => boolean) => Promise<boolean>;
-  readonly projected: (id: string) => Promise<unknown>;
+  /** The text in what lists show of an aggregate. */
+  readonly summary: (id: string) => Promise<unknown>;
   readonly close: () => Promise<void>;
 };
+
+const textOf = (view: unknown): unknown =>
+  typeof view === 'object' && view !== null && 'text' in view ? view.text : undefined;
 
 export const memoryBacking = (): Promise<StoreBacking> => {
   const store = createMemoryStore(() => Date.now());
@@ -34,16 +38,13 @@ export const memoryBacking = (): Promise<StoreBacking> => {
       await turn();
       return !settled();
     },
-    projected: (id) => Promise.resolve(store.tables.projection.get(id)?.['text']),
+    summary: (id) => Promise.resolve(textOf(store.tables.heads.get(id)?.view)),
     close: () => Promise.resolve(),
   });
 };
 
 /** The runtime's tables of this service, which has no others. */
 const SERVICE = 'recovery';
-const PROJECTION = `INSERT INTO projected (id, text)
-  SELECT id, text FROM json_to_recordset($9::json) AS p(id text, text text)
-  ON CONFLICT (id) DO UPDATE SET text = excluded.text`;
 
 /** Connections as the service has them; `port` may be that of a proxy. */
 export const servicePool = async (database: Database, port: number = database.admin.port): Promise<Pool> => {
@@ -58,23 +59,19 @@ export const servicePool = async (database: Database, port: number = database.ad
   return createPool(settings, silentLogger());
 };
 
-export const postgresStore = (pool: Pool): Store => createPostgresStore(pool, PROJECTION);
+export const postgresStore = (pool: Pool): Store => createPostgresStore(pool);
 
-/** A database with a read model for the tests. */
-export const storeDatabase = async (): Promise<Database> => {
-  const database = await cloneDatabase(currentRun().admin);
-  await withAdmin(database.admin, async (client) => {
-    await client.query(`CREATE TABLE ${SERVICE}.projected (id text PRIMARY KEY, text text)`);
-    await client.query(`GRANT SELECT, INSERT, UPDATE ON ${SERVICE}.projected TO ${roleOf(SERVICE)}`);
-  });
-  return database;
-};
+/** A database of the tests' own. */
+export const storeDatabase = (): Promise<Database> => cloneDatabase(currentRun().admin);
 
 export const postgresBacking = async (): Promise<StoreBacking> => {
   const database = await storeDatabase();
   const pools = await Promise.all([servicePool(database), servicePool(database)]);
   const ask = async (text: string, values: readonly unknown[] = []): Promise<unknown> =>
-    withAdmin(database.admin, async (client) => (await client.query<{ answer: unknown }>(text, [...values])).rows[0]?.answer);
+    withAdmin(
+      database.admin,
+      async (client) => (await client.query<{ answer: unknown }>(text, [...values])).rows[0]?.answer,
+    );
   return {
     store: postgresStore(pools[0]),
     replica: postgresStore(pools[1]),
@@ -83,7 +80,8 @@ export const postgresBacking = async (): Promise<StoreBacking> => {
       const waiting = `SELECT count(*)::int AS answer FROM pg_stat_activity WHERE datname = $1 AND wait_event_type = 'Lock'`;
       return (await ask(waiting, [database.name])) !== 0;
     },
-    projected: (id) => ask(`SELECT text AS answer FROM ${SERVICE}.projected WHERE id = $1`, [id]),
+    summary: async (id) =>
+      textOf(await ask(`SELECT view AS answer FROM ${SERVICE}.heads WHERE id = $1`, [id])),
     close: async () => {
       await Promise.all(pools.map((pool) => pool.end()));
       await database.drop();

@@ -1,14 +1,25 @@
-import type { BatchWrite, StoredEvent, Store, TimerRow, WireMessage } from '@holdpoint/runtime/ports';
+import type { BatchWrite, Head, StoredEvent, Store, TimerRow, WireMessage } from '@holdpoint/runtime/ports';
+
+/** The heads that go with events, with a summary of its own where one is given. */
+export const headsOf = (events: readonly StoredEvent[], text?: string): readonly Head[] => {
+  const versions = new Map(events.map(({ aggregate, version }) => [aggregate, version]));
+  return [...versions].map(([aggregate, version]) => ({
+    aggregate,
+    version,
+    status: 'open',
+    view: text === undefined ? null : { text },
+  }));
+};
 
 /** A write from its parts; what is not named is empty. */
-export const writeOf = (parts: Partial<BatchWrite>): BatchWrite => ({
-  events: [],
+export const writeOf = ({ events = [], ...parts }: Partial<BatchWrite>): BatchWrite => ({
+  events,
   outbox: [],
   outboxConfirmed: [],
   snapshots: [],
   timersSet: [],
   timersCleared: [],
-  projection: [],
+  heads: headsOf(events),
   ...parts,
 });
 
@@ -21,7 +32,12 @@ export const eventOf = (aggregate: string, version: number, data: object = {}): 
   body: JSON.stringify({ type: 'happened', version, ...data }),
 });
 
-export const timerOf = (aggregate: string, name: string, dueAt: number, data: TimerRow['data'] = null): TimerRow => ({
+export const timerOf = (
+  aggregate: string,
+  name: string,
+  dueAt: number,
+  data: TimerRow['data'] = null,
+): TimerRow => ({
   aggregate,
   name,
   dueAt,
@@ -44,9 +60,16 @@ export const commitTo = async (
   const transaction = await store.lock([aggregate]);
   const version = transaction.versions.get(aggregate) ?? 0;
   const write = writeOf(make(version, transaction.now));
-  return { row: await transaction.commit(write), version: version + write.events.length, now: transaction.now };
+  return {
+    row: await transaction.commit(write),
+    version: version + write.events.length,
+    now: transaction.now,
+  };
 };
 
-/** Adds one event. */
-export const append = (store: Store, aggregate: string, parts: Partial<BatchWrite> = {}) =>
-  commitTo(store, aggregate, (version) => ({ events: [eventOf(aggregate, version + 1)], ...parts }));
+/** Adds one event; `text` is what the aggregate's summary says from then on. */
+export const append = (store: Store, aggregate: string, parts: Partial<BatchWrite> = {}, text?: string) =>
+  commitTo(store, aggregate, (version) => {
+    const events = [eventOf(aggregate, version + 1)];
+    return { events, heads: headsOf(events, text), ...parts };
+  });

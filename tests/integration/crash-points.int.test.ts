@@ -84,11 +84,9 @@ describe.concurrent('a service is killed, and started again: the task completes,
     try {
       await Promise.all(SERVICES.filter((each) => each !== service).map((each) => system.start(each)));
       for (const point of POINTS) {
-        const from = performance.now();
         const crash = `${point}:${String(n)}`;
         if (service === 'recovery') await throughRecovery(system, crash);
         else await through(system, service, crash);
-        console.log(service, crash, Math.round(performance.now() - from));
       }
     } finally {
       await system.stop();

@@ -107,7 +107,10 @@ describe('a connection that is lost', () => {
     const outcome = tell(id, 'two');
     const terminate = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1 AND wait_event_type = 'Lock'`;
     await untilTrue('the waiting connection is ended', () =>
-      withAdmin(database.admin, async (client) => (await client.query(terminate, [database.name])).rowCount === 1),
+      withAdmin(
+        database.admin,
+        async (client) => (await client.query(terminate, [database.name])).rowCount === 1,
+      ),
     );
     expect(await outcome).toBe('unavailable');
     await holder.rollback();
@@ -118,7 +121,10 @@ describe('a connection that is lost', () => {
 
 describe('what the database will never take', () => {
   test('is refused as data', async () => {
-    const write = commitTo(store, id, () => ({ events: [eventOf(id, 1)], timersSet: [timerOf(id, 'a\0b', 1)] }));
+    const write = commitTo(store, id, () => ({
+      events: [eventOf(id, 1)],
+      timersSet: [timerOf(id, 'a\0b', 1)],
+    }));
     await expect(write).rejects.toBeInstanceOf(DataRefused);
     expect(await eventsOf(id)).toEqual([]);
   });
@@ -128,9 +134,19 @@ describe('what the database will never take', () => {
     const others = ['x', 'y', 'z'].map((name) => `${id}-${name}`);
     // The first one makes a batch of its own; the others gather while it commits.
     const first = tell(`${id}-first`, 'one');
-    const rest = Promise.all([tell(others[0] ?? '', 'one'), tell(id, 'bad', 'a\0b'), tell(others[1] ?? '', 'one'), tell(others[2] ?? '', 'one')]);
+    const rest = Promise.all([
+      tell(others[0] ?? '', 'one'),
+      tell(id, 'bad', 'a\0b'),
+      tell(others[1] ?? '', 'one'),
+      tell(others[2] ?? '', 'one'),
+    ]);
     expect(await first).toBe('settled');
-    expect(await rest).toEqual(['settled', expect.objectContaining({ code: 'RUNTIME_POISON' }), 'settled', 'settled']);
+    expect(await rest).toEqual([
+      'settled',
+      expect.objectContaining({ code: 'RUNTIME_POISON' }),
+      'settled',
+      'settled',
+    ]);
     expect(await eventsOf(id)).toEqual([]);
     for (const other of others) expect(await eventsOf(other)).toEqual(['one']);
   });
@@ -146,13 +162,20 @@ describe('what the database will never take', () => {
 describe('two replicas', () => {
   test('that create the same aggregate at once: one has a conflict', async () => {
     const [one, two] = await Promise.all([store.lock([id]), postgresStore(direct).lock([id])]);
-    const both = await Promise.allSettled([one, two].map((each) => each.commit(writeOf({ events: [eventOf(id, 1)] }))));
+    const both = await Promise.allSettled(
+      [one, two].map((each) => each.commit(writeOf({ events: [eventOf(id, 1)] }))),
+    );
     expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
-    expect(both.find(({ status }) => status === 'rejected')).toMatchObject({ reason: expect.any(Conflict) as Conflict });
+    expect(both.find(({ status }) => status === 'rejected')).toMatchObject({
+      reason: expect.any(Conflict) as Conflict,
+    });
   });
 
   test('take turns, and decide each message once', async () => {
-    const replicas = [createCountingEngine(store, { snapshotEvery: 7 }), createCountingEngine(postgresStore(direct), { snapshotEvery: 7 })];
+    const replicas = [
+      createCountingEngine(store, { snapshotEvery: 7 }),
+      createCountingEngine(postgresStore(direct), { snapshotEvery: 7 }),
+    ];
     const names = Array.from({ length: 50 }, (_, i) => `name-${String(i)}`);
     const outcomes: string[] = [];
     // Each message goes to both, over several batches.
@@ -187,7 +210,10 @@ describe('two replicas', () => {
       await engine.idle();
       return timerFailures.length > 0;
     });
-    const { rows } = await direct.query<{ later: boolean }>('SELECT due_at > now() AS later FROM timers WHERE aggregate = $1', [id]);
+    const { rows } = await direct.query<{ later: boolean }>(
+      'SELECT due_at > now() AS later FROM timers WHERE aggregate = $1',
+      [id],
+    );
     expect(rows).toEqual([{ later: true }]);
   });
 });

@@ -2,7 +2,7 @@ import { Conflict, type Store } from '@holdpoint/runtime/ports';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { memoryBacking, postgresBacking, type StoreBacking } from '../harness/store-backing.ts';
 import { until, untilTrue } from '../harness/until.ts';
-import { append, commitTo, eventOf, messageOf, timerOf, writeOf } from '../harness/writes.ts';
+import { append, commitTo, eventOf, messageOf, timerOf, writeOf, headsOf } from '../harness/writes.ts';
 
 const backings: readonly (readonly [string, () => Promise<StoreBacking>])[] = [
   ['in memory', memoryBacking],
@@ -44,7 +44,9 @@ describe.each(backings)('a store %s', (_name, open) => {
   };
 
   const claim = (from: Store, row: string | undefined, claimMs = FAR_AHEAD_MS) =>
-    until('the outbox row can be claimed', async () => (await from.claimOutbox(0, claimMs, 500)).find(({ id }) => id === row));
+    until('the outbox row can be claimed', async () =>
+      (await from.claimOutbox(0, claimMs, 500)).find(({ id }) => id === row),
+    );
 
   describe('locks', () => {
     test('an aggregate that does not exist has no version', async () => {
@@ -106,25 +108,38 @@ describe.each(backings)('a store %s', (_name, open) => {
   describe('a history', () => {
     test('has every event as it was written', async () => {
       const id = newId();
-      const odd = { text: 'ä€😀 "quoted" \\ \u2028', nested: { list: [1, null, [true]], empty: {} }, big: 9_007_199_254_740_991 };
+      const odd = {
+        text: 'ä€😀 "quoted" \\ \u2028',
+        nested: { list: [1, null, [true]], empty: {} },
+        big: 9_007_199_254_740_991,
+      };
       await commitTo(store, id, () => ({ events: [eventOf(id, 1, odd), eventOf(id, 2)] }));
       await append(store, id);
       expect(await read(id)).toEqual({
         version: 3,
-        history: { snapshot: undefined, events: [1, 2, 3].map((version) => ({ type: 'happened', version, ...(version === 1 && odd) })) },
+        history: {
+          snapshot: undefined,
+          events: [1, 2, 3].map((version) => ({ type: 'happened', version, ...(version === 1 && odd) })),
+        },
       });
     });
 
     test('with a snapshot has the events after it', async () => {
       const id = newId();
-      const state = { counted: 2, 'ä': ['"'] };
+      const state = { counted: 2, ä: ['"'] };
       await append(store, id);
       await append(store, id, { snapshots: [{ aggregate: id, version: 2, state: JSON.stringify(state) }] });
       expect((await read(id)).history).toEqual({ snapshot: { version: 2, state }, events: [] });
       await append(store, id);
-      expect((await read(id)).history).toEqual({ snapshot: { version: 2, state }, events: [{ type: 'happened', version: 3 }] });
+      expect((await read(id)).history).toEqual({
+        snapshot: { version: 2, state },
+        events: [{ type: 'happened', version: 3 }],
+      });
       await append(store, id, { snapshots: [{ aggregate: id, version: 4, state: '{"counted":4}' }] });
-      expect((await read(id)).history).toEqual({ snapshot: { version: 4, state: { counted: 4 } }, events: [] });
+      expect((await read(id)).history).toEqual({
+        snapshot: { version: 4, state: { counted: 4 } },
+        events: [],
+      });
     });
 
     test('is loaded for several aggregates at once', async () => {
@@ -142,12 +157,12 @@ describe.each(backings)('a store %s', (_name, open) => {
       expect((await commitTo(store, newId(), () => ({}))).row).toBeUndefined();
     });
 
-    test('replaces the row of the read model', async () => {
+    test('replaces the summary', async () => {
       const id = newId();
-      await append(store, id, { projection: [{ id, text: 'first' }] });
-      expect(await backing.projected(id)).toBe('first');
-      await append(store, id, { projection: [{ id, text: 'second' }] });
-      expect(await backing.projected(id)).toBe('second');
+      await append(store, id, {}, 'first');
+      expect(await backing.summary(id)).toBe('first');
+      await append(store, id, {}, 'second');
+      expect(await backing.summary(id)).toBe('second');
     });
 
     test('of a version that exists is a conflict, and leaves nothing', async () => {
@@ -155,13 +170,13 @@ describe.each(backings)('a store %s', (_name, open) => {
       await append(store, id);
       const again = commitTo(store, id, () => ({
         events: [eventOf(id, 1, { other: true })],
+        heads: headsOf([eventOf(id, 1)], 'lost'),
         timersSet: [timerOf(id, 'alarm', LONG_AGO)],
-        projection: [{ id, text: 'lost' }],
       }));
       await expect(again).rejects.toBeInstanceOf(Conflict);
       expect(await read(id)).toMatchObject({ version: 1, history: { events: [{ version: 1 }] } });
       expect(await dueTimers([id])).toEqual([]);
-      expect(await backing.projected(id)).toBeUndefined();
+      expect(await backing.summary(id)).toBeUndefined();
     });
 
     test('of many who create the same aggregate at once is a gapless history', async () => {
@@ -175,19 +190,21 @@ describe.each(backings)('a store %s', (_name, open) => {
             throw error;
           }
         });
-      const versions = await Promise.all([1, 2, 3, 4, 5].flatMap(() => [addOne(store), addOne(backing.replica)]));
+      const versions = await Promise.all(
+        [1, 2, 3, 4, 5].flatMap(() => [addOne(store), addOne(backing.replica)]),
+      );
       expect(versions.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
       expect((await read(id)).history?.events).toHaveLength(10);
     });
 
     test('that is rolled back instead leaves nothing, and frees the lock', async () => {
       const id = newId();
-      await append(store, id, { projection: [{ id, text: 'kept' }] });
+      await append(store, id, {}, 'kept');
       const transaction = await store.lock([id]);
       await transaction.load([id]);
       await transaction.rollback();
       expect(await read(id)).toMatchObject({ version: 1 });
-      expect(await backing.projected(id)).toBe('kept');
+      expect(await backing.summary(id)).toBe('kept');
       await transaction.rollback();
       expect((await append(backing.replica, id)).version).toBe(2);
     });
@@ -198,9 +215,16 @@ describe.each(backings)('a store %s', (_name, open) => {
       const id = newId();
       const data = { ask: 2, text: 'ä"' };
       await append(store, id, {
-        timersSet: [timerOf(id, 'later', LONG_AGO + 5, data), timerOf(id, 'sooner', LONG_AGO), timerOf(id, 'future', Date.now() + FAR_AHEAD_MS)],
+        timersSet: [
+          timerOf(id, 'later', LONG_AGO + 5, data),
+          timerOf(id, 'sooner', LONG_AGO),
+          timerOf(id, 'future', Date.now() + FAR_AHEAD_MS),
+        ],
       });
-      expect(await dueTimers([id])).toEqual([timerOf(id, 'sooner', LONG_AGO), timerOf(id, 'later', LONG_AGO + 5, data)]);
+      expect(await dueTimers([id])).toEqual([
+        timerOf(id, 'sooner', LONG_AGO),
+        timerOf(id, 'later', LONG_AGO + 5, data),
+      ]);
     });
 
     test('keep the trace that they were set with', async () => {
@@ -213,7 +237,9 @@ describe.each(backings)('a store %s', (_name, open) => {
     test('are moved by setting them again, and gone once cleared', async () => {
       const id = newId();
       await append(store, id, { timersSet: [timerOf(id, 'alarm', LONG_AGO)] });
-      await commitTo(store, id, (_version, now) => ({ timersSet: [timerOf(id, 'alarm', now + FAR_AHEAD_MS)] }));
+      await commitTo(store, id, (_version, now) => ({
+        timersSet: [timerOf(id, 'alarm', now + FAR_AHEAD_MS)],
+      }));
       expect(await dueTimers([id])).toEqual([]);
       await commitTo(store, id, () => ({ timersSet: [timerOf(id, 'alarm', LONG_AGO)] }));
       expect(await dueTimers([id])).toHaveLength(1);
@@ -230,7 +256,9 @@ describe.each(backings)('a store %s', (_name, open) => {
       let settled = false;
       const waiting = backing.replica.lock([id]).finally(() => (settled = true));
       await untilTrue('others wait for it', () => backing.waits(() => settled));
-      await transaction.commit(writeOf({ events: [eventOf(id, 2)], timersCleared: [{ aggregate: id, name: 'alarm' }] }));
+      await transaction.commit(
+        writeOf({ events: [eventOf(id, 2)], timersCleared: [{ aggregate: id, name: 'alarm' }] }),
+      );
       const next = await waiting;
       expect(next.versions.get(id)).toBe(2);
       await next.rollback();
@@ -244,17 +272,23 @@ describe.each(backings)('a store %s', (_name, open) => {
       expect((await dueTimers([held, free])).map(({ aggregate }) => aggregate)).toEqual([free]);
       await holder.rollback();
       expect((await dueTimers([held])).map(({ aggregate }) => aggregate)).toEqual([held]);
-      await commitTo(store, held, () => ({ timersCleared: [held, free].map((aggregate) => ({ aggregate, name: 'alarm' })) }));
+      await commitTo(store, held, () => ({
+        timersCleared: [held, free].map((aggregate) => ({ aggregate, name: 'alarm' })),
+      }));
     });
 
     test('are fired by one of two replicas', async () => {
       const ids = [newId(), newId(), newId(), newId()];
       for (const id of ids) await append(store, id, { timersSet: [timerOf(id, 'alarm', LONG_AGO)] });
       const both = await Promise.all([store.lockDue(500), backing.replica.lockDue(500)]);
-      const fired = both.flatMap(({ due }) => due.map(({ aggregate }) => aggregate)).filter((id) => ids.includes(id));
+      const fired = both
+        .flatMap(({ due }) => due.map(({ aggregate }) => aggregate))
+        .filter((id) => ids.includes(id));
       expect(fired.toSorted()).toEqual(ids.toSorted());
       for (const { transaction } of both) await transaction.rollback();
-      await commitTo(store, ids[0] ?? '', () => ({ timersCleared: ids.map((aggregate) => ({ aggregate, name: 'alarm' })) }));
+      await commitTo(store, ids[0] ?? '', () => ({
+        timersCleared: ids.map((aggregate) => ({ aggregate, name: 'alarm' })),
+      }));
     });
 
     test('that are extended while somebody looks for due ones do not fire', async () => {
@@ -304,7 +338,9 @@ describe.each(backings)('a store %s', (_name, open) => {
     test('is claimed by one of two replicas, and again when the claim is over', async () => {
       const rows = await Promise.all([1, 2, 3, 4, 5].map(async () => (await append(store, newId())).row));
       const both = await until('the rows are old enough', async () => {
-        const claims = await Promise.all([store, backing.replica].map((from) => from.claimOutbox(0, 50, 500)));
+        const claims = await Promise.all(
+          [store, backing.replica].map((from) => from.claimOutbox(0, 50, 500)),
+        );
         const claimed = claims.flat().map(({ id }) => id);
         return rows.every((row) => row !== undefined && claimed.includes(row)) ? claimed : undefined;
       });

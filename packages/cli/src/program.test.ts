@@ -181,7 +181,7 @@ describe('what is shown', () => {
       'approvals.list': { items: [view], next: nasty },
       'approvals.decide': { id: nasty, status: 'approved', by: nasty },
       'orchestrator.get': task,
-      'orchestrator.list': { items: [{ ...task, updatedAt: NOW }], next: nasty },
+      'orchestrator.list': { items: [{ ...task, createdAt: NOW }], next: nasty },
       'orchestrator.history': { events },
       'orchestrator.cancel': { id: nasty, phase: 'failed', version: 1 },
       'executor.list': {

@@ -38,11 +38,11 @@ export const taskText = (task: TaskView): readonly string[] => [
 export const taskListText = ({ items, next }: ApiResponse<'orchestrator', 'list'>): readonly string[] => [
   ...(items.length === 0 ? ['no tasks'] : []),
   ...columns(
-    items.map(({ id, phase, workflow, updatedAt, goal }) => [
+    items.map(({ id, phase, workflow, createdAt, goal }) => [
       id,
       phase,
       workflow,
-      instant(updatedAt),
+      instant(createdAt),
       shorten(goal, GOAL_SHOWN),
     ]),
   ),

@@ -69,7 +69,8 @@ export const TaskSummary = z.object({
   goal: z.string(),
   phase: TaskPhase,
   version: z.int(),
-  updatedAt: z.int(),
+  /** When it was submitted. Epoch milliseconds. */
+  createdAt: z.int(),
 });
 export type TaskSummary = z.infer<typeof TaskSummary>;
 

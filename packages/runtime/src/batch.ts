@@ -1,15 +1,15 @@
 import { cloudEventHeaders, eventType } from '@holdpoint/contracts/cloudevents';
 import { type Aggregate, type ServiceName, subjects } from '@holdpoint/contracts/subjects';
 import type { Decider, Decision, TimerChange } from './decider.ts';
-import type { BatchWrite, ProjectionRow, StoredEvent, TimerRow, WireMessage } from './ports.ts';
+import type { BatchWrite, Summary, StoredEvent, TimerRow, WireMessage } from './ports.ts';
 
 /** One kind of aggregate, as the engine runs it. */
 export type AggregateKind<State, Message, Event extends { readonly type: string }, Work> = {
   readonly service: ServiceName;
   readonly aggregate: Aggregate;
   readonly decider: Decider<State, Message, Event, Work>;
-  /** The read model's row for a state, written whenever the aggregate changed. */
-  readonly project?: (id: string, state: State, now: number, version: number) => ProjectionRow | undefined;
+  /** What lists show of a state. */
+  readonly summarise: (state: State) => Summary;
   /** A snapshot is taken each time so many events have come since the last. */
   readonly snapshotEvery: number;
 };
@@ -26,7 +26,6 @@ export const createBatch = <State, Message, Event extends { readonly type: strin
   load: (aggregate: string) => Loaded<State>,
 ) => {
   const current = new Map<string, Loaded<State>>();
-  const changed = new Set<string>();
   const events: StoredEvent[] = [];
   const outbox: WireMessage[] = [];
   const snapshots = new Map<string, BatchWrite['snapshots'][number]>();
@@ -50,7 +49,6 @@ export const createBatch = <State, Message, Event extends { readonly type: strin
       snapshots.set(aggregate, { aggregate, version, state: JSON.stringify(state) });
     }
     current.set(aggregate, { version, state });
-    changed.add(aggregate);
   };
 
   const setTimer = (aggregate: string, change: TimerChange, trace: string | undefined): void => {
@@ -89,8 +87,11 @@ export const createBatch = <State, Message, Event extends { readonly type: strin
       snapshots: [...snapshots.values()],
       timersSet: [...timers.values()].filter((timer): timer is TimerRow => 'dueAt' in timer),
       timersCleared: [...timers.values()].filter((timer) => !('dueAt' in timer)),
-      projection:
-        kind.project === undefined ? [] : [...changed].flatMap((id) => rowOf(kind, id, stateOf(id), now)),
+      heads: [...current].map(([aggregate, { version, state }]) => ({
+        aggregate,
+        version,
+        ...kind.summarise(state),
+      })),
     }),
     states: (): ReadonlyMap<string, Loaded<State>> => current,
   };
@@ -114,16 +115,6 @@ export const factOf = (
   }),
   body: event.body,
 });
-
-const rowOf = <State, Message, Event extends { readonly type: string }, Work>(
-  kind: AggregateKind<State, Message, Event, Work>,
-  id: string,
-  { state, version }: Loaded<State>,
-  now: number,
-): readonly ProjectionRow[] => {
-  const row = kind.project?.(id, state, now, version);
-  return row === undefined ? [] : [row];
-};
 
 export const isEmpty = (write: BatchWrite): boolean =>
   write.events.length === 0 &&

@@ -216,7 +216,8 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
       while (waiting.length > 0 || timersWanted || posts.length > 0) {
         await turn();
         // A store that does not answer is left alone until the next message or tick.
-        if ((waiting.length > 0 || posts.length > 0) && !(await runBatch(waiting.splice(0, batchMax)))) return;
+        if ((waiting.length > 0 || posts.length > 0) && !(await runBatch(waiting.splice(0, batchMax))))
+          return;
         if (timersWanted) await fireTimers().catch((error: unknown) => observer.batchFailed(0, error));
       }
     } finally {

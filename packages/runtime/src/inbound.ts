@@ -16,6 +16,15 @@ export type Routed<Message> = {
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
+// JSON can spell out half of a character, which no canonical form has, and NUL, which PostgreSQL does not store. They are
+// looked for only where one may be.
+const SPELT_OUT = /\\u(?:0000|[dD][89a-fA-F])/;
+const isText = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
+const onlyText = (key: string, value: unknown): unknown => {
+  if (isText(key) && (typeof value !== 'string' || isText(value))) return value;
+  throw new SyntaxError('NUL, or half of a character');
+};
+
 /** Bytes to JSON. Throws `CONTRACT_PAYLOAD_TOO_LARGE` or `CONTRACT_NOT_JSON`. */
 export const parseJson = (data: Uint8Array): unknown => {
   if (data.length > PAYLOAD_MAX_BYTES) {
@@ -25,7 +34,8 @@ export const parseJson = (data: Uint8Array): unknown => {
     );
   }
   try {
-    return JSON.parse(decoder.decode(data)) as unknown;
+    const text = decoder.decode(data);
+    return JSON.parse(text, SPELT_OUT.test(text) ? onlyText : undefined) as unknown;
   } catch (cause) {
     throw new HoldpointError('CONTRACT_NOT_JSON', 'the body is not JSON in UTF-8', { cause });
   }

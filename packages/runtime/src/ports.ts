@@ -24,8 +24,11 @@ export type TimerRow = {
 };
 export type TimerKey = { readonly aggregate: string; readonly name: string };
 
-/** A row of a read model: replaces the one with the same id. */
-export type ProjectionRow = { readonly id: string } & Readonly<Record<string, unknown>>;
+/** What lists show of an aggregate: a word to select by, and the fields themselves as a JSON object. */
+export type Summary = { readonly status: string; readonly view: object | null };
+
+/** The one row that stands for an aggregate: its version, which is locked and compared, and its summary. */
+export type Head = Summary & { readonly aggregate: string; readonly version: number };
 
 /** Everything that one batch changes. */
 export type BatchWrite = {
@@ -44,7 +47,8 @@ export type BatchWrite = {
     readonly version: number;
     readonly state: string;
   }[];
-  readonly projection: readonly ProjectionRow[];
+  /** Of every aggregate that has events in this batch. */
+  readonly heads: readonly Head[];
 };
 
 /** What is needed to rebuild one aggregate: the latest snapshot, if any, and the events after it. */

@@ -29,8 +29,6 @@ export type ServiceSpec<
   readonly service: S;
   readonly kind: AggregateKind<State, Message | TimerFired, Event, Work>;
   readonly inbound: readonly Inbound<Message>[];
-  /** SQL that upserts the read model's rows from the JSON array in `$9`. */
-  readonly projection?: string;
   readonly endpoints: (pool: Pool) => Endpoints<S, Message>;
   /** Carries out what a decision asks for; what comes of it is handed back as a message. */
   readonly perform?: (work: Work, accept: (routed: Routed<Message>) => void) => void;
@@ -88,7 +86,7 @@ export const startService = async <
   const metrics = createMetrics(spec.service, log, () => engine.backlog());
   const engine = createEngine<State, Message, Event, Work>({
     kind: spec.kind,
-    store: createPostgresStore(pool, spec.projection),
+    store: createPostgresStore(pool),
     publisher: createNatsPublisher(connection, inboxPrefixOf(user)),
     perform: (work, trace) =>
       spec.perform?.(work, (routed) => engine.accept(localItem(engine, routed, trace, log))),

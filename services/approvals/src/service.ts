@@ -7,7 +7,7 @@ import { createAuthenticator } from './adapters/principals.ts';
 import { endpoints } from './api.ts';
 import type { ApprovalsConfig } from './config.ts';
 import { createApprovalDecider } from './domain/approval.ts';
-import { requestRow, requestsProjection } from './projections/requests.ts';
+import { summarise } from './projections/requests.ts';
 
 export const startApprovals = (
   { env, grantKey, principals }: ApprovalsConfig,
@@ -22,7 +22,7 @@ export const startApprovals = (
         service: 'approvals',
         aggregate: 'approval',
         decider,
-        project: requestRow,
+        summarise,
         snapshotEvery: SNAPSHOT_EVERY,
       },
       inbound: consumers
@@ -34,7 +34,6 @@ export const startApprovals = (
             return { aggregate: command.payload.id, message: command };
           },
         })),
-      projection: requestsProjection,
       endpoints: (pool) => endpoints(pool, decider, authenticate),
     },
     env,

@@ -13,7 +13,7 @@ import { endpoints } from './api.ts';
 import { fileAppend } from './capabilities/file-append.ts';
 import type { ExecutorConfig } from './config.ts';
 import { createEffectDecider, type EffectMessage } from './domain/effect.ts';
-import { effectRow, effectsProjection } from './projections/effects.ts';
+import { summarise } from './projections/effects.ts';
 
 /** What runs when the executor stops may take so long to end. */
 const STOP_GRACE_MS = 5_000;
@@ -66,7 +66,7 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
         service: 'executor',
         aggregate: 'effect',
         decider,
-        project: effectRow,
+        summarise,
         snapshotEvery: SNAPSHOT_EVERY,
       },
       inbound: [
@@ -75,7 +75,6 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
           decode: (subject, body) => decode(subject, body, places, runner.usesSlot),
         },
       ],
-      projection: effectsProjection,
       endpoints: (pool) => endpoints(pool, decider),
       perform: runner.perform,
       stopWork: () => runner.stop(STOP_GRACE_MS),

@@ -7,7 +7,7 @@ import { endpoints, taskIdOf } from './api.ts';
 import type { OrchestratorEnv } from './config.ts';
 import { taskDecider } from './domain/decide.ts';
 import type { TaskMessage } from './domain/messages.ts';
-import { taskRow, tasksProjection } from './projections/tasks.ts';
+import { summarise } from './projections/tasks.ts';
 
 /** Facts about effects that end nothing: for whoever watches, not for the task. */
 const UNDER_WAY = /\.(prepared|started|superseded)\.[^.]+$/;
@@ -50,11 +50,10 @@ export const startOrchestrator = (env: OrchestratorEnv, log: Logger): Promise<Ru
         service: 'orchestrator',
         aggregate: 'task',
         decider: taskDecider,
-        project: taskRow,
+        summarise,
         snapshotEvery: SNAPSHOT_EVERY,
       },
       inbound: inbound(),
-      projection: tasksProjection,
       endpoints,
       topologySeedFile: env.HOLDPOINT_NATS_TOPOLOGY_SEED_FILE,
     },

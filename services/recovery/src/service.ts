@@ -14,6 +14,7 @@ export const startRecovery = (env: RecoveryEnv, log: Logger): Promise<RunningSer
         service: 'recovery',
         aggregate: 'recovery',
         decider: recoveryDecider,
+        summarise: () => ({ status: 'assessed', view: null }),
         snapshotEvery: SNAPSHOT_EVERY,
       },
       inbound: consumers

@@ -3,7 +3,7 @@ import {
   type BatchWrite,
   type History,
   type OutboxRow,
-  type ProjectionRow,
+  type Head,
   type Store,
   type TimerRow,
   type Transaction,
@@ -19,7 +19,7 @@ export type MemoryTables = {
   readonly snapshots: Map<string, Snapshot>;
   readonly timers: Map<string, TimerRow>;
   readonly outbox: Map<string, OutboxEntry>;
-  readonly projection: Map<string, ProjectionRow>;
+  readonly heads: Map<string, Head>;
 };
 
 const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
@@ -36,7 +36,7 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
     snapshots: new Map(),
     timers: new Map(),
     outbox: new Map(),
-    projection: new Map(),
+    heads: new Map(),
   };
   const locks = createLocks();
   let lastRow = 0;
@@ -61,7 +61,7 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
     for (const { aggregate, version, state } of write.snapshots) {
       tables.snapshots.set(aggregate, { version, state: JSON.parse(state) as unknown });
     }
-    for (const row of write.projection) tables.projection.set(row.id, row);
+    for (const head of write.heads) tables.heads.set(head.aggregate, head);
     for (const id of write.outboxConfirmed) tables.outbox.delete(id);
     if (write.outbox.length === 0 && write.events.length === 0) return undefined;
     lastRow += 1;

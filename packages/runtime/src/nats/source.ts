@@ -20,7 +20,8 @@ export type Inbound<Message> = {
 const BUFFERED_MAX = 1_000;
 const FIRST_RETRY_MS = 1_000;
 const LAST_RETRY_MS = 30_000;
-const backoffMs = (deliveries: number): number => Math.min(FIRST_RETRY_MS * 2 ** (deliveries - 1), LAST_RETRY_MS);
+const backoffMs = (deliveries: number): number =>
+  Math.min(FIRST_RETRY_MS * 2 ** (deliveries - 1), LAST_RETRY_MS);
 const OPEN_RETRY_MS = 500;
 
 export type Source = { readonly stop: () => Promise<void>; readonly open: () => boolean };

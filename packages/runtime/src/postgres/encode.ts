@@ -1,4 +1,4 @@
-import type { BatchWrite, StoredEvent, WireMessage } from '../ports.ts';
+import type { BatchWrite, Head, StoredEvent, WireMessage } from '../ports.ts';
 
 // Bodies are JSON text already. Putting them in place as they are saves building every message a second time.
 
@@ -13,15 +13,19 @@ export const eventsJson = (events: readonly StoredEvent[]): string =>
     )
     .join(',')}]`;
 
+/** In one order everywhere, so that no two batches wait for each other in a ring. */
+const headsJson = (heads: readonly Head[]): string =>
+  JSON.stringify(heads.toSorted((a, b) => (a.aggregate < b.aggregate ? -1 : 1)));
+
 type Range = { readonly aggregate: string; readonly first: number; readonly last: number };
 
-/** Which versions of each aggregate a batch added. In one order everywhere, so that no two batches wait in a ring. */
+/** Which versions of each aggregate a batch added. */
 const ranges = (events: readonly StoredEvent[]): readonly Range[] => {
   const found = new Map<string, Range>();
   for (const { aggregate, version } of events) {
     found.set(aggregate, { aggregate, first: found.get(aggregate)?.first ?? version, last: version });
   }
-  return [...found.values()].sort((a, b) => (a.aggregate < b.aggregate ? -1 : 1));
+  return [...found.values()];
 };
 
 export const outboxJson = (messages: readonly WireMessage[]): string =>
@@ -44,7 +48,7 @@ export const writeParameters = (write: BatchWrite): readonly unknown[] => {
   const added = ranges(write.events);
   return [
     eventsJson(write.events),
-    JSON.stringify(added.map(({ aggregate, last }) => ({ aggregate, version: last }))),
+    headsJson(write.heads),
     JSON.stringify(write.timersCleared),
     JSON.stringify(write.timersSet),
     snapshotsJson(write.snapshots),

@@ -17,7 +17,7 @@ export type PoolSettings = {
 export const createPool = ({ url, password, schema, name, max }: PoolSettings, log: Logger): pg.Pool => {
   const pool = new pg.Pool({
     connectionString: withPassword(url, password),
-    options: `-c search_path=${schema}`,
+    options: [`search_path=${schema}`, ...PLANNING].map((setting) => `-c ${setting}`).join(' '),
     application_name: name,
     max,
     pipeline: true,
@@ -33,6 +33,12 @@ export const createPool = ({ url, password, schema, name, max }: PoolSettings, l
   pool.on('connect', (client) => client.on('error', lost));
   return pool;
 };
+
+/**
+ * Every statement on the hot path looks rows up by key. Prepared while its table is new, it would be planned as a scan of
+ * an empty table, and go on scanning while the table grows, until statistics are gathered: so plans of that kind are out.
+ */
+const PLANNING = ['enable_seqscan=off', 'enable_hashjoin=off', 'enable_mergejoin=off'];
 
 /** A password beside a connection string is ignored by the library, so it goes in. */
 const withPassword = (url: string, password: string | undefined): string => {

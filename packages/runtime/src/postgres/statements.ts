@@ -32,6 +32,36 @@ export const statements = {
               WHERE e.aggregate = h.id AND e.version > coalesce(s.version, 0)) AS events
        FROM unnest($1::text[]) AS h(id) LEFT JOIN snapshots s ON s.aggregate = h.id`,
   ),
+  // Every kind of write in one statement; each parameter is the JSON array of its kind.
+  write: statement(
+    'write',
+    `WITH
+      added AS (
+        INSERT INTO events (aggregate, version, type, at, trace, data)
+        SELECT aggregate, version, type, to_timestamp(at / 1000.0), trace, data
+          FROM json_to_recordset($1::json) AS e(aggregate text, version int, type text, at bigint, trace text, data json)),
+      headed AS (
+        INSERT INTO heads (id, version, status, view)
+        SELECT aggregate, version, status, view
+          FROM json_to_recordset($2::json) AS h(aggregate text, version int, status text, view json)
+        ON CONFLICT (id) DO UPDATE SET version = excluded.version, status = excluded.status, view = excluded.view),
+      cleared AS (
+        DELETE FROM timers t USING json_to_recordset($3::json) AS c(aggregate text, name text)
+         WHERE t.aggregate = c.aggregate AND t.name = c.name),
+      timed AS (
+        INSERT INTO timers (aggregate, name, due_at, data, trace)
+        SELECT aggregate, name, to_timestamp("dueAt" / 1000.0), data, trace
+          FROM json_to_recordset($4::json) AS t(aggregate text, name text, "dueAt" bigint, data json, trace text)
+        ON CONFLICT (aggregate, name) DO UPDATE
+          SET due_at = excluded.due_at, data = excluded.data, trace = excluded.trace),
+      snapped AS (
+        INSERT INTO snapshots (aggregate, version, state)
+        SELECT aggregate, version, state FROM json_to_recordset($5::json) AS s(aggregate text, version int, state json)
+        ON CONFLICT (aggregate) DO UPDATE SET version = excluded.version, state = excluded.state),
+      confirmed AS (DELETE FROM outbox WHERE id = ANY($6::bigint[]))
+      INSERT INTO outbox (messages, facts) SELECT $7::json, $8::json WHERE $7::text <> '[]' OR $8::text <> '[]'
+      RETURNING id::text`,
+  ),
   claimOutbox: statement(
     'claim_outbox',
     `UPDATE outbox SET claimed_until = now() + $2 * interval '1 millisecond'
@@ -47,42 +77,3 @@ export const statements = {
   ),
   confirmOutbox: statement('confirm_outbox', 'DELETE FROM outbox WHERE id = ANY($1::bigint[])'),
 } as const;
-
-/**
- * Every kind of write in one statement; each parameter is the JSON array of its kind. A projection is an upsert of the
- * service's own read model, written over `$9`.
- */
-export const writeStatement = (projection: string | undefined): Statement =>
-  statement(
-    'write',
-    `WITH
-      added AS (
-        INSERT INTO events (aggregate, version, type, at, trace, data)
-        SELECT aggregate, version, type, to_timestamp(at / 1000.0), trace, data
-          FROM json_to_recordset($1::json) AS e(aggregate text, version int, type text, at bigint, trace text, data json)),
-      headed AS (
-        INSERT INTO heads (id, version)
-        SELECT aggregate, version FROM json_to_recordset($2::json) AS h(aggregate text, version int)
-        ON CONFLICT (id) DO UPDATE SET version = excluded.version),
-      cleared AS (
-        DELETE FROM timers t USING json_to_recordset($3::json) AS c(aggregate text, name text)
-         WHERE t.aggregate = c.aggregate AND t.name = c.name),
-      timed AS (
-        INSERT INTO timers (aggregate, name, due_at, data, trace)
-        SELECT aggregate, name, to_timestamp("dueAt" / 1000.0), data, trace
-          FROM json_to_recordset($4::json) AS t(aggregate text, name text, "dueAt" bigint, data json, trace text)
-        ON CONFLICT (aggregate, name) DO UPDATE
-          SET due_at = excluded.due_at, data = excluded.data, trace = excluded.trace),
-      snapped AS (
-        INSERT INTO snapshots (aggregate, version, state)
-        SELECT aggregate, version, state FROM json_to_recordset($5::json) AS s(aggregate text, version int, state json)
-        ON CONFLICT (aggregate) DO UPDATE SET version = excluded.version, state = excluded.state),
-      confirmed AS (DELETE FROM outbox WHERE id = ANY($6::bigint[]))${
-        projection === undefined
-          ? ''
-          : `,
-      projected AS (${projection})`
-      }
-      INSERT INTO outbox (messages, facts) SELECT $7::json, $8::json WHERE $7::text <> '[]' OR $8::text <> '[]'
-      RETURNING id::text`,
-  );

@@ -15,7 +15,7 @@ import {
 import { writeParameters } from './encode.ts';
 import { classify, isSqlState } from './errors.ts';
 import { inOneFlight, settledInOneFlight } from './flight.ts';
-import { type Statement, statements, writeStatement } from './statements.ts';
+import { type Statement, statements } from './statements.ts';
 
 type LockRow = { readonly versions: Readonly<Record<string, number>>; readonly now: string };
 type HistoryRow = {
@@ -42,12 +42,11 @@ type StoredOutboxRow = {
 
 const Millis = z.coerce.number().int();
 
-/** PostgreSQL as the store of record. `projection` upserts the read model's rows from the JSON array in `$9`. */
-export const createPostgresStore = (pool: Pool, projection?: string): Store => {
-  const write = writeStatement(projection);
+/** PostgreSQL as the store of record. */
+export const createPostgresStore = (pool: Pool): Store => {
   const open = async (lock: Statement, parameters: readonly unknown[]): Promise<Session> => {
     const client = await pool.connect();
-    const session = createSession(client, write, projection !== undefined);
+    const session = createSession(client);
     try {
       const [, locked] = await inOneFlight(client, () => [
         client.query('BEGIN'),
@@ -115,7 +114,7 @@ const historyOf = (row: HistoryRow): History => ({
 type Session = { readonly transaction: Transaction; readonly client: PoolClient };
 
 /** One transaction on one connection. After an error that is not the server's own word the connection is not used again. */
-const createSession = (client: PoolClient, write: Statement, projects: boolean) => {
+const createSession = (client: PoolClient) => {
   let open = true;
   const close = (broken: boolean): void => {
     if (open) client.release(broken);
@@ -133,9 +132,8 @@ const createSession = (client: PoolClient, write: Statement, projects: boolean) 
   const abandon = async (error: unknown): Promise<void> => (isSqlState(error) ? rollback() : close(true));
 
   const commit = async (batch: BatchWrite): Promise<string | undefined> => {
-    const values = [...writeParameters(batch), ...(projects ? [JSON.stringify(batch.projection)] : [])];
     const [written, committed] = await settledInOneFlight(client, () => [
-      client.query<{ id: string }>({ ...write, values }),
+      client.query<{ id: string }>({ ...statements.write, values: [...writeParameters(batch)] }),
       client.query('COMMIT'),
     ]);
     if (written.status === 'rejected') {

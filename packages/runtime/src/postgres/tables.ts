@@ -4,8 +4,11 @@ import { type Kysely, sql } from 'kysely';
 export const createRuntimeTables = async (db: Kysely<unknown>): Promise<void> => {
   await sql`CREATE TABLE heads (
     id text PRIMARY KEY,
-    version int NOT NULL CHECK (version > 0)
-  ) WITH (fillfactor = 80)`.execute(db);
+    version int NOT NULL CHECK (version > 0),
+    status text NOT NULL,
+    created_at bigint NOT NULL DEFAULT (extract(epoch FROM now()) * 1000)::bigint,
+    view json
+  ) WITH (fillfactor = 70)`.execute(db);
   await sql`CREATE TABLE events (
     aggregate text NOT NULL,
     version int NOT NULL CHECK (version > 0),

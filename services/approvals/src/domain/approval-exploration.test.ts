@@ -15,7 +15,8 @@ const messages: readonly (readonly [label: string, message: ApprovalMessage])[] 
   ['expiry', { kind: 'timer', name: 'expiry', data: null }],
   ...[ada, grace, mallory].flatMap((by) =>
     (['approve', 'reject', 'request_changes'] as const).map(
-      (decision) => [`${by.name} ${decision}`, { kind: 'decide', by, payload: { id: APPROVAL, decision } }] as const,
+      (decision) =>
+        [`${by.name} ${decision}`, { kind: 'decide', by, payload: { id: APPROVAL, decision } }] as const,
     ),
   ),
 ];
@@ -58,7 +59,9 @@ test('every sequence of messages leads to one resolution at the most', () => {
   });
   expect(Math.max(...found.map(({ way }) => way.length))).toBeLessThan(DEPTH);
   expect(found.length).toBeGreaterThanOrEqual(STATES_KNOWN);
-  const outcomes = new Set(found.map(({ world: { state } }) => (state.status === 'closed' ? state.decided.outcome : state.status)));
+  const outcomes = new Set(
+    found.map(({ world: { state } }) => (state.status === 'closed' ? state.decided.outcome : state.status)),
+  );
   expect([...outcomes].toSorted()).toEqual(
     ['absent', 'approved', 'cancelled', 'changes_requested', 'expired', 'pending', 'rejected'].toSorted(),
   );

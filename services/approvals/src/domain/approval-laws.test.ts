@@ -42,9 +42,17 @@ test('only an approval carries a grant, given in time by somebody entitled, for 
       for (const { outcome, grant, by, at } of resolutionsOf(run)) {
         expect(grant === undefined).toBe(outcome !== 'approved');
         if (grant === undefined) continue;
-        expect([ada, grace].filter(({ groups }) => groups.some((group) => asked?.audience.includes(group))).map(({ name }) => name)).toContain(by);
+        expect(
+          [ada, grace]
+            .filter(({ groups }) => groups.some((group) => asked?.audience.includes(group)))
+            .map(({ name }) => name),
+        ).toContain(by);
         expect(at).toBeLessThan(asked?.expiresAt ?? 0);
-        expect(GrantClaims.parse(verify(grant))).toMatchObject({ digest: asked?.digest, sub: asked?.effectId, jti: requestFor().id });
+        expect(GrantClaims.parse(verify(grant))).toMatchObject({
+          digest: asked?.digest,
+          sub: asked?.effectId,
+          jti: requestFor().id,
+        });
       }
     }),
   );

@@ -1,5 +1,5 @@
 import { type ApprovalStatus, ApprovalView } from '@holdpoint/contracts/approval';
-import type { ProjectionRow } from '@holdpoint/runtime/ports';
+import type { Summary } from '@holdpoint/runtime/ports';
 import { decodeCursor, pageOf } from '@holdpoint/runtime/postgres/page';
 import type { Pool } from 'pg';
 import { z } from 'zod';
@@ -20,19 +20,14 @@ export const approvalView = (state: Exclude<ApprovalState, { status: 'absent' }>
   };
 };
 
-export const requestRow = (id: string, state: ApprovalState): ProjectionRow | undefined => {
-  if (state.status === 'absent') return undefined;
+/** What lists show of an approval: all of it. */
+export const summarise = (state: ApprovalState): Summary => {
+  if (state.status === 'absent') return { status: state.status, view: null };
   const view = approvalView(state);
-  return { id, status: view.status, requestedAt: view.requestedAt, view };
+  return { status: view.status, view };
 };
 
-/** Upserts the rows of a batch from the JSON array in `$9`. */
-export const requestsProjection = `INSERT INTO requests (id, status, requested_at, view)
-    SELECT id, status, "requestedAt", view
-      FROM json_to_recordset($9::json) AS r(id text, status text, "requestedAt" bigint, view json)
-    ON CONFLICT (id) DO UPDATE SET status = excluded.status, view = excluded.view`;
-
-const Row = z.object({ view: ApprovalView });
+const Row = z.object({ id: z.string(), createdAt: z.coerce.number(), view: ApprovalView });
 
 /** Approvals of one status, oldest first. */
 export const listRequests = async (
@@ -45,14 +40,12 @@ export const listRequests = async (
 ): Promise<{ items: ApprovalView[]; next?: string }> => {
   const from = after === undefined ? undefined : decodeCursor(after);
   const { rows } = await pool.query(
-    `SELECT view FROM requests WHERE status = $1 AND ($2::bigint IS NULL OR (requested_at, id) > ($2, $3))
-      ORDER BY requested_at, id LIMIT $4`,
+    `SELECT id, created_at AS "createdAt", view FROM heads
+      WHERE status = $1 AND ($2::bigint IS NULL OR (created_at, id) > ($2, $3))
+      ORDER BY created_at, id LIMIT $4`,
     [status, from?.at ?? null, from?.id ?? null, limit + 1],
   );
-  const views = z
-    .array(Row)
-    .parse(rows)
-    .map(({ view }) => view);
-  const page = pageOf(views, limit, ({ requestedAt, id }) => ({ at: requestedAt, id }));
-  return { items: [...page.rows], ...(page.next !== undefined && { next: page.next }) };
+  const page = pageOf(z.array(Row).parse(rows), limit, ({ createdAt, id }) => ({ at: createdAt, id }));
+  const items = page.rows.map(({ view }) => view);
+  return { items, ...(page.next !== undefined && { next: page.next }) };
 };

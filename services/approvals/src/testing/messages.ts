@@ -26,9 +26,15 @@ const message: fc.Arbitrary<ApprovalMessage> = fc.oneof(
 );
 
 // Clocks may step back, so that the times of a run are in no order.
-const moment = fc.oneof(fc.constantFrom(ASKED, DEADLINE - 1, DEADLINE, DEADLINE + 1), fc.integer({ min: ASKED, max: DEADLINE * 2 }));
+const moment = fc.oneof(
+  fc.constantFrom(ASKED, DEADLINE - 1, DEADLINE, DEADLINE + 1),
+  fc.integer({ min: ASKED, max: DEADLINE * 2 }),
+);
 
 /** Any messages about one approval, in any order and at any time. */
-export const acts: fc.Arbitrary<readonly Act<ApprovalMessage>[]> = fc.array(fc.record({ message, now: moment }), {
-  maxLength: 12,
-});
+export const acts: fc.Arbitrary<readonly Act<ApprovalMessage>[]> = fc.array(
+  fc.record({ message, now: moment }),
+  {
+    maxLength: 12,
+  },
+);

@@ -12,7 +12,8 @@ import {
 } from '../testing/orders.ts';
 import { whyRefused } from './admission.ts';
 
-const codeFor = (order: ReturnType<typeof orderFor>, now = NOW): string | undefined => whyRefused(order, now, verify)?.code;
+const codeFor = (order: ReturnType<typeof orderFor>, now = NOW): string | undefined =>
+  whyRefused(order, now, verify)?.code;
 const effect = effectOf();
 const other = effectOf({ args: { file: 'sample.txt', line: 'something else' } });
 const elsewhere = effectOf({ idempotencyKey: 'append:other.txt' });
@@ -24,7 +25,11 @@ test('what was approved may run', () => {
 describe('a grant', () => {
   const damaged = (from: string, change: Partial<GrantClaims>): string => {
     const [header = '', , signature = ''] = from.split('.');
-    return [header, Buffer.from(JSON.stringify({ ...claimsFor(effect), ...change })).toString('base64url'), signature].join('.');
+    return [
+      header,
+      Buffer.from(JSON.stringify({ ...claimsFor(effect), ...change })).toString('base64url'),
+      signature,
+    ].join('.');
   };
 
   test.each([
@@ -43,13 +48,20 @@ describe('a grant', () => {
   });
 
   test('for another effect of the same digest is not for this one', () => {
-    expect(codeFor(orderFor(effect, { grant: grantFor(effect, { sub: orderFor(elsewhere).id }) }))).toBe('EXECUTOR_GRANT_MISMATCH');
+    expect(codeFor(orderFor(effect, { grant: grantFor(effect, { sub: orderFor(elsewhere).id }) }))).toBe(
+      'EXECUTOR_GRANT_MISMATCH',
+    );
   });
 
   test('for an effect under another id is not for this one', () => {
-    expect(codeFor(orderFor(effect, { id: orderFor(elsewhere).id, grant: grantFor(effect, { sub: orderFor(elsewhere).id }) }))).toBe(
-      'EXECUTOR_GRANT_MISMATCH',
-    );
+    expect(
+      codeFor(
+        orderFor(effect, {
+          id: orderFor(elsewhere).id,
+          grant: grantFor(effect, { sub: orderFor(elsewhere).id }),
+        }),
+      ),
+    ).toBe('EXECUTOR_GRANT_MISMATCH');
   });
 });
 
@@ -69,11 +81,17 @@ describe('what is ordered is what was approved:', () => {
 });
 
 describe('a capability', () => {
-  test.each(['cap.file.delete', 'control.prepare', 'cap.constructor'])('that nobody knows is refused: %s', (uses) => {
-    expect(codeFor(orderFor(effectOf({ uses })))).toBe('EXECUTOR_UNKNOWN_CAPABILITY');
-  });
+  test.each(['cap.file.delete', 'control.prepare', 'cap.constructor'])(
+    'that nobody knows is refused: %s',
+    (uses) => {
+      expect(codeFor(orderFor(effectOf({ uses })))).toBe('EXECUTOR_UNKNOWN_CAPABILITY');
+    },
+  );
 
-  test.each(['fenced', 'probeable', 'idempotent', 'opaque'] as const)('has the class it has, whoever approved %s', (effectClass) => {
-    expect(codeFor(orderFor(effectOf({ effectClass })))).toBe('EXECUTOR_CLASS_MISMATCH');
-  });
+  test.each(['fenced', 'probeable', 'idempotent', 'opaque'] as const)(
+    'has the class it has, whoever approved %s',
+    (effectClass) => {
+      expect(codeFor(orderFor(effectOf({ effectClass })))).toBe('EXECUTOR_CLASS_MISMATCH');
+    },
+  );
 });

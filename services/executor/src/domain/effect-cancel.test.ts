@@ -15,26 +15,42 @@ const started: EffectEvent = { type: 'started', ...about, order, epoch: 1, worke
 const failed: EffectEvent = { type: 'failed_clean', ...about, epoch: 1, error: { code: 'X', message: 'no' } };
 const refused: EffectEvent = { type: 'refused', ...about, order, error: { code: 'X', message: 'no' } };
 const applied: EffectEvent = { type: 'applied', ...about, epoch: 1, outputs: {} };
-const doubt = (next: 'repeat' | 'person'): EffectEvent => ({ type: 'in_doubt', ...about, epoch: 2, reason: 'lost', next });
+const doubt = (next: 'repeat' | 'person'): EffectEvent => ({
+  type: 'in_doubt',
+  ...about,
+  epoch: 2,
+  reason: 'lost',
+  next,
+});
 const cancelled: EffectEvent = { type: 'cancelled', ...about, reason: 'task cancelled' };
 
 describe('a cancellation', () => {
   test('that comes before the order keeps it from ever starting', () => {
     given().when(cancel, NOW).thenEmits(cancelled);
-    given(cancelled).when(run, NOW + 1).thenEmits().thenStarts().thenSends({ data: { type: 'cancelled', reason: 'task cancelled' } });
+    given(cancelled)
+      .when(run, NOW + 1)
+      .thenEmits()
+      .thenStarts()
+      .thenSends({ data: { type: 'cancelled', reason: 'task cancelled' } });
   });
 
   test('of what waits for a place keeps it from starting', () => {
     given(prepared).when(cancel, NOW).thenEmits(cancelled).thenTimes({ clear: 'place' });
-    given(prepared, cancelled).when(claim, NOW + 1).thenNothing();
-    given(prepared, cancelled).when({ kind: 'timer', name: 'place', data: null }, NOW + 1).thenNothing();
+    given(prepared, cancelled)
+      .when(claim, NOW + 1)
+      .thenNothing();
+    given(prepared, cancelled)
+      .when({ kind: 'timer', name: 'place', data: null }, NOW + 1)
+      .thenNothing();
   });
 
   test.each([
     ['failed cleanly', [started, failed]],
     ['was refused', [refused]],
   ])('of what %s keeps it from being tried again', (_, history) => {
-    given(...history).when(cancel, NOW).thenEmits(cancelled);
+    given(...history)
+      .when(cancel, NOW)
+      .thenEmits(cancelled);
     given(...history, cancelled)
       .when({ kind: 'run', payload: { ...order, attempt: 2 }, place }, NOW + 1)
       .thenEmits()
@@ -58,6 +74,8 @@ describe('a cancellation', () => {
     ['waits for a person', [started, doubt('person')]],
     ['is cancelled', [prepared, cancelled]],
   ])('of what %s comes too late', (_, history) => {
-    given(...history).when(cancel, NOW).thenNothing();
+    given(...history)
+      .when(cancel, NOW)
+      .thenNothing();
   });
 });

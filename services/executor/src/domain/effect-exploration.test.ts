@@ -1,12 +1,26 @@
 import { explore } from '@holdpoint/runtime/testing/explore';
 import { expect, test } from 'vitest';
-import { about, decider, EFFECT, effectOf, forgedGrantFor, GRANT_ENDS, NOW, orderFor, place } from '../testing/orders.ts';
+import {
+  about,
+  decider,
+  EFFECT,
+  effectOf,
+  forgedGrantFor,
+  GRANT_ENDS,
+  NOW,
+  orderFor,
+  place,
+} from '../testing/orders.ts';
 import type { EffectMessage, Outcome } from './effect.ts';
 import type { EffectState } from './ledger.ts';
 
 /** What really became of each start: the ledger knows it only from what it is told. */
 type Truth = 'running' | 'applied' | 'failed';
-type World = { readonly state: EffectState; readonly now: number; readonly truth: Readonly<Record<number, Truth>> };
+type World = {
+  readonly state: EffectState;
+  readonly now: number;
+  readonly truth: Readonly<Record<number, Truth>>;
+};
 type Step = readonly [label: string, next: World];
 
 const order = orderFor();
@@ -27,7 +41,9 @@ const messages: readonly (readonly [label: string, message: EffectMessage])[] = 
 const reach = (world: World, message: EffectMessage): World => {
   const made = decider.decide(world.state, message, { now: world.now });
   const state = made.events.reduce((before, event) => decider.evolve(before, event), world.state);
-  const begun = made.work.flatMap((work) => (work.kind === 'start' ? [[work.epoch, 'running'] as const] : []));
+  const begun = made.work.flatMap((work) =>
+    work.kind === 'start' ? [[work.epoch, 'running'] as const] : [],
+  );
   return { ...world, state, truth: { ...world.truth, ...Object.fromEntries(begun) } };
 };
 
@@ -44,7 +60,8 @@ const workerSteps = (world: World, epoch: number, truth: Truth): readonly Step[]
     (end) => [`${String(epoch)} ${end}`, { ...world, truth: { ...world.truth, [epoch]: end } }] as const,
   ),
   ...reports(truth).map(
-    (outcome) => [`${String(epoch)} says ${outcome.kind}`, reach(world, { kind: 'outcome', epoch, outcome })] as const,
+    (outcome) =>
+      [`${String(epoch)} says ${outcome.kind}`, reach(world, { kind: 'outcome', epoch, outcome })] as const,
   ),
 ];
 
@@ -59,7 +76,10 @@ const check = ({ state, truth }: World): void => {
   // What the ledger is sure of is so, and stays so: nothing that may still happen contradicts it.
   if (state.status === 'applied') expect(starts).toContain('applied');
   else if (state.status !== 'started' && state.status !== 'in_doubt') {
-    expect({ status: state.status, starts: starts.filter((each) => each !== 'failed') }).toEqual({ status: state.status, starts: [] });
+    expect({ status: state.status, starts: starts.filter((each) => each !== 'failed') }).toEqual({
+      status: state.status,
+      starts: [],
+    });
   }
 };
 
@@ -74,7 +94,11 @@ test('whatever the bus, the workers and the clock do, the ledger claims nothing 
     check: ({ world }) => check(world),
     depth: DEPTH,
   });
-  const statuses = new Set(found.map(({ world: { state } }) => (state.status === 'in_doubt' ? `in_doubt: ${state.next}` : state.status)));
+  const statuses = new Set(
+    found.map(({ world: { state } }) =>
+      state.status === 'in_doubt' ? `in_doubt: ${state.next}` : state.status,
+    ),
+  );
   expect([...statuses].toSorted()).toEqual([
     'absent',
     'applied',

@@ -1,22 +1,47 @@
 import type { EffectEvent, RunEffect } from '@holdpoint/contracts/effect';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, test } from 'vitest';
-import { about, decider, EFFECT, effectOf, forgedGrantFor, GRANT_ENDS, grantFor, NOW, orderFor, place } from '../testing/orders.ts';
+import {
+  about,
+  decider,
+  EFFECT,
+  effectOf,
+  forgedGrantFor,
+  GRANT_ENDS,
+  grantFor,
+  NOW,
+  orderFor,
+  place,
+} from '../testing/orders.ts';
 import { type EffectMessage, LEASE_MS, type Place } from './effect.ts';
 
 const given = specFor(decider);
 const order = orderFor();
-const run = (payload: RunEffect = order, at: Place | undefined = place): EffectMessage => ({ kind: 'run', payload, place: at });
+const run = (payload: RunEffect = order, at: Place | undefined = place): EffectMessage => ({
+  kind: 'run',
+  payload,
+  place: at,
+});
 const waiting = (payload: RunEffect = order): EffectMessage => ({ kind: 'run', payload, place: undefined });
 const claim: EffectMessage = { kind: 'claim', id: EFFECT, place };
 
 const prepared: EffectEvent = { type: 'prepared', ...about, order };
 const started: EffectEvent = { type: 'started', ...about, order, epoch: 1, worker: place.worker };
 const applied: EffectEvent = { type: 'applied', ...about, epoch: 1, outputs: { line: 1 } };
-const failed: EffectEvent = { type: 'failed_clean', ...about, epoch: 1, error: { code: 'EXECUTOR_TARGET_UNAVAILABLE', message: 'no' } };
+const failed: EffectEvent = {
+  type: 'failed_clean',
+  ...about,
+  epoch: 1,
+  error: { code: 'EXECUTOR_TARGET_UNAVAILABLE', message: 'no' },
+};
 const doubted: EffectEvent = { type: 'in_doubt', ...about, epoch: 2, reason: 'lost', next: 'person' };
 const cancelled: EffectEvent = { type: 'cancelled', ...about, reason: 'over' };
-const refused: EffectEvent = { type: 'refused', ...about, order, error: { code: 'EXECUTOR_GRANT_EXPIRED', message: 'late' } };
+const refused: EffectEvent = {
+  type: 'refused',
+  ...about,
+  order,
+  error: { code: 'EXECUTOR_GRANT_EXPIRED', message: 'late' },
+};
 
 describe('an order', () => {
   test('that finds a place starts at once, under a lease', () => {
@@ -61,12 +86,22 @@ describe('an order', () => {
 
   test.each([
     ['a forged grant', orderFor(effectOf(), { grant: forgedGrantFor(effectOf()) }), 'EXECUTOR_GRANT_INVALID'],
-    ['a grant for other arguments', orderFor(effectOf({ args: { line: 'x' } }), { grant: order.grant }), 'EXECUTOR_DIGEST_MISMATCH'],
+    [
+      'a grant for other arguments',
+      orderFor(effectOf({ args: { line: 'x' } }), { grant: order.grant }),
+      'EXECUTOR_DIGEST_MISMATCH',
+    ],
     ['an unknown capability', orderFor(effectOf({ uses: 'cap.rm' })), 'EXECUTOR_UNKNOWN_CAPABILITY'],
     ['another class', orderFor(effectOf({ effectClass: 'idempotent' })), 'EXECUTOR_CLASS_MISMATCH'],
   ])('with %s is refused, recorded as such, and starts nothing', (_, bad, code) => {
-    given().when(run(bad), NOW).thenEmitsLike({ type: 'refused', ...about, error: { code } }).thenStarts();
-    given().when(waiting(bad), NOW).thenEmitsLike({ type: 'refused', ...about, error: { code } }).thenStarts();
+    given()
+      .when(run(bad), NOW)
+      .thenEmitsLike({ type: 'refused', ...about, error: { code } })
+      .thenStarts();
+    given()
+      .when(waiting(bad), NOW)
+      .thenEmitsLike({ type: 'refused', ...about, error: { code } })
+      .thenStarts();
   });
 });
 
@@ -75,9 +110,15 @@ describe('the same order again', () => {
     ['waits', [prepared]],
     ['runs', [prepared, started]],
   ])('while it %s changes nothing: its outcome will be told', (_, history) => {
-    given(...history).when(run(), NOW + 1).thenNothing();
-    given(...history).when(waiting(), NOW + 1).thenNothing();
-    given(...history).when(run(orderFor(effectOf(), { attempt: 2 })), NOW + 1).thenNothing();
+    given(...history)
+      .when(run(), NOW + 1)
+      .thenNothing();
+    given(...history)
+      .when(waiting(), NOW + 1)
+      .thenNothing();
+    given(...history)
+      .when(run(orderFor(effectOf(), { attempt: 2 })), NOW + 1)
+      .thenNothing();
   });
 
   test.each([
@@ -92,7 +133,11 @@ describe('the same order again', () => {
       .thenEmits()
       .thenStarts()
       .thenTimes()
-      .thenSends({ subject: `hp.evt.effect.${fact.type}.${EFFECT}`, type: `dev.holdpoint.effect.${fact.type}.v1`, data: fact });
+      .thenSends({
+        subject: `hp.evt.effect.${fact.type}.${EFFECT}`,
+        type: `dev.holdpoint.effect.${fact.type}.v1`,
+        data: fact,
+      });
   });
 
   test.each([
@@ -119,20 +164,29 @@ describe('a new order after one that came to nothing', () => {
 
   test('starts with a new grant after one that had expired', () => {
     const again = orderFor(effectOf(), { grant: grantFor(effectOf(), { exp: GRANT_ENDS / 1_000 + 60 }) });
-    given(refused).when(run(again), NOW + 1).thenEmits({ ...started, order: again });
+    given(refused)
+      .when(run(again), NOW + 1)
+      .thenEmits({ ...started, order: again });
   });
 
   test.each([
     ['other arguments', orderFor(effectOf({ args: { line: 'x' } }), { grant: order.grant })],
-    ['other arguments under the digest of the approved', { ...order, effect: effectOf({ args: { line: 'x' } }) }],
+    [
+      'other arguments under the digest of the approved',
+      { ...order, effect: effectOf({ args: { line: 'x' } }) },
+    ],
     ['a later attempt', orderFor(effectOf(), { attempt: 9, grant: forgedGrantFor(effectOf()) })],
   ])('starts with what was approved, after a forgery with %s was refused', (_, forged) => {
-    given({ ...refused, order: forged }).when(run(), NOW + 1).thenEmits(started);
+    given({ ...refused, order: forged })
+      .when(run(), NOW + 1)
+      .thenEmits(started);
   });
 
   test('waits where there is no place', () => {
     const second = orderFor(effectOf(), { attempt: 2 });
-    given(started, failed).when(waiting(second), NOW + 1).thenEmits({ ...prepared, attempt: 2, order: second });
+    given(started, failed)
+      .when(waiting(second), NOW + 1)
+      .thenEmits({ ...prepared, attempt: 2, order: second });
   });
 
   test('needs a grant that holds, like any other', () => {

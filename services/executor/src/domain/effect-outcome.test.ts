@@ -7,13 +7,22 @@ import { type EffectMessage, LEASE_MS, type Outcome } from './effect.ts';
 const given = specFor(decider);
 const order = orderFor();
 const applied: Outcome = { kind: 'applied', outputs: { line: 1 } };
-const clean: Outcome = { kind: 'failed_clean', error: { code: 'EXECUTOR_TARGET_UNAVAILABLE', message: 'busy' } };
+const clean: Outcome = {
+  kind: 'failed_clean',
+  error: { code: 'EXECUTOR_TARGET_UNAVAILABLE', message: 'busy' },
+};
 const unknown: Outcome = { kind: 'unknown', reason: 'connection reset' };
 const reported = (epoch: number, outcome: Outcome): EffectMessage => ({ kind: 'outcome', epoch, outcome });
 const lease: EffectMessage = { kind: 'timer', name: 'lease', data: null };
 const claim: EffectMessage = { kind: 'claim', id: EFFECT, place };
 
-const started = (epoch: number): EffectEvent => ({ type: 'started', ...about, order, epoch, worker: 'worker-1' });
+const started = (epoch: number): EffectEvent => ({
+  type: 'started',
+  ...about,
+  order,
+  epoch,
+  worker: 'worker-1',
+});
 const doubt = (epoch: number, next: 'repeat' | 'person' = 'repeat'): EffectEvent => ({
   type: 'in_doubt',
   ...about,
@@ -21,7 +30,12 @@ const doubt = (epoch: number, next: 'repeat' | 'person' = 'repeat'): EffectEvent
   reason: 'connection reset',
   next,
 });
-const appliedAt = (epoch: number): EffectEvent => ({ type: 'applied', ...about, epoch, outputs: { line: 1 } });
+const appliedAt = (epoch: number): EffectEvent => ({
+  type: 'applied',
+  ...about,
+  epoch,
+  outputs: { line: 1 },
+});
 const repeats = (starts: number): EffectEvent[] =>
   Array.from({ length: starts }, (_, i) => [started(2 * i + 1), doubt(2 * i + 2)]).flat();
 
@@ -58,7 +72,9 @@ describe('the outcome of the start that is in force', () => {
 
   test('of an effect that nobody ordered is of no interest', () => {
     given().when(reported(1, applied), NOW).thenNothing();
-    given({ type: 'cancelled', ...about, reason: 'over' }).when(reported(1, applied), NOW).thenNothing();
+    given({ type: 'cancelled', ...about, reason: 'over' })
+      .when(reported(1, applied), NOW)
+      .thenNothing();
   });
 });
 
@@ -118,8 +134,12 @@ describe('a repeat', () => {
     [5, 'person'],
   ] as const)('after %i starts without a certain outcome, what follows is: %s', (starts, next) => {
     const history = repeats(starts).slice(0, -1);
-    given(...history).when(lease, NOW).thenEmitsLike({ type: 'in_doubt', epoch: 2 * starts, next });
-    given(...history).when(reported(2 * starts - 1, unknown), NOW).thenEmitsLike({ next });
+    given(...history)
+      .when(lease, NOW)
+      .thenEmitsLike({ type: 'in_doubt', epoch: 2 * starts, next });
+    given(...history)
+      .when(reported(2 * starts - 1, unknown), NOW)
+      .thenEmitsLike({ next });
   });
 
   // No capability that is registered has these classes, so their orders stand in the history.
@@ -135,8 +155,12 @@ describe('a repeat', () => {
 
   test('is never made of what waits for a person', () => {
     const history = [started(1), doubt(2, 'person')];
-    given(...history).when(claim, NOW).thenNothing();
-    given(...history).when({ kind: 'timer', name: 'place', data: null }, NOW).thenNothing();
+    given(...history)
+      .when(claim, NOW)
+      .thenNothing();
+    given(...history)
+      .when({ kind: 'timer', name: 'place', data: null }, NOW)
+      .thenNothing();
   });
 
   test('is not made of what has an outcome', () => {

@@ -1,5 +1,10 @@
 import { eventType } from '@holdpoint/contracts/cloudevents';
-import { type CancelEffect, effectDigest, type EffectEvent, type RunEffect } from '@holdpoint/contracts/effect';
+import {
+  type CancelEffect,
+  effectDigest,
+  type EffectEvent,
+  type RunEffect,
+} from '@holdpoint/contracts/effect';
 import { type ErrorBody, errorBody } from '@holdpoint/contracts/errors';
 import type { EffectId } from '@holdpoint/contracts/ids';
 import type { Json, JsonObject } from '@holdpoint/contracts/json';
@@ -210,11 +215,7 @@ const stillInDoubt = (state: Started, problem: string, now: number): Made => {
   return { ...made, events: [...made.events, seen] };
 };
 
-const cancel = (
-  state: EffectState,
-  { id, task, node, attempt, reason }: CancelEffect,
-  now: number,
-): Made => {
+const cancel = (state: EffectState, { id, task, node, attempt, reason }: CancelEffect, now: number): Made => {
   switch (state.status) {
     case 'absent':
     case 'prepared':
@@ -227,7 +228,9 @@ const cancel = (
     case 'started':
       return decision({ work: [{ kind: 'abort', id }] });
     case 'in_doubt':
-      return state.next === 'repeat' ? doubt(state, `cancelled in doubt: ${state.reason}`, 'person', now) : nothing;
+      return state.next === 'repeat'
+        ? doubt(state, `cancelled in doubt: ${state.reason}`, 'person', now)
+        : nothing;
     case 'applied':
     case 'cancelled':
       return nothing;

@@ -1,5 +1,5 @@
 import { EffectView } from '@holdpoint/contracts/catalog';
-import type { ProjectionRow } from '@holdpoint/runtime/ports';
+import type { Summary } from '@holdpoint/runtime/ports';
 import type { Pool } from 'pg';
 import { z } from 'zod';
 import { type EffectState, entryIn } from '../domain/ledger.ts';
@@ -22,21 +22,17 @@ export const effectView = (state: EffectState): EffectView | undefined => {
   };
 };
 
-export const effectRow = (id: string, state: EffectState): ProjectionRow | undefined => {
-  const view = effectView(state);
-  return view && { id, task: view.task, state: view.state, view };
-};
-
-/** Upserts the rows of a batch from the JSON array in `$9`. */
-export const effectsProjection = `INSERT INTO effects (id, task, state, view)
-    SELECT id, task, state, view FROM json_to_recordset($9::json) AS e(id text, task text, state text, view json)
-    ON CONFLICT (id) DO UPDATE SET state = excluded.state, view = excluded.view`;
+/** What lists show of an effect: all of it. */
+export const summarise = (state: EffectState): Summary => ({
+  status: state.status,
+  view: effectView(state) ?? null,
+});
 
 /** A task has few effects; what is beyond this is not shown. */
 const SHOWN_MAX = 500;
 
 export const listEffects = async (pool: Pool, task: string): Promise<EffectView[]> => {
-  const { rows } = await pool.query('SELECT view FROM effects WHERE task = $1 ORDER BY id LIMIT $2', [
+  const { rows } = await pool.query("SELECT view FROM heads WHERE view->>'task' = $1 ORDER BY id LIMIT $2", [
     task,
     SHOWN_MAX,
   ]);

@@ -1,7 +1,17 @@
 import fc from 'fast-check';
 import type { Act } from '@holdpoint/runtime/testing/run';
 import type { EffectMessage, Outcome } from '../domain/effect.ts';
-import { about, EFFECT, effectOf, forgedGrantFor, GRANT_ENDS, grantFor, NOW, orderFor, place } from './orders.ts';
+import {
+  about,
+  EFFECT,
+  effectOf,
+  forgedGrantFor,
+  GRANT_ENDS,
+  grantFor,
+  NOW,
+  orderFor,
+  place,
+} from './orders.ts';
 
 const other = effectOf({ args: { file: 'sample.txt', line: 'other' } });
 const opaque = effectOf({ effectClass: 'opaque' });
@@ -30,11 +40,25 @@ const message: fc.Arbitrary<EffectMessage> = fc.oneof(
   {
     weight: 3,
     arbitrary: fc
-      .record({ payload: fc.constantFrom(...orders), place: fc.option(fc.constant(place), { nil: undefined }) })
+      .record({
+        payload: fc.constantFrom(...orders),
+        place: fc.option(fc.constant(place), { nil: undefined }),
+      })
       .map((order) => ({ kind: 'run', ...order }) as const),
   },
-  { weight: 3, arbitrary: fc.record({ epoch, outcome: fc.constantFrom(...outcomes) }).map((said) => ({ kind: 'outcome', ...said }) as const) },
-  { weight: 3, arbitrary: fc.constantFrom<EffectMessage>({ kind: 'claim', id: EFFECT, place }, { kind: 'timer', name: 'lease', data: null }) },
+  {
+    weight: 3,
+    arbitrary: fc
+      .record({ epoch, outcome: fc.constantFrom(...outcomes) })
+      .map((said) => ({ kind: 'outcome', ...said }) as const),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.constantFrom<EffectMessage>(
+      { kind: 'claim', id: EFFECT, place },
+      { kind: 'timer', name: 'lease', data: null },
+    ),
+  },
   fc.constantFrom<EffectMessage>(
     { kind: 'cancel', payload: { ...about, reason: 'over' } },
     { kind: 'timer', name: 'place', data: null },
@@ -50,6 +74,9 @@ const moment = fc.oneof(
 );
 
 /** Any messages about one effect, in any order and at any time. */
-export const acts: fc.Arbitrary<readonly Act<EffectMessage>[]> = fc.array(fc.record({ message, now: moment }), {
-  maxLength: 25,
-});
+export const acts: fc.Arbitrary<readonly Act<EffectMessage>[]> = fc.array(
+  fc.record({ message, now: moment }),
+  {
+    maxLength: 25,
+  },
+);

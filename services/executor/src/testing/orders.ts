@@ -10,7 +10,8 @@ const forge = createSigner(generateKeyPairSync('ed25519').privateKey);
 const verifyToken = createVerifier([publicKey]);
 
 /** As the executor does it: a token counts when its signature and its claims do. */
-export const verify = (token: string): GrantClaims | undefined => GrantClaims.safeParse(verifyToken(token)).data;
+export const verify = (token: string): GrantClaims | undefined =>
+  GrantClaims.safeParse(verifyToken(token)).data;
 export const decider = createEffectDecider(verify);
 
 export const TASK = TaskId.parse('t-1');
@@ -46,11 +47,15 @@ export const claimsFor = (effect: CanonicalEffect, change: Partial<GrantClaims> 
 });
 
 /** A grant as the approvals service signs it, and one signed by somebody else. */
-export const grantFor = (effect: CanonicalEffect, change?: Partial<GrantClaims>): string => sign(claimsFor(effect, change));
+export const grantFor = (effect: CanonicalEffect, change?: Partial<GrantClaims>): string =>
+  sign(claimsFor(effect, change));
 export const forgedGrantFor = (effect: CanonicalEffect): string => forge(claimsFor(effect));
 
 /** An order for an effect that was approved just so. */
-export const orderFor = (effect: CanonicalEffect = effectOf(), change: Partial<RunEffect> = {}): RunEffect => ({
+export const orderFor = (
+  effect: CanonicalEffect = effectOf(),
+  change: Partial<RunEffect> = {},
+): RunEffect => ({
   id: effectIdOf(effect.task, effect.node, effect.idempotencyKey),
   attempt: 1,
   effect,

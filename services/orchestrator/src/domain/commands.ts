@@ -3,10 +3,11 @@ import type { NodeId } from '@holdpoint/contracts/ids';
 import type { TaskEvent } from '@holdpoint/contracts/task';
 import type { Answer, Decision } from '@holdpoint/runtime/decider';
 import { advance, startNode } from './advance.ts';
-import { cancelApproval, cancelEffect, replyTimer, retryTimer } from './asks.ts';
+import { retryTimer } from './asks.ts';
 import type { Draft } from './draft.ts';
 import { isTerminal } from './phases.ts';
 import { nodeDefinition, nodeState } from './state.ts';
+import { withdraw } from './withdraw.ts';
 
 type ByHand = { readonly by?: string | undefined; readonly reason?: string | undefined };
 
@@ -30,24 +31,13 @@ export const cancel = (
   return draft.done();
 };
 
-/** Takes back what was asked of others, as far as it can be: an effect that has started may still be applied. */
-const withdraw = (draft: Draft, reason: string): void => {
-  for (const { id } of draft.task().definition.nodes) {
-    const { status } = nodeState(draft.task(), id);
-    if (status === 'awaiting_approval') draft.send(cancelApproval(draft.task(), id, reason));
-    if (status === 'running') draft.send(cancelEffect(draft.task(), id, reason));
-    if (status === 'retrying') draft.timer({ clear: retryTimer(id) });
-    if (status !== 'idle') draft.timer({ clear: replyTimer(id) });
-  }
-};
-
 /** Nothing new is started; what runs or waits for a decision goes on, and its outcome is kept. */
 export const pause = (
   draft: Draft,
   { by = 'unknown', reason = 'paused by hand' }: ByHand,
 ): Decision<TaskEvent> => {
-  if (draft.task().pausedByHand) return draft.done();
   if (isTerminal(draft.task().phase)) return draft.done(illegal(draft, 'paused'));
+  if (draft.task().pausedByHand) return draft.done();
   draft.emit({ type: 'paused', by, reason });
   return draft.done();
 };
@@ -71,7 +61,8 @@ export const retry = (
   { node }: ByHand & { readonly node?: NodeId | undefined },
   now: number,
 ): Decision<TaskEvent> => {
-  const { definition } = draft.task();
+  const { definition, phase } = draft.task();
+  if (isTerminal(phase)) return draft.done(illegal(draft, 'retried'));
   const escalated = definition.nodes.filter(
     ({ id }) => nodeState(draft.task(), id).status === 'escalated' && (node === undefined || node === id),
   );

@@ -1,13 +1,32 @@
 import { NodeId } from '@holdpoint/contracts/ids';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, test } from 'vitest';
-import { approvalOf, EFFECT, GRANT, histories, NODE, NOW, OPEN, resolved, type Situation, TASK, TERMINAL } from '../testing/tasks.ts';
+import {
+  approvalOf,
+  EFFECT,
+  GRANT,
+  histories,
+  NODE,
+  NOW,
+  OPEN,
+  resolved,
+  type Situation,
+  TASK,
+  TERMINAL,
+} from '../testing/tasks.ts';
 import { repeatDelayMs } from './asks.ts';
 import { taskDecider } from './decide.ts';
 
 const given = specFor(taskDecider);
 const situation = (name: Situation) => given(...histories[name]);
-const closed = { type: 'approval_closed', id: TASK, node: NODE, attempt: 1, approval: approvalOf(1), by: 'grace' };
+const closed = {
+  type: 'approval_closed',
+  id: TASK,
+  node: NODE,
+  attempt: 1,
+  approval: approvalOf(1),
+  by: 'grace',
+};
 
 describe('an approval', () => {
   test('orders the effect under its grant', () => {
@@ -23,7 +42,10 @@ describe('an approval', () => {
         approval: approvalOf(1),
         ...GRANT,
       })
-      .thenSends({ subject: 'hp.cmd.effect.run.default', data: { id: EFFECT, attempt: 1, grant: GRANT.grant } })
+      .thenSends({
+        subject: 'hp.cmd.effect.run.default',
+        data: { id: EFFECT, attempt: 1, grant: GRANT.grant },
+      })
       .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + repeatDelayMs(1), data: { ask: 1 } });
   });
 
@@ -77,10 +99,13 @@ describe('a refusal', () => {
 describe('a decision that is not for this task as it stands', () => {
   const waiting: readonly Situation[] = ['awaiting', 'pausedAwaiting'];
 
-  test.each([...OPEN.filter((name) => !waiting.includes(name)), ...TERMINAL])('changes nothing: the task is %s', (name) => {
-    situation(name).when(resolved('approved'), NOW).thenNothing();
-    situation(name).when(resolved('rejected'), NOW).thenNothing();
-  });
+  test.each([...OPEN.filter((name) => !waiting.includes(name)), ...TERMINAL])(
+    'changes nothing: the task is %s',
+    (name) => {
+      situation(name).when(resolved('approved'), NOW).thenNothing();
+      situation(name).when(resolved('rejected'), NOW).thenNothing();
+    },
+  );
 
   test.each([
     ['another request', { id: approvalOf(2) }],
@@ -97,10 +122,20 @@ describe('a decision that is not for this task as it stands', () => {
   });
 
   test('changes nothing: it only says that the request arrived', () => {
-    const { effect, effectId, digest } = histories.awaiting.flatMap((event) => (event.type === 'approval_requested' ? [event] : []))[0] ?? {};
-    if (effect === undefined || effectId === undefined || digest === undefined) throw new Error('nothing was requested');
+    const { effect, effectId, digest } =
+      histories.awaiting.flatMap((event) => (event.type === 'approval_requested' ? [event] : []))[0] ?? {};
+    if (effect === undefined || effectId === undefined || digest === undefined)
+      throw new Error('nothing was requested');
     const request = { id: approvalOf(1), task: TASK, node: NODE, revision: 1, effectId, effect, digest };
-    const rest = { title: 'x', requestedBy: 'linus', audience: ['operators'], timeoutMs: 1_000, expiresAt: NOW };
-    situation('awaiting').when({ kind: 'approval', fact: { type: 'requested', ...request, ...rest } }, NOW).thenNothing();
+    const rest = {
+      title: 'x',
+      requestedBy: 'linus',
+      audience: ['operators'],
+      timeoutMs: 1_000,
+      expiresAt: NOW,
+    };
+    situation('awaiting')
+      .when({ kind: 'approval', fact: { type: 'requested', ...request, ...rest } }, NOW)
+      .thenNothing();
   });
 });

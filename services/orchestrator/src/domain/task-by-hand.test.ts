@@ -1,6 +1,18 @@
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, test } from 'vitest';
-import { approvalOf, byHand, EFFECT, GRANT, histories, NODE, NOW, OPEN, type Situation, TASK, TERMINAL } from '../testing/tasks.ts';
+import {
+  approvalOf,
+  byHand,
+  EFFECT,
+  GRANT,
+  histories,
+  NODE,
+  NOW,
+  OPEN,
+  type Situation,
+  TASK,
+  TERMINAL,
+} from '../testing/tasks.ts';
 import { taskDecider } from './decide.ts';
 
 const given = specFor(taskDecider);
@@ -14,12 +26,15 @@ describe('cancelling', () => {
       .thenAnswers({ id: TASK, phase: 'cancelled' });
   });
 
-  test.each(['awaiting', 'pausedAwaiting'] as const)('withdraws the open request of a task that is %s', (name) => {
-    situation(name)
-      .when(byHand('cancel', { reason: 'enough' }), NOW)
-      .thenSends({ subject: 'hp.cmd.approval.cancel', data: { id: approvalOf(1), reason: 'enough' } })
-      .thenTimes({ clear: 'reply:prepare' }, { clear: `reply:${NODE}` });
-  });
+  test.each(['awaiting', 'pausedAwaiting'] as const)(
+    'withdraws the open request of a task that is %s',
+    (name) => {
+      situation(name)
+        .when(byHand('cancel', { reason: 'enough' }), NOW)
+        .thenSends({ subject: 'hp.cmd.approval.cancel', data: { id: approvalOf(1), reason: 'enough' } })
+        .thenTimes({ clear: `reply:${NODE}` });
+    },
+  );
 
   test.each(['running', 'pausedRunning'] as const)('withdraws the order of a task that is %s', (name) => {
     situation(name)
@@ -28,14 +43,14 @@ describe('cancelling', () => {
         subject: 'hp.cmd.effect.cancel.default',
         data: { id: EFFECT, task: TASK, node: NODE, attempt: 1, reason: 'enough' },
       })
-      .thenTimes({ clear: 'reply:prepare' }, { clear: `reply:${NODE}` });
+      .thenTimes({ clear: `reply:${NODE}` });
   });
 
   test.each(['retrying', 'pausedRetrying'] as const)('clears the retry of a task that is %s', (name) => {
     situation(name)
       .when(byHand('cancel'), NOW)
       .thenSends()
-      .thenTimes({ clear: 'reply:prepare' }, { clear: `retry:${NODE}` }, { clear: `reply:${NODE}` });
+      .thenTimes({ clear: `retry:${NODE}` });
   });
 
   test('a second time changes nothing', () => {
@@ -87,37 +102,58 @@ describe('resuming', () => {
   test('a task that was approved meanwhile orders its effect', () => {
     situation('pausedApproved')
       .when(byHand('resume'), NOW)
-      .thenEmitsLike({ type: 'resumed', phase: 'executing' }, { type: 'effect_ordered', phase: 'executing', ...GRANT })
-      .thenSends({ subject: 'hp.cmd.effect.run.default', data: { id: EFFECT, attempt: 1, grant: GRANT.grant } })
+      .thenEmitsLike(
+        { type: 'resumed', phase: 'executing' },
+        { type: 'effect_ordered', phase: 'executing', ...GRANT },
+      )
+      .thenSends({
+        subject: 'hp.cmd.effect.run.default',
+        data: { id: EFFECT, attempt: 1, grant: GRANT.grant },
+      })
       .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + 20_000, data: { ask: 1 } });
   });
 
   test('a task whose grant ran out meanwhile asks anew', () => {
     situation('pausedApproved')
       .when(byHand('resume'), GRANT.validUntil - 5_000)
-      .thenEmitsLike({ type: 'resumed' }, { type: 'approval_requested', revision: 2, approval: approvalOf(2), attempt: 1 })
+      .thenEmitsLike(
+        { type: 'resumed' },
+        { type: 'approval_requested', revision: 2, approval: approvalOf(2), attempt: 1 },
+      )
       .thenSends({ data: { id: approvalOf(2), revision: 2 } });
   });
 
   test('a task that was rejected meanwhile fails', () => {
     situation('pausedRejected')
       .when(byHand('resume'), NOW)
-      .thenEmitsLike({ type: 'resumed' }, { type: 'failed', phase: 'failed', error: { code: 'ERR_FORBIDDEN' } });
+      .thenEmitsLike(
+        { type: 'resumed' },
+        { type: 'failed', phase: 'failed', error: { code: 'ERR_FORBIDDEN' } },
+      );
   });
 
   test('a task whose effect was applied meanwhile completes', () => {
     situation('pausedDone')
       .when(byHand('resume'), NOW)
-      .thenEmitsLike({ type: 'resumed' }, { type: 'completed', phase: 'completed', outputs: { append: { line: 1 } } });
+      .thenEmitsLike(
+        { type: 'resumed' },
+        { type: 'completed', phase: 'completed', outputs: { append: { line: 1 } } },
+      );
   });
 
-  test.each(['awaiting', 'running', 'recovering', 'retrying'] as const)('what is %s changes nothing', (name) => {
-    situation(name).when(byHand('resume'), NOW).thenNothing();
-  });
+  test.each(['awaiting', 'running', 'recovering', 'retrying'] as const)(
+    'what is %s changes nothing',
+    (name) => {
+      situation(name).when(byHand('resume'), NOW).thenNothing();
+    },
+  );
 
-  test.each(['escalated', 'changesRequested', ...TERMINAL] as const)('a task that is %s is refused', (name) => {
-    situation(name).when(byHand('resume'), NOW).thenRefuses('ORCHESTRATOR_ILLEGAL_IN_PHASE');
-  });
+  test.each(['escalated', 'changesRequested', ...TERMINAL] as const)(
+    'a task that is %s is refused',
+    (name) => {
+      situation(name).when(byHand('resume'), NOW).thenRefuses('ORCHESTRATOR_ILLEGAL_IN_PHASE');
+    },
+  );
 });
 
 describe('retrying', () => {
@@ -134,7 +170,12 @@ describe('retrying', () => {
   test('what was escalated after its grant ran out needs another decision', () => {
     situation('escalated')
       .when(byHand('retry'), GRANT.validUntil)
-      .thenEmitsLike(retrying, { type: 'approval_requested', attempt: 2, revision: 2, approval: approvalOf(2) });
+      .thenEmitsLike(retrying, {
+        type: 'approval_requested',
+        attempt: 2,
+        revision: 2,
+        approval: approvalOf(2),
+      });
   });
 
   test('what has to be changed needs another decision', () => {
@@ -153,11 +194,18 @@ describe('retrying', () => {
   });
 
   test('another node than the one that was escalated is refused', () => {
-    situation('escalated').when(byHand('retry', { node: 'prepare' as never }), NOW).thenRefuses('ORCHESTRATOR_ILLEGAL_IN_PHASE');
-    situation('escalated').when(byHand('retry', { node: 'nowhere' as never }), NOW).thenRefuses('ORCHESTRATOR_ILLEGAL_IN_PHASE');
+    situation('escalated')
+      .when(byHand('retry', { node: 'prepare' as never }), NOW)
+      .thenRefuses('ORCHESTRATOR_ILLEGAL_IN_PHASE');
+    situation('escalated')
+      .when(byHand('retry', { node: 'nowhere' as never }), NOW)
+      .thenRefuses('ORCHESTRATOR_ILLEGAL_IN_PHASE');
   });
 
-  test.each([...OPEN.filter((name) => !/escalated|changes/i.test(name)), ...TERMINAL])('a task that is %s is refused', (name) => {
-    situation(name).when(byHand('retry'), NOW).thenRefuses('ORCHESTRATOR_ILLEGAL_IN_PHASE');
-  });
+  test.each([...OPEN.filter((name) => !/escalated|changes/i.test(name)), ...TERMINAL])(
+    'a task that is %s is refused',
+    (name) => {
+      situation(name).when(byHand('retry'), NOW).thenRefuses('ORCHESTRATOR_ILLEGAL_IN_PHASE');
+    },
+  );
 });

@@ -33,17 +33,27 @@ describe('an effect that was applied', () => {
   test('completes the task', () => {
     situation('running')
       .when(applied(), NOW)
-      .thenEmitsLike({ ...succeeded, phase: 'executing' }, { type: 'completed', phase: 'completed', outputs: { append: outputs } })
+      .thenEmitsLike(
+        { ...succeeded, phase: 'executing' },
+        { type: 'completed', phase: 'completed', outputs: { append: outputs } },
+      )
       .thenSends()
       .thenTimes({ clear: `reply:${NODE}` }, { clear: `retry:${NODE}` });
   });
 
-  test.each(['recovering', 'retrying', 'escalated'] as const)('completes even a task that is %s: it did happen', (name) => {
-    situation(name).when(applied(), NOW).thenEmitsLike({ type: 'node_succeeded' }, { type: 'completed', phase: 'completed' });
-  });
+  test.each(['recovering', 'retrying', 'escalated'] as const)(
+    'completes even a task that is %s: it did happen',
+    (name) => {
+      situation(name)
+        .when(applied(), NOW)
+        .thenEmitsLike({ type: 'node_succeeded' }, { type: 'completed', phase: 'completed' });
+    },
+  );
 
   test('counts whatever attempt it came of', () => {
-    situation('running').when(applied({ attempt: 7 }), NOW).thenEmitsLike(succeeded, { type: 'completed' });
+    situation('running')
+      .when(applied({ attempt: 7 }), NOW)
+      .thenEmitsLike(succeeded, { type: 'completed' });
   });
 
   test.each(['pausedRunning', 'pausedRecovering', 'pausedRetrying', 'pausedEscalated'] as const)(
@@ -63,7 +73,14 @@ describe('an effect that was not applied', () => {
   ] as const)('because it %s is handed to recovery', (_, message, outcome, code) => {
     situation('running')
       .when(message, NOW)
-      .thenEmitsLike({ type: 'node_failed', phase: 'recovering', node: NODE, attempt: 1, outcome, error: { code } })
+      .thenEmitsLike({
+        type: 'node_failed',
+        phase: 'recovering',
+        node: NODE,
+        attempt: 1,
+        outcome,
+        error: { code },
+      })
       .thenSends({
         subject: 'hp.cmd.recovery.assess',
         id: `recovery.assess.${TASK}.${NODE}.1.0`,
@@ -73,7 +90,9 @@ describe('an effect that was not applied', () => {
   });
 
   test('is handed to recovery even while the task is paused', () => {
-    situation('pausedRunning').when(failedClean(), NOW).thenEmitsLike({ type: 'node_failed', phase: 'paused' });
+    situation('pausedRunning')
+      .when(failedClean(), NOW)
+      .thenEmitsLike({ type: 'node_failed', phase: 'paused' });
   });
 
   test('because its grant had run out is asked for anew, as the same attempt', () => {
@@ -87,13 +106,20 @@ describe('an effect that was not applied', () => {
         revision: 2,
         approval: approvalOf(2),
       })
-      .thenSends({ subject: 'hp.cmd.approval.request', id: `approval.request.${approvalOf(2)}.0`, data: { id: approvalOf(2), revision: 2 } })
+      .thenSends({
+        subject: 'hp.cmd.approval.request',
+        id: `approval.request.${approvalOf(2)}.0`,
+        data: { id: approvalOf(2), revision: 2 },
+      })
       .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + repeatDelayMs(1), data: { ask: 1 } });
   });
 
   test('and is ordered again under a new grant goes out under a new message id', () => {
     const again = continued(taskDecider, histories.running, [refused('EXECUTOR_GRANT_EXPIRED'), NOW]);
-    const idOf = (revision: number) => ({ data: { attempt: 1 }, id: `effect.run.${effectIdOf(TASK, NODE, 'append:sample.txt')}.${String(revision)}.1.0` });
+    const idOf = (revision: number) => ({
+      data: { attempt: 1 },
+      id: `effect.run.${effectIdOf(TASK, NODE, 'append:sample.txt')}.${String(revision)}.1.0`,
+    });
     situation('awaiting').when(resolved('approved'), NOW).thenSends(idOf(1));
     given(...again)
       .when(resolved('approved', { id: approvalOf(2), revision: 2, grant: 'second' }), NOW)
@@ -122,7 +148,13 @@ describe('a report that is not for this task as it stands', () => {
     ['a node with a strange name', { node: NodeId.parse('toString') }],
   ])('changes nothing: it is about %s', (_, change) => {
     situation('running').when(failedClean(change), NOW).thenNothing();
-    if (change.attempt === undefined) situation('running').when(applied(change), NOW).thenNothing();
+  });
+
+  test.each([
+    ['another effect', { id: effectIdOf(TASK, NODE, 'other') }],
+    ['a node that is not there', { node: NodeId.parse('nowhere') }],
+  ])('changes nothing, even if it was applied: it is about %s', (_, change) => {
+    situation('running').when(applied(change), NOW).thenNothing();
   });
 
   const running: readonly Situation[] = ['running', 'pausedRunning'];
@@ -144,7 +176,11 @@ describe('a report that is not for this task as it stands', () => {
 
   test('changes nothing: the outcome of the attempt before, while a retry of it runs', () => {
     const second = continued(taskDecider, histories.escalated, [byHand('retry'), NOW]);
-    given(...second).when(failedClean({ attempt: 1 }), GRANT.validUntil).thenNothing();
-    given(...second).when(failedClean({ attempt: 2 }), NOW).thenEmitsLike({ type: 'node_failed', attempt: 2 });
+    given(...second)
+      .when(failedClean({ attempt: 1 }), GRANT.validUntil)
+      .thenNothing();
+    given(...second)
+      .when(failedClean({ attempt: 2 }), NOW)
+      .thenEmitsLike({ type: 'node_failed', attempt: 2 });
   });
 });

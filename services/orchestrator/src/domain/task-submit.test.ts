@@ -1,7 +1,17 @@
 import { effectDigest, type CanonicalEffect } from '@holdpoint/contracts/effect';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
-import { approvalOf, byHand, EFFECT, histories, NODE, NOW, submission, submit, TASK } from '../testing/tasks.ts';
+import {
+  approvalOf,
+  byHand,
+  EFFECT,
+  histories,
+  NODE,
+  NOW,
+  submission,
+  submit,
+  TASK,
+} from '../testing/tasks.ts';
 import { askApproval } from './asks.ts';
 import { taskDecider } from './decide.ts';
 import type { Task } from './state.ts';
@@ -25,7 +35,15 @@ describe('a submission', () => {
     given()
       .when(submit(), NOW)
       .thenEmitsLike(
-        { type: 'submitted', id: TASK, phase: 'queued', goal: 'say hello', requestedBy: 'linus', acceptanceCriteria: [], inputs: {} },
+        {
+          type: 'submitted',
+          id: TASK,
+          phase: 'queued',
+          goal: 'say hello',
+          requestedBy: 'linus',
+          acceptanceCriteria: [],
+          inputs: {},
+        },
         { type: 'readied', id: TASK, phase: 'execution_ready' },
         { type: 'node_succeeded', node: 'prepare', attempt: 1, phase: 'executing' },
         {
@@ -45,23 +63,25 @@ describe('a submission', () => {
   });
 
   test('asks for the decision on exactly this effect', () => {
-    given().when(submit(), NOW).thenSends({
-      subject: 'hp.cmd.approval.request',
-      id: `approval.request.${approvalOf(1)}.0`,
-      type: 'dev.holdpoint.approval.request.v1',
-      data: {
-        id: approvalOf(1),
-        task: TASK,
-        node: NODE,
-        revision: 1,
-        effectId: EFFECT,
-        effect,
-        digest,
-        requestedBy: 'linus',
-        audience: ['operators'],
-        timeoutMs: 300_000,
-      },
-    });
+    given()
+      .when(submit(), NOW)
+      .thenSends({
+        subject: 'hp.cmd.approval.request',
+        id: `approval.request.${approvalOf(1)}.0`,
+        type: 'dev.holdpoint.approval.request.v1',
+        data: {
+          id: approvalOf(1),
+          task: TASK,
+          node: NODE,
+          revision: 1,
+          effectId: EFFECT,
+          effect,
+          digest,
+          requestedBy: 'linus',
+          audience: ['operators'],
+          timeoutMs: 300_000,
+        },
+      });
   });
 
   test('without a name of who asks says so', () => {
@@ -73,7 +93,9 @@ describe('a submission', () => {
   test('takes its arguments from its inputs', () => {
     given()
       .when(submit({ ...submission, inputs: { file: 'other.txt', line: 'bye' } }), NOW)
-      .thenSends({ data: { effect: { args: { file: 'other.txt', line: 'bye' }, target: 'file:other.txt' } } });
+      .thenSends({
+        data: { effect: { args: { file: 'other.txt', line: 'bye' }, target: 'file:other.txt' } },
+      });
   });
 
   test.each(['sample', 'sample@1'])('finds its workflow as %s', (workflow) => {
@@ -82,11 +104,14 @@ describe('a submission', () => {
       .thenAnswers({ phase: 'awaiting_approval' });
   });
 
-  test.each(['nothing', 'sample@2', 'sample@', 'sample@1@1', '@1', ''])('with the unknown workflow %j is refused', (workflow) => {
-    given()
-      .when(submit({ ...submission, workflow }), NOW)
-      .thenRefuses('ORCHESTRATOR_UNKNOWN_WORKFLOW');
-  });
+  test.each(['nothing', 'sample@2', 'sample@', 'sample@1@1', '@1', ''])(
+    'with the unknown workflow %j is refused',
+    (workflow) => {
+      given()
+        .when(submit({ ...submission, workflow }), NOW)
+        .thenRefuses('ORCHESTRATOR_UNKNOWN_WORKFLOW');
+    },
+  );
 });
 
 describe('a submission that is repeated', () => {
@@ -117,14 +142,19 @@ describe('a submission that is repeated', () => {
   });
 });
 
-test.each(['cancel', 'pause', 'resume', 'retry'] as const)('%s of a task that is not there is refused', (verb) => {
-  given().when(byHand(verb), NOW).thenRefuses('ORCHESTRATOR_UNKNOWN_TASK');
-});
+test.each(['cancel', 'pause', 'resume', 'retry'] as const)(
+  '%s of a task that is not there is refused',
+  (verb) => {
+    given().when(byHand(verb), NOW).thenRefuses('ORCHESTRATOR_UNKNOWN_TASK');
+  },
+);
 
 test('a request shows the start of a long goal and target, and cuts no character in two', () => {
   const goal = `${'a'.repeat(199)}😀${'b'.repeat(300)}`;
   const file = `${'c'.repeat(194)}😀.txt`;
-  const events = taskDecider.decide(taskDecider.initial, submit({ ...submission, goal, inputs: { file } }), { now: NOW }).events;
+  const events = taskDecider.decide(taskDecider.initial, submit({ ...submission, goal, inputs: { file } }), {
+    now: NOW,
+  }).events;
   const task = events.reduce((state, event) => taskDecider.evolve(state, event), taskDecider.initial) as Task;
   const { title } = askApproval(task, NODE, 0).data as { title: string };
   expect(title.length).toBeLessThanOrEqual(500);

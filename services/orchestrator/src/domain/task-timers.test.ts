@@ -1,6 +1,17 @@
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
-import { approvalOf, EFFECT, histories, NODE, NOW, OPEN, type Situation, TASK, TERMINAL, timer } from '../testing/tasks.ts';
+import {
+  approvalOf,
+  EFFECT,
+  histories,
+  NODE,
+  NOW,
+  OPEN,
+  type Situation,
+  TASK,
+  TERMINAL,
+  timer,
+} from '../testing/tasks.ts';
 import { repeatDelayMs } from './asks.ts';
 import { taskDecider } from './decide.ts';
 
@@ -18,18 +29,23 @@ const questions = [
 ] as const;
 
 describe('a question that was not answered', () => {
-  test.each(questions)('of a task that is %s is asked again on %s, under a new message id', (name, subject, id) => {
-    for (const ask of [1, 2, 9]) {
-      situation(name)
-        .when(due(ask), NOW)
-        .thenEmits()
-        .thenSends({ subject, id: `${id}.${String(ask)}` })
-        .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + repeatDelayMs(ask + 1), data: { ask: ask + 1 } });
-    }
-  });
+  test.each(questions)(
+    'of a task that is %s is asked again on %s, under a new message id',
+    (name, subject, id) => {
+      for (const ask of [1, 2, 9]) {
+        situation(name)
+          .when(due(ask), NOW)
+          .thenEmits()
+          .thenSends({ subject, id: `${id}.${String(ask)}` })
+          .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + repeatDelayMs(ask + 1), data: { ask: ask + 1 } });
+      }
+    },
+  );
 
   test('is asked again by a timer that carries nothing', () => {
-    situation('awaiting').when(timer(`reply:${NODE}`), NOW).thenSends({ id: `approval.request.${approvalOf(1)}.1` });
+    situation('awaiting')
+      .when(timer(`reply:${NODE}`), NOW)
+      .thenSends({ id: `approval.request.${approvalOf(1)}.1` });
   });
 
   test('waits longer each time, up to a bound', () => {
@@ -43,9 +59,12 @@ describe('a question that was not answered', () => {
 describe('a timer that finds nothing to ask', () => {
   const asking: readonly Situation[] = questions.map(([name]) => name);
 
-  test.each([...OPEN.filter((name) => !asking.includes(name)), ...TERMINAL])('is over: the task is %s', (name) => {
-    situation(name).when(due(1), NOW).thenNothing();
-  });
+  test.each([...OPEN.filter((name) => !asking.includes(name)), ...TERMINAL])(
+    'is over: the task is %s',
+    (name) => {
+      situation(name).when(due(1), NOW).thenNothing();
+    },
+  );
 
   test('is over: it has another name', () => {
     situation('awaiting').when(timer('other'), NOW).thenNothing();

@@ -15,10 +15,17 @@ export const NOW = 1_000_000;
 export const GRANT = { grant: 'granted', validUntil: NOW + 3_600_000 } as const;
 
 export const submission: SubmitTask = { workflow: 'sample', goal: 'say hello', requestedBy: 'linus' };
-export const submit = (payload: SubmitTask = submission): TaskMessage => ({ kind: 'submit', payload, task: TASK });
+export const submit = (payload: SubmitTask = submission): TaskMessage => ({
+  kind: 'submit',
+  payload,
+  task: TASK,
+});
 
 type Verb = 'cancel' | 'pause' | 'resume' | 'retry';
-export const byHand = (kind: Verb, change: { by?: string; reason?: string; node?: NodeId } = {}): TaskMessage => ({
+export const byHand = (
+  kind: Verb,
+  change: { by?: string; reason?: string; node?: NodeId } = {},
+): TaskMessage => ({
   kind,
   payload: { id: TASK, by: 'ada', ...change },
   task: TASK,
@@ -55,17 +62,38 @@ export const reported = (says: EffectSays, change: Partial<EffectEvent> = {}): T
 export const applied = (change: Partial<EffectEvent> = {}): TaskMessage =>
   reported({ type: 'applied', epoch: 1, outputs: { line: 1 } }, change);
 export const failedClean = (change: Partial<EffectEvent> = {}): TaskMessage =>
-  reported({ type: 'failed_clean', epoch: 1, error: { code: 'EXECUTOR_TARGET_UNAVAILABLE', message: 'busy' } }, change);
+  reported(
+    { type: 'failed_clean', epoch: 1, error: { code: 'EXECUTOR_TARGET_UNAVAILABLE', message: 'busy' } },
+    change,
+  );
 export const refused = (code: string, change: Partial<EffectEvent> = {}): TaskMessage =>
   reported({ type: 'refused', error: { code, message: 'no' } }, change);
 
-export const verdictOf = (kind: VerdictKind, delayMs = 0): Verdict => ({ kind, delayMs, class: 'UNKNOWN', rule: 'verdicts@1/x', reason: 'because' });
-export const recover = (kind: VerdictKind, change: { attempt?: number; node?: NodeId; delayMs?: number } = {}): TaskMessage => ({
+export const verdictOf = (kind: VerdictKind, delayMs = 0): Verdict => ({
+  kind,
+  delayMs,
+  class: 'UNKNOWN',
+  rule: 'verdicts@1/x',
+  reason: 'because',
+});
+export const recover = (
+  kind: VerdictKind,
+  change: { attempt?: number; node?: NodeId; delayMs?: number } = {},
+): TaskMessage => ({
   kind: 'recover',
-  payload: { task: TASK, node: change.node ?? NODE, attempt: change.attempt ?? 1, verdict: verdictOf(kind, change.delayMs) },
+  payload: {
+    task: TASK,
+    node: change.node ?? NODE,
+    attempt: change.attempt ?? 1,
+    verdict: verdictOf(kind, change.delayMs),
+  },
   task: TASK,
 });
-export const timer = (name: string, data: null | { ask: number } = null): TaskMessage => ({ kind: 'timer', name, data });
+export const timer = (name: string, data: null | { ask: number } = null): TaskMessage => ({
+  kind: 'timer',
+  name,
+  data,
+});
 
 const acted = (...messages: readonly TaskMessage[]): readonly TaskEvent[] =>
   historyOf(taskDecider, ...messages.map((message) => [message, NOW] as const));
@@ -96,9 +124,17 @@ export const histories = {
   completed: then(running, applied()),
   failed: then(awaiting, resolved('rejected')),
   cancelled: then(awaiting, byHand('cancel')),
+  cancelledPaused: then(pausedAwaiting, byHand('cancel')),
+  cancelledEscalated: then(recovering, recover('escalate'), byHand('cancel')),
 } as const;
 export type Situation = keyof typeof histories;
-export const TERMINAL = ['completed', 'failed', 'cancelled'] as const satisfies readonly Situation[];
+export const TERMINAL = [
+  'completed',
+  'failed',
+  'cancelled',
+  'cancelledPaused',
+  'cancelledEscalated',
+] as const satisfies readonly Situation[];
 export const OPEN = (Object.keys(histories) as readonly Situation[]).filter(
   (situation) => !(TERMINAL as readonly Situation[]).includes(situation),
 );

@@ -23,7 +23,10 @@ const failure = (attempt: number, change: Partial<AssessFailure> = {}): AssessFa
 const assess = (payload: AssessFailure): RecoveryMessage => ({ kind: 'assess', payload });
 const after = (...failures: readonly AssessFailure[]) =>
   historyOf(recoveryDecider, ...failures.map((each) => [assess(each), NOW] as const));
-const inDoubt = failure(1, { outcome: 'in_doubt', error: { code: 'EXECUTOR_OUTCOME_UNKNOWN', message: 'lost' } });
+const inDoubt = failure(1, {
+  outcome: 'in_doubt',
+  error: { code: 'EXECUTOR_OUTCOME_UNKNOWN', message: 'lost' },
+});
 
 describe('a failure', () => {
   test('is recorded with its verdict, and the verdict is suggested to the orchestrator', () => {
@@ -31,7 +34,11 @@ describe('a failure', () => {
     given()
       .when(assess(failure(1)), NOW)
       .thenEmitsLike({ type: 'assessed', task, node, attempt: 1, error: failure(1).error, verdict })
-      .thenSends({ subject: 'hp.cmd.task.recover', id: `task.recover.t-1.append.1.${String(NOW)}`, data: { task, node, attempt: 1, verdict } });
+      .thenSends({
+        subject: 'hp.cmd.task.recover',
+        id: `task.recover.t-1.append.1.${String(NOW)}`,
+        data: { task, node, attempt: 1, verdict },
+      });
   });
 
   test.each([
@@ -39,7 +46,9 @@ describe('a failure', () => {
     [5, 'escalate', 0],
   ] as const)('for the %ith time is judged by those before it: %s', (count, kind, delayMs) => {
     const earlier = Array.from({ length: count - 1 }, (_, i) => failure(i + 1));
-    given(...after(...earlier)).when(assess(failure(count)), NOW).thenEmitsLike({ verdict: { kind, delayMs } });
+    given(...after(...earlier))
+      .when(assess(failure(count)), NOW)
+      .thenEmitsLike({ verdict: { kind, delayMs } });
   });
 
   test('of another node is judged by its own history', () => {
@@ -49,7 +58,9 @@ describe('a failure', () => {
   });
 
   test('that nobody can be sure of is given to a person', () => {
-    given().when(assess(inDoubt), NOW).thenEmitsLike({ verdict: { kind: 'escalate', class: 'EFFECT_IN_DOUBT' } });
+    given()
+      .when(assess(inDoubt), NOW)
+      .thenEmitsLike({ verdict: { kind: 'escalate', class: 'EFFECT_IN_DOUBT' } });
   });
 
   test('asked about again gets the verdict that was given, under a new message id', () => {
@@ -57,7 +68,10 @@ describe('a failure', () => {
     given(...history)
       .when(assess(failure(1)), NOW + 9)
       .thenEmits()
-      .thenSends({ id: `task.recover.t-1.append.1.${String(NOW + 9)}`, data: { attempt: 1, verdict: { delayMs: 1_000 } } });
+      .thenSends({
+        id: `task.recover.t-1.append.1.${String(NOW + 9)}`,
+        data: { attempt: 1, verdict: { delayMs: 1_000 } },
+      });
   });
 
   test('asked about again with another story keeps the verdict that was given', () => {
@@ -68,7 +82,9 @@ describe('a failure', () => {
   });
 
   test('is not a timer', () => {
-    given(...after(failure(1))).when({ kind: 'timer', name: 'any' }, NOW).thenNothing();
+    given(...after(failure(1)))
+      .when({ kind: 'timer', name: 'any' }, NOW)
+      .thenNothing();
   });
 });
 
@@ -83,7 +99,10 @@ describe('any failures in any order', () => {
     }),
   });
   const acts = fc.array(
-    fc.record({ message: payload.map((said) => assess({ task, ...said })), now: fc.integer({ min: NOW, max: NOW * 2 }) }),
+    fc.record({
+      message: payload.map((said) => assess({ task, ...said })),
+      now: fc.integer({ min: NOW, max: NOW * 2 }),
+    }),
     { maxLength: 20 },
   );
 

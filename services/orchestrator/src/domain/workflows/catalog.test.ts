@@ -5,8 +5,13 @@ import { describe, expect, test } from 'vitest';
 import { findWorkflow, workflowNames } from './catalog.ts';
 import { sample } from './sample.ts';
 
-const submission = (change: Partial<SubmitTask> = {}): SubmitTask => ({ workflow: 'sample', goal: 'say hello', ...change });
-const argumentsFor = (change: Partial<SubmitTask>) => sample.define(submission(change)).nodes.map(({ args }) => args);
+const submission = (change: Partial<SubmitTask> = {}): SubmitTask => ({
+  workflow: 'sample',
+  goal: 'say hello',
+  ...change,
+});
+const argumentsFor = (change: Partial<SubmitTask>) =>
+  sample.define(submission(change)).nodes.map(({ args }) => args);
 
 describe('every workflow that ships', () => {
   test.each(workflowNames())('%s is a definition that the contract allows', (name) => {
@@ -15,17 +20,22 @@ describe('every workflow that ships', () => {
     expect(`${String(definition?.id)}@${String(definition?.version)}`).toBe(name);
   });
 
-  test.each(workflowNames())('%s waits only for nodes that it has, and for none that waits for it', (name) => {
-    const nodes = findWorkflow(name)?.define(submission()).nodes ?? [];
-    for (const [i, { after }] of nodes.entries()) {
-      expect(nodes.slice(0, i).map(({ id }) => id)).toEqual(expect.arrayContaining(after));
-    }
-  });
+  test.each(workflowNames())(
+    '%s waits only for nodes that it has, and for none that waits for it',
+    (name) => {
+      const nodes = findWorkflow(name)?.define(submission()).nodes ?? [];
+      for (const [i, { after }] of nodes.entries()) {
+        expect(nodes.slice(0, i).map(({ id }) => id)).toEqual(expect.arrayContaining(after));
+      }
+    },
+  );
 
   test.each(workflowNames())('%s gives its effects the class that their capability has', (name) => {
-    for (const { uses, effect } of findWorkflow(name)?.define(submission()).nodes ?? []) {
-      if (effect !== undefined) expect(effect.effectClass).toBe(EFFECT_CLASSES[uses]);
-    }
+    const nodes = findWorkflow(name)?.define(submission()).nodes ?? [];
+    const effects = nodes.flatMap(({ uses, effect }) =>
+      effect === undefined ? [] : [[uses, effect.effectClass] as const],
+    );
+    expect(effects).toEqual(effects.map(([uses]) => [uses, EFFECT_CLASSES[uses]]));
   });
 });
 
@@ -44,6 +54,8 @@ describe('the sample', () => {
   });
 
   test('of the same submission is the same, so that what is approved does not change', () => {
-    expect(sample.define(submission({ inputs: { file: 'a.txt' } }))).toEqual(sample.define(submission({ inputs: { file: 'a.txt' } })));
+    expect(sample.define(submission({ inputs: { file: 'a.txt' } }))).toEqual(
+      sample.define(submission({ inputs: { file: 'a.txt' } })),
+    );
   });
 });

@@ -16,6 +16,8 @@ export const workflowNames = (): readonly string[] =>
 
 /** Finds `id` (its latest version) or `id@version`. */
 export const findWorkflow = (reference: string): BuiltInWorkflow | undefined => {
-  const candidates = builtIn.filter(({ id, version }) => [id, `${id}@${String(version)}`].includes(reference));
+  const candidates = builtIn.filter(({ id, version }) =>
+    [id, `${id}@${String(version)}`].includes(reference),
+  );
   return candidates.toSorted((a, b) => b.version - a.version)[0];
 };

@@ -11,7 +11,8 @@ const text = (inputs: JsonObject, name: string, otherwise: string): string => {
 };
 
 /** What a file can take as one line; without it a goal of two lines would fail after it was approved. */
-const firstLine = (goal: string): string => /^[^\r\n\0]*/.exec(goal)?.[0].slice(0, LINE_MAX).toWellFormed() ?? '';
+const firstLine = (goal: string): string =>
+  /^[^\r\n\0]*/.exec(goal)?.[0].slice(0, LINE_MAX).toWellFormed() ?? '';
 const LINE_MAX = 1_000;
 
 /** One gated effect: appends a line to a file in the executor's workspace. Inputs: `file`, `line` (default: the goal's first line). */

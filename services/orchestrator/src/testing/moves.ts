@@ -1,0 +1,169 @@
+import { ApprovalOutcome } from '@holdpoint/contracts/approval';
+import type { EffectEvent } from '@holdpoint/contracts/effect';
+import { NodeId } from '@holdpoint/contracts/ids';
+import { VerdictKind } from '@holdpoint/contracts/recovery';
+import type { Act } from '@holdpoint/runtime/testing/run';
+import fc from 'fast-check';
+import type { taskDecider } from '../domain/decide.ts';
+import type { TaskMessage } from '../domain/messages.ts';
+import type { NodeStatus, TaskState } from '../domain/state.ts';
+import { OTHER_EFFECT } from './parallel.ts';
+import { approvalOf, byHand, NOW, submission, submit, TASK, verdictOf } from './tasks.ts';
+
+/** A message that depends on where the task stands: mostly one that fits, now and then one that comes from elsewhere. */
+type Move = (state: TaskState) => TaskMessage;
+/** The same, about one node. */
+type NodeMove = (state: TaskState, node: NodeId) => TaskMessage;
+
+const nodeIn = (state: TaskState, node: NodeId) => (state.phase === 'absent' ? undefined : state.nodes[node]);
+const seldom = fc.constantFrom(false, false, false, false, true);
+
+const approvalMove: fc.Arbitrary<NodeMove> = fc
+  .record({
+    outcome: fc.oneof(
+      { weight: 4, arbitrary: fc.constant('approved' as const) },
+      { weight: 1, arbitrary: fc.constantFrom(...ApprovalOutcome.options) },
+    ),
+    stale: seldom,
+    grantLastsMs: fc.constantFrom(3_600_000, 4_000),
+    comment: fc.option(fc.string(), { nil: undefined }),
+  })
+  .map(({ outcome, stale, grantLastsMs, comment }) => (state, node) => {
+    const { gate, revision = 1 } = nodeIn(state, node) ?? {};
+    const id = stale ? approvalOf(revision + 1) : (gate?.approval ?? approvalOf(1));
+    const granted = outcome === 'approved' && { grant: `grant for ${id}`, validUntil: NOW + grantLastsMs };
+    const said = { outcome, by: 'grace', comment, at: NOW, ...granted };
+    return { kind: 'approval', fact: { type: 'resolved', id, task: TASK, node, revision, ...said } };
+  });
+
+const outcomeFacts = fc.constantFrom<object>(
+  { type: 'applied', epoch: 1, outputs: { line: 1 } },
+  { type: 'failed_clean', epoch: 1, error: { code: 'EXECUTOR_TARGET_UNAVAILABLE', message: 'busy' } },
+  { type: 'in_doubt', epoch: 2, reason: 'lost', next: 'person' },
+  { type: 'in_doubt', epoch: 2, reason: 'lost', next: 'repeat' },
+  { type: 'refused', error: { code: 'EXECUTOR_GRANT_EXPIRED', message: 'late' } },
+  { type: 'refused', error: { code: 'EXECUTOR_GRANT_INVALID', message: 'no' } },
+  { type: 'cancelled', reason: 'over' },
+  { type: 'superseded', epoch: 1, observed: 'applied' },
+);
+
+const effectMove: fc.Arbitrary<NodeMove> = fc
+  .record({ says: outcomeFacts, late: seldom, foreign: seldom })
+  .map(({ says, late, foreign }) => (state, node) => {
+    const { gate, attempt = 1 } = nodeIn(state, node) ?? {};
+    const id = foreign ? OTHER_EFFECT : (gate?.effectId ?? OTHER_EFFECT);
+    const about = { id, task: TASK, node, attempt: late ? Math.max(1, attempt - 1) : attempt };
+    return { kind: 'effect', fact: { ...says, ...about } as EffectEvent };
+  });
+
+const recoveryMove: fc.Arbitrary<NodeMove> = fc
+  .record({
+    kind: fc.constantFrom(...VerdictKind.options, 'retry', 'retry'),
+    late: seldom,
+    delayMs: fc.nat(5_000),
+  })
+  .map(({ kind, late, delayMs }) => (state, node) => {
+    const { attempt = 1 } = nodeIn(state, node) ?? {};
+    const verdict = verdictOf(kind, delayMs);
+    return {
+      kind: 'recover',
+      payload: { task: TASK, node, attempt: late ? attempt + 1 : attempt, verdict },
+      task: TASK,
+    };
+  });
+
+const timerMove: fc.Arbitrary<NodeMove> = fc
+  .record({ name: fc.constantFrom('reply', 'retry', 'other'), ask: fc.integer({ min: 1, max: 9 }) })
+  .map(({ name, ask }) => (_, node) => ({
+    kind: 'timer',
+    name: `${name}:${node}`,
+    data: name === 'reply' ? { ask } : null,
+  }));
+
+const handMove: fc.Arbitrary<NodeMove> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.constantFrom<NodeMove>(
+      () => byHand('pause'),
+      () => byHand('resume'),
+      () => byHand('resume'),
+    ),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.constantFrom<NodeMove>(
+      () => byHand('retry'),
+      (_, node) => byHand('retry', { node }),
+    ),
+  },
+  { weight: 1, arbitrary: fc.constant<NodeMove>(() => byHand('cancel')) },
+);
+
+/** What one of the nodes waits for: without such moves few runs would get far. */
+const fittingMove = (nodes: readonly NodeId[]): fc.Arbitrary<Move> =>
+  fc
+    .record({ pick: fc.nat(), approval: approvalMove, effect: effectMove, recovery: recoveryMove })
+    .map(({ pick, approval, effect, recovery }) => {
+      const answers: Partial<Record<NodeStatus, NodeMove>> = {
+        awaiting_approval: approval,
+        running: effect,
+        recovering: recovery,
+        retrying: (_, node) => ({ kind: 'timer', name: `retry:${node}`, data: null }),
+        escalated: (_, node) => byHand('retry', { node }),
+      };
+      return (state) => {
+        const waiting = nodes.flatMap((node) => {
+          const answer = answers[nodeIn(state, node)?.status ?? 'idle'];
+          return answer === undefined ? [] : [answer(state, node)];
+        });
+        return (
+          waiting[pick % Math.max(1, waiting.length)] ??
+          (state.phase === 'absent' ? submit() : byHand('resume'))
+        );
+      };
+    });
+
+const about = (nodes: fc.Arbitrary<NodeId>, move: fc.Arbitrary<NodeMove>): fc.Arbitrary<Move> =>
+  fc.record({ node: nodes, move }).map(
+    ({ node, move: made }) =>
+      (state) =>
+        made(state, node),
+  );
+
+/** Messages about one task with these effect nodes, in any order, at times that go back and forth. */
+export const actsFor = (
+  decider: typeof taskDecider,
+  effectNodes: readonly NodeId[],
+): fc.Arbitrary<readonly Act<TaskMessage>[]> => {
+  const own = fc.constantFrom(...effectNodes);
+  const any = fc.constantFrom(...effectNodes, ...effectNodes, NodeId.parse('nowhere'));
+  const move = fc.oneof(
+    { weight: 12, arbitrary: fittingMove(effectNodes) },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom<Move>(
+        () => submit(),
+        () => submit({ ...submission, goal: 'another' }),
+      ),
+    },
+    { weight: 3, arbitrary: about(any, handMove) },
+    { weight: 1, arbitrary: about(any, approvalMove) },
+    { weight: 1, arbitrary: about(any, effectMove) },
+    { weight: 1, arbitrary: about(any, recoveryMove) },
+    // Its own timers are about nodes that it has.
+    { weight: 2, arbitrary: about(own, timerMove) },
+  );
+  const moment = fc.oneof(
+    { weight: 9, arbitrary: fc.integer({ min: NOW, max: NOW + 10_000 }) },
+    { weight: 1, arbitrary: fc.constant(NOW + 3_600_000) },
+  );
+  return fc.array(fc.record({ move, now: moment }), { maxLength: 40, size: 'max' }).map((moves) => {
+    let state = decider.initial;
+    return moves.map(({ move: toMessage, now }) => {
+      const message = toMessage(state);
+      const { events } = decider.decide(state, message, { now });
+      state = events.reduce((before, event) => decider.evolve(before, event), state);
+      return { message, now };
+    });
+  });
+};
