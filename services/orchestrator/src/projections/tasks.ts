@@ -18,7 +18,7 @@ export const summarise = (state: TaskState): Summary =>
         status: state.phase,
         view: {
           workflow: `${state.definition.id}@${String(state.definition.version)}`,
-          goal: state.goal.slice(0, GOAL_SHOWN_MAX),
+          goal: state.goal.slice(0, GOAL_SHOWN_MAX).toWellFormed(),
         },
       };
 

@@ -1,0 +1,76 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { ConfigError, readEnv, readSecretFile, ServiceEnv } from './config.ts';
+
+const right = {
+  HOLDPOINT_NATS_URL: 'nats://127.0.0.1:4222',
+  HOLDPOINT_DATABASE_URL: 'postgres://hp_recovery@127.0.0.1:5432/holdpoint',
+};
+
+const complaint = (env: NodeJS.ProcessEnv): string => {
+  try {
+    readEnv(ServiceEnv, env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+  throw new Error('nothing was wrong');
+};
+
+test('what is not set has a default', () => {
+  expect(readEnv(ServiceEnv, { ...right, PATH: '/bin' })).toEqual({
+    ...right,
+    HOLDPOINT_HTTP_HOST: '127.0.0.1',
+    HOLDPOINT_HTTP_PORT: 0,
+    HOLDPOINT_LOG_LEVEL: 'info',
+    HOLDPOINT_BATCH_MAX: 500,
+  });
+});
+
+describe('a wrong value', () => {
+  const wrong = {
+    HOLDPOINT_NATS_URL: ['http://sesame:4222', 'sesame', ''],
+    HOLDPOINT_DATABASE_URL: ['mysql://root:sesame@host/db', 'sesame', ''],
+    HOLDPOINT_NATS_SEED_FILE: [''],
+    HOLDPOINT_DATABASE_PASSWORD_FILE: [''],
+    HOLDPOINT_HTTP_HOST: [''],
+    HOLDPOINT_HTTP_PORT: ['sesame', '-1', '65536', '1.5', '80 sesame'],
+    HOLDPOINT_LOG_LEVEL: ['sesame', 'INFO', ''],
+    HOLDPOINT_BATCH_MAX: ['sesame', '0', '5001', '1e9'],
+    HOLDPOINT_CRASH: ['sesame', 'after_commit', 'after_commit:0', 'after_sesame:1', ''],
+  };
+  const table = Object.entries(wrong).flatMap(([variable, values]) => values.map((value) => [variable, value] as const));
+
+  test('is tried for every variable', () => {
+    expect(Object.keys(wrong).toSorted()).toEqual(Object.keys(ServiceEnv.shape).toSorted());
+  });
+
+  test.each(table)('of %s (%j) is one line that names the variable, and does not show the value', (variable, value) => {
+    const said = complaint({ ...right, [variable]: value });
+    expect(said).toMatch(new RegExp(`^${variable}: .+$`));
+    expect(said).not.toContain('sesame');
+    expect(said).not.toContain('\n');
+  });
+
+  test('does not hide another: all of them are named at once', () => {
+    expect(complaint({ HOLDPOINT_HTTP_PORT: 'x' })).toMatch(/^HOLDPOINT_NATS_URL: .*; HOLDPOINT_DATABASE_URL: .*; HOLDPOINT_HTTP_PORT: /);
+  });
+});
+
+describe('a secret file', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'holdpoint-config-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  test.each(['sesame', 'sesame\n', 'sesame\r\n'])('with %j is read without its line end', (text) => {
+    writeFileSync(join(folder, 'secret'), text);
+    expect(readSecretFile('HOLDPOINT_X_FILE', join(folder, 'secret'))).toBe('sesame');
+  });
+
+  test.each(['nowhere', '.'])('that cannot be read (%s) is a wrong setting', (name) => {
+    expect(() => readSecretFile('HOLDPOINT_X_FILE', join(folder, name))).toThrow(
+      new ConfigError('HOLDPOINT_X_FILE: the file cannot be read'),
+    );
+  });
+});

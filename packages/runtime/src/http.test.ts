@@ -1,0 +1,81 @@
+import { createServer } from 'node:net';
+import { Counter, Registry } from 'prom-client';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type Check, type HttpServer, serveHealth } from './http.ts';
+
+const servers: HttpServer[] = [];
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.stop()));
+});
+
+const serve = async (checks: readonly Check[] = [], registry = new Registry()): Promise<(path: string) => Promise<Response>> => {
+  const server = await serveHealth('127.0.0.1', 0, checks, registry);
+  servers.push(server);
+  return (path) => fetch(`http://127.0.0.1:${String(server.port)}${path}`);
+};
+
+const check = (name: string, ready: () => Promise<boolean>): Check => ({ name, ready });
+
+describe('health', () => {
+  test('is that the process answers, whatever else is wrong', async () => {
+    const get = await serve([check('postgres', () => Promise.resolve(false))]);
+    const response = await get('/healthz');
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({ status: 'ok' });
+  });
+});
+
+describe('readiness', () => {
+  test('is that every check passes', async () => {
+    const get = await serve([check('postgres', () => Promise.resolve(true)), check('nats', () => Promise.resolve(true))]);
+    const response = await get('/readyz');
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({ ready: true, checks: { postgres: true, nats: true } });
+  });
+
+  test.each([
+    ['says no', () => Promise.resolve(false)],
+    ['fails', () => Promise.reject(new Error('connection refused to sesame'))],
+    [
+      'fails at once',
+      () => {
+        throw new Error('sesame');
+      },
+    ],
+  ])('names the check that %s, and gives away no more', async (_, ready) => {
+    const get = await serve([check('postgres', ready), check('nats', () => Promise.resolve(true))]);
+    const response = await get('/readyz');
+    expect(response.status).toBe(503);
+    expect(await response.json()).toEqual({ ready: false, checks: { postgres: false, nats: true } });
+  });
+});
+
+describe('metrics', () => {
+  test('are what the registry has, as Prometheus reads it', async () => {
+    const registry = new Registry();
+    new Counter({ name: 'holdpoint_things_total', help: 'Things', registers: [registry] }).inc(3);
+    const response = await (await serve([], registry))('/metrics');
+    expect(response.headers.get('content-type')).toMatch(/^text\/plain/);
+    expect(await response.text()).toContain('holdpoint_things_total 3');
+  });
+});
+
+test.each(['/', '/healthz/x', '/..', '/metrics.json'])('%s is not there', async (path) => {
+  expect((await (await serve())(path)).status).toBe(404);
+});
+
+test('a port that is taken is an error, not a server that nobody reaches', async () => {
+  const holder = createServer();
+  const port = await new Promise<number>((resolve) => {
+    holder.listen(0, '127.0.0.1', () => resolve((holder.address() as { port: number }).port));
+  });
+  await expect(serveHealth('127.0.0.1', port, [], new Registry())).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  await new Promise((resolve) => holder.close(resolve));
+});
+
+test('stopping ends connections that are kept open for later', async () => {
+  const get = await serve();
+  await (await get('/healthz')).text();
+  await servers.splice(0)[0]?.stop();
+  await expect(get('/healthz')).rejects.toThrow();
+});

@@ -1,0 +1,110 @@
+import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createSigner, createVerifier, keyIdOf } from './jws.ts';
+
+const ours = generateKeyPairSync('ed25519');
+const next = generateKeyPairSync('ed25519');
+const theirs = generateKeyPairSync('ed25519');
+
+const claims = { jti: 'a-1', sub: 'e-1', exp: 1_000 };
+const token = createSigner(ours.privateKey)(claims);
+const verify = createVerifier([ours.publicKey]);
+
+const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+/** A token with any header, signed by us: what only our own signer must never make. */
+const signedWith = (header: unknown, body: unknown = claims): string => {
+  const signed = `${encode(header)}.${encode(body)}`;
+  return `${signed}.${sign(null, Buffer.from(signed), ours.privateKey).toString('base64url')}`;
+};
+const kid = keyIdOf(ours.publicKey);
+
+describe('a token', () => {
+  test('says what was signed', () => {
+    expect(verify(token)).toEqual(claims);
+  });
+
+  test('is the same for the same claims', () => {
+    expect(createSigner(ours.privateKey)({ ...claims })).toBe(token);
+  });
+
+  test('is read by any library that knows EdDSA: header, claims and signature are where RFC 7515 has them', () => {
+    const [header = '', body = '', signature = ''] = token.split('.');
+    expect(JSON.parse(Buffer.from(header, 'base64url').toString())).toEqual({ alg: 'EdDSA', kid });
+    expect(JSON.parse(Buffer.from(body, 'base64url').toString())).toEqual(claims);
+    expect(Buffer.from(signature, 'base64url')).toHaveLength(64);
+  });
+
+  test('is not valid under another key, even one that calls itself by our name', () => {
+    expect(createVerifier([theirs.publicKey])(token)).toBeUndefined();
+    expect(verify(createSigner(theirs.privateKey)(claims))).toBeUndefined();
+    const forged = `${encode({ alg: 'EdDSA', kid })}.${encode(claims)}`;
+    expect(verify(`${forged}.${sign(null, Buffer.from(forged), theirs.privateKey).toString('base64url')}`)).toBeUndefined();
+  });
+
+  test('of either key is valid while one replaces the other', () => {
+    const both = createVerifier([ours.publicKey, next.publicKey]);
+    expect(both(token)).toEqual(claims);
+    expect(both(createSigner(next.privateKey)(claims))).toEqual(claims);
+    expect(both(createSigner(theirs.privateKey)(claims))).toBeUndefined();
+    expect(createVerifier([])(token)).toBeUndefined();
+  });
+});
+
+describe('a header', () => {
+  test.each([
+    ['asks for no signature', { alg: 'none', kid }],
+    ['asks for another algorithm', { alg: 'HS256', kid }],
+    ['asks for no algorithm', { kid }],
+    ['asks for something like ours', { alg: 'eddsa', kid }],
+    ['names another key', { alg: 'EdDSA', kid: keyIdOf(theirs.publicKey) }],
+    ['names no key', { alg: 'EdDSA' }],
+    ['names a key by no text', { alg: 'EdDSA', kid: [kid] }],
+    ['is a list', [{ alg: 'EdDSA', kid }]],
+    ['is null', null],
+    ['is text', 'EdDSA'],
+  ])('that %s is refused, whoever signed it', (_, header) => {
+    expect(verify(signedWith(header))).toBeUndefined();
+  });
+
+  test('without a signature is refused', () => {
+    expect(verify(`${encode({ alg: 'none' })}.${encode(claims)}.`)).toBeUndefined();
+    expect(verify(`${encode({ alg: 'EdDSA', kid })}.${encode(claims)}.`)).toBeUndefined();
+  });
+});
+
+describe('what is not a token as it was signed is refused:', () => {
+  test.each(['', '.', '..', '...', 'a.b.c', token.split('.').slice(0, 2).join('.'), `${token}.`, `${token}.x`, ` ${token}`, `${token}=`, `${token}\n`])(
+    '%j',
+    (text) => {
+      expect(verify(text)).toBeUndefined();
+    },
+  );
+
+  test('claims that are no JSON, though they are signed', () => {
+    const signed = `${encode({ alg: 'EdDSA', kid })}.${Buffer.from('{').toString('base64url')}`;
+    expect(verify(`${signed}.${sign(null, Buffer.from(signed), ours.privateKey).toString('base64url')}`)).toBeUndefined();
+  });
+
+  test('a token with any one character changed', () => {
+    const other = fc.constantFrom(...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.');
+    fc.assert(
+      fc.property(fc.nat(token.length - 1), other, (at, character) => {
+        fc.pre(token[at] !== character);
+        expect(verify(`${token.slice(0, at)}${character}${token.slice(at + 1)}`)).toBeUndefined();
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('any text at all', () => {
+    fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => void expect(verify(text)).toBeUndefined()));
+  });
+});
+
+test('a key is called the same by its private and its public half, and by no other key', () => {
+  expect(keyIdOf(ours.publicKey)).toBe(kid);
+  const again = createPrivateKey(ours.privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  expect(createVerifier([ours.publicKey])(createSigner(again)(claims))).toEqual(claims);
+  expect(keyIdOf(theirs.publicKey)).not.toBe(kid);
+});

@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { readSource } from '../repo/source-tree.ts';
+
+const Manifest = z.object({ scripts: z.record(z.string(), z.string()) });
+
+/** The file that an npm script ends up in: `package.json` names a command, `bootstrap.mjs` the file of that command. */
+export const fileOfScript = (script: string): string => {
+  const { scripts } = Manifest.parse(JSON.parse(readSource('package.json')));
+  const command = /^node infra\/bootstrap\.mjs (\w+)$/.exec(scripts[script] ?? '')?.[1] ?? '';
+  const file = new RegExp(`^ +${command}: '([^']+)',$`, 'm').exec(readSource('infra/bootstrap.mjs'))?.[1];
+  if (file === undefined) throw new Error(`npm run ${script} leads nowhere`);
+  return file;
+};
+
+/** Where a command is tried that needs more than a running system, and what that file says of it. */
+type Cover = readonly (readonly [file: string, says: string])[];
+
+const START = 'infra/local/start.int.test.ts';
+
+const covered: Readonly<Record<string, () => Cover>> = {
+  'npm start': () => [[START, fileOfScript('start')]],
+  'npm run demo': () => [[START, fileOfScript('demo')]],
+  'npm test': () => [
+    ['.ci/run', ' npm test '],
+    [fileOfScript('test'), 'vitest'],
+  ],
+  'docker compose -f infra/compose/compose.yaml up --build': () => [
+    ['tests/e2e/compose.e2e.test.ts', 'createComposeProject()'],
+    ['tests/e2e/compose-project.ts', `join(root, 'infra', 'compose', 'compose.yaml')`],
+    ['tests/e2e/compose-project.ts', `['up', '--detach', '--build'`],
+  ],
+};
+
+export const coveredCommands = Object.keys(covered);
+
+/** Who else tries this very command; undefined: nobody. */
+export const coverOf = (words: readonly string[]): Cover | undefined => covered[words.join(' ')]?.();
+
+/** What the covering files do not say. Throws where there is no such file. */
+export const gapsOf = (cover: Cover): readonly string[] =>
+  cover.filter(([file, says]) => !readSource(file).includes(says)).map(([file, says]) => `${file}: ${says}`);

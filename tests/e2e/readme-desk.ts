@@ -1,0 +1,131 @@
+import { cp, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { layout } from '@holdpoint/infra/credentials/layout';
+import { root } from '@holdpoint/infra/local/folders';
+import { SERVICES } from '@holdpoint/contracts/subjects';
+import { expect } from 'vitest';
+import { createSystem, type System } from '../harness/system.ts';
+import { fileOfScript } from './readme-covered.ts';
+import type { Documented } from './readme-lines.ts';
+import { type Program, type Tools, type Typed, type, typeOnTerminal } from './readme-process.ts';
+
+export type How = { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string };
+
+/** A reader of the documents, who types what they say in a clone with a stack running in it. */
+export type Desk = {
+  readonly system: System;
+  /** Everything that the documents say to type. */
+  readonly documented: readonly Documented[];
+  /** The clone, as far as commands look at it. */
+  readonly clone: string;
+  /** Says what a placeholder stands for from now on. */
+  readonly fill: (placeholder: string, value: string) => void;
+  readonly valueOf: (placeholder: string) => string;
+  /** Types a command that runs until it is stopped. */
+  readonly begin: (words: readonly string[]) => Typed;
+  /** Types a command that ends well, and returns what it has printed. */
+  readonly enter: (words: readonly string[], how?: How) => Promise<string>;
+  readonly enterOnTerminal: (words: readonly string[]) => Promise<string>;
+  readonly leave: () => Promise<void>;
+};
+
+/** The documents have it from a start that finds its port free; another start prints another. */
+const ADDRESS = 'nats://127.0.0.1:4222';
+const PLACEHOLDER = /<([A-Za-z]+)>/g;
+
+/** What `npm start` leaves in a clone for the command line: the credentials, and where it can be reached. */
+const furnish = async ({ folder, nats, run }: System): Promise<string> => {
+  const clone = join(folder, 'clone');
+  const credentials = join(clone, '.holdpoint', 'data', 'credentials');
+  await cp(run.credentialsDir, credentials, { recursive: true });
+  const files = layout(credentials);
+  const running = {
+    natsUrl: nats.url,
+    natsSeedFile: files.natsSeed('operator'),
+    tokenFile: files.operatorToken,
+  };
+  await writeFile(join(clone, '.holdpoint', 'data', 'running.json'), JSON.stringify(running));
+  await mkdir(join(folder, 'home'));
+  return clone;
+};
+
+/** Of the one who runs the tests as little as possible: settings of theirs would be taken for the documents'. */
+const environmentOf = (folder: string): NodeJS.ProcessEnv => ({
+  PATH: process.env['PATH'],
+  LANG: process.env['LANG'],
+  HOME: join(folder, 'home'),
+  XDG_CONFIG_HOME: join(folder, 'home'),
+});
+
+export const createDesk = async (documented: readonly Documented[], { nats }: Tools): Promise<Desk> => {
+  const system = await createSystem();
+  const begun: Typed[] = [];
+  const leave = async (): Promise<void> => {
+    for (const each of begun) each.kill();
+    await system.stop();
+  };
+  try {
+    const clone = await furnish(system);
+    const values = new Map([
+      ['PWD', clone],
+      ['folder', join(system.folder, 'made')],
+    ]);
+    const services = await Promise.all(SERVICES.map((service) => system.spawn(service)));
+    await Promise.all(services.map(({ started }) => started()));
+
+    const valueOf = (placeholder: string): string => {
+      const value = values.get(placeholder);
+      if (value === undefined) throw new Error(`nothing so far says what <${placeholder}> is`);
+      return value;
+    };
+    const filled = (words: readonly string[]): readonly string[] =>
+      words.map((word) =>
+        word.replaceAll(ADDRESS, system.nats.url).replaceAll(PLACEHOLDER, (_, name: string) => valueOf(name)),
+      );
+
+    const programOf = (words: readonly string[], { env, cwd }: How = {}): Program => {
+      const [name = '', ...args] = filled(words);
+      const there = { cwd: cwd ?? clone, env: { ...environmentOf(system.folder), ...env } };
+      switch (name) {
+        case 'nats':
+          if (nats === undefined) throw new Error('there is no nats command');
+          return { ...there, command: nats, args };
+        case 'node':
+          return { ...there, cwd: root, command: process.execPath, args };
+        case 'npm': {
+          // Without npm and the bootstrap, which would install the workspace, but with the arguments that they hand over.
+          expect(args.slice(0, 4)).toEqual(['run', '--silent', 'holdpoint', '--']);
+          const main = join(root, fileOfScript('holdpoint'));
+          return { ...there, command: process.execPath, args: [main, ...args.slice(4)] };
+        }
+        default:
+          throw new Error(`nobody has decided how ${name} is typed here`);
+      }
+    };
+
+    const ended = async (command: Typed): Promise<string> => {
+      begun.push(command);
+      const code = await command.end();
+      expect(code, command.printed()).toBe(0);
+      return command.printed();
+    };
+    return {
+      system,
+      documented,
+      clone,
+      fill: (placeholder, value) => void values.set(placeholder, value),
+      valueOf,
+      begin: (words) => {
+        const command = type(programOf(words));
+        begun.push(command);
+        return command;
+      },
+      enter: (words, how) => ended(type(programOf(words, how))),
+      enterOnTerminal: (words) => ended(typeOnTerminal(programOf(words))),
+      leave,
+    };
+  } catch (error) {
+    await leave();
+    throw error;
+  }
+};

@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest';
+import { documentedIn, wordsOf } from './readme-lines.ts';
+
+describe('the words of a command line', () => {
+  test.each([
+    [`nats sub 'hp.evt.>'   # every fact`, ['nats', 'sub', 'hp.evt.>']],
+    [`x --goal "Say hello" --input a=b`, ['x', '--goal', 'Say hello', '--input', 'a=b']],
+    [`x <task> 'a.*.<task>' '{"id":"<task>"}'`, ['x', '<task>', 'a.*.<task>', '{"id":"<task>"}']],
+    [`x "$PWD/a b" $PWD '$PWD' ''`, ['x', '<PWD>/a b', '<PWD>', '$PWD', '']],
+    [`x a'b c'"d e"`, ['x', 'ab cd e']],
+    ['# only a comment', []],
+  ])('%s', (line, words) => {
+    expect(wordsOf(line)).toEqual(words);
+  });
+
+  test.each([
+    'nats sub hp.evt.>',
+    'nats sub hp.evt.*',
+    'a | b',
+    'a && b',
+    'a; b',
+    'a $HOME',
+    'a `b`',
+    `a "b`,
+    'a > b',
+    `${'a'.repeat(50_000)};`,
+  ])('are refused where a shell would do more than split them (case %#)', (line) => {
+    expect(() => wordsOf(line)).toThrow('cannot be read from here on');
+  });
+});
+
+describe('the commands of a document', () => {
+  const lines = (markdown: string): readonly string[] => documentedIn('a.md', markdown).map(({ line }) => line);
+
+  test('are the lines of its shell blocks, and what a sentence has one type', () => {
+    const markdown = [
+      'Type `npm start`, with `nats-server` on the `PATH`; see the `nats` command.',
+      '```sh\n# first\nnats micro ls  # the services\n\nnode a.ts \\\n  --b c\n```',
+      '- in a list: `node infra/x.ts <folder>`',
+      '```bash title\nnpm test\n```',
+      '```ts\nnats.connect();\n```',
+      '```\nnpm run diagram\n```',
+    ].join('\n\n');
+    expect(lines(markdown)).toEqual([
+      'npm start',
+      'nats micro ls  # the services',
+      'node a.ts  --b c',
+      'node infra/x.ts <folder>',
+      'npm test',
+    ]);
+  });
+
+  test('that cannot be read are told with their document', () => {
+    expect(() => lines('```sh\na | b\n```')).toThrow('a.md: a | b');
+  });
+});
