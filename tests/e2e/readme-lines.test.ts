@@ -30,7 +30,8 @@ describe('the words of a command line', () => {
 });
 
 describe('the commands of a document', () => {
-  const lines = (markdown: string): readonly string[] => documentedIn('a.md', markdown).map(({ line }) => line);
+  const lines = (markdown: string): readonly string[] =>
+    documentedIn('a.md', markdown).map(({ line }) => line);
 
   test('are the lines of its shell blocks, and what a sentence has one type', () => {
     const markdown = [

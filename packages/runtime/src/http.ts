@@ -41,11 +41,20 @@ export const serveHealth = async (
   };
 };
 
+const passes = async (ready: Check['ready']): Promise<boolean> => {
+  try {
+    return await ready();
+  } catch {
+    // Why is for the log of whatever failed; a probe needs to know that it did.
+    return false;
+  }
+};
+
 const readiness = async (
   checks: readonly Check[],
 ): Promise<{ readonly ready: boolean; readonly body: string }> => {
   const results = await Promise.all(
-    checks.map(async ({ name, ready }) => [name, await ready().catch(() => false)] as const),
+    checks.map(async ({ name, ready }) => [name, await passes(ready)] as const),
   );
   const ready = results.every(([, ok]) => ok);
   return { ready, body: JSON.stringify({ ready, checks: Object.fromEntries(results) }) };

@@ -32,8 +32,10 @@ export const createVerifier = (publicKeys: readonly KeyObject[]): ((token: strin
       return undefined;
     const key = keys.get(keyNamedIn(header) ?? '');
     if (key === undefined) return undefined;
-    const valid = verify(null, Buffer.from(`${header}.${claims}`), key, Buffer.from(signature, 'base64url'));
-    return valid ? parse(claims) : undefined;
+    const bytes = Buffer.from(signature, 'base64url');
+    // Decoding is lenient; read strictly, each signature has one spelling, and so each grant one text.
+    if (bytes.toString('base64url') !== signature) return undefined;
+    return verify(null, Buffer.from(`${header}.${claims}`), key, bytes) ? parse(claims) : undefined;
   };
 };
 

@@ -1,7 +1,7 @@
 /** Exclusive locks by name. All names of one call are taken together, so that two callers never wait for each other. */
 export const createLocks = () => {
   const held = new Set<string>();
-  const queue: { readonly names: readonly string[]; readonly go: () => void }[] = [];
+  const queue: (() => void)[] = [];
 
   const free = (names: readonly string[]): boolean => names.every((name) => !held.has(name));
 
@@ -12,14 +12,14 @@ export const createLocks = () => {
       if (!mine) return;
       mine = false;
       for (const name of names) held.delete(name);
-      const next = queue.findIndex((waiter) => free(waiter.names));
-      if (next >= 0) queue.splice(next, 1)[0]?.go();
+      // Each looks for itself, in the order in which they came; who finds something held waits again.
+      for (const waiting of queue.splice(0)) waiting();
     };
   };
 
   return {
     acquire: async (names: readonly string[]): Promise<() => void> => {
-      while (!free(names)) await new Promise<void>((resolve) => queue.push({ names, go: resolve }));
+      while (!free(names)) await new Promise<void>((resolve) => queue.push(resolve));
       return take(names);
     },
     /** Takes what nobody holds, and leaves the rest. */

@@ -1,0 +1,64 @@
+import { TaskId } from '@holdpoint/contracts/ids';
+import { expect } from 'vitest';
+import { appliedByKey } from '../harness/effect-file.ts';
+import { sampleTask, waitForPhase } from '../harness/tasks.ts';
+import { until } from '../harness/until.ts';
+import { type Effect, taskOf } from './readme-desk.ts';
+
+const optionOf = (words: readonly string[], option: string): string => {
+  const value = words[words.indexOf(option) + 1];
+  if (!words.includes(option) || value === undefined) throw new Error(`${option} is not there`);
+  return value;
+};
+
+export const expectSubmitted: Effect = async (desk, words) => {
+  const [, said] = /^task (\S+) is \w+\n$/.exec(await desk.enter(words)) ?? [];
+  const id = TaskId.parse(said);
+  expect(await waitForPhase(desk.system.client, id, 'awaiting_approval')).toMatchObject({
+    workflow: `${optionOf(words, '--workflow')}@1`,
+    goal: optionOf(words, '--goal'),
+  });
+  const effect = await desk.system.client.ask('approvals', 'get', { id: sampleTask(id).approval });
+  const [input = '', value] = optionOf(words, '--input').split('=');
+  expect(effect.effect.args[input]).toBe(value);
+  desk.fill('task', id);
+};
+
+export const expectListed: Effect = async (desk, words) => {
+  const task = taskOf(desk);
+  const approval = await until(`an approval of ${task} is listed`, async () => {
+    const lines = (await desk.enter(words)).split('\n').map((line) => line.split(/\s+/));
+    return lines.find(([, what]) => what?.startsWith(`${task}/`))?.[0];
+  });
+  expect(approval).toBe(sampleTask(task).approval);
+  desk.fill('approval', approval);
+};
+
+export const expectShown: Effect = async (desk, words) => {
+  const id = sampleTask(taskOf(desk)).approval;
+  const { effect, digest } = await desk.system.client.ask('approvals', 'get', { id });
+  const printed = await desk.enter(words);
+  for (const part of [id, effect.target, effect.idempotencyKey, digest]) expect(printed).toContain(part);
+  expect(JSON.parse(printed.slice(printed.indexOf('{')))).toEqual(effect.args);
+};
+
+export const expectApproved: Effect = async (desk, words) => {
+  const { client, workspace } = desk.system;
+  const { id, approval, effect } = sampleTask(taskOf(desk));
+  expect(await appliedByKey(workspace)).not.toContain(effect);
+  expect(await desk.enter(words)).toMatch(`${approval} is approved by operator`);
+  await waitForPhase(client, id, 'completed');
+  expect((await appliedByKey(workspace)).get(effect)).toBe(1);
+};
+
+export const expectWatched: Effect = async (desk, words) => {
+  const events = (await desk.enter(words)).trimEnd().split('\n');
+  expect(events.at(0)).toMatch(/^ +1 .* submitted /);
+  expect(events.at(-1)).toMatch(/ completed$/);
+};
+
+export const expectEffectsListed: Effect = async (desk, words) => {
+  const { effect } = sampleTask(taskOf(desk));
+  expect(await desk.enter(words)).toMatch(new RegExp(`^${effect} .* applied .* started 1x `));
+};
+

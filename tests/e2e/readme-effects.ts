@@ -1,0 +1,40 @@
+import * as bus from './readme-effects-bus.ts';
+import * as cli from './readme-effects-cli.ts';
+import * as operations from './readme-effects-operations.ts';
+import type { Effect } from './readme-desk.ts';
+
+const HOLDPOINT = 'npm run --silent holdpoint --';
+
+/** By what a command begins with: whatever else it says is typed too. */
+const effects: Readonly<Record<string, Effect>> = {
+  [`${HOLDPOINT} task submit`]: cli.expectSubmitted,
+  [`${HOLDPOINT} approvals list`]: cli.expectListed,
+  [`${HOLDPOINT} approvals show <approval>`]: cli.expectShown,
+  [`${HOLDPOINT} approvals approve <approval>`]: cli.expectApproved,
+  [`${HOLDPOINT} task watch <task>`]: cli.expectWatched,
+  [`${HOLDPOINT} effects list <task>`]: cli.expectEffectsListed,
+  [`${HOLDPOINT} dlq list`]: operations.expectLettersListed,
+  'nats context add holdpoint': bus.expectContext,
+  'nats pub hp.cmd.task.submit': bus.expectPublished,
+  'nats sub hp.evt.>': bus.expectEveryFact,
+  'nats sub hp.evt.task.*.<task>': bus.expectFactsOfTask,
+  'nats stream view HP_EVT': bus.expectPastFacts,
+  'nats stream view HP_DLQ': operations.expectLettersViewed,
+  'nats micro ls': bus.expectServices,
+  'nats micro info': bus.expectEndpoints,
+  'nats req hp.api.orchestrator.get': bus.expectTask,
+  'node infra/credentials/main.ts': operations.expectCredentials,
+  'node infra/nats/main.ts --credentials <folder>': operations.expectServerConfig,
+  'node infra/postgres/main.ts': operations.expectDatabase,
+};
+export const effectNames = Object.keys(effects);
+
+/** How a command is known here; undefined: nobody has decided what it has to do. */
+export const effectNameOf = (words: readonly string[]): string | undefined =>
+  effectNames.find((name) => `${words.join(' ')} `.startsWith(`${name} `));
+
+export const expectEffect: Effect = async (desk, words) => {
+  const effect = effects[effectNameOf(words) ?? ''];
+  if (effect === undefined) throw new Error('nobody has decided what this command has to do');
+  await effect(desk, words);
+};
