@@ -2,6 +2,7 @@ import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { layout } from '@holdpoint/infra/credentials/layout';
 import { root } from '@holdpoint/infra/local/folders';
+import { TaskId } from '@holdpoint/contracts/ids';
 import { SERVICES } from '@holdpoint/contracts/subjects';
 import { expect } from 'vitest';
 import { createSystem, type System } from '../harness/system.ts';
@@ -11,13 +12,14 @@ import { type Program, type Tools, type Typed, type, typeOnTerminal } from './re
 
 export type How = { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string };
 
-/** A reader of the documents, who types what they say in a clone with a stack running in it. */
+/**
+ * A reader of the documents, who types what they say in a clone with a stack running in it, and adds nothing to it: what
+ * runs until it is stopped is stopped by Ctrl-C, and what asks is answered.
+ */
 export type Desk = {
   readonly system: System;
   /** Everything that the documents say to type. */
   readonly documented: readonly Documented[];
-  /** The clone, as far as commands look at it. */
-  readonly clone: string;
   /** Says what a placeholder stands for from now on. */
   readonly fill: (placeholder: string, value: string) => void;
   readonly valueOf: (placeholder: string) => string;
@@ -28,6 +30,12 @@ export type Desk = {
   readonly enterOnTerminal: (words: readonly string[]) => Promise<string>;
   readonly leave: () => Promise<void>;
 };
+
+/** Types a documented command, and expects what the document promises of it. */
+export type Effect = (desk: Desk, words: readonly string[]) => Promise<void>;
+
+/** The task that the documents speak of now. */
+export const taskOf = ({ valueOf }: Desk): TaskId => TaskId.parse(valueOf('task'));
 
 /** The documents have it from a start that finds its port free; another start prints another. */
 const ADDRESS = 'nats://127.0.0.1:4222';
@@ -112,7 +120,6 @@ export const createDesk = async (documented: readonly Documented[], { nats }: To
     return {
       system,
       documented,
-      clone,
       fill: (placeholder, value) => void values.set(placeholder, value),
       valueOf,
       begin: (words) => {

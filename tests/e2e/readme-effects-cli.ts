@@ -1,7 +1,7 @@
 import { TaskId } from '@holdpoint/contracts/ids';
 import { expect } from 'vitest';
 import { appliedByKey } from '../harness/effect-file.ts';
-import { sampleTask, waitForPhase } from '../harness/tasks.ts';
+import { sampleTask, waitForPhase, waitForRequest } from '../harness/tasks.ts';
 import { until } from '../harness/until.ts';
 import { type Effect, taskOf } from './readme-desk.ts';
 
@@ -18,9 +18,9 @@ export const expectSubmitted: Effect = async (desk, words) => {
     workflow: `${optionOf(words, '--workflow')}@1`,
     goal: optionOf(words, '--goal'),
   });
-  const effect = await desk.system.client.ask('approvals', 'get', { id: sampleTask(id).approval });
+  const { effect } = await waitForRequest(desk.system.client, sampleTask(id));
   const [input = '', value] = optionOf(words, '--input').split('=');
-  expect(effect.effect.args[input]).toBe(value);
+  expect(effect.args[input]).toBe(value);
   desk.fill('task', id);
 };
 
@@ -45,8 +45,8 @@ export const expectShown: Effect = async (desk, words) => {
 export const expectApproved: Effect = async (desk, words) => {
   const { client, workspace } = desk.system;
   const { id, approval, effect } = sampleTask(taskOf(desk));
-  expect(await appliedByKey(workspace)).not.toContain(effect);
-  expect(await desk.enter(words)).toMatch(`${approval} is approved by operator`);
+  expect((await appliedByKey(workspace)).has(effect)).toBe(false);
+  expect(await desk.enter(words)).toContain(`${approval} is approved by operator`);
   await waitForPhase(client, id, 'completed');
   expect((await appliedByKey(workspace)).get(effect)).toBe(1);
 };
@@ -61,4 +61,3 @@ export const expectEffectsListed: Effect = async (desk, words) => {
   const { effect } = sampleTask(taskOf(desk));
   expect(await desk.enter(words)).toMatch(new RegExp(`^${effect} .* applied .* started 1x `));
 };
-

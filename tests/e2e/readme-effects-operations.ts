@@ -73,4 +73,3 @@ export const expectDatabase: Effect = async (desk, words) => {
     await server.remove();
   }
 };
-

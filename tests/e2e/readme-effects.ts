@@ -1,7 +1,9 @@
+import { coveredCommands, coverOf } from './readme-covered.ts';
 import * as bus from './readme-effects-bus.ts';
 import * as cli from './readme-effects-cli.ts';
 import * as operations from './readme-effects-operations.ts';
 import type { Effect } from './readme-desk.ts';
+import type { Documented } from './readme-lines.ts';
 
 const HOLDPOINT = 'npm run --silent holdpoint --';
 
@@ -23,18 +25,29 @@ const effects: Readonly<Record<string, Effect>> = {
   'nats micro ls': bus.expectServices,
   'nats micro info': bus.expectEndpoints,
   'nats req hp.api.orchestrator.get': bus.expectTask,
-  'node infra/credentials/main.ts': operations.expectCredentials,
+  'node infra/credentials/main.ts <folder>': operations.expectCredentials,
   'node infra/nats/main.ts --credentials <folder>': operations.expectServerConfig,
   'node infra/postgres/main.ts': operations.expectDatabase,
 };
-export const effectNames = Object.keys(effects);
+const names = Object.keys(effects);
 
-/** How a command is known here; undefined: nobody has decided what it has to do. */
-export const effectNameOf = (words: readonly string[]): string | undefined =>
-  effectNames.find((name) => `${words.join(' ')} `.startsWith(`${name} `));
+const nameOf = (words: readonly string[]): string | undefined =>
+  names.find((name) => `${words.join(' ')} `.startsWith(`${name} `));
+
+/** Commands of which nobody has decided yet how they are tried. */
+export const undecidedOf = (documented: readonly Documented[]): readonly string[] =>
+  documented
+    .filter(({ words }) => coverOf(words) === undefined && nameOf(words) === undefined)
+    .map(({ file, line }) => `${file}: ${line}`);
+
+/** What is tried here, or elsewhere, and is documented no longer. */
+export const forgottenOf = (documented: readonly Documented[]): readonly string[] => {
+  const used = documented.map(({ words }) => nameOf(words) ?? words.join(' '));
+  return [...names, ...coveredCommands].filter((name) => !used.includes(name));
+};
 
 export const expectEffect: Effect = async (desk, words) => {
-  const effect = effects[effectNameOf(words) ?? ''];
+  const effect = effects[nameOf(words) ?? ''];
   if (effect === undefined) throw new Error('nobody has decided what this command has to do');
   await effect(desk, words);
 };

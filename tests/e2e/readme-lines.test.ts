@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { documentedIn, wordsOf } from './readme-lines.ts';
+import { documentedIn, readLine } from './readme-lines.ts';
 
 describe('the words of a command line', () => {
   test.each([
@@ -10,7 +10,7 @@ describe('the words of a command line', () => {
     [`x a'b c'"d e"`, ['x', 'ab cd e']],
     ['# only a comment', []],
   ])('%s', (line, words) => {
-    expect(wordsOf(line)).toEqual(words);
+    expect(readLine(line).words).toEqual(words);
   });
 
   test.each([
@@ -25,7 +25,7 @@ describe('the words of a command line', () => {
     'a > b',
     `${'a'.repeat(50_000)};`,
   ])('are refused where a shell would do more than split them (case %#)', (line) => {
-    expect(() => wordsOf(line)).toThrow('cannot be read from here on');
+    expect(() => readLine(line)).toThrow('cannot be read from here on');
   });
 });
 
@@ -44,7 +44,7 @@ describe('the commands of a document', () => {
     ].join('\n\n');
     expect(lines(markdown)).toEqual([
       'npm start',
-      'nats micro ls  # the services',
+      'nats micro ls',
       'node a.ts  --b c',
       'node infra/x.ts <folder>',
       'npm test',

@@ -3,6 +3,7 @@ import { marked, type Token } from 'marked';
 /** A command as a document has it. */
 export type Documented = {
   readonly file: string;
+  /** Without its comment. */
   readonly line: string;
   /** As a shell would hand them over; a placeholder stays what it is: `<task>`, and `<PWD>` for `$PWD`. */
   readonly words: readonly string[];
@@ -23,17 +24,17 @@ const unquoted = (word: string): string =>
       literal ?? `${String(quoted)}${String(plain)}`.replaceAll('$PWD', '<PWD>'),
   );
 
-/** The words of one command line, without its comment. Throws for what it cannot read. */
-export const wordsOf = (line: string): readonly string[] => {
+/** One command line without its comment, and its words. Throws for what it cannot read. */
+export const readLine = (text: string): Pick<Documented, 'line' | 'words'> => {
   const words: string[] = [];
-  let rest = line.trim();
+  let rest = text;
   while (rest !== '' && !rest.startsWith('#')) {
     const word = WORD.exec(rest)?.[0];
     if (word === undefined) throw new Error(`cannot be read from here on: ${rest}`);
     words.push(unquoted(word));
     rest = rest.slice(word.length).trimStart();
   }
-  return words;
+  return { line: text.slice(0, text.length - rest.length).trim(), words };
 };
 
 /** A backslash at the end of a line goes on with the next. */
@@ -52,12 +53,11 @@ export const documentedIn = (file: string, markdown: string): readonly Documente
   const lines: string[] = [];
   void marked.walkTokens(marked.lexer(markdown), (token) => void lines.push(...linesOfToken(token)));
   return lines.flatMap((text) => {
-    const line = text.trim();
     try {
-      const words = wordsOf(line);
+      const { line, words } = readLine(text.trim());
       return words.length === 0 ? [] : [{ file, line, words }];
     } catch (error) {
-      throw new Error(`${file}: ${line}`, { cause: error });
+      throw new Error(`${file}: ${text}`, { cause: error });
     }
   });
 };

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { access, constants } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
+import { delimiter, join, resolve } from 'node:path';
 import { run } from '@holdpoint/infra/local/run';
 import { until } from '../harness/until.ts';
 
@@ -77,6 +77,8 @@ export const typeOnTerminal = ({ command, args, cwd, env }: Program): Typed => {
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   const terminal = typed(child, command);
+  // It has ended, and needs no answer any more.
+  child.stdin.on('error', () => undefined);
   let answered = 0;
   child.stdout.on('data', () => {
     for (;;) {
@@ -121,7 +123,8 @@ export type Tools = {
 /** What this machine has to type the documented commands with. */
 export const findTools = async (env: NodeJS.ProcessEnv): Promise<Tools> => {
   const path = env['PATH'] ?? '';
-  const nats = env['HOLDPOINT_NATS_CLI'] || (await onPath('nats', path));
+  const told = env['HOLDPOINT_NATS_CLI'];
+  const nats = told ? resolve(told) : await onPath('nats', path);
   // One that is there and does not run is a fault, and no reason to leave anything out.
   if (nats !== undefined) await run(nats, ['--version'], { timeoutMs: 30_000 });
   // That of other systems takes other arguments.

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readSource } from '../repo/source-tree.ts';
 import { coveredCommands, coverOf, gapsOf } from './readme-covered.ts';
 import { createDesk, type Desk } from './readme-desk.ts';
-import { effectNameOf, effectNames, expectEffect } from './readme-effects.ts';
+import { expectEffect, forgottenOf, undecidedOf } from './readme-effects.ts';
 import { documentedIn } from './readme-lines.ts';
 import { findTools } from './readme-process.ts';
 
@@ -17,24 +17,22 @@ const typed = [...new Map(documented.map((each) => [each.words.join(' '), each])
 );
 
 /** Why a command cannot be typed on this machine. */
-const obstacleTo = ([program, ...args]: readonly string[]): string | undefined => {
+const obstacleTo = ([program, verb]: readonly string[]): string | undefined => {
   if (program !== 'nats') return undefined;
   if (tools.nats === undefined) return 'there is no nats command: neither HOLDPOINT_NATS_CLI nor one on PATH';
-  return args[0] === 'stream' && !tools.hasTerminals
-    ? 'it needs a terminal, and there is no script'
-    : undefined;
+  return verb === 'stream' && !tools.hasTerminals ? 'it needs a terminal, and there is no script' : undefined;
 };
-for (const { line, words } of typed) {
-  const obstacle = obstacleTo(words);
-  if (obstacle !== undefined) process.stderr.write(`documents: skipped, because ${obstacle}: ${line}\n`);
-}
 
 describe('the commands of README.md and docs/operations.md', () => {
-  test('are all known here, and nothing is known that they do not have', () => {
-    const unknown = typed.filter(({ words }) => effectNameOf(words) === undefined);
-    expect(unknown.map(({ file, line }) => `${file}: ${line}`)).toEqual([]);
-    const used = documented.map(({ words }) => effectNameOf(words) ?? words.join(' '));
-    expect([...effectNames, ...coveredCommands].filter((name) => !used.includes(name))).toEqual([]);
+  test('are all tried by somebody, and nothing else is', () => {
+    expect(undecidedOf(documented)).toEqual([]);
+    expect(forgottenOf(documented)).toEqual([]);
+  });
+
+  test('are missed when nobody has decided what they have to do', () => {
+    const unheard = documentedIn('a.md', "```sh\nnpm start --now\nnats sub 'hp.log.>'  # output\n```");
+    expect(undecidedOf(unheard)).toEqual(['a.md: npm start --now', "a.md: nats sub 'hp.log.>'"]);
+    expect(forgottenOf(unheard)).toContain('npm start');
   });
 
   test.for(coveredCommands)('%s is tried by a test of its own', (line) => {
@@ -44,16 +42,18 @@ describe('the commands of README.md and docs/operations.md', () => {
   });
 });
 
-describe('typed as it stands in the document,', () => {
+describe('in a clone with a stack running', () => {
   let desk: Desk;
   beforeAll(async () => {
     desk = await createDesk(documented, tools);
   });
   afterAll(() => desk.leave());
 
-  test.for(typed)('$line', async ({ words }, { skip }) => {
+  for (const { line, words } of typed) {
     const obstacle = obstacleTo(words);
-    skip(obstacle !== undefined, obstacle);
-    await expectEffect(desk, words);
-  });
+    if (obstacle !== undefined) process.stderr.write(`documents: skipped, because ${obstacle}: ${line}\n`);
+    test.skipIf(obstacle !== undefined)(`${line} does what it is documented for`, () =>
+      expectEffect(desk, words),
+    );
+  }
 });

@@ -1,4 +1,3 @@
-import { messageOf } from '@holdpoint/infra/local/problem';
 import {
   type ContainerRuntimeClient,
   GenericContainer,
@@ -22,17 +21,12 @@ const fetch = async (client: ContainerRuntimeClient, image: string): Promise<voi
   if (!(await isThere(client, image))) await client.image.pull(ImageName.fromString(image));
 };
 
-/** Why containers cannot be used here; undefined when they can. */
-export const whyNoContainers = async (): Promise<string | undefined> => {
-  try {
-    const client = await getContainerRuntimeClient();
-    for (const image of Object.values(IMAGES)) await fetch(client, image);
-    // The environment is read when the first container starts, here and in the workers.
-    if (!(await isThere(client, REAPER))) process.env['TESTCONTAINERS_RYUK_DISABLED'] = 'true';
-    return undefined;
-  } catch (error) {
-    return messageOf(error);
-  }
+/** Throws where there is no Docker engine, or no way to get its images. */
+export const requireContainers = async (): Promise<void> => {
+  const client = await getContainerRuntimeClient();
+  for (const image of Object.values(IMAGES)) await fetch(client, image);
+  // The environment is read when the first container starts, here and in the workers.
+  if (!(await isThere(client, REAPER))) process.env['TESTCONTAINERS_RYUK_DISABLED'] = 'true';
 };
 
 export const container = (image: string, runFolder: string): GenericContainer =>

@@ -1,18 +1,15 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { generateCredentials } from '@holdpoint/infra/credentials/generate';
-import { roleOf, services } from '@holdpoint/infra/credentials/layout';
 import { findNats, natsSearchOf } from '@holdpoint/infra/local/nats-program';
+import { messageOf } from '@holdpoint/infra/local/problem';
 import { createProgress } from '@holdpoint/infra/local/progress';
-import { root } from '@holdpoint/infra/local/folders';
-import { withAdmin } from '@holdpoint/infra/postgres/admin';
-import { provision } from '@holdpoint/infra/postgres/provision';
 import type { TestProject } from 'vitest/node';
-import { removeContainersOf, removeOrphanedContainers, whyNoContainers } from './containers.ts';
-import { TEMPLATE } from './databases.ts';
+import { removeContainersOf, removeOrphanedContainers, requireContainers } from './containers.ts';
 import { startPostgresServer } from './postgres-server.ts';
+import { preparePostgres } from './prepare-postgres.ts';
 import { createRunFolder, removeOrphans, removeRunFolder } from './run-folder.ts';
-import type { Admin, Backend, Run } from './run.ts';
+import type { Backend, Run } from './run.ts';
 
 type Started = { readonly run: Run; readonly stop: () => Promise<void> };
 
@@ -25,26 +22,7 @@ const wanted = (): Backend | undefined => {
   throw new Error('HOLDPOINT_TEST_BACKEND: docker or local');
 };
 
-const chooseBackend = async (): Promise<Backend> => {
-  const wish = wanted();
-  if (wish === 'local') return wish;
-  const obstacle = await progress.step('looking for Docker and its images', whyNoContainers);
-  if (obstacle === undefined) return 'docker';
-  if (wish === 'docker') throw new Error(`HOLDPOINT_TEST_BACKEND=docker: ${obstacle}`);
-  progress.say(`  tests run on local processes, not in containers: ${obstacle}`);
-  return 'local';
-};
-
-/** One server bears the services of several test files at once; what protects a system in use would get in their way. */
-const liftLimits = (admin: Admin): Promise<void> =>
-  withAdmin(admin, async (client) => {
-    for (const service of services) await client.query(`ALTER ROLE ${roleOf(service)} CONNECTION LIMIT -1`);
-  });
-
-const start = async (): Promise<Started> => {
-  await removeOrphans();
-  const backend = await chooseBackend();
-  if (backend === 'docker') await removeOrphanedContainers();
+const startOn = async (backend: Backend): Promise<Started> => {
   const folder = await createRunFolder();
   const stop = async (): Promise<void> => {
     if (backend === 'docker') await removeContainersOf(folder);
@@ -61,12 +39,30 @@ const start = async (): Promise<Started> => {
     await mkdir(join(folder, 'shared'));
     const where = { folder: join(folder, 'shared'), runFolder: folder, credentialsDir };
     const { admin } = await progress.step('starting PostgreSQL', () => startPostgresServer(backend, where));
-    await provision({ admin, credentialsDir, root, database: TEMPLATE });
-    await liftLimits(admin);
+    await preparePostgres(admin, credentialsDir);
     return { run: { backend, folder, credentialsDir, admin, nats }, stop };
   } catch (error) {
     await stop();
     throw error;
+  }
+};
+
+const startInContainers = async (): Promise<Started> => {
+  await progress.step('looking for Docker and its images', requireContainers);
+  await removeOrphanedContainers();
+  return startOn('docker');
+};
+
+const start = async (): Promise<Started> => {
+  await removeOrphans();
+  const wish = wanted();
+  if (wish === 'local') return startOn('local');
+  try {
+    return await startInContainers();
+  } catch (error) {
+    if (wish === 'docker') throw error;
+    progress.say(`  tests run on local processes, not in containers: ${messageOf(error)}`);
+    return startOn('local');
   }
 };
 

@@ -1,13 +1,14 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { connectAs } from '@holdpoint/infra/nats/connect';
-import { parseServerVersion, renderServerConfig } from '@holdpoint/infra/nats/config';
 import { readPublicNkeys } from '@holdpoint/infra/credentials/read';
-import { startNats } from '@holdpoint/infra/local/nats';
+import { type Child, startChild } from '@holdpoint/infra/local/child';
 import { choosePorts } from '@holdpoint/infra/local/ports';
+import { parseServerVersion, renderServerConfig, type ServerSettings } from '@holdpoint/infra/nats/config';
+import { connectAs } from '@holdpoint/infra/nats/connect';
+import { permissionTable } from '@holdpoint/infra/nats/permissions';
 import { container, IMAGES, killable } from './containers.ts';
 import type { Run } from './run.ts';
-import { until } from './until.ts';
+import { Hopeless, until } from './until.ts';
 
 /** A NATS server that a test may break. */
 export type NatsServer = {
@@ -21,26 +22,44 @@ export type NatsServer = {
   readonly remove: () => Promise<void>;
 };
 
+export type NatsServerOptions = {
+  /** Lets the user `monitor` do anything, as somebody would who has the server. */
+  readonly almightyMonitor?: boolean;
+};
+
+const configOf = async (
+  { credentialsDir }: Run,
+  settings: Pick<ServerSettings, 'host' | 'port' | 'storeDir' | 'version'>,
+  { almightyMonitor = false }: NatsServerOptions,
+): Promise<string> => {
+  const everything = { allow: ['>'], deny: [] };
+  const almighty = { publish: everything, subscribe: everything };
+  return renderServerConfig({
+    ...settings,
+    publicKeys: await readPublicNkeys(credentialsDir),
+    permissions: { ...permissionTable(), ...(almightyMonitor && { monitor: almighty }) },
+  });
+};
+
+const untilReady = (url: string, { credentialsDir }: Run, hasExited: () => boolean): Promise<true> =>
+  until('nats-server serves', async () => {
+    if (hasExited()) throw new Hopeless('nats-server has ended');
+    await (await connectAs({ url, credentialsDir, user: 'topology' })).close();
+    return true as const;
+  });
+
 const CONFIG = '/etc/nats/holdpoint.conf';
 
-const inContainer = async ({ folder: runFolder, credentialsDir }: Run): Promise<NatsServer> => {
+const inContainer = async (run: Run, options: NatsServerOptions): Promise<NatsServer> => {
   const { nats: port } = await choosePorts();
-  const config = renderServerConfig({
-    version: parseServerVersion(IMAGES.nats.replace('nats:', 'v') + '.0'),
-    publicKeys: await readPublicNkeys(credentialsDir),
-    host: '0.0.0.0',
-    port,
-    storeDir: '/tmp/nats',
-  });
+  const version = parseServerVersion(`${IMAGES.nats.replace('nats:', 'v')}.0`);
+  const config = await configOf(run, { version, host: '0.0.0.0', port, storeDir: '/tmp/nats' }, options);
   let url = '';
-  const ready = (): Promise<unknown> =>
-    until('nats-server serves', async () => {
-      await (await connectAs({ url, credentialsDir, user: 'topology' })).close();
-      return true;
-    });
+  const ready = (): Promise<true> => untilReady(url, run, () => false);
   const launch = async () => {
-    const started = await container(IMAGES.nats, runFolder)
+    const started = await container(IMAGES.nats, run.folder)
       .withCopyContentToContainer([{ content: config, target: CONFIG }])
+      // A fixed port: Docker gives out another one when a container is started again.
       .withExposedPorts({ container: port, host: port })
       .withCommand(['-c', CONFIG])
       .start();
@@ -65,24 +84,43 @@ const inContainer = async ({ folder: runFolder, credentialsDir }: Run): Promise<
   };
 };
 
-const asProcess = async ({ nats: program, credentialsDir }: Run, folder: string): Promise<NatsServer> => {
-  if (program === undefined) throw new Error('the run has no nats-server');
+const asProcess = async (run: Run, folder: string, options: NatsServerOptions): Promise<NatsServer> => {
+  const program = run.nats;
+  if (program?.kind !== 'binary') throw new Error('the run has no program nats-server');
   const { nats: port } = await choosePorts();
   const dir = join(folder, 'nats');
   await mkdir(dir, { recursive: true });
-  const server = await startNats({ program, dir, credentialsDir, port, logFile: join(folder, 'nats.log') });
+  const file = join(dir, 'nats-server.conf');
+  const settings = { version: program.version, host: '127.0.0.1', port, storeDir: dir };
+  await writeFile(file, await configOf(run, settings, options), { mode: 0o600 });
+  const url = `nats://127.0.0.1:${String(port)}`;
+  const launch = async (): Promise<Child> => {
+    const spec = { name: 'nats', command: program.path, args: ['-c', file], logFile: join(folder, 'nats.log') };
+    const child = await startChild(spec);
+    await untilReady(url, run, child.hasExited);
+    return child;
+  };
+  let child = await launch();
+  const kill = async (): Promise<void> => void (await child.stop([['SIGKILL', 10_000]]));
+  const start = async (): Promise<void> => {
+    child = await launch();
+  };
   return {
-    url: server.url,
-    kill: server.kill,
-    start: server.start,
+    url,
+    kill,
+    start,
     wipe: async () => {
-      await server.kill();
-      await rm(server.storeDir, { recursive: true, force: true });
-      await server.start();
+      await kill();
+      await rm(join(dir, 'jetstream'), { recursive: true, force: true });
+      await start();
     },
-    remove: server.stop,
+    remove: async () => void (await child.stop()),
   };
 };
 
-export const startNatsServer = (run: Run, folder: string): Promise<NatsServer> =>
-  run.backend === 'docker' ? inContainer(run) : asProcess(run, folder);
+export const startNatsServer = (
+  run: Run,
+  folder: string,
+  options: NatsServerOptions = {},
+): Promise<NatsServer> =>
+  run.backend === 'docker' ? inContainer(run, options) : asProcess(run, folder, options);

@@ -10,7 +10,7 @@ import { type ProcessOptions, type ServiceProcess, startProcess } from './as-pro
 import { type Client, connectClient } from './client.ts';
 import { cloneDatabase, type Database } from './databases.ts';
 import { type ServiceInProcess, startInProcess } from './in-process.ts';
-import { type NatsServer, startNatsServer } from './nats-server.ts';
+import { type NatsServer, type NatsServerOptions, startNatsServer } from './nats-server.ts';
 import { type Admin, currentRun, type Run } from './run.ts';
 import { untilTrue } from './until.ts';
 
@@ -39,7 +39,7 @@ export type System = {
   readonly stop: () => Promise<void>;
 };
 
-export type SystemOptions = {
+export type SystemOptions = NatsServerOptions & {
   /** A PostgreSQL of the test's own, prepared with `prepareServer`, instead of the one that all share. */
   readonly admin?: Admin;
 };
@@ -71,7 +71,7 @@ export const createSystem = async (options: SystemOptions = {}): Promise<System>
     const admin = options.admin ?? run.admin;
     const database = await cloneDatabase(admin);
     begun(database, database.drop);
-    const nats = await startNatsServer(run, folder);
+    const nats = await startNatsServer(run, folder, options);
     begun(nats, nats.remove);
     const client = await connectClient(nats.url, credentialsDir);
     begun(client, client.close);

@@ -3,8 +3,8 @@ import { executorConsumer, DEFAULT_POOL } from '@holdpoint/contracts/streams';
 import { layout, roleOf } from '@holdpoint/infra/credentials/layout';
 import { readPostgresPassword } from '@holdpoint/infra/credentials/read';
 import { connectAdmin } from '@holdpoint/infra/postgres/admin';
-import { jetstream, jetstreamManager } from '@nats-io/jetstream';
-import { type NatsConnection, PermissionViolationError } from '@nats-io/transport-node';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { type Msg, type NatsConnection, PermissionViolationError } from '@nats-io/transport-node';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { publish, untilHandled } from '../harness/bus.ts';
@@ -14,7 +14,7 @@ import type { ServiceInProcess } from '../harness/in-process.ts';
 import { grantFor, strangersKey } from '../harness/orders.ts';
 import { createSystem, type System } from '../harness/system.ts';
 import { approveAndComplete, submitSample, waitForPhase } from '../harness/tasks.ts';
-import { until, untilTrue } from '../harness/until.ts';
+import { until } from '../harness/until.ts';
 
 let system: System;
 let services: Readonly<Record<ServiceName, ServiceInProcess>>;
@@ -72,14 +72,32 @@ describe('the bus', () => {
   });
 });
 
-describe('a phase that somebody else tells', () => {
-  test('by way of a pull request is stored where its sender may not publish, and believed by nobody', async () => {
+describe('what a service is told by somebody who should not', () => {
+  test('a phase, by way of a pull request that names its subject for the answer, is believed by nobody', async () => {
     const { client } = system;
     const task = await submitSample(client);
     await waitForPhase(client, task.id, 'awaiting_approval');
     const { events } = await client.ask('orchestrator', 'history', { id: task.id });
+    const [executor, orchestrator] = await Promise.all([system.connect('executor'), system.connect('orchestrator')]);
+    // The service would take the message before the forger does.
+    await services.executor.stop();
+
     const forged = subjects.fact('task', 'completed', task.id);
-    await deliverTo(forged, JSON.stringify({ type: 'completed', id: task.id, phase: 'completed', outputs: {} }));
+    const heard: Msg[] = [];
+    client.connection.subscribe(forged, { callback: (_error, msg) => void heard.push(msg) });
+    await client.connection.flush();
+    const letters = await watchDeadLetters(client.connection);
+    const body = JSON.stringify({ type: 'completed', id: task.id, phase: 'completed', outputs: {} });
+    const { stream, name } = executorConsumer(DEFAULT_POOL);
+    await publish(orchestrator, subjects.effectCommand('run', DEFAULT_POOL), body, { id: 'forged phase' });
+    executor.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${name}`, '{"batch":1}', { reply: forged });
+    // The server says it where the executor may not; some versions even store it there.
+    const told = await until('it is told', () => heard.find((msg) => msg.string() === body));
+    executor.publish(told.reply ?? '', '-NAK');
+
+    services = { ...services, executor: await system.start('executor') };
+    // To the executor itself it is an order that makes no sense.
+    expect(await letters.next('forged phase')).toMatchObject({ reason: { code: 'CONTRACT_INVALID' } });
     await untilHandled(client.connection);
     expect((await client.ask('orchestrator', 'history', { id: task.id })).events).toEqual(events);
     expect(await client.ask('orchestrator', 'get', { id: task.id })).toMatchObject({ phase: 'awaiting_approval' });
@@ -88,49 +106,37 @@ describe('a phase that somebody else tells', () => {
     expect((await appliedByKey(system.workspace)).get(task.effect)).toBe(1);
   });
 
-  test('an approval that is told that way carries no grant: nothing is carried out', async () => {
+  test('an approval without a grant of the approvals service lets nothing be carried out', async () => {
     const { client } = system;
     const task = await submitSample(client);
     await waitForPhase(client, task.id, 'awaiting_approval');
     const { effect } = await client.ask('approvals', 'get', { id: task.approval });
-    const grant = grantFor(strangersKey(), effect);
-    const resolved = { type: 'resolved', id: task.approval, task: task.id, node: 'append', revision: 1, outcome: 'approved', by: 'operator' };
     const at = Date.now();
-    await deliverTo(
-      subjects.fact('approval', 'resolved', task.approval),
-      JSON.stringify({ ...resolved, grant, validUntil: at + 3_600_000, at }),
-    );
+    const resolved = {
+      type: 'resolved',
+      id: task.approval,
+      task: task.id,
+      node: 'append',
+      revision: 1,
+      outcome: 'approved',
+      by: 'operator',
+      grant: grantFor(strangersKey(), effect),
+      validUntil: at + 3_600_000,
+      at,
+    };
+    const approvals = await system.connect('approvals');
+    await publish(approvals, subjects.fact('approval', 'resolved', task.approval), JSON.stringify(resolved));
     const refused = await until('the executor refuses the order', async () =>
       (await client.ask('executor', 'list', { task: task.id })).items.find(({ state }) => state === 'refused'),
     );
     expect(refused).toMatchObject({ id: task.effect, starts: 0 });
+    const failed = await until('the task is told', async () =>
+      (await client.ask('orchestrator', 'history', { id: task.id })).events.find(({ type }) => type === 'node_failed'),
+    );
+    expect(failed.data).toMatchObject({ error: { code: 'EXECUTOR_GRANT_INVALID' } });
     expect((await appliedByKey(system.workspace)).has(task.effect)).toBe(false);
     expect((await client.ask('approvals', 'get', { id: task.approval })).status).toBe('pending');
   });
-
-  /** Lets the server put a message where the executor's user may not: as the answer to a pull request. */
-  const deliverTo = async (subject: string, body: string): Promise<void> => {
-    const letters = await watchDeadLetters(system.client.connection);
-    const executor = await system.connect('executor');
-    const orchestrator = await system.connect('orchestrator');
-    const watcher = system.client.connection.subscribe(subject, { max: 1 });
-    await system.client.connection.flush();
-    // The service would take the message before the forger does.
-    await services.executor.stop();
-    const { stream, name } = executorConsumer(DEFAULT_POOL);
-    await publish(orchestrator, subjects.effectCommand('run', DEFAULT_POOL), body, { id: `forged ${subject}` });
-    executor.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${name}`, '{"batch":1}', { reply: subject });
-    for await (const msg of watcher) expect(msg.string()).toBe(body);
-    const manager = await jetstreamManager(system.client.connection, { checkAPI: false });
-    const stored = await until('it is stored', async () => {
-      const { state } = await manager.streams.info('HP_EVT', { subjects_filter: subject });
-      return state.subjects?.[subject];
-    });
-    expect(stored).toBe(1);
-    services = { ...services, executor: await system.start('executor') };
-    // Its own copy is no order.
-    await letters.next(`forged ${subject}`);
-  };
 });
 
 describe('the database', () => {

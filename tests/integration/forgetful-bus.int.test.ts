@@ -1,0 +1,100 @@
+import { consumers, streams } from '@holdpoint/contracts/streams';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { approveCrowd, expectAllDoneOnce, submitCrowd } from '../harness/crowd.ts';
+import { createSystem, type System } from '../harness/system.ts';
+import { approve, submitSample } from '../harness/tasks.ts';
+import { untilTrue } from '../harness/until.ts';
+
+let system: System;
+beforeAll(async () => {
+  system = await createSystem({ almightyMonitor: true });
+  await system.startAll();
+});
+afterAll(() => system.stop());
+
+const CROWD = 30;
+
+const manage = async () => jetstreamManager(await system.connect('monitor'), { checkAPI: false });
+
+/** Submits and approves one task after the other until it is told to end. */
+const keepBusy = () => {
+  let ending = false;
+  const work = async () => {
+    const tasks = [];
+    while (!ending) {
+      const task = await submitSample(system.client);
+      tasks.push(task);
+      await approve(system.client, task);
+    }
+    return tasks;
+  };
+  const lanes = [work(), work(), work()];
+  return async () => {
+    ending = true;
+    return (await Promise.all(lanes)).flat();
+  };
+};
+
+describe('when everything that JetStream has stored is deleted', () => {
+  test('tasks that wait at their gates complete once they are approved', async () => {
+    const tasks = await submitCrowd(system, CROWD);
+    await system.nats.wipe();
+    await approveCrowd(system, tasks);
+    await expectAllDoneOnce(system, tasks);
+  });
+
+  test('under load, every task that was accepted completes', async () => {
+    const waiting = await submitCrowd(system, CROWD);
+    const stopWork = keepBusy();
+    await system.nats.wipe();
+    await approveCrowd(system, waiting);
+    await expectAllDoneOnce(system, [...waiting, ...(await stopWork())]);
+  });
+
+  test('right after the approval, before anybody could act on it, the tasks complete', async () => {
+    const tasks = await submitCrowd(system, CROWD);
+    await approveCrowd(system, tasks);
+    await system.nats.wipe();
+    await expectAllDoneOnce(system, tasks);
+  });
+});
+
+test('when the server is killed under load, every task that was accepted completes', async () => {
+  const stopWork = keepBusy();
+  for (let kill = 0; kill < 3; kill += 1) {
+    await system.nats.kill();
+    await system.nats.start();
+    await approveCrowd(system, [await submitSample(system.client)]);
+  }
+  await expectAllDoneOnce(system, await stopWork());
+});
+
+describe('when somebody deletes', () => {
+  const isBack = async (stream: string, name?: string): Promise<boolean> => {
+    const manager = await jetstreamManager(system.client.connection, { checkAPI: false });
+    return (name === undefined ? manager.streams.info(stream) : manager.consumers.info(stream, name)).then(
+      () => true,
+      () => false,
+    );
+  };
+
+  test.each(streams.map(({ name }) => name))('the stream %s, it comes back, and the tasks complete', async (name) => {
+    const tasks = await submitCrowd(system, 5);
+    expect(await (await manage()).streams.delete(name)).toBe(true);
+    await approveCrowd(system, tasks);
+    await expectAllDoneOnce(system, tasks);
+    await untilTrue(`${name} is back`, () => isBack(name));
+  });
+
+  test.each(consumers.map(({ stream, name }) => [name, stream] as const))(
+    'the consumer %s of %s, it comes back, and the tasks complete',
+    async (name, stream) => {
+      const tasks = await submitCrowd(system, 5);
+      expect(await (await manage()).consumers.delete(stream, name)).toBe(true);
+      await approveCrowd(system, tasks);
+      await expectAllDoneOnce(system, tasks);
+      await untilTrue(`${name} is back`, () => isBack(stream, name));
+    },
+  );
+});
