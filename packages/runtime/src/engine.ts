@@ -73,6 +73,7 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
   const waiting: Item<Message>[] = [];
   const posts: { readonly message: WireMessage; readonly stored: () => void }[] = [];
   let confirmed: string[] = [];
+  const underWay = new Set<Promise<void>>();
   let running: Promise<void> = Promise.resolve();
   let busy = false;
   let timersWanted = false;
@@ -102,9 +103,19 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
 
   const publish = (rowId: string, { events, messages: own }: Omit<OutboxRow, 'id'>): void => {
     const messages = [...events.map((event) => factOf(kind, event)), ...own];
-    void publisher.publish(messages).then((all) => {
+    const publishing = publisher.publish(messages).then((all) => {
+      underWay.delete(publishing);
       if (all) confirmed.push(rowId);
       else observer.publishUnconfirmed(messages.length);
+    });
+    underWay.add(publishing);
+  };
+
+  const removeConfirmed = async (): Promise<void> => {
+    const done = confirmed.splice(0);
+    await store.confirmOutbox(done).catch((error: unknown) => {
+      confirmed.push(...done);
+      throw error;
     });
   };
 
@@ -249,11 +260,7 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
     },
     /** Removes confirmed outbox rows that no batch took along, and publishes what a crash or an outage left behind. */
     sweep: async (olderThanMs: number): Promise<number> => {
-      const done = confirmed.splice(0);
-      await store.confirmOutbox(done).catch((error: unknown) => {
-        confirmed.push(...done);
-        throw error;
-      });
+      await removeConfirmed();
       const rows = await store.claimOutbox(olderThanMs, SWEEP_CLAIM_MS, SWEEP_ROWS_MAX);
       for (const row of rows) publish(row.id, row);
       return rows.length;
@@ -262,6 +269,11 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
     /** Resolves when nothing that was accepted waits any more. */
     idle: async (): Promise<void> => {
       while (busy) await running;
+    },
+    /** Waits for what was published to be confirmed, so that nothing is published again after a stop. */
+    flush: async (): Promise<void> => {
+      await Promise.all(underWay);
+      await removeConfirmed();
     },
   };
 };

@@ -6,7 +6,7 @@ import { crashHook } from './crash.ts';
 import type { TimerFired } from './decider.ts';
 import { createEngine, type Item } from './engine.ts';
 import { type Check, serveHealth } from './http.ts';
-import type { Logger } from './log.ts';
+import { errorFields, type Logger } from './log.ts';
 import { createMetrics } from './metrics.ts';
 import { type Endpoints, serveApi } from './nats/api.ts';
 import type { Routed } from './inbound.ts';
@@ -119,6 +119,9 @@ export const startService = async <
     await spec.stopWork?.();
     await engine.idle();
     await Promise.all(jobs.map((job) => job.stop()));
+    await engine
+      .flush()
+      .catch((error: unknown) => log.warn(errorFields(error), 'outbox rows are left for the next start'));
     await connection.drain();
     await topology?.drain();
     await http.stop();
