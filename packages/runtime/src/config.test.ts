@@ -41,21 +41,28 @@ describe('a wrong value', () => {
     HOLDPOINT_BATCH_MAX: ['sesame', '0', '5001', '1e9'],
     HOLDPOINT_CRASH: ['sesame', 'after_commit', 'after_commit:0', 'after_sesame:1', ''],
   };
-  const table = Object.entries(wrong).flatMap(([variable, values]) => values.map((value) => [variable, value] as const));
+  const table = Object.entries(wrong).flatMap(([variable, values]) =>
+    values.map((value) => [variable, value] as const),
+  );
 
   test('is tried for every variable', () => {
     expect(Object.keys(wrong).toSorted()).toEqual(Object.keys(ServiceEnv.shape).toSorted());
   });
 
-  test.each(table)('of %s (%j) is one line that names the variable, and does not show the value', (variable, value) => {
-    const said = complaint({ ...right, [variable]: value });
-    expect(said).toMatch(new RegExp(`^${variable}: .+$`));
-    expect(said).not.toContain('sesame');
-    expect(said).not.toContain('\n');
-  });
+  test.each(table)(
+    'of %s (%j) is one line that names the variable, and does not show the value',
+    (variable, value) => {
+      const said = complaint({ ...right, [variable]: value });
+      expect(said).toMatch(new RegExp(`^${variable}: .+$`));
+      expect(said).not.toContain('sesame');
+      expect(said).not.toContain('\n');
+    },
+  );
 
   test('does not hide another: all of them are named at once', () => {
-    expect(complaint({ HOLDPOINT_HTTP_PORT: 'x' })).toMatch(/^HOLDPOINT_NATS_URL: .*; HOLDPOINT_DATABASE_URL: .*; HOLDPOINT_HTTP_PORT: /);
+    expect(complaint({ HOLDPOINT_HTTP_PORT: 'x' })).toMatch(
+      /^HOLDPOINT_NATS_URL: .*; HOLDPOINT_DATABASE_URL: .*; HOLDPOINT_HTTP_PORT: /,
+    );
   });
 });
 

@@ -8,7 +8,10 @@ afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => server.stop()));
 });
 
-const serve = async (checks: readonly Check[] = [], registry = new Registry()): Promise<(path: string) => Promise<Response>> => {
+const serve = async (
+  checks: readonly Check[] = [],
+  registry = new Registry(),
+): Promise<(path: string) => Promise<Response>> => {
   const server = await serveHealth('127.0.0.1', 0, checks, registry);
   servers.push(server);
   return (path) => fetch(`http://127.0.0.1:${String(server.port)}${path}`);
@@ -27,7 +30,10 @@ describe('health', () => {
 
 describe('readiness', () => {
   test('is that every check passes', async () => {
-    const get = await serve([check('postgres', () => Promise.resolve(true)), check('nats', () => Promise.resolve(true))]);
+    const get = await serve([
+      check('postgres', () => Promise.resolve(true)),
+      check('nats', () => Promise.resolve(true)),
+    ]);
     const response = await get('/readyz');
     expect(response.status).toBe(200);
     expect(await response.json()).toEqual({ ready: true, checks: { postgres: true, nats: true } });
@@ -69,7 +75,9 @@ test('a port that is taken is an error, not a server that nobody reaches', async
   const port = await new Promise<number>((resolve) => {
     holder.listen(0, '127.0.0.1', () => resolve((holder.address() as { port: number }).port));
   });
-  await expect(serveHealth('127.0.0.1', port, [], new Registry())).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  await expect(serveHealth('127.0.0.1', port, [], new Registry())).rejects.toMatchObject({
+    code: 'EADDRINUSE',
+  });
   await new Promise((resolve) => holder.close(resolve));
 });
 

@@ -27,9 +27,12 @@ describe('a body', () => {
     );
   });
 
-  test.each(['', ' ', '{', '{"a":}', 'nothing', '{"a":1}x', "{'a':1}", 'NaN', '\0'])('that is %j is not JSON', (text) => {
-    expect(codeOf(() => parseJson(bytes(text)))).toBe('CONTRACT_NOT_JSON');
-  });
+  test.each(['', ' ', '{', '{"a":}', 'nothing', '{"a":1}x', "{'a':1}", 'NaN', '\0'])(
+    'that is %j is not JSON',
+    (text) => {
+      expect(codeOf(() => parseJson(bytes(text)))).toBe('CONTRACT_NOT_JSON');
+    },
+  );
 
   test.each([
     ['a byte that never occurs', [0x22, 0xff, 0x22]],
@@ -40,12 +43,16 @@ describe('a body', () => {
     expect(codeOf(() => parseJson(Uint8Array.from(raw)))).toBe('CONTRACT_NOT_JSON');
   });
 
-  test.each(['"\\ud800"', '"a\\uDFFFb"', '{"a":[{"b":"\\ud83d"}]}', '{"\\udc00":1}', '"\\u0000"', '{"a\\u0000":1}'])(
-    'that spells out what no store can hold is refused: %s',
-    (text) => {
-      expect(codeOf(() => parseJson(bytes(text)))).toBe('CONTRACT_NOT_JSON');
-    },
-  );
+  test.each([
+    '"\\ud800"',
+    '"a\\uDFFFb"',
+    '{"a":[{"b":"\\ud83d"}]}',
+    '{"\\udc00":1}',
+    '"\\u0000"',
+    '{"a\\u0000":1}',
+  ])('that spells out what no store can hold is refused: %s', (text) => {
+    expect(codeOf(() => parseJson(bytes(text)))).toBe('CONTRACT_NOT_JSON');
+  });
 
   test.each([
     ['"\\ud83d\\ude00"', '😀'],
@@ -90,12 +97,16 @@ describe('a payload', () => {
   });
 
   test('that is nested without end is refused like any other', () => {
-    const nested = parseJson(bytes(`{"workflow":"sample","goal":"x","inputs":{"a":${'['.repeat(400_000)}${']'.repeat(400_000)}}}`));
+    const nested = parseJson(
+      bytes(`{"workflow":"sample","goal":"x","inputs":{"a":${'['.repeat(400_000)}${']'.repeat(400_000)}}}`),
+    );
     expect(codeOf(() => parseCommand('orchestrator', 'hp.cmd.task.submit', nested))).toBe('CONTRACT_INVALID');
   });
 
   test('does not reach what every object inherits', () => {
-    const hostile = parseJson(bytes('{"workflow":"sample","goal":"x","inputs":{"__proto__":{"polluted":1}},"__proto__":{"id":"y"}}'));
+    const hostile = parseJson(
+      bytes('{"workflow":"sample","goal":"x","inputs":{"__proto__":{"polluted":1}},"__proto__":{"id":"y"}}'),
+    );
     const { payload } = parseCommand('orchestrator', 'hp.cmd.task.submit', hostile);
     expect(Object.getPrototypeOf(payload)).toBe(Object.prototype);
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
@@ -106,17 +117,28 @@ describe('a payload', () => {
 describe('a command', () => {
   test('is named by its subject, whatever comes after', () => {
     const cancel = { id: 't-1', reason: 'over' };
-    expect(parseCommand('orchestrator', 'hp.cmd.task.cancel', cancel)).toEqual({ kind: 'cancel', payload: cancel });
+    expect(parseCommand('orchestrator', 'hp.cmd.task.cancel', cancel)).toEqual({
+      kind: 'cancel',
+      payload: cancel,
+    });
     const order = { id: 'e-1', task: 't-1', node: 'n', attempt: 1, reason: 'over' };
-    expect(parseCommand('executor', 'hp.cmd.effect.cancel.default', order)).toEqual({ kind: 'cancel', payload: order });
+    expect(parseCommand('executor', 'hp.cmd.effect.cancel.default', order)).toEqual({
+      kind: 'cancel',
+      payload: order,
+    });
   });
 
-  test.each(['hp.cmd.task.explode', 'hp.cmd.task', 'hp', '', 'hp.cmd.task.constructor', 'hp.cmd.task.__proto__', 'hp.cmd.task.toString'])(
-    'on %j is unknown',
-    (subject) => {
-      expect(codeOf(() => parseCommand('orchestrator', subject, {}))).toBe('CONTRACT_UNKNOWN_SUBJECT');
-    },
-  );
+  test.each([
+    'hp.cmd.task.explode',
+    'hp.cmd.task',
+    'hp',
+    '',
+    'hp.cmd.task.constructor',
+    'hp.cmd.task.__proto__',
+    'hp.cmd.task.toString',
+  ])('on %j is unknown', (subject) => {
+    expect(codeOf(() => parseCommand('orchestrator', subject, {}))).toBe('CONTRACT_UNKNOWN_SUBJECT');
+  });
 
   test.each([
     ['without a goal', { workflow: 'sample' }],
@@ -124,7 +146,9 @@ describe('a command', () => {
     ['with an id that is no token', { workflow: 'sample', goal: 'x', id: 'a.b' }],
     ['with a wildcard as its id', { workflow: 'sample', goal: 'x', id: '>' }],
   ])('%s is refused', (_, payload) => {
-    expect(codeOf(() => parseCommand('orchestrator', 'hp.cmd.task.submit', payload))).toBe('CONTRACT_INVALID');
+    expect(codeOf(() => parseCommand('orchestrator', 'hp.cmd.task.submit', payload))).toBe(
+      'CONTRACT_INVALID',
+    );
   });
 });
 
@@ -137,7 +161,9 @@ describe('a fact', () => {
   });
 
   test('of a type that a newer version has is not for us', () => {
-    expect(parseFact('executor', 'hp.evt.effect.exploded.e-1', { type: 'exploded', ...about })).toBeUndefined();
+    expect(
+      parseFact('executor', 'hp.evt.effect.exploded.e-1', { type: 'exploded', ...about }),
+    ).toBeUndefined();
     expect(parseFact('executor', 'hp.evt.effect', {})).toBeUndefined();
     expect(parseFact('executor', 'hp.evt.effect.constructor.e-1', {})).toBeUndefined();
   });
@@ -147,12 +173,19 @@ describe('a fact', () => {
     ['whose type is not the one of its subject, nor any', { type: 'exploded', ...about, reason: 'over' }],
     ['without a type', { ...about, reason: 'over' }],
   ])('%s is refused', (_, payload) => {
-    expect(codeOf(() => parseFact('executor', 'hp.evt.effect.cancelled.e-1', payload))).toBe('CONTRACT_INVALID');
+    expect(codeOf(() => parseFact('executor', 'hp.evt.effect.cancelled.e-1', payload))).toBe(
+      'CONTRACT_INVALID',
+    );
   });
 });
 
 test('every code that is thrown here has a number', () => {
-  for (const code of ['CONTRACT_NOT_JSON', 'CONTRACT_INVALID', 'CONTRACT_PAYLOAD_TOO_LARGE', 'CONTRACT_UNKNOWN_SUBJECT'] as const) {
+  for (const code of [
+    'CONTRACT_NOT_JSON',
+    'CONTRACT_INVALID',
+    'CONTRACT_PAYLOAD_TOO_LARGE',
+    'CONTRACT_UNKNOWN_SUBJECT',
+  ] as const) {
     expect(ERRORS[code]).toBeGreaterThanOrEqual(400);
   }
 });

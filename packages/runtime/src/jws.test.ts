@@ -39,7 +39,9 @@ describe('a token', () => {
     expect(createVerifier([theirs.publicKey])(token)).toBeUndefined();
     expect(verify(createSigner(theirs.privateKey)(claims))).toBeUndefined();
     const forged = `${encode({ alg: 'EdDSA', kid })}.${encode(claims)}`;
-    expect(verify(`${forged}.${sign(null, Buffer.from(forged), theirs.privateKey).toString('base64url')}`)).toBeUndefined();
+    expect(
+      verify(`${forged}.${sign(null, Buffer.from(forged), theirs.privateKey).toString('base64url')}`),
+    ).toBeUndefined();
   });
 
   test('of either key is valid while one replaces the other', () => {
@@ -91,7 +93,9 @@ describe('what is not a token as it was signed is refused:', () => {
 
   test('claims that are no JSON, though they are signed', () => {
     const signed = `${encode({ alg: 'EdDSA', kid })}.${Buffer.from('{').toString('base64url')}`;
-    expect(verify(`${signed}.${sign(null, Buffer.from(signed), ours.privateKey).toString('base64url')}`)).toBeUndefined();
+    expect(
+      verify(`${signed}.${sign(null, Buffer.from(signed), ours.privateKey).toString('base64url')}`),
+    ).toBeUndefined();
   });
 
   test('a token with any one character changed', () => {
@@ -106,7 +110,9 @@ describe('what is not a token as it was signed is refused:', () => {
   });
 
   test('any text at all', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => void expect(verify(text)).toBeUndefined()));
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => void expect(verify(text)).toBeUndefined()),
+    );
   });
 });
 

@@ -10,7 +10,9 @@ describe('of an error, a log has', () => {
   });
 
   test('its code', () => {
-    expect(errorFields(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }))).toMatchObject({ code: 'ECONNREFUSED' });
+    expect(errorFields(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }))).toMatchObject({
+      code: 'ECONNREFUSED',
+    });
   });
 
   test('no text of the database, which may carry the values of a statement', () => {

@@ -1,9 +1,13 @@
+import { hostname } from 'node:os';
 import { ConfigError, EXIT_CONFIG } from './config.ts';
 import { createLogger, errorFields, type Logger } from './log.ts';
 import type { RunningService } from './service.ts';
 
 /** A stop that takes longer than this has hung; the process ends all the same, and with an error. */
 const STOP_DEADLINE_MS = 15_000;
+
+/** One process among all of them: containers all have the same few process ids. */
+export const instanceName = (service: string): string => `${service}-${hostname()}-${String(process.pid)}`;
 
 /**
  * Runs a service as this process: stops on SIGTERM and SIGINT, ends with 78 on a wrong setting, and ends at once on an
@@ -14,11 +18,7 @@ export const runProcess = async (
   env: NodeJS.ProcessEnv,
   start: (env: NodeJS.ProcessEnv, log: Logger) => Promise<RunningService>,
 ): Promise<void> => {
-  const log = createLogger(
-    service,
-    `${service}-${String(process.pid)}`,
-    env['HOLDPOINT_LOG_LEVEL'] ?? 'info',
-  );
+  const log = createLogger(service, instanceName(service), env['HOLDPOINT_LOG_LEVEL'] ?? 'info');
   const die = (error: unknown): never => {
     if (error instanceof ConfigError) {
       process.stderr.write(`${service}: ${error.message}\n`);

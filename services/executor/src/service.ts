@@ -4,6 +4,7 @@ import { executorConsumer } from '@holdpoint/contracts/streams';
 import { parseCommand, type Routed } from '@holdpoint/runtime/inbound';
 import { createVerifier } from '@holdpoint/runtime/jws';
 import type { Logger } from '@holdpoint/runtime/log';
+import { instanceName } from '@holdpoint/runtime/process';
 import { type RunningService, SNAPSHOT_EVERY, startService } from '@holdpoint/runtime/service';
 import { type AppendLine, createKeyedFile } from './adapters/keyed-file.ts';
 import { createPlaces, type Places } from './adapters/places.ts';
@@ -57,7 +58,7 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
   await mkdir(config.workspace, { recursive: true });
   const verify = createVerifier(config.grantKeys);
   const decider = createEffectDecider((token) => GrantClaims.safeParse(verify(token)).data);
-  const places = createPlaces(`executor-${String(process.pid)}`, config.effectsMax);
+  const places = createPlaces(instanceName('executor'), config.effectsMax);
   const runner = createRunner([fileAppend(createFiles(config.workspace))], places, log);
   return startService(
     {
