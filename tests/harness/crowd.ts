@@ -13,6 +13,27 @@ export const submitCrowd = async ({ client }: System, size: number): Promise<rea
 export const approveCrowd = async ({ client }: System, tasks: readonly SampleTask[]): Promise<void> =>
   void (await Promise.all(tasks.map((task) => approve(client, task))));
 
+/** Submits and approves one task after the other, in several lanes, until the function that it returns is called. */
+export const keepBusy = ({ client }: System, lanes = 3): (() => Promise<readonly SampleTask[]>) => {
+  let ending = false;
+  const work = async (): Promise<readonly SampleTask[]> => {
+    const tasks: SampleTask[] = [];
+    while (!ending) {
+      const task = await submitSample(client);
+      tasks.push(task);
+      await approve(client, task);
+    }
+    return tasks;
+  };
+  const working = Promise.all(Array.from({ length: lanes }, work));
+  // Whoever ends it hears of it.
+  working.catch(() => undefined);
+  return async () => {
+    ending = true;
+    return (await working).flat();
+  };
+};
+
 /** Waits until all are completed, and counts what was carried out: each effect once, with a history without gaps. */
 export const expectAllDoneOnce = async (system: System, tasks: readonly SampleTask[]): Promise<void> => {
   const { client, workspace } = system;

@@ -95,7 +95,12 @@ const asProcess = async (run: Run, folder: string, options: NatsServerOptions): 
   await writeFile(file, await configOf(run, settings, options), { mode: 0o600 });
   const url = `nats://127.0.0.1:${String(port)}`;
   const launch = async (): Promise<Child> => {
-    const spec = { name: 'nats', command: program.path, args: ['-c', file], logFile: join(folder, 'nats.log') };
+    const spec = {
+      name: 'nats',
+      command: program.path,
+      args: ['-c', file],
+      logFile: join(folder, 'nats.log'),
+    };
     const child = await startChild(spec);
     await untilReady(url, run, child.hasExited);
     return child;

@@ -1,9 +1,9 @@
 import { consumers, streams } from '@holdpoint/contracts/streams';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { approveCrowd, expectAllDoneOnce, submitCrowd } from '../harness/crowd.ts';
+import { approveCrowd, expectAllDoneOnce, keepBusy, submitCrowd } from '../harness/crowd.ts';
 import { createSystem, type System } from '../harness/system.ts';
-import { approve, submitSample } from '../harness/tasks.ts';
+import { submitSample } from '../harness/tasks.ts';
 import { untilTrue } from '../harness/until.ts';
 
 let system: System;
@@ -17,25 +17,6 @@ const CROWD = 30;
 
 const manage = async () => jetstreamManager(await system.connect('monitor'), { checkAPI: false });
 
-/** Submits and approves one task after the other until it is told to end. */
-const keepBusy = () => {
-  let ending = false;
-  const work = async () => {
-    const tasks = [];
-    while (!ending) {
-      const task = await submitSample(system.client);
-      tasks.push(task);
-      await approve(system.client, task);
-    }
-    return tasks;
-  };
-  const lanes = [work(), work(), work()];
-  return async () => {
-    ending = true;
-    return (await Promise.all(lanes)).flat();
-  };
-};
-
 describe('when everything that JetStream has stored is deleted', () => {
   test('tasks that wait at their gates complete once they are approved', async () => {
     const tasks = await submitCrowd(system, CROWD);
@@ -46,7 +27,7 @@ describe('when everything that JetStream has stored is deleted', () => {
 
   test('under load, every task that was accepted completes', async () => {
     const waiting = await submitCrowd(system, CROWD);
-    const stopWork = keepBusy();
+    const stopWork = keepBusy(system);
     await system.nats.wipe();
     await approveCrowd(system, waiting);
     await expectAllDoneOnce(system, [...waiting, ...(await stopWork())]);
@@ -61,7 +42,7 @@ describe('when everything that JetStream has stored is deleted', () => {
 });
 
 test('when the server is killed under load, every task that was accepted completes', async () => {
-  const stopWork = keepBusy();
+  const stopWork = keepBusy(system);
   for (let kill = 0; kill < 3; kill += 1) {
     await system.nats.kill();
     await system.nats.start();
@@ -79,13 +60,16 @@ describe('when somebody deletes', () => {
     );
   };
 
-  test.each(streams.map(({ name }) => name))('the stream %s, it comes back, and the tasks complete', async (name) => {
-    const tasks = await submitCrowd(system, 5);
-    expect(await (await manage()).streams.delete(name)).toBe(true);
-    await approveCrowd(system, tasks);
-    await expectAllDoneOnce(system, tasks);
-    await untilTrue(`${name} is back`, () => isBack(name));
-  });
+  test.each(streams.map(({ name }) => name))(
+    'the stream %s, it comes back, and the tasks complete',
+    async (name) => {
+      const tasks = await submitCrowd(system, 5);
+      expect(await (await manage()).streams.delete(name)).toBe(true);
+      await approveCrowd(system, tasks);
+      await expectAllDoneOnce(system, tasks);
+      await untilTrue(`${name} is back`, () => isBack(name));
+    },
+  );
 
   test.each(consumers.map(({ stream, name }) => [name, stream] as const))(
     'the consumer %s of %s, it comes back, and the tasks complete',

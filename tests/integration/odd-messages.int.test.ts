@@ -9,7 +9,14 @@ import { type DeadLetters, watchDeadLetters } from '../harness/dead-letters.ts';
 import { appliedByKey } from '../harness/effect-file.ts';
 import { type Recorded, recordTraffic } from '../harness/recorded-traffic.ts';
 import { createSystem, type System } from '../harness/system.ts';
-import { approve, approveAndComplete, newTaskId, sampleTask, submitSample, waitForPhase } from '../harness/tasks.ts';
+import {
+  approve,
+  approveAndComplete,
+  newTaskId,
+  sampleTask,
+  submitSample,
+  waitForPhase,
+} from '../harness/tasks.ts';
 
 let system: System;
 let letters: DeadLetters;
@@ -42,7 +49,9 @@ const inlets: readonly (readonly [ServiceName, keyof typeof users, string])[] = 
 ];
 
 test('the inlets are those of every consumer', () => {
-  expect(new Set(inlets.map(([service]) => service))).toEqual(new Set(consumers.map(({ service }) => service)));
+  expect(new Set(inlets.map(([service]) => service))).toEqual(
+    new Set(consumers.map(({ service }) => service)),
+  );
 });
 
 describe.each(inlets)('%s, told by %s on %s', (service, sender, subject) => {
@@ -57,7 +66,12 @@ describe.each(inlets)('%s, told by %s on %s', (service, sender, subject) => {
   test.each(bodies)('%s, keeps a dead letter of it', async (what, body, code) => {
     const id = `${subject} ${what}`;
     await publish(users[sender], subject, body, { id });
-    expect(await letters.next(id)).toMatchObject({ service, subject, reason: { code }, headers: { 'ce-id': id } });
+    expect(await letters.next(id)).toMatchObject({
+      service,
+      subject,
+      reason: { code },
+      headers: { 'ce-id': id },
+    });
   });
 });
 
@@ -69,7 +83,11 @@ test('dead letters are kept in their stream', async () => {
 test('an event of a type that is not known yet is for somebody newer: nobody takes offence', async () => {
   const before = letters.all().length;
   for (const service of ['approvals', 'executor'] as const) {
-    await publish(users[service], subjects.fact(AGGREGATES[service], 'reconsidered', 'x-1'), '{"type":"reconsidered"}');
+    await publish(
+      users[service],
+      subjects.fact(AGGREGATES[service], 'reconsidered', 'x-1'),
+      '{"type":"reconsidered"}',
+    );
   }
   await untilHandled(system.client.connection);
   expect(letters.all().length).toBe(before);
@@ -78,14 +96,17 @@ test('an event of a type that is not known yet is for somebody newer: nobody tak
 /** Every event of every service, with its version. */
 const allEvents = (): Promise<readonly unknown[]> =>
   withAdmin(system.database.admin, async (client) => {
-    const union = SERVICES.map((service) => `SELECT '${service}' AS service, aggregate, version, type FROM ${service}.events`);
-    return (await client.query(`${union.join(' UNION ALL ')} ORDER BY 1, 2, 3`)).rows;
+    const union = SERVICES.map(
+      (service) => `SELECT '${service}' AS service, aggregate, version, type FROM ${service}.events`,
+    );
+    return (await client.query<object>(`${union.join(' UNION ALL ')} ORDER BY 1, 2, 3`)).rows;
   });
 
 /** Who may say what passes on the bus. */
 const senderOf = ({ subject }: Recorded): NatsConnection => {
   const [, kind, aggregate, name] = subject.split('.');
-  if (kind === 'evt') return users[SERVICES.find((service) => AGGREGATES[service] === aggregate) ?? 'orchestrator'];
+  if (kind === 'evt')
+    return users[SERVICES.find((service) => AGGREGATES[service] === aggregate) ?? 'orchestrator'];
   if (aggregate === 'task') return name === 'recover' ? users.recovery : users.operator;
   return users.orchestrator;
 };
@@ -105,7 +126,13 @@ describe('messages that come again', () => {
     const letterCount = letters.all().length;
     const said = [...traffic.all()];
     expect(said.map(({ subject }) => subject.split('.').slice(0, 4).join('.'))).toEqual(
-      expect.arrayContaining(['hp.evt.task.completed', 'hp.evt.task.failed', 'hp.evt.approval.resolved', 'hp.cmd.effect.run', 'hp.evt.effect.applied']),
+      expect.arrayContaining([
+        'hp.evt.task.completed',
+        'hp.evt.task.failed',
+        'hp.evt.approval.resolved',
+        'hp.cmd.effect.run',
+        'hp.evt.effect.applied',
+      ]),
     );
     for (const [i, message] of said.toReversed().entries()) {
       await publish(senderOf(message), message.subject, message.body, { messageId: `again-${String(i)}` });
@@ -120,8 +147,12 @@ describe('messages that come again', () => {
     const { client } = system;
     const task = sampleTask(newTaskId());
     const body = JSON.stringify({ id: task.id, workflow: 'sample', goal: 'once' });
-    const first = await publish(client.connection, subjects.taskCommand('submit'), body, { messageId: task.id });
-    const second = await publish(client.connection, subjects.taskCommand('submit'), body, { messageId: task.id });
+    const first = await publish(client.connection, subjects.taskCommand('submit'), body, {
+      messageId: task.id,
+    });
+    const second = await publish(client.connection, subjects.taskCommand('submit'), body, {
+      messageId: task.id,
+    });
     expect([first.duplicate, second.duplicate]).toEqual([false, true]);
     await waitForPhase(client, task.id, 'awaiting_approval');
   });
@@ -129,7 +160,8 @@ describe('messages that come again', () => {
   test('a submission without an id of its own is known by its message id', async () => {
     const { client } = system;
     const body = JSON.stringify({ workflow: 'sample', goal: 'known by its message id' });
-    for (let i = 0; i < 3; i += 1) await publish(client.connection, subjects.taskCommand('submit'), body, { id: 'submission-1' });
+    for (let i = 0; i < 3; i += 1)
+      await publish(client.connection, subjects.taskCommand('submit'), body, { id: 'submission-1' });
     await untilHandled(client.connection);
     const { items } = await client.ask('orchestrator', 'list', { limit: 500 });
     expect(items.filter(({ goal }) => goal === 'known by its message id')).toHaveLength(1);
@@ -141,7 +173,15 @@ describe('messages out of order', () => {
     const { client } = system;
     const task = await submitSample(client);
     await waitForPhase(client, task.id, 'awaiting_approval');
-    const fact = { type: 'applied', id: task.effect, task: task.id, node: 'append', attempt: 1, epoch: 1, outputs: {} };
+    const fact = {
+      type: 'applied',
+      id: task.effect,
+      task: task.id,
+      node: 'append',
+      attempt: 1,
+      epoch: 1,
+      outputs: {},
+    };
     await publish(users.executor, subjects.fact('effect', 'applied', task.effect), JSON.stringify(fact));
     await untilHandled(client.connection);
     expect((await client.ask('orchestrator', 'get', { id: task.id })).phase).toBe('awaiting_approval');
@@ -163,7 +203,8 @@ describe('messages out of order', () => {
       { type: 'applied', ...about, attempt: 7, outputs: { other: true } },
       { type: 'applied', ...about, id: 'e-other', attempt: 1, outputs: { other: true } },
     ];
-    for (const fact of late) await publish(users.executor, subjects.fact('effect', fact.type, fact.id), JSON.stringify(fact));
+    for (const fact of late)
+      await publish(users.executor, subjects.fact('effect', fact.type, fact.id), JSON.stringify(fact));
     await untilHandled(client.connection);
     expect((await client.ask('orchestrator', 'history', { id: task.id })).events).toEqual(events);
   });
@@ -172,8 +213,21 @@ describe('messages out of order', () => {
     const { client } = system;
     const task = await submitSample(client);
     await waitForPhase(client, task.id, 'awaiting_approval');
-    const fact = { type: 'resolved', id: task.approval, task: task.id, node: 'append', revision: 2, outcome: 'rejected', by: 'nobody', at: 1 };
-    await publish(users.approvals, subjects.fact('approval', 'resolved', 'a-2'), JSON.stringify({ ...fact, id: 'a-2' }));
+    const fact = {
+      type: 'resolved',
+      id: task.approval,
+      task: task.id,
+      node: 'append',
+      revision: 2,
+      outcome: 'rejected',
+      by: 'nobody',
+      at: 1,
+    };
+    await publish(
+      users.approvals,
+      subjects.fact('approval', 'resolved', 'a-2'),
+      JSON.stringify({ ...fact, id: 'a-2' }),
+    );
     await untilHandled(client.connection);
     expect((await client.ask('orchestrator', 'get', { id: task.id })).phase).toBe('awaiting_approval');
     await approve(client, task);

@@ -101,6 +101,7 @@ describe.each(backings)('a store %s', (_name, open) => {
       await append(store, two);
       const first = await store.lock([one]);
       const second = await backing.replica.lock([two]);
+      expect(second.versions.get(two)).toBe(1);
       await Promise.all([first.rollback(), second.rollback()]);
     });
   });

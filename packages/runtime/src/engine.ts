@@ -87,14 +87,27 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
     ),
   });
 
+  /** The states of every locked aggregate. The batch holds them itself: the cache may have no room for all of them. */
   const loader = async (transaction: Transaction): Promise<(aggregate: string) => Loaded<State>> => {
-    const missing = [...transaction.versions].filter(([id, version]) => cache.get(id, version) === undefined);
-    const histories = missing.length === 0 ? undefined : await transaction.load(missing.map(([id]) => id));
-    for (const [id, history] of histories ?? []) cache.put(id, rebuild(history));
+    const { versions } = transaction;
+    const states = new Map<string, Loaded<State>>();
+    const missing: string[] = [];
+    for (const [id, version] of versions) {
+      const known = cache.get(id, version);
+      if (known === undefined) missing.push(id);
+      else states.set(id, known);
+    }
+    const histories = missing.length === 0 ? undefined : await transaction.load(missing);
+    for (const [id, history] of histories ?? []) {
+      const loaded = rebuild(history);
+      if (loaded.version !== versions.get(id)) continue;
+      states.set(id, loaded);
+      cache.put(id, loaded);
+    }
     return (aggregate) => {
-      const version = transaction.versions.get(aggregate);
+      const version = versions.get(aggregate);
       if (version === undefined) return { version: 0, state: kind.decider.initial };
-      const loaded = cache.get(aggregate, version);
+      const loaded = states.get(aggregate);
       if (loaded === undefined)
         throw new Error(`events of ${aggregate} do not add up to version ${String(version)}`);
       return loaded;
@@ -162,8 +175,8 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
     for (const { message } of posted) batch.post(message);
     const done = confirmed;
     confirmed = [];
-    const write = batch.write(done);
     try {
+      const write = batch.write(done);
       pass('before_commit');
       const rowId = isEmpty(write)
         ? (await transaction.rollback(), undefined)

@@ -85,5 +85,5 @@ test('stopping ends connections that are kept open for later', async () => {
   const get = await serve();
   await (await get('/healthz')).text();
   await servers.splice(0)[0]?.stop();
-  await expect(get('/healthz')).rejects.toThrow();
+  await expect(get('/healthz')).rejects.toThrow('fetch failed');
 });

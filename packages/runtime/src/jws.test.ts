@@ -18,6 +18,7 @@ const signedWith = (header: unknown, body: unknown = claims): string => {
   return `${signed}.${sign(null, Buffer.from(signed), ours.privateKey).toString('base64url')}`;
 };
 const kid = keyIdOf(ours.publicKey);
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.';
 
 describe('a token', () => {
   test('says what was signed', () => {
@@ -99,7 +100,7 @@ describe('what is not a token as it was signed is refused:', () => {
   });
 
   test('a token with any one character changed', () => {
-    const other = fc.constantFrom(...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.');
+    const other = fc.constantFrom(...Array.from(ALPHABET));
     fc.assert(
       fc.property(fc.nat(token.length - 1), other, (at, character) => {
         fc.pre(token[at] !== character);
@@ -110,9 +111,7 @@ describe('what is not a token as it was signed is refused:', () => {
   });
 
   test('any text at all', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (text) => void expect(verify(text)).toBeUndefined()),
-    );
+    fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => verify(text) === undefined));
   });
 });
 

@@ -1,5 +1,5 @@
 import { type ConsumerMessages, jetstream, type JsMsg } from '@nats-io/jetstream';
-import type { NatsConnection } from '@nats-io/transport-node';
+import type { NatsConnection, Subscription } from '@nats-io/transport-node';
 import { HEADERS } from '@holdpoint/contracts/cloudevents';
 import { type ErrorBody, toErrorBody } from '@holdpoint/contracts/errors';
 import { type ConsumerDeclaration, DELIVERIES_MAX } from '@holdpoint/contracts/streams';
@@ -127,9 +127,18 @@ export const startSource = <Message>(
     stop: async () => {
       stopped = true;
       await opening;
-      await messages?.close();
+      if (messages === undefined) return;
+      await drain(messages);
+      await messages.close();
     },
   };
+};
+
+// Closing drops what the server sends until it has heard of it, and that would only come again after its ack wait.
+// Draining takes those messages first. The library offers it for plain subscriptions alone; where its inside looks
+// different, they come late.
+const drain = async (messages: ConsumerMessages): Promise<void> => {
+  if ('sub' in messages) await (messages as unknown as { readonly sub?: Subscription }).sub?.drain();
 };
 
 const headersOf = (msg: JsMsg): Record<string, string> =>

@@ -2,10 +2,7 @@ import { expect } from 'vitest';
 import type { Decider } from '../decider.ts';
 import { type Act, eventsOf, runOf, type Step } from './run.ts';
 
-/**
- * `decide(after(m), m)` yields no event, and neither does the message when it comes once more at a later time:
- * the bus may deliver anything again.
- */
+/** `decide(after(m), m)` yields no event: the bus may deliver anything again. */
 export const holdsIdempotence = <State, Message, Event, Work>(
   decider: Decider<State, Message, Event, Work>,
   { message, now, after }: Step<State, Message, Event, Work>,

@@ -4,6 +4,7 @@ export type FileLock = {
   /** True once it is held; false while somebody else holds it. */
   readonly tryAcquire: () => boolean;
   readonly release: () => void;
+  readonly close: () => void;
 };
 
 /**
@@ -13,10 +14,13 @@ export type FileLock = {
  */
 export const openLock = (path: string): FileLock => {
   const database = new DatabaseSync(`${path}.lock`);
-  database.exec('PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY');
+  let prepared = false;
   return {
     tryAcquire: () => {
       try {
+        // Looks into the file, and so meets whoever holds the lock.
+        if (!prepared) database.exec('PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY');
+        prepared = true;
         database.exec('BEGIN EXCLUSIVE');
         return true;
       } catch (error) {
@@ -25,5 +29,6 @@ export const openLock = (path: string): FileLock => {
       }
     },
     release: () => database.exec('ROLLBACK'),
+    close: () => database.close(),
   };
 };

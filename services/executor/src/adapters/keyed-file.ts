@@ -16,6 +16,7 @@ type Waiting = Line & {
 type Opened = {
   readonly handle: FileHandle;
   readonly lock: FileLock;
+  readonly close: () => Promise<void>;
   readonly keys: Set<string>;
   readTo: number;
 };
@@ -32,13 +33,31 @@ export const createKeyedFile = (path: string): AppendLine => {
   let opened: Opened | undefined;
   let writing = false;
 
-  const write = async (batch: readonly Waiting[]): Promise<void> => {
-    opened = await current(path, opened);
-    await acquire(opened.lock);
+  /** Up to here nothing has been written: whatever goes wrong is certain to have had no effect. */
+  const begin = async (): Promise<Opened> => {
     try {
-      await append(opened, batch);
+      const file = await current(path, opened);
+      if (opened !== file) await opened?.close();
+      opened = file;
+      await acquire(file.lock);
+      return file;
+    } catch (cause) {
+      if (cause instanceof CleanFailure) throw cause;
+      await opened?.close();
+      opened = undefined;
+      throw new CleanFailure(
+        errorBody('EXECUTOR_TARGET_REFUSED', `the file cannot be opened: ${codeOf(cause)}`),
+        cause,
+      );
+    }
+  };
+
+  const write = async (batch: readonly Waiting[]): Promise<void> => {
+    const file = await begin();
+    try {
+      await append(file, batch);
     } finally {
-      opened.lock.release();
+      file.lock.release();
     }
   };
 
@@ -60,19 +79,27 @@ export const createKeyedFile = (path: string): AppendLine => {
     });
 };
 
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+
 /** The file as it is now: somebody may have moved it away, and then a new one takes its place. */
 const current = async (path: string, opened: Opened | undefined): Promise<Opened> => {
   if (opened !== undefined) {
     const [held, named] = await Promise.all([opened.handle.stat(), stat(path).catch(() => undefined)]);
     if (named?.ino === held.ino && named.dev === held.dev) return opened;
-    await opened.handle.close();
   }
-  return {
-    handle: await open(path, 'a+', 0o640),
-    lock: opened?.lock ?? openLock(path),
-    keys: new Set(),
-    readTo: 0,
-  };
+  const handle = await open(path, 'a+', 0o640);
+  try {
+    const lock = openLock(path);
+    const close = async (): Promise<void> => {
+      lock.close();
+      await handle.close();
+    };
+    return { handle, lock, close, keys: new Set(), readTo: 0 };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
 };
 
 /** Under the lock: what is new is written and synced as one; what is there already was applied before. */
@@ -94,16 +121,25 @@ const append = async (opened: Opened, batch: readonly Waiting[]): Promise<void> 
   for (const { resolve } of repeated) resolve({ repeated: true });
 };
 
-/** Learns the keys of what was written since; a last line without an end was cut off by a crash, and is closed first. */
+/** Closes a line that a crash cut off. No line of ours holds this character, so nobody can take such a line for whole. */
+const CUT_OFF = '\r';
+
+/** Learns the keys of what was written since; returns what closes a last line that was cut off. */
 const catchUp = async (opened: Opened): Promise<string> => {
   const { size } = await opened.handle.stat();
-  const rest = Buffer.alloc(Math.max(0, size - opened.readTo));
+  if (size < opened.readTo) {
+    // Somebody emptied the file, and its memory with it.
+    opened.keys.clear();
+    opened.readTo = 0;
+  }
+  const rest = Buffer.alloc(size - opened.readTo);
   if (rest.length > 0) await opened.handle.read(rest, 0, rest.length, opened.readTo);
   const end = rest.lastIndexOf(0x0a) + 1;
-  for (const line of rest.subarray(0, end).toString('utf8').split('\n'))
-    opened.keys.add(line.slice(0, line.indexOf('\t')));
+  for (const line of rest.subarray(0, end).toString('utf8').split('\n')) {
+    if (line.includes('\t') && !line.endsWith(CUT_OFF)) opened.keys.add(line.slice(0, line.indexOf('\t')));
+  }
   opened.readTo += end;
-  return end < rest.length ? '\n' : '';
+  return end < rest.length ? `${CUT_OFF}\n` : '';
 };
 
 /** Refuses a line whose lease may be over; it has not been written. */

@@ -17,6 +17,8 @@ type Running = { readonly controller: AbortController; readonly slot: number; re
 export const createRunner = (capabilities: readonly Capability[], places: Places, log: Logger) => {
   const byLabel = new Map(capabilities.map((capability) => [capability.uses, capability]));
   const running = new Map<string, Running>();
+  /** Effects that wait for a place. The ledger offers each of them again and again; it waits once. */
+  const queued = new Set<string>();
   let stopping = false;
 
   const begin = (order: RunEffect, epoch: number, slot: number, accept: Accept): void => {
@@ -36,7 +38,8 @@ export const createRunner = (capabilities: readonly Capability[], places: Places
     const context = { effectId: order.id, signal: controller.signal, assertInForce };
     const done = carryOut(byLabel.get(order.effect.uses), order, context, log).then((outcome) => {
       clearInterval(heartbeat);
-      running.delete(order.id);
+      // A repeat of the same effect may have begun meanwhile; it is not this start's to forget.
+      if (running.get(order.id)?.controller === controller) running.delete(order.id);
       accept({ aggregate: order.id, message: { kind: 'outcome', epoch, outcome } });
       places.free(slot);
     });
@@ -53,7 +56,10 @@ export const createRunner = (capabilities: readonly Capability[], places: Places
         case 'abort':
           return running.get(work.id)?.controller.abort();
         case 'await_place':
+          if (queued.has(work.id)) return undefined;
+          queued.add(work.id);
           return places.wait((place) => {
+            queued.delete(work.id);
             // Once the claim is decided the place is in use, or goes on to the next.
             const released = (): void => (usesSlot(place.slot) ? undefined : places.free(place.slot));
             if (stopping) released();

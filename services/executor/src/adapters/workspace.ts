@@ -1,28 +1,51 @@
-import { mkdir, realpath } from 'node:fs/promises';
+import { lstat, mkdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { errorBody } from '@holdpoint/contracts/errors';
 import { CleanFailure } from '../capabilities/capability.ts';
 
-/** Resolves a path of an effect inside the workspace, symbolic links first; anything that leads out is refused. */
-export const createWorkspace = (root: string) => {
-  const inside = (base: string, path: string): boolean => {
-    const way = relative(base, path);
-    return way !== '' && way !== '..' && !way.startsWith(`..${sep}`) && resolve(base, way) === path;
-  };
-  return {
-    resolve: async (path: string): Promise<string> => {
-      const refused = new CleanFailure(
-        errorBody('EXECUTOR_PATH_REFUSED', 'the path leads out of the workspace'),
-      );
-      if (path.includes('\0')) throw refused;
-      const base = await realpath(root);
-      const wanted = resolve(base, path);
-      if (!inside(base, wanted)) throw refused;
-      await mkdir(dirname(wanted), { recursive: true });
-      const folder = await realpath(dirname(wanted));
-      const target = await realpath(wanted).catch(() => join(folder, basename(wanted)));
-      if (!inside(base, target)) throw refused;
-      return target;
-    },
-  };
+const leadsOut = (): CleanFailure =>
+  new CleanFailure(errorBody('EXECUTOR_PATH_REFUSED', 'the path leads out of the workspace'));
+
+const inside = (base: string, path: string): boolean => {
+  const way = relative(base, path);
+  return way !== '' && way !== '..' && !way.startsWith(`..${sep}`) && resolve(base, way) === path;
 };
+
+/** Where a folder really is. What is missing of it is made, but only below what is known to be inside. */
+const makeFolder = async (base: string, folder: string): Promise<string> => {
+  const there = await realpath(folder).catch(() => undefined);
+  if (there !== undefined) {
+    if (there !== base && !inside(base, there)) throw leadsOut();
+    return there;
+  }
+  const made = join(await makeFolder(base, dirname(folder)), basename(folder));
+  try {
+    await mkdir(made, { recursive: true });
+  } catch (cause) {
+    throw new CleanFailure(
+      errorBody('EXECUTOR_TARGET_REFUSED', 'the folder of the path cannot be made'),
+      cause,
+    );
+  }
+  return made;
+};
+
+/** What a path stands for once its links are followed. A link that leads to nothing may lead anywhere. */
+const targetOf = async (path: string): Promise<string | undefined> => {
+  const there = await realpath(path).catch(() => undefined);
+  if (there !== undefined) return there;
+  return (await lstat(path).catch(() => undefined)) === undefined ? path : undefined;
+};
+
+/** Resolves a path of an effect inside the workspace, symbolic links first; anything that leads out is refused. */
+export const createWorkspace = (root: string) => ({
+  resolve: async (path: string): Promise<string> => {
+    if (path.includes('\0')) throw leadsOut();
+    const base = await realpath(root);
+    const wanted = resolve(base, path);
+    if (!inside(base, wanted)) throw leadsOut();
+    const target = await targetOf(join(await makeFolder(base, dirname(wanted)), basename(wanted)));
+    if (target === undefined || !inside(base, target)) throw leadsOut();
+    return target;
+  },
+});

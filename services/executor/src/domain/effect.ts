@@ -7,7 +7,7 @@ import {
 } from '@holdpoint/contracts/effect';
 import { type ErrorBody, errorBody } from '@holdpoint/contracts/errors';
 import type { EffectId } from '@holdpoint/contracts/ids';
-import type { Json, JsonObject } from '@holdpoint/contracts/json';
+import { digestOf, type Json, type JsonObject } from '@holdpoint/contracts/json';
 import { subjects } from '@holdpoint/contracts/subjects';
 import { type Decider, type Decision, decision } from '@holdpoint/runtime/decider';
 import { type VerifyGrant, whyRefused } from './admission.ts';
@@ -93,7 +93,8 @@ const repeatOutcome = (order: RunEffect, fact: EffectEvent, now: number): Made =
     send: [
       {
         subject: subjects.fact('effect', fact.type, order.id),
-        id: `effect.${order.id}.again.${String(order.attempt)}.${String(now)}`,
+        // Two different answers may be due in the same batch, and so at the same moment.
+        id: `effect.${order.id}.again.${digestOf(fact).slice(0, 16)}.${String(now)}`,
         type: eventType('effect', fact.type),
         data: fact,
       },

@@ -18,7 +18,7 @@ import { repeatDelayMs } from './asks.ts';
 import { taskDecider } from './decide.ts';
 
 const given = specFor(taskDecider);
-const situation = (name: Situation) => given(...histories[name]);
+const givenTask = (name: Situation) => given(...histories[name]);
 const closed = {
   type: 'approval_closed',
   id: TASK,
@@ -30,7 +30,7 @@ const closed = {
 
 describe('an approval', () => {
   test('orders the effect under its grant', () => {
-    situation('awaiting')
+    givenTask('awaiting')
       .when(resolved('approved'), NOW)
       .thenEmits({
         type: 'effect_ordered',
@@ -50,7 +50,7 @@ describe('an approval', () => {
   });
 
   test('of a paused task is kept until it goes on', () => {
-    situation('pausedAwaiting')
+    givenTask('pausedAwaiting')
       .when(resolved('approved'), NOW)
       .thenEmitsLike({ ...closed, phase: 'paused', outcome: 'approved', ...GRANT })
       .thenSends()
@@ -66,7 +66,7 @@ describe('a refusal', () => {
     ['cancelled', 'withdrawn', 'cancelled by grace: withdrawn'],
   ] as const)('(%s, %s) ends the task as forbidden', (outcome, comment, message) => {
     const error = { code: 'ERR_FORBIDDEN', message };
-    situation('awaiting')
+    givenTask('awaiting')
       .when(resolved(outcome, { comment }), NOW)
       .thenEmitsLike(
         { ...closed, phase: 'awaiting_approval', outcome },
@@ -78,7 +78,7 @@ describe('a refusal', () => {
   });
 
   test('of a paused task ends it when it goes on', () => {
-    situation('pausedAwaiting')
+    givenTask('pausedAwaiting')
       .when(resolved('rejected'), NOW)
       .thenEmitsLike({ ...closed, phase: 'paused' }, { type: 'node_blocked', phase: 'paused' });
   });
@@ -87,7 +87,7 @@ describe('a refusal', () => {
     [undefined, 'changes requested by grace: no comment'],
     ['another file', 'changes requested by grace: another file'],
   ])('that asks for changes (%s) waits for a person', (comment, reason) => {
-    situation('awaiting')
+    givenTask('awaiting')
       .when(resolved('changes_requested', { comment }), NOW)
       .thenEmitsLike(
         { ...closed, phase: 'awaiting_approval', outcome: 'changes_requested' },
@@ -102,8 +102,8 @@ describe('a decision that is not for this task as it stands', () => {
   test.each([...OPEN.filter((name) => !waiting.includes(name)), ...TERMINAL])(
     'changes nothing: the task is %s',
     (name) => {
-      situation(name).when(resolved('approved'), NOW).thenNothing();
-      situation(name).when(resolved('rejected'), NOW).thenNothing();
+      givenTask(name).when(resolved('approved'), NOW).thenNothing();
+      givenTask(name).when(resolved('rejected'), NOW).thenNothing();
     },
   );
 
@@ -113,8 +113,8 @@ describe('a decision that is not for this task as it stands', () => {
     ['a node that is not there', { node: NodeId.parse('nowhere') }],
     ['a node with a strange name', { node: NodeId.parse('constructor') }],
   ])('changes nothing: it is for %s', (_, change) => {
-    situation('awaiting').when(resolved('approved', change), NOW).thenNothing();
-    situation('awaiting').when(resolved('rejected', change), NOW).thenNothing();
+    givenTask('awaiting').when(resolved('approved', change), NOW).thenNothing();
+    givenTask('awaiting').when(resolved('rejected', change), NOW).thenNothing();
   });
 
   test('changes nothing: the task was never submitted', () => {
@@ -134,7 +134,7 @@ describe('a decision that is not for this task as it stands', () => {
       timeoutMs: 1_000,
       expiresAt: NOW,
     };
-    situation('awaiting')
+    givenTask('awaiting')
       .when({ kind: 'approval', fact: { type: 'requested', ...request, ...rest } }, NOW)
       .thenNothing();
   });

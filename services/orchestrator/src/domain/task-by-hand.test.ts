@@ -16,11 +16,11 @@ import {
 import { taskDecider } from './decide.ts';
 
 const given = specFor(taskDecider);
-const situation = (name: Situation) => given(...histories[name]);
+const givenTask = (name: Situation) => given(...histories[name]);
 
 describe('cancelling', () => {
   test.each(OPEN)('ends a task that is %s', (name) => {
-    situation(name)
+    givenTask(name)
       .when(byHand('cancel', { reason: 'enough' }), NOW)
       .thenEmits({ type: 'cancelled', id: TASK, phase: 'cancelled', by: 'ada', reason: 'enough' })
       .thenAnswers({ id: TASK, phase: 'cancelled' });
@@ -29,7 +29,7 @@ describe('cancelling', () => {
   test.each(['awaiting', 'pausedAwaiting'] as const)(
     'withdraws the open request of a task that is %s',
     (name) => {
-      situation(name)
+      givenTask(name)
         .when(byHand('cancel', { reason: 'enough' }), NOW)
         .thenSends({ subject: 'hp.cmd.approval.cancel', data: { id: approvalOf(1), reason: 'enough' } })
         .thenTimes({ clear: `reply:${NODE}` });
@@ -37,7 +37,7 @@ describe('cancelling', () => {
   );
 
   test.each(['running', 'pausedRunning'] as const)('withdraws the order of a task that is %s', (name) => {
-    situation(name)
+    givenTask(name)
       .when(byHand('cancel', { reason: 'enough' }), NOW)
       .thenSends({
         subject: 'hp.cmd.effect.cancel.default',
@@ -47,18 +47,18 @@ describe('cancelling', () => {
   });
 
   test.each(['retrying', 'pausedRetrying'] as const)('clears the retry of a task that is %s', (name) => {
-    situation(name)
+    givenTask(name)
       .when(byHand('cancel'), NOW)
       .thenSends()
       .thenTimes({ clear: `retry:${NODE}` });
   });
 
   test('a second time changes nothing', () => {
-    situation('cancelled').when(byHand('cancel'), NOW).thenNothing().thenAnswers({ phase: 'cancelled' });
+    givenTask('cancelled').when(byHand('cancel'), NOW).thenNothing().thenAnswers({ phase: 'cancelled' });
   });
 
   test.each(['completed', 'failed'] as const)('a task that is %s is refused', (name) => {
-    situation(name).when(byHand('cancel'), NOW).thenRefuses('ORCHESTRATOR_ILLEGAL_IN_PHASE');
+    givenTask(name).when(byHand('cancel'), NOW).thenRefuses('ORCHESTRATOR_ILLEGAL_IN_PHASE');
   });
 });
 
@@ -66,7 +66,7 @@ describe('pausing', () => {
   const free = OPEN.filter((name) => !name.startsWith('paused'));
 
   test.each(free)('holds a task that is %s', (name) => {
-    situation(name)
+    givenTask(name)
       .when(byHand('pause', { reason: 'lunch' }), NOW)
       .thenEmits({ type: 'paused', id: TASK, phase: 'paused', by: 'ada', reason: 'lunch' })
       .thenSends()
@@ -75,11 +75,11 @@ describe('pausing', () => {
   });
 
   test.each(OPEN.filter((name) => name.startsWith('paused')))('what is %s changes nothing', (name) => {
-    situation(name).when(byHand('pause'), NOW).thenNothing().thenAnswers({ phase: 'paused' });
+    givenTask(name).when(byHand('pause'), NOW).thenNothing().thenAnswers({ phase: 'paused' });
   });
 
   test.each(TERMINAL)('a task that is %s is refused', (name) => {
-    situation(name).when(byHand('pause'), NOW).thenRefuses('ORCHESTRATOR_ILLEGAL_IN_PHASE');
+    givenTask(name).when(byHand('pause'), NOW).thenRefuses('ORCHESTRATOR_ILLEGAL_IN_PHASE');
   });
 });
 
@@ -91,7 +91,7 @@ describe('resuming', () => {
     ['pausedRetrying', 'recovering'],
     ['pausedEscalated', 'paused'],
   ] as const)('a task that is %s leaves it %s: what was asked is still asked', (name, phase) => {
-    situation(name)
+    givenTask(name)
       .when(byHand('resume'), NOW)
       .thenEmits({ type: 'resumed', id: TASK, phase, by: 'ada' })
       .thenSends()
@@ -100,7 +100,7 @@ describe('resuming', () => {
   });
 
   test('a task that was approved meanwhile orders its effect', () => {
-    situation('pausedApproved')
+    givenTask('pausedApproved')
       .when(byHand('resume'), NOW)
       .thenEmitsLike(
         { type: 'resumed', phase: 'executing' },
@@ -114,7 +114,7 @@ describe('resuming', () => {
   });
 
   test('a task whose grant ran out meanwhile asks anew', () => {
-    situation('pausedApproved')
+    givenTask('pausedApproved')
       .when(byHand('resume'), GRANT.validUntil - 5_000)
       .thenEmitsLike(
         { type: 'resumed' },
@@ -124,7 +124,7 @@ describe('resuming', () => {
   });
 
   test('a task that was rejected meanwhile fails', () => {
-    situation('pausedRejected')
+    givenTask('pausedRejected')
       .when(byHand('resume'), NOW)
       .thenEmitsLike(
         { type: 'resumed' },
@@ -133,7 +133,7 @@ describe('resuming', () => {
   });
 
   test('a task whose effect was applied meanwhile completes', () => {
-    situation('pausedDone')
+    givenTask('pausedDone')
       .when(byHand('resume'), NOW)
       .thenEmitsLike(
         { type: 'resumed' },
@@ -144,14 +144,14 @@ describe('resuming', () => {
   test.each(['awaiting', 'running', 'recovering', 'retrying'] as const)(
     'what is %s changes nothing',
     (name) => {
-      situation(name).when(byHand('resume'), NOW).thenNothing();
+      givenTask(name).when(byHand('resume'), NOW).thenNothing();
     },
   );
 
   test.each(['escalated', 'changesRequested', ...TERMINAL] as const)(
     'a task that is %s is refused',
     (name) => {
-      situation(name).when(byHand('resume'), NOW).thenRefuses('ORCHESTRATOR_ILLEGAL_IN_PHASE');
+      givenTask(name).when(byHand('resume'), NOW).thenRefuses('ORCHESTRATOR_ILLEGAL_IN_PHASE');
     },
   );
 });
@@ -160,7 +160,7 @@ describe('retrying', () => {
   const retrying = { type: 'node_retrying', phase: 'recovering', node: NODE, attempt: 2, delayMs: 0 };
 
   test('what was escalated is another attempt, under the grant that still holds', () => {
-    situation('escalated')
+    givenTask('escalated')
       .when(byHand('retry'), NOW)
       .thenEmitsLike(retrying, { type: 'effect_ordered', attempt: 2, grant: GRANT.grant })
       .thenSends({ subject: 'hp.cmd.effect.run.default', data: { id: EFFECT, attempt: 2 } })
@@ -168,7 +168,7 @@ describe('retrying', () => {
   });
 
   test('what was escalated after its grant ran out needs another decision', () => {
-    situation('escalated')
+    givenTask('escalated')
       .when(byHand('retry'), GRANT.validUntil)
       .thenEmitsLike(retrying, {
         type: 'approval_requested',
@@ -179,14 +179,14 @@ describe('retrying', () => {
   });
 
   test('what has to be changed needs another decision', () => {
-    situation('changesRequested')
+    givenTask('changesRequested')
       .when(byHand('retry', { node: NODE }), NOW)
       .thenEmitsLike(retrying, { type: 'approval_requested', attempt: 2, revision: 2 })
       .thenAnswers({ phase: 'awaiting_approval' });
   });
 
   test('in a paused task waits until it goes on', () => {
-    situation('pausedEscalated')
+    givenTask('pausedEscalated')
       .when(byHand('retry'), NOW)
       .thenEmitsLike({ ...retrying, phase: 'paused' })
       .thenSends()
@@ -194,10 +194,10 @@ describe('retrying', () => {
   });
 
   test('another node than the one that was escalated is refused', () => {
-    situation('escalated')
+    givenTask('escalated')
       .when(byHand('retry', { node: 'prepare' as never }), NOW)
       .thenRefuses('ORCHESTRATOR_ILLEGAL_IN_PHASE');
-    situation('escalated')
+    givenTask('escalated')
       .when(byHand('retry', { node: 'nowhere' as never }), NOW)
       .thenRefuses('ORCHESTRATOR_ILLEGAL_IN_PHASE');
   });
@@ -205,7 +205,7 @@ describe('retrying', () => {
   test.each([...OPEN.filter((name) => !/escalated|changes/i.test(name)), ...TERMINAL])(
     'a task that is %s is refused',
     (name) => {
-      situation(name).when(byHand('retry'), NOW).thenRefuses('ORCHESTRATOR_ILLEGAL_IN_PHASE');
+      givenTask(name).when(byHand('retry'), NOW).thenRefuses('ORCHESTRATOR_ILLEGAL_IN_PHASE');
     },
   );
 });

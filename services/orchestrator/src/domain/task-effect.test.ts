@@ -22,7 +22,7 @@ import { repeatDelayMs } from './asks.ts';
 import { taskDecider } from './decide.ts';
 
 const given = specFor(taskDecider);
-const situation = (name: Situation) => given(...histories[name]);
+const givenTask = (name: Situation) => given(...histories[name]);
 const inDoubt = (next: 'repeat' | 'person') => reported({ type: 'in_doubt', epoch: 2, reason: 'lost', next });
 const cancelled = reported({ type: 'cancelled', reason: 'by the executor' });
 const outputs = { line: 1 };
@@ -31,7 +31,7 @@ describe('an effect that was applied', () => {
   const succeeded = { type: 'node_succeeded', node: NODE, attempt: 1, outputs };
 
   test('completes the task', () => {
-    situation('running')
+    givenTask('running')
       .when(applied(), NOW)
       .thenEmitsLike(
         { ...succeeded, phase: 'executing' },
@@ -44,14 +44,14 @@ describe('an effect that was applied', () => {
   test.each(['recovering', 'retrying', 'escalated'] as const)(
     'completes even a task that is %s: it did happen',
     (name) => {
-      situation(name)
+      givenTask(name)
         .when(applied(), NOW)
         .thenEmitsLike({ type: 'node_succeeded' }, { type: 'completed', phase: 'completed' });
     },
   );
 
   test('counts whatever attempt it came of', () => {
-    situation('running')
+    givenTask('running')
       .when(applied({ attempt: 7 }), NOW)
       .thenEmitsLike(succeeded, { type: 'completed' });
   });
@@ -59,7 +59,7 @@ describe('an effect that was applied', () => {
   test.each(['pausedRunning', 'pausedRecovering', 'pausedRetrying', 'pausedEscalated'] as const)(
     'is kept by a task that is %s, which goes no further',
     (name) => {
-      situation(name).when(applied(), NOW).thenEmitsLike({ type: 'node_succeeded', phase: 'paused' });
+      givenTask(name).when(applied(), NOW).thenEmitsLike({ type: 'node_succeeded', phase: 'paused' });
     },
   );
 });
@@ -71,7 +71,7 @@ describe('an effect that was not applied', () => {
     ['was refused', refused('EXECUTOR_GRANT_INVALID'), 'failed', 'EXECUTOR_GRANT_INVALID'],
     ['is in doubt until a person looks', inDoubt('person'), 'in_doubt', 'EXECUTOR_OUTCOME_UNKNOWN'],
   ] as const)('because it %s is handed to recovery', (_, message, outcome, code) => {
-    situation('running')
+    givenTask('running')
       .when(message, NOW)
       .thenEmitsLike({
         type: 'node_failed',
@@ -90,13 +90,13 @@ describe('an effect that was not applied', () => {
   });
 
   test('is handed to recovery even while the task is paused', () => {
-    situation('pausedRunning')
+    givenTask('pausedRunning')
       .when(failedClean(), NOW)
       .thenEmitsLike({ type: 'node_failed', phase: 'paused' });
   });
 
   test('because its grant had run out is asked for anew, as the same attempt', () => {
-    situation('running')
+    givenTask('running')
       .when(refused('EXECUTOR_GRANT_EXPIRED'), NOW)
       .thenEmitsLike({
         type: 'approval_requested',
@@ -120,7 +120,7 @@ describe('an effect that was not applied', () => {
       data: { attempt: 1 },
       id: `effect.run.${effectIdOf(TASK, NODE, 'append:sample.txt')}.${String(revision)}.1.0`,
     });
-    situation('awaiting').when(resolved('approved'), NOW).thenSends(idOf(1));
+    givenTask('awaiting').when(resolved('approved'), NOW).thenSends(idOf(1));
     given(...again)
       .when(resolved('approved', { id: approvalOf(2), revision: 2, grant: 'second' }), NOW)
       .thenEmitsLike({ type: 'effect_ordered', attempt: 1, approval: approvalOf(2), grant: 'second' })
@@ -135,7 +135,7 @@ describe('a report that ends nothing', () => {
     ['it has started', reported({ type: 'started', epoch: 1, worker: 'w' })],
     ['a worker came too late', reported({ type: 'superseded', epoch: 1, observed: 'applied' })],
   ])('changes nothing: %s', (_, message) => {
-    situation('running').when(message, NOW).thenNothing();
+    givenTask('running').when(message, NOW).thenNothing();
   });
 });
 
@@ -147,26 +147,26 @@ describe('a report that is not for this task as it stands', () => {
     ['a node that is not there', { node: NodeId.parse('nowhere') }],
     ['a node with a strange name', { node: NodeId.parse('toString') }],
   ])('changes nothing: it is about %s', (_, change) => {
-    situation('running').when(failedClean(change), NOW).thenNothing();
+    givenTask('running').when(failedClean(change), NOW).thenNothing();
   });
 
   test.each([
     ['another effect', { id: effectIdOf(TASK, NODE, 'other') }],
     ['a node that is not there', { node: NodeId.parse('nowhere') }],
   ])('changes nothing, even if it was applied: it is about %s', (_, change) => {
-    situation('running').when(applied(change), NOW).thenNothing();
+    givenTask('running').when(applied(change), NOW).thenNothing();
   });
 
   const running: readonly Situation[] = ['running', 'pausedRunning'];
   test.each(OPEN.filter((name) => !running.includes(name)))('changes nothing: the task is %s', (name) => {
     for (const message of [failedClean(), cancelled, refused('EXECUTOR_GRANT_EXPIRED'), inDoubt('person')]) {
-      situation(name).when(message, NOW).thenNothing();
+      givenTask(name).when(message, NOW).thenNothing();
     }
   });
 
   test.each(TERMINAL)('changes nothing, whatever it says: the task is %s', (name) => {
     for (const message of [applied(), failedClean(), refused('EXECUTOR_GRANT_EXPIRED'), inDoubt('person')]) {
-      situation(name).when(message, NOW).thenNothing();
+      givenTask(name).when(message, NOW).thenNothing();
     }
   });
 

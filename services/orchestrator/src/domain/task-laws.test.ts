@@ -33,7 +33,7 @@ const statusesOf = (task: Task): readonly (readonly [node: string, status: NodeS
 
 describe.each(decidersUnderTest)('any messages in any order about %s', (_, decider, nodes) => {
   const acts = actsFor(decider, nodes);
-  const everyRun = (
+  const expectEveryRun = (
     check: (
       run: ReturnType<typeof runOf<TaskState, Parameters<typeof taskDecider.decide>[1], TaskEvent, never>>,
     ) => void,
@@ -44,7 +44,7 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
   });
 
   test('lead through legal phases only, each stamped on its event', () => {
-    everyRun((run) => {
+    expectEveryRun((run) => {
       let state = decider.initial;
       for (const event of eventsOf(run)) {
         const legal = state.phase === 'absent' ? event.phase === 'queued' : mayGo(state.phase, event.phase);
@@ -57,7 +57,7 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
   });
 
   test('change nothing once the task has ended', () => {
-    everyRun((run) => {
+    expectEveryRun((run) => {
       for (const { before, made } of run) {
         if (before.phase === 'absent' || !isTerminal(before.phase)) continue;
         expect({ events: made.events, send: made.send, timers: made.timers }).toEqual({
@@ -70,7 +70,7 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
   });
 
   test('lead to events that the contract allows, with a version that has no gap', () => {
-    everyRun((run) => {
+    expectEveryRun((run) => {
       const events = eventsOf(run);
       for (const event of events) {
         const sent: unknown = JSON.parse(JSON.stringify(event));
@@ -81,7 +81,7 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
   });
 
   test('order an effect only under the grant of its own approval', () => {
-    everyRun((run) => {
+    expectEveryRun((run) => {
       const grants = new Map<string, string>();
       for (const { message, made } of run) {
         if (
@@ -100,7 +100,7 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
   });
 
   test('leave a timer for whatever is asked of somebody, and for nothing else', () => {
-    everyRun((run) => {
+    expectEveryRun((run) => {
       const set = new Set(expectedTimers(decider.initial));
       for (const { message, made, after } of run) {
         // A timer that fired is gone, unless it is set again.
@@ -115,7 +115,7 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
   });
 
   test('never leave a task that nothing will move on', () => {
-    everyRun((run) => {
+    expectEveryRun((run) => {
       const byItself = run.filter(
         ({ after }) => after.phase !== 'absent' && !isTerminal(after.phase) && !waitsForPerson(after),
       );

@@ -21,14 +21,14 @@ import { repeatDelayMs } from './asks.ts';
 import { taskDecider } from './decide.ts';
 
 const given = specFor(taskDecider);
-const situation = (name: Situation) => given(...histories[name]);
+const givenTask = (name: Situation) => given(...histories[name]);
 const about = { id: TASK, node: NODE } as const;
 
 describe('the verdict', () => {
   test.each(['recovering', 'pausedRecovering'] as const)(
     'retry grants another attempt after its delay (%s)',
     (name) => {
-      situation(name)
+      givenTask(name)
         .when(recover('retry', { delayMs: 2_500 }), NOW)
         .thenEmitsLike({
           type: 'node_retrying',
@@ -43,7 +43,7 @@ describe('the verdict', () => {
   );
 
   test('skip leaves the node out and goes on with what follows', () => {
-    situation('recovering')
+    givenTask('recovering')
       .when(recover('skip'), NOW)
       .thenEmitsLike(
         { type: 'node_skipped', ...about, attempt: 1, reason: 'because', phase: 'executing' },
@@ -53,7 +53,7 @@ describe('the verdict', () => {
   });
 
   test('skip in a paused task leaves the node out, and the rest to when it goes on', () => {
-    situation('pausedRecovering')
+    givenTask('pausedRecovering')
       .when(recover('skip'), NOW)
       .thenEmitsLike({ type: 'node_skipped', phase: 'paused' });
   });
@@ -63,7 +63,7 @@ describe('the verdict', () => {
     ['rollback', 'recovery asks for rollback: because'],
     ['continue', 'recovery asks for continue: because'],
   ] as const)('%s asks a person', (kind, reason) => {
-    situation('recovering')
+    givenTask('recovering')
       .when(recover(kind), NOW)
       .thenEmitsLike({
         type: 'node_escalated',
@@ -85,7 +85,7 @@ describe('a verdict that is not for this task as it stands', () => {
     ['a node with a strange name', { node: NodeId.parse('valueOf') }],
   ])('changes nothing: it is about %s', (_, change) => {
     for (const kind of ['retry', 'skip', 'escalate'] as const)
-      situation('recovering').when(recover(kind, change), NOW).thenNothing();
+      givenTask('recovering').when(recover(kind, change), NOW).thenNothing();
   });
 
   const failed: readonly Situation[] = ['recovering', 'pausedRecovering'];
@@ -93,7 +93,7 @@ describe('a verdict that is not for this task as it stands', () => {
     'changes nothing: the task is %s',
     (name) => {
       for (const kind of ['retry', 'skip', 'rollback'] as const)
-        situation(name).when(recover(kind), NOW).thenNothing();
+        givenTask(name).when(recover(kind), NOW).thenNothing();
     },
   );
 
@@ -113,7 +113,7 @@ describe('a retry that is due', () => {
   const due = timer(`retry:${NODE}`);
 
   test('orders the next attempt under the grant that still holds', () => {
-    situation('retrying')
+    givenTask('retrying')
       .when(due, NOW + 1_000)
       .thenEmitsLike({
         type: 'effect_ordered',
@@ -133,13 +133,13 @@ describe('a retry that is due', () => {
     [0, 'approval_requested'],
     [-1, 'approval_requested'],
   ])('with %i ms left on its grant leads to: %s', (leftMs, type) => {
-    situation('retrying')
+    givenTask('retrying')
       .when(due, GRANT.validUntil - leftMs)
       .thenEmitsLike({ type, attempt: 2 });
   });
 
   test('in a paused task looks again later', () => {
-    situation('pausedRetrying')
+    givenTask('pausedRetrying')
       .when(due, NOW)
       .thenEmits()
       .thenTimes({ set: `retry:${NODE}`, dueAt: NOW + 5_000 });
@@ -148,7 +148,7 @@ describe('a retry that is due', () => {
   test.each([...OPEN.filter((name) => !/retrying/i.test(name)), ...TERMINAL])(
     'after all means nothing to a task that is %s',
     (name) => {
-      situation(name).when(due, NOW).thenNothing();
+      givenTask(name).when(due, NOW).thenNothing();
     },
   );
 

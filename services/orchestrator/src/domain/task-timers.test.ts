@@ -16,7 +16,7 @@ import { repeatDelayMs } from './asks.ts';
 import { taskDecider } from './decide.ts';
 
 const given = specFor(taskDecider);
-const situation = (name: Situation) => given(...histories[name]);
+const givenTask = (name: Situation) => given(...histories[name]);
 const due = (ask: number) => timer(`reply:${NODE}`, { ask });
 
 const questions = [
@@ -33,7 +33,7 @@ describe('a question that was not answered', () => {
     'of a task that is %s is asked again on %s, under a new message id',
     (name, subject, id) => {
       for (const ask of [1, 2, 9]) {
-        situation(name)
+        givenTask(name)
           .when(due(ask), NOW)
           .thenEmits()
           .thenSends({ subject, id: `${id}.${String(ask)}` })
@@ -43,7 +43,7 @@ describe('a question that was not answered', () => {
   );
 
   test('is asked again by a timer that carries nothing', () => {
-    situation('awaiting')
+    givenTask('awaiting')
       .when(timer(`reply:${NODE}`), NOW)
       .thenSends({ id: `approval.request.${approvalOf(1)}.1` });
   });
@@ -62,12 +62,12 @@ describe('a timer that finds nothing to ask', () => {
   test.each([...OPEN.filter((name) => !asking.includes(name)), ...TERMINAL])(
     'is over: the task is %s',
     (name) => {
-      situation(name).when(due(1), NOW).thenNothing();
+      givenTask(name).when(due(1), NOW).thenNothing();
     },
   );
 
   test('is over: it has another name', () => {
-    situation('awaiting').when(timer('other'), NOW).thenNothing();
+    givenTask('awaiting').when(timer('other'), NOW).thenNothing();
     given().when(due(1), NOW).thenNothing();
   });
 });

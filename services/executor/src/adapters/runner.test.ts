@@ -1,0 +1,243 @@
+import { errorBody } from '@holdpoint/contracts/errors';
+import type { Routed } from '@holdpoint/runtime/inbound';
+import { silentLogger } from '@holdpoint/runtime/log';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { type Capability, CleanFailure, type EffectContext } from '../capabilities/capability.ts';
+import { type EffectMessage, LEASE_MS } from '../domain/effect.ts';
+import { EFFECT, effectOf, orderFor } from '../testing/orders.ts';
+import { createPlaces } from './places.ts';
+import { createRunner } from './runner.ts';
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+const order = orderFor();
+const other = orderFor(effectOf({ idempotencyKey: 'other' }));
+const Input = z.object({ file: z.string(), line: z.string() });
+
+/** Lets everything go on that can. */
+const settle = async (): Promise<void> => {
+  for (let i = 0; i < 20; i += 1) await Promise.resolve();
+};
+
+/** A runner with one capability, and everything that it hands back. */
+const running = (run: Capability<typeof Input>['run'], count = 2) => {
+  const places = createPlaces('worker-1', count);
+  const runner = createRunner([{ uses: 'cap.file.append', input: Input, run }], places, silentLogger());
+  const handed: Routed<EffectMessage>[] = [];
+  const accept = (routed: Routed<EffectMessage>): void => void handed.push(routed);
+  const start = (which = order, epoch = 1): number => {
+    const slot = places.take()?.slot ?? 0;
+    runner.perform({ kind: 'start', order: which, epoch, slot }, accept);
+    return slot;
+  };
+  return { places, runner, handed, accept, start, messages: () => handed.map(({ message }) => message) };
+};
+
+/** Runs until it is told to end. */
+const held = () => {
+  const contexts: EffectContext[] = [];
+  const ends: (() => void)[] = [];
+  const run: Capability<typeof Input>['run'] = (_, context) => {
+    contexts.push(context);
+    return new Promise((resolve) => ends.push(() => resolve({ done: true })));
+  };
+  return { contexts, ends, run };
+};
+
+describe('what comes of an effect is handed back:', () => {
+  test('applied, when the capability returns', async () => {
+    const { start, handed, places } = running((input, { effectId }) =>
+      Promise.resolve({ ...input, effectId }),
+    );
+    start(order, 3);
+    await settle();
+    const outcome = { kind: 'applied', outputs: { file: 'sample.txt', line: 'hello', effectId: EFFECT } };
+    expect(handed).toEqual([{ aggregate: EFFECT, message: { kind: 'outcome', epoch: 3, outcome } }]);
+    expect(places.inUse()).toBe(0);
+  });
+
+  test('failed cleanly, when it says that nothing happened', async () => {
+    const error = errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'busy');
+    const { start, messages } = running(() => Promise.reject(new CleanFailure(error)));
+    start();
+    await settle();
+    expect(messages()).toEqual([{ kind: 'outcome', epoch: 1, outcome: { kind: 'failed_clean', error } }]);
+  });
+
+  test('unknown, when it fails in any other way; what it said stays here', async () => {
+    const { start, messages } = running(() => Promise.reject(new Error('password sesame')));
+    start();
+    await settle();
+    expect(messages()).toMatchObject([{ kind: 'outcome', epoch: 1, outcome: { kind: 'unknown' } }]);
+    expect(JSON.stringify(messages())).not.toContain('sesame');
+  });
+
+  test('unknown, when it fails at once', async () => {
+    const { start, messages, places } = running(() => {
+      throw new Error('at once');
+    });
+    start();
+    await settle();
+    expect(messages()).toMatchObject([{ outcome: { kind: 'unknown' } }]);
+    expect(places.inUse()).toBe(0);
+  });
+
+  test('failed cleanly, when nobody here can do it', async () => {
+    const { start, messages } = running(() => Promise.resolve({}));
+    start(orderFor(effectOf({ uses: 'cap.file.delete' })));
+    await settle();
+    expect(messages()).toMatchObject([
+      { outcome: { kind: 'failed_clean', error: { code: 'EXECUTOR_UNKNOWN_CAPABILITY' } } },
+    ]);
+  });
+
+  test('failed cleanly, when its arguments are wrong, with every problem', async () => {
+    const { start, messages } = running(() => Promise.reject(new Error('never called')));
+    start(orderFor(effectOf({ args: { file: 7 } })));
+    await settle();
+    expect(messages()).toMatchObject([
+      { outcome: { kind: 'failed_clean', error: { code: 'EXECUTOR_INVALID_ARGUMENTS' } } },
+    ]);
+    expect(JSON.stringify(messages())).toMatch(/file: .*; line: /);
+  });
+});
+
+describe('while an effect runs', () => {
+  test('its lease is extended, and no longer', async () => {
+    vi.useFakeTimers();
+    const { run, ends } = held();
+    const { start, messages } = running(run);
+    start(order, 5);
+    await vi.advanceTimersByTimeAsync(LEASE_MS);
+    const beats = messages();
+    expect(beats.length).toBeGreaterThanOrEqual(2);
+    expect(new Set(beats.map((message) => JSON.stringify(message)))).toEqual(
+      new Set([JSON.stringify({ kind: 'heartbeat', epoch: 5 })]),
+    );
+    ends[0]?.();
+    await vi.advanceTimersByTimeAsync(LEASE_MS * 3);
+    expect(messages().slice(beats.length)).toMatchObject([{ kind: 'outcome' }]);
+  });
+
+  test('it may begin as long as its lease is fresh by a clock that nobody sets', () => {
+    const { run, contexts } = held();
+    const { start } = running(run);
+    const begun = performance.now();
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(begun);
+    start();
+    expect(() => contexts[0]?.assertInForce()).not.toThrow();
+    clock.mockReturnValue(begun + LEASE_MS);
+    expect(() => contexts[0]?.assertInForce()).toThrow(CleanFailure);
+  });
+
+  test('it can be told to stop, and no other with it', () => {
+    const { run, contexts } = held();
+    const { start, runner, accept } = running(run);
+    start(order);
+    start(other);
+    runner.perform({ kind: 'abort', id: order.id }, accept);
+    expect(contexts.map(({ signal }) => signal.aborted)).toEqual([true, false]);
+    runner.perform({ kind: 'abort', id: orderFor(effectOf({ idempotencyKey: 'unheard of' })).id }, accept);
+    expect(contexts.map(({ signal }) => signal.aborted)).toEqual([true, false]);
+  });
+
+  test('and a repeat of it as well, the end of the first does not hide the second', async () => {
+    const { run, contexts, ends } = held();
+    const { start, runner, accept } = running(run);
+    const [first, second] = [start(order, 1), start(order, 3)];
+    ends[0]?.();
+    await settle();
+    expect([runner.usesSlot(first), runner.usesSlot(second)]).toEqual([false, true]);
+    runner.perform({ kind: 'abort', id: order.id }, accept);
+    expect(contexts[1]?.signal.aborted).toBe(true);
+  });
+});
+
+describe('an effect that waits for a place', () => {
+  const waits = (which = order) => ({ kind: 'await_place', id: which.id }) as const;
+
+  test('claims it when there is one', () => {
+    const { runner, accept, messages } = running(held().run);
+    runner.perform(waits(), accept);
+    expect(messages()).toMatchObject([{ kind: 'claim', id: EFFECT, place: { worker: 'worker-1' } }]);
+  });
+
+  test('gives it back when the claim came to nothing, and keeps it when it started', () => {
+    const { runner, accept, handed, places } = running(held().run);
+    runner.perform(waits(), accept);
+    runner.perform(waits(other), accept);
+    const [first, second] = handed;
+    const claimed = first?.message.kind === 'claim' ? first.message.place.slot : 0;
+    runner.perform({ kind: 'start', order, epoch: 1, slot: claimed }, accept);
+    first?.released?.();
+    expect(places.inUse()).toBe(2);
+    second?.released?.();
+    expect(places.inUse()).toBe(1);
+  });
+
+  test('waits once, however often it is offered', async () => {
+    const { run, ends } = held();
+    const { runner, accept, start, handed, messages, places } = running(run, 1);
+    start(other);
+    for (let i = 0; i < 5; i += 1) runner.perform(waits(), accept);
+    ends[0]?.();
+    await settle();
+    expect(messages().map(({ kind }) => kind)).toEqual(['outcome', 'claim']);
+    // Whoever waited beside it would have the place now.
+    handed.at(-1)?.released?.();
+    expect(messages()).toHaveLength(2);
+    expect(places.inUse()).toBe(0);
+  });
+
+  test('can wait again after it had its place', () => {
+    const { runner, accept, handed } = running(held().run, 1);
+    runner.perform(waits(), accept);
+    handed[0]?.released?.();
+    runner.perform(waits(), accept);
+    expect(handed.map(({ message }) => message.kind)).toEqual(['claim', 'claim']);
+  });
+});
+
+describe('stopping', () => {
+  test('waits for what runs', async () => {
+    const { run, ends, contexts } = held();
+    const { start, runner, messages } = running(run);
+    start();
+    const stopped = runner.stop(60_000);
+    ends[0]?.();
+    await stopped;
+    expect(messages()).toMatchObject([{ kind: 'outcome', outcome: { kind: 'applied' } }]);
+    expect(contexts[0]?.signal.aborted).toBe(false);
+  });
+
+  test('tells what does not end to stop', async () => {
+    const { start, runner, messages } = running(
+      (_, { signal }) =>
+        new Promise((resolve) => {
+          signal.addEventListener('abort', () => resolve({ aborted: true }));
+        }),
+    );
+    start();
+    await runner.stop(1);
+    expect(messages()).toMatchObject([{ outcome: { kind: 'applied', outputs: { aborted: true } } }]);
+  });
+
+  test('does not wait for ever', async () => {
+    const { start, runner, messages } = running(held().run);
+    start();
+    await runner.stop(1);
+    expect(messages()).toEqual([]);
+  });
+
+  test('begins nothing more: a place that is free then is claimed by nobody', async () => {
+    const { runner, accept, messages, places } = running(held().run);
+    await runner.stop(1);
+    runner.perform({ kind: 'await_place', id: EFFECT }, accept);
+    expect(messages()).toEqual([]);
+    expect(places.inUse()).toBe(0);
+  });
+});

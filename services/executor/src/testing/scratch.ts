@@ -1,0 +1,12 @@
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** A folder of its own for one test, and how to be rid of it. */
+export const scratchFolder = async (): Promise<{
+  readonly path: string;
+  readonly remove: () => Promise<void>;
+}> => {
+  const path = await realpath(await mkdtemp(join(tmpdir(), 'holdpoint-executor-')));
+  return { path, remove: () => rm(path, { recursive: true, force: true }) };
+};
