@@ -23,8 +23,8 @@ export default defineConfig({
           exclude: nowhere,
           globalSetup: ['tests/harness/global-setup.ts'],
           // Bounds for what hangs: no test passes or fails by how long it takes.
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          testTimeout: 300_000,
+          hookTimeout: 180_000,
           // Concurrent tests wait most of the time; each has servers of its own.
           maxConcurrency: 8,
           sequence: { groupOrder: 1 },
@@ -36,7 +36,7 @@ export default defineConfig({
           include: ['tests/e2e/**/*.e2e.test.ts'],
           exclude: nowhere,
           globalSetup: ['tests/harness/global-setup.ts'],
-          testTimeout: 240_000,
+          testTimeout: 300_000,
           hookTimeout: 240_000,
           maxWorkers: 1,
           sequence: { groupOrder: 2 },

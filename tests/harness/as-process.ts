@@ -3,7 +3,7 @@ import type { ServiceName } from '@holdpoint/contracts/subjects';
 import { type Child, type Exit, startChild } from '@holdpoint/infra/local/child';
 import { root } from '@holdpoint/infra/local/folders';
 import { mainFile } from '@holdpoint/infra/local/services';
-import { type LogRecord, logOfFile } from './log-record.ts';
+import { type LogLine, type LogRecord, logOfFile } from './log-record.ts';
 import { Hopeless, untilTrue } from './until.ts';
 
 export type ServiceProcess = LogRecord & {
@@ -72,10 +72,9 @@ export const startProcess = async (
     exits: () => exits,
     started: async () => {
       await untilTrue(`${service} has started`, async () => {
-        const instance = `${service}-${String(child.pid)}`;
-        return (await log.lines()).some(
-          (line) => line.msg === 'service started' && line['instance'] === instance,
-        );
+        const ofThisLife = ({ msg, instance }: LogLine): boolean =>
+          msg === 'service started' && instance?.endsWith(`-${String(child.pid)}`) === true;
+        return (await log.lines()).some(ofThisLife);
       });
     },
     stop: async () => {

@@ -56,6 +56,7 @@ export const createCountingEngine = (
     batchFailed: (_messages, error) => void failures.push(error),
     timerFailed: (_aggregate, name) => void timerFailures.push(name),
     publishUnconfirmed: () => undefined,
+    tellingFailed: (error) => void failures.push(error),
   };
   const engine = createEngine({
     kind: kind(options.snapshotEvery ?? 1_000),

@@ -3,7 +3,11 @@ import type { Logger } from '@holdpoint/runtime/log';
 import { pino } from 'pino';
 import { z } from 'zod';
 
-const LogLine = z.looseObject({ level: z.number(), msg: z.string().default('') });
+const LogLine = z.looseObject({
+  level: z.number(),
+  msg: z.string().default(''),
+  instance: z.string().optional(),
+});
 export type LogLine = z.infer<typeof LogLine>;
 
 /** What a service has logged, oldest first. */

@@ -6,7 +6,7 @@ export class Hopeless extends Error {
 }
 
 /** A bound for what hangs, far above what anything takes. */
-export const WITHIN_MS = 60_000;
+export const WITHIN_MS = 120_000;
 const EVERY_MS = 25;
 
 /**

@@ -62,6 +62,7 @@ export const factDescriptions: {
     in_doubt: 'Nobody can know whether the effect happened.',
     refused: 'The order was not acceptable; nothing was started.',
     cancelled: 'The effect was called off before it started.',
+    cancel_requested: 'A running effect is to end; it may still be applied, but it is not started again.',
     superseded: 'A worker whose epoch is over reported an outcome: kept as evidence, it changes nothing.',
   },
   recovery: { assessed: 'A failed attempt has its verdict.' },

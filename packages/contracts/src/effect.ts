@@ -98,6 +98,12 @@ export const EffectRefused = z.object({
   error: ErrorBody,
 });
 export const EffectCancelled = z.object({ type: z.literal('cancelled'), ...about, reason: z.string() });
+/** A running effect is to end. It may still be applied, but it is not started again. */
+export const EffectCancelRequested = z.object({
+  type: z.literal('cancel_requested'),
+  ...about,
+  reason: z.string(),
+});
 /** A worker whose epoch is over reported an outcome: kept as evidence, changes nothing. */
 export const EffectSuperseded = z.object({
   type: z.literal('superseded'),
@@ -114,6 +120,7 @@ export const EffectEvent = z.discriminatedUnion('type', [
   EffectInDoubt,
   EffectRefused,
   EffectCancelled,
+  EffectCancelRequested,
   EffectSuperseded,
 ]);
 export type EffectEvent = z.infer<typeof EffectEvent>;

@@ -132,6 +132,15 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
     });
   };
 
+  /** What is told of one message must not keep another from being told. */
+  const tellOf = (step: () => void): void => {
+    try {
+      step();
+    } catch (error) {
+      observer.tellingFailed(error);
+    }
+  };
+
   /** Decides every item inside the transaction and commits; returns what to do once that is durable. */
   const decideAll = async (
     transaction: Transaction,
@@ -188,7 +197,7 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
         if (rowId !== undefined) publish(rowId, { events: write.events, messages: write.outbox });
         pass('after_publish');
         for (const { stored } of posted) stored();
-        for (const step of after) step();
+        for (const step of after) tellOf(step);
         pass('after_ack');
       };
     } catch (error) {

@@ -47,6 +47,7 @@ export const createMetrics = (service: string, log: Logger, backlog: () => numbe
         timerFailures.inc();
         log.error({ ...errorFields(error), aggregate, name }, 'timer could not be decided');
       },
+      tellingFailed: (error) => log.error(errorFields(error), 'committed, but not told'),
       publishUnconfirmed: (messages) => {
         unconfirmed.inc(messages);
         log.warn({ messages }, 'publish not confirmed; the sweeper repeats it');

@@ -6,4 +6,6 @@ export interface EngineObserver {
   batchFailed(messages: number, error: unknown): void;
   timerFailed(aggregate: string, name: string, error: unknown): void;
   publishUnconfirmed(messages: number): void;
+  /** It is committed, but whoever sent it, or has to do the work, could not be told. */
+  tellingFailed(error: unknown): void;
 }

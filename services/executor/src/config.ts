@@ -22,11 +22,21 @@ export type ExecutorConfig = {
   readonly effectsMax: number;
 };
 
+const publicKeyOf = (pem: string): KeyObject => {
+  try {
+    const key = createPublicKey(pem);
+    if (key.asymmetricKeyType === 'ed25519') return key;
+  } catch (cause) {
+    throw new ConfigError('HOLDPOINT_GRANT_PUBLIC_KEYS_FILE: not a public key in PEM', { cause });
+  }
+  throw new ConfigError('HOLDPOINT_GRANT_PUBLIC_KEYS_FILE: not an Ed25519 key');
+};
+
 const readPublicKeys = (path: string): readonly KeyObject[] => {
   const pem = readSecretFile('HOLDPOINT_GRANT_PUBLIC_KEYS_FILE', path);
   const blocks = pem.match(/-----BEGIN PUBLIC KEY-----[^-]+-----END PUBLIC KEY-----/g) ?? [];
   if (blocks.length === 0) throw new ConfigError('HOLDPOINT_GRANT_PUBLIC_KEYS_FILE: no public key in PEM');
-  return blocks.map((block) => createPublicKey(block));
+  return blocks.map(publicKeyOf);
 };
 
 export const readConfig = (environment: NodeJS.ProcessEnv): ExecutorConfig => {

@@ -10,7 +10,7 @@ import type { TaskMessage } from './domain/messages.ts';
 import { summarise } from './projections/tasks.ts';
 
 /** Facts about effects that end nothing: for whoever watches, not for the task. */
-const UNDER_WAY = /\.(prepared|started|superseded)\.[^.]+$/;
+const UNDER_WAY = /\.(prepared|started|cancel_requested|superseded)\.[^.]+$/;
 
 const decoders: Readonly<Record<string, Inbound<TaskMessage>['decode']>> = {
   orchestrator: (subject, body, { identity }) => {

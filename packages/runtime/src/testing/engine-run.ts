@@ -116,6 +116,7 @@ export const engineOver = (store: Store, options: Options = {}) => {
       batchFailed: (_, error) => void failures.push(error),
       timerFailed: (aggregate, name) => void timersFailed.push(`${aggregate}/${name}`),
       publishUnconfirmed: (messages) => void unconfirmed.push(messages),
+      tellingFailed: (error) => void failures.push(error),
     },
     crash: (point) => void log.push(point),
     batchMax: 100,

@@ -5,7 +5,11 @@ import { type Capability, CleanFailure } from './capability.ts';
 
 const Input = z.object({
   /** Relative to the executor's workspace. */
-  file: z.string().min(1).max(512),
+  file: z
+    .string()
+    .min(1)
+    .max(512)
+    .refine((file) => !file.endsWith('.lock'), 'not the lock of another file'),
   line: z
     .string()
     .max(65_536)

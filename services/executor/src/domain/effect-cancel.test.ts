@@ -22,6 +22,7 @@ const doubt = (next: 'repeat' | 'person'): EffectEvent => ({
   reason: 'lost',
   next,
 });
+const calledOff: EffectEvent = { type: 'cancel_requested', ...about, reason: 'task cancelled' };
 const cancelled: EffectEvent = { type: 'cancelled', ...about, reason: 'task cancelled' };
 
 describe('a cancellation', () => {
@@ -58,7 +59,19 @@ describe('a cancellation', () => {
   });
 
   test('of what runs tells it to stop; what comes of it is what its worker says', () => {
-    given(started).when(cancel, NOW).thenEmits().thenTimes().thenStarts({ kind: 'abort', id: EFFECT });
+    given(started)
+      .when(cancel, NOW)
+      .thenEmits(calledOff)
+      .thenTimes()
+      .thenStarts({ kind: 'abort', id: EFFECT });
+    given(started, calledOff).when(cancel, NOW).thenEmits().thenStarts({ kind: 'abort', id: EFFECT });
+  });
+
+  test('of what runs keeps it from being started again, though its worker is never heard of again', () => {
+    given(started, calledOff)
+      .when({ kind: 'timer', name: 'lease', data: null }, NOW)
+      .thenEmitsLike({ type: 'in_doubt', epoch: 2, next: 'person' })
+      .thenStarts();
   });
 
   test('of what would be repeated leaves the doubt to a person: nothing more is started', () => {

@@ -156,9 +156,11 @@ const claim = (state: EffectState, place: Place, now: number, verify: VerifyGran
     : doubt(state, state.reason, 'person', now);
 };
 
-/** Only what its target makes harmless to repeat is repeated, and not for ever. */
-const nextAfter = ({ order, starts }: Started['entry']): 'repeat' | 'person' =>
-  (order.effect.effectClass === 'keyed' || order.effect.effectClass === 'idempotent') && starts < STARTS_MAX
+/** Only what its target makes harmless to repeat is repeated, unless it was called off, and not for ever. */
+const nextAfter = ({ order, starts, calledOff }: Started['entry']): 'repeat' | 'person' =>
+  !calledOff &&
+  (order.effect.effectClass === 'keyed' || order.effect.effectClass === 'idempotent') &&
+  starts < STARTS_MAX
     ? 'repeat'
     : 'person';
 
@@ -227,7 +229,10 @@ const cancel = (state: EffectState, { id, task, node, attempt, reason }: CancelE
         timers: [{ clear: 'place' }],
       });
     case 'started':
-      return decision({ work: [{ kind: 'abort', id }] });
+      return decision({
+        events: state.entry.calledOff ? [] : [{ type: 'cancel_requested', id, task, node, attempt, reason }],
+        work: [{ kind: 'abort', id }],
+      });
     case 'in_doubt':
       return state.next === 'repeat'
         ? doubt(state, `cancelled in doubt: ${state.reason}`, 'person', now)

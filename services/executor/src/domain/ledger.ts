@@ -11,6 +11,8 @@ type Entry = {
   readonly starts: number;
   /** A start ended in doubt: it may have happened, whatever later ones come to. */
   readonly unsure: boolean;
+  /** It was cancelled while it ran: not to be started again. */
+  readonly calledOff: boolean;
   /** Epochs that reported after they were over. */
   readonly evidence: readonly number[];
 };
@@ -45,7 +47,14 @@ export const aboutOrder = ({ id, attempt, effect: { task, node } }: RunEffect): 
   attempt,
 });
 
-const fresh = (order: RunEffect): Entry => ({ order, epoch: 0, starts: 0, unsure: false, evidence: [] });
+const fresh = (order: RunEffect): Entry => ({
+  order,
+  epoch: 0,
+  starts: 0,
+  unsure: false,
+  calledOff: false,
+  evidence: [],
+});
 
 const entryOf = (state: EffectState): Entry => {
   if (state.status === 'absent' || state.entry === undefined)
@@ -84,6 +93,8 @@ export const evolve = (state: EffectState, event: EffectEvent): EffectState => {
       const entry = entryIn(state);
       return { status: 'cancelled', about: { id, task, node, attempt }, reason, ...(entry && { entry }) };
     }
+    case 'cancel_requested':
+      return { ...state, entry: { ...entryOf(state), calledOff: true } } as EffectState;
     case 'superseded': {
       const entry = entryOf(state);
       return { ...state, entry: { ...entry, evidence: [...entry.evidence, event.epoch] } } as EffectState;

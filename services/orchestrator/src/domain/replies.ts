@@ -59,6 +59,7 @@ export const effectReported = (draft: Draft, fact: EffectEvent, now: number): vo
   switch (fact.type) {
     case 'applied':
     case 'prepared':
+    case 'cancel_requested':
     case 'started':
     case 'superseded':
       return;

@@ -2,6 +2,7 @@ import { errorBody } from '@holdpoint/contracts/errors';
 import type { TaskId } from '@holdpoint/contracts/ids';
 import { digestOf } from '@holdpoint/contracts/json';
 import type { SubmitTask, TaskEvent } from '@holdpoint/contracts/task';
+import { WorkflowDefinition } from '@holdpoint/contracts/workflow';
 import { type Decision, refused } from '@holdpoint/runtime/decider';
 import { advance } from './advance.ts';
 import { createDraft } from './draft.ts';
@@ -41,6 +42,13 @@ export const submit = (
       ),
     );
   }
+  const definition = WorkflowDefinition.safeParse(workflow.define(submission));
+  if (!definition.success) {
+    const problems = definition.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+    return refused(
+      errorBody('CONTRACT_INVALID', `the workflow cannot be run: ${problems.join('; ')}`, { problems }),
+    );
+  }
   draft.emit({
     type: 'submitted',
     goal,
@@ -48,7 +56,7 @@ export const submit = (
     inputs,
     requestedBy,
     contentDigest,
-    definition: workflow.define(submission),
+    definition: definition.data,
   });
   draft.emit({ type: 'readied' });
   advance(draft, now);

@@ -112,6 +112,12 @@ describe('a submission', () => {
         .thenRefuses('ORCHESTRATOR_UNKNOWN_WORKFLOW');
     },
   );
+
+  test('whose inputs make a workflow that could not be run is refused before anything is written', () => {
+    given()
+      .when(submit({ ...submission, inputs: { file: 'x'.repeat(600) } }), NOW)
+      .thenRefuses('CONTRACT_INVALID');
+  });
 });
 
 describe('a submission that is repeated', () => {
