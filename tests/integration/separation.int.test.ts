@@ -13,7 +13,7 @@ import { appliedByKey } from '../harness/effect-file.ts';
 import type { ServiceInProcess } from '../harness/in-process.ts';
 import { grantFor, strangersKey } from '../harness/orders.ts';
 import { createSystem, type System } from '../harness/system.ts';
-import { approveAndComplete, submitSample, waitForPhase } from '../harness/tasks.ts';
+import { approveAndComplete, submitSample, waitForPhase, waitForRequest } from '../harness/tasks.ts';
 import { until } from '../harness/until.ts';
 
 let system: System;
@@ -125,8 +125,7 @@ describe('what a service is told by somebody who should not', () => {
   test('an approval without a grant of the approvals service lets nothing be carried out', async () => {
     const { client } = system;
     const task = await submitSample(client);
-    await waitForPhase(client, task.id, 'awaiting_approval');
-    const { effect } = await client.ask('approvals', 'get', { id: task.approval });
+    const { effect } = await waitForRequest(client, task);
     const at = Date.now();
     const resolved = {
       type: 'resolved',

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   AckPolicy,
   DeliverPolicy,
@@ -20,6 +21,8 @@ import { errorFields, type Logger } from '../log.ts';
 const NANOS_PER_MS = 1_000_000;
 /** How long a vanished stream or consumer stays away at the most. */
 export const ASSERT_EVERY_MS = 2_000;
+const CREATED_BY_OTHERS_MS = 100;
+const CREATED_BY_OTHERS_LOOKS = 20;
 
 const streamConfig = (stream: StreamDeclaration) => ({
   name: stream.name,
@@ -51,27 +54,46 @@ const consumerConfig = (consumer: ConsumerDeclaration) => ({
 
 const isMissing = (error: unknown): boolean => error instanceof JetStreamApiError && error.status === 404;
 
-const assertStream = async (manager: JetStreamManager, stream: StreamDeclaration): Promise<boolean> => {
+/**
+ * Creates what is missing. Another replica may be creating the same thing at this moment, and the server then refuses
+ * with anything from "in use" to "no storage left": what counts is whether it is there afterwards.
+ */
+const createUnlessThere = async (
+  find: () => Promise<unknown>,
+  create: () => Promise<unknown>,
+): Promise<boolean> => {
+  const isThere = (): Promise<boolean> =>
+    find().then(
+      () => true,
+      (error: unknown) => {
+        if (isMissing(error)) return false;
+        throw error;
+      },
+    );
+  if (await isThere()) return false;
   try {
-    await manager.streams.info(stream.name);
-    return false;
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-    await manager.streams.add(streamConfig(stream));
+    await create();
     return true;
+  } catch (error) {
+    for (let looks = 0; looks < CREATED_BY_OTHERS_LOOKS; looks += 1) {
+      await delay(CREATED_BY_OTHERS_MS);
+      if (await isThere()) return false;
+    }
+    throw error;
   }
 };
 
-const assertConsumer = async (manager: JetStreamManager, consumer: ConsumerDeclaration): Promise<boolean> => {
-  try {
-    await manager.consumers.info(consumer.stream, consumer.name);
-    return false;
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-    await manager.consumers.add(consumer.stream, consumerConfig(consumer));
-    return true;
-  }
-};
+const assertStream = (manager: JetStreamManager, stream: StreamDeclaration): Promise<boolean> =>
+  createUnlessThere(
+    () => manager.streams.info(stream.name),
+    () => manager.streams.add(streamConfig(stream)),
+  );
+
+const assertConsumer = (manager: JetStreamManager, consumer: ConsumerDeclaration): Promise<boolean> =>
+  createUnlessThere(
+    () => manager.consumers.info(consumer.stream, consumer.name),
+    () => manager.consumers.add(consumer.stream, consumerConfig(consumer)),
+  );
 
 /** Creates what is missing; returns the names of what it made. */
 export const assertTopology = async (manager: JetStreamManager): Promise<readonly string[]> => {
