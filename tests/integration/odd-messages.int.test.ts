@@ -112,7 +112,12 @@ const senderOf = ({ subject }: Recorded): NatsConnection => {
 };
 
 describe('messages that come again', () => {
-  test('all of them, backwards, under new message ids: nothing changes', async () => {
+  const newer = (body: string): string => JSON.stringify({ ...(JSON.parse(body) as object), since2: { deep: [1] } });
+
+  test.each([
+    ['as they were', (body: string) => body],
+    ['with fields of a newer version', newer],
+  ])('all of them %s, backwards, under new message ids: nothing changes', async (how, change) => {
     const { client, workspace } = system;
     const traffic = await recordTraffic(client.connection);
     const [approved, rejected] = [await submitSample(client), await submitSample(client)];
@@ -135,7 +140,8 @@ describe('messages that come again', () => {
       ]),
     );
     for (const [i, message] of said.toReversed().entries()) {
-      await publish(senderOf(message), message.subject, message.body, { messageId: `again-${String(i)}` });
+      const { subject, body } = message;
+      await publish(senderOf(message), subject, change(body), { messageId: `${how} ${String(i)}` });
     }
     await untilHandled(client.connection);
     expect(await allEvents()).toEqual(events);
