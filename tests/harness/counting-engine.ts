@@ -39,13 +39,17 @@ export type Outcome = 'settled' | 'unavailable' | ErrorBody;
 /** An engine with a decider of its own, and a publisher that notes what it is given. */
 export const createCountingEngine = (
   store: Store,
-  options: { readonly snapshotEvery?: number; readonly crash?: CrashHook } = {},
+  options: {
+    readonly snapshotEvery?: number;
+    readonly crash?: CrashHook;
+    readonly publisher?: Publisher;
+  } = {},
 ) => {
   const published: WireMessage[] = [];
   const failures: unknown[] = [];
   const timerFailures: string[] = [];
   let bus = true;
-  const publisher: Publisher = {
+  const noting: Publisher = {
     publish: (messages) => {
       published.push(...messages);
       return Promise.resolve(bus);
@@ -61,7 +65,7 @@ export const createCountingEngine = (
   const engine = createEngine({
     kind: kind(options.snapshotEvery ?? 1_000),
     store,
-    publisher,
+    publisher: options.publisher ?? noting,
     perform: () => undefined,
     observer,
     batchMax: 100,

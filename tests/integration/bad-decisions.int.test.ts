@@ -1,6 +1,11 @@
+import { ApprovalResolved, RequestApproval } from '@holdpoint/contracts/approval';
+import { effectDigest } from '@holdpoint/contracts/effect';
+import { approvalIdOf, effectIdOf } from '@holdpoint/contracts/ids';
 import { SERVICES, subjects } from '@holdpoint/contracts/subjects';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { publish } from '../harness/bus.ts';
 import { appliedByKey } from '../harness/effect-file.ts';
+import { sampleEffect } from '../harness/orders.ts';
 import { type TestPrincipal, writePrincipals } from '../harness/principals.ts';
 import { createSystem, type System } from '../harness/system.ts';
 import {
@@ -11,7 +16,7 @@ import {
   waitForPhase,
   waitForRequest,
 } from '../harness/tasks.ts';
-import { untilTrue } from '../harness/until.ts';
+import { until, untilTrue } from '../harness/until.ts';
 
 const guest: TestPrincipal = { name: 'guest', groups: ['visitors'], token: 'hpt_guest' };
 const second: TestPrincipal = { name: 'second', groups: ['operators'], token: 'hpt_second' };
@@ -52,7 +57,7 @@ describe('a decision', () => {
     const refused = system.client.ask('approvals', 'decide', {
       id: 'a-unknown',
       decision: 'approve',
-    } as never);
+    });
     await expect(refused).rejects.toMatchObject({ code: 'APPROVALS_UNKNOWN', status: 404 });
   });
 
@@ -211,4 +216,37 @@ test('a task that is cancelled at its gate takes its request back', async () => 
     code: 'APPROVALS_ALREADY_DECIDED',
   });
   expect((await waitForPhase(system.client, task.id, 'cancelled')).phase).toBe('cancelled');
+});
+
+test('a request that nobody decides in time expires; a decision after that is told so, and gives no grant', async () => {
+  const { client } = system;
+  const orchestrator = await system.connect('orchestrator');
+  const effect = sampleEffect();
+  const request = RequestApproval.parse({
+    id: approvalIdOf(effect.task, effect.node, 1),
+    task: effect.task,
+    node: effect.node,
+    revision: 1,
+    effectId: effectIdOf(effect.task, effect.node, effect.idempotencyKey),
+    effect,
+    digest: effectDigest(effect),
+    title: 'to be decided at once',
+    requestedBy: 'nobody',
+    audience: ['operators'],
+    timeoutMs: 1_000,
+  });
+  const resolved: ApprovalResolved[] = [];
+  client.connection.subscribe(subjects.fact('approval', 'resolved', request.id), {
+    callback: (_error, msg) => void resolved.push(ApprovalResolved.parse(msg.json())),
+  });
+  await publish(orchestrator, subjects.approvalCommand('request'), JSON.stringify(request));
+  const fact = await until('the request expires', () => resolved[0]);
+  expect(fact).toMatchObject({ outcome: 'expired', id: request.id });
+  expect(fact.grant).toBeUndefined();
+  const { requestedAt, expiresAt } = await client.ask('approvals', 'get', { id: request.id });
+  expect(expiresAt - requestedAt).toBe(1_000);
+  await expect(decideAs({ approval: request.id }, client.token)).rejects.toMatchObject({
+    code: 'APPROVALS_ALREADY_DECIDED',
+    body: { details: { status: 'expired' } },
+  });
 });

@@ -112,7 +112,8 @@ const senderOf = ({ subject }: Recorded): NatsConnection => {
 };
 
 describe('messages that come again', () => {
-  const newer = (body: string): string => JSON.stringify({ ...(JSON.parse(body) as object), since2: { deep: [1] } });
+  const newer = (body: string): string =>
+    JSON.stringify({ ...(JSON.parse(body) as object), since2: { deep: [1] } });
 
   test.each([
     ['as they were', (body: string) => body],

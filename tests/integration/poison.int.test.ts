@@ -25,7 +25,9 @@ test('what a decider throws on is tried again alone, then kept as a dead letter;
   if (consumer === undefined) throw new Error('no consumer to read from');
   const connection = await system.connect('recovery');
   const store = createMemoryStore(() => Date.now());
-  const { engine } = createCountingEngine(store, { publisher: createNatsPublisher(connection, inboxPrefixOf('recovery')) });
+  const { engine } = createCountingEngine(store, {
+    publisher: createNatsPublisher(connection, inboxPrefixOf('recovery')),
+  });
   const { log, lines } = recordingLogger('recovery');
   const source = startSource<Note>(
     connection,
@@ -33,7 +35,8 @@ test('what a decider throws on is tried again alone, then kept as a dead letter;
       consumer,
       decode: (_subject, payload) => {
         const { aggregate, name } = payload as { aggregate?: string; name?: string };
-        if (aggregate === undefined || name === undefined) throw new HoldpointError('CONTRACT_INVALID', 'lacks something');
+        if (aggregate === undefined || name === undefined)
+          throw new HoldpointError('CONTRACT_INVALID', 'lacks something');
         return { aggregate, message: { kind: 'note', name } };
       },
     },
@@ -62,7 +65,9 @@ test('what a decider throws on is tried again alone, then kept as a dead letter;
   expect(store.tables.events.get('a-1')).toHaveLength(2);
   expect(letters.all().map(({ headers }) => headers['ce-id'])).toEqual(['m-poison']);
   // What went wrong stays in the log of the service, and out of the letter.
-  expect((await lines()).filter(({ msg }) => msg === 'message could not be handled')).toHaveLength(DELIVERIES_MAX);
+  expect((await lines()).filter(({ msg }) => msg === 'message could not be handled')).toHaveLength(
+    DELIVERIES_MAX,
+  );
   expect(JSON.stringify(letters.all())).not.toContain('cannot be decided');
   await source.stop();
 });

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { SERVICES, type ServiceName } from '@holdpoint/contracts/subjects';
+import type { ServiceName } from '@holdpoint/contracts/subjects';
 import { root } from '@holdpoint/infra/local/folders';
 import { mainFile } from '@holdpoint/infra/local/services';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -18,7 +18,10 @@ type Ended = { readonly code: number | null; readonly err: string };
 /** Runs a service whose settings are wrong, to its end. */
 const run = (service: ServiceName, env: NodeJS.ProcessEnv): Promise<Ended> =>
   new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [mainFile(root, service), system.folder], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+    const child = spawn(process.execPath, [mainFile(root, service), system.folder], {
+      env,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
     let err = '';
     child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
     child.once('error', reject);
@@ -33,12 +36,15 @@ const needed: readonly (readonly [ServiceName, readonly string[]])[] = [
   ['recovery', common],
 ];
 
-test.each(needed)('%s without settings ends with 78 and one line that names them all', async (service, variables) => {
-  const { code, err } = await run(service, { PATH: process.env['PATH'] });
-  expect(code).toBe(78);
-  expect(err.trimEnd().split('\n')).toHaveLength(1);
-  for (const variable of variables) expect(err).toContain(variable);
-});
+test.each(needed)(
+  '%s without settings ends with 78 and one line that names them all',
+  async (service, variables) => {
+    const { code, err } = await run(service, { PATH: process.env['PATH'] });
+    expect(code).toBe(78);
+    expect(err.trimEnd().split('\n')).toHaveLength(1);
+    for (const variable of variables) expect(err).toContain(variable);
+  },
+);
 
 test.each([
   ['HOLDPOINT_NATS_URL', 'http://127.0.0.1'],
@@ -50,25 +56,30 @@ test.each([
   ['HOLDPOINT_DATABASE_PASSWORD_FILE', '/nonexistent/password'],
   ['HOLDPOINT_NATS_SEED_FILE', '/nonexistent/seed'],
 ])('a wrong %s is named, and its value is not shown', async (variable, value) => {
-  for (const service of SERVICES) {
-    const { code, err } = await run(service, { ...system.environment(service), [variable]: value });
-    expect([service, code]).toEqual([service, 78]);
-    expect(err.trimEnd().split('\n')).toHaveLength(1);
-    expect(err).toContain(variable);
-    expect(err).not.toContain(value);
-  }
+  // All services read these alike.
+  const { code, err } = await run('recovery', { ...system.environment('recovery'), [variable]: value });
+  expect(code).toBe(78);
+  expect(err.trimEnd().split('\n')).toHaveLength(1);
+  expect(err).toContain(variable);
+  expect(err).not.toContain(value);
 });
 
 test.each([
   ['approvals', 'HOLDPOINT_GRANT_KEY_FILE', 'not a key'],
   ['approvals', 'HOLDPOINT_PRINCIPALS_FILE', '{"principals":[]}'],
-  ['approvals', 'HOLDPOINT_PRINCIPALS_FILE', 'not JSON'],
+  ['approvals', 'HOLDPOINT_PRINCIPALS_FILE', 'operator, second'],
   ['executor', 'HOLDPOINT_GRANT_PUBLIC_KEYS_FILE', 'not a key'],
-] as const)('%s with a %s that holds %j ends with 78, and does not show it', async (service, variable, content) => {
-  const file = join(system.folder, `wrong-${String(content.length)}`);
-  await writeFile(file, content);
-  const { code, err } = await run(service, { ...system.environment(service), [variable]: file });
-  expect(code).toBe(78);
-  expect(err.trimEnd().split('\n')).toHaveLength(1);
-  expect(err).toContain(variable);
-});
+  ['recovery', 'HOLDPOINT_NATS_SEED_FILE', 'not a seed'],
+  ['orchestrator', 'HOLDPOINT_NATS_TOPOLOGY_SEED_FILE', 'not a seed'],
+] as const)(
+  '%s with a %s that holds %j ends with 78, and does not show it',
+  async (service, variable, content) => {
+    const file = join(system.folder, `wrong-${String(content.length)}`);
+    await writeFile(file, content);
+    const { code, err } = await run(service, { ...system.environment(service), [variable]: file });
+    expect(code).toBe(78);
+    expect(err.trimEnd().split('\n')).toHaveLength(1);
+    expect(err).toContain(variable);
+    expect(err).not.toContain(content);
+  },
+);

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { fromSeed } from '@nats-io/nkeys';
 import { z } from 'zod';
 
 /** A wrong setting. The message names each variable and what it should be, and never shows a value. */
@@ -41,6 +42,17 @@ export const readEnv = <Schema extends z.ZodType>(
   if (success) return data;
   const problems = error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
   throw new ConfigError(problems.join('; '));
+};
+
+/** The nkey seed in a file that a variable names. Throws `ConfigError`. */
+export const readSeedFile = (variable: string, path: string): Uint8Array => {
+  const seed = new TextEncoder().encode(readSecretFile(variable, path));
+  try {
+    fromSeed(seed);
+    return seed;
+  } catch (cause) {
+    throw new ConfigError(`${variable}: the file holds no nkey seed`, { cause });
+  }
 };
 
 /** The text of a file that a variable names, without the line end. Throws `ConfigError`. */

@@ -1,7 +1,7 @@
 import type { ServiceName } from '@holdpoint/contracts/subjects';
 import type { Pool } from 'pg';
 import type { AggregateKind } from './batch.ts';
-import { readSecretFile, type ServiceEnv } from './config.ts';
+import { readSecretFile, readSeedFile, type ServiceEnv } from './config.ts';
 import { crashHook } from './crash.ts';
 import type { TimerFired } from './decider.ts';
 import { createEngine, type Item } from './engine.ts';
@@ -64,7 +64,11 @@ export const startService = async <
   log: Logger,
 ): Promise<RunningService> => {
   const user = spec.service;
-  const bus = { url: env.HOLDPOINT_NATS_URL, seedFile: env.HOLDPOINT_NATS_SEED_FILE, user };
+  const seedFrom = (variable: string, path: string | undefined): Uint8Array | undefined =>
+    path === undefined ? undefined : readSeedFile(variable, path);
+  const seed = seedFrom('HOLDPOINT_NATS_SEED_FILE', env.HOLDPOINT_NATS_SEED_FILE);
+  const topologySeed = seedFrom('HOLDPOINT_NATS_TOPOLOGY_SEED_FILE', spec.topologySeedFile);
+  const bus = { url: env.HOLDPOINT_NATS_URL, seed, user };
   const passwordFile = env.HOLDPOINT_DATABASE_PASSWORD_FILE;
   const pool = createPool(
     {
@@ -78,9 +82,9 @@ export const startService = async <
   );
   const connection = await connectBus(bus, log);
   const topology =
-    spec.topologySeedFile === undefined
+    topologySeed === undefined
       ? undefined
-      : await connectBus({ ...bus, seedFile: spec.topologySeedFile, user: 'topology' }, log);
+      : await connectBus({ ...bus, seed: topologySeed, user: 'topology' }, log);
   const keeper = topology && (await keepTopology(topology, log));
 
   const metrics = createMetrics(spec.service, log, () => engine.backlog());

@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { connect, type NatsConnection, nkeyAuthenticator } from '@nats-io/transport-node';
 import { errorFields, type Logger } from '../log.ts';
 
 export type BusSettings = {
   readonly url: string;
-  /** File with the nkey seed of the user; undefined where the server asks for none. */
-  readonly seedFile: string | undefined;
+  /** The nkey seed of the user; undefined where the server asks for none. */
+  readonly seed: Uint8Array | undefined;
   /** The bus user: names the inbox prefix, outside of which it may not listen. */
   readonly user: string;
 };
@@ -17,15 +16,12 @@ export const inboxPrefixOf = (user: string): string => `_INBOX_${user}`;
 const WRITES = { pendingLimit: 512 * 1024 };
 
 /** Connects and stays connected: for ever, with a ping that notices a frozen server within 15 seconds. */
-export const connectBus = async (
-  { url, seedFile, user }: BusSettings,
-  log: Logger,
-): Promise<NatsConnection> => {
+export const connectBus = async ({ url, seed, user }: BusSettings, log: Logger): Promise<NatsConnection> => {
   const connection = await connect({
     servers: url.split(','),
     name: user,
     inboxPrefix: inboxPrefixOf(user),
-    ...(seedFile !== undefined && { authenticator: nkeyAuthenticator(readFileSync(seedFile)) }),
+    ...(seed !== undefined && { authenticator: nkeyAuthenticator(seed) }),
     maxReconnectAttempts: -1,
     reconnectTimeWait: 250,
     reconnectJitter: 250,
