@@ -5,6 +5,7 @@ type Direction = 'to_server' | 'to_client';
 type Cut = { readonly direction: Direction; readonly bytes: Buffer; left: number; readonly done: () => void };
 
 export type FaultProxy = {
+  readonly host: string;
   readonly port: number;
   /**
    * The n-th time that these bytes come along they are dropped, and the connection is reset on both sides: what was sent
@@ -13,6 +14,8 @@ export type FaultProxy = {
   readonly cutOn: (direction: Direction, bytes: string, n?: number) => Promise<void>;
   readonly close: () => Promise<void>;
 };
+
+const HOST = '127.0.0.1';
 
 /** A TCP proxy that breaks connections at exactly chosen places. */
 export const startFaultProxy = async (host: string, port: number): Promise<FaultProxy> => {
@@ -48,9 +51,10 @@ export const startFaultProxy = async (host: string, port: number): Promise<Fault
     pipe(client, upstream, 'to_server');
     pipe(upstream, client, 'to_client');
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(0, HOST, resolve));
 
   return {
+    host: HOST,
     port: portOf(server),
     cutOn: (direction, bytes, n = 1) =>
       new Promise((done) => cuts.push({ direction, bytes: Buffer.from(bytes), left: n, done })),

@@ -46,11 +46,16 @@ export const memoryBacking = (): Promise<StoreBacking> => {
 /** The runtime's tables of this service, which has no others. */
 const SERVICE = 'recovery';
 
-/** Connections as the service has them; `port` may be that of a proxy. */
-export const servicePool = async (database: Database, port: number = database.admin.port): Promise<Pool> => {
+type Address = { readonly host: string; readonly port: number };
+
+/** Connections as the service has them; `at` may be a proxy, which is on another host than a server in a container. */
+export const servicePool = async (
+  database: Database,
+  { host, port }: Address = database.admin,
+): Promise<Pool> => {
   const role = roleOf(SERVICE);
   const settings = {
-    url: `postgres://${role}@${database.admin.host}:${String(port)}/${database.name}`,
+    url: `postgres://${role}@${host}:${String(port)}/${database.name}`,
     password: await readPostgresPassword(currentRun().credentialsDir, role),
     schema: SERVICE,
     name: 'holdpoint-test',

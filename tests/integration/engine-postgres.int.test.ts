@@ -31,7 +31,7 @@ let id: string;
 let count = 0;
 beforeEach(async () => {
   proxy = await startFaultProxy(database.admin.host, database.admin.port);
-  pool = await servicePool(database, proxy.port);
+  pool = await servicePool(database, proxy);
   store = postgresStore(pool);
   count += 1;
   id = `aggregate-${String(count)}`;
