@@ -1,6 +1,7 @@
 import { DELIVERIES_MAX, consumers } from '@holdpoint/contracts/streams';
 import { subjects } from '@holdpoint/contracts/subjects';
 import { HoldpointError } from '@holdpoint/contracts/errors';
+import { createIntake, type Inbound } from '@holdpoint/runtime/intake';
 import { createMemoryStore } from '@holdpoint/runtime/memory/store';
 import { inboxPrefixOf } from '@holdpoint/runtime/nats/connection';
 import { createNatsPublisher } from '@holdpoint/runtime/nats/publisher';
@@ -29,20 +30,16 @@ test('what a decider throws on is tried again alone, then kept as a dead letter;
     publisher: createNatsPublisher(connection, inboxPrefixOf('recovery')),
   });
   const { log, lines } = recordingLogger('recovery');
-  const source = startSource<Note>(
-    connection,
-    {
-      consumer,
-      decode: (_subject, payload) => {
-        const { aggregate, name } = payload as { aggregate?: string; name?: string };
-        if (aggregate === undefined || name === undefined)
-          throw new HoldpointError('CONTRACT_INVALID', 'lacks something');
-        return { aggregate, message: { kind: 'note', name } };
-      },
+  const inbound: Inbound<Note> = {
+    consumer,
+    decode: (_subject, payload) => {
+      const { aggregate, name } = payload as { aggregate?: string; name?: string };
+      if (aggregate === undefined || name === undefined)
+        throw new HoldpointError('CONTRACT_INVALID', 'lacks something');
+      return { aggregate, message: { kind: 'note', name } };
     },
-    engine,
-    log,
-  );
+  };
+  const source = startSource(connection, consumer, createIntake(inbound, engine, log), log);
   const letters = await watchDeadLetters(system.client.connection);
   const sender = await system.connect('orchestrator');
   const tell = (name: string, id: string) =>

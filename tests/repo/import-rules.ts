@@ -38,7 +38,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** What runs on a machine without a bus and without a database: the engine, and the runtime in memory. */
-const CORE_ROOTS = /^packages\/runtime\/src\/(engine|inbound|decider|memory\/[^/]+)\.ts$/;
+const CORE_ROOTS = /^packages\/runtime\/src\/(core|engine|intake|inbound|decider|memory\/[^/]+)\.ts$/;
 const RUNTIME_EDGES = /^packages\/runtime\/src\/(nats|postgres)\//;
 const CORE_LIBRARIES: readonly string[] = ['zod', '@opentelemetry/api'];
 

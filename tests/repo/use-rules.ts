@@ -1,8 +1,8 @@
 import { runtimeCore, type Violation } from './import-rules.ts';
 import type { SourceFacts } from './source-facts.ts';
 
-/** The one file that acknowledges what came from the bus, and the one that publishes to it. */
-export const ACKNOWLEDGES = 'packages/runtime/src/nats/source.ts';
+/** Who decides that a message is acknowledged, and who tells the server so; and the one file that publishes. */
+export const ACKNOWLEDGES = ['packages/runtime/src/intake.ts', 'packages/runtime/src/nats/source.ts'];
 export const PUBLISHES = 'packages/runtime/src/nats/publisher.ts';
 
 const isTest = (path: string): boolean => path.endsWith('.test.ts');
@@ -33,9 +33,9 @@ const rulesFor = (core: ReadonlySet<string>): readonly Rule[] => [
     says: 'only main.ts reads the environment',
   },
   {
-    applies: ({ path }) => isProduction(path) && path !== ACKNOWLEDGES,
+    applies: ({ path }) => isProduction(path) && !ACKNOWLEDGES.includes(path),
     forbids: (use) => ACKNOWLEDGEMENT.test(use),
-    says: `only ${ACKNOWLEDGES} acknowledges: after the commit, and nowhere else`,
+    says: `only ${ACKNOWLEDGES.join(' and ')} acknowledge: after the commit, and nowhere else`,
   },
   {
     applies: (file) => isProduction(file.path) && file.path !== PUBLISHES && talksToBus(file),

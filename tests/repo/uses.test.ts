@@ -11,8 +11,8 @@ test('clock, chance, environment, acknowledging and publishing have their places
   expect(checkUses(readTree()).map(showViolation)).toEqual([]);
 });
 
-test('exactly one place acknowledges and exactly one publishes', () => {
-  expect(busUses(readTree())).toEqual({ acknowledge: [ACKNOWLEDGES], publish: [PUBLISHES] });
+test('one place decides what is acknowledged, and exactly one publishes', () => {
+  expect(busUses(readTree())).toEqual({ acknowledge: ACKNOWLEDGES, publish: [PUBLISHES] });
 });
 
 describe('the check shows the offending line', () => {
@@ -62,7 +62,7 @@ describe('the check shows the offending line', () => {
   ])('%s outside of the one place', (source) => {
     expect(faults('services/executor/src/service.ts', source)).toHaveLength(1);
     expect(faults('packages/runtime/src/service.ts', source)).toHaveLength(1);
-    expect(faults(ACKNOWLEDGES, source)).toEqual([]);
+    expect(faults(ACKNOWLEDGES[0] ?? '', source)).toEqual([]);
   });
 
   test('publishing on a connection outside of the one place', () => {

@@ -19,6 +19,9 @@ export const canonicalJson = (value: unknown): string => {
   return text;
 };
 
+/** SHA-256 of bytes, or of a text in UTF-8, in hexadecimal. */
+export const sha256Of = (data: string | Uint8Array): string =>
+  createHash('sha256').update(data).digest('hex');
+
 /** SHA-256 of the canonical text, as 64 lower-case hex digits. */
-export const digestOf = (value: unknown): string =>
-  createHash('sha256').update(canonicalJson(value)).digest('hex');
+export const digestOf = (value: unknown): string => sha256Of(canonicalJson(value));

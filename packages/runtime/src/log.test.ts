@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createLogger, errorFields } from './log.ts';
+import { errorFields } from './error-fields.ts';
+import { createLogger } from './log.ts';
 
 describe('of an error, a log has', () => {
   test('class, text and where it came from', () => {

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
-import { errorFields, type Logger } from './log.ts';
+import { errorFields } from './error-fields.ts';
+import type { Logger } from './log.ts';
 import type { EngineObserver } from './observer.ts';
 
 export type Metrics = { readonly registry: Registry; readonly observer: EngineObserver };

@@ -1,4 +1,5 @@
-import { errorFields, type Logger } from './log.ts';
+import { errorFields } from './error-fields.ts';
+import type { Logger } from './log.ts';
 
 /** Runs a job again and again, `everyMs` after it last ended, with up to a fifth of that added so that replicas spread. */
 export const startPeriodic = (

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { ConfigError, EXIT_CONFIG } from './config.ts';
-import { createLogger, errorFields, type Logger } from './log.ts';
+import { errorFields } from './error-fields.ts';
+import { createLogger, type Logger } from './log.ts';
 import type { RunningService } from './service.ts';
 
 /** A stop that takes longer than this has hung; the process ends all the same, and with an error. */

@@ -1,18 +1,17 @@
 import type { ServiceName } from '@holdpoint/contracts/subjects';
 import type { Pool } from 'pg';
-import type { AggregateKind } from './batch.ts';
+import { systemClock } from './system-clock.ts';
 import { readSecretFile, readSeedFile, type ServiceEnv } from './config.ts';
+import { createCore, type ServiceLogic } from './core.ts';
 import { crashHook } from './crash.ts';
-import type { TimerFired } from './decider.ts';
-import { createEngine, type Item } from './engine.ts';
 import { type Check, serveHealth } from './http.ts';
-import { errorFields, type Logger } from './log.ts';
+import { errorFields } from './error-fields.ts';
+import type { Logger } from './log.ts';
 import { createMetrics } from './metrics.ts';
 import { type Endpoints, serveApi } from './nats/api.ts';
-import type { Routed } from './inbound.ts';
 import { connectBus, inboxPrefixOf } from './nats/connection.ts';
 import { createNatsPublisher } from './nats/publisher.ts';
-import { type Inbound, startSource } from './nats/source.ts';
+import { startSource } from './nats/source.ts';
 import { keepTopology } from './nats/topology.ts';
 import { startPeriodic } from './periodic.ts';
 import { createPool } from './postgres/pool.ts';
@@ -27,12 +26,9 @@ export type ServiceSpec<
   Work,
 > = {
   readonly service: S;
-  readonly kind: AggregateKind<State, Message | TimerFired, Event, Work>;
-  readonly inbound: readonly Inbound<Message>[];
+  readonly logic: ServiceLogic<State, Message, Event, Work>;
   readonly endpoints: (pool: Pool) => Endpoints<S, Message>;
-  /** Carries out what a decision asks for; what comes of it is handed back as a message. */
-  readonly perform?: (work: Work, accept: (routed: Routed<Message>) => void) => void;
-  /** Ends what `perform` has begun, as far as it can be ended. */
+  /** Ends what the logic's `perform` has begun, as far as it can be ended. */
   readonly stopWork?: () => Promise<void>;
   /** Seed file of the bus user that creates streams and consumers; only one service has it. */
   readonly topologySeedFile?: string | undefined;
@@ -45,11 +41,8 @@ const TICK_MS = 200;
 const SWEEP_MS = 1_000;
 /** A row this old was left behind by a crash or by a bus that did not confirm. */
 const OUTBOX_STALE_MS = 5_000;
-const LOCAL_RETRY_MS = 1_000;
 const STATES_CACHED_MAX = 10_000;
 const CONNECTIONS_MAX = 8;
-/** Snapshots only shorten loading; histories are far shorter than this unless something loops. */
-export const SNAPSHOT_EVERY = 1_000;
 
 /** Starts a service on NATS and PostgreSQL. `stop` finishes the batch in hand, publishes, acknowledges and drains. */
 export const startService = async <
@@ -88,12 +81,11 @@ export const startService = async <
   const keeper = topology && (await keepTopology(topology, log));
 
   const metrics = createMetrics(spec.service, log, () => engine.backlog());
-  const engine = createEngine<State, Message, Event, Work>({
-    kind: spec.kind,
+  const { engine, intakes } = createCore(spec.logic, {
     store: createPostgresStore(pool),
     publisher: createNatsPublisher(connection, inboxPrefixOf(user)),
-    perform: (work, trace) =>
-      spec.perform?.(work, (routed) => engine.accept(localItem(engine, routed, trace, log))),
+    clock: systemClock,
+    log,
     observer: metrics.observer,
     crash: crashHook(env.HOLDPOINT_CRASH),
     turn: () => new Promise((resolve) => setImmediate(resolve)),
@@ -101,7 +93,7 @@ export const startService = async <
     cacheMax: STATES_CACHED_MAX,
   });
 
-  const sources = spec.inbound.map((inbound) => startSource(connection, inbound, engine, log));
+  const sources = intakes.map(({ inbound, take }) => startSource(connection, inbound.consumer, take, log));
   const api = await serveApi(connection, spec.service, spec.endpoints(pool), engine, log);
   const jobs = [
     startPeriodic('timers', TICK_MS, () => engine.tick(), log),
@@ -134,25 +126,4 @@ export const startService = async <
   };
   let stopping: Promise<void> | undefined;
   return { httpPort: http.port, stop: () => (stopping ??= stopAll()) };
-};
-
-/** A message that the service gives itself: what came of its work. It is offered again until the store takes it. */
-const localItem = <Message>(
-  engine: { readonly accept: (item: Item<Message>) => void },
-  { aggregate, message, released }: Routed<Message>,
-  trace: string | undefined,
-  log: Logger,
-): Item<Message> => {
-  const item: Item<Message> = {
-    aggregate,
-    message,
-    trace,
-    settled: () => released?.(),
-    failed: (reason) => {
-      released?.();
-      log.error({ aggregate, code: reason.code }, 'outcome could not be recorded');
-    },
-    unavailable: () => void setTimeout(() => engine.accept(item), LOCAL_RETRY_MS),
-  };
-  return item;
 };

@@ -1,59 +1,14 @@
-import { consumers } from '@holdpoint/contracts/streams';
-import { parseCommand, parseFact } from '@holdpoint/runtime/inbound';
 import type { Logger } from '@holdpoint/runtime/log';
-import type { Inbound } from '@holdpoint/runtime/nats/source';
-import { type RunningService, SNAPSHOT_EVERY, startService } from '@holdpoint/runtime/service';
-import { endpoints, taskIdOf } from './api.ts';
+import { type RunningService, startService } from '@holdpoint/runtime/service';
+import { endpoints } from './api.ts';
 import type { OrchestratorEnv } from './config.ts';
-import { taskDecider } from './domain/decide.ts';
-import type { TaskMessage } from './domain/messages.ts';
-import { summarise } from './projections/tasks.ts';
-
-/** Facts about effects that end nothing: for whoever watches, not for the task. */
-const UNDER_WAY = /\.(prepared|started|cancel_requested|superseded)\.[^.]+$/;
-
-const decoders: Readonly<Record<string, Inbound<TaskMessage>['decode']>> = {
-  orchestrator: (subject, body, { identity }) => {
-    const command = parseCommand('orchestrator', subject, body);
-    const task =
-      command.kind === 'submit'
-        ? taskIdOf(command.payload.id, identity)
-        : command.kind === 'recover'
-          ? command.payload.task
-          : command.payload.id;
-    return { aggregate: task, message: { ...command, task } };
-  },
-  'orchestrator-approval': (subject, body) => {
-    const fact = parseFact('approvals', subject, body);
-    return fact && { aggregate: fact.task, message: { kind: 'approval', fact } };
-  },
-  'orchestrator-effect': (subject, body) => {
-    const fact = parseFact('executor', subject, body);
-    return fact && { aggregate: fact.task, message: { kind: 'effect', fact } };
-  },
-};
-
-const inbound = (): readonly Inbound<TaskMessage>[] =>
-  consumers
-    .filter(({ service }) => service === 'orchestrator')
-    .map((consumer) => {
-      const decode = decoders[consumer.name];
-      if (decode === undefined) throw new Error(`nothing reads the consumer ${consumer.name}`);
-      return { consumer, decode, wants: (subject) => !UNDER_WAY.test(subject) };
-    });
+import { orchestratorLogic } from './logic.ts';
 
 export const startOrchestrator = (env: OrchestratorEnv, log: Logger): Promise<RunningService> =>
   startService(
     {
       service: 'orchestrator',
-      kind: {
-        service: 'orchestrator',
-        aggregate: 'task',
-        decider: taskDecider,
-        summarise,
-        snapshotEvery: SNAPSHOT_EVERY,
-      },
-      inbound: inbound(),
+      logic: orchestratorLogic,
       endpoints,
       topologySeedFile: env.HOLDPOINT_NATS_TOPOLOGY_SEED_FILE,
     },

@@ -14,7 +14,8 @@ import { type ServiceName, subjects } from '@holdpoint/contracts/subjects';
 import type { z } from 'zod';
 import type { Engine } from '../engine.ts';
 import { type Meta, parseAs, parseJson, type Routed } from '../inbound.ts';
-import { errorFields, type Logger } from '../log.ts';
+import { errorFields } from '../error-fields.ts';
+import type { Logger } from '../log.ts';
 
 export type Caller = Meta & { readonly header: (name: string) => string | undefined };
 

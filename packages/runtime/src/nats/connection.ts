@@ -1,5 +1,6 @@
 import { connect, type NatsConnection, nkeyAuthenticator } from '@nats-io/transport-node';
-import { errorFields, type Logger } from '../log.ts';
+import { errorFields } from '../error-fields.ts';
+import type { Logger } from '../log.ts';
 
 export type BusSettings = {
   readonly url: string;

@@ -16,7 +16,8 @@ import {
   type StreamDeclaration,
   streams,
 } from '@holdpoint/contracts/streams';
-import { errorFields, type Logger } from '../log.ts';
+import { errorFields } from '../error-fields.ts';
+import type { Logger } from '../log.ts';
 
 const NANOS_PER_MS = 1_000_000;
 /** How long a vanished stream or consumer stays away at the most. */

@@ -1,4 +1,5 @@
 import { errorBody } from '@holdpoint/contracts/errors';
+import { systemClock } from '@holdpoint/runtime/system-clock';
 import type { Routed } from '@holdpoint/runtime/inbound';
 import { silentLogger } from '@holdpoint/runtime/log';
 import { afterEach, describe, expect, test, vi } from 'vitest';
@@ -26,7 +27,12 @@ const settle = async (): Promise<void> => {
 /** A runner with one capability, and everything that it hands back. */
 const running = (run: Capability<typeof Input>['run'], count = 2) => {
   const places = createPlaces('worker-1', count);
-  const runner = createRunner([{ uses: 'cap.file.append', input: Input, run }], places, silentLogger());
+  const runner = createRunner(
+    [{ uses: 'cap.file.append', input: Input, run }],
+    places,
+    systemClock,
+    silentLogger(),
+  );
   const handed: Routed<EffectMessage>[] = [];
   const accept = (routed: Routed<EffectMessage>): void => void handed.push(routed);
   const start = (which = order, epoch = 1): number => {

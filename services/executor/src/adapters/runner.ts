@@ -1,7 +1,9 @@
 import { errorBody } from '@holdpoint/contracts/errors';
 import type { RunEffect } from '@holdpoint/contracts/effect';
+import type { Clock } from '@holdpoint/runtime/clock';
 import type { Routed } from '@holdpoint/runtime/inbound';
-import { errorFields, type Logger } from '@holdpoint/runtime/log';
+import { errorFields } from '@holdpoint/runtime/error-fields';
+import type { Logger } from '@holdpoint/runtime/log';
 import { type Capability, CleanFailure } from '../capabilities/capability.ts';
 import { type EffectMessage, type EffectWork, LEASE_MS, type Outcome } from '../domain/effect.ts';
 import type { Places } from './places.ts';
@@ -14,7 +16,12 @@ type Accept = (routed: Routed<EffectMessage>) => void;
 type Running = { readonly controller: AbortController; readonly slot: number; readonly done: Promise<void> };
 
 /** Carries out what the ledger has started, and hands back what came of it. */
-export const createRunner = (capabilities: readonly Capability[], places: Places, log: Logger) => {
+export const createRunner = (
+  capabilities: readonly Capability[],
+  places: Places,
+  clock: Clock,
+  log: Logger,
+) => {
   const byLabel = new Map(capabilities.map((capability) => [capability.uses, capability]));
   const running = new Map<string, Running>();
   /** Effects that wait for a place. The ledger offers each of them again and again; it waits once. */
@@ -24,20 +31,19 @@ export const createRunner = (capabilities: readonly Capability[], places: Places
   const begin = (order: RunEffect, epoch: number, slot: number, accept: Accept): void => {
     const controller = new AbortController();
     // The lease as this process sees it, by a clock that nobody can set.
-    const beginUntil = performance.now() + BEGIN_BEFORE_MS;
-    const heartbeat = setInterval(
-      () => accept({ aggregate: order.id, message: { kind: 'heartbeat', epoch } }),
-      HEARTBEAT_MS,
+    const beginUntil = clock.now() + BEGIN_BEFORE_MS;
+    const endHeartbeat = clock.every(HEARTBEAT_MS, () =>
+      accept({ aggregate: order.id, message: { kind: 'heartbeat', epoch } }),
     );
     const assertInForce = (): void => {
-      if (performance.now() > beginUntil)
+      if (clock.now() > beginUntil)
         throw new CleanFailure(
           errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'the lease was over before it began'),
         );
     };
     const context = { effectId: order.id, signal: controller.signal, assertInForce };
     const done = carryOut(byLabel.get(order.effect.uses), order, context, log).then((outcome) => {
-      clearInterval(heartbeat);
+      endHeartbeat();
       // A repeat of the same effect may have begun meanwhile; it is not this start's to forget.
       if (running.get(order.id)?.controller === controller) running.delete(order.id);
       accept({ aggregate: order.id, message: { kind: 'outcome', epoch, outcome } });
@@ -72,14 +78,16 @@ export const createRunner = (capabilities: readonly Capability[], places: Places
     stop: async (graceMs: number): Promise<void> => {
       stopping = true;
       const all = Promise.all([...running.values()].map(({ done }) => done));
-      const timeout = setTimeout(() => {
+      const callOff = clock.after(graceMs, () => {
         for (const { controller } of running.values()) controller.abort();
-      }, graceMs);
-      await Promise.race([all, new Promise((resolve) => setTimeout(resolve, graceMs * 2))]);
-      clearTimeout(timeout);
+      });
+      await Promise.race([all, new Promise<void>((resolve) => void clock.after(graceMs * 2, resolve))]);
+      callOff();
     },
   };
 };
+
+export type Runner = ReturnType<typeof createRunner>;
 
 const carryOut = async (
   capability: Capability | undefined,

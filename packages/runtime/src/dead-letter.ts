@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import { cloudEventHeaders } from '@holdpoint/contracts/cloudevents';
 import { BODY_MAX_BYTES, type DeadLetter } from '@holdpoint/contracts/dead-letter';
 import type { ErrorBody } from '@holdpoint/contracts/errors';
+import { sha256Of } from '@holdpoint/contracts/json';
 import { type ServiceName, subjects } from '@holdpoint/contracts/subjects';
-import type { WireMessage } from '../ports.ts';
+import type { WireMessage } from './ports.ts';
 
 export type DeadMessage = {
   readonly subject: string;
@@ -29,12 +29,12 @@ export const deadLetterOf = (service: ServiceName, message: DeadMessage, reason:
     headers: keptOf(message.headers),
     body: new TextDecoder().decode(message.data.subarray(0, BODY_MAX_BYTES)),
     bodyBytes: message.data.length,
-    bodySha256: createHash('sha256').update(message.data).digest('hex'),
+    bodySha256: sha256Of(message.data),
     deliveries: message.deliveries,
     at: message.at,
   };
   const headers = cloudEventHeaders({
-    id: `dlq.${service}.${createHash('sha256').update(message.identity).digest('hex').slice(0, 24)}`,
+    id: `dlq.${service}.${sha256Of(message.identity).slice(0, 24)}`,
     source: service,
     type: 'dev.holdpoint.dead_letter.v1',
     subject: service,

@@ -1,0 +1,71 @@
+import type { ServiceName } from '@holdpoint/contracts/subjects';
+import type { AggregateKind } from './batch.ts';
+import type { Clock } from './clock.ts';
+import type { TimerFired } from './decider.ts';
+import { createEngine, type Engine, type EngineOptions, type Item } from './engine.ts';
+import type { Routed } from './inbound.ts';
+import { createIntake, type Delivery, type Inbound } from './intake.ts';
+import type { CoreLog } from './core-log.ts';
+
+/** What a service is, apart from the machines that it runs on: its aggregate, its messages, its work. */
+export type ServiceLogic<State, Message, Event extends { readonly type: string }, Work> = {
+  readonly kind: AggregateKind<State, Message | TimerFired, Event, Work> & { readonly service: ServiceName };
+  readonly inbound: readonly Inbound<Message>[];
+  /** Carries out what a decision asks for; what comes of it is handed back as a message. */
+  readonly perform?: (work: Work, accept: (routed: Routed<Message>) => void) => void;
+};
+
+/** The world as a service sees it. */
+export type CorePorts = Pick<
+  EngineOptions<never, never, never, never>,
+  'store' | 'publisher' | 'observer' | 'crash' | 'turn' | 'batchMax' | 'cacheMax'
+> & { readonly clock: Clock; readonly log: CoreLog };
+
+export type Core<Message> = {
+  readonly engine: Engine<Message>;
+  /** One for each of the service's consumers. */
+  readonly intakes: readonly {
+    readonly inbound: Inbound<Message>;
+    readonly take: (delivery: Delivery) => void;
+  }[];
+};
+
+/** Snapshots only shorten loading; histories are far shorter than this unless something loops. */
+export const SNAPSHOT_EVERY = 1_000;
+
+const LOCAL_RETRY_MS = 1_000;
+
+/** A service on whatever ports it is given: NATS and PostgreSQL in `service.ts`, memory in the simulator. */
+export const createCore = <State, Message, Event extends { readonly type: string }, Work>(
+  { kind, inbound, perform }: ServiceLogic<State, Message, Event, Work>,
+  { clock, log, ...ports }: CorePorts,
+): Core<Message> => {
+  /** A message that the service gives itself: what came of its work. It is offered again until the store takes it. */
+  const acceptLocal = (
+    { aggregate, message, released }: Routed<Message>,
+    trace: string | undefined,
+  ): void => {
+    const item: Item<Message> = {
+      aggregate,
+      message,
+      trace,
+      settled: () => released?.(),
+      failed: (reason) => {
+        released?.();
+        log.error({ aggregate, code: reason.code }, 'outcome could not be recorded');
+      },
+      unavailable: () => void clock.after(LOCAL_RETRY_MS, () => engine.accept(item)),
+    };
+    engine.accept(item);
+  };
+
+  const engine = createEngine<State, Message, Event, Work>({
+    ...ports,
+    kind,
+    perform: (work, trace) => perform?.(work, (routed) => acceptLocal(routed, trace)),
+  });
+  return {
+    engine,
+    intakes: inbound.map((each) => ({ inbound: each, take: createIntake(each, engine, log) })),
+  };
+};

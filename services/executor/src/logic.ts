@@ -1,0 +1,48 @@
+import type { EffectEvent } from '@holdpoint/contracts/effect';
+import { executorConsumer } from '@holdpoint/contracts/streams';
+import type { Decider } from '@holdpoint/runtime/decider';
+import { type ServiceLogic, SNAPSHOT_EVERY } from '@holdpoint/runtime/core';
+import { parseCommand, type Routed } from '@holdpoint/runtime/inbound';
+import type { Places } from './adapters/places.ts';
+import type { Runner } from './adapters/runner.ts';
+import type { EffectMessage, EffectWork } from './domain/effect.ts';
+import type { EffectState } from './domain/ledger.ts';
+import { summarise } from './projections/effects.ts';
+
+export type ExecutorParts = {
+  readonly decider: Decider<EffectState, EffectMessage, EffectEvent, EffectWork>;
+  readonly places: Places;
+  readonly runner: Runner;
+  readonly pool: string;
+};
+
+/** An order takes a place along, if there is one, so that it may begin with the decision that admits it. */
+const decode = (subject: string, body: unknown, { places, runner }: ExecutorParts): Routed<EffectMessage> => {
+  const command = parseCommand('executor', subject, body);
+  const aggregate = command.payload.id;
+  if (command.kind === 'cancel') return { aggregate, message: command };
+  const place = places.take();
+  // A place that the decision did not use, because the order was a repeat, goes to the next.
+  const released = (): void =>
+    place === undefined || runner.usesSlot(place.slot) ? undefined : places.free(place.slot);
+  return { aggregate, message: { ...command, place }, released };
+};
+
+export const executorLogic = (
+  parts: ExecutorParts,
+): ServiceLogic<EffectState, EffectMessage, EffectEvent, EffectWork> => ({
+  kind: {
+    service: 'executor',
+    aggregate: 'effect',
+    decider: parts.decider,
+    summarise,
+    snapshotEvery: SNAPSHOT_EVERY,
+  },
+  inbound: [
+    {
+      consumer: executorConsumer(parts.pool),
+      decode: (subject, body) => decode(subject, body, parts),
+    },
+  ],
+  perform: parts.runner.perform,
+});
