@@ -13,6 +13,8 @@ export default defineConfig({
           name: 'unit',
           include: ['**/*.test.ts'],
           exclude: [...nowhere, '**/*.int.test.ts', '**/*.e2e.test.ts'],
+          // A bound for what hangs, as below.
+          testTimeout: 60_000,
           sequence: { groupOrder: 0 },
         },
       },

@@ -25,8 +25,13 @@ const commands = {
   demo: 'infra/local/demo.ts',
   test: 'infra/test.ts',
   bench: 'tests/bench/main.ts',
+  soak: 'packages/chaos/src/soak/main.ts',
+  simulate: 'tests/simulation/main.ts',
+  planted: 'tests/planted/plant.ts',
   holdpoint: 'packages/cli/src/main.ts',
 };
+/** `holdpoint <subcommand>` that only a clone has: they know more of the repository than the command line may. */
+const subcommands = { chaos: 'packages/chaos/src/main.ts' };
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const stampFile = join(root, 'node_modules', '.holdpoint-installed');
@@ -220,5 +225,7 @@ if (process.platform === 'win32') fail('Holdpoint runs on Linux and macOS; on Wi
 if (!Object.hasOwn(commands, command ?? ''))
   fail(`usage: node infra/bootstrap.mjs ${Object.keys(commands).join('|')} [arguments]`, 64);
 await install();
-if (!existsSync(join(root, commands[command]))) fail(`${commands[command]} does not exist`);
-await handOver(commands[command], args);
+const isSubcommand = command === 'holdpoint' && Object.hasOwn(subcommands, args[0] ?? '');
+const script = isSubcommand ? subcommands[args[0]] : commands[command];
+if (!existsSync(join(root, script))) fail(`${script} does not exist`);
+await handOver(script, isSubcommand ? args.slice(1) : args);

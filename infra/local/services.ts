@@ -8,6 +8,8 @@ export type ServiceContext = {
   readonly database: { readonly host: string; readonly port: number; readonly name: string };
   readonly credentialsDir: string;
   readonly workspace: string;
+  /** Where executors keep their journals; beside the workspace, when left out. */
+  readonly journal?: string;
   readonly httpPort: number;
 };
 
@@ -17,14 +19,19 @@ export const mainFile = (root: string, service: ServiceName): string =>
 /** What belongs to the shell that a start was typed in, and not to the services. */
 const isForeign = (name: string): boolean => /^(npm_|HOLDPOINT_|INIT_CWD$|CI$|VITEST)/i.test(name);
 
+/** What whoever starts the services may tell them: the rest of their settings is made here. */
+const PASSED_ON: readonly string[] = [
+  'HOLDPOINT_LOG_LEVEL',
+  'HOLDPOINT_HTTP_TARGETS',
+  'HOLDPOINT_HTTP_KEYED_TARGETS',
+];
+
 const inherited = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
-  Object.fromEntries(
-    Object.entries(env).filter(([name]) => !isForeign(name) || name === 'HOLDPOINT_LOG_LEVEL'),
-  );
+  Object.fromEntries(Object.entries(env).filter(([name]) => !isForeign(name) || PASSED_ON.includes(name)));
 
 const specific = (
   service: ServiceName,
-  { credentialsDir, workspace }: ServiceContext,
+  { credentialsDir, workspace, journal }: ServiceContext,
 ): Readonly<Record<string, string>> => {
   const files = layout(credentialsDir);
   switch (service) {
@@ -36,6 +43,7 @@ const specific = (
       return {
         HOLDPOINT_GRANT_PUBLIC_KEYS_FILE: files.grantPublicKeys,
         HOLDPOINT_WORKSPACE: workspace,
+        ...(journal !== undefined && { HOLDPOINT_JOURNAL: journal }),
         HOLDPOINT_POOL: 'default',
       };
     case 'recovery':

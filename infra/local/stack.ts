@@ -173,7 +173,7 @@ export const createStack = (options: StackOptions): Stack => {
     const database = { host: '127.0.0.1', port: ports.postgres, name: DATABASE };
     const started = await startServices({
       names: options.services ?? services,
-      context: { root, natsUrl, database, credentialsDir, workspace },
+      context: { root, natsUrl, database, credentialsDir, workspace, journal: join(dataDir, 'journal') },
       ports,
       env: options.env ?? {},
       logFile,

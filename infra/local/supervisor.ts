@@ -10,12 +10,15 @@ export type Supervised<Name extends string = string> = {
   readonly restarts: () => number;
   /** Why it was given up, if it was. */
   readonly failure: () => string | undefined;
+  readonly signal: (signal: NodeJS.Signals) => void;
   readonly stop: () => Promise<void>;
 };
 
 export type SupervisorOptions = {
   readonly say: (line: string) => void;
   readonly onStart?: (child: Child) => Promise<void>;
+  /** Hears of every end that was not asked for by \`stop\`. */
+  readonly onExit?: (child: Child, exit: Exit) => void;
 };
 
 /** sysexits.h: the configuration is wrong, so that starting again will not help. */
@@ -31,7 +34,7 @@ const howItEnded = ({ code, signal }: Exit) =>
 /** Keeps a process running: one that ends unasked is started again, at once the first time, then with growing delay. */
 export const supervise = async <Name extends string>(
   spec: ChildSpec & { readonly name: Name },
-  { say, onStart }: SupervisorOptions,
+  { say, onStart, onExit }: SupervisorOptions,
 ): Promise<Supervised<Name>> => {
   const stopping = new AbortController();
   let restarts = 0;
@@ -52,6 +55,7 @@ export const supervise = async <Name extends string>(
       const startedAt = performance.now();
       const exit = await child.exited;
       if (stopping.signal.aborted) return;
+      onExit?.(child, exit);
       if (exit.code === EXIT_CONFIG) {
         failure = `${spec.name} refuses its configuration: ${await tail(spec.logFile, 1)}`;
         say(failure);
@@ -79,6 +83,7 @@ export const supervise = async <Name extends string>(
     pid: () => child.pid,
     restarts: () => restarts,
     failure: () => failure,
+    signal: (signal) => child.signal(signal),
     stop: async () => {
       stopping.abort();
       await child.stop();

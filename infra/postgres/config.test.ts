@@ -12,6 +12,7 @@ test('a URL becomes a connection', () => {
     passwordFile: undefined,
     credentialsDir: '/credentials',
     waitMs: 60_000,
+    keepDays: undefined,
   });
 });
 

@@ -1,3 +1,4 @@
+import { KEEP_MIN_DAYS } from '@holdpoint/contracts/retention';
 import { z } from 'zod';
 import type { AdminConnection } from './admin.ts';
 
@@ -10,6 +11,8 @@ const Env = z.object({
   HOLDPOINT_ADMIN_DATABASE_PASSWORD_FILE: z.string().min(1).optional(),
   HOLDPOINT_CREDENTIALS: z.string().min(1),
   HOLDPOINT_ADMIN_WAIT_MS: z.coerce.number().int().min(0).max(600_000).default(60_000),
+  /** How long what has ended is kept. The database refuses less than it needs to be safe. */
+  HOLDPOINT_KEEP_DAYS: z.coerce.number().int().min(KEEP_MIN_DAYS).max(36_500).optional(),
 });
 
 export type ProvisionConfig = {
@@ -17,6 +20,7 @@ export type ProvisionConfig = {
   readonly passwordFile: string | undefined;
   readonly credentialsDir: string;
   readonly waitMs: number;
+  readonly keepDays: number | undefined;
 };
 
 const DEFAULT_PORT = 5_432;
@@ -52,5 +56,6 @@ export const readConfig = (environment: NodeJS.ProcessEnv): ProvisionConfig => {
     passwordFile: data.HOLDPOINT_ADMIN_DATABASE_PASSWORD_FILE,
     credentialsDir: data.HOLDPOINT_CREDENTIALS,
     waitMs: data.HOLDPOINT_ADMIN_WAIT_MS,
+    keepDays: data.HOLDPOINT_KEEP_DAYS,
   };
 };

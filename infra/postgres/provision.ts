@@ -8,7 +8,7 @@ import { withAdmin } from './admin.ts';
 import type { AdminConnection } from './admin.ts';
 import { migrate } from './migrate.ts';
 import { provisionRoles } from './roles.ts';
-import { closeDatabase, grantTables, provisionSchema } from './schemas.ts';
+import { closeDatabase, grantTables, provisionSchema, setKeep } from './schemas.ts';
 
 export const DATABASE = 'holdpoint';
 
@@ -21,6 +21,8 @@ export type ProvisionOptions = {
   readonly database?: string;
   /** How long to wait for a server that is not up yet. */
   readonly waitMs?: number;
+  /** How long what has ended is kept; as it was, when left out. */
+  readonly keepDays?: number | undefined;
 };
 
 export type Provisioned = { readonly applied: Readonly<Record<ServiceName, readonly string[]>> };
@@ -37,7 +39,7 @@ const createDatabase = async (client: Client, database: string): Promise<void> =
 
 /** Roles, database, schemas, migrations and rights: everything that the services need of PostgreSQL. May be run again. */
 export const provision = async (options: ProvisionOptions): Promise<Provisioned> => {
-  const { admin, credentialsDir, root, database = DATABASE, waitMs = 0 } = options;
+  const { admin, credentialsDir, root, database = DATABASE, waitMs = 0, keepDays } = options;
   const inside = { ...admin, database };
   return withAdmin(
     admin,
@@ -52,6 +54,7 @@ export const provision = async (options: ProvisionOptions): Promise<Provisioned>
           await provisionSchema(db, service);
           const names = await migrate(inside, service, join(root, 'services', service, 'migrations'));
           await grantTables(db, service);
+          if (keepDays !== undefined) await setKeep(db, service, keepDays);
           return names;
         });
       });

@@ -44,10 +44,13 @@ const tablesOf = async (client: Client, schema: string): Promise<readonly Table[
   return rows;
 };
 
-/** Events are facts: they are added, never changed. What the migrator keeps for itself is looked at only. */
+/**
+ * Events are facts: they are added, never changed. What the migrator keeps for itself, and how long something is kept, is
+ * looked at only.
+ */
 const rightsOn = ({ name, partition }: Table): string | undefined => {
   if (partition) return undefined; // reached through its parent, with the parent's rights
-  if (name.startsWith('kysely_migration')) return 'select';
+  if (name.startsWith('kysely_migration') || name === 'retention') return 'select';
   return name === 'events' ? 'select, insert' : 'select, insert, update, delete';
 };
 
@@ -62,4 +65,10 @@ export const grantTables = async (client: Client, service: ServiceName): Promise
     if (rights !== undefined) await client.query(`grant ${rights} on ${name} to ${role}`);
     await client.query('commit');
   }
+};
+
+/** How long a service keeps what has ended. */
+export const setKeep = async (client: Client, service: ServiceName, days: number): Promise<void> => {
+  const retention = `${escapeIdentifier(service)}.retention`;
+  await client.query(`update ${retention} set keep = make_interval(days => $1)`, [days]);
 };

@@ -90,6 +90,7 @@ export const createComposeProject = async () => {
     return response.ok;
   };
   return {
+    name,
     compose,
     isReady,
     /** `holdpoint`, as a person would run it. */

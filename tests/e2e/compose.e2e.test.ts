@@ -1,6 +1,11 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { TaskId } from '@holdpoint/contracts/ids';
 import { SERVICES } from '@holdpoint/contracts/subjects';
 import { TaskView } from '@holdpoint/contracts/task';
+import { startChild } from '@holdpoint/infra/local/child';
+import { root } from '@holdpoint/infra/local/folders';
 import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vitest';
 import { z } from 'zod';
 import { newTaskId, sampleTask } from '../harness/tasks.ts';
@@ -153,5 +158,38 @@ describe.skipIf(obstacle !== undefined)('the system by compose', () => {
     await approve(task);
     await reaches(task, 'completed');
     expect(await timesApplied(task)).toBe(1);
+  });
+
+  test('tortured by its user, it breaks no promise', { timeout: 300_000 }, async () => {
+    showLogsOnFailure();
+    await allReady();
+    const folder = await mkdtemp(join(tmpdir(), 'holdpoint-compose-chaos-'));
+    try {
+      const main = join(root, 'packages', 'chaos', 'src', 'main.ts');
+      const what = ['--target', 'compose', '--project', system.name, '--yes-break-it'];
+      const how = [
+        '--duration',
+        '20s',
+        '--rate',
+        '5',
+        '--fault-every',
+        '3s',
+        '--settle',
+        '120s',
+        '--data',
+        folder,
+      ];
+      const logFile = join(folder, 'chaos.log');
+      const child = await startChild({
+        name: 'chaos',
+        command: process.execPath,
+        args: [main, ...what, ...how],
+        logFile,
+      });
+      const { code } = await child.exited;
+      expect(code, await readFile(logFile, 'utf8')).toBe(0);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 });

@@ -17,6 +17,15 @@ type Cover = readonly (readonly [file: string, says: string])[];
 
 const START = 'infra/local/start.int.test.ts';
 
+/** A torture is tried with a plan of its own: each command is one of these two with other numbers. */
+const tortured = (file: string, target: string) => (): Cover => [
+  ['infra/bootstrap.mjs', `chaos: 'packages/chaos/src/main.ts'`],
+  [file, `'packages', 'chaos', 'src', 'main.ts'`],
+  [file, target],
+];
+const OWN = tortured('tests/e2e/chaos.e2e.test.ts', `'--plan', PLAN`);
+const CHAOS = 'npm run holdpoint -- chaos';
+
 const covered: Readonly<Record<string, () => Cover>> = {
   'npm start': () => [[START, fileOfScript('start')]],
   'npm run demo': () => [[START, fileOfScript('demo')]],
@@ -29,6 +38,13 @@ const covered: Readonly<Record<string, () => Cover>> = {
     ['tests/e2e/compose-project.ts', `join(root, 'infra', 'compose', 'compose.yaml')`],
     ['tests/e2e/compose-project.ts', `['up', '--detach', '--build'`],
   ],
+  [CHAOS]: OWN,
+  [`${CHAOS} --seed 7 --duration 10m --rate 50 --fault-every 5s`]: OWN,
+  [`${CHAOS} --plan .holdpoint/data/chaos/history.ndjson`]: OWN,
+  [`${CHAOS} --target compose --project holdpoint --yes-break-it`]: tortured(
+    'tests/e2e/compose.e2e.test.ts',
+    `'--target', 'compose', '--project', system.name, '--yes-break-it'`,
+  ),
 };
 
 export const coveredCommands = Object.keys(covered);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   type ContainerRuntimeClient,
   GenericContainer,
@@ -9,6 +10,8 @@ import { isOrphan } from './run-folder.ts';
 
 /** Says which run a container belongs to: its folder. */
 const LABEL = 'dev.holdpoint.tests';
+/** Names the volume that goes with a container. */
+const VOLUME_LABEL = `${LABEL}.volume`;
 /** What Testcontainers clears up with after a run that was killed. Without it, the next run does. */
 const REAPER = 'testcontainers/ryuk:0.14.0';
 
@@ -32,11 +35,24 @@ export const requireContainers = async (): Promise<void> => {
 export const container = (image: string, runFolder: string): GenericContainer =>
   new GenericContainer(image).withLabels({ [LABEL]: runFolder });
 
+/** Its files at this path lie in a volume, where another container can get at them. */
+export const withVolume = (made: GenericContainer, target: string): GenericContainer => {
+  const name = `holdpoint-tests-${randomUUID()}`;
+  return made.withLabels({ [VOLUME_LABEL]: name }).withBindMounts([{ source: name, target, mode: 'rw' }]);
+};
+
+const removeVolume = async (name: string | undefined): Promise<void> => {
+  if (name !== undefined)
+    await (await getContainerRuntimeClient()).container.dockerode.getVolume(name).remove();
+};
+
 const removeWhere = async (chosen: (runFolder: string) => boolean): Promise<void> => {
   const { dockerode } = (await getContainerRuntimeClient()).container;
   const all = await dockerode.listContainers({ all: true, filters: { label: [LABEL] } });
   for (const { Id, Labels } of all) {
-    if (chosen(Labels[LABEL] ?? '')) await dockerode.getContainer(Id).remove({ force: true, v: true });
+    if (!chosen(Labels[LABEL] ?? '')) continue;
+    await dockerode.getContainer(Id).remove({ force: true, v: true });
+    await removeVolume(Labels[VOLUME_LABEL]);
   }
 };
 
@@ -46,11 +62,31 @@ export const removeOrphanedContainers = (): Promise<void> => removeWhere(isOrpha
 
 /** What Testcontainers does not offer: to kill a container and to start it again with its files. */
 export const killable = async (started: StartedTestContainer) => {
-  const raw = (await getContainerRuntimeClient()).container.getById(started.getId());
+  const { container: client } = await getContainerRuntimeClient();
+  const raw = client.getById(started.getId());
+  const { Config } = await raw.inspect();
   return {
     kill: async (): Promise<void> => void (await raw.kill({ signal: 'SIGKILL' })),
     stop: async (): Promise<void> => void (await raw.stop({ t: 20 })),
     start: async (): Promise<void> => void (await raw.start()),
-    remove: async (): Promise<void> => void (await raw.remove({ force: true, v: true })),
+    remove: async (): Promise<void> => {
+      await raw.remove({ force: true, v: true });
+      await removeVolume(Config.Labels[VOLUME_LABEL]);
+    },
+    /** A script on its volumes, while it is stopped. */
+    runOnFiles: async (script: string): Promise<void> => {
+      const helper = await client.dockerode.createContainer({
+        Image: Config.Image,
+        Entrypoint: ['sh', '-ec'],
+        Cmd: [script],
+        User: 'root',
+        Labels: { [LABEL]: Config.Labels[LABEL] ?? '' },
+        HostConfig: { VolumesFrom: [raw.id] },
+      });
+      await helper.start();
+      const { StatusCode } = (await helper.wait()) as { readonly StatusCode: number };
+      await helper.remove({ force: true });
+      if (StatusCode !== 0) throw new Error(`${script}: ended with ${String(StatusCode)}`);
+    },
   };
 };

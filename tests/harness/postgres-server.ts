@@ -1,10 +1,12 @@
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { adminRole } from '@holdpoint/infra/credentials/layout';
 import { readPostgresPassword } from '@holdpoint/infra/credentials/read';
 import { choosePorts } from '@holdpoint/infra/local/ports';
 import { startPostgres } from '@holdpoint/infra/local/postgres';
+import { run } from '@holdpoint/infra/local/run';
 import { withAdmin } from '@holdpoint/infra/postgres/admin';
-import { container, IMAGES, killable } from './containers.ts';
+import { container, IMAGES, killable, withVolume } from './containers.ts';
 import type { Admin, Backend } from './run.ts';
 
 /** A PostgreSQL that a test may break. */
@@ -14,6 +16,9 @@ export type PostgresServer = {
   readonly stop: () => Promise<void>;
   /** On the same port and files, after `stop` or `kill`. */
   readonly start: () => Promise<void>;
+  /** While it is stopped: keeps a copy of its files, and puts that in their place. */
+  readonly copyFiles: () => Promise<void>;
+  readonly putFilesBack: () => Promise<void>;
   /** Ends it for good. */
   readonly remove: () => Promise<void>;
 };
@@ -21,11 +26,12 @@ export type PostgresServer = {
 type Where = { readonly folder: string; readonly runFolder: string; readonly credentialsDir: string };
 
 const READY_WITHIN_MS = 60_000;
+const COPIED_WITHIN_MS = 60_000;
 
 const inContainer = async ({ runFolder, credentialsDir }: Where): Promise<PostgresServer> => {
   const password = await readPostgresPassword(credentialsDir, adminRole);
   const { postgres: port } = await choosePorts();
-  const started = await container(IMAGES.postgres, runFolder)
+  const started = await withVolume(container(IMAGES.postgres, runFolder), '/var/lib/postgresql')
     .withEnvironment({ POSTGRES_USER: adminRole, POSTGRES_PASSWORD: password, POSTGRES_DB: 'postgres' })
     // A fixed port: Docker gives out another one when a container is started again.
     .withExposedPorts({ container: 5432, host: port })
@@ -38,11 +44,19 @@ const inContainer = async ({ runFolder, credentialsDir }: Where): Promise<Postgr
     database: 'postgres',
     ssl: false,
   };
-  const { kill, stop, start, remove } = await killable(started);
+  const { kill, stop, start, remove, runOnFiles } = await killable(started);
   const ready = (): Promise<unknown> =>
     withAdmin(admin, (client) => client.query('SELECT 1'), READY_WITHIN_MS);
   await ready();
-  return { admin, kill, stop, start: async () => void (await start(), await ready()), remove };
+  return {
+    admin,
+    kill,
+    stop,
+    start: async () => void (await start(), await ready()),
+    copyFiles: () => runOnFiles('cp -a "$PGDATA" "$PGDATA.copy"'),
+    putFilesBack: () => runOnFiles('rm -rf "$PGDATA" && cp -a "$PGDATA.copy" "$PGDATA"'),
+    remove,
+  };
 };
 
 const asProcess = async ({ folder, credentialsDir }: Where): Promise<PostgresServer> => {
@@ -56,7 +70,21 @@ const asProcess = async ({ folder, credentialsDir }: Where): Promise<PostgresSer
   });
   const { kill, stop, start } = server;
   const admin: Admin = { ...server.admin, host: '127.0.0.1', port };
-  return { admin, kill, stop, start, remove: stop };
+  const copy = `${dataDir}.copy`;
+  const copyTo = (from: string, to: string): Promise<string> =>
+    run('cp', ['-a', from, to], { timeoutMs: COPIED_WITHIN_MS });
+  return {
+    admin,
+    kill,
+    stop,
+    start,
+    copyFiles: async () => void (await copyTo(dataDir, copy)),
+    putFilesBack: async () => {
+      await rm(dataDir, { recursive: true });
+      await copyTo(copy, dataDir);
+    },
+    remove: stop,
+  };
 };
 
 export const startPostgresServer = (backend: Backend, where: Where): Promise<PostgresServer> =>

@@ -92,13 +92,39 @@ describe('a submission', () => {
     });
   });
 
-  test('of the largest size is taken', async () => {
-    const task = newTaskId();
+  const padded = (task: string, bytes: number): string => {
     const start = json({ ...good, id: task, inputs: { line: 'x', padding: '' } });
-    const body = start.replace('"padding":""', `"padding":"${'p'.repeat(PAYLOAD_MAX_BYTES - start.length)}"`);
-    expect(body.length).toBe(PAYLOAD_MAX_BYTES);
-    await system.client.askRaw(subjects.api('orchestrator', 'submit'), body);
+    return start.replace('"padding":""', `"padding":"${'p'.repeat(bytes - start.length)}"`);
+  };
+
+  test('that is large is taken, as long as the facts of its task can be sent', async () => {
+    const task = newTaskId();
+    await system.client.askRaw(
+      subjects.api('orchestrator', 'submit'),
+      padded(task, PAYLOAD_MAX_BYTES - 4_096),
+    );
     await waitForPhase(system.client, task, 'awaiting_approval');
+    const { events } = await system.client.ask('orchestrator', 'history', { id: task });
+    expect(events.length).toBeGreaterThan(2);
+  });
+
+  test('that would lead to more than the bus takes is refused: the caller gets the code', async () => {
+    const body = padded(newTaskId(), PAYLOAD_MAX_BYTES);
+    expect(body.length).toBe(PAYLOAD_MAX_BYTES);
+    const line = json({ ...good, id: newTaskId(), inputs: { line: 'x'.repeat(PAYLOAD_MAX_BYTES - 4_096) } });
+    for (const each of [body, line]) {
+      const asked = system.client.askRaw(subjects.api('orchestrator', 'submit'), each);
+      await expect(asked).rejects.toMatchObject({ code: 'CONTRACT_PAYLOAD_TOO_LARGE' });
+    }
+  });
+
+  test('that would lead to more than the bus takes is a dead letter, and keeps nobody back', async () => {
+    const id = newTaskId();
+    const line = json({ ...good, id, inputs: { line: 'x'.repeat(PAYLOAD_MAX_BYTES - 4_096) } });
+    await publish(system.client.connection, subjects.taskCommand('submit'), line, { id: `too-large-${id}` });
+    expect(await letters.next(`too-large-${id}`)).toMatchObject({
+      reason: { code: 'CONTRACT_PAYLOAD_TOO_LARGE' },
+    });
   });
 
   test('repeated is the same task; with other content it is refused', async () => {

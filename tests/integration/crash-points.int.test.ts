@@ -1,12 +1,20 @@
 import { mkdir, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type ServiceName, SERVICES } from '@holdpoint/contracts/subjects';
+import { type ServiceName, SERVICES, subjects } from '@holdpoint/contracts/subjects';
 import type { CrashPoint } from '@holdpoint/runtime/ports';
 import { describe, expect, test } from 'vitest';
+import { publish } from '../harness/bus.ts';
 import { appliedByKey } from '../harness/effect-file.ts';
 import { createSystem, type System } from '../harness/system.ts';
-import { approve, type SampleTask, submitSample, waitForPhase } from '../harness/tasks.ts';
-import { untilTrue } from '../harness/until.ts';
+import {
+  approve,
+  newTaskId,
+  type SampleTask,
+  sampleTask,
+  submitSample,
+  waitForPhase,
+} from '../harness/tasks.ts';
+import { until, untilTrue } from '../harness/until.ts';
 
 const POINTS = [
   'before_commit',
@@ -92,4 +100,39 @@ describe.concurrent('a service is killed, and started again: the task completes,
       await system.stop();
     }
   });
+});
+
+/** Nobody asks again: the bus has said that it has the submission, and that is all that its sender hears. */
+const submitOnce = async ({ client }: System): Promise<SampleTask> => {
+  const task = sampleTask(newTaskId());
+  const inputs = { file: 'sample.txt', line: task.line };
+  const body = JSON.stringify({ id: task.id, workflow: 'sample', goal: 'append a line', inputs });
+  // Until the first orchestrator has made it there is no stream, and so nothing that could have stored anything.
+  await until('the bus has the submission', () =>
+    publish(client.connection, subjects.taskCommand('submit'), body, { messageId: `submit.${task.id}` }),
+  );
+  return task;
+};
+
+test('a submission that the bus has taken becomes a task, though the orchestrator is killed at every point while it takes it', async () => {
+  const system = await createSystem();
+  try {
+    const others = SERVICES.filter((service) => service !== 'orchestrator');
+    await Promise.all(others.map((service) => system.start(service)));
+    const victim = await system.spawn('orchestrator', {
+      envOfLife: (life): Readonly<Record<string, string>> =>
+        life < POINTS.length ? { HOLDPOINT_CRASH: `${POINTS[life] ?? ''}:1` } : {},
+    });
+    const tasks: SampleTask[] = [];
+    for (const life of POINTS.keys()) {
+      await untilTrue('the next life has begun', () => victim.exits().length === life);
+      tasks.push(await submitOnce(system));
+      await untilTrue('it has ended', () => victim.exits()[life]?.signal === 'SIGKILL');
+    }
+    for (const task of tasks) await approve(system.client, task);
+    for (const task of tasks) await expectDoneOnce(system, task);
+    await victim.stop();
+  } finally {
+    await system.stop();
+  }
 });

@@ -5,7 +5,7 @@ import type { Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createCountingEngine, notesDecider } from '../harness/counting-engine.ts';
 import type { Database } from '../harness/databases.ts';
-import { type FaultProxy, startFaultProxy } from '../harness/fault-proxy.ts';
+import { type FaultProxy, startFaultProxy } from '@holdpoint/chaos/proxy';
 import { postgresStore, servicePool, storeDatabase } from '../harness/store-backing.ts';
 import { untilTrue } from '../harness/until.ts';
 import { append, commitTo, eventOf, timerOf, writeOf } from '../harness/writes.ts';
@@ -235,5 +235,16 @@ describe('what the bus has not confirmed', () => {
     });
     expect(published()).toEqual([`recovery.${id}.1`]);
     expect(other.published()).toEqual([`recovery.${id}.1`]);
+  });
+
+  test('is removed neither with a later batch, nor by a sweep, nor at a stop', async () => {
+    await clearOutbox();
+    const { engine, tell, confirms } = createCountingEngine(store);
+    confirms(false);
+    await tell(id, 'one');
+    await tell(id, 'two');
+    await engine.sweep(60_000);
+    await engine.flush();
+    expect(await outboxRows()).toBe(2);
   });
 });

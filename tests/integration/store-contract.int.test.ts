@@ -228,6 +228,19 @@ describe.each(backings)('a store %s', (_name, open) => {
       ]);
     });
 
+    test('come back until a decision clears them: looking for them takes none away', async () => {
+      const id = newId();
+      await append(store, id, { timersSet: [timerOf(id, 'alarm', LONG_AGO)] });
+      for (const look of ['first', 'second', 'third'])
+        expect({ look, due: await dueTimers([id]) }).toEqual({ look, due: [timerOf(id, 'alarm', LONG_AGO)] });
+      const lost = commitTo(store, id, () => ({
+        events: [eventOf(id, 1)],
+        timersCleared: [{ aggregate: id, name: 'alarm' }],
+      }));
+      await expect(lost).rejects.toBeInstanceOf(Conflict);
+      expect(await dueTimers([id])).toEqual([timerOf(id, 'alarm', LONG_AGO)]);
+    });
+
     test('keep the trace that they were set with', async () => {
       const id = newId();
       const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';

@@ -74,3 +74,23 @@ describe('an answer', () => {
     });
   });
 });
+
+describe('what is nested without end', () => {
+  const nested = (levels: number): unknown =>
+    JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`) as unknown;
+
+  test('is not asked', () => {
+    expect(refusal(() => encodeRequest({ a: nested(50_000) }))).toMatchObject({ code: 'CONTRACT_INVALID' });
+  });
+
+  test('is no answer', () => {
+    const event = { version: 1, at: 1, type: 'x', data: {} };
+    const text = JSON.stringify({ events: [event] }).replace(
+      '{}',
+      `{"a":${'['.repeat(50_000)}${']'.repeat(50_000)}}`,
+    );
+    expect(refusal(() => readAnswer('orchestrator', 'history', reply(text)))).toMatchObject({
+      code: 'CONTRACT_INVALID',
+    });
+  });
+});

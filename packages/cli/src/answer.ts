@@ -4,10 +4,20 @@ import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/streams';
 import type { ServiceName } from '@holdpoint/contracts/subjects';
 import type { Msg } from '@nats-io/transport-node';
 import type { z } from 'zod';
+import { shorten } from './columns.ts';
+
+/** Nested deeper than any service takes, it cannot even be written down. */
+const jsonText = (payload: unknown): string => {
+  try {
+    return JSON.stringify(payload);
+  } catch (cause) {
+    throw new HoldpointError('CONTRACT_INVALID', 'the request is nested too deeply', { cause });
+  }
+};
 
 /** A request's body. What no service would take is not sent. */
 export const encodeRequest = (payload: unknown): Uint8Array => {
-  const body = new TextEncoder().encode(JSON.stringify(payload));
+  const body = new TextEncoder().encode(jsonText(payload));
   if (body.length <= PAYLOAD_MAX_BYTES) return body;
   throw new HoldpointError(
     'CONTRACT_PAYLOAD_TOO_LARGE',
@@ -42,13 +52,26 @@ const refusalIn = (service: ServiceName, reply: Reply): HoldpointError | undefin
 
 type Endpoint = { readonly response: z.ZodType };
 
+const PROBLEMS_SHOWN = 20;
+
+/** What is wrong with an answer. One that is nested without end is wrong as well, though it cannot be walked. */
+const problemsOf = ({ response }: Endpoint, answer: unknown): string | undefined => {
+  try {
+    return response
+      .safeParse(answer)
+      .error?.issues.slice(0, PROBLEMS_SHOWN)
+      .map(({ path, message }) => `${shorten(path.map(String).join('.'), 100) || '(body)'}: ${message}`)
+      .join('; ');
+  } catch (error) {
+    if (error instanceof RangeError) return '(body): nested too deeply';
+    throw error;
+  }
+};
+
 const checkAnswer = (service: ServiceName, endpoint: string, answer: unknown): void => {
   const declared: Readonly<Record<string, Endpoint>> = api[service];
-  const problems = declared[endpoint]?.response.safeParse(answer).error;
-  if (problems === undefined) return;
-  const said = problems.issues
-    .map(({ path, message }) => `${path.join('.') || '(body)'}: ${message}`)
-    .join('; ');
+  const said = declared[endpoint] && problemsOf(declared[endpoint], answer);
+  if (said === undefined) return;
   throw new HoldpointError('CONTRACT_INVALID', `${service} gave an answer that breaks its contract: ${said}`);
 };
 

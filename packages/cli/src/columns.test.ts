@@ -47,3 +47,16 @@ test.each([
 ])('%j is shortened to %j', (text, short) => {
   expect(shorten(text, 10)).toBe(short);
 });
+
+test('one wide cell is not paid for by every other row', () => {
+  const rows = [['x'.repeat(100_000), 'a'], ...Array.from({ length: 1_000 }, () => ['b', 'c'])];
+  expect(columns(rows).join('').length).toBeLessThan(300_000);
+});
+
+test.each([8_640_000_000_000_001, Number.MAX_SAFE_INTEGER, Number.NaN, Infinity])(
+  'a number that is no time is shown as none: %d',
+  (epochMs) => {
+    expect(instant(epochMs)).toBe('no time');
+    expect(clock(epochMs).trim()).toBe('no time');
+  },
+);

@@ -1,12 +1,15 @@
 import { printable } from './printable.ts';
 
+/** Beyond this a column is not kept straight: one long cell would be paid for in blanks by every other row. */
+const PADDED_MAX = 100;
+
 /** Rows as aligned text; every cell may be untrusted. The last column is not padded. */
 export const columns = (rows: readonly (readonly string[])[], indent = ''): readonly string[] => {
   const cells = rows.map((row) => row.map(printable));
   const widths = cells.reduce<readonly number[]>(
     (widest, row) =>
       Array.from({ length: Math.max(widest.length, row.length) }, (_, i) =>
-        Math.max(widest[i] ?? 0, row[i]?.length ?? 0),
+        Math.max(widest[i] ?? 0, Math.min(row[i]?.length ?? 0, PADDED_MAX)),
       ),
     [],
   );
@@ -20,15 +23,20 @@ export const columns = (rows: readonly (readonly string[])[], indent = ''): read
   );
 };
 
+/** A number that comes from somebody else need not be a time. */
+const isoText = (epochMs: number): string | undefined => {
+  const date = new Date(epochMs);
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
+};
+
 /** `2026-01-15 09:30:00Z`: the same on every machine, so that two people can speak of it. */
 export const instant = (epochMs: number): string =>
-  new Date(epochMs)
-    .toISOString()
-    .replace('T', ' ')
-    .replace(/\.\d+Z$/, 'Z');
+  isoText(epochMs)
+    ?.replace('T', ' ')
+    .replace(/\.\d+Z$/, 'Z') ?? 'no time';
 
 /** `09:30:00.123` */
-export const clock = (epochMs: number): string => new Date(epochMs).toISOString().slice(11, 23);
+export const clock = (epochMs: number): string => isoText(epochMs)?.slice(-13, -1) ?? 'no time'.padEnd(12);
 
 const UNITS = [
   ['d', 86_400_000],

@@ -1,5 +1,6 @@
-import { DeadLetter } from '@holdpoint/contracts/dead-letter';
+import { BODY_MAX_BYTES, DeadLetter } from '@holdpoint/contracts/dead-letter';
 import { HoldpointError } from '@holdpoint/contracts/errors';
+import { sha256Of } from '@holdpoint/contracts/json';
 import type { streams } from '@holdpoint/contracts/streams';
 import {
   JetStreamApiError,
@@ -19,12 +20,32 @@ const NOT_FOUND = 404;
 /** A dead letter and its place in the stream, which is its name in the commands. */
 export type Buried = { readonly sequence: number; readonly service: string; readonly letter: DeadLetter };
 
-const buriedOf = (stored: StoredMsg): Buried => {
-  const letter = DeadLetter.safeParse(stored.json());
-  if (!letter.success)
-    throw new HoldpointError('CONTRACT_INVALID', `${STREAM} ${String(stored.seq)} is no dead letter`);
-  return { sequence: stored.seq, service: stored.subject.split('.')[2] ?? '', letter: letter.data };
+/** What lies there and is no letter is shown for what it is: it may not hide those around it. */
+const notALetter = (stored: StoredMsg): DeadLetter => ({
+  subject: stored.subject,
+  reason: { code: 'CONTRACT_INVALID', message: 'this is no dead letter' },
+  headers: {},
+  body: new TextDecoder().decode(stored.data.subarray(0, BODY_MAX_BYTES)),
+  bodyBytes: stored.data.length,
+  bodySha256: sha256Of(stored.data),
+  deliveries: 1,
+  at: stored.time.getTime(),
+});
+
+const parseLetter = (stored: StoredMsg): DeadLetter | undefined => {
+  try {
+    return DeadLetter.safeParse(stored.json()).data;
+  } catch {
+    // Not JSON, or nested without end: no letter either way.
+    return undefined;
+  }
 };
+
+const buriedOf = (stored: StoredMsg): Buried => ({
+  sequence: stored.seq,
+  service: stored.subject.split('.')[2] ?? '',
+  letter: parseLetter(stored) ?? notALetter(stored),
+});
 
 const isNotFound = (error: unknown): boolean =>
   error instanceof JetStreamApiError && error.status === NOT_FOUND;

@@ -20,12 +20,16 @@ const OVER: readonly TaskPhase[] = ['completed', 'failed', 'cancelled', 'paused'
 export const taskSource = (client: Client, id: TaskEvent['id']): TaskSource => ({
   history: async () => (await client.call('orchestrator', 'history', { id })).events,
   watch: (onFact) =>
-    client.watch(filters.factsAbout('task', id), ({ event, version, at, data }) =>
-      onFact(
-        version === undefined || at === undefined
-          ? undefined
-          : { version, at, type: event, data: { ...data } },
-      ),
+    client.watch(
+      filters.factsAbout('task', id),
+      ({ event, version, at, data }) =>
+        onFact(
+          version === undefined || at === undefined
+            ? undefined
+            : { version, at, type: event, data: { ...data } },
+        ),
+      // The bus only says that there is more to read: what is no fact, or a refused subscription, is asked about too.
+      { onError: () => onFact(undefined) },
     ),
 });
 

@@ -78,6 +78,7 @@ describe('what is asked of the services', () => {
     ['task pause t-1', 'orchestrator.pause', { id: 't-1' }],
     ['task resume t-1', 'orchestrator.resume', { id: 't-1' }],
     ['task retry t-1 --node append', 'orchestrator.retry', { id: 't-1', node: 'append' }],
+    ['task retry t-1 --attempt 2', 'orchestrator.retry', { id: 't-1', attempt: 2 }],
     ['approvals list', 'approvals.list', {}],
     ['approvals show a-1', 'approvals.get', { id: 'a-1' }],
     ['effects list t-1', 'executor.list', { task: 't-1' }],

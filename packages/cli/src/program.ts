@@ -5,7 +5,7 @@ import { addDeadLetters } from './commands/dead-letters.ts';
 import { addEffects } from './commands/effects.ts';
 import { addTask } from './commands/task.ts';
 import { EXIT, reportFailure } from './failure.ts';
-import { printable, printableJson } from './printable.ts';
+import { printable, printableJson, printableLines } from './printable.ts';
 
 /** The world as the commands see it. */
 export type Surroundings = {
@@ -24,6 +24,10 @@ export type Session = {
   readonly json: (value: unknown) => void;
   readonly now: () => number;
 };
+
+/** It is no part of this program: it knows more of the repository than the command line may. */
+const CHAOS =
+  '\nFrom a clone, `npm run holdpoint -- chaos` breaks a Holdpoint under load and checks what it promises.';
 
 const DESCRIPTION = 'Hold every side effect until somebody entitled to it approves that exact effect.';
 
@@ -49,11 +53,13 @@ export const runProgram = async (
   };
   const program = new Command('holdpoint')
     .description(DESCRIPTION)
+    .addHelpText('after', CHAOS)
     // Before any subcommand is made: these settings are inherited when one is.
     .exitOverride()
     .configureOutput({
-      writeOut: out,
-      writeErr: err,
+      // What was wrong is repeated, and it may have come from a script that took it from somewhere.
+      writeOut: (text) => out(printableLines(text).join('\n')),
+      writeErr: (text) => err(printableLines(text).join('\n')),
       outputError: (text, write) => write(text.replace(/^error: /, 'error USAGE: ')),
     })
     .showHelpAfterError('(--help shows how)');

@@ -28,6 +28,12 @@ export type WatchOptions = {
 
 const EVENTS: (typeof streams)[number]['name'] = 'HP_EVT';
 
+/** Headers are what a sender wrote: one that says nothing useful says nothing. */
+const numberOf = (text: string | undefined, read: (text: string) => number): number | undefined => {
+  const number = text ? read(text) : undefined;
+  return Number.isSafeInteger(number) ? number : undefined;
+};
+
 const factOf = (subject: string, headers: MsgHdrs | undefined, body: () => unknown): Fact => {
   const [, , aggregate = '', event = '', id = ''] = subject.split('.');
   const version = headers?.get(HEADERS.version);
@@ -37,8 +43,8 @@ const factOf = (subject: string, headers: MsgHdrs | undefined, body: () => unkno
     aggregate,
     event,
     id,
-    version: version ? Number(version) : undefined,
-    at: time ? Date.parse(time) : undefined,
+    version: numberOf(version, Number),
+    at: numberOf(time, Date.parse),
     data: JsonObject.parse(body()),
   };
 };

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { CanonicalEffect, Digest } from './effect.ts';
+import { CanonicalEffect, Digest, Grant } from './effect.ts';
 import { ApprovalId, EffectId, NodeId, TaskId } from './ids.ts';
+import { WAIT_MAX_MS } from './workflow.ts';
 
 /** Ask for a decision on one exact effect. */
 export const RequestApproval = z.object({
@@ -16,7 +17,7 @@ export const RequestApproval = z.object({
   requestedBy: z.string().min(1).max(200),
   /** Groups whose members may decide. */
   audience: z.array(z.string().min(1)).min(1),
-  timeoutMs: z.int().min(1_000),
+  timeoutMs: z.int().min(1_000).max(WAIT_MAX_MS),
 });
 export type RequestApproval = z.infer<typeof RequestApproval>;
 
@@ -33,7 +34,14 @@ export const DecideApproval = z.object({
 });
 export type DecideApproval = z.infer<typeof DecideApproval>;
 
-export const CancelApproval = z.object({ id: ApprovalId, reason: z.string().max(1_000) });
+/** The effect is not wanted any more. With all of what it is about, it counts even before its request arrives. */
+export const CancelApproval = z.object({
+  id: ApprovalId,
+  task: TaskId.optional(),
+  node: NodeId.optional(),
+  revision: z.int().min(1).optional(),
+  reason: z.string().max(1_000),
+});
 export type CancelApproval = z.infer<typeof CancelApproval>;
 
 export const ApprovalOutcome = z.enum(['approved', 'rejected', 'changes_requested', 'expired', 'cancelled']);
@@ -59,7 +67,7 @@ export const ApprovalResolved = z.object({
   by: z.string(),
   comment: z.string().optional(),
   /** With `approved`: compact JWS that lets exactly this effect run, until `validUntil`. */
-  grant: z.string().optional(),
+  grant: Grant.optional(),
   validUntil: Time.optional(),
   /** When it was decided. */
   at: Time,

@@ -6,4 +6,7 @@ import type { EffectClass } from './workflow.ts';
  */
 export const EFFECT_CLASSES: Readonly<Record<string, EffectClass>> = {
   'cap.file.append': 'keyed',
+  'cap.http.request': 'opaque',
+  // For targets that are known to remember an Idempotency-Key: which they are is the executor's own configuration.
+  'cap.http.keyed_request': 'keyed',
 };

@@ -15,6 +15,13 @@ export const HEADERS = {
   trace: 'traceparent',
 } as const;
 
+/** `traceparent` as W3C Trace Context has it, version 00 and whatever else looks the same. */
+const TRACEPARENT = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/;
+
+/** The trace that a header names. Anything else a sender put there is not handed on to everybody. */
+export const traceOf = (header: string | undefined): string | undefined =>
+  header !== undefined && TRACEPARENT.test(header) ? header : undefined;
+
 export type HeaderPairs = readonly (readonly [name: string, value: string])[];
 
 export type CloudEvent = {
@@ -34,15 +41,18 @@ export const eventType = (aggregate: Aggregate, event: string): string =>
   `dev.holdpoint.${aggregate}.${event}.v1`;
 
 /** The attributes as headers; the message id equals `ce-id`, so that JetStream drops what was published twice. */
-export const cloudEventHeaders = (event: CloudEvent): HeaderPairs => [
-  [HEADERS.messageId, event.id],
-  [HEADERS.specVersion, '1.0'],
-  [HEADERS.id, event.id],
-  [HEADERS.source, `/holdpoint/${event.source}`],
-  [HEADERS.type, event.type],
-  [HEADERS.subject, event.subject],
-  [HEADERS.time, new Date(event.time).toISOString()],
-  [HEADERS.contentType, 'application/json'],
-  ...(event.version === undefined ? [] : [[HEADERS.version, String(event.version)] as const]),
-  ...(event.trace === undefined ? [] : [[HEADERS.trace, event.trace] as const]),
-];
+export const cloudEventHeaders = (event: CloudEvent): HeaderPairs => {
+  const trace = traceOf(event.trace);
+  return [
+    [HEADERS.messageId, event.id],
+    [HEADERS.specVersion, '1.0'],
+    [HEADERS.id, event.id],
+    [HEADERS.source, `/holdpoint/${event.source}`],
+    [HEADERS.type, event.type],
+    [HEADERS.subject, event.subject],
+    [HEADERS.time, new Date(event.time).toISOString()],
+    [HEADERS.contentType, 'application/json'],
+    ...(event.version === undefined ? [] : [[HEADERS.version, String(event.version)] as const]),
+    ...(trace === undefined ? [] : [[HEADERS.trace, trace] as const]),
+  ];
+};

@@ -19,7 +19,7 @@ export const commandDescriptions: {
   },
   approvals: {
     request: 'Ask for a decision on one exact effect.',
-    cancel: 'The effect is not wanted any more: close its request.',
+    cancel: 'The effect is not wanted any more: close its request, or refuse it when it comes.',
   },
   executor: {
     run: 'Carry out one effect, once. Nothing in the order is believed: digest and grant are checked.',

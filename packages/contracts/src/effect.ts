@@ -38,14 +38,16 @@ export const GrantClaims = z.object({
 });
 export type GrantClaims = z.infer<typeof GrantClaims>;
 
+/** A grant as it travels: compact JWS over {@link GrantClaims}. The same wherever it passes, so that nobody hands on what the next refuses. */
+export const Grant = z.string().min(1).max(4_096);
+
 /** Order to carry out one effect. The executor believes none of it: digest and grant are checked inside the claim. */
 export const RunEffect = z.object({
   id: EffectId,
   attempt: z.int().min(1),
   effect: CanonicalEffect,
   digest: Digest,
-  /** Compact JWS over {@link GrantClaims}. */
-  grant: z.string().min(1).max(4_096),
+  grant: Grant,
 });
 export type RunEffect = z.infer<typeof RunEffect>;
 

@@ -1,6 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ApprovalId, approvalIdOf, EffectId, effectIdOf, NodeId, TaskId, taskIdFrom, TOKEN } from './ids.ts';
+import {
+  ApprovalId,
+  approvalIdOf,
+  CommandId,
+  commandIdOf,
+  EffectId,
+  effectIdOf,
+  NodeId,
+  TaskId,
+  taskIdFrom,
+  TOKEN,
+} from './ids.ts';
 
 const INJECTIONS = [
   '',
@@ -28,6 +39,7 @@ describe.each([
   ['NodeId', NodeId],
   ['ApprovalId', ApprovalId],
   ['EffectId', EffectId],
+  ['CommandId', CommandId],
 ])('%s', (_, schema) => {
   test.each(INJECTIONS)('refuses %j', (text) => {
     expect(schema.safeParse(text).success).toBe(false);
@@ -77,4 +89,13 @@ describe('derived ids', () => {
     const [task, node] = [TaskId.parse('t-1'), NodeId.parse('append')];
     expect(approvalIdOf(task, node, 1)).not.toBe(approvalIdOf(task, node, 2));
   });
+});
+
+test('a command is known by its kind and by the message that carries it, whatever that is called', () => {
+  for (const identity of ['', 'a.b >', 'x'.repeat(10_000), '\u0000', 'HP_CMD/1/2']) {
+    expect(CommandId.safeParse(commandIdOf('pause', identity)).success).toBe(true);
+    expect(commandIdOf('pause', identity)).toBe(commandIdOf('pause', identity));
+    expect(commandIdOf('pause', identity)).not.toBe(commandIdOf('resume', identity));
+    expect(commandIdOf('pause', identity)).not.toBe(commandIdOf('pause', `${identity}.`));
+  }
 });

@@ -17,6 +17,10 @@ export type ApprovalId = z.infer<typeof ApprovalId>;
 export const EffectId = token<'EffectId'>();
 export type EffectId = z.infer<typeof EffectId>;
 
+/** One command given by hand, whatever becomes of the message that carries it. */
+export const CommandId = token<'CommandId'>();
+export type CommandId = z.infer<typeof CommandId>;
+
 // Crockford's alphabet: no letter that reads like a digit, so that a person can type an id from a screen.
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 
@@ -33,6 +37,10 @@ const shortHash = (parts: readonly string[], length: number): string => {
 
 /** The id of a task whose submitter named none: derived from what identifies the submission, so a repeat finds the same task. */
 export const taskIdFrom = (submission: string): TaskId => `t-${shortHash([submission], 12)}` as TaskId;
+
+/** Derived from the identity of the message, so that a redelivery is known for what it is, whatever it is about. */
+export const commandIdOf = (kind: string, identity: string): CommandId =>
+  `c-${shortHash([kind, identity], 16)}` as CommandId;
 
 /** One approval for one revision of one node's effect. */
 export const approvalIdOf = (task: TaskId, node: NodeId, revision: number): ApprovalId =>

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { canonicalJson, digestOf, Json, JsonObject } from './json.ts';
+import { canonicalJson, digestOf, Json, JSON_LEVELS_MAX, JsonObject } from './json.ts';
 
 /** JSON as it comes over the bus: what `JSON.parse` can give. */
 const json = fc.json({ maxDepth: 4 }).map((text) => JSON.parse(text) as Json);
@@ -151,4 +151,14 @@ describe('the schema of any JSON value', () => {
       expect(Json.safeParse(value).success).toBe(false);
     },
   );
+});
+
+describe('a JSON object', () => {
+  const nested = (levels: number): Json =>
+    levels === 0 ? 1 : levels % 2 === 0 ? [nested(levels - 1)] : { a: nested(levels - 1) };
+
+  test('is at most so many levels deep, so that it can be wrapped in a message and still be read', () => {
+    expect(JsonObject.safeParse({ a: nested(JSON_LEVELS_MAX - 1) }).success).toBe(true);
+    expect(JsonObject.safeParse({ a: nested(JSON_LEVELS_MAX) }).success).toBe(false);
+  });
 });

@@ -5,11 +5,24 @@ import { z } from 'zod';
 /** Any JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** Any JSON value, as a schema. Depth and size are bounded by the payload limit of the bus. */
+/** Any JSON value, as a schema. Its size is bounded by the payload limit of the bus. */
 export const Json = z.json() as z.ZodType<Json>;
 
+/**
+ * Levels of a JSON object at the most, itself among them. Other messages wrap it in some of their own, and have to stay
+ * within what a reader of the bus takes.
+ */
+export const JSON_LEVELS_MAX = 32;
+
+const hasLevels = (value: Json, left: number): boolean =>
+  typeof value !== 'object' ||
+  value === null ||
+  (left > 0 && Object.values(value).every((inner: Json) => hasLevels(inner, left - 1)));
+
 /** A JSON object. */
-export const JsonObject = z.record(z.string(), Json);
+export const JsonObject = z
+  .record(z.string(), Json)
+  .refine((value) => hasLevels(value, JSON_LEVELS_MAX), `at most ${String(JSON_LEVELS_MAX)} levels deep`);
 export type JsonObject = z.infer<typeof JsonObject>;
 
 /** RFC 8785 text of a value: the same value always gives the same bytes. Throws `TypeError` on what JSON cannot hold. */

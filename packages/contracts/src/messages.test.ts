@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { effectDigest, RunEffect } from './effect.ts';
 import { approvalIdOf, effectIdOf } from './ids.ts';
 import { RequestApproval } from './approval.ts';
+import { WAIT_MAX_MS } from './workflow.ts';
 import { jsonSchemaOf, MESSAGE_KINDS, type Message, messages, schemaFile } from './json-schema.ts';
 
 const EXAMPLES = join(import.meta.dirname, '../examples');
@@ -85,6 +86,35 @@ test.each([[null], [[]], ['text'], [1], [true]])('no message has the body %j', (
   );
   expect(accepting).toEqual([]);
 });
+
+test.each([
+  ['approval.request', ['timeoutMs']],
+  ['approval.requested', ['timeoutMs']],
+  ['recovery.assessed', ['verdict', 'delayMs']],
+  ['task.recover', ['verdict', 'delayMs']],
+  ['task.node_retrying', ['delayMs']],
+] as const)('%s waits for no time that cannot be added to a clock', (name, path) => {
+  const message = messages.find((known) => known.name === name) ?? failed(name);
+  const waiting = (ms: number): unknown => {
+    const example = structuredClone(exampleOf(message));
+    const holder = path.slice(0, -1).reduce((value, key) => value[key] as typeof example, example);
+    holder[path.at(-1) ?? ''] = ms;
+    return example;
+  };
+  expect(accepts(message, waiting(WAIT_MAX_MS))).toEqual({ zod: true, jsonSchema: true });
+  expect(accepts(message, waiting(WAIT_MAX_MS + 1))).toEqual({ zod: false, jsonSchema: false });
+});
+
+test.each(['approval.resolved', 'task.approval_closed', 'task.effect_ordered'])(
+  '%s has no grant that the order to the executor could not have',
+  (name) => {
+    const message = messages.find((known) => known.name === name) ?? failed(name);
+    for (const grant of ['', 'x'.repeat(4_097)]) {
+      const example = { ...exampleOf(message), grant };
+      expect(accepts(message, example)).toEqual({ zod: false, jsonSchema: false });
+    }
+  },
+);
 
 test('ids and digests of the examples are what the code derives', () => {
   const named = (name: string): unknown =>

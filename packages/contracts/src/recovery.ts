@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ErrorBody } from './errors.ts';
 import { NodeId, TaskId } from './ids.ts';
-import { EffectClass } from './workflow.ts';
+import { EffectClass, WAIT_MAX_MS } from './workflow.ts';
 
 export const FailureClass = z.enum([
   'BROKEN_BUILD',
@@ -33,7 +33,7 @@ export type AssessFailure = z.infer<typeof AssessFailure>;
 export const Verdict = z.object({
   kind: VerdictKind,
   /** How long to wait before a retry. */
-  delayMs: z.int().min(0),
+  delayMs: z.int().min(0).max(WAIT_MAX_MS),
   class: FailureClass,
   /** Which row of the verdict table decided, as `table@version/row`. */
   rule: z.string(),

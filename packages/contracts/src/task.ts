@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { ApprovalOutcome } from './approval.ts';
-import { CanonicalEffect, Digest } from './effect.ts';
+import { CanonicalEffect, Digest, Grant } from './effect.ts';
 import { ErrorBody } from './errors.ts';
-import { ApprovalId, EffectId, NodeId, TaskId } from './ids.ts';
+import { ApprovalId, CommandId, EffectId, NodeId, TaskId } from './ids.ts';
 import { JsonObject } from './json.ts';
 import { Verdict } from './recovery.ts';
-import { WorkflowDefinition } from './workflow.ts';
+import { WAIT_MAX_MS, WorkflowDefinition } from './workflow.ts';
 
 export const TaskPhase = z.enum([
   'queued',
@@ -44,7 +44,12 @@ export const CancelTask = z.object(byHand);
 export const PauseTask = z.object(byHand);
 export const ResumeTask = z.object(byHand);
 /** Give a failed or escalated node another attempt. Without `node`: every one that failed. */
-export const RetryTask = z.object({ ...byHand, node: NodeId.optional() });
+export const RetryTask = z.object({
+  ...byHand,
+  node: NodeId.optional(),
+  /** The attempt that is to be followed by another: once it has been, asking for it again changes nothing. */
+  attempt: z.int().min(1).optional(),
+});
 
 /** A verdict of the recovery service: a suggestion, which the orchestrator carries out or refuses. */
 export const RecoverTask = z.object({
@@ -60,6 +65,8 @@ const fact = <Type extends string, Shape extends z.core.$ZodLooseShape>(type: Ty
   z.object({ type: z.literal(type), id: TaskId, phase: TaskPhase, ...shape });
 
 const attempt = { node: NodeId, attempt: z.int().min(1) } as const;
+/** Which command by hand led to it: the same one, come again, is known by it. */
+const command = { command: CommandId.optional() } as const;
 
 export const TaskEvent = z.discriminatedUnion('type', [
   fact('submitted', {
@@ -87,24 +94,29 @@ export const TaskEvent = z.discriminatedUnion('type', [
     by: z.string(),
     comment: z.string().optional(),
     /** With `approved` while the task is paused: the grant, kept until it goes on. */
-    grant: z.string().optional(),
+    grant: Grant.optional(),
     validUntil: z.int().optional(),
   }),
   fact('effect_ordered', {
     ...attempt,
     effectId: EffectId,
     approval: ApprovalId,
-    grant: z.string(),
+    grant: Grant,
     validUntil: z.int(),
   }),
   fact('node_succeeded', { ...attempt, outputs: JsonObject }),
   fact('node_failed', { ...attempt, outcome: z.enum(['failed', 'in_doubt']), error: ErrorBody }),
-  fact('node_retrying', { ...attempt, delayMs: z.int().min(0), verdict: Verdict.optional() }),
+  fact('node_retrying', {
+    ...attempt,
+    delayMs: z.int().min(0).max(WAIT_MAX_MS),
+    verdict: Verdict.optional(),
+    ...command,
+  }),
   fact('node_skipped', { ...attempt, reason: z.string(), verdict: Verdict.optional() }),
   fact('node_blocked', { ...attempt, error: ErrorBody }),
   fact('node_escalated', { ...attempt, reason: z.string(), verdict: Verdict.optional() }),
-  fact('paused', { by: z.string(), reason: z.string() }),
-  fact('resumed', { by: z.string() }),
+  fact('paused', { by: z.string(), reason: z.string(), ...command }),
+  fact('resumed', { by: z.string(), ...command }),
   fact('completed', { outputs: z.record(z.string(), JsonObject) }),
   fact('failed', { error: ErrorBody }),
   fact('cancelled', { by: z.string(), reason: z.string() }),

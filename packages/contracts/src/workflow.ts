@@ -27,6 +27,9 @@ export const CapabilityLabel = z
   .string()
   .regex(/^(cap|control)(\.[a-z0-9_]+)+$/, 'a label such as cap.file.append');
 
+/** No wait is longer: added to any time of day, it is still a time that clocks and stores can hold. */
+export const WAIT_MAX_MS = 30 * 86_400_000;
+
 /** Declares a node an effect: gated, and carried out once. */
 export const EffectDeclaration = z.object({
   kind: SideEffectKind,
@@ -37,10 +40,7 @@ export const EffectDeclaration = z.object({
   /** Groups whose members may decide. */
   audience: z.array(z.string().min(1)).min(1),
   /** How long the request waits for a decision. */
-  approvalTimeoutMs: z
-    .int()
-    .min(1_000)
-    .max(30 * 86_400_000),
+  approvalTimeoutMs: z.int().min(1_000).max(WAIT_MAX_MS),
 });
 export type EffectDeclaration = z.infer<typeof EffectDeclaration>;
 

@@ -1,3 +1,5 @@
+import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/streams';
+import { subjects } from '@holdpoint/contracts/subjects';
 import { describe, expect, test } from 'vitest';
 import { createBatch, factOf, isEmpty } from './batch.ts';
 import { decision } from './decider.ts';
@@ -77,6 +79,37 @@ describe('a batch', () => {
     ).toThrow(TypeError);
     expect(isEmpty(batch.write([]))).toBe(true);
     expect(batch.states().size).toBe(0);
+  });
+});
+
+describe('what the bus would never take', () => {
+  const tooLong = 'ü'.repeat(PAYLOAD_MAX_BYTES / 2 + 1);
+  const message = (text: string) => ({
+    subject: subjects.taskCommand('submit'),
+    id: 'm-1',
+    type: 'test',
+    data: { text },
+  });
+
+  test.each([
+    ['an event', decision<TallyEvent>({ events: [added('a'), added(tooLong)] })],
+    ['a message', decision<TallyEvent>({ events: [added('a')], send: [message(tooLong)] })],
+  ])('is refused, and nothing of its decision is kept: %s', (_, made) => {
+    const batch = batchOf();
+    expect(() => batch.apply('e-1', made)).toThrow(
+      expect.objectContaining({ code: 'CONTRACT_PAYLOAD_TOO_LARGE' }),
+    );
+    expect(isEmpty(batch.write([]))).toBe(true);
+    expect(batch.states().size).toBe(0);
+  });
+
+  test('is not mistaken for what it just takes', () => {
+    const batch = batchOf();
+    batch.apply(
+      'e-1',
+      decision({ events: [added('ü'.repeat(400_000))], send: [message('ü'.repeat(400_000))] }),
+    );
+    expect(batch.write([]).events).toHaveLength(1);
   });
 });
 

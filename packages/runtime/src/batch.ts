@@ -1,4 +1,6 @@
 import { cloudEventHeaders, eventType } from '@holdpoint/contracts/cloudevents';
+import { HoldpointError } from '@holdpoint/contracts/errors';
+import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/streams';
 import { type Aggregate, type ServiceName, subjects } from '@holdpoint/contracts/subjects';
 import type { Decider, Decision, TimerChange } from './decider.ts';
 import type { BatchWrite, Summary, StoredEvent, TimerRow, WireMessage } from './ports.ts';
@@ -12,6 +14,19 @@ export type AggregateKind<State, Message, Event extends { readonly type: string 
   readonly summarise: (state: State) => Summary;
   /** A snapshot is taken each time so many events have come since the last. */
   readonly snapshotEvery: number;
+};
+
+/** What is sent is part of the facts that tell of it, so it has to be smaller than the largest that is read. */
+const SENT_MAX_BYTES = PAYLOAD_MAX_BYTES - 64 * 1024;
+const FACT_MAX_BYTES = PAYLOAD_MAX_BYTES;
+
+/** A message that the bus would never take would stay in the outbox for ever, and keep back what stands in its row. */
+const withinLimit = (what: string, body: string, limit: number): string => {
+  // A character has three bytes in UTF-8 at the most, counted as JavaScript counts characters.
+  const bytes = body.length * 3 > limit ? Buffer.byteLength(body) : 0;
+  if (bytes <= limit) return body;
+  const message = `it leads to ${what} of ${String(bytes)} bytes, at most ${String(limit)} are sent`;
+  throw new HoldpointError('CONTRACT_PAYLOAD_TOO_LARGE', message);
 };
 
 export type Loaded<State> = { readonly version: number; readonly state: State };
@@ -39,7 +54,8 @@ export const createBatch = <State, Message, Event extends { readonly type: strin
     const facts = added.map((event) => {
       version += 1;
       state = kind.decider.evolve(state, event);
-      return { aggregate, version, type: event.type, at: now, trace, body: JSON.stringify(event) };
+      const body = withinLimit(event.type, JSON.stringify(event), FACT_MAX_BYTES);
+      return { aggregate, version, type: event.type, at: now, trace, body };
     });
     // Only now, so that an event which cannot be folded leaves nothing of its decision behind.
     events.push(...facts);
@@ -58,8 +74,9 @@ export const createBatch = <State, Message, Event extends { readonly type: strin
   };
 
   const apply = (aggregate: string, made: Decision<Event, Work>, trace?: string): void => {
-    if (made.events.length > 0) append(aggregate, made.events, trace);
-    for (const { subject, id, type, data } of made.send) {
+    // Before the events, so that what cannot be sent leaves nothing of its decision behind.
+    const messages = made.send.map(({ subject, id, type, data }): WireMessage => {
+      const body = withinLimit(type, JSON.stringify(data), SENT_MAX_BYTES);
       const headers = cloudEventHeaders({
         id,
         source: kind.service,
@@ -68,8 +85,10 @@ export const createBatch = <State, Message, Event extends { readonly type: strin
         time: now,
         trace,
       });
-      outbox.push({ subject, headers, body: JSON.stringify(data) });
-    }
+      return { subject, headers, body };
+    });
+    if (made.events.length > 0) append(aggregate, made.events, trace);
+    outbox.push(...messages);
     for (const change of made.timers) setTimer(aggregate, change, trace);
   };
 

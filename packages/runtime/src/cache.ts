@@ -15,6 +15,7 @@ export const createCache = <State>(capacity: number) => {
       const oldest = entries.keys().next();
       if (entries.size > capacity && oldest.done !== true) entries.delete(oldest.value);
     },
+    clear: (): void => entries.clear(),
     forget: (aggregates: Iterable<string>): void => {
       for (const aggregate of aggregates) entries.delete(aggregate);
     },

@@ -90,6 +90,7 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
   /** The states of every locked aggregate. The batch holds them itself: the cache may have no room for all of them. */
   const loader = async (transaction: Transaction): Promise<(aggregate: string) => Loaded<State>> => {
     const { versions } = transaction;
+    if (transaction.anew === true) cache.clear();
     const states = new Map<string, Loaded<State>>();
     const missing: string[] = [];
     for (const [id, version] of versions) {

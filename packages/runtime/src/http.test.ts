@@ -1,4 +1,5 @@
-import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
 import { Counter, Registry } from 'prom-client';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Check, type HttpServer, serveHealth } from './http.ts';
@@ -86,4 +87,40 @@ test('stopping ends connections that are kept open for later', async () => {
   await (await get('/healthz')).text();
   await servers.splice(0)[0]?.stop();
   await expect(get('/healthz')).rejects.toThrow('fetch failed');
+});
+
+describe('a stop', () => {
+  test.each([
+    ['has said nothing', ''],
+    ['has said half of what it wants', 'GET /healthz HTTP/1.1\r\nHost: x'],
+    ['sends a body without end', 'POST /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx'],
+  ])('does not wait for a caller that %s', async (_, said) => {
+    const server = await serveHealth('127.0.0.1', 0, [], new Registry());
+    const socket = connect(server.port, '127.0.0.1');
+    await once(socket, 'connect');
+    const heard = once(socket, 'close');
+    socket.resume().write(said);
+    // An answer to somebody else says that the server has seen this one.
+    await (await fetch(`http://127.0.0.1:${String(server.port)}/healthz`)).text();
+    await server.stop();
+    await heard;
+    expect(socket.destroyed).toBe(true);
+  });
+});
+
+describe('what cannot be found out', () => {
+  test('is an answer as well, and ends nobody', async () => {
+    const registry = new Registry();
+    registry.registerMetric(
+      new Counter({
+        name: 'broken',
+        help: 'x',
+        registers: [],
+        collect: () => {
+          throw new Error('out of order');
+        },
+      }),
+    );
+    expect((await (await serve([], registry))('/metrics')).status).toBe(500);
+  });
 });

@@ -22,7 +22,10 @@ export const serveHealth = async (
     else if (request.url === '/readyz')
       void readiness(checks).then(({ ready, body }) => send(ready ? 200 : 503, body));
     else if (request.url === '/metrics') {
-      void registry.metrics().then((text) => send(200, text, registry.contentType));
+      void registry.metrics().then(
+        (text) => send(200, text, registry.contentType),
+        () => send(500, '{"status":"metrics cannot be collected"}'),
+      );
     } else send(404, '{"status":"unknown path"}');
   });
   server.headersTimeout = 5_000;
@@ -36,7 +39,8 @@ export const serveHealth = async (
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
-        server.closeIdleConnections();
+        // Whoever holds a connection open and asks nothing, or half of something, may not hold up the stop.
+        server.closeAllConnections();
       }),
   };
 };

@@ -1,8 +1,8 @@
-import { ERRORS, type ErrorCode, HoldpointError } from '@holdpoint/contracts/errors';
+import { ERRORS, type ErrorCode, HoldpointError, toErrorBody } from '@holdpoint/contracts/errors';
 import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/streams';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseAs, parseCommand, parseFact, parseJson } from './inbound.ts';
+import { NESTING_MAX, parseAs, parseCommand, parseFact, parseJson } from './inbound.ts';
 import { z } from 'zod';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -63,6 +63,22 @@ describe('a body', () => {
     expect(parseJson(bytes(text))).toBe(value);
   });
 
+  test.each([
+    ['arrays', '[', ']'],
+    ['objects', '{"a":', '}'],
+    ['both, with brackets in its texts', '[{"]}\\"]}":', '}]'],
+  ])('is at most so deep, of %s', (_, open, close) => {
+    const levels = open.startsWith('[{') ? NESTING_MAX / 2 : NESTING_MAX;
+    const nested = (times: number): Uint8Array => bytes(`${open.repeat(times)}1${close.repeat(times)}`);
+    expect(codeOf(() => parseJson(nested(levels)))).toBeUndefined();
+    expect(codeOf(() => parseJson(nested(levels + 1)))).toBe('CONTRACT_INVALID');
+    expect(codeOf(() => parseJson(nested(50_000)))).toBe('CONTRACT_INVALID');
+  });
+
+  test('may have any number of brackets side by side', () => {
+    expect(parseJson(bytes(`[${'{"a":[]},'.repeat(1_000)}0]`))).toHaveLength(1_001);
+  });
+
   test('is at most as long as the bus takes', () => {
     const longest = bytes(JSON.stringify('x'.repeat(PAYLOAD_MAX_BYTES - 2)));
     expect(longest).toHaveLength(PAYLOAD_MAX_BYTES);
@@ -97,10 +113,24 @@ describe('a payload', () => {
   });
 
   test('that is nested without end is refused like any other', () => {
-    const nested = parseJson(
-      bytes(`{"workflow":"sample","goal":"x","inputs":{"a":${'['.repeat(400_000)}${']'.repeat(400_000)}}}`),
+    let nested: unknown = 1;
+    for (let i = 0; i < 400_000; i += 1) nested = [nested];
+    const submission = { workflow: 'sample', goal: 'x', inputs: { a: nested } };
+    expect(codeOf(() => parseCommand('orchestrator', 'hp.cmd.task.submit', submission))).toBe(
+      'CONTRACT_INVALID',
     );
-    expect(codeOf(() => parseCommand('orchestrator', 'hp.cmd.task.submit', nested))).toBe('CONTRACT_INVALID');
+  });
+
+  test('repeats little of what is wrong, however long it is', () => {
+    const names = Array.from({ length: 30 }, (_, i) => `${String(i)}${'\u0001'.repeat(30_000)}`);
+    const wrong = { id: 'x', items: Object.fromEntries(names.map((name) => [name, Infinity])) };
+    const act = (): unknown => parseAs(z.object({ items: z.record(z.string(), z.json()) }), wrong);
+    expect(codeOf(act)).toBe('CONTRACT_INVALID');
+    expect(act).toThrow(
+      expect.toSatisfy(
+        (error: HoldpointError) => JSON.stringify(toErrorBody(error)).length < 32_768,
+      ) as Error,
+    );
   });
 
   test('does not reach what every object inherits', () => {

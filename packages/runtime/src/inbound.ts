@@ -25,7 +25,34 @@ const onlyText = (key: string, value: unknown): unknown => {
   throw new SyntaxError('NUL, or half of a character');
 };
 
-/** Bytes to JSON. Throws `CONTRACT_PAYLOAD_TOO_LARGE` or `CONTRACT_NOT_JSON`. */
+/**
+ * Levels of a body at the most: far more than any message has, and far fewer than it takes to exhaust the stack of whoever
+ * walks the value later, deep in calls of its own.
+ */
+export const NESTING_MAX = 64;
+
+const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+// Square and curly brackets differ in one bit.
+const [CURLY, OPENS, CLOSES] = [0x20, 0x7b, 0x7d];
+
+/** Looks at the bytes alone, before anything is made of them: brackets that stand in no text. */
+const isTooDeep = (data: Uint8Array): boolean => {
+  let [depth, inText] = [0, false];
+  for (let i = 0; i < data.length; i += 1) {
+    const byte = data[i] ?? 0;
+    if (inText) {
+      if (byte === BACKSLASH) i += 1;
+      else if (byte === QUOTE) inText = false;
+    } else if (byte === QUOTE) inText = true;
+    else if ((byte | CURLY) === OPENS) {
+      depth += 1;
+      if (depth > NESTING_MAX) return true;
+    } else if ((byte | CURLY) === CLOSES) depth -= 1;
+  }
+  return false;
+};
+
+/** Bytes to JSON. Throws `CONTRACT_PAYLOAD_TOO_LARGE`, `CONTRACT_INVALID` (nested too deeply) or `CONTRACT_NOT_JSON`. */
 export const parseJson = (data: Uint8Array): unknown => {
   if (data.length > PAYLOAD_MAX_BYTES) {
     throw new HoldpointError(
@@ -33,6 +60,7 @@ export const parseJson = (data: Uint8Array): unknown => {
       `the body has ${String(data.length)} bytes, at most ${String(PAYLOAD_MAX_BYTES)} are taken`,
     );
   }
+  if (isTooDeep(data)) throw new HoldpointError('CONTRACT_INVALID', '(body): nested too deeply');
   try {
     const text = decoder.decode(data);
     return JSON.parse(text, SPELT_OUT.test(text) ? onlyText : undefined) as unknown;
@@ -45,10 +73,18 @@ export const parseJson = (data: Uint8Array): unknown => {
 export const parseAs = <Schema extends z.ZodType>(schema: Schema, payload: unknown): z.output<Schema> => {
   const { success, data, error } = safely(schema, payload);
   if (success) return data;
-  const problems = error.issues
-    .slice(0, 20)
-    .map(({ path, message }) => `${path.join('.') || '(body)'}: ${message}`);
+  const problems = error.issues.slice(0, PROBLEMS_MAX).map(problemOf);
   throw new HoldpointError('CONTRACT_INVALID', problems.join('; '), { details: { problems } });
+};
+
+const PROBLEMS_MAX = 20;
+const PATH_MAX = 100;
+
+/** A path is made of names that the sender chose: enough of it to find the place. */
+const problemOf = ({ path, message }: z.core.$ZodIssue): string => {
+  const where = path.map(String).join('.') || '(body)';
+  const shown = where.length <= PATH_MAX ? where : `${where.slice(0, PATH_MAX).toWellFormed()}…`;
+  return `${shown}: ${message}`;
 };
 
 /** A value that is nested thousands of levels deep overflows the stack of whoever walks it: wrong like any other. */

@@ -1,5 +1,5 @@
 import { type ErrorBody, toErrorBody } from '@holdpoint/contracts/errors';
-import { HEADERS } from '@holdpoint/contracts/cloudevents';
+import { HEADERS, traceOf } from '@holdpoint/contracts/cloudevents';
 import { type ConsumerDeclaration, DELIVERIES_MAX } from '@holdpoint/contracts/streams';
 import { deadLetterOf } from './dead-letter.ts';
 import type { Engine } from './engine.ts';
@@ -76,7 +76,7 @@ export const createIntake = <Message>(
     engine.accept({
       aggregate,
       message,
-      trace: delivery.header(HEADERS.trace),
+      trace: traceOf(delivery.header(HEADERS.trace)),
       settled: (answer) => {
         released();
         // Nobody waits for an answer here, so a refusal is kept where it can be seen.
@@ -85,7 +85,9 @@ export const createIntake = <Message>(
       },
       failed: (reason, cause) => {
         released();
-        retryOrBury(delivery, reason, cause);
+        // What its sender has made too large does not become smaller.
+        if (reason.code === 'CONTRACT_PAYLOAD_TOO_LARGE') bury(delivery, reason);
+        else retryOrBury(delivery, reason, cause);
       },
       unavailable: () => {
         released();

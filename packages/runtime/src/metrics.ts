@@ -3,7 +3,12 @@ import { errorFields } from './error-fields.ts';
 import type { Logger } from './log.ts';
 import type { EngineObserver } from './observer.ts';
 
-export type Metrics = { readonly registry: Registry; readonly observer: EngineObserver };
+export type Metrics = {
+  readonly registry: Registry;
+  readonly observer: EngineObserver;
+  /** So many aggregates were removed. */
+  readonly retired: (aggregates: number) => void;
+};
 
 /** What the engine does, as Prometheus metrics and, where somebody may have to act, as log lines. */
 export const createMetrics = (service: string, log: Logger, backlog: () => number): Metrics => {
@@ -23,6 +28,7 @@ export const createMetrics = (service: string, log: Logger, backlog: () => numbe
   const failures = counter('batch_failures_total', 'Transactions that did not commit');
   const timerFailures = counter('timer_failures_total', 'Timers whose message could not be decided');
   const unconfirmed = counter('publish_unconfirmed_total', 'Messages the bus did not confirm in time');
+  const retired = counter('retired_total', 'Aggregates removed because they ended long ago');
   const waiting = new Gauge({
     name: 'holdpoint_backlog_messages',
     help: 'Messages taken from the bus or the API that wait for a transaction',
@@ -34,6 +40,7 @@ export const createMetrics = (service: string, log: Logger, backlog: () => numbe
   registry.registerMetric(waiting);
   return {
     registry,
+    retired: (aggregates) => retired.inc(aggregates),
     observer: {
       committed: (messages, write) => {
         batchSize.observe(messages);

@@ -61,6 +61,12 @@ export type History = {
 export interface Transaction {
   /** The store's clock, read after the locks were held. Epoch milliseconds. */
   readonly now: number;
+  /**
+   * The first on its connection, or the first since something was retired. A connection may lead to another server, or to
+   * the same one after a restore, and an id that was retired may be used again: the same version may stand for something
+   * else, and what is remembered of states does not count.
+   */
+  readonly anew?: boolean;
   /** Versions of the locked aggregates; what is not here does not exist yet. */
   readonly versions: ReadonlyMap<string, number>;
   load(aggregates: readonly string[]): Promise<ReadonlyMap<string, History>>;

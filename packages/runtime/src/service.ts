@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import { systemClock } from './system-clock.ts';
 import { readSecretFile, readSeedFile, type ServiceEnv } from './config.ts';
 import { createCore, type ServiceLogic } from './core.ts';
+import type { Engine } from './engine.ts';
 import { crashHook } from './crash.ts';
 import { type Check, serveHealth } from './http.ts';
 import { errorFields } from './error-fields.ts';
@@ -14,7 +15,9 @@ import { createNatsPublisher } from './nats/publisher.ts';
 import { startSource } from './nats/source.ts';
 import { keepTopology } from './nats/topology.ts';
 import { startPeriodic } from './periodic.ts';
+import type { Condition } from './postgres/condition.ts';
 import { createPool } from './postgres/pool.ts';
+import { createRetirement } from './postgres/retire.ts';
 import { createPostgresStore } from './postgres/store.ts';
 
 /** A service, as its `service.ts` describes it to the runtime. */
@@ -28,17 +31,26 @@ export type ServiceSpec<
   readonly service: S;
   readonly logic: ServiceLogic<State, Message, Event, Work>;
   readonly endpoints: (pool: Pool) => Endpoints<S, Message>;
+  /** What has to hold in the transaction that commits a batch. */
+  readonly condition?: Condition;
+  /** What the service keeps in order beside its messages, on the same store. */
+  readonly attend?: (pool: Pool, engine: Engine<Message>) => Attendance;
   /** Ends what the logic's `perform` has begun, as far as it can be ended. */
   readonly stopWork?: () => Promise<void>;
   /** Seed file of the bus user that creates streams and consumers; only one service has it. */
   readonly topologySeedFile?: string | undefined;
 };
 
+/** Its check says whether the service can do what it is there for. */
+export type Attendance = { readonly check: Check; readonly stop: () => Promise<void> };
+
 export type RunningService = { readonly httpPort: number; readonly stop: () => Promise<void> };
 
 /** How often due timers are looked for: the precision of every deadline in the system. */
 const TICK_MS = 200;
 const SWEEP_MS = 1_000;
+/** Nobody waits for it; but a service that ends and starts every minute has to come to it as well. */
+const RETIRE_MS = 30_000;
 /** A row this old was left behind by a crash or by a bus that did not confirm. */
 const OUTBOX_STALE_MS = 5_000;
 const STATES_CACHED_MAX = 10_000;
@@ -82,7 +94,7 @@ export const startService = async <
 
   const metrics = createMetrics(spec.service, log, () => engine.backlog());
   const { engine, intakes } = createCore(spec.logic, {
-    store: createPostgresStore(pool),
+    store: createPostgresStore(pool, spec.condition),
     publisher: createNatsPublisher(connection, inboxPrefixOf(user)),
     clock: systemClock,
     log,
@@ -93,24 +105,30 @@ export const startService = async <
     cacheMax: STATES_CACHED_MAX,
   });
 
+  const attendance = spec.attend?.(pool, engine);
   const sources = intakes.map(({ inbound, take }) => startSource(connection, inbound.consumer, take, log));
   const api = await serveApi(connection, spec.service, spec.endpoints(pool), engine, log);
+  const retirement = createRetirement(pool);
   const jobs = [
     startPeriodic('timers', TICK_MS, () => engine.tick(), log),
     startPeriodic('outbox', SWEEP_MS, () => engine.sweep(OUTBOX_STALE_MS), log),
+    startPeriodic('retention', RETIRE_MS, async () => metrics.retired(await retirement.run()), log),
   ];
   const checks: readonly Check[] = [
     { name: 'postgres', ready: async () => (await pool.query('SELECT 1')).rowCount === 1 },
     { name: 'nats', ready: async () => (await connection.flush(), !connection.isClosed()) },
     { name: 'consumers', ready: () => Promise.resolve(sources.every((source) => source.open())) },
+    ...(attendance === undefined ? [] : [attendance.check]),
   ];
   const http = await serveHealth(env.HOLDPOINT_HTTP_HOST, env.HOLDPOINT_HTTP_PORT, checks, metrics.registry);
   log.info({ httpPort: http.port }, 'service started');
 
   const stopAll = async (): Promise<void> => {
     keeper?.stop();
+    retirement.stop();
     await api.stop();
     await Promise.all(sources.map((source) => source.stop()));
+    await attendance?.stop();
     await engine.idle();
     await spec.stopWork?.();
     await engine.idle();

@@ -23,7 +23,7 @@ export const endpoints = (
   get: {
     query: async ({ id }) => {
       const state = await readState(pool, decider, id);
-      if (state.status === 'absent')
+      if (state.status === 'absent' || state.status === 'withdrawn')
         throw new HoldpointError('APPROVALS_UNKNOWN', `no approval is called ${id}`);
       return approvalView(state);
     },

@@ -11,9 +11,19 @@ import { summarise } from './projections/effects.ts';
 
 export type ExecutorParts = {
   readonly decider: Decider<EffectState, EffectMessage, EffectEvent, EffectWork>;
-  readonly places: Places;
+  readonly places: Pick<Places, 'take' | 'free' | 'areOpen'>;
   readonly runner: Runner;
   readonly pool: string;
+};
+
+/**
+ * A place counts as long as effects may start at all. Once they may not, an order that has one is kept like an order that has
+ * none, and a claim comes again: so the batch that the store refused goes through when it is decided anew.
+ */
+const asThingsAre = (message: EffectMessage, places: ExecutorParts['places']): EffectMessage => {
+  if (places.areOpen()) return message;
+  if (message.kind === 'run') return { ...message, place: undefined };
+  return message.kind === 'claim' ? { kind: 'timer', name: 'place', data: null } : message;
 };
 
 /** An order takes a place along, if there is one, so that it may begin with the decision that admits it. */
@@ -34,7 +44,10 @@ export const executorLogic = (
   kind: {
     service: 'executor',
     aggregate: 'effect',
-    decider: parts.decider,
+    decider: {
+      ...parts.decider,
+      decide: (state, message, at) => parts.decider.decide(state, asThingsAre(message, parts.places), at),
+    },
     summarise,
     snapshotEvery: SNAPSHOT_EVERY,
   },

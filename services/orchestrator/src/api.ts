@@ -1,22 +1,21 @@
 import { HoldpointError } from '@holdpoint/contracts/errors';
-import { type TaskId, taskIdFrom } from '@holdpoint/contracts/ids';
+import { commandIdOf, type TaskId, taskIdFrom } from '@holdpoint/contracts/ids';
 import type { Endpoints } from '@holdpoint/runtime/nats/api';
 import { readHistory, readState } from '@holdpoint/runtime/postgres/read';
-import type { Routed } from '@holdpoint/runtime/inbound';
+import type { Meta, Routed } from '@holdpoint/runtime/inbound';
 import type { Pool } from 'pg';
 import { taskDecider } from './domain/decide.ts';
-import type { TaskMessage } from './domain/messages.ts';
+import type { ByHand, TaskMessage } from './domain/messages.ts';
 import { listTasks } from './projections/tasks.ts';
 import { taskView } from './view.ts';
 
 const unknown = (id: string): HoldpointError =>
   new HoldpointError('ORCHESTRATOR_UNKNOWN_TASK', `no task is called ${id}`);
 
-type ByHand = Extract<TaskMessage, { kind: 'cancel' | 'pause' | 'resume' | 'retry' }>;
 const byHand = (kind: ByHand['kind']) => ({
-  command: (payload: ByHand['payload']): Routed<TaskMessage> => ({
+  command: (payload: ByHand['payload'], { identity }: Meta): Routed<TaskMessage> => ({
     aggregate: payload.id,
-    message: { kind, payload, task: payload.id },
+    message: { kind, payload, task: payload.id, commandId: commandIdOf(kind, identity) },
   }),
 });
 

@@ -1,6 +1,8 @@
+import { commandIdOf } from '@holdpoint/contracts/ids';
 import { consumers } from '@holdpoint/contracts/streams';
 import type { TaskEvent } from '@holdpoint/contracts/task';
 import { type ServiceLogic, SNAPSHOT_EVERY } from '@holdpoint/runtime/core';
+import type { Decider } from '@holdpoint/runtime/decider';
 import { parseCommand, parseFact } from '@holdpoint/runtime/inbound';
 import type { Inbound } from '@holdpoint/runtime/intake';
 import { taskIdOf } from './api.ts';
@@ -21,7 +23,7 @@ const decoders: Readonly<Record<string, Inbound<TaskMessage>['decode']>> = {
         : command.kind === 'recover'
           ? command.payload.task
           : command.payload.id;
-    return { aggregate: task, message: { ...command, task } };
+    return { aggregate: task, message: { ...command, task, commandId: commandIdOf(command.kind, identity) } };
   },
   'orchestrator-approval': (subject, body) => {
     const fact = parseFact('approvals', subject, body);
@@ -42,13 +44,9 @@ const inbound = (): readonly Inbound<TaskMessage>[] =>
       return { consumer, decode, wants: (subject) => !UNDER_WAY.test(subject) };
     });
 
-export const orchestratorLogic: ServiceLogic<TaskState, TaskMessage, TaskEvent, never> = {
-  kind: {
-    service: 'orchestrator',
-    aggregate: 'task',
-    decider: taskDecider,
-    summarise,
-    snapshotEvery: SNAPSHOT_EVERY,
-  },
+export const orchestratorLogic = (
+  decider: Decider<TaskState, TaskMessage, TaskEvent> = taskDecider,
+): ServiceLogic<TaskState, TaskMessage, TaskEvent, never> => ({
+  kind: { service: 'orchestrator', aggregate: 'task', decider, summarise, snapshotEvery: SNAPSHOT_EVERY },
   inbound: inbound(),
-};
+});

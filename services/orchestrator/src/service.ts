@@ -8,7 +8,7 @@ export const startOrchestrator = (env: OrchestratorEnv, log: Logger): Promise<Ru
   startService(
     {
       service: 'orchestrator',
-      logic: orchestratorLogic,
+      logic: orchestratorLogic(),
       endpoints,
       topologySeedFile: env.HOLDPOINT_NATS_TOPOLOGY_SEED_FILE,
     },

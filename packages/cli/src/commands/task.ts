@@ -10,6 +10,8 @@ import type { Session } from '../program.ts';
 import { entryText, exitCodeFor, taskListText, taskText } from '../task-text.ts';
 
 const LIST_MAX = 500;
+/** More than anybody will ever make. */
+const ATTEMPTS_MAX = 1_000_000;
 
 type Submission = {
   readonly workflow: string;
@@ -103,6 +105,13 @@ const VERBS = [
 
 type Verb = (typeof VERBS)[number][0];
 
+type Steering = {
+  readonly json?: true;
+  readonly reason?: string;
+  readonly node?: NodeId;
+  readonly attempt?: number;
+};
+
 const addVerb = (task: Command, { use, lines, json }: Session, verb: Verb, description: string): void => {
   const command = task
     .command(verb)
@@ -110,8 +119,15 @@ const addVerb = (task: Command, { use, lines, json }: Session, verb: Verb, descr
     .argument('<id>', 'id of the task', as(TaskId))
     .option('--reason <text>', 'why, for the record')
     .option('--json', 'print the answer as it came');
-  if (verb === 'retry') command.option('--node <id>', 'only this node', as(NodeId));
-  command.action((id: TaskId, { json: asJson, ...rest }: { json?: true; reason?: string; node?: NodeId }) =>
+  if (verb === 'retry') {
+    command.option('--node <id>', 'only this node', as(NodeId));
+    command.option(
+      '--attempt <number>',
+      'only what waits after this attempt; nothing happens once another has followed it',
+      wholeNumber(ATTEMPTS_MAX),
+    );
+  }
+  command.action((id: TaskId, { json: asJson, ...rest }: Steering) =>
     use(async (client) => {
       const answer = await client.call('orchestrator', verb, { id, ...rest });
       if (asJson) json(answer);

@@ -3,14 +3,19 @@ import type { Publisher, WireMessage } from '../ports.ts';
 type Subscription = { readonly filter: string; readonly deliver: (message: WireMessage) => void };
 
 /** Whether a subject matches a filter with the wildcards of NATS. */
-export const matches = (filter: string, subject: string): boolean => {
+export const matches = (filter: string, subject: string): boolean => matcher(filter)(subject);
+
+/** The same for many subjects: the filter is taken apart once. */
+export const matcher = (filter: string): ((subject: string) => boolean) => {
   const wanted = filter.split('.');
-  const tokens = subject.split('.');
-  for (const [i, token] of wanted.entries()) {
-    if (token === '>') return tokens.length > i;
-    if (tokens[i] === undefined || (token !== '*' && token !== tokens[i])) return false;
-  }
-  return wanted.length === tokens.length;
+  return (subject) => {
+    const tokens = subject.split('.');
+    for (const [i, token] of wanted.entries()) {
+      if (token === '>') return tokens.length > i;
+      if (tokens[i] === undefined || (token !== '*' && token !== tokens[i])) return false;
+    }
+    return wanted.length === tokens.length;
+  };
 };
 
 /**

@@ -54,7 +54,10 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
         throw new Conflict(`version ${String(version)} of ${aggregate} exists`);
     }
     for (const { aggregate, body } of write.events) {
-      tables.events.set(aggregate, [...(tables.events.get(aggregate) ?? []), JSON.parse(body) as unknown]);
+      const event = JSON.parse(body) as unknown;
+      const history = tables.events.get(aggregate);
+      if (history === undefined) tables.events.set(aggregate, [event]);
+      else history.push(event);
     }
     for (const { aggregate, name } of write.timersCleared) tables.timers.delete(`${aggregate}/${name}`);
     for (const timer of write.timersSet) tables.timers.set(`${timer.aggregate}/${timer.name}`, timer);

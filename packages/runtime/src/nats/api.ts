@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { type ServiceMsg, Svcm } from '@nats-io/services';
 import { api } from '@holdpoint/contracts/catalog';
-import { HEADERS } from '@holdpoint/contracts/cloudevents';
+import { HEADERS, traceOf } from '@holdpoint/contracts/cloudevents';
 import {
   type ErrorBody,
   errorBody,
@@ -10,12 +10,14 @@ import {
   HoldpointError,
   toErrorBody,
 } from '@holdpoint/contracts/errors';
+import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/streams';
 import { type ServiceName, subjects } from '@holdpoint/contracts/subjects';
 import type { z } from 'zod';
 import type { Engine } from '../engine.ts';
 import { type Meta, parseAs, parseJson, type Routed } from '../inbound.ts';
 import { errorFields } from '../error-fields.ts';
 import type { Logger } from '../log.ts';
+import { isAway } from '../postgres/errors.ts';
 
 export type Caller = Meta & { readonly header: (name: string) => string | undefined };
 
@@ -54,50 +56,88 @@ export const serveApi = async <S extends ServiceName, Message>(
       subject: subjects.api(service, name),
       metadata: { description: declaration.description },
       handler: (error, msg) => {
-        if (error === null) void answer(msg, endpoint, declaration.request, engine, log);
+        if (error !== null) return;
+        // What the server takes is known once it is connected to.
+        const answerMaxBytes = connection.info?.max_payload ?? PAYLOAD_MAX_BYTES;
+        void answerRequest(msg, { endpoint, schema: declaration.request, engine, log, answerMaxBytes });
       },
     });
   }
   return { stop: async () => void (await micro.stop()) };
 };
 
-const answer = async <Message>(
-  msg: ServiceMsg,
-  endpoint: AnyEndpoint<Message>,
-  schema: z.ZodType,
-  engine: Pick<Engine<Message>, 'accept'>,
-  log: Logger,
-): Promise<void> => {
+type Serving<Message> = {
+  readonly endpoint: AnyEndpoint<Message>;
+  readonly schema: z.ZodType;
+  readonly engine: Pick<Engine<Message>, 'accept'>;
+  readonly log: Logger;
+  readonly answerMaxBytes: number;
+};
+
+/** What a sender wrote into its headers may be none; the client finds out when it is asked for them. */
+const headersOf = (msg: Request): Caller['header'] => {
+  try {
+    const { headers } = msg;
+    return (name) => headers?.get(name) || undefined;
+  } catch (cause) {
+    throw new HoldpointError('CONTRACT_INVALID', '(headers): they cannot be read', { cause });
+  }
+};
+
+type Request = Pick<ServiceMsg, 'data' | 'headers' | 'subject' | 'respond' | 'respondError'>;
+
+/** Answers one request, with what was asked for or with a code; it never throws. */
+export const answerRequest = async <Message>(msg: Request, serving: Serving<Message>): Promise<void> => {
+  const { endpoint, schema, engine, log, answerMaxBytes } = serving;
+  const refuse = (error: ErrorBody): void => refuseWith(msg, error, answerMaxBytes);
+  const respond = (answer: unknown): void => {
+    const text = JSON.stringify(answer);
+    if (Buffer.byteLength(text) <= answerMaxBytes) msg.respond(text);
+    else refuse(errorBody('CONTRACT_PAYLOAD_TOO_LARGE', 'the answer is too large to be sent: ask for less'));
+  };
   try {
     const request = parseAs(schema, parseJson(msg.data));
-    const header = (name: string): string | undefined => msg.headers?.get(name) || undefined;
+    const header = headersOf(msg);
     if ('query' in endpoint) {
-      msg.respond(JSON.stringify(await endpoint.query(request)));
+      respond(await endpoint.query(request));
       return;
     }
     const identity = header(HEADERS.id) ?? header(HEADERS.messageId) ?? crypto.randomUUID();
     engine.accept({
       ...endpoint.command(request, { identity, header }),
-      trace: header(HEADERS.trace),
+      trace: traceOf(header(HEADERS.trace)),
       settled: (made) => {
-        if (made !== undefined && 'error' in made) refuse(msg, made.error);
-        else msg.respond(JSON.stringify(made?.ok ?? {}));
+        if (made !== undefined && 'error' in made) refuse(made.error);
+        else respond(made?.ok ?? {});
       },
       failed: (reason, cause) => {
         log.error({ ...errorFields(cause), subject: msg.subject }, 'request could not be handled');
-        refuse(msg, reason);
+        refuse(reason);
       },
-      unavailable: () =>
-        refuse(msg, errorBody('RUNTIME_UNAVAILABLE', 'the store does not answer; ask again')),
+      unavailable: () => refuse(unavailable()),
     });
   } catch (error) {
     if (!(error instanceof HoldpointError))
       log.error({ ...errorFields(error), subject: msg.subject }, 'request failed');
-    refuse(msg, toErrorBody(error));
+    try {
+      refuse(!(error instanceof HoldpointError) && isAway(error) ? unavailable() : toErrorBody(error));
+    } catch (lost) {
+      // The connection is closed, most likely because the service stops: whoever asked hears nothing, and may ask again.
+      log.warn({ ...errorFields(lost), subject: msg.subject }, 'request could not be answered');
+    }
   }
 };
 
-const refuse = (msg: ServiceMsg, error: ErrorBody): void => {
+const unavailable = (): ErrorBody => errorBody('RUNTIME_UNAVAILABLE', 'the store does not answer; ask again');
+
+/** A refusal always fits: one whose text does not is told by its code alone. */
+const refuseWith = (msg: Request, error: ErrorBody, maxBytes: number): void => {
   const code = ErrorCode.safeParse(error.code);
-  msg.respondError(code.success ? ERRORS[code.data] : 500, error.code, JSON.stringify(error));
+  const text = JSON.stringify(error);
+  const short = JSON.stringify({ code: error.code, message: 'what was wrong is too long to be sent' });
+  // The headers that go with it say the code once more.
+  const fits = Buffer.byteLength(text) + HEADERS_MAX_BYTES <= maxBytes;
+  msg.respondError(code.success ? ERRORS[code.data] : 500, error.code, fits ? text : short);
 };
+
+const HEADERS_MAX_BYTES = 256;

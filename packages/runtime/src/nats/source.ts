@@ -9,6 +9,7 @@ import type { Logger } from '../log.ts';
 /** Messages that the client may hold: a few batches, so that the next one is there when the last has committed. */
 const BUFFERED_MAX = 1_000;
 const OPEN_RETRY_MS = 500;
+const UNTAKEN_RETRY_MS = 30_000;
 
 export type Source = { readonly stop: () => Promise<void>; readonly open: () => boolean };
 
@@ -22,15 +23,32 @@ export const startSource = (
   let messages: ConsumerMessages | undefined;
   let stopped = false;
 
+  /** An error in the callback of a subscription would end the subscription. */
+  const handOver = (msg: JsMsg): void => {
+    try {
+      take(deliveryOf(msg));
+    } catch (error) {
+      log.error({ ...errorFields(error), subject: msg.subject }, 'message could not be taken');
+      msg.nak(UNTAKEN_RETRY_MS);
+    }
+  };
+
   const open = async (): Promise<void> => {
     while (!stopped && messages === undefined) {
       try {
         const source = await jetstream(connection).consumers.get(consumer.stream, consumer.name);
         messages = await source.consume({
-          callback: (msg) => take(deliveryOf(msg)),
+          callback: (msg) => handOver(msg),
           max_messages: BUFFERED_MAX,
           expires: 10_000,
           idle_heartbeat: 1_000,
+        });
+        // Whatever ended it: the service goes on reading.
+        void messages.closed().then((cause) => {
+          if (stopped) return;
+          messages = undefined;
+          log.warn({ ...errorFields(cause), consumer: consumer.name }, 'the subscription has ended');
+          opening = open();
         });
       } catch (error) {
         // The orchestrator creates streams and consumers; until it has, there is nothing to read.
@@ -39,7 +57,7 @@ export const startSource = (
       }
     }
   };
-  const opening = open();
+  let opening = open();
 
   return {
     open: () => messages !== undefined,
@@ -60,6 +78,18 @@ const drain = async (messages: ConsumerMessages): Promise<void> => {
   if ('sub' in messages) await (messages as unknown as { readonly sub?: Subscription }).sub?.drain();
 };
 
+/**
+ * Headers are optional, and those that a client would not have written are none: ours throws when it is asked for them, and
+ * an error in the callback of a subscription ends the subscription.
+ */
+const headersIn = (msg: JsMsg): JsMsg['headers'] => {
+  try {
+    return msg.headers;
+  } catch {
+    return undefined;
+  }
+};
+
 const deliveryOf = (msg: JsMsg): Delivery => ({
   subject: msg.subject,
   data: msg.data,
@@ -72,15 +102,17 @@ const deliveryOf = (msg: JsMsg): Delivery => ({
   get at() {
     return msg.time.getTime();
   },
-  header: (name) => msg.headers?.get(name) || undefined,
-  headers: () =>
-    Object.fromEntries((msg.headers?.keys() ?? []).map((name) => [name, msg.headers?.get(name) ?? ''])),
+  header: (name) => headersIn(msg)?.get(name) || undefined,
+  headers: () => {
+    const headers = headersIn(msg);
+    return Object.fromEntries((headers?.keys() ?? []).map((name) => [name, headers?.get(name) ?? '']));
+  },
   ack: () => msg.ack(),
   giveBack: (delayMs) => msg.nak(delayMs),
 });
 
 // Sequence numbers start again when the storage is lost; with the time of arrival they do not repeat.
 const identityOf = (msg: JsMsg): string =>
-  msg.headers?.get(HEADERS.id) ||
-  msg.headers?.get(HEADERS.messageId) ||
+  headersIn(msg)?.get(HEADERS.id) ||
+  headersIn(msg)?.get(HEADERS.messageId) ||
   `${msg.info.stream}/${String(msg.info.streamSequence)}/${String(msg.info.timestampNanos)}`;

@@ -4,13 +4,15 @@ export type Statement = { readonly name: string; readonly text: string };
 const statement = (name: string, text: string): Statement => ({ name: `hp_${name}`, text });
 
 const CLOCK = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint::text';
+/** Rises whenever something was retired: from then on an id may stand for something else. */
+const RETIRED = '(SELECT retired FROM retention)::text';
 
 export const statements = {
   // The aggregate is computed over every locked row before the target list is, so that the clock is read behind the locks.
   lock: statement(
     'lock',
     `WITH locked AS MATERIALIZED (SELECT id, version FROM heads WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE)
-     SELECT coalesce(json_object_agg(id, version), '{}') AS versions, ${CLOCK} AS now FROM locked`,
+     SELECT coalesce(json_object_agg(id, version), '{}') AS versions, ${CLOCK} AS now, ${RETIRED} AS retired FROM locked`,
   ),
   lockDue: statement(
     'lock_due',
@@ -18,7 +20,7 @@ export const statements = {
        SELECT id, version FROM heads
         WHERE id IN (SELECT aggregate FROM timers WHERE due_at <= now() ORDER BY due_at LIMIT $1)
         FOR UPDATE SKIP LOCKED)
-     SELECT coalesce(json_object_agg(id, version), '{}') AS versions, ${CLOCK} AS now FROM locked`,
+     SELECT coalesce(json_object_agg(id, version), '{}') AS versions, ${CLOCK} AS now, ${RETIRED} AS retired FROM locked`,
   ),
   due: statement(
     'due',

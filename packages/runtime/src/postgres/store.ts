@@ -12,12 +12,17 @@ import {
   type Transaction,
   type WireMessage,
 } from '../ports.ts';
+import type { Condition } from './condition.ts';
 import { writeParameters } from './encode.ts';
 import { classify, isSqlState } from './errors.ts';
 import { inOneFlight, settledInOneFlight } from './flight.ts';
 import { type Statement, statements } from './statements.ts';
 
-type LockRow = { readonly versions: Readonly<Record<string, number>>; readonly now: string };
+type LockRow = {
+  readonly versions: Readonly<Record<string, number>>;
+  readonly now: string;
+  readonly retired: string;
+};
 type HistoryRow = {
   readonly id: string;
   readonly snapshot_version: number | null;
@@ -42,17 +47,25 @@ type StoredOutboxRow = {
 
 const Millis = z.coerce.number().int();
 
-/** PostgreSQL as the store of record. */
-export const createPostgresStore = (pool: Pool): Store => {
+/** PostgreSQL as the store of record. A batch commits only where the condition, if there is one, holds for it. */
+export const createPostgresStore = (pool: Pool, condition?: Condition): Store => {
+  const known = new WeakSet<PoolClient>();
+  let retired: string | undefined;
+
   const open = async (lock: Statement, parameters: readonly unknown[]): Promise<Session> => {
     const client = await pool.connect();
-    const session = createSession(client);
+    const first = !known.has(client);
+    known.add(client);
+    const session = createSession(client, condition);
     try {
       const [, locked] = await inOneFlight(client, () => [
         client.query('BEGIN'),
         client.query<LockRow>({ ...lock, values: [...parameters] }),
       ]);
-      return { ...session, transaction: session.begin(locked.rows[0]) };
+      const row = locked.rows[0];
+      const anew = first || row?.retired !== retired;
+      retired = row?.retired;
+      return { ...session, transaction: { ...session.begin(row), anew } };
     } catch (error) {
       await session.abandon(error);
       throw classify(error);
@@ -113,8 +126,10 @@ const historyOf = (row: HistoryRow): History => ({
 
 type Session = { readonly transaction: Transaction; readonly client: PoolClient };
 
+const NOTHING_ASKED = Promise.resolve({ rows: [] });
+
 /** One transaction on one connection. After an error that is not the server's own word the connection is not used again. */
-const createSession = (client: PoolClient) => {
+const createSession = (client: PoolClient, condition: Condition | undefined) => {
   let open = true;
   const close = (broken: boolean): void => {
     if (open) client.release(broken);
@@ -131,17 +146,24 @@ const createSession = (client: PoolClient) => {
 
   const abandon = async (error: unknown): Promise<void> => (isSqlState(error) ? rollback() : close(true));
 
+  /** What to throw for a statement of the batch that failed. */
+  const failed = async (reason: unknown): Promise<unknown> => {
+    await abandon(reason);
+    if (!isSqlState(reason)) return new CommitUnknown('connection lost', { cause: reason });
+    return condition?.unmet(reason) === true
+      ? new Conflict('the condition of the batch does not hold', { cause: reason })
+      : classify(reason);
+  };
+
   const commit = async (batch: BatchWrite): Promise<string | undefined> => {
-    const [written, committed] = await settledInOneFlight(client, () => [
+    const check = condition?.statement(batch);
+    const [written, checked, committed] = await settledInOneFlight(client, () => [
       client.query<{ id: string }>({ ...statements.write, values: [...writeParameters(batch)] }),
+      check === undefined ? NOTHING_ASKED : client.query({ ...check, values: [...check.values] }),
       client.query('COMMIT'),
     ]);
-    if (written.status === 'rejected') {
-      await abandon(written.reason);
-      throw isSqlState(written.reason)
-        ? classify(written.reason)
-        : new CommitUnknown('connection lost', { cause: written.reason });
-    }
+    if (written.status === 'rejected') throw await failed(written.reason);
+    if (checked.status === 'rejected') throw await failed(checked.reason);
     if (committed.status === 'rejected') {
       close(true);
       throw new CommitUnknown('no answer to COMMIT', { cause: committed.reason });
@@ -149,6 +171,7 @@ const createSession = (client: PoolClient) => {
     close(false);
     // The server answers COMMIT of a failed transaction with ROLLBACK, as a success.
     if (committed.value.command !== 'COMMIT') throw new Conflict('the transaction was rolled back');
+    if (check !== undefined) condition?.met(checked.value.rows);
     return written.value.rows[0]?.id;
   };
 

@@ -1,6 +1,16 @@
 import { explore } from '@holdpoint/runtime/testing/explore';
 import { expect, test } from 'vitest';
-import { ada, APPROVAL, ASKED, DEADLINE, decider, grace, mallory, requestFor } from '../testing/requests.ts';
+import {
+  ada,
+  APPROVAL,
+  ASKED,
+  cancellation,
+  DEADLINE,
+  decider,
+  grace,
+  mallory,
+  requestFor,
+} from '../testing/requests.ts';
 import type { ApprovalMessage, ApprovalState } from './approval.ts';
 
 type World = { readonly state: ApprovalState; readonly now: number; readonly resolutions: number };
@@ -11,7 +21,8 @@ const messages: readonly (readonly [label: string, message: ApprovalMessage])[] 
   ['request', { kind: 'request', payload: requestFor() }],
   ['request other', { kind: 'request', payload: requestFor('other line') }],
   ['request forged', { kind: 'request', payload: requestFor('hello', { digest: '0'.repeat(64) }) }],
-  ['cancel', { kind: 'cancel', payload: { id: APPROVAL, reason: 'over' } }],
+  ['cancel', { kind: 'cancel', payload: cancellation }],
+  ['cancel as before', { kind: 'cancel', payload: { id: APPROVAL, reason: 'over' } }],
   ['expiry', { kind: 'timer', name: 'expiry', data: null }],
   ...[ada, grace, mallory].flatMap((by) =>
     (['approve', 'reject', 'request_changes'] as const).map(
@@ -37,7 +48,8 @@ const steps = (world: World) => {
 };
 
 const check = ({ state, resolutions }: World): void => {
-  expect(resolutions).toBe(state.status === 'closed' ? 1 : 0);
+  expect(resolutions).toBe('decided' in state ? 1 : 0);
+  if (state.status === 'withdrawn') expect(state.decided.outcome).toBe('cancelled');
   if (state.status !== 'closed') return;
   const { outcome, by, grant, at } = state.decided;
   expect(by).not.toBe('mallory');
@@ -63,6 +75,15 @@ test('every sequence of messages leads to one resolution at the most', () => {
     found.map(({ world: { state } }) => (state.status === 'closed' ? state.decided.outcome : state.status)),
   );
   expect([...outcomes].toSorted()).toEqual(
-    ['absent', 'approved', 'cancelled', 'changes_requested', 'expired', 'pending', 'rejected'].toSorted(),
+    [
+      'absent',
+      'approved',
+      'cancelled',
+      'changes_requested',
+      'expired',
+      'pending',
+      'rejected',
+      'withdrawn',
+    ].toSorted(),
   );
 });

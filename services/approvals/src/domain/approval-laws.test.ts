@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { acts } from '../testing/messages.ts';
 import { ada, decider, grace, requestFor, verify } from '../testing/requests.ts';
+import type { ApprovalState } from './approval.ts';
 
 const resolutionsOf = (run: Parameters<typeof eventsOf<ApprovalEvent>>[0]) =>
   eventsOf(run).flatMap((event) => (event.type === 'resolved' ? [event] : []));
@@ -14,11 +15,19 @@ test('any messages in any order keep every law of a decider', () => {
   fc.assert(fc.property(acts, (sequence) => void holdsEveryLaw(decider, sequence)));
 });
 
-test('an approval is requested once, resolved at most once, and in this order', () => {
+test('an approval is requested once, resolved at most once, and in this order; without a request it is cancelled', () => {
   fc.assert(
     fc.property(acts, (sequence) => {
-      const types = eventsOf(runOf(decider, sequence)).map(({ type }) => type);
-      expect([[], ['requested'], ['requested', 'resolved']]).toContainEqual(types);
+      const ends = eventsOf(runOf(decider, sequence)).map((event) =>
+        event.type === 'requested' ? 'requested' : event.outcome === 'cancelled' ? 'cancelled' : 'resolved',
+      );
+      expect([
+        [],
+        ['requested'],
+        ['requested', 'resolved'],
+        ['requested', 'cancelled'],
+        ['cancelled'],
+      ]).toContainEqual(ends);
     }),
   );
 });
@@ -58,15 +67,41 @@ test('only an approval carries a grant, given in time by somebody entitled, for 
   );
 });
 
+/** As a store keeps it: without what is not there. */
+const stored = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value)) as Value;
+
+const isOver = ({ status }: ApprovalState): boolean => status === 'closed' || status === 'withdrawn';
+
 test('once it is resolved, nothing changes it any more', () => {
   fc.assert(
     fc.property(acts, (sequence) => {
       const run = runOf(decider, sequence);
-      const [first] = run.filter(({ after }) => after.status === 'closed');
-      for (const { before, after, made } of run.filter((step) => step.before.status === 'closed')) {
+      const [first] = run.filter(({ after }) => isOver(after));
+      for (const { before, after, made } of run.filter((step) => isOver(step.before))) {
         expect(after).toEqual(first?.after);
         expect({ timers: made.timers, work: made.work }).toEqual({ timers: [], work: [] });
         expect(before).toEqual(first?.after);
+      }
+    }),
+  );
+});
+
+test('whoever asks or cancels is told how it ended, now or once it has: the fact is stated, or its expiry is set', () => {
+  fc.assert(
+    fc.property(acts, (sequence) => {
+      for (const { message, made, after } of runOf(decider, sequence)) {
+        const taken = made.answer === undefined || 'ok' in made.answer;
+        if ((message.kind !== 'request' && message.kind !== 'cancel') || !taken) continue;
+        const told = [
+          ...made.events.filter(({ type }) => type === 'resolved'),
+          ...made.send.map(({ data }) => data as ApprovalEvent),
+        ];
+        // What an earlier version cancels too soon is too little to answer with.
+        const unknown = message.kind === 'cancel' && message.payload.task === undefined;
+        const later = message.kind === 'request' ? ['pending'] : unknown ? ['absent'] : [];
+        expect(['closed', 'withdrawn', ...later]).toContain(after.status);
+        const due = 'decided' in after ? [{ type: 'resolved', ...after.decided }] : [];
+        expect(stored(told)).toMatchObject(stored(due));
       }
     }),
   );

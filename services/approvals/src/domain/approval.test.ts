@@ -1,10 +1,12 @@
-import type { Verb } from '@holdpoint/contracts/approval';
+import { type ApprovalEvent, ApprovalStatus, type Verb } from '@holdpoint/contracts/approval';
 import { specFor } from '@holdpoint/runtime/testing/spec';
-import { describe, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { summarise } from '../projections/requests.ts';
 import {
   ada,
   APPROVAL,
   ASKED,
+  cancellation,
   DEADLINE,
   decider,
   effectOf,
@@ -27,7 +29,7 @@ const decide = (
   by,
   payload: { id: APPROVAL, decision, ...change },
 });
-const cancel: ApprovalMessage = { kind: 'cancel', payload: { id: APPROVAL, reason: 'task cancelled' } };
+const cancel: ApprovalMessage = { kind: 'cancel', payload: cancellation };
 const expiry: ApprovalMessage = { kind: 'timer', name: 'expiry', data: null };
 
 const rejected = {
@@ -188,23 +190,73 @@ describe('the deadline', () => {
 });
 
 describe('a cancellation', () => {
+  const cancelled = {
+    ...resolvedHead,
+    outcome: 'cancelled',
+    by: 'orchestrator',
+    comment: 'task cancelled',
+    at: ASKED + 1,
+  } as const;
+
   test('closes what still waits', () => {
     given(requested)
       .when(cancel, ASKED + 1)
-      .thenEmits({
-        ...resolvedHead,
-        outcome: 'cancelled',
-        by: 'orchestrator',
-        comment: 'task cancelled',
-        at: ASKED + 1,
-      })
+      .thenEmits(cancelled)
       .thenTimes({ clear: 'expiry' });
   });
 
-  test('of what is decided, or was never requested, changes nothing', () => {
-    given(requested, rejected)
-      .when(cancel, ASKED + 2)
+  test.each([
+    ['decided', [requested, rejected], rejected],
+    ['expired', [requested, expired], expired],
+    ['cancelled', [requested, cancelled], cancelled],
+    ['cancelled before it was requested', [cancelled], cancelled],
+  ])('of what is %s is answered with how it ended, under a new message id each time', (_, history, end) => {
+    for (const now of [DEADLINE + 2, DEADLINE + 3])
+      given(...history)
+        .when(cancel, now)
+        .thenEmits()
+        .thenSends({ ...again, id: `approval.${APPROVAL}.again.${String(now)}`, data: end })
+        .thenTimes();
+  });
+
+  test('that comes before its request is remembered', () => {
+    given()
+      .when(cancel, ASKED + 1)
+      .thenEmits(cancelled)
+      .thenTimes();
+    given(cancelled)
+      .when(request(), ASKED + 2)
+      .thenEmits()
+      .thenSends({ ...again, data: cancelled })
+      .thenTimes();
+    given(cancelled)
+      .when(request(requestFor('hello', { digest: 'a'.repeat(64) })), ASKED + 2)
+      .thenRefuses('APPROVALS_DIGEST_MISMATCH');
+    given(cancelled)
+      .when(decide(ada, 'approve'), ASKED + 2)
+      .thenRefuses('APPROVALS_ALREADY_DECIDED');
+    given(cancelled).when(expiry, DEADLINE).thenNothing();
+  });
+
+  test('that comes before its request, and does not say enough to be answered, changes nothing', () => {
+    given()
+      .when({ kind: 'cancel', payload: { id: APPROVAL, reason: 'task cancelled' } }, ASKED)
       .thenNothing();
-    given().when(cancel, ASKED).thenNothing();
+  });
+});
+
+describe('what lists show', () => {
+  const stateAfter = (...history: readonly ApprovalEvent[]) =>
+    history.reduce((state, event) => decider.evolve(state, event), decider.initial);
+
+  test('is every request with how it stands, and nothing that nobody was asked', () => {
+    expect(summarise(stateAfter(requested))).toMatchObject({ status: 'pending', view: { id: APPROVAL } });
+    expect(summarise(stateAfter(requested, rejected))).toMatchObject({
+      status: 'rejected',
+      view: { status: 'rejected', decidedBy: 'ada' },
+    });
+    const { status, view } = summarise(stateAfter({ ...rejected, outcome: 'cancelled' }));
+    expect(view).toBeNull();
+    expect(ApprovalStatus.options).not.toContain(status);
   });
 });

@@ -2,6 +2,7 @@ import type {
   ApprovalEvent,
   ApprovalOutcome,
   ApprovalResolved,
+  CancelApproval,
   DecideApproval,
   RequestApproval,
   Verb,
@@ -32,9 +33,15 @@ export type ApprovalState =
       readonly requestedAt: number;
       readonly expiresAt: number;
       readonly decided: Decided;
+    }
+  /** Cancelled before its request arrived: nobody was asked, and nobody will be. */
+  | {
+      readonly status: 'withdrawn';
+      readonly about: Pick<ApprovalResolved, 'id' | 'task' | 'node' | 'revision'>;
+      readonly decided: Decided;
     };
 type Pending = Extract<ApprovalState, { status: 'pending' }>;
-type Closed = Extract<ApprovalState, { status: 'closed' }>;
+type Over = Extract<ApprovalState, { decided: Decided }>;
 
 /** An authenticated person. Who it is comes from the credentials of the call, never from its body. */
 export type Principal = { readonly name: string; readonly groups: readonly string[] };
@@ -42,7 +49,7 @@ export type Principal = { readonly name: string; readonly groups: readonly strin
 export type ApprovalMessage =
   | { readonly kind: 'request'; readonly payload: RequestApproval }
   | { readonly kind: 'decide'; readonly payload: DecideApproval; readonly by: Principal }
-  | { readonly kind: 'cancel'; readonly payload: { readonly id: string; readonly reason: string } }
+  | { readonly kind: 'cancel'; readonly payload: CancelApproval }
   | { readonly kind: 'timer'; readonly name: string; readonly data: Json };
 
 /** Signs a grant. Ed25519 is deterministic, so that deciding stays a pure function. */
@@ -65,15 +72,20 @@ const evolve = (state: ApprovalState, event: ApprovalEvent): ApprovalState => {
       return { status: 'pending', request, requestedAt: expiresAt - request.timeoutMs, expiresAt };
     }
     case 'resolved': {
-      if (state.status === 'absent') throw new Error(`approval ${event.id} was never requested`);
-      const { outcome, by, comment, grant, validUntil, at } = event;
-      return { ...state, status: 'closed', decided: { outcome, by, comment, grant, validUntil, at } };
+      const { id, task, node, revision, outcome, by, comment, grant, validUntil, at } = event;
+      const decided = { outcome, by, comment, grant, validUntil, at };
+      return state.status === 'pending' || state.status === 'closed'
+        ? { ...state, status: 'closed', decided }
+        : { status: 'withdrawn', about: { id, task, node, revision }, decided };
     }
   }
 };
 
-const resolution = (state: Closed): ApprovalResolved => {
-  const { id, task, node, revision } = state.request;
+const aboutOf = (state: Over): Extract<ApprovalState, { status: 'withdrawn' }>['about'] =>
+  state.status === 'withdrawn' ? state.about : state.request;
+
+const resolution = (state: Over): ApprovalResolved => {
+  const { id, task, node, revision } = aboutOf(state);
   return { type: 'resolved', id, task, node, revision, ...state.decided };
 };
 
@@ -84,12 +96,11 @@ const close = (state: Pending, decided: Decided, answer?: Answer): Decision<Appr
     ...(answer && { answer }),
   });
 
-const standing = ({ request, decided }: Closed): ErrorBody =>
-  errorBody('APPROVALS_ALREADY_DECIDED', `approval ${request.id} is ${decided.outcome}, by ${decided.by}`, {
-    status: decided.outcome,
-    by: decided.by,
-    at: decided.at,
-  });
+const standing = (state: Over): ErrorBody => {
+  const { outcome: status, by, at } = state.decided;
+  const text = `approval ${aboutOf(state).id} is ${status}, by ${by}`;
+  return errorBody('APPROVALS_ALREADY_DECIDED', text, { status, by, at });
+};
 
 const acknowledged = (id: string, outcome: ApprovalOutcome, by: string): Answer => ({
   ok: { id, status: outcome, by },
@@ -117,6 +128,7 @@ const request = (state: ApprovalState, payload: RequestApproval, now: number): D
       timers: [{ set: EXPIRY, dueAt: expiresAt }],
     });
   }
+  if (state.status === 'withdrawn') return repeatAnswer(state, now);
   if (state.request.digest !== payload.digest) {
     return refused(
       errorBody('APPROVALS_DIGEST_MISMATCH', `approval ${payload.id} was requested for another effect`),
@@ -126,8 +138,8 @@ const request = (state: ApprovalState, payload: RequestApproval, now: number): D
 };
 
 /** Whoever asks again has not heard the answer: it is sent again, under a message id that the bus has not seen. */
-const repeatAnswer = (state: Closed, now: number): Decision<ApprovalEvent> => {
-  const { id } = state.request;
+const repeatAnswer = (state: Over, now: number): Decision<ApprovalEvent> => {
+  const { id } = aboutOf(state);
   return decision({
     send: [
       {
@@ -168,6 +180,8 @@ const decideByPerson = (
   switch (state.status) {
     case 'absent':
       return refused(errorBody('APPROVALS_UNKNOWN', `no approval is called ${id}`));
+    case 'withdrawn':
+      return refused(standing(state));
     case 'closed':
       // The same person saying the same again has probably not heard that it was done.
       return state.decided.outcome === outcome && state.decided.by === by.name
@@ -199,10 +213,26 @@ const decideByPerson = (
   }
 };
 
-const cancel = (state: ApprovalState, reason: string, now: number): Decision<ApprovalEvent> =>
-  state.status === 'pending'
-    ? close(state, { outcome: 'cancelled', by: 'orchestrator', comment: reason, at: now })
-    : decision({});
+/** Whoever cancels asks until it is answered: an answer that was lost is given again. */
+const cancel = (state: ApprovalState, payload: CancelApproval, now: number): Decision<ApprovalEvent> => {
+  const decided = { outcome: 'cancelled', by: 'orchestrator', comment: payload.reason, at: now } as const;
+  switch (state.status) {
+    case 'absent':
+      return remember(payload, decided);
+    case 'pending':
+      return close(state, decided);
+    case 'closed':
+    case 'withdrawn':
+      return repeatAnswer(state, now);
+  }
+};
+
+/** The bus may bring the cancellation first: the request that comes after it finds that nobody wants it any more. */
+const remember = ({ id, task, node, revision }: CancelApproval, decided: Decided): Decision<ApprovalEvent> =>
+  // An orchestrator of an earlier version says only which approval it is: too little to answer with.
+  task === undefined || node === undefined || revision === undefined
+    ? decision({})
+    : decision({ events: [{ type: 'resolved', id, task, node, revision, ...decided }] });
 
 const timerFired = (state: ApprovalState, name: string, now: number): Decision<ApprovalEvent> => {
   if (name !== EXPIRY || state.status !== 'pending') return decision({});
@@ -223,7 +253,7 @@ export const createApprovalDecider = (
       case 'decide':
         return decideByPerson(state, message.payload, message.by, now, sign);
       case 'cancel':
-        return cancel(state, message.payload.reason, now);
+        return cancel(state, message.payload, now);
       case 'timer':
         return timerFired(state, message.name, now);
     }

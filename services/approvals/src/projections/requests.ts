@@ -6,7 +6,9 @@ import { z } from 'zod';
 import type { ApprovalState } from '../domain/approval.ts';
 
 /** An approval as the API shows it. */
-export const approvalView = (state: Exclude<ApprovalState, { status: 'absent' }>): ApprovalView => {
+export const approvalView = (
+  state: Extract<ApprovalState, { status: 'pending' | 'closed' }>,
+): ApprovalView => {
   const { request, requestedAt, expiresAt } = state;
   const decided = state.status === 'closed' ? state.decided : undefined;
   return {
@@ -20,9 +22,9 @@ export const approvalView = (state: Exclude<ApprovalState, { status: 'absent' }>
   };
 };
 
-/** What lists show of an approval: all of it. */
+/** What lists show of an approval: all of it, once somebody was asked. */
 export const summarise = (state: ApprovalState): Summary => {
-  if (state.status === 'absent') return { status: state.status, view: null };
+  if (state.status === 'absent' || state.status === 'withdrawn') return { status: state.status, view: null };
   const view = approvalView(state);
   return { status: view.status, view };
 };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { Act } from '@holdpoint/runtime/testing/run';
 import type { ApprovalMessage } from '../domain/approval.ts';
-import { ada, APPROVAL, ASKED, DEADLINE, grace, mallory, requestFor } from './requests.ts';
+import { ada, APPROVAL, ASKED, cancellation, DEADLINE, grace, mallory, requestFor } from './requests.ts';
 
 const digests = [undefined, requestFor().digest, requestFor('other line').digest];
 
@@ -11,6 +11,8 @@ const message: fc.Arbitrary<ApprovalMessage> = fc.oneof(
     { kind: 'request', payload: requestFor('other line') },
     { kind: 'request', payload: requestFor('hello', { digest: 'f'.repeat(64) }) },
     { kind: 'request', payload: requestFor('hello', { audience: ['auditors'], timeoutMs: 1_000 }) },
+    { kind: 'cancel', payload: cancellation },
+    { kind: 'cancel', payload: { ...cancellation, reason: 'told in other words' } },
     { kind: 'cancel', payload: { id: APPROVAL, reason: 'task cancelled' } },
     { kind: 'timer', name: 'expiry', data: null },
     { kind: 'timer', name: 'other', data: null },

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import type { RequestApproval } from '@holdpoint/contracts/approval';
+import type { CancelApproval, RequestApproval } from '@holdpoint/contracts/approval';
 import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect';
 import { ApprovalId, effectIdOf, NodeId, TaskId } from '@holdpoint/contracts/ids';
 import { createSigner, createVerifier } from '@holdpoint/runtime/jws';
@@ -51,6 +51,15 @@ export const requestFor = (line = 'hello', change: Partial<RequestApproval> = {}
     timeoutMs: TIMEOUT_MS,
     ...change,
   };
+};
+
+/** The cancellation of that request, with all that it takes to remember it. */
+export const cancellation: CancelApproval = {
+  id: APPROVAL,
+  task: TASK,
+  node: NODE,
+  revision: 1,
+  reason: 'task cancelled',
 };
 
 /** The event that a request leads to. */

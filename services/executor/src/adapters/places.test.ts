@@ -92,3 +92,19 @@ test('whatever is taken, waited for and given back, there are never more in use 
     }),
   );
 });
+
+test('places that are closed are given to nobody, until they are opened: then to whoever has waited longest', () => {
+  const places = createPlaces('worker-1', 2);
+  const running = places.take();
+  places.close();
+  expect(places.areOpen()).toBe(false);
+  expect(places.take()).toBeUndefined();
+  const given: string[] = [];
+  for (const name of ['a', 'b', 'c']) places.wait(() => void given.push(name));
+  places.free(running?.slot ?? 0);
+  expect(given).toEqual([]);
+  places.open();
+  expect(places.areOpen()).toBe(true);
+  expect(given).toEqual(['a', 'b']);
+  expect(places.inUse()).toBe(2);
+});

@@ -5,20 +5,24 @@ export const createPlaces = (worker: string, count: number) => {
   const taken = new Set<number>();
   const waiting: ((place: Place) => void)[] = [];
   let last = 0;
+  let open = true;
 
   const take = (): Place | undefined => {
-    if (taken.size >= count) return undefined;
+    if (!open || taken.size >= count) return undefined;
     last += 1;
     taken.add(last);
     return { worker, slot: last };
   };
+
+  /** For somebody who waits. */
+  const forNext = (): Place | undefined => (waiting.length > 0 ? take() : undefined);
 
   return {
     take,
     /** Gives a place back, and so to whoever waits longest. Giving it back twice does nothing. */
     free: (slot: number): void => {
       if (!taken.delete(slot)) return;
-      const place = waiting.length > 0 ? take() : undefined;
+      const place = forNext();
       if (place !== undefined) waiting.shift()?.(place);
     },
     /** Calls back with a place: now, or when one is free. */
@@ -28,6 +32,15 @@ export const createPlaces = (worker: string, count: number) => {
       else then(place);
     },
     inUse: (): number => taken.size,
+    /** While they are closed nothing begins; what has begun goes on. */
+    close: (): void => {
+      open = false;
+    },
+    open: (): void => {
+      open = true;
+      for (let place = forNext(); place !== undefined; place = forNext()) waiting.shift()?.(place);
+    },
+    areOpen: (): boolean => open,
   };
 };
 export type Places = ReturnType<typeof createPlaces>;

@@ -4,11 +4,16 @@ import type { Routed } from '@holdpoint/runtime/inbound';
 import { silentLogger } from '@holdpoint/runtime/log';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { type Capability, CleanFailure, type EffectContext } from '../capabilities/capability.ts';
+import {
+  type Capability,
+  CleanFailure,
+  type EffectContext,
+  OutcomeUnknown,
+} from '../capabilities/capability.ts';
 import { type EffectMessage, LEASE_MS } from '../domain/effect.ts';
 import { EFFECT, effectOf, orderFor } from '../testing/orders.ts';
 import { createPlaces } from './places.ts';
-import { createRunner } from './runner.ts';
+import { createRunner, type NoteStart } from './runner.ts';
 
 afterEach(() => {
   vi.useRealTimers();
@@ -25,13 +30,14 @@ const settle = async (): Promise<void> => {
 };
 
 /** A runner with one capability, and everything that it hands back. */
-const running = (run: Capability<typeof Input>['run'], count = 2) => {
+const running = (run: Capability<typeof Input>['run'], count = 2, note?: NoteStart) => {
   const places = createPlaces('worker-1', count);
   const runner = createRunner(
     [{ uses: 'cap.file.append', input: Input, run }],
     places,
     systemClock,
     silentLogger(),
+    note,
   );
   const handed: Routed<EffectMessage>[] = [];
   const accept = (routed: Routed<EffectMessage>): void => void handed.push(routed);
@@ -56,12 +62,15 @@ const held = () => {
 
 describe('what comes of an effect is handed back:', () => {
   test('applied, when the capability returns', async () => {
-    const { start, handed, places } = running((input, { effectId }) =>
-      Promise.resolve({ ...input, effectId }),
+    const { start, handed, places } = running((input, { effectId, epoch }) =>
+      Promise.resolve({ ...input, effectId, epoch }),
     );
     start(order, 3);
     await settle();
-    const outcome = { kind: 'applied', outputs: { file: 'sample.txt', line: 'hello', effectId: EFFECT } };
+    const outcome = {
+      kind: 'applied',
+      outputs: { file: 'sample.txt', line: 'hello', effectId: EFFECT, epoch: 3 },
+    };
     expect(handed).toEqual([{ aggregate: EFFECT, message: { kind: 'outcome', epoch: 3, outcome } }]);
     expect(places.inUse()).toBe(0);
   });
@@ -80,6 +89,17 @@ describe('what comes of an effect is handed back:', () => {
     await settle();
     expect(messages()).toMatchObject([{ kind: 'outcome', epoch: 1, outcome: { kind: 'unknown' } }]);
     expect(JSON.stringify(messages())).not.toContain('sesame');
+  });
+
+  test('unknown, with the reason that whoever has to decide is meant to see', async () => {
+    const secret = new Error('password sesame');
+    const { start, messages } = running(() =>
+      Promise.reject(new OutcomeUnknown('the target answered 500', { cause: secret })),
+    );
+    start();
+    await settle();
+    const outcome = { kind: 'unknown', reason: 'the target answered 500' };
+    expect(messages()).toEqual([{ kind: 'outcome', epoch: 1, outcome }]);
   });
 
   test('unknown, when it fails at once', async () => {
@@ -109,6 +129,46 @@ describe('what comes of an effect is handed back:', () => {
       { outcome: { kind: 'failed_clean', error: { code: 'EXECUTOR_INVALID_ARGUMENTS' } } },
     ]);
     expect(JSON.stringify(messages())).toMatch(/file: .*; line: /);
+  });
+});
+
+describe('before anything leaves, the start is noted in the journal:', () => {
+  test('until that is on the disk nothing is begun', async () => {
+    const { run, contexts } = held();
+    const written: (() => void)[] = [];
+    const noted: (readonly [string, number])[] = [];
+    const note: NoteStart = ({ id }, epoch) => {
+      noted.push([id, epoch]);
+      return new Promise((resolve) => written.push(resolve));
+    };
+    const { start } = running(run, 2, note);
+    start(order, 3);
+    // In the same step as the commit: whoever notes it knows which commit it was.
+    expect(noted).toEqual([[EFFECT, 3]]);
+    await settle();
+    expect(contexts).toEqual([]);
+    written[0]?.();
+    await settle();
+    expect(contexts).toHaveLength(1);
+  });
+
+  test('where it cannot be written, nothing is begun, and that is certain', async () => {
+    const { run, contexts } = held();
+    const { start, messages, places } = running(run, 2, () => Promise.reject(new Error('EIO')));
+    start();
+    await settle();
+    expect(messages()).toMatchObject([
+      { outcome: { kind: 'failed_clean', error: { code: 'EXECUTOR_JOURNAL_UNAVAILABLE' } } },
+    ]);
+    expect(contexts).toEqual([]);
+    expect(places.inUse()).toBe(0);
+  });
+
+  test('what nobody here can do is not noted', async () => {
+    const { start, messages } = running(held().run, 2, () => Promise.reject(new Error('never called')));
+    start(orderFor(effectOf({ args: { file: 7 } })));
+    await settle();
+    expect(messages()).toMatchObject([{ outcome: { error: { code: 'EXECUTOR_INVALID_ARGUMENTS' } } }]);
   });
 });
 

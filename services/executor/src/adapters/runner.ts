@@ -4,13 +4,21 @@ import type { Clock } from '@holdpoint/runtime/clock';
 import type { Routed } from '@holdpoint/runtime/inbound';
 import { errorFields } from '@holdpoint/runtime/error-fields';
 import type { Logger } from '@holdpoint/runtime/log';
-import { type Capability, CleanFailure } from '../capabilities/capability.ts';
+import {
+  type Capability,
+  CleanFailure,
+  type EffectContext,
+  OutcomeUnknown,
+} from '../capabilities/capability.ts';
 import { type EffectMessage, type EffectWork, LEASE_MS, type Outcome } from '../domain/effect.ts';
 import type { Places } from './places.ts';
 
 const HEARTBEAT_MS = LEASE_MS / 3;
 /** A lease counts from before its commit, which may take seconds; what has not begun so long after it no longer may. */
 const BEGIN_BEFORE_MS = LEASE_MS / 4;
+
+/** Notes a start where it outlasts the ledger; resolves once that is on the disk. Until then nothing may leave. */
+export type NoteStart = (order: RunEffect, epoch: number) => Promise<void>;
 
 type Accept = (routed: Routed<EffectMessage>) => void;
 type Running = { readonly controller: AbortController; readonly slot: number; readonly done: Promise<void> };
@@ -21,6 +29,7 @@ export const createRunner = (
   places: Places,
   clock: Clock,
   log: Logger,
+  note?: NoteStart,
 ) => {
   const byLabel = new Map(capabilities.map((capability) => [capability.uses, capability]));
   const running = new Map<string, Running>();
@@ -41,8 +50,8 @@ export const createRunner = (
           errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'the lease was over before it began'),
         );
     };
-    const context = { effectId: order.id, signal: controller.signal, assertInForce };
-    const done = carryOut(byLabel.get(order.effect.uses), order, context, log).then((outcome) => {
+    const context = { effectId: order.id, epoch, signal: controller.signal, assertInForce };
+    const done = carryOut(byLabel.get(order.effect.uses), order, context, { note, log }).then((outcome) => {
       endHeartbeat();
       // A repeat of the same effect may have begun meanwhile; it is not this start's to forget.
       if (running.get(order.id)?.controller === controller) running.delete(order.id);
@@ -92,8 +101,8 @@ export type Runner = ReturnType<typeof createRunner>;
 const carryOut = async (
   capability: Capability | undefined,
   order: RunEffect,
-  context: Parameters<Capability['run']>[1],
-  log: Logger,
+  context: EffectContext,
+  { note, log }: { readonly note: NoteStart | undefined; readonly log: Logger },
 ): Promise<Outcome> => {
   if (capability === undefined) {
     return {
@@ -107,6 +116,15 @@ const carryOut = async (
     return { kind: 'failed_clean', error: errorBody('EXECUTOR_INVALID_ARGUMENTS', problems.join('; ')) };
   }
   try {
+    if (note !== undefined) await note(order, context.epoch);
+  } catch (error) {
+    log.error({ ...errorFields(error), effect: order.id }, 'a start could not be noted in the journal');
+    return {
+      kind: 'failed_clean',
+      error: errorBody('EXECUTOR_JOURNAL_UNAVAILABLE', 'the journal cannot be written, so nothing was begun'),
+    };
+  }
+  try {
     return { kind: 'applied', outputs: await capability.run(input.data, context) };
   } catch (error) {
     if (error instanceof CleanFailure) return { kind: 'failed_clean', error: error.body };
@@ -114,9 +132,10 @@ const carryOut = async (
       { ...errorFields(error), effect: order.id, uses: order.effect.uses },
       'effect ended without a certain outcome',
     );
-    return {
-      kind: 'unknown',
-      reason: 'the effect ended with an error that does not say whether it happened',
-    };
+    const reason =
+      error instanceof OutcomeUnknown
+        ? error.message
+        : 'the effect ended with an error that does not say whether it happened';
+    return { kind: 'unknown', reason };
   }
 };

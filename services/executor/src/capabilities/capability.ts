@@ -6,6 +6,8 @@ import type { z } from 'zod';
 export type EffectContext = {
   /** The same for every attempt at this effect: what a keyed target remembers. */
   readonly effectId: string;
+  /** Rises with every start and every doubt: what a fenced target compares. */
+  readonly epoch: number;
   /** Ends when the effect is cancelled or the executor stops. */
   readonly signal: AbortSignal;
   /** Throws `CleanFailure` once the lease may be over. Called right before anything leaves the process. */
@@ -14,7 +16,7 @@ export type EffectContext = {
 
 /**
  * Does one thing to the world and says honestly what it knows. Returning means applied. `CleanFailure` means that
- * certainly nothing happened. Any other error means that nobody can know.
+ * certainly nothing happened. Any other error means that nobody can know; `OutcomeUnknown` says why.
  */
 export interface Capability<Schema extends z.ZodType = z.ZodType> {
   readonly uses: string;
@@ -31,4 +33,9 @@ export class CleanFailure extends Error {
     super(body.message, cause === undefined ? undefined : { cause });
     this.body = body;
   }
+}
+
+/** It left, and what came of it cannot be known. `message` says why to whoever has to decide, and tells nothing secret. */
+export class OutcomeUnknown extends Error {
+  override readonly name = 'OutcomeUnknown';
 }

@@ -1,6 +1,6 @@
 import type { EffectEvent } from '@holdpoint/contracts/effect';
 import { specFor } from '@holdpoint/runtime/testing/spec';
-import { describe, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { about, decider, EFFECT, NOW, orderFor, place } from '../testing/orders.ts';
 import type { EffectMessage } from './effect.ts';
 
@@ -74,6 +74,19 @@ describe('a cancellation', () => {
       .thenStarts();
   });
 
+  test('of what runs keeps it from being tried anew, though it failed cleanly', () => {
+    const again: EffectMessage = { kind: 'run', payload: { ...order, attempt: 2 }, place };
+    given(started, calledOff, failed)
+      .when(again, NOW)
+      .thenEmitsLike({ type: 'cancelled', attempt: 2 })
+      .thenStarts();
+    given(started, calledOff, failed, { ...cancelled, attempt: 2 })
+      .when(again, NOW + 1)
+      .thenEmits()
+      .thenStarts()
+      .thenSends({ data: { type: 'cancelled', attempt: 2 } });
+  });
+
   test('of what would be repeated leaves the doubt to a person: nothing more is started', () => {
     given(started, doubt('repeat'))
       .when(cancel, NOW)
@@ -83,12 +96,27 @@ describe('a cancellation', () => {
   });
 
   test.each([
-    ['is applied', [started, applied]],
-    ['waits for a person', [started, doubt('person')]],
-    ['is cancelled', [prepared, cancelled]],
-  ])('of what %s comes too late', (_, history) => {
+    ['is applied', [started, applied], { type: 'applied', epoch: 1, outputs: {} }],
+    ['waits for a person', [started, doubt('person')], { type: 'in_doubt', epoch: 2, next: 'person' }],
+    ['is cancelled', [prepared, cancelled], { type: 'cancelled', reason: 'task cancelled' }],
+    ['is cancelled already', [cancelled], { type: 'cancelled', reason: 'task cancelled' }],
+  ])('of what %s comes too late: it is answered with what is recorded', (_, history, data) => {
+    const subject = `hp.evt.effect.${data.type}.${EFFECT}`;
     given(...history)
       .when(cancel, NOW)
-      .thenNothing();
+      .thenEmits()
+      .thenSends({ subject, data: { ...about, ...data } })
+      .thenTimes()
+      .thenStarts();
+  });
+
+  test('is answered under a new message id each time', () => {
+    const ids = [NOW, NOW + 1].map(
+      (now) => decider.decide(stateAfter(started, applied), cancel, { now }).send[0]?.id,
+    );
+    expect(new Set(ids).size).toBe(2);
   });
 });
+
+const stateAfter = (...history: readonly EffectEvent[]) =>
+  history.reduce((state, event) => decider.evolve(state, event), decider.initial);

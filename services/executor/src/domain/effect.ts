@@ -10,8 +10,8 @@ import type { EffectId } from '@holdpoint/contracts/ids';
 import { digestOf, type Json, type JsonObject } from '@holdpoint/contracts/json';
 import { subjects } from '@holdpoint/contracts/subjects';
 import { type Decider, type Decision, decision } from '@holdpoint/runtime/decider';
-import { type VerifyGrant, whyRefused } from './admission.ts';
-import { aboutOrder, type EffectState, entryIn, evolve } from './ledger.ts';
+import { type EffectClasses, type VerifyGrant, whyRefused } from './admission.ts';
+import { type About, aboutOrder, type EffectState, entryIn, evolve } from './ledger.ts';
 
 /** What carrying out an effect came to. `unknown` covers everything that does not prove the one or the other. */
 export type Outcome =
@@ -28,6 +28,8 @@ export type EffectMessage =
   | { readonly kind: 'claim'; readonly id: EffectId; readonly place: Place }
   | { readonly kind: 'heartbeat'; readonly epoch: number }
   | { readonly kind: 'outcome'; readonly epoch: number; readonly outcome: Outcome }
+  /** The ledger was set back; somebody's journal says that this was started, under this epoch. */
+  | { readonly kind: 'journalled'; readonly order: RunEffect; readonly epoch: number }
   | { readonly kind: 'timer'; readonly name: string; readonly data: Json };
 
 /** What the executor does once the decision is committed. */
@@ -37,6 +39,8 @@ export type EffectWork =
   | { readonly kind: 'abort'; readonly id: EffectId };
 
 type Made = Decision<EffectEvent, EffectWork>;
+/** Why an order may not run at a moment, if so. */
+type Admission = (order: RunEffect, now: number) => ErrorBody | undefined;
 type Started = Extract<EffectState, { status: 'started' }>;
 
 /** A worker that is not heard of for so long may be dead: the effect is then in doubt. */
@@ -45,6 +49,8 @@ export const LEASE_MS = 10_000;
 const REOFFER_MS = 5_000;
 /** Repeating has to end somewhere; after this many starts a person looks. */
 const STARTS_MAX = 5;
+const FIRST_REPEAT_MS = 1_000;
+const LAST_REPEAT_MS = 8_000;
 
 const nothing: Made = decision({});
 
@@ -71,9 +77,9 @@ const admit = (
   order: RunEffect,
   place: Place | undefined,
   now: number,
-  verify: VerifyGrant,
+  admission: Admission,
 ): Made => {
-  const error = whyRefused(order, now, verify);
+  const error = admission(order, now);
   if (error !== undefined) {
     return decision<EffectEvent, EffectWork>({
       events: [{ type: 'refused', ...aboutOrder(order), order, error }],
@@ -87,33 +93,45 @@ const admit = (
   });
 };
 
-/** Tells the outcome again to whoever orders again; nothing is done twice. */
-const repeatOutcome = (order: RunEffect, fact: EffectEvent, now: number): Made =>
+/** Tells the outcome again to whoever orders or cancels again; nothing is done twice. */
+const repeatOutcome = (fact: EffectEvent, now: number): Made =>
   decision({
     send: [
       {
-        subject: subjects.fact('effect', fact.type, order.id),
+        subject: subjects.fact('effect', fact.type, fact.id),
         // Two different answers may be due in the same batch, and so at the same moment.
-        id: `effect.${order.id}.again.${digestOf(fact).slice(0, 16)}.${String(now)}`,
+        id: `effect.${fact.id}.again.${digestOf(fact).slice(0, 16)}.${String(now)}`,
         type: eventType('effect', fact.type),
         data: fact,
       },
     ],
   });
 
+type Final = Extract<EffectState, { status: 'applied' | 'in_doubt' | 'cancelled' }>;
+
+/** What no order changes any more, as the fact that says so. */
+const finalFact = (state: Final, about: About): EffectEvent => {
+  switch (state.status) {
+    case 'applied':
+      return { type: 'applied', ...about, epoch: state.entry.epoch, outputs: state.outputs };
+    case 'in_doubt':
+      return { type: 'in_doubt', ...about, epoch: state.entry.epoch, reason: state.reason, next: state.next };
+    case 'cancelled':
+      return { type: 'cancelled', ...about, reason: state.reason };
+  }
+};
+
 const recorded = (state: EffectState, order: RunEffect): EffectEvent | undefined => {
   const about = aboutOrder(order);
   switch (state.status) {
     case 'applied':
-      return { type: 'applied', ...about, epoch: state.entry.epoch, outputs: state.outputs };
+    case 'in_doubt':
+    case 'cancelled':
+      return finalFact(state, about);
     case 'failed_clean':
       return { type: 'failed_clean', ...about, epoch: state.entry.epoch, error: state.error };
-    case 'in_doubt':
-      return { type: 'in_doubt', ...about, epoch: state.entry.epoch, reason: state.reason, next: state.next };
     case 'refused':
       return { type: 'refused', ...about, order, error: state.error };
-    case 'cancelled':
-      return { type: 'cancelled', ...about, reason: state.reason };
     case 'absent':
     case 'prepared':
     case 'started':
@@ -127,37 +145,49 @@ const sameOrder = (one: RunEffect, other: RunEffect): boolean =>
   one.digest === other.digest &&
   effectDigest(one.effect) === effectDigest(other.effect);
 
+/** It was cancelled while it ran, and failed: whoever orders it anew has not heard of that. */
+const neverMind = (order: RunEffect): Made =>
+  decision({
+    events: [
+      { type: 'cancelled', ...aboutOrder(order), reason: 'it was cancelled while an earlier attempt ran' },
+    ],
+  });
+
 const run = (
   state: EffectState,
   order: RunEffect,
   place: Place | undefined,
   now: number,
-  verify: VerifyGrant,
+  admission: Admission,
 ): Made => {
   const entry = entryIn(state);
   if (entry !== undefined && entry.order.digest !== order.digest && state.status !== 'refused') {
     const error = errorBody('ERR_IDEMPOTENCY_CONFLICT', 'another effect was ordered under this key before');
-    return repeatOutcome(order, { type: 'refused', ...aboutOrder(order), order, error }, now);
+    return repeatOutcome({ type: 'refused', ...aboutOrder(order), order, error }, now);
   }
   // Nothing has happened under this order, and it is a new one: a later attempt, or a new grant after a refusal.
   const clean = state.status === 'absent' || state.status === 'failed_clean' || state.status === 'refused';
   const newer = entry === undefined || order.attempt > entry.order.attempt || !sameOrder(order, entry.order);
-  if (clean && newer) return admit(state, order, place, now, verify);
+  if (clean && newer) return entry?.calledOff ? neverMind(order) : admit(state, order, place, now, admission);
   const fact = recorded(state, order);
-  return fact === undefined ? nothing : repeatOutcome(order, fact, now);
+  return fact === undefined ? nothing : repeatOutcome(fact, now);
 };
 
-const claim = (state: EffectState, place: Place, now: number, verify: VerifyGrant): Made => {
-  if (state.status === 'prepared') return admit(state, state.entry.order, place, now, verify);
+const claim = (state: EffectState, place: Place, now: number, admission: Admission): Made => {
+  if (state.status === 'prepared') return admit(state, state.entry.order, place, now, admission);
   if (state.status !== 'in_doubt' || state.next !== 'repeat') return nothing;
   // The grant ends the using as well: after it not even a repeat is made without a person.
-  return whyRefused(state.entry.order, now, verify) === undefined
+  return admission(state.entry.order, now) === undefined
     ? start(state, state.entry.order, place, now)
     : doubt(state, state.reason, 'person', now);
 };
 
 /** Only what its target makes harmless to repeat is repeated, unless it was called off, and not for ever. */
-const nextAfter = ({ order, starts, calledOff }: Started['entry']): 'repeat' | 'person' =>
+const nextAfter = ({
+  order,
+  starts,
+  calledOff,
+}: Pick<Started['entry'], 'order' | 'starts' | 'calledOff'>): 'repeat' | 'person' =>
   !calledOff &&
   (order.effect.effectClass === 'keyed' || order.effect.effectClass === 'idempotent') &&
   starts < STARTS_MAX
@@ -171,14 +201,27 @@ const doubt = (
   now: number,
 ): Made => {
   const { order, epoch } = state.entry;
-  const follow =
-    next === 'repeat' ? awaitPlace(order.id, now) : { timers: [{ clear: 'place' } as const], work: [] };
+  return doubtOf(order, epoch + 1, reason, next, now);
+};
+
+const doubtOf = (
+  order: RunEffect,
+  epoch: number,
+  reason: string,
+  next: 'repeat' | 'person',
+  now: number,
+): Made => {
+  const follow = next === 'repeat' ? { set: 'place', dueAt: now + repeatDelayMs(epoch) } : { clear: 'place' };
   return decision<EffectEvent, EffectWork>({
-    events: [{ type: 'in_doubt', ...aboutOrder(order), epoch: epoch + 1, reason, next }],
-    timers: [{ clear: 'lease' }, ...follow.timers],
-    work: follow.work,
+    events: [{ type: 'in_doubt', ...aboutOrder(order), epoch, reason, next }],
+    timers: [{ clear: 'lease' }, follow],
   });
 };
+
+/** A target that has just failed is given ever more time: repeats that follow at once would all meet the same failure. */
+const repeatDelayMs = (epoch: number): number =>
+  // Each start and each doubt raises the epoch by one.
+  Math.min(FIRST_REPEAT_MS * 2 ** (Math.ceil(epoch / 2) - 1), LAST_REPEAT_MS);
 
 const outcome = (state: EffectState, epoch: number, result: Outcome, now: number): Made => {
   const entry = entryIn(state);
@@ -218,6 +261,28 @@ const stillInDoubt = (state: Started, problem: string, now: number): Made => {
   return { ...made, events: [...made.events, seen] };
 };
 
+/**
+ * The ledger does not know of a start that a journal has: it was set back behind it. Whatever it says of the effect is as it
+ * was before, so that nobody knows any more, and the epoch of that start is over. What it knows is left as it is.
+ */
+const journalled = (state: EffectState, order: RunEffect, epoch: number, now: number): Made => {
+  const entry = entryIn(state);
+  if (entry !== undefined && (entry.epoch >= epoch || entry.evidence.includes(epoch))) return nothing;
+  if (state.status === 'applied') {
+    const about = aboutOrder(state.entry.order);
+    return decision({ events: [{ type: 'superseded', ...about, epoch, observed: 'journalled' }] });
+  }
+  const open = state.status === 'prepared' || state.status === 'started' || state.status === 'in_doubt';
+  const same = open && state.entry.order.digest === order.digest;
+  const calledOff = state.status === 'cancelled' || entry?.calledOff === true;
+  const next = nextAfter({ order, starts: entry?.starts ?? 0, calledOff });
+  const reason = 'it was started before the database was set back, and what came of it is lost';
+  const made = doubtOf(same ? state.entry.order : order, epoch + 1, reason, next, now);
+  return same
+    ? made
+    : { ...made, events: [{ type: 'prepared', ...aboutOrder(order), order }, ...made.events] };
+};
+
 const cancel = (state: EffectState, { id, task, node, attempt, reason }: CancelEffect, now: number): Made => {
   switch (state.status) {
     case 'absent':
@@ -236,10 +301,10 @@ const cancel = (state: EffectState, { id, task, node, attempt, reason }: CancelE
     case 'in_doubt':
       return state.next === 'repeat'
         ? doubt(state, `cancelled in doubt: ${state.reason}`, 'person', now)
-        : nothing;
+        : repeatOutcome(finalFact(state, { id, task, node, attempt }), now);
     case 'applied':
     case 'cancelled':
-      return nothing;
+      return repeatOutcome(finalFact(state, { id, task, node, attempt }), now);
   }
 };
 
@@ -259,25 +324,31 @@ const timerFired = (state: EffectState, name: string, now: number): Made => {
 /** One effect: intent before act, one start in force at a time, and honest when nobody can know. */
 export const createEffectDecider = (
   verify: VerifyGrant,
-): Decider<EffectState, EffectMessage, EffectEvent, EffectWork> => ({
-  initial: { status: 'absent' },
-  evolve,
-  decide: (state, message, { now }) => {
-    switch (message.kind) {
-      case 'run':
-        return run(state, message.payload, message.place, now, verify);
-      case 'cancel':
-        return cancel(state, message.payload, now);
-      case 'claim':
-        return claim(state, message.place, now, verify);
-      case 'heartbeat':
-        return state.status === 'started' && state.entry.epoch === message.epoch
-          ? decision({ timers: [{ set: 'lease', dueAt: now + LEASE_MS }] })
-          : nothing;
-      case 'outcome':
-        return outcome(state, message.epoch, message.outcome, now);
-      case 'timer':
-        return timerFired(state, message.name, now);
-    }
-  },
-});
+  classes?: EffectClasses,
+): Decider<EffectState, EffectMessage, EffectEvent, EffectWork> => {
+  const admission: Admission = (order, now) => whyRefused(order, now, verify, classes);
+  return {
+    initial: { status: 'absent' },
+    evolve,
+    decide: (state, message, { now }) => {
+      switch (message.kind) {
+        case 'run':
+          return run(state, message.payload, message.place, now, admission);
+        case 'cancel':
+          return cancel(state, message.payload, now);
+        case 'claim':
+          return claim(state, message.place, now, admission);
+        case 'heartbeat':
+          return state.status === 'started' && state.entry.epoch === message.epoch
+            ? decision({ timers: [{ set: 'lease', dueAt: now + LEASE_MS }] })
+            : nothing;
+        case 'outcome':
+          return outcome(state, message.epoch, message.outcome, now);
+        case 'journalled':
+          return journalled(state, message.order, message.epoch, now);
+        case 'timer':
+          return timerFired(state, message.name, now);
+      }
+    },
+  };
+};

@@ -65,6 +65,9 @@ const message: fc.Arbitrary<EffectMessage> = fc.oneof(
     { kind: 'timer', name: 'other', data: { x: 1 } },
   ),
   epoch.map((of) => ({ kind: 'heartbeat', epoch: of }) as const),
+  fc
+    .record({ epoch: fc.integer({ min: 1, max: 12 }), order: fc.constantFrom(...orders) })
+    .map((start) => ({ kind: 'journalled', ...start }) as const),
 );
 
 // Mostly while the grant lasts; often several in the same batch, and so at the same time; clocks may step back.

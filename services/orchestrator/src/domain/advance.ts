@@ -5,20 +5,17 @@ import type { EffectDeclaration, NodeDefinition } from '@holdpoint/contracts/wor
 import { askApproval, askRecovery, orderEffect, replyTimer, repeatDelayMs } from './asks.ts';
 import type { Draft } from './draft.ts';
 import { isDone, nodeState } from './state.ts';
-import { withdraw } from './withdraw.ts';
+import { endTask } from './withdraw.ts';
 
 const isTerminalNode = ({ uses }: NodeDefinition): boolean => uses === 'control.terminal';
 
 /** A grant that ends this soon is not used: the order has to reach the executor while it is valid. */
 const GRANT_MARGIN_MS = 5_000;
 
-/** What a cancellation may give as its reason. */
-const REASON_MAX = 1_000;
-
 /** Moves the task on as far as it goes without an answer from somebody else. */
 export const advance = (draft: Draft, now: number): void => {
   if (draft.task().pausedByHand) return;
-  if (failBlocked(draft)) return;
+  if (failBlocked(draft, now)) return;
   for (let next = readyNode(draft); next !== undefined; next = readyNode(draft)) startNode(draft, next, now);
   const { definition, nodes } = draft.task();
   const open = definition.nodes.filter(
@@ -32,13 +29,12 @@ export const advance = (draft: Draft, now: number): void => {
 };
 
 /** Without a route for it, a blocked node ends the task, and what other nodes still ask for is withdrawn. */
-const failBlocked = (draft: Draft): boolean => {
+const failBlocked = (draft: Draft, now: number): boolean => {
   const { definition } = draft.task();
   const blocked = definition.nodes.find(({ id }) => nodeState(draft.task(), id).status === 'blocked');
   if (blocked === undefined) return false;
   const { reason = 'blocked' } = nodeState(draft.task(), blocked.id);
-  withdraw(draft, `the task failed: ${reason}`.slice(0, REASON_MAX).toWellFormed());
-  draft.emit({ type: 'failed', error: errorBody('ERR_FORBIDDEN', reason, { node: blocked.id }) });
+  endTask(draft, { type: 'failed', error: errorBody('ERR_FORBIDDEN', reason, { node: blocked.id }) }, now);
   return true;
 };
 

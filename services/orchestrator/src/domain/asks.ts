@@ -17,6 +17,7 @@ export const repeatDelayMs = (ask: number): number =>
 
 export const replyTimer = (node: NodeId): string => `reply:${node}`;
 export const retryTimer = (node: NodeId): string => `retry:${node}`;
+export const withdrawTimer = (node: NodeId): string => `withdraw:${node}`;
 
 const command = (
   aggregate: Aggregate,
@@ -96,22 +97,20 @@ export const askRecovery = (task: Task, node: NodeId, ask: number): Outgoing => 
   });
 };
 
-export const cancelApproval = (task: Task, node: NodeId, reason: string): Outgoing => {
-  const { approval } = gateOf(task, node);
-  return command('approval', 'cancel', subjects.approvalCommand('cancel'), approval, {
-    id: approval,
-    reason,
-  });
-};
-
-export const cancelEffect = (task: Task, node: NodeId, reason: string): Outgoing => {
-  const { effectId } = gateOf(task, node);
+/** Takes back what was asked for. Undefined when there is nothing to take back. */
+export const askToWithdraw = (task: Task, node: NodeId, ask: number): Outgoing | undefined => {
+  const { withdrawn, attempt, revision } = nodeState(task, node);
+  if (withdrawn === undefined) return undefined;
+  const { approval, effectId } = gateOf(task, node);
+  const { of, reason } = withdrawn;
+  const about = { task: task.id, node };
+  if (of === 'approval') {
+    const subject = subjects.approvalCommand('cancel');
+    const data = { id: approval, ...about, revision, reason };
+    return command('approval', 'cancel', subject, `${approval}.${String(ask)}`, data);
+  }
   const pool = nodeDefinition(task, node).effect?.pool ?? 'default';
-  return command('effect', 'cancel', subjects.effectCommand('cancel', pool), effectId, {
-    id: effectId,
-    task: task.id,
-    node,
-    attempt: nodeState(task, node).attempt,
-    reason,
-  });
+  const subject = subjects.effectCommand('cancel', pool);
+  const data = { id: effectId, ...about, attempt, reason };
+  return command('effect', 'cancel', subject, `${effectId}.${String(ask)}`, data);
 };

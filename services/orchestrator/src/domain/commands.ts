@@ -1,15 +1,15 @@
 import { errorBody } from '@holdpoint/contracts/errors';
-import type { NodeId } from '@holdpoint/contracts/ids';
+import type { CommandId, NodeId } from '@holdpoint/contracts/ids';
 import type { TaskEvent } from '@holdpoint/contracts/task';
 import type { Answer, Decision } from '@holdpoint/runtime/decider';
 import { advance, startNode } from './advance.ts';
 import { retryTimer } from './asks.ts';
 import type { Draft } from './draft.ts';
 import { isTerminal } from './phases.ts';
-import { nodeDefinition, nodeState } from './state.ts';
-import { withdraw } from './withdraw.ts';
+import { nodeState } from './state.ts';
+import { endTask } from './withdraw.ts';
 
-type ByHand = { readonly by?: string | undefined; readonly reason?: string | undefined };
+type Said = { readonly by?: string | undefined; readonly reason?: string | undefined };
 
 const illegal = (draft: Draft, verb: string, hint = ''): Answer => {
   const { id, phase } = draft.task();
@@ -22,27 +22,33 @@ const illegal = (draft: Draft, verb: string, hint = ''): Answer => {
 
 export const cancel = (
   draft: Draft,
-  { by = 'unknown', reason = 'cancelled by hand' }: ByHand,
+  { by = 'unknown', reason = 'cancelled by hand' }: Said,
+  now: number,
 ): Decision<TaskEvent> => {
   if (draft.task().phase === 'cancelled') return draft.done();
   if (isTerminal(draft.task().phase)) return draft.done(illegal(draft, 'cancelled'));
-  withdraw(draft, reason);
-  draft.emit({ type: 'cancelled', by, reason });
+  endTask(draft, { type: 'cancelled', by, reason }, now);
   return draft.done();
 };
 
 /** Nothing new is started; what runs or waits for a decision goes on, and its outcome is kept. */
 export const pause = (
   draft: Draft,
-  { by = 'unknown', reason = 'paused by hand' }: ByHand,
+  { by = 'unknown', reason = 'paused by hand' }: Said,
+  command: CommandId,
 ): Decision<TaskEvent> => {
   if (isTerminal(draft.task().phase)) return draft.done(illegal(draft, 'paused'));
   if (draft.task().pausedByHand) return draft.done();
-  draft.emit({ type: 'paused', by, reason });
+  draft.emit({ type: 'paused', by, reason, command });
   return draft.done();
 };
 
-export const resume = (draft: Draft, { by = 'unknown' }: ByHand, now: number): Decision<TaskEvent> => {
+export const resume = (
+  draft: Draft,
+  { by = 'unknown' }: Said,
+  command: CommandId,
+  now: number,
+): Decision<TaskEvent> => {
   if (isTerminal(draft.task().phase)) return draft.done(illegal(draft, 'resumed'));
   if (!draft.task().pausedByHand) {
     // Waiting for a person after an escalation is not a pause that can be lifted: somebody has to say what to do.
@@ -50,33 +56,39 @@ export const resume = (draft: Draft, { by = 'unknown' }: ByHand, now: number): D
       ? draft.done(illegal(draft, 'resumed', '; retry or cancel it'))
       : draft.done();
   }
-  draft.emit({ type: 'resumed', by });
+  draft.emit({ type: 'resumed', by, command });
   advance(draft, now);
   return draft.done();
 };
 
+type Retry = { readonly node?: NodeId | undefined; readonly attempt?: number | undefined };
+
 /** Another attempt for what was escalated to a person: it counts like any other. */
 export const retry = (
   draft: Draft,
-  { node }: ByHand & { readonly node?: NodeId | undefined },
+  { node, attempt }: Retry,
+  command: CommandId,
   now: number,
 ): Decision<TaskEvent> => {
   const { definition, phase } = draft.task();
   if (isTerminal(phase)) return draft.done(illegal(draft, 'retried'));
-  const escalated = definition.nodes.filter(
-    ({ id }) => nodeState(draft.task(), id).status === 'escalated' && (node === undefined || node === id),
+  const meant = definition.nodes
+    .filter(({ id }) => node === undefined || node === id)
+    .map((each) => ({ definition: each, state: nodeState(draft.task(), each.id) }));
+  const escalated = meant.filter(
+    ({ state }) => state.status === 'escalated' && (attempt === undefined || attempt === state.attempt),
   );
-  if (escalated.length === 0)
-    return draft.done(illegal(draft, 'retried', ': no node of it waits for a person'));
-  for (const { id } of escalated) {
-    draft.emit({
-      type: 'node_retrying',
-      node: id,
-      attempt: nodeState(draft.task(), id).attempt + 1,
-      delayMs: 0,
-    });
-    if (draft.task().pausedByHand) draft.timer({ set: retryTimer(id), dueAt: now });
-    else startNode(draft, nodeDefinition(draft.task(), id), now);
+  if (escalated.length === 0) {
+    const followed = attempt !== undefined && meant.some(({ state }) => state.attempt > attempt);
+    return draft.done(
+      followed ? undefined : illegal(draft, 'retried', ': no such attempt waits for a person'),
+    );
+  }
+  for (const { definition: each, state } of escalated) {
+    const next = state.attempt + 1;
+    draft.emit({ type: 'node_retrying', node: each.id, attempt: next, delayMs: 0, command });
+    if (draft.task().pausedByHand) draft.timer({ set: retryTimer(each.id), dueAt: now });
+    else startNode(draft, each, now);
   }
   return draft.done();
 };

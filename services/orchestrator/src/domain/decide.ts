@@ -7,33 +7,38 @@ import { askApproval, askRecovery, orderEffect, repeatDelayMs, replyTimer } from
 import { cancel, pause, resume, retry } from './commands.ts';
 import { createDraft, type Draft } from './draft.ts';
 import { evolve } from './evolve.ts';
-import type { TaskMessage } from './messages.ts';
+import type { ByHand, TaskMessage } from './messages.ts';
 import { isTerminal } from './phases.ts';
 import { approvalResolved, effectReported, recover, retryDue } from './replies.ts';
 import { absent, nodeState, type TaskState } from './state.ts';
 import { submit } from './submit.ts';
+import { withdraw, withdrawalConfirmed } from './withdraw.ts';
+import { type BuiltInWorkflow, builtIn } from './workflows/catalog.ts';
 
 const unknownTask = (task: string): Decision<never> =>
   refused(errorBody('ORCHESTRATOR_UNKNOWN_TASK', `no task is called ${task}`));
 
-type ByHand = Exclude<Extract<TaskMessage, { payload: unknown }>, { kind: 'submit' | 'recover' }>;
-
 const decideByHand = (draft: Draft, message: ByHand, now: number): Decision<TaskEvent> => {
+  const { commandId } = message;
+  // A redelivery, or a sender who has not heard: whatever has happened since, it has had its effect.
+  if (draft.task().commands?.includes(commandId) === true) return draft.done();
   switch (message.kind) {
     case 'cancel':
-      return cancel(draft, message.payload);
+      return cancel(draft, message.payload, now);
     case 'pause':
-      return pause(draft, message.payload);
+      return pause(draft, message.payload, commandId);
     case 'resume':
-      return resume(draft, message.payload, now);
+      return resume(draft, message.payload, commandId, now);
     case 'retry':
-      return retry(draft, message.payload, now);
+      return retry(draft, message.payload, commandId, now);
   }
 };
 
+const askOf = (data: Json): number =>
+  typeof data === 'object' && data !== null && 'ask' in data ? Number(data['ask']) : 1;
+
 /** The bus may have lost question or answer: ask again, with a new message id and a longer wait. */
-const repeatQuestion = (draft: Draft, node: NodeId, data: Json, now: number): void => {
-  const ask = typeof data === 'object' && data !== null && 'ask' in data ? Number(data['ask']) : 1;
+const repeatQuestion = (draft: Draft, node: NodeId, ask: number, now: number): void => {
   const question = questionOf(draft, node, ask);
   if (question === undefined) return;
   draft.send(question);
@@ -55,36 +60,44 @@ const questionOf = (draft: Draft, node: NodeId, ask: number) => {
 
 const timerFired = (draft: Draft, name: string, data: Json, now: number): void => {
   const [purpose, node] = name.split(':') as [string, NodeId];
-  if (purpose === 'reply') repeatQuestion(draft, node, data, now);
+  if (purpose === 'withdraw') return withdraw(draft, node, now, askOf(data));
+  if (isTerminal(draft.task().phase)) return;
+  if (purpose === 'reply') repeatQuestion(draft, node, askOf(data), now);
   else if (purpose === 'retry') retryDue(draft, node, now);
 };
 
-/** Answers and timers have nobody to be answered; for a task that is over they change nothing. */
+/** Answers and timers have nobody to be answered; a task that is over only hears that what it withdrew is withdrawn. */
 const decideReply = (
   draft: Draft,
   message: Exclude<TaskMessage, ByHand | { kind: 'submit' }>,
   now: number,
 ): void => {
+  const open = !isTerminal(draft.task().phase);
   switch (message.kind) {
     case 'approval':
-      return message.fact.type === 'resolved' ? approvalResolved(draft, message.fact, now) : undefined;
+      withdrawalConfirmed(draft, message);
+      return open && message.fact.type === 'resolved'
+        ? approvalResolved(draft, message.fact, now)
+        : undefined;
     case 'effect':
-      return effectReported(draft, message.fact, now);
+      withdrawalConfirmed(draft, message);
+      return open ? effectReported(draft, message.fact, now) : undefined;
     case 'recover':
-      return recover(draft, message.payload, now);
+      return open ? recover(draft, message.payload, now) : undefined;
     case 'timer':
       return timerFired(draft, message.name, message.data, now);
   }
 };
 
 const decide = (
+  workflows: readonly BuiltInWorkflow[],
   state: TaskState,
   message: TaskMessage,
   { now }: { readonly now: number },
 ): Decision<TaskEvent> => {
   switch (message.kind) {
     case 'submit':
-      return submit(state, message.task, message.payload, now);
+      return submit(workflows, state, message.task, message.payload, now);
     case 'cancel':
     case 'pause':
     case 'resume':
@@ -95,7 +108,7 @@ const decide = (
     case 'effect':
     case 'recover':
     case 'timer': {
-      if (state.phase === 'absent' || isTerminal(state.phase)) return decision({});
+      if (state.phase === 'absent') return decision({});
       const draft = createDraft(state, state.id);
       decideReply(draft, message, now);
       const { events, send, timers } = draft.done();
@@ -105,4 +118,13 @@ const decide = (
 };
 
 /** The task: the only writer of its phase. */
-export const taskDecider: Decider<TaskState, TaskMessage, TaskEvent> = { initial: absent, evolve, decide };
+export const createTaskDecider = (
+  workflows: readonly BuiltInWorkflow[],
+): Decider<TaskState, TaskMessage, TaskEvent> => ({
+  initial: absent,
+  evolve,
+  decide: (state, message, at) => decide(workflows, state, message, at),
+});
+
+/** The task, of any workflow that ships with Holdpoint. */
+export const taskDecider = createTaskDecider(builtIn);

@@ -1,4 +1,4 @@
-import type { NodeId } from '@holdpoint/contracts/ids';
+import type { CommandId, NodeId } from '@holdpoint/contracts/ids';
 import type { TaskEvent, TaskPhase } from '@holdpoint/contracts/task';
 import { type Gate, isDone, type NodeState, nodeState, type Task, type TaskState } from './state.ts';
 
@@ -30,13 +30,45 @@ const granted = (task: Task, node: NodeId, token: string, validUntil: number): {
   return gate === undefined ? {} : { gate: { ...gate, grant: { token, validUntil } } };
 };
 
+/** What a cancellation may give as its reason. */
+const REASON_MAX = 1_000;
+
+/** A task that ends takes back what it still asks of others. An effect that has started may be applied all the same. */
+const withdrawn = (task: Task, why: string): Task => {
+  const reason = why.slice(0, REASON_MAX).toWellFormed();
+  return Object.entries(task.nodes).reduce((reached, [id, { status }]) => {
+    if (status !== 'awaiting_approval' && status !== 'running') return reached;
+    const of = status === 'running' ? 'effect' : 'approval';
+    return withNode(reached, id as NodeId, { withdrawn: { of, reason } });
+  }, task);
+};
+
+const succeeded = (task: Task, node: NodeId, outputs: NodeState['outputs'] = {}): Task => {
+  const done = withNode(task, node, { status: 'succeeded', outputs });
+  // It had happened before the question was put again: nobody need answer that.
+  return nodeState(task, node).status === 'awaiting_approval'
+    ? withNode(done, node, { withdrawn: { of: 'approval', reason: 'the effect has happened' } })
+    : done;
+};
+
+/** A message comes again while its acknowledgement is missing, not after so many others that were acted upon. */
+const COMMANDS_KEPT = 50;
+
+const heard = (task: Task, command: CommandId | undefined): Task => {
+  const { commands = [] } = task;
+  return command === undefined || commands.includes(command)
+    ? task
+    : { ...task, commands: [...commands, command].slice(-COMMANDS_KEPT) };
+};
+
 /** What an event changes, beside version and phase. */
 const fold = (task: Task, event: TaskEvent): Task => {
   switch (event.type) {
     case 'submitted':
     case 'readied':
-    case 'cancelled':
       return task;
+    case 'cancelled':
+      return withdrawn(task, event.reason);
     case 'completed':
       return task.definition.nodes
         .filter(({ uses }) => uses === 'control.terminal')
@@ -60,18 +92,19 @@ const fold = (task: Task, event: TaskEvent): Task => {
     case 'effect_ordered':
       return withNode(task, event.node, {
         status: 'running',
+        ordered: true,
         attempt: event.attempt,
         ...granted(task, event.node, event.grant, event.validUntil),
       });
     case 'node_succeeded':
-      return withNode(task, event.node, { status: 'succeeded', outputs: event.outputs });
+      return succeeded(task, event.node, event.outputs);
     case 'node_failed':
       return withNode(task, event.node, {
         status: 'recovering',
         failure: { outcome: event.outcome, error: event.error },
       });
     case 'node_retrying':
-      return withNode(task, event.node, { status: 'retrying', attempt: event.attempt });
+      return heard(withNode(task, event.node, { status: 'retrying', attempt: event.attempt }), event.command);
     case 'node_skipped':
       return withNode(task, event.node, { status: 'skipped', reason: event.reason });
     case 'node_blocked':
@@ -79,11 +112,11 @@ const fold = (task: Task, event: TaskEvent): Task => {
     case 'node_escalated':
       return withNode(task, event.node, { status: 'escalated', reason: event.reason });
     case 'paused':
-      return { ...task, pausedByHand: true };
+      return heard({ ...task, pausedByHand: true }, event.command);
     case 'resumed':
-      return { ...task, pausedByHand: false };
+      return heard({ ...task, pausedByHand: false }, event.command);
     case 'failed':
-      return { ...task, error: event.error };
+      return { ...withdrawn(task, `the task failed: ${event.error.message}`), error: event.error };
   }
 };
 

@@ -1,12 +1,13 @@
 import type { ApprovalResolved } from '@holdpoint/contracts/approval';
-import type { EffectEvent } from '@holdpoint/contracts/effect';
+import { effectDigest, type EffectEvent, type RunEffect } from '@holdpoint/contracts/effect';
 import { errorBody, type ErrorBody } from '@holdpoint/contracts/errors';
 import type { NodeId } from '@holdpoint/contracts/ids';
 import type { RecoverTask } from '@holdpoint/contracts/task';
 import { advance, assess, order, requestApproval, startNode } from './advance.ts';
 import { replyTimer, retryTimer } from './asks.ts';
 import type { Draft } from './draft.ts';
-import { nodeDefinition, nodeState } from './state.ts';
+import { type Gate, nodeDefinition, nodeState, type NodeStatus } from './state.ts';
+import { withdraw } from './withdraw.ts';
 
 /** What the approvals service decided. A late answer to a question that is no longer open changes nothing. */
 export const approvalResolved = (draft: Draft, fact: ApprovalResolved, now: number): void => {
@@ -51,9 +52,9 @@ export const approvalResolved = (draft: Draft, fact: ApprovalResolved, now: numb
 export const effectReported = (draft: Draft, fact: EffectEvent, now: number): void => {
   const state = draft.task().nodes[fact.node];
   if (state?.gate?.effectId !== fact.id) return;
-  const { status, attempt } = state;
+  const { status, attempt, ordered } = state;
   // Knowledge that it did happen is welcome at any time; every other outcome only from the attempt that is running.
-  if (fact.type === 'applied' && AWAITS_OUTCOME.has(status))
+  if (fact.type === 'applied' && ordered === true && AWAITS_OUTCOME.has(status))
     return succeeded(draft, fact.node, fact.outputs, now);
   if (status !== 'running' || fact.attempt !== attempt) return;
   switch (fact.type) {
@@ -71,13 +72,29 @@ export const effectReported = (draft: Draft, fact: EffectEvent, now: number): vo
       if (fact.next === 'repeat') return;
       return failed(draft, fact.node, 'in_doubt', errorBody('EXECUTOR_OUTCOME_UNKNOWN', fact.reason), now);
     case 'refused':
+      if (!isOrdered(fact.order, state.gate)) return;
       if (fact.error.code !== 'EXECUTOR_GRANT_EXPIRED')
         return failed(draft, fact.node, 'failed', fact.error, now);
       return askAnew(draft, fact.node, now);
   }
 };
 
-const AWAITS_OUTCOME: ReadonlySet<string> = new Set(['running', 'recovering', 'retrying', 'escalated']);
+/**
+ * Whether this very order was given. The same attempt may have been ordered before, under a grant that had run out; and
+ * somebody else may have ordered something like it.
+ */
+const isOrdered = ({ grant, digest, effect }: RunEffect, gate: Gate): boolean =>
+  grant === gate.grant?.token && digest === gate.digest && effectDigest(effect) === gate.digest;
+
+/** Until the node has ended, one way or the other. */
+const AWAITS_OUTCOME: ReadonlySet<NodeStatus> = new Set([
+  'running',
+  'recovering',
+  'retrying',
+  'escalated',
+  'awaiting_approval',
+  'approved',
+]);
 
 const succeeded = (
   draft: Draft,
@@ -88,6 +105,7 @@ const succeeded = (
   draft.timer({ clear: replyTimer(node) });
   draft.timer({ clear: retryTimer(node) });
   draft.emit({ type: 'node_succeeded', node, attempt: nodeState(draft.task(), node).attempt, outputs });
+  withdraw(draft, node, now);
   advance(draft, now);
 };
 

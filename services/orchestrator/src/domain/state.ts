@@ -1,6 +1,6 @@
 import type { CanonicalEffect } from '@holdpoint/contracts/effect';
 import type { ErrorBody } from '@holdpoint/contracts/errors';
-import type { ApprovalId, EffectId, NodeId, TaskId } from '@holdpoint/contracts/ids';
+import type { ApprovalId, CommandId, EffectId, NodeId, TaskId } from '@holdpoint/contracts/ids';
 import type { JsonObject } from '@holdpoint/contracts/json';
 import type { TaskPhase } from '@holdpoint/contracts/task';
 import type { NodeDefinition, WorkflowDefinition } from '@holdpoint/contracts/workflow';
@@ -31,6 +31,9 @@ export type NodeStatus =
   | 'skipped'
   | 'blocked';
 
+/** What was asked of others and is not wanted any more. Whether that is confirmed is left to the timer that asks again. */
+export type Withdrawal = { readonly of: 'approval' | 'effect'; readonly reason: string };
+
 export type NodeState = {
   readonly status: NodeStatus;
   readonly attempt: number;
@@ -40,6 +43,9 @@ export type NodeState = {
   readonly outputs?: JsonObject;
   readonly failure?: { readonly outcome: 'failed' | 'in_doubt'; readonly error: ErrorBody };
   readonly reason?: string;
+  /** It was ordered at least once, under whatever grant: from then on it may have happened. */
+  readonly ordered?: true;
+  readonly withdrawn?: Withdrawal;
 };
 
 export type Task = {
@@ -53,6 +59,8 @@ export type Task = {
   readonly contentDigest: string;
   readonly definition: WorkflowDefinition;
   readonly pausedByHand: boolean;
+  /** The latest commands by hand that changed something: the same one, come again, changes nothing more. */
+  readonly commands?: readonly CommandId[];
   readonly nodes: Readonly<Record<NodeId, NodeState>>;
   readonly error?: ErrorBody;
 };

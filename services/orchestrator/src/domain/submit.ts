@@ -7,10 +7,11 @@ import { type Decision, refused } from '@holdpoint/runtime/decider';
 import { advance } from './advance.ts';
 import { createDraft } from './draft.ts';
 import type { TaskState } from './state.ts';
-import { findWorkflow, workflowNames } from './workflows/catalog.ts';
+import { type BuiltInWorkflow, findWorkflow, workflowNames } from './workflows/catalog.ts';
 
 /** A new task starts at once; a repeat is answered with the task it made; the same id with other content is refused. */
 export const submit = (
+  workflows: readonly BuiltInWorkflow[],
   state: TaskState,
   task: TaskId,
   submission: SubmitTask,
@@ -31,9 +32,9 @@ export const submit = (
       errorBody('ORCHESTRATOR_TASK_CONFLICT', `task ${task} was submitted before with other content`),
     );
   }
-  const workflow = findWorkflow(reference);
+  const workflow = findWorkflow(workflows, reference);
   if (workflow === undefined) {
-    const known = workflowNames();
+    const known = workflowNames(workflows);
     return refused(
       errorBody(
         'ORCHESTRATOR_UNKNOWN_WORKFLOW',

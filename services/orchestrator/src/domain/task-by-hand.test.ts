@@ -1,24 +1,33 @@
-import { specFor } from '@holdpoint/runtime/testing/spec';
-import { describe, test } from 'vitest';
+import type { TaskEvent } from '@holdpoint/contracts/task';
+import { continued, specFor } from '@holdpoint/runtime/testing/spec';
+import { describe, expect, test } from 'vitest';
 import {
+  applied,
   approvalOf,
   byHand,
   EFFECT,
+  failedClean,
   GRANT,
   histories,
   NODE,
   NOW,
   OPEN,
+  recover,
   type Situation,
   TASK,
   TERMINAL,
 } from '../testing/tasks.ts';
+import { repeatDelayMs } from './asks.ts';
 import { taskDecider } from './decide.ts';
+import type { TaskMessage } from './messages.ts';
+import type { Task } from './state.ts';
 
 const given = specFor(taskDecider);
 const givenTask = (name: Situation) => given(...histories[name]);
 
 describe('cancelling', () => {
+  const askAgain = { set: `withdraw:${NODE}`, dueAt: NOW + repeatDelayMs(1), data: { ask: 1 } };
+
   test.each(OPEN)('ends a task that is %s', (name) => {
     givenTask(name)
       .when(byHand('cancel', { reason: 'enough' }), NOW)
@@ -31,8 +40,11 @@ describe('cancelling', () => {
     (name) => {
       givenTask(name)
         .when(byHand('cancel', { reason: 'enough' }), NOW)
-        .thenSends({ subject: 'hp.cmd.approval.cancel', data: { id: approvalOf(1), reason: 'enough' } })
-        .thenTimes({ clear: `reply:${NODE}` });
+        .thenSends({
+          subject: 'hp.cmd.approval.cancel',
+          data: { id: approvalOf(1), task: TASK, node: NODE, revision: 1, reason: 'enough' },
+        })
+        .thenTimes({ clear: `reply:${NODE}` }, askAgain);
     },
   );
 
@@ -43,7 +55,7 @@ describe('cancelling', () => {
         subject: 'hp.cmd.effect.cancel.default',
         data: { id: EFFECT, task: TASK, node: NODE, attempt: 1, reason: 'enough' },
       })
-      .thenTimes({ clear: `reply:${NODE}` });
+      .thenTimes({ clear: `reply:${NODE}` }, askAgain);
   });
 
   test.each(['retrying', 'pausedRetrying'] as const)('clears the retry of a task that is %s', (name) => {
@@ -66,9 +78,11 @@ describe('pausing', () => {
   const free = OPEN.filter((name) => !name.startsWith('paused'));
 
   test.each(free)('holds a task that is %s', (name) => {
+    const pause = byHand('pause', { reason: 'lunch' });
+    const said = { by: 'ada', reason: 'lunch', command: pause.commandId };
     givenTask(name)
-      .when(byHand('pause', { reason: 'lunch' }), NOW)
-      .thenEmits({ type: 'paused', id: TASK, phase: 'paused', by: 'ada', reason: 'lunch' })
+      .when(pause, NOW)
+      .thenEmits({ type: 'paused', id: TASK, phase: 'paused', ...said })
       .thenSends()
       .thenTimes()
       .thenAnswers({ phase: 'paused' });
@@ -91,9 +105,10 @@ describe('resuming', () => {
     ['pausedRetrying', 'recovering'],
     ['pausedEscalated', 'paused'],
   ] as const)('a task that is %s leaves it %s: what was asked is still asked', (name, phase) => {
+    const resume = byHand('resume');
     givenTask(name)
-      .when(byHand('resume'), NOW)
-      .thenEmits({ type: 'resumed', id: TASK, phase, by: 'ada' })
+      .when(resume, NOW)
+      .thenEmits({ type: 'resumed', id: TASK, phase, by: 'ada', command: resume.commandId })
       .thenSends()
       .thenTimes()
       .thenAnswers({ phase });
@@ -141,7 +156,7 @@ describe('resuming', () => {
       );
   });
 
-  test.each(['awaiting', 'running', 'recovering', 'retrying'] as const)(
+  test.each(['awaiting', 'awaitingAnew', 'running', 'recovering', 'retrying'] as const)(
     'what is %s changes nothing',
     (name) => {
       givenTask(name).when(byHand('resume'), NOW).thenNothing();
@@ -208,4 +223,69 @@ describe('retrying', () => {
       givenTask(name).when(byHand('retry'), NOW).thenRefuses('ORCHESTRATOR_ILLEGAL_IN_PHASE');
     },
   );
+
+  test('names the attempt that it is to follow: once that is so, it changes nothing', () => {
+    givenTask('escalated')
+      .when(byHand('retry', { attempt: 1 }), NOW)
+      .thenEmitsLike(retrying, { type: 'effect_ordered', attempt: 2 });
+    givenTask('escalated')
+      .when(byHand('retry', { attempt: 2 }), NOW)
+      .thenRefuses('ORCHESTRATOR_ILLEGAL_IN_PHASE');
+    givenTask('retriedEscalated')
+      .when(byHand('retry', { node: NODE, attempt: 1 }), NOW)
+      .thenNothing()
+      .thenAnswers({ phase: 'paused' });
+    givenTask('retriedEscalated')
+      .when(byHand('retry', { attempt: 2 }), NOW)
+      .thenEmitsLike({ type: 'node_retrying', attempt: 3 }, { type: 'effect_ordered' });
+  });
 });
+
+describe('a command that comes again', () => {
+  const pause = byHand('pause');
+  const resume = byHand('resume');
+  const retry = byHand('retry');
+  const after = (history: readonly TaskEvent[], ...messages: readonly TaskMessage[]) =>
+    continued(taskDecider, history, ...messages.map((message) => [message, NOW] as const));
+  const second = [failedClean({ attempt: 2 }), recover('escalate', { attempt: 2 })] as const;
+
+  test.each([
+    ['pause', pause, after(histories.running, pause, byHand('resume')), 'executing'],
+    ['resume', resume, after(histories.pausedRunning, resume, byHand('pause')), 'paused'],
+    ['retry', retry, after(histories.escalated, retry, ...second), 'paused'],
+  ] as const)('(%s) has had its effect, whatever has happened since', (_, command, history, phase) => {
+    given(...history)
+      .when(command, NOW)
+      .thenNothing()
+      .thenAnswers({ phase });
+    given(...history)
+      .when(byHand(command.kind), NOW)
+      .thenEmitsLike(...(command.kind === 'retry' ? [{}, {}] : [{}]));
+  });
+
+  test('is known for a long time, and not for ever', () => {
+    const pairs = (count: number) =>
+      Array.from({ length: count }, () => [byHand('pause'), byHand('resume')]).flat();
+    given(...after(histories.running, pause, resume, ...pairs(24)))
+      .when(pause, NOW)
+      .thenNothing();
+    const long = after(histories.running, pause, resume, ...pairs(25));
+    expect(stateOf(long).commands).toHaveLength(50);
+    given(...long)
+      .when(pause, NOW)
+      .thenEmitsLike({ type: 'paused' });
+  });
+
+  test('after the task has ended is answered as it was the first time', () => {
+    given(...after(histories.pausedRunning, resume, applied()))
+      .when(resume, NOW)
+      .thenNothing()
+      .thenAnswers({ phase: 'completed' });
+  });
+});
+
+const stateOf = (history: readonly TaskEvent[]): Task => {
+  const state = history.reduce((before, event) => taskDecider.evolve(before, event), taskDecider.initial);
+  if (state.phase === 'absent') throw new Error('there is no task');
+  return state;
+};

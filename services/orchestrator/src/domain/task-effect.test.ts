@@ -1,3 +1,4 @@
+import { effectDigest } from '@holdpoint/contracts/effect';
 import { effectIdOf, NodeId } from '@holdpoint/contracts/ids';
 import { continued, specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, test } from 'vitest';
@@ -50,6 +51,38 @@ describe('an effect that was applied', () => {
     },
   );
 
+  test('completes even a task that asks for another approval, which is not needed any more', () => {
+    givenTask('awaitingAnew')
+      .when(applied(), NOW)
+      .thenEmitsLike(
+        { ...succeeded, phase: 'executing' },
+        { type: 'completed', phase: 'completed', outputs: { append: outputs } },
+      )
+      .thenSends({
+        subject: 'hp.cmd.approval.cancel',
+        id: `approval.cancel.${approvalOf(2)}.0`,
+        data: { id: approvalOf(2), task: TASK, node: NODE, revision: 2, reason: 'the effect has happened' },
+      })
+      .thenTimes(
+        { clear: `reply:${NODE}` },
+        { clear: `retry:${NODE}` },
+        { set: `withdraw:${NODE}`, dueAt: NOW + repeatDelayMs(1), data: { ask: 1 } },
+      );
+  });
+
+  test('is kept by a paused task which has another approval for it already', () => {
+    const approved = continued(
+      taskDecider,
+      histories.awaitingAnew,
+      [byHand('pause'), NOW],
+      [resolved('approved', { id: approvalOf(2), revision: 2 }), NOW],
+    );
+    given(...approved)
+      .when(applied(), NOW)
+      .thenEmitsLike({ type: 'node_succeeded', phase: 'paused' })
+      .thenSends();
+  });
+
   test('counts whatever attempt it came of', () => {
     givenTask('running')
       .when(applied({ attempt: 7 }), NOW)
@@ -87,6 +120,17 @@ describe('an effect that was not applied', () => {
         data: { task: TASK, node: NODE, attempt: 1, outcome, effectClass: 'keyed', error: { code } },
       })
       .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + repeatDelayMs(1), data: { ask: 1 } });
+  });
+
+  test('because somebody ordered another effect under its key changes nothing', () => {
+    const ours = refused('EXECUTOR_DIGEST_MISMATCH');
+    if (ours.kind !== 'effect' || ours.fact.type !== 'refused') throw new Error('not what it is for');
+    const { order } = ours.fact;
+    const theirs = { ...order.effect, args: { file: 'other.txt', line: 'other' } };
+    for (const change of [{ effect: theirs }, { effect: theirs, digest: effectDigest(theirs) }]) {
+      const fact = { ...ours.fact, order: { ...order, ...change } };
+      givenTask('running').when({ kind: 'effect', fact }, NOW).thenNothing();
+    }
   });
 
   test('is handed to recovery even while the task is paused', () => {
@@ -166,9 +210,30 @@ describe('a report that is not for this task as it stands', () => {
 
   test.each(TERMINAL)('changes nothing, whatever it says: the task is %s', (name) => {
     for (const message of [applied(), failedClean(), refused('EXECUTOR_GRANT_EXPIRED'), inDoubt('person')]) {
-      givenTask(name).when(message, NOW).thenNothing();
+      givenTask(name).when(message, NOW).thenEmits().thenSends();
     }
   });
+
+  test('changes nothing: the executor refused the order that was given before, under the grant that had run out', () => {
+    const again = continued(taskDecider, histories.awaitingAnew, [
+      resolved('approved', { id: approvalOf(2), revision: 2, grant: 'second' }),
+      NOW,
+    ]);
+    for (const code of ['EXECUTOR_GRANT_EXPIRED', 'EXECUTOR_GRANT_INVALID'])
+      given(...again)
+        .when(refused(code), NOW)
+        .thenNothing();
+    given(...again)
+      .when(refused('EXECUTOR_GRANT_EXPIRED', {}, 'second'), NOW)
+      .thenEmitsLike({ type: 'approval_requested', revision: 3 });
+  });
+
+  test.each(['awaiting', 'pausedAwaiting', 'pausedApproved', 'changesRequested'] as const)(
+    'changes nothing, even if it was applied: nothing was ordered by a task that is %s',
+    (name) => {
+      givenTask(name).when(applied(), NOW).thenNothing();
+    },
+  );
 
   test('changes nothing: the task was never submitted', () => {
     given().when(applied(), NOW).thenNothing();

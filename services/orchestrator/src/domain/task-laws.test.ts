@@ -1,13 +1,17 @@
+import type { Json } from '@holdpoint/contracts/json';
 import { TaskEvent } from '@holdpoint/contracts/task';
+import type { Outgoing } from '@holdpoint/runtime/decider';
 import { holdsEveryLaw } from '@holdpoint/runtime/testing/laws';
 import { eventsOf, runOf } from '@holdpoint/runtime/testing/run';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { actsFor } from '../testing/moves.ts';
+import { actsFor, keepTimers } from '../testing/moves.ts';
 import { EFFECT_NODES, parallelDecider } from '../testing/parallel.ts';
+import { keyOf, openQuestions } from '../testing/questions.ts';
 import { NODE, NOW, submit } from '../testing/tasks.ts';
 import { taskDecider } from './decide.ts';
 import { phaseAfter } from './evolve.ts';
+import type { TaskMessage } from './messages.ts';
 import { isTerminal, mayGo } from './phases.ts';
 import { type NodeStatus, type Task, type TaskState } from './state.ts';
 
@@ -60,11 +64,73 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
     expectEveryRun((run) => {
       for (const { before, made } of run) {
         if (before.phase === 'absent' || !isTerminal(before.phase)) continue;
-        expect({ events: made.events, send: made.send, timers: made.timers }).toEqual({
-          events: [],
-          send: [],
-          timers: [],
-        });
+        expect(made.events).toEqual([]);
+      }
+    });
+  });
+
+  test('make a task that has ended do nothing but see to it that what it withdrew is withdrawn', () => {
+    expectEveryRun((run) => {
+      for (const { before, made, message } of run) {
+        if (before.phase === 'absent' || !isTerminal(before.phase)) continue;
+        const timers = made.timers.map((timer) => ('set' in timer ? timer.set : timer.clear));
+        expect(timers.filter((name) => !name.startsWith('withdraw:'))).toEqual([]);
+        expect(made.send.filter(({ subject }) => !subject.includes('.cancel'))).toEqual([]);
+        expect(message.kind === 'timer' ? [] : made.send).toEqual([]);
+      }
+    });
+  });
+
+  test('are acted upon once, however often and however late each of them comes', () => {
+    expectEveryRun((run) => {
+      const acted = new Set<TaskMessage>();
+      for (const { message, made, after, now } of run) {
+        expect(acted.has(message) ? made.events : [], JSON.stringify(message)).toEqual([]);
+        if (made.events.length > 0 && message.kind !== 'timer') acted.add(message);
+        const again = [...acted].filter((each) => decider.decide(after, each, { now }).events.length > 0);
+        expect(again).toEqual([]);
+      }
+    });
+  });
+
+  test('never make a task deaf to what has happened: an ordered effect that was applied is done', () => {
+    expectEveryRun((run) => {
+      const ordered = new Set<string>();
+      for (const { message, made, before } of run) {
+        const fact = message.kind === 'effect' && message.fact.type === 'applied' ? message.fact : undefined;
+        const task = before.phase === 'absent' || isTerminal(before.phase) ? undefined : before;
+        const status = (fact && task?.nodes[fact.node]?.status) ?? 'idle';
+        const known = fact !== undefined && ordered.has(`${fact.node} ${fact.id}`);
+        const heard = made.events.some(
+          (event) => event.type === 'node_succeeded' && event.node === fact?.node,
+        );
+        expect(heard, status).toBe(known && task !== undefined && !ENDED.has(status));
+        for (const event of made.events)
+          if (event.type === 'effect_ordered') ordered.add(`${event.node} ${event.effectId}`);
+      }
+    });
+  });
+
+  test('leave nothing unanswered that is not asked again, and nothing answered that is', () => {
+    expectEveryRun((run) => {
+      const state = run.at(-1)?.after ?? decider.initial;
+      const open = openQuestions(run).at(-1) ?? new Map<string, Outgoing>();
+      const timers = new Map<string, Json>();
+      for (const { message, made } of run) keepTimers(timers, message, made.timers);
+      const ids = new Set(run.flatMap(({ made }) => made.send.map(({ id }) => id)));
+      // From here on everything is lost, question and answer; only time passes. A retry that falls due would go on.
+      for (let round = 1; round <= 3; round += 1) {
+        const sent: Outgoing[] = [];
+        for (const [name, data] of [...timers].filter(([each]) => !each.startsWith('retry:'))) {
+          const message = { kind: 'timer', name, data } as const;
+          const made = decider.decide(state, message, { now: NOW + round });
+          expect(made.events).toEqual([]);
+          sent.push(...made.send);
+          keepTimers(timers, message, made.timers);
+        }
+        expect(sent.map(keyOf).toSorted(), `round ${String(round)}`).toEqual([...open.keys()].toSorted());
+        for (const { id } of sent) expect(ids.has(id), `${id} is new`).toBe(false);
+        for (const { id } of sent) ids.add(id);
       }
     });
   });
@@ -101,15 +167,13 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
 
   test('leave a timer for whatever is asked of somebody, and for nothing else', () => {
     expectEveryRun((run) => {
-      const set = new Set(expectedTimers(decider.initial));
-      for (const { message, made, after } of run) {
-        // A timer that fired is gone, unless it is set again.
-        if (message.kind === 'timer') set.delete(message.name);
-        for (const timer of made.timers) {
-          if ('set' in timer) set.add(timer.set);
-          else set.delete(timer.clear);
-        }
-        expect([...set].toSorted()).toEqual(expectedTimers(after));
+      const timers = new Map(expectedTimers(decider.initial, []).map((name) => [name, null as Json]));
+      const open = openQuestions(run);
+      for (const [i, { message, made, after }] of run.entries()) {
+        keepTimers(timers, message, made.timers);
+        expect([...timers.keys()].toSorted()).toEqual(
+          expectedTimers(after, [...(open[i]?.values() ?? [])]).toSorted(),
+        );
       }
     });
   });
@@ -119,10 +183,12 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
       const byItself = run.filter(
         ({ after }) => after.phase !== 'absent' && !isTerminal(after.phase) && !waitsForPerson(after),
       );
-      for (const { after } of byItself) expect(expectedTimers(after), after.phase).not.toEqual([]);
+      for (const { after } of byItself) expect(expectedTimers(after, []), after.phase).not.toEqual([]);
     });
   });
 });
+
+const ENDED: ReadonlySet<NodeStatus> = new Set(['succeeded', 'skipped', 'blocked']);
 
 const TIMER_OF: Partial<Record<NodeStatus, string>> = {
   awaiting_approval: 'reply',
@@ -131,12 +197,16 @@ const TIMER_OF: Partial<Record<NodeStatus, string>> = {
   retrying: 'retry',
 };
 
-const expectedTimers = (state: TaskState): readonly string[] =>
-  state.phase === 'absent' || isTerminal(state.phase)
-    ? []
-    : statusesOf(state)
-        .flatMap(([node, status]) => (TIMER_OF[status] === undefined ? [] : [`${TIMER_OF[status]}:${node}`]))
-        .toSorted();
+const expectedTimers = (state: TaskState, open: readonly Outgoing[]): readonly string[] => {
+  if (state.phase === 'absent') return [];
+  const takenBack = open.filter(({ subject }) => subject.includes('.cancel'));
+  const withdrawals = takenBack.map(({ data }) => `withdraw:${(data as { node: string }).node}`);
+  if (isTerminal(state.phase)) return withdrawals;
+  const waiting = statusesOf(state).flatMap(([node, status]) =>
+    TIMER_OF[status] === undefined ? [] : [`${TIMER_OF[status]}:${node}`],
+  );
+  return [...waiting, ...withdrawals];
+};
 
 const waitsForPerson = (task: Task): boolean =>
   task.pausedByHand || statusesOf(task).some(([, status]) => status === 'escalated');

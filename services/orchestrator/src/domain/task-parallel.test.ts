@@ -13,6 +13,7 @@ import {
   resolved,
   TASK,
 } from '../testing/tasks.ts';
+import { repeatDelayMs } from './asks.ts';
 import type { TaskMessage } from './messages.ts';
 
 const [left, right, last] = EFFECT_NODES as [NodeId, NodeId, NodeId];
@@ -131,7 +132,11 @@ describe('a task that fails', () => {
         { type: 'failed', phase: 'failed' },
       )
       .thenSends({ subject: 'hp.cmd.approval.cancel', data: { id: approvalOf(right) } })
-      .thenTimes({ clear: `reply:${left}` }, { clear: `reply:${right}` });
+      .thenTimes(
+        { clear: `reply:${left}` },
+        { clear: `reply:${right}` },
+        { set: `withdraw:${right}`, dueAt: NOW + repeatDelayMs(1), data: { ask: 1 } },
+      );
   });
 
   test('withdraws what its other nodes have ordered', () => {

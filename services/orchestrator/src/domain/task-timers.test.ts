@@ -21,6 +21,7 @@ const due = (ask: number) => timer(`reply:${NODE}`, { ask });
 
 const questions = [
   ['awaiting', 'hp.cmd.approval.request', `approval.request.${approvalOf(1)}`],
+  ['awaitingAnew', 'hp.cmd.approval.request', `approval.request.${approvalOf(2)}`],
   ['pausedAwaiting', 'hp.cmd.approval.request', `approval.request.${approvalOf(1)}`],
   ['running', 'hp.cmd.effect.run.default', `effect.run.${EFFECT}.1.1`],
   ['pausedRunning', 'hp.cmd.effect.run.default', `effect.run.${EFFECT}.1.1`],

@@ -1,7 +1,9 @@
 import { ApprovalOutcome } from '@holdpoint/contracts/approval';
 import type { EffectEvent } from '@holdpoint/contracts/effect';
 import { NodeId } from '@holdpoint/contracts/ids';
+import type { Json } from '@holdpoint/contracts/json';
 import { VerdictKind } from '@holdpoint/contracts/recovery';
+import type { TimerChange } from '@holdpoint/runtime/decider';
 import type { Act } from '@holdpoint/runtime/testing/run';
 import fc from 'fast-check';
 import type { taskDecider } from '../domain/decide.ts';
@@ -10,8 +12,10 @@ import type { NodeStatus, TaskState } from '../domain/state.ts';
 import { OTHER_EFFECT } from './parallel.ts';
 import { approvalOf, byHand, NOW, submission, submit, TASK, verdictOf } from './tasks.ts';
 
+/** What a run has come to: what was said in it, and the timers that are set. */
+type Past = { readonly said: readonly TaskMessage[]; readonly timers: ReadonlyMap<string, Json> };
 /** A message that depends on where the task stands: mostly one that fits, now and then one that comes from elsewhere. */
-type Move = (state: TaskState) => TaskMessage;
+type Move = (state: TaskState, past: Past) => TaskMessage;
 /** The same, about one node. */
 type NodeMove = (state: TaskState, node: NodeId) => TaskMessage;
 
@@ -53,7 +57,8 @@ const effectMove: fc.Arbitrary<NodeMove> = fc
     const { gate, attempt = 1 } = nodeIn(state, node) ?? {};
     const id = foreign ? OTHER_EFFECT : (gate?.effectId ?? OTHER_EFFECT);
     const about = { id, task: TASK, node, attempt: late ? Math.max(1, attempt - 1) : attempt };
-    return { kind: 'effect', fact: { ...says, ...about } as EffectEvent };
+    const order = { ...gate, grant: late ? 'an earlier one' : gate?.grant?.token };
+    return { kind: 'effect', fact: { ...says, ...about, order } as EffectEvent };
   });
 
 const recoveryMove: fc.Arbitrary<NodeMove> = fc
@@ -94,10 +99,25 @@ const handMove: fc.Arbitrary<NodeMove> = fc.oneof(
     arbitrary: fc.constantFrom<NodeMove>(
       () => byHand('retry'),
       (_, node) => byHand('retry', { node }),
+      (state, node) => byHand('retry', { node, attempt: nodeIn(state, node)?.attempt ?? 1 }),
+      (_, node) => byHand('retry', { node, attempt: 1 }),
     ),
   },
   { weight: 1, arbitrary: fc.constant<NodeMove>(() => byHand('cancel')) },
 );
+
+/** Something that was said before, just as it was: the bus may bring it again at any time. */
+const againMove: fc.Arbitrary<Move> = fc.nat().map(
+  (pick): Move =>
+    (_, { said }) =>
+      said[pick % Math.max(1, said.length)] ?? submit(),
+);
+
+/** A timer that is set, whether or not its time has come. */
+const dueMove: fc.Arbitrary<Move> = fc.nat().map((pick): Move => (_, { timers }) => {
+  const [name, data] = [...timers][pick % Math.max(1, timers.size)] ?? ['other', null];
+  return { kind: 'timer', name, data };
+});
 
 /** What one of the nodes waits for: without such moves few runs would get far. */
 const fittingMove = (nodes: readonly NodeId[]): fc.Arbitrary<Move> =>
@@ -105,7 +125,8 @@ const fittingMove = (nodes: readonly NodeId[]): fc.Arbitrary<Move> =>
     .record({ pick: fc.nat(), approval: approvalMove, effect: effectMove, recovery: recoveryMove })
     .map(({ pick, approval, effect, recovery }) => {
       const answers: Partial<Record<NodeStatus, NodeMove>> = {
-        awaiting_approval: approval,
+        // Ordered before, it may turn out to have happened all the same.
+        awaiting_approval: pick % 4 === 0 ? effect : approval,
         running: effect,
         recovering: recovery,
         retrying: (_, node) => ({ kind: 'timer', name: `retry:${node}`, data: null }),
@@ -113,7 +134,9 @@ const fittingMove = (nodes: readonly NodeId[]): fc.Arbitrary<Move> =>
       };
       return (state) => {
         const waiting = nodes.flatMap((node) => {
-          const answer = answers[nodeIn(state, node)?.status ?? 'idle'];
+          const { status = 'idle', withdrawn } = nodeIn(state, node) ?? {};
+          const confirmation = withdrawn && { approval, effect }[withdrawn.of];
+          const answer = confirmation ?? answers[status];
           return answer === undefined ? [] : [answer(state, node)];
         });
         return (
@@ -129,6 +152,19 @@ const about = (nodes: fc.Arbitrary<NodeId>, move: fc.Arbitrary<NodeMove>): fc.Ar
       (state) =>
         made(state, node),
   );
+
+/** What is set after a decision, as the runtime keeps it: a timer that fired is gone, unless it is set again. */
+export const keepTimers = (
+  timers: Map<string, Json>,
+  message: TaskMessage,
+  changes: readonly TimerChange[],
+): void => {
+  if (message.kind === 'timer') timers.delete(message.name);
+  for (const change of changes) {
+    if ('set' in change) timers.set(change.set, change.data ?? null);
+    else timers.delete(change.clear);
+  }
+};
 
 /** Messages about one task with these effect nodes, in any order, at times that go back and forth. */
 export const actsFor = (
@@ -151,7 +187,9 @@ export const actsFor = (
     { weight: 1, arbitrary: about(any, effectMove) },
     { weight: 1, arbitrary: about(any, recoveryMove) },
     // Its own timers are about nodes that it has.
-    { weight: 2, arbitrary: about(own, timerMove) },
+    { weight: 1, arbitrary: about(own, timerMove) },
+    { weight: 2, arbitrary: dueMove },
+    { weight: 2, arbitrary: againMove },
   );
   const moment = fc.oneof(
     { weight: 9, arbitrary: fc.integer({ min: NOW, max: NOW + 10_000 }) },
@@ -159,10 +197,14 @@ export const actsFor = (
   );
   return fc.array(fc.record({ move, now: moment }), { maxLength: 40, size: 'max' }).map((moves) => {
     let state = decider.initial;
+    const said: TaskMessage[] = [];
+    const timers = new Map<string, Json>();
     return moves.map(({ move: toMessage, now }) => {
-      const message = toMessage(state);
-      const { events } = decider.decide(state, message, { now });
-      state = events.reduce((before, event) => decider.evolve(before, event), state);
+      const message = toMessage(state, { said, timers });
+      const made = decider.decide(state, message, { now });
+      state = made.events.reduce((before, event) => decider.evolve(before, event), state);
+      if (message.kind !== 'timer') said.push(message);
+      keepTimers(timers, message, made.timers);
       return { message, now };
     });
   });

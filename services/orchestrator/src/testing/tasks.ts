@@ -1,11 +1,11 @@
 import type { ApprovalOutcome, ApprovalResolved } from '@holdpoint/contracts/approval';
-import type { EffectEvent } from '@holdpoint/contracts/effect';
-import { approvalIdOf, effectIdOf, NodeId, TaskId } from '@holdpoint/contracts/ids';
+import { effectDigest, type EffectEvent } from '@holdpoint/contracts/effect';
+import { approvalIdOf, commandIdOf, effectIdOf, NodeId, TaskId } from '@holdpoint/contracts/ids';
 import type { Verdict, VerdictKind } from '@holdpoint/contracts/recovery';
 import type { SubmitTask, TaskEvent } from '@holdpoint/contracts/task';
 import { continued, historyOf } from '@holdpoint/runtime/testing/spec';
 import { taskDecider } from '../domain/decide.ts';
-import type { TaskMessage } from '../domain/messages.ts';
+import type { ByHand, TaskMessage } from '../domain/messages.ts';
 
 export const TASK = TaskId.parse('t-1');
 export const NODE = NodeId.parse('append');
@@ -21,15 +21,16 @@ export const submit = (payload: SubmitTask = submission): TaskMessage => ({
   task: TASK,
 });
 
-type Verb = 'cancel' | 'pause' | 'resume' | 'retry';
+let given = 0;
+/** A command of its own each time: only the same value again is a redelivery. */
 export const byHand = (
-  kind: Verb,
-  change: { by?: string; reason?: string; node?: NodeId } = {},
-): TaskMessage => ({
-  kind,
-  payload: { id: TASK, by: 'ada', ...change },
-  task: TASK,
-});
+  kind: ByHand['kind'],
+  change: { by?: string; reason?: string; node?: NodeId; attempt?: number } = {},
+): ByHand => {
+  given += 1;
+  const commandId = commandIdOf(kind, String(given));
+  return { kind, payload: { id: TASK, by: 'ada', ...change }, task: TASK, commandId };
+};
 
 /** What the approvals service states; an approval comes with its grant. */
 export const resolved = (outcome: ApprovalOutcome, change: Partial<ApprovalResolved> = {}): TaskMessage => ({
@@ -66,8 +67,25 @@ export const failedClean = (change: Partial<EffectEvent> = {}): TaskMessage =>
     { type: 'failed_clean', epoch: 1, error: { code: 'EXECUTOR_TARGET_UNAVAILABLE', message: 'busy' } },
     change,
   );
-export const refused = (code: string, change: Partial<EffectEvent> = {}): TaskMessage =>
-  reported({ type: 'refused', error: { code, message: 'no' } }, change);
+/** Of the order that was given under this grant. */
+export const refused = (
+  code: string,
+  change: Partial<EffectEvent> = {},
+  grant: string = GRANT.grant,
+): TaskMessage => {
+  const effect = {
+    task: TASK,
+    node: NODE,
+    uses: 'cap.file.append',
+    args: { file: 'sample.txt', line: submission.goal },
+    kind: 'write_external',
+    effectClass: 'keyed',
+    target: 'file:sample.txt',
+    idempotencyKey: 'append:sample.txt',
+  } as const;
+  const order = { id: EFFECT, attempt: 1, effect, digest: effectDigest(effect), grant };
+  return reported({ type: 'refused', error: { code, message: 'no' } }, { order, ...change });
+};
 
 export const verdictOf = (kind: VerdictKind, delayMs = 0): Verdict => ({
   kind,
@@ -112,6 +130,13 @@ export const histories = {
   recovering,
   retrying: then(recovering, recover('retry', { delayMs: 1_000 })),
   escalated: then(recovering, recover('escalate')),
+  retriedEscalated: then(
+    recovering,
+    recover('escalate'),
+    byHand('retry'),
+    failedClean({ attempt: 2 }),
+    recover('escalate', { attempt: 2 }),
+  ),
   changesRequested: then(awaiting, resolved('changes_requested')),
   pausedAwaiting,
   pausedApproved: then(pausedAwaiting, resolved('approved')),
@@ -121,9 +146,12 @@ export const histories = {
   pausedRetrying: then(recovering, recover('retry', { delayMs: 1_000 }), byHand('pause')),
   pausedEscalated: then(recovering, recover('escalate'), byHand('pause')),
   pausedDone: then(running, byHand('pause'), applied()),
+  /** The grant had run out before the executor could use it. */
+  awaitingAnew: then(running, refused('EXECUTOR_GRANT_EXPIRED')),
   completed: then(running, applied()),
   failed: then(awaiting, resolved('rejected')),
   cancelled: then(awaiting, byHand('cancel')),
+  cancelledRunning: then(running, byHand('cancel')),
   cancelledPaused: then(pausedAwaiting, byHand('cancel')),
   cancelledEscalated: then(recovering, recover('escalate'), byHand('cancel')),
 } as const;
@@ -132,6 +160,7 @@ export const TERMINAL = [
   'completed',
   'failed',
   'cancelled',
+  'cancelledRunning',
   'cancelledPaused',
   'cancelledEscalated',
 ] as const satisfies readonly Situation[];

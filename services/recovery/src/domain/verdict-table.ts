@@ -52,7 +52,11 @@ export const TABLE: readonly Row[] = [
 ];
 
 /** Errors that pass by themselves, and prove that nothing happened. */
-const TRANSIENT = new Set(['EXECUTOR_TARGET_UNAVAILABLE', 'RUNTIME_UNAVAILABLE']);
+const TRANSIENT = new Set([
+  'EXECUTOR_JOURNAL_UNAVAILABLE',
+  'EXECUTOR_TARGET_UNAVAILABLE',
+  'RUNTIME_UNAVAILABLE',
+]);
 
 export const classify = ({ outcome, error }: Pick<AssessFailure, 'outcome' | 'error'>): FailureClass => {
   if (outcome === 'in_doubt') return 'EFFECT_IN_DOUBT';

@@ -2,7 +2,7 @@ import { EFFECT_CLASSES } from '@holdpoint/contracts/capabilities';
 import type { SubmitTask } from '@holdpoint/contracts/task';
 import { WorkflowDefinition } from '@holdpoint/contracts/workflow';
 import { describe, expect, test } from 'vitest';
-import { findWorkflow, workflowNames } from './catalog.ts';
+import { builtIn, findWorkflow, workflowNames } from './catalog.ts';
 import { sample } from './sample.ts';
 
 const submission = (change: Partial<SubmitTask> = {}): SubmitTask => ({
@@ -13,25 +13,28 @@ const submission = (change: Partial<SubmitTask> = {}): SubmitTask => ({
 const argumentsFor = (change: Partial<SubmitTask>) =>
   sample.define(submission(change)).nodes.map(({ args }) => args);
 
+/** What every workflow that ships finds in its inputs, if it looks for it. */
+const needed = submission({ inputs: { url: 'https://api.example/' } });
+
 describe('every workflow that ships', () => {
-  test.each(workflowNames())('%s is a definition that the contract allows', (name) => {
-    const definition = findWorkflow(name)?.define(submission());
+  test.each(workflowNames(builtIn))('%s is a definition that the contract allows', (name) => {
+    const definition = findWorkflow(builtIn, name)?.define(needed);
     expect(WorkflowDefinition.parse(definition)).toEqual(definition);
     expect(`${String(definition?.id)}@${String(definition?.version)}`).toBe(name);
   });
 
-  test.each(workflowNames())(
+  test.each(workflowNames(builtIn))(
     '%s waits only for nodes that it has, and for none that waits for it',
     (name) => {
-      const nodes = findWorkflow(name)?.define(submission()).nodes ?? [];
+      const nodes = findWorkflow(builtIn, name)?.define(needed).nodes ?? [];
       for (const [i, { after }] of nodes.entries()) {
         expect(nodes.slice(0, i).map(({ id }) => id)).toEqual(expect.arrayContaining(after));
       }
     },
   );
 
-  test.each(workflowNames())('%s gives its effects the class that their capability has', (name) => {
-    const nodes = findWorkflow(name)?.define(submission()).nodes ?? [];
+  test.each(workflowNames(builtIn))('%s gives its effects the class that their capability has', (name) => {
+    const nodes = findWorkflow(builtIn, name)?.define(needed).nodes ?? [];
     const effects = nodes.flatMap(({ uses, effect }) =>
       effect === undefined ? [] : [[uses, effect.effectClass] as const],
     );

@@ -1,5 +1,6 @@
 import type { SubmitTask } from '@holdpoint/contracts/task';
 import type { WorkflowDefinition } from '@holdpoint/contracts/workflow';
+import { http } from './http.ts';
 import { sample } from './sample.ts';
 
 /** A workflow that ships with Holdpoint: makes the definition, with every argument resolved, for one submission. */
@@ -9,14 +10,17 @@ export type BuiltInWorkflow = {
   readonly define: (submission: SubmitTask) => WorkflowDefinition;
 };
 
-const builtIn: readonly BuiltInWorkflow[] = [sample];
+export const builtIn: readonly BuiltInWorkflow[] = [sample, http];
 
-export const workflowNames = (): readonly string[] =>
-  builtIn.map(({ id, version }) => `${id}@${String(version)}`);
+export const workflowNames = (workflows: readonly BuiltInWorkflow[]): readonly string[] =>
+  workflows.map(({ id, version }) => `${id}@${String(version)}`);
 
 /** Finds `id` (its latest version) or `id@version`. */
-export const findWorkflow = (reference: string): BuiltInWorkflow | undefined => {
-  const candidates = builtIn.filter(({ id, version }) =>
+export const findWorkflow = (
+  workflows: readonly BuiltInWorkflow[],
+  reference: string,
+): BuiltInWorkflow | undefined => {
+  const candidates = workflows.filter(({ id, version }) =>
     [id, `${id}@${String(version)}`].includes(reference),
   );
   return candidates.toSorted((a, b) => b.version - a.version)[0];

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { runProgram } from './program.ts';
+
+const said = async (...args: readonly string[]): Promise<string> => {
+  let text = '';
+  const code = await runProgram(args, {
+    connect: () => Promise.reject(new Error('nobody is asked')),
+    out: (more) => (text += more),
+    err: (more) => (text += more),
+    now: () => 0,
+  });
+  expect(code).toBe(2);
+  return text;
+};
+
+test.each([
+  ['an option', ['task', 'list', '--\u001b[31m']],
+  ['an argument', ['task', 'get', '\u001b[31m\u202e']],
+  ['a command', ['\u001b[31m']],
+])('what is wrong with %s is shown, and a terminal does not act upon it', async (_, args) => {
+  const text = await said(...args);
+  expect(text).toContain('\\u{1b}[31m');
+  expect(text).toMatch(/^error USAGE: [^\p{Cc}\p{Cf}]*\n[^\p{Cc}\p{Cf}]*\n$/u);
+});

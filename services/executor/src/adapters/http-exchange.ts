@@ -1,0 +1,60 @@
+import { type IncomingMessage, request as openRequest } from 'node:http';
+import type { Socket } from 'node:net';
+
+export type OutgoingRequest = {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+};
+
+/** The start of an answer. What follows what is kept is read, so that the target may finish, but not for ever. */
+export type Answer = { readonly status: number; readonly body: Buffer; readonly truncated: boolean };
+
+const KEPT_MAX_BYTES = 16_384;
+const READ_MAX_BYTES = 1_048_576;
+const HEADERS_MAX_BYTES = 16_384;
+
+/**
+ * One request on a connection of its own, and the whole answer to it. Nothing is repeated, redirected, or sent on a
+ * connection that was used before: a client that does so applies an effect twice and never tells.
+ */
+export const exchange = async (
+  socket: Socket,
+  { method, url, headers, body }: OutgoingRequest,
+  signal: AbortSignal,
+): Promise<Answer> => {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const request = openRequest({
+      method,
+      path: `${url.pathname}${url.search}`,
+      headers: { ...headers, host: url.host, connection: 'close', 'content-length': String(body.length) },
+      createConnection: () => socket,
+      maxHeaderSize: HEADERS_MAX_BYTES,
+      insecureHTTPParser: false,
+      signal,
+    });
+    request.once('response', resolve);
+    request.on('error', reject);
+    // Also the end of a connection that was to be upgraded, which comes with neither an error nor an answer.
+    request.once('close', () => reject(new Error('the connection ended without an answer')));
+    request.end(body);
+  });
+  const { kept, truncated } = await readBounded(response);
+  return { status: response.statusCode ?? 0, body: kept, truncated };
+};
+
+const readBounded = async (
+  response: IncomingMessage,
+): Promise<{ readonly kept: Buffer; readonly truncated: boolean }> => {
+  const chunks: Buffer[] = [];
+  let room = KEPT_MAX_BYTES;
+  let length = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (room > 0) chunks.push(chunk.subarray(0, room));
+    room -= Math.min(room, chunk.length);
+    if (length > READ_MAX_BYTES) break;
+  }
+  return { kept: Buffer.concat(chunks), truncated: length > KEPT_MAX_BYTES };
+};

@@ -1,0 +1,39 @@
+import { DEFAULT_POOL } from '@holdpoint/contracts/streams';
+import { systemClock } from '@holdpoint/runtime/system-clock';
+import { silentLogger } from '@holdpoint/runtime/log';
+import { expect, test } from 'vitest';
+import { createPlaces } from './adapters/places.ts';
+import { createRunner } from './adapters/runner.ts';
+import { executorLogic } from './logic.ts';
+import { about, decider, EFFECT, NOW, orderFor } from './testing/orders.ts';
+
+const at = { now: NOW };
+const logicWithPlaces = () => {
+  const places = createPlaces('worker-1', 2);
+  const runner = createRunner([], places, systemClock, silentLogger());
+  const { kind } = executorLogic({ decider, places, runner, pool: DEFAULT_POOL });
+  return { places, decider: kind.decider };
+};
+
+test('an order that took a place along is kept, not begun, once effects may not start', () => {
+  const { places, decider: shell } = logicWithPlaces();
+  const run = { kind: 'run', payload: orderFor(), place: places.take() } as const;
+  expect(shell.decide({ status: 'absent' }, run, at).events).toMatchObject([{ type: 'started' }]);
+  places.close();
+  const made = shell.decide({ status: 'absent' }, run, at);
+  expect(made.events).toMatchObject([{ type: 'prepared' }]);
+  expect(made.work).toEqual([{ kind: 'await_place', id: EFFECT }]);
+});
+
+test('a claim comes to nothing then, and waits for a place anew', () => {
+  const { places, decider: shell } = logicWithPlaces();
+  const place = places.take();
+  if (place === undefined) throw new Error('there are places');
+  const prepared = decider.evolve({ status: 'absent' }, { type: 'prepared', ...about, order: orderFor() });
+  const claim = { kind: 'claim', id: EFFECT, place } as const;
+  expect(shell.decide(prepared, claim, at).events).toMatchObject([{ type: 'started' }]);
+  places.close();
+  const made = shell.decide(prepared, claim, at);
+  expect(made.events).toEqual([]);
+  expect(made.work).toEqual([{ kind: 'await_place', id: EFFECT }]);
+});

@@ -1,0 +1,14 @@
+import { createRetention, tokenIn } from '@holdpoint/runtime/postgres/retention';
+import { type Kysely, sql } from 'kysely';
+
+/** A task goes last, so that nothing is left that its id could be taken for when somebody uses it again. */
+const unless = sql`(
+  EXISTS (SELECT FROM recovery.heads r WHERE r.id = h.id)
+  OR EXISTS (
+    SELECT FROM events e
+     WHERE e.aggregate = h.id AND e.type = 'approval_requested'
+       AND (EXISTS (SELECT FROM approvals.heads a WHERE a.id = ${tokenIn('approval')})
+         OR EXISTS (SELECT FROM executor.heads x WHERE x.id = ${tokenIn('effectId')}))))`;
+
+export const up = (db: Kysely<unknown>): Promise<void> =>
+  createRetention(db, { final: ['completed', 'failed', 'cancelled'], unless });

@@ -1,0 +1,19 @@
+import { commandIdOf } from '@holdpoint/contracts/ids';
+import { subjects } from '@holdpoint/contracts/subjects';
+import { describe, expect, test } from 'vitest';
+import { orchestratorLogic } from './logic.ts';
+
+const decoded = (kind: string, identity: string) => {
+  const commands = orchestratorLogic().inbound.find(({ consumer }) => consumer.name === 'orchestrator');
+  return commands?.decode(subjects.taskCommand(kind), { id: 't-1' }, { identity });
+};
+
+describe.each(['cancel', 'pause', 'resume', 'retry'])('%s', (kind) => {
+  test('is the same command whenever the same message comes again, and another one in another message', () => {
+    const first = decoded(kind, 'HP_CMD/7/1');
+    const commandId = commandIdOf(kind, 'HP_CMD/7/1');
+    expect(first).toMatchObject({ aggregate: 't-1', message: { kind, task: 't-1', commandId } });
+    expect(decoded(kind, 'HP_CMD/7/1')).toEqual(first);
+    expect(decoded(kind, 'HP_CMD/8/1')).not.toEqual(first);
+  });
+});
