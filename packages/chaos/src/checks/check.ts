@@ -1,0 +1,31 @@
+import type { RunEvidence, TaskEvidence } from '../evidence/evidence.ts';
+
+/** What a look at some evidence came to. */
+export type Finding = { readonly checked: number; readonly violations: readonly string[] };
+
+/** One promise, and how it is seen to be kept. */
+export type Check = {
+  readonly id: string;
+  readonly promise: string;
+  /** Task by task, so that a long run need not fit into memory. */
+  readonly ofTask?: (task: TaskEvidence) => Finding;
+  readonly ofRun?: (run: RunEvidence) => Finding;
+};
+
+export type Notes = {
+  /** Counts one thing that was looked at; when it is not so, says what is. */
+  readonly expect: (holds: boolean, otherwise: () => string) => void;
+  readonly finding: () => Finding;
+};
+
+export const takeNotes = (about = ''): Notes => {
+  let checked = 0;
+  const violations: string[] = [];
+  return {
+    expect: (holds, otherwise) => {
+      checked += 1;
+      if (!holds) violations.push(about === '' ? otherwise() : `${about}: ${otherwise()}`);
+    },
+    finding: () => ({ checked, violations }),
+  };
+};

@@ -1,0 +1,53 @@
+import { TaskEvent } from '@holdpoint/contracts/task';
+import { absent, type TaskState } from '@holdpoint/orchestrator/domain/state';
+import { evolve } from '@holdpoint/orchestrator/domain/evolve';
+import { isTerminal, mayGo } from '@holdpoint/orchestrator/domain/phases';
+import type { StoredAggregate } from '../evidence/evidence.ts';
+import { type Check, type Notes, takeNotes } from './check.ts';
+
+/** Versions 1, 2, 3 … and a head that says the same. */
+const gapless = ({ id, head, events }: StoredAggregate, { expect }: Notes): void => {
+  expect(events.length > 0, () => `${id} has a head and no event`);
+  events.forEach(({ version }, i) =>
+    expect(version === i + 1, () => `${id} has version ${String(version)} where ${String(i + 1)} belongs`),
+  );
+  expect(
+    head?.version === events.length,
+    () => `the head of ${id} is at ${String(head?.version)}, its events end at ${String(events.length)}`,
+  );
+};
+
+/** Folded from its first event, the history takes legal steps only, and leads to what lists show. */
+const folds = ({ id, head, events }: StoredAggregate, { expect }: Notes): void => {
+  let state: TaskState = absent;
+  for (const { version, data } of events) {
+    const parsed = TaskEvent.safeParse(data);
+    expect(parsed.success, () => `event ${String(version)} of ${id} is none`);
+    if (!parsed.success) return;
+    const from = state.phase;
+    if (from === 'absent')
+      expect(parsed.data.type === 'submitted', () => `${id} begins with ${parsed.data.type}`);
+    else {
+      expect(!isTerminal(from), () => `${id} goes on with ${parsed.data.type} after it is ${from}`);
+      expect(mayGo(from, parsed.data.phase), () => `${id} goes from ${from} to ${parsed.data.phase}`);
+    }
+    if (from === 'absent' && parsed.data.type !== 'submitted') return;
+    state = evolve(state, parsed.data);
+  }
+  expect(
+    head?.status === state.phase,
+    () => `${id} is ${state.phase} by its events, and ${String(head?.status)} in lists`,
+  );
+};
+
+export const histories: Check = {
+  id: 'K1',
+  promise: 'histories are gapless, take legal steps only, and fold to what is shown',
+  ofTask: ({ task, approvals, effects, recovery }) => {
+    const notes = takeNotes();
+    if (task !== undefined) folds(task, notes);
+    for (const aggregate of [task, recovery, ...approvals, ...effects])
+      if (aggregate !== undefined) gapless(aggregate, notes);
+    return notes.finding();
+  },
+};

@@ -1,0 +1,29 @@
+import { approvals } from './approvals.ts';
+import type { Check } from './check.ts';
+import { applications, doubt, epochs, ledger } from './effects.ts';
+import { gate } from './gate.ts';
+import { histories } from './histories.ts';
+import { messages } from './messages.ts';
+import { reads } from './reads.ts';
+import { bounds, processes, secrets } from './running.ts';
+import { answers, outcomes, repeats, submissions } from './submissions.ts';
+
+/** Every promise that a run looks at. A new one is a check in a file beside this one, and a row here. */
+export const CHECKS: readonly Check[] = [
+  histories,
+  reads,
+  applications,
+  ledger,
+  gate,
+  approvals,
+  doubt,
+  submissions,
+  messages,
+  epochs,
+  secrets,
+  bounds,
+  outcomes,
+  processes,
+  repeats,
+  answers,
+];

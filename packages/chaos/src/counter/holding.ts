@@ -1,0 +1,47 @@
+import type { Book } from './book.ts';
+import type { Incoming } from './memory.ts';
+
+/** Requests that are on their way still: each arrives when its time has come, whatever its sender believes by then. */
+export const createHolding = (book: Book) => {
+  const timers = new Map<number, NodeJS.Timeout>();
+
+  const arrive = async (request: Incoming): Promise<void> => {
+    timers.delete(request.n);
+    await book.apply(request);
+  };
+
+  const plan = (request: Incoming, until: string): void => {
+    const delayMs = Math.max(0, Date.parse(until) - Date.now());
+    timers.set(
+      request.n,
+      setTimeout(() => void arrive(request), delayMs),
+    );
+  };
+
+  const heldRequests = (): readonly { readonly request: Incoming; readonly until: string }[] =>
+    [...book.memory.held().values()].flatMap(({ request, until }) =>
+      request.digest === null ? [] : [{ request: { ...request, digest: request.digest }, until }],
+    );
+
+  for (const { request, until } of heldRequests()) plan(request, until);
+
+  return {
+    hold: async (request: Incoming, delayMs: number): Promise<void> => {
+      const until = new Date(Date.now() + delayMs).toISOString();
+      await book.write({ type: 'held', n: request.n, key: request.key, until });
+      plan(request, until);
+    },
+    /** Nothing is on its way any more when the promise is fulfilled. */
+    releaseAll: async (): Promise<void> => {
+      const due = heldRequests().filter(({ request: { n } }) => timers.has(n));
+      for (const { request } of due) clearTimeout(timers.get(request.n));
+      await Promise.all(due.map(({ request }) => arrive(request)));
+    },
+    /** What is on its way stays in the ledger, for the next start. */
+    stop: (): void => {
+      for (const timer of timers.values()) clearTimeout(timer);
+      timers.clear();
+    },
+  };
+};
+export type Holding = ReturnType<typeof createHolding>;

@@ -1,0 +1,108 @@
+import type { Deployment } from '../deployment/deployment.ts';
+import type { Operation } from '../history.ts';
+import type { Recorder, SeenFact } from '../recorder.ts';
+import type { PlannedTask } from '../workload/planned.ts';
+import { type Application, effectOf, type Target } from '../workload/target.ts';
+import type { StoredAggregate, TaskEvidence } from './evidence.ts';
+import { foundIn } from './secrets.ts';
+import { loadAggregates } from './store.ts';
+
+const AT_ONCE = 400;
+
+export type TasksOptions = {
+  readonly deployment: Deployment;
+  readonly target: Target;
+  readonly planned: readonly PlannedTask[];
+  readonly operations: readonly Operation[];
+  readonly recorder: Recorder;
+  readonly applications: readonly Application[];
+  readonly secrets: ReadonlyMap<string, string>;
+};
+
+/** What has been looked through on the way. */
+export type Looked = {
+  readonly tasks: Set<string>;
+  readonly approvals: Set<string>;
+  readonly effects: Set<string>;
+  bytes: number;
+  readonly found: Set<string>;
+};
+
+export const lookedAtNothing = (): Looked => ({
+  tasks: new Set(),
+  approvals: new Set(),
+  effects: new Set(),
+  bytes: 0,
+  found: new Set(),
+});
+
+const idsIn = ({ events }: StoredAggregate, name: string): readonly string[] =>
+  events.flatMap(({ data }) => (typeof data[name] === 'string' ? [data[name]] : []));
+
+const chunks = function* <Item>(items: readonly Item[]): Generator<readonly Item[]> {
+  for (let i = 0; i < items.length; i += AT_ONCE) yield items.slice(i, i + AT_ONCE);
+};
+
+const grouped = <Item>(
+  items: Iterable<Item>,
+  keyOf: (item: Item) => string,
+): ReadonlyMap<string, readonly Item[]> => Map.groupBy(items, keyOf);
+
+/** Task by task, everything that is known of it; adds to `looked` what it has seen. */
+export async function* gatherTasks(options: TasksOptions, looked: Looked): AsyncGenerator<TaskEvidence> {
+  const { deployment, target, planned, recorder, secrets } = options;
+  const operations = grouped(options.operations, ({ key }) => key);
+  const facts: ReadonlyMap<string, readonly SeenFact[]> = grouped(recorder.facts(), ({ id }) => id);
+  const applications = grouped(options.applications, ({ key }) => key);
+
+  const search = (aggregates: ReadonlyMap<string, StoredAggregate>): void => {
+    for (const { events } of aggregates.values()) {
+      const text = JSON.stringify(events);
+      looked.bytes += text.length;
+      for (const secret of foundIn(text, secrets)) looked.found.add(secret);
+    }
+  };
+
+  for (const chunk of chunks(planned)) {
+    const tasks = await loadAggregates(
+      deployment,
+      'orchestrator',
+      chunk.map(({ id }) => id),
+    );
+    const idsOf = (name: string) => [...new Set([...tasks.values()].flatMap((task) => idsIn(task, name)))];
+    const approvals = await loadAggregates(deployment, 'approvals', idsOf('approval'));
+    const effects = await loadAggregates(deployment, 'executor', idsOf('effectId'));
+    const recoveries = await loadAggregates(deployment, 'recovery', [...tasks.keys()]);
+    for (const aggregates of [tasks, approvals, effects, recoveries]) search(aggregates);
+    for (const id of tasks.keys()) looked.tasks.add(id);
+    for (const id of approvals.keys()) looked.approvals.add(id);
+    for (const id of effects.keys()) looked.effects.add(id);
+
+    for (const one of chunk) {
+      const task = tasks.get(one.id);
+      const own = (name: string, among: ReadonlyMap<string, StoredAggregate>): readonly StoredAggregate[] =>
+        task === undefined ? [] : [...new Set(idsIn(task, name))].flatMap((id) => among.get(id) ?? []);
+      const ownApprovals = own('approval', approvals);
+      const ownEffects = own('effectId', effects);
+      const effect = effectOf(target, one);
+      yield {
+        id: one.id,
+        meant: {
+          fate: one.fate,
+          submission: target.submission(one),
+          effect,
+          requestDigest: target.expectedDigest(one),
+        },
+        operations: operations.get(one.id) ?? [],
+        task,
+        approvals: ownApprovals,
+        effects: ownEffects,
+        recovery: recoveries.get(one.id),
+        applications: applications.get(effect) ?? [],
+        facts: [one.id, ...[...ownApprovals, ...ownEffects].map(({ id }) => id)].flatMap(
+          (id) => facts.get(id) ?? [],
+        ),
+      };
+    }
+  }
+}

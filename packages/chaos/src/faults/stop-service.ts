@@ -1,0 +1,12 @@
+import { z } from 'zod';
+import { defineFault } from './fault.ts';
+
+/** SIGTERM: it finishes what it has in hand, and its next life takes over. */
+export const stopService = defineFault({
+  name: 'stop-service',
+  group: 'process',
+  params: z.object({ instance: z.string() }),
+  draw: (random, { instances }) => ({ instance: random.pick(instances) }),
+  takes: ({ instance }) => [instance],
+  inject: (params, { deployment }) => deployment.restart(params.instance),
+});

@@ -1,0 +1,38 @@
+import { clockJump } from './clock.ts';
+import { natsDiskFull, postgresDiskFull } from './disk-full.ts';
+import { duplicates } from './duplicates.ts';
+import type { Fault } from './fault.ts';
+import { killService, killStorm } from './kill-service.ts';
+import { malformed } from './malformed.ts';
+import { natsPause, natsRestart, natsWipe } from './nats-server.ts';
+import { delay, lostAnswer, partition, refuse } from './network.ts';
+import { pauseConsumer, pauseService } from './pause-service.ts';
+import { postgresRestart, terminateSessions } from './postgres-server.ts';
+import { rollingUpgrade } from './rolling-upgrade.ts';
+import { slowWatcher } from './slow-watcher.ts';
+import { stopService } from './stop-service.ts';
+
+/** Every fault there is. A new one is a file beside this one, and a row here. */
+export const FAULTS: readonly Fault[] = [
+  killService,
+  killStorm,
+  stopService,
+  pauseService,
+  natsRestart,
+  natsWipe,
+  natsPause,
+  postgresRestart,
+  terminateSessions,
+  delay,
+  partition,
+  refuse,
+  lostAnswer,
+  natsDiskFull,
+  postgresDiskFull,
+  pauseConsumer,
+  slowWatcher,
+  duplicates,
+  malformed,
+  rollingUpgrade,
+  clockJump,
+];

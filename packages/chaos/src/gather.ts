@@ -1,0 +1,49 @@
+import type { Usage } from './deployment/deployment.ts';
+import { CHECKS } from './checks/table.ts';
+import { createJudge, type Verdict } from './checks/verdicts.ts';
+import { findOutcries } from './evidence/logs.ts';
+import { findStrangers, lookAtConsumers, lookAtServices } from './evidence/run.ts';
+import { searchText } from './evidence/secrets.ts';
+import { gatherTasks, lookedAtNothing, type TasksOptions } from './evidence/tasks.ts';
+import type { Settled } from './settle.ts';
+import { effectOf } from './workload/target.ts';
+
+export type GatherOptions = Omit<TasksOptions, 'applications'> & {
+  readonly prefix: string;
+  readonly peaks: readonly Usage[];
+  readonly settled: Settled;
+};
+
+/** Reads the counter, the stores and the logs, and holds every promise against them. */
+export const judge = async (options: GatherOptions): Promise<readonly Verdict[]> => {
+  const { deployment, target, planned, recorder, secrets, prefix, peaks, settled } = options;
+  // Whatever is still on its way to the target arrives now: what failed for certain must not turn up later.
+  await target.release();
+  const applications = await target.applications();
+  const court = createJudge(CHECKS);
+  const looked = lookedAtNothing();
+  for await (const task of gatherTasks({ ...options, applications }, looked)) court.takeTask(task);
+
+  const own = new Set<string>(planned.map((task) => effectOf(target, task)));
+  const logs = await deployment.logs();
+  const { outcries, lines } = await findOutcries(logs);
+  court.takeRun({
+    services: await lookAtServices(deployment),
+    consumers: await lookAtConsumers(deployment),
+    letters: recorder.letters(),
+    ended: deployment.ended(),
+    peaks,
+    searched: [
+      ...(await Promise.all(logs.map((log) => searchText(log, secrets)))),
+      { where: 'the events of the stores', bytes: looked.bytes, found: [...looked.found] },
+      { where: 'the bus', bytes: recorder.bytes(), found: [...recorder.leaks().keys()] },
+    ],
+    secrets: secrets.size,
+    outcries,
+    logLines: lines,
+    strangeApplications: applications.map(({ key }) => key).filter((key) => !own.has(key)),
+    strangers: await findStrangers(deployment, prefix, looked),
+    settled,
+  });
+  return court.verdicts();
+};

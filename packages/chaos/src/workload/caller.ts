@@ -1,0 +1,57 @@
+import type { Client } from '@holdpoint/cli/client';
+import type { Api, ApiRequest, ApiResponse } from '@holdpoint/contracts/catalog';
+import { HoldpointError } from '@holdpoint/contracts/errors';
+import type { ServiceName } from '@holdpoint/contracts/subjects';
+import type { z } from 'zod';
+import type { History } from '../history.ts';
+
+export type Outcome<Answer> =
+  | { readonly type: 'ok'; readonly answer: Answer }
+  | { readonly type: 'fail'; readonly code: string }
+  | { readonly type: 'info' };
+
+/** Somebody outside, whose every call is in the history with what came of it. */
+export type Caller = <S extends ServiceName, E extends keyof Api[S] & string>(
+  actor: string,
+  key: string,
+  service: S,
+  endpoint: E,
+  request: ApiRequest<S, E>,
+  /** Quiet: not worth a line of the history. */
+  options?: { readonly quiet: boolean },
+) => Promise<Outcome<ApiResponse<S, E>>>;
+
+/** A service that cannot answer now may have acted all the same. So may one whose answer says nothing of the question. */
+const UNKNOWN: ReadonlySet<string> = new Set(['RUNTIME_UNAVAILABLE', 'RUNTIME_POISON']);
+const isUnknown = (error: unknown): boolean => !(error instanceof HoldpointError) || UNKNOWN.has(error.code);
+
+type Json = z.core.util.JSONType;
+const toJson = (value: unknown): Json => JSON.parse(JSON.stringify(value)) as Json;
+
+let calls = 0;
+export const nextCall = (): number => (calls += 1);
+
+/** The API as one person has it. */
+export const createCaller =
+  (client: Client, history: History): Caller =>
+  async (actor, key, service, endpoint, request, { quiet } = { quiet: false }) => {
+    const about = { actor, op: `${service}.${endpoint}`, key, call: nextCall() };
+    const note = (type: 'invoke' | 'ok' | 'fail' | 'info', value: unknown): void => {
+      if (!quiet) history.add({ ...about, type, value: toJson(value) });
+    };
+    note('invoke', request);
+    try {
+      const answer = await client.call(service, endpoint, request);
+      note('ok', answer);
+      return { type: 'ok', answer };
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      if (isUnknown(error)) {
+        note('info', error instanceof HoldpointError ? { code: error.code, message } : message);
+        return { type: 'info' };
+      }
+      const { code, details } = error as HoldpointError;
+      note('fail', { code, message, details });
+      return { type: 'fail', code };
+    }
+  };

@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import type { NodeId } from '@holdpoint/contracts/ids';
+import { canonicalJson } from '@holdpoint/contracts/json';
+import { startChild } from '@holdpoint/infra/local/child';
+import { poll } from '@holdpoint/infra/local/poll';
+import { readIfPresent } from '@holdpoint/infra/credentials/keep';
+import { z } from 'zod';
+import { fetchLedger } from '../counter/ledger.ts';
+import type { PlannedTask } from './planned.ts';
+import type { Target } from './target.ts';
+
+const STARTS_WITHIN_MS = 15_000;
+const Announced = z.object({ counter: z.url(), pid: z.int() });
+
+export type CounterTarget = Target & { readonly origin: string; readonly pid: number };
+
+const mainFile = join(import.meta.dirname, '..', 'counter', 'main.ts');
+
+const bodyOf = ({ id }: PlannedTask) => ({ task: id, says: `counted once for ${id}` });
+
+const announced = async (file: string): Promise<z.infer<typeof Announced> | undefined> => {
+  const line = (await readIfPresent(file))?.split('\n')[0];
+  return line === undefined || line === '' ? undefined : Announced.parse(JSON.parse(line));
+};
+
+/** A counter server of the run's own, as a process that no fault touches. */
+export const startCounterTarget = async (folder: string, seed: string): Promise<CounterTarget> => {
+  const logFile = join(folder, 'logs', 'counter.log');
+  const child = await startChild({
+    name: 'counter',
+    command: process.execPath,
+    args: [mainFile, '--file', join(folder, 'counter.ndjson'), '--seed', seed],
+    logFile,
+  });
+  const { counter: origin, pid } = await poll(() => announced(logFile), {
+    timeoutMs: STARTS_WITHIN_MS,
+    what: `the counter server has not started, see ${logFile}`,
+  });
+  const control = async (body: object): Promise<void> => {
+    const response = await fetch(new URL('/control', origin), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error(`the counter server answered ${String(response.status)}`);
+    await response.body?.cancel();
+  };
+  return {
+    origin,
+    pid,
+    node: 'request' as NodeId,
+    idempotencyKey: 'request',
+    submission: (task) => ({
+      id: task.id,
+      workflow: 'http',
+      goal: `count ${task.id} once`,
+      inputs: {
+        url: `${origin}/${task.keyed ? 'keyed' : 'opaque'}/${task.id}`,
+        method: 'POST',
+        body: bodyOf(task),
+        keyed: task.keyed,
+      },
+    }),
+    release: () => control({ release: true }),
+    applications: async () =>
+      (await fetchLedger(origin)).flatMap((record) =>
+        record.type === 'applied'
+          ? [
+              {
+                key: record.key ?? record.path,
+                epoch: record.epoch ?? undefined,
+                digest: record.digest,
+                at: Date.parse(record.at),
+              },
+            ]
+          : [],
+      ),
+    expectedDigest: (task) =>
+      createHash('sha256')
+        .update(canonicalJson(bodyOf(task)))
+        .digest('hex'),
+    stop: async () => void (await child.stop()),
+  };
+};

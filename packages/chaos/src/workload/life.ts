@@ -1,0 +1,126 @@
+import type { Verb } from '@holdpoint/contracts/approval';
+import { jetstream } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { History } from '../history.ts';
+import { holdFor } from '../nemesis.ts';
+import { type Caller, nextCall, type Outcome } from './caller.ts';
+import type { PlannedTask } from './planned.ts';
+import { approvalOf, type Target } from './target.ts';
+
+export type LifeOptions = {
+  /** One for each person. */
+  readonly callers: readonly Caller[];
+  readonly connection: NatsConnection;
+  readonly target: Target;
+  readonly history: History;
+  /** Resolves when the approval is known to be requested, or to be worth a look. */
+  readonly requested: (approval: string) => Promise<void>;
+  /** Resolves when the faults are over. */
+  readonly healed: Promise<void>;
+  readonly over: AbortSignal;
+};
+
+const PAUSE_MIN_MS = 250;
+const PAUSE_MAX_MS = 4_000;
+const PUBLISH_WITHIN_MS = 3_000;
+
+/** Asks until somebody says yes or no. */
+const insist = async <Answer>(
+  ask: () => Promise<Outcome<Answer>>,
+  over: AbortSignal,
+  passes: (code: string) => boolean = () => false,
+): Promise<Outcome<Answer>> => {
+  for (let pauseMs = PAUSE_MIN_MS; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MAX_MS)) {
+    const outcome = await ask();
+    if (outcome.type === 'ok' || over.aborted) return outcome;
+    if (outcome.type === 'fail' && !passes(outcome.code)) return outcome;
+    await holdFor(pauseMs, over);
+  }
+};
+
+/** One task, from its submission to the last decision of a person about it. */
+export const createLife = (options: LifeOptions) => {
+  const { callers, connection, target, history, requested, healed, over } = options;
+  const [first, second = first] = callers;
+  if (first === undefined || second === undefined) throw new Error('nobody is there to decide');
+
+  /** What the bus has taken may be lost with it; what the API then shows has been taken for good. */
+  const publish = async (task: PlannedTask): Promise<Outcome<unknown>> => {
+    const call = nextCall();
+    const about = { actor: 'bus', op: 'orchestrator.submit', key: task.id, call };
+    const submission = target.submission(task);
+    history.add({ ...about, type: 'invoke', value: JSON.parse(JSON.stringify(submission)) as never });
+    const published = jetstream(connection).publish('hp.cmd.task.submit', JSON.stringify(submission), {
+      timeout: PUBLISH_WITHIN_MS,
+    });
+    const value = await published.then(
+      () => 'published',
+      (error: unknown) => String(error),
+    );
+    history.add({ ...about, type: 'info', value });
+    await holdFor(PAUSE_MAX_MS, over);
+    return { type: 'info' };
+  };
+
+  const submit = async (task: PlannedTask): Promise<boolean> => {
+    const ask = () => first('submitter', task.id, 'orchestrator', 'submit', target.submission(task));
+    const look = () => first('submitter', task.id, 'orchestrator', 'get', { id: task.id });
+    const byBus = async (): Promise<Outcome<unknown>> => {
+      await publish(task);
+      return look();
+    };
+    const taken =
+      task.via === 'api'
+        ? await insist(ask, over)
+        : await insist(byBus, over, (code) => code === 'ORCHESTRATOR_UNKNOWN_TASK');
+    return taken.type === 'ok';
+  };
+
+  const conflict = (task: PlannedTask): Promise<unknown> => {
+    const other = { ...target.submission(task), goal: `not what ${task.id} was` };
+    return insist(() => first('conflicting', task.id, 'orchestrator', 'submit', other), over);
+  };
+
+  const decide = async (task: PlannedTask, decision: Verb, by: Caller = first, actor = 'operator') => {
+    const id = approvalOf(target, task);
+    await requested(id);
+    return insist(
+      () => by(actor, task.id, 'approvals', 'decide', { id, decision }),
+      over,
+      // The request may be on its way still.
+      (code) => code === 'APPROVALS_UNKNOWN',
+    );
+  };
+  const cancel = (task: PlannedTask): Promise<unknown> =>
+    insist(() => first('canceller', task.id, 'orchestrator', 'cancel', { id: task.id, by: 'chaos' }), over);
+
+  const settle = async (task: PlannedTask): Promise<unknown> => {
+    switch (task.fate) {
+      case 'approve':
+        return decide(task, 'approve');
+      case 'reject':
+        return decide(task, 'reject');
+      case 'request_changes':
+        return decide(task, 'request_changes');
+      case 'race':
+        return Promise.all([decide(task, 'approve'), decide(task, 'reject', second, 'second')]);
+      case 'cancel_waiting':
+        await requested(approvalOf(target, task));
+        return cancel(task);
+      case 'cancel_racing': {
+        await requested(approvalOf(target, task));
+        return Promise.all([decide(task, 'approve'), cancel(task)]);
+      }
+      case 'late':
+        await healed;
+        return decide(task, 'approve');
+    }
+  };
+
+  return async (task: PlannedTask): Promise<void> => {
+    if (!(await submit(task))) return;
+    if (task.conflicting) await conflict(task);
+    await holdFor(task.thinkMs, over);
+    await settle(task);
+  };
+};

@@ -1,0 +1,55 @@
+import { TaskId } from '@holdpoint/contracts/ids';
+import { createRandom } from '../random.ts';
+
+/** What the people outside do with a task. */
+export const FATES = [
+  'approve',
+  /** Two people decide differently at the same moment. */
+  'race',
+  'reject',
+  'request_changes',
+  'cancel_waiting',
+  /** Cancelled at the moment at which it is approved. */
+  'cancel_racing',
+  /** Left until the faults are over, and approved then. */
+  'late',
+] as const;
+export type Fate = (typeof FATES)[number];
+
+const WEIGHTS: Readonly<Record<Fate, number>> = {
+  approve: 70,
+  race: 5,
+  reject: 7,
+  request_changes: 2,
+  cancel_waiting: 5,
+  cancel_racing: 6,
+  late: 5,
+};
+const THINKS_MAX_MS = 2_000;
+
+export type PlannedTask = {
+  readonly id: TaskId;
+  readonly fate: Fate;
+  readonly via: 'api' | 'bus';
+  /** What kind of target its effect has. */
+  readonly keyed: boolean;
+  readonly thinkMs: number;
+  /** Submitted once more with other content, which has to be refused. */
+  readonly conflicting: boolean;
+};
+
+/** What the ids of all tasks of a run begin with. */
+export const prefixOf = (run: string): string => `chaos-${run}-`;
+
+/** The n-th task of a run. `run` keeps the ids of two runs apart; what happens to it depends on the seed alone. */
+export const plannedTask = (seed: string, run: string, n: number): PlannedTask => {
+  const random = createRandom(`${seed}/task/${String(n)}`);
+  return {
+    id: TaskId.parse(`${prefixOf(run)}${String(n)}`),
+    fate: random.weighted(FATES, (fate) => WEIGHTS[fate]),
+    via: random.chance(0.25) ? 'bus' : 'api',
+    keyed: random.chance(0.7),
+    thinkMs: random.chance(0.5) ? 0 : random.int(0, THINKS_MAX_MS),
+    conflicting: random.chance(0.03),
+  };
+};

@@ -1,0 +1,31 @@
+import { createHash } from 'node:crypto';
+import type { NodeId } from '@holdpoint/contracts/ids';
+import type { Deployment } from '../deployment/deployment.ts';
+import type { Target } from './target.ts';
+
+const FILE = 'chaos.txt';
+
+/** Lines of a file, each with its key in front. */
+export const createFileTarget = ({ readWorkspace }: Pick<Deployment, 'readWorkspace'>): Target => ({
+  node: 'append' as NodeId,
+  idempotencyKey: `append:${FILE}`,
+  submission: ({ id }) => ({
+    id,
+    workflow: 'sample',
+    goal: `append the line of ${id}`,
+    inputs: { file: FILE, line: `line of ${id}` },
+  }),
+  release: () => Promise.resolve(),
+  applications: async () => {
+    const text = await readWorkspace(FILE);
+    return text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => {
+        const [key = '', content = ''] = line.split('\t');
+        return { key, digest: createHash('sha256').update(content).digest('hex') };
+      });
+  },
+  expectedDigest: ({ id }) => createHash('sha256').update(`line of ${id}`).digest('hex'),
+  stop: () => Promise.resolve(),
+});

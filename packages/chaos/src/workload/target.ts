@@ -1,0 +1,41 @@
+import {
+  approvalIdOf,
+  type ApprovalId,
+  effectIdOf,
+  type EffectId,
+  type NodeId,
+} from '@holdpoint/contracts/ids';
+import type { SubmitTask } from '@holdpoint/contracts/task';
+import type { z } from 'zod';
+import type { PlannedTask } from './planned.ts';
+
+/** One time that an effect reached the world. */
+export type Application = {
+  readonly key: string;
+  /** Under which start it was sent, where the target knows it. */
+  readonly epoch?: number | undefined;
+  /** SHA-256 of what arrived, where the target knows it. */
+  readonly digest?: string | undefined;
+  /** Epoch milliseconds, where the target knows them. */
+  readonly at?: number | undefined;
+};
+
+/** What effects of the run change, and who counts how often: nothing of Holdpoint has a say in it. */
+export interface Target {
+  readonly node: NodeId;
+  readonly submission: (task: PlannedTask) => z.input<typeof SubmitTask>;
+  readonly idempotencyKey: string;
+  /** Lets everything happen that is still on its way. */
+  readonly release: () => Promise<void>;
+  /** Everything that was applied, also what nobody here has ordered. */
+  readonly applications: () => Promise<readonly Application[]>;
+  /** What each request for this effect should have looked like. */
+  readonly expectedDigest: (task: PlannedTask) => string | undefined;
+  readonly stop: () => Promise<void>;
+}
+
+export const effectOf = ({ node, idempotencyKey }: Target, { id }: PlannedTask): EffectId =>
+  effectIdOf(id, node, idempotencyKey);
+
+export const approvalOf = ({ node }: Target, { id }: PlannedTask, revision = 1): ApprovalId =>
+  approvalIdOf(id, node, revision);

@@ -1,0 +1,457 @@
+import type { Finding } from '@holdpoint/chaos/checks/check';
+import { CHECKS } from '@holdpoint/chaos/checks/table';
+import { createJudge, held } from '@holdpoint/chaos/checks/verdicts';
+import type { RunEvidence, TaskEvidence } from '@holdpoint/chaos/evidence/evidence';
+import { describe, expect, test } from 'vitest';
+import {
+  APPROVAL,
+  EFFECT,
+  grantFor,
+  madeEvent,
+  madeOperation,
+  ORDER,
+  renumbered,
+  soundRun,
+  soundTask,
+  TASK,
+  withEvents,
+} from './evidence.ts';
+
+const checkOf = (id: string) => {
+  const found = CHECKS.find((check) => check.id === id);
+  if (found === undefined) throw new Error(`there is no check ${id}`);
+  return found;
+};
+const nothing: Finding = { checked: 0, violations: [] };
+
+type TaskChange = (task: TaskEvidence) => Partial<TaskEvidence>;
+type RunChange = (run: RunEvidence) => Partial<RunEvidence>;
+
+const ofTask = (id: string, change: TaskChange): Finding => {
+  const sound = soundTask();
+  return checkOf(id).ofTask?.({ ...sound, ...change(sound) }) ?? nothing;
+};
+const ofRun = (id: string, change: RunChange): Finding => {
+  const sound = soundRun();
+  return checkOf(id).ofRun?.({ ...sound, ...change(sound) }) ?? nothing;
+};
+
+test('every check has an id and a promise of its own', () => {
+  expect(new Set(CHECKS.map(({ id }) => id)).size).toBe(CHECKS.length);
+  expect(new Set(CHECKS.map(({ promise }) => promise)).size).toBe(CHECKS.length);
+});
+
+test.each(CHECKS.map(({ id }) => id))(
+  '%s holds for a run in which everything is as promised, and has looked',
+  (id) => {
+    const judge = createJudge([checkOf(id)]);
+    judge.takeTask(soundTask());
+    judge.takeRun(soundRun());
+    expect(judge.verdicts().flatMap(({ violations }) => violations)).toEqual([]);
+    expect(judge.verdicts().every(held)).toBe(true);
+  },
+);
+
+const started = (epoch: number, at = 350) =>
+  madeEvent(0, at, { type: 'started', id: EFFECT, attempt: 1, order: ORDER, epoch, worker: 'w' });
+const inDoubt = (epoch: number) =>
+  madeEvent(0, 500, { type: 'in_doubt', id: EFFECT, attempt: 1, epoch, reason: 'r', next: 'person' });
+const effectWith =
+  (...events: readonly ReturnType<typeof started>[]): TaskChange =>
+  ({ effects: [effect] }) => ({ effects: [withEvents(effect, () => renumbered(events))] });
+const applied = (epoch: number) =>
+  madeEvent(0, 450, { type: 'applied', id: EFFECT, attempt: 1, epoch, outputs: {} });
+const ended = (type: string) => madeEvent(0, 450, { type, id: EFFECT, attempt: 1, epoch: 1, reason: 'r' });
+const opaque = { ...ORDER, effect: { ...ORDER.effect, effectClass: 'opaque' } };
+const startedOpaque = (epoch: number) =>
+  madeEvent(0, 350, { type: 'started', id: EFFECT, attempt: 1, order: opaque, epoch, worker: 'w' });
+const decided =
+  (change: Record<string, unknown>): TaskChange =>
+  ({ approvals: [approval] }) => ({
+    approvals: [
+      withEvents(approval, (events) =>
+        events.map((each) =>
+          each.type === 'resolved' ? { ...each, data: { ...each.data, ...change } } : each,
+        ),
+      ),
+    ],
+  });
+const cut =
+  (count: number): TaskChange =>
+  ({ task }) => ({ task: withEvents(task, (events) => events.slice(0, count), 'executing') });
+const told =
+  (...more: readonly ReturnType<typeof madeOperation>[]): TaskChange =>
+  ({ operations }) => ({ operations: [...operations, ...more] });
+
+const TASK_FAULTS: readonly (readonly [id: string, what: string, change: TaskChange])[] = [
+  [
+    'K1',
+    'a version is missing',
+    ({ task }) => ({
+      task: withEvents(task, (events) => events.filter(({ version }) => version !== 4), 'completed'),
+    }),
+  ],
+  [
+    'K1',
+    'two events are in the wrong order',
+    ({ task }) => ({
+      task: withEvents(task, ([a, b, ...rest]) => renumbered([a, ...rest, b].flatMap((each) => each ?? []))),
+    }),
+  ],
+  [
+    'K1',
+    'something follows the end',
+    ({ task }) => ({ task: withEvents(task, (events) => renumbered([...events, ...events.slice(4, 5)])) }),
+  ],
+  [
+    'K1',
+    'lists show another phase',
+    ({ task }) => ({ task: withEvents(task, (events) => events, 'executing') }),
+  ],
+  [
+    'K1',
+    'the head is behind the events',
+    ({ effects: [effect] }) => ({
+      effects: effect ? [{ ...effect, head: { version: 1, status: 'applied' } }] : [],
+    }),
+  ],
+  [
+    'K1',
+    'an event is none',
+    ({ task }) => ({
+      task: withEvents(task, (events) =>
+        events.map((each) => (each.version === 4 ? { ...each, data: {} } : each)),
+      ),
+    }),
+  ],
+  [
+    'K2',
+    'an older version is shown after a newer one',
+    told(
+      madeOperation(9, 9, 'orchestrator.get', 'invoke', { id: TASK }),
+      madeOperation(10, 9, 'orchestrator.get', 'ok', { id: TASK, version: 5 }),
+    ),
+  ],
+  ['K3', 'applied twice', ({ applications }) => ({ applications: [...applications, ...applications] })],
+  ['K3', 'applied without a start', () => ({ effects: [] })],
+  ['K4', 'applied in the ledger alone', () => ({ applications: [] })],
+  [
+    'K4',
+    'another content arrived',
+    ({ applications }) => ({
+      applications: applications.map((each) => ({ ...each, digest: 'f'.repeat(64) })),
+    }),
+  ],
+  ...['failed_clean', 'cancelled', 'refused'].map(
+    (type) => ['K4', `applied, and ${type} in the ledger`, effectWith(started(1), ended(type))] as const,
+  ),
+  [
+    'K4',
+    'a start that failed cleanly was applied, and a later one too',
+    ({ effects: [effect], applications }) => ({
+      effects: [
+        withEvents(effect, () =>
+          renumbered([
+            started(1),
+            madeEvent(0, 400, { type: 'failed_clean', id: EFFECT, attempt: 1, epoch: 1 }),
+            started(2),
+            applied(2),
+          ]),
+        ),
+      ],
+      applications: applications.map((each) => ({ ...each, epoch: 1 })),
+    }),
+  ],
+  ['K5', 'no approval', () => ({ approvals: [] })],
+  ['K5', 'rejected', decided({ outcome: 'rejected' })],
+  ['K5', 'approved after the start', decided({ at: 375 })],
+  [
+    'K5',
+    'approved after the application',
+    ({ applications }) => ({ applications: applications.map((each) => ({ ...each, at: 200 })) }),
+  ],
+  [
+    'K5',
+    'another effect was approved',
+    ({ approvals: [approval] }) => ({
+      approvals: [
+        withEvents(approval, (events) =>
+          events.map((each) => ({ ...each, data: { ...each.data, digest: 'e'.repeat(64) } })),
+        ),
+      ],
+    }),
+  ],
+  [
+    'K5',
+    'the grant is for another effect',
+    effectWith(
+      madeEvent(0, 350, {
+        type: 'started',
+        id: EFFECT,
+        attempt: 1,
+        order: { ...ORDER, grant: grantFor({ jti: APPROVAL, sub: 'e-other', digest: ORDER.digest }) },
+        epoch: 1,
+        worker: 'w',
+      }),
+      applied(1),
+    ),
+  ],
+  [
+    'K6',
+    'decided twice',
+    ({ approvals: [approval] }) => ({
+      approvals: [withEvents(approval, (events) => renumbered([...events, ...events.slice(1)]))],
+    }),
+  ],
+  ['K6', 'decided after its deadline', decided({ at: 1_000 })],
+  ['K6', 'expired before its deadline', decided({ outcome: 'expired' })],
+  [
+    'K6',
+    'somebody was told something else',
+    told(
+      madeOperation(9, 9, 'approvals.decide', 'invoke', { id: APPROVAL, decision: 'reject' }),
+      madeOperation(10, 9, 'approvals.decide', 'fail', {
+        code: 'APPROVALS_ALREADY_DECIDED',
+        message: 'm',
+        details: { status: 'rejected', by: 'second' },
+      }),
+    ),
+  ],
+  [
+    'K6',
+    'a rejection was answered with a yes',
+    told(
+      madeOperation(9, 9, 'approvals.decide', 'invoke', { id: APPROVAL, decision: 'reject' }),
+      madeOperation(10, 9, 'approvals.decide', 'ok', { id: APPROVAL, status: 'approved', by: 'operator' }),
+    ),
+  ],
+  ['K7', 'a start without an outcome', effectWith(started(1))],
+  ['K7', 'a second start before the first was in doubt', effectWith(started(1), started(2), applied(2))],
+  [
+    'K7',
+    'opaque, and started again after a doubt',
+    effectWith(startedOpaque(1), inDoubt(2), startedOpaque(3), applied(3)),
+  ],
+  ['K8', 'it was taken, and is not there', () => ({ task: undefined })],
+  [
+    'K8',
+    'it has another content',
+    ({ meant }) => ({ meant: { ...meant, submission: { ...meant.submission, goal: 'another' } } }),
+  ],
+  ['K8', 'it has not ended, and nobody is asked', cut(4)],
+  [
+    'K8',
+    'it waits for a person without a reason',
+    ({ task }) => ({
+      task: withEvents(task, (events) => [
+        ...events.slice(0, 4),
+        madeEvent(5, 500, {
+          type: 'node_escalated',
+          id: TASK,
+          phase: 'paused',
+          node: 'request',
+          attempt: 1,
+          reason: '',
+        }),
+      ]),
+    }),
+  ],
+  [
+    'K9',
+    'the bus told what is not stored',
+    () => ({ facts: [{ aggregate: 'task', id: TASK, version: 7, type: 'failed' }] }),
+  ],
+  [
+    'K9',
+    'the bus told something else',
+    () => ({ facts: [{ aggregate: 'effect', id: EFFECT, version: 2, type: 'failed_clean' }] }),
+  ],
+  ['K11', 'an epoch comes again', effectWith(started(1), inDoubt(2), started(2), applied(2))],
+  [
+    'K11',
+    'an outcome under an epoch that is over',
+    effectWith(started(1), inDoubt(2), started(3), applied(1)),
+  ],
+  [
+    'K11',
+    'evidence of an epoch that is in force',
+    effectWith(
+      started(1),
+      madeEvent(0, 400, { type: 'superseded', id: EFFECT, epoch: 1, observed: 'applied' }),
+      applied(1),
+    ),
+  ],
+  ['K14', 'completed without its effect', effectWith(started(1), inDoubt(2))],
+  ['K14', 'applied, and not completed', cut(4)],
+  ['K14', 'applied, and nobody approved', decided({ outcome: 'rejected' })],
+  [
+    'K16',
+    'other content was taken under its id',
+    told(
+      madeOperation(
+        9,
+        9,
+        'orchestrator.submit',
+        'ok',
+        { id: TASK, phase: 'queued', version: 1 },
+        'conflicting',
+      ),
+    ),
+  ],
+  [
+    'K16',
+    'a repeat was refused',
+    told(
+      madeOperation(9, 9, 'orchestrator.submit', 'fail', {
+        code: 'ORCHESTRATOR_TASK_CONFLICT',
+        message: 'm',
+      }),
+    ),
+  ],
+  [
+    'K17',
+    'a sensible question could not be handled',
+    told(madeOperation(9, 9, 'orchestrator.get', 'info', { code: 'RUNTIME_POISON', message: 'm' })),
+  ],
+];
+
+const letter = (code: string) => ({
+  service: 'approvals',
+  ours: false,
+  letter: {
+    subject: 'hp.cmd.approval.request',
+    reason: { code, message: 'm' },
+    headers: {},
+    body: '',
+    bodyBytes: 0,
+    bodySha256: '',
+    deliveries: 5,
+    at: 0,
+  },
+});
+
+const RUN_FAULTS: readonly (readonly [id: string, what: string, change: RunChange])[] = [
+  ['K3', 'applied under a key of nobody', () => ({ strangeApplications: ['e-9'] })],
+  ['K8', 'a task that nobody submitted', () => ({ strangers: ['chaos-x-9'] })],
+  [
+    'K8',
+    'it never came to rest',
+    () => ({ settled: { afterMs: undefined, withinMs: 1_000, left: ['1 task'] } }),
+  ],
+  [
+    'K9',
+    'messages have not gone out',
+    ({ services }) => ({ services: services.map((each) => ({ ...each, outbox: 1 })) }),
+  ],
+  [
+    'K9',
+    'a timer was due long ago',
+    ({ services }) => ({ services: services.map((each) => ({ ...each, staleTimers: 1 })) }),
+  ],
+  ['K9', 'messages are unread', () => ({ consumers: [{ name: 'recovery', pending: 1, unacknowledged: 0 }] })],
+  [
+    'K9',
+    'a message is not acknowledged',
+    () => ({ consumers: [{ name: 'recovery', pending: 0, unacknowledged: 1 }] }),
+  ],
+  [
+    'K9',
+    'a consumer is missing',
+    () => ({ consumers: [{ name: 'recovery', pending: Infinity, unacknowledged: 0 }] }),
+  ],
+  ['K9', 'a message of a service could not be handled', () => ({ letters: [letter('RUNTIME_POISON')] })],
+  [
+    'K12',
+    'a token in a log',
+    ({ searched }) => ({ searched: searched.map((each) => ({ ...each, found: ['token of operator'] })) }),
+  ],
+  [
+    'K13',
+    'too much memory',
+    ({ peaks }) => ({ peaks: peaks.map((each) => ({ ...each, rssBytes: 2 ** 31 })) }),
+  ],
+  ['K13', 'too many files', ({ peaks }) => ({ peaks: peaks.map((each) => ({ ...each, openFiles: 5_000 })) })],
+  [
+    'K13',
+    'a queue that grows',
+    ({ services }) => ({ services: services.map((each) => ({ ...each, queueBytes: 2 ** 31 })) }),
+  ],
+  [
+    'K15',
+    'a process ended by itself',
+    ({ ended: all }) => ({ ended: all.map((each) => ({ ...each, caused: false })) }),
+  ],
+  ['K15', 'an error that nobody handled', () => ({ outcries: ['UnhandledPromiseRejection'] })],
+];
+
+describe('a planted fault is found', () => {
+  test.each(TASK_FAULTS)('%s: %s', (id, _what, change) => {
+    expect(ofTask(id, change).violations.length).toBeGreaterThan(0);
+  });
+  test.each(RUN_FAULTS)('%s: %s', (id, _what, change) => {
+    expect(ofRun(id, change).violations.length).toBeGreaterThan(0);
+  });
+  test('of every check', () => {
+    const planted = new Set([...TASK_FAULTS, ...RUN_FAULTS].map(([id]) => id));
+    expect(CHECKS.map(({ id }) => id).filter((id) => !planted.has(id))).toEqual([]);
+  });
+});
+
+describe('what is no fault', () => {
+  const fine: readonly (readonly [id: string, what: string, change: TaskChange])[] = [
+    [
+      'K6',
+      'withdrawn before anybody was asked',
+      ({ approvals: [approval] }) => ({
+        operations: [],
+        approvals: [
+          withEvents(
+            approval,
+            () => [
+              madeEvent(1, 1, {
+                type: 'resolved',
+                id: APPROVAL,
+                outcome: 'cancelled',
+                by: 'orchestrator',
+                at: 1,
+              }),
+            ],
+            'withdrawn',
+          ),
+        ],
+      }),
+    ],
+    ['K7', 'keyed, and repeated after a doubt', effectWith(started(1), inDoubt(2), started(3), applied(3))],
+    ['K8', 'unknown whether it was taken, and not there', () => ({ operations: [], task: undefined })],
+    [
+      'K8',
+      'escalated to a person with a reason',
+      ({ task }) => ({
+        task: withEvents(task, (events) => [
+          ...events.slice(0, 4),
+          madeEvent(5, 500, {
+            type: 'node_escalated',
+            id: TASK,
+            phase: 'paused',
+            node: 'request',
+            attempt: 1,
+            reason: 'nobody can know',
+          }),
+        ]),
+      }),
+    ],
+    ['K4', 'applied, and in doubt in the ledger', effectWith(started(1), inDoubt(2))],
+  ];
+  test.each(fine)('%s: %s', (id, _what, change) => {
+    expect(ofTask(id, change).violations).toEqual([]);
+  });
+  test('a refusal by a service that had understood, and a dead letter of our own', () => {
+    const letters = [letter('APPROVALS_DIGEST_MISMATCH'), { ...letter('CONTRACT_INVALID'), ours: true }];
+    expect(ofRun('K9', () => ({ letters })).violations).toEqual([]);
+  });
+});
+
+test('a check that has looked at nothing has not held', () => {
+  const judge = createJudge([checkOf('K1')]);
+  expect(judge.verdicts().map(held)).toEqual([false]);
+});

@@ -1,0 +1,170 @@
+import type {
+  RunEvidence,
+  StoredAggregate,
+  StoredEvent,
+  TaskEvidence,
+} from '@holdpoint/chaos/evidence/evidence';
+import type { Operation } from '@holdpoint/chaos/history';
+
+/** A task that was submitted, approved, carried out once and completed, as a run would find it. */
+
+export const TASK = 'chaos-x-0';
+export const APPROVAL = 'a-0000000000';
+export const EFFECT = 'e-0000000000000000';
+const DIGEST = 'd'.repeat(64);
+const SENT = 'c'.repeat(64);
+const SUBMISSION = { id: TASK, workflow: 'http', goal: 'count once', inputs: { keyed: true } } as const;
+
+export const grantFor = (claims: object): string =>
+  `h.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.s`;
+const GRANT = grantFor({ jti: APPROVAL, sub: EFFECT, digest: DIGEST });
+
+const event = (version: number, at: number, data: Record<string, unknown>): StoredEvent => ({
+  version,
+  at,
+  type: String(data['type']),
+  data,
+});
+const stored = (id: string, status: string, events: readonly StoredEvent[]): StoredAggregate => ({
+  id,
+  head: { version: events.length, status },
+  events,
+});
+
+const effect = {
+  task: TASK,
+  node: 'request',
+  uses: 'cap.http.keyed_request',
+  args: {},
+  kind: 'write_external',
+  effectClass: 'keyed',
+  target: 'http://target',
+  idempotencyKey: 'request',
+};
+export const ORDER = { id: EFFECT, attempt: 1, effect, digest: DIGEST, grant: GRANT };
+const node = (id: string, uses: string) => ({ id, uses, after: [], args: {} });
+
+const taskEvents = (): readonly StoredEvent[] => {
+  const about = { id: TASK, node: 'request', attempt: 1 };
+  return [
+    event(1, 100, {
+      type: 'submitted',
+      id: TASK,
+      phase: 'queued',
+      goal: SUBMISSION.goal,
+      acceptanceCriteria: [],
+      inputs: SUBMISSION.inputs,
+      requestedBy: 'client',
+      definition: {
+        id: 'http',
+        version: 1,
+        nodes: [node('request', 'cap.http.keyed_request'), node('done', 'control.terminal')],
+      },
+      contentDigest: DIGEST,
+    }),
+    event(2, 100, { type: 'readied', id: TASK, phase: 'execution_ready' }),
+    event(3, 100, {
+      type: 'approval_requested',
+      ...about,
+      phase: 'awaiting_approval',
+      revision: 1,
+      approval: APPROVAL,
+      effectId: EFFECT,
+      effect,
+      digest: DIGEST,
+    }),
+    event(4, 300, {
+      type: 'effect_ordered',
+      ...about,
+      phase: 'executing',
+      effectId: EFFECT,
+      approval: APPROVAL,
+      grant: GRANT,
+      validUntil: 9_000,
+    }),
+    event(5, 500, { type: 'node_succeeded', ...about, phase: 'executing', outputs: {} }),
+    event(6, 500, { type: 'completed', id: TASK, phase: 'completed', outputs: {} }),
+  ];
+};
+
+export const approvalEvents = (): readonly StoredEvent[] => [
+  event(1, 150, { type: 'requested', id: APPROVAL, digest: DIGEST, expiresAt: 1_000 }),
+  event(2, 250, { type: 'resolved', id: APPROVAL, outcome: 'approved', by: 'operator', at: 250 }),
+];
+
+export const effectEvents = (): readonly StoredEvent[] => [
+  event(1, 350, { type: 'started', id: EFFECT, attempt: 1, order: ORDER, epoch: 1, worker: 'w' }),
+  event(2, 450, { type: 'applied', id: EFFECT, attempt: 1, epoch: 1, outputs: {} }),
+];
+
+const operation = (
+  t: number,
+  call: number,
+  op: string,
+  type: Operation['type'],
+  value: Operation['value'],
+  actor = 'operator',
+): Operation => ({ t, call, op, type, actor, key: TASK, ...(value !== undefined && { value }) });
+
+export const operations = (): readonly Operation[] => [
+  operation(1, 1, 'orchestrator.submit', 'invoke', { id: TASK }, 'submitter'),
+  operation(
+    2,
+    1,
+    'orchestrator.submit',
+    'ok',
+    { id: TASK, phase: 'awaiting_approval', version: 3 },
+    'submitter',
+  ),
+  operation(3, 2, 'approvals.decide', 'invoke', { id: APPROVAL, decision: 'approve' }),
+  operation(4, 2, 'approvals.decide', 'ok', { id: APPROVAL, status: 'approved', by: 'operator' }),
+  operation(5, 3, 'orchestrator.get', 'invoke', { id: TASK }, 'watcher'),
+  operation(6, 3, 'orchestrator.get', 'ok', { id: TASK, version: 6 }, 'watcher'),
+  operation(7, 4, 'orchestrator.get', 'invoke', { id: TASK }, 'watcher'),
+  operation(8, 4, 'orchestrator.get', 'ok', { id: TASK, version: 6 }, 'watcher'),
+];
+
+/** Everything as promised. */
+export const soundTask = (): TaskEvidence => ({
+  id: TASK,
+  meant: { fate: 'approve', submission: SUBMISSION, effect: EFFECT, requestDigest: SENT },
+  operations: operations(),
+  task: stored(TASK, 'completed', taskEvents()),
+  approvals: [stored(APPROVAL, 'approved', approvalEvents())],
+  effects: [stored(EFFECT, 'applied', effectEvents())],
+  recovery: undefined,
+  applications: [{ key: EFFECT, digest: SENT, at: 400 }],
+  facts: [{ aggregate: 'task', id: TASK, version: 6, type: 'completed' }],
+});
+
+export const soundRun = (): RunEvidence => ({
+  services: [{ service: 'executor', outbox: 0, staleTimers: 0, timers: 0, queueBytes: 65_536 }],
+  consumers: [{ name: 'executor-default', pending: 0, unacknowledged: 0 }],
+  letters: [],
+  ended: [{ name: 'executor-1', at: '2026-01-01T00:00:00.000Z', how: 'SIGKILL', caused: true }],
+  peaks: [{ instance: 'executor-1', rssBytes: 100_000_000, openFiles: 40 }],
+  searched: [{ where: 'executor-1', bytes: 1_000, found: [] }],
+  secrets: 3,
+  outcries: [],
+  logLines: 10,
+  strangeApplications: [],
+  strangers: [],
+  settled: { afterMs: 4_000, withinMs: 60_000, left: [] },
+});
+
+/** The events of an aggregate, changed. */
+export const withEvents = (
+  aggregate: StoredAggregate | undefined,
+  change: (events: readonly StoredEvent[]) => readonly StoredEvent[],
+  status = aggregate?.head?.status ?? '',
+): StoredAggregate => {
+  const events = change(aggregate?.events ?? []);
+  return { id: aggregate?.id ?? '', head: { version: events.length, status }, events };
+};
+
+/** Numbered again after one was put in or taken out. */
+export const renumbered = (events: readonly StoredEvent[]): readonly StoredEvent[] =>
+  events.map((each, i) => ({ ...each, version: i + 1 }));
+
+export const madeEvent = event;
+export const madeOperation = operation;

@@ -1,0 +1,116 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chooseFaults, parseDuration } from '@holdpoint/chaos/command-line';
+import { FAULT_GROUPS } from '@holdpoint/chaos/faults/fault';
+import { FAULTS } from '@holdpoint/chaos/faults/table';
+import { createHistory, parseHistory, readPlan } from '@holdpoint/chaos/history';
+import { makePlan } from '@holdpoint/chaos/plan';
+import { plannedTask } from '@holdpoint/chaos/workload/planned';
+import { afterAll, describe, expect, test } from 'vitest';
+
+const instances = [
+  'orchestrator-1',
+  'orchestrator-2',
+  'approvals-1',
+  'approvals-2',
+  'executor-1',
+  'executor-2',
+  'recovery-1',
+  'recovery-2',
+];
+const planOf = (seed: string, durationMs = 600_000) =>
+  makePlan({ seed, durationMs, everyMs: 5_000, faults: FAULTS, surroundings: { instances } });
+
+const folder = mkdtempSync(join(tmpdir(), 'holdpoint-plan-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe('a plan', () => {
+  test('is the same for the same seed, and another for another', () => {
+    expect(planOf('a')).toEqual(planOf('a'));
+    expect(planOf('a')).not.toEqual(planOf('b'));
+  });
+
+  test('has a fault every so often, on average over many', () => {
+    const steps = Array.from({ length: 50 }, (_, i) => planOf(`average-${String(i)}`).steps.length);
+    const average = steps.reduce((sum, count) => sum + count, 0) / steps.length;
+    expect(average).toBeGreaterThan(100);
+    expect(average).toBeLessThan(140);
+  });
+
+  test('has quiet times, shifting mixes, and no fault outside of its mix', () => {
+    const plans = Array.from({ length: 20 }, (_, i) => planOf(`mixes-${String(i)}`));
+    const mixes = plans.flatMap((plan) => plan.mixes);
+    const quiet = mixes.filter(({ groups }) => groups.length === 0).length;
+    expect(quiet / mixes.length).toBeGreaterThan(0.1);
+    expect(quiet / mixes.length).toBeLessThan(0.4);
+    const groupOf = new Map(FAULTS.map(({ name, group }) => [name, group as string]));
+    for (const { mixes: own, steps } of plans) {
+      for (const { at, fault } of steps) {
+        const mix = own.find((each) => each.at <= at && at < each.until);
+        expect(mix?.groups).toContain(groupOf.get(fault));
+      }
+    }
+  });
+
+  test('has every fault at some time', () => {
+    const seen = new Set(
+      Array.from({ length: 40 }, (_, i) => planOf(`all-${String(i)}`)).flatMap(({ steps }) =>
+        steps.map(({ fault }) => fault),
+      ),
+    );
+    expect(FAULTS.map(({ name }) => name).filter((name) => !seen.has(name))).toEqual([]);
+  });
+
+  test('can be read again from the first line of its history, and from a file of its own', () => {
+    const plan = planOf('file', 60_000);
+    const file = join(folder, 'history.ndjson');
+    const history = createHistory(file);
+    history.add({ plan });
+    history.add({ note: 'after it' });
+    history.close();
+    expect(readPlan(file)).toEqual(plan);
+    writeFileSync(join(folder, 'plan.json'), JSON.stringify(plan, null, 2));
+    expect(readPlan(join(folder, 'plan.json'))).toEqual(plan);
+    expect(parseHistory(`${JSON.stringify({ t: 1, note: 'x' })}\n`)).toEqual([{ t: 1, note: 'x' }]);
+  });
+});
+
+describe('faults', () => {
+  test('have names of their own, and every group has one', () => {
+    expect(new Set(FAULTS.map(({ name }) => name)).size).toBe(FAULTS.length);
+    expect(FAULT_GROUPS.filter((group) => !FAULTS.some((fault) => fault.group === group))).toEqual([]);
+  });
+
+  test('that destroy data never meet', () => {
+    const destroying = FAULTS.filter(({ name }) => name === 'nats-wipe');
+    for (const fault of destroying) expect(fault.takes({ forMs: 1 })).toContain('data');
+  });
+
+  test('are chosen by name or by group; what there is none of is told', () => {
+    expect(chooseFaults(FAULTS, ['clock']).map(({ name }) => name)).toEqual(['clock-jump']);
+    expect(chooseFaults(FAULTS, ['delay', 'clock'])).toHaveLength(2);
+    expect(chooseFaults(FAULTS, undefined)).toBe(FAULTS);
+    expect(() => chooseFaults(FAULTS, ['earthquake'])).toThrow('there is no earthquake');
+  });
+});
+
+describe('the load', () => {
+  test('is the same for the same seed, whatever the run is called', () => {
+    const { id: one, ...first } = plannedTask('s', 'r1', 7);
+    const { id: other, ...second } = plannedTask('s', 'r2', 7);
+    expect(first).toEqual(second);
+    expect(one).not.toBe(other);
+  });
+
+  test.each([
+    ['90s', 90_000],
+    ['10m', 600_000],
+    ['250ms', 250],
+    ['1h', 3_600_000],
+    ['30', 30_000],
+  ])('%s is a time', (text, ms) => expect(parseDuration(text)).toBe(ms));
+  test.each(['', '0', '-1s', 'soon', '1d'])('%j is none', (text) =>
+    expect(() => parseDuration(text)).toThrow('a time such as'),
+  );
+});
