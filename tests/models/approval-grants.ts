@@ -1,0 +1,25 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { GrantClaims } from '@holdpoint/contracts/effect';
+import type { SignGrant } from '@holdpoint/approvals/domain/approval';
+import type { VerifyGrant } from '@holdpoint/executor/domain/admission';
+import { createSigner, createVerifier } from '@holdpoint/runtime/jws';
+
+const keys = generateKeyPairSync('ed25519');
+const signToken = createSigner(keys.privateKey);
+const verifyToken = createVerifier([keys.publicKey]);
+const signed = new Map<string, string>();
+const verified = new Map<string, ReturnType<VerifyGrant>>();
+
+/** As approvals does it, the same claims signed once. */
+export const sign: SignGrant = (claims) => {
+  const text = JSON.stringify(claims);
+  const grant = signed.get(text) ?? signToken(claims);
+  signed.set(text, grant);
+  return grant;
+};
+
+/** As the executor does it, each token looked at once. */
+export const verify: VerifyGrant = (token) => {
+  if (!verified.has(token)) verified.set(token, GrantClaims.safeParse(verifyToken(token)).data);
+  return verified.get(token);
+};

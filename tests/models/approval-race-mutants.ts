@@ -1,0 +1,102 @@
+import {
+  createApprovalDecider,
+  type ApprovalMessage,
+  type ApprovalState,
+} from '@holdpoint/approvals/domain/approval';
+import { DEADLINE } from '@holdpoint/approvals/testing/requests';
+import { createEffectDecider, type EffectMessage } from '@holdpoint/executor/domain/effect';
+import { type EffectState, entryIn } from '@holdpoint/executor/domain/ledger';
+import { sign, verify } from './approval-grants.ts';
+import { type ApprovalDecider, other, type Race, realRace } from './approval-race.ts';
+
+const { approvals, executor } = realRace;
+
+/** The real decider, asked about another state than there is. */
+const misled = (mislead: (state: ApprovalState, message: ApprovalMessage) => ApprovalState): Race => ({
+  ...realRace,
+  approvals: {
+    ...approvals,
+    decide: (state, message, moment) => approvals.decide(mislead(state, message), message, moment),
+  },
+});
+
+const reopened = (state: ApprovalState): ApprovalState => {
+  if (state.status !== 'closed') return state;
+  const { request, requestedAt, expiresAt } = state;
+  return { status: 'pending', request, requestedAt, expiresAt };
+};
+const reopenedBy = (kind: ApprovalMessage['kind']): Race =>
+  misled((state, message) => (message.kind === kind ? reopened(state) : state));
+
+export const clockBeforeLock: Race = { ...realRace, clock: 'before the lock' };
+export const secondDecisionOverwrites = reopenedBy('decide');
+export const timerClosesWhatIsDecided = reopenedBy('timer');
+export const withdrawalOverwrites = reopenedBy('cancel');
+
+export const expiryNotCompared = misled((state, message) =>
+  message.kind === 'decide' && state.status === 'pending'
+    ? { ...state, expiresAt: Number.MAX_SAFE_INTEGER }
+    : state,
+);
+
+export const withdrawalBeforeRequestForgotten = misled((state, message) =>
+  message.kind === 'request' && state.status === 'withdrawn' ? approvals.initial : state,
+);
+
+const deciding = (decide: ApprovalDecider['decide']): Race => ({
+  ...realRace,
+  approvals: { ...approvals, decide },
+});
+
+export const earlyTimerCloses = deciding((state, message, { now }) =>
+  approvals.decide(state, message, { now: message.kind === 'timer' ? Math.max(now, DEADLINE) : now }),
+);
+
+export const answersWhatWasAsked = deciding((state, message, moment) => {
+  const made = approvals.decide(state, message, moment);
+  if (message.kind !== 'decide' || state.status === 'absent') return made;
+  const status = message.payload.decision === 'approve' ? 'approved' : 'rejected';
+  return { ...made, answer: { ok: { status, by: message.by.name } } };
+});
+
+export const grantForAnotherDigest: Race = {
+  ...realRace,
+  approvals: createApprovalDecider((claims) => sign({ ...claims, digest: other.digest })),
+};
+
+const executing = (
+  decideWith: (state: EffectState, message: EffectMessage) => readonly [EffectState, typeof verify],
+): Race => ({
+  ...realRace,
+  executor: {
+    ...executor,
+    decide: (state, message, moment) => {
+      const [seen, verifyToken] = decideWith(state, message);
+      return createEffectDecider(verifyToken).decide(seen, message, moment);
+    },
+  },
+});
+
+export const digestNotCompared = executing((state, message) => {
+  const order = message.kind === 'run' ? message.payload : entryIn(state)?.order;
+  return [
+    state,
+    (token) => {
+      const claims = verify(token);
+      return claims && order && { ...claims, digest: order.digest };
+    },
+  ];
+});
+
+export const grantEndNotCompared = executing((state) => [
+  state,
+  (token) => {
+    const claims = verify(token);
+    return claims && { ...claims, exp: Number.MAX_SAFE_INTEGER };
+  },
+]);
+
+export const cancellationForgotten = executing((state, message) => [
+  message.kind === 'run' && state.status === 'cancelled' ? executor.initial : state,
+  verify,
+]);

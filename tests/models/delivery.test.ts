@@ -1,0 +1,83 @@
+import { afterAll, describe, expect, test } from 'vitest';
+import { delivery, type Delivery, type DeliveryWorld } from './delivery.ts';
+import { DEAD_END } from './examine.ts';
+import { outboxReading } from './outbox-reading.ts';
+import { caught, createTable, holding, type Row } from './rows.ts';
+
+/** The outbox and acknowledging late bring everything, as long as the bus keeps what it has confirmed. */
+const alone: Delivery = { bus: 'keeps', asks: 'once', workers: 2 };
+/** What the bus forgets, only asking again brings. */
+const asked: Delivery = { bus: 'forgets', asks: 'again', workers: 2 };
+const askedByOne: Delivery = { ...asked, workers: 1 };
+
+const HOLDS: readonly Row<DeliveryWorld>[] = [
+  holding('bus keeps, asked once', delivery(alone), 1_045),
+  holding('bus forgets, asked again', delivery(asked), 2_889),
+];
+
+const MUTANTS: readonly (readonly [of: Delivery, verdict: string])[] = [
+  [{ ...alone, mutant: 'ack before commit' }, DEAD_END],
+  [{ ...alone, mutant: 'publish before commit' }, 'answered, and not counted'],
+  [{ ...alone, mutant: 'outbox row deleted before the publish is confirmed' }, DEAD_END],
+  [{ ...askedByOne, mutant: 'timer deleted before its message is handled' }, DEAD_END],
+  [{ ...askedByOne, mutant: 'asked again under the same message id' }, DEAD_END],
+  [{ ...askedByOne, mutant: 'not answered again' }, DEAD_END],
+  [{ ...alone, mutant: 'effect started while the message is held' }, 'effect started twice'],
+  [{ ...alone, mutant: 'effect started while the message is held' }, 'effect started, and not recorded'],
+  [{ ...alone, mutant: 'effect started by whoever repeats' }, 'effect started twice'],
+  [{ ...alone, mutant: 'counted whenever it comes' }, 'counted twice'],
+  [{ ...alone, mutant: 'decided before the lock' }, 'counted twice'],
+];
+
+const rows = [
+  ...MUTANTS.map(([of, verdict]) => caught(of.mutant ?? '', delivery(of), verdict)),
+  caught('bus forgets, and nobody asks again', delivery({ ...askedByOne, asks: 'once' }), DEAD_END),
+];
+
+const { expectRow, print } = createTable('delivery of a question and its answer');
+afterAll(print);
+
+/** A worker is met with every operation in hand, and every message in every place, or something no longer happens. */
+const met = ({ counted, answered, workers, outbox, bus }: DeliveryWorld): readonly string[] => [
+  ...(counted > 0 ? ['counted'] : []),
+  ...(answered ? ['answered'] : []),
+  ...workers.map(({ takes, left }) => `${takes} before ${left[0] ?? 'nothing'}`),
+  ...outbox.map(({ is, known }) => `${is} in the outbox${known ? ', known to the bus' : ''}`),
+  ...(bus.ask > 1 ? ['ask on the bus twice'] : []),
+  ...(bus.answer > 1 ? ['answer on the bus twice'] : []),
+];
+const ALWAYS_MET = [
+  'answer before ack',
+  'answer before commit',
+  'answer in the outbox',
+  'answer in the outbox, known to the bus',
+  'answer on the bus twice',
+  'answered',
+  'ask before ack',
+  'ask before commit',
+  'ask in the outbox',
+  'ask in the outbox, known to the bus',
+  'ask on the bus twice',
+  'counted',
+];
+
+describe('the delivery of a message', () => {
+  test.each(HOLDS)('$name', (row) => {
+    const worlds = expectRow(row);
+    expect([...new Set(worlds.flatMap(met))]).toEqual(expect.arrayContaining(ALWAYS_MET));
+  });
+
+  test.each(rows)('$name', (row) => {
+    expectRow(row);
+  });
+});
+
+describe('the outbox', () => {
+  test('read by claiming rows brings each of them', () => {
+    expectRow(holding('outbox, rows claimed', outboxReading('rows claimed'), 85));
+  });
+
+  test('read by a cursor leaves behind what was committed late', () => {
+    expectRow(caught('outbox read by a cursor over ids', outboxReading('cursor over ids'), DEAD_END));
+  });
+});

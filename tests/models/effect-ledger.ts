@@ -1,0 +1,232 @@
+import type { EffectEvent, RunEffect } from '@holdpoint/contracts/effect';
+import type { EffectClass } from '@holdpoint/contracts/workflow';
+import type { Decider } from '@holdpoint/runtime/decider';
+import type { Step } from '@holdpoint/runtime/testing/explore';
+import { createNumbering } from '@holdpoint/runtime/testing/numbering';
+import { createEffectDecider, type EffectMessage, type EffectWork } from '@holdpoint/executor/domain/effect';
+import { type EffectState, entryIn } from '@holdpoint/executor/domain/ledger';
+import { about, EFFECT, GRANT_ENDS, NOW } from '@holdpoint/executor/testing/orders';
+import { CLASSES, ORDERS, verify } from './effect-orders.ts';
+import type { Model } from './examine.ts';
+
+export type EffectDecider = Decider<EffectState, EffectMessage, EffectEvent, EffectWork>;
+export const realDecider: EffectDecider = createEffectDecider(verify, CLASSES);
+
+/** A start in the hands of an executor: it is lost when that crashes, and it may pause wherever it is. */
+type Start = {
+  readonly pc: 'begun' | 'sent' | 'applied' | 'failed_clean' | 'unknown';
+  readonly epoch: number;
+};
+export type LedgerWorld = {
+  readonly ledger: EffectState;
+  readonly now: number;
+  /** In the order of their epochs; which executor has which makes no difference. */
+  readonly executors: readonly Start[];
+  /** The epochs of the requests on their way to the target, as a sorted bag. */
+  readonly wire: readonly number[];
+  /** How often the target has taken it; once too often is as wrong as any number of times. */
+  readonly applied: number;
+  readonly cancelStored: boolean;
+  /** What the ledger did, at some moment, that it must never do. */
+  readonly fault: string | undefined;
+};
+
+export type Ledger = {
+  readonly effectClass: EffectClass;
+  readonly decider: EffectDecider;
+  /** Each start multiplies the worlds. */
+  readonly startsMax: number;
+};
+
+const EXECUTORS_MAX = 2;
+const APPLIED_MAX = 2;
+
+type Decided = { readonly ledger: EffectState; readonly work: readonly EffectWork[] };
+type Decide = (ledger: EffectState, message: EffectMessage, now: number) => Decided;
+
+/** A decider is pure and a ledger has few states, so each question is asked once. */
+const asked = (decider: EffectDecider): Decide => {
+  const numberOf = createNumbering();
+  const answers = new Map<number, Decided>();
+  return (ledger, message, now) => {
+    const question = numberOf({ ledger, message, now });
+    const known = answers.get(question);
+    if (known !== undefined) return known;
+    const { events, work } = decider.decide(ledger, message, { now });
+    const after = events.reduce((state, event) => decider.evolve(state, event), ledger);
+    const answer = { ledger: after, work };
+    answers.set(question, answer);
+    return answer;
+  };
+};
+
+const tell = (world: LedgerWorld, message: EffectMessage, decide: Decide): LedgerWorld => {
+  const { ledger, work } = decide(world.ledger, message, world.now);
+  const cancelStored = world.cancelStored || (message.kind === 'cancel' && ledger.status !== 'applied');
+  const fault = world.fault ?? ignored(world, message, ledger);
+  const changed =
+    ledger !== world.ledger ||
+    cancelStored !== world.cancelStored ||
+    fault !== world.fault ||
+    work.length > 0;
+  // Most messages change nothing, and what is known by identity costs nothing.
+  return changed ? work.reduce(performed, { ...world, ledger, cancelStored, fault }) : world;
+};
+
+const performed = (world: LedgerWorld, work: EffectWork): LedgerWorld =>
+  work.kind === 'start'
+    ? {
+        ...world,
+        executors: [...world.executors, { pc: 'begun', epoch: work.epoch }],
+        fault: world.fault ?? badStart(world, work.order),
+      }
+    : world;
+
+const badStart = ({ now, cancelStored }: LedgerWorld, order: RunEffect): string | undefined => {
+  if (cancelStored) return 'started after its cancellation was stored';
+  if (now >= GRANT_ENDS) return 'started after its grant had ended';
+  return verify(order.grant)?.digest === order.digest ? undefined : 'started without a grant for it';
+};
+
+/** Whoever is in doubt and hears for the first time, from who knows, that it happened has no doubt any more. */
+const ignored = ({ ledger }: LedgerWorld, message: EffectMessage, after: EffectState): string | undefined =>
+  message.kind === 'outcome' &&
+  message.outcome.kind === 'applied' &&
+  ledger.status === 'in_doubt' &&
+  !ledger.entry.evidence.includes(message.epoch) &&
+  after.status !== 'applied'
+    ? 'certain success ignored'
+    : undefined;
+
+const orderSteps = (
+  world: LedgerWorld,
+  { effectClass, startsMax }: Ledger,
+  decide: Decide,
+): readonly Step<LedgerWorld>[] => {
+  const starts = entryIn(world.ledger)?.starts ?? 0;
+  const place =
+    starts < startsMax && world.executors.length < EXECUTORS_MAX ? { worker: 'E', slot: 0 } : undefined;
+  const { plain, odd } = ORDERS[effectClass];
+  const run = (name: string, payload: RunEffect, at: typeof place): Step<LedgerWorld> => [
+    `${name} finds ${at === undefined ? 'no place' : 'a place'}`,
+    tell(world, { kind: 'run', payload, place: at }, decide),
+  ];
+  return [
+    ...(place === undefined
+      ? []
+      : [
+          run('the order', plain, place),
+          ['claimed', tell(world, { kind: 'claim', id: EFFECT, place }, decide)] as const,
+        ]),
+    run('the order', plain, undefined),
+    ...Object.entries(odd).map(([name, payload]) => run(name, payload, place)),
+  ];
+};
+
+const OUTCOMES = {
+  applied: { kind: 'applied', outputs: {} },
+  failed_clean: { kind: 'failed_clean', error: { code: 'X', message: 'no' } },
+  unknown: { kind: 'unknown', reason: 'no answer' },
+} as const;
+
+const executorSteps = (world: LedgerWorld, start: Start, decide: Decide): readonly Step<LedgerWorld>[] => {
+  const { pc, epoch } = start;
+  const become = (next: Start['pc']): Pick<LedgerWorld, 'executors'> => ({
+    executors: world.executors.map((each) => (each === start ? { pc: next, epoch } : each)),
+  });
+  const gone = { executors: world.executors.filter((each) => each !== start) };
+  const crash = [`start ${String(epoch)} crashes`, { ...world, ...gone }] as const;
+  switch (pc) {
+    case 'begun': {
+      const wire = [...world.wire, epoch].sort((a, b) => a - b);
+      return [
+        [`start ${String(epoch)} sends`, { ...world, ...become('sent'), wire }],
+        [`start ${String(epoch)} fails before it sends`, { ...world, ...become('failed_clean') }],
+        crash,
+      ];
+    }
+    case 'sent':
+      return [[`start ${String(epoch)} has no answer`, { ...world, ...become('unknown') }], crash];
+    case 'applied':
+    case 'failed_clean':
+    case 'unknown': {
+      const told = tell(world, { kind: 'outcome', epoch, outcome: OUTCOMES[pc] }, decide);
+      return [
+        [`start ${String(epoch)} tells ${pc}`, { ...told, ...gone }],
+        // The commit stands and its answer is lost: it will be told again.
+        [`start ${String(epoch)} tells ${pc}, unheard`, told],
+        crash,
+      ];
+    }
+  }
+};
+
+const wireSteps = (
+  world: LedgerWorld,
+  at: number,
+  effectClass: EffectClass,
+): readonly Step<LedgerWorld>[] => {
+  const epoch = world.wire[at] ?? 0;
+  const answered = (pc: 'applied' | 'failed_clean', applied = world.applied): LedgerWorld => ({
+    ...world,
+    wire: world.wire.toSpliced(at, 1),
+    applied,
+    executors: world.executors.map((each) =>
+      each.pc === 'sent' && each.epoch === epoch ? { pc, epoch } : each,
+    ),
+  });
+  const lost = [`wire loses ${String(epoch)}`, { ...world, wire: world.wire.toSpliced(at, 1) }] as const;
+  if (effectClass === 'keyed' && world.applied > 0)
+    return [[`target knows ${String(epoch)}`, answered('applied')], lost];
+  return [
+    [
+      `target takes ${String(epoch)}`,
+      answered('applied', Math.min(world.applied + 1, effectClass === 'idempotent' ? 1 : APPLIED_MAX)),
+    ],
+    [`target refuses ${String(epoch)}`, answered('failed_clean')],
+    lost,
+  ];
+};
+
+const outsideSteps = (world: LedgerWorld, decide: Decide): readonly Step<LedgerWorld>[] => [
+  ['cancelled', tell(world, { kind: 'cancel', payload: { ...about, reason: 'over' } }, decide)],
+  ['lease over', tell(world, { kind: 'timer', name: 'lease', data: null }, decide)],
+  ...(world.now < GRANT_ENDS ? [['grant over', { ...world, now: GRANT_ENDS }] as const] : []),
+];
+
+const wrong = ({ ledger: { status }, applied, fault }: LedgerWorld): readonly string[] => {
+  const open = status === 'started' || status === 'in_doubt';
+  return [
+    ...(fault === undefined ? [] : [fault]),
+    ...(applied > 1 ? ['applied twice'] : []),
+    ...(status === 'applied' && applied === 0 ? ['recorded as applied, and is not'] : []),
+    ...(status !== 'applied' && !open && applied > 0 ? ['recorded as not applied, and is'] : []),
+  ];
+};
+
+const RESTS: readonly EffectState['status'][] = ['applied', 'failed_clean', 'refused', 'cancelled'];
+
+/** The executor's own decider, between two executors, a wire, a target, and everybody who may send it something. */
+export const effectLedger = (of: Ledger): Model<LedgerWorld> => {
+  const decide = asked(of.decider);
+  return {
+    start: {
+      ledger: of.decider.initial,
+      now: NOW,
+      executors: [],
+      wire: [],
+      applied: 0,
+      cancelStored: false,
+      fault: undefined,
+    },
+    steps: (world) => [
+      ...orderSteps(world, of, decide),
+      ...world.executors.flatMap((start) => executorSteps(world, start, decide)),
+      ...world.wire.flatMap((_, at) => wireSteps(world, at, of.effectClass)),
+      ...outsideSteps(world, decide),
+    ],
+    wrong,
+    rests: ({ ledger }) =>
+      RESTS.includes(ledger.status) || (ledger.status === 'in_doubt' && ledger.next === 'person'),
+  };
+};

@@ -1,0 +1,55 @@
+import type { RunEffect } from '@holdpoint/contracts/effect';
+import type { EffectClass } from '@holdpoint/contracts/workflow';
+import type { VerifyGrant } from '@holdpoint/executor/domain/admission';
+import {
+  effectOf,
+  forgedGrantFor,
+  grantFor,
+  orderFor,
+  verify as verifySlowly,
+} from '@holdpoint/executor/testing/orders';
+
+const verified = new Map<string, ReturnType<VerifyGrant>>();
+/** The same verification, each token looked at once. */
+export const verify: VerifyGrant = (token) => {
+  if (!verified.has(token)) verified.set(token, verifySlowly(token));
+  return verified.get(token);
+};
+
+const USES: Readonly<Record<EffectClass, string>> = {
+  fenced: 'cap.model.fenced',
+  keyed: 'cap.model.keyed',
+  probeable: 'cap.model.probeable',
+  idempotent: 'cap.model.idempotent',
+  opaque: 'cap.model.opaque',
+};
+/** A capability of every class, whatever classes the capabilities of today have. */
+export const CLASSES: Readonly<Record<string, EffectClass>> = Object.fromEntries(
+  Object.entries(USES).map(([effectClass, uses]) => [uses, effectClass as EffectClass]),
+);
+
+type Orders = { readonly plain: RunEffect; readonly odd: Readonly<Record<string, RunEffect>> };
+
+const effectNamed = (effectClass: EffectClass, line: string) =>
+  effectOf({ uses: USES[effectClass], effectClass, args: { file: 'sample.txt', line } });
+
+const ordersOf = (effectClass: EffectClass): Orders => {
+  const effect = effectNamed(effectClass, 'hello');
+  const plain = orderFor(effect);
+  const other = orderFor(effectNamed(effectClass, 'other'), { grant: grantFor(effect) });
+  const odd = {
+    'the order of a later attempt': { ...plain, attempt: 2 },
+    'another effect under its grant': other,
+    'the order, forged': { ...plain, grant: forgedGrantFor(effect) },
+  };
+  return { plain, odd };
+};
+
+/** Everything that may be ordered under one key, by the orchestrator or by whoever gets round it. */
+export const ORDERS: Readonly<Record<EffectClass, Orders>> = {
+  fenced: ordersOf('fenced'),
+  keyed: ordersOf('keyed'),
+  probeable: ordersOf('probeable'),
+  idempotent: ordersOf('idempotent'),
+  opaque: ordersOf('opaque'),
+};
