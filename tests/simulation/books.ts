@@ -1,0 +1,73 @@
+import type { ApprovalEvent } from '@holdpoint/contracts/approval';
+import type { EffectEvent } from '@holdpoint/contracts/effect';
+import type { RecoveryEvent } from '@holdpoint/contracts/recovery';
+import type { TaskEvent } from '@holdpoint/contracts/task';
+import { createApprovalDecider } from '@holdpoint/approvals/domain/approval';
+import { createEffectDecider } from '@holdpoint/executor/domain/effect';
+import { taskDecider } from '@holdpoint/orchestrator/domain/decide';
+import { recoveryDecider } from '@holdpoint/recovery/domain/recovery';
+import type { Decider } from '@holdpoint/runtime/decider';
+import type { StoredEvent } from '@holdpoint/runtime/ports';
+
+/** One event, and the states that it stands between. */
+export type Change<State, Event> = {
+  readonly aggregate: string;
+  readonly version: number;
+  /** When it was decided, by the store's clock. */
+  readonly at: number;
+  readonly before: State;
+  readonly event: Event;
+  readonly after: State;
+};
+
+/** The states that follow from what is stored, folded apart from the engines that wrote it. */
+export type Book<State, Event> = {
+  readonly states: ReadonlyMap<string, State>;
+  readonly stateOf: (aggregate: string) => State;
+  readonly versionOf: (aggregate: string) => number;
+  readonly add: (events: readonly StoredEvent[]) => readonly Change<State, Event>[];
+};
+
+const createBook = <State, Event>({
+  initial,
+  evolve,
+}: Pick<Decider<State, never, Event>, 'initial' | 'evolve'>): Book<State, Event> => {
+  const states = new Map<string, State>();
+  const versions = new Map<string, number>();
+  const stateOf = (aggregate: string): State => states.get(aggregate) ?? initial;
+  return {
+    states,
+    stateOf,
+    versionOf: (aggregate) => versions.get(aggregate) ?? 0,
+    add: (events) =>
+      events.map(({ aggregate, version, at, body }) => {
+        // As it is stored, not as it was decided.
+        const event = JSON.parse(body) as Event;
+        const before = stateOf(aggregate);
+        const after = evolve(before, event);
+        states.set(aggregate, after);
+        versions.set(aggregate, version);
+        return { aggregate, version, at, before, event, after };
+      }),
+  };
+};
+
+const nobody = (): never => {
+  throw new Error('only folds');
+};
+
+export const createBooks = () => ({
+  orchestrator: createBook<ReturnType<typeof taskDecider.evolve>, TaskEvent>(taskDecider),
+  approvals: createBook<ReturnType<ReturnType<typeof createApprovalDecider>['evolve']>, ApprovalEvent>(
+    createApprovalDecider(nobody),
+  ),
+  executor: createBook<ReturnType<ReturnType<typeof createEffectDecider>['evolve']>, EffectEvent>(
+    createEffectDecider(nobody),
+  ),
+  recovery: createBook<ReturnType<typeof recoveryDecider.evolve>, RecoveryEvent>(recoveryDecider),
+});
+export type Books = ReturnType<typeof createBooks>;
+
+/** The task that an event is about, for whoever reads the trace. */
+export const taskOf = (event: object, aggregate: string): string =>
+  'task' in event && typeof event.task === 'string' ? event.task : aggregate;

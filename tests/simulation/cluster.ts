@@ -1,0 +1,94 @@
+import type { ServiceLogic } from '@holdpoint/runtime/core';
+import { silentLogger } from '@holdpoint/runtime/log';
+import { createApprovalDecider } from '@holdpoint/approvals/domain/approval';
+import { approvalsLogic } from '@holdpoint/approvals/logic';
+import { createPlaces } from '@holdpoint/executor/adapters/places';
+import { createRunner } from '@holdpoint/executor/adapters/runner';
+import { createEffectDecider } from '@holdpoint/executor/domain/effect';
+import { executorLogic } from '@holdpoint/executor/logic';
+import { createTaskDecider } from '@holdpoint/orchestrator/domain/decide';
+import { orchestratorLogic } from '@holdpoint/orchestrator/logic';
+import { DEFAULT_POOL } from '@holdpoint/contracts/streams';
+import { recoveryLogic } from '@holdpoint/recovery/logic';
+import { sendingCapability } from './capabilities.ts';
+import { signGrant, verifyGrant } from './grants.ts';
+import type { Life } from './life.ts';
+import { type Node, startNode, type Tampering } from './node.ts';
+import { CAPABILITIES, simulatedWorkflow } from './workflows.ts';
+import type { World } from './world.ts';
+
+type ExecutorLogic = ReturnType<typeof executorLogic>;
+type MessageOf<Logic> =
+  Logic extends ServiceLogic<infer _S, infer Message, infer _E, infer _W> ? Message : never;
+export type TaskMessage = MessageOf<ReturnType<typeof orchestratorLogic>>;
+export type ApprovalMessage = MessageOf<ReturnType<typeof approvalsLogic>>;
+
+export type Cluster = {
+  readonly orchestrator: readonly Node<TaskMessage>[];
+  readonly approvals: readonly Node<ApprovalMessage>[];
+  readonly executor: readonly Node<MessageOf<ExecutorLogic>>[];
+  readonly recovery: readonly Node<MessageOf<typeof recoveryLogic>>[];
+};
+
+type Changed<D> = (decider: D) => D;
+type EffectDecider = ReturnType<typeof createEffectDecider>;
+type ApprovalDecider = ReturnType<typeof createApprovalDecider>;
+type TaskDecider = ReturnType<typeof createTaskDecider>;
+
+/** A bug planted on purpose: what it changes. */
+export type Bug = Tampering & {
+  readonly task?: Changed<TaskDecider>;
+  readonly approval?: Changed<ApprovalDecider>;
+  readonly effect?: Changed<EffectDecider>;
+};
+
+/** Effects that one executor carries out at the same time: few, so that some have to wait for a place. */
+const PLACES = 3;
+
+const same = <D>(decider: D): D => decider;
+
+/** Keeps what the runner says of each start: the ledger may record nothing else. */
+const reporting =
+  ({ reports }: World, perform: ExecutorLogic['perform']): NonNullable<ExecutorLogic['perform']> =>
+  (work, accept) =>
+    perform?.(work, (routed) => {
+      const { aggregate, message } = routed;
+      if (message.kind === 'outcome')
+        reports.set(`${aggregate} ${String(message.epoch)}`, message.outcome.kind);
+      accept(routed);
+    });
+
+/** The four services, each with its real decider, its real intake and, in the executor, the real runner. */
+const log = silentLogger();
+
+export const startCluster = (world: World, replicas: number, bug: Bug = {}): Cluster => {
+  const { weather, choices, target } = world;
+  const tasks = orchestratorLogic((bug.task ?? same<TaskDecider>)(createTaskDecider([simulatedWorkflow])));
+  const approvals = approvalsLogic((bug.approval ?? same<ApprovalDecider>)(createApprovalDecider(signGrant)));
+  const effects = (bug.effect ?? same<EffectDecider>)(createEffectDecider(verifyGrant));
+
+  const executor = (life: Life, crash: () => void): ExecutorLogic => {
+    const places = createPlaces(life.name, PLACES);
+    const capabilities = CAPABILITIES.map((uses) =>
+      sendingCapability(uses, life, crash, target, weather, choices),
+    );
+    const runner = createRunner(capabilities, places, life.clock, log);
+    const logic = executorLogic({ decider: effects, places, runner, pool: DEFAULT_POOL });
+    return { ...logic, perform: reporting(world, logic.perform) };
+  };
+
+  const start = <State, Message, Event extends { readonly type: string }, Work>(
+    logicFor: (life: Life, crash: () => void) => ServiceLogic<State, Message, Event, Work>,
+    service: string,
+  ): readonly Node<Message>[] =>
+    Array.from({ length: replicas }, (_, index) =>
+      startNode(world, `${service}.${String(index + 1)}`, logicFor, bug),
+    );
+
+  return {
+    orchestrator: start(() => tasks, 'orchestrator'),
+    approvals: start(() => approvals, 'approvals'),
+    executor: start(executor, 'executor'),
+    recovery: start(() => recoveryLogic, 'recovery'),
+  };
+};

@@ -1,0 +1,74 @@
+import type { ServiceLogic } from '@holdpoint/runtime/core';
+import type { Routed } from '@holdpoint/runtime/inbound';
+import type { Delivery } from '@holdpoint/runtime/intake';
+import type { Book } from '../books.ts';
+import type { World } from '../world.ts';
+
+/** The same message, without what the process that took it lent to it. */
+const asSent = <Message>(message: Message): Message =>
+  typeof message === 'object' && message !== null && 'place' in message
+    ? { ...message, place: undefined }
+    : message;
+
+/** A message, and what was known of its aggregate when it came. */
+type Taken<Message> = { readonly routed: Routed<Message>; readonly version: number };
+
+/**
+ * Nothing is acknowledged before it is committed: when a message is acknowledged, deciding it once more on what is stored
+ * must lead to nothing new.
+ */
+export const watchAcknowledgements = <State, Message, Event extends { readonly type: string }, Work>(
+  { judge, books, databases }: World,
+  logic: ServiceLogic<State, Message, Event, Work>,
+) => {
+  const { service, decider } = logic.kind;
+  const book = books[service] as unknown as Book<State, Event>;
+  let decoded: Taken<Message> | undefined;
+
+  const check = (taken: Taken<Message> | undefined): void => {
+    // What nobody could read, or nobody wants, leads to nothing.
+    if (taken === undefined) return;
+    const { aggregate, message } = taken.routed;
+    // Once something has been committed since, it may be this message or another; then nothing can be said.
+    const again =
+      book.versionOf(aggregate) === taken.version
+        ? decider.decide(book.stateOf(aggregate), asSent(message), { now: databases[service].now() }).events
+        : [];
+    judge.expect(
+      'what is acknowledged is committed',
+      again.length === 0,
+      aggregate,
+      () => `${service} acknowledged ${JSON.stringify(message).slice(0, 300)}, which has led to nothing`,
+    );
+  };
+
+  return {
+    logic: {
+      ...logic,
+      inbound: logic.inbound.map((inbound) => ({
+        ...inbound,
+        decode: (...all: Parameters<typeof inbound.decode>) => {
+          const routed = inbound.decode(...all);
+          decoded = routed && { routed, version: book.versionOf(routed.aggregate) };
+          return routed;
+        },
+      })),
+    },
+    /** Round an intake, which decodes a message before it does anything else with it. */
+    take:
+      (take: (delivery: Delivery) => void) =>
+      (delivery: Delivery): void => {
+        decoded = undefined;
+        // Its fate may be known before `take` returns, or long after other messages have been decoded.
+        const mine: { taken?: Taken<Message> | undefined } = {};
+        take({
+          ...delivery,
+          ack: () => {
+            check('taken' in mine ? mine.taken : decoded);
+            delivery.ack();
+          },
+        });
+        mine.taken = decoded;
+      },
+  };
+};

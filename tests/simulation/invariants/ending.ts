@@ -1,0 +1,50 @@
+import { SERVICES } from '@holdpoint/contracts/subjects';
+import { isTerminal } from '@holdpoint/orchestrator/domain/phases';
+import type { World } from '../world.ts';
+
+/** Once nothing goes wrong any more and everybody does his part, everything comes to its end. */
+export const checkEnding = (
+  { judge, books, databases, bus }: World,
+  submitted: readonly string[],
+  accepted: ReadonlySet<string>,
+): void => {
+  for (const id of submitted) {
+    judge.expect(
+      'every submission is accepted in the end',
+      accepted.has(id),
+      id,
+      () => 'it was never accepted',
+    );
+    const state = books.orchestrator.stateOf(id);
+    judge.expect('every accepted task ends', state.phase !== 'absent' && isTerminal(state.phase), id, () =>
+      JSON.stringify(state),
+    );
+  }
+  for (const [id, state] of books.approvals.states)
+    judge.expect('every approval ends', state.status !== 'pending', id, () => `${id} is ${state.status}`);
+  for (const [id, state] of books.executor.states) {
+    const settled =
+      state.status !== 'started' &&
+      state.status !== 'prepared' &&
+      !(state.status === 'in_doubt' && state.next === 'repeat');
+    judge.expect('no effect stays under way', settled, 'order' in state ? '' : id, () =>
+      JSON.stringify(state),
+    );
+  }
+  for (const service of SERVICES) {
+    const { outbox, timers } = databases[service].tables;
+    judge.expect(
+      'the outbox is empty',
+      outbox.size === 0,
+      '',
+      () => `${service}: ${[...outbox.keys()].join(' ')}`,
+    );
+    judge.expect(
+      'no timer is left',
+      timers.size === 0,
+      '',
+      () => `${service}: ${[...timers.keys()].join(' ')}`,
+    );
+  }
+  judge.expect('no message is left', bus.waiting() === 0, '', () => String(bus.waiting()));
+};

@@ -1,0 +1,131 @@
+import { type Core, createCore, type ServiceLogic } from '@holdpoint/runtime/core';
+import type { Answer } from '@holdpoint/runtime/decider';
+import type { Delivery } from '@holdpoint/runtime/intake';
+import type { Store } from '@holdpoint/runtime/ports';
+import type { EngineObserver } from '@holdpoint/runtime/observer';
+import { watchAcknowledgements } from './invariants/acknowledgements.ts';
+import { createLife, type Life } from './life.ts';
+import type { World } from './world.ts';
+
+/** What a caller of the API is told, if anything. */
+export type Told = { readonly answer: Answer | undefined } | 'failed' | 'unavailable';
+
+/** One replica of a service: a process that dies, freezes and is started again. */
+export type Node<Message> = {
+  readonly name: string;
+  readonly isUp: () => boolean;
+  /** A call of the service's API; what is never told was lost. */
+  readonly call: (aggregate: string, message: Message, told: (told: Told) => void) => void;
+  readonly tick: () => void;
+  readonly sweep: () => void;
+  readonly crash: () => void;
+  readonly freeze: (ms: number) => void;
+};
+
+/** What a planted bug changes between a service and its world. */
+export type Tampering = {
+  readonly store?: (store: Store, world: World, life: Life) => Store;
+  readonly take?: (take: (delivery: Delivery) => void) => (delivery: Delivery) => void;
+};
+
+const RESTARTS_AFTER_MS = [50, 4_000] as const;
+const OUTBOX_STALE_MS = 5_000;
+const SNAPSHOT_EVERY = 6;
+const BATCH_MAX = 20;
+const CACHE_MAX = 12;
+
+const silent: EngineObserver = {
+  committed: () => undefined,
+  batchFailed: () => undefined,
+  timerFailed: () => undefined,
+  publishUnconfirmed: () => undefined,
+  tellingFailed: () => undefined,
+};
+
+export const startNode = <State, Message, Event extends { readonly type: string }, Work>(
+  world: World,
+  name: string,
+  logicFor: (life: Life, crash: () => void) => ServiceLogic<State, Message, Event, Work>,
+  tampering: Tampering = {},
+): Node<Message> => {
+  const { timeline, choices, weather, databases, bus, judge, trace } = world;
+  let life = createLife(name, timeline);
+  let core: Core<Message>;
+
+  const problem = (what: string, error: unknown): void => {
+    judge.expect(what, false, '', () =>
+      error instanceof Error ? (error.stack ?? error.message) : String(error),
+    );
+  };
+  const observer: EngineObserver = {
+    ...silent,
+    timerFailed: (_aggregate, _timer, error) => problem('no decider throws', error),
+    tellingFailed: (error) => problem('nobody throws when told', error),
+  };
+  const log = {
+    warn: () => undefined,
+    error: (fields: object, message: string) =>
+      trace.note(name, '', () => `logs: ${message} ${JSON.stringify(fields).slice(0, 300)}`),
+  };
+
+  const crash = (): void => {
+    if (!life.isAlive()) return;
+    trace.note(name, '', () => 'dies');
+    life.end();
+    timeline.in(choices.between(`restart ${name}`, ...RESTARTS_AFTER_MS), start);
+  };
+
+  const start = (): void => {
+    const born = createLife(name, timeline);
+    life = born;
+    trace.note(name, '', () => 'starts');
+    const { logic, take: watched } = watchAcknowledgements(world, logicFor(born, crash));
+    const { service } = logic.kind;
+    const store = databases[service].connect(born, crash);
+    core = createCore(
+      { ...logic, kind: { ...logic.kind, snapshotEvery: SNAPSHOT_EVERY } },
+      {
+        store: tampering.store?.(store, world, born) ?? store,
+        publisher: bus.publisher(born, crash),
+        clock: born.clock,
+        log,
+        observer,
+        batchMax: BATCH_MAX,
+        cacheMax: CACHE_MAX,
+      },
+    );
+    for (const { inbound, take } of core.intakes) {
+      bus.read(inbound.consumer, { life: born, take: watched(tampering.take?.(take) ?? take) });
+    }
+  };
+  start();
+
+  return {
+    name,
+    isUp: () => life.isAlive() && !life.isFrozen(),
+    call: (aggregate, message, told) => {
+      const { engine } = core;
+      const tell = (what: Told): void => {
+        if (!weather.strikes('caller does not hear the answer', `${name} ${aggregate}`))
+          timeline.in(weather.latency(`${name} answers ${aggregate}`), () => told(what));
+      };
+      life.enter(() =>
+        engine.accept({
+          aggregate,
+          message,
+          settled: (answer) => tell({ answer }),
+          failed: () => tell('failed'),
+          unavailable: () => tell('unavailable'),
+        }),
+      );
+    },
+    tick: () => life.enter(() => core.engine.tick()),
+    sweep: () =>
+      life.enter(() => {
+        // What the store refuses now is swept the next time.
+        core.engine.sweep(OUTBOX_STALE_MS).catch(() => undefined);
+      }),
+    crash,
+    freeze: (ms) => life.freeze(ms),
+  };
+};

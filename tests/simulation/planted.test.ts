@@ -1,0 +1,29 @@
+import { describe, expect, test } from 'vitest';
+import { runCampaign, seedsFrom } from './campaign.ts';
+import { PLANTED } from './planted.ts';
+import { describeFailure } from './report.ts';
+import { shrink } from './shrink.ts';
+
+const SEEDS_MAX = 150;
+const TASKS = 20;
+
+describe('a planted bug is found', () => {
+  test.each(PLANTED)('$name', { timeout: 300_000 }, async ({ bug, finds }) => {
+    const { failed } = await runCampaign(seedsFrom(1, SEEDS_MAX), { tasks: TASKS, bug });
+    expect(finds).toContain(failed?.violation?.invariant);
+  });
+
+  test('and what led to it is made small, and told', { timeout: 300_000 }, async () => {
+    const planted = PLANTED.find(({ name }) => name.includes('outbox row'));
+    const bug = planted?.bug ?? {};
+    const { failed } = await runCampaign(seedsFrom(1, SEEDS_MAX), { tasks: TASKS, bug });
+    if (failed === undefined) throw new Error('it was not found');
+    const { outcome } = await shrink(failed, { tasks: TASKS, bug });
+    expect(outcome.violation?.invariant).toBe(failed.violation?.invariant);
+    expect(outcome.tasks.length).toBeLessThan(failed.tasks.length);
+    expect(outcome.faults.length).toBeLessThan(failed.faults.length);
+    const told = await describeFailure(failed, { tasks: TASKS, bug });
+    expect(told).toContain(`npm run simulate -- --seed ${String(failed.seed)}`);
+    expect(told).toMatch(/ms {2}FAULT/);
+  });
+});

@@ -1,0 +1,125 @@
+import type { TimerRow } from '@holdpoint/runtime/ports';
+import type { Bug } from './cluster.ts';
+
+/** A bug that the simulator has to find, and the invariants by which it may. */
+export type Planted = { readonly name: string; readonly bug: Bug; readonly finds: readonly string[] };
+
+export const PLANTED: readonly Planted[] = [
+  {
+    name: 'acknowledge before the commit',
+    finds: ['what is acknowledged is committed'],
+    bug: {
+      take: (take) => (delivery) => {
+        take({ ...delivery, ack: () => undefined });
+        delivery.ack();
+      },
+    },
+  },
+  {
+    name: 'publish before the commit',
+    finds: ['what is published is committed'],
+    bug: {
+      store: (store, { bus }, life) => ({
+        ...store,
+        lock: async (aggregates) => {
+          const transaction = await store.lock(aggregates);
+          return {
+            ...transaction,
+            commit: (write) => {
+              void bus.publisher(life, () => undefined).publish(write.outbox);
+              return transaction.commit(write);
+            },
+          };
+        },
+      }),
+    },
+  },
+  {
+    name: 'an outcome is recorded whatever its epoch',
+    finds: ['an outcome is recorded only as it was seen under that epoch'],
+    bug: {
+      effect: (decider) => ({
+        ...decider,
+        decide: (state, message, at) =>
+          decider.decide(
+            state,
+            message.kind === 'outcome' && state.status !== 'absent' && state.entry !== undefined
+              ? { ...message, epoch: state.entry.epoch }
+              : message,
+            at,
+          ),
+      }),
+    },
+  },
+  {
+    name: 'an expired lease lets anything be started again',
+    finds: ['what may have happened is repeated only where that is harmless'],
+    bug: {
+      effect: (decider) => ({
+        ...decider,
+        decide: (state, message, at) => {
+          const made = decider.decide(state, message, at);
+          return {
+            ...made,
+            events: made.events.map((event) =>
+              event.type === 'in_doubt' ? { ...event, next: 'repeat' as const } : event,
+            ),
+            work: made.events.some(({ type }) => type === 'in_doubt')
+              ? [{ kind: 'await_place', id: made.events[0]?.id ?? '' } as never]
+              : made.work,
+          };
+        },
+      }),
+    },
+  },
+  {
+    name: 'expiry is not compared with the clock of the database',
+    finds: ['nothing is approved after its expiry'],
+    bug: {
+      approval: (decider) => ({
+        ...decider,
+        decide: (state, message, at) =>
+          message.kind === 'decide' && state.status === 'pending'
+            ? decider.decide(state, message, { now: Math.min(at.now, state.expiresAt - 1) })
+            : decider.decide(state, message, at),
+      }),
+    },
+  },
+  {
+    name: 'a timer is deleted before its message is handled',
+    finds: ['everything comes to rest', 'every accepted task ends', 'every approval ends'],
+    bug: {
+      store: (store, { databases }) => ({
+        ...store,
+        lockDue: async (limit) => {
+          const { transaction, due } = await store.lockDue(limit);
+          const forget = ({ aggregate, name }: TimerRow): void => {
+            for (const { tables } of Object.values(databases)) tables.timers.delete(`${aggregate}/${name}`);
+          };
+          due.forEach(forget);
+          return { transaction, due };
+        },
+      }),
+    },
+  },
+  {
+    name: 'an outbox row is deleted before its publish is confirmed',
+    finds: ['what is committed is published'],
+    bug: {
+      store: (store, { databases }) => ({
+        ...store,
+        lock: async (aggregates) => {
+          const transaction = await store.lock(aggregates);
+          return {
+            ...transaction,
+            commit: async (write) => {
+              const row = await transaction.commit(write);
+              for (const { tables } of Object.values(databases)) tables.outbox.clear();
+              return row;
+            },
+          };
+        },
+      }),
+    },
+  },
+];

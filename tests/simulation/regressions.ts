@@ -1,0 +1,13 @@
+/** Seeds in which the simulator has found something, and what. They are run each time. */
+export const REGRESSIONS: readonly {
+  readonly seed: number;
+  readonly tasks: number;
+  readonly found: string;
+}[] = [
+  {
+    seed: 7,
+    tasks: 20,
+    found:
+      'the refusal of an order that somebody else had changed was taken for the refusal of the order itself',
+  },
+];

@@ -1,0 +1,105 @@
+import { startAdversary } from './adversary.ts';
+import { type Bug, startCluster } from './cluster.ts';
+import { planDisasters } from './disasters.ts';
+import { startHousekeeping } from './housekeeping.ts';
+import { checkEnding } from './invariants/ending.ts';
+import type { Violation } from './judge.ts';
+import { startPeople } from './people.ts';
+import { startScribe } from './scribe.ts';
+import { startSubmitters } from './submitters.ts';
+import type { TraceLine } from './trace.ts';
+import { createWorld } from './world.ts';
+
+export type Settings = {
+  readonly seed: number;
+  /** Tasks that are submitted. */
+  readonly tasks: number;
+  /** Steps after which the run is broken off. */
+  readonly steps: number;
+  /** Faults and tasks that are left out. */
+  readonly without: ReadonlySet<string>;
+  readonly traced: boolean;
+  readonly bug: Bug;
+};
+
+export type Outcome = {
+  readonly seed: number;
+  readonly violation: Violation | undefined;
+  readonly checked: ReadonlyMap<string, number>;
+  readonly faults: readonly string[];
+  readonly tasks: readonly string[];
+  readonly steps: number;
+  /** Simulated milliseconds. */
+  readonly lasted: number;
+  /** How many events of each kind there were. */
+  readonly seen: ReadonlyMap<string, number>;
+  readonly trace: readonly TraceLine[];
+};
+
+/** Resolves once every promise that can go on has gone on: the next tick comes when no microtask is left. */
+const turn = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
+
+/** In one run, unless it is told otherwise. */
+export const TASKS = 40;
+const STORM_MS = 60_000;
+const SUBMIT_WITHIN_MS = 40_000;
+/** By then everything has long come to its end: asking again and approvals take minutes. */
+const END_MS = 6 * 3_600_000;
+const SEVERITIES = [0, 0.3, 1, 1, 2, 4];
+const REPLICAS = [1, 2, 2, 3];
+
+/** One life of the whole system, from the first submission until nothing is left to happen. */
+export const simulate = async (wanted: Partial<Settings> & { readonly seed: number }): Promise<Outcome> => {
+  const settings: Settings = {
+    tasks: TASKS,
+    steps: Infinity,
+    without: new Set(),
+    traced: false,
+    bug: {},
+    ...wanted,
+  };
+  const { seed, without } = settings;
+  const severity = SEVERITIES[Math.abs(seed) % SEVERITIES.length] ?? 1;
+  const replicas = REPLICAS[Math.abs(seed >> 3) % REPLICAS.length] ?? 2;
+  const world = createWorld({ seed, traced: settings.traced, severity, without, calmAt: STORM_MS });
+  const { timeline, judge, watchers } = world;
+  const cluster = startCluster(world, replicas, settings.bug);
+  startHousekeeping(world, cluster);
+  const people = startPeople(world, cluster);
+  const checkMessages = startScribe(world, people);
+  const tasks = Array.from({ length: settings.tasks }, (_, i) => `t-${String(i)}`).filter(
+    (task) => !without.has(task),
+  );
+  const { accepted } = startSubmitters(world, cluster, people, tasks, SUBMIT_WITHIN_MS);
+  const disasters = planDisasters(world, cluster, STORM_MS, severity, without);
+  const adversary = startAdversary(world, STORM_MS, severity, without);
+  const seen = new Map<string, number>();
+  watchers.committed.push((service, { events }) => {
+    for (const { type } of events) {
+      const name = `${service} ${type}`;
+      seen.set(name, (seen.get(name) ?? 0) + 1);
+    }
+  });
+
+  while (judge.violation() === undefined && timeline.steps() < settings.steps) {
+    if (!timeline.step(END_MS)) {
+      judge.expect('everything comes to rest', timeline.isEmpty(), '', () => 'something repeats for ever');
+      checkMessages();
+      checkEnding(world, tasks, accepted);
+      break;
+    }
+    // Everything that this step has set free runs to its next call of a port.
+    if (timeline.isStirred()) await turn();
+  }
+  return {
+    seed,
+    violation: judge.violation(),
+    checked: judge.checked(),
+    faults: [...world.weather.struck(), ...disasters.struck(), ...adversary.struck()],
+    tasks,
+    steps: timeline.steps(),
+    lasted: timeline.now(),
+    seen,
+    trace: world.trace.lines(),
+  };
+};

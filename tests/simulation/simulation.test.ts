@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest';
+import { type Campaign, runCampaign, seedsFrom } from './campaign.ts';
+import { REGRESSIONS } from './regressions.ts';
+import { describeFailure } from './report.ts';
+import { simulate, TASKS } from './simulate.ts';
+import { FAULTS } from './weather.ts';
+
+const SETTINGS = { tasks: TASKS, bug: {} };
+const FIXED = 60;
+/** How long the fresh seeds go on; a bound of the work, not of what it has to reach. */
+const FRESH_MS = Number(process.env['HOLDPOINT_SIMULATION_SECONDS'] ?? 60) * 1_000;
+
+const expectHeld = async (campaign: Campaign): Promise<void> => {
+  const failure = campaign.failed && (await describeFailure(campaign.failed, SETTINGS));
+  expect(failure).toBeUndefined();
+};
+
+/** What a generator that is too tame would never bring about. */
+const SOMETIMES = [
+  'approvals resolved',
+  'executor applied',
+  'executor cancel_requested',
+  'executor cancelled',
+  'executor failed_clean',
+  'executor in_doubt',
+  'executor prepared',
+  'executor refused',
+  'executor superseded',
+  'orchestrator cancelled',
+  'orchestrator completed',
+  'orchestrator failed',
+  'orchestrator node_escalated',
+  'orchestrator node_retrying',
+  'orchestrator paused',
+  'orchestrator resumed',
+];
+
+describe('every invariant holds', () => {
+  test.each(REGRESSIONS)(
+    'in seed $seed, where once: $found',
+    { timeout: 60_000 },
+    async ({ seed, tasks }) => {
+      const campaign = await runCampaign([seed], { ...SETTINGS, tasks });
+      await expectHeld(campaign);
+    },
+  );
+
+  test(
+    'in the same seeds each time, in which everything happens that may',
+    { timeout: 300_000 },
+    async () => {
+      const campaign = await runCampaign(seedsFrom(1, FIXED), SETTINGS);
+      await expectHeld(campaign);
+      expect(SOMETIMES.filter((name) => !campaign.seen.has(name))).toEqual([]);
+      expect(FAULTS.filter((fault) => !campaign.struck.has(fault))).toEqual([]);
+      expect([...campaign.checked.values()].filter((times) => times === 0)).toEqual([]);
+    },
+  );
+
+  test('in new seeds', { timeout: FRESH_MS * 3 + 300_000 }, async () => {
+    const until = performance.now() + FRESH_MS;
+    const campaign = await runCampaign(
+      seedsFrom(Date.now() % 1_000_000_000),
+      SETTINGS,
+      () => performance.now() > until,
+    );
+    await expectHeld(campaign);
+    expect(campaign.runs).toBeGreaterThan(0);
+  });
+});
+
+describe('a run', () => {
+  test('is the same each time', async () => {
+    const [one, other] = [
+      await simulate({ seed: 5, traced: true }),
+      await simulate({ seed: 5, traced: true }),
+    ];
+    expect(other.trace).toEqual(one.trace);
+    expect(one.trace.length).toBeGreaterThan(100);
+  });
+
+  test('stays as it was when a fault that is not there is left out', async () => {
+    const one = await simulate({ seed: 5 });
+    const other = await simulate({ seed: 5, without: new Set(['publish is lost @ nowhere']) });
+    expect(other.steps).toBe(one.steps);
+  });
+
+  test('without faults has none', async () => {
+    const { faults, violation } = await simulate({ seed: 0 });
+    expect({ faults, violation }).toEqual({ faults: [], violation: undefined });
+  });
+
+  test('is broken off after as many steps as were wanted', async () => {
+    expect((await simulate({ seed: 5, steps: 100 })).steps).toBe(100);
+  });
+});

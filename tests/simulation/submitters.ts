@@ -1,0 +1,67 @@
+import { HEADERS } from '@holdpoint/contracts/cloudevents';
+import type { Json } from '@holdpoint/contracts/json';
+import { TaskId } from '@holdpoint/contracts/ids';
+import type { SubmitTask } from '@holdpoint/contracts/task';
+import { subjects } from '@holdpoint/contracts/subjects';
+import type { Cluster } from './cluster.ts';
+import type { startPeople } from './people.ts';
+import { randomDefinition } from './workflows.ts';
+import type { World } from './world.ts';
+
+const BY_BUS = 0.3;
+const TWICE = 0.1;
+const PUBLISH_AGAIN_MS = 9_000;
+
+/** Submits tasks over a while, on both ways in, and remembers which ones were accepted. */
+export const startSubmitters = (
+  { timeline, choices, bus, books, judge }: World,
+  cluster: Cluster,
+  people: ReturnType<typeof startPeople>,
+  wanted: readonly string[],
+  overMs: number,
+) => {
+  const accepted = new Set<string>();
+  const exists = (id: string): boolean => books.orchestrator.stateOf(id).phase !== 'absent';
+
+  const byApi = (id: TaskId, payload: SubmitTask): void =>
+    people.call(cluster.orchestrator, id, { kind: 'submit', payload, task: id }, (told) => {
+      if (typeof told !== 'object' || told.answer === undefined || !('ok' in told.answer)) return;
+      accepted.add(id);
+      judge.expect(
+        'what is answered is stored',
+        exists(id),
+        id,
+        () => 'was answered with success and is not there',
+      );
+    });
+
+  /** The bus may forget what it confirmed, so a submitter looks whether the task is there. */
+  const byBus = (id: TaskId, payload: SubmitTask, tries = 1): void => {
+    const messageId = `submit.${id}.${String(tries)}`;
+    bus.publish(messageId, {
+      subject: subjects.taskCommand('submit'),
+      headers: [[HEADERS.messageId, messageId]],
+      body: JSON.stringify(payload),
+    });
+    timeline.in(PUBLISH_AGAIN_MS * tries, () => {
+      if (exists(id)) accepted.add(id);
+      else byBus(id, payload, tries + 1);
+    });
+  };
+
+  for (const name of wanted) {
+    const id = TaskId.parse(name);
+    const definition = randomDefinition(choices, id);
+    const payload: SubmitTask = {
+      id,
+      workflow: 'simulated',
+      goal: `do ${id}`,
+      inputs: { definition: definition as unknown as Json },
+    };
+    const submit = choices.happens(`by bus ${id}`, BY_BUS) ? byBus : byApi;
+    const times = choices.happens(`twice ${id}`, TWICE) ? 2 : 1;
+    for (let i = 0; i < times; i += 1)
+      timeline.in(choices.between(`submit ${id}`, 0, overMs), () => submit(id, payload));
+  }
+  return { accepted: accepted as ReadonlySet<string> };
+};

@@ -1,0 +1,60 @@
+import { EFFECT_CLASSES } from '@holdpoint/contracts/capabilities';
+import { NodeId } from '@holdpoint/contracts/ids';
+import { DEFAULT_POOL } from '@holdpoint/contracts/streams';
+import { type NodeDefinition, WorkflowDefinition } from '@holdpoint/contracts/workflow';
+import type { BuiltInWorkflow } from '@holdpoint/orchestrator/domain/workflows/catalog';
+import type { Choices } from './choices.ts';
+
+/** Whoever submits says the whole definition in its inputs. */
+export const simulatedWorkflow: BuiltInWorkflow = {
+  id: 'simulated',
+  version: 1,
+  define: ({ inputs = {} }) => WorkflowDefinition.parse(inputs['definition']),
+};
+
+const NODES_MAX = 3;
+const SHORTEST_TIMEOUT_MS = 5_000;
+const LONGEST_TIMEOUT_MS = 5 * 60_000;
+export const CAPABILITIES = Object.keys(EFFECT_CLASSES);
+
+const id = (index: number): NodeId => NodeId.parse(`n${String(index)}`);
+
+const randomNode = (choices: Choices, task: string, index: number): NodeDefinition => {
+  const place = `node ${task} ${String(index)}`;
+  const before = Array.from({ length: index }, (_, i) => id(i));
+  const node = {
+    id: id(index),
+    after: before.filter(() => choices.happens(`after ${place}`, 0.4)),
+    args: { text: place },
+  };
+  if (choices.happens(`plain ${place}`, 0.15)) return { ...node, uses: 'control.prepare' };
+  const uses = choices.pick(`uses ${place}`, CAPABILITIES);
+  return {
+    ...node,
+    uses,
+    effect: {
+      kind: 'write_external',
+      effectClass: EFFECT_CLASSES[uses] ?? 'opaque',
+      idempotencyKey: `key-${String(index)}`,
+      target: `simulated:${place}`,
+      pool: DEFAULT_POOL,
+      audience: ['operators'],
+      approvalTimeoutMs: Math.floor(
+        choices.between(`timeout ${place}`, SHORTEST_TIMEOUT_MS, LONGEST_TIMEOUT_MS),
+      ),
+    },
+  };
+};
+
+/** Some nodes side by side, some one after the other, most of them effects. */
+export const randomDefinition = (choices: Choices, task: string): WorkflowDefinition => {
+  const count = 1 + Math.floor(choices.number(`size of ${task}`) ** 2 * NODES_MAX);
+  const nodes = Array.from({ length: count }, (_, index) => randomNode(choices, task, index));
+  const last = {
+    id: NodeId.parse('done'),
+    uses: 'control.terminal',
+    after: nodes.map((node) => node.id),
+    args: {},
+  };
+  return { id: 'simulated', version: 1, nodes: [...nodes, last] };
+};

@@ -1,0 +1,81 @@
+import { EFFECT_CLASSES } from '@holdpoint/contracts/capabilities';
+import { HEADERS } from '@holdpoint/contracts/cloudevents';
+import { type ServiceName, SERVICES } from '@holdpoint/contracts/subjects';
+import type { BatchWrite, WireMessage } from '@holdpoint/runtime/ports';
+import { type Books, createBooks } from './books.ts';
+import { type Bus, createBus } from './bus.ts';
+import { type Choices, createChoices } from './choices.ts';
+import { createDatabase, type Database } from './database.ts';
+import { createJudge, type Judge } from './judge.ts';
+import { type Application, createTarget, type Target } from './target.ts';
+import { createTimeline, type Timeline } from './timeline.ts';
+import { createTrace, type Trace } from './trace.ts';
+import { createWeather, type Weather, type WeatherSettings } from './weather.ts';
+
+export type WorldSettings = WeatherSettings & { readonly seed: number; readonly traced: boolean };
+
+/** Who hears of what happens, right when it happens. */
+export type Watchers = {
+  readonly committed: ((service: ServiceName, write: BatchWrite, now: number) => void)[];
+  readonly published: ((wire: WireMessage) => void)[];
+  readonly applied: ((application: Application) => void)[];
+};
+
+/** What the executors have seen of each start, by effect and epoch. */
+export type Reports = Map<string, string>;
+
+/** Everything outside of the services, under one clock and one seed. */
+export type World = {
+  readonly reports: Reports;
+  readonly timeline: Timeline;
+  readonly choices: Choices;
+  readonly weather: Weather;
+  readonly trace: Trace;
+  readonly judge: Judge;
+  readonly books: Books;
+  readonly databases: Readonly<Record<ServiceName, Database>>;
+  readonly bus: Bus;
+  readonly target: Target;
+  readonly watchers: Watchers;
+};
+
+export const createWorld = ({ seed, traced, ...settings }: WorldSettings): World => {
+  const timeline = createTimeline();
+  const choices = createChoices(seed);
+  const trace = createTrace(timeline.now, traced);
+  const weather = createWeather(choices, timeline, trace, settings);
+  const watchers: Watchers = { committed: [], published: [], applied: [] };
+  const database = (service: ServiceName): Database =>
+    createDatabase(service, timeline, weather, (write, now) => {
+      for (const heard of watchers.committed) heard(service, write, now);
+    });
+  return {
+    timeline,
+    choices,
+    weather,
+    trace,
+    watchers,
+    reports: new Map(),
+    judge: createJudge(),
+    books: createBooks(),
+    databases: Object.fromEntries(SERVICES.map((service) => [service, database(service)])) as Record<
+      ServiceName,
+      Database
+    >,
+    bus: createBus(timeline, weather, choices, (wire) => {
+      for (const heard of watchers.published) heard(wire);
+    }),
+    target: createTarget(
+      timeline,
+      weather,
+      choices,
+      (uses) => EFFECT_CLASSES[uses] === 'keyed',
+      (application) => {
+        for (const heard of watchers.applied) heard(application);
+      },
+    ),
+  };
+};
+
+export const messageIdOf = (wire: WireMessage): string =>
+  wire.headers.find(([name]) => name === HEADERS.messageId)?.[1] ?? '';
