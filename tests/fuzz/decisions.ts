@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { commands } from '@holdpoint/contracts/catalog';
+import { traceOf } from '@holdpoint/contracts/cloudevents';
+import { DeadLetter } from '@holdpoint/contracts/dead-letter';
+import type { ErrorBody } from '@holdpoint/contracts/errors';
+import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/streams';
+import { AGGREGATES, type ServiceName, SERVICES } from '@holdpoint/contracts/subjects';
+import { createBatch, factOf, type Loaded } from '@holdpoint/runtime/batch';
+import type { ServiceLogic } from '@holdpoint/runtime/core';
+import { deadLetterOf } from '@holdpoint/runtime/dead-letter';
+import { parseCommand, parseFact, parseJson, type Routed } from '@holdpoint/runtime/inbound';
+import { wireHeaders } from '@holdpoint/runtime/nats/headers';
+import type { BatchWrite, WireMessage } from '@holdpoint/runtime/ports';
+import { writeParameters } from '@holdpoint/runtime/postgres/encode';
+import fc from 'fast-check';
+import { bodyFor } from './hostile/body.ts';
+import { nastyString } from './hostile/strings.ts';
+import { casesFor, sometimesLinked, validMessage } from './messages.ts';
+import { isStorable, keepsErrorSmall, keepsPrototypesClean, refusalOf, sameJson } from './promises.ts';
+import { type AnyTarget, target } from './target.ts';
+import { type Bytes, bytesOf } from './text.ts';
+
+/** A message as it lies on the bus, and in which situation of the aggregate it comes. */
+type Input = {
+  readonly consumer: string;
+  readonly subject: string;
+  readonly situation: string;
+  readonly trace: string | undefined;
+  readonly body: Bytes;
+};
+
+/** The moment at which everything is decided here. */
+export const NOW = 1_000_001;
+
+const serviceOf = (aggregate: string | undefined): ServiceName | undefined =>
+  SERVICES.find((service) => AGGREGATES[service] === aggregate);
+
+/** What is sent is what its receiver takes; that nobody here reads it is not what it says. */
+const checkReceivable = ({ subject, body }: WireMessage): void => {
+  const [, kind, aggregate] = subject.split('.');
+  const service = serviceOf(aggregate);
+  if (service === undefined) throw new Error(`nobody has ${subject}`);
+  const data = parseJson(Buffer.from(body));
+  if (kind === 'cmd')
+    assert.ok(
+      Object.keys(commands[service]).includes(
+        (parseCommand(service, subject, data) as { readonly kind: string }).kind,
+      ),
+    );
+  else assert.ok(sameJson(parseFact(service, subject, data), data));
+};
+
+const checkWritable = (write: BatchWrite): void => {
+  for (const parameter of writeParameters(write))
+    assert.ok(isStorable(typeof parameter === 'string' ? JSON.parse(parameter) : parameter));
+  for (const { dueAt } of write.timersSet) assert.ok(Number.isSafeInteger(dueAt));
+};
+
+const checkAnswer = (answer: { readonly ok: unknown } | { readonly error: ErrorBody } | undefined): void => {
+  if (answer !== undefined && 'error' in answer) keepsErrorSmall(answer.error);
+};
+
+/** A dead letter can always be sent, and read. */
+const checkBuried = (service: ServiceName, { subject, trace, body }: Input, reason: ErrorBody): void => {
+  const letter = deadLetterOf(
+    service,
+    {
+      subject,
+      headers: { 'ce-id': 'i', authorization: 'Bearer x', traceparent: trace ?? '' },
+      data: bytesOf(body),
+      deliveries: 1,
+      identity: subject,
+      at: NOW,
+    },
+    reason,
+  );
+  assert.ok(Buffer.byteLength(letter.body) < PAYLOAD_MAX_BYTES);
+  assert.ok(!Object.hasOwn(DeadLetter.parse(JSON.parse(letter.body)).headers, 'authorization'));
+  wireHeaders(letter.headers);
+};
+
+type Situations<State> = Readonly<Record<string, Loaded<State>>>;
+type Logic<State, Message, Event extends { readonly type: string }, Work> = Pick<
+  ServiceLogic<State, Message, Event, Work>,
+  'kind' | 'inbound'
+>;
+
+/** Decides a message as the engine does, and looks at everything that would be stored and sent. */
+const decideFully = <State, Message, Event extends { readonly type: string }, Work>(
+  { kind }: Logic<State, Message, Event, Work>,
+  loaded: Loaded<State>,
+  { aggregate, message }: Routed<Message>,
+  trace: string | undefined,
+): string => {
+  const batch = createBatch(kind, NOW, () => loaded);
+  const made = batch.decide(aggregate, message);
+  batch.apply(aggregate, made, traceOf(trace));
+  const write = batch.write([]);
+  checkWritable(write);
+  checkAnswer(made.answer);
+  const facts = write.events.map((event) => factOf(kind, event));
+  for (const sent of [...facts, ...write.outbox]) {
+    checkReceivable(sent);
+    wireHeaders(sent.headers);
+  }
+  // The bus may deliver it again at any time.
+  assert.deepEqual(batch.decide(aggregate, message).events, []);
+  if (made.answer !== undefined && 'error' in made.answer) return made.answer.error.code;
+  return made.events.length === 0 ? 'nothing' : 'decided';
+};
+
+const handle = <State, Message, Event extends { readonly type: string }, Work>(
+  logic: Logic<State, Message, Event, Work>,
+  situations: Situations<State>,
+  input: Input,
+): string => {
+  const { consumer, subject, situation, trace, body } = input;
+  const inlet = logic.inbound.find((each) => each.consumer.name === consumer);
+  const loaded = situations[situation];
+  if (inlet === undefined || loaded === undefined) throw new Error(`there is no ${consumer} or ${situation}`);
+  if (inlet.wants?.(subject) === false) return 'not wanted';
+  let routed: Routed<Message> | undefined;
+  try {
+    routed = inlet.decode(subject, parseJson(bytesOf(body)), { identity: `${subject} ${trace ?? ''}` });
+  } catch (error) {
+    const reason = refusalOf(error);
+    checkBuried(logic.kind.service, input, reason);
+    return reason.code;
+  } finally {
+    keepsPrototypesClean();
+  }
+  if (routed === undefined) return 'not for us';
+  const outcome = decideFully(logic, loaded, routed, trace);
+  routed.released?.();
+  return outcome;
+};
+
+/** Subjects below one filter that name no command or event that there is, or name one in an odd way. */
+const oddSubject = (subject: string): fc.Arbitrary<string> => {
+  const tokens = subject.split('.');
+  return fc
+    .tuple(fc.nat(tokens.length), nastyString)
+    .map(([at, put]) => tokens.map((token, i) => (i === at ? put : token)).join('.'));
+};
+
+const TRACES = [
+  '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+  'a\nb',
+  'a\0b',
+  'x'.repeat(10_000),
+];
+
+/** Where the messages of one name come in, and how one of them is made to fit the situations. */
+export type Inlet = {
+  readonly consumer: string;
+  readonly subject: string;
+  readonly link: (value: object) => object;
+};
+
+/** Messages to a service, in every situation of what they are about: all are decided or refused, none breaks anything. */
+export const decisionTarget = <State, Message, Event extends { readonly type: string }, Work>(
+  name: string,
+  logic: Logic<State, Message, Event, Work>,
+  situations: Situations<State>,
+  inlets: Readonly<Record<string, Inlet>>,
+): AnyTarget =>
+  target<Input>({
+    name,
+    runs: 80,
+    reaches: ['decided', 'CONTRACT_INVALID', 'CONTRACT_NOT_JSON'],
+    cases: casesFor(Object.keys(inlets), (message) => {
+      const inlet = inlets[message];
+      if (inlet === undefined) throw new Error(`no inlet for ${message}`);
+      const { consumer, subject, link } = inlet;
+      return fc.record({
+        consumer: fc.constant(consumer),
+        subject: fc.oneof(
+          { weight: 9, arbitrary: fc.constant(subject) },
+          { weight: 1, arbitrary: oddSubject(subject) },
+        ),
+        situation: fc.constantFrom(...Object.keys(situations)),
+        trace: fc.option(fc.constantFrom(...TRACES), { nil: undefined }),
+        body: bodyFor(sometimesLinked(validMessage(message), link)),
+      });
+    }),
+    check: (input) => handle(logic, situations, input),
+  });

@@ -1,0 +1,90 @@
+import { readAnswer, encodeRequest } from '@holdpoint/cli/answer';
+import type { Client } from '@holdpoint/cli/client';
+import { type Fact, watchFacts } from '@holdpoint/cli/watch';
+import { HoldpointError } from '@holdpoint/contracts/errors';
+import { subjects } from '@holdpoint/contracts/subjects';
+import { headers as createHeaders } from '@nats-io/transport-node';
+import { type Bytes, bytesOf, type Text, textOf } from '../text.ts';
+import { type ReplyInput, replyOf } from './replies.ts';
+
+/** What everybody else says to a client. */
+export type Others = {
+  /** By endpoint; asked a second time, a service has forgotten what it was asked about. */
+  readonly replies: Readonly<Record<string, ReplyInput>>;
+  readonly facts: readonly { readonly version: Text; readonly time: Text; readonly body: Bytes }[];
+  readonly letters: readonly Bytes[];
+};
+
+type Callback = (error: Error | null, msg: unknown) => void;
+
+const factMessage = ({ version, time, body }: Others['facts'][number]): unknown => {
+  const text = new TextDecoder().decode(bytesOf(body));
+  const values: Readonly<Record<string, string>> = { 'ce-version': textOf(version), 'ce-time': textOf(time) };
+  return {
+    subject: subjects.fact('task', 'completed', 't-1'),
+    headers: { get: (name: string) => values[name] ?? '' },
+    json: () => JSON.parse(text) as unknown,
+  };
+};
+
+const messageOf = (value: unknown) => ({
+  data: new TextEncoder().encode(JSON.stringify(value)),
+  headers: createHeaders(),
+});
+
+/** The JetStream API, with a stream of dead letters that anybody who may write there has written. */
+const streamOf = (letters: readonly Bytes[]) => (subject: string, data: Uint8Array) => {
+  if (subject.includes('STREAM.INFO'))
+    return messageOf({
+      config: {},
+      state: { first_seq: 1, last_seq: letters.length, messages: letters.length },
+    });
+  const { seq } = JSON.parse(new TextDecoder().decode(data)) as { seq: number };
+  const letter = letters[seq - 1];
+  if (letter === undefined)
+    return messageOf({ error: { code: 404, err_code: 10_037, description: 'no message found' } });
+  const body = Buffer.from(bytesOf(letter)).toString('base64');
+  return messageOf({
+    message: { subject: 'hp.dlq.executor', seq, data: body, time: '2026-01-15T09:30:00Z' },
+  });
+};
+
+/** A connection on which strangers answer. What reads the answers is the code that reads them in earnest. */
+export const clientAmong = ({ replies, facts, letters }: Others): Client => {
+  const asked = new Map<string, number>();
+  const listeners: Callback[] = [];
+  const stream = streamOf(letters);
+  const connection = {
+    options: { inboxPrefix: '_INBOX_operator' },
+    request: (subject: string, data: Uint8Array) => Promise.resolve(stream(subject, data)),
+    subscribe: (_: string, { callback }: { callback: Callback }) => {
+      listeners.push(callback);
+      return { drain: () => Promise.resolve() };
+    },
+    flush: () => Promise.resolve(),
+  } as unknown as Client['connection'];
+
+  /** Whatever is said on the bus, one who listens hears a real fact at last. */
+  const tellFacts = (): void => {
+    const real = { version: '', time: '', body: ['{}'] };
+    for (const callback of listeners) for (const fact of [...facts, real]) callback(null, factMessage(fact));
+  };
+
+  const call: Client['call'] = (service, endpoint, payload) => {
+    encodeRequest(payload);
+    const name = `${service}.${endpoint}`;
+    const times = asked.get(name) ?? 0;
+    asked.set(name, times + 1);
+    const reply = replies[name];
+    if (reply === undefined || times > 0)
+      return Promise.reject(new HoldpointError('ORCHESTRATOR_UNKNOWN_TASK', 'not any more'));
+    queueMicrotask(tellFacts);
+    return Promise.resolve().then(() => readAnswer(service, endpoint, replyOf(reply)));
+  };
+  return {
+    connection,
+    call,
+    watch: (filter, onFact: (fact: Fact) => void, options) => watchFacts(connection, filter, onFact, options),
+    close: () => Promise.resolve(),
+  };
+};

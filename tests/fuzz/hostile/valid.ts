@@ -1,0 +1,150 @@
+import fc from 'fast-check';
+import type { z } from 'zod';
+import { NASTY, storableString } from './strings.ts';
+
+/** As much of JSON Schema as the generated schemas of the contracts use. */
+type Schema = {
+  readonly $ref?: string;
+  readonly $defs?: Readonly<Record<string, Schema>>;
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly type?: string;
+  readonly pattern?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly items?: Schema;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: Schema | boolean;
+  readonly propertyNames?: Schema;
+};
+
+const KEYS: fc.Arbitrary<string> = fc.oneof(
+  storableString,
+  fc.constantFrom('file', 'line', 'constructor', '__proto__'),
+);
+
+/** An object with exactly these keys: by assignment, `__proto__` would be none. */
+const objectOf = (value: fc.Arbitrary<unknown>, maxKeys: number): fc.Arbitrary<object> =>
+  fc
+    .uniqueArray(fc.tuple(KEYS, value), { maxLength: maxKeys, selector: ([key]) => key })
+    .map((entries) => Object.fromEntries(entries));
+
+const { json } = fc.letrec<{ json: unknown }>((tie) => ({
+  json: fc.oneof(
+    { maxDepth: 3, depthSize: 'small' },
+    fc.oneof(
+      storableString,
+      fc.constantFrom(null, true, false, 0, -0, -1, 1e21, 5e-324, Number.MAX_VALUE, 2 ** 53, 0.1),
+      fc.double({ noNaN: true, noDefaultInfinity: true }),
+      fc.integer(),
+    ),
+    fc.array(tie('json'), { maxLength: 3 }),
+    objectOf(tie('json'), 3),
+  ),
+}));
+
+const within = (schema: Schema): ((text: string) => string | undefined) => {
+  const { minLength = 0, maxLength = Infinity } = schema;
+  return (text) => {
+    const cut = text.slice(0, maxLength).toWellFormed();
+    return cut.length >= minLength ? cut : undefined;
+  };
+};
+
+const stringOf = (schema: Schema): fc.Arbitrary<string> => {
+  if (schema.pattern !== undefined) {
+    const pattern = new RegExp(schema.pattern);
+    const nasty = NASTY.filter((text) => pattern.test(text));
+    const made = fc.stringMatching(pattern);
+    return nasty.length === 0 ? made : fc.oneof({ weight: 3, arbitrary: made }, fc.constantFrom(...nasty));
+  }
+  const { maxLength } = schema;
+  const longest = maxLength === undefined || maxLength > 5_000 ? [] : [fc.constant('x'.repeat(maxLength))];
+  return fc
+    .oneof({ weight: 8, arbitrary: storableString }, ...longest)
+    .map((text) => within(schema)(text) ?? 'x'.repeat(schema.minLength ?? 0));
+};
+
+const integerOf = ({
+  minimum = Number.MIN_SAFE_INTEGER,
+  maximum = Number.MAX_SAFE_INTEGER,
+}: Schema): fc.Arbitrary<number> =>
+  fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.integer({
+        min: Math.max(minimum, -5),
+        max: Math.min(maximum, Math.max(minimum, 0) + 100),
+      }),
+    },
+    fc.constantFrom(minimum, maximum),
+    fc.maxSafeInteger().map((value) => Math.min(maximum, Math.max(minimum, value))),
+  );
+
+type Definitions = Readonly<Record<string, Schema>>;
+
+const recordOf = (schema: Schema, definitions: Definitions): fc.Arbitrary<object> => {
+  const { properties = {}, required = [], additionalProperties } = schema;
+  const known = fc.record(
+    Object.fromEntries(Object.entries(properties).map(([key, of]) => [key, fromSchema(of, definitions)])),
+    { requiredKeys: [...required] },
+  );
+  if (typeof additionalProperties !== 'object') return known;
+  const others = objectOf(fromSchema(additionalProperties, definitions), 4);
+  return fc
+    .tuple(others, known)
+    .map(([other, own]) => Object.fromEntries([...Object.entries(other), ...Object.entries(own)]));
+};
+
+const fromSchema = (schema: Schema, definitions: Definitions): fc.Arbitrary<unknown> => {
+  if (schema.$ref !== undefined) {
+    // The one thing that the contracts define in terms of itself is any JSON value.
+    const { anyOf = [] } = definitions[schema.$ref.split('/').at(-1) ?? ''] ?? {};
+    if (!anyOf.some(({ type }) => type === 'null')) throw new Error(`${schema.$ref} is not any JSON value`);
+    return json;
+  }
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (choices !== undefined) return fc.oneof(...choices.map((choice) => fromSchema(choice, definitions)));
+  if ('const' in schema) return fc.constant(schema.const);
+  if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
+  switch (schema.type) {
+    case 'string':
+      return stringOf(schema);
+    case 'integer':
+      return integerOf(schema);
+    case 'number':
+      return fc.double({ noNaN: true, noDefaultInfinity: true });
+    case 'boolean':
+      return fc.boolean();
+    case 'null':
+      return fc.constant(null);
+    case 'array': {
+      const { items = {}, minItems = 0, maxItems = 5 } = schema;
+      const maxLength = Math.max(minItems, Math.min(maxItems, 5));
+      return fc.array(fromSchema(items, definitions), { minLength: minItems, maxLength });
+    }
+    case 'object':
+      return recordOf(schema, definitions);
+    default:
+      throw new Error(`this generator does not know ${JSON.stringify(schema)}`);
+  }
+};
+
+/**
+ * Values that a schema accepts, made from its JSON Schema. What that cannot say, such as a text that is more than blanks,
+ * the schema itself decides.
+ */
+export const validFor = (
+  schema: z.ZodType,
+  jsonSchema: Readonly<Record<string, unknown>>,
+): fc.Arbitrary<unknown> => {
+  const described = jsonSchema as Schema;
+  return fromSchema(described, described.$defs ?? {}).filter((value) => schema.safeParse(value).success);
+};

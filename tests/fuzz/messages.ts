@@ -1,0 +1,32 @@
+import { jsonSchemaOf, type Message, messages } from '@holdpoint/contracts/json-schema';
+import fc from 'fast-check';
+import { validFor } from './hostile/valid.ts';
+
+/** A message of the catalogue by its kind and name: `command/task.submit`, `api/orchestrator.submit.request`. */
+export const messageCalled = (name: string): Message => {
+  const found = messages.find((message) => `${message.kind}/${message.name}` === name);
+  if (found === undefined) throw new Error(`the catalogue has no ${name}`);
+  return found;
+};
+
+/** Values of a message that its schema accepts. */
+export const validMessage = (name: string): fc.Arbitrary<unknown> => {
+  const message = messageCalled(name);
+  return validFor(message.schema, jsonSchemaOf(message));
+};
+
+/** One arbitrary for each name: the cases of a target. */
+export const casesFor = <Input>(
+  names: readonly string[],
+  inputs: (name: string) => fc.Arbitrary<Input>,
+): Readonly<Record<string, fc.Arbitrary<Input>>> =>
+  Object.fromEntries(names.map((name) => [name, inputs(name)]));
+
+/** The same values, and now and then as `link` makes them: about the very thing that a decider has in its hands. */
+export const sometimesLinked = (
+  values: fc.Arbitrary<unknown>,
+  link: (value: object) => object,
+): fc.Arbitrary<unknown> =>
+  fc
+    .tuple(values, fc.integer({ min: 0, max: 3 }))
+    .map(([value, chance]) => (chance === 0 ? value : link(value as object)));

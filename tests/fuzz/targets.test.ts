@@ -1,0 +1,53 @@
+import { messages } from '@holdpoint/contracts/json-schema';
+import { consumers } from '@holdpoint/contracts/streams';
+import { orchestratorLogic } from '@holdpoint/orchestrator/logic';
+import { expect, test } from 'vitest';
+import { corpusFolders, corpusOf } from './corpus.ts';
+import { ENDPOINTS } from './endpoints.ts';
+import { targets } from './targets.ts';
+
+const casesOf = (...names: readonly string[]): readonly string[] =>
+  targets
+    .filter(({ name }) => names.includes(name))
+    .flatMap(({ cases }) => Object.keys(cases))
+    .toSorted();
+const catalogue = messages.map(({ kind, name }) => `${kind}/${name}`).toSorted();
+const ofKind = (start: string, end = ''): readonly string[] =>
+  catalogue.filter((name) => name.startsWith(start) && name.endsWith(end));
+
+test('every message of the catalogue is read from any bytes', () => {
+  expect(casesOf('schemas')).toEqual(catalogue);
+});
+
+/** Whether a filter, with its wildcards, lets a subject through. */
+const passes = (filter: string, subject: string): boolean => {
+  const [wanted, tokens] = [filter.split('.'), subject.split('.')];
+  return wanted.every((token, i) => token === '>' || token === '*' || token === tokens[i]);
+};
+
+/** Facts that a service acts upon; the others are for whoever watches. */
+const readFacts = (): readonly string[] => {
+  const filters = consumers.filter(({ stream }) => stream === 'HP_EVT').map(({ filter }) => filter);
+  const wanted = (subject: string): boolean =>
+    orchestratorLogic().inbound.every(({ wants }) => wants?.(subject) !== false);
+  return ofKind('fact/').filter((name) => {
+    const subject = `hp.evt.${name.replace('fact/', '')}.x`;
+    return filters.some((filter) => passes(filter, subject)) && wanted(subject);
+  });
+};
+
+test('every command, and every fact that somebody acts upon, is decided in every situation', () => {
+  expect(casesOf('task', 'approval', 'effect', 'recovery')).toEqual(
+    [...ofKind('command/'), ...readFacts()].toSorted(),
+  );
+});
+
+test('every endpoint is asked on real parts, and its answer is read from any bytes', () => {
+  expect(ENDPOINTS.map((name) => `api/${name}.request`).toSorted()).toEqual(ofKind('api/', '.request'));
+  expect(casesOf('answers')).toEqual(ofKind('api/', '.response'));
+});
+
+test('every target has a corpus, and every corpus a target', () => {
+  expect(corpusFolders()).toEqual(targets.map(({ name }) => name).toSorted());
+  expect(targets.filter(({ name }) => corpusOf(name).length === 0)).toEqual([]);
+});

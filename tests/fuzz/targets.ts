@@ -1,0 +1,29 @@
+import type { AnyTarget } from './target.ts';
+import { answers } from './targets/answers.ts';
+import { approval } from './targets/approval.ts';
+import { commandLine } from './targets/command-line.ts';
+import { effect } from './targets/effect.ts';
+import { environment } from './targets/environment.ts';
+import { grants } from './targets/grants.ts';
+import { health } from './targets/health.ts';
+import { names } from './targets/names.ts';
+import { recovery } from './targets/recovery.ts';
+import { schemas } from './targets/schemas.ts';
+import { settings } from './targets/settings.ts';
+import { task } from './targets/task.ts';
+
+/** Everything that takes what strangers send. A new surface (templates, webhooks, chat) adds a file to `targets/` and a row here. */
+export const targets: readonly AnyTarget[] = [
+  schemas,
+  task,
+  approval,
+  effect,
+  recovery,
+  answers,
+  commandLine,
+  settings,
+  names,
+  grants,
+  environment,
+  health,
+];

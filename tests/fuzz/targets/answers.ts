@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { type Reply, readAnswer } from '@holdpoint/cli/answer';
+import { HoldpointError } from '@holdpoint/contracts/errors';
+import type { ServiceName } from '@holdpoint/contracts/subjects';
+import fc from 'fast-check';
+import { type ReplyInput, replyOf, replyTo } from '../hostile/replies.ts';
+import { casesFor, messageCalled } from '../messages.ts';
+import { keepsPrototypesClean } from '../promises.ts';
+import { target } from '../target.ts';
+import { bytesOf } from '../text.ts';
+
+/** What each endpoint may be answered with. */
+const NAMES = [
+  'api/orchestrator.submit.response',
+  'api/orchestrator.cancel.response',
+  'api/orchestrator.pause.response',
+  'api/orchestrator.resume.response',
+  'api/orchestrator.retry.response',
+  'api/orchestrator.get.response',
+  'api/orchestrator.list.response',
+  'api/orchestrator.history.response',
+  'api/approvals.decide.response',
+  'api/approvals.get.response',
+  'api/approvals.list.response',
+  'api/executor.get.response',
+  'api/executor.list.response',
+  'api/recovery.history.response',
+] as const;
+
+type Input = { readonly answer: string; readonly reply: ReplyInput };
+
+/** The endpoints are typed one by one; here they come from a list. */
+const read = readAnswer as (service: ServiceName, endpoint: string, reply: Reply) => unknown;
+
+/** Whoever asks gets what the contract promises, or an error with a code; whatever the answer was. */
+export const answers = target<Input>({
+  name: 'answers',
+  runs: 40,
+  reaches: ['accepted', 'refused'],
+  cases: casesFor(NAMES, (answer) =>
+    fc.record({
+      answer: fc.constant(answer),
+      reply: replyTo(answer.replace('api/', '').replace('.response', '')),
+    }),
+  ),
+  check: ({ answer, reply }) => {
+    const [service = '', endpoint = ''] = answer.replace('api/', '').split('.');
+    try {
+      const said = read(service as ServiceName, endpoint, replyOf(reply));
+      assert.ok(messageCalled(answer).schema.safeParse(said).success);
+      return 'accepted';
+    } catch (error) {
+      if (!(error instanceof HoldpointError)) throw error;
+      // A refusal is told as it came; what we say of a wrong answer ourselves is short.
+      assert.equal(typeof error.code, 'string');
+      assert.ok(error.message.length < bytesOf(reply.body).length + 16_384);
+      return 'refused';
+    } finally {
+      keepsPrototypesClean();
+    }
+  },
+});

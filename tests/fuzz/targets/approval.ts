@@ -1,0 +1,53 @@
+import { approvalsLogic } from '@holdpoint/approvals/logic';
+import type { ApprovalMessage, ApprovalState } from '@holdpoint/approvals/domain/approval';
+import { APPROVAL, ASKED, ada, decider, NODE, requestFor, TASK } from '@holdpoint/approvals/testing/requests';
+import { CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect';
+import { effectIdOf } from '@holdpoint/contracts/ids';
+import type { Loaded } from '@holdpoint/runtime/batch';
+import { runOf } from '@holdpoint/runtime/testing/run';
+import { z } from 'zod';
+import { decisionTarget } from '../decisions.ts';
+
+const after = (...messages: readonly ApprovalMessage[]): Loaded<ApprovalState> => {
+  const run = runOf(
+    decider,
+    messages.map((message) => ({ message, now: ASKED })),
+  );
+  return {
+    version: run.reduce((count, { made }) => count + made.events.length, 0),
+    state: run.at(-1)?.after ?? decider.initial,
+  };
+};
+const request: ApprovalMessage = { kind: 'request', payload: requestFor() };
+const decide = (decision: 'approve' | 'reject'): ApprovalMessage => ({
+  kind: 'decide',
+  by: ada,
+  payload: { id: APPROVAL, decision },
+});
+
+const situations = {
+  absent: after(),
+  pending: after(request),
+  approved: after(request, decide('approve')),
+  rejected: after(request, decide('reject')),
+};
+
+const Asked = z.looseObject({ effect: CanonicalEffect });
+
+/** Digest and ids as they follow from the effect: without them every request is refused at the first look. */
+const consistent = (value: object): object => {
+  const asked = Asked.parse(value);
+  const effect = { ...asked.effect, task: TASK, node: NODE };
+  const effectId = effectIdOf(TASK, NODE, effect.idempotencyKey);
+  return { ...asked, id: APPROVAL, task: TASK, node: NODE, effect, effectId, digest: effectDigest(effect) };
+};
+
+/** What the approvals service is asked on the bus. Decisions of people come over the API. */
+export const approval = decisionTarget('approval', approvalsLogic(decider), situations, {
+  'command/approval.request': { consumer: 'approvals', subject: 'hp.cmd.approval.request', link: consistent },
+  'command/approval.cancel': {
+    consumer: 'approvals',
+    subject: 'hp.cmd.approval.cancel',
+    link: (value) => ({ ...value, id: APPROVAL }),
+  },
+});

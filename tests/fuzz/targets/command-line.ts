@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { EXIT } from '@holdpoint/cli/failure';
+import { runProgram } from '@holdpoint/cli/program';
+import fc from 'fast-check';
+import { bodyFor } from '../hostile/body.ts';
+import { clientAmong, type Others } from '../hostile/client.ts';
+import { replyTo } from '../hostile/replies.ts';
+import { nastyText } from '../hostile/strings.ts';
+import { validMessage } from '../messages.ts';
+import { target } from '../target.ts';
+import { bytesOf, type Text, textOf } from '../text.ts';
+
+type Input = { readonly args: readonly Text[]; readonly others: Others };
+
+/** Every command, where its arguments stand, and whom it asks. */
+const LINES: Readonly<Record<string, { readonly line: string; readonly asks: readonly string[] }>> = {
+  'task submit': { line: 'task submit --workflow ? --goal ?', asks: ['orchestrator.submit'] },
+  'task get': { line: 'task get t-1', asks: ['orchestrator.get'] },
+  'task list': { line: 'task list', asks: ['orchestrator.list'] },
+  'task watch': { line: 'task watch t-1', asks: ['orchestrator.history'] },
+  'task cancel': { line: 'task cancel t-1', asks: ['orchestrator.cancel'] },
+  'task pause': { line: 'task pause t-1', asks: ['orchestrator.pause'] },
+  'task resume': { line: 'task resume t-1', asks: ['orchestrator.resume'] },
+  'task retry': { line: 'task retry t-1', asks: ['orchestrator.retry'] },
+  'approvals list': { line: 'approvals list', asks: ['approvals.list'] },
+  'approvals show': { line: 'approvals show a-1', asks: ['approvals.get'] },
+  'approvals approve': { line: 'approvals approve a-1', asks: ['approvals.get', 'approvals.decide'] },
+  'approvals reject': { line: 'approvals reject a-1', asks: ['approvals.get', 'approvals.decide'] },
+  'effects list': { line: 'effects list t-1', asks: ['executor.list'] },
+  'dlq list': { line: 'dlq list', asks: [] },
+  'dlq show': { line: 'dlq show 1', asks: [] },
+};
+
+const FLAGS = [
+  '--json',
+  '--input',
+  '--criterion',
+  '--id',
+  '--reason',
+  '--node',
+  '--phase',
+  '--limit',
+  '--after',
+  '--status',
+  '--comment',
+  '--digest',
+  '--attempt',
+  '--help',
+  '-h',
+  '--version',
+  '--',
+  '-',
+  '--nonsense',
+  '--json=1',
+];
+const INPUTS = ['a=b', 'a:=1', 'a:=[', '__proto__:={"polluted":1}', '=', 'a=', ':=', 'a:=1e999'];
+const DEEP: Text = `a:=${'['.repeat(6_000)}${']'.repeat(6_000)}`;
+
+const word: fc.Arbitrary<Text> = fc.oneof(
+  { weight: 4, arbitrary: nastyText },
+  { weight: 4, arbitrary: fc.constantFrom(...FLAGS) },
+  { weight: 2, arbitrary: fc.constantFrom<Text>(...INPUTS, 't-1', 'append', '1', '500', 'paused', DEEP) },
+);
+
+/** A line with its words filled in, some more words, and now and then one lost. */
+const linesOf = (line: readonly string[]): fc.Arbitrary<readonly Text[]> =>
+  fc
+    .record({
+      filled: fc.array(nastyText, { minLength: line.length, maxLength: line.length }),
+      replaced: fc.option(fc.tuple(fc.nat(line.length - 1), word), { nil: undefined, freq: 3 }),
+      more: fc.array(word, { maxLength: 4 }),
+    })
+    .map(({ filled, replaced, more }) => {
+      const words = line.map((text, i): Text => (text === '?' ? (filled[i] ?? '') : text));
+      if (replaced !== undefined) words[replaced[0]] = replaced[1];
+      return [...words, ...more];
+    });
+
+const among = (asks: readonly string[]): fc.Arbitrary<Others> =>
+  fc.record({
+    replies: fc.record(Object.fromEntries(asks.map((name) => [name, replyTo(name)]))),
+    facts: fc.array(
+      fc.record({
+        version: fc.oneof(fc.constantFrom('1', '2', '', '1e400', '-1', 'x'), nastyText),
+        time: fc.oneof(
+          fc.constantFrom('2026-01-15T09:30:00Z', '', 'never', '+275760-09-13T00:00:01Z'),
+          nastyText,
+        ),
+        body: bodyFor(validMessage('fact/task.completed')),
+      }),
+      { maxLength: 3 },
+    ),
+    letters: fc.array(bodyFor(validMessage('dead-letter/letter')), { maxLength: 3 }),
+  });
+
+/** What a terminal may be given: characters that are seen, and line ends. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
+/** What one character may grow to, when it is escaped, put into columns, or shown twice. */
+const GROWTH = 200;
+const FIXED = 64 * 1024;
+
+const sizeOf = ({ args, others: { replies, facts, letters } }: Input): number => {
+  const bodies = [...Object.values(replies), ...facts].map(({ body }) => body);
+  const bytes = [...bodies, ...letters].reduce((sum, body) => sum + bytesOf(body).length, 0);
+  return bytes + args.reduce((sum, text) => sum + textOf(text).length, 0);
+};
+
+const NOW = Date.UTC(2026, 0, 15, 9, 31, 0);
+
+/** Any command line, among services that answer anything: it ends with a code that is documented, and only shows text. */
+export const commandLine = target<Input>({
+  name: 'command-line',
+  runs: 25,
+  reaches: [String(EXIT.ok), String(EXIT.usage)],
+  cases: Object.fromEntries(
+    Object.entries(LINES).map(([name, { line, asks }]) => [
+      name,
+      fc.record({ args: linesOf(line.split(' ')), others: among(asks) }),
+    ]),
+  ),
+  check: async (input) => {
+    let shown = '';
+    const show = (text: string): void => {
+      shown += text;
+    };
+    const code = await runProgram(input.args.map(textOf), {
+      connect: () => Promise.resolve(clientAmong(input.others)),
+      out: show,
+      err: show,
+      now: () => NOW,
+    });
+    assert.ok(Object.values<number>(EXIT).includes(code));
+    assert.equal(UNSEEN.exec(shown.replaceAll('\n', '')), null);
+    assert.ok(shown.length < GROWTH * sizeOf(input) + FIXED);
+    return String(code);
+  },
+});

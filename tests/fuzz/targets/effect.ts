@@ -1,0 +1,70 @@
+import { CanonicalEffect } from '@holdpoint/contracts/effect';
+import { DEFAULT_POOL } from '@holdpoint/contracts/streams';
+import type { EffectMessage } from '@holdpoint/executor/domain/effect';
+import type { EffectState } from '@holdpoint/executor/domain/ledger';
+import { createPlaces } from '@holdpoint/executor/adapters/places';
+import { executorLogic } from '@holdpoint/executor/logic';
+import { about, decider, effectOf, NOW, orderFor, place } from '@holdpoint/executor/testing/orders';
+import type { Loaded } from '@holdpoint/runtime/batch';
+import { runOf } from '@holdpoint/runtime/testing/run';
+import { z } from 'zod';
+import { decisionTarget } from '../decisions.ts';
+
+const after = (...messages: readonly EffectMessage[]): Loaded<EffectState> => {
+  const run = runOf(
+    decider,
+    messages.map((message) => ({ message, now: NOW })),
+  );
+  return {
+    version: run.reduce((count, { made }) => count + made.events.length, 0),
+    state: run.at(-1)?.after ?? decider.initial,
+  };
+};
+const run: EffectMessage = { kind: 'run', payload: orderFor(), place };
+const waiting: EffectMessage = { kind: 'run', payload: orderFor(), place: undefined };
+const forged: EffectMessage = { kind: 'run', payload: orderFor(effectOf(), { grant: 'x' }), place };
+const ended = (outcome: Extract<EffectMessage, { kind: 'outcome' }>['outcome']): EffectMessage => ({
+  kind: 'outcome',
+  epoch: 1,
+  outcome,
+});
+
+const situations = {
+  absent: after(),
+  prepared: after(waiting),
+  started: after(run),
+  applied: after(run, ended({ kind: 'applied', outputs: {} })),
+  failed: after(
+    run,
+    ended({ kind: 'failed_clean', error: { code: 'EXECUTOR_TARGET_UNAVAILABLE', message: '' } }),
+  ),
+  inDoubt: after(run, ended({ kind: 'unknown', reason: 'gone' })),
+  refused: after(forged),
+  cancelled: after({ kind: 'cancel', payload: { ...about, reason: 'over' } }),
+};
+
+const Ordered = z.looseObject({ effect: CanonicalEffect });
+
+/** As if it had been approved: id, digest and grant follow from the effect. */
+const granted = (value: object): object => {
+  const ordered = Ordered.parse(value);
+  return { ...ordered, ...orderFor({ ...effectOf(), args: ordered.effect.args }) };
+};
+
+const logic = executorLogic({
+  decider,
+  places: createPlaces('worker-1', 1),
+  runner: { perform: () => undefined, usesSlot: () => false, stop: () => Promise.resolve() },
+  pool: DEFAULT_POOL,
+});
+const consumer = `executor-${DEFAULT_POOL}`;
+
+/** What the executor is ordered on the bus. */
+export const effect = decisionTarget('effect', logic, situations, {
+  'command/effect.run': { consumer, subject: `hp.cmd.effect.run.${DEFAULT_POOL}`, link: granted },
+  'command/effect.cancel': {
+    consumer,
+    subject: `hp.cmd.effect.cancel.${DEFAULT_POOL}`,
+    link: (value) => ({ ...value, ...about }),
+  },
+});

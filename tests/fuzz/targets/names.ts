@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { cloudEventHeaders, traceOf } from '@holdpoint/contracts/cloudevents';
+import {
+  ApprovalId,
+  approvalIdOf,
+  EffectId,
+  effectIdOf,
+  NodeId,
+  TaskId,
+  taskIdFrom,
+  TOKEN,
+} from '@holdpoint/contracts/ids';
+import { filters, subjects } from '@holdpoint/contracts/subjects';
+import { wireHeaders } from '@holdpoint/runtime/nats/headers';
+import { MsgHdrsImpl } from '@nats-io/nats-core/internal';
+import fc from 'fast-check';
+import { nastyText } from '../hostile/strings.ts';
+import { target } from '../target.ts';
+import { type Text, textOf } from '../text.ts';
+
+type Input = { readonly of: string; readonly texts: readonly Text[] };
+
+/** What a builder of subjects makes of any text: one token in its place, or nothing. */
+const built = (build: () => string, tokens: number): string => {
+  let subject: string;
+  try {
+    subject = build();
+  } catch (error) {
+    assert.ok(error instanceof TypeError);
+    return 'refused';
+  }
+  const parts = subject.split('.');
+  assert.equal(parts.length, tokens);
+  assert.ok(parts.every((part) => TOKEN.test(part) || part === '*'));
+  return 'accepted';
+};
+
+const checks: Readonly<Record<string, (one: string, other: string) => string>> = {
+  subjects: (one, other) => {
+    const outcomes = [
+      built(() => subjects.fact('task', 'completed', one), 5),
+      built(() => subjects.log(one, 't'), 4),
+      built(() => subjects.effectCommand('run', one), 5),
+      built(() => subjects.taskCommand(one), 4),
+      built(() => filters.factsAbout('task', one), 5),
+    ];
+    assert.equal(new Set(outcomes).size, 1);
+    built(() => subjects.log(one, other), 4);
+    return outcomes[0] ?? '';
+  },
+  ids: (one, other) => {
+    const made = [
+      taskIdFrom(one),
+      approvalIdOf(one as TaskId, other as NodeId, 1),
+      effectIdOf(one as TaskId, other as NodeId, one),
+    ];
+    for (const id of made) assert.match(id, TOKEN);
+    const taken = [TaskId, NodeId, ApprovalId, EffectId].map((id) => id.safeParse(one).success);
+    assert.equal(new Set(taken).size, 1);
+    assert.equal(taken[0], built(() => subjects.taskCommand(one), 4) === 'accepted');
+    return taken[0] ? 'accepted' : 'refused';
+  },
+  headers: (one, other) => {
+    const pairs = cloudEventHeaders({
+      id: one,
+      source: 'client',
+      type: 'x',
+      subject: 's',
+      time: 0,
+      trace: other,
+    });
+    assert.equal(
+      traceOf(other) === undefined,
+      pairs.every(([name]) => name !== 'traceparent'),
+    );
+    let bytes: Uint8Array;
+    try {
+      bytes = (wireHeaders(pairs) as MsgHdrsImpl).encode();
+    } catch (error) {
+      assert.ok(error instanceof TypeError);
+      return 'refused';
+    }
+    // Whoever reads it finds the very headers that were written, and none that a value smuggled in.
+    assert.equal(
+      MsgHdrsImpl.decode(bytes).keys().length,
+      new Set(pairs.map(([name]) => name.toLowerCase())).size,
+    );
+    return 'accepted';
+  },
+};
+
+/** What strangers name: no name reaches another subject, another header, or another's id. */
+export const names = target<Input>({
+  name: 'names',
+  runs: 150,
+  reaches: ['accepted', 'refused'],
+  cases: Object.fromEntries(
+    Object.keys(checks).map((of) => [
+      of,
+      fc.record({
+        of: fc.constant(of),
+        texts: fc.tuple(
+          fc.oneof(nastyText, fc.stringMatching(TOKEN)),
+          fc.oneof(nastyText, fc.stringMatching(TOKEN)),
+        ),
+      }),
+    ]),
+  ),
+  check: ({ of, texts }) => {
+    const [one = '', other = ''] = texts.map(textOf);
+    return checks[of]?.(one, other) ?? 'no such check';
+  },
+});

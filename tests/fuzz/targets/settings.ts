@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readSettings } from '@holdpoint/cli/settings';
+import { UsageError } from '@holdpoint/cli/usage-error';
+import fc from 'fast-check';
+import { bodyFor } from '../hostile/body.ts';
+import { nastyText } from '../hostile/strings.ts';
+import { CANARY } from '../promises.ts';
+import { target } from '../target.ts';
+import { type Bytes, bytesOf, type Text, textOf } from '../text.ts';
+
+type Input = {
+  readonly env: Readonly<Record<string, Text | undefined>>;
+  readonly running: Bytes | undefined;
+  readonly secret: Bytes;
+};
+
+const VARIABLES = [
+  'HOLDPOINT_NATS_URL',
+  'HOLDPOINT_NATS_SEED_FILE',
+  'HOLDPOINT_TOKEN',
+  'HOLDPOINT_TOKEN_FILE',
+];
+/** Stands for the file of the secret, wherever the folder of a case is. */
+const SECRET = '<secret>';
+const paths = fc.oneof(nastyText, fc.constantFrom<Text>(SECRET, '/etc/hostname', '/', '.', `/${CANARY}`));
+
+const running = fc.record(
+  {
+    natsUrl: fc.constantFrom('nats://127.0.0.1:4222', ''),
+    natsSeedFile: fc.constant(SECRET),
+    tokenFile: fc.constant(SECRET),
+  },
+  { requiredKeys: [] },
+);
+
+/** Runs in a folder of its own, below which `running.json` may say anything. */
+const inFolder = <Result>(act: (folder: string, secretFile: string) => Result): Result => {
+  const folder = mkdtempSync(join(tmpdir(), 'holdpoint-fuzz-'));
+  try {
+    mkdirSync(join(folder, '.holdpoint', 'data'), { recursive: true });
+    return act(folder, join(folder, '.holdpoint', 'data', 'secret'));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+};
+
+/** Any environment and any files give settings, or one complaint that shows none of the secrets. */
+export const settings = target<Input>({
+  name: 'settings',
+  runs: 150,
+  reaches: ['accepted', 'UsageError'],
+  cases: {
+    'environment and running.json': fc.record({
+      env: fc.record(Object.fromEntries(VARIABLES.map((name) => [name, paths])), { requiredKeys: [] }),
+      running: fc.option(bodyFor(running), { nil: undefined, freq: 8 }),
+      secret: fc.oneof(fc.constant<Bytes>(['hpt_secret']), bodyFor(fc.constant(CANARY))),
+    }),
+  },
+  check: ({ env, running: text, secret }) =>
+    inFolder((folder, secretFile) => {
+      const named = (value: string): string => value.replaceAll(SECRET, secretFile);
+      writeFileSync(secretFile, bytesOf(secret));
+      if (text !== undefined)
+        writeFileSync(
+          join(folder, '.holdpoint', 'data', 'running.json'),
+          named(Buffer.from(bytesOf(text)).toString('latin1')),
+          'latin1',
+        );
+      const variables = Object.entries(env).map(
+        ([name, value]) => [name, named(textOf(value ?? ''))] as const,
+      );
+      try {
+        const { token = 'x', seed } = readSettings(Object.fromEntries(variables), folder);
+        assert.match(token, /^\S+$/);
+        if (seed !== undefined) assert.match(new TextDecoder().decode(seed), /^\S+$/);
+        return 'accepted';
+      } catch (error) {
+        if (!(error instanceof UsageError)) throw error;
+        assert.ok(!error.message.includes(`"${CANARY}"`));
+        return error.name;
+      }
+    }),
+});
