@@ -72,7 +72,10 @@ export const startCluster = (world: World, replicas: number, bug: Bug = {}): Clu
     const capabilities = CAPABILITIES.map((uses) =>
       sendingCapability(uses, life, crash, target, weather, choices),
     );
-    const runner = createRunner(capabilities, places, life.clock, log);
+    // The journal takes its time like everything else; that it may be lost is the business of other tests.
+    const note = ({ id }: { readonly id: string }): Promise<void> =>
+      new Promise((resolve) => void life.clock.after(weather.latency(`${life.name} notes ${id}`), resolve));
+    const runner = createRunner({ capabilities, places, clock: life.clock, note, log });
     const logic = executorLogic({ decider: effects, places, runner, pool: DEFAULT_POOL });
     return { ...logic, perform: reporting(world, logic.perform) };
   };

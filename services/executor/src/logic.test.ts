@@ -10,7 +10,13 @@ import { about, decider, EFFECT, NOW, orderFor } from './testing/orders.ts';
 const at = { now: NOW };
 const logicWithPlaces = () => {
   const places = createPlaces('worker-1', 2);
-  const runner = createRunner([], places, systemClock, silentLogger());
+  const runner = createRunner({
+    capabilities: [],
+    places,
+    clock: systemClock,
+    note: () => Promise.resolve(),
+    log: silentLogger(),
+  });
   const { kind } = executorLogic({ decider, places, runner, pool: DEFAULT_POOL });
   return { places, decider: kind.decider };
 };

@@ -46,7 +46,7 @@ export const startExecutor = async (
   const journal = await journals.take();
   let reconciler: Reconciler | undefined;
   const gate = createGate(journal, () => reconciler?.refused());
-  const runner = createRunner(capabilities, places, systemClock, log, gate.note);
+  const runner = createRunner({ capabilities, places, clock: systemClock, note: gate.note, log });
   const attend = (database: Pool, engine: Engine<EffectMessage>): Attendance => {
     const standings = createStandings(database);
     const tell = (entry: Entry): Promise<void> => tellJournalled(engine, entry);

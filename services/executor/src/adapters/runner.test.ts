@@ -29,16 +29,18 @@ const settle = async (): Promise<void> => {
   for (let i = 0; i < 20; i += 1) await Promise.resolve();
 };
 
+const noted: NoteStart = () => Promise.resolve();
+
 /** A runner with one capability, and everything that it hands back. */
-const running = (run: Capability<typeof Input>['run'], count = 2, note?: NoteStart) => {
+const running = (run: Capability<typeof Input>['run'], count = 2, note: NoteStart = noted) => {
   const places = createPlaces('worker-1', count);
-  const runner = createRunner(
-    [{ uses: 'cap.file.append', input: Input, run }],
+  const runner = createRunner({
+    capabilities: [{ uses: 'cap.file.append', input: Input, run }],
     places,
-    systemClock,
-    silentLogger(),
+    clock: systemClock,
     note,
-  );
+    log: silentLogger(),
+  });
   const handed: Routed<EffectMessage>[] = [];
   const accept = (routed: Routed<EffectMessage>): void => void handed.push(routed);
   const start = (which = order, epoch = 1): number => {
@@ -189,22 +191,24 @@ describe('while an effect runs', () => {
     expect(messages().slice(beats.length)).toMatchObject([{ kind: 'outcome' }]);
   });
 
-  test('it may begin as long as its lease is fresh by a clock that nobody sets', () => {
+  test('it may begin as long as its lease is fresh by a clock that nobody sets', async () => {
     const { run, contexts } = held();
     const { start } = running(run);
     const begun = performance.now();
     const clock = vi.spyOn(performance, 'now').mockReturnValue(begun);
     start();
+    await settle();
     expect(() => contexts[0]?.assertInForce()).not.toThrow();
     clock.mockReturnValue(begun + LEASE_MS);
     expect(() => contexts[0]?.assertInForce()).toThrow(CleanFailure);
   });
 
-  test('it can be told to stop, and no other with it', () => {
+  test('it can be told to stop, and no other with it', async () => {
     const { run, contexts } = held();
     const { start, runner, accept } = running(run);
     start(order);
     start(other);
+    await settle();
     runner.perform({ kind: 'abort', id: order.id }, accept);
     expect(contexts.map(({ signal }) => signal.aborted)).toEqual([true, false]);
     runner.perform({ kind: 'abort', id: orderFor(effectOf({ idempotencyKey: 'unheard of' })).id }, accept);
@@ -215,6 +219,7 @@ describe('while an effect runs', () => {
     const { run, contexts, ends } = held();
     const { start, runner, accept } = running(run);
     const [first, second] = [start(order, 1), start(order, 3)];
+    await settle();
     ends[0]?.();
     await settle();
     expect([runner.usesSlot(first), runner.usesSlot(second)]).toEqual([false, true]);
@@ -249,6 +254,7 @@ describe('an effect that waits for a place', () => {
     const { run, ends } = held();
     const { runner, accept, start, handed, messages, places } = running(run, 1);
     start(other);
+    await settle();
     for (let i = 0; i < 5; i += 1) runner.perform(waits(), accept);
     ends[0]?.();
     await settle();
@@ -273,6 +279,7 @@ describe('stopping', () => {
     const { run, ends, contexts } = held();
     const { start, runner, messages } = running(run);
     start();
+    await settle();
     const stopped = runner.stop(60_000);
     ends[0]?.();
     await stopped;

@@ -23,14 +23,17 @@ export type NoteStart = (order: RunEffect, epoch: number) => Promise<void>;
 type Accept = (routed: Routed<EffectMessage>) => void;
 type Running = { readonly controller: AbortController; readonly slot: number; readonly done: Promise<void> };
 
+export type RunnerParts = {
+  readonly capabilities: readonly Capability[];
+  readonly places: Places;
+  readonly clock: Clock;
+  /** Resolves once the start is in the journal. */
+  readonly note: NoteStart;
+  readonly log: Logger;
+};
+
 /** Carries out what the ledger has started, and hands back what came of it. */
-export const createRunner = (
-  capabilities: readonly Capability[],
-  places: Places,
-  clock: Clock,
-  log: Logger,
-  note?: NoteStart,
-) => {
+export const createRunner = ({ capabilities, places, clock, note, log }: RunnerParts) => {
   const byLabel = new Map(capabilities.map((capability) => [capability.uses, capability]));
   const running = new Map<string, Running>();
   /** Effects that wait for a place. The ledger offers each of them again and again; it waits once. */
@@ -102,7 +105,7 @@ const carryOut = async (
   capability: Capability | undefined,
   order: RunEffect,
   context: EffectContext,
-  { note, log }: { readonly note: NoteStart | undefined; readonly log: Logger },
+  { note, log }: Pick<RunnerParts, 'note' | 'log'>,
 ): Promise<Outcome> => {
   if (capability === undefined) {
     return {
@@ -116,7 +119,7 @@ const carryOut = async (
     return { kind: 'failed_clean', error: errorBody('EXECUTOR_INVALID_ARGUMENTS', problems.join('; ')) };
   }
   try {
-    if (note !== undefined) await note(order, context.epoch);
+    await note(order, context.epoch);
   } catch (error) {
     log.error({ ...errorFields(error), effect: order.id }, 'a start could not be noted in the journal');
     return {
