@@ -86,7 +86,7 @@ export const createBus = (
     plan(consumer, pending, consumer.declaration.ackWaitMs);
     const place = `${consumer.declaration.name} ${name}`;
     const settle = (what: () => void): void =>
-      void timeline.in(weather.latency(`${place} ack`), () => {
+      weather.send(`${place} ack`, () => {
         if (isAway() || weather.strikes('acknowledgement is lost', place)) return;
         if (!pending.done) what();
       });
@@ -156,7 +156,7 @@ export const createBus = (
         new Promise((resolve) => {
           const first = messages[0];
           const place = `${life.name} publish ${first === undefined ? '' : nameOf(first)}`;
-          timeline.in(weather.latency(place), () => {
+          weather.send(place, () => {
             // What is in the buffer of a dead process goes nowhere.
             if (!life.isAlive()) return;
             const fault = weather.oneOf(place, ['crash before the publish', 'crash after the publish']);

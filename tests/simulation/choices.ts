@@ -10,25 +10,28 @@ export type Choices = {
   readonly pick: <Item>(label: string, items: readonly Item[]) => Item;
 };
 
-/** FNV-1a over seed, label and count, mixed as murmur3 does at its end. */
-const numberFrom = (seed: number, label: string, count: number): number => {
-  let hash = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) ^ count;
+/** FNV-1a. Two labels that share a hash share their numbers, which harms nothing. */
+const hashOf = (label: string): number => {
+  let hash = 0x811c9dc5;
   for (let i = 0; i < label.length; i += 1) hash = Math.imul(hash ^ label.charCodeAt(i), 0x01000193);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32;
+  return hash;
+};
+
+/** The end of murmur3, over all three. */
+const mix = (seed: number, hash: number, count: number): number => {
+  let mixed = Math.imul(hash ^ Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b), 0x01000193) + count;
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+  return ((mixed ^ (mixed >>> 16)) >>> 0) / 2 ** 32;
 };
 
 export const createChoices = (seed: number): Choices => {
-  const counts = new Map<string, { times: number }>();
+  const counts = new Map<number, number>();
   const number = (label: string): number => {
-    const count = counts.get(label);
-    if (count === undefined) {
-      counts.set(label, { times: 1 });
-      return numberFrom(seed, label, 0);
-    }
-    count.times += 1;
-    return numberFrom(seed, label, count.times);
+    const hash = hashOf(label);
+    const count = counts.get(hash) ?? 0;
+    counts.set(hash, count + 1);
+    return mix(seed, hash, count);
   };
   return {
     number,

@@ -50,7 +50,7 @@ export const createDatabase = (
       new Promise((resolve, reject) => {
         const answer = (tell: () => void): void =>
           void timeline.in(weather.latency(place(`${name} <`)), () => life.enter(tell));
-        timeline.in(weather.latency(place(`${name} >`)), () => {
+        weather.send(place(`${name} >`), () => {
           // A call that has left the process arrives, whatever becomes of the process.
           if (timeline.now() < awayUntil || weather.strikes('store refuses the call', place(name))) {
             answer(() => reject(new Error('the store does not answer')));

@@ -13,6 +13,8 @@ export type Weather = {
   readonly oneOf: <Kind extends Fault>(place: string, faults: readonly Kind[]) => Kind | undefined;
   /** How long something takes: mostly a moment, in bad weather sometimes very long. */
   readonly latency: (place: string) => number;
+  /** Something is sent: what it does happens after a while, in calm weather at once. */
+  readonly send: (place: string, step: () => void) => void;
   readonly isCalm: () => boolean;
   /** Every fault that has struck. */
   readonly struck: () => readonly string[];
@@ -68,7 +70,7 @@ export const createWeather = (
   { calmAt, severity, without }: WeatherSettings,
 ): Weather => {
   const struck: string[] = [];
-  const isCalm = (): boolean => timeline.now() >= calmAt;
+  const isCalm = (): boolean => severity === 0 || timeline.now() >= calmAt;
 
   const oneOf = <Kind extends Fault>(place: string, faults: readonly Kind[]): Kind | undefined => {
     if (isCalm()) return undefined;
@@ -81,15 +83,19 @@ export const createWeather = (
     return fault;
   };
 
+  const latency = (place: string): number => {
+    const drawn = choices.number(place);
+    const slow = isCalm() ? 0 : SLOW * severity;
+    return drawn < slow ? USUALLY_MS + (drawn / slow) * SLOW_MS : drawn * USUALLY_MS;
+  };
+
   return {
     isCalm,
+    latency,
+    // A process that dies between sending and arriving is of interest only while processes die.
+    send: (place, step) => (isCalm() ? step() : void timeline.in(latency(place), step)),
     struck: () => struck,
     oneOf,
     strikes: (fault, place) => oneOf(place, [fault]) === fault,
-    latency: (place) => {
-      const drawn = choices.number(place);
-      const slow = isCalm() ? 0 : SLOW * severity;
-      return drawn < slow ? USUALLY_MS + (drawn / slow) * SLOW_MS : drawn * USUALLY_MS;
-    },
   };
 };
