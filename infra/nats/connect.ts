@@ -15,5 +15,7 @@ export const connectAs = async ({ url, credentialsDir, user }: ConnectAs): Promi
     inboxPrefix: `_INBOX_${user}`,
     authenticator: nkeyAuthenticator(new TextEncoder().encode(seed.trim())),
     timeout: 5_000,
+    maxReconnectAttempts: -1,
+    ignoreAuthErrorAbort: true,
   });
 };

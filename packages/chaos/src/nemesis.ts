@@ -110,10 +110,9 @@ export const runPlan = async (options: NemesisOptions): Promise<Tally> => {
   };
 
   const all = Promise.all(plan.steps.map(take));
-  // What is under way when the run ends is given time to be mended.
-  await Promise.race([
-    all,
-    untilAborted(over).then(() => holdFor(ENDS_WITHIN_MS, new AbortController().signal)),
-  ]);
+  // What is under way when the run ends is given time to be mended; nobody waits for the rest of it.
+  const mended = new AbortController();
+  await Promise.race([all, untilAborted(over).then(() => holdFor(ENDS_WITHIN_MS, mended.signal))]);
+  mended.abort();
   return { done, skipped, failed };
 };

@@ -50,6 +50,8 @@ export const connectTo = async ({
       ...(authenticator && { authenticator }),
       timeout: CONNECT_TIMEOUT_MS,
       maxReconnectAttempts: -1,
+      // A network that lets nothing through looks to the server like somebody who does not say who he is.
+      ignoreAuthErrorAbort: true,
       reconnectTimeWait: 250,
       reconnectJitter: 250,
       pingInterval: 5_000,

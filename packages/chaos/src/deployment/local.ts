@@ -96,6 +96,7 @@ export const startLocal = async (options: LocalOptions): Promise<Deployment> => 
       'nats',
       'logs',
       'workspace',
+      'workspace.journal',
       'credentials',
       'migrations',
       'counter.ndjson',

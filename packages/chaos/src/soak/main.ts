@@ -6,7 +6,7 @@ import { dataDirOf, root } from '@holdpoint/infra/local/folders';
 import { messageOf } from '@holdpoint/infra/local/problem';
 import { onStdout } from '@holdpoint/infra/local/progress';
 import { Command } from 'commander';
-import { parseDuration } from '../command-line.ts';
+import { chooseFaults, parseDuration } from '../command-line.ts';
 import type { Deployment } from '../deployment/deployment.ts';
 import { startLocal } from '../deployment/local.ts';
 import { createHistory } from '../history.ts';
@@ -24,6 +24,7 @@ type Options = {
   readonly rate: string;
   readonly every: number;
   readonly faultEvery: number;
+  readonly faults?: readonly string[];
   readonly keep?: number;
   readonly settle: number;
   readonly seed?: string;
@@ -67,7 +68,7 @@ const planOf = (options: Options, seed: string, deployment: Deployment) =>
     seed,
     durationMs: options.duration,
     everyMs: options.faultEvery,
-    faults: soakFaults(deployment),
+    faults: chooseFaults(soakFaults(deployment), options.faults),
     surroundings: { instances: deployment.instances.map(({ name }) => name) },
   });
 
@@ -78,7 +79,7 @@ const run = async (options: Options): Promise<void> => {
   mkdirSync(folder, { recursive: true });
   const leave = listenForEnd();
   say(
-    `Soaking a Holdpoint for ${String(options.duration / 60_000)} min, seed ${seed}. Report: ${reportFile}`,
+    `Soaking a Holdpoint for ${(options.duration / 60_000).toFixed(1)} min, seed ${seed}. Report: ${reportFile}`,
   );
   const { deployment, target } = await startDeployment(folder, seed);
   const history = createHistory(join(folder, 'history.ndjson'));
@@ -122,6 +123,7 @@ const command = new Command('soak')
     'how long what has ended is kept; by default a sixth of the run, at most 5 min',
     parseDuration,
   )
+  .option('--faults <names>', 'which faults, or groups of them', (text: string) => text.split(','))
   .option('--settle <time>', 'how long everything may take to come to rest', parseDuration, 420_000)
   .option('--seed <text>', 'the same seed makes the same tasks and faults')
   .option('--data <folder>', 'where it keeps everything')

@@ -43,7 +43,8 @@ export type SoakOptions = {
 };
 
 const SAID_EVERY_MS = 60_000;
-const DECIDED_WITHIN_MS = 120_000;
+/** Whoever has not got through by then wants to decide about what somebody else has cancelled. */
+const DECIDED_WITHIN_MS = 30_000;
 
 /** The calls of an hour are not kept: what was done to the deployment is. */
 const faultsOnly = (history: History): History => ({

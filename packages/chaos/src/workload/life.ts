@@ -21,7 +21,10 @@ export type LifeOptions = {
 };
 
 const PAUSE_MIN_MS = 250;
-const PAUSE_MAX_MS = 4_000;
+/** Thousands may be insisting at the same time: they must not be what breaks it. */
+const PAUSE_MAX_MS = 20_000;
+/** What was published is looked for after this. */
+const LOOK_AFTER_MS = 4_000;
 const PUBLISH_WITHIN_MS = 3_000;
 
 /** Asks until somebody says yes or no. */
@@ -58,7 +61,7 @@ export const createLife = (options: LifeOptions) => {
       (error: unknown) => String(error),
     );
     history.add({ ...about, type: 'info', value });
-    await holdFor(PAUSE_MAX_MS, over);
+    await holdFor(LOOK_AFTER_MS, over);
     return { type: 'info' };
   };
 

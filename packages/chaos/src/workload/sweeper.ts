@@ -2,8 +2,9 @@ import type { History } from '../history.ts';
 import { holdFor } from '../nemesis.ts';
 import type { Caller } from './caller.ts';
 
-const SWEEP_EVERY_MS = 5_000;
-const PAGE = 500;
+/** The whole list is read each time, and it may be long. */
+const SWEEP_EVERY_MS = 15_000;
+const PAGE = 200;
 const PAGES_MAX = 20;
 
 /**

@@ -1,7 +1,7 @@
 import type { Recorder } from '../recorder.ts';
 
 /** However many facts the bus has lost, it is time to look after this. */
-const LOOK_AFTER_MS = 5_000;
+const LOOK_AFTER_MS = 10_000;
 
 /** Tells when an approval is requested, as people hear of it: by the bus, or else by looking. */
 export const createRequested = (recorder: Recorder): ((approval: string) => Promise<void>) => {

@@ -16,9 +16,24 @@ export const inboxPrefixOf = (user: string): string => `_INBOX_${user}`;
 // Not in the client's types, but read by it: how much is gathered before a write. A batch should leave as one.
 const WRITES = { pendingLimit: 512 * 1024 };
 
-/** Connects and stays connected: for ever, with a ping that notices a frozen server within 15 seconds. */
-export const connectBus = async ({ url, seed, user }: BusSettings, log: Logger): Promise<NatsConnection> => {
-  const connection = await connect({
+/**
+ * Connects and stays connected: for ever, with a ping that notices a frozen server within 15 seconds. Whoever is not let in
+ * hears so here, by a connection that is given up for it. Later ones are not: a server that hears nothing, because a network
+ * lets nothing through, says that nobody has said who they are, and would be left for ever after the second time.
+ */
+export const connectBus = async (settings: BusSettings, log: Logger): Promise<NatsConnection> => {
+  await (await open(settings, { ignoreAuthErrorAbort: false })).close();
+  const connection = await open(settings, { ignoreAuthErrorAbort: true });
+  void watch(connection, log);
+  return connection;
+};
+
+const open = (
+  { url, seed, user }: BusSettings,
+  more: { readonly ignoreAuthErrorAbort: boolean },
+): Promise<NatsConnection> =>
+  connect({
+    ...more,
     servers: url.split(','),
     name: user,
     inboxPrefix: inboxPrefixOf(user),
@@ -32,9 +47,6 @@ export const connectBus = async ({ url, seed, user }: BusSettings, log: Logger):
     timeout: 3_000,
     ...WRITES,
   });
-  void watch(connection, log);
-  return connection;
-};
 
 const watch = async (connection: NatsConnection, log: Logger): Promise<void> => {
   for await (const status of connection.status()) {
