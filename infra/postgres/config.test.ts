@@ -31,6 +31,13 @@ test('what the URL leaves out has PostgreSQL’s defaults, and its password is d
   });
 });
 
+test('how long things are kept is left as it is, unless it is said', () => {
+  expect(readConfig({ ...env, HOLDPOINT_KEEP_DAYS: '' }).keepDays).toBeUndefined();
+  expect(readConfig({ ...env, HOLDPOINT_KEEP_DAYS: '365' }).keepDays).toBe(365);
+  for (const days of ['3', '0', '-1', '4.5', 'ever'])
+    expect(() => readConfig({ ...env, HOLDPOINT_KEEP_DAYS: days })).toThrow(/^HOLDPOINT_KEEP_DAYS: /);
+});
+
 const wrong = () =>
   readConfig({ HOLDPOINT_ADMIN_DATABASE_URL: 'mysql://secret@db', HOLDPOINT_ADMIN_WAIT_MS: '-1' });
 

@@ -12,7 +12,11 @@ const Env = z.object({
   HOLDPOINT_CREDENTIALS: z.string().min(1),
   HOLDPOINT_ADMIN_WAIT_MS: z.coerce.number().int().min(0).max(600_000).default(60_000),
   /** How long what has ended is kept. The database refuses less than it needs to be safe. */
-  HOLDPOINT_KEEP_DAYS: z.coerce.number().int().min(KEEP_MIN_DAYS).max(36_500).optional(),
+  HOLDPOINT_KEEP_DAYS: z
+    .literal('')
+    .transform(() => undefined)
+    .or(z.coerce.number().int().min(KEEP_MIN_DAYS).max(36_500))
+    .optional(),
 });
 
 export type ProvisionConfig = {

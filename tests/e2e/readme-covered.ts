@@ -26,6 +26,14 @@ const tortured = (file: string, target: string) => (): Cover => [
 const OWN = tortured('tests/e2e/chaos.e2e.test.ts', `'--plan', PLAN`);
 const CHAOS = 'npm run holdpoint -- chaos';
 
+/** As long, and as much, as suits a test. */
+const SOAKED = (): Cover => [
+  [fileOfScript('soak'), 'await soak('],
+  ['tests/e2e/soak.e2e.test.ts', `'packages', 'chaos', 'src', 'soak', 'main.ts'`],
+  ['tests/e2e/soak.e2e.test.ts', `'--duration', '50s', '--rate', '8'`],
+  ['tests/e2e/soak.e2e.test.ts', `'--report', file`],
+];
+
 const covered: Readonly<Record<string, () => Cover>> = {
   'npm start': () => [[START, fileOfScript('start')]],
   'npm run demo': () => [[START, fileOfScript('demo')]],
@@ -38,6 +46,8 @@ const covered: Readonly<Record<string, () => Cover>> = {
     ['tests/e2e/compose-project.ts', `join(root, 'infra', 'compose', 'compose.yaml')`],
     ['tests/e2e/compose-project.ts', `['up', '--detach', '--build'`],
   ],
+  'npm run soak': SOAKED,
+  'npm run soak -- --duration 10m --rate 20 --report soak.json': SOAKED,
   [CHAOS]: OWN,
   [`${CHAOS} --seed 7 --duration 10m --rate 50 --fault-every 5s`]: OWN,
   [`${CHAOS} --plan .holdpoint/data/chaos/history.ndjson`]: OWN,

@@ -1,6 +1,7 @@
 import { withAdmin } from '@holdpoint/infra/postgres/admin';
 import { CommitUnknown, Conflict, DataRefused, type Store } from '@holdpoint/runtime/ports';
 import { readState } from '@holdpoint/runtime/postgres/read';
+import { statements } from '@holdpoint/runtime/postgres/statements';
 import type { Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createCountingEngine, notesDecider } from '../harness/counting-engine.ts';
@@ -50,6 +51,13 @@ const eventsOf = async (aggregate: string): Promise<readonly string[]> => {
 };
 const outboxRows = async (): Promise<number> => (await direct.query('SELECT 1 FROM outbox')).rowCount ?? 0;
 const clearOutbox = () => direct.query('DELETE FROM outbox');
+const somebodyWaits = async (): Promise<boolean> => {
+  const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = $1 AND wait_event_type = 'Lock'`;
+  return withAdmin(
+    database.admin,
+    async (client) => (await client.query(waiting, [database.name])).rowCount !== 0,
+  );
+};
 
 describe('a commit whose answer is lost', () => {
   test('is unknown, and stands', async () => {
@@ -235,6 +243,25 @@ describe('what the bus has not confirmed', () => {
     });
     expect(published()).toEqual([`recovery.${id}.1`]);
     expect(other.published()).toEqual([`recovery.${id}.1`]);
+  });
+
+  test('is claimed by one of two sweepers, though the other looks before that is committed', async () => {
+    await clearOutbox();
+    await append(store, id);
+    const first = await direct.connect();
+    try {
+      await first.query('BEGIN');
+      const claimed = await first.query({ ...statements.claimOutbox, values: [0, 60_000, 100] });
+      expect(claimed.rowCount).toBe(1);
+      let settled = false;
+      const other = store.claimOutbox(0, 60_000, 100).finally(() => (settled = true));
+      // It passes over the row; one that waited for it would go on once the claim is committed.
+      await untilTrue('the other has looked', async () => settled || (await somebodyWaits()));
+      await first.query('COMMIT');
+      expect(await other).toEqual([]);
+    } finally {
+      first.release();
+    }
   });
 
   test('is removed neither with a later batch, nor by a sweep, nor at a stop', async () => {

@@ -172,6 +172,16 @@ describe('in the schema of a service', () => {
       `INSERT INTO heads (id, version, status, finished_at) VALUES ($1, 1, 'assessed', now() - interval '1 year')`,
       [`${id}-made-up`],
     );
+    // Nor of what has not ended at all.
+    await pool.query(
+      `INSERT INTO heads (id, version, status, finished_at) VALUES ($1, 1, 'open', now() - interval '1 year')`,
+      [`${id}-open`],
+    );
+    expect(await retire()).toBe(0);
+    await pool.query(
+      `UPDATE heads SET status = 'open', finished_at = now() - interval '1 year' WHERE id = $1`,
+      [`${id}-open`],
+    );
     expect(await retire()).toBe(0);
   });
 

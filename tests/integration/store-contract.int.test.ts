@@ -1,7 +1,7 @@
-import { Conflict, type Store } from '@holdpoint/runtime/ports';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Conflict, type Store, type Transaction } from '@holdpoint/runtime/ports';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { memoryBacking, postgresBacking, type StoreBacking } from '../harness/store-backing.ts';
-import { until, untilTrue } from '../harness/until.ts';
+import { Hopeless, until, untilTrue } from '../harness/until.ts';
 import { append, commitTo, eventOf, messageOf, timerOf, writeOf, headsOf } from '../harness/writes.ts';
 
 const backings: readonly (readonly [string, () => Promise<StoreBacking>])[] = [
@@ -43,6 +43,21 @@ describe.each(backings)('a store %s', (_name, open) => {
     return due.filter(({ aggregate }) => ids.includes(aggregate));
   };
 
+  /** Locks an aggregate that somebody holds, as another replica; back once that waits. Both are ended with the test. */
+  const lockBehind = async (holder: Transaction, id: string): Promise<() => Promise<Transaction>> => {
+    let settled = false;
+    const waiting = backing.replica.lock([id]).finally(() => (settled = true));
+    onTestFinished(async () => {
+      await holder.rollback();
+      await (await waiting).rollback();
+    });
+    await untilTrue('the other waits', () => {
+      if (settled) throw new Hopeless('it has not waited');
+      return backing.waits(() => settled);
+    });
+    return () => waiting;
+  };
+
   const claim = (from: Store, row: string | undefined, claimMs = FAR_AHEAD_MS) =>
     until('the outbox row can be claimed', async () =>
       (await from.claimOutbox(0, claimMs, 500)).find(({ id }) => id === row),
@@ -68,11 +83,9 @@ describe.each(backings)('a store %s', (_name, open) => {
       const id = newId();
       await append(store, id);
       const first = await store.lock([id]);
-      let settled = false;
-      const waiting = backing.replica.lock([id]).finally(() => (settled = true));
-      await untilTrue('the second waits', () => backing.waits(() => settled));
+      const waiting = await lockBehind(first, id);
       await first.commit(writeOf({ events: [eventOf(id, 2)] }));
-      const second = await waiting;
+      const second = await waiting();
       expect(second.versions.get(id)).toBe(2);
       await second.rollback();
     });
@@ -81,14 +94,12 @@ describe.each(backings)('a store %s', (_name, open) => {
       const id = newId();
       await append(store, id);
       const first = await store.lock([id]);
-      let settled = false;
-      const waiting = backing.replica.lock([id]).finally(() => (settled = true));
-      await untilTrue('the second waits', () => backing.waits(() => settled));
+      const waiting = await lockBehind(first, id);
       const begun = await backing.now();
       await untilTrue('the clock goes on', async () => (await backing.now()) > begun + 20);
       const released = await backing.now();
       await first.rollback();
-      const second = await waiting;
+      const second = await waiting();
       // The stores count in whole milliseconds.
       expect(second.now).toBeGreaterThanOrEqual(Math.floor(released));
       expect(first.now).toBeLessThan(released);
@@ -267,13 +278,11 @@ describe.each(backings)('a store %s', (_name, open) => {
       const { transaction, due } = await store.lockDue(500);
       expect(due.filter(({ aggregate }) => aggregate === id)).toHaveLength(1);
       expect(transaction.versions.get(id)).toBe(1);
-      let settled = false;
-      const waiting = backing.replica.lock([id]).finally(() => (settled = true));
-      await untilTrue('others wait for it', () => backing.waits(() => settled));
+      const waiting = await lockBehind(transaction, id);
       await transaction.commit(
         writeOf({ events: [eventOf(id, 2)], timersCleared: [{ aggregate: id, name: 'alarm' }] }),
       );
-      const next = await waiting;
+      const next = await waiting();
       expect(next.versions.get(id)).toBe(2);
       await next.rollback();
       expect(await dueTimers([id])).toEqual([]);
@@ -360,6 +369,19 @@ describe.each(backings)('a store %s', (_name, open) => {
       });
       expect(both.length).toBe(new Set(both).size);
       await claim(backing.replica, rows[0]);
+    });
+
+    test('gives out again what was not confirmed, though it has given out younger rows since', async () => {
+      const rows: string[] = [];
+      for (const _ of [1, 2]) {
+        const { row = '' } = await append(store, newId());
+        rows.push(row);
+        expect(await claim(store, row, 0)).toMatchObject({ id: row });
+      }
+      await untilTrue('both are given out again', async () => {
+        const again = (await store.claimOutbox(0, 0, 500)).map(({ id }) => id);
+        return rows.every((row) => again.includes(row));
+      });
     });
 
     test('does not give out what was committed just now', async () => {
