@@ -307,8 +307,8 @@ describe.each(backings)('a store %s', (_name, open) => {
       const fired = both
         .flatMap(({ due }) => due.map(({ aggregate }) => aggregate))
         .filter((id) => ids.includes(id));
-      expect(fired.toSorted()).toEqual(ids.toSorted());
       for (const { transaction } of both) await transaction.rollback();
+      expect(fired.toSorted()).toEqual(ids.toSorted());
       await commitTo(store, ids[0] ?? '', () => ({
         timersCleared: ids.map((aggregate) => ({ aggregate, name: 'alarm' })),
       }));

@@ -27,24 +27,37 @@ export type NemesisOptions = {
 
 const ENDS_WITHIN_MS = 120_000;
 
-const untilAborted = (signal: AbortSignal): Promise<void> =>
+const waiting = new WeakMap<AbortSignal, Set<() => void>>();
+
+/** One listener a signal, however many wait for it: to add one, a signal looks through all that it has. */
+const waitersFor = (signal: AbortSignal): Set<() => void> => {
+  const known = waiting.get(signal);
+  if (known !== undefined) return known;
+  const waiters = new Set<() => void>();
+  waiting.set(signal, waiters);
+  signal.addEventListener('abort', () => waiters.forEach((wake) => wake()), { once: true });
+  return waiters;
+};
+
+const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
+    else waitersFor(signal).add(resolve);
   });
 
 /** Waits; ends early when the signal comes. */
-export const holdFor = async (ms: number, over: AbortSignal): Promise<void> => {
-  if (over.aborted || ms <= 0) return;
-  let timer: NodeJS.Timeout | undefined;
-  await Promise.race([
-    new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, ms);
-    }),
-    untilAborted(over),
-  ]);
-  clearTimeout(timer);
-};
+export const holdFor = (ms: number, over: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (over.aborted || ms <= 0) return resolve();
+    const waiters = waitersFor(over);
+    const wake = (): void => {
+      clearTimeout(timer);
+      waiters.delete(wake);
+      resolve();
+    };
+    const timer = setTimeout(wake, ms);
+    waiters.add(wake);
+  });
 
 /** Whoever takes the same thing waits for its turn. */
 export const createTurns = () => {
@@ -112,7 +125,7 @@ export const runPlan = async (options: NemesisOptions): Promise<Tally> => {
   const all = Promise.all(plan.steps.map(take));
   // What is under way when the run ends is given time to be mended; nobody waits for the rest of it.
   const mended = new AbortController();
-  await Promise.race([all, untilAborted(over).then(() => holdFor(ENDS_WITHIN_MS, mended.signal))]);
+  await Promise.race([all, aborted(over).then(() => holdFor(ENDS_WITHIN_MS, mended.signal))]);
   mended.abort();
   return { done, skipped, failed };
 };

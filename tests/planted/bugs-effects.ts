@@ -1,0 +1,184 @@
+import type { Bug } from './bug.ts';
+import {
+  admission,
+  effectOrder,
+  effectOrders,
+  effectOutcome,
+  httpRequest,
+  keyedFile,
+  runner,
+  SEEDS,
+} from './tests.ts';
+
+const EFFECT = 'services/executor/src/domain/effect.ts';
+const ADMISSION = 'services/executor/src/domain/admission.ts';
+const HTTP = 'services/executor/src/capabilities/http-request.ts';
+const KEYED_FILE = 'services/executor/src/adapters/keyed-file.ts';
+const REFUSED = effectOrders('%s is refused, recorded, and not carried out');
+
+export const EFFECT_BUGS: readonly Bug[] = [
+  {
+    name: 'an outcome is recorded whatever its epoch',
+    file: EFFECT,
+    find: `  if (state.status === 'started' && entry.epoch === epoch) {`,
+    replace: `  if (state.status === 'started') {`,
+    caughtBy: [SEEDS, effectOutcome('leaves evidence %s, and changes nothing')],
+  },
+  {
+    name: 'a heartbeat extends the lease whatever its epoch',
+    file: EFFECT,
+    find: `          return state.status === 'started' && state.entry.epoch === message.epoch`,
+    replace: `          return state.status === 'started'`,
+    caughtBy: [effectOutcome('is not extended by anybody else')],
+  },
+  {
+    name: 'a doubt leaves the epoch to the worker that was lost',
+    file: EFFECT,
+    find: `  return doubtOf(order, epoch + 1, reason, next, now);`,
+    replace: `  return doubtOf(order, epoch, reason, next, now);`,
+    caughtBy: [effectOutcome('that is over puts the effect in doubt, and takes the epoch from who held it')],
+  },
+  {
+    name: 'the digest of the grant is not compared',
+    file: ADMISSION,
+    find: `effectDigest(effect) !== digest || claims.digest !== digest`,
+    replace: `effectDigest(effect) !== digest`,
+    caughtBy: [admission('%s is refused'), REFUSED],
+  },
+  {
+    name: 'the digest is believed, and not computed again from the effect',
+    file: ADMISSION,
+    find: `effectDigest(effect) !== digest || claims.digest !== digest`,
+    replace: `claims.digest !== digest`,
+    caughtBy: [SEEDS, admission('%s is refused'), REFUSED],
+  },
+  {
+    name: 'a grant is good for any effect of its digest',
+    file: ADMISSION,
+    find: `claims.sub !== id || effectIdOf`,
+    replace: `effectIdOf`,
+    caughtBy: [admission('for another effect of the same digest is not for this one')],
+  },
+  {
+    name: 'a grant has no end',
+    file: ADMISSION,
+    find: `  if (now >= claims.exp * 1_000) return`,
+    replace: `  if (now >= Infinity) return`,
+    caughtBy: [admission('ends to the second'), REFUSED],
+  },
+  {
+    name: 'a grant is believed whoever signed it',
+    file: 'packages/runtime/src/jws.ts',
+    find: 'return verify(null, Buffer.from(`${header}.${claims}`), key, bytes) ? parse(claims) : undefined;',
+    replace:
+      'return verify(null, Buffer.from(`${header}.${claims}`), key, bytes) || bytes.length > 0 ? parse(claims) : undefined;',
+    caughtBy: [admission('that %s is not valid'), REFUSED],
+  },
+  {
+    name: 'an expired lease lets anything be started again',
+    file: EFFECT,
+    find: `  starts < STARTS_MAX
+    ? 'repeat'
+    : 'person';`,
+    replace: `  starts < STARTS_MAX
+    ? 'repeat'
+    : 'repeat';`,
+    caughtBy: [SEEDS, effectOutcome('is never made of what waits for a person')],
+  },
+  {
+    name: 'an order that comes again after its effect was applied is carried out again',
+    file: EFFECT,
+    find: `  const clean = state.status === 'absent' ||`,
+    replace: `  const clean = state.status === 'absent' || state.status === 'applied' ||`,
+    caughtBy: [
+      effectOrder('as a later attempt is answered so too, and not done again (%#)'),
+      effectOrders('is answered with the recorded outcome, and not carried out again'),
+    ],
+  },
+  {
+    name: 'a cancellation that came first does not prevent the order',
+    file: EFFECT,
+    find: `  const clean = state.status === 'absent' ||`,
+    replace: `  const clean = state.status === 'absent' || state.status === 'cancelled' ||`,
+    caughtBy: [effectOrders('that comes before its order prevents it')],
+  },
+  {
+    name: 'an order that comes again after a clean failure is carried out again',
+    file: EFFECT,
+    find: `  const newer = entry === undefined || order.attempt > entry.order.attempt || !sameOrder(order, entry.order);`,
+    replace: `  const newer = order.id !== '';`,
+    caughtBy: [effectOrder('is answered with what is recorded (%#)')],
+  },
+  {
+    name: 'another effect under the same key is carried out',
+    file: EFFECT,
+    find: `  if (entry !== undefined && entry.order.digest !== order.digest && state.status !== 'refused') {`,
+    replace: `  if (entry !== undefined && order.id === '') {`,
+    caughtBy: [effectOrders('with another effect under the same key is refused, and the outcome stands')],
+  },
+  {
+    name: 'a failed repeat is recorded as if nothing had happened',
+    file: EFFECT,
+    find: `        return entry.unsure
+          ? stillInDoubt`,
+    replace: `        return entry.epoch < 0
+          ? stillInDoubt`,
+    caughtBy: [
+      SEEDS,
+      effectOutcome('a clean failure of a repeat says nothing of the start before it: the doubt stays'),
+    ],
+  },
+  {
+    name: 'a 5xx is taken for a clean failure',
+    file: HTTP,
+    find: `new Set([400, 401, 403, 404, 412, 422])`,
+    replace: `new Set([400, 401, 403, 404, 412, 422, 500, 502, 503, 504])`,
+    caughtBy: [httpRequest('is what a target answers with %i, and it is asked no further')],
+  },
+  {
+    name: 'an answer that does not come is taken for a clean failure',
+    file: HTTP,
+    find: 'throw new OutcomeUnknown(`sent, and not answered whole: ${why}`, { cause });',
+    replace: "throw clean('EXECUTOR_TARGET_UNAVAILABLE', why, { cause });",
+    caughtBy: [httpRequest('is what is not answered in time')],
+  },
+  {
+    name: 'any error of a capability is taken for a clean failure',
+    file: 'services/executor/src/adapters/runner.ts',
+    find: `    return { kind: 'unknown', reason };`,
+    replace: `    return { kind: 'failed_clean', error: errorBody('EXECUTOR_TARGET_REFUSED', reason) };`,
+    caughtBy: [runner('unknown, when it fails in any other way; what it said stays here')],
+  },
+  {
+    name: 'nothing looks whether a lease is still in force before the act',
+    file: HTTP,
+    find: `      context.assertInForce();
+`,
+    replace: '',
+    caughtBy: [httpRequest('is what may not begin any more once it is connected')],
+  },
+  {
+    name: 'a start is carried out before it is noted in the journal',
+    file: 'services/executor/src/adapters/runner.ts',
+    find: `    await note(order, context.epoch);`,
+    replace: `    void note(order, context.epoch).catch(() => undefined);`,
+    caughtBy: [
+      runner('until that is on the disk nothing is begun'),
+      runner('where it cannot be written, nothing is begun, and that is certain'),
+    ],
+  },
+  {
+    name: 'a line is written whether its key is there or not',
+    file: KEYED_FILE,
+    find: `    if (opened.keys.has(line.key) || fresh.has(line.key)) repeated.push(line);`,
+    replace: `    if (fresh.has(line.key)) repeated.push(line);`,
+    caughtBy: [keyedFile('is written once for each key, whatever it says the second time')],
+  },
+  {
+    name: 'a file is written to without its lock',
+    file: KEYED_FILE,
+    find: `  while (!lock.tryAcquire()) {`,
+    replace: `  while (lock === undefined) {`,
+    caughtBy: [keyedFile('write each key once between them')],
+  },
+];

@@ -1,0 +1,68 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseSync } from 'oxc-parser';
+import { describe, expect, test } from 'vitest';
+import { guaranteesIn } from '../repo/markdown.ts';
+import { factsOf } from '../repo/source-facts.ts';
+import { readSource, ROOT } from '../repo/source-tree.ts';
+import { planted, whyNotPlantable } from './bug.ts';
+import { BUGS } from './bugs.ts';
+import { patternOf } from './run-tests.ts';
+
+const GUARANTEES = 'docs/guarantees.md';
+const HEADING = '## Bugs planted on purpose';
+
+describe('every bug', () => {
+  test.each(BUGS)('$name: can be planted in the source as it stands, and is still TypeScript', (bug) => {
+    const source = readSource(bug.file);
+    expect(whyNotPlantable(source, bug)).toBeUndefined();
+    expect(parseSync(bug.file, planted(source, bug)).errors).toEqual([]);
+  });
+
+  test.each(BUGS)('$name: is caught by tests that exist', ({ caughtBy }) => {
+    expect(caughtBy).not.toEqual([]);
+    const missing = caughtBy.filter(
+      ({ file, title }) =>
+        !existsSync(join(ROOT, file)) || !factsOf(file, readSource(file)).tests.includes(title),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  test('has a name of its own', () => {
+    const names = BUGS.map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  test('stands in the guarantees with what catches it, and no other does', () => {
+    const text = readFileSync(join(ROOT, GUARANTEES), 'utf8');
+    const section = text.slice(text.indexOf(HEADING) + HEADING.length).split(/^## /m)[0] ?? '';
+    const { guarantees, problems } = guaranteesIn(section);
+    expect(problems).toEqual([]);
+    expect(guarantees).toEqual(
+      BUGS.flatMap(({ name, caughtBy }) => caughtBy.map((each) => ({ row: name, ...each }))),
+    );
+  });
+});
+
+describe('a bug that cannot be planted is shown:', () => {
+  const bug = { name: 'x', file: 'a.ts', find: 'one', replace: 'two', caughtBy: [] };
+  test.each([
+    ['its text is gone', 'three', bug, 'x: a.ts has its text 0 times'],
+    ['its text is there twice', 'one one', bug, 'x: a.ts has its text 2 times'],
+    ['it changes nothing', 'one', { ...bug, replace: 'one' }, 'x: it changes nothing'],
+  ])('%s', (_, source, wrong, why) => expect(whyNotPlantable(source, wrong)).toBe(why));
+
+  test('what is put in its place is taken as it stands', () => {
+    expect(planted('a one b', { find: 'one', replace: '$& $1' })).toBe('a $& $1 b');
+  });
+});
+
+test.each([
+  ['is %s, in %i', 'is (a) it, in 7', true],
+  ['is %s now', 'is it now, and more', false],
+  ['of $name (%#)', 'of a.b (3)', true],
+  ['with (x) and $y.z', 'with (x) and 1', true],
+  ['with (x)', 'with x', false],
+])('the title %s is that of "%s": %s', (title, ran, same) => {
+  expect(new RegExp(patternOf(title)).test(ran)).toBe(same);
+});

@@ -1,0 +1,127 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join, relative } from 'node:path';
+import { z } from 'zod';
+import type { Catch } from './bug.ts';
+
+/** What became of one test. */
+export type Result = {
+  readonly file: string;
+  readonly title: string;
+  readonly status: 'passed' | 'failed';
+  readonly message: string;
+};
+
+const Report = z.object({
+  testResults: z.array(
+    z.object({
+      name: z.string(),
+      message: z.string().optional(),
+      assertionResults: z.array(
+        z.object({
+          title: z.string(),
+          status: z.string(),
+          failureMessages: z.array(z.string()).nullish(),
+        }),
+      ),
+    }),
+  ),
+});
+
+/** Far above what any of them takes, but a bug may let a test wait for ever. */
+const WITHIN_MS: Readonly<Record<Project, number>> = { unit: 240_000, int: 300_000, e2e: 400_000 };
+const STOP_WITHIN_MS = 20_000;
+
+type Project = 'unit' | 'int' | 'e2e';
+export const projectOf = (file: string): Project => {
+  if (file.endsWith('.int.test.ts')) return 'int';
+  return file.endsWith('.e2e.test.ts') ? 'e2e' : 'unit';
+};
+
+const PLACEHOLDER = /%[sdifjoO#]|\$[\w.]+/g;
+const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
+/** The titles that a test has when it runs: what is filled in for each case may be anything. */
+export const patternOf = (title: string): string => `${title.split(PLACEHOLDER).map(escaped).join('.*')}$`;
+
+/** Ends the runner and everything that it has started, if it does not end by itself. */
+const within = (child: ReturnType<typeof spawn>, ms: number): (() => boolean) => {
+  let late = false;
+  const signal = (name: NodeJS.Signals): void => {
+    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, name);
+  };
+  const timers = [
+    setTimeout(() => {
+      late = true;
+      signal('SIGTERM');
+    }, ms),
+    setTimeout(() => signal('SIGKILL'), ms + STOP_WITHIN_MS),
+  ];
+  return () => {
+    for (const timer of timers) clearTimeout(timer);
+    return late;
+  };
+};
+
+export type Ran = { readonly results: readonly Result[]; readonly problem: string | undefined };
+
+const readReport = async (path: string, folder: string): Promise<Ran> => {
+  const { testResults } = Report.parse(JSON.parse(await readFile(path, 'utf8')));
+  const results = testResults.flatMap(({ name, assertionResults }) =>
+    assertionResults
+      .filter(({ status }) => status === 'passed' || status === 'failed')
+      .map(({ title, status, failureMessages }) => ({
+        file: relative(folder, name),
+        title,
+        status: status === 'passed' ? ('passed' as const) : ('failed' as const),
+        message: failureMessages?.[0] ?? '',
+      })),
+  );
+  // A file that cannot even be loaded says nothing about what its tests would find.
+  const broken = testResults.find(
+    ({ message = '', assertionResults }) => message !== '' && assertionResults.length === 0,
+  );
+  return { results, problem: broken && `${relative(folder, broken.name)}: ${broken.message ?? ''}` };
+};
+
+/** Runs these tests, and no others, in a copy of the repository. All of them are of one project. */
+export const runTests = async (
+  folder: string,
+  project: Project,
+  wanted: readonly Catch[],
+  stopped: AbortSignal,
+): Promise<Ran> => {
+  const scratch = await mkdtemp(join(tmpdir(), 'holdpoint-planted-report-'));
+  const report = join(scratch, 'report.json');
+  const files = [...new Set(wanted.map(({ file }) => file))];
+  const titles = wanted.map(({ title }) => patternOf(title)).join('|');
+  const vitest = join(folder, 'node_modules', 'vitest', 'vitest.mjs');
+  const args = [vitest, 'run', '--project', project, '--reporter=json', `--outputFile.json=${report}`];
+  const child = spawn(process.execPath, [...args, '-t', titles, ...files], {
+    cwd: folder,
+    stdio: 'ignore',
+    detached: true,
+    env: {
+      ...process.env,
+      PATH: [dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter),
+      HOLDPOINT_TEST_WITHIN_SECONDS: '60',
+    },
+  });
+  const isLate = within(child, WITHIN_MS[project]);
+  const stop = (): void => void child.kill('SIGTERM');
+  stopped.addEventListener('abort', stop);
+  try {
+    await new Promise((resolve, reject) => {
+      child.once('error', reject);
+      child.once('close', resolve);
+    });
+    if (isLate()) return { results: [], problem: `no end within ${String(WITHIN_MS[project] / 1_000)} s` };
+    return await readReport(report, folder);
+  } catch (error) {
+    return { results: [], problem: error instanceof Error ? error.message : String(error) };
+  } finally {
+    stopped.removeEventListener('abort', stop);
+    await rm(scratch, { recursive: true, force: true });
+  }
+};

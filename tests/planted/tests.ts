@@ -1,0 +1,33 @@
+import type { Catch } from './bug.ts';
+
+const of =
+  (file: string) =>
+  (title: string): Catch => ({ file, title });
+
+/** The simulator's fixed seeds: the real engine, intake and deciders on a machine that fails. */
+export const SEEDS: Catch = of('tests/simulation/simulation.test.ts')(
+  'in the same seeds each time, in which everything happens that may',
+);
+
+export const engine = of('packages/runtime/src/engine.test.ts');
+export const engineOutbox = of('packages/runtime/src/engine-outbox.test.ts');
+export const engineTimers = of('packages/runtime/src/engine-timers.test.ts');
+export const engineFailures = of('packages/runtime/src/engine-failures.test.ts');
+export const batch = of('packages/runtime/src/batch.test.ts');
+export const cache = of('packages/runtime/src/cache.test.ts');
+export const intake = of('packages/runtime/src/intake.test.ts');
+export const publisher = of('packages/runtime/src/nats/publisher.test.ts');
+export const ids = of('packages/contracts/src/ids.test.ts');
+export const uses = of('tests/repo/uses.test.ts');
+export const store = of('tests/integration/store-contract.int.test.ts');
+export const enginePostgres = of('tests/integration/engine-postgres.int.test.ts');
+export const crashPoints = of('tests/integration/crash-points.int.test.ts');
+export const approval = of('services/approvals/src/domain/approval.test.ts');
+export const taskTimers = of('services/orchestrator/src/domain/task-timers.test.ts');
+export const admission = of('services/executor/src/domain/admission.test.ts');
+export const effectOutcome = of('services/executor/src/domain/effect-outcome.test.ts');
+export const effectOrder = of('services/executor/src/domain/effect-order.test.ts');
+export const effectOrders = of('tests/integration/effect-orders.int.test.ts');
+export const httpRequest = of('services/executor/src/capabilities/http-request.test.ts');
+export const keyedFile = of('services/executor/src/adapters/keyed-file.test.ts');
+export const runner = of('services/executor/src/adapters/runner.test.ts');
