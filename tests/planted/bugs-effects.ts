@@ -1,6 +1,7 @@
 import type { Bug } from './bug.ts';
 import {
   admission,
+  effectExploration,
   effectOrder,
   effectOrders,
   effectOutcome,
@@ -22,7 +23,12 @@ export const EFFECT_BUGS: readonly Bug[] = [
     file: EFFECT,
     find: `  if (state.status === 'started' && entry.epoch === epoch) {`,
     replace: `  if (state.status === 'started') {`,
-    caughtBy: [SEEDS, effectOutcome('leaves evidence %s, and changes nothing')],
+    caughtBy: [
+      effectOutcome('leaves evidence %s, and changes nothing'),
+      effectExploration(
+        'whatever the bus, the workers and the clock do, the ledger claims nothing that is not so',
+      ),
+    ],
   },
   {
     name: 'a heartbeat extends the lease whatever its epoch',
@@ -83,17 +89,14 @@ export const EFFECT_BUGS: readonly Bug[] = [
     replace: `  starts < STARTS_MAX
     ? 'repeat'
     : 'repeat';`,
-    caughtBy: [SEEDS, effectOutcome('is never made of what waits for a person')],
+    caughtBy: [SEEDS, effectOutcome('of an effect that is %s: %s')],
   },
   {
     name: 'an order that comes again after its effect was applied is carried out again',
     file: EFFECT,
     find: `  const clean = state.status === 'absent' ||`,
     replace: `  const clean = state.status === 'absent' || state.status === 'applied' ||`,
-    caughtBy: [
-      effectOrder('as a later attempt is answered so too, and not done again (%#)'),
-      effectOrders('is answered with the recorded outcome, and not carried out again'),
-    ],
+    caughtBy: [effectOrder('as a later attempt is answered so too, and not done again (%#)')],
   },
   {
     name: 'a cancellation that came first does not prevent the order',

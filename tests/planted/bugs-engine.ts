@@ -46,7 +46,10 @@ export const ENGINE_BUGS: readonly Bug[] = [
     await early.commit({ ...nothing, timersCleared: due });
     const transaction = await store.lock([...new Set(due.map(({ aggregate }) => aggregate))].sort());
 `,
-    caughtBy: [SEEDS],
+    caughtBy: [
+      SEEDS,
+      engineTimers('a timer is removed by the very commit that stores what it led to, and by no other'),
+    ],
   },
   {
     name: 'a timer that cannot be decided is forgotten',

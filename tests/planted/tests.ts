@@ -26,6 +26,7 @@ export const approval = of('services/approvals/src/domain/approval.test.ts');
 export const taskTimers = of('services/orchestrator/src/domain/task-timers.test.ts');
 export const admission = of('services/executor/src/domain/admission.test.ts');
 export const effectOutcome = of('services/executor/src/domain/effect-outcome.test.ts');
+export const effectExploration = of('services/executor/src/domain/effect-exploration.test.ts');
 export const effectOrder = of('services/executor/src/domain/effect-order.test.ts');
 export const effectOrders = of('tests/integration/effect-orders.int.test.ts');
 export const httpRequest = of('services/executor/src/capabilities/http-request.test.ts');

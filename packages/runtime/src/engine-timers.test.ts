@@ -159,6 +159,22 @@ describe('a store that does not answer', () => {
   });
 });
 
+test('a timer is removed by the very commit that stores what it led to, and by no other', async () => {
+  const clock = stillClock();
+  const { store, refuses } = unreliable(createMemoryStore(clock.now));
+  const { send, engine } = engineOver(store);
+  await send('e-1', { kind: 'set', name: 'wake', dueAt: clock.now() + 1 });
+  clock.advance(1);
+  const writes: (readonly [cleared: number, events: number])[] = [];
+  refuses.push(({ timersCleared, events }) => {
+    writes.push([timersCleared.length, events.length]);
+    return undefined;
+  });
+  engine.tick();
+  await engine.idle();
+  expect(writes).toEqual([[1, 1]]);
+});
+
 test('a look for timers that finds none is not a pass of the engine', async () => {
   const { tick, log, bus } = setup();
   await tick();
