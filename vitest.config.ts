@@ -35,7 +35,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
-          include: ['tests/e2e/**/*.e2e.test.ts'],
+          include: ['tests/{e2e,conformance}/**/*.e2e.test.ts'],
           exclude: nowhere,
           globalSetup: ['tests/harness/global-setup.ts'],
           testTimeout: 300_000,

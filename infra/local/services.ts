@@ -10,6 +10,10 @@ export type ServiceContext = {
   readonly workspace: string;
   /** Where executors keep their journals; beside the workspace, when left out. */
   readonly journal?: string;
+  /** Where executors note which programs run; beside the workspace, when left out. */
+  readonly state?: string;
+  /** Folders whose repositories tasks may work in, separated as in PATH; none, when left out. */
+  readonly repositories?: string;
   readonly httpPort: number;
 };
 
@@ -24,6 +28,9 @@ const PASSED_ON: readonly string[] = [
   'HOLDPOINT_LOG_LEVEL',
   'HOLDPOINT_HTTP_TARGETS',
   'HOLDPOINT_HTTP_KEYED_TARGETS',
+  'HOLDPOINT_AGENT',
+  'HOLDPOINT_COMMAND_ENV',
+  'HOLDPOINT_COMMANDS_MAX',
 ];
 
 const inherited = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
@@ -31,7 +38,7 @@ const inherited = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
 
 const specific = (
   service: ServiceName,
-  { credentialsDir, workspace, journal }: ServiceContext,
+  { credentialsDir, workspace, journal, state, repositories }: ServiceContext,
 ): Readonly<Record<string, string>> => {
   const files = layout(credentialsDir);
   switch (service) {
@@ -44,6 +51,8 @@ const specific = (
         HOLDPOINT_GRANT_PUBLIC_KEYS_FILE: files.grantPublicKeys,
         HOLDPOINT_WORKSPACE: workspace,
         ...(journal !== undefined && { HOLDPOINT_JOURNAL: journal }),
+        ...(state !== undefined && { HOLDPOINT_STATE: state }),
+        ...(repositories !== undefined && { HOLDPOINT_REPOSITORIES: repositories }),
         HOLDPOINT_POOL: 'default',
       };
     case 'recovery':

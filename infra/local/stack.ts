@@ -34,6 +34,8 @@ export type StackOptions = {
   /** A NATS server that somebody else runs, with Holdpoint's users. */
   readonly natsUrl?: string | undefined;
   readonly workspace?: string;
+  /** Folders whose repositories tasks may work in, separated as in PATH; one in the workspace by default. */
+  readonly repositories?: string | undefined;
   /** Starts PostgreSQL and NATS again when they end unasked, as it always does with the services. */
   readonly keepServers?: boolean;
 };
@@ -85,6 +87,9 @@ export const createStack = (options: StackOptions): Stack => {
   const dataDir = resolve(options.dataDir);
   const credentialsDir = join(dataDir, 'credentials');
   const workspace = options.workspace ?? join(dataDir, 'workspace');
+  const [journal, state] = [join(dataDir, 'journal'), join(dataDir, 'state')];
+  const ownRepositories = join(workspace, 'repositories');
+  const repositories = options.repositories ?? ownRepositories;
   const logs = join(dataDir, 'logs');
   const logFile = (name: string) => join(logs, `${name}.log`);
   /** What has to be undone, the last thing first. */
@@ -142,7 +147,7 @@ export const createStack = (options: StackOptions): Stack => {
     const claimed = await claimDataDir(dataDir);
     if ('running' in claimed) throw new AlreadyRunning(claimed.running);
     undo.push(claimed.claim.release);
-    for (const folder of [logs, workspace]) await mkdir(folder, { recursive: true });
+    for (const folder of [logs, ownRepositories]) await mkdir(folder, { recursive: true });
     const processes = join(dataDir, 'processes.json');
     // Before the ports are chosen, so that those which were held are free again.
     await cleanUp(dataDir, processes, progress);
@@ -173,7 +178,7 @@ export const createStack = (options: StackOptions): Stack => {
     const database = { host: '127.0.0.1', port: ports.postgres, name: DATABASE };
     const started = await startServices({
       names: options.services ?? services,
-      context: { root, natsUrl, database, credentialsDir, workspace, journal: join(dataDir, 'journal') },
+      context: { root, natsUrl, database, credentialsDir, workspace, journal, state, repositories },
       ports,
       env: options.env ?? {},
       logFile,

@@ -4,6 +4,7 @@ import type { Client } from '@holdpoint/cli/client';
 import { dataDirOf, root } from './folders.ts';
 import { connectOperator } from './operator.ts';
 import { defaultPorts } from './ports.ts';
+import { pointHere } from './pointer.ts';
 import { onStdout } from './progress.ts';
 import type { Running } from './running.ts';
 import { awaitDecision, awaitEnd, countApplied, decide, effectFile, submitSample } from './sample-task.ts';
@@ -111,11 +112,17 @@ const stack = createStack({
   progress: onStdout,
   ports: defaultPorts,
   natsUrl: process.env['HOLDPOINT_NATS_URL'],
+  repositories: process.env['HOLDPOINT_REPOSITORIES'],
   keepServers: true,
 });
 say('Starting Holdpoint ...');
+/** What takes back the word that the command line finds this start by. */
+let unpoint = async (): Promise<void> => undefined;
 const code = await runSession(stack, {
-  work,
+  work: async (running, leave) => {
+    unpoint = await pointHere(process.env, dataDirOf(process.env), say);
+    return work(running, leave);
+  },
   // It is the way to end it.
   interruptedCode: 0,
   alreadyRunning: ({ running }) => {
@@ -127,4 +134,5 @@ const code = await runSession(stack, {
     return 0;
   },
 });
+await unpoint();
 process.exit(code);

@@ -41,6 +41,10 @@ describe('who may say what', () => {
     ['hp.cmd.effect.run.default', ['orchestrator']],
     ['hp.cmd.effect.cancel.gpu', ['orchestrator']],
     ['hp.cmd.recovery.assess', ['orchestrator']],
+    ['hp.cmd.task.skip', ['operator']],
+    ['hp.cmd.task.watch', ['orchestrator']],
+    ['hp.cmd.task.inform', ['orchestrator']],
+    ['hp.cmd.task.board', ['orchestrator']],
     ['hp.log.t-1.build', ['executor']],
     ['hp.dlq.approvals', ['approvals']],
     ['hp.api.approvals.list', ['operator']],
@@ -117,6 +121,11 @@ describe('who may hear what', () => {
     ['$SRV.PING', SERVICES],
   ])('%s is heard by %j', (subject, users) => {
     expect(subscribersOf(subject)).toEqual(users);
+  });
+
+  test('people read what running work prints, live and from the stream', () => {
+    expect(subscribersOf('hp.log.t-1.build')).toEqual(['operator']);
+    expect(publishersOf('$JS.API.CONSUMER.CREATE.HP_LOG.mine')).toEqual(['operator']);
   });
 
   test('people do not read the commands from the stream, where the tokens of decisions are', () => {

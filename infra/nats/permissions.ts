@@ -45,13 +45,15 @@ const speech: Readonly<Record<ServiceName, readonly string[]>> = {
     subjects.approvalCommand('cancel'),
     filters.effectCommands('*'),
     subjects.recoveryCommand('assess'),
+    // Between tasks, and with the board of their repository: to itself.
+    ...(['watch', 'inform', 'board'] as const).map(subjects.taskCommand),
   ],
   approvals: [],
   executor: [filters.logs],
   recovery: [subjects.taskCommand('recover')],
 };
 
-const taskCommandsOfPeople = ['submit', 'cancel', 'pause', 'resume', 'retry'] as const;
+const taskCommandsOfPeople = ['submit', 'cancel', 'pause', 'resume', 'retry', 'skip'] as const;
 
 /** What only its receiver may read: requests carry the token of the person who sends them. */
 const confidential = SERVICES.map(filters.apiOf);

@@ -9,6 +9,7 @@ import { onStderr } from '@holdpoint/infra/local/progress';
 import { createStack, type RunningStack } from '@holdpoint/infra/local/stack';
 import { bytesBelow } from './disk.ts';
 import { percentiles, round } from './figures.ts';
+import { measureGraph, measureValidation } from './graphs.ts';
 import { createLoad } from './load.ts';
 import { cpuSeconds, findProcess } from './processes.ts';
 import { readProfiles } from './profile.ts';
@@ -20,13 +21,24 @@ const { values } = parseArgs({
     'in-flight': { type: 'string', default: '1,50,500' },
     /** Tasks left at their gates for the second round; 0 leaves it out. */
     waiting: { type: 'string', default: '20000' },
+    /** Sizes of the graphs that are run, in nodes; empty leaves them out. */
+    graphs: { type: 'string', default: '100,1000,5000' },
     /** Also profile the services: slower, so its figures are not comparable. */
     profile: { type: 'boolean', default: false },
   },
 });
 const seconds = Number(values.seconds);
-const inFlight = values['in-flight'].split(',').map(Number);
+const inFlight = values['in-flight']
+  .split(',')
+  .filter((number) => number !== '')
+  .map(Number);
 const waiting = Number(values.waiting);
+const sizes = values.graphs
+  .split(',')
+  .filter((size) => size !== '')
+  .map(Number);
+/** Each size so often: the first is slower than the others. */
+const GRAPH_RUNS = 3;
 const WARM_UP_SECONDS = 3;
 const PARK_AT_ONCE = 200;
 
@@ -124,7 +136,11 @@ try {
     profiled: values.profile,
     date: new Date().toISOString(),
   });
-  await load.measure(50, WARM_UP_SECONDS);
+  for (const count of sizes) print(measureValidation(count));
+  for (const count of sizes)
+    for (let run = 0; run < GRAPH_RUNS; run += 1)
+      print(await measureGraph(client, { count, uses: 'control.prepare' }));
+  if (inFlight.length > 0) await load.measure(50, WARM_UP_SECONDS);
   for (const atOnce of inFlight) await measure(atOnce, 0);
   if (waiting > 0) {
     await load.park(waiting, PARK_AT_ONCE);

@@ -2,6 +2,7 @@ import type { Finding } from '@holdpoint/chaos/checks/check';
 import { CHECKS } from '@holdpoint/chaos/checks/table';
 import { createJudge, held } from '@holdpoint/chaos/checks/verdicts';
 import type { RunEvidence, TaskEvidence } from '@holdpoint/chaos/evidence/evidence';
+import type { GraphPlan } from '@holdpoint/chaos/workload/graph';
 import { describe, expect, test } from 'vitest';
 import {
   APPROVAL,
@@ -9,8 +10,10 @@ import {
   grantFor,
   madeEvent,
   madeOperation,
+  linesOf,
   ORDER,
   renumbered,
+  soundGraphTask,
   soundRun,
   soundTask,
   TASK,
@@ -31,6 +34,10 @@ const ofTask = (id: string, change: TaskChange): Finding => {
   const sound = soundTask();
   return checkOf(id).ofTask?.({ ...sound, ...change(sound) }) ?? nothing;
 };
+const ofGraphTask = (id: string, change: TaskChange): Finding => {
+  const sound = soundGraphTask();
+  return checkOf(id).ofTask?.({ ...sound, ...change(sound) }) ?? nothing;
+};
 const ofRun = (id: string, change: RunChange): Finding => {
   const sound = soundRun();
   return checkOf(id).ofRun?.({ ...sound, ...change(sound) }) ?? nothing;
@@ -46,6 +53,7 @@ test.each(CHECKS.map(({ id }) => id))(
   (id) => {
     const judge = createJudge([checkOf(id)]);
     judge.takeTask(soundTask());
+    judge.takeTask(soundGraphTask());
     judge.takeRun(soundRun());
     expect(judge.verdicts().flatMap(({ violations }) => violations)).toEqual([]);
     expect(judge.verdicts().every(held)).toBe(true);
@@ -331,6 +339,27 @@ const letter = (code: string) => ({
 });
 
 const RUN_FAULTS: readonly (readonly [id: string, what: string, change: RunChange])[] = [
+  [
+    'K20',
+    'two hold a lock at the same time',
+    () => {
+      const [mine, theirs] = [linesOf(TASK), linesOf('chaos-x-1')];
+      const at = mine.findIndex(({ what }) => what === 'end');
+      return { work: [...mine.slice(0, at), ...theirs, ...mine.slice(at)] };
+    },
+  ],
+  [
+    'K20',
+    'somebody begins while a lock is held, and is killed',
+    () => {
+      const mine = linesOf(TASK);
+      const at = mine.findIndex(({ what }) => what === 'end');
+      const theirs = linesOf('chaos-x-1')
+        .filter(({ what }) => what === 'begin')
+        .slice(0, 1);
+      return { work: [...mine.slice(0, at), ...theirs, ...mine.slice(at)] };
+    },
+  ],
   ['K3', 'applied under a key of nobody', () => ({ strangeApplications: ['e-9'] })],
   ['K8', 'a task that nobody submitted', () => ({ strangers: ['chaos-x-9'] })],
   [
@@ -384,7 +413,86 @@ const RUN_FAULTS: readonly (readonly [id: string, what: string, change: RunChang
   ['K15', 'an error that nobody handled', () => ({ outcries: ['UnhandledPromiseRejection'] })],
 ];
 
+const graphWith =
+  (change: Partial<GraphPlan>): TaskChange =>
+  ({ meant }) => ({
+    meant: { ...meant, ...(meant.graph && { graph: { ...meant.graph, ...change } }) },
+  });
+const without =
+  (what: string): TaskChange =>
+  ({ lines }) => ({ lines: lines.filter(({ about }) => about !== what) });
+
+const endedAs =
+  (phase: 'completed' | 'failed'): TaskChange =>
+  ({ task }) => ({
+    task: withEvents(
+      task,
+      (events) =>
+        events.map((each, i) =>
+          i < events.length - 1 ? each : { ...each, type: phase, data: { ...each.data, type: phase, phase } },
+        ),
+      phase,
+    ),
+  });
+
+const GRAPH_FAULTS: readonly (readonly [id: string, what: string, change: TaskChange])[] = [
+  [
+    'K18',
+    'completed, though its gate never lets pass',
+    (task) => ({ ...graphWith({ tries: 'never' })(task), ...endedAs('completed')(task), applications: [] }),
+  ],
+  ['K18', 'completed, though a part of it fails', endedAs('completed')],
+  ['K18', 'failed, though nothing of it fails', graphWith({ routed: 'succeeds' })],
+  ['K14', 'applied and failed, though nothing of it fails', graphWith({ routed: 'not' })],
+  [
+    'K18',
+    'its effect was applied, though its gate never lets pass',
+    (task) => ({
+      ...graphWith({ tries: 'never' })(task),
+      task: withEvents(task.task, (events) => events.slice(0, 9), 'failed'),
+    }),
+  ],
+  [
+    'K18',
+    'approved, and ended otherwise',
+    ({ task }) => ({
+      task: withEvents(task, (events) =>
+        events.map((each, i) =>
+          i < events.length - 1 ? each : { ...each, data: { ...each.data, phase: 'circuit_open' } },
+        ),
+      ),
+    }),
+  ],
+  [
+    'K18',
+    'it has ended, and a node was left out',
+    ({ task }) => ({
+      task: withEvents(task, (events) => renumbered(events.filter(({ data }) => data['node'] !== 'work_1'))),
+    }),
+  ],
+  ['K19', 'work that was never carried out', without('work_1')],
+  ['K19', 'a loop that went round too seldom', graphWith({ tries: 3 })],
+  [
+    'K19',
+    'work that was not reached',
+    (task) => ({ ...graphWith({ routed: 'succeeds' })(task), ...endedAs('completed')(task) }),
+  ],
+  [
+    'K7',
+    'work without an outcome',
+    ({ works }) => ({ works: works.map((work) => withEvents(work, (events) => events.slice(0, 1))) }),
+  ],
+  [
+    'K9',
+    'the bus tells of work what was not stored',
+    ({ facts }) => ({ facts: facts.map((fact) => ({ ...fact, version: 9 })) }),
+  ],
+];
+
 describe('a planted fault is found', () => {
+  test.each(GRAPH_FAULTS)('of a graph, %s: %s', (id, _what, change) => {
+    expect(ofGraphTask(id, change).violations.length).toBeGreaterThan(0);
+  });
   test.each(TASK_FAULTS)('%s: %s', (id, _what, change) => {
     expect(ofTask(id, change).violations.length).toBeGreaterThan(0);
   });
@@ -392,7 +500,7 @@ describe('a planted fault is found', () => {
     expect(ofRun(id, change).violations.length).toBeGreaterThan(0);
   });
   test('of every check', () => {
-    const planted = new Set([...TASK_FAULTS, ...RUN_FAULTS].map(([id]) => id));
+    const planted = new Set([...TASK_FAULTS, ...GRAPH_FAULTS, ...RUN_FAULTS].map(([id]) => id));
     expect(CHECKS.map(({ id }) => id).filter((id) => !planted.has(id))).toEqual([]);
   });
 });

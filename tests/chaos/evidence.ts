@@ -5,6 +5,8 @@ import type {
   TaskEvidence,
 } from '@holdpoint/chaos/evidence/evidence';
 import type { Operation } from '@holdpoint/chaos/history';
+import { graphOf, type GraphPlan } from '@holdpoint/chaos/workload/graph';
+import type { WorkLine } from '@holdpoint/chaos/workload/work-book';
 
 /** A task that was submitted, approved, carried out once and completed, as a run would find it. */
 
@@ -57,7 +59,7 @@ const taskEvents = (): readonly StoredEvent[] => {
       requestedBy: 'client',
       definition: {
         id: 'http',
-        version: 1,
+        version: '1',
         nodes: [node('request', 'cap.http.keyed_request'), node('done', 'control.terminal')],
       },
       contentDigest: DIGEST,
@@ -132,10 +134,113 @@ export const soundTask = (): TaskEvidence => ({
   task: stored(TASK, 'completed', taskEvents()),
   approvals: [stored(APPROVAL, 'approved', approvalEvents())],
   effects: [stored(EFFECT, 'applied', effectEvents())],
+  works: [],
+  lines: [],
   recovery: undefined,
   applications: [{ key: EFFECT, digest: SENT, at: 400 }],
   facts: [{ aggregate: 'task', id: TASK, version: 6, type: 'completed' }],
 });
+
+const PLAN: GraphPlan = { works: 1, tries: 2, routed: 'fails', lock: 'chaos-1' };
+const GRAPH = graphOf(PLAN, {
+  task: TASK,
+  book: '/book',
+  request: { url: 'http://target/x' },
+  target: 'http://target',
+});
+
+const line = (what: WorkLine['what'], task: string, about: string, token: string): WorkLine => ({
+  what,
+  task,
+  about,
+  token: `${task}-${token}`,
+});
+/** As the scripts of a task would write them, with a run under the lock that was killed. */
+export const linesOf = (task: string): readonly WorkLine[] => [
+  line('ran', task, 'work_1', '1'),
+  line('begin', task, 'chaos-1', '2'),
+  line('begin', task, 'chaos-1', '3'),
+  line('ran', task, 'locked', '3'),
+  line('end', task, 'chaos-1', '3'),
+  line('ran', task, 'try', '4'),
+  line('ran', task, 'try', '5'),
+  line('ran', task, 'route', '6'),
+  line('ran', task, 'fallback', '7'),
+];
+
+const WORK = 'e-1111111111111111';
+const work = {
+  ...effect,
+  node: 'work_1',
+  uses: 'cap.env.shell.command.run',
+  kind: 'work',
+  effectClass: 'idempotent',
+};
+
+const graphEvents = (): readonly StoredEvent[] => {
+  const phase = 'executing';
+  const done = (name: string) => ({
+    type: 'node_succeeded',
+    id: TASK,
+    node: name,
+    attempt: 1,
+    phase,
+    outputs: {},
+  });
+  const failed = {
+    type: 'node_ended',
+    id: TASK,
+    node: 'route',
+    attempt: 1,
+    phase,
+    outcome: 'failed',
+    error: { code: 'ORCHESTRATOR_NODE_FAILED', message: 'exit code 3' },
+  };
+  const [submitted, readied, asked, ordered, carriedOut, completed] = taskEvents().map(({ data }) => data);
+  const events = [
+    { ...submitted, inputs: {}, definition: GRAPH },
+    { ...readied },
+    { ...done('begin') },
+    { ...done('work_1') },
+    { ...done('locked') },
+    { ...failed },
+    { ...done('fallback') },
+    { ...done('try') },
+    { ...done('gate') },
+    { ...asked },
+    { ...ordered },
+    { ...carriedOut },
+    { ...done('done') },
+    { ...completed, type: 'failed', phase: 'failed', error: failed.error },
+  ];
+  return events.map((data, i) => event(i + 1, 100 + i, data));
+};
+
+/** The same with a graph of its own. */
+export const soundGraphTask = (): TaskEvidence => {
+  const sound = soundTask();
+  const submission = { ...SUBMISSION, workflow: GRAPH.id, definition: GRAPH, inputs: {} };
+  return {
+    ...sound,
+    meant: { ...sound.meant, submission, graph: PLAN },
+    task: stored(TASK, 'failed', graphEvents()),
+    works: [
+      stored(WORK, 'applied', [
+        event(1, 110, {
+          type: 'started',
+          id: WORK,
+          attempt: 1,
+          order: { effect: work },
+          epoch: 1,
+          worker: 'w',
+        }),
+        event(2, 120, { type: 'applied', id: WORK, attempt: 1, epoch: 1, outputs: {} }),
+      ]),
+    ],
+    lines: linesOf(TASK),
+    facts: [{ aggregate: 'effect', id: WORK, version: 2, type: 'applied' }],
+  };
+};
 
 export const soundRun = (): RunEvidence => ({
   services: [{ service: 'executor', outbox: 0, staleTimers: 0, timers: 0, queueBytes: 65_536 }],
@@ -147,6 +252,7 @@ export const soundRun = (): RunEvidence => ({
   secrets: 3,
   outcries: [],
   logLines: 10,
+  work: [...linesOf(TASK), ...linesOf('chaos-x-1')],
   strangeApplications: [],
   strangers: [],
   settled: { afterMs: 4_000, withinMs: 60_000, left: [] },

@@ -6,7 +6,12 @@ import { FAULT_GROUPS } from '@holdpoint/chaos/faults/fault';
 import { FAULTS } from '@holdpoint/chaos/faults/table';
 import { createHistory, parseHistory, readPlan } from '@holdpoint/chaos/history';
 import { makePlan } from '@holdpoint/chaos/plan';
-import { plannedTask } from '@holdpoint/chaos/workload/planned';
+import { createRandom } from '@holdpoint/chaos/random';
+import { graphOf, planGraph, standingsOf } from '@holdpoint/chaos/workload/graph';
+import { plannedTask, plannedWithGraphs } from '@holdpoint/chaos/workload/planned';
+import { parseWorkLine } from '@holdpoint/chaos/workload/work-book';
+import { WorkflowDefinition } from '@holdpoint/contracts/workflow';
+import { definitionProblems } from '@holdpoint/workflows/definition-problems';
 import { afterAll, describe, expect, test } from 'vitest';
 
 const instances = [
@@ -92,6 +97,63 @@ describe('faults', () => {
     expect(chooseFaults(FAULTS, ['delay', 'clock'])).toHaveLength(2);
     expect(chooseFaults(FAULTS, undefined)).toBe(FAULTS);
     expect(() => chooseFaults(FAULTS, ['earthquake'])).toThrow('there is no earthquake');
+  });
+});
+
+describe('a task with a graph', () => {
+  const around = {
+    task: 'chaos-x-1',
+    book: "/somebody's/work.log",
+    request: { url: 'http://127.0.0.1:1/keyed/chaos-x-1', method: 'POST', body: {} },
+    target: 'http://127.0.0.1:1',
+  };
+  const plans = Array.from({ length: 300 }, (_, n) => planGraph(createRandom(`graph ${String(n)}`)));
+
+  test('is one that a submission is taken for', () => {
+    for (const plan of plans) {
+      const definition = graphOf(plan, around);
+      expect(WorkflowDefinition.safeParse(definition).error?.issues ?? []).toEqual([]);
+      expect(definitionProblems(definition).filter(({ severity }) => severity === 'error')).toEqual([]);
+    }
+  });
+
+  test('has five to ten nodes, each of which has to stand somewhere at the end', () => {
+    for (const plan of plans) {
+      const { nodes } = graphOf(plan, around);
+      expect(nodes.length).toBeGreaterThanOrEqual(5);
+      expect(nodes.length).toBeLessThanOrEqual(10);
+      expect(Object.keys(standingsOf(plan)).toSorted()).toEqual(nodes.map(({ id }) => String(id)).toSorted());
+    }
+  });
+
+  test('is of every kind now and then', () => {
+    expect(new Set(plans.map(({ tries }) => tries))).toEqual(new Set([1, 2, 3, 'never']));
+    expect(new Set(plans.map(({ routed }) => routed))).toEqual(new Set(['not', 'fails', 'succeeds']));
+    expect(new Set(plans.map(({ lock }) => lock)).size).toBe(3);
+  });
+
+  test('comes early, and every few seconds however fast tasks come', () => {
+    for (const rate of [1, 20, 200]) {
+      const planned = plannedWithGraphs(rate);
+      const graphs = Array.from({ length: rate * 60 }, (_, n) => planned('s', 'r', n)).filter(
+        ({ graph }) => graph !== undefined,
+      );
+      expect(graphs[0]?.id).toBe('chaos-r-1');
+      expect(graphs.length).toBeLessThanOrEqual(20);
+      expect(graphs.length).toBeGreaterThanOrEqual(Math.min(rate * 6, 20));
+      expect(graphs.every(({ keyed }) => keyed)).toBe(true);
+    }
+  });
+
+  test('a line that no script writes is not taken for one', () => {
+    expect(parseWorkLine('ran t-1 try 7-1')).toEqual({
+      what: 'ran',
+      task: 't-1',
+      about: 'try',
+      token: '7-1',
+    });
+    for (const line of ['', 'ran t-1 try', 'held t-1 try 7', 'ran t-1 try 7 8'])
+      expect(() => parseWorkLine(line)).toThrow('not a line of a script');
   });
 });
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { coveredFlows } from './readme-covered-flows.ts';
 import { readSource } from '../repo/source-tree.ts';
 
 const Manifest = z.object({ scripts: z.record(z.string(), z.string()) });
@@ -57,10 +58,11 @@ const covered: Readonly<Record<string, () => Cover>> = {
   ),
 };
 
-export const coveredCommands = Object.keys(covered);
+export const coveredCommands = [...Object.keys(covered), ...Object.keys(coveredFlows)];
 
 /** Who else tries this very command; undefined: nobody. */
-export const coverOf = (words: readonly string[]): Cover | undefined => covered[words.join(' ')]?.();
+export const coverOf = (words: readonly string[]): Cover | undefined =>
+  covered[words.join(' ')]?.() ?? coveredFlows[words.join(' ')];
 
 /** What the covering files do not say. Throws where there is no such file. */
 export const gapsOf = (cover: Cover): readonly string[] =>

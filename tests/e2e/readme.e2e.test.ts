@@ -7,7 +7,7 @@ import { documentedIn } from './readme-lines.ts';
 import { findTools } from './readme-process.ts';
 
 const tools = await findTools(process.env);
-const documented = ['README.md', 'docs/operations.md'].flatMap((file) =>
+const documented = ['README.md', 'docs/operations.md', 'docs/workflows.md'].flatMap((file) =>
   documentedIn(file, readSource(file)),
 );
 
@@ -23,7 +23,7 @@ const obstacleTo = ([program, verb]: readonly string[]): string | undefined => {
   return verb === 'stream' && !tools.hasTerminals ? 'it needs a terminal, and there is no script' : undefined;
 };
 
-describe('the commands of README.md and docs/operations.md', () => {
+describe('the commands of the documents', () => {
   test('are all tried by somebody, and nothing else is', () => {
     expect(undecidedOf(documented)).toEqual([]);
     expect(forgottenOf(documented)).toEqual([]);

@@ -36,7 +36,7 @@ const serviceOf = (aggregate: string | undefined): ServiceName | undefined =>
   SERVICES.find((service) => AGGREGATES[service] === aggregate);
 
 /** What is sent is what its receiver takes; that nobody here reads it is not what it says. */
-const checkReceivable = ({ subject, body }: WireMessage): void => {
+export const checkReceivable = ({ subject, body }: Pick<WireMessage, 'subject' | 'body'>): void => {
   const [, kind, aggregate] = subject.split('.');
   const service = serviceOf(aggregate);
   if (service === undefined) throw new Error(`nobody has ${subject}`);
@@ -154,7 +154,9 @@ const TRACES = [
 export type Inlet = {
   readonly consumer: string;
   readonly subject: string;
-  readonly link: (value: object) => object;
+  readonly link: (value: object, situation: string) => object;
+  /** Where it can come in at all; left out, in all of them. */
+  readonly situations?: readonly string[];
 };
 
 /** Messages to a service, in every situation of what they are about: all are decided or refused, none breaks anything. */
@@ -172,16 +174,19 @@ export const decisionTarget = <State, Message, Event extends { readonly type: st
       const inlet = inlets[message];
       if (inlet === undefined) throw new Error(`no inlet for ${message}`);
       const { consumer, subject, link } = inlet;
-      return fc.record({
-        consumer: fc.constant(consumer),
-        subject: fc.oneof(
-          { weight: 9, arbitrary: fc.constant(subject) },
-          { weight: 1, arbitrary: oddSubject(subject) },
-        ),
-        situation: fc.constantFrom(...Object.keys(situations)),
-        trace: fc.option(fc.constantFrom(...TRACES), { nil: undefined }),
-        body: bodyFor(sometimesLinked(validMessage(message), link)),
-      });
+      const values = validMessage(message);
+      return fc.constantFrom(...(inlet.situations ?? Object.keys(situations))).chain((situation) =>
+        fc.record({
+          consumer: fc.constant(consumer),
+          subject: fc.oneof(
+            { weight: 9, arbitrary: fc.constant(subject) },
+            { weight: 1, arbitrary: oddSubject(subject) },
+          ),
+          situation: fc.constant(situation),
+          trace: fc.option(fc.constantFrom(...TRACES), { nil: undefined }),
+          body: bodyFor(sometimesLinked(values, (value) => link(value, situation))),
+        }),
+      );
     }),
     check: (input) => handle(logic, situations, input),
   });

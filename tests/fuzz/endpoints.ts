@@ -5,6 +5,8 @@ export const ENDPOINTS = [
   'orchestrator.pause',
   'orchestrator.resume',
   'orchestrator.retry',
+  'orchestrator.skip',
+  'orchestrator.fork',
   'orchestrator.get',
   'orchestrator.list',
   'orchestrator.history',

@@ -1,6 +1,7 @@
 import { jsonSchemaOf, type Message, messages } from '@holdpoint/contracts/json-schema';
 import fc from 'fast-check';
 import { validFor } from './hostile/valid.ts';
+import { stored } from './promises.ts';
 
 /** A message of the catalogue by its kind and name: `command/task.submit`, `api/orchestrator.submit.request`. */
 export const messageCalled = (name: string): Message => {
@@ -22,11 +23,11 @@ export const casesFor = <Input>(
 ): Readonly<Record<string, fc.Arbitrary<Input>>> =>
   Object.fromEntries(names.map((name) => [name, inputs(name)]));
 
-/** The same values, and now and then as `link` makes them: about the very thing that a decider has in its hands. */
+/** The same values, and mostly as `link` makes them (what it makes undefined is left out): about the very thing that a decider has in its hands. */
 export const sometimesLinked = (
   values: fc.Arbitrary<unknown>,
   link: (value: object) => object,
 ): fc.Arbitrary<unknown> =>
   fc
     .tuple(values, fc.integer({ min: 0, max: 3 }))
-    .map(([value, chance]) => (chance === 0 ? value : link(value as object)));
+    .map(([value, chance]) => (chance === 0 ? value : stored(link(value as object))));

@@ -3,7 +3,13 @@ import { parseSync, Visitor } from 'oxc-parser';
 import { filesEnding, readSource } from '../repo/source-tree.ts';
 
 /** Where texts of strangers are matched. */
-const FOLDERS = ['packages/contracts/src', 'packages/runtime/src', 'packages/cli/src', 'services'];
+const FOLDERS = [
+  'packages/contracts/src',
+  'packages/runtime/src',
+  'packages/cli/src',
+  'packages/workflows/src',
+  'services',
+];
 
 type Found = { readonly where: string; readonly source: string; readonly flags: string };
 

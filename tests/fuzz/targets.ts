@@ -2,6 +2,12 @@ import type { AnyTarget } from './target.ts';
 import { answers } from './targets/answers.ts';
 import { approval } from './targets/approval.ts';
 import { commandLine } from './targets/command-line.ts';
+import { definitions } from './targets/definitions.ts';
+import { templates } from './targets/templates.ts';
+import { expressions } from './targets/expressions.ts';
+import { flowConfig } from './targets/flow-config.ts';
+import { steps } from './targets/steps.ts';
+import { fork } from './targets/fork.ts';
 import { effect } from './targets/effect.ts';
 import { environment } from './targets/environment.ts';
 import { grants } from './targets/grants.ts';
@@ -12,7 +18,7 @@ import { schemas } from './targets/schemas.ts';
 import { settings } from './targets/settings.ts';
 import { task } from './targets/task.ts';
 
-/** Everything that takes what strangers send. A new surface (templates, webhooks, chat) adds a file to `targets/` and a row here. */
+/** Everything that takes what strangers send. A new surface (webhooks, chat) adds a file to `targets/` and a row here. */
 export const targets: readonly AnyTarget[] = [
   schemas,
   task,
@@ -26,4 +32,10 @@ export const targets: readonly AnyTarget[] = [
   grants,
   environment,
   health,
+  fork,
+  steps,
+  flowConfig,
+  expressions,
+  templates,
+  definitions,
 ];

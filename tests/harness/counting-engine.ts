@@ -1,3 +1,4 @@
+import { snapshotEvery } from '@holdpoint/runtime/core';
 import type { ErrorBody } from '@holdpoint/contracts/errors';
 import type { AggregateKind } from '@holdpoint/runtime/batch';
 import { type Decider, decision, type TimerFired } from '@holdpoint/runtime/decider';
@@ -26,12 +27,12 @@ export const notesDecider: Decider<Notes, Note | TimerFired, Noted> = {
   },
 };
 
-const kind = (snapshotEvery: number): AggregateKind<Notes, Note | TimerFired, Noted, never> => ({
+const kind = (every: number): AggregateKind<Notes, Note | TimerFired, Noted, never> => ({
   service: 'recovery',
   aggregate: 'recovery',
   decider: notesDecider,
   summarise: () => ({ status: 'noted', view: null }),
-  snapshotEvery,
+  snapshotDue: snapshotEvery(every),
 });
 
 export type Outcome = 'settled' | 'unavailable' | ErrorBody;

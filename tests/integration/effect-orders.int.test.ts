@@ -63,6 +63,14 @@ describe('an order', () => {
 
   const effect = sampleEffect;
   const wrong: readonly (readonly [string, () => RunEffect, string])[] = [
+    [
+      'without a grant',
+      () => {
+        const { grant: _, ...order } = orderFor(effect(), 'x');
+        return order;
+      },
+      'EXECUTOR_GRANT_INVALID',
+    ],
     ['with a grant that is no token', () => orderFor(effect(), 'approved'), 'EXECUTOR_GRANT_INVALID'],
     [
       'with a grant that somebody else has signed',
@@ -175,13 +183,13 @@ describe('an order', () => {
     expect(await timesApplied(order)).toBe(0);
   });
 
-  test('without a grant is a dead letter', async () => {
-    const { grant: _, ...order } = orderFor(sampleEffect(), 'x');
-    await give(order, 'order-without-grant');
-    expect(await letters.next('order-without-grant')).toMatchObject({
+  test('without an effect is a dead letter', async () => {
+    const { effect: _, ...order } = orderFor(sampleEffect(), 'x');
+    await give(order, 'order-without-effect');
+    expect(await letters.next('order-without-effect')).toMatchObject({
       service: 'executor',
       subject: RUN,
-      reason: { code: 'CONTRACT_INVALID', message: expect.stringContaining('grant') as string },
+      reason: { code: 'CONTRACT_INVALID', message: expect.stringContaining('effect') as string },
     });
   });
 

@@ -30,7 +30,7 @@ test('what a task takes back when it ends is taken back again, when the bus has 
   await waitForRequest(client, task);
   await services.approvals.stop();
   await client.ask('orchestrator', 'cancel', { id: task.id });
-  expect(await timersOf(task)).toEqual(['withdraw:append']);
+  expect(await timersOf(task)).toEqual([`withdraw:append:${task.approval}`]);
   await system.nats.wipe();
   await system.start('approvals');
   // The server was started anew: the first answers take a while.

@@ -4,7 +4,7 @@ import type { VerifyGrant } from '@holdpoint/executor/domain/admission';
 import { createEffectDecider, type EffectMessage } from '@holdpoint/executor/domain/effect';
 import { aboutOrder, type EffectState, entryIn } from '@holdpoint/executor/domain/ledger';
 import { type EffectDecider, realDecider as real } from './effect-ledger.ts';
-import { CLASSES, verify } from './effect-orders.ts';
+import { classOf, verify } from './effect-orders.ts';
 
 /** The real decider, asked about another state or message than there is. */
 const misled = (
@@ -34,7 +34,7 @@ const verifying = (verifyOrder: (order: RunEffect | undefined) => VerifyGrant): 
   ...real,
   decide: (state, message, moment) => {
     const order = message.kind === 'run' ? message.payload : entryIn(state)?.order;
-    return createEffectDecider(verifyOrder(order), CLASSES).decide(state, message, moment);
+    return createEffectDecider(verifyOrder(order), classOf).decide(state, message, moment);
   },
 });
 

@@ -6,11 +6,11 @@ import { createNumbering } from '@holdpoint/runtime/testing/numbering';
 import { createEffectDecider, type EffectMessage, type EffectWork } from '@holdpoint/executor/domain/effect';
 import { type EffectState, entryIn } from '@holdpoint/executor/domain/ledger';
 import { about, EFFECT, GRANT_ENDS, NOW } from '@holdpoint/executor/testing/orders';
-import { CLASSES, ORDERS, verify } from './effect-orders.ts';
+import { classOf, ORDERS, verify } from './effect-orders.ts';
 import type { Model } from './examine.ts';
 
 export type EffectDecider = Decider<EffectState, EffectMessage, EffectEvent, EffectWork>;
-export const realDecider: EffectDecider = createEffectDecider(verify, CLASSES);
+export const realDecider: EffectDecider = createEffectDecider(verify, classOf);
 
 /** A start in the hands of an executor: it is lost when that crashes, and it may pause wherever it is. */
 type Start = {
@@ -85,7 +85,7 @@ const performed = (world: LedgerWorld, work: EffectWork): LedgerWorld =>
 const badStart = ({ now, cancelStored }: LedgerWorld, order: RunEffect): string | undefined => {
   if (cancelStored) return 'started after its cancellation was stored';
   if (now >= GRANT_ENDS) return 'started after its grant had ended';
-  return verify(order.grant)?.digest === order.digest ? undefined : 'started without a grant for it';
+  return verify(order.grant ?? '')?.digest === order.digest ? undefined : 'started without a grant for it';
 };
 
 /** Whoever is in doubt and hears for the first time, from who knows, that it happened has no doubt any more. */
@@ -176,7 +176,8 @@ const wireSteps = (
     ),
   });
   const lost = [`wire loses ${String(epoch)}`, { ...world, wire: world.wire.toSpliced(at, 1) }] as const;
-  if (effectClass === 'keyed' && world.applied > 0)
+  // What is fenced goes on from a state that is gone once it was applied.
+  if ((effectClass === 'keyed' || effectClass === 'fenced') && world.applied > 0)
     return [[`target knows ${String(epoch)}`, answered('applied')], lost];
   return [
     [

@@ -1,6 +1,6 @@
 import type { RunEffect } from '@holdpoint/contracts/effect';
 import type { EffectClass } from '@holdpoint/contracts/workflow';
-import type { VerifyGrant } from '@holdpoint/executor/domain/admission';
+import type { ClassOf, VerifyGrant } from '@holdpoint/executor/domain/admission';
 import {
   effectOf,
   forgedGrantFor,
@@ -24,9 +24,8 @@ const USES: Readonly<Record<EffectClass, string>> = {
   opaque: 'cap.model.opaque',
 };
 /** A capability of every class, whatever classes the capabilities of today have. */
-export const CLASSES: Readonly<Record<string, EffectClass>> = Object.fromEntries(
-  Object.entries(USES).map(([effectClass, uses]) => [uses, effectClass as EffectClass]),
-);
+export const classOf: ClassOf = (uses) =>
+  (Object.keys(USES) as EffectClass[]).find((effectClass) => USES[effectClass] === uses);
 
 type Orders = { readonly plain: RunEffect; readonly odd: Readonly<Record<string, RunEffect>> };
 

@@ -66,11 +66,10 @@ export const DECISION_BUGS: readonly Bug[] = [
   },
   {
     name: 'the key of an effect has the attempt in it',
-    file: 'services/orchestrator/src/domain/advance.ts',
-    find: `    target,
-    idempotencyKey,
-  };`,
-    replace: '    target,\n    idempotencyKey: `${idempotencyKey}.${String(state.attempt)}`,\n  };',
+    file: 'services/orchestrator/src/domain/effects.ts',
+    find: `    idempotencyKey: keyOf(renderedText(task, idempotencyKey), preview),`,
+    replace:
+      '    idempotencyKey: `${keyOf(renderedText(task, idempotencyKey), preview)}.${String(attempt)}`,',
     caughtBy: [SEEDS],
   },
   {

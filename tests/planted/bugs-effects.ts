@@ -1,14 +1,17 @@
 import type { Bug } from './bug.ts';
 import {
   admission,
+  admissionWork,
   effectExploration,
   effectOrder,
   effectOrders,
   effectOutcome,
+  effectWork,
   httpRequest,
   keyedFile,
   runner,
   SEEDS,
+  workOrders,
 } from './tests.ts';
 
 const EFFECT = 'services/executor/src/domain/effect.ts';
@@ -33,8 +36,8 @@ export const EFFECT_BUGS: readonly Bug[] = [
   {
     name: 'a heartbeat extends the lease whatever its epoch',
     file: EFFECT,
-    find: `          return state.status === 'started' && state.entry.epoch === message.epoch`,
-    replace: `          return state.status === 'started'`,
+    find: `  const inForce = state.status === 'started' && entry.epoch === epoch;`,
+    replace: `  const inForce = state.status === 'started';`,
     caughtBy: [effectOutcome('is not extended by anybody else')],
   },
   {
@@ -66,6 +69,31 @@ export const EFFECT_BUGS: readonly Bug[] = [
     caughtBy: [admission('for another effect of the same digest is not for this one')],
   },
   {
+    name: 'an order without a grant is carried out whatever its kind',
+    file: ADMISSION,
+    find: `  if (!isWork(order)) return without(`,
+    replace: `  if (effect.task === '') return without(`,
+    caughtBy: [
+      admissionWork('an effect of the kind %s may not, though its capability does work as well'),
+      admissionWork('whoever cannot sign starts nothing but work, and that as it is'),
+      workOrders('%s is refused, recorded, and not carried out'),
+    ],
+  },
+  {
+    name: 'work that was called off is left to a person',
+    file: EFFECT,
+    find: `Started['entry']): boolean => calledOff && isWork(order);`,
+    replace: `Started['entry']): boolean => calledOff && order.attempt < 0;`,
+    caughtBy: [effectWork('while it runs %s, and nobody is asked')],
+  },
+  {
+    name: 'work that the executor has interrupted counts as done',
+    file: 'services/executor/src/adapters/runner.ts',
+    find: `  isWork(order) && signal.aborted ?`,
+    replace: `  isWork(order) && order.attempt < 0 ?`,
+    caughtBy: [runner('says nothing of itself, whatever it returns: it is done again')],
+  },
+  {
     name: 'a grant has no end',
     file: ADMISSION,
     find: `  if (now >= claims.exp * 1_000) return`,
@@ -83,10 +111,10 @@ export const EFFECT_BUGS: readonly Bug[] = [
   {
     name: 'an expired lease lets anything be started again',
     file: EFFECT,
-    find: `  starts < STARTS_MAX
+    find: `  starts < (isWork(order) ? WORK_STARTS_MAX : STARTS_MAX)
     ? 'repeat'
     : 'person';`,
-    replace: `  starts < STARTS_MAX
+    replace: `  starts < (isWork(order) ? WORK_STARTS_MAX : STARTS_MAX)
     ? 'repeat'
     : 'repeat';`,
     caughtBy: [SEEDS, effectOutcome('of an effect that is %s: %s')],
@@ -122,7 +150,7 @@ export const EFFECT_BUGS: readonly Bug[] = [
   {
     name: 'a failed repeat is recorded as if nothing had happened',
     file: EFFECT,
-    find: `        return entry.unsure
+    find: `        return entry.unsure && !isWork(entry.order)
           ? stillInDoubt`,
     replace: `        return entry.epoch < 0
           ? stillInDoubt`,

@@ -3,6 +3,7 @@ import { BUS_BUGS } from './bugs-bus.ts';
 import { DECISION_BUGS } from './bugs-decisions.ts';
 import { EFFECT_BUGS } from './bugs-effects.ts';
 import { ENGINE_BUGS } from './bugs-engine.ts';
+import { GRAPH_BUGS } from './bugs-graph.ts';
 import { STORE_BUGS } from './bugs-store.ts';
 
 /** Bugs that somebody might well write one day, each with the tests that have to notice. */
@@ -11,5 +12,6 @@ export const BUGS: readonly Bug[] = [
   ...BUS_BUGS,
   ...STORE_BUGS,
   ...DECISION_BUGS,
+  ...GRAPH_BUGS,
   ...EFFECT_BUGS,
 ];

@@ -21,6 +21,7 @@ const SERVICE_NAMES = ['orchestrator', 'approvals', 'executor', 'recovery'] as c
 const PARTS: readonly Part[] = [
   part('contracts', 'packages/contracts'),
   part('runtime', 'packages/runtime'),
+  part('workflows', 'packages/workflows'),
   part('cli', 'packages/cli'),
   part('chaos', 'packages/chaos'),
   ...SERVICE_NAMES.map((name) => part(name, `services/${name}`)),
@@ -32,11 +33,13 @@ const PARTS: readonly Part[] = [
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   contracts: [],
   runtime: ['contracts'],
-  cli: ['contracts'],
+  workflows: ['contracts'],
+  cli: ['contracts', 'workflows'],
   ...Object.fromEntries(SERVICE_NAMES.map((name) => [name, ['contracts', 'runtime']])),
-  infra: ['contracts', 'cli'],
+  orchestrator: ['contracts', 'runtime', 'workflows'],
+  infra: ['contracts', 'cli', 'workflows'],
   // The checker judges histories by the table of the service that writes them.
-  chaos: ['contracts', 'cli', 'infra', 'orchestrator'],
+  chaos: ['contracts', 'cli', 'infra', 'orchestrator', 'workflows'],
   tests: PARTS.map(({ name }) => name),
 };
 
@@ -107,13 +110,34 @@ const contractsStayPortable: Rule = ({ from, to }) =>
     ? 'contracts use no part of Node.js but node:crypto'
     : undefined;
 
+const WORKFLOW_FILES = 'packages/workflows/src/files/';
+
+/** Templates, graphs and expressions come in as data, so that the orchestrator's domain may use them. */
+const workflowsReadFilesInOnePlace: Rule = ({ from, to }) => {
+  if (!from.startsWith('packages/workflows/src/') || isTest(from) || to.kind !== 'builtin') return undefined;
+  if (to.name === 'crypto' || from.startsWith(WORKFLOW_FILES)) return undefined;
+  return 'workflows use no part of Node.js but node:crypto outside src/files';
+};
+
+const filesStayAtTheEdge: Rule = ({ from, to }) =>
+  from.startsWith('packages/workflows/src/') &&
+  !from.startsWith(WORKFLOW_FILES) &&
+  !isTest(from) &&
+  to.kind === 'file' &&
+  to.path.startsWith(WORKFLOW_FILES)
+    ? 'what is pure may not know what reads files'
+    : undefined;
+
 const domainStaysPure: Rule = ({ from, part: { dir }, to }) => {
   if (!from.startsWith(`${dir}/src/domain/`) || !dir.startsWith('services/') || isTest(from))
     return undefined;
   if (to.kind === 'file' && (to.part?.name === 'contracts' || to.path.startsWith(`${dir}/src/domain/`)))
     return undefined;
   if (to.kind === 'file' && to.path === DECIDER) return undefined;
-  return 'a domain imports only contracts, the decider contract of the runtime, and its own domain';
+  // Whether a service may know workflows at all is the business of `direction`.
+  if (to.kind === 'file' && to.part?.name === 'workflows' && !to.path.startsWith(WORKFLOW_FILES))
+    return undefined;
+  return 'a domain imports only contracts, the decider contract of the runtime, what is pure of workflows, and its own domain';
 };
 
 /** Inside a service: domain <- projections, adapters <- api, service <- main. */
@@ -197,6 +221,8 @@ export const checkImports = (files: readonly SourceFacts[]): readonly Violation[
     resolvable,
     direction,
     contractsStayPortable,
+    workflowsReadFilesInOnePlace,
+    filesStayAtTheEdge,
     domainStaysPure,
     layersPointInwards,
     servicesLeaveTheBusToTheRuntime,

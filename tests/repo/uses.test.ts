@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { showViolation } from './import-rules.ts';
 import { factsOf } from './source-facts.ts';
 import { readTree } from './source-tree.ts';
-import { ACKNOWLEDGES, busUses, checkUses, PUBLISHES } from './use-rules.ts';
+import { ACKNOWLEDGES, ANNOUNCES, busUses, checkUses, PUBLISHES } from './use-rules.ts';
 
 const faults = (path: string, source: string): readonly string[] =>
   checkUses([factsOf(path, source)]).map(({ line, imports }) => `${String(line)} ${imports}`);
@@ -11,8 +11,8 @@ test('clock, chance, environment, acknowledging and publishing have their places
   expect(checkUses(readTree()).map(showViolation)).toEqual([]);
 });
 
-test('one place decides what is acknowledged, and exactly one publishes', () => {
-  expect(busUses(readTree())).toEqual({ acknowledge: ACKNOWLEDGES, publish: [PUBLISHES] });
+test('one place decides what is acknowledged, and exactly one publishes what has to arrive', () => {
+  expect(busUses(readTree())).toEqual({ acknowledge: ACKNOWLEDGES, publish: [ANNOUNCES, PUBLISHES] });
 });
 
 describe('the check shows the offending line', () => {

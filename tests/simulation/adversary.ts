@@ -1,3 +1,4 @@
+import { CAPABILITIES } from '@holdpoint/contracts/capabilities';
 import { HEADERS } from '@holdpoint/contracts/cloudevents';
 import { effectDigest, RunEffect } from '@holdpoint/contracts/effect';
 import { DEFAULT_POOL } from '@holdpoint/contracts/streams';
@@ -13,6 +14,8 @@ const TRICKS = [
   'a message is malformed',
   'an order is changed, its digest too',
   'an order is changed, its digest is not',
+  'an effect is ordered without its grant',
+  'an effect is ordered as work',
   'an approval is forged',
 ] as const;
 
@@ -33,10 +36,29 @@ export const startAdversary = (
   const say = (name: string, wire: Omit<WireMessage, 'headers'>): void =>
     bus.publish(name, { ...wire, headers: [[HEADERS.messageId, name]] });
 
+  /** Of an effect: what works without a grant, whoever may order at all may order as he likes. */
+  const heardOrder = (name: string): RunEffect | undefined => {
+    const orders = heard
+      .filter(({ subject }) => subject.startsWith('hp.cmd.effect.run.'))
+      .map(({ body }) => RunEffect.parse(JSON.parse(body)))
+      .filter(({ effect }) => CAPABILITIES[effect.uses]?.work !== true);
+    return orders.length === 0 ? undefined : choices.pick(name, orders);
+  };
+
+  const ungranted = (name: string, kind?: 'work'): void => {
+    const order = heardOrder(name);
+    if (order === undefined) return;
+    const { grant: _grant, ...rest } = order;
+    const effect = kind === undefined ? order.effect : { ...order.effect, kind };
+    say(name, {
+      subject: subjects.effectCommand('run', DEFAULT_POOL),
+      body: JSON.stringify({ ...rest, effect, digest: effectDigest(effect) }),
+    });
+  };
+
   const changedOrder = (name: string, alsoDigest: boolean): void => {
-    const orders = heard.filter(({ subject }) => subject.startsWith('hp.cmd.effect.run.'));
-    if (orders.length === 0) return;
-    const order = RunEffect.parse(JSON.parse(choices.pick(name, orders).body));
+    const order = heardOrder(name);
+    if (order === undefined) return;
     const effect = { ...order.effect, args: { text: 'something else' } };
     const digest = alsoDigest ? effectDigest(effect) : order.digest;
     say(name, {
@@ -76,6 +98,10 @@ export const startAdversary = (
         return changedOrder(name, true);
       case 'an order is changed, its digest is not':
         return changedOrder(name, false);
+      case 'an effect is ordered without its grant':
+        return ungranted(name);
+      case 'an effect is ordered as work':
+        return ungranted(name, 'work');
       case 'an approval is forged':
         return forgedApproval(name);
     }

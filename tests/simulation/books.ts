@@ -1,10 +1,17 @@
 import type { ApprovalEvent } from '@holdpoint/contracts/approval';
+import type { BoardEvent } from '@holdpoint/contracts/board';
 import type { EffectEvent } from '@holdpoint/contracts/effect';
 import type { RecoveryEvent } from '@holdpoint/contracts/recovery';
 import type { TaskEvent } from '@holdpoint/contracts/task';
 import { createApprovalDecider } from '@holdpoint/approvals/domain/approval';
 import { createEffectDecider } from '@holdpoint/executor/domain/effect';
-import { taskDecider } from '@holdpoint/orchestrator/domain/decide';
+import {
+  orchestratorDecider,
+  type OrchestratorEvent,
+  type OrchestratorState,
+} from '@holdpoint/orchestrator/domain/orchestrator';
+import type { Board } from '@holdpoint/orchestrator/domain/board/state';
+import type { Task, TaskState } from '@holdpoint/orchestrator/domain/state';
 import { recoveryDecider } from '@holdpoint/recovery/domain/recovery';
 import type { Decider } from '@holdpoint/runtime/decider';
 import type { StoredEvent } from '@holdpoint/runtime/ports';
@@ -27,6 +34,12 @@ export type Book<State, Event> = {
   readonly versionOf: (aggregate: string) => number;
   readonly add: (events: readonly StoredEvent[]) => readonly Change<State, Event>[];
 };
+
+export type TaskChange = Change<TaskState, TaskEvent>;
+export type BoardChange = Change<OrchestratorState, BoardEvent>;
+
+export const isOfTask = (change: Change<OrchestratorState, OrchestratorEvent>): change is TaskChange =>
+  change.after.phase !== 'board';
 
 const createBook = <State, Event>({
   initial,
@@ -57,7 +70,7 @@ const nobody = (): never => {
 };
 
 export const createBooks = () => ({
-  orchestrator: createBook<ReturnType<typeof taskDecider.evolve>, TaskEvent>(taskDecider),
+  orchestrator: createBook<OrchestratorState, OrchestratorEvent>(orchestratorDecider),
   approvals: createBook<ReturnType<ReturnType<typeof createApprovalDecider>['evolve']>, ApprovalEvent>(
     createApprovalDecider(nobody),
   ),
@@ -67,6 +80,18 @@ export const createBooks = () => ({
   recovery: createBook<ReturnType<typeof recoveryDecider.evolve>, RecoveryEvent>(recoveryDecider),
 });
 export type Books = ReturnType<typeof createBooks>;
+
+/** Undefined for a task that was not submitted yet. */
+export const taskIn = ({ orchestrator }: Pick<Books, 'orchestrator'>, id: string): Task | undefined => {
+  const state = orchestrator.stateOf(id);
+  return 'definition' in state ? state : undefined;
+};
+
+export const tasksIn = ({ orchestrator }: Pick<Books, 'orchestrator'>): readonly Task[] =>
+  [...orchestrator.states.values()].filter((state): state is Task => 'definition' in state);
+
+export const boardsIn = ({ orchestrator }: Pick<Books, 'orchestrator'>): readonly Board[] =>
+  [...orchestrator.states.values()].filter((state): state is Board => state.phase === 'board');
 
 /** The task that an event is about, for whoever reads the trace. */
 export const taskOf = (event: object, aggregate: string): string =>

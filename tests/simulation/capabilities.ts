@@ -1,57 +1,107 @@
+import { CAPABILITIES as KNOWN } from '@holdpoint/contracts/capabilities';
 import { errorBody } from '@holdpoint/contracts/errors';
-import type { Json, JsonObject } from '@holdpoint/contracts/json';
-import { type Capability, CleanFailure } from '@holdpoint/executor/capabilities/capability';
+import type { JsonObject } from '@holdpoint/contracts/json';
+import { StepInput } from '@holdpoint/contracts/step';
+import {
+  type Capability,
+  CleanFailure,
+  type EffectContext,
+} from '@holdpoint/executor/capabilities/capability';
 import { LEASE_MS } from '@holdpoint/executor/domain/effect';
 import { z } from 'zod';
-import type { Choices } from './choices.ts';
 import type { Life } from './life.ts';
-import type { Target } from './target.ts';
-import type { Weather } from './weather.ts';
+import { resultOfWork } from './works.ts';
+import type { World } from './world.ts';
 
 const Args = z.record(z.string(), z.unknown());
 const ANSWER_TIMEOUT_MS = 8_000;
 /** Twice a lease: many wake up while somebody else is at it. */
 const FROZEN_AT_MOST_MS = 2 * LEASE_MS;
+const WORKS_MS = 400;
 
-/** A capability that sends its arguments to the target. Labels and classes are those of real capabilities. */
-export const sendingCapability = (
+type Parts = Pick<World, 'target' | 'weather' | 'choices'>;
+
+/**
+ * A capability that sends its arguments to the target when it is ordered as an effect, and works by itself when it is
+ * ordered as work. Labels and classes are those of real capabilities.
+ */
+export const simulatedCapability = (
   uses: string,
   life: Life,
   crash: () => void,
-  target: Target,
-  weather: Weather,
-  choices: Choices,
+  parts: Parts,
 ): Capability<typeof Args> => {
+  const { target, weather, choices } = parts;
   const freeze = (place: string): void =>
     life.freeze(choices.between(`frozen ${place}`, 0, FROZEN_AT_MOST_MS));
+  const answerOf = ({ order }: EffectContext, args: JsonObject): JsonObject =>
+    KNOWN[uses]?.stage === true ? resultOfWork(order, StepInput.parse(args), parts) : { sent: order.id };
+
+  const begin = (context: EffectContext, place: string): void => {
+    if (context.signal.aborted)
+      throw new CleanFailure(errorBody('EXECUTOR_CANCELLED', 'cancelled before it began'));
+    if (weather.strikes('target refuses', place))
+      throw new CleanFailure(errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'connection refused'));
+    context.assertInForce();
+  };
+  const underWay = (place: string): void => {
+    if (weather.strikes('freeze while the request is under way', place)) freeze(place);
+    if (weather.strikes('crash while the request is under way', place)) crash();
+  };
+
+  const send = (args: JsonObject, context: EffectContext, place: string): Promise<JsonObject> =>
+    new Promise((resolve, reject) => {
+      const giveUp = life.clock.after(ANSWER_TIMEOUT_MS, () => reject(new Error('no answer')));
+      target.send({ effect: context.effectId, uses, args }, (answer) =>
+        life.enter(() => {
+          giveUp();
+          if (answer === 'error') return reject(new Error('the target failed'));
+          // It has happened, whatever it says of itself.
+          return resolve(resultAfter(context, args));
+        }),
+      );
+      underWay(place);
+    });
+  const resultAfter = (context: EffectContext, args: JsonObject): JsonObject => {
+    try {
+      return answerOf(context, args);
+    } catch {
+      return { outcome: 'failed' };
+    }
+  };
+
+  const work = (args: JsonObject, context: EffectContext, place: string): Promise<JsonObject> =>
+    new Promise((resolve, reject) => {
+      const takes = weather.strikes('answer is slow', place)
+        ? choices.between(`works ${place}`, 0, ANSWER_TIMEOUT_MS * 2)
+        : choices.between(`works ${place}`, 0, WORKS_MS);
+      life.clock.after(takes, () => {
+        target.worked({ effect: context.effectId, uses, args });
+        try {
+          resolve(answerOf(context, args));
+        } catch (error) {
+          reject(error instanceof Error ? error : new Error(String(error)));
+        }
+      });
+      underWay(place);
+    });
+
   return {
     uses,
     input: Args,
-    run: (args, { effectId, assertInForce, signal }) =>
+    run: (input, context) =>
       new Promise<JsonObject>((resolve, reject) => {
-        const place = `${life.name} ${effectId}`;
-        const request = { effect: effectId, uses, args: args as Json };
+        const args = input as JsonObject;
+        const place = `${life.name} ${context.effectId}`;
         if (weather.strikes('freeze before the request leaves', place)) freeze(place);
         life.clock.after(weather.latency(place), () => {
+          const carryOut = context.order.effect.kind === 'work' ? work : send;
           try {
-            if (signal.aborted)
-              throw new CleanFailure(errorBody('EXECUTOR_CANCELLED', 'cancelled before it began'));
-            if (weather.strikes('target refuses', place))
-              throw new CleanFailure(errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'connection refused'));
-            assertInForce();
+            begin(context, place);
           } catch (error) {
-            return reject(error);
+            return reject(error instanceof Error ? error : new Error(String(error)));
           }
-          const giveUp = life.clock.after(ANSWER_TIMEOUT_MS, () => reject(new Error('no answer')));
-          target.send(request, (answer) =>
-            life.enter(() => {
-              giveUp();
-              if (answer === 'applied') resolve({ sent: effectId });
-              else reject(new Error('the target failed'));
-            }),
-          );
-          if (weather.strikes('freeze while the request is under way', place)) freeze(place);
-          if (weather.strikes('crash while the request is under way', place)) crash();
+          return void carryOut(args, context, place).then(resolve, reject);
         });
       }),
   };

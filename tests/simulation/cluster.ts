@@ -1,3 +1,4 @@
+import { CAPABILITIES } from '@holdpoint/contracts/capabilities';
 import type { ServiceLogic } from '@holdpoint/runtime/core';
 import { silentLogger } from '@holdpoint/runtime/log';
 import { createApprovalDecider } from '@holdpoint/approvals/domain/approval';
@@ -7,14 +8,15 @@ import { createRunner } from '@holdpoint/executor/adapters/runner';
 import { createEffectDecider } from '@holdpoint/executor/domain/effect';
 import { executorLogic } from '@holdpoint/executor/logic';
 import { createTaskDecider } from '@holdpoint/orchestrator/domain/decide';
+import type { createOrchestratorDecider } from '@holdpoint/orchestrator/domain/orchestrator';
 import { orchestratorLogic } from '@holdpoint/orchestrator/logic';
 import { DEFAULT_POOL } from '@holdpoint/contracts/streams';
 import { recoveryLogic } from '@holdpoint/recovery/logic';
-import { sendingCapability } from './capabilities.ts';
+import { simulatedCapability } from './capabilities.ts';
 import { signGrant, verifyGrant } from './grants.ts';
 import type { Life } from './life.ts';
 import { type Node, startNode, type Tampering } from './node.ts';
-import { CAPABILITIES, simulatedWorkflow } from './workflows.ts';
+import { simulatedWorkflow } from './workflows.ts';
 import type { World } from './world.ts';
 
 type ExecutorLogic = ReturnType<typeof executorLogic>;
@@ -34,10 +36,13 @@ type Changed<D> = (decider: D) => D;
 type EffectDecider = ReturnType<typeof createEffectDecider>;
 type ApprovalDecider = ReturnType<typeof createApprovalDecider>;
 type TaskDecider = ReturnType<typeof createTaskDecider>;
+type OrchestratorDecider = ReturnType<typeof createOrchestratorDecider>;
 
 /** A bug planted on purpose: what it changes. */
 export type Bug = Tampering & {
   readonly task?: Changed<TaskDecider>;
+  /** Tasks and boards. */
+  readonly orchestrator?: Changed<OrchestratorDecider>;
   readonly approval?: Changed<ApprovalDecider>;
   readonly effect?: Changed<EffectDecider>;
 };
@@ -46,6 +51,13 @@ export type Bug = Tampering & {
 const PLACES = 3;
 
 const same = <D>(decider: D): D => decider;
+
+type OrchestratorLogic = ReturnType<typeof orchestratorLogic>;
+
+const withBug = (logic: OrchestratorLogic, { orchestrator }: Bug): OrchestratorLogic =>
+  orchestrator === undefined
+    ? logic
+    : { ...logic, kind: { ...logic.kind, decider: orchestrator(logic.kind.decider) } };
 
 /** Keeps what the runner says of each start: the ledger may record nothing else. */
 const reporting =
@@ -62,15 +74,18 @@ const reporting =
 const log = silentLogger();
 
 export const startCluster = (world: World, replicas: number, bug: Bug = {}): Cluster => {
-  const { weather, choices, target } = world;
-  const tasks = orchestratorLogic((bug.task ?? same<TaskDecider>)(createTaskDecider([simulatedWorkflow])));
+  const { weather } = world;
+  const tasks = withBug(
+    orchestratorLogic((bug.task ?? same<TaskDecider>)(createTaskDecider([simulatedWorkflow]))),
+    bug,
+  );
   const approvals = approvalsLogic((bug.approval ?? same<ApprovalDecider>)(createApprovalDecider(signGrant)));
   const effects = (bug.effect ?? same<EffectDecider>)(createEffectDecider(verifyGrant));
 
   const executor = (life: Life, crash: () => void): ExecutorLogic => {
     const places = createPlaces(life.name, PLACES);
-    const capabilities = CAPABILITIES.map((uses) =>
-      sendingCapability(uses, life, crash, target, weather, choices),
+    const capabilities = Object.keys(CAPABILITIES).map((uses) =>
+      simulatedCapability(uses, life, crash, world),
     );
     // The journal takes its time like everything else; that it may be lost is the business of other tests.
     const note = ({ id }: { readonly id: string }): Promise<void> =>

@@ -1,4 +1,4 @@
-import { type Core, createCore, type ServiceLogic } from '@holdpoint/runtime/core';
+import { type Core, createCore, type ServiceLogic, snapshotEvery } from '@holdpoint/runtime/core';
 import type { Answer } from '@holdpoint/runtime/decider';
 import type { Delivery } from '@holdpoint/runtime/intake';
 import type { Store } from '@holdpoint/runtime/ports';
@@ -64,8 +64,11 @@ export const startNode = <State, Message, Event extends { readonly type: string 
   };
   const log = {
     warn: () => undefined,
-    error: (fields: object, message: string) =>
-      trace.note(name, '', () => `logs: ${message} ${JSON.stringify(fields).slice(0, 300)}`),
+    error: (fields: object, message: string) => {
+      // What cannot be read is somebody else's fault, and is not said like this.
+      if (message === 'message could not be handled') problem('no decider throws', JSON.stringify(fields));
+      trace.note(name, '', () => `logs: ${message} ${JSON.stringify(fields).slice(0, 300)}`);
+    },
   };
 
   const crash = (): void => {
@@ -83,7 +86,7 @@ export const startNode = <State, Message, Event extends { readonly type: string 
     const { service } = logic.kind;
     const store = databases[service].connect(born, crash);
     core = createCore(
-      { ...logic, kind: { ...logic.kind, snapshotEvery: SNAPSHOT_EVERY } },
+      { ...logic, kind: { ...logic.kind, snapshotDue: snapshotEvery(SNAPSHOT_EVERY) } },
       {
         store: tampering.store?.(store, world, born) ?? store,
         publisher: bus.publisher(born, crash),

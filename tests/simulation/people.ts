@@ -1,9 +1,8 @@
 import type { ApprovalEvent, Verb } from '@holdpoint/contracts/approval';
-import { ApprovalId, commandIdOf, type NodeId, TaskId } from '@holdpoint/contracts/ids';
-import type { TaskEvent } from '@holdpoint/contracts/task';
-import { isTerminal } from '@holdpoint/orchestrator/domain/phases';
+import { ApprovalId } from '@holdpoint/contracts/ids';
 import type { Change } from './books.ts';
 import type { Cluster } from './cluster.ts';
+import { startHands } from './hands.ts';
 import type { Node, Told } from './node.ts';
 import type { World } from './world.ts';
 
@@ -13,11 +12,16 @@ const STRANGER = { name: 'mallory', groups: ['others'] };
 
 const ASK_AGAIN_MS = 4_000;
 const CALLS_MAX = 12;
-const RETRIES_MAX = 3;
 const LOOKS_WITHIN_MS = 15_000;
 const AROUND_EXPIRY_MS = 60;
 const DECIDES = { nobody: 0.1, atExpiry: 0.08, two: 0.15, stranger: 0.04 } as const;
-const BY_HAND = { cancel: 0.04, pause: 0.06 } as const;
+
+export type Call = <Message>(
+  nodes: readonly Node<Message>[],
+  aggregate: string,
+  message: Message,
+  told?: (told: Told) => void,
+) => void;
 
 /** People who decide, and operators who look after what was put to them. */
 export const startPeople = (world: World, cluster: Cluster) => {
@@ -84,61 +88,6 @@ export const startPeople = (world: World, cluster: Cluster) => {
       timeline.in(when + choices.between(place, -5, 5), () => decide(id, verbFor(`other ${place}`), OTHER));
   };
 
-  let commands = 0;
-  /** A command has a name of its own, which stays the same when it has to be given again. */
-  const tell = (task: TaskId, kind: 'cancel' | 'pause' | 'resume'): void => {
-    commands += 1;
-    const commandId = commandIdOf(kind, `${task} ${String(commands)}`);
-    call(cluster.orchestrator, task, { kind, payload: { id: task }, task, commandId });
-  };
-  const retry = (task: TaskId, node: NodeId, attempt: number): void => {
-    const commandId = commandIdOf('retry', `${task} ${node} ${String(attempt)}`);
-    const payload = { id: task, node, attempt };
-    call(cluster.orchestrator, task, { kind: 'retry', payload, task, commandId });
-  };
-
-  const byHand = (task: string): void => {
-    const id = TaskId.parse(task);
-    const within = (what: string): number => choices.between(`${what} ${task}`, 0, LOOKS_WITHIN_MS);
-    if (choices.happens(`cancel ${task}`, BY_HAND.cancel))
-      timeline.in(within('cancel'), () => tell(id, 'cancel'));
-    if (!choices.happens(`pause ${task}`, BY_HAND.pause)) return;
-    const pausedAt = within('pause');
-    timeline.in(pausedAt, () => tell(id, 'pause'));
-    timeline.in(pausedAt + within('resume'), () => unpause(id));
-  };
-
-  /** Whoever pauses a task looks whether it goes on. */
-  const unpause = (id: TaskId, tries = 1): void => {
-    const state = books.orchestrator.stateOf(id);
-    if (state.phase !== 'absent' && state.pausedByHand) tell(id, 'resume');
-    if (tries < CALLS_MAX * 2) timeline.in(ASK_AGAIN_MS * tries, () => unpause(id, tries + 1));
-  };
-
-  const retries = new Map<string, number>();
-  /** What was put to a person: another attempt, or the end. */
-  const settle = (id: TaskId, node: NodeId, attempt: number): void => {
-    const state = books.orchestrator.stateOf(id);
-    if (state.phase === 'absent' || isTerminal(state.phase)) return;
-    if (state.nodes[node]?.status !== 'escalated' || state.nodes[node].attempt !== attempt) return;
-    const count = (retries.get(id) ?? 0) + 1;
-    retries.set(id, count);
-    if (count <= RETRIES_MAX && choices.happens(`retry ${id} ${node}`, 0.5)) retry(id, node, attempt);
-    else tell(id, 'cancel');
-    timeline.in(ASK_AGAIN_MS * 3, () => settle(id, node, attempt));
-  };
-
-  return {
-    asked,
-    happened: ({ event, aggregate }: Change<unknown, TaskEvent>): void => {
-      if (event.type === 'submitted') byHand(aggregate);
-      if (event.type === 'node_escalated') {
-        const { id, node, attempt } = event;
-        timeline.in(choices.between(`settle ${id} ${node}`, 0, LOOKS_WITHIN_MS), () =>
-          settle(id, node, attempt),
-        );
-      }
-    },
-    call,
-  };
+  const hands = startHands(world, cluster, call);
+  return { asked, call, tell: hands.tell, happened: hands.happened };
 };

@@ -86,8 +86,45 @@ export const PLANTED: readonly Planted[] = [
     },
   },
   {
+    name: 'whoever stands in line for a lock takes it',
+    finds: ['what runs under locks runs while it holds them'],
+    bug: {
+      orchestrator: (decider) => ({
+        ...decider,
+        decide: (state, message, at) => {
+          if (message.kind !== 'inform' || message.payload.information.about !== 'locks')
+            return decider.decide(state, message, at);
+          const information = { ...message.payload.information, held: true };
+          return decider.decide(state, { ...message, payload: { ...message.payload, information } }, at);
+        },
+      }),
+    },
+  },
+  {
+    name: 'who waits is not asked again, and asks nobody',
+    finds: [
+      'whoever waits for ever waits for a person, another task or an artifact that nobody makes',
+      'every accepted task ends',
+      'every approval ends',
+    ],
+    bug: {
+      task: (decider) => ({
+        ...decider,
+        decide: (state, message, at) => {
+          const made = decider.decide(state, message, at);
+          return { ...made, timers: made.timers.filter((change) => !('set' in change)) };
+        },
+      }),
+    },
+  },
+  {
     name: 'a timer is deleted before its message is handled',
-    finds: ['everything comes to rest', 'every accepted task ends', 'every approval ends'],
+    finds: [
+      'everything comes to rest',
+      'every accepted task ends',
+      'every approval ends',
+      'whoever waits for ever waits for a person, another task or an artifact that nobody makes',
+    ],
     bug: {
       store: (store, { databases }) => ({
         ...store,

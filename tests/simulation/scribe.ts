@@ -4,11 +4,14 @@ import { summarise as summariseRequest } from '@holdpoint/approvals/projections/
 import { summarise as summariseEffect } from '@holdpoint/executor/projections/effects';
 import { summarise as summariseTask } from '@holdpoint/orchestrator/projections/tasks';
 import { recoveryLogic } from '@holdpoint/recovery/logic';
-import { taskOf } from './books.ts';
+import { type BoardChange, isOfTask, type TaskChange, taskOf } from './books.ts';
 import { checkApproval } from './invariants/approvals.ts';
-import { checkApplication, checkEffect } from './invariants/effects.ts';
-import { checkHead, checkVersions } from './invariants/histories.ts';
+import { checkBoard, checkLocked } from './invariants/boards.ts';
+import { checkEffect, checkWork, watchApplications } from './invariants/effects.ts';
+import { watchGraphs } from './invariants/graph.ts';
+import { checkHead, checkSnapshots, checkVersions } from './invariants/histories.ts';
 import { watchMessages } from './invariants/messages.ts';
+import { watchOrders } from './invariants/orders.ts';
 import { checkTask } from './invariants/tasks.ts';
 import type { startPeople } from './people.ts';
 import type { World } from './world.ts';
@@ -19,7 +22,8 @@ import type { World } from './world.ts';
  */
 export const startScribe = (
   world: World,
-  people: Pick<ReturnType<typeof startPeople>, 'asked' | 'happened'>,
+  people: Pick<ReturnType<typeof startPeople>, 'asked'>,
+  listeners: readonly ((change: TaskChange) => void)[],
 ): (() => void) => {
   const { books, judge, trace, watchers } = world;
 
@@ -30,12 +34,23 @@ export const startScribe = (
     recovery: (id) => recoveryLogic.kind.summarise(books.recovery.stateOf(id)),
   };
 
+  const checkApplication = watchApplications(world);
+  const checkGraph = watchGraphs(world);
+  const checkOrders = watchOrders(world);
+  const enterTask = (change: TaskChange): void => {
+    checkTask(world, change);
+    checkOrders(change);
+    checkLocked(world, change);
+    checkGraph(change);
+    for (const heard of listeners) heard(change);
+  };
+
   const enter = (service: ServiceName, { events }: BatchWrite): void => {
     switch (service) {
       case 'orchestrator':
         for (const change of books.orchestrator.add(events)) {
-          checkTask(world, change);
-          people.happened(change);
+          if (isOfTask(change)) enterTask(change);
+          else checkBoard(world, change as BoardChange);
         }
         return;
       case 'approvals':
@@ -69,6 +84,7 @@ export const startScribe = (
         );
     checkVersions(judge, service, write.events, books[service].versionOf);
     enter(service, write);
+    checkSnapshots(judge, write, books[service]);
     for (const head of write.heads)
       checkHead(judge, head, books[service].versionOf(head.aggregate), summaries[service](head.aggregate));
   });
@@ -80,7 +96,11 @@ export const startScribe = (
         : taskOfEffect(world, application.effect),
       () => `applies ${application.effect} (${application.uses})`,
     );
-    checkApplication(world, application);
+    checkApplication(application);
+  });
+  watchers.worked.push((work) => {
+    trace.note('target', taskOfEffect(world, work.effect), () => `works ${work.effect} (${work.uses})`);
+    checkWork(world, work);
   });
   return checkMessages;
 };

@@ -1,4 +1,5 @@
 import { startAdversary } from './adversary.ts';
+import { startCaretaker } from './caretaker.ts';
 import { type Bug, startCluster } from './cluster.ts';
 import { planDisasters } from './disasters.ts';
 import { startHousekeeping } from './housekeeping.ts';
@@ -43,8 +44,8 @@ const turn = (): Promise<void> => new Promise((resolve) => process.nextTick(reso
 export const TASKS = 40;
 const STORM_MS = 60_000;
 const SUBMIT_WITHIN_MS = 40_000;
-/** By then everything has long come to its end: asking again and approvals take minutes. */
-const END_MS = 6 * 3_600_000;
+/** By then everything has long come to its end: asking again takes minutes, and an approval that nobody hurries a day. */
+const END_MS = 30 * 3_600_000;
 const SEVERITIES = [0, 0.3, 1, 1, 2, 4];
 const REPLICAS = [1, 2, 2, 3];
 
@@ -66,7 +67,8 @@ export const simulate = async (wanted: Partial<Settings> & { readonly seed: numb
   const cluster = startCluster(world, replicas, settings.bug);
   startHousekeeping(world, cluster);
   const people = startPeople(world, cluster);
-  const checkMessages = startScribe(world, people);
+  const caretaker = startCaretaker(world, people, STORM_MS);
+  const checkMessages = startScribe(world, people, [people.happened, ({ event }) => caretaker.saw(event)]);
   const tasks = Array.from({ length: settings.tasks }, (_, i) => `t-${String(i)}`).filter(
     (task) => !without.has(task),
   );

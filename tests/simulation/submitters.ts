@@ -1,16 +1,21 @@
 import { HEADERS } from '@holdpoint/contracts/cloudevents';
-import type { Json } from '@holdpoint/contracts/json';
 import { TaskId } from '@holdpoint/contracts/ids';
 import type { SubmitTask } from '@holdpoint/contracts/task';
 import { subjects } from '@holdpoint/contracts/subjects';
 import type { Cluster } from './cluster.ts';
 import type { startPeople } from './people.ts';
-import { randomDefinition } from './workflows.ts';
+import { randomSubmission } from './workflows.ts';
 import type { World } from './world.ts';
 
 const BY_BUS = 0.3;
 const TWICE = 0.1;
 const PUBLISH_AGAIN_MS = 9_000;
+const LOOK_AGAIN_MS = 1_000;
+const LOOKS_MAX = 15;
+
+/** The tasks that were thought up before this one, whether they are left out or not: so leaving one out changes no other. */
+const before = (task: string): readonly string[] =>
+  Array.from({ length: Number(task.split('-')[1]) }, (_, i) => `t-${String(i)}`);
 
 /** Submits tasks over a while, on both ways in, and remembers which ones were accepted. */
 export const startSubmitters = (
@@ -49,19 +54,20 @@ export const startSubmitters = (
     });
   };
 
+  /** Whoever waits for another task mostly submits it first; who does not hears that there is none. */
+  const once = (peers: readonly string[], submit: () => void, looks = 1): void => {
+    if (looks > LOOKS_MAX || peers.every(exists)) return submit();
+    timeline.in(LOOK_AGAIN_MS, () => once(peers, submit, looks + 1));
+  };
+
   for (const name of wanted) {
     const id = TaskId.parse(name);
-    const definition = randomDefinition(choices, id);
-    const payload: SubmitTask = {
-      id,
-      workflow: 'simulated',
-      goal: `do ${id}`,
-      inputs: { definition: definition as unknown as Json },
-    };
+    const payload: SubmitTask = { id, ...randomSubmission(choices, id, before(id)) };
+    const peers = (payload.after ?? []).map((job) => job.split('/')[0] ?? job);
     const submit = choices.happens(`by bus ${id}`, BY_BUS) ? byBus : byApi;
     const times = choices.happens(`twice ${id}`, TWICE) ? 2 : 1;
     for (let i = 0; i < times; i += 1)
-      timeline.in(choices.between(`submit ${id}`, 0, overMs), () => submit(id, payload));
+      timeline.in(choices.between(`submit ${id}`, 0, overMs), () => once(peers, () => submit(id, payload)));
   }
   return { accepted: accepted as ReadonlySet<string> };
 };

@@ -12,11 +12,26 @@ export type Application = {
 
 export type Answer = 'applied' | 'error';
 
-/** The outside world. A `keyed` target remembers the keys that it has seen; an `opaque` one does whatever it is told. */
+/**
+ * The outside world. A `keyed` target remembers the keys that it has seen, and a `fenced` one is not any more as the request
+ * has to find it; an `opaque` one does whatever it is told.
+ */
 export type Target = {
   /** A request that has left. It may arrive late or never, and so may its answer, whatever became of its sender. */
   readonly send: (request: Application, answered: (answer: Answer) => void) => void;
   readonly applications: (effect: string) => number;
+  /** Work was done: in a worktree, by a script. */
+  readonly worked: (work: Application) => void;
+  readonly runs: (work: string) => number;
+  /** What lies in the repositories. */
+  readonly put: (repository: string, label: string) => void;
+  readonly has: (repository: string, label: string) => boolean;
+};
+
+export type TargetWatchers = {
+  readonly appliesOnce: (uses: string) => boolean;
+  readonly applied: (application: Application) => void;
+  readonly worked: (work: Application) => void;
 };
 
 const LATE_MS = 60_000;
@@ -26,14 +41,16 @@ export const createTarget = (
   timeline: Timeline,
   weather: Weather,
   choices: Choices,
-  isKeyed: (uses: string) => boolean,
-  applied: (application: Application) => void,
+  { appliesOnce, applied, worked }: TargetWatchers,
 ): Target => {
   const applications = new Map<string, number>();
+  const works = new Map<string, number>();
+  const there = new Map<string, boolean>();
   const count = (effect: string): number => applications.get(effect) ?? 0;
+  const runs = (work: string): number => works.get(work) ?? 0;
 
   const apply = (request: Application): void => {
-    if (isKeyed(request.uses) && count(request.effect) > 0) return;
+    if (appliesOnce(request.uses) && count(request.effect) > 0) return;
     applications.set(request.effect, count(request.effect) + 1);
     applied(request);
   };
@@ -55,6 +72,21 @@ export const createTarget = (
           : weather.latency(`${place} <`);
         timeline.in(back, () => answered(answer));
       });
+    },
+    worked: (work) => {
+      works.set(work.effect, runs(work.effect) + 1);
+      worked(work);
+    },
+    runs,
+    put: (repository, label) => void there.set(`${repository} ${label}`, true),
+    has: (repository, label) => {
+      const place = `${repository} ${label}`;
+      const before = there.get(place);
+      if (before !== undefined) return before;
+      // Some of it has lain there all along.
+      const found = choices.happens(`there ${place}`, 0.3);
+      there.set(place, found);
+      return found;
     },
   };
 };

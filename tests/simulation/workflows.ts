@@ -1,21 +1,25 @@
-import { EFFECT_CLASSES } from '@holdpoint/contracts/capabilities';
+import { effectClassOf } from '@holdpoint/contracts/capabilities';
 import { NodeId } from '@holdpoint/contracts/ids';
+import type { Json } from '@holdpoint/contracts/json';
 import { DEFAULT_POOL } from '@holdpoint/contracts/streams';
+import type { SubmitTask } from '@holdpoint/contracts/task';
 import { type NodeDefinition, WorkflowDefinition } from '@holdpoint/contracts/workflow';
 import type { BuiltInWorkflow } from '@holdpoint/orchestrator/domain/workflows/catalog';
 import type { Choices } from './choices.ts';
+import { SENT } from './graph-nodes.ts';
+import { randomGraph } from './graphs.ts';
 
 /** Whoever submits says the whole definition in its inputs. */
 export const simulatedWorkflow: BuiltInWorkflow = {
   id: 'simulated',
-  version: 1,
+  version: '1',
   define: ({ inputs = {} }) => WorkflowDefinition.parse(inputs['definition']),
 };
 
 const NODES_MAX = 3;
 const SHORTEST_TIMEOUT_MS = 5_000;
 const LONGEST_TIMEOUT_MS = 5 * 60_000;
-export const CAPABILITIES = Object.keys(EFFECT_CLASSES);
+const PLAIN = 0.4;
 
 const id = (index: number): NodeId => NodeId.parse(`n${String(index)}`);
 
@@ -28,13 +32,13 @@ const randomNode = (choices: Choices, task: string, index: number): NodeDefiniti
     args: { text: place },
   };
   if (choices.happens(`plain ${place}`, 0.15)) return { ...node, uses: 'control.prepare' };
-  const uses = choices.pick(`uses ${place}`, CAPABILITIES);
+  const uses = choices.pick(`uses ${place}`, SENT);
   return {
     ...node,
     uses,
     effect: {
       kind: 'write_external',
-      effectClass: EFFECT_CLASSES[uses] ?? 'opaque',
+      effectClass: effectClassOf(uses, 'write_external') ?? 'opaque',
       idempotencyKey: `key-${String(index)}`,
       target: `simulated:${place}`,
       pool: DEFAULT_POOL,
@@ -47,7 +51,7 @@ const randomNode = (choices: Choices, task: string, index: number): NodeDefiniti
 };
 
 /** Some nodes side by side, some one after the other, most of them effects. */
-export const randomDefinition = (choices: Choices, task: string): WorkflowDefinition => {
+const plainDefinition = (choices: Choices, task: string): WorkflowDefinition => {
   const count = 1 + Math.floor(choices.number(`size of ${task}`) ** 2 * NODES_MAX);
   const nodes = Array.from({ length: count }, (_, index) => randomNode(choices, task, index));
   const last = {
@@ -56,5 +60,17 @@ export const randomDefinition = (choices: Choices, task: string): WorkflowDefini
     after: nodes.map((node) => node.id),
     args: {},
   };
-  return { id: 'simulated', version: 1, nodes: [...nodes, last] };
+  return { id: 'simulated', version: '1', nodes: [...nodes, last] };
+};
+
+/** A task: some as they were before there were graphs, by a workflow that is known; most a graph of their own. */
+export const randomSubmission = (
+  choices: Choices,
+  task: string,
+  earlier: readonly string[],
+): Omit<SubmitTask, 'id'> => {
+  const goal = `do ${task}`;
+  if (!choices.happens(`plain ${task}`, PLAIN)) return { goal, ...randomGraph(choices, task, earlier) };
+  const definition = plainDefinition(choices, task) as unknown as Json;
+  return { workflow: 'simulated', goal, inputs: { definition } };
 };

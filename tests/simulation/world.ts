@@ -1,4 +1,4 @@
-import { EFFECT_CLASSES } from '@holdpoint/contracts/capabilities';
+import { effectClassOf } from '@holdpoint/contracts/capabilities';
 import { HEADERS } from '@holdpoint/contracts/cloudevents';
 import { type ServiceName, SERVICES } from '@holdpoint/contracts/subjects';
 import type { BatchWrite, WireMessage } from '@holdpoint/runtime/ports';
@@ -19,6 +19,7 @@ export type Watchers = {
   readonly committed: ((service: ServiceName, write: BatchWrite, now: number) => void)[];
   readonly published: ((wire: WireMessage) => void)[];
   readonly applied: ((application: Application) => void)[];
+  readonly worked: ((work: Application) => void)[];
 };
 
 /** What the executors have seen of each start, by effect and epoch. */
@@ -39,12 +40,14 @@ export type World = {
   readonly watchers: Watchers;
 };
 
+const APPLY_ONCE: ReadonlySet<string | undefined> = new Set(['keyed', 'fenced']);
+
 export const createWorld = ({ seed, traced, ...settings }: WorldSettings): World => {
   const timeline = createTimeline();
   const choices = createChoices(seed);
   const trace = createTrace(timeline.now, traced);
   const weather = createWeather(choices, timeline, trace, settings);
-  const watchers: Watchers = { committed: [], published: [], applied: [] };
+  const watchers: Watchers = { committed: [], published: [], applied: [], worked: [] };
   const database = (service: ServiceName): Database =>
     createDatabase(service, timeline, weather, (write, now) => {
       for (const heard of watchers.committed) heard(service, write, now);
@@ -65,15 +68,15 @@ export const createWorld = ({ seed, traced, ...settings }: WorldSettings): World
     bus: createBus(timeline, weather, choices, (wire) => {
       for (const heard of watchers.published) heard(wire);
     }),
-    target: createTarget(
-      timeline,
-      weather,
-      choices,
-      (uses) => EFFECT_CLASSES[uses] === 'keyed',
-      (application) => {
+    target: createTarget(timeline, weather, choices, {
+      appliesOnce: (uses) => APPLY_ONCE.has(effectClassOf(uses, 'write_external')),
+      applied: (application) => {
         for (const heard of watchers.applied) heard(application);
       },
-    ),
+      worked: (work) => {
+        for (const heard of watchers.worked) heard(work);
+      },
+    }),
   };
 };
 

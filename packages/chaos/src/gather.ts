@@ -8,7 +8,7 @@ import { gatherTasks, lookedAtNothing, type TasksOptions } from './evidence/task
 import type { Settled } from './settle.ts';
 import { effectOf } from './workload/target.ts';
 
-export type GatherOptions = Omit<TasksOptions, 'applications'> & {
+export type GatherOptions = Omit<TasksOptions, 'applications' | 'work'> & {
   readonly prefix: string;
   readonly peaks: readonly Usage[];
   readonly settled: Settled;
@@ -20,9 +20,10 @@ export const judge = async (options: GatherOptions): Promise<readonly Verdict[]>
   // Whatever is still on its way to the target arrives now: what failed for certain must not turn up later.
   await target.release();
   const applications = await target.applications();
-  const court = createJudge(CHECKS);
+  const work = (await target.graphs?.work()) ?? [];
+  const court = createJudge(CHECKS.filter(({ graphs }) => graphs !== true || target.graphs !== undefined));
   const looked = lookedAtNothing();
-  for await (const task of gatherTasks({ ...options, applications }, looked)) court.takeTask(task);
+  for await (const task of gatherTasks({ ...options, applications, work }, looked)) court.takeTask(task);
 
   const own = new Set<string>(planned.map((task) => effectOf(target, task)));
   const logs = await deployment.logs();
@@ -41,6 +42,7 @@ export const judge = async (options: GatherOptions): Promise<readonly Verdict[]>
     secrets: secrets.size,
     outcries,
     logLines: lines,
+    work,
     strangeApplications: applications.map(({ key }) => key).filter((key) => !own.has(key)),
     strangers: await findStrangers(deployment, prefix, looked),
     settled,

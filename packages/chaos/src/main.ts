@@ -6,6 +6,7 @@ import { messageOf, Problem } from '@holdpoint/infra/local/problem';
 import { onStdout } from '@holdpoint/infra/local/progress';
 import { CommanderError } from 'commander';
 import { chooseFaults, createCommand, type Options } from './command-line.ts';
+import { startCountedLocal } from './deployment/counted-local.ts';
 import type { Deployment } from './deployment/deployment.ts';
 import { openCompose } from './deployment/compose.ts';
 import { startLocal } from './deployment/local.ts';
@@ -15,7 +16,6 @@ import { createHistory, readPlan } from './history.ts';
 import { makePlan, type Plan } from './plan.ts';
 import { reportText } from './report.ts';
 import { torture } from './torture.ts';
-import { startCounterTarget } from './workload/counter-target.ts';
 import { createFileTarget } from './workload/sample-target.ts';
 import type { Target } from './workload/target.ts';
 
@@ -29,22 +29,15 @@ const prepareLocal = async (
   folder: string,
   seed: string,
 ): Promise<Prepared> => {
-  let target: Target | undefined;
+  const around = { env: process.env, progress: onStdout };
+  if (effects === 'counter') return startCountedLocal(folder, seed, around);
   const deployment = await startLocal({
     root,
     folder,
-    env: process.env,
-    progress: onStdout,
-    beforeServices: async ({ register, undo }) => {
-      if (effects === 'file') return {};
-      const counter = await startCounterTarget(folder, seed);
-      undo(counter.stop);
-      await register('counter', counter.pid);
-      target = counter;
-      return { HOLDPOINT_HTTP_TARGETS: counter.origin, HOLDPOINT_HTTP_KEYED_TARGETS: counter.origin };
-    },
+    ...around,
+    beforeServices: () => Promise.resolve({}),
   });
-  return { deployment, target: target ?? createFileTarget(deployment) };
+  return { deployment, target: createFileTarget(deployment) };
 };
 
 /** What of the faults this deployment can have, and why it cannot have the others. */

@@ -1,8 +1,4 @@
-import { setMaxListeners } from 'node:events';
-import { createClient } from '@holdpoint/cli/client';
-import { layout } from '@holdpoint/infra/credentials/layout';
 import { poll } from '@holdpoint/infra/local/poll';
-import { readFile } from 'node:fs/promises';
 import { held } from './checks/verdicts.ts';
 import type { Deployment } from './deployment/deployment.ts';
 import { readSecrets } from './evidence/secrets.ts';
@@ -15,7 +11,8 @@ import { createRecorder, type Recorder } from './recorder.ts';
 import { type Report, tallyOf } from './report.ts';
 import { settle } from './settle.ts';
 import { watchUsage } from './usage-watch.ts';
-import { prefixOf } from './workload/planned.ts';
+import { connectTo } from './workload/connect.ts';
+import { plannedWithGraphs, prefixOf } from './workload/planned.ts';
 import type { Target } from './workload/target.ts';
 import { startWorkload, type Workload } from './workload/workload.ts';
 
@@ -49,8 +46,7 @@ const listen = async (
   deployment: Deployment,
 ): Promise<{ recorder: Recorder; close: () => Promise<void>; secrets: ReadonlyMap<string, string> }> => {
   const secrets = await readSecrets(deployment);
-  const seed = await readFile(layout(deployment.credentialsDir).natsSeed('operator'));
-  const client = await createClient({ natsUrl: deployment.natsUrl, seed });
+  const client = await connectTo(deployment);
   return { recorder: await createRecorder(client.connection, secrets), close: () => client.close(), secrets };
 };
 
@@ -70,7 +66,6 @@ const allReady = async ({ instances, isReady }: Deployment): Promise<true | unde
 const hurt = async (options: TortureOptions, recorder: Recorder, workload: Workload) => {
   const { deployment, plan, faults, history, leave } = options;
   const over = new AbortController();
-  setMaxListeners(0, over.signal);
   const began = performance.now();
   const say = (text: string): void => options.say(`${clock(performance.now() - began)}  ${text}`);
   const progress = setInterval(() => {
@@ -89,7 +84,6 @@ const hurt = async (options: TortureOptions, recorder: Recorder, workload: Workl
 /** Breaks a deployment under load, mends it, and finds out what is left of its promises. */
 export const torture = async (options: TortureOptions): Promise<Report> => {
   const { deployment, target, plan, history, run, tasksPerSecond, settleWithinMs, say } = options;
-  setMaxListeners(0, options.leave);
   const prefix = prefixOf(run);
   history.add({ plan });
   const { recorder, close, secrets } = await listen(deployment);
@@ -101,6 +95,7 @@ export const torture = async (options: TortureOptions): Promise<Report> => {
     target,
     history,
     recorder,
+    ...(target.graphs && { planned: plannedWithGraphs(tasksPerSecond) }),
   });
   const usage = watchUsage(deployment);
   try {

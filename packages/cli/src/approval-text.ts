@@ -2,7 +2,8 @@ import type { ApprovalView } from '@holdpoint/contracts/approval';
 import type { ApiResponse } from '@holdpoint/contracts/catalog';
 import { columns, instant, shorten, span } from './columns.ts';
 import { printableLines } from './printable.ts';
-import { effectLine } from './task-text.ts';
+import { effectLine } from './event-text.ts';
+import { previewText } from './preview-text.ts';
 
 const TITLE_SHOWN = 60;
 
@@ -33,6 +34,7 @@ export const approvalText = (approval: ApprovalView, now: number): readonly stri
     ['key', approval.effect.idempotencyKey],
     ['digest', approval.digest],
   ]),
+  ...previewText(approval.effect),
   'arguments',
   ...printableLines(JSON.stringify(approval.effect.args, undefined, 2)).map((line) => `  ${line}`),
 ];

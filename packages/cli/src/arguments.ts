@@ -19,6 +19,24 @@ export const wholeNumber =
     throw new InvalidArgumentError(`a number from 1 to ${String(max)}`);
   };
 
+const COUNT_MAX = 1_000_000_000;
+
+/** A number that may be none. */
+export const count = (text: string): number => {
+  const number = Number(text);
+  if (/^\d+$/.test(text) && number <= COUNT_MAX) return number;
+  throw new InvalidArgumentError(`a number from 0 to ${String(COUNT_MAX)}`);
+};
+
+/** One of a few words. */
+export const oneOf =
+  <const Words extends readonly string[]>(words: Words) =>
+  (text: string): Words[number] => {
+    const found = words.find((word) => word === text);
+    if (found !== undefined) return found;
+    throw new InvalidArgumentError(`one of ${words.join(', ')}`);
+  };
+
 export const collect = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
 
 const parseJson = (key: string, text: string): Json => {

@@ -20,6 +20,8 @@ export type CallOptions = {
 /** The public API and the facts, typed by the contracts. */
 export interface Client {
   readonly connection: NatsConnection;
+  /** There is a token to make decisions with. */
+  readonly canDecide?: boolean;
   /** Resolves to exactly what was answered; throws `HoldpointError`, with the code of the service that refused. */
   call<S extends ServiceName, E extends keyof Api[S] & string>(
     service: S,
@@ -48,6 +50,7 @@ export const createClient = async (settings: Settings): Promise<Client> => {
 
   return {
     connection,
+    canDecide: settings.token !== undefined,
     call: async <S extends ServiceName, E extends keyof Api[S] & string>(
       service: S,
       endpoint: E,

@@ -1,8 +1,9 @@
 import type { HistoryEntry } from '@holdpoint/contracts/catalog';
-import { HoldpointError } from '@holdpoint/contracts/errors';
 import { filters } from '@holdpoint/contracts/subjects';
 import { type TaskEvent, TaskPhase } from '@holdpoint/contracts/task';
+import { createBell } from './bell.ts';
 import type { Client } from './client.ts';
+import { isUnavailable } from './failure.ts';
 
 /** Where a task's history comes from: the store has the truth, the bus says early that there is more of it. */
 export type TaskSource = {
@@ -32,34 +33,6 @@ export const taskSource = (client: Client, id: TaskEvent['id']): TaskSource => (
       { onError: () => onFact(undefined) },
     ),
 });
-
-/** Wakes whoever waits; a ring that nobody waits for is kept. */
-const createBell = () => {
-  let rung = false;
-  let wake: (() => void) | undefined;
-  return {
-    ring: (): void => {
-      rung = true;
-      wake?.();
-    },
-    wait: async (timeoutMs: number): Promise<void> => {
-      if (!rung) {
-        await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, timeoutMs);
-          wake = () => {
-            clearTimeout(timer);
-            resolve();
-          };
-        });
-      }
-      rung = false;
-      wake = undefined;
-    },
-  };
-};
-
-const isUnavailable = (error: unknown): boolean =>
-  error instanceof HoldpointError && error.code === 'RUNTIME_UNAVAILABLE';
 
 /**
  * Hands on every event of a task, once and in order, from the first to the one that ends it or makes it wait for a

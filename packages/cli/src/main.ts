@@ -1,7 +1,11 @@
 #!/usr/bin/env node
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
 import { createClient } from './client.ts';
+import { namedClient } from './named-client.ts';
 import { runProgram } from './program.ts';
 import { readSettings } from './settings.ts';
+import { findTerminal } from './terminal.ts';
 
 // Whoever reads the output may stop early, as `head` does.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -9,9 +13,26 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(0);
 });
 
+const { npm_lifecycle_event: script, INIT_CWD: before, XDG_CONFIG_HOME: config, HOME: home } = process.env;
+/** `npm run holdpoint` runs in the clone, wherever it was typed. */
+const directory = script === 'holdpoint' && before ? before : process.cwd();
+const settings = config || (home ? join(home, '.config') : undefined);
+
+/** Not every user of a machine has a name. */
+const userName = (): string | undefined => {
+  try {
+    return userInfo().username;
+  } catch {
+    return undefined;
+  }
+};
+
 process.exitCode = await runProgram(process.argv.slice(2), {
-  connect: async () => createClient(readSettings(process.env, process.cwd())),
+  connect: async () => namedClient(await createClient(readSettings(process.env, process.cwd())), userName()),
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
   now: () => Date.now(),
+  directory,
+  globalWorkflows: settings === undefined ? undefined : join(settings, 'holdpoint', 'workflows'),
+  terminal: findTerminal(process.env),
 });

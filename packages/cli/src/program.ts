@@ -1,29 +1,18 @@
 import { Command } from 'commander';
-import type { Client } from './client.ts';
 import { addApprovals } from './commands/approvals.ts';
+import { addCompletions } from './commands/completions.ts';
 import { addDeadLetters } from './commands/dead-letters.ts';
 import { addEffects } from './commands/effects.ts';
+import { addFlows } from './commands/flows.ts';
+import { addInit } from './commands/init.ts';
+import { addJobs } from './commands/jobs.ts';
+import { addRun } from './commands/run.ts';
 import { addTask } from './commands/task.ts';
-import { EXIT, reportFailure } from './failure.ts';
-import { printable, printableJson, printableLines } from './printable.ts';
-
-/** The world as the commands see it. */
-export type Surroundings = {
-  readonly connect: () => Promise<Client>;
-  readonly out: (text: string) => void;
-  readonly err: (text: string) => void;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
-};
-
-/** What a command is given to do its work. */
-export type Session = {
-  /** Connects, does the work, and closes the connection whatever happens. */
-  readonly use: (work: (client: Client) => Promise<number | undefined>) => Promise<void>;
-  readonly lines: (lines: readonly string[]) => void;
-  readonly json: (value: unknown) => void;
-  readonly now: () => number;
-};
+import { reportFailure } from './failure.ts';
+import { printableLines } from './printable.ts';
+import { spellCommandLine } from './run/spelled.ts';
+import { createSession } from './session.ts';
+import type { Surroundings } from './surroundings.ts';
 
 /** It is no part of this program: it knows more of the repository than the command line may. */
 const CHAOS =
@@ -31,28 +20,22 @@ const CHAOS =
 
 const DESCRIPTION = 'Hold every side effect until somebody entitled to it approves that exact effect.';
 
-/** Runs one command line; resolves to the exit code. */
-export const runProgram = async (
-  args: readonly string[],
-  { connect, out, err, now }: Surroundings,
-): Promise<number> => {
-  let exitCode: number = EXIT.ok;
-  const session: Session = {
-    use: async (work) => {
-      const client = await connect();
-      try {
-        exitCode = (await work(client)) ?? EXIT.ok;
-      } finally {
-        await client.close();
-      }
-    },
-    // The one way out for text: whatever a service or a submitter wrote, a terminal only shows it.
-    lines: (lines) => lines.forEach((line) => out(`${printable(line)}\n`)),
-    json: (value) => out(`${printableJson(value)}\n`),
-    now,
-  };
-  const program = new Command('holdpoint')
+const COMMANDS = [
+  addRun,
+  addJobs,
+  addFlows,
+  addInit,
+  addTask,
+  addApprovals,
+  addEffects,
+  addDeadLetters,
+  addCompletions,
+] as const;
+
+const emptyProgram = ({ out, err }: Surroundings): Command =>
+  new Command('holdpoint')
     .description(DESCRIPTION)
+    .option('--no-ansi', 'neither colours nor other escape sequences')
     .addHelpText('after', CHAOS)
     // Before any subcommand is made: these settings are inherited when one is.
     .exitOverride()
@@ -60,16 +43,30 @@ export const runProgram = async (
       // What was wrong is repeated, and it may have come from a script that took it from somewhere.
       writeOut: (text) => out(printableLines(text).join('\n')),
       writeErr: (text) => err(printableLines(text).join('\n')),
-      outputError: (text, write) => write(text.replace(/^error: /, 'error USAGE: ')),
+      outputError: (text, say) => say(text.replace(/^error: /, 'error USAGE: ')),
     })
     .showHelpAfterError('(--help shows how)');
-  for (const add of [addTask, addApprovals, addEffects, addDeadLetters]) add(program, session);
+
+/** The whole command line, for the words that were typed. */
+export const createProgram = (
+  surroundings: Surroundings,
+  words: readonly string[],
+): { readonly program: Command; readonly exitCode: () => number } => {
+  const program = emptyProgram(surroundings);
+  const { session, exitCode } = createSession(surroundings, words, () => program.opts()['ansi'] === false);
+  for (const add of COMMANDS) add(program, session);
+  return { program, exitCode };
+};
+
+/** Runs one command line; resolves to the exit code. */
+export const runProgram = async (words: readonly string[], surroundings: Surroundings): Promise<number> => {
+  const { program, exitCode } = createProgram(surroundings, words);
   try {
-    await program.parseAsync(args, { from: 'user' });
-    return exitCode;
+    await program.parseAsync(spellCommandLine(words, program, 'run'), { from: 'user' });
+    return exitCode();
   } catch (error) {
     const { code, line } = reportFailure(error);
-    if (line !== undefined) err(`${line}\n`);
+    if (line !== undefined) surroundings.err(`${line}\n`);
     return code;
   }
 };

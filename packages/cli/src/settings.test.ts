@@ -1,6 +1,16 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readSettings, type Settings } from './settings.ts';
 import { UsageError } from './usage-error.ts';
@@ -116,6 +126,76 @@ describe('from a local start', () => {
     expect(failure({}, dirOf(startHere({ [name]: link })))).toBe(
       `${file}: ${name} ${link} lies outside of ${join(root, '.holdpoint/data')}`,
     );
+  });
+});
+
+describe('from elsewhere', () => {
+  const local = { natsUrl: 'nats://127.0.0.1:4222', seed: 'SUSEED', token: 'hpt_local' };
+  const elsewhere = () => {
+    const directory = join(root, 'own/repository');
+    mkdirSync(directory, { recursive: true });
+    return directory;
+  };
+  /** What a start leaves behind, and how `HOME` looks to whoever asks. */
+  const pointAt = (target: string, mode = 0o600) => {
+    chmodSync(target, 0o600);
+    const pointer = write('home/.local/state/holdpoint/running', `${target}\n`);
+    chmodSync(pointer, mode);
+    return { HOME: join(root, 'home') };
+  };
+  const started = () => {
+    const file = startHere();
+    const away = join(root, 'clone');
+    mkdirSync(away);
+    renameSync(join(root, '.holdpoint'), join(away, '.holdpoint'));
+    const moved = join(away, '.holdpoint/data/running.json');
+    const text = readFileSync(moved, 'utf8').replaceAll(dirname(file), dirname(moved));
+    writeFileSync(moved, text);
+    chmodSync(moved, 0o600);
+    return moved;
+  };
+
+  test('the start that the environment names is found', () => {
+    expect(read({ HOLDPOINT_RUNNING: started() }, elsewhere())).toEqual(local);
+    const gone = join(root, 'gone.json');
+    expect(failure({ HOLDPOINT_RUNNING: gone })).toBe(`HOLDPOINT_RUNNING: ${gone} cannot be read`);
+  });
+
+  test('the start that left word in the home of the user is found', () => {
+    expect(read(pointAt(started()), elsewhere())).toEqual(local);
+  });
+
+  test('the word may lie where XDG_STATE_HOME says', () => {
+    const target = started();
+    chmodSync(write('state/holdpoint/running', target), 0o600);
+    expect(read({ XDG_STATE_HOME: join(root, 'state'), HOME: '/nowhere' }, elsewhere())).toEqual(local);
+  });
+
+  test('a nearer start comes first', () => {
+    const env = pointAt(started());
+    startHere({ natsUrl: 'nats://near' });
+    expect(read(env, elsewhere()).natsUrl).toBe('nats://near');
+  });
+
+  test('a start that is over is none', () => {
+    const target = started();
+    const env = pointAt(target);
+    rmSync(target);
+    expect(failure(env, elsewhere())).toMatch(/^no Holdpoint runs here/);
+  });
+
+  test('word that others could have left is not believed', () => {
+    expect(failure(pointAt(started(), 0o644), elsewhere())).toContain('expected your own, with mode 0600');
+    const target = join(root, 'clone/.holdpoint/data/running.json');
+    const env = pointAt(target);
+    chmodSync(target, 0o666);
+    expect(failure(env, elsewhere())).toContain('expected your own, with mode 0600');
+  });
+
+  test('word that is no path is not followed', () => {
+    const env = pointAt(started());
+    writeFileSync(join(root, 'home/.local/state/holdpoint/running'), 'relative.json');
+    expect(failure(env, elsewhere())).toContain('is not what a start writes');
   });
 });
 

@@ -1,6 +1,8 @@
 import { readFileSync, realpathSync } from 'node:fs';
-import { dirname, join, sep } from 'node:path';
+import { dirname, isAbsolute, join, sep } from 'node:path';
 import { z } from 'zod';
+import { readOwnFile } from './own-file.ts';
+import { pointerFile } from './running-pointer.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Where Holdpoint is, and who asks. */
@@ -40,8 +42,10 @@ const readSecret = (path: string, name: string): string => {
 const isMissing = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ENOENT';
 
+type RunningText = { readonly file: string; readonly text: string };
+
 /** The nearest `running.json`, in this directory or one above. */
-const findRunning = (directory: string): { readonly file: string; readonly text: string } | undefined => {
+const findRunning = (directory: string): RunningText | undefined => {
   const file = join(directory, RUNNING_FILE);
   try {
     return { file, text: readFileSync(file, 'utf8') };
@@ -92,8 +96,28 @@ const tokenFrom = (env: Environment): string | undefined => {
   return file ? readSecret(file, 'HOLDPOINT_TOKEN_FILE') : undefined;
 };
 
-const fromRunning = (directory: string, token: string | undefined): Settings => {
-  const running = findRunning(directory);
+/** The one that the environment names. */
+const namedRunning = (file: string): RunningText => {
+  try {
+    return { file, text: readFileSync(file, 'utf8') };
+  } catch (cause) {
+    throw new UsageError(`HOLDPOINT_RUNNING: ${file} cannot be read`, { cause });
+  }
+};
+
+/** The one that this user's last start left word of, wherever that was. A start that is over has taken its file away. */
+const pointedRunning = (env: Environment): RunningText | undefined => {
+  const pointer = pointerFile(env);
+  const file = pointer === undefined ? undefined : readOwnFile(pointer)?.trim();
+  if (file === undefined) return undefined;
+  if (!isAbsolute(file)) throw new UsageError(`${String(pointer)} is not what a start writes`);
+  const text = readOwnFile(file);
+  return text === undefined ? undefined : { file, text };
+};
+
+const fromRunning = (env: Environment, directory: string, token: string | undefined): Settings => {
+  const { HOLDPOINT_RUNNING: named } = env;
+  const running = named ? namedRunning(named) : (findRunning(directory) ?? pointedRunning(env));
   if (running === undefined)
     throw new UsageError('no Holdpoint runs here: start one with `npm start`, or set HOLDPOINT_NATS_URL');
   const { natsUrl, natsSeedFile, tokenFile } = parseRunning(running.file, running.text);
@@ -106,13 +130,14 @@ const fromRunning = (directory: string, token: string | undefined): Settings => 
 };
 
 /**
- * From the environment, or else from the Holdpoint that was started in this directory or above. An address from the
+ * From the environment, or else from the Holdpoint that was started in this directory or above, or else from the one that
+ * this user started last. An address from the
  * environment is never combined with secrets of a local start: they are not meant for another server.
  */
 export const readSettings = (env: Environment, directory: string): Settings => {
   const { HOLDPOINT_NATS_URL: natsUrl, HOLDPOINT_NATS_SEED_FILE: seedFile } = env;
   const token = tokenFrom(env);
-  if (!natsUrl) return fromRunning(directory, token);
+  if (!natsUrl) return fromRunning(env, directory, token);
   return {
     natsUrl,
     seed: seedFile ? bytes(readSecret(seedFile, 'HOLDPOINT_NATS_SEED_FILE')) : undefined,

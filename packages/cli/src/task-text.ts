@@ -1,7 +1,7 @@
 import type { ApiResponse, HistoryEntry } from '@holdpoint/contracts/catalog';
-import type { CanonicalEffect } from '@holdpoint/contracts/effect';
 import { TaskEvent, type TaskPhase, type TaskView } from '@holdpoint/contracts/task';
 import { clock, columns, instant, shorten } from './columns.ts';
+import { eventText } from './event-text.ts';
 import { EXIT } from './failure.ts';
 import { printableLines } from './printable.ts';
 
@@ -49,48 +49,11 @@ export const taskListText = ({ items, next }: ApiResponse<'orchestrator', 'list'
   ...(next === undefined ? [] : [`more: --after ${next}`]),
 ];
 
-export const effectLine = ({ uses, kind, target }: CanonicalEffect): string =>
-  `${uses} (${kind}) on ${target}`;
-
-/** What an event says beside its name and phase. */
-const detailOf = (event: TaskEvent): string => {
-  switch (event.type) {
-    case 'submitted':
-      return `${event.definition.id}@${String(event.definition.version)} by ${event.requestedBy}: ${shorten(event.goal, GOAL_SHOWN)}`;
-    case 'approval_requested':
-      return `${event.node}: ${effectLine(event.effect)}, approval ${event.approval}`;
-    case 'approval_closed':
-      return `${event.node}: ${event.outcome} by ${event.by}${event.comment === undefined ? '' : `, "${shorten(event.comment, GOAL_SHOWN)}"`}`;
-    case 'effect_ordered':
-      return `${event.node}: effect ${event.effectId}`;
-    case 'node_succeeded':
-      return event.node;
-    case 'node_failed':
-    case 'node_blocked':
-      return `${event.node}: ${event.error.code}: ${event.error.message}`;
-    case 'node_retrying':
-      return `${event.node}: attempt ${String(event.attempt)} in ${String(event.delayMs)} ms`;
-    case 'node_skipped':
-    case 'node_escalated':
-      return `${event.node}: ${event.reason}`;
-    case 'failed':
-      return `${event.error.code}: ${event.error.message}`;
-    case 'paused':
-    case 'cancelled':
-      return `by ${event.by}${event.reason === '' ? '' : `: ${event.reason}`}`;
-    case 'resumed':
-      return `by ${event.by}`;
-    case 'readied':
-    case 'completed':
-      return '';
-  }
-};
-
 /** One event as one line. An event of a newer release has its name and no details. */
 export const entryText = ({ version, at, type, data }: HistoryEntry): string => {
   const event = TaskEvent.safeParse(data);
   const phase = typeof data['phase'] === 'string' ? data['phase'] : '';
-  const detail = event.success ? detailOf(event.data) : '';
+  const detail = event.success ? eventText(event.data) : '';
   return `${String(version).padStart(4)}  ${clock(at)}  ${phase.padEnd(17)}  ${type.padEnd(18)}  ${detail}`.trimEnd();
 };
 

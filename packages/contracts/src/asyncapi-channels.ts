@@ -28,7 +28,11 @@ const COMMAND_SENDERS: {
     pause: 'client',
     resume: 'client',
     retry: 'client',
+    skip: 'client',
     recover: 'recovery',
+    watch: 'orchestrator',
+    inform: 'orchestrator',
+    board: 'orchestrator',
   },
   approvals: { request: 'orchestrator', cancel: 'orchestrator' },
   executor: { run: 'orchestrator', cancel: 'orchestrator' },
@@ -119,9 +123,21 @@ const deadLetterChannels = SERVICES.map((service): Channel => ({
   answeredBy: [],
 }));
 
+const logChannel: Channel = {
+  key: 'log.line',
+  address: withParameter(withParameter(subjects.log(PLACE, PLACE), 'task'), 'node'),
+  summary: 'The output of running work, line by line.',
+  messages: ['log.line'],
+  senders: ['executor'],
+  parameters: { task: 'Id of the task.', node: 'Id of the node.' },
+  stream: 'HP_LOG',
+  answeredBy: [],
+};
+
 export const asyncApiChannels = (): readonly Channel[] => [
   ...commandChannels,
   ...factChannels,
   ...apiChannels,
+  logChannel,
   ...deadLetterChannels,
 ];

@@ -64,6 +64,8 @@ export const headersOf = ({ kind, name, service }: Message): Schema => {
     }
     case 'dead-letter':
       return shared('commandHeaders');
+    case 'log':
+      return shared('noHeaders');
     case 'api':
       if (name === 'approvals.decide.request') return shared('decisionHeaders');
       if (name === 'error') return shared('errorHeaders');

@@ -7,6 +7,7 @@ import {
   DecideApproval,
   RequestApproval,
 } from './approval.ts';
+import { AskBoard, BoardEvent, InformTask } from './board.ts';
 import { CancelEffect, Digest, EffectEvent, RunEffect } from './effect.ts';
 import { ApprovalId, EffectId, NodeId, TaskId } from './ids.ts';
 import { JsonObject } from './json.ts';
@@ -18,10 +19,12 @@ import {
   RecoverTask,
   ResumeTask,
   RetryTask,
+  SkipTask,
   SubmitTask,
   TaskEvent,
   TaskPhase,
   TaskView,
+  WatchTask,
 } from './task.ts';
 
 /** Every command on the bus, by the service that it is for: `hp.cmd.<aggregate>.<command>`. */
@@ -32,7 +35,11 @@ export const commands = {
     pause: PauseTask,
     resume: ResumeTask,
     retry: RetryTask,
+    skip: SkipTask,
     recover: RecoverTask,
+    watch: WatchTask,
+    inform: InformTask,
+    board: AskBoard,
   },
   approvals: { request: RequestApproval, cancel: CancelApproval },
   executor: { run: RunEffect, cancel: CancelEffect },
@@ -48,7 +55,7 @@ export type CommandOf<S extends ServiceName> = {
 
 /** Every fact on the bus, by the service that states it: `hp.evt.<aggregate>.<event>.<id>`. */
 export const facts = {
-  orchestrator: TaskEvent,
+  orchestrator: z.discriminatedUnion('type', [...TaskEvent.options, ...BoardEvent.options]),
   approvals: ApprovalEvent,
   executor: EffectEvent,
   recovery: RecoveryEvent,
@@ -78,6 +85,13 @@ export type TaskSummary = z.infer<typeof TaskSummary>;
 export const HistoryEntry = z.object({ version: z.int(), at: z.int(), type: z.string(), data: JsonObject });
 export type HistoryEntry = z.infer<typeof HistoryEntry>;
 
+/** Which version of which task, and under which id the new one runs. */
+const ForkTask = z.object({
+  task: TaskId,
+  version: z.int().min(1),
+  id: TaskId.optional(),
+  by: z.string().max(200).optional(),
+});
 const TaskAck = z.object({ id: TaskId, phase: TaskPhase, version: z.int() });
 /** One effect as the ledger has it. */
 export const EffectView = z.object({
@@ -106,6 +120,12 @@ export const api = {
     pause: endpoint('Pause a task: nothing new is started', PauseTask, TaskAck),
     resume: endpoint('Resume a paused task', ResumeTask, TaskAck),
     retry: endpoint('Give failed or escalated nodes another attempt', RetryTask, TaskAck),
+    skip: endpoint('Leave a node out', SkipTask, TaskAck),
+    fork: endpoint(
+      'Start a new task from a version of another: what had ended by then is carried over',
+      ForkTask,
+      TaskAck,
+    ),
     get: endpoint('One task with its nodes', z.object({ id: TaskId }), TaskView),
     list: endpoint(
       'Tasks, latest submission first',

@@ -13,7 +13,8 @@ export const CanonicalEffect = z.object({
   node: NodeId,
   uses: CapabilityLabel,
   args: JsonObject,
-  kind: SideEffectKind,
+  /** `work` is no effect: it needs no grant, may be repeated, and only some capabilities may be ordered so. */
+  kind: z.union([SideEffectKind, z.literal('work')]),
   effectClass: EffectClass,
   target: z.string().min(1),
   idempotencyKey: z.string().min(1),
@@ -47,7 +48,8 @@ export const RunEffect = z.object({
   attempt: z.int().min(1),
   effect: CanonicalEffect,
   digest: Digest,
-  grant: Grant,
+  /** Left out for work only. */
+  grant: Grant.optional(),
 });
 export type RunEffect = z.infer<typeof RunEffect>;
 

@@ -8,6 +8,8 @@ import {
   EffectId,
   effectIdOf,
   NodeId,
+  RepositoryId,
+  repositoryIdOf,
   TaskId,
   taskIdFrom,
   TOKEN,
@@ -49,6 +51,13 @@ describe.each([
     fc.assert(fc.property(token, (text) => schema.safeParse(text).success));
     expect(schema.safeParse('a'.repeat(64)).success).toBe(true);
   });
+});
+
+test('no message about a task names the board of a repository: they are kept side by side', () => {
+  const board = repositoryIdOf('/srv/app');
+  expect(RepositoryId.safeParse(board).success).toBe(true);
+  expect(TaskId.safeParse(board).success).toBe(false);
+  expect(RepositoryId.safeParse(taskIdFrom('submission-1')).success).toBe(false);
 });
 
 describe('derived ids', () => {

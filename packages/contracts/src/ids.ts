@@ -7,7 +7,10 @@ export const TOKEN = /^[A-Za-z0-9_-]{1,64}$/;
 const token = <Brand extends string>() =>
   z.string().regex(TOKEN, 'letters, digits, - and _, at most 64').brand<Brand>();
 
-export const TaskId = token<'TaskId'>();
+const REPOSITORY = /^r-[0-9a-z]{16}$/;
+
+/** Tasks and boards are kept side by side: whoever may name a task may not name a board. */
+export const TaskId = token<'TaskId'>().refine((id) => !REPOSITORY.test(id), 'not the id of a repository');
 export type TaskId = z.infer<typeof TaskId>;
 export const NodeId = token<'NodeId'>();
 export type NodeId = z.infer<typeof NodeId>;
@@ -20,6 +23,13 @@ export type EffectId = z.infer<typeof EffectId>;
 /** One command given by hand, whatever becomes of the message that carries it. */
 export const CommandId = token<'CommandId'>();
 export type CommandId = z.infer<typeof CommandId>;
+
+/** A repository, by the path that its tasks name it with. */
+export const RepositoryId = z
+  .string()
+  .regex(REPOSITORY, 'r- and 16 letters or digits')
+  .brand<'RepositoryId'>();
+export type RepositoryId = z.infer<typeof RepositoryId>;
 
 // Crockford's alphabet: no letter that reads like a digit, so that a person can type an id from a screen.
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
@@ -49,3 +59,9 @@ export const approvalIdOf = (task: TaskId, node: NodeId, revision: number): Appr
 /** The attempt is left out on purpose: a key that changed with it would turn every retry into a second application. */
 export const effectIdOf = (task: TaskId, node: NodeId, idempotencyKey: string): EffectId =>
   `e-${shortHash([task, node, idempotencyKey], 16)}` as EffectId;
+
+export const repositoryIdOf = (path: string): RepositoryId =>
+  `r-${shortHash(['repository', path], 16)}` as RepositoryId;
+
+/** One node within one task, as people name it. */
+export const jobOf = (task: string, node: string): string => `${task}/${node}`;

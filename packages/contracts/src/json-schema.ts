@@ -4,9 +4,10 @@ import { DeadLetter } from './dead-letter.ts';
 import { commandDescriptions, factDescriptions } from './descriptions.ts';
 import { ErrorBody } from './errors.ts';
 import { Json } from './json.ts';
+import { LogLine } from './log.ts';
 import { AGGREGATES, type ServiceName, SERVICES } from './subjects.ts';
 
-export const MESSAGE_KINDS = ['command', 'fact', 'api', 'dead-letter'] as const;
+export const MESSAGE_KINDS = ['command', 'fact', 'api', 'log', 'dead-letter'] as const;
 export type MessageKind = (typeof MESSAGE_KINDS)[number];
 
 /** Everything that is ever the body of a message. */
@@ -67,6 +68,13 @@ export const messages: readonly Message[] = [
     description: 'Why a request was refused; codes are promises, texts are not.',
     service: undefined,
     schema: ErrorBody,
+  },
+  {
+    kind: 'log',
+    name: 'line',
+    description: 'One line of the output of a running step. It may be lost: nothing is decided by it.',
+    service: 'executor',
+    schema: LogLine,
   },
   {
     kind: 'dead-letter',

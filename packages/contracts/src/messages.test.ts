@@ -8,11 +8,24 @@ import { approvalIdOf, effectIdOf } from './ids.ts';
 import { RequestApproval } from './approval.ts';
 import { WAIT_MAX_MS } from './workflow.ts';
 import { jsonSchemaOf, MESSAGE_KINDS, type Message, messages, schemaFile } from './json-schema.ts';
+import { fieldsOf, shownFields } from './testing/shown-fields.ts';
 
 const EXAMPLES = join(import.meta.dirname, '../examples');
 
-const exampleOf = (message: Message): Record<string, unknown> =>
-  JSON.parse(readFileSync(join(EXAMPLES, schemaFile(message)), 'utf8')) as Record<string, unknown>;
+type Example = Record<string, unknown>;
+
+const readExample = (file: string): Example =>
+  JSON.parse(readFileSync(join(EXAMPLES, file), 'utf8')) as Example;
+
+const exampleFiles = MESSAGE_KINDS.flatMap((kind) =>
+  readdirSync(join(EXAMPLES, kind)).map((file) => `${kind}/${file}`),
+);
+/** `task.board--release.json` is one more example of what `task.board.json` is the first one of. */
+const firstOf = (file: string): string => file.replace(/--[a-z-]+(?=\.json$)/, '');
+
+const exampleOf = (message: Message): Example => readExample(schemaFile(message));
+const examplesOf = (message: Message): readonly Example[] =>
+  exampleFiles.filter((file) => firstOf(file) === schemaFile(message)).map(readExample);
 
 const ajv = new Ajv2020({ strict: true, strictTypes: false, allErrors: true });
 addFormats.default(ajv);
@@ -35,10 +48,10 @@ const takesAnything = (message: Message, field: string): boolean =>
 const table = messages.map((message) => [`${message.kind} ${message.name}`, message] as const);
 
 test('every message has an example and every example a message', () => {
-  const found = MESSAGE_KINDS.flatMap((kind) =>
-    readdirSync(join(EXAMPLES, kind)).map((file) => `${kind}/${file}`),
+  expect(exampleFiles.filter((file) => firstOf(file) === file).toSorted()).toEqual(
+    messages.map(schemaFile).toSorted(),
   );
-  expect(found.toSorted()).toEqual(messages.map(schemaFile).toSorted());
+  expect(exampleFiles.map(firstOf).filter((file) => !exampleFiles.includes(file))).toEqual([]);
 });
 
 test('every message says what it is', () => {
@@ -47,13 +60,20 @@ test('every message says what it is', () => {
 
 describe('an example', () => {
   test.each(table)('of %s is accepted as it stands', (_, message) => {
-    const example = exampleOf(message);
-    expect(message.schema.parse(example)).toEqual(example);
-    expect(accepts(message, example)).toEqual({ zod: true, jsonSchema: true });
+    for (const example of examplesOf(message)) {
+      expect(message.schema.parse(example)).toEqual(example);
+      expect(accepts(message, example)).toEqual({ zod: true, jsonSchema: true });
+    }
   });
 
   test.each(table)('of %s shows every field', (_, message) => {
     expect(Object.keys(exampleOf(message)).toSorted()).toEqual(Object.keys(propertiesOf(message)).toSorted());
+  });
+
+  test.each(table)('of %s shows, with the others of it, every field of every part', (_, message) => {
+    const schema = jsonSchemaOf(message);
+    const shown = new Set(examplesOf(message).flatMap((example) => shownFields(schema, example)));
+    expect(fieldsOf(schema).filter((field) => !shown.has(field))).toEqual([]);
   });
 
   test.each(table)('of %s with fields of a newer version is accepted without them', (_, message) => {
@@ -78,6 +98,21 @@ describe('an example', () => {
       expect({ field, ...accepts(message, wrong) }).toEqual({ field, zod: false, jsonSchema: false });
     }
   });
+});
+
+test('a field that no example shows is noticed, however deep it lies', () => {
+  const submit = messages.find(({ name }) => name === 'task.submit') ?? failed('task.submit');
+  const schema = jsonSchemaOf(submit);
+  const shown = (text: string): readonly string[] =>
+    shownFields(schema, JSON.parse(JSON.stringify(exampleOf(submit)).replaceAll(text, 'since2')));
+  const lacks = (text: string): readonly string[] =>
+    fieldsOf(schema).filter((field) => !shown(text).includes(field));
+  expect(lacks('compensate')).toEqual(['.definition.nodes[].effect.compensate']);
+  expect(lacks('merge_sentinel')).toEqual([
+    '<merge_sentinel>',
+    '<merge_sentinel>.type',
+    '<merge_sentinel>.slug',
+  ]);
 });
 
 test.each([[null], [[]], ['text'], [1], [true]])('no message has the body %j', (body) => {

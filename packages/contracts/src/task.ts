@@ -2,10 +2,12 @@ import { z } from 'zod';
 import { ApprovalOutcome } from './approval.ts';
 import { CanonicalEffect, Digest, Grant } from './effect.ts';
 import { ErrorBody } from './errors.ts';
+import { ArtifactStanding } from './board.ts';
 import { ApprovalId, CommandId, EffectId, NodeId, TaskId } from './ids.ts';
-import { JsonObject } from './json.ts';
+import { Json, JsonObject } from './json.ts';
 import { Verdict } from './recovery.ts';
-import { WAIT_MAX_MS, WorkflowDefinition } from './workflow.ts';
+import { Payload, StepContext, StepResult } from './step.ts';
+import { Outcome, WAIT_MAX_MS, WorkflowDefinition } from './workflow.ts';
 
 export const TaskPhase = z.enum([
   'queued',
@@ -21,12 +23,25 @@ export const TaskPhase = z.enum([
 ]);
 export type TaskPhase = z.infer<typeof TaskPhase>;
 
+/** `<task>` or `<task>/<node>`. */
+export const JobReference = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,64}(\/[A-Za-z0-9_-]{1,64})?$/, '<task> or <task>/<node>');
+
 /** A piece of work. A submission repeated with the same `id` and content finds the same task; other content is refused. */
 export const SubmitTask = z.object({
   /** Chosen by the submitter, who may then repeat the submission safely. */
   id: TaskId.optional(),
-  /** `id` or `id@version`. */
+  /** `id` or `id@version`; with a definition, only the name that it was found by. */
   workflow: z.string().min(1).max(200),
+  /** A workflow of one's own, with every placeholder resolved; it is checked whole before anything is recorded. */
+  definition: WorkflowDefinition.optional(),
+  /** Absolute path of the repository that the task works in, on the executor's machine. */
+  repository: z.string().min(2).max(4_096).regex(/^\//, 'an absolute path').optional(),
+  /** What the entry nodes wait for: `<task>/<node>`, or `<task>` for all of it. */
+  after: z.array(JobReference).max(200).optional(),
+  /** A person lets the entry nodes start, or nobody has to although the workflow says so. */
+  approval: z.enum(['required', 'none']).optional(),
   goal: z.string().trim().min(1).max(100_000),
   acceptanceCriteria: z.array(z.string().max(10_000)).max(100).optional(),
   inputs: JsonObject.optional(),
@@ -40,13 +55,21 @@ const byHand = {
   reason: z.string().max(1_000).optional(),
 } as const;
 
-export const CancelTask = z.object(byHand);
-export const PauseTask = z.object(byHand);
-export const ResumeTask = z.object(byHand);
-/** Give a failed or escalated node another attempt. Without `node`: every one that failed. */
+/** Without `node` the whole task is meant. */
+const job = { ...byHand, node: NodeId.optional() } as const;
+
+export const CancelTask = z.object(job);
+export const PauseTask = z.object(job);
+export const ResumeTask = z.object(job);
+/** Leave a node out that has not started, or that failed; what follows it goes on. */
+export const SkipTask = z.object({ ...byHand, node: NodeId });
+/**
+ * Give a failed or escalated node another attempt. Without `node`: every one that failed. With `rewind` a node that ended
+ * in whatever way, and everything downstream of it, starts anew; a task that failed goes on.
+ */
 export const RetryTask = z.object({
-  ...byHand,
-  node: NodeId.optional(),
+  ...job,
+  rewind: z.boolean().optional(),
   /** The attempt that is to be followed by another: once it has been, asking for it again changes nothing. */
   attempt: z.int().min(1).optional(),
 });
@@ -60,6 +83,9 @@ export const RecoverTask = z.object({
 });
 export type RecoverTask = z.infer<typeof RecoverTask>;
 
+/** A task that waits for another wants to hear how it, or one of its nodes, ends. */
+export const WatchTask = z.object({ id: TaskId, watcher: TaskId, node: NodeId.optional() });
+
 /** What each event of a task says beside its own: gapless version, and the phase that it led to. */
 const fact = <Type extends string, Shape extends z.core.$ZodLooseShape>(type: Type, shape: Shape) =>
   z.object({ type: z.literal(type), id: TaskId, phase: TaskPhase, ...shape });
@@ -68,6 +94,31 @@ const attempt = { node: NodeId, attempt: z.int().min(1) } as const;
 /** Which command by hand led to it: the same one, come again, is known by it. */
 const command = { command: CommandId.optional() } as const;
 
+/** Why a node does not run yet. The order is the order in which they are looked at. */
+export const WaitKind = z.enum(['dependencies', 'artifacts', 'preconditions', 'approval', 'locks', 'paused']);
+export type WaitKind = z.infer<typeof WaitKind>;
+export const NodeWait = z.object({ kind: WaitKind, detail: z.string() });
+export type NodeWait = z.infer<typeof NodeWait>;
+
+/** Which part of an attempt a step is: `before.0`, `run`, `run.3` (an item), `afterwards.0`, `finally.0`, `inspect`, `preview`. */
+export const StepName = z.string().regex(/^[a-z]+(\.\d+)*$/);
+
+/** What a node of another task had come to when this one was forked from it. */
+export const CarriedNode = z.object({
+  status: z.enum(['succeeded', 'skipped', 'unreached']),
+  attempt: z.int().min(1),
+  outputs: JsonObject.optional(),
+  context: StepContext.optional(),
+  payloads: z.record(z.string(), Payload).optional(),
+});
+export type CarriedNode = z.infer<typeof CarriedNode>;
+export const ForkOrigin = z.object({
+  task: TaskId,
+  version: z.int().min(1),
+  nodes: z.record(z.string(), CarriedNode),
+});
+export type ForkOrigin = z.infer<typeof ForkOrigin>;
+
 export const TaskEvent = z.discriminatedUnion('type', [
   fact('submitted', {
     goal: z.string(),
@@ -75,6 +126,13 @@ export const TaskEvent = z.discriminatedUnion('type', [
     inputs: JsonObject,
     requestedBy: z.string(),
     definition: WorkflowDefinition,
+    /** What the workflow was found by: an alias, a file, `id@version`. */
+    workflow: z.string().optional(),
+    repository: z.string().optional(),
+    after: z.array(JobReference).optional(),
+    forkedFrom: ForkOrigin.optional(),
+    /** When, in epoch milliseconds by the database's clock: whoever waits for a lock is served in this order. */
+    at: z.int().optional(),
     /** Hash of what was submitted, to tell a repeat from a conflict. */
     contentDigest: Digest,
   }),
@@ -104,43 +162,157 @@ export const TaskEvent = z.discriminatedUnion('type', [
     grant: Grant,
     validUntil: z.int(),
   }),
-  fact('node_succeeded', { ...attempt, outputs: JsonObject }),
-  fact('node_failed', { ...attempt, outcome: z.enum(['failed', 'in_doubt']), error: ErrorBody }),
+  /** It waits, and for another reason than before. */
+  fact('node_waiting', { ...attempt, wait: NodeWait }),
+  fact('artifacts_known', { ...attempt, standings: z.array(ArtifactStanding) }),
+  fact('node_inspected', {
+    ...attempt,
+    /** Of the repository's artifacts, which are there. */
+    artifacts: z.record(z.string(), z.boolean()),
+    unmet: z.string().optional(),
+  }),
+  fact('node_previewed', { ...attempt, preview: JsonObject, context: StepContext.optional() }),
+  fact('node_started', { ...attempt, items: z.array(Json).optional() }),
+  fact('locks_wanted', { ...attempt }),
+  fact('locks_held', { ...attempt }),
+  fact('step_ordered', {
+    ...attempt,
+    step: StepName,
+    effectId: EffectId,
+    effect: CanonicalEffect,
+    digest: Digest,
+  }),
+  fact('step_ended', { ...attempt, step: StepName, result: StepResult }),
+  fact('node_succeeded', {
+    ...attempt,
+    /** The step whose result it is. */
+    step: StepName.optional(),
+    outputs: JsonObject,
+    context: StepContext.optional(),
+    payloads: z.record(z.string(), Payload).optional(),
+    detail: z.string().optional(),
+    exitCode: z.int().optional(),
+  }),
+  /** It came to an end without success, and nothing tries it again by itself. */
+  fact('node_ended', {
+    ...attempt,
+    step: StepName.optional(),
+    ...command,
+    outcome: z.enum(['failed', 'blocked', 'cancelled', 'unreached']),
+    error: ErrorBody,
+    exitCode: z.int().optional(),
+    hint: z.string().optional(),
+    outputs: JsonObject.optional(),
+    context: StepContext.optional(),
+  }),
+  /** A route led back, or a person did: these nodes start anew, each with its next attempt. */
+  fact('rewound', {
+    node: NodeId,
+    nodes: z.array(NodeId),
+    /** The gate whose route it was; left out when a person did it. */
+    route: NodeId.optional(),
+    hint: z.string().optional(),
+    by: z.string().optional(),
+    ...command,
+  }),
+  fact('node_paused', { node: NodeId, by: z.string(), reason: z.string(), ...command }),
+  fact('node_resumed', { node: NodeId, by: z.string(), ...command }),
+  fact('watched', { watcher: TaskId, node: NodeId.optional() }),
+  fact('peer_ended', {
+    peer: TaskId,
+    node: NodeId.optional(),
+    outcome: z.union([Outcome, z.literal('unknown')]),
+  }),
+  fact('node_failed', {
+    ...attempt,
+    step: StepName.optional(),
+    outcome: z.enum(['failed', 'in_doubt']),
+    error: ErrorBody,
+  }),
   fact('node_retrying', {
     ...attempt,
     delayMs: z.int().min(0).max(WAIT_MAX_MS),
     verdict: Verdict.optional(),
     ...command,
   }),
-  fact('node_skipped', { ...attempt, reason: z.string(), verdict: Verdict.optional() }),
+  fact('node_skipped', { ...attempt, reason: z.string(), verdict: Verdict.optional(), ...command }),
   fact('node_blocked', { ...attempt, error: ErrorBody }),
   fact('node_escalated', { ...attempt, reason: z.string(), verdict: Verdict.optional() }),
   fact('paused', { by: z.string(), reason: z.string(), ...command }),
   fact('resumed', { by: z.string(), ...command }),
   fact('completed', { outputs: z.record(z.string(), JsonObject) }),
-  fact('failed', { error: ErrorBody }),
+  fact('failed', { error: ErrorBody, outcome: z.enum(['failed', 'blocked', 'cancelled']).optional() }),
   fact('cancelled', { by: z.string(), reason: z.string() }),
 ]);
 export type TaskEvent = z.infer<typeof TaskEvent>;
 
+/** How the command line names the state of a job. */
+export const JobStatus = z.enum([
+  'queued',
+  'waiting_on_deps',
+  'waiting_on_approval',
+  'waiting_on_locks',
+  'running',
+  'recovering',
+  'escalated',
+  'paused',
+  'succeeded',
+  'skipped',
+  'unreached',
+  'failed',
+  'cancelled',
+  'blocked_by_dependency',
+  'blocked_by_approval',
+]);
+export type JobStatus = z.infer<typeof JobStatus>;
+
 /** One node of a task as the API shows it. */
 export const NodeView = z.object({
   id: NodeId,
+  /** As the orchestrator has it. */
   status: z.string(),
+  /** As a job. */
+  job: JobStatus,
   attempt: z.int(),
+  uses: z.string(),
+  name: z.string().optional(),
+  after: z.array(NodeId),
+  wait: NodeWait.optional(),
   reason: z.string().optional(),
+  detail: z.string().optional(),
+  exitCode: z.int().optional(),
   approval: ApprovalId.optional(),
+  /** Whether a person has to let it run. */
+  gated: z.boolean(),
+  /** Effects that are ordered and have no outcome yet. */
+  effects: z.array(EffectId).optional(),
+  locks: z.array(z.string()).optional(),
+  needs: z.array(z.string()).optional(),
+  produces: z.array(z.string()).optional(),
+  context: StepContext.optional(),
   outputs: JsonObject.optional(),
   error: ErrorBody.optional(),
 });
+export type NodeView = z.infer<typeof NodeView>;
 
 /** One task as the API shows it. */
 export const TaskView = z.object({
   id: TaskId,
   workflow: z.string(),
+  /** What it was found by, and the hash of the definition as it runs. */
+  selector: z.string().optional(),
+  definitionHash: z.string(),
   goal: z.string(),
   phase: TaskPhase,
   version: z.int(),
+  repository: z.string().optional(),
+  after: z.array(z.string()).optional(),
+  requestedBy: z.string(),
+  /** How the run as a whole ended, once it has. */
+  outcome: Outcome.optional(),
+  /** Nodes without a route for success: what `--after run:<id>` waits for. */
+  sinks: z.array(NodeId),
+  entries: z.array(NodeId),
   nodes: z.array(NodeView),
   error: ErrorBody.optional(),
 });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { NodeId } from './ids.ts';
+import { Artifact } from './artifact.ts';
+import { NodeId, TOKEN } from './ids.ts';
 import { Json } from './json.ts';
 
 /** What an effect does to the world; it decides which approval policy applies. */
@@ -25,10 +26,15 @@ export type EffectClass = z.infer<typeof EffectClass>;
 /** A canonical label such as `cap.file.append` or `control.terminal`. */
 export const CapabilityLabel = z
   .string()
+  .max(128)
   .regex(/^(cap|control)(\.[a-z0-9_]+)+$/, 'a label such as cap.file.append');
 
 /** No wait is longer: added to any time of day, it is still a time that clocks and stores can hold. */
 export const WAIT_MAX_MS = 30 * 86_400_000;
+
+const Wait = z.int().min(1_000).max(WAIT_MAX_MS);
+/** Groups whose members may decide. */
+const Audience = z.array(z.string().min(1)).min(1);
 
 /** Declares a node an effect: gated, and carried out once. */
 export const EffectDeclaration = z.object({
@@ -36,27 +42,119 @@ export const EffectDeclaration = z.object({
   effectClass: EffectClass,
   idempotencyKey: z.string().min(1).max(256),
   target: z.string().min(1).max(512),
-  pool: z.string().min(1).max(64),
-  /** Groups whose members may decide. */
-  audience: z.array(z.string().min(1)).min(1),
+  /** It stands in the subject of the order. */
+  pool: z.string().regex(TOKEN, 'letters, digits, - and _, at most 64'),
+  audience: Audience,
   /** How long the request waits for a decision. */
-  approvalTimeoutMs: z.int().min(1_000).max(WAIT_MAX_MS),
+  approvalTimeoutMs: Wait,
+  /** Commands for whoever has to find out, or to take it back; shown with the request. */
+  probe: z.string().max(65_536).optional(),
+  compensate: z.string().max(65_536).optional(),
+  rollbackHint: z.string().max(10_000).optional(),
 });
 export type EffectDeclaration = z.infer<typeof EffectDeclaration>;
 
+/** How an attempt at a node, or a whole run, can end. */
+export const Outcome = z.enum(['succeeded', 'failed', 'blocked', 'cancelled']);
+export type Outcome = z.infer<typeof Outcome>;
+
+export const Lock = z.object({ key: z.string().min(1).max(512), mode: z.enum(['shared', 'exclusive']) });
+export type Lock = z.infer<typeof Lock>;
+
+/** What has to be so in the repository before a node starts. */
+export const Precondition = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('clean_worktree') }),
+  /** Without a branch: the one of the node's context. */
+  z.object({ kind: z.literal('branch_exists'), branch: z.string().max(256).optional() }),
+]);
+export type Precondition = z.infer<typeof Precondition>;
+
+/** An expression over `inputs`, `nodes`, `outputs`, `item`, `task`. */
+const Expression = z.string().min(1).max(2_000);
+
+/** Something that runs around a node: before it, after it when it succeeded, or finally in any case. */
+export const Step = z.object({ uses: CapabilityLabel, args: z.record(z.string(), Json) });
+export type Step = z.infer<typeof Step>;
+
+/** What follows a failure without a route: the end of the node, another attempt, or a person. */
+export const OnError = z.object({
+  strategy: z.enum(['fail', 'retry', 'pause']),
+  maxRetries: z.int().min(0).max(1_000),
+  backoff: z.enum(['fixed', 'exponential']),
+  delayMs: z.int().min(0).max(WAIT_MAX_MS),
+});
+export type OnError = z.infer<typeof OnError>;
+
+/** The routes out of a node, and its artifacts, by outcome. */
+const byOutcome = <Schema extends z.ZodType>(schema: Schema) =>
+  z.object({
+    succeeded: schema.optional(),
+    failed: schema.optional(),
+    blocked: schema.optional(),
+    cancelled: schema.optional(),
+  });
+
+/** One node, with every placeholder resolved. What a template leaves out is left out here as well. */
 export const NodeDefinition = z.object({
   id: NodeId,
+  /** For people only. */
+  name: z.string().max(256).optional(),
+  /** The import that it came from. */
+  stage: z.string().max(64).optional(),
   uses: CapabilityLabel,
   after: z.array(NodeId),
+  on: byOutcome(z.array(NodeId)).optional(),
   args: z.record(z.string(), Json),
+  needs: z.array(Artifact).optional(),
+  produces: byOutcome(z.array(Artifact)).optional(),
+  /** Declared, or inferred when none were. */
+  locks: z.array(Lock).optional(),
+  preconditions: z.array(Precondition).optional(),
+  /** A person lets it start. */
+  approval: z.object({ audience: Audience, timeoutMs: Wait }).optional(),
+  /** What a stop condition or a CI/CD gate runs; a gate without one succeeds, and says so. */
+  script: z.string().max(65_536).optional(),
+  /** A CI/CD gate: what to run when the script fails, before it is run once more. */
+  fixScript: z.string().max(65_536).optional(),
+  /** A conflict gate: whether the agent is to resolve the conflict. */
+  autoResolve: z.boolean().optional(),
+  /** What a failing gate does: ends its node, only says so, or is run again within the budget. */
+  gatePolicy: z.enum(['block', 'warn', 'retry']).optional(),
+  retry: z
+    .object({
+      mode: z.enum(['never', 'on_failure', 'until_gate']),
+      /** Retries, so one more run than this; without it there are three. */
+      budget: z.int().min(0).max(10_000).optional(),
+    })
+    .optional(),
+  /** The command that runs the agent, as it was configured when the task was submitted. */
+  agent: z.array(z.string().max(4_096)).min(1).max(256).optional(),
+  guard: Expression.optional(),
+  before: z.array(Step).max(32).optional(),
+  afterwards: z.array(Step).max(32).optional(),
+  finally: z.array(Step).max(32).optional(),
+  forEach: Expression.optional(),
+  parallel: z.int().min(1).max(100).optional(),
+  until: Expression.optional(),
+  timeoutMs: z.int().min(1_000).max(WAIT_MAX_MS).optional(),
   effect: EffectDeclaration.optional(),
+  onError: OnError.optional(),
 });
 export type NodeDefinition = z.infer<typeof NodeDefinition>;
 
+export const WorkflowPolicy = z.object({
+  /** After a failure that nothing follows: nothing else starts, or what does not depend on it goes on. */
+  failureMode: z.enum(['block_downstream', 'continue_independent']),
+  /** A needed artifact that nobody is making: the node is blocked, or waits for somebody to make it. */
+  missingProducer: z.enum(['block', 'wait']),
+});
+export type WorkflowPolicy = z.infer<typeof WorkflowPolicy>;
+
 /** A workflow with everything resolved, as it is stored with the task that runs it. */
 export const WorkflowDefinition = z.object({
-  id: z.string().min(1),
-  version: z.int().min(1),
-  nodes: z.array(NodeDefinition).min(1),
+  id: z.string().min(1).max(200),
+  version: z.string().min(1).max(64),
+  policy: WorkflowPolicy.optional(),
+  nodes: z.array(NodeDefinition).min(1).max(20_000),
 });
 export type WorkflowDefinition = z.infer<typeof WorkflowDefinition>;

@@ -1,3 +1,4 @@
+import { snapshotEvery } from './core.ts';
 import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/streams';
 import { subjects } from '@holdpoint/contracts/subjects';
 import { describe, expect, test } from 'vitest';
@@ -8,8 +9,8 @@ import { type TallyEvent, tallyKind } from './testing/tally.ts';
 
 const NOW = 1_000_000;
 const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
-const batchOf = (snapshotEvery = 1_000, versions: Readonly<Record<string, number>> = {}) =>
-  createBatch({ ...tallyKind, snapshotEvery }, NOW, (id) => ({
+const batchOf = (every = 1_000, versions: Readonly<Record<string, number>> = {}) =>
+  createBatch({ ...tallyKind, snapshotDue: snapshotEvery(every) }, NOW, (id) => ({
     version: versions[id] ?? 0,
     state: tallyKind.decider.initial,
   }));

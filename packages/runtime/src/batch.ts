@@ -12,8 +12,8 @@ export type AggregateKind<State, Message, Event extends { readonly type: string 
   readonly decider: Decider<State, Message, Event, Work>;
   /** What lists show of a state. */
   readonly summarise: (state: State) => Summary;
-  /** A snapshot is taken each time so many events have come since the last. */
-  readonly snapshotEvery: number;
+  /** Whether a snapshot is taken of a state at this version, which the events of one decision have led to. */
+  readonly snapshotDue: (state: State, version: number, events: readonly Event[]) => boolean;
 };
 
 /** What is sent is part of the facts that tell of it, so it has to be smaller than the largest that is read. */
@@ -59,8 +59,7 @@ export const createBatch = <State, Message, Event extends { readonly type: strin
     });
     // Only now, so that an event which cannot be folded leaves nothing of its decision behind.
     events.push(...facts);
-    const { snapshotEvery } = kind;
-    if (Math.floor(version / snapshotEvery) > Math.floor(before.version / snapshotEvery)) {
+    if (kind.snapshotDue(state, version, added)) {
       // A later one of the same batch takes its place.
       snapshots.set(aggregate, { aggregate, version, state: JSON.stringify(state) });
     }

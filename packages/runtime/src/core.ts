@@ -30,7 +30,13 @@ export type Core<Message> = {
   }[];
 };
 
-/** Snapshots only shorten loading; histories are far shorter than this unless something loops. */
+/** A snapshot each time that so many events have come: it only shortens loading. */
+export const snapshotEvery =
+  (every: number) =>
+  (_state: unknown, version: number, events: readonly unknown[]): boolean =>
+    Math.floor(version / every) > Math.floor((version - events.length) / every);
+
+/** Histories are far shorter than this unless something loops. */
 export const SNAPSHOT_EVERY = 1_000;
 
 const LOCAL_RETRY_MS = 1_000;

@@ -1,3 +1,4 @@
+import { snapshotEvery } from './core.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Store } from './ports.ts';
@@ -98,7 +99,7 @@ test('whatever order the store answers in, replicas agree with what was recorded
 });
 
 describe('snapshots', () => {
-  const kind = { ...tallyKind, snapshotEvery: 3 };
+  const kind = { ...tallyKind, snapshotDue: snapshotEvery(3) };
 
   test('are taken each time so many events have come', async () => {
     const { send, tables } = engineInMemory({ kind });

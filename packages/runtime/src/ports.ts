@@ -1,5 +1,6 @@
 import type { HeaderPairs } from '@holdpoint/contracts/cloudevents';
 import type { Json } from '@holdpoint/contracts/json';
+import type { Subject } from '@holdpoint/contracts/subjects';
 
 /** A message as it stands in the outbox and goes over the wire. `body` is JSON text. */
 export type WireMessage = { readonly subject: string; readonly headers: HeaderPairs; readonly body: string };
@@ -97,6 +98,12 @@ export interface Publisher {
   /** Sends all at once; resolves to true once the bus has confirmed every one, to false when any stays unknown. */
   publish(messages: readonly WireMessage[]): Promise<boolean>;
 }
+
+/**
+ * Says something to whoever listens at this moment: at once or not at all, and nobody confirms it. False when it was not
+ * taken, because the bus is away or cannot keep up. Nothing may depend on what is said so.
+ */
+export type Announce = (subject: Subject, body: string) => boolean;
 
 /** Somebody else created the same aggregate at the same moment, or a lock cycle was broken: decide again. */
 export class Conflict extends Error {

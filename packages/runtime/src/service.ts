@@ -9,6 +9,7 @@ import { type Check, serveHealth } from './http.ts';
 import { errorFields } from './error-fields.ts';
 import type { Logger } from './log.ts';
 import { createMetrics } from './metrics.ts';
+import { createAnnouncer } from './nats/announcer.ts';
 import { type Endpoints, serveApi } from './nats/api.ts';
 import { connectBus, inboxPrefixOf } from './nats/connection.ts';
 import { createNatsPublisher } from './nats/publisher.ts';
@@ -19,6 +20,7 @@ import type { Condition } from './postgres/condition.ts';
 import { createPool } from './postgres/pool.ts';
 import { createRetirement } from './postgres/retire.ts';
 import { createPostgresStore } from './postgres/store.ts';
+import type { Announce } from './ports.ts';
 
 /** A service, as its `service.ts` describes it to the runtime. */
 export type ServiceSpec<
@@ -34,7 +36,7 @@ export type ServiceSpec<
   /** What has to hold in the transaction that commits a batch. */
   readonly condition?: Condition;
   /** What the service keeps in order beside its messages, on the same store. */
-  readonly attend?: (pool: Pool, engine: Engine<Message>) => Attendance;
+  readonly attend?: (pool: Pool, engine: Engine<Message>, announce: Announce) => Attendance;
   /** Ends what the logic's `perform` has begun, as far as it can be ended. */
   readonly stopWork?: () => Promise<void>;
   /** Seed file of the bus user that creates streams and consumers; only one service has it. */
@@ -105,7 +107,7 @@ export const startService = async <
     cacheMax: STATES_CACHED_MAX,
   });
 
-  const attendance = spec.attend?.(pool, engine);
+  const attendance = spec.attend?.(pool, engine, createAnnouncer(connection));
   const sources = intakes.map(({ inbound, take }) => startSource(connection, inbound.consumer, take, log));
   const api = await serveApi(connection, spec.service, spec.endpoints(pool), engine, log);
   const retirement = createRetirement(pool);

@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { rm, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { availableParallelism, tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
 import { ConfigError } from '@holdpoint/runtime/config';
 import { silentLogger } from '@holdpoint/runtime/log';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -84,4 +85,80 @@ describe('the journal', () => {
       await rm(link);
     }
   });
+});
+
+describe('the repositories that tasks may work in', () => {
+  test('are none when nobody names a folder', () => {
+    expect(read({}).repositories).toEqual([]);
+    expect(read({ HOLDPOINT_REPOSITORIES: '' }).repositories).toEqual([]);
+  });
+
+  test('lie in folders that are separated as in PATH', () => {
+    const both = [folder.path, tmpdir()];
+    expect(read({ HOLDPOINT_REPOSITORIES: both.join(delimiter) }).repositories).toEqual(both);
+  });
+
+  test.each([
+    ['is no absolute path', 'repositories', 'not an absolute path'],
+    ['is not there', '/nowhere/at/all', 'no folder'],
+    ['is a file', import.meta.filename, 'no folder'],
+  ])('a folder that %s ends the start, and is named', (_, path, problem) => {
+    const wrong = () => read({ HOLDPOINT_REPOSITORIES: [folder.path, path].join(delimiter) });
+    expect(wrong).toThrow(ConfigError);
+    expect(wrong).toThrow(`HOLDPOINT_REPOSITORIES: ${JSON.stringify(path)} is ${problem}`);
+  });
+});
+
+describe('the agent of tasks that name none', () => {
+  test('is a program with its arguments', () => {
+    expect(read({ HOLDPOINT_AGENT: '["my agent","--print"]' }).agent).toEqual(['my agent', '--print']);
+    expect(read({ HOLDPOINT_AGENT: '' }).agent).toBeUndefined();
+    expect(read({}).agent).toBeUndefined();
+  });
+
+  test.each(['sesame --print', '"sesame"', '[]', '["","sesame"]', '["sesame",1]', '{"sesame":1}'])(
+    'is not %s, which is not shown',
+    (text) => {
+      const wrong = () => read({ HOLDPOINT_AGENT: text });
+      expect(wrong).toThrow(ConfigError);
+      expect(wrong).toThrow(/HOLDPOINT_AGENT[^:]*: (?!.*sesame)/);
+    },
+  );
+});
+
+describe('programs', () => {
+  const host = { PATH: '/bin', MODEL_KEY: 'key', OTHER: 'other' };
+  test('see what every program needs, and what is named', () => {
+    expect(read(host).commandEnv).toEqual({ PATH: '/bin', TERM: 'dumb' });
+    const named = read({ ...host, HOLDPOINT_COMMAND_ENV: 'MODEL_KEY, ABSENT' });
+    expect(named.commandEnv).toEqual({ PATH: '/bin', MODEL_KEY: 'key', TERM: 'dumb' });
+  });
+
+  test.each(['HOLDPOINT_NATS_SEED_FILE', 'GIT_DIR', 'MODEL_KEY,', 'MODEL=KEY'])(
+    'are not given %s',
+    (names) => {
+      expect(() => read({ HOLDPOINT_COMMAND_ENV: names })).toThrow(
+        /^HOLDPOINT_COMMAND_ENV: names of variables/,
+      );
+    },
+  );
+
+  test('of which several run on each core, unless somebody says how many', () => {
+    expect(read({}).commandsMax).toBe(4 * availableParallelism());
+    expect(read({ HOLDPOINT_COMMANDS_MAX: '1' }).commandsMax).toBe(1);
+    expect(() => read({ HOLDPOINT_COMMANDS_MAX: '0' })).toThrow(/HOLDPOINT_COMMANDS_MAX/);
+  });
+
+  test('are noted beside the workspace, and never where effects write', () => {
+    expect(read({}).state).toBe(`${folder.path}.state`);
+    expect(() => read({ HOLDPOINT_STATE: join(folder.path, 'state') })).toThrow(
+      /HOLDPOINT_STATE: inside the workspace/,
+    );
+  });
+});
+
+test('what the executor was handed itself is known, so that no output shows it', async () => {
+  const secret = join(folder.path, 'password');
+  await writeFile(secret, 'open-sesame\n');
+  expect(read({ HOLDPOINT_DATABASE_PASSWORD_FILE: secret }).secrets).toEqual(['open-sesame']);
 });

@@ -1,10 +1,13 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
-import { isAbsolute, relative, resolve, sep } from 'node:path';
+import { statSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { delimiter, isAbsolute, relative, resolve, sep } from 'node:path';
 import { TOKEN } from '@holdpoint/contracts/ids';
 import { DEFAULT_POOL } from '@holdpoint/contracts/streams';
 import { ConfigError, readEnv, readSecretFile, ServiceEnv } from '@holdpoint/runtime/config';
 import { z } from 'zod';
 import type { Retention } from './adapters/journal-segments.ts';
+import { commandEnv, type Environment } from './adapters/process/command-env.ts';
 import type { HttpTargets } from './capabilities/http-request.ts';
 
 const isOrigin = (text: string): boolean => {
@@ -24,6 +27,42 @@ const Origins = z
   .transform((origins): ReadonlySet<string> => new Set(origins))
   .default(new Set());
 
+/** Variables of its own are not among them: they lead to secrets. */
+const isPassable = (name: string): boolean =>
+  /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !/^(HOLDPOINT_|GIT_)/.test(name);
+
+const Names = z
+  .string()
+  .transform((text) => (text === '' ? [] : text.split(',').map((part) => part.trim())))
+  .refine(
+    (names) => names.every(isPassable),
+    'names of variables with commas between them, none of which begins with HOLDPOINT_ or GIT_',
+  )
+  .default([]);
+
+/** A program and its first arguments, as JSON: nothing that a shell would take apart. */
+const Argv = z
+  .string()
+  .transform((text, context): unknown => {
+    if (text === '') return undefined;
+    try {
+      return JSON.parse(text);
+    } catch {
+      context.addIssue('a JSON array of strings such as ["my-agent","--print"]');
+      return z.NEVER;
+    }
+  })
+  .pipe(
+    z
+      .array(z.string(), { error: 'a JSON array of strings such as ["my-agent","--print"]' })
+      .min(1)
+      .refine(([program]) => program !== '', 'the program is named first')
+      .optional(),
+  );
+
+/** Programs mostly wait: for models, for the network, for disks. */
+const COMMANDS_PER_CORE = 4;
+
 export const ExecutorEnv = ServiceEnv.extend({
   /** The approvals service's public keys, SPKI PEM; several while one replaces another. */
   HOLDPOINT_GRANT_PUBLIC_KEYS_FILE: z.string().min(1),
@@ -37,6 +76,21 @@ export const ExecutorEnv = ServiceEnv.extend({
   HOLDPOINT_POOL: z.string().regex(TOKEN, 'letters, digits, - and _').default(DEFAULT_POOL),
   /** Effects carried out at the same time; what comes beyond waits in the ledger. */
   HOLDPOINT_EFFECTS_MAX: z.coerce.number().int().min(1).max(10_000).default(1_000),
+  /** Steps that start programs, carried out at the same time beside those effects. */
+  HOLDPOINT_COMMANDS_MAX: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(10_000)
+    .default(() => COMMANDS_PER_CORE * availableParallelism()),
+  /** Folders whose git repositories may be worked in, separated as in PATH. Without any, none. */
+  HOLDPOINT_REPOSITORIES: z.string().default(''),
+  /** The agent of tasks that name none. */
+  HOLDPOINT_AGENT: Argv.optional(),
+  /** Variables that programs see beside those which everything needs, such as the key of an agent's model. */
+  HOLDPOINT_COMMAND_ENV: Names,
+  /** Where it is kept which programs run. Beside the workspace, when left out. */
+  HOLDPOINT_STATE: z.string().min(1).optional(),
   /** Where HTTP requests may go of which the target remembers nothing; and where to, of which it remembers the key. */
   HOLDPOINT_HTTP_TARGETS: Origins,
   HOLDPOINT_HTTP_KEYED_TARGETS: Origins,
@@ -49,6 +103,15 @@ export type ExecutorConfig = {
   readonly journal: { readonly folder: string } & Retention;
   readonly pool: string;
   readonly effectsMax: number;
+  readonly commandsMax: number;
+  /** Absolute, and there. */
+  readonly repositories: readonly string[];
+  readonly agent: readonly string[] | undefined;
+  /** All that programs see of the environment. */
+  readonly commandEnv: Environment;
+  readonly state: string;
+  /** What the executor itself was handed, and no output may show. */
+  readonly secrets: readonly string[];
   readonly http: HttpTargets;
 };
 
@@ -86,6 +149,37 @@ const journalFolder = (workspace: string, journal = `${resolve(workspace)}.journ
   return folder;
 };
 
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+
+/** Of a value that is wrong, enough to find it. */
+const SHOWN_MAX = 200;
+
+const foldersOf = (text: string): readonly string[] => {
+  const folders = text.split(delimiter).filter((folder) => folder !== '');
+  for (const folder of folders) {
+    const wrong = !isAbsolute(folder) ? 'not an absolute path' : !isFolder(folder) ? 'no folder' : undefined;
+    if (wrong !== undefined)
+      throw new ConfigError(
+        `HOLDPOINT_REPOSITORIES: ${JSON.stringify(folder.slice(0, SHOWN_MAX))} is ${wrong}`,
+      );
+  }
+  return folders.map((folder) => resolve(folder));
+};
+
+/** Whoever could write it could have any process of the executor's user killed. */
+const stateFolder = (workspace: string, state = `${resolve(workspace)}.state`): string => {
+  const folder = resolve(state);
+  if (contains(resolve(workspace), folder))
+    throw new ConfigError('HOLDPOINT_STATE: inside the workspace, where effects write');
+  return folder;
+};
+
+const secretsOf = (env: z.infer<typeof ServiceEnv>): readonly string[] =>
+  (['HOLDPOINT_NATS_SEED_FILE', 'HOLDPOINT_DATABASE_PASSWORD_FILE'] as const).flatMap((variable) => {
+    const path = env[variable];
+    return path === undefined ? [] : [readSecretFile(variable, path)];
+  });
+
 export const readConfig = (environment: NodeJS.ProcessEnv): ExecutorConfig => {
   const env = readEnv(ExecutorEnv, environment);
   return {
@@ -99,6 +193,12 @@ export const readConfig = (environment: NodeJS.ProcessEnv): ExecutorConfig => {
     },
     pool: env.HOLDPOINT_POOL,
     effectsMax: env.HOLDPOINT_EFFECTS_MAX,
+    commandsMax: env.HOLDPOINT_COMMANDS_MAX,
+    repositories: foldersOf(env.HOLDPOINT_REPOSITORIES),
+    agent: env.HOLDPOINT_AGENT,
+    commandEnv: commandEnv(environment, env.HOLDPOINT_COMMAND_ENV),
+    state: stateFolder(env.HOLDPOINT_WORKSPACE, env.HOLDPOINT_STATE),
+    secrets: secretsOf(env),
     http: { targets: env.HOLDPOINT_HTTP_TARGETS, keyedTargets: env.HOLDPOINT_HTTP_KEYED_TARGETS },
   };
 };

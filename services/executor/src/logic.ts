@@ -1,7 +1,7 @@
 import type { EffectEvent } from '@holdpoint/contracts/effect';
 import { executorConsumer } from '@holdpoint/contracts/streams';
 import type { Decider } from '@holdpoint/runtime/decider';
-import { type ServiceLogic, SNAPSHOT_EVERY } from '@holdpoint/runtime/core';
+import { type ServiceLogic, SNAPSHOT_EVERY, snapshotEvery } from '@holdpoint/runtime/core';
 import { parseCommand, type Routed } from '@holdpoint/runtime/inbound';
 import type { Places } from './adapters/places.ts';
 import type { Runner } from './adapters/runner.ts';
@@ -31,7 +31,7 @@ const decode = (subject: string, body: unknown, { places, runner }: ExecutorPart
   const command = parseCommand('executor', subject, body);
   const aggregate = command.payload.id;
   if (command.kind === 'cancel') return { aggregate, message: command };
-  const place = places.take();
+  const place = places.take(command.payload.effect.uses);
   // A place that the decision did not use, because the order was a repeat, goes to the next.
   const released = (): void =>
     place === undefined || runner.usesSlot(place.slot) ? undefined : places.free(place.slot);
@@ -49,7 +49,7 @@ export const executorLogic = (
       decide: (state, message, at) => parts.decider.decide(state, asThingsAre(message, parts.places), at),
     },
     summarise,
-    snapshotEvery: SNAPSHOT_EVERY,
+    snapshotDue: snapshotEvery(SNAPSHOT_EVERY),
   },
   inbound: [
     {

@@ -6,7 +6,7 @@ const unless = sql`(
   EXISTS (SELECT FROM recovery.heads r WHERE r.id = h.id)
   OR EXISTS (
     SELECT FROM events e
-     WHERE e.aggregate = h.id AND e.type = 'approval_requested'
+     WHERE e.aggregate = h.id AND e.type IN ('approval_requested', 'step_ordered')
        AND (EXISTS (SELECT FROM approvals.heads a WHERE a.id = ${tokenIn('approval')})
          OR EXISTS (SELECT FROM executor.heads x WHERE x.id = ${tokenIn('effectId')}))))`;
 

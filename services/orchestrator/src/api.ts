@@ -1,29 +1,41 @@
 import { HoldpointError } from '@holdpoint/contracts/errors';
-import { commandIdOf, type TaskId, taskIdFrom } from '@holdpoint/contracts/ids';
+import { commandIdOf, RepositoryId, type TaskId, taskIdFrom } from '@holdpoint/contracts/ids';
+import { TaskEvent } from '@holdpoint/contracts/task';
 import type { Endpoints } from '@holdpoint/runtime/nats/api';
 import { readHistory, readState } from '@holdpoint/runtime/postgres/read';
 import type { Meta, Routed } from '@holdpoint/runtime/inbound';
 import type { Pool } from 'pg';
-import { taskDecider } from './domain/decide.ts';
-import type { ByHand, TaskMessage } from './domain/messages.ts';
+import { forkAt } from './domain/fork.ts';
+import type { ByHand } from './domain/messages.ts';
+import { orchestratorDecider, type OrchestratorMessage } from './domain/orchestrator.ts';
 import { listTasks } from './projections/tasks.ts';
 import { taskView } from './view.ts';
 
 const unknown = (id: string): HoldpointError =>
   new HoldpointError('ORCHESTRATOR_UNKNOWN_TASK', `no task is called ${id}`);
 
-const byHand = (kind: ByHand['kind']) => ({
-  command: (payload: ByHand['payload'], { identity }: Meta): Routed<TaskMessage> => ({
+const byHand = <Kind extends ByHand['kind']>(kind: Kind) => ({
+  command: (
+    payload: Extract<ByHand, { readonly kind: Kind }>['payload'],
+    { identity }: Meta,
+  ): Routed<OrchestratorMessage> => ({
     aggregate: payload.id,
-    message: { kind, payload, task: payload.id, commandId: commandIdOf(kind, identity) },
+    message: { kind, payload, task: payload.id, commandId: commandIdOf(kind, identity) } as ByHand,
   }),
 });
+
+/** A board is kept like a task, but it is none. */
+const historyOf = async (pool: Pool, id: TaskId) => {
+  const events = RepositoryId.safeParse(id).success ? [] : await readHistory(pool, id);
+  if (events.length === 0) throw unknown(id);
+  return events;
+};
 
 /** The id that the submitter chose, or one that follows from the message itself, so that a repeat finds the same task. */
 export const taskIdOf = (chosen: TaskId | undefined, identity: string): TaskId =>
   chosen ?? taskIdFrom(identity);
 
-export const endpoints = (pool: Pool): Endpoints<'orchestrator', TaskMessage> => ({
+export const endpoints = (pool: Pool): Endpoints<'orchestrator', OrchestratorMessage> => ({
   submit: {
     command: (payload, { identity }) => {
       const task = taskIdOf(payload.id, identity);
@@ -34,19 +46,29 @@ export const endpoints = (pool: Pool): Endpoints<'orchestrator', TaskMessage> =>
   pause: byHand('pause'),
   resume: byHand('resume'),
   retry: byHand('retry'),
+  skip: byHand('skip'),
+  fork: {
+    command: async ({ task: origin, version, id, by = 'unknown' }, { identity }) => {
+      const task = taskIdOf(id, identity);
+      const history = (await historyOf(pool, origin)).map(({ data }) => TaskEvent.parse(data));
+      const message = forkAt(history, version, { task, by });
+      if (message === undefined)
+        throw new HoldpointError(
+          'ORCHESTRATOR_UNKNOWN_VERSION',
+          `task ${origin} has ${String(history.length)} versions, not ${String(version)}`,
+        );
+      return { aggregate: task, message };
+    },
+  },
   get: {
     query: async ({ id }) => {
-      const state = await readState(pool, taskDecider, id);
-      if (state.phase === 'absent') throw unknown(id);
+      const state = await readState(pool, orchestratorDecider, id);
+      if (state.phase === 'absent' || state.phase === 'board') throw unknown(id);
       return taskView(state);
     },
   },
   list: { query: (page) => listTasks(pool, page) },
   history: {
-    query: async ({ id }) => {
-      const events = await readHistory(pool, id);
-      if (events.length === 0) throw unknown(id);
-      return { events: [...events] };
-    },
+    query: async ({ id }) => ({ events: [...(await historyOf(pool, id))] }),
   },
 });

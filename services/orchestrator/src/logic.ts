@@ -1,30 +1,39 @@
 import { commandIdOf } from '@holdpoint/contracts/ids';
 import { consumers } from '@holdpoint/contracts/streams';
 import type { TaskEvent } from '@holdpoint/contracts/task';
-import { type ServiceLogic, SNAPSHOT_EVERY } from '@holdpoint/runtime/core';
+import type { ServiceLogic } from '@holdpoint/runtime/core';
 import type { Decider } from '@holdpoint/runtime/decider';
-import { parseCommand, parseFact } from '@holdpoint/runtime/inbound';
+import { parseCommand, parseFact, type Routed } from '@holdpoint/runtime/inbound';
 import type { Inbound } from '@holdpoint/runtime/intake';
 import { taskIdOf } from './api.ts';
-import { taskDecider } from './domain/decide.ts';
 import type { TaskMessage } from './domain/messages.ts';
+import {
+  createOrchestratorDecider,
+  type OrchestratorEvent,
+  type OrchestratorMessage,
+  type OrchestratorState,
+} from './domain/orchestrator.ts';
+import { snapshotDue } from './domain/snapshots.ts';
 import type { TaskState } from './domain/state.ts';
 import { summarise } from './projections/tasks.ts';
 
 /** Facts about effects that end nothing: for whoever watches, not for the task. */
 const UNDER_WAY = /\.(prepared|started|cancel_requested|superseded)\.[^.]+$/;
 
-const decoders: Readonly<Record<string, Inbound<TaskMessage>['decode']>> = {
-  orchestrator: (subject, body, { identity }) => {
-    const command = parseCommand('orchestrator', subject, body);
-    const task =
-      command.kind === 'submit'
-        ? taskIdOf(command.payload.id, identity)
-        : command.kind === 'recover'
-          ? command.payload.task
-          : command.payload.id;
-    return { aggregate: task, message: { ...command, task, commandId: commandIdOf(command.kind, identity) } };
-  },
+const commandOf: Inbound<OrchestratorMessage>['decode'] = (subject, body, { identity }) => {
+  const command = parseCommand('orchestrator', subject, body);
+  const { kind, payload } = command;
+  if (kind === 'board') return { aggregate: payload.id, message: { kind, ...payload } };
+  const task =
+    kind === 'submit' ? taskIdOf(payload.id, identity) : kind === 'recover' ? payload.task : payload.id;
+  return {
+    aggregate: task,
+    message: { ...command, task, commandId: commandIdOf(kind, identity) },
+  } as Routed<OrchestratorMessage>;
+};
+
+const decoders: Readonly<Record<string, Inbound<OrchestratorMessage>['decode']>> = {
+  orchestrator: commandOf,
   'orchestrator-approval': (subject, body) => {
     const fact = parseFact('approvals', subject, body);
     return fact && { aggregate: fact.task, message: { kind: 'approval', fact } };
@@ -35,7 +44,7 @@ const decoders: Readonly<Record<string, Inbound<TaskMessage>['decode']>> = {
   },
 };
 
-const inbound = (): readonly Inbound<TaskMessage>[] =>
+const inbound = (): readonly Inbound<OrchestratorMessage>[] =>
   consumers
     .filter(({ service }) => service === 'orchestrator')
     .map((consumer) => {
@@ -45,8 +54,14 @@ const inbound = (): readonly Inbound<TaskMessage>[] =>
     });
 
 export const orchestratorLogic = (
-  decider: Decider<TaskState, TaskMessage, TaskEvent> = taskDecider,
-): ServiceLogic<TaskState, TaskMessage, TaskEvent, never> => ({
-  kind: { service: 'orchestrator', aggregate: 'task', decider, summarise, snapshotEvery: SNAPSHOT_EVERY },
+  tasks?: Decider<TaskState, TaskMessage, TaskEvent>,
+): ServiceLogic<OrchestratorState, OrchestratorMessage, OrchestratorEvent, never> => ({
+  kind: {
+    service: 'orchestrator',
+    aggregate: 'task',
+    decider: createOrchestratorDecider(tasks),
+    summarise,
+    snapshotDue,
+  },
   inbound: inbound(),
 });

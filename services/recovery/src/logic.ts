@@ -1,6 +1,6 @@
 import { consumers } from '@holdpoint/contracts/streams';
 import type { RecoveryEvent } from '@holdpoint/contracts/recovery';
-import { type ServiceLogic, SNAPSHOT_EVERY } from '@holdpoint/runtime/core';
+import { type ServiceLogic, SNAPSHOT_EVERY, snapshotEvery } from '@holdpoint/runtime/core';
 import { parseCommand } from '@holdpoint/runtime/inbound';
 import { recoveryDecider, type RecoveryMessage, type RecoveryState } from './domain/recovery.ts';
 
@@ -10,7 +10,7 @@ export const recoveryLogic: ServiceLogic<RecoveryState, RecoveryMessage, Recover
     aggregate: 'recovery',
     decider: recoveryDecider,
     summarise: () => ({ status: 'assessed', view: null }),
-    snapshotEvery: SNAPSHOT_EVERY,
+    snapshotDue: snapshotEvery(SNAPSHOT_EVERY),
   },
   inbound: consumers
     .filter(({ service }) => service === 'recovery')

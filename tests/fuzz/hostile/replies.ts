@@ -1,7 +1,7 @@
 import type { Reply } from '@holdpoint/cli/answer';
 import { headers as createHeaders } from '@nats-io/transport-node';
 import fc from 'fast-check';
-import { validMessage } from '../messages.ts';
+import { sometimesLinked, validMessage } from '../messages.ts';
 import { type Bytes, bytesOf } from '../text.ts';
 import { bodyFor } from './body.ts';
 
@@ -15,12 +15,18 @@ const statuses = fc.oneof(
 
 const refusals = bodyFor(validMessage('api/error'));
 
-/** What may come for an answer of `service.endpoint`. */
-export const replyTo = (endpoint: string): fc.Arbitrary<ReplyInput> =>
+/** What may come for an answer of `service.endpoint`; with a link, mostly about what was asked for. */
+export const replyTo = (
+  endpoint: string,
+  link: (value: object) => object = (value) => value,
+): fc.Arbitrary<ReplyInput> =>
   fc.oneof(
     {
       weight: 5,
-      arbitrary: fc.record({ status: statuses, body: bodyFor(validMessage(`api/${endpoint}.response`)) }),
+      arbitrary: fc.record({
+        status: statuses,
+        body: bodyFor(sometimesLinked(validMessage(`api/${endpoint}.response`), link)),
+      }),
     },
     { weight: 1, arbitrary: fc.record({ status: statuses, body: refusals }) },
   );

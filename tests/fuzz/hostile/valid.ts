@@ -10,7 +10,7 @@ type Schema = {
   readonly enum?: readonly unknown[];
   readonly anyOf?: readonly Schema[];
   readonly oneOf?: readonly Schema[];
-  readonly type?: string;
+  readonly type?: string | readonly string[];
   readonly pattern?: string;
   readonly minLength?: number;
   readonly maxLength?: number;
@@ -110,11 +110,14 @@ const fromSchema = (schema: Schema, definitions: Definitions): fc.Arbitrary<unkn
     if (!anyOf.some(({ type }) => type === 'null')) throw new Error(`${schema.$ref} is not any JSON value`);
     return json;
   }
-  const choices = schema.anyOf ?? schema.oneOf;
+  const { type } = schema;
+  const types =
+    typeof type === 'object' ? type.map((each): Schema => ({ ...schema, type: each })) : undefined;
+  const choices = schema.anyOf ?? schema.oneOf ?? types;
   if (choices !== undefined) return fc.oneof(...choices.map((choice) => fromSchema(choice, definitions)));
   if ('const' in schema) return fc.constant(schema.const);
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
-  switch (schema.type) {
+  switch (type) {
     case 'string':
       return stringOf(schema);
     case 'integer':

@@ -16,6 +16,8 @@ const NAMES = [
   'api/orchestrator.pause.response',
   'api/orchestrator.resume.response',
   'api/orchestrator.retry.response',
+  'api/orchestrator.skip.response',
+  'api/orchestrator.fork.response',
   'api/orchestrator.get.response',
   'api/orchestrator.list.response',
   'api/orchestrator.history.response',

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { EXIT } from '@holdpoint/cli/failure';
 import { runProgram } from '@holdpoint/cli/program';
 import fc from 'fast-check';
@@ -12,6 +15,22 @@ import { bytesOf, type Text, textOf } from '../text.ts';
 
 type Input = { readonly args: readonly Text[]; readonly others: Others };
 
+const FLOW = `id = "template.fuzz"
+version = "v1"
+[cli.named]
+name = "slug"
+[params]
+slug = ""
+[[nodes]]
+id = "append"
+uses = "cap.env.shell.command.run"
+args = { command = "echo \${slug}" }
+on = { succeeded = ["terminal"] }
+[[nodes]]
+id = "terminal"
+uses = "control.terminal"
+`;
+
 /** Every command, where its arguments stand, and whom it asks. */
 const LINES: Readonly<Record<string, { readonly line: string; readonly asks: readonly string[] }>> = {
   'task submit': { line: 'task submit --workflow ? --goal ?', asks: ['orchestrator.submit'] },
@@ -22,6 +41,40 @@ const LINES: Readonly<Record<string, { readonly line: string; readonly asks: rea
   'task pause': { line: 'task pause t-1', asks: ['orchestrator.pause'] },
   'task resume': { line: 'task resume t-1', asks: ['orchestrator.resume'] },
   'task retry': { line: 'task retry t-1', asks: ['orchestrator.retry'] },
+  'task skip': { line: 'task skip t-1 --node append', asks: ['orchestrator.skip'] },
+  'task fork': { line: 'task fork t-1 --version 3', asks: ['orchestrator.fork'] },
+  run: { line: 'run flow --name ?', asks: ['orchestrator.submit', 'orchestrator.get'] },
+  'run of nothing': { line: 'run ? --name ?', asks: ['orchestrator.submit', 'orchestrator.get'] },
+  graph: { line: 'graph flow --format dot', asks: [] },
+  validate: { line: 'validate flow ?', asks: [] },
+  init: { line: 'init', asks: [] },
+  completions: { line: 'completions bash', asks: [] },
+  'jobs list': { line: 'jobs list', asks: ['orchestrator.list', 'orchestrator.get', 'approvals.get'] },
+  'jobs show': {
+    line: 'jobs show t-1/append',
+    asks: ['orchestrator.get', 'orchestrator.history', 'approvals.get'],
+  },
+  'jobs status': { line: 'jobs status t-1/append', asks: ['orchestrator.get'] },
+  'jobs schedule': { line: 'jobs schedule', asks: ['orchestrator.list', 'orchestrator.get'] },
+  'jobs tail': { line: 'jobs tail t-1/append', asks: ['orchestrator.get'] },
+  'jobs attach': { line: 'jobs attach t-1/append', asks: ['orchestrator.get'] },
+  'jobs approve': {
+    line: 'jobs approve t-1/append',
+    asks: ['orchestrator.get', 'approvals.get', 'approvals.decide'],
+  },
+  'jobs reject': {
+    line: 'jobs reject t-1/append',
+    asks: ['orchestrator.get', 'approvals.get', 'approvals.decide'],
+  },
+  'jobs retry': {
+    line: 'jobs retry t-1/append',
+    asks: ['orchestrator.get', 'orchestrator.retry', 'orchestrator.history'],
+  },
+  'jobs cancel': { line: 'jobs cancel t-1/append', asks: ['orchestrator.get', 'orchestrator.cancel'] },
+  'jobs gc': { line: 'jobs gc', asks: ['orchestrator.list'] },
+  'jobs pause': { line: 'jobs pause t-1/append', asks: ['orchestrator.get', 'orchestrator.pause'] },
+  'jobs resume': { line: 'jobs resume t-1/append', asks: ['orchestrator.get', 'orchestrator.resume'] },
+  'jobs skip': { line: 'jobs skip t-1/append', asks: ['orchestrator.get', 'orchestrator.skip'] },
   'approvals list': { line: 'approvals list', asks: ['approvals.list'] },
   'approvals show': { line: 'approvals show a-1', asks: ['approvals.get'] },
   'approvals approve': { line: 'approvals approve a-1', asks: ['approvals.get', 'approvals.decide'] },
@@ -40,7 +93,6 @@ const FLAGS = [
   '--node',
   '--phase',
   '--limit',
-  '--after',
   '--status',
   '--comment',
   '--digest',
@@ -51,6 +103,22 @@ const FLAGS = [
   '--',
   '-',
   '--nonsense',
+  '--set',
+  '--after',
+  '--require-approval',
+  '--repeat',
+  '--goal',
+  '--run',
+  '--all',
+  '--raw',
+  '--format',
+  '--stream',
+  '--top',
+  '--max-depth',
+  '--days',
+  '--check',
+  '--rewind',
+  '--no-ansi',
   '--json=1',
 ];
 const INPUTS = ['a=b', 'a:=1', 'a:=[', '__proto__:={"polluted":1}', '=', 'a=', ':=', 'a:=1e999'];
@@ -59,7 +127,22 @@ const DEEP: Text = `a:=${'['.repeat(6_000)}${']'.repeat(6_000)}`;
 const word: fc.Arbitrary<Text> = fc.oneof(
   { weight: 4, arbitrary: nastyText },
   { weight: 4, arbitrary: fc.constantFrom(...FLAGS) },
-  { weight: 2, arbitrary: fc.constantFrom<Text>(...INPUTS, 't-1', 'append', '1', '500', 'paused', DEEP) },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom<Text>(
+      ...INPUTS,
+      't-1',
+      't-1/append',
+      'append',
+      'flow',
+      'json',
+      'slug=x',
+      '1',
+      '500',
+      'paused',
+      DEEP,
+    ),
+  },
 );
 
 /** A line with its words filled in, some more words, and now and then one lost. */
@@ -67,8 +150,8 @@ const linesOf = (line: readonly string[]): fc.Arbitrary<readonly Text[]> =>
   fc
     .record({
       filled: fc.array(nastyText, { minLength: line.length, maxLength: line.length }),
-      replaced: fc.option(fc.tuple(fc.nat(line.length - 1), word), { nil: undefined, freq: 3 }),
-      more: fc.array(word, { maxLength: 4 }),
+      replaced: fc.option(fc.tuple(fc.nat(line.length - 1), word), { nil: undefined, freq: 1 }),
+      more: fc.oneof(fc.constant([]), fc.array(word, { maxLength: 4 })),
     })
     .map(({ filled, replaced, more }) => {
       const words = line.map((text, i): Text => (text === '?' ? (filled[i] ?? '') : text));
@@ -76,9 +159,26 @@ const linesOf = (line: readonly string[]): fc.Arbitrary<readonly Text[]> =>
       return [...words, ...more];
     });
 
+type Part = Readonly<Record<string, unknown>>;
+const first = (list: unknown, change: Part): unknown =>
+  Array.isArray(list) && list.length > 0
+    ? [{ ...(list[0] as Part), ...change }, ...(list.slice(1) as unknown[])]
+    : list;
+
+/** An answer about the very task, job or approval that the lines above name. */
+const aboutOurs = (value: object): object => {
+  const { nodes, items } = value as Part;
+  return {
+    ...value,
+    ...('id' in value && { id: 'status' in value ? 'a-1' : 't-1' }),
+    ...(nodes !== undefined && { nodes: first(nodes, { id: 'append', approval: 'a-1' }) }),
+    ...(items !== undefined && { items: first(items, { id: 't-1' }) }),
+  };
+};
+
 const among = (asks: readonly string[]): fc.Arbitrary<Others> =>
   fc.record({
-    replies: fc.record(Object.fromEntries(asks.map((name) => [name, replyTo(name)]))),
+    replies: fc.record(Object.fromEntries(asks.map((name) => [name, replyTo(name, aboutOurs)]))),
     facts: fc.array(
       fc.record({
         version: fc.oneof(fc.constantFrom('1', '2', '', '1e400', '-1', 'x'), nastyText),
@@ -105,6 +205,22 @@ const sizeOf = ({ args, others: { replies, facts, letters } }: Input): number =>
   return bytes + args.reduce((sum, text) => sum + textOf(text).length, 0);
 };
 
+let folder: string | undefined;
+/** A repository with a flow, some folders down: paths that lead upwards lead to nothing. */
+const repository = (): string => {
+  folder ??= mkdtempSync(join(tmpdir(), 'holdpoint-fuzz-'));
+  const root = join(folder, 'some', 'folders', 'down');
+  if (existsSync(root)) return root;
+  mkdirSync(join(root, '.git'), { recursive: true });
+  mkdirSync(join(root, '.holdpoint', 'workflows'), { recursive: true });
+  writeFileSync(
+    join(root, '.holdpoint', 'config.toml'),
+    '[commands]\nflow = "file:.holdpoint/workflows/flow.toml"\n',
+  );
+  writeFileSync(join(root, '.holdpoint', 'workflows', 'flow.toml'), FLOW);
+  return root;
+};
+
 const NOW = Date.UTC(2026, 0, 15, 9, 31, 0);
 
 /** Any command line, among services that answer anything: it ends with a code that is documented, and only shows text. */
@@ -124,6 +240,7 @@ export const commandLine = target<Input>({
       shown += text;
     };
     const code = await runProgram(input.args.map(textOf), {
+      directory: repository(),
       connect: () => Promise.resolve(clientAmong(input.others)),
       out: show,
       err: show,
@@ -133,5 +250,10 @@ export const commandLine = target<Input>({
     assert.equal(UNSEEN.exec(shown.replaceAll('\n', '')), null);
     assert.ok(shown.length < GROWTH * sizeOf(input) + FIXED);
     return String(code);
+  },
+  end: () => {
+    if (folder !== undefined) rmSync(folder, { recursive: true });
+    folder = undefined;
+    return Promise.resolve();
   },
 });

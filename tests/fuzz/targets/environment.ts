@@ -1,4 +1,8 @@
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { ApprovalsEnv, readConfig as readApprovals } from '@holdpoint/approvals/config';
 import { ExecutorEnv, readConfig as readExecutor } from '@holdpoint/executor/config';
 import { OrchestratorEnv } from '@holdpoint/orchestrator/config';
@@ -41,18 +45,63 @@ const values: fc.Arbitrary<Text> = fc.oneof(
     '1e3',
     'debug',
     'after_commit:1',
+    '["my-agent","--print"]',
+    '[""]',
+    '{"a":1}',
+    { repeat: '[', times: 100_000 },
+    `${import.meta.dirname}:/`,
+    `:${import.meta.dirname}/..:`,
+    'relative:/no/such/folder',
+    'PATH,HOME',
+    'HOLDPOINT_TOKEN',
+    'https://api.example:8443, https://*.example',
   ),
 );
 
+let folder: string | undefined;
+/** Files as a start makes them, so that one wrong value is not hidden behind others. */
+const filesOf = (): string => {
+  if (folder !== undefined) return folder;
+  folder = mkdtempSync(join(tmpdir(), 'holdpoint-fuzz-'));
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+  writeFileSync(join(folder, 'public.pem'), publicKey.export({ type: 'spki', format: 'pem' }));
+  writeFileSync(join(folder, 'private.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  writeFileSync(
+    join(folder, 'principals.json'),
+    JSON.stringify({
+      principals: [{ name: 'operator', groups: ['operators'], tokenSha256: 'f'.repeat(64) }],
+    }),
+  );
+  writeFileSync(join(folder, 'secret'), 'a-secret');
+  return folder;
+};
+
+/** Stands for that folder, whose name is another in every run. */
+const FILES = '<files>';
+const USUAL: Variables = {
+  HOLDPOINT_NATS_URL: 'nats://127.0.0.1:4222',
+  HOLDPOINT_NATS_SEED_FILE: `${FILES}/secret`,
+  HOLDPOINT_DATABASE_URL: 'postgres://hp@127.0.0.1/holdpoint',
+  HOLDPOINT_DATABASE_PASSWORD_FILE: `${FILES}/secret`,
+  HOLDPOINT_GRANT_PUBLIC_KEYS_FILE: `${FILES}/public.pem`,
+  HOLDPOINT_GRANT_KEY_FILE: `${FILES}/private.pem`,
+  HOLDPOINT_PRINCIPALS_FILE: `${FILES}/principals.json`,
+  HOLDPOINT_WORKSPACE: `${FILES}/workspace`,
+  HOLDPOINT_REPOSITORIES: FILES,
+};
+
 const environmentOf = (shape: object): fc.Arbitrary<Variables> => {
-  const usual = {
-    HOLDPOINT_NATS_URL: 'nats://127.0.0.1:4222',
-    HOLDPOINT_DATABASE_URL: 'postgres://hp@127.0.0.1/holdpoint',
-  };
-  const any = Object.fromEntries(Object.keys(shape).map((name) => [name, values]));
-  return fc
-    .tuple(fc.constantFrom({}, usual), fc.record(any, { requiredKeys: [] }))
-    .map(([sure, odd]) => ({ ...sure, ...odd }));
+  const names = Object.keys(shape);
+  const any = Object.fromEntries(names.map((name) => [name, values]));
+  const one = fc.tuple(fc.constantFrom(...names), values).map(([name, value]) => ({ [name]: value }));
+  return fc.oneof(
+    { weight: 3, arbitrary: one.map((odd) => ({ ...USUAL, ...odd })) },
+    {
+      weight: 1,
+      arbitrary: fc.record(any, { requiredKeys: [] }).map((odd) => ({ ...USUAL, ...odd }) as Variables),
+    },
+    { weight: 1, arbitrary: fc.record(any, { requiredKeys: [] }).map((odd) => odd as Variables) },
+  );
 };
 
 /** More than one line of this length nobody reads at a failed start. */
@@ -62,7 +111,7 @@ const COMPLAINT_MAX = 4_096;
 export const environment = target<Input>({
   name: 'environment',
   runs: 80,
-  reaches: ['ConfigError'],
+  reaches: ['accepted', 'ConfigError'],
   cases: Object.fromEntries(
     Object.entries(services).map(([service, { shape }]) => [
       service,
@@ -73,7 +122,10 @@ export const environment = target<Input>({
     const found = Object.entries(services).find(([name]) => name === service)?.[1];
     if (found === undefined) throw new Error(`there is no ${service}`);
     try {
-      found.read(Object.fromEntries(Object.entries(env).map(([name, text]) => [name, textOf(text)])));
+      const variables = Object.entries(env).map(
+        ([name, text]) => [name, textOf(text).replaceAll(FILES, filesOf())] as const,
+      );
+      found.read(Object.fromEntries(variables));
       return 'accepted';
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
@@ -82,5 +134,10 @@ export const environment = target<Input>({
       assert.ok(error.message.length < COMPLAINT_MAX);
       return error.name;
     }
+  },
+  end: () => {
+    if (folder !== undefined) rmSync(folder, { recursive: true });
+    folder = undefined;
+    return Promise.resolve();
   },
 });

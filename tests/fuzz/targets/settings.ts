@@ -14,6 +14,8 @@ import { type Bytes, bytesOf, type Text, textOf } from '../text.ts';
 type Input = {
   readonly env: Readonly<Record<string, Text | undefined>>;
   readonly running: Bytes | undefined;
+  /** What the user's last start left word of. */
+  readonly pointer?: Bytes | undefined;
   readonly secret: Bytes;
 };
 
@@ -22,10 +24,19 @@ const VARIABLES = [
   'HOLDPOINT_NATS_SEED_FILE',
   'HOLDPOINT_TOKEN',
   'HOLDPOINT_TOKEN_FILE',
+  'HOLDPOINT_RUNNING',
+  'XDG_STATE_HOME',
+  'HOME',
 ];
 /** Stands for the file of the secret, wherever the folder of a case is. */
 const SECRET = '<secret>';
-const paths = fc.oneof(nastyText, fc.constantFrom<Text>(SECRET, '/etc/hostname', '/', '.', `/${CANARY}`));
+/** The file that a start writes, and the folder of all that a start leaves for this user. */
+const RUNNING = '<running>';
+const HOME = '<home>';
+const paths = fc.oneof(
+  nastyText,
+  fc.constantFrom<Text>(SECRET, RUNNING, HOME, '/etc/hostname', '/', '.', `/${CANARY}`),
+);
 
 const running = fc.record(
   {
@@ -56,12 +67,29 @@ export const settings = target<Input>({
     'environment and running.json': fc.record({
       env: fc.record(Object.fromEntries(VARIABLES.map((name) => [name, paths])), { requiredKeys: [] }),
       running: fc.option(bodyFor(running), { nil: undefined, freq: 8 }),
+      pointer: fc.option(
+        fc.oneof(
+          fc.constant<Bytes>([RUNNING]),
+          nastyText.map((each): Bytes => [each]),
+        ),
+        { nil: undefined },
+      ),
       secret: fc.oneof(fc.constant<Bytes>(['hpt_secret']), bodyFor(fc.constant(CANARY))),
     }),
   },
-  check: ({ env, running: text, secret }) =>
+  check: ({ env, running: text, pointer, secret }) =>
     inFolder((folder, secretFile) => {
-      const named = (value: string): string => value.replaceAll(SECRET, secretFile);
+      const runningFile = join(folder, '.holdpoint', 'data', 'running.json');
+      const named = (value: string): string =>
+        value.replaceAll(SECRET, secretFile).replaceAll(RUNNING, runningFile).replaceAll(HOME, folder);
+      if (pointer !== undefined) {
+        mkdirSync(join(folder, 'holdpoint'));
+        writeFileSync(
+          join(folder, 'holdpoint', 'running'),
+          named(Buffer.from(bytesOf(pointer)).toString('utf8')),
+          { mode: 0o600 },
+        );
+      }
       writeFileSync(secretFile, bytesOf(secret));
       if (text !== undefined)
         writeFileSync(

@@ -1,15 +1,23 @@
-import { orchestratorLogic } from '@holdpoint/orchestrator/logic';
+import { repositoryIdOf } from '@holdpoint/contracts/ids';
+import { Outcome } from '@holdpoint/contracts/workflow';
+import { boardDecider, type BoardMessage } from '@holdpoint/orchestrator/domain/board/board';
 import { taskDecider } from '@holdpoint/orchestrator/domain/decide';
-import type { TaskState } from '@holdpoint/orchestrator/domain/state';
+import type { OrchestratorState } from '@holdpoint/orchestrator/domain/orchestrator';
+import { orchestratorLogic } from '@holdpoint/orchestrator/logic';
+import { acquire, artifact, report, require } from '@holdpoint/orchestrator/testing/board';
 import { approvalOf, EFFECT, GRANT, histories, NODE, TASK } from '@holdpoint/orchestrator/testing/tasks';
 import type { Loaded } from '@holdpoint/runtime/batch';
-import { decisionTarget } from '../decisions.ts';
+import { eventsOf, runOf } from '@holdpoint/runtime/testing/run';
+import { decisionTarget, NOW } from '../decisions.ts';
+import { graphHistories, LABEL, lastOrder, REPOSITORY, STAGE } from '../situations/graphs.ts';
 
-const absent: Loaded<TaskState> = { version: 0, state: taskDecider.initial };
-const situations: Readonly<Record<string, Loaded<TaskState>>> = {
+const BOARD = repositoryIdOf(REPOSITORY);
+const absent: Loaded<OrchestratorState> = { version: 0, state: taskDecider.initial };
+
+const tasks: Readonly<Record<string, Loaded<OrchestratorState>>> = {
   absent,
   ...Object.fromEntries(
-    Object.entries(histories).map(([situation, events]) => [
+    Object.entries({ ...histories, ...graphHistories }).map(([situation, events]) => [
       situation,
       {
         version: events.length,
@@ -19,38 +27,133 @@ const situations: Readonly<Record<string, Loaded<TaskState>>> = {
   ),
 };
 
+const boardAfter = (...messages: readonly BoardMessage[]): Loaded<OrchestratorState> => {
+  const run = runOf(
+    boardDecider,
+    messages.map((message) => ({ message: { ...message, id: BOARD } as BoardMessage, now: NOW })),
+  );
+  return { version: eventsOf(run).length, state: run.at(-1)?.after ?? boardDecider.initial };
+};
+
+const boards: Readonly<Record<string, Loaded<OrchestratorState>>> = {
+  noBoard: absent,
+  boardHeld: boardAfter(acquire('t-1/stage', NOW, 'branch:main')),
+  boardWaiting: boardAfter(
+    acquire('t-2/stage', NOW, 'branch:main'),
+    acquire('t-1/stage', NOW + 1, 'branch:main', '+repository'),
+  ),
+  boardMade: boardAfter(
+    report('t-2', 1, artifact('made', LABEL, { payload: { text: 'x' } })),
+    require('t-1/stage', LABEL),
+  ),
+};
+
 const command = (name: string, fixed: object) => ({
   consumer: 'orchestrator',
   subject: `hp.cmd.task.${name}`,
   link: (value: object): object => ({ ...value, ...fixed }),
+  situations: Object.keys(tasks),
 });
-const node = { node: NODE, attempt: 1 };
+/** The nodes that there are, now one and now the other: half of the situations have only the second. */
+const nodeIn = (situation: string) => (situation in graphHistories ? STAGE : NODE);
+const onNode = (name: string, fixed: object) => ({
+  ...command(name, fixed),
+  link: (value: object, situation: string): object => ({ ...value, ...fixed, node: nodeIn(situation) }),
+});
+
 const resolved = {
   consumer: 'orchestrator-approval',
   subject: `hp.evt.approval.resolved.${approvalOf(1)}`,
-  link: (value: object): object => ({ ...value, id: approvalOf(1), task: TASK, ...node }),
+  situations: Object.keys(tasks),
+  link: (value: object, situation: string): object => {
+    const history = Object.entries({ ...histories, ...graphHistories }).find(([name]) => name === situation);
+    const asked = history?.[1].findLast((event) => event.type === 'approval_requested');
+    const id = asked?.approval ?? approvalOf(1);
+    return { ...value, id, task: TASK, node: nodeIn(situation), attempt: 1 };
+  },
 };
-const reported = (event: string, more: object = {}) => ({
-  consumer: 'orchestrator-effect',
-  subject: `hp.evt.effect.${event}.${EFFECT}`,
-  link: (value: object): object => ({ ...value, id: EFFECT, task: TASK, ...node, ...more }),
-});
-/** The order that a running task of these situations has given. */
+
+/** A result like those of stages, for whatever a value happens to be: every outcome now and then. */
+const stageResult = (value: object): object => {
+  const outcomes = Outcome.options;
+  const text = JSON.stringify(value);
+  const given = 'outputs' in value ? value.outputs : {};
+  return text.length % 3 === 0
+    ? {}
+    : { outputs: { ...(given as object), outcome: outcomes[text.length % outcomes.length], outputs: given } };
+};
+
+/** The order that a running task of the sample workflow has given. */
 const asked = histories.awaiting.find((event) => event.type === 'approval_requested');
 const order = { id: EFFECT, attempt: 1, effect: asked?.effect, digest: asked?.digest, grant: GRANT.grant };
 
-/** What a task is told, by people and by the other services. */
-export const task = decisionTarget('task', orchestratorLogic(), situations, {
-  'command/task.submit': command('submit', { id: TASK, workflow: 'sample' }),
-  'command/task.cancel': command('cancel', { id: TASK }),
-  'command/task.pause': command('pause', { id: TASK }),
-  'command/task.resume': command('resume', { id: TASK }),
-  'command/task.retry': command('retry', { id: TASK, node: NODE }),
-  'command/task.recover': command('recover', { task: TASK, ...node }),
-  'fact/approval.resolved': resolved,
-  'fact/effect.applied': reported('applied'),
-  'fact/effect.failed_clean': reported('failed_clean'),
-  'fact/effect.in_doubt': reported('in_doubt'),
-  'fact/effect.refused': reported('refused', { order }),
-  'fact/effect.cancelled': reported('cancelled'),
+const reported = (event: string) => ({
+  consumer: 'orchestrator-effect',
+  subject: `hp.evt.effect.${event}.${EFFECT}`,
+  situations: Object.keys(tasks),
+  link: (value: object, situation: string): object => {
+    const about = { ...value, task: TASK, node: nodeIn(situation), attempt: 1 };
+    const history = Object.entries(graphHistories).find(([name]) => name === situation)?.[1] ?? [];
+    const step = lastOrder(history);
+    if (step === undefined) return { ...about, id: EFFECT, ...('order' in value && { order }) };
+    const { effectId: id, effect, digest } = step;
+    // Now and then the id stays what it was: any text that is one.
+    return {
+      ...about,
+      ...(event === 'applied' && stageResult(value)),
+      ...(JSON.stringify(value).length % 5 !== 0 && { id }),
+      ...('order' in value && { order: { id, attempt: 1, effect, digest } }),
+    };
+  },
 });
+
+type About = Readonly<Record<string, object>>;
+const STAGE_JOB = { task: TASK, node: STAGE, attempt: 1 };
+const INFORMED: About = {
+  locks: { ...STAGE_JOB, repository: BOARD },
+  reported: { task: TASK },
+  artifacts: STAGE_JOB,
+  peer: { task: TASK, peer: 't-3', node: undefined },
+};
+const BOARD_ASKED: About = {
+  acquire: { ...STAGE_JOB, since: NOW + 1 },
+  release: STAGE_JOB,
+  report: { task: 't-2' },
+  require: STAGE_JOB,
+};
+const filled = (value: object, field: string, kinds: About, tag: string): object => {
+  const inner = (value as Readonly<Record<string, Readonly<Record<string, unknown>>>>)[field] ?? {};
+  return { ...value, [field]: { ...inner, ...kinds[String(inner[tag])] } };
+};
+
+/** What a task is told, by people and by the other services; and what the board of a repository is asked. */
+export const task = decisionTarget(
+  'task',
+  orchestratorLogic(),
+  { ...tasks, ...boards },
+  {
+    'command/task.submit': command('submit', { id: TASK, workflow: 'sample', definition: undefined }),
+    'command/task.cancel': command('cancel', { id: TASK, node: undefined }),
+    'command/task.pause': onNode('pause', { id: TASK }),
+    'command/task.resume': command('resume', { id: TASK, node: undefined }),
+    'command/task.retry': onNode('retry', { id: TASK, attempt: undefined }),
+    'command/task.skip': onNode('skip', { id: TASK }),
+    'command/task.recover': onNode('recover', { task: TASK, attempt: 1 }),
+    'command/task.watch': command('watch', { id: TASK, node: undefined }),
+    'command/task.inform': {
+      ...command('inform', {}),
+      link: (value) => ({ ...filled(value, 'information', INFORMED, 'about'), id: TASK }),
+    },
+    'command/task.board': {
+      ...command('board', {}),
+      situations: Object.keys(boards),
+      link: (value) => ({ ...filled(value, 'request', BOARD_ASKED, 'ask'), id: BOARD }),
+    },
+    'fact/approval.resolved': resolved,
+    'fact/effect.applied': reported('applied'),
+    'fact/effect.failed_clean': reported('failed_clean'),
+    'fact/effect.in_doubt': reported('in_doubt'),
+    'fact/effect.refused': reported('refused'),
+    'fact/effect.cancelled': reported('cancelled'),
+  },
+);

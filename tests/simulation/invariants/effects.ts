@@ -1,3 +1,4 @@
+import { CAPABILITIES } from '@holdpoint/contracts/capabilities';
 import { effectDigest, type EffectEvent } from '@holdpoint/contracts/effect';
 import { canonicalJson } from '@holdpoint/contracts/json';
 import { type EffectState, entryIn } from '@holdpoint/executor/domain/ledger';
@@ -6,7 +7,7 @@ import { verifyGrant } from '../grants.ts';
 import type { Application } from '../target.ts';
 import type { World } from '../world.ts';
 
-const REPEATABLE: ReadonlySet<string> = new Set(['keyed', 'idempotent']);
+const REPEATABLE: ReadonlySet<string> = new Set(['keyed', 'fenced', 'idempotent']);
 /** These say that nothing has happened. */
 const NOTHING_HAPPENED: ReadonlySet<string> = new Set([
   'absent',
@@ -25,15 +26,19 @@ export const checkEffect = (
   const seen = (epoch: number): string | undefined => reports.get(`${aggregate} ${String(epoch)}`);
   if (event.type === 'started') {
     const { effect, grant } = event.order;
-    const claims = verifyGrant(grant);
+    const claims = grant === undefined ? undefined : verifyGrant(grant);
     const approval = books.approvals.stateOf(claims?.jti ?? '');
     const granted =
       approval.status === 'closed' &&
       approval.decided.outcome === 'approved' &&
       approval.request.digest === effectDigest(effect) &&
       claims?.digest === approval.request.digest;
-    judge.expect('no effect starts without a matching grant', granted, event.task, () =>
-      JSON.stringify({ effect, claims, approval }),
+    const isWork = grant === undefined && CAPABILITIES[effect.uses]?.work === true;
+    judge.expect(
+      'no effect starts without a matching grant',
+      effect.kind === 'work' ? isWork : granted,
+      event.task,
+      () => JSON.stringify({ effect, claims, approval }),
     );
     judge.expect(
       'epochs rise',
@@ -54,10 +59,11 @@ export const checkEffect = (
       () => `${aggregate} is ${effect.effectClass} and was in doubt`,
     );
   }
+  const isWork = entry?.order.effect.kind === 'work';
   if (event.type === 'applied') {
     judge.expect(
       'what is recorded applied was applied',
-      target.applications(aggregate) > 0,
+      (isWork ? target.runs(aggregate) : target.applications(aggregate)) > 0,
       event.task,
       () => aggregate,
     );
@@ -78,7 +84,8 @@ export const checkEffect = (
       () => `epoch ${String(event.epoch)} of ${aggregate} reported ${String(seen(event.epoch))}`,
     );
   }
-  if (event.type === 'failed_clean')
+  // Of work it is only said that it has come to nothing.
+  if (event.type === 'failed_clean' && !isWork)
     judge.expect(
       'what is recorded as not applied was not',
       target.applications(aggregate) === 0,
@@ -88,10 +95,27 @@ export const checkEffect = (
 };
 
 /** Checked when something reaches the world. */
-export const checkApplication = (
-  { judge, target, books }: World,
-  { effect, uses, args }: Application,
-): void => {
+export const watchApplications = (world: World): ((application: Application) => void) => {
+  /** By job: the effect that its author means, whatever ids it was given. */
+  const byJob = new Map<string, number>();
+  return (application) => {
+    const order = entryIn(world.books.executor.stateOf(application.effect))?.order;
+    checkApplication(world, application);
+    // What is bound to a preview is another effect when that shows something else.
+    if (order === undefined || CAPABILITIES[application.uses]?.preview !== undefined) return;
+    const job = `${order.effect.task}/${order.effect.node}`;
+    const count = (byJob.get(job) ?? 0) + 1;
+    byJob.set(job, count);
+    world.judge.expect(
+      'what a node is to do once is done once, however often it is tried and sent back',
+      count === 1,
+      order.effect.task,
+      () => `${job} was carried out ${String(count)} times`,
+    );
+  };
+};
+
+const checkApplication = ({ judge, target, books }: World, { effect, uses, args }: Application): void => {
   const state = books.executor.stateOf(effect);
   const order = entryIn(state)?.order;
   const task = order?.effect.task ?? '';
@@ -107,8 +131,33 @@ export const checkApplication = (
     task,
     () => `${effect} is ${state.status}`,
   );
+  const { grant } = order ?? {};
+  judge.expect(
+    'nothing is carried out as an effect without a grant',
+    grant !== undefined && verifyGrant(grant) !== undefined,
+    task,
+    () => `${effect} (${uses})`,
+  );
   const exact = order?.effect.uses === uses && canonicalJson(order.effect.args) === canonicalJson(args);
   judge.expect('what is applied is what was approved', exact, task, () =>
     JSON.stringify({ order: order?.effect, uses, args }),
+  );
+};
+
+/** Checked when work was done: it may be done again, but not more often than it was started, and not by what is held back. */
+export const checkWork = ({ judge, target, books }: World, { effect, uses, args }: Application): void => {
+  const entry = entryIn(books.executor.stateOf(effect));
+  const task = entry?.order.effect.task ?? '';
+  judge.expect(
+    'work is done as often as it was started, at the most',
+    target.runs(effect) <= (entry?.starts ?? 0),
+    task,
+    () => `${effect} ran ${String(target.runs(effect))} times`,
+  );
+  const allowed = CAPABILITIES[uses]?.work === true && entry?.order.effect.kind === 'work';
+  const exact =
+    entry?.order.effect.uses === uses && canonicalJson(entry.order.effect.args) === canonicalJson(args);
+  judge.expect('only work is done without a grant, and as it was ordered', allowed && exact, task, () =>
+    JSON.stringify({ order: entry?.order.effect, uses, args }),
   );
 };

@@ -1,13 +1,17 @@
 import { SERVICES } from '@holdpoint/contracts/subjects';
 import { isTerminal } from '@holdpoint/orchestrator/domain/phases';
+import { taskIn } from '../books.ts';
 import type { World } from '../world.ts';
+import { checkQuietBoards } from './boards.ts';
 
 /** Once nothing goes wrong any more and everybody does his part, everything comes to its end. */
 export const checkEnding = (
-  { judge, books, databases, bus }: World,
+  world: World,
   submitted: readonly string[],
   accepted: ReadonlySet<string>,
 ): void => {
+  const { judge, books, databases, bus } = world;
+  checkQuietBoards(world);
   for (const id of submitted) {
     judge.expect(
       'every submission is accepted in the end',
@@ -15,9 +19,9 @@ export const checkEnding = (
       id,
       () => 'it was never accepted',
     );
-    const state = books.orchestrator.stateOf(id);
-    judge.expect('every accepted task ends', state.phase !== 'absent' && isTerminal(state.phase), id, () =>
-      JSON.stringify(state),
+    const task = taskIn(books, id);
+    judge.expect('every accepted task ends', task !== undefined && isTerminal(task.phase), id, () =>
+      JSON.stringify(task),
     );
   }
   for (const [id, state] of books.approvals.states)

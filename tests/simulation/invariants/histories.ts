@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import { AGGREGATES, type ServiceName } from '@holdpoint/contracts/subjects';
-import type { Head, Summary, StoredEvent } from '@holdpoint/runtime/ports';
+import type { BatchWrite, Head, Summary, StoredEvent } from '@holdpoint/runtime/ports';
+import type { Book } from '../books.ts';
 import type { Judge } from '../judge.ts';
 
 /** Versions count on from what is stored, without a gap. Called before the events are added to the books. */
@@ -36,4 +38,22 @@ export const checkHead = (judge: Judge, head: Head, version: number, replayed: S
     () =>
       `${JSON.stringify(head)} is shown, ${JSON.stringify({ version, ...replayed })} follows from the events`,
   );
+};
+
+/** A state that is stored to be read instead of its events is the one that follows from them. */
+export const checkSnapshots = (
+  judge: Judge,
+  { snapshots }: Pick<BatchWrite, 'snapshots'>,
+  book: Pick<Book<unknown, never>, 'stateOf' | 'versionOf'>,
+): void => {
+  for (const { aggregate, version, state } of snapshots) {
+    if (version !== book.versionOf(aggregate)) continue;
+    const replayed = book.stateOf(aggregate);
+    judge.expect(
+      'a snapshot equals replay',
+      isDeepStrictEqual(JSON.parse(state), replayed),
+      aggregate,
+      () => `${state} is stored, ${JSON.stringify(replayed)} follows from the events`,
+    );
+  }
 };

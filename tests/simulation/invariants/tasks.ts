@@ -1,32 +1,42 @@
 import { effectDigest, type EffectEvent } from '@holdpoint/contracts/effect';
 import type { TaskEvent } from '@holdpoint/contracts/task';
-import { isTerminal, mayGo } from '@holdpoint/orchestrator/domain/phases';
-import type { Gate, TaskState } from '@holdpoint/orchestrator/domain/state';
-import type { Change } from '../books.ts';
+import { entryIn } from '@holdpoint/executor/domain/ledger';
+import { allNodes } from '@holdpoint/orchestrator/domain/nodes';
+import { isTerminal, mayGo, mayReopen } from '@holdpoint/orchestrator/domain/phases';
+import { findNode, nodeDefinition, type NodeState, type Task } from '@holdpoint/orchestrator/domain/state';
+import type { TaskChange } from '../books.ts';
 import type { World } from '../world.ts';
 
-/** Phases go only where the table lets them; a task that has ended stays so. */
-export const checkTask = (
-  { judge, books, databases, target }: World,
-  { aggregate, before, event, after }: Change<TaskState, TaskEvent>,
-): void => {
+/** Phases go only where the table lets them; a task that has ended stays so, unless a person sends it back. */
+export const checkTask = (world: World, change: TaskChange): void => {
+  const { judge, target } = world;
+  const { aggregate, before, event, after } = change;
+  if (after.phase === 'absent') return;
   if (before.phase !== 'absent') {
     const { phase } = before;
+    const reopened = event.type === 'rewound' && event.command !== undefined && mayReopen(phase, event.phase);
     judge.expect(
       'phases are legal',
-      mayGo(phase, event.phase),
+      mayGo(phase, event.phase) || reopened,
       aggregate,
       () => `${phase} to ${event.phase} by ${event.type}`,
     );
     judge.expect(
-      'a task ends once',
-      !isTerminal(phase) || event.phase === phase,
+      'a task ends once, unless a person sends it back',
+      !isTerminal(phase) || event.phase === phase || reopened,
       aggregate,
-      () => `${phase}, then ${event.phase}`,
+      () => `${phase}, then ${event.phase} by ${event.type}`,
     );
   }
-  if (event.type === 'completed' && after.phase !== 'absent') {
-    for (const { effectId } of gatesOf(after)) {
+  if (event.type === 'completed') {
+    const bad = allNodes(after.nodes).find(({ status }) => !COMPLETE.has(status));
+    judge.expect(
+      'in a completed task nothing has failed, and nothing is left',
+      bad === undefined,
+      aggregate,
+      () => JSON.stringify(bad),
+    );
+    for (const effectId of effectsDone(after)) {
       const count = target.applications(effectId);
       judge.expect(
         'a completed task has each effect exactly once',
@@ -36,32 +46,66 @@ export const checkTask = (
       );
     }
   }
-  if (event.type === 'node_failed' && after.phase !== 'absent') {
-    const gate = after.nodes[event.node]?.gate;
-    const recorded = databases.executor.tables.events.get(gate?.effectId ?? '') ?? [];
-    judge.expect(
-      'a node fails only by what is recorded of its own order',
-      gate !== undefined &&
-        (recorded as readonly EffectEvent[]).some((fact) => fails(fact, event.attempt, gate)),
-      aggregate,
-      () => `${event.node}: ${JSON.stringify(recorded.slice(-4))}`,
-    );
-  }
-  if (event.type === 'node_succeeded' && after.phase !== 'absent') {
-    const gate = after.nodes[event.node]?.gate;
-    if (gate === undefined) return;
-    const { status } = books.executor.stateOf(gate.effectId);
-    judge.expect(
-      'a node succeeds by an effect that is recorded applied',
-      status === 'applied',
-      aggregate,
-      () => `${gate.effectId} is ${status}`,
-    );
-  }
+  if (before.phase !== 'absent') checkOutcome(world, change, before);
 };
 
+const COMPLETE: ReadonlySet<string> = new Set(['succeeded', 'skipped', 'unreached']);
+
+/** What a node comes to is what the executor has recorded of its own order. */
+const checkOutcome = (
+  { judge, books, databases }: World,
+  { aggregate, event }: TaskChange,
+  before: Task,
+): void => {
+  if (event.type === 'node_failed') {
+    const order = orderFor(before, event);
+    const recorded = databases.executor.tables.events.get(order?.id ?? '') ?? [];
+    judge.expect(
+      'a node fails only by what is recorded of its own order',
+      order !== undefined &&
+        ((recorded as readonly EffectEvent[]).some((fact) => fails(fact, event.attempt, order)) ||
+          (event.error.code === 'ERR_IDEMPOTENCY_CONFLICT' && isOther(books, order))),
+      aggregate,
+      () => `${event.node} ${String(event.step)}: ${JSON.stringify(recorded.slice(-4))}`,
+    );
+  }
+  const succeeds =
+    (event.type === 'node_succeeded' && event.detail?.startsWith('only a warning') !== true) ||
+    (event.type === 'step_ended' && event.result.outcome === 'succeeded');
+  if (!succeeds || event.step === undefined) return;
+  const order = orderFor(before, { node: event.node, step: event.step });
+  const { status } = books.executor.stateOf(order?.id ?? '');
+  judge.expect(
+    'a node succeeds by what is recorded as carried out',
+    status === 'applied',
+    aggregate,
+    () => `${event.node} ${String(event.step)}: ${String(order?.id)} is ${status}`,
+  );
+};
+
+type Ordered = { readonly id: string; readonly digest: string; readonly grant?: string | undefined };
+
+/** The order that a step of a node was given by: its own, or that of the approved effect. */
+const orderFor = (
+  task: Task,
+  {
+    node,
+    step = 'run',
+  }: { readonly node: Parameters<typeof findNode>[1]; readonly step?: string | undefined },
+): Ordered | undefined => {
+  const state = findNode(task, node);
+  const own = Object.entries(state?.orders ?? {}).find(([, order]) => order.step === step);
+  if (own !== undefined) return { id: own[0], digest: own[1].digest };
+  const gate = step === 'run' && nodeDefinition(task, node).effect !== undefined ? state?.gate : undefined;
+  return gate && { id: gate.effectId, digest: gate.digest, grant: gate.grant?.token };
+};
+
+/** The same key stands for something else already: nothing of that is recorded, because nothing changes by it. */
+const isOther = (books: World['books'], { id, digest }: Ordered): boolean =>
+  entryIn(books.executor.stateOf(id))?.order.digest !== digest;
+
 /** A repeated order is answered with the outcome of an earlier attempt. */
-const fails = (fact: EffectEvent, attempt: number, gate: Gate): boolean => {
+const fails = (fact: EffectEvent, attempt: number, order: Ordered): boolean => {
   if (fact.attempt > attempt) return false;
   switch (fact.type) {
     case 'failed_clean':
@@ -70,13 +114,18 @@ const fails = (fact: EffectEvent, attempt: number, gate: Gate): boolean => {
     case 'in_doubt':
       return fact.next === 'person';
     case 'refused':
-      return fact.order.grant === gate.grant?.token && effectDigest(fact.order.effect) === gate.digest;
+      return fact.order.grant === order.grant && effectDigest(fact.order.effect) === order.digest;
     default:
       return false;
   }
 };
 
-const gatesOf = (task: Exclude<TaskState, { phase: 'absent' }>): readonly { readonly effectId: string }[] =>
-  Object.values(task.nodes).flatMap(({ status, gate }) =>
-    status === 'succeeded' && gate !== undefined ? [gate] : [],
-  );
+/** Effects that nodes have succeeded by; a preview may have shown that there was nothing to do. */
+const effectsDone = (task: Task): readonly string[] =>
+  task.definition.nodes.flatMap(({ id, effect }) => {
+    const state: NodeState | undefined = findNode(task, id);
+    const { gate } = state ?? {};
+    return effect !== undefined && state?.status === 'succeeded' && gate !== undefined ? [gate.effectId] : [];
+  });
+
+export type OfTask<Type extends TaskEvent['type']> = Extract<TaskEvent, { readonly type: Type }>;

@@ -8,6 +8,8 @@ export type Check = {
   readonly id: string;
   readonly promise: string;
   /** Task by task, so that a long run need not fit into memory. */
+  /** Only tasks with graphs show it, which not every deployment can have. */
+  readonly graphs?: true;
   readonly ofTask?: (task: TaskEvidence) => Finding;
   readonly ofRun?: (run: RunEvidence) => Finding;
 };

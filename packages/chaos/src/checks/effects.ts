@@ -72,9 +72,9 @@ export const ledger: Check = {
 export const doubt: Check = {
   id: 'K7',
   promise: 'every start has an outcome or became visible as a doubt; what nobody may repeat is started once',
-  ofTask: ({ id, effects }) => {
+  ofTask: ({ id, effects, works }) => {
     const { expect, finding } = takeNotes(id);
-    for (const effect of effects) {
+    for (const effect of [...effects, ...works]) {
       const { events } = effect;
       events.forEach((event, i) => {
         if (event.type !== 'started') return;
@@ -101,9 +101,9 @@ export const doubt: Check = {
 export const epochs: Check = {
   id: 'K11',
   promise: 'epochs only rise; an outcome counts only under the epoch that is in force',
-  ofTask: ({ id, effects }) => {
+  ofTask: ({ id, effects, works }) => {
     const { expect, finding } = takeNotes(id);
-    for (const { id: effect, events } of effects) {
+    for (const { id: effect, events } of [...effects, ...works]) {
       let epoch = 0;
       for (const event of events) {
         const own = numberOf(event, 'epoch');

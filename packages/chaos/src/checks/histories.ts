@@ -43,10 +43,10 @@ const folds = ({ id, head, events }: StoredAggregate, { expect }: Notes): void =
 export const histories: Check = {
   id: 'K1',
   promise: 'histories are gapless, take legal steps only, and fold to what is shown',
-  ofTask: ({ task, approvals, effects, recovery }) => {
+  ofTask: ({ task, approvals, effects, works, recovery }) => {
     const notes = takeNotes();
     if (task !== undefined) folds(task, notes);
-    for (const aggregate of [task, recovery, ...approvals, ...effects])
+    for (const aggregate of [task, recovery, ...approvals, ...effects, ...works])
       if (aggregate !== undefined) gapless(aggregate, notes);
     return notes.finding();
   },

@@ -5,13 +5,13 @@ import { type Check, takeNotes } from './check.ts';
 const UNDERSTOOD = /^(ORCHESTRATOR|APPROVALS|EXECUTOR|RECOVERY|ERR)_/;
 
 const storedOf = (
-  { task, recovery, approvals, effects }: TaskEvidence,
+  { task, recovery, approvals, effects, works }: TaskEvidence,
   aggregate: string,
   id: string,
 ): StoredAggregate | undefined => {
   if (aggregate === 'task') return task;
   if (aggregate === 'recovery') return recovery;
-  return (aggregate === 'approval' ? approvals : effects).find((each) => each.id === id);
+  return (aggregate === 'approval' ? approvals : [...effects, ...works]).find((each) => each.id === id);
 };
 
 export const messages: Check = {

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isTerminal } from '@holdpoint/orchestrator/domain/phases';
 import { TaskPhase } from '@holdpoint/contracts/task';
 import type { StoredAggregate, TaskEvidence } from '../evidence/evidence.ts';
+import { endOf } from '../workload/graph.ts';
 import { stateOf } from './effects.ts';
 import { type Check, takeNotes } from './check.ts';
 
@@ -58,7 +59,7 @@ export const outcomes: Check = {
   id: 'K14',
   promise:
     'a task is completed if, and only if, its effect was applied; what nobody approved is not carried out',
-  ofTask: ({ id, task, effects, approvals, applications }) => {
+  ofTask: ({ id, meant, task, effects, approvals, applications }) => {
     const { expect, finding } = takeNotes(id);
     if (task === undefined) return finding();
     const phase = task.events.at(-1)?.data['phase'];
@@ -67,7 +68,11 @@ export const outcomes: Check = {
       expect(states.includes('applied'), () => 'it is completed, and its effect is not applied');
     if (states.includes('applied'))
       expect(
-        phase === 'completed' || phase === 'cancelled',
+        phase === 'cancelled' ||
+          (meant.graph === undefined
+            ? phase === 'completed'
+            : // What a graph has beside its effect may wait for a person.
+              phase === endOf(meant.graph) || phase === 'paused'),
         () => `its effect is applied, and it is ${String(phase)}`,
       );
     const approved = approvals.some(({ events }) =>

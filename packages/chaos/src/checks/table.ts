@@ -2,6 +2,7 @@ import { approvals } from './approvals.ts';
 import type { Check } from './check.ts';
 import { applications, doubt, epochs, ledger } from './effects.ts';
 import { gate } from './gate.ts';
+import { graphs, locks, works } from './graphs.ts';
 import { histories } from './histories.ts';
 import { messages } from './messages.ts';
 import { reads } from './reads.ts';
@@ -26,4 +27,7 @@ export const CHECKS: readonly Check[] = [
   processes,
   repeats,
   answers,
+  graphs,
+  works,
+  locks,
 ];

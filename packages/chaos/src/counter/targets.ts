@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { sha256Of } from '@holdpoint/contracts/json';
 import type { Arrived, Book, Outcome } from './book.ts';
 import type { Holding } from './holding.ts';
 import type { Flavour } from './ledger.ts';
@@ -156,7 +156,7 @@ export const serveTarget = async (
     await parts.book.received(arrived, drawn.mode, null, 0);
     return reset(request);
   }
-  const digest = createHash('sha256').update(body).digest('hex');
+  const digest = sha256Of(body);
   void parts.book.received(arrived, drawn.mode, digest, body.length);
   return act({ request, response, incoming: { ...arrived, digest }, arrived, drawn }, parts);
 };

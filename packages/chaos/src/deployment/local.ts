@@ -97,6 +97,8 @@ export const startLocal = async (options: LocalOptions): Promise<Deployment> => 
       'logs',
       'workspace',
       'workspace.journal',
+      'workspace.state',
+      'repositories',
       'credentials',
       'migrations',
       'counter.ndjson',

@@ -4,7 +4,9 @@ import type { Ended } from '../deployment/deployment.ts';
 import type { Operation } from '../history.ts';
 import type { SeenFact, SeenLetter } from '../recorder.ts';
 import type { Fate } from '../workload/planned.ts';
+import type { GraphPlan } from '../workload/graph.ts';
 import type { Application } from '../workload/target.ts';
+import type { WorkLine } from '../workload/work-book.ts';
 
 /** An event as the store has it. */
 export type StoredEvent = {
@@ -29,6 +31,7 @@ export type Meant = {
   readonly effect: string;
   /** What each request for its effect looks like to the target. */
   readonly requestDigest: string | undefined;
+  readonly graph?: GraphPlan;
 };
 
 /** Everything that is known of one task of the run. */
@@ -40,6 +43,10 @@ export type TaskEvidence = {
   readonly task: StoredAggregate | undefined;
   readonly approvals: readonly StoredAggregate[];
   readonly effects: readonly StoredAggregate[];
+  /** What needs no approval, and may be repeated. */
+  readonly works: readonly StoredAggregate[];
+  /** What its scripts have written. */
+  readonly lines: readonly WorkLine[];
   /** The failed attempts that recovery has judged. */
   readonly recovery: StoredAggregate | undefined;
   /** What reached the world under the key of its effect. */
@@ -83,6 +90,8 @@ export type RunEvidence = {
   /** Lines of the services' logs that tell of what nobody handled. */
   readonly outcries: readonly string[];
   readonly logLines: number;
+  /** What the scripts of all tasks have written, in that order. */
+  readonly work: readonly WorkLine[];
   /** Applications under keys that no task of the run has. */
   readonly strangeApplications: readonly string[];
   /** Tasks, approvals and effects of the run that nothing accounts for. */

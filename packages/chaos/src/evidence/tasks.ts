@@ -3,6 +3,7 @@ import type { Operation } from '../history.ts';
 import type { Recorder, SeenFact } from '../recorder.ts';
 import type { PlannedTask } from '../workload/planned.ts';
 import { type Application, effectOf, type Target } from '../workload/target.ts';
+import type { WorkLine } from '../workload/work-book.ts';
 import type { StoredAggregate, TaskEvidence } from './evidence.ts';
 import { foundIn } from './secrets.ts';
 import { loadAggregates } from './store.ts';
@@ -16,6 +17,7 @@ export type TasksOptions = {
   readonly operations: readonly Operation[];
   readonly recorder: Recorder;
   readonly applications: readonly Application[];
+  readonly work: readonly WorkLine[];
   readonly secrets: ReadonlyMap<string, string>;
 };
 
@@ -39,6 +41,16 @@ export const lookedAtNothing = (): Looked => ({
 const idsIn = ({ events }: StoredAggregate, name: string): readonly string[] =>
   events.flatMap(({ data }) => (typeof data[name] === 'string' ? [data[name]] : []));
 
+/** Steps that needed no approval. */
+const workIdsIn = ({ events }: StoredAggregate): ReadonlySet<unknown> =>
+  new Set(
+    events.flatMap(({ type, data }) =>
+      type === 'step_ordered' && (data['effect'] as { readonly kind?: string } | undefined)?.kind === 'work'
+        ? [data['effectId']]
+        : [],
+    ),
+  );
+
 const chunks = function* <Item>(items: readonly Item[]): Generator<readonly Item[]> {
   for (let i = 0; i < items.length; i += AT_ONCE) yield items.slice(i, i + AT_ONCE);
 };
@@ -54,6 +66,7 @@ export async function* gatherTasks(options: TasksOptions, looked: Looked): Async
   const operations = grouped(options.operations, ({ key }) => key);
   const facts: ReadonlyMap<string, readonly SeenFact[]> = grouped(recorder.facts(), ({ id }) => id);
   const applications = grouped(options.applications, ({ key }) => key);
+  const lines = grouped(options.work, ({ task }) => task);
 
   const search = (aggregates: ReadonlyMap<string, StoredAggregate>): void => {
     for (const { events } of aggregates.values()) {
@@ -83,7 +96,9 @@ export async function* gatherTasks(options: TasksOptions, looked: Looked): Async
       const own = (name: string, among: ReadonlyMap<string, StoredAggregate>): readonly StoredAggregate[] =>
         task === undefined ? [] : [...new Set(idsIn(task, name))].flatMap((id) => among.get(id) ?? []);
       const ownApprovals = own('approval', approvals);
-      const ownEffects = own('effectId', effects);
+      const ordered = own('effectId', effects);
+      const workIds: ReadonlySet<unknown> = task === undefined ? new Set() : workIdsIn(task);
+      const ownEffects = ordered.filter(({ id }) => !workIds.has(id));
       const effect = effectOf(target, one);
       yield {
         id: one.id,
@@ -92,14 +107,17 @@ export async function* gatherTasks(options: TasksOptions, looked: Looked): Async
           submission: target.submission(one),
           effect,
           requestDigest: target.expectedDigest(one),
+          ...(one.graph && { graph: one.graph }),
         },
         operations: operations.get(one.id) ?? [],
         task,
         approvals: ownApprovals,
         effects: ownEffects,
+        works: ordered.filter(({ id }) => workIds.has(id)),
+        lines: lines.get(one.id) ?? [],
         recovery: recoveries.get(one.id),
         applications: applications.get(effect) ?? [],
-        facts: [one.id, ...[...ownApprovals, ...ownEffects].map(({ id }) => id)].flatMap(
+        facts: [one.id, ...[...ownApprovals, ...ordered].map(({ id }) => id)].flatMap(
           (id) => facts.get(id) ?? [],
         ),
       };

@@ -2,16 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
-import { dataDirOf, root } from '@holdpoint/infra/local/folders';
+import { dataDirOf } from '@holdpoint/infra/local/folders';
 import { messageOf } from '@holdpoint/infra/local/problem';
 import { onStdout } from '@holdpoint/infra/local/progress';
 import { Command } from 'commander';
 import { chooseFaults, parseDuration } from '../command-line.ts';
+import { startCountedLocal } from '../deployment/counted-local.ts';
 import type { Deployment } from '../deployment/deployment.ts';
-import { startLocal } from '../deployment/local.ts';
 import { createHistory } from '../history.ts';
 import { makePlan } from '../plan.ts';
-import { type CounterTarget, startCounterTarget } from '../workload/counter-target.ts';
 import { soakFaults } from './faults.ts';
 import { soakText } from './report.ts';
 import { soak } from './soak.ts';
@@ -39,24 +38,6 @@ const KEEP_MAX_MS = 300_000;
 const keepOf = ({ keep, duration }: Options): number =>
   keep ?? Math.min(KEEP_MAX_MS, Math.max(KEEP_MIN_MS, Math.round(duration / 6)));
 
-const startDeployment = async (folder: string, seed: string) => {
-  let target: CounterTarget | undefined;
-  const deployment = await startLocal({
-    root,
-    folder,
-    env: process.env,
-    progress: onStdout,
-    beforeServices: async ({ register, undo }) => {
-      target = await startCounterTarget(folder, seed);
-      undo(target.stop);
-      await register('counter', target.pid);
-      return { HOLDPOINT_HTTP_TARGETS: target.origin, HOLDPOINT_HTTP_KEYED_TARGETS: target.origin };
-    },
-  });
-  if (target === undefined) throw new Error('the counter was not started');
-  return { deployment, target };
-};
-
 const listenForEnd = (): AbortSignal => {
   const leave = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => leave.abort());
@@ -81,7 +62,10 @@ const run = async (options: Options): Promise<void> => {
   say(
     `Soaking a Holdpoint for ${(options.duration / 60_000).toFixed(1)} min, seed ${seed}. Report: ${reportFile}`,
   );
-  const { deployment, target } = await startDeployment(folder, seed);
+  const { deployment, target } = await startCountedLocal(folder, seed, {
+    env: process.env,
+    progress: onStdout,
+  });
   const history = createHistory(join(folder, 'history.ndjson'));
   try {
     const report = await soak({

@@ -1,7 +1,3 @@
-import { setMaxListeners } from 'node:events';
-import { readFile } from 'node:fs/promises';
-import { createClient } from '@holdpoint/cli/client';
-import { layout } from '@holdpoint/infra/credentials/layout';
 import { messageOf } from '@holdpoint/infra/local/problem';
 import type { Deployment } from '../deployment/deployment.ts';
 import type { Fault } from '../faults/fault.ts';
@@ -12,6 +8,7 @@ import { createRecorder } from '../recorder.ts';
 import { tallyOf } from '../report.ts';
 import { settle } from '../settle.ts';
 import { createCaller } from '../workload/caller.ts';
+import { connectTo } from '../workload/connect.ts';
 import { plannedTask, prefixOf } from '../workload/planned.ts';
 import type { Target } from '../workload/target.ts';
 import { startWorkload } from '../workload/workload.ts';
@@ -58,12 +55,6 @@ const soakTask: typeof plannedTask = (seed, run, n) => {
   return task.fate === 'late' ? { ...task, fate: 'approve' } : task;
 };
 
-const connectOperator = async ({ natsUrl, credentialsDir, people }: Deployment) => {
-  const seed = await readFile(layout(credentialsDir).natsSeed('operator'));
-  const [person] = people;
-  return createClient({ natsUrl, seed, ...(person && { token: person.token }) });
-};
-
 /** Applied more than once: what is kept too short a time cannot prevent that. */
 const twiceIn = (keys: readonly string[]): readonly string[] =>
   [...Map.groupBy(keys, (key) => key)].flatMap(([key, all]) => (all.length > 1 ? [key] : []));
@@ -71,9 +62,8 @@ const twiceIn = (keys: readonly string[]): readonly string[] =>
 /** Steady load with faults, looked at all the while; whatever grows when it should not is told. */
 export const soak = async (options: SoakOptions): Promise<SoakReport> => {
   const { deployment, target, plan, faults, history, run, tasksPerSecond, keepMs, say, leave } = options;
-  setMaxListeners(0, leave);
   await keepFor(deployment, keepMs);
-  const client = await connectOperator(deployment);
+  const client = await connectTo(deployment, deployment.people[0]?.token);
   const recorder = await createRecorder(client.connection, new Map());
   const attendant = startAttendant(createCaller(client, faultsOnly(history)), say);
   const workload = await startWorkload({
@@ -91,7 +81,6 @@ export const soak = async (options: SoakOptions): Promise<SoakReport> => {
   const began = performance.now();
   const seconds = (): number => (performance.now() - began) / 1_000;
   const over = new AbortController();
-  setMaxListeners(0, over.signal);
 
   /** What cannot be looked at now, because it is broken, is looked at the next time. */
   const attempt = (look: Promise<readonly Seen[]>): Promise<readonly Seen[]> =>

@@ -1,13 +1,14 @@
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { NodeId } from '@holdpoint/contracts/ids';
-import { canonicalJson } from '@holdpoint/contracts/json';
+import { digestOf } from '@holdpoint/contracts/json';
 import { startChild } from '@holdpoint/infra/local/child';
 import { poll } from '@holdpoint/infra/local/poll';
 import { readIfPresent } from '@holdpoint/infra/credentials/keep';
 import { z } from 'zod';
 import { fetchLedger } from '../counter/ledger.ts';
+import { graphOf } from './graph.ts';
 import type { PlannedTask } from './planned.ts';
+import { makeScratchRepository } from './scratch-repository.ts';
 import type { Target } from './target.ts';
 
 const STARTS_WITHIN_MS = 15_000;
@@ -26,6 +27,7 @@ const announced = async (file: string): Promise<z.infer<typeof Announced> | unde
 
 /** A counter server of the run's own, as a process that no fault touches. */
 export const startCounterTarget = async (folder: string, seed: string): Promise<CounterTarget> => {
+  const scratch = await makeScratchRepository(folder);
   const logFile = join(folder, 'logs', 'counter.log');
   const child = await startChild({
     name: 'counter',
@@ -51,17 +53,19 @@ export const startCounterTarget = async (folder: string, seed: string): Promise<
     pid,
     node: 'request' as NodeId,
     idempotencyKey: 'request',
-    submission: (task) => ({
-      id: task.id,
-      workflow: 'http',
-      goal: `count ${task.id} once`,
-      inputs: {
+    submission: (task) => {
+      const request = {
         url: `${origin}/${task.keyed ? 'keyed' : 'opaque'}/${task.id}`,
         method: 'POST',
         body: bodyOf(task),
-        keyed: task.keyed,
-      },
-    }),
+      };
+      const common = { id: task.id, goal: `count ${task.id} once` };
+      if (task.graph === undefined)
+        return { ...common, workflow: 'http', inputs: { ...request, keyed: task.keyed } };
+      const around = { task: task.id, book: scratch.book, request, target: origin };
+      const definition = graphOf(task.graph, around);
+      return { ...common, workflow: definition.id, definition, repository: scratch.root, inputs: {} };
+    },
     release: () => control({ release: true }),
     applications: async () =>
       (await fetchLedger(origin)).flatMap((record) =>
@@ -76,10 +80,8 @@ export const startCounterTarget = async (folder: string, seed: string): Promise<
             ]
           : [],
       ),
-    expectedDigest: (task) =>
-      createHash('sha256')
-        .update(canonicalJson(bodyOf(task)))
-        .digest('hex'),
+    expectedDigest: (task) => digestOf(bodyOf(task)),
+    graphs: { work: scratch.work },
     stop: async () => void (await child.stop()),
   };
 };

@@ -5,6 +5,7 @@ import type { History } from '../history.ts';
 import { holdFor } from '../nemesis.ts';
 import { type Caller, nextCall, type Outcome } from './caller.ts';
 import type { PlannedTask } from './planned.ts';
+import { asksFor } from './graph.ts';
 import { approvalOf, type Target } from './target.ts';
 
 export type LifeOptions = {
@@ -123,6 +124,8 @@ export const createLife = (options: LifeOptions) => {
   return async (task: PlannedTask): Promise<void> => {
     if (!(await submit(task))) return;
     if (task.conflicting) await conflict(task);
+    // Nobody is ever asked.
+    if (task.graph !== undefined && !asksFor(task.graph)) return;
     await holdFor(task.thinkMs, over);
     await settle(task);
   };

@@ -1,5 +1,6 @@
 import { TaskId } from '@holdpoint/contracts/ids';
 import { createRandom } from '../random.ts';
+import { type GraphPlan, planGraph } from './graph.ts';
 
 /** What the people outside do with a task. */
 export const FATES = [
@@ -36,6 +37,8 @@ export type PlannedTask = {
   readonly thinkMs: number;
   /** Submitted once more with other content, which has to be refused. */
   readonly conflicting: boolean;
+  /** It has a graph of its own; without one, a workflow that everybody has. */
+  readonly graph?: GraphPlan;
 };
 
 /** What the ids of all tasks of a run begin with. */
@@ -51,5 +54,19 @@ export const plannedTask = (seed: string, run: string, n: number): PlannedTask =
     keyed: random.chance(0.7),
     thinkMs: random.chance(0.5) ? 0 : random.int(0, THINKS_MAX_MS),
     conflicting: random.chance(0.03),
+  };
+};
+
+/** Every so many seconds one with a graph: it starts some ten programs, which cost more than hundreds of the others. */
+const GRAPH_EVERY_SECONDS = 3;
+const GRAPH_EVERY_TASKS_MIN = 10;
+
+/** The same, with a graph for some; how many depends on how fast they come. */
+export const plannedWithGraphs = (tasksPerSecond: number): typeof plannedTask => {
+  const every = Math.max(GRAPH_EVERY_TASKS_MIN, Math.round(tasksPerSecond * GRAPH_EVERY_SECONDS));
+  return (seed, run, n) => {
+    const task = plannedTask(seed, run, n);
+    if (n % every !== 1) return task;
+    return { ...task, keyed: true, graph: planGraph(createRandom(`${seed}/graph/${String(n)}`)) };
   };
 };

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { NodeId } from '@holdpoint/contracts/ids';
+import { sha256Of } from '@holdpoint/contracts/json';
 import type { Deployment } from '../deployment/deployment.ts';
 import type { Target } from './target.ts';
 
@@ -23,9 +23,9 @@ export const createFileTarget = ({ readWorkspace }: Pick<Deployment, 'readWorksp
       .filter((line) => line !== '')
       .map((line) => {
         const [key = '', content = ''] = line.split('\t');
-        return { key, digest: createHash('sha256').update(content).digest('hex') };
+        return { key, digest: sha256Of(content) };
       });
   },
-  expectedDigest: ({ id }) => createHash('sha256').update(`line of ${id}`).digest('hex'),
+  expectedDigest: ({ id }) => sha256Of(`line of ${id}`),
   stop: () => Promise.resolve(),
 });

@@ -8,6 +8,7 @@ import {
 import type { SubmitTask } from '@holdpoint/contracts/task';
 import type { z } from 'zod';
 import type { PlannedTask } from './planned.ts';
+import type { WorkLine } from './work-book.ts';
 
 /** One time that an effect reached the world. */
 export type Application = {
@@ -31,6 +32,11 @@ export interface Target {
   readonly applications: () => Promise<readonly Application[]>;
   /** What each request for this effect should have looked like. */
   readonly expectedDigest: (task: PlannedTask) => string | undefined;
+  /** Where tasks may have graphs with work in them. */
+  readonly graphs?: {
+    /** What their scripts have written. */
+    readonly work: () => Promise<readonly WorkLine[]>;
+  };
   readonly stop: () => Promise<void>;
 }
 

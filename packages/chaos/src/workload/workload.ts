@@ -1,12 +1,10 @@
-import { createClient, type Client } from '@holdpoint/cli/client';
-import { layout } from '@holdpoint/infra/credentials/layout';
-import { readFile } from 'node:fs/promises';
 import type { Deployment } from '../deployment/deployment.ts';
 import type { History } from '../history.ts';
 import { holdFor } from '../nemesis.ts';
 import { createRandom } from '../random.ts';
 import type { Recorder } from '../recorder.ts';
 import { createCaller } from './caller.ts';
+import { connectTo } from './connect.ts';
 import { createLife } from './life.ts';
 import { type PlannedTask, plannedTask, prefixOf } from './planned.ts';
 import type { Target } from './target.ts';
@@ -40,15 +38,10 @@ export type Workload = {
 /** How often somebody looks at a task that is not theirs to decide. */
 const LOOK_EVERY_MS = 200;
 
-const connectPeople = async ({ natsUrl, credentialsDir, people }: Deployment): Promise<readonly Client[]> => {
-  const seed = await readFile(layout(credentialsDir).natsSeed('operator'));
-  return Promise.all(people.map(({ token }) => createClient({ natsUrl, seed, token })));
-};
-
 /** People who submit, decide, cancel and look, at a rate that does not depend on how the system does. */
 export const startWorkload = async (options: WorkloadOptions): Promise<Workload> => {
   const { seed, run, tasksPerSecond, deployment, target, history, recorder, planned = plannedTask } = options;
-  const clients = await connectPeople(deployment);
+  const clients = await Promise.all(deployment.people.map(({ token }) => connectTo(deployment, token)));
   const [client] = clients;
   if (client === undefined) throw new Error('nobody is there to submit tasks');
   const callers = clients.map((each) => createCaller(each, history));

@@ -26,7 +26,7 @@ type Output<S extends ServiceName, E extends keyof (typeof api)[S], Side extends
 
 /** An endpoint either goes through the decider, or reads what is stored. */
 export type Endpoint<Message, Request, Response> =
-  | { readonly command: (request: Request, caller: Caller) => Routed<Message> }
+  | { readonly command: (request: Request, caller: Caller) => Routed<Message> | Promise<Routed<Message>> }
   | { readonly query: (request: Request) => Promise<Response> };
 
 export type Endpoints<S extends ServiceName, Message> = {
@@ -103,8 +103,9 @@ export const answerRequest = async <Message>(msg: Request, serving: Serving<Mess
       return;
     }
     const identity = header(HEADERS.id) ?? header(HEADERS.messageId) ?? crypto.randomUUID();
+    const routed = endpoint.command(request, { identity, header });
     engine.accept({
-      ...endpoint.command(request, { identity, header }),
+      ...(routed instanceof Promise ? await routed : routed),
       trace: traceOf(header(HEADERS.trace)),
       settled: (made) => {
         if (made !== undefined && 'error' in made) refuse(made.error);

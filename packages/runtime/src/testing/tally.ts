@@ -1,3 +1,4 @@
+import { snapshotEvery } from '../core.ts';
 import { errorBody, HoldpointError } from '@holdpoint/contracts/errors';
 import { subjects } from '@holdpoint/contracts/subjects';
 import type { AggregateKind } from '../batch.ts';
@@ -88,5 +89,5 @@ export const tallyKind: AggregateKind<Tally, TallyMessage | TimerFired, TallyEve
   aggregate: 'effect',
   decider: tallyDecider,
   summarise: ({ total }) => ({ status: total > 9 ? 'many' : 'few', view: { total } }),
-  snapshotEvery: 1_000,
+  snapshotDue: snapshotEvery(1_000),
 };

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { errorBody } from '@holdpoint/contracts/errors';
+import type { JsonObject } from '@holdpoint/contracts/json';
 import { systemClock } from '@holdpoint/runtime/system-clock';
 import type { Routed } from '@holdpoint/runtime/inbound';
 import { silentLogger } from '@holdpoint/runtime/log';
@@ -11,7 +13,8 @@ import {
   OutcomeUnknown,
 } from '../capabilities/capability.ts';
 import { type EffectMessage, LEASE_MS } from '../domain/effect.ts';
-import { EFFECT, effectOf, orderFor } from '../testing/orders.ts';
+import { contextFor } from '../testing/context.ts';
+import { bareOrderFor, EFFECT, effectOf, orderFor, workOf } from '../testing/orders.ts';
 import { createPlaces } from './places.ts';
 import { createRunner, type NoteStart } from './runner.ts';
 
@@ -29,6 +32,7 @@ const settle = async (): Promise<void> => {
   for (let i = 0; i < 20; i += 1) await Promise.resolve();
 };
 
+const noContext = contextFor();
 const noted: NoteStart = () => Promise.resolve();
 
 /** A runner with one capability, and everything that it hands back. */
@@ -44,7 +48,7 @@ const running = (run: Capability<typeof Input>['run'], count = 2, note: NoteStar
   const handed: Routed<EffectMessage>[] = [];
   const accept = (routed: Routed<EffectMessage>): void => void handed.push(routed);
   const start = (which = order, epoch = 1): number => {
-    const slot = places.take()?.slot ?? 0;
+    const slot = places.take(which.effect.uses)?.slot ?? 0;
     runner.perform({ kind: 'start', order: which, epoch, slot }, accept);
     return slot;
   };
@@ -209,9 +213,10 @@ describe('while an effect runs', () => {
     start(order);
     start(other);
     await settle();
-    runner.perform({ kind: 'abort', id: order.id }, accept);
+    runner.perform({ kind: 'abort', id: order.id, epoch: 1 }, accept);
     expect(contexts.map(({ signal }) => signal.aborted)).toEqual([true, false]);
-    runner.perform({ kind: 'abort', id: orderFor(effectOf({ idempotencyKey: 'unheard of' })).id }, accept);
+    const { id } = orderFor(effectOf({ idempotencyKey: 'unheard of' }));
+    runner.perform({ kind: 'abort', id, epoch: 1 }, accept);
     expect(contexts.map(({ signal }) => signal.aborted)).toEqual([true, false]);
   });
 
@@ -223,13 +228,109 @@ describe('while an effect runs', () => {
     ends[0]?.();
     await settle();
     expect([runner.usesSlot(first), runner.usesSlot(second)]).toEqual([false, true]);
-    runner.perform({ kind: 'abort', id: order.id }, accept);
+    runner.perform({ kind: 'abort', id: order.id, epoch: 3 }, accept);
     expect(contexts[1]?.signal.aborted).toBe(true);
   });
 });
 
+describe('work that is interrupted', () => {
+  const work = bareOrderFor(workOf({ uses: 'cap.file.append', args: effectOf().args }));
+  const unknown = { kind: 'outcome', epoch: 1, outcome: { kind: 'unknown', reason: 'it was interrupted' } };
+  const endingWith = (end: () => Promise<JsonObject>) =>
+    running(async (_, { signal }) => {
+      await once(signal, 'abort');
+      return end();
+    });
+
+  test.each([
+    ['returns', () => Promise.resolve({ outcome: 'failed' })],
+    ['fails cleanly', () => Promise.reject(new CleanFailure(errorBody('EXECUTOR_CANCELLED', 'called off')))],
+    ['fails', () => Promise.reject(new Error('killed'))],
+  ])('and %s', async (_, end) => {
+    const { start, runner, accept, messages } = endingWith(end);
+    start(work);
+    await settle();
+    runner.perform({ kind: 'abort', id: work.id, epoch: 1 }, accept);
+    await vi.waitFor(() => expect(messages()).toEqual([unknown]));
+  });
+
+  test('says nothing of itself, whatever it returns: it is done again', async () => {
+    const { start, runner, messages } = endingWith(() => Promise.resolve({ outcome: 'succeeded' }));
+    start(work);
+    await settle();
+    // Nobody waits for it, though there would be time.
+    await runner.stop(60_000);
+    expect(messages()).toEqual([unknown]);
+  });
+
+  test('but an effect is believed, and has time to end', async () => {
+    const { run, ends, contexts } = held();
+    const { start, runner, messages } = running(run);
+    start();
+    start(work);
+    await settle();
+    const stopped = runner.stop(60_000);
+    expect(contexts.map(({ signal }) => signal.aborted)).toEqual([false, true]);
+    for (const end of ends) end();
+    await stopped;
+    expect(messages()).toEqual([
+      { kind: 'outcome', epoch: 1, outcome: { kind: 'applied', outputs: { done: true } } },
+      unknown,
+    ]);
+  });
+
+  test('may begin something for as long as the ledger hears of it', async () => {
+    vi.useFakeTimers();
+    const { run, contexts } = held();
+    const { start, handed } = running(run);
+    start(work);
+    start();
+    await vi.advanceTimersByTimeAsync(LEASE_MS / 2);
+    const [{ assertInForce: workBegins } = noContext, { assertInForce: effectBegins } = noContext] = contexts;
+    expect(workBegins).not.toThrow();
+    expect(effectBegins).toThrow(CleanFailure);
+    // Heartbeats that are decided go on allowing it, those of an effect do not.
+    for (const { released } of handed) released?.();
+    await vi.advanceTimersByTimeAsync(LEASE_MS / 2);
+    expect(workBegins).not.toThrow();
+    expect(effectBegins).toThrow(CleanFailure);
+    await vi.advanceTimersByTimeAsync(LEASE_MS / 2);
+    expect(workBegins).toThrow(CleanFailure);
+  });
+});
+
+describe('what a start prints', () => {
+  test('goes to whoever watches this start, until it ends', async () => {
+    const heard: string[] = [];
+    const places = createPlaces('worker-1', 1);
+    const runner = createRunner({
+      capabilities: [
+        {
+          uses: 'cap.file.append',
+          input: Input,
+          run: (_, { say, order: { id } }) => {
+            say('stderr', id);
+            return Promise.resolve({});
+          },
+        },
+      ],
+      places,
+      clock: systemClock,
+      note: noted,
+      linesOf: ({ id }, epoch) => ({
+        say: (stream, line) => void heard.push(`${id} ${String(epoch)} ${stream} ${line}`),
+        end: () => void heard.push('end'),
+      }),
+      log: silentLogger(),
+    });
+    runner.perform({ kind: 'start', order, epoch: 3, slot: 1 }, () => undefined);
+    await settle();
+    expect(heard).toEqual([`${EFFECT} 3 stderr ${EFFECT}`, 'end']);
+  });
+});
+
 describe('an effect that waits for a place', () => {
-  const waits = (which = order) => ({ kind: 'await_place', id: which.id }) as const;
+  const waits = (which = order) => ({ kind: 'await_place', id: which.id, uses: which.effect.uses }) as const;
 
   test('claims it when there is one', () => {
     const { runner, accept, messages } = running(held().run);
@@ -309,7 +410,7 @@ describe('stopping', () => {
   test('begins nothing more: a place that is free then is claimed by nobody', async () => {
     const { runner, accept, messages, places } = running(held().run);
     await runner.stop(1);
-    runner.perform({ kind: 'await_place', id: EFFECT }, accept);
+    runner.perform({ kind: 'await_place', id: EFFECT, uses: order.effect.uses }, accept);
     expect(messages()).toEqual([]);
     expect(places.inUse()).toBe(0);
   });

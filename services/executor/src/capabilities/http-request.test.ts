@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { errorBody } from '@holdpoint/contracts/errors';
 import { HttpRequest } from '@holdpoint/contracts/http-request';
+import { contextFor } from '../testing/context.ts';
 import { httpsTarget, httpTarget, rawTarget, type Target } from '../testing/http-target.ts';
 import { selfSigned } from '../testing/self-signed.ts';
 import { CleanFailure, type EffectContext, OutcomeUnknown } from './capability.ts';
@@ -19,14 +20,6 @@ const started = async (starting: Promise<Target>): Promise<Target> => {
 };
 const start = (respond: Parameters<typeof httpTarget>[0]): Promise<Target> => started(httpTarget(respond));
 const startRaw = (talk: Parameters<typeof rawTarget>[0]): Promise<Target> => started(rawTarget(talk));
-
-const contextFor = (change: Partial<EffectContext> = {}): EffectContext => ({
-  effectId: 'e-1',
-  epoch: 3,
-  signal: new AbortController().signal,
-  assertInForce: () => undefined,
-  ...change,
-});
 
 type Sending = {
   readonly uses?: string;

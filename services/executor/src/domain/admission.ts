@@ -1,4 +1,4 @@
-import { EFFECT_CLASSES } from '@holdpoint/contracts/capabilities';
+import { CAPABILITIES, effectClassOf } from '@holdpoint/contracts/capabilities';
 import { effectDigest, type GrantClaims, type RunEffect } from '@holdpoint/contracts/effect';
 import { type ErrorBody, errorBody } from '@holdpoint/contracts/errors';
 import { effectIdOf } from '@holdpoint/contracts/ids';
@@ -7,22 +7,45 @@ import type { EffectClass } from '@holdpoint/contracts/workflow';
 /** Checks the signature of a grant, and nothing else. Verifying is a pure function of token and public keys. */
 export type VerifyGrant = (token: string) => GrantClaims | undefined;
 
-/** The class of every capability that there is. */
-export type EffectClasses = Readonly<Record<string, EffectClass>>;
+/** The class of a capability that is ordered as an effect of some kind, or as work; undefined when it cannot be. */
+export type ClassOf = (uses: string, kind: RunEffect['effect']['kind']) => EffectClass | undefined;
+
+/** Work needs no grant, and nothing else goes without one. */
+export const isWork = ({ effect }: Pick<RunEffect, 'effect'>): boolean => effect.kind === 'work';
 
 /**
- * Whether an order may run at all: what was approved is what runs. Nothing that the order says of itself is believed;
- * ids and digests are computed again from the effect.
+ * Whether an order may run at all: what was approved is what runs, and what was not approved is work. Nothing that the order
+ * says of itself is believed; ids and digests are computed again from the effect.
  */
 export const whyRefused = (
   order: RunEffect,
   now: number,
   verify: VerifyGrant,
-  classes: EffectClasses = EFFECT_CLASSES,
-): ErrorBody | undefined => grantProblem(order, now, verify) ?? effectProblem(order, classes);
+  classOf: ClassOf = effectClassOf,
+): ErrorBody | undefined =>
+  order.grant === undefined
+    ? workProblem(order, classOf)
+    : (grantProblem(order, order.grant, now, verify) ?? effectProblem(order, classOf));
+
+const without = (problem: string): ErrorBody =>
+  errorBody('EXECUTOR_GRANT_INVALID', `it comes without a grant, and ${problem}`);
+
+const workProblem = (order: RunEffect, classOf: ClassOf): ErrorBody | undefined => {
+  const { id, digest, effect } = order;
+  if (!isWork(order)) return without(`it is no work, but of the kind ${effect.kind}`);
+  if (effectDigest(effect) !== digest) return without('its digest is that of something else');
+  if (effectIdOf(effect.task, effect.node, effect.idempotencyKey) !== id)
+    return without('its id is that of something else');
+  const effectClass = classOf(effect.uses, 'work');
+  if (effectClass === undefined) return without(`${effect.uses} is nothing that may be ordered as work`);
+  if (effectClass !== effect.effectClass)
+    return without(`${effect.uses} is ${effectClass} as work, not ${effect.effectClass}`);
+  return undefined;
+};
 
 const grantProblem = (
-  { id, digest, effect, grant }: RunEffect,
+  { id, digest, effect }: RunEffect,
+  grant: string,
   now: number,
   verify: VerifyGrant,
 ): ErrorBody | undefined => {
@@ -39,15 +62,15 @@ const grantProblem = (
   return undefined;
 };
 
-const effectProblem = ({ effect }: RunEffect, classes: EffectClasses): ErrorBody | undefined => {
-  const effectClass = Object.hasOwn(classes, effect.uses) ? classes[effect.uses] : undefined;
-  if (effectClass === undefined)
-    return errorBody('EXECUTOR_UNKNOWN_CAPABILITY', `no capability is called ${effect.uses}`);
-  if (effectClass !== effect.effectClass) {
-    return errorBody(
-      'EXECUTOR_CLASS_MISMATCH',
-      `${effect.uses} is ${effectClass}, not ${effect.effectClass}`,
-    );
-  }
-  return undefined;
+const effectProblem = (order: RunEffect, classOf: ClassOf): ErrorBody | undefined => {
+  const { uses, kind, effectClass } = order.effect;
+  if (isWork(order)) return errorBody('EXECUTOR_GRANT_INVALID', 'a grant is for an effect, and this is work');
+  const known = classOf(uses, kind);
+  if (known === undefined) return errorBody('EXECUTOR_UNKNOWN_CAPABILITY', `no capability is called ${uses}`);
+  if (known !== effectClass)
+    return errorBody('EXECUTOR_CLASS_MISMATCH', `${uses} is ${known}, not ${effectClass}`);
+  const only = Object.hasOwn(CAPABILITIES, uses) ? CAPABILITIES[uses]?.kind : undefined;
+  return only === undefined || only === kind
+    ? undefined
+    : errorBody('EXECUTOR_CLASS_MISMATCH', `${uses} is an effect of the kind ${only}, not ${kind}`);
 };

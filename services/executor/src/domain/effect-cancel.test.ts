@@ -63,8 +63,11 @@ describe('a cancellation', () => {
       .when(cancel, NOW)
       .thenEmits(calledOff)
       .thenTimes()
-      .thenStarts({ kind: 'abort', id: EFFECT });
-    given(started, calledOff).when(cancel, NOW).thenEmits().thenStarts({ kind: 'abort', id: EFFECT });
+      .thenStarts({ kind: 'abort', id: EFFECT, epoch: 1 });
+    given(started, calledOff)
+      .when(cancel, NOW)
+      .thenEmits()
+      .thenStarts({ kind: 'abort', id: EFFECT, epoch: 1 });
   });
 
   test('of what runs keeps it from being started again, though its worker is never heard of again', () => {

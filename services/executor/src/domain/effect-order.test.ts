@@ -57,7 +57,7 @@ describe('an order', () => {
       .when(waiting(), NOW)
       .thenEmits(prepared)
       .thenTimes({ set: 'place', dueAt: NOW + 5_000 })
-      .thenStarts({ kind: 'await_place', id: EFFECT });
+      .thenStarts({ kind: 'await_place', id: EFFECT, uses: 'cap.file.append' });
   });
 
   test('that waits starts when it gets a place', () => {
@@ -81,7 +81,7 @@ describe('an order', () => {
       .when({ kind: 'timer', name: 'place', data: null }, NOW + 5_000)
       .thenEmits()
       .thenTimes({ set: 'place', dueAt: NOW + 10_000 })
-      .thenStarts({ kind: 'await_place', id: EFFECT });
+      .thenStarts({ kind: 'await_place', id: EFFECT, uses: 'cap.file.append' });
   });
 
   test.each([

@@ -9,8 +9,9 @@ import { type ErrorBody, errorBody } from '@holdpoint/contracts/errors';
 import type { EffectId } from '@holdpoint/contracts/ids';
 import { digestOf, type Json, type JsonObject } from '@holdpoint/contracts/json';
 import { subjects } from '@holdpoint/contracts/subjects';
+import type { EffectClass } from '@holdpoint/contracts/workflow';
 import { type Decider, type Decision, decision } from '@holdpoint/runtime/decider';
-import { type EffectClasses, type VerifyGrant, whyRefused } from './admission.ts';
+import { type ClassOf, isWork, type VerifyGrant, whyRefused } from './admission.ts';
 import { type About, aboutOrder, type EffectState, entryIn, evolve } from './ledger.ts';
 
 /** What carrying out an effect came to. `unknown` covers everything that does not prove the one or the other. */
@@ -35,8 +36,9 @@ export type EffectMessage =
 /** What the executor does once the decision is committed. */
 export type EffectWork =
   | { readonly kind: 'start'; readonly order: RunEffect; readonly epoch: number; readonly slot: number }
-  | { readonly kind: 'await_place'; readonly id: EffectId }
-  | { readonly kind: 'abort'; readonly id: EffectId };
+  | { readonly kind: 'await_place'; readonly id: EffectId; readonly uses: string }
+  /** Ends one start of it; another may be under way. */
+  | { readonly kind: 'abort'; readonly id: EffectId; readonly epoch: number };
 
 type Made = Decision<EffectEvent, EffectWork>;
 /** Why an order may not run at a moment, if so. */
@@ -49,6 +51,8 @@ export const LEASE_MS = 10_000;
 const REOFFER_MS = 5_000;
 /** Repeating has to end somewhere; after this many starts a person looks. */
 const STARTS_MAX = 5;
+/** What interrupts work costs time only, and executors may come and go while an agent runs for an hour. */
+const WORK_STARTS_MAX = 20;
 const FIRST_REPEAT_MS = 1_000;
 const LAST_REPEAT_MS = 8_000;
 
@@ -66,9 +70,9 @@ const start = (state: EffectState, order: RunEffect, place: Place, now: number):
   });
 };
 
-const awaitPlace = (id: EffectId, now: number): Pick<Made, 'timers' | 'work'> => ({
+const awaitPlace = ({ id, effect }: RunEffect, now: number): Pick<Made, 'timers' | 'work'> => ({
   timers: [{ set: 'place', dueAt: now + REOFFER_MS }],
-  work: [{ kind: 'await_place', id }],
+  work: [{ kind: 'await_place', id, uses: effect.uses }],
 });
 
 /** An order that may begin: at once where there is a place, else it is kept until there is one. */
@@ -89,7 +93,7 @@ const admit = (
   if (place !== undefined) return start(state, order, place, now);
   return decision<EffectEvent, EffectWork>({
     events: [{ type: 'prepared', ...aboutOrder(order), order }],
-    ...awaitPlace(order.id, now),
+    ...awaitPlace(order, now),
   });
 };
 
@@ -182,6 +186,9 @@ const claim = (state: EffectState, place: Place, now: number, admission: Admissi
     : doubt(state, state.reason, 'person', now);
 };
 
+/** What takes a second start for the first: a key, a state to go on from that is gone once it was left, or nothing that adds up. */
+const REPEATABLE: ReadonlySet<EffectClass> = new Set<EffectClass>(['keyed', 'fenced', 'idempotent']);
+
 /** Only what its target makes harmless to repeat is repeated, unless it was called off, and not for ever. */
 const nextAfter = ({
   order,
@@ -189,10 +196,25 @@ const nextAfter = ({
   calledOff,
 }: Pick<Started['entry'], 'order' | 'starts' | 'calledOff'>): 'repeat' | 'person' =>
   !calledOff &&
-  (order.effect.effectClass === 'keyed' || order.effect.effectClass === 'idempotent') &&
-  starts < STARTS_MAX
+  REPEATABLE.has(order.effect.effectClass) &&
+  starts < (isWork(order) ? WORK_STARTS_MAX : STARTS_MAX)
     ? 'repeat'
     : 'person';
+
+/** Work leaves nothing behind that somebody would have to look for: once it was called off, it is over. */
+const callOff = (about: About, reason: string): Made =>
+  decision({
+    events: [{ type: 'cancelled', ...about, reason }],
+    timers: [{ clear: 'lease' }, { clear: 'place' }],
+  });
+
+const isCalledOffWork = ({ order, calledOff }: Started['entry']): boolean => calledOff && isWork(order);
+
+/** It began, and what came of it is not known. */
+const unresolved = (state: Started, reason: string, now: number): Made =>
+  isCalledOffWork(state.entry)
+    ? callOff(aboutOrder(state.entry.order), reason)
+    : doubt(state, reason, nextAfter(state.entry), now);
 
 const doubt = (
   state: Extract<EffectState, { status: 'started' | 'in_doubt' }>,
@@ -233,11 +255,12 @@ const outcome = (state: EffectState, epoch: number, result: Outcome, now: number
       case 'applied':
         return decision({ events: [{ type: 'applied', ...about, epoch, outputs: result.outputs }], timers });
       case 'failed_clean':
-        return entry.unsure
+        if (isCalledOffWork(entry)) return callOff(about, result.error.message);
+        return entry.unsure && !isWork(entry.order)
           ? stillInDoubt(state, result.error.message, now)
           : decision({ events: [{ type: 'failed_clean', ...about, epoch, error: result.error }], timers });
       case 'unknown':
-        return doubt(state, result.reason, nextAfter(state.entry), now);
+        return unresolved(state, result.reason, now);
     }
   }
   if (entry.epoch <= epoch || entry.evidence.includes(epoch) || result.kind === 'unknown') return nothing;
@@ -275,6 +298,11 @@ const journalled = (state: EffectState, order: RunEffect, epoch: number, now: nu
   const open = state.status === 'prepared' || state.status === 'started' || state.status === 'in_doubt';
   const same = open && state.entry.order.digest === order.digest;
   const calledOff = state.status === 'cancelled' || entry?.calledOff === true;
+  if (calledOff && isWork(order)) {
+    return state.status === 'cancelled'
+      ? nothing
+      : callOff(aboutOrder(order), 'it was cancelled before the database was set back');
+  }
   const next = nextAfter({ order, starts: entry?.starts ?? 0, calledOff });
   const reason = 'it was started before the database was set back, and what came of it is lost';
   const made = doubtOf(same ? state.entry.order : order, epoch + 1, reason, next, now);
@@ -296,9 +324,10 @@ const cancel = (state: EffectState, { id, task, node, attempt, reason }: CancelE
     case 'started':
       return decision({
         events: state.entry.calledOff ? [] : [{ type: 'cancel_requested', id, task, node, attempt, reason }],
-        work: [{ kind: 'abort', id }],
+        work: [{ kind: 'abort', id, epoch: state.entry.epoch }],
       });
     case 'in_doubt':
+      if (isWork(state.entry.order)) return callOff({ id, task, node, attempt }, reason);
       return state.next === 'repeat'
         ? doubt(state, `cancelled in doubt: ${state.reason}`, 'person', now)
         : repeatOutcome(finalFact(state, { id, task, node, attempt }), now);
@@ -308,25 +337,36 @@ const cancel = (state: EffectState, { id, task, node, attempt, reason }: CancelE
   }
 };
 
+/**
+ * A start is under way. One that was called off is told so again, because whoever decided that may have been another process;
+ * so is work of which the lease was over, because it is, or will be, under way elsewhere.
+ */
+const heartbeat = (state: EffectState, epoch: number, now: number): Made => {
+  const entry = entryIn(state);
+  if (entry === undefined || epoch > entry.epoch) return nothing;
+  const abort: EffectWork = { kind: 'abort', id: entry.order.id, epoch };
+  const inForce = state.status === 'started' && entry.epoch === epoch;
+  if (!inForce) return isWork(entry.order) ? decision({ work: [abort] }) : nothing;
+  return decision({
+    timers: [{ set: 'lease', dueAt: now + LEASE_MS }],
+    work: entry.calledOff ? [abort] : [],
+  });
+};
+
 const timerFired = (state: EffectState, name: string, now: number): Made => {
   if (name === 'lease' && state.status === 'started') {
-    return doubt(
-      state,
-      `worker ${state.worker} was not heard of for ${String(LEASE_MS)} ms`,
-      nextAfter(state.entry),
-      now,
-    );
+    return unresolved(state, `worker ${state.worker} was not heard of for ${String(LEASE_MS)} ms`, now);
   }
   const waits = state.status === 'prepared' || (state.status === 'in_doubt' && state.next === 'repeat');
-  return name === 'place' && waits ? decision(awaitPlace(state.entry.order.id, now)) : nothing;
+  return name === 'place' && waits ? decision(awaitPlace(state.entry.order, now)) : nothing;
 };
 
 /** One effect: intent before act, one start in force at a time, and honest when nobody can know. */
 export const createEffectDecider = (
   verify: VerifyGrant,
-  classes?: EffectClasses,
+  classOf?: ClassOf,
 ): Decider<EffectState, EffectMessage, EffectEvent, EffectWork> => {
-  const admission: Admission = (order, now) => whyRefused(order, now, verify, classes);
+  const admission: Admission = (order, now) => whyRefused(order, now, verify, classOf);
   return {
     initial: { status: 'absent' },
     evolve,
@@ -339,9 +379,7 @@ export const createEffectDecider = (
         case 'claim':
           return claim(state, message.place, now, admission);
         case 'heartbeat':
-          return state.status === 'started' && state.entry.epoch === message.epoch
-            ? decision({ timers: [{ set: 'lease', dueAt: now + LEASE_MS }] })
-            : nothing;
+          return heartbeat(state, message.epoch, now);
         case 'outcome':
           return outcome(state, message.epoch, message.outcome, now);
         case 'journalled':

@@ -3,6 +3,7 @@ import type { Act } from '@holdpoint/runtime/testing/run';
 import type { EffectMessage, Outcome } from '../domain/effect.ts';
 import {
   about,
+  bareOrderFor,
   EFFECT,
   effectOf,
   forgedGrantFor,
@@ -11,6 +12,7 @@ import {
   NOW,
   orderFor,
   place,
+  workOf,
 } from './orders.ts';
 
 const other = effectOf({ args: { file: 'sample.txt', line: 'other' } });
@@ -26,6 +28,11 @@ export const orders = [
   orderFor(effectOf(), { effect: other }),
   orderFor(effectOf(), { grant: forgedGrantFor(effectOf()) }),
   orderFor(opaque),
+  bareOrderFor(),
+  bareOrderFor(workOf(), { attempt: 2 }),
+  bareOrderFor(effectOf()),
+  bareOrderFor(workOf({ uses: 'cap.file.append', effectClass: 'keyed' })),
+  orderFor(workOf()),
 ];
 
 const outcomes: readonly Outcome[] = [

@@ -51,15 +51,35 @@ export const grantFor = (effect: CanonicalEffect, change?: Partial<GrantClaims>)
   sign(claimsFor(effect, change));
 export const forgedGrantFor = (effect: CanonicalEffect): string => forge(claimsFor(effect));
 
-/** An order for an effect that was approved just so. */
-export const orderFor = (
-  effect: CanonicalEffect = effectOf(),
+/** Work, which nobody approves. Its id is that of the effect of these tests, unless its key is another. */
+export const workOf = (change: Partial<CanonicalEffect> = {}): CanonicalEffect =>
+  effectOf({
+    uses: 'cap.agent.invoke',
+    args: { with: {}, context: {} },
+    kind: 'work',
+    effectClass: 'idempotent',
+    target: 'work',
+    ...change,
+  });
+
+/** An order that comes without a grant, as only work may. */
+export const bareOrderFor = (
+  effect: CanonicalEffect = workOf(),
   change: Partial<RunEffect> = {},
 ): RunEffect => ({
   id: effectIdOf(effect.task, effect.node, effect.idempotencyKey),
   attempt: 1,
   effect,
   digest: effectDigest(effect),
+  ...change,
+});
+
+/** An order for an effect that was approved just so. */
+export const orderFor = (
+  effect: CanonicalEffect = effectOf(),
+  change: Partial<RunEffect> = {},
+): RunEffect => ({
+  ...bareOrderFor(effect),
   grant: grantFor(effect),
   ...change,
 });

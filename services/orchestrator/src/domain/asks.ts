@@ -1,7 +1,14 @@
-import { type Aggregate, subjects } from '@holdpoint/contracts/subjects';
+import type { AskBoard, Information } from '@holdpoint/contracts/board';
 import { eventType } from '@holdpoint/contracts/cloudevents';
-import type { NodeId } from '@holdpoint/contracts/ids';
-import type { Outgoing } from '@holdpoint/runtime/decider';
+import type { CanonicalEffect } from '@holdpoint/contracts/effect';
+import { type EffectId, type NodeId, repositoryIdOf, type TaskId } from '@holdpoint/contracts/ids';
+import { digestOf } from '@holdpoint/contracts/json';
+import { DEFAULT_POOL } from '@holdpoint/contracts/streams';
+import { type Aggregate, subjects } from '@holdpoint/contracts/subjects';
+import type { Lock } from '@holdpoint/contracts/workflow';
+import type { Outgoing, TimerChange } from '@holdpoint/runtime/decider';
+import { foreignNeeds } from './needs.ts';
+import { reportOf } from './report.ts';
 import { type Gate, nodeDefinition, nodeState, type Task } from './state.ts';
 
 /**
@@ -15,9 +22,20 @@ const LAST_REPEAT_MS = 300_000;
 export const repeatDelayMs = (ask: number): number =>
   Math.min(FIRST_REPEAT_MS * REPEAT_FACTOR ** (ask - 1), LAST_REPEAT_MS);
 
+/** Set with question number `ask`, counted from zero: when it has not been answered by then, the next one is put. */
+export const repeatTimer = (name: string, ask: number, now: number): TimerChange => ({
+  set: name,
+  dueAt: now + repeatDelayMs(ask + 1),
+  data: { ask: ask + 1 },
+});
+
 export const replyTimer = (node: NodeId): string => `reply:${node}`;
 export const retryTimer = (node: NodeId): string => `retry:${node}`;
-export const withdrawTimer = (node: NodeId): string => `withdraw:${node}`;
+/** When to look into the repository again. */
+export const lookTimer = (node: NodeId): string => `look:${node}`;
+export const withdrawTimer = (node: NodeId, of: string): string => `withdraw:${node}:${of}`;
+export const REPORT_TIMER = 'report';
+export const PEERS_TIMER = 'peers';
 
 const command = (
   aggregate: Aggregate,
@@ -44,8 +62,10 @@ const startOf = (text: string): string => text.slice(0, 200).toWellFormed();
 /** Asks the approvals service for a decision. `ask` counts the repeats of the same question. */
 export const askApproval = (task: Task, node: NodeId, ask: number): Outgoing => {
   const { approval, effectId, effect, digest } = gateOf(task, node);
-  const { effect: declared } = nodeDefinition(task, node);
-  if (declared === undefined) throw new Error(`node ${node} of ${task.id} is no effect`);
+  const { effect: declared, approval: start } = nodeDefinition(task, node);
+  const by = declared
+    ? { audience: declared.audience, timeoutMs: declared.approvalTimeoutMs }
+    : { audience: start?.audience ?? ['operators'], timeoutMs: start?.timeoutMs ?? START_APPROVAL_MS };
   return command('approval', 'request', subjects.approvalCommand('request'), `${approval}.${String(ask)}`, {
     id: approval,
     task: task.id,
@@ -56,31 +76,40 @@ export const askApproval = (task: Task, node: NodeId, ask: number): Outgoing => 
     digest,
     title: `${startOf(task.goal)}: ${effect.uses} on ${startOf(effect.target)}`,
     requestedBy: task.requestedBy,
-    audience: declared.audience,
-    timeoutMs: declared.approvalTimeoutMs,
+    ...by,
   });
+};
+
+/** How long a node whose start nobody hurries waits for a person: `--require-approval` gives no time. */
+export const START_APPROVAL_MS = 24 * 3_600_000;
+
+type Run = {
+  readonly id: EffectId;
+  readonly effect: CanonicalEffect;
+  readonly digest: string;
+  readonly grant?: string;
+};
+
+const runCommand = (task: Task, node: NodeId, { id, ...order }: Run, ask: number): Outgoing => {
+  const { attempt, revision } = nodeState(task, node);
+  const pool = nodeDefinition(task, node).effect?.pool ?? DEFAULT_POOL;
+  // The same attempt is ordered anew, with another grant, when the first one had run out: the revision tells them apart.
+  const key = `${id}.${String(revision)}.${String(attempt)}.${String(ask)}`;
+  return command('effect', 'run', subjects.effectCommand('run', pool), key, { id, attempt, ...order });
 };
 
 /** Orders the executor to carry out the approved effect. */
 export const orderEffect = (task: Task, node: NodeId, ask: number): Outgoing => {
   const { effectId, effect, digest, grant } = gateOf(task, node);
   if (grant === undefined) throw new Error(`node ${node} of ${task.id} has no grant`);
-  const { attempt, revision } = nodeState(task, node);
-  const pool = nodeDefinition(task, node).effect?.pool ?? 'default';
-  return command(
-    'effect',
-    'run',
-    subjects.effectCommand('run', pool),
-    // The same attempt is ordered anew, with another grant, when the first one had run out: the revision tells them apart.
-    `${effectId}.${String(revision)}.${String(attempt)}.${String(ask)}`,
-    {
-      id: effectId,
-      attempt,
-      effect,
-      digest,
-      grant: grant.token,
-    },
-  );
+  return runCommand(task, node, { id: effectId, effect, digest, grant: grant.token }, ask);
+};
+
+/** Orders a step that is no effect. */
+export const orderStep = (task: Task, node: NodeId, id: EffectId, ask: number): Outgoing => {
+  const order = nodeState(task, node).orders?.[id];
+  if (order === undefined) throw new Error(`node ${node} of ${task.id} has no step ${id}`);
+  return runCommand(task, node, { id, effect: order.effect, digest: order.digest }, ask);
 };
 
 /** Asks the recovery service what to do about the attempt that failed. */
@@ -92,25 +121,98 @@ export const askRecovery = (task: Task, node: NodeId, ask: number): Outgoing => 
     task: task.id,
     node,
     attempt,
-    ...failure,
+    outcome: failure.outcome,
+    error: failure.error,
     ...(gate && { effectClass: gate.effect.effectClass }),
   });
 };
 
-/** Takes back what was asked for. Undefined when there is nothing to take back. */
-export const askToWithdraw = (task: Task, node: NodeId, ask: number): Outgoing | undefined => {
-  const { withdrawn, attempt, revision } = nodeState(task, node);
-  if (withdrawn === undefined) return undefined;
-  const { approval, effectId } = gateOf(task, node);
-  const { of, reason } = withdrawn;
+const askBoard = (task: Task, key: string, request: AskBoard['request']): Outgoing => {
+  const id = repositoryIdOf(task.repository ?? '');
+  const subject = subjects.taskCommand('board');
+  return command('task', 'board', subject, `${task.id}.${request.ask}.${key}`, { id, request });
+};
+
+const jobIn = (task: Task, node: NodeId) => ({ task: task.id, node, attempt: nodeState(task, node).attempt });
+const attemptKey = (task: Task, node: NodeId, ask: number): string =>
+  `${node}.${String(nodeState(task, node).attempt)}.${String(ask)}`;
+
+export const askLocks = (task: Task, node: NodeId, ask: number): Outgoing => {
+  const locks: Lock[] = [...(nodeDefinition(task, node).locks ?? [])];
+  return askBoard(task, attemptKey(task, node, ask), {
+    ask: 'acquire',
+    ...jobIn(task, node),
+    locks,
+    since: task.submittedAt,
+  });
+};
+
+/** Told once: the board reminds whoever holds a lock, and hears then that it is not needed. */
+export const releaseLocks = (task: Task, node: NodeId, attempt: number, now: number): Outgoing =>
+  askBoard(task, `${node}.${String(attempt)}.${String(now)}`, {
+    ask: 'release',
+    task: task.id,
+    node,
+    attempt,
+  });
+
+export const askArtifacts = (task: Task, node: NodeId, ask: number): Outgoing => {
+  const labels = [...foreignNeeds(task, node)];
+  // Two looks in the same attempt are two questions, and so is needing more, or less, of others than before.
+  const looks = String(nodeState(task, node).looks ?? 0);
+  const key = `${attemptKey(task, node, ask)}.${looks}.${digestOf(labels).slice(0, 16)}`;
+  return askBoard(task, key, { ask: 'require', ...jobIn(task, node), labels });
+};
+
+/** Tells the board what this task gives to others, as it stands. */
+export const report = (task: Task, ask: number): Outgoing =>
+  askBoard(task, `${String(task.reportSerial)}.${String(ask)}`, {
+    ask: 'report',
+    task: task.id,
+    serial: task.reportSerial,
+    artifacts: [...reportOf(task)],
+  });
+
+/** Asks another task to tell how it, or one of its nodes, ends. */
+export const watchPeer = (task: Task, peer: string, ask: number): Outgoing => {
+  const [id = peer, node] = peer.split('/');
+  const data = { id, watcher: task.id, ...(node !== undefined && { node }) };
+  const key = `${task.id}.${peer}.${String(ask)}`;
+  return command('task', 'watch', subjects.taskCommand('watch'), key, data);
+};
+
+/** Tells a task something; `key` has to differ each time that it is told anew. */
+export const inform = (id: TaskId, key: string, information: Information): Outgoing =>
+  command('task', 'inform', subjects.taskCommand('inform'), `${id}.${key}`, { id, information });
+
+/** Takes back what was asked for: one message for each thing, by its id. */
+export const askToWithdraw = (
+  task: Task,
+  node: NodeId,
+  ask: number,
+): readonly { readonly of: string; readonly message: Outgoing }[] => {
+  const { withdrawn } = nodeState(task, node);
+  if (withdrawn === undefined) return [];
+  const { approval, effects, reason } = withdrawn;
   const about = { task: task.id, node };
-  if (of === 'approval') {
-    const subject = subjects.approvalCommand('cancel');
-    const data = { id: approval, ...about, revision, reason };
-    return command('approval', 'cancel', subject, `${approval}.${String(ask)}`, data);
-  }
-  const pool = nodeDefinition(task, node).effect?.pool ?? 'default';
-  const subject = subjects.effectCommand('cancel', pool);
-  const data = { id: effectId, ...about, attempt, reason };
-  return command('effect', 'cancel', subject, `${effectId}.${String(ask)}`, data);
+  const pool = nodeDefinition(task, node).effect?.pool ?? DEFAULT_POOL;
+  const take = (
+    of: 'approval' | 'effect',
+    subject: Outgoing['subject'],
+    id: string,
+    which: { readonly revision: number } | { readonly attempt: number },
+  ) => {
+    // A request is for one revision; the same effect may be ordered, and taken back, in several attempts.
+    const key = 'attempt' in which ? `${id}.${String(which.attempt)}` : id;
+    const data = { id, ...about, ...which, reason };
+    return { of: id, message: command(of, 'cancel', subject, `${key}.${String(ask)}`, data) };
+  };
+  return [
+    ...(approval === undefined ? [] : [approval]).map(({ id, revision }) =>
+      take('approval', subjects.approvalCommand('cancel'), id, { revision }),
+    ),
+    ...effects.map(({ id, attempt }) =>
+      take('effect', subjects.effectCommand('cancel', pool), id, { attempt }),
+    ),
+  ];
 };

@@ -2,14 +2,20 @@ import { errorBody } from '@holdpoint/contracts/errors';
 import type { CommandId, NodeId } from '@holdpoint/contracts/ids';
 import type { TaskEvent } from '@holdpoint/contracts/task';
 import type { Answer, Decision } from '@holdpoint/runtime/decider';
-import { advance, startNode } from './advance.ts';
 import { retryTimer } from './asks.ts';
 import type { Draft } from './draft.ts';
+import { endNode, endTask, letGo } from './ending.ts';
 import { isTerminal } from './phases.ts';
-import { nodeState } from './state.ts';
-import { endTask } from './withdraw.ts';
+import { proceed } from './proceed.ts';
+import { rewind, rewoundBy } from './rewind.ts';
+import { settle, touchOpen } from './settle.ts';
+import { findNode, hasEnded, nodeState, type NodeStatus } from './state.ts';
 
-type Said = { readonly by?: string | undefined; readonly reason?: string | undefined };
+type Said = {
+  readonly by?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly node?: NodeId | undefined;
+};
 
 const illegal = (draft: Draft, verb: string, hint = ''): Answer => {
   const { id, phase } = draft.task();
@@ -20,24 +26,60 @@ const illegal = (draft: Draft, verb: string, hint = ''): Answer => {
   };
 };
 
+const illegalNode = (draft: Draft, node: NodeId, verb: string): Answer => {
+  const { id, phase } = draft.task();
+  const { status } = nodeState(draft.task(), node);
+  const message = `job ${id}/${node} is ${status}: it cannot be ${verb}`;
+  return { error: errorBody('ORCHESTRATOR_ILLEGAL_IN_PHASE', message, { phase, status }) };
+};
+
+/** A node that the task does not have is refused before anything else is looked at. */
+const unknownNode = (draft: Draft, node: NodeId | undefined): Answer | undefined => {
+  if (node === undefined || findNode(draft.task(), node) !== undefined) return undefined;
+  return { error: errorBody('ORCHESTRATOR_UNKNOWN_NODE', `task ${draft.task().id} has no node ${node}`) };
+};
+
 export const cancel = (
   draft: Draft,
-  { by = 'unknown', reason = 'cancelled by hand' }: Said,
-  now: number,
+  { by = 'unknown', reason = 'cancelled by hand', node }: Said,
+  command: CommandId,
 ): Decision<TaskEvent> => {
+  const unknown = unknownNode(draft, node);
+  if (unknown !== undefined) return draft.done(unknown);
+  if (node !== undefined) return cancelNode(draft, node, `${reason} (${by})`, command);
   if (draft.task().phase === 'cancelled') return draft.done();
   if (isTerminal(draft.task().phase)) return draft.done(illegal(draft, 'cancelled'));
-  endTask(draft, { type: 'cancelled', by, reason }, now);
+  endTask(draft, { type: 'cancelled', by, reason });
+  return draft.done();
+};
+
+const cancelNode = (draft: Draft, node: NodeId, reason: string, command: CommandId): Decision<TaskEvent> => {
+  const { status, attempt } = nodeState(draft.task(), node);
+  if (status === 'cancelled') return draft.done();
+  if (isTerminal(draft.task().phase) || hasEnded(nodeState(draft.task(), node)))
+    return draft.done(illegalNode(draft, node, 'cancelled'));
+  const error = errorBody('NODE_CANCELLED', reason);
+  endNode(draft, { type: 'node_ended', node, attempt, outcome: 'cancelled', error, command });
+  settle(draft);
   return draft.done();
 };
 
 /** Nothing new is started; what runs or waits for a decision goes on, and its outcome is kept. */
 export const pause = (
   draft: Draft,
-  { by = 'unknown', reason = 'paused by hand' }: Said,
+  { by = 'unknown', reason = 'paused by hand', node }: Said,
   command: CommandId,
 ): Decision<TaskEvent> => {
+  const unknown = unknownNode(draft, node);
+  if (unknown !== undefined) return draft.done(unknown);
   if (isTerminal(draft.task().phase)) return draft.done(illegal(draft, 'paused'));
+  if (node !== undefined) {
+    const state = nodeState(draft.task(), node);
+    if (state.paused === true) return draft.done();
+    if (hasEnded(state)) return draft.done(illegalNode(draft, node, 'paused'));
+    draft.emit({ type: 'node_paused', node, by, reason, command });
+    return draft.done();
+  }
   if (draft.task().pausedByHand) return draft.done();
   draft.emit({ type: 'paused', by, reason, command });
   return draft.done();
@@ -45,11 +87,19 @@ export const pause = (
 
 export const resume = (
   draft: Draft,
-  { by = 'unknown' }: Said,
+  { by = 'unknown', node }: Said,
   command: CommandId,
-  now: number,
 ): Decision<TaskEvent> => {
+  const unknown = unknownNode(draft, node);
+  if (unknown !== undefined) return draft.done(unknown);
   if (isTerminal(draft.task().phase)) return draft.done(illegal(draft, 'resumed'));
+  if (node !== undefined) {
+    if (nodeState(draft.task(), node).paused !== true) return draft.done();
+    draft.emit({ type: 'node_resumed', node, by, command });
+    draft.touch([node]);
+    settle(draft);
+    return draft.done();
+  }
   if (!draft.task().pausedByHand) {
     // Waiting for a person after an escalation is not a pause that can be lifted: somebody has to say what to do.
     return draft.task().phase === 'paused'
@@ -57,24 +107,64 @@ export const resume = (
       : draft.done();
   }
   draft.emit({ type: 'resumed', by, command });
-  advance(draft, now);
+  touchOpen(draft);
+  settle(draft);
   return draft.done();
 };
 
-type Retry = { readonly node?: NodeId | undefined; readonly attempt?: number | undefined };
+/** A node that is left out: what follows it goes on as if it had succeeded. */
+export const skip = (
+  draft: Draft,
+  { by = 'unknown', reason = 'skipped by hand', node }: Said & { readonly node: NodeId },
+  command: CommandId,
+): Decision<TaskEvent> => {
+  const unknown = unknownNode(draft, node);
+  if (unknown !== undefined) return draft.done(unknown);
+  const { status } = nodeState(draft.task(), node);
+  if (status === 'skipped') return draft.done();
+  const { phase } = draft.task();
+  if ((isTerminal(phase) && phase !== 'failed') || !MAY_BE_SKIPPED.has(status))
+    return draft.done(illegalNode(draft, node, 'skipped'));
+  if (hasEnded(nodeState(draft.task(), node))) rewind(draft, [node], { by, command });
+  const { attempt } = nodeState(draft.task(), node);
+  endNode(draft, { type: 'node_skipped', node, attempt, reason: `${reason} (${by})`, command });
+  settle(draft);
+  return draft.done();
+};
+
+const MAY_BE_SKIPPED: ReadonlySet<NodeStatus> = new Set([
+  'idle',
+  'waiting',
+  'awaiting_approval',
+  'approved',
+  'locking',
+  'retrying',
+  'escalated',
+  'failed',
+  'blocked',
+  'cancelled',
+]);
+
+type Retry = {
+  readonly node?: NodeId | undefined;
+  readonly attempt?: number | undefined;
+  readonly rewind?: boolean | undefined;
+  readonly by?: string | undefined;
+};
 
 /** Another attempt for what was escalated to a person: it counts like any other. */
-export const retry = (
-  draft: Draft,
-  { node, attempt }: Retry,
-  command: CommandId,
-  now: number,
-): Decision<TaskEvent> => {
+export const retry = (draft: Draft, wanted: Retry, command: CommandId): Decision<TaskEvent> => {
+  const unknown = unknownNode(draft, wanted.node);
+  if (unknown !== undefined) return draft.done(unknown);
+  return wanted.rewind === true ? startAnew(draft, wanted, command) : tryAgain(draft, wanted, command);
+};
+
+const tryAgain = (draft: Draft, { node, attempt }: Retry, command: CommandId): Decision<TaskEvent> => {
   const { definition, phase } = draft.task();
   if (isTerminal(phase)) return draft.done(illegal(draft, 'retried'));
   const meant = definition.nodes
     .filter(({ id }) => node === undefined || node === id)
-    .map((each) => ({ definition: each, state: nodeState(draft.task(), each.id) }));
+    .map(({ id }) => ({ id, state: nodeState(draft.task(), id) }));
   const escalated = meant.filter(
     ({ state }) => state.status === 'escalated' && (attempt === undefined || attempt === state.attempt),
   );
@@ -84,11 +174,43 @@ export const retry = (
       followed ? undefined : illegal(draft, 'retried', ': no such attempt waits for a person'),
     );
   }
-  for (const { definition: each, state } of escalated) {
-    const next = state.attempt + 1;
-    draft.emit({ type: 'node_retrying', node: each.id, attempt: next, delayMs: 0, command });
-    if (draft.task().pausedByHand) draft.timer({ set: retryTimer(each.id), dueAt: now });
-    else startNode(draft, each, now);
+  for (const { id, state } of escalated) {
+    draft.emit({ type: 'node_retrying', node: id, attempt: state.attempt + 1, delayMs: 0, command });
+    letGo(draft, id, state);
+    if (draft.task().pausedByHand || state.paused === true)
+      draft.timer({ set: retryTimer(id), dueAt: draft.now });
+    else proceed(draft, id);
   }
+  settle(draft);
+  return draft.done();
+};
+
+const UNDER_WAY: ReadonlySet<NodeStatus> = new Set(['running', 'recovering', 'locking']);
+const UNSUCCESSFUL: ReadonlySet<NodeStatus> = new Set(['failed', 'blocked', 'cancelled']);
+
+/** Nodes that have ended, and everything downstream of them, from the beginning; a task that failed goes on. */
+const startAnew = (
+  draft: Draft,
+  { node, attempt, by = 'unknown' }: Retry,
+  command: CommandId,
+): Decision<TaskEvent> => {
+  const { phase, definition } = draft.task();
+  if (isTerminal(phase) && phase !== 'failed')
+    return draft.done(illegal(draft, 'retried', '; run it again or fork it'));
+  if (node !== undefined && attempt !== undefined && nodeState(draft.task(), node).attempt !== attempt)
+    return draft.done(
+      nodeState(draft.task(), node).attempt > attempt ? undefined : illegalNode(draft, node, 'retried'),
+    );
+  const targets =
+    node === undefined
+      ? definition.nodes.flatMap(({ id }) =>
+          UNSUCCESSFUL.has(nodeState(draft.task(), id).status) ? [id] : [],
+        )
+      : [node];
+  if (targets.length === 0) return draft.done(illegal(draft, 'retried', ': nothing in it has failed'));
+  const busy = rewoundBy(draft, targets).find((id) => UNDER_WAY.has(nodeState(draft.task(), id).status));
+  if (busy !== undefined) return draft.done(illegalNode(draft, busy, 'rewound before it has ended'));
+  rewind(draft, targets, { by, command });
+  settle(draft);
   return draft.done();
 };

@@ -1,36 +1,55 @@
 import { errorBody } from '@holdpoint/contracts/errors';
-import type { NodeId } from '@holdpoint/contracts/ids';
+import type { EffectId, NodeId } from '@holdpoint/contracts/ids';
 import type { Json } from '@holdpoint/contracts/json';
 import type { TaskEvent } from '@holdpoint/contracts/task';
-import { type Decider, type Decision, decision, refused } from '@holdpoint/runtime/decider';
-import { askApproval, askRecovery, orderEffect, repeatDelayMs, replyTimer } from './asks.ts';
-import { cancel, pause, resume, retry } from './commands.ts';
+import { type Decider, type Decision, decision, type Outgoing, refused } from '@holdpoint/runtime/decider';
+import {
+  askApproval,
+  askArtifacts,
+  askLocks,
+  askRecovery,
+  orderEffect,
+  orderStep,
+  PEERS_TIMER,
+  repeatTimer,
+  REPORT_TIMER,
+  replyTimer,
+} from './asks.ts';
+import { cancel, pause, resume, retry, skip } from './commands.ts';
 import { createDraft, type Draft } from './draft.ts';
+import { tellBoard } from './ending.ts';
 import { evolve } from './evolve.ts';
-import type { ByHand, TaskMessage } from './messages.ts';
+import { informed, watched, watchUnknown } from './informed.ts';
+import type { ByHand, Forked, TaskMessage } from './messages.ts';
+import { watchPeers } from './peers.ts';
 import { isTerminal } from './phases.ts';
+import { attempt, look } from './proceed.ts';
 import { approvalResolved, effectReported, recover, retryDue } from './replies.ts';
-import { absent, nodeState, type TaskState } from './state.ts';
-import { submit } from './submit.ts';
+import { settle } from './settle.ts';
+import { foreignNeeds } from './needs.ts';
+import { absent, findNode, nodeState, type TaskState } from './state.ts';
+import { fork, submit } from './submit.ts';
 import { withdraw, withdrawalConfirmed } from './withdraw.ts';
 import { type BuiltInWorkflow, builtIn } from './workflows/catalog.ts';
 
 const unknownTask = (task: string): Decision<never> =>
   refused(errorBody('ORCHESTRATOR_UNKNOWN_TASK', `no task is called ${task}`));
 
-const decideByHand = (draft: Draft, message: ByHand, now: number): Decision<TaskEvent> => {
+const decideByHand = (draft: Draft, message: ByHand): Decision<TaskEvent> => {
   const { commandId } = message;
   // A redelivery, or a sender who has not heard: whatever has happened since, it has had its effect.
   if (draft.task().commands?.includes(commandId) === true) return draft.done();
   switch (message.kind) {
     case 'cancel':
-      return cancel(draft, message.payload, now);
+      return cancel(draft, message.payload, commandId);
     case 'pause':
       return pause(draft, message.payload, commandId);
     case 'resume':
-      return resume(draft, message.payload, commandId, now);
+      return resume(draft, message.payload, commandId);
+    case 'skip':
+      return skip(draft, message.payload, commandId);
     case 'retry':
-      return retry(draft, message.payload, commandId, now);
+      return retry(draft, message.payload, commandId);
   }
 };
 
@@ -38,56 +57,78 @@ const askOf = (data: Json): number =>
   typeof data === 'object' && data !== null && 'ask' in data ? Number(data['ask']) : 1;
 
 /** The bus may have lost question or answer: ask again, with a new message id and a longer wait. */
-const repeatQuestion = (draft: Draft, node: NodeId, ask: number, now: number): void => {
-  const question = questionOf(draft, node, ask);
-  if (question === undefined) return;
-  draft.send(question);
-  draft.timer({ set: replyTimer(node), dueAt: now + repeatDelayMs(ask + 1), data: { ask: ask + 1 } });
+const repeatQuestions = (draft: Draft, node: NodeId, ask: number): void => {
+  const questions = questionsOf(draft, node, ask);
+  if (questions.length === 0) return;
+  for (const question of questions) draft.send(question);
+  draft.timer(repeatTimer(replyTimer(node), ask, draft.now));
 };
 
-const questionOf = (draft: Draft, node: NodeId, ask: number) => {
-  switch (nodeState(draft.task(), node).status) {
+/** What a node waits to be answered, by now. */
+const questionsOf = (draft: Draft, node: NodeId, ask: number): readonly Outgoing[] => {
+  const task = draft.task();
+  const { status, orders, underGrant } = nodeState(task, node);
+  const steps = Object.keys(orders ?? {}).map((id) => orderStep(task, node, id as EffectId, ask));
+  switch (status) {
     case 'awaiting_approval':
-      return askApproval(draft.task(), node, ask);
+      return [askApproval(task, node, ask)];
     case 'running':
-      return orderEffect(draft.task(), node, ask);
+      return underGrant ? [orderEffect(task, node, ask), ...steps] : steps;
     case 'recovering':
-      return askRecovery(draft.task(), node, ask);
+      return [askRecovery(task, node, ask)];
+    case 'locking':
+      return [askLocks(task, node, ask)];
+    case 'waiting':
+      return needsBoard(draft, node) ? [askArtifacts(task, node, ask), ...steps] : steps;
     default:
-      return undefined;
+      return [];
   }
 };
 
-const timerFired = (draft: Draft, name: string, data: Json, now: number): void => {
-  const [purpose, node] = name.split(':') as [string, NodeId];
-  if (purpose === 'withdraw') return withdraw(draft, node, now, askOf(data));
-  if (isTerminal(draft.task().phase)) return;
-  if (purpose === 'reply') repeatQuestion(draft, node, askOf(data), now);
-  else if (purpose === 'retry') retryDue(draft, node, now);
+const needsBoard = (draft: Draft, node: NodeId): boolean =>
+  nodeState(draft.task(), node).wait?.kind === 'artifacts' && foreignNeeds(draft.task(), node).length > 0;
+
+const timerFired = (draft: Draft, name: string, data: Json): void => {
+  const [purpose = '', node = '', of] = name.split(':') as [string?, NodeId?, string?];
+  if (purpose === REPORT_TIMER) return tellBoard(draft, askOf(data));
+  if (purpose === 'withdraw') return withdraw(draft, node as NodeId, askOf(data), of);
+  if (isTerminal(draft.task().phase)) return undefined;
+  if (purpose === PEERS_TIMER) return watchPeers(draft, askOf(data));
+  const id = node as NodeId;
+  if (findNode(draft.task(), id) === undefined) return undefined;
+  if (purpose === 'reply') return repeatQuestions(draft, id, askOf(data));
+  if (purpose === 'retry') return retryDue(draft, id);
+  if (purpose === 'look' && nodeState(draft.task(), id).status === 'waiting')
+    return attempt(draft, id, () => look(draft, id));
+  return undefined;
 };
 
+type Reply = Exclude<TaskMessage, ByHand | Forked | { kind: 'submit' }>;
+
 /** Answers and timers have nobody to be answered; a task that is over only hears that what it withdrew is withdrawn. */
-const decideReply = (
-  draft: Draft,
-  message: Exclude<TaskMessage, ByHand | { kind: 'submit' }>,
-  now: number,
-): void => {
+const decideReply = (draft: Draft, message: Reply): void => {
   const open = !isTerminal(draft.task().phase);
   switch (message.kind) {
     case 'approval':
       withdrawalConfirmed(draft, message);
-      return open && message.fact.type === 'resolved'
-        ? approvalResolved(draft, message.fact, now)
-        : undefined;
+      return open && message.fact.type === 'resolved' ? approvalResolved(draft, message.fact) : undefined;
     case 'effect':
       withdrawalConfirmed(draft, message);
-      return open ? effectReported(draft, message.fact, now) : undefined;
+      return open ? effectReported(draft, message.fact) : undefined;
     case 'recover':
-      return open ? recover(draft, message.payload, now) : undefined;
+      return open ? recover(draft, message.payload) : undefined;
+    case 'watch':
+      return watched(draft, message.payload);
+    case 'inform':
+      return informed(draft, message.payload.information);
     case 'timer':
-      return timerFired(draft, message.name, message.data, now);
+      return timerFired(draft, message.name, message.data);
   }
 };
+
+/** Of a task that does not exist only somebody who waits for it wants to hear. */
+const decideAbsent = (message: Reply, now: number): Decision<TaskEvent> =>
+  decision(message.kind === 'watch' ? { send: [watchUnknown(message.payload, now)] } : {});
 
 const decide = (
   workflows: readonly BuiltInWorkflow[],
@@ -98,19 +139,25 @@ const decide = (
   switch (message.kind) {
     case 'submit':
       return submit(workflows, state, message.task, message.payload, now);
+    case 'fork':
+      return fork(state, message, now);
     case 'cancel':
     case 'pause':
     case 'resume':
+    case 'skip':
     case 'retry':
       if (state.phase === 'absent') return unknownTask(message.task);
-      return decideByHand(createDraft(state, state.id), message, now);
+      return decideByHand(createDraft(state, state.id, now), message);
     case 'approval':
     case 'effect':
     case 'recover':
+    case 'watch':
+    case 'inform':
     case 'timer': {
-      if (state.phase === 'absent') return decision({});
-      const draft = createDraft(state, state.id);
-      decideReply(draft, message, now);
+      if (state.phase === 'absent') return decideAbsent(message, now);
+      const draft = createDraft(state, state.id, now);
+      decideReply(draft, message);
+      if (!isTerminal(draft.task().phase)) settle(draft);
       const { events, send, timers } = draft.done();
       return decision({ events, send, timers });
     }

@@ -1,54 +1,37 @@
-import type { CommandId, NodeId } from '@holdpoint/contracts/ids';
+import type { CommandId, NodeId, TaskId } from '@holdpoint/contracts/ids';
 import type { TaskEvent, TaskPhase } from '@holdpoint/contracts/task';
-import { type Gate, isDone, type NodeState, nodeState, type Task, type TaskState } from './state.ts';
+import { anew, cleaned, countsOf, granted, NEW_NODE, ofNode, replaced, withNode } from './node-changes.ts';
+import { blocked, closed, ended, leftAt, OVER, withdrawalOf } from './node-ends.ts';
+import { createNodes } from './nodes.ts';
+import { countOf, type NodeState, nodeState, type Task, type TaskState } from './state.ts';
 
 type Submitted = Extract<TaskEvent, { type: 'submitted' }>;
 
-const NEW_NODE: NodeState = { status: 'idle', attempt: 1, revision: 0 };
-
-const created = (event: Submitted): Task => ({
-  id: event.id,
-  version: 1,
-  phase: event.phase,
-  goal: event.goal,
-  acceptanceCriteria: event.acceptanceCriteria,
-  inputs: event.inputs,
-  requestedBy: event.requestedBy,
-  contentDigest: event.contentDigest,
-  definition: event.definition,
-  pausedByHand: false,
-  nodes: Object.fromEntries(event.definition.nodes.map(({ id }) => [id, NEW_NODE])),
-});
-
-const withNode = (task: Task, node: NodeId, change: Partial<NodeState>): Task => ({
-  ...task,
-  nodes: { ...task.nodes, [node]: { ...nodeState(task, node), ...change } },
-});
-
-const granted = (task: Task, node: NodeId, token: string, validUntil: number): { readonly gate?: Gate } => {
-  const { gate } = nodeState(task, node);
-  return gate === undefined ? {} : { gate: { ...gate, grant: { token, validUntil } } };
-};
-
-/** What a cancellation may give as its reason. */
-const REASON_MAX = 1_000;
-
-/** A task that ends takes back what it still asks of others. An effect that has started may be applied all the same. */
-const withdrawn = (task: Task, why: string): Task => {
-  const reason = why.slice(0, REASON_MAX).toWellFormed();
-  return Object.entries(task.nodes).reduce((reached, [id, { status }]) => {
-    if (status !== 'awaiting_approval' && status !== 'running') return reached;
-    const of = status === 'running' ? 'effect' : 'approval';
-    return withNode(reached, id as NodeId, { withdrawn: { of, reason } });
-  }, task);
-};
-
-const succeeded = (task: Task, node: NodeId, outputs: NodeState['outputs'] = {}): Task => {
-  const done = withNode(task, node, { status: 'succeeded', outputs });
-  // It had happened before the question was put again: nobody need answer that.
-  return nodeState(task, node).status === 'awaiting_approval'
-    ? withNode(done, node, { withdrawn: { of: 'approval', reason: 'the effect has happened' } })
-    : done;
+const created = (event: Submitted): Task => {
+  const states = event.definition.nodes.map(
+    ({ id }): NodeState => ({ ...NEW_NODE, ...event.forkedFrom?.nodes[id] }) as NodeState,
+  );
+  return {
+    id: event.id,
+    version: 1,
+    phase: event.phase,
+    goal: event.goal,
+    acceptanceCriteria: event.acceptanceCriteria,
+    inputs: event.inputs,
+    requestedBy: event.requestedBy,
+    contentDigest: event.contentDigest,
+    definition: event.definition,
+    ...(event.workflow !== undefined && { workflow: event.workflow }),
+    ...(event.repository !== undefined && { repository: event.repository }),
+    peers: Object.fromEntries((event.after ?? []).map((peer) => [peer, null])),
+    watchers: [],
+    submittedAt: event.at ?? 0,
+    pausedByHand: false,
+    nodes: createNodes(states),
+    counts: countsOf(states),
+    pausedNodes: 0,
+    reportSerial: 1,
+  };
 };
 
 /** A message comes again while its acknowledgement is missing, not after so many others that were acted upon. */
@@ -61,24 +44,79 @@ const heard = (task: Task, command: CommandId | undefined): Task => {
     : { ...task, commands: [...commands, command].slice(-COMMANDS_KEPT) };
 };
 
+const succeeded = (task: Task, event: Extract<TaskEvent, { type: 'node_succeeded' }>): Task => {
+  const { node, outputs, context, payloads, detail, exitCode, step } = event;
+  const before = nodeState(task, node);
+  // It had happened before the question was put again: nobody need answer that.
+  const why = before.status === 'awaiting_approval' ? 'the effect has happened' : 'the node is done';
+  const kept = Object.keys(outputs).length > 0 ? outputs : undefined;
+  const change = {
+    status: 'succeeded',
+    outputs: kept,
+    context,
+    payloads,
+    detail,
+    exitCode,
+    reason: undefined,
+  };
+  return ended(task, node, change, why, step ?? 'run');
+};
+
+const stepEnded = (task: Task, { node, step, result }: Extract<TaskEvent, { type: 'step_ended' }>): Task => {
+  const before = nodeState(task, node);
+  const { orders = {}, done = {}, status } = before;
+  // It had happened before whatever was asked since: the attempt goes on from there.
+  const late =
+    step === 'run' && status !== 'running'
+      ? { status: 'running', reason: undefined, ...withdrawalOf(before, 'the effect has happened', step) }
+      : {};
+  const open = Object.fromEntries(Object.entries(orders).filter(([, order]) => order.step !== step));
+  const rest = Object.keys(open).length > 0 ? open : undefined;
+  const granted = step === 'run' ? { underGrant: undefined } : {};
+  return ofNode(task, node, { orders: rest, ...granted, ...late, done: { ...done, [step]: result } });
+};
+
+const rewound = (task: Task, event: Extract<TaskEvent, { type: 'rewound' }>): Task => {
+  const { nodes, route, hint } = event;
+  let reached = task;
+  for (const id of nodes) {
+    const before = nodeState(reached, id);
+    const loops = id === route ? (before.loops ?? 0) + 1 : route === undefined ? undefined : before.loops;
+    const again = before.status === 'idle' && id !== event.node ? before.attempt : before.attempt + 1;
+    const change = {
+      attempt: again,
+      loops,
+      hint: hint ?? before.hint,
+      ...withdrawalOf(before, 'it starts anew', id === route ? 'run' : undefined),
+    };
+    reached = replaced(reached, id, cleaned(anew(before, change as Partial<NodeState>)));
+  }
+  const { outcome: _outcome, error: _error, ...open } = reached;
+  return heard({ ...open, reportSerial: task.version + 1 }, event.command);
+};
+
 /** What an event changes, beside version and phase. */
 const fold = (task: Task, event: TaskEvent): Task => {
   switch (event.type) {
     case 'submitted':
     case 'readied':
       return task;
-    case 'cancelled':
-      return withdrawn(task, event.reason);
     case 'completed':
-      return task.definition.nodes
-        .filter(({ uses }) => uses === 'control.terminal')
-        .reduce((reached, { id }) => withNode(reached, id, { status: 'succeeded' }), task);
+      return { ...task, outcome: 'succeeded', reportSerial: task.version + 1 };
+    case 'cancelled':
+      return { ...closed(task, event.reason, 'cancelled'), outcome: 'cancelled' };
+    case 'failed': {
+      const why = `the task failed: ${event.error.message}`;
+      return { ...closed(task, why, 'blocked'), error: event.error, outcome: event.outcome ?? 'failed' };
+    }
     case 'approval_requested': {
       const { approval, effectId, effect, digest, revision, attempt } = event;
-      return withNode(task, event.node, {
+      return ofNode(task, event.node, {
         status: 'awaiting_approval',
+        wait: undefined,
         attempt,
         revision,
+        underGrant: undefined,
         gate: { approval, effectId, effect, digest },
       });
     }
@@ -90,35 +128,142 @@ const fold = (task: Task, event: TaskEvent): Task => {
             ...granted(task, event.node, event.grant, event.validUntil ?? 0),
           });
     case 'effect_ordered':
-      return withNode(task, event.node, {
+      return ofNode(task, event.node, {
         status: 'running',
         ordered: true,
+        underGrant: true,
+        wait: undefined,
         attempt: event.attempt,
         ...granted(task, event.node, event.grant, event.validUntil),
       });
-    case 'node_succeeded':
-      return succeeded(task, event.node, event.outputs);
-    case 'node_failed':
-      return withNode(task, event.node, {
-        status: 'recovering',
-        failure: { outcome: event.outcome, error: event.error },
+    case 'node_waiting': {
+      const { status } = nodeState(task, event.node);
+      const starts = status === 'idle' || status === 'retrying';
+      return withNode(task, event.node, { ...(starts && { status: 'waiting' }), wait: event.wait });
+    }
+    case 'artifacts_known':
+      return ofNode(task, event.node, { standings: event.standings });
+    case 'node_inspected': {
+      const { orders: _, ...before } = nodeState(task, event.node);
+      const { artifacts, unmet } = event;
+      return replaced(task, event.node, {
+        ...before,
+        inspected: { artifacts, ...(unmet !== undefined && { unmet }) },
       });
-    case 'node_retrying':
-      return heard(withNode(task, event.node, { status: 'retrying', attempt: event.attempt }), event.command);
+    }
+    case 'node_previewed':
+      return ofNode(task, event.node, {
+        status: 'waiting',
+        orders: undefined,
+        preview: event.preview,
+        context: event.context,
+      });
+    case 'node_started':
+      return ofNode(task, event.node, { status: 'running', wait: undefined, items: event.items });
+    case 'locks_wanted':
+      return withNode(task, event.node, { status: 'locking', locks: 'wanted' });
+    case 'locks_held':
+      return ofNode(task, event.node, { locks: 'held', wait: undefined });
+    case 'step_ordered': {
+      const { node, step, effectId, effect, digest, attempt } = event;
+      const { orders = {}, looks = 0, wait } = nodeState(task, node);
+      const before = step === 'inspect' || step === 'preview';
+      return ofNode(task, node, {
+        attempt,
+        status: before ? 'waiting' : 'running',
+        orders: { ...orders, [effectId]: { step, effect, digest } },
+        looks: step === 'inspect' ? looks + 1 : looks === 0 ? undefined : looks,
+        wait: before ? wait : undefined,
+      });
+    }
+    case 'step_ended':
+      return stepEnded(task, event);
+    case 'node_succeeded':
+      return succeeded(task, event);
+    case 'node_failed': {
+      const before = nodeState(task, event.node);
+      return ofNode(task, event.node, {
+        ...OVER,
+        ...withdrawalOf(before, 'the attempt failed', event.step ?? 'run'),
+        // While nobody can know whether it happened, nobody else may do what it was locked for.
+        locks: event.outcome === 'in_doubt' ? before.locks : undefined,
+        status: 'recovering',
+        failure: {
+          outcome: event.outcome,
+          error: event.error,
+          ...(event.step !== undefined && { step: event.step }),
+        },
+      });
+    }
+    case 'node_retrying': {
+      const before = nodeState(task, event.node);
+      const { gate, failure } = before;
+      const loops =
+        event.verdict === undefined && event.command === undefined ? (before.loops ?? 0) + 1 : before.loops;
+      // Outside of a graph with scripts the same grant still holds for the same effect.
+      const kept = { ...(gate && before.preview === undefined && { gate }), ...(failure && { failure }) };
+      const change = { ...kept, status: 'retrying' as const, attempt: event.attempt, loops };
+      return heard(
+        replaced(task, event.node, cleaned(anew(before, change as Partial<NodeState>))),
+        event.command,
+      );
+    }
     case 'node_skipped':
-      return withNode(task, event.node, { status: 'skipped', reason: event.reason });
+      return heard(
+        ended(
+          task,
+          event.node,
+          { status: 'skipped', reason: event.reason, ...leftAt(task, event.node) },
+          event.reason,
+        ),
+        event.command,
+      );
     case 'node_blocked':
-      return withNode(task, event.node, { status: 'blocked', reason: event.error.message });
+      return blocked(task, event.node, event.error);
+    case 'node_ended': {
+      const { node, outcome, error, exitCode, hint, outputs, context } = event;
+      const left = context === undefined && outcome !== 'unreached' ? leftAt(task, node) : { context };
+      const change = { status: outcome, reason: error.message, error, exitCode, hint, outputs, ...left };
+      return heard(ended(task, node, change, error.message, event.step), event.command);
+    }
     case 'node_escalated':
-      return withNode(task, event.node, { status: 'escalated', reason: event.reason });
+      return ofNode(task, event.node, { ...OVER, status: 'escalated', reason: event.reason });
+    case 'rewound':
+      return rewound(task, event);
+    case 'node_paused':
+      return heard(
+        { ...withNode(task, event.node, { paused: true }), pausedNodes: task.pausedNodes + 1 },
+        event.command,
+      );
+    case 'node_resumed':
+      return heard(
+        { ...ofNode(task, event.node, { paused: undefined }), pausedNodes: task.pausedNodes - 1 },
+        event.command,
+      );
+    case 'watched':
+      return { ...task, watchers: [...task.watchers, watcherOf(event)] };
+    case 'peer_ended':
+      return { ...task, peers: { ...task.peers, [peerOf(event)]: event.outcome } };
     case 'paused':
       return heard({ ...task, pausedByHand: true }, event.command);
     case 'resumed':
       return heard({ ...task, pausedByHand: false }, event.command);
-    case 'failed':
-      return { ...withdrawn(task, `the task failed: ${event.error.message}`), error: event.error };
   }
 };
+
+const watcherOf = ({ watcher, node }: { readonly watcher: TaskId; readonly node?: NodeId | undefined }) => ({
+  task: watcher,
+  ...(node !== undefined && { node }),
+});
+
+/** A peer as the submission named it. */
+export const peerOf = ({
+  peer,
+  node,
+}: {
+  readonly peer: TaskId;
+  readonly node?: NodeId | undefined;
+}): string => (node === undefined ? peer : `${peer}/${node}`);
 
 export const evolve = (state: TaskState, event: TaskEvent): TaskState => {
   if (event.type === 'submitted') return created(event);
@@ -139,14 +284,19 @@ export const phaseAfter = (state: TaskState, change: TaskChange): TaskPhase => {
   if (change.type === 'completed' || change.type === 'failed' || change.type === 'cancelled')
     return change.type;
   if (change.type === 'readied') return 'execution_ready';
-  const after = fold(state, { ...change, id: state.id, phase: state.phase });
-  const nodes = Object.values(after.nodes);
-  const any = (...statuses: readonly NodeState['status'][]): boolean =>
-    nodes.some(({ status }) => statuses.includes(status));
-  if (after.pausedByHand || any('escalated')) return 'paused';
-  if (any('awaiting_approval')) return 'awaiting_approval';
-  if (any('recovering', 'retrying')) return 'recovering';
-  // Blocked on its way to `failed`, which follows in the same decision.
-  if (any('running', 'approved', 'blocked') || nodes.some(isDone)) return 'executing';
-  return 'execution_ready';
+  // What other tasks want to know, or say, changes nothing of a task that is over.
+  if (change.type === 'watched' || change.type === 'peer_ended') return state.phase;
+  return phaseOf(fold(state, { ...change, id: state.id, phase: state.phase }));
+};
+
+const HAS_BEGUN: ReadonlySet<TaskPhase> = new Set(['executing', 'awaiting_approval', 'recovering']);
+
+const phaseOf = (task: Task): TaskPhase => {
+  if (task.pausedByHand || countOf(task, 'escalated') > 0) return 'paused';
+  if (countOf(task, 'awaiting_approval') > 0) return 'awaiting_approval';
+  if (countOf(task, 'recovering', 'retrying') > 0) return 'recovering';
+  // Sent back to its beginning it has begun all the same.
+  if (HAS_BEGUN.has(task.phase)) return 'executing';
+  const untouched = countOf(task, 'idle', 'waiting');
+  return untouched === task.definition.nodes.length ? 'execution_ready' : 'executing';
 };

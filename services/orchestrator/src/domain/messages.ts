@@ -1,19 +1,34 @@
-import type { CommandOf } from '@holdpoint/contracts/catalog';
 import type { ApprovalEvent } from '@holdpoint/contracts/approval';
+import type { CommandOf } from '@holdpoint/contracts/catalog';
 import type { EffectEvent } from '@holdpoint/contracts/effect';
 import type { CommandId, TaskId } from '@holdpoint/contracts/ids';
 import type { Json } from '@holdpoint/contracts/json';
+import type { CarriedNode } from '@holdpoint/contracts/task';
+import type { Task } from './state.ts';
 
-type Command = CommandOf<'orchestrator'> & { readonly task: TaskId };
+type Command = Exclude<CommandOf<'orchestrator'>, { readonly kind: 'board' }> & { readonly task: TaskId };
 /** What names the thing it changes so that a repeat finds it changed. */
-type SelfEvident = Extract<Command, { readonly kind: 'submit' | 'recover' }>;
+type SelfEvident = Extract<Command, { readonly kind: 'submit' | 'recover' | 'watch' | 'inform' }>;
 /** What a person wants. `pause` after `resume` is no repeat, so only the message itself can tell that it is one. */
 export type ByHand = Exclude<Command, SelfEvident> & { readonly commandId: CommandId };
+
+/** A task as it was at one version, and what of it a fork takes over. */
+export type Forked = {
+  readonly kind: 'fork';
+  readonly task: TaskId;
+  readonly origin: Pick<
+    Task,
+    'id' | 'version' | 'goal' | 'acceptanceCriteria' | 'inputs' | 'definition' | 'workflow' | 'repository'
+  >;
+  readonly carried: Readonly<Record<string, CarriedNode>>;
+  readonly by: string;
+};
 
 /** Everything that a task may be told. `task` is the aggregate. */
 export type TaskMessage =
   | SelfEvident
   | ByHand
+  | Forked
   | { readonly kind: 'approval'; readonly fact: ApprovalEvent }
   | { readonly kind: 'effect'; readonly fact: EffectEvent }
   | { readonly kind: 'timer'; readonly name: string; readonly data: Json };

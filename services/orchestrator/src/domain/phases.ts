@@ -49,6 +49,9 @@ export const TRANSITIONS: Readonly<Record<TaskPhase, readonly TaskPhase[]>> = {
 
 export const isTerminal = (phase: TaskPhase): boolean => TRANSITIONS[phase].length === 0;
 
+/** A person may send a task back that failed: not a step of its own life, but a new one. */
+export const mayReopen = (from: TaskPhase, to: TaskPhase): boolean => from === 'failed' && !isTerminal(to);
+
 /** Staying where it is, or a step of the table. */
 export const mayGo = (from: TaskPhase, to: TaskPhase): boolean =>
   from === to || TRANSITIONS[from].includes(to);

@@ -1,82 +1,218 @@
 import type { ApprovalResolved } from '@holdpoint/contracts/approval';
+import { CAPABILITIES } from '@holdpoint/contracts/capabilities';
 import { effectDigest, type EffectEvent, type RunEffect } from '@holdpoint/contracts/effect';
 import { errorBody, type ErrorBody } from '@holdpoint/contracts/errors';
 import type { NodeId } from '@holdpoint/contracts/ids';
+import type { JsonObject } from '@holdpoint/contracts/json';
 import type { RecoverTask } from '@holdpoint/contracts/task';
-import { advance, assess, order, requestApproval, startNode } from './advance.ts';
-import { replyTimer, retryTimer } from './asks.ts';
+import { LookOutputs, StepResult } from '@holdpoint/contracts/step';
+import { askRecovery, lookTimer, orderEffect, replyTimer, retryTimer } from './asks.ts';
 import type { Draft } from './draft.ts';
-import { type Gate, nodeDefinition, nodeState, type NodeStatus } from './state.ts';
-import { withdraw } from './withdraw.ts';
+import { endNode, giveBack, letGo } from './ending.ts';
+import { finish } from './finish.ts';
+import { refuse } from './informed.ts';
+import { attempt as attempted, goOn, proceed, requestApproval } from './proceed.ts';
+import { foreignNeeds } from './needs.ts';
+import { findNode, type Gate, nodeDefinition, nodeState, type NodeStatus, type Order } from './state.ts';
+import { awaitReply, isSingle } from './steps.ts';
 
 /** What the approvals service decided. A late answer to a question that is no longer open changes nothing. */
-export const approvalResolved = (draft: Draft, fact: ApprovalResolved, now: number): void => {
+export const approvalResolved = (draft: Draft, fact: ApprovalResolved): void => {
   const { node, outcome, by, comment, grant, validUntil } = fact;
-  const state = draft.task().nodes[node];
+  const state = findNode(draft.task(), node);
   if (state?.status !== 'awaiting_approval' || state.gate?.approval !== fact.id) return;
-  const { attempt } = state;
-  if (outcome === 'approved' && grant !== undefined && validUntil !== undefined) {
-    if (!draft.task().pausedByHand) return order(draft, node, fact.id, grant, validUntil, now);
+  const closed = { node, attempt: state.attempt, approval: fact.id, outcome, by, comment };
+  const approved = outcome === 'approved' && grant !== undefined && validUntil !== undefined;
+  if (approved && goesStraightOn(draft, node)) return orderNow(draft, node, { grant, validUntil });
+  if (approved) {
     draft.timer({ clear: replyTimer(node) });
-    return draft.emit({
-      type: 'approval_closed',
-      node,
-      attempt,
-      approval: fact.id,
-      outcome,
-      by,
-      comment,
-      grant,
-      validUntil,
-    });
+    draft.emit({ type: 'approval_closed', ...closed, grant, validUntil });
+    return draft.touch([node]);
   }
-  draft.timer({ clear: replyTimer(node) });
-  draft.emit({ type: 'approval_closed', node, attempt, approval: fact.id, outcome, by, comment });
+  draft.emit({ type: 'approval_closed', ...closed });
   if (outcome === 'changes_requested') {
-    return draft.emit({
-      type: 'node_escalated',
-      node,
-      attempt,
-      reason: `changes requested by ${by}: ${comment ?? 'no comment'}`,
-    });
+    const reason = `changes requested by ${by}: ${comment ?? 'no comment'}`;
+    draft.emit({ type: 'node_escalated', node, attempt: state.attempt, reason });
+    return letGo(draft, node, state);
   }
-  const error = errorBody(
-    'ERR_FORBIDDEN',
-    `${outcome} by ${by}${comment === undefined ? '' : `: ${comment}`}`,
-  );
-  draft.emit({ type: 'node_blocked', node, attempt, error });
-  advance(draft, now);
+  return refuse(draft, node, `${outcome} by ${by}${comment === undefined ? '' : `: ${comment}`}`);
 };
 
-/** What became of the effect. Only the outcome of what this task ordered counts, whoever says so. */
-export const effectReported = (draft: Draft, fact: EffectEvent, now: number): void => {
-  const state = draft.task().nodes[fact.node];
+/** Nothing stands between the approval of an effect and its order: no pause, no locks, no step before it. */
+const goesStraightOn = (draft: Draft, node: NodeId): boolean => {
+  const { effect, locks = [], before = [] } = nodeDefinition(draft.task(), node);
+  const { pausedByHand, repository } = draft.task();
+  const locked = locks.length > 0 && repository !== undefined;
+  const { paused } = nodeState(draft.task(), node);
+  return effect !== undefined && !pausedByHand && paused !== true && !locked && before.length === 0;
+};
+
+const orderNow = (
+  draft: Draft,
+  node: NodeId,
+  { grant, validUntil }: { readonly grant: string; readonly validUntil: number },
+): void => {
+  const { attempt, gate } = nodeState(draft.task(), node);
+  if (gate === undefined) throw new Error(`node ${node} was never gated`);
+  const { approval, effectId } = gate;
+  draft.emit({ type: 'effect_ordered', node, attempt, effectId, approval, grant, validUntil });
+  draft.send(orderEffect(draft.task(), node, 0));
+  awaitReply(draft, node);
+};
+
+/** What became of an effect, or of a step. Only the outcome of what this task ordered counts, whoever says so. */
+export const effectReported = (draft: Draft, fact: EffectEvent): void => {
+  const state = findNode(draft.task(), fact.node);
+  const { orders = {} } = state ?? {};
+  const order = Object.hasOwn(orders, fact.id) ? orders[fact.id] : undefined;
+  if (order !== undefined) return stepReported(draft, fact, order);
   if (state?.gate?.effectId !== fact.id) return;
   const { status, attempt, ordered } = state;
   // Knowledge that it did happen is welcome at any time; every other outcome only from the attempt that is running.
-  if (fact.type === 'applied' && ordered === true && AWAITS_OUTCOME.has(status))
-    return succeeded(draft, fact.node, fact.outputs, now);
+  if (
+    fact.type === 'applied' &&
+    ordered === true &&
+    AWAITS_OUTCOME.has(status) &&
+    mayGoOn(draft, fact.node)
+  ) {
+    const result = resultOf(state.gate.effect.uses, fact.outputs);
+    const isCurrent = fact.attempt === attempt && (status === 'running' || status === 'recovering');
+    // That it was carried out, and failed, is said once: what followed from it is under way.
+    return result.outcome === 'succeeded' || isCurrent
+      ? carriedOut(draft, fact.node, 'run', result)
+      : undefined;
+  }
   if (status !== 'running' || fact.attempt !== attempt) return;
+  if (fact.type === 'refused') {
+    if (!isOrdered(fact.order, state.gate)) return;
+    // The approval ran out before the executor could use it: nothing happened, so the question is put again.
+    if (fact.error.code === 'EXECUTOR_GRANT_EXPIRED') return requestApproval(draft, fact.node);
+  }
+  const problem = problemIn(fact);
+  if (problem !== undefined) failed(draft, fact.node, 'run', problem);
+};
+
+/** It is not known already, and what comes after it in the same attempt has the locks that it needs. */
+const mayGoOn = (draft: Draft, node: NodeId): boolean => {
+  const definition = nodeDefinition(draft.task(), node);
+  const { done, locks, status, failure } = nodeState(draft.task(), node);
+  if (isSingle(definition)) return true;
+  // What failed since was another step: that the effect has happened is no news.
+  const isKnown = status !== 'running' && failure !== undefined && failure.step !== 'run';
+  if (done?.['run'] !== undefined || isKnown) return false;
+  const locked = draft.task().repository !== undefined && (definition.locks ?? []).length > 0;
+  return !locked || locks === 'held';
+};
+
+type Problem = { readonly outcome: 'failed' | 'in_doubt'; readonly error: ErrorBody };
+
+/** Whether it was not carried out, or nobody can know. */
+const problemIn = (fact: EffectEvent): Problem | undefined => {
   switch (fact.type) {
     case 'applied':
     case 'prepared':
     case 'cancel_requested':
     case 'started':
     case 'superseded':
-      return;
+      return undefined;
     case 'failed_clean':
-      return failed(draft, fact.node, 'failed', fact.error, now);
-    case 'cancelled':
-      return failed(draft, fact.node, 'failed', errorBody('EXECUTOR_CANCELLED', fact.reason), now);
-    case 'in_doubt':
-      if (fact.next === 'repeat') return;
-      return failed(draft, fact.node, 'in_doubt', errorBody('EXECUTOR_OUTCOME_UNKNOWN', fact.reason), now);
     case 'refused':
-      if (!isOrdered(fact.order, state.gate)) return;
-      if (fact.error.code !== 'EXECUTOR_GRANT_EXPIRED')
-        return failed(draft, fact.node, 'failed', fact.error, now);
-      return askAnew(draft, fact.node, now);
+      return { outcome: 'failed', error: fact.error };
+    case 'cancelled':
+      return { outcome: 'failed', error: errorBody('EXECUTOR_CANCELLED', fact.reason) };
+    case 'in_doubt':
+      if (fact.next === 'repeat') return undefined;
+      return { outcome: 'in_doubt', error: errorBody('EXECUTOR_OUTCOME_UNKNOWN', fact.reason) };
   }
+};
+
+/** Trying again would meet the same: the order itself is wrong, or this executor may not do it. */
+const PERMANENT: ReadonlySet<string> = new Set([
+  'EXECUTOR_INVALID_ARGUMENTS',
+  'EXECUTOR_UNKNOWN_CAPABILITY',
+  'EXECUTOR_PATH_REFUSED',
+  'EXECUTOR_REPOSITORY_NOT_ALLOWED',
+  'EXECUTOR_CLASS_MISMATCH',
+]);
+
+const stepReported = (draft: Draft, fact: EffectEvent, { step, effect, digest }: Order): void => {
+  const { attempt } = nodeState(draft.task(), fact.node);
+  if (fact.attempt !== attempt) return;
+  if (fact.type === 'applied') return stepEnded(draft, fact.node, step, resultOf(effect.uses, fact.outputs));
+  if (fact.type === 'refused' && effectDigest(fact.order.effect) !== digest) return;
+  const problem = problemIn(fact);
+  if (problem === undefined) return;
+  const { onError } = nodeDefinition(draft.task(), fact.node);
+  if (problem.outcome === 'failed' && (onError !== undefined || PERMANENT.has(problem.error.code))) {
+    const detail = `${problem.error.code}: ${problem.error.message}`.slice(0, 2_000);
+    return stepEnded(draft, fact.node, step, { outcome: 'failed', detail });
+  }
+  failed(draft, fact.node, step, problem);
+};
+
+/** What a capability says of itself. A result that is none counts as a failure of the node, not of this task. */
+const resultOf = (uses: string, outputs: JsonObject): StepResult => {
+  if (CAPABILITIES[uses]?.stage !== true) return { outcome: 'succeeded', outputs };
+  const result = StepResult.safeParse(outputs);
+  return result.success
+    ? result.data
+    : { outcome: 'failed', detail: `${uses} gave no result that can be read` };
+};
+
+/** A look or a preview is not yet the work itself. */
+const stepEnded = (draft: Draft, node: NodeId, step: string, result: StepResult): void => {
+  if (step === 'inspect') return inspected(draft, node, result);
+  if (step === 'preview') return previewed(draft, node, result);
+  return carriedOut(draft, node, step, result);
+};
+
+const carriedOut = (draft: Draft, node: NodeId, step: string, result: StepResult): void => {
+  const before = nodeState(draft.task(), node);
+  const { attempt } = before;
+  if (isSingle(nodeDefinition(draft.task(), node))) return finish(draft, node, result, step);
+  draft.emit({ type: 'step_ended', node, attempt, step, result });
+  letGo(draft, node, before);
+  const { paused, orders } = nodeState(draft.task(), node);
+  if (orders !== undefined) awaitReply(draft, node);
+  if (draft.task().pausedByHand || paused === true) return undefined;
+  return attempted(draft, node, () => goOn(draft, node));
+};
+
+const FIRST_LOOK_MS = 5_000;
+const UNMET_MAX = 2_000;
+
+const inspected = (draft: Draft, node: NodeId, result: StepResult): void => {
+  const { attempt, looks = 1 } = nodeState(draft.task(), node);
+  if (result.outcome !== 'succeeded') return finish(draft, node, result, 'inspect');
+  const found = LookOutputs.safeParse(result.outputs).data;
+  if (found === undefined) {
+    const detail = 'what was found in the repository cannot be read';
+    return finish(draft, node, { outcome: 'failed', detail }, 'inspect');
+  }
+  const { artifacts, preconditions } = found;
+  const open = preconditions.filter(({ met }) => !met).map(({ kind, detail }) => `${kind}: ${detail}`);
+  const unmet = open.length === 0 ? undefined : open.join('; ').slice(0, UNMET_MAX).toWellFormed();
+  const seen = { artifacts, ...(unmet !== undefined && { unmet }) };
+  draft.timer({ clear: replyTimer(node) });
+  draft.emit({ type: 'node_inspected', node, attempt, ...seen });
+  // The board forgets who does not ask again.
+  if (foreignNeeds(draft.task(), node).length > 0) awaitReply(draft, node);
+  draft.touch([node]);
+  // Somebody may change the repository by hand: nobody tells of that, so it is looked at again, ever more rarely.
+  if (unmet !== undefined || Object.values(artifacts).includes(false))
+    draft.timer({
+      set: lookTimer(node),
+      dueAt: draft.now + Math.min(FIRST_LOOK_MS * 2 ** (looks - 1), 300_000),
+    });
+};
+
+const previewed = (draft: Draft, node: NodeId, result: StepResult): void => {
+  const { attempt } = nodeState(draft.task(), node);
+  const nothingToDo = result.outputs?.['already'] === true;
+  if (result.outcome !== 'succeeded' || nothingToDo) return finish(draft, node, result, 'preview');
+  draft.timer({ clear: replyTimer(node) });
+  draft.emit({ type: 'node_previewed', node, attempt, preview: result.outputs ?? {} });
+  draft.touch([node]);
 };
 
 /**
@@ -96,67 +232,47 @@ const AWAITS_OUTCOME: ReadonlySet<NodeStatus> = new Set([
   'approved',
 ]);
 
-const succeeded = (
-  draft: Draft,
-  node: NodeId,
-  outputs: Extract<EffectEvent, { type: 'applied' }>['outputs'],
-  now: number,
-): void => {
-  draft.timer({ clear: replyTimer(node) });
-  draft.timer({ clear: retryTimer(node) });
-  draft.emit({ type: 'node_succeeded', node, attempt: nodeState(draft.task(), node).attempt, outputs });
-  withdraw(draft, node, now);
-  advance(draft, now);
-};
-
-const failed = (
-  draft: Draft,
-  node: NodeId,
-  outcome: 'failed' | 'in_doubt',
-  error: ErrorBody,
-  now: number,
-): void => {
-  draft.emit({ type: 'node_failed', node, attempt: nodeState(draft.task(), node).attempt, outcome, error });
-  assess(draft, node, now);
-};
-
-/** The approval ran out before the executor could use it: nothing happened, so the question is put again. */
-const askAnew = (draft: Draft, node: NodeId, now: number): void => {
-  const definition = nodeDefinition(draft.task(), node);
-  if (definition.effect !== undefined) requestApproval(draft, definition, definition.effect, now);
+/** It was not carried out, or nobody can know: recovery says what follows. */
+const failed = (draft: Draft, node: NodeId, step: string, { outcome, error }: Problem): void => {
+  const before = nodeState(draft.task(), node);
+  draft.emit({ type: 'node_failed', node, attempt: before.attempt, step, outcome, error });
+  giveBack(draft, node, before);
+  draft.send(askRecovery(draft.task(), node, 0));
+  awaitReply(draft, node);
 };
 
 /** Carries out what recovery suggests for the attempt that failed. */
-export const recover = (draft: Draft, { node, attempt, verdict }: RecoverTask, now: number): void => {
-  const state = draft.task().nodes[node];
+export const recover = (draft: Draft, { node, attempt, verdict }: RecoverTask): void => {
+  const state = findNode(draft.task(), node);
   if (state?.status !== 'recovering' || state.attempt !== attempt) return;
-  draft.timer({ clear: replyTimer(node) });
+  const escalate = (reason: string): void => {
+    draft.timer({ clear: replyTimer(node) });
+    draft.emit({ type: 'node_escalated', node, attempt, reason, verdict });
+    giveBack(draft, node, state);
+  };
   switch (verdict.kind) {
     case 'retry':
+      draft.timer({ clear: replyTimer(node) });
       draft.emit({ type: 'node_retrying', node, attempt: attempt + 1, delayMs: verdict.delayMs, verdict });
-      return draft.timer({ set: retryTimer(node), dueAt: now + verdict.delayMs });
+      giveBack(draft, node, state);
+      return draft.timer({ set: retryTimer(node), dueAt: draft.now + verdict.delayMs });
     case 'skip':
-      draft.emit({ type: 'node_skipped', node, attempt, reason: verdict.reason, verdict });
-      return advance(draft, now);
+      return endNode(draft, { type: 'node_skipped', node, attempt, reason: verdict.reason, verdict });
     case 'escalate':
-      return draft.emit({ type: 'node_escalated', node, attempt, reason: verdict.reason, verdict });
+      return escalate(verdict.reason);
     case 'rollback':
     case 'continue':
-      return draft.emit({
-        type: 'node_escalated',
-        node,
-        attempt,
-        reason: `recovery asks for ${verdict.kind}: ${verdict.reason}`,
-        verdict,
-      });
+      return escalate(`recovery asks for ${verdict.kind}: ${verdict.reason}`);
   }
 };
 
 /** The delay of a granted retry is over. */
-export const retryDue = (draft: Draft, node: NodeId, now: number): void => {
-  if (nodeState(draft.task(), node).status !== 'retrying') return;
-  if (draft.task().pausedByHand) return draft.timer({ set: retryTimer(node), dueAt: now + PAUSED_RETRY_MS });
-  startNode(draft, nodeDefinition(draft.task(), node), now);
+export const retryDue = (draft: Draft, node: NodeId): void => {
+  const state = nodeState(draft.task(), node);
+  if (state.status !== 'retrying') return;
+  if (draft.task().pausedByHand || state.paused === true)
+    return draft.timer({ set: retryTimer(node), dueAt: draft.now + PAUSED_RETRY_MS });
+  proceed(draft, node);
 };
 
 /** How often a retry that fell due during a pause looks whether the pause is over. */

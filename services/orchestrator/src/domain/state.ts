@@ -1,11 +1,15 @@
+import type { ArtifactStanding } from '@holdpoint/contracts/board';
 import type { CanonicalEffect } from '@holdpoint/contracts/effect';
 import type { ErrorBody } from '@holdpoint/contracts/errors';
 import type { ApprovalId, CommandId, EffectId, NodeId, TaskId } from '@holdpoint/contracts/ids';
-import type { JsonObject } from '@holdpoint/contracts/json';
-import type { TaskPhase } from '@holdpoint/contracts/task';
-import type { NodeDefinition, WorkflowDefinition } from '@holdpoint/contracts/workflow';
+import type { Json, JsonObject } from '@holdpoint/contracts/json';
+import type { Payload, StepContext, StepResult } from '@holdpoint/contracts/step';
+import type { NodeWait, TaskPhase } from '@holdpoint/contracts/task';
+import type { NodeDefinition, Outcome, WorkflowDefinition } from '@holdpoint/contracts/workflow';
+import { type Nodes, nodeAt } from './nodes.ts';
+import { wiringOf } from './wiring.ts';
 
-/** A request for approval of a node's effect: what was asked, and what came of it. */
+/** A request for approval of a node's effect, or of its start: what was asked, and what came of it. */
 export type Gate = {
   readonly approval: ApprovalId;
   readonly effectId: EffectId;
@@ -14,25 +18,41 @@ export type Gate = {
   readonly grant?: { readonly token: string; readonly validUntil: number };
 };
 
+/** A step that is ordered from an executor and has no result yet. */
+export type Order = { readonly step: string; readonly effect: CanonicalEffect; readonly digest: string };
+
 export type NodeStatus =
+  /** Nothing has been decided about it yet, or what it depends on has not ended. */
   | 'idle'
+  /** Its turn has come in the graph; something outside of it is missing. */
+  | 'waiting'
   | 'awaiting_approval'
-  /** Approved while the task was paused: to be ordered once it goes on. */
+  /** Approved; it is ordered as soon as nothing else stands in the way. */
   | 'approved'
-  /** The effect is ordered. */
+  /** It has asked for its locks. */
+  | 'locking'
+  /** A step, or the effect itself, is ordered. */
   | 'running'
   /** An attempt failed, and recovery has been asked. */
   | 'recovering'
-  /** A verdict granted another attempt, which waits for its delay. */
+  /** Another attempt was granted, and waits for its delay. */
   | 'retrying'
   /** A person has to decide. */
   | 'escalated'
   | 'succeeded'
   | 'skipped'
-  | 'blocked';
+  /** The route to it was not taken. */
+  | 'unreached'
+  | 'failed'
+  | 'blocked'
+  | 'cancelled';
 
-/** What was asked of others and is not wanted any more. Whether that is confirmed is left to the timer that asks again. */
-export type Withdrawal = { readonly of: 'approval' | 'effect'; readonly reason: string };
+/** What was asked of others and is not wanted any more. Whether that is confirmed is left to the timers that ask again. */
+export type Withdrawal = {
+  readonly reason: string;
+  readonly approval?: { readonly id: ApprovalId; readonly revision: number };
+  readonly effects: readonly { readonly id: EffectId; readonly attempt: number }[];
+};
 
 export type NodeState = {
   readonly status: NodeStatus;
@@ -41,11 +61,42 @@ export type NodeState = {
   readonly revision: number;
   readonly gate?: Gate;
   readonly outputs?: JsonObject;
-  readonly failure?: { readonly outcome: 'failed' | 'in_doubt'; readonly error: ErrorBody };
+  readonly failure?: {
+    readonly outcome: 'failed' | 'in_doubt';
+    readonly error: ErrorBody;
+    /** Which step it was of; of a node that is a single one it says nothing. */
+    readonly step?: string;
+  };
   readonly reason?: string;
+  /** Why it ended without success. */
+  readonly error?: ErrorBody;
   /** It was ordered at least once, under whatever grant: from then on it may have happened. */
   readonly ordered?: true;
   readonly withdrawn?: Withdrawal;
+  readonly wait?: NodeWait;
+  /** A person keeps it from starting. */
+  readonly paused?: true;
+  readonly standings?: readonly ArtifactStanding[];
+  readonly inspected?: { readonly artifacts: Readonly<Record<string, boolean>>; readonly unmet?: string };
+  /** How often the repository was looked into in this attempt. */
+  readonly looks?: number;
+  readonly preview?: JsonObject;
+  readonly locks?: 'wanted' | 'held';
+  /** What it is repeated for. */
+  readonly items?: readonly Json[];
+  readonly orders?: Readonly<Record<string, Order>>;
+  /** Its effect is ordered in this attempt, by its grant, and has no outcome yet. */
+  readonly underGrant?: true;
+  /** Steps of this attempt that have ended. */
+  readonly done?: Readonly<Record<string, StepResult>>;
+  readonly context?: StepContext;
+  readonly payloads?: Readonly<Record<string, Payload>>;
+  readonly detail?: string;
+  readonly exitCode?: number;
+  /** What failed before, for whoever tries again. */
+  readonly hint?: string;
+  /** How often a route or a rule of its own has led back from it. */
+  readonly loops?: number;
 };
 
 export type Task = {
@@ -58,10 +109,23 @@ export type Task = {
   readonly requestedBy: string;
   readonly contentDigest: string;
   readonly definition: WorkflowDefinition;
+  readonly workflow?: string;
+  readonly repository?: string;
+  /** Jobs of other tasks that the entries wait for, and how they ended. */
+  readonly peers: Readonly<Record<string, Outcome | 'unknown' | null>>;
+  /** Tasks that wait for this one, or for one of its nodes. */
+  readonly watchers: readonly { readonly task: TaskId; readonly node?: NodeId }[];
+  readonly submittedAt: number;
   readonly pausedByHand: boolean;
   /** The latest commands by hand that changed something: the same one, come again, changes nothing more. */
   readonly commands?: readonly CommandId[];
-  readonly nodes: Readonly<Record<NodeId, NodeState>>;
+  readonly nodes: Nodes;
+  /** How many nodes have each status. */
+  readonly counts: Readonly<Partial<Record<NodeStatus, number>>>;
+  readonly pausedNodes: number;
+  /** Version of the last event that changed what other tasks may want to know. */
+  readonly reportSerial: number;
+  readonly outcome?: Outcome;
   readonly error?: ErrorBody;
 };
 
@@ -69,17 +133,57 @@ export type TaskState = { readonly phase: 'absent' } | Task;
 
 export const absent: TaskState = { phase: 'absent' };
 
+/** Undefined for a node that the task does not have: messages may name any. */
+export const findNode = (task: Task, node: NodeId): NodeState | undefined => {
+  const position = wiringOf(task.definition).graph.position.get(node);
+  return position === undefined ? undefined : nodeAt(task.nodes, position);
+};
+
 export const nodeState = (task: Task, node: NodeId): NodeState => {
-  const state = task.nodes[node];
+  const state = findNode(task, node);
   if (state === undefined) throw new Error(`task ${task.id} has no node ${node}`);
   return state;
 };
 
 export const nodeDefinition = (task: Task, node: NodeId): NodeDefinition => {
-  const definition = task.definition.nodes.find(({ id }) => id === node);
+  const definition = wiringOf(task.definition).graph.nodes.get(node);
   if (definition === undefined) throw new Error(`workflow ${task.definition.id} has no node ${node}`);
   return definition;
 };
 
+const ENDED: ReadonlySet<NodeStatus> = new Set([
+  'succeeded',
+  'skipped',
+  'unreached',
+  'failed',
+  'blocked',
+  'cancelled',
+]);
+
+/** Nothing more comes of this attempt. */
+export const hasEnded = ({ status }: NodeState): boolean => ENDED.has(status);
+
 /** A node after which its followers may start. */
 export const isDone = ({ status }: NodeState): boolean => status === 'succeeded' || status === 'skipped';
+
+/** How an ended node counts for what follows it; undefined while it has not ended, or was never reached. */
+export const outcomeOf = ({ status }: NodeState): Outcome | undefined => {
+  switch (status) {
+    case 'succeeded':
+    case 'skipped':
+      return 'succeeded';
+    case 'failed':
+    case 'blocked':
+    case 'cancelled':
+      return status;
+    default:
+      return undefined;
+  }
+};
+
+/** For who waits for it from outside: a node that was never reached will not succeed. */
+export const endOf = (state: NodeState): Outcome | undefined =>
+  state.status === 'unreached' ? 'blocked' : outcomeOf(state);
+
+export const countOf = (task: Task, ...statuses: readonly NodeStatus[]): number =>
+  statuses.reduce((sum, status) => sum + (task.counts[status] ?? 0), 0);

@@ -2,12 +2,97 @@ import { errorBody } from '@holdpoint/contracts/errors';
 import type { TaskId } from '@holdpoint/contracts/ids';
 import { digestOf } from '@holdpoint/contracts/json';
 import type { SubmitTask, TaskEvent } from '@holdpoint/contracts/task';
-import { WorkflowDefinition } from '@holdpoint/contracts/workflow';
+import { type NodeDefinition, WorkflowDefinition } from '@holdpoint/contracts/workflow';
 import { type Decision, refused } from '@holdpoint/runtime/decider';
-import { advance } from './advance.ts';
-import { createDraft } from './draft.ts';
+import { definitionProblems } from '@holdpoint/workflows/definition-problems';
+import { graphOf } from '@holdpoint/workflows/graph';
+import { problemText } from '@holdpoint/workflows/problem';
+import { START_APPROVAL_MS } from './asks.ts';
+import { createDraft, type Draft } from './draft.ts';
+import { tellBoard } from './ending.ts';
+import type { TaskChange } from './evolve.ts';
+import type { Forked } from './messages.ts';
+import { watchPeers } from './peers.ts';
+import { settle } from './settle.ts';
+import { isApprovalGate } from './steps.ts';
 import type { TaskState } from './state.ts';
 import { type BuiltInWorkflow, findWorkflow, workflowNames } from './workflows/catalog.ts';
+import { wiringOf } from './wiring.ts';
+
+type Refusal = Decision<never>;
+type Submitted = Omit<Extract<TaskChange, { readonly type: 'submitted' }>, 'type' | 'at'>;
+
+const PROBLEMS_SHOWN = 20;
+
+const invalid = (problems: readonly string[]): Refusal => {
+  const shown = problems.slice(0, PROBLEMS_SHOWN);
+  const rest = problems.length - shown.length;
+  const more = rest > 0 ? `; and ${String(rest)} more` : '';
+  return refused(
+    errorBody('ORCHESTRATOR_WORKFLOW_INVALID', `the workflow cannot be run: ${shown.join('; ')}${more}`, {
+      problems: shown,
+    }),
+  );
+};
+
+/** What was sent, or one of the workflows that ship with Holdpoint. */
+const defined = (
+  workflows: readonly BuiltInWorkflow[],
+  submission: SubmitTask,
+): WorkflowDefinition | Refusal => {
+  if (submission.definition !== undefined) return checked(submission.definition);
+  const workflow = findWorkflow(workflows, submission.workflow);
+  if (workflow === undefined) {
+    const known = workflowNames(workflows);
+    const named = JSON.stringify(submission.workflow);
+    return refused(
+      errorBody(
+        'ORCHESTRATOR_UNKNOWN_WORKFLOW',
+        `no workflow is called ${named}; known: ${known.join(', ')}`,
+        {
+          known: [...known],
+        },
+      ),
+    );
+  }
+  const made = workflow.define(submission);
+  if ('problems' in made) return invalid(made.problems);
+  const definition = WorkflowDefinition.safeParse(made);
+  if (definition.success) return definition.data;
+  const problems = definition.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+  return refused(
+    errorBody('CONTRACT_INVALID', `the workflow cannot be run: ${problems.join('; ')}`, { problems }),
+  );
+};
+
+const checked = (definition: WorkflowDefinition): WorkflowDefinition | Refusal => {
+  const problems = definitionProblems(definition).filter(({ severity }) => severity === 'error');
+  return problems.length === 0 ? definition : invalid(problems.map(problemText));
+};
+
+/** Whether a person lets the entry nodes start is said with the submission, and overrides the workflow. */
+const withApproval = (definition: WorkflowDefinition, wanted: SubmitTask['approval']): WorkflowDefinition => {
+  if (wanted === undefined) return definition;
+  const entries = new Set(graphOf(definition).entries);
+  const change = (node: NodeDefinition): NodeDefinition => {
+    if (!entries.has(node.id)) return node;
+    const { approval, ...rest } = node;
+    if (wanted === 'none') return isApprovalGate(node) ? { ...rest, args: { required: false } } : rest;
+    return { ...rest, approval: approval ?? { audience: ['operators'], timeoutMs: START_APPROVAL_MS } };
+  };
+  return { ...definition, nodes: definition.nodes.map(change) };
+};
+
+const begin = (draft: Draft, submitted: Submitted): Decision<TaskEvent> => {
+  draft.emit({ type: 'submitted', ...submitted, at: draft.now });
+  draft.emit({ type: 'readied' });
+  tellBoard(draft);
+  watchPeers(draft);
+  const { graph } = wiringOf(submitted.definition);
+  draft.touch(submitted.forkedFrom === undefined ? graph.entries : graph.nodes.keys());
+  settle(draft);
+  return draft.done();
+};
 
 /** A new task starts at once; a repeat is answered with the task it made; the same id with other content is refused. */
 export const submit = (
@@ -17,49 +102,55 @@ export const submit = (
   submission: SubmitTask,
   now: number,
 ): Decision<TaskEvent> => {
-  const {
-    goal,
-    workflow: reference,
-    acceptanceCriteria = [],
-    inputs = {},
-    requestedBy = 'unknown',
-  } = submission;
-  const contentDigest = digestOf({ goal, reference, acceptanceCriteria, inputs, requestedBy });
-  const draft = createDraft(state, task);
+  const { goal, workflow, acceptanceCriteria = [], inputs = {}, requestedBy = 'unknown' } = submission;
+  const { id: _, ...content } = submission;
+  const contentDigest = digestOf({ ...content, acceptanceCriteria, inputs, requestedBy });
+  const draft = createDraft(state, task, now);
   if (state.phase !== 'absent') {
     if (state.contentDigest === contentDigest) return draft.done();
     return refused(
       errorBody('ORCHESTRATOR_TASK_CONFLICT', `task ${task} was submitted before with other content`),
     );
   }
-  const workflow = findWorkflow(workflows, reference);
-  if (workflow === undefined) {
-    const known = workflowNames(workflows);
-    return refused(
-      errorBody(
-        'ORCHESTRATOR_UNKNOWN_WORKFLOW',
-        `no workflow is called ${JSON.stringify(reference)}; known: ${known.join(', ')}`,
-        { known: [...known] },
-      ),
-    );
-  }
-  const definition = WorkflowDefinition.safeParse(workflow.define(submission));
-  if (!definition.success) {
-    const problems = definition.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
-    return refused(
-      errorBody('CONTRACT_INVALID', `the workflow cannot be run: ${problems.join('; ')}`, { problems }),
-    );
-  }
-  draft.emit({
-    type: 'submitted',
+  const definition = defined(workflows, submission);
+  if ('events' in definition) return definition;
+  return begin(draft, {
     goal,
     acceptanceCriteria,
     inputs,
     requestedBy,
     contentDigest,
-    definition: definition.data,
+    workflow,
+    definition: withApproval(definition, submission.approval),
+    ...(submission.repository !== undefined && { repository: submission.repository }),
+    ...(submission.after !== undefined && { after: submission.after }),
   });
-  draft.emit({ type: 'readied' });
-  advance(draft, now);
-  return draft.done();
+};
+
+/** A new task that goes on from where another was. */
+export const fork = (
+  state: TaskState,
+  { task, origin, carried, by }: Forked,
+  now: number,
+): Decision<TaskEvent> => {
+  const draft = createDraft(state, task, now);
+  const { id, version, goal, acceptanceCriteria, inputs, definition, workflow, repository } = origin;
+  const contentDigest = digestOf({ forkedFrom: id, version, by });
+  if (state.phase !== 'absent') {
+    if (state.contentDigest === contentDigest) return draft.done();
+    return refused(
+      errorBody('ORCHESTRATOR_TASK_CONFLICT', `task ${task} was submitted before with other content`),
+    );
+  }
+  return begin(draft, {
+    goal,
+    acceptanceCriteria: [...acceptanceCriteria],
+    inputs,
+    requestedBy: by,
+    contentDigest,
+    definition,
+    forkedFrom: { task: id, version, nodes: { ...carried } },
+    ...(workflow !== undefined && { workflow }),
+    ...(repository !== undefined && { repository }),
+  });
 };

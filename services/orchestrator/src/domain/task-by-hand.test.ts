@@ -26,7 +26,11 @@ const given = specFor(taskDecider);
 const givenTask = (name: Situation) => given(...histories[name]);
 
 describe('cancelling', () => {
-  const askAgain = { set: `withdraw:${NODE}`, dueAt: NOW + repeatDelayMs(1), data: { ask: 1 } };
+  const askAgain = (of: string) => ({
+    set: `withdraw:${NODE}:${of}`,
+    dueAt: NOW + repeatDelayMs(1),
+    data: { ask: 1 },
+  });
 
   test.each(OPEN)('ends a task that is %s', (name) => {
     givenTask(name)
@@ -44,7 +48,7 @@ describe('cancelling', () => {
           subject: 'hp.cmd.approval.cancel',
           data: { id: approvalOf(1), task: TASK, node: NODE, revision: 1, reason: 'enough' },
         })
-        .thenTimes({ clear: `reply:${NODE}` }, askAgain);
+        .thenTimes({ clear: `reply:${NODE}` }, askAgain(approvalOf(1)));
     },
   );
 
@@ -55,7 +59,7 @@ describe('cancelling', () => {
         subject: 'hp.cmd.effect.cancel.default',
         data: { id: EFFECT, task: TASK, node: NODE, attempt: 1, reason: 'enough' },
       })
-      .thenTimes({ clear: `reply:${NODE}` }, askAgain);
+      .thenTimes({ clear: `reply:${NODE}` }, askAgain(EFFECT));
   });
 
   test.each(['retrying', 'pausedRetrying'] as const)('clears the retry of a task that is %s', (name) => {
@@ -152,6 +156,7 @@ describe('resuming', () => {
       .when(byHand('resume'), NOW)
       .thenEmitsLike(
         { type: 'resumed' },
+        { type: 'node_succeeded', node: 'done' as never },
         { type: 'completed', phase: 'completed', outputs: { append: { line: 1 } } },
       );
   });
@@ -214,7 +219,7 @@ describe('retrying', () => {
       .thenRefuses('ORCHESTRATOR_ILLEGAL_IN_PHASE');
     givenTask('escalated')
       .when(byHand('retry', { node: 'nowhere' as never }), NOW)
-      .thenRefuses('ORCHESTRATOR_ILLEGAL_IN_PHASE');
+      .thenRefuses('ORCHESTRATOR_UNKNOWN_NODE');
   });
 
   test.each([...OPEN.filter((name) => !/escalated|changes/i.test(name)), ...TERMINAL])(

@@ -36,10 +36,11 @@ describe('an effect that was applied', () => {
       .when(applied(), NOW)
       .thenEmitsLike(
         { ...succeeded, phase: 'executing' },
+        { type: 'node_succeeded', node: 'done' as never },
         { type: 'completed', phase: 'completed', outputs: { append: outputs } },
       )
       .thenSends()
-      .thenTimes({ clear: `reply:${NODE}` }, { clear: `retry:${NODE}` });
+      .thenTimes({ clear: `reply:${NODE}` });
   });
 
   test.each(['recovering', 'retrying', 'escalated'] as const)(
@@ -47,7 +48,11 @@ describe('an effect that was applied', () => {
     (name) => {
       givenTask(name)
         .when(applied(), NOW)
-        .thenEmitsLike({ type: 'node_succeeded' }, { type: 'completed', phase: 'completed' });
+        .thenEmitsLike(
+          { type: 'node_succeeded' },
+          { type: 'node_succeeded', node: 'done' as never },
+          { type: 'completed', phase: 'completed' },
+        );
     },
   );
 
@@ -56,6 +61,7 @@ describe('an effect that was applied', () => {
       .when(applied(), NOW)
       .thenEmitsLike(
         { ...succeeded, phase: 'executing' },
+        { type: 'node_succeeded', node: 'done' as never },
         { type: 'completed', phase: 'completed', outputs: { append: outputs } },
       )
       .thenSends({
@@ -65,8 +71,7 @@ describe('an effect that was applied', () => {
       })
       .thenTimes(
         { clear: `reply:${NODE}` },
-        { clear: `retry:${NODE}` },
-        { set: `withdraw:${NODE}`, dueAt: NOW + repeatDelayMs(1), data: { ask: 1 } },
+        { set: `withdraw:${NODE}:${approvalOf(2)}`, dueAt: NOW + repeatDelayMs(1), data: { ask: 1 } },
       );
   });
 
@@ -86,7 +91,7 @@ describe('an effect that was applied', () => {
   test('counts whatever attempt it came of', () => {
     givenTask('running')
       .when(applied({ attempt: 7 }), NOW)
-      .thenEmitsLike(succeeded, { type: 'completed' });
+      .thenEmitsLike(succeeded, { type: 'node_succeeded', node: 'done' as never }, { type: 'completed' });
   });
 
   test.each(['pausedRunning', 'pausedRecovering', 'pausedRetrying', 'pausedEscalated'] as const)(

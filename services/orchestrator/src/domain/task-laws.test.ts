@@ -13,7 +13,7 @@ import { taskDecider } from './decide.ts';
 import { phaseAfter } from './evolve.ts';
 import type { TaskMessage } from './messages.ts';
 import { isTerminal, mayGo } from './phases.ts';
-import { type NodeStatus, type Task, type TaskState } from './state.ts';
+import { findNode, nodeState, type NodeStatus, type Task, type TaskState } from './state.ts';
 
 /** A task that has just reached its gate, or one with several of them that has not begun. */
 const decidersUnderTest = [
@@ -33,7 +33,7 @@ const stateAfter = (decider: typeof taskDecider, events: readonly TaskEvent[]): 
   events.reduce((state, event) => decider.evolve(state, event), decider.initial);
 
 const statusesOf = (task: Task): readonly (readonly [node: string, status: NodeStatus])[] =>
-  Object.entries(task.nodes).map(([node, { status }]) => [node, status]);
+  task.definition.nodes.map(({ id }) => [id, nodeState(task, id).status]);
 
 describe.each(decidersUnderTest)('any messages in any order about %s', (_, decider, nodes) => {
   const acts = actsFor(decider, nodes);
@@ -99,7 +99,7 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
       for (const { message, made, before } of run) {
         const fact = message.kind === 'effect' && message.fact.type === 'applied' ? message.fact : undefined;
         const task = before.phase === 'absent' || isTerminal(before.phase) ? undefined : before;
-        const status = (fact && task?.nodes[fact.node]?.status) ?? 'idle';
+        const status = (fact && task && findNode(task, fact.node)?.status) ?? 'idle';
         const known = fact !== undefined && ordered.has(`${fact.node} ${fact.id}`);
         const heard = made.events.some(
           (event) => event.type === 'node_succeeded' && event.node === fact?.node,
@@ -200,7 +200,10 @@ const TIMER_OF: Partial<Record<NodeStatus, string>> = {
 const expectedTimers = (state: TaskState, open: readonly Outgoing[]): readonly string[] => {
   if (state.phase === 'absent') return [];
   const takenBack = open.filter(({ subject }) => subject.includes('.cancel'));
-  const withdrawals = takenBack.map(({ data }) => `withdraw:${(data as { node: string }).node}`);
+  const withdrawals = takenBack.map(({ data }) => {
+    const { node, id } = data as { readonly node: string; readonly id: string };
+    return `withdraw:${node}:${id}`;
+  });
   if (isTerminal(state.phase)) return withdrawals;
   const waiting = statusesOf(state).flatMap(([node, status]) =>
     TIMER_OF[status] === undefined ? [] : [`${TIMER_OF[status]}:${node}`],

@@ -135,7 +135,7 @@ describe('a task that fails', () => {
       .thenTimes(
         { clear: `reply:${left}` },
         { clear: `reply:${right}` },
-        { set: `withdraw:${right}`, dueAt: NOW + repeatDelayMs(1), data: { ask: 1 } },
+        { set: `withdraw:${right}:${approvalOf(right)}`, dueAt: NOW + repeatDelayMs(1), data: { ask: 1 } },
       );
   });
 

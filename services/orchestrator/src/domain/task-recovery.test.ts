@@ -47,6 +47,7 @@ describe('the verdict', () => {
       .when(recover('skip'), NOW)
       .thenEmitsLike(
         { type: 'node_skipped', ...about, attempt: 1, reason: 'because', phase: 'executing' },
+        { type: 'node_succeeded', node: 'done' as never },
         { type: 'completed', phase: 'completed', outputs: {} },
       )
       .thenTimes({ clear: `reply:${NODE}` });

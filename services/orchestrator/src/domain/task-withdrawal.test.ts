@@ -27,8 +27,8 @@ import { taskDecider } from './decide.ts';
 const given = specFor(taskDecider);
 const givenParallel = specFor(parallelDecider);
 const givenTask = (name: Situation) => given(...histories[name]);
-const due = (ask: number) => timer(`withdraw:${NODE}`, { ask });
-const confirmed = { clear: `withdraw:${NODE}` };
+const due = (of: string, ask: number) => timer(`withdraw:${NODE}:${of}`, { ask });
+const confirmed = (of: string) => ({ clear: `withdraw:${NODE}:${of}` });
 const inDoubt = (next: 'repeat' | 'person') => reported({ type: 'in_doubt', epoch: 2, reason: 'lost', next });
 
 /** It had happened before another approval was asked for: nobody need answer that any more. */
@@ -39,7 +39,7 @@ const withdrawals: readonly (readonly [
   history: readonly TaskEvent[],
   subject: string,
   id: string,
-  data: object,
+  data: Readonly<Record<string, unknown>> & { readonly id: string },
 ])[] = [
   [
     'a request of a task that was cancelled',
@@ -52,7 +52,7 @@ const withdrawals: readonly (readonly [
     'an order of a task that was cancelled',
     histories.cancelledRunning,
     'hp.cmd.effect.cancel.default',
-    `effect.cancel.${EFFECT}`,
+    `effect.cancel.${EFFECT}.1`,
     { id: EFFECT, task: TASK, node: NODE, attempt: 1, reason: 'cancelled by hand' },
   ],
   [
@@ -70,11 +70,11 @@ describe('what was withdrawn and is not confirmed', () => {
     (_, history, subject, id, data) => {
       for (const ask of [1, 2, 9]) {
         given(...history)
-          .when(due(ask), NOW)
+          .when(due(data.id, ask), NOW)
           .thenEmits()
           .thenSends({ subject, id: `${id}.${String(ask)}`, data })
           .thenTimes({
-            set: `withdraw:${NODE}`,
+            set: `withdraw:${NODE}:${data.id}`,
             dueAt: NOW + repeatDelayMs(ask + 1),
             data: { ask: ask + 1 },
           });
@@ -85,7 +85,7 @@ describe('what was withdrawn and is not confirmed', () => {
   test.each(['cancelledEscalated', 'completed', 'failed'] as const)(
     'is nothing at all in a task that is %s',
     (name) => {
-      givenTask(name).when(due(1), NOW).thenNothing();
+      for (const of of [approvalOf(1), EFFECT]) givenTask(name).when(due(of, 1), NOW).thenNothing();
     },
   );
 });
@@ -94,7 +94,11 @@ describe('a request that was withdrawn', () => {
   test.each(['approved', 'rejected', 'changes_requested', 'expired', 'cancelled'] as const)(
     'is settled once it is %s',
     (outcome) => {
-      givenTask('cancelled').when(resolved(outcome), NOW).thenEmits().thenSends().thenTimes(confirmed);
+      givenTask('cancelled')
+        .when(resolved(outcome), NOW)
+        .thenEmits()
+        .thenSends()
+        .thenTimes(confirmed(approvalOf(1)));
     },
   );
 
@@ -113,7 +117,7 @@ describe('an order that was withdrawn', () => {
     ['it was applied all the same', applied()],
     ['it is left in doubt to a person', inDoubt('person')],
   ])('is settled: %s', (_, message) => {
-    givenTask('cancelledRunning').when(message, NOW).thenEmits().thenSends().thenTimes(confirmed);
+    givenTask('cancelledRunning').when(message, NOW).thenEmits().thenSends().thenTimes(confirmed(EFFECT));
   });
 
   test.each([
@@ -156,12 +160,12 @@ describe('a task that goes on', () => {
       .thenEmitsLike({ type: 'node_succeeded', node: left, phase: 'awaiting_approval' })
       .thenSends({ subject: 'hp.cmd.approval.cancel', data: { id: anew.id } });
     givenParallel(...done)
-      .when(timer(`withdraw:${left}`, { ask: 1 }), NOW)
+      .when(timer(`withdraw:${left}:${anew.id}`, { ask: 1 }), NOW)
       .thenSends({ id: `approval.cancel.${anew.id}.1` });
     givenParallel(...done)
       .when(resolved('cancelled', anew), NOW)
       .thenEmits()
-      .thenTimes({ clear: `withdraw:${left}` });
+      .thenTimes({ clear: `withdraw:${left}:${anew.id}` });
     givenParallel(...done)
       .when(resolved('approved', anew), NOW)
       .thenEmits()
@@ -171,7 +175,8 @@ describe('a task that goes on', () => {
 
 test('a node that has asked for nothing has nothing to withdraw', () => {
   for (const name of TERMINAL)
-    givenTask(name)
-      .when(timer('withdraw:prepare', { ask: 1 }), NOW)
-      .thenNothing();
+    for (const of of [approvalOf(1), EFFECT])
+      givenTask(name)
+        .when(timer(`withdraw:prepare:${of}`, { ask: 1 }), NOW)
+        .thenNothing();
 });

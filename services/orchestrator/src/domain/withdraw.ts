@@ -1,42 +1,17 @@
 import type { ApprovalEvent } from '@holdpoint/contracts/approval';
 import type { EffectEvent } from '@holdpoint/contracts/effect';
 import type { NodeId } from '@holdpoint/contracts/ids';
-import { askToWithdraw, repeatDelayMs, replyTimer, retryTimer, withdrawTimer } from './asks.ts';
+import { askToWithdraw, repeatDelayMs, withdrawTimer } from './asks.ts';
 import type { Draft } from './draft.ts';
-import type { TaskChange } from './evolve.ts';
-import { nodeState } from './state.ts';
+import { findNode } from './state.ts';
 
 /** Takes back what the node has asked of others, and goes on asking until they have confirmed that it is. */
-export const withdraw = (draft: Draft, node: NodeId, now: number, ask = 0): void => {
-  const question = askToWithdraw(draft.task(), node, ask);
-  if (question === undefined) return;
-  draft.send(question);
-  draft.timer({ set: withdrawTimer(node), dueAt: now + repeatDelayMs(ask + 1), data: { ask: ask + 1 } });
-};
-
-/** Ends the task: it waits for nothing any more, except to hear that nothing more will come of what it asked for. */
-export const endTask = (
-  draft: Draft,
-  end: Extract<TaskChange, { readonly type: 'cancelled' | 'failed' }>,
-  now: number,
-): void => {
-  draft.emit(end);
-  for (const { id } of draft.task().definition.nodes) {
-    switch (nodeState(draft.task(), id).status) {
-      case 'awaiting_approval':
-      case 'running':
-        draft.timer({ clear: replyTimer(id) });
-        withdraw(draft, id, now);
-        break;
-      case 'recovering':
-        draft.timer({ clear: replyTimer(id) });
-        break;
-      case 'retrying':
-        draft.timer({ clear: retryTimer(id) });
-        break;
-      default:
-        break;
-    }
+export const withdraw = (draft: Draft, node: NodeId, ask = 0, only?: string): void => {
+  for (const { of, message } of askToWithdraw(draft.task(), node, ask)) {
+    if (only !== undefined && of !== only) continue;
+    draft.send(message);
+    const dueAt = draft.now + repeatDelayMs(ask + 1);
+    draft.timer({ set: withdrawTimer(node, of), dueAt, data: { ask: ask + 1 } });
   }
 };
 
@@ -50,17 +25,14 @@ type Report =
   | { readonly kind: 'approval'; readonly fact: ApprovalEvent }
   | { readonly kind: 'effect'; readonly fact: EffectEvent };
 
-const confirms = ({ kind, fact }: Report, { withdrawn, gate }: ReturnType<typeof nodeState>): boolean => {
-  if (withdrawn?.of !== kind) return false;
-  return kind === 'approval'
-    ? fact.type === 'resolved' && fact.id === gate?.approval
-    : fact.id === gate?.effectId && isAtRest(fact);
-};
+const isConfirmed = ({ kind, fact }: Report): boolean =>
+  kind === 'approval' ? fact.type === 'resolved' : isAtRest(fact);
 
 /** Nobody need ask any more once it is confirmed; that changes nothing of the task itself. */
 export const withdrawalConfirmed = (draft: Draft, report: Report): void => {
-  const state = draft.task().nodes[report.fact.node];
-  if (state !== undefined && confirms(report, state)) {
-    draft.timer({ clear: withdrawTimer(report.fact.node) });
-  }
+  const { node, id } = report.fact;
+  const withdrawn = findNode(draft.task(), node)?.withdrawn;
+  if (withdrawn === undefined || !isConfirmed(report)) return;
+  if (withdrawn.approval?.id === id || withdrawn.effects.some((effect) => effect.id === id))
+    draft.timer({ clear: withdrawTimer(node, id) });
 };

@@ -5,19 +5,19 @@ import type { Summary } from '@holdpoint/runtime/ports';
 import { decodeCursor, pageOf } from '@holdpoint/runtime/postgres/page';
 import type { Pool } from 'pg';
 import { z } from 'zod';
-import type { TaskState } from '../domain/state.ts';
+import type { OrchestratorState } from '../domain/orchestrator.ts';
 
 /** Longer goals are cut in lists; the task itself has all of it. */
 const GOAL_SHOWN_MAX = 200;
 
-/** What lists show of a task. */
-export const summarise = (state: TaskState): Summary =>
-  state.phase === 'absent'
+/** What lists show of a task. A board is in no list. */
+export const summarise = (state: OrchestratorState): Summary =>
+  state.phase === 'absent' || state.phase === 'board'
     ? { status: state.phase, view: null }
     : {
         status: state.phase,
         view: {
-          workflow: `${state.definition.id}@${String(state.definition.version)}`,
+          workflow: `${state.definition.id}@${state.definition.version}`,
           goal: state.goal.slice(0, GOAL_SHOWN_MAX).toWellFormed(),
         },
       };
@@ -42,7 +42,7 @@ export const listTasks = async (
   const from = after === undefined ? undefined : decodeCursor(after);
   const { rows } = await pool.query(
     `SELECT id, status AS phase, version, created_at AS "createdAt", view FROM heads
-      WHERE ($1::text IS NULL OR status = $1) AND ($2::bigint IS NULL OR (created_at, id) < ($2, $3))
+      WHERE status <> 'board' AND ($1::text IS NULL OR status = $1) AND ($2::bigint IS NULL OR (created_at, id) < ($2, $3))
       ORDER BY created_at DESC, id DESC LIMIT $4`,
     [phase ?? null, from?.at ?? null, from?.id ?? null, limit + 1],
   );

@@ -8,7 +8,7 @@ import type { Act } from '@holdpoint/runtime/testing/run';
 import fc from 'fast-check';
 import type { taskDecider } from '../domain/decide.ts';
 import type { TaskMessage } from '../domain/messages.ts';
-import type { NodeStatus, TaskState } from '../domain/state.ts';
+import { findNode, type NodeStatus, type TaskState } from '../domain/state.ts';
 import { OTHER_EFFECT } from './parallel.ts';
 import { approvalOf, byHand, NOW, submission, submit, TASK, verdictOf } from './tasks.ts';
 
@@ -19,7 +19,8 @@ type Move = (state: TaskState, past: Past) => TaskMessage;
 /** The same, about one node. */
 type NodeMove = (state: TaskState, node: NodeId) => TaskMessage;
 
-const nodeIn = (state: TaskState, node: NodeId) => (state.phase === 'absent' ? undefined : state.nodes[node]);
+const nodeIn = (state: TaskState, node: NodeId) =>
+  state.phase === 'absent' ? undefined : findNode(state, node);
 const seldom = fc.constantFrom(false, false, false, false, true);
 
 const approvalMove: fc.Arbitrary<NodeMove> = fc
@@ -135,7 +136,7 @@ const fittingMove = (nodes: readonly NodeId[]): fc.Arbitrary<Move> =>
       return (state) => {
         const waiting = nodes.flatMap((node) => {
           const { status = 'idle', withdrawn } = nodeIn(state, node) ?? {};
-          const confirmation = withdrawn && { approval, effect }[withdrawn.of];
+          const confirmation = withdrawn && (withdrawn.approval ? approval : effect);
           const answer = confirmation ?? answers[status];
           return answer === undefined ? [] : [answer(state, node)];
         });

@@ -36,7 +36,7 @@ const submitted: TaskEvent = {
   contentDigest: digestOf('all of it'),
   definition: {
     id: 'parallel',
-    version: 1,
+    version: '1',
     nodes: [
       effect('left'),
       effect('right'),

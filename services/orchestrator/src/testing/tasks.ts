@@ -25,11 +25,11 @@ let given = 0;
 /** A command of its own each time: only the same value again is a redelivery. */
 export const byHand = (
   kind: ByHand['kind'],
-  change: { by?: string; reason?: string; node?: NodeId; attempt?: number } = {},
+  change: { by?: string; reason?: string; node?: NodeId; attempt?: number; rewind?: boolean } = {},
 ): ByHand => {
   given += 1;
   const commandId = commandIdOf(kind, String(given));
-  return { kind, payload: { id: TASK, by: 'ada', ...change }, task: TASK, commandId };
+  return { kind, payload: { id: TASK, by: 'ada', ...change }, task: TASK, commandId } as ByHand;
 };
 
 /** What the approvals service states; an approval comes with its grant. */

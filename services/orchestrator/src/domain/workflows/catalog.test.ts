@@ -1,8 +1,8 @@
-import { EFFECT_CLASSES } from '@holdpoint/contracts/capabilities';
+import { effectClassOf } from '@holdpoint/contracts/capabilities';
 import type { SubmitTask } from '@holdpoint/contracts/task';
 import { WorkflowDefinition } from '@holdpoint/contracts/workflow';
 import { describe, expect, test } from 'vitest';
-import { builtIn, findWorkflow, workflowNames } from './catalog.ts';
+import { type BuiltInWorkflow, builtIn, findWorkflow, workflowNames } from './catalog.ts';
 import { sample } from './sample.ts';
 
 const submission = (change: Partial<SubmitTask> = {}): SubmitTask => ({
@@ -10,23 +10,28 @@ const submission = (change: Partial<SubmitTask> = {}): SubmitTask => ({
   goal: 'say hello',
   ...change,
 });
+const definedBy = (workflow: BuiltInWorkflow | undefined, asked: SubmitTask): WorkflowDefinition => {
+  const made = workflow?.define(asked);
+  if (made === undefined || 'problems' in made) throw new Error('it is not defined');
+  return made;
+};
 const argumentsFor = (change: Partial<SubmitTask>) =>
-  sample.define(submission(change)).nodes.map(({ args }) => args);
+  definedBy(sample, submission(change)).nodes.map(({ args }) => args);
 
 /** What every workflow that ships finds in its inputs, if it looks for it. */
 const needed = submission({ inputs: { url: 'https://api.example/' } });
 
 describe('every workflow that ships', () => {
   test.each(workflowNames(builtIn))('%s is a definition that the contract allows', (name) => {
-    const definition = findWorkflow(builtIn, name)?.define(needed);
+    const definition = definedBy(findWorkflow(builtIn, name), needed);
     expect(WorkflowDefinition.parse(definition)).toEqual(definition);
-    expect(`${String(definition?.id)}@${String(definition?.version)}`).toBe(name);
+    expect(`${definition.id}@${definition.version}`).toBe(name);
   });
 
   test.each(workflowNames(builtIn))(
     '%s waits only for nodes that it has, and for none that waits for it',
     (name) => {
-      const nodes = findWorkflow(builtIn, name)?.define(needed).nodes ?? [];
+      const nodes = definedBy(findWorkflow(builtIn, name), needed).nodes;
       for (const [i, { after }] of nodes.entries()) {
         expect(nodes.slice(0, i).map(({ id }) => id)).toEqual(expect.arrayContaining(after));
       }
@@ -34,11 +39,11 @@ describe('every workflow that ships', () => {
   );
 
   test.each(workflowNames(builtIn))('%s gives its effects the class that their capability has', (name) => {
-    const nodes = findWorkflow(builtIn, name)?.define(needed).nodes ?? [];
+    const nodes = definedBy(findWorkflow(builtIn, name), needed).nodes;
     const effects = nodes.flatMap(({ uses, effect }) =>
-      effect === undefined ? [] : [[uses, effect.effectClass] as const],
+      effect === undefined ? [] : [[uses, effect.kind, effect.effectClass] as const],
     );
-    expect(effects).toEqual(effects.map(([uses]) => [uses, EFFECT_CLASSES[uses]]));
+    expect(effects).toEqual(effects.map(([uses, kind]) => [uses, kind, effectClassOf(uses, kind)]));
   });
 });
 

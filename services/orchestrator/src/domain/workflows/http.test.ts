@@ -3,8 +3,11 @@ import { WorkflowDefinition } from '@holdpoint/contracts/workflow';
 import { describe, expect, test } from 'vitest';
 import { http } from './http.ts';
 
-const define = (inputs?: JsonObject): WorkflowDefinition =>
-  http.define({ workflow: 'http', goal: 'tell them', ...(inputs && { inputs }) });
+const define = (inputs?: JsonObject): WorkflowDefinition => {
+  const made = http.define({ workflow: 'http', goal: 'tell them', ...(inputs && { inputs }) });
+  if ('problems' in made) throw new Error(made.problems.join('; '));
+  return made;
+};
 const requestOf = (inputs: JsonObject) => {
   const found = define(inputs).nodes.find(({ id }) => id === 'request');
   return {

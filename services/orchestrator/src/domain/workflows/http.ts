@@ -33,13 +33,13 @@ const ask = (inputs: JsonObject): Asked => {
  */
 export const http: BuiltInWorkflow = {
   id: 'http',
-  version: 1,
+  version: '1',
   define: ({ inputs = {} }): WorkflowDefinition => {
     const { args, origin } = ask(inputs);
     const keyed = inputs['keyed'] === true;
     return {
       id: 'http',
-      version: 1,
+      version: '1',
       nodes: [
         { id: node('prepare'), uses: 'control.prepare', after: [], args: {} },
         {

@@ -18,13 +18,13 @@ const LINE_MAX = 1_000;
 /** One gated effect: appends a line to a file in the executor's workspace. Inputs: `file`, `line` (default: the goal's first line). */
 export const sample: BuiltInWorkflow = {
   id: 'sample',
-  version: 1,
+  version: '1',
   define: ({ goal, inputs = {} }): WorkflowDefinition => {
     const file = text(inputs, 'file', 'sample.txt');
     const line = text(inputs, 'line', firstLine(goal));
     return {
       id: 'sample',
-      version: 1,
+      version: '1',
       nodes: [
         { id: node('prepare'), uses: 'control.prepare', after: [], args: { file, line } },
         {

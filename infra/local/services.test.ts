@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { serviceEnvironment } from './services.ts';
+import type { ServiceContext } from './services.ts';
+
+const context: ServiceContext = {
+  root: '/holdpoint',
+  natsUrl: 'nats://127.0.0.1:4222',
+  database: { host: '127.0.0.1', port: 5432, name: 'holdpoint' },
+  credentialsDir: '/data/credentials',
+  workspace: '/data/workspace',
+  state: '/data/state',
+  repositories: '/srv/repositories',
+  httpPort: 0,
+};
+
+test('the executor alone hears which repositories may be worked in, and where to note what runs', () => {
+  expect(serviceEnvironment('executor', context, {})).toMatchObject({
+    HOLDPOINT_REPOSITORIES: '/srv/repositories',
+    HOLDPOINT_STATE: '/data/state',
+  });
+  const other = Object.keys(serviceEnvironment('orchestrator', context, {}));
+  expect(other.filter((name) => /REPOSITORIES|STATE/.test(name))).toEqual([]);
+});
+
+test('what whoever starts it says of agents and programs is passed on, and nothing else of another Holdpoint', () => {
+  const said = { HOLDPOINT_AGENT: '["agent"]', HOLDPOINT_COMMAND_ENV: 'MODEL_KEY', MODEL_KEY: 'key' };
+  const env = { ...said, HOLDPOINT_REPOSITORIES: '/elsewhere', HOLDPOINT_STATE: '/elsewhere' };
+  expect(serviceEnvironment('executor', context, env)).toMatchObject({
+    ...said,
+    HOLDPOINT_REPOSITORIES: '/srv/repositories',
+    HOLDPOINT_STATE: '/data/state',
+  });
+  const { repositories: _, state: __, ...bare } = context;
+  expect(serviceEnvironment('executor', bare, env)).not.toHaveProperty('HOLDPOINT_REPOSITORIES');
+});

@@ -1,0 +1,35 @@
+import { root } from '@holdpoint/infra/local/folders';
+import type { Progress } from '@holdpoint/infra/local/progress';
+import { type CounterTarget, startCounterTarget } from '../workload/counter-target.ts';
+import { repositoriesIn } from '../workload/scratch-repository.ts';
+import type { Deployment } from './deployment.ts';
+import { startLocal } from './local.ts';
+
+export type Counted = { readonly deployment: Deployment; readonly target: CounterTarget };
+
+/** A deployment on this machine whose effects go to a counter that no fault touches. */
+export const startCountedLocal = async (
+  folder: string,
+  seed: string,
+  { env, progress }: { readonly env: NodeJS.ProcessEnv; readonly progress: Progress },
+): Promise<Counted> => {
+  let target: CounterTarget | undefined;
+  const deployment = await startLocal({
+    root,
+    folder,
+    env,
+    progress,
+    beforeServices: async ({ register, undo }) => {
+      target = await startCounterTarget(folder, seed);
+      undo(target.stop);
+      await register('counter', target.pid);
+      return {
+        HOLDPOINT_HTTP_TARGETS: target.origin,
+        HOLDPOINT_HTTP_KEYED_TARGETS: target.origin,
+        HOLDPOINT_REPOSITORIES: repositoriesIn(folder),
+      };
+    },
+  });
+  if (target === undefined) throw new Error('the counter was not started');
+  return { deployment, target };
+};

@@ -1,0 +1,29 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { run } from '@holdpoint/infra/local/run';
+import { readWorkBook, type WorkLine } from './work-book.ts';
+
+const WITHIN_MS = 30_000;
+
+/** A repository that tasks may work in, and the file that their scripts write to. */
+export type ScratchRepository = {
+  readonly root: string;
+  readonly book: string;
+  readonly work: () => Promise<readonly WorkLine[]>;
+};
+
+/** Where repositories of a run are. */
+export const repositoriesIn = (folder: string): string => join(folder, 'repositories');
+
+export const makeScratchRepository = async (folder: string): Promise<ScratchRepository> => {
+  const root = join(repositoriesIn(folder), 'scratch');
+  await mkdir(root, { recursive: true });
+  const git = (...words: readonly string[]): Promise<string> =>
+    run('git', ['-C', root, '-c', 'user.name=chaos', '-c', 'user.email=chaos@localhost', ...words], {
+      timeoutMs: WITHIN_MS,
+    });
+  await git('init', '--quiet', '--initial-branch=main');
+  await git('commit', '--quiet', '--allow-empty', '--message=first');
+  const book = join(repositoriesIn(folder), 'work.log');
+  return { root, book, work: () => readWorkBook(book) };
+};

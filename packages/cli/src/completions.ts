@@ -1,0 +1,100 @@
+import type { Command } from 'commander';
+
+/** What may follow a command: its subcommands, its options, the words of the options that take one of a few. */
+export type Place = {
+  /** The command's names below the program, such as `jobs list`. */
+  readonly path: string;
+  readonly words: readonly string[];
+};
+
+/** Every command of a program with what may follow it, from the top down. */
+export const placesOf = (command: Command, path = ''): readonly Place[] => {
+  const help = command.createHelp();
+  const below = help.visibleCommands(command).filter((child) => child.name() !== 'help');
+  const options = help
+    .visibleOptions(command)
+    .flatMap(({ long, short }) =>
+      [long, short].filter((name): name is string => name !== undefined && name !== null),
+    );
+  const words = [...below.map((child) => child.name()), ...options];
+  return [
+    { path, words: [...new Set(words)] },
+    ...below.flatMap((child) => placesOf(child, path === '' ? child.name() : `${path} ${child.name()}`)),
+  ];
+};
+
+/** Names of commands and options are letters and dashes: nothing in them needs quoting, and this keeps it so. */
+const checked = (places: readonly Place[]): readonly Place[] => {
+  for (const { path, words } of places)
+    for (const word of [...path.split(' '), ...words])
+      if (!/^[a-z-]*$/i.test(word)) throw new TypeError(`not a word for a shell: ${JSON.stringify(word)}`);
+  return places;
+};
+
+const commandsOf = (places: readonly Place[]): readonly string[] =>
+  places.map(({ path }) => path).filter((path) => path !== '');
+
+const bash = (
+  places: readonly Place[],
+): string => `# bash completion for holdpoint: source it, or put it into bash_completion.d
+_holdpoint() {
+  local at='' word words current="\${COMP_WORDS[COMP_CWORD]}"
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case "\${at:+$at }$word" in
+      ${commandsOf(places)
+        .map((path) => `'${path}'`)
+        .join('|')}) at="\${at:+$at }$word" ;;
+    esac
+  done
+  case "$at" in
+${places.map(({ path, words }) => `    '${path}') words='${words.join(' ')}' ;;`).join('\n')}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}
+complete -o default -F _holdpoint holdpoint
+`;
+
+const zsh = (places: readonly Place[]): string => `#compdef holdpoint
+# zsh completion for holdpoint: put it as _holdpoint into a folder of $fpath
+_holdpoint() {
+  local at='' word
+  for word in "\${(@)words[2,CURRENT-1]}"; do
+    case "\${at:+$at }$word" in
+      ${commandsOf(places)
+        .map((path) => `'${path}'`)
+        .join('|')}) at="\${at:+$at }$word" ;;
+    esac
+  done
+  case "$at" in
+${places.map(({ path, words }) => `    '${path}') compadd -- ${words.join(' ')} ;;`).join('\n')}
+  esac
+  _files
+}
+if [ "$funcstack[1]" = "_holdpoint" ]; then _holdpoint "$@"; else compdef _holdpoint holdpoint; fi
+`;
+
+const fish = (
+  places: readonly Place[],
+): string => `# fish completion for holdpoint: put it into ~/.config/fish/completions
+function __holdpoint_at
+    set -l at
+    for word in (commandline -opc)[2..-1]
+        switch (string join ' ' $at $word)
+            case ${commandsOf(places)
+              .map((path) => `'${path}'`)
+              .join(' ')}
+                set at $at $word
+        end
+    end
+    string join ' ' $at
+end
+${places.map(({ path, words }) => `complete -c holdpoint -n 'test "$(__holdpoint_at)" = "${path}"' -a '${words.join(' ')}'`).join('\n')}
+`;
+
+const SCRIPTS = { bash, zsh, fish } as const;
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+export type Shell = (typeof SHELLS)[number];
+
+/** A script that makes a shell complete the commands and options of a program. */
+export const completionScript = (program: Command, shell: Shell): string =>
+  SCRIPTS[shell](checked(placesOf(program)));

@@ -1,0 +1,31 @@
+import { Command } from 'commander';
+import { describe, expect, test } from 'vitest';
+import { placesOf } from './completions.ts';
+import { createProgram } from './program.ts';
+import { typeLine } from './testing/terminal.ts';
+
+const program = createProgram(
+  {
+    connect: () => Promise.reject(new Error('nobody is asked')),
+    out: () => undefined,
+    err: () => undefined,
+    now: () => 0,
+  },
+  [],
+).program;
+const paths = placesOf(program)
+  .map(({ path }) => path)
+  .filter((path) => path !== '');
+
+describe('help', () => {
+  test('is there for every command of the program', () => {
+    expect(program).toBeInstanceOf(Command);
+    expect(paths.length).toBeGreaterThan(40);
+  });
+
+  test.each(paths)('of `%s` shows how it is typed', async (path) => {
+    const { code, out, err } = await typeLine([...path.split(' '), '--help']);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out).toMatch(new RegExp(`^Examples?:\\n  holdpoint ${path.split(' ')[0] ?? ''}\\b`, 'm'));
+  });
+});

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import type { Client } from './client.ts';
+import { namedClient } from './named-client.ts';
+
+const asked = async (
+  user: string | undefined,
+  ...request: readonly [service: string, endpoint: string, payload: object]
+): Promise<unknown> => {
+  const sent: unknown[] = [];
+  const client = {
+    call: (_service: string, _endpoint: string, payload: object) => Promise.resolve(sent.push(payload)),
+  } as unknown as Client;
+  const named = namedClient(client, user) as unknown as {
+    call: (...words: typeof request) => Promise<unknown>;
+  };
+  await named.call(...request);
+  return sent[0];
+};
+
+test.each([
+  ['submit', { workflow: 'sample', goal: 'x' }, { requestedBy: 'ada' }],
+  ['cancel', { id: 't-1' }, { by: 'ada' }],
+  ['retry', { id: 't-1', node: 'a' }, { by: 'ada' }],
+])('%s says who gives the command', async (endpoint, payload, name) => {
+  expect(await asked('ada', 'orchestrator', endpoint, payload)).toEqual({ ...payload, ...name });
+});
+
+test('who is named already stays', async () => {
+  expect(await asked('ada', 'orchestrator', 'cancel', { id: 't-1', by: 'grace' })).toEqual({
+    id: 't-1',
+    by: 'grace',
+  });
+});
+
+test.each([
+  ['a question', 'ada', 'orchestrator', 'get'],
+  ['a decision, which goes by its token', 'ada', 'approvals', 'decide'],
+  ['where nobody knows who it is', undefined, 'orchestrator', 'cancel'],
+] as const)('%s is as it was', async (_, user, service, endpoint) => {
+  expect(await asked(user, service, endpoint, { id: 't-1' })).toEqual({ id: 't-1' });
+});

@@ -1,0 +1,70 @@
+import { HoldpointError } from '@holdpoint/contracts/errors';
+import { jobOf, type TaskId, TaskId as TaskIdSchema } from '@holdpoint/contracts/ids';
+import { JobReference, type TaskView } from '@holdpoint/contracts/task';
+import type { Client } from '../client.ts';
+import { Refusal } from '../refusal.ts';
+
+/** As many as one submission takes. */
+const AFTER_MAX = 200;
+const RUN_PREFIX = 'run:';
+
+const refuse = (reference: string, found: string, expected: string): never => {
+  throw new Refusal('CLI_AFTER', `--after ${reference}: found ${found}; expected ${expected}`);
+};
+
+const FORMS = '<run>/<node>, <run>, or run:<run> for its last jobs';
+
+const taskOf = (reference: string): TaskId => {
+  const name = reference.startsWith(RUN_PREFIX) ? reference.slice(RUN_PREFIX.length) : reference;
+  const task = TaskIdSchema.safeParse(name.split('/', 1)[0]);
+  const valid = reference.startsWith(RUN_PREFIX) ? !name.includes('/') : JobReference.safeParse(name).success;
+  return task.success && valid ? task.data : refuse(reference, 'neither a run nor a job', FORMS);
+};
+
+const hintFor = (reference: string): string =>
+  /^run[_-]/.test(reference) ? ` (for the last jobs of a run, write run:${reference})` : '';
+
+const load = async (client: Client, reference: string): Promise<TaskView> => {
+  const id = taskOf(reference);
+  try {
+    return await client.call('orchestrator', 'get', { id });
+  } catch (error) {
+    if (!(error instanceof HoldpointError) || error.code !== 'ORCHESTRATOR_UNKNOWN_TASK') throw error;
+    const message = `--after ${reference}: there is no run ${id}${hintFor(reference)}`;
+    throw new HoldpointError(error.code, message, { cause: error });
+  }
+};
+
+export const sinkJobs = ({ id, sinks }: TaskView): readonly string[] => sinks.map((sink) => jobOf(id, sink));
+
+const expand = (reference: string, run: TaskView): readonly string[] => {
+  if (reference.startsWith(RUN_PREFIX)) {
+    if (run.sinks.length > 0) return sinkJobs(run);
+    return refuse(reference, 'a run in which every job leads on to another', 'a run with last jobs');
+  }
+  const [, node] = reference.split('/');
+  if (node === undefined || run.nodes.some(({ id }) => id === node)) return [reference];
+  throw new HoldpointError(
+    'ORCHESTRATOR_UNKNOWN_NODE',
+    `--after ${reference}: run ${run.id} has no node ${node}`,
+  );
+};
+
+export const checkAfter = (jobs: readonly string[]): readonly string[] => {
+  const unique = [...new Set(jobs)];
+  if (unique.length <= AFTER_MAX) return unique;
+  throw new Refusal(
+    'CLI_AFTER',
+    `--after: found ${String(unique.length)} jobs; expected at most ${String(AFTER_MAX)}`,
+  );
+};
+
+/** The jobs that are meant, in the order in which they were named. Each is known to exist before anything is submitted. */
+export const resolveAfter = async (
+  client: Client,
+  references: readonly string[],
+): Promise<readonly string[]> => {
+  const jobs: string[] = [];
+  for (const reference of references) jobs.push(...expand(reference, await load(client, reference)));
+  return checkAfter(jobs);
+};

@@ -1,0 +1,136 @@
+import type { Client } from '../client.ts';
+import { EXIT } from '../failure.ts';
+import { watchRun } from '../jobs/watch-run.ts';
+import { loadRun } from '../jobs/job.ts';
+import type { Session } from '../session.ts';
+import { checkAfter, resolveAfter, sinkJobs } from './after.ts';
+import type { Item, Runs } from './batch.ts';
+import { followRun } from './follow.ts';
+import {
+  enqueuedJson,
+  enqueuedLines,
+  type Enqueued,
+  exitOfRun,
+  manyEnqueuedJson,
+  manyTerminalJson,
+  terminalJson,
+  terminalLines,
+} from './outcome.ts';
+import type { FlowPlace } from './place.ts';
+import type { LoadedFlow } from './prepare.ts';
+import { createProgress } from './progress.ts';
+import { idOf, type Submission, submitRun } from './submit.ts';
+import { createDesk } from './waiting.ts';
+
+export type Order = {
+  readonly place: FlowPlace;
+  readonly flow: LoadedFlow;
+  readonly runs: Runs;
+  readonly after: readonly string[];
+  readonly approval?: 'required' | 'none' | undefined;
+  readonly goal?: string | undefined;
+  readonly id?: string | undefined;
+  readonly follow: boolean;
+  readonly json: boolean;
+};
+
+const GOAL_MAX = 100_000;
+
+const goalOf = ({ goal, flow }: Order, { params }: Item): string => {
+  if (goal !== undefined) return goal;
+  const { alias, selector } = flow.found;
+  const inputs = Object.entries(params).filter(
+    ([name, value]) => value !== '' && value !== flow.template.params.get(name),
+  );
+  return [alias ?? selector, ...inputs.map(([name, value]) => `${name}=${value}`)]
+    .join(' ')
+    .slice(0, GOAL_MAX);
+};
+
+const submissionOf = (order: Order, item: Item, index: number, after: readonly string[]): Submission => {
+  const { place, flow, approval, runs } = order;
+  const { alias, selector } = flow.found;
+  const id = idOf(order.id, index, runs.items.length);
+  return {
+    workflow: alias ?? selector,
+    definition: item.definition,
+    repository: place.root,
+    goal: goalOf(order, item),
+    inputs: item.params,
+    ...(after.length > 0 && { after: [...after] }),
+    ...(approval !== undefined && { approval }),
+    ...(id !== undefined && { id }),
+  };
+};
+
+const templateOf = ({ flow: { found, template } }: Order): Enqueued['template'] => ({
+  selector: found.selector,
+  id: template.id,
+  version: template.version,
+});
+
+/** Submits all runs, each after the last jobs of the one before. What they wait for is known to exist before the first. */
+const submitAll = async (client: Client, order: Order): Promise<readonly Enqueued[]> => {
+  const outside = await resolveAfter(client, order.after);
+  const enqueued: Enqueued[] = [];
+  for (const [index, item] of order.runs.items.entries()) {
+    const before = enqueued.at(-1);
+    const after = before === undefined ? outside : checkAfter([...outside, ...sinkJobs(before.run)]);
+    const run = await submitRun(client, submissionOf(order, item, index, after));
+    enqueued.push({ run, template: templateOf(order), item: item.item });
+  }
+  return enqueued;
+};
+
+const followOne = async (
+  client: Client,
+  enqueued: Enqueued,
+  session: Session,
+  json: boolean,
+): Promise<Enqueued> => {
+  const { id } = enqueued.run;
+  const progress = json ? undefined : createProgress(client, session.lines);
+  const atDesk = createDesk(client, session, json);
+  const run = await followRun(
+    { load: () => loadRun(client, id), watch: (onChange) => watchRun(client, id, onChange) },
+    {
+      onStatus: (node, now) => progress?.onStatus(node, now),
+      onLook: async (now) => {
+        await progress?.onLook(now);
+        await atDesk(now);
+      },
+    },
+  );
+  return { ...enqueued, run };
+};
+
+/** In order, as far as all goes well. */
+const followAll = async (client: Client, order: Order, enqueued: readonly Enqueued[], session: Session) => {
+  const ended: Enqueued[] = [];
+  for (const each of enqueued) {
+    const now = await followOne(client, each, session, order.json);
+    ended.push(now);
+    if (!order.json) session.lines(terminalLines(now));
+    if (exitOfRun(now.run) !== EXIT.ok) break;
+  }
+  return ended;
+};
+
+/** Submits what a command line asked for, and follows it if it shall. Resolves to the exit code. */
+export const execute = async (client: Client, order: Order, session: Session): Promise<number> => {
+  const { json, runs, follow } = order;
+  const enqueued = await submitAll(client, order);
+  const [first] = enqueued;
+  if (!follow || !json) {
+    if (!json) for (const each of enqueued) session.lines(enqueuedLines(each));
+    else if (runs.batch !== undefined) session.json(manyEnqueuedJson(runs.batch, enqueued));
+    else if (first !== undefined) session.json(enqueuedJson(first));
+  }
+  if (!follow) return EXIT.ok;
+  const ended = await followAll(client, order, enqueued, session);
+  const last = ended.at(-1);
+  if (json && runs.batch !== undefined)
+    session.json(manyTerminalJson(runs.batch, ended, enqueued.slice(ended.length)));
+  else if (json && last !== undefined) session.json(terminalJson(last));
+  return last === undefined ? EXIT.ok : exitOfRun(last.run);
+};

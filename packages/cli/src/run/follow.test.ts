@@ -1,0 +1,60 @@
+import { HoldpointError } from '@holdpoint/contracts/errors';
+import type { TaskView } from '@holdpoint/contracts/task';
+import { describe, expect, test } from 'vitest';
+import { nodeView, runView } from '../testing/runs.ts';
+import { followRun } from './follow.ts';
+
+const away = new HoldpointError('RUNTIME_UNAVAILABLE', 'away');
+
+const follow = async (looks: readonly (TaskView | Error)[]) => {
+  const told: string[] = [];
+  let [look, open] = [0, 0];
+  const source = {
+    load: async () => {
+      const now = looks[Math.min(look, looks.length - 1)];
+      look += 1;
+      if (now === undefined || now instanceof Error) throw now ?? new Error('no look');
+      return now;
+    },
+    watch: async () => {
+      open += 1;
+      return {
+        stop: async () => {
+          open -= 1;
+        },
+      };
+    },
+  };
+  const onlooker = {
+    onStatus: (node: { id: string; job: string }) => void told.push(`${node.id} ${node.job}`),
+    onLook: () => undefined,
+  };
+  const ended = await followRun(source, onlooker, 1).finally(() => expect(open).toBe(0));
+  return { told, phase: ended.phase };
+};
+
+describe('following a run', () => {
+  test('tells each change of a job once, and ends with the run', async () => {
+    const begun = runView('t-1', [nodeView('a', 'running'), nodeView('b', 'waiting_on_deps')]);
+    const on = runView('t-1', [nodeView('a', 'succeeded'), nodeView('b', 'running')]);
+    const over = runView('t-1', [nodeView('a', 'succeeded'), nodeView('b', 'failed')], { phase: 'failed' });
+    expect(await follow([begun, begun, on, over])).toEqual({
+      told: ['a running', 'a succeeded', 'b running', 'b failed'],
+      phase: 'failed',
+    });
+  });
+
+  test('that waits for a person, or is paused, goes on', async () => {
+    const waits = runView('t-1', [nodeView('a', 'waiting_on_approval')], { phase: 'awaiting_approval' });
+    const paused = runView('t-1', [nodeView('a', 'paused')], { phase: 'paused' });
+    const over = runView('t-1', [nodeView('a', 'succeeded')], { phase: 'completed' });
+    expect((await follow([waits, paused, over])).phase).toBe('completed');
+  });
+
+  test('goes on when the service was away, but not when it was never there', async () => {
+    const begun = runView('t-1', [nodeView('a', 'running')]);
+    const over = runView('t-1', [nodeView('a', 'succeeded')], { phase: 'completed' });
+    expect((await follow([begun, away, away, over])).told).toEqual(['a running', 'a succeeded']);
+    await expect(follow([away])).rejects.toBe(away);
+  });
+});

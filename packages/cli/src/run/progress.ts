@@ -1,0 +1,56 @@
+import { jobOf } from '@holdpoint/contracts/ids';
+import type { NodeView, TaskView } from '@holdpoint/contracts/task';
+import type { Client } from '../client.ts';
+import { shorten } from '../columns.ts';
+import { isEnded, statusSpan } from '../jobs/status.ts';
+import { waitOf } from '../jobs/wait.ts';
+import { logSource } from '../logs.ts';
+import type { Line } from '../painted.ts';
+import type { Onlooker } from './follow.ts';
+
+const LINE_SHOWN = 200;
+/** Of how many jobs at once the latest line is looked for. */
+const JOBS_SHOWN = 20;
+
+/** What a job says of itself beside its status. */
+const statusText = (node: NodeView): string => {
+  const { job, detail, reason, error } = node;
+  const wait = waitOf(node);
+  if (isEnded(job)) {
+    const said = error === undefined ? (detail ?? reason) : `${error.code}: ${error.message}`;
+    return said === undefined ? '' : ` (${shorten(said, LINE_SHOWN)})`;
+  }
+  return wait === undefined ? '' : ` (${shorten(wait.detail, LINE_SHOWN)})`;
+};
+
+export const statusLine = (node: NodeView, { id }: TaskView): Line => [
+  { text: `[run:${id}] `, paint: 'faint' },
+  `${jobOf(id, node.id)} => `,
+  statusSpan(node.job),
+  { text: statusText(node), paint: 'faint' },
+];
+
+const writes = ({ uses }: NodeView): boolean =>
+  !uses.startsWith('control.') || uses.startsWith('control.gate.');
+
+/** Prints each change of a job, and the latest line of those that run. */
+export const createProgress = (client: Client, lines: (lines: readonly Line[]) => void): Onlooker => {
+  const places = new Map<string, number>();
+  const showNewest = async (node: NodeView, { id }: TaskView): Promise<void> => {
+    const newest = await logSource(client.connection, id, node.id).newest();
+    if (newest?.line === undefined || newest.place <= (places.get(node.id) ?? 0)) return;
+    places.set(node.id, newest.place);
+    lines([[{ text: `[${jobOf(id, node.id)}] `, paint: 'faint' }, newest.line.line.slice(0, LINE_SHOWN)]]);
+  };
+  return {
+    onStatus: async (node, run) => {
+      // What it wrote last is worth seeing before how it ended.
+      if (isEnded(node.job) && writes(node)) await showNewest(node, run);
+      lines([statusLine(node, run)]);
+    },
+    onLook: async (run) => {
+      const running = run.nodes.filter((node) => node.job === 'running' && writes(node));
+      for (const node of running.slice(0, JOBS_SHOWN)) await showNewest(node, run);
+    },
+  };
+};

@@ -1,0 +1,38 @@
+import { randomUUID } from 'node:crypto';
+import type { ApiRequest } from '@holdpoint/contracts/catalog';
+import { HoldpointError } from '@holdpoint/contracts/errors';
+import type { TaskView } from '@holdpoint/contracts/task';
+import type { Client } from '../client.ts';
+import { Refusal } from '../refusal.ts';
+
+export type Submission = ApiRequest<'orchestrator', 'submit'>;
+
+/** A flow whose resolved form is more than one message holds cannot be handed over, whoever asks. */
+const tooLarge = (error: unknown, { workflow, definition }: Submission): unknown =>
+  error instanceof HoldpointError && error.code === 'CONTRACT_PAYLOAD_TOO_LARGE'
+    ? new HoldpointError(
+        error.code,
+        `${workflow} with ${String(definition?.nodes.length ?? 0)} nodes is too large to be submitted: ${error.message}; split it into flows that follow one another with --after`,
+        { cause: error },
+      )
+    : error;
+
+/** Submits a run and resolves to it as it is right after. */
+export const submitRun = async (client: Client, submission: Submission): Promise<TaskView> => {
+  const { id } = await client
+    .call('orchestrator', 'submit', submission, { requestId: randomUUID() })
+    .catch((error: unknown) => {
+      throw tooLarge(error, submission);
+    });
+  return client.call('orchestrator', 'get', { id });
+};
+
+const ID_MAX = 64;
+
+/** The id of one of several runs; a single run has the id as it was given. */
+export const idOf = (id: string | undefined, index: number, count: number): string | undefined => {
+  if (id === undefined || count === 1) return id;
+  const numbered = `${id}-${String(index + 1)}`;
+  if (numbered.length <= ID_MAX) return numbered;
+  throw new Refusal('CLI_ID', `--id ${id}: found ${numbered}; expected at most ${String(ID_MAX)} characters`);
+};

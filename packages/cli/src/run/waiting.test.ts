@@ -1,0 +1,122 @@
+import { describe, expect, test } from 'vitest';
+import { nodeView, runView } from '../testing/runs.ts';
+import { type Answers, NOW } from '../testing/terminal.ts';
+import type { Client } from '../client.ts';
+import { createSession } from '../session.ts';
+import { createDesk } from './waiting.ts';
+
+const effect = {
+  uses: 'cap.env.shell.command.run',
+  kind: 'deploy',
+  target: 'staging',
+  args: { command: './deploy.sh' },
+  effectClass: 'opaque',
+  idempotencyKey: 'k',
+};
+const approval = {
+  id: 'a-1',
+  task: 't-1',
+  node: 'deploy',
+  revision: 1,
+  digest: 'd'.repeat(64),
+  title: 'deploy',
+  requestedBy: 'orchestrator',
+  audience: ['operators'],
+  status: 'pending',
+  expiresAt: NOW + 1_000,
+  effect,
+};
+const waiting = runView(
+  't-1',
+  [nodeView('deploy', 'waiting_on_approval', { approval: 'a-1', gated: true })],
+  {
+    phase: 'awaiting_approval',
+  },
+);
+
+const atDesk = async (
+  { canDecide, json = false, answer }: { canDecide: boolean; json?: boolean; answer?: string | undefined },
+  looks = [waiting, waiting],
+  answers: Answers = {
+    'approvals.get': approval,
+    'approvals.decide': { id: 'a-1', status: 'approved', by: 'ada' },
+  },
+) => {
+  const calls: (readonly [string, unknown])[] = [];
+  let [out, err, asked] = ['', '', 0];
+  const client = {
+    canDecide,
+    call: async (service: string, endpoint: string, payload: unknown) => {
+      calls.push([`${service}.${endpoint}`, payload]);
+      return answers[`${service}.${endpoint}`];
+    },
+  } as unknown as Client;
+  const terminal = {
+    columns: 80,
+    ansi: true,
+    colour: false,
+    ask: async () => {
+      asked += 1;
+      return answer;
+    },
+  };
+  const { session } = createSession(
+    {
+      connect: () => Promise.resolve(client),
+      out: (text) => (out += text),
+      err: (text) => (err += text),
+      now: () => NOW,
+      terminal,
+    },
+    [],
+    () => false,
+  );
+  const look = createDesk(client, session, json);
+  for (const run of looks) await look(run);
+  return {
+    out,
+    err,
+    asked,
+    decided: calls.filter(([name]) => name === 'approvals.decide').map(([, payload]) => payload),
+  };
+};
+
+describe('a run that waits for a person', () => {
+  test('says once how it is approved', async () => {
+    const { out, asked } = await atDesk({ canDecide: false });
+    expect(out).toBe('t-1/deploy waits for a person: holdpoint approvals approve a-1\n');
+    expect(asked).toBe(0);
+  });
+
+  test('asks whoever has a token, who sees the whole effect, and is approved as it was shown', async () => {
+    const { out, asked, decided } = await atDesk({ canDecide: true, answer: 'y' });
+    expect(asked).toBe(1);
+    expect(out).toContain('"command": "./deploy.sh"');
+    expect(decided).toEqual([{ id: 'a-1', decision: 'approve', digest: approval.digest }]);
+    expect(out).toContain('a-1 is approved by ada');
+  });
+
+  test.each(['', 'n', 'yess', undefined])('is left as it is after the answer %s', async (answer) => {
+    expect((await atDesk({ canDecide: true, answer })).decided).toEqual([]);
+  });
+
+  test('says it on standard error where the output is JSON, and asks nobody', async () => {
+    const { out, err, asked } = await atDesk({ canDecide: true, json: true });
+    expect({ out, asked }).toEqual({ out: '', asked: 0 });
+    expect(err).toContain('holdpoint approvals approve a-1');
+  });
+
+  test('is not spoken of when somebody was faster', async () => {
+    const { out } = await atDesk({ canDecide: false }, [waiting], {
+      'approvals.get': { ...approval, status: 'approved' },
+    });
+    expect(out).toBe('');
+  });
+});
+
+test('a paused run says once, and again after it went on, how it is resumed', async () => {
+  const paused = runView('t-1', [], { phase: 'paused' });
+  const goes = runView('t-1', [], { phase: 'executing' });
+  const { err } = await atDesk({ canDecide: false }, [paused, paused, goes, paused]);
+  expect(err.match(/holdpoint jobs resume --run t-1/g)).toHaveLength(2);
+});

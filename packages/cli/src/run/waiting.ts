@@ -1,0 +1,92 @@
+import type { ApprovalView } from '@holdpoint/contracts/approval';
+import type { ApprovalId } from '@holdpoint/contracts/ids';
+import { HoldpointError } from '@holdpoint/contracts/errors';
+import { jobOf } from '@holdpoint/contracts/ids';
+import type { NodeView, TaskView } from '@holdpoint/contracts/task';
+import { setTimeout as pause } from 'node:timers/promises';
+import { approvalText } from '../approval-text.ts';
+import type { Client } from '../client.ts';
+import { findApproval } from '../jobs/approval.ts';
+import type { Session } from '../session.ts';
+import type { Terminal } from '../surroundings.ts';
+
+const LOOK_EVERY_MS = 2_000;
+
+/** What a person can do about a run that does not go on by itself. */
+const HINTS: Readonly<Partial<Record<TaskView['phase'], (run: string) => string>>> = {
+  paused: (run) => `run ${run} is paused: holdpoint jobs resume --run ${run}`,
+  circuit_open: (run) =>
+    `run ${run} waits for somebody to look at what failed: holdpoint jobs list --run ${run}, then holdpoint jobs retry or skip <job>`,
+};
+
+/** Ends when somebody else has decided. */
+const decidedElsewhere = async (client: Client, id: ApprovalId, signal: AbortSignal): Promise<void> => {
+  while (!signal.aborted) {
+    const approval = await findApproval(client, id);
+    if (approval !== undefined && approval.status !== 'pending') return;
+    await pause(LOOK_EVERY_MS, undefined, { signal }).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
+  }
+};
+
+/** The answer of whoever sits at the terminal, unless somebody else is faster. */
+const askHere = async (client: Client, { ask }: Terminal, id: ApprovalId): Promise<string | undefined> => {
+  const over = new AbortController();
+  const elsewhere = decidedElsewhere(client, id, over.signal).finally(() => over.abort());
+  try {
+    return await ask('Approve it? [y/N] ', over.signal);
+  } finally {
+    over.abort();
+    await elsewhere;
+  }
+};
+
+const approve = async (client: Client, { id, digest }: ApprovalView): Promise<string> => {
+  try {
+    const { by } = await client.call('approvals', 'decide', { id, decision: 'approve', digest });
+    return `${id} is approved by ${by}`;
+  } catch (error) {
+    // Too late, or not entitled: the run goes on being followed.
+    if (!(error instanceof HoldpointError)) throw error;
+    return `${error.code}: ${error.message}`;
+  }
+};
+
+/** Says once of each request how it is approved, and asks for the decision where one can be made. */
+export const createDesk = (
+  client: Client,
+  { lines, warn, terminal, now }: Session,
+  json: boolean,
+): ((run: TaskView) => Promise<void>) => {
+  const told = new Set<string>();
+  const here = json || client.canDecide !== true ? undefined : terminal();
+
+  const tell = async (node: NodeView, run: TaskView, approval: ApprovalView): Promise<void> => {
+    const how = `${jobOf(run.id, node.id)} waits for a person: holdpoint approvals approve ${approval.id}`;
+    if (json) return warn(how);
+    lines([[{ text: how, paint: 'waits' }]]);
+    if (here === undefined) return;
+    lines(approvalText(approval, now()).map((line) => `  ${line}`));
+    const answer = await askHere(client, here, approval.id);
+    if (answer !== undefined && /^y(es)?$/i.test(answer.trim())) lines([await approve(client, approval)]);
+    else lines([answer === undefined ? '' : 'left as it is']);
+  };
+
+  return async (run) => {
+    const hint = HINTS[run.phase]?.(run.id);
+    if (hint === undefined) told.delete('phase');
+    else if (!told.has('phase')) {
+      told.add('phase');
+      warn(hint);
+    }
+    for (const node of run.nodes) {
+      if (node.job !== 'waiting_on_approval' || node.approval === undefined || told.has(node.approval))
+        continue;
+      const approval = await findApproval(client, node.approval);
+      if (approval?.status !== 'pending') continue;
+      told.add(approval.id);
+      await tell(node, run, approval);
+    }
+  };
+};

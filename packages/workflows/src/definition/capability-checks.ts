@@ -1,0 +1,148 @@
+import {
+  CAPABILITIES,
+  CONTROLS,
+  effectClassOf,
+  type CapabilityFacts,
+} from '@holdpoint/contracts/capabilities';
+import { Outcome, type EffectDeclaration, type NodeDefinition } from '@holdpoint/contracts/workflow';
+import type { Collector } from './collector.ts';
+
+/** Every label that a node may name. */
+const LABELS: ReadonlySet<string> = new Set([...Object.keys(CAPABILITIES), ...CONTROLS]);
+
+/** Labels of the format that nothing carries out yet. */
+const NOT_YET = /^cap\.env\.builtin\.(patch|build)\.|\.git\.save_worktree_patch$/;
+
+export const factsOf = (uses: string): CapabilityFacts | undefined =>
+  Object.hasOwn(CAPABILITIES, uses) ? CAPABILITIES[uses] : undefined;
+
+const checkLabel = (uses: string, path: string, { error }: Collector): boolean => {
+  if (LABELS.has(uses)) return true;
+  const notYet = NOT_YET.test(uses);
+  error({
+    code: notYet ? 'WORKFLOW_USES_NOT_YET' : 'WORKFLOW_USES_UNKNOWN',
+    path,
+    found: notYet ? `${uses}, which is not supported yet` : `the unknown label ${uses}`,
+    expected: 'the label of a capability or of a control',
+    ...(!notYet && { meant: { word: uses, known: LABELS } }),
+  });
+  return false;
+};
+
+/** An effect that is declared: whether it may be one, of that kind and of that class. */
+const checkEffect = (node: NodeDefinition, effect: EffectDeclaration, { error }: Collector): void => {
+  const path = `nodes[${node.id}].effect`;
+  if (node.uses.startsWith('control.')) {
+    error({
+      code: 'WORKFLOW_EFFECT_ON_CONTROL',
+      path,
+      found: `an effect on ${node.uses}`,
+      expected: 'no effect: a control changes nothing outside',
+    });
+    return;
+  }
+  if (node.forEach !== undefined) {
+    error({
+      code: 'WORKFLOW_EFFECT_FOR_EACH',
+      path: `nodes[${node.id}].forEach`,
+      found: 'a node for each item that is an effect',
+      expected: 'one node for each effect: an approval is for one effect',
+    });
+  }
+  if (node.until !== undefined) {
+    error({
+      code: 'WORKFLOW_EFFECT_UNTIL',
+      path: `nodes[${node.id}].until`,
+      found: 'an effect that is repeated until a condition holds',
+      expected: 'an effect that happens once; what is repeated is work',
+    });
+  }
+  const kind = factsOf(node.uses)?.kind;
+  if (kind !== undefined && kind !== effect.kind) {
+    error({
+      code: 'WORKFLOW_EFFECT_KIND',
+      path: `${path}.kind`,
+      found: effect.kind,
+      expected: `${kind}: ${node.uses} is nothing else`,
+    });
+    return;
+  }
+  const effectClass = effectClassOf(node.uses, effect.kind);
+  if (effectClass === undefined || effectClass === effect.effectClass) return;
+  error({
+    code: 'WORKFLOW_EFFECT_CLASS',
+    path: `${path}.effectClass`,
+    found: effect.effectClass,
+    expected: `${effectClass}: the class belongs to the capability`,
+  });
+};
+
+/** What nobody carries out cannot be carried out several times. */
+const checkRepeated = ({ id, uses, forEach, until }: NodeDefinition, { error }: Collector): void => {
+  if (!CONTROLS.has(uses) || (forEach === undefined && until === undefined)) return;
+  error({
+    code: 'WORKFLOW_CONTROL_REPEATED',
+    path: `nodes[${id}].${forEach === undefined ? 'until' : 'forEach'}`,
+    found: `${uses}, which is to be repeated`,
+    expected: 'something that an executor carries out',
+  });
+};
+
+/** What does more than work is held until it is approved, and only what is declared is. */
+const checkUndeclared = ({ id, uses }: NodeDefinition, { error }: Collector): void => {
+  const facts = factsOf(uses);
+  if (facts === undefined || (facts.work === true && facts.kind === undefined)) return;
+  error({
+    code: 'WORKFLOW_EFFECT_MISSING',
+    path: `nodes[${id}].effect`,
+    found: `${uses} without the declaration of an effect`,
+    expected: facts.kind === undefined ? 'an effect' : `an effect of the kind ${facts.kind}`,
+  });
+};
+
+/** What runs around a node is work: there is nothing that it could be approved by. */
+const checkSteps = (node: NodeDefinition, collector: Collector): void => {
+  for (const field of ['before', 'afterwards', 'finally'] as const) {
+    for (const [at, { uses }] of (node[field] ?? []).entries()) {
+      const path = `nodes[${node.id}].${field}[${String(at)}].uses`;
+      if (!checkLabel(uses, path, collector)) continue;
+      if (factsOf(uses)?.work === true && !uses.startsWith('control.')) continue;
+      collector.error({
+        code: 'WORKFLOW_STEP_NOT_WORK',
+        path,
+        found: uses,
+        expected: 'work: effects and controls are nodes of their own',
+      });
+    }
+  }
+};
+
+/** Whether what a node does exists, and is declared as what it is. */
+export const checkCapabilities = (node: NodeDefinition, collector: Collector): void => {
+  const path = `nodes[${node.id}]`;
+  if (checkLabel(node.uses, `${path}.uses`, collector)) {
+    if (node.effect === undefined) checkUndeclared(node, collector);
+    else checkEffect(node, node.effect, collector);
+  }
+  checkRepeated(node, collector);
+  if (node.uses === 'cap.agent.invoke' && node.agent === undefined) {
+    collector.error({
+      code: 'WORKFLOW_AGENT_MISSING',
+      path: `${path}.agent`,
+      found: 'an agent without a command',
+      expected: 'the command that runs it, as it is configured',
+    });
+  }
+  if (
+    node.uses === 'control.terminal' &&
+    Outcome.options.some((outcome) => (node.on?.[outcome] ?? []).length > 0)
+  ) {
+    collector.error({
+      code: 'WORKFLOW_TERMINAL_ROUTES',
+      path: `${path}.on`,
+      found: 'routes out of a terminal',
+      expected: 'none: nothing follows it',
+    });
+  }
+  checkSteps(node, collector);
+};

@@ -1,0 +1,70 @@
+import { nearestName, type Problem } from '../problem.ts';
+
+/** The known names, and how many they are. */
+type NameSet = { readonly size: number; keys(): Iterable<string> };
+
+type Found = Pick<Problem, 'code' | 'path' | 'found' | 'expected'> & {
+  /** What was written, and what could have been meant by it. */
+  readonly meant?: { readonly word: string; readonly known: NameSet };
+};
+
+/** Collects what is wrong with a definition. */
+export type Collector = {
+  readonly error: (found: Found) => void;
+  readonly warning: (found: Found) => void;
+  /** Errors first; when there are too many, the last one says how many are left out. */
+  readonly problems: () => Problem[];
+};
+
+/** More of them help nobody, and they travel in one message. */
+export const PROBLEMS_MAX = 500;
+
+/** Names that are compared with what was written, of all problems together: a large definition has many of both. */
+const COMPARED_MAX = 100_000;
+
+const leftOut = (count: number, severity: Problem['severity']): Problem => ({
+  code: 'WORKFLOW_PROBLEMS_MANY',
+  severity,
+  path: '',
+  found: `${String(count)} more problems`,
+  expected: 'these to be corrected first',
+});
+
+export const createCollector = (): Collector => {
+  const found: Record<Problem['severity'], Problem[]> = { error: [], warning: [] };
+  const counts = { error: 0, warning: 0 };
+  let compared = 0;
+  const nearestOf = ({ meant }: Found): string | undefined => {
+    if (meant === undefined) return undefined;
+    compared += meant.known.size;
+    return compared > COMPARED_MAX ? undefined : nearestName(meant.word, meant.known.keys());
+  };
+  const add = (severity: Problem['severity'], problem: Found): void => {
+    counts[severity] += 1;
+    if (found[severity].length === PROBLEMS_MAX) return;
+    const nearest = nearestOf(problem);
+    const { code, path, found: what, expected } = problem;
+    found[severity].push({
+      code,
+      severity,
+      path,
+      found: what,
+      expected,
+      ...(nearest !== undefined && { nearest }),
+    });
+  };
+  return {
+    error: (problem) => {
+      add('error', problem);
+    },
+    warning: (problem) => {
+      add('warning', problem);
+    },
+    problems: () => {
+      const kept = [...found.error, ...found.warning].slice(0, PROBLEMS_MAX);
+      const more = counts.error + counts.warning - kept.length;
+      const severity = counts.error > kept.length ? 'error' : 'warning';
+      return more === 0 ? kept : [...kept, leftOut(more, severity)];
+    },
+  };
+};

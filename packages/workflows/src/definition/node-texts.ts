@@ -1,0 +1,56 @@
+import type { Json } from '@holdpoint/contracts/json';
+import type { NodeDefinition } from '@holdpoint/contracts/workflow';
+
+/** Something that is written in a node, and where. */
+export type Written = { readonly path: string; readonly text: string };
+
+/** The expressions of a node: each is one as a whole. */
+export const expressionsOf = (node: NodeDefinition): readonly Written[] =>
+  (['guard', 'until', 'forEach'] as const).flatMap((field) => {
+    const text = node[field];
+    return text === undefined ? [] : [{ path: field, text }];
+  });
+
+/** What an expression may speak of. */
+export const SCOPE_NAMES: ReadonlySet<string> = new Set(['inputs', 'nodes', 'outputs', 'item', 'task']);
+
+/** A prompt has placeholders of its own, of the form `{{file:…}}`, which the capability puts in. */
+const isPrompt = (uses: string, arg: string): boolean =>
+  uses.endsWith('.prompt.resolve') || (uses === 'control.gate.conflict_resolution' && arg === 'prompt_text');
+
+/** Scripts have braces of their own: arguments are filled in only where a node has what templates did not have before. */
+const fillsArguments = ({ effect, forEach }: NodeDefinition): boolean =>
+  effect !== undefined || forEach !== undefined;
+
+/** Whether the expressions in an argument of a node, or of a step around it, are put in. */
+export const isFilledIn = (node: NodeDefinition, uses: string, arg: string): boolean =>
+  fillsArguments(node) && !isPrompt(uses, arg);
+
+const within = (path: string, value: Json): Written[] => {
+  if (typeof value === 'string') return value.includes('{{') ? [{ path, text: value }] : [];
+  if (typeof value !== 'object' || value === null) return [];
+  if (Array.isArray(value)) return value.flatMap((item: Json, at) => within(`${path}[${String(at)}]`, item));
+  return Object.entries(value).flatMap(([key, item]: [string, Json]) => within(`${path}.${key}`, item));
+};
+
+const argsOf = (
+  node: NodeDefinition,
+  { uses, args }: Pick<NodeDefinition, 'uses' | 'args'>,
+  path: string,
+): Written[] =>
+  Object.entries(args).flatMap(([name, value]) =>
+    isFilledIn(node, uses, name) ? within(`${path}.${name}`, value) : [],
+  );
+
+const effectOf = ({ effect }: NodeDefinition): Written[] =>
+  (['idempotencyKey', 'target', 'probe', 'compensate'] as const).flatMap((field) =>
+    within(`effect.${field}`, effect?.[field] ?? null),
+  );
+
+/** The texts of a node in which expressions stand between `{{` and `}}`. */
+export const textsOf = (node: NodeDefinition): readonly Written[] => {
+  const steps = (['before', 'afterwards', 'finally'] as const).flatMap((field) =>
+    (node[field] ?? []).flatMap((step, at) => argsOf(node, step, `${field}[${String(at)}].args`)),
+  );
+  return [...effectOf(node), ...argsOf(node, node, 'args'), ...steps];
+};

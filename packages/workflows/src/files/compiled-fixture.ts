@@ -1,0 +1,43 @@
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { agentFor } from '../config.ts';
+import { type Compiled, compileTemplate, loadTemplate } from '../compile.ts';
+import { problemText } from '../problem.ts';
+import { readConfigFile } from './config-file.ts';
+import { findFlow } from './find-flow.ts';
+import { readInside } from './read-inside.ts';
+
+/** Gives a repository the folder `.vizier` as it is laid out at a version. */
+export const copyVizier = (root: string, version: string): void => {
+  const from = fileURLToPath(new URL(`../testing/vizier/${version}`, import.meta.url));
+  cpSync(from, join(root, '.vizier'), { recursive: true });
+};
+
+export type CompiledFlow = Compiled & { readonly file: string; readonly alias: string | undefined };
+
+/** What `run` does with a flow before anything is submitted: from its name to its definition. */
+export const compileFlow = (
+  root: string,
+  name: string,
+  positional: readonly string[],
+  set: Readonly<Record<string, string>> = {},
+): CompiledFlow => {
+  const { config, problems } = readConfigFile(root);
+  if (config === undefined) throw new Error(problems.map(problemText).join('\n'));
+  const { flow, problems: unfound } = findFlow(root, name, config);
+  if (flow === undefined) throw new Error(unfound.map(problemText).join('\n'));
+  const read = readInside(flow.root);
+  const { template, problems: unread } = loadTemplate(flow.file, read);
+  if (template === undefined) throw new Error(unread.map(problemText).join('\n'));
+  const selector = `${template.id}@${template.version}`;
+  const agent = agentFor(config, { alias: flow.alias, selector });
+  const specFile = readInside(root);
+  const compiled = compileTemplate(template, { positional, set, named: {}, specFile, agentFor: () => agent });
+  return {
+    ...compiled,
+    problems: [...problems, ...unread, ...compiled.problems],
+    file: flow.file,
+    alias: flow.alias,
+  };
+};

@@ -1,0 +1,92 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { readWorkflowConfig } from '../config.ts';
+import { findFlow } from './find-flow.ts';
+import { initRepository } from './init.ts';
+import { temporaryRepository } from './repository-fixture.ts';
+import { shippedFiles } from './shipped.ts';
+
+const ALL = [
+  '.holdpoint/.gitignore',
+  '.holdpoint/config.toml',
+  '.holdpoint/workflows/draft.toml',
+  '.holdpoint/workflows/approve.toml',
+  '.holdpoint/workflows/merge.toml',
+  '.holdpoint/workflows/develop.toml',
+];
+
+test('a repository is given templates, a configuration and what git is to ignore, once', () => {
+  using repository = temporaryRepository();
+  const { root } = repository;
+  expect(initRepository(root, { check: false })).toEqual({ written: ALL, present: [], differing: [] });
+  for (const { path, text } of shippedFiles()) expect(readFileSync(join(root, path), 'utf8')).toBe(text);
+  expect(readFileSync(join(root, '.holdpoint/.gitignore'), 'utf8').split('\n')).toEqual([
+    'data/',
+    'worktrees/',
+    'tmp/',
+    '',
+  ]);
+  expect(initRepository(root, { check: false })).toEqual({ written: [], present: ALL, differing: [] });
+});
+
+test('a check says the same and writes nothing', () => {
+  using repository = temporaryRepository();
+  const { root } = repository;
+  expect(initRepository(root, { check: true })).toEqual({ written: ALL, present: [], differing: [] });
+  expect(readdirSync(root)).toEqual(['.git']);
+});
+
+test('what is there is never changed, whatever it is', () => {
+  using repository = temporaryRepository();
+  const { root } = repository;
+  repository.write('.holdpoint/config.toml', '# mine\n');
+  mkdirSync(join(root, '.holdpoint/workflows/draft.toml'), { recursive: true });
+  const { written, differing } = initRepository(root, { check: false });
+  expect(differing).toEqual(['.holdpoint/config.toml', '.holdpoint/workflows/draft.toml']);
+  expect(written).toEqual(ALL.filter((path) => !differing.includes(path)));
+  expect(readFileSync(join(root, '.holdpoint/config.toml'), 'utf8')).toBe('# mine\n');
+});
+
+test('nothing is written through a link that leads out', () => {
+  using repository = temporaryRepository();
+  const { root, outside } = repository;
+  const elsewhere = mkdtempSync(join(outside, 'elsewhere-'));
+  symlinkSync(elsewhere, join(root, '.holdpoint'));
+  const refused: unknown = expect.objectContaining({ code: 'WORKFLOW_PATH_REFUSED' });
+  expect(() => initRepository(root, { check: false })).toThrow(refused);
+  expect(readdirSync(elsewhere)).toEqual([]);
+});
+
+test('a folder that cannot be made is an error with a code', () => {
+  using repository = temporaryRepository();
+  writeFileSync(join(repository.root, '.holdpoint'), 'in the way');
+  expect(() => initRepository(repository.root, { check: false })).toThrow(
+    expect.objectContaining({ code: 'WORKFLOW_FILE_UNWRITABLE' }),
+  );
+});
+
+test('every alias of the configuration that is shipped leads to a template that is shipped', () => {
+  using repository = temporaryRepository();
+  const { root } = repository;
+  initRepository(root, { check: false });
+  const text = readFileSync(join(root, '.holdpoint/config.toml'), 'utf8');
+  const { config, problems } = readWorkflowConfig(text, '.holdpoint/config.toml');
+  expect(problems).toEqual([]);
+  if (config === undefined) throw new Error('no configuration');
+  const names = ['draft', 'approve', 'merge', 'develop'];
+  expect([...config.commands.keys()]).toEqual(names);
+  for (const name of names)
+    expect(findFlow(root, name, config).flow?.file).toBe(`.holdpoint/workflows/${name}.toml`);
+});
+
+test('what the shipped configuration shows in comments is what is read', () => {
+  const shipped = shippedFiles().find(({ path }) => path === '.holdpoint/config.toml');
+  const lines = shipped?.text.split('\n') ?? [];
+  const text = lines.map((line) => line.replace(/^# (?=\[|agent\.)/, '')).join('\n');
+  const { config, problems } = readWorkflowConfig(text, '.holdpoint/config.toml');
+  expect(problems).toEqual([]);
+  expect(config?.agents.fallback).toEqual(['my-agent', '--print']);
+  expect(config?.agents.commands.size).toBe(1);
+  expect(config?.agents.templates.size).toBe(1);
+});

@@ -1,0 +1,63 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { systemCode, WorkflowFileError } from './file-error.ts';
+import { readInside } from './read-inside.ts';
+import { type ShippedFile, shippedFiles } from './shipped.ts';
+
+/** What a repository had of the files that it is given, each from its top. */
+export type Initialised = {
+  /** Were missing, and are there now; after a check they are still missing. */
+  readonly written: readonly string[];
+  readonly present: readonly string[];
+  /** Hold something else, and are left as they are. */
+  readonly differing: readonly string[];
+};
+
+/** What runs leave behind is nobody's source. */
+const IGNORED: ShippedFile = { path: '.holdpoint/.gitignore', text: 'data/\nworktrees/\ntmp/\n' };
+
+type State = keyof Initialised;
+
+const UNUSABLE: ReadonlySet<string> = new Set([
+  'WORKFLOW_NOT_A_FILE',
+  'WORKFLOW_FILE_TOO_LARGE',
+  'WORKFLOW_FILE_NOT_TEXT',
+]);
+
+const stateOf = (root: string, { path, text }: ShippedFile): State => {
+  try {
+    const there = readInside(root)(path);
+    if (there === undefined) return 'written';
+    return there === text ? 'present' : 'differing';
+  } catch (error) {
+    if (error instanceof WorkflowFileError && UNUSABLE.has(error.code)) return 'differing';
+    throw error;
+  }
+};
+
+/** Writes a file that is not there. One that appears meanwhile is left alone, and half a file does not stay. */
+const create = (root: string, { path, text }: ShippedFile): void => {
+  const file = join(root, path);
+  let made = false;
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, '', { flag: 'wx' });
+    made = true;
+    writeFileSync(file, text, { flush: true });
+  } catch (cause) {
+    if (made) rmSync(file, { force: true });
+    throw new WorkflowFileError('WORKFLOW_FILE_UNWRITABLE', path, systemCode(cause) ?? 'an error', { cause });
+  }
+};
+
+/**
+ * Gives a repository the stage templates and a configuration. What is there already is never changed, nothing is added
+ * to git, and with `check` nothing is written at all.
+ */
+export const initRepository = (root: string, { check }: { readonly check: boolean }): Initialised => {
+  const states = [IGNORED, ...shippedFiles()].map((file) => ({ file, state: stateOf(root, file) }));
+  const having = (wanted: State): readonly string[] =>
+    states.filter(({ state }) => state === wanted).map(({ file }) => file.path);
+  if (!check) for (const { file, state } of states) if (state === 'written') create(root, file);
+  return { written: having('written'), present: having('present'), differing: having('differing') };
+};

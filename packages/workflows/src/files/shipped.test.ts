@@ -1,0 +1,238 @@
+import { artifactLabel } from '@holdpoint/contracts/artifact';
+import type { NodeDefinition, Outcome, WorkflowDefinition } from '@holdpoint/contracts/workflow';
+import { describe, expect, test } from 'vitest';
+import { graphOf } from '../graph.ts';
+import { problemText } from '../problem.ts';
+import { compileFlow } from './compiled-fixture.ts';
+import { initRepository } from './init.ts';
+import { temporaryRepository } from './repository-fixture.ts';
+
+const AGENT = '[agents.default]\nagent.command = ["my-agent", "--print"]\n';
+
+/** Compiles a shipped flow as a repository has it after `init`, with an agent for it. */
+const compiled = (
+  name: string,
+  positional: readonly string[],
+  set: Readonly<Record<string, string>> = {},
+) => {
+  using repository = temporaryRepository();
+  const { root } = repository;
+  initRepository(root, { check: false });
+  repository.write('.holdpoint/config.toml', `${configText(name)}\n${AGENT}`);
+  repository.write('spec.md', 'Greet people by ${name} and {{ name }}.');
+  const { definition, problems } = compileFlow(root, name, positional, set);
+  if (definition === undefined) throw new Error(problems.map(problemText).join('\n'));
+  return { definition, codes: problems.map(({ code, severity }) => `${severity} ${code}`) };
+};
+
+const ID: Readonly<Record<string, string>> = { develop: 'template.develop@v1' };
+const configText = (name: string): string =>
+  `[commands]\n${name} = "${ID[name] ?? `template.stage.${name}@v1`}"\n`;
+
+const nodeOf = ({ nodes }: WorkflowDefinition, id: string): NodeDefinition => {
+  const found = nodes.find((node) => node.id === id);
+  if (found === undefined) throw new Error(`no node ${id}`);
+  return found;
+};
+
+/** The way through a workflow in which everything succeeds, from the only node that it can start with. */
+const chainOf = (definition: WorkflowDefinition): readonly string[] => {
+  const graph = graphOf(definition);
+  expect(graph.entries).toHaveLength(1);
+  const chain: string[] = [];
+  let at = graph.entries[0];
+  while (at !== undefined) {
+    chain.push(at);
+    const next = graph.outgoing(at).filter(({ on }) => on === 'succeeded');
+    expect(next.length).toBeLessThanOrEqual(1);
+    at = next[0]?.to;
+  }
+  return chain;
+};
+
+const labels = (definition: WorkflowDefinition, what: 'needs' | Outcome): readonly string[] =>
+  definition.nodes.flatMap(({ needs = [], produces = {} }) =>
+    (what === 'needs' ? needs : (produces[what] ?? [])).map(artifactLabel),
+  );
+
+describe('draft', () => {
+  const { definition, codes } = compiled('draft', ['spec.md', 'my-slug']);
+
+  test('is accepted without a word', () => {
+    expect(codes).toEqual([]);
+    expect(`${definition.id}@${definition.version}`).toBe('template.stage.draft@v1');
+    expect(definition.policy?.missingProducer).toBe('wait');
+  });
+
+  test('goes from the worktree by the agent to the commit', () => {
+    expect(chainOf(definition)).toEqual([
+      'worktree_prepare',
+      'resolve_prompt',
+      'invoke_agent',
+      'persist_plan',
+      'stage_commit',
+      'worktree_cleanup',
+      'terminal',
+    ]);
+  });
+
+  test('keeps the specification as it is, whatever stands in it', () => {
+    expect(nodeOf(definition, 'persist_plan').args['spec_text']).toBe(
+      'Greet people by ${name} and {{ name }}.',
+    );
+    expect(nodeOf(definition, 'resolve_prompt').args['prompt_text']).toContain('{{persist_plan.spec_text}}');
+  });
+
+  test('makes the reply of the agent the body of the plan', () => {
+    const reply = nodeOf(definition, 'invoke_agent').produces?.succeeded?.map(artifactLabel);
+    expect(reply).toEqual(['custom:plan_text:draft:my-slug']);
+    expect(nodeOf(definition, 'persist_plan').needs?.map(artifactLabel)).toEqual(reply);
+  });
+
+  test('takes a specification without a file', () => {
+    const inline = compiled('draft', [], { slug: 'my-slug', spec_text: 'Greet.' });
+    expect(nodeOf(inline.definition, 'persist_plan').args['spec_text']).toBe('Greet.');
+  });
+});
+
+describe('approve', () => {
+  const { definition, codes } = compiled('approve', ['my-slug'], { stop_condition_script: 'npm test' });
+
+  test('is accepted, and says only that the plan comes from elsewhere', () => {
+    expect(codes).toEqual(['warning WORKFLOW_NEEDS_UNPRODUCED', 'warning WORKFLOW_NEEDS_UNPRODUCED']);
+    expect(definition.policy?.missingProducer).toBe('wait');
+  });
+
+  test('goes from the worktree by the agent and the commit to the stop condition', () => {
+    expect(chainOf(definition)).toEqual([
+      'worktree_prepare',
+      'resolve_prompt',
+      'invoke_agent',
+      'stage_commit',
+      'stop_gate',
+      'worktree_cleanup',
+      'terminal',
+    ]);
+  });
+
+  test('shows the plan of the branch to the agent', () => {
+    expect(nodeOf(definition, 'resolve_prompt').args['prompt_text']).toContain(
+      '{{file:.holdpoint/plans/my-slug.md}}',
+    );
+  });
+
+  test('sends the agent back to work when the script fails, so often and no more', () => {
+    const gate = nodeOf(definition, 'stop_gate');
+    expect(gate).toMatchObject({
+      script: 'npm test',
+      retry: { mode: 'until_gate', budget: 3 },
+      on: { succeeded: ['worktree_cleanup'], failed: ['invoke_agent'] },
+    });
+    const twice = compiled('approve', ['my-slug'], { stop_condition_retries: '7' });
+    expect(nodeOf(twice.definition, 'stop_gate').retry?.budget).toBe(7);
+  });
+
+  test('has a gate without a script where none is configured', () => {
+    const without = compiled('approve', ['my-slug']);
+    expect(nodeOf(without.definition, 'stop_gate').script).toBeUndefined();
+  });
+});
+
+describe('merge', () => {
+  const { definition, codes } = compiled('merge', ['my-slug'], {
+    cicd_script: 'npm test',
+    target_branch: 'main',
+  });
+
+  test('is accepted, and says only that the approval comes from elsewhere', () => {
+    expect(codes).toEqual(['warning WORKFLOW_NEEDS_UNPRODUCED']);
+    expect(definition.policy?.missingProducer).toBe('wait');
+  });
+
+  test('goes from the merge by the CI/CD gate to its end', () => {
+    expect(chainOf(definition)).toEqual(['merge_integrate', 'merge_gate_cicd', 'terminal']);
+  });
+
+  test('is an effect', () => {
+    expect(nodeOf(definition, 'merge_integrate').effect).toMatchObject({
+      kind: 'merge',
+      target: 'branch:main',
+    });
+  });
+
+  test('looks at conflicts only where there are some, and merges again', () => {
+    const integrate = nodeOf(definition, 'merge_integrate');
+    expect(integrate.on?.blocked).toEqual(['merge_conflict_resolution']);
+    expect(integrate.produces?.blocked?.map(artifactLabel)).toEqual(['merge_sentinel:my-slug']);
+    expect(nodeOf(definition, 'merge_conflict_resolution')).toMatchObject({
+      autoResolve: true,
+      agent: ['my-agent', '--print'],
+      on: { succeeded: ['merge_integrate'] },
+    });
+  });
+
+  test('runs its script again when that fails, after the one that repairs', () => {
+    const fixing = compiled('merge', ['my-slug'], {
+      cicd_script: 'npm test',
+      cicd_auto_resolve: 'true',
+      cicd_auto_resolve_script: 'npm run fix',
+      cicd_retries: '1',
+    });
+    expect(nodeOf(fixing.definition, 'merge_gate_cicd')).toMatchObject({
+      script: 'npm test',
+      fixScript: 'npm run fix',
+      retry: { budget: 1 },
+      on: { succeeded: ['terminal'], failed: ['merge_gate_cicd'] },
+    });
+    expect(nodeOf(definition, 'merge_gate_cicd').fixScript).toBeUndefined();
+  });
+});
+
+test('what one stage waits for is what the stage before it produces', () => {
+  const set = { branch: 'draft/my-slug' };
+  const draft = compiled('draft', ['spec.md', 'my-slug'], set).definition;
+  const approve = compiled('approve', ['my-slug'], set).definition;
+  const merge = compiled('merge', ['my-slug'], set).definition;
+  const waited = (nodeOf(approve, 'worktree_prepare').needs ?? []).map(artifactLabel);
+  expect(waited).toEqual(['plan_branch:my-slug (draft/my-slug)', 'plan_doc:my-slug (draft/my-slug)']);
+  expect(labels(draft, 'succeeded')).toEqual(expect.arrayContaining(waited));
+  expect(labels(merge, 'needs')).toEqual(['custom:stage_token:approve:my-slug']);
+  expect(labels(approve, 'succeeded')).toContain('custom:stage_token:approve:my-slug');
+});
+
+describe('develop', () => {
+  const { definition, codes } = compiled('develop', ['spec.md', 'my-slug'], {
+    stop_condition_script: 'npm test',
+    target_branch: 'main',
+  });
+
+  test('is accepted without a word: every stage has what it needs from the one before', () => {
+    expect(codes).toEqual([]);
+  });
+
+  test('is draft, approve and merge, one after the other, with the parameters of all', () => {
+    const stages = chainOf(definition).map((id) => nodeOf(definition, id).stage);
+    expect([...new Set(stages)]).toEqual(['draft', 'approve', 'merge']);
+    expect(chainOf(definition)).toHaveLength(7 + 7 + 3);
+    expect(nodeOf(definition, 'approve__stop_gate').script).toBe('npm test');
+    for (const id of ['draft__worktree_prepare', 'approve__worktree_prepare', 'merge__merge_integrate'])
+      expect(nodeOf(definition, id).args['slug']).toBe('my-slug');
+  });
+
+  test('keeps the prompts of its stages apart', () => {
+    const prompts = labels(definition, 'succeeded').filter((label) => label.startsWith('custom:prompt_text'));
+    expect(prompts).toEqual(['custom:prompt_text:draft:my-slug', 'custom:prompt_text:approve:my-slug']);
+  });
+});
+
+test.each(['draft', 'approve', 'develop'])('%s is refused as long as no agent is configured', (name) => {
+  using repository = temporaryRepository();
+  const { root } = repository;
+  initRepository(root, { check: false });
+  repository.write('spec.md', 'Greet.');
+  const positional = name === 'approve' ? ['my-slug'] : ['spec.md', 'my-slug'];
+  const { definition, problems } = compileFlow(root, name, positional);
+  expect(definition).toBeUndefined();
+  const errors = problems.filter(({ severity }) => severity === 'error').map(({ code }) => code);
+  expect(new Set(errors)).toEqual(new Set(['WORKFLOW_AGENT_MISSING']));
+});

@@ -1,0 +1,152 @@
+import { type Dirent, lstatSync, readdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Problem } from '../problem.ts';
+import { byBytes } from './byte-order.ts';
+import { placeOf } from './confined.ts';
+import { fileProblem, systemCode, WorkflowFileError } from './file-error.ts';
+
+/** One specification of a folder: each becomes a run of its own. */
+export type Spec = {
+  /** From the top of the repository. */
+  readonly file: string;
+  readonly slug: string;
+  readonly branch: string;
+};
+
+export type Specs = { readonly specs: readonly Spec[]; readonly problems: readonly Problem[] };
+
+/** As many as one command may reasonably start. */
+const SPECS_MAX = 1_000;
+const DEPTH_MAX = 32;
+const SLUG_MAX = 32;
+
+const problem = (code: string, file: string, found: string, expected: string): Problem => ({
+  code,
+  severity: 'error',
+  path: '',
+  found,
+  expected,
+  file,
+});
+
+const noFile = (path: string): Problem =>
+  problem('WORKFLOW_NOT_A_FILE', path, 'a pipe, a socket or a device', 'a regular file');
+
+const tooMany = (path: string): Problem =>
+  problem(
+    'WORKFLOW_SPEC_TOO_MANY',
+    path,
+    'more than that',
+    `at most ${String(SPECS_MAX)} files in folders ${String(DEPTH_MAX)} deep`,
+  );
+
+const linkProblem = (path: string): Problem =>
+  problem('WORKFLOW_SPEC_LINK', path, 'a symbolic link', 'files and folders only');
+
+/** `api/Auth v2.md` becomes `api-auth-v2`. */
+const slugOf = (path: string): string =>
+  path
+    .replace(/\.md$/, '')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replace(/^-/, '')
+    .slice(0, SLUG_MAX)
+    .replace(/-$/, '');
+
+const read = (folder: string): readonly Dirent[] => {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch (cause) {
+    throw new WorkflowFileError('WORKFLOW_FILE_UNREADABLE', folder, systemCode(cause) ?? 'an error', {
+      cause,
+    });
+  }
+};
+
+/** What stands in a folder and in all below it, as far as it matters here: a path and what is wrong with it. */
+type Walked = { readonly path: string; readonly wrong?: Problem };
+
+function* walk(root: string, folder: string, depth: number): Generator<Walked> {
+  if (depth > DEPTH_MAX) {
+    yield { path: folder, wrong: tooMany(folder) };
+    return;
+  }
+  for (const entry of read(join(root, folder))) {
+    const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
+    if (entry.isSymbolicLink()) yield { path, wrong: linkProblem(path) };
+    else if (entry.isDirectory()) {
+      if (entry.name !== '.git') yield* walk(root, path, depth + 1);
+    } else if (entry.name.endsWith('.md')) yield entry.isFile() ? { path } : { path, wrong: noFile(path) };
+  }
+}
+
+/** No further than one too many: a folder may be the top of something large. */
+const walked = (root: string, folder: string): readonly Walked[] => {
+  const found: Walked[] = [];
+  for (const one of walk(root, folder, 0)) {
+    if (found.length === SPECS_MAX) return [...found, { path: folder, wrong: tooMany(folder) }];
+    found.push(one);
+  }
+  return found;
+};
+
+const specsIn = (root: string, folder: string): Specs => {
+  const found = walked(root, folder);
+  const problems = found.flatMap(({ wrong }) => (wrong === undefined ? [] : [wrong]));
+  const prefix = folder === '' ? 0 : folder.length + 1;
+  const specs = found
+    .filter(({ wrong }) => wrong === undefined)
+    .map(({ path }) => path)
+    .sort(byBytes)
+    .map((file): Spec => {
+      const slug = slugOf(file.slice(prefix));
+      return { file, slug, branch: `draft/${slug}` };
+    });
+  return { specs, problems: [...problems, ...slugProblems(specs)] };
+};
+
+/** Two files whose names come to one slug would share a branch, and a file without one has none. */
+const slugProblems = (specs: readonly Spec[]): readonly Problem[] =>
+  [...Map.groupBy(specs, ({ slug }) => slug)].flatMap(([slug, [first, ...others]]) => {
+    const nameless =
+      slug === '' && first !== undefined
+        ? [problem('WORKFLOW_SPEC_SLUG', first.file, 'no letter and no digit', 'a name to make a slug of')]
+        : [];
+    const same = others.map(({ file }) =>
+      problem(
+        'WORKFLOW_SPEC_COLLISION',
+        file,
+        `the slug ${slug} of ${first?.file ?? ''}`,
+        'a slug of its own',
+      ),
+    );
+    return [...nameless, ...same];
+  });
+
+const refuse = (wrong: Problem): Specs => ({ specs: [], problems: [wrong] });
+
+const noFolder = (dir: string, found: string): Specs =>
+  refuse(problem('WORKFLOW_SPEC_FOLDER', dir, found, 'a folder of .md files'));
+
+const list = (root: string, dir: string): Specs => {
+  const place = placeOf(root, dir);
+  if (place === undefined) return noFolder(dir, 'no such folder');
+  const stats = lstatSync(resolve(root, dir));
+  if (stats.isSymbolicLink()) return refuse(linkProblem(dir));
+  if (!stats.isDirectory()) return noFolder(dir, 'no folder');
+  const found = specsIn(root, place.file);
+  return found.specs.length === 0 && found.problems.length === 0
+    ? refuse(problem('WORKFLOW_SPEC_NONE', dir, 'no .md file', 'at least one'))
+    : found;
+};
+
+/** The specifications of a folder, in the order of their bytes. With a problem, none of them may be run. */
+export const listSpecs = (root: string, dir: string): Specs => {
+  if (dir.trim() === '') return noFolder(dir, 'an empty name');
+  try {
+    return list(root, dir);
+  } catch (error) {
+    if (!(error instanceof WorkflowFileError)) throw error;
+    return refuse(fileProblem(error));
+  }
+};

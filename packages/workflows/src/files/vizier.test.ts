@@ -1,0 +1,73 @@
+import type { WorkflowDefinition } from '@holdpoint/contracts/workflow';
+import { describe, expect, test } from 'vitest';
+import { graphOf } from '../graph.ts';
+import { type CompiledFlow, compileFlow, copyVizier } from './compiled-fixture.ts';
+import { temporaryRepository } from './repository-fixture.ts';
+
+const compiled = (version: string, name: string, positional: readonly string[]): CompiledFlow => {
+  using repository = temporaryRepository();
+  copyVizier(repository.root, version);
+  repository.write('spec.md', 'Greet people by name.');
+  return compileFlow(repository.root, name, positional, TRIED[name]);
+};
+
+const TRIED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  approve: { stop_condition_script: 'test -s notes.md' },
+  merge: { cicd_script: 'true', cicd_auto_resolve: 'true', cicd_auto_resolve_script: 'true' },
+  develop: { stop_condition_script: 'test -s notes.md', cicd_script: 'true' },
+};
+
+const entriesOf = (definition: WorkflowDefinition | undefined): readonly string[] =>
+  definition === undefined ? [] : graphOf(definition).entries;
+
+const FLOWS = [
+  ['v0.2.5', 'draft', ['spec.md', 'my-slug'], '.vizier/workflow/draft.toml', 8, 0],
+  ['v0.2.5', 'approve', ['my-slug'], '.vizier/workflow/approve.toml', 7, 2],
+  ['v0.2.5', 'merge', ['my-slug'], '.vizier/workflow/merge.toml', 4, 1],
+  ['v0.2.5', 'develop', ['spec.md', 'my-slug'], '.vizier/develop.toml', 19, 0],
+  ['v0.2.6', 'draft', ['spec.md', 'my-slug'], '.vizier/workflow/draft.toml', 9, 0],
+  ['v0.2.6', 'approve', ['my-slug'], '.vizier/workflow/approve.toml', 8, 2],
+  ['v0.2.6', 'merge', ['my-slug'], '.vizier/workflow/merge.toml', 4, 1],
+  ['v0.2.6', 'develop', ['spec.md', 'my-slug'], '.vizier/workflows/develop.toml', 21, 0],
+  ['v0.2.6', 'commit', [], '.vizier/workflows/commit.toml', 5, 0],
+] as const;
+
+describe.each(FLOWS)(
+  'a template in the shape of %s: %s',
+  (version, name, positional, file, nodes, elsewhere) => {
+    const flow = compiled(version, name, positional);
+
+    test('is found under its alias', () => {
+      expect(flow).toMatchObject({ file, alias: name });
+    });
+
+    test('is compiled as it stands, and complains of nothing but of what other runs produce', () => {
+      const expected = Array.from({ length: elsewhere }, () => 'warning WORKFLOW_NEEDS_UNPRODUCED');
+      expect(flow.problems.map(({ severity, code }) => `${severity} ${code}`)).toEqual(expected);
+      expect(flow.definition?.nodes).toHaveLength(nodes);
+    });
+
+    test('begins at one node, since what only follows a failure does not count', () => {
+      expect(entriesOf(flow.definition)).toHaveLength(1);
+    });
+  },
+);
+
+test('a merge begins with the merge, and not with its conflict gate', () => {
+  expect(entriesOf(compiled('v0.2.5', 'merge', ['my-slug']).definition)).toEqual(['merge_integrate']);
+});
+
+test('a stop condition may lead back to the commit alone', () => {
+  const { definition } = compiled('v0.2.6', 'approve', ['my-slug']);
+  expect(definition?.nodes.find(({ id }) => id === 'stop_gate')).toMatchObject({
+    script: 'test -s notes.md',
+    retry: { mode: 'until_gate', budget: 3 },
+    on: { failed: ['stage_commit'] },
+  });
+});
+
+test('the agents of its configuration run its nodes', () => {
+  const { definition } = compiled('v0.2.5', 'develop', ['spec.md', 'my-slug']);
+  const agents = definition?.nodes.flatMap(({ agent }) => (agent === undefined ? [] : [agent[0]]));
+  expect(agents).toEqual(['sh', 'sh', 'sh']);
+});

@@ -1,0 +1,37 @@
+/** A template by its identity. */
+export type Identity = { readonly id: string; readonly version: string };
+
+/** The ways to name a flow, for whoever wrote something else. */
+export const FLOW_FORMS =
+  'file:<path> or a path to a .toml or .json file, an alias of [commands], or a selector <id>@<version>';
+
+const SELECTOR = /^([^@\s]{1,200})@([^@\s]{1,64})$/;
+
+export const parseSelector = (text: string): Identity | undefined => {
+  const [, id, version] = SELECTOR.exec(text) ?? [];
+  return id === undefined || version === undefined ? undefined : { id, version };
+};
+
+/** What `template.name.v2` should have been; undefined for anything that is not written so. */
+export const undotted = (text: string): string | undefined => {
+  const dot = text.lastIndexOf('.');
+  const [id, version] = [text.slice(0, Math.max(dot, 0)), text.slice(dot + 1)];
+  const isDotted = id.includes('.') && !/[@\s/\\]/.test(id) && /^v\d+$/.test(version);
+  return isDotted ? `${id}@${version}` : undefined;
+};
+
+const FILE_PREFIX = 'file:';
+const LOOKS_LIKE_A_PATH = /^[./]|[/\\]|\.(toml|json)$/;
+
+/** The path, where a flow is named by its file. */
+export const pathOf = (flow: string): string | undefined => {
+  if (flow.startsWith(FILE_PREFIX)) return flow.slice(FILE_PREFIX.length);
+  return LOOKS_LIKE_A_PATH.test(flow) ? flow : undefined;
+};
+
+/** `Code Review`, `code-review` and `code__review` are one alias. */
+export const aliasOf = (name: string): string =>
+  name
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[\s_-]+/g, '_');

@@ -1,0 +1,103 @@
+import { effectClassOf } from '@holdpoint/contracts/capabilities';
+import type { EffectDeclaration, SideEffectKind } from '@holdpoint/contracts/workflow';
+import type { Draft } from './draft.ts';
+import { COMMAND, INTEGRATE, mayBeEffect, takesJson } from './labels.ts';
+import { firstText } from './node-args.ts';
+import { AUDIENCE } from './node-gates.ts';
+import { shown } from './report.ts';
+import type { RawEffect } from './schema.ts';
+
+const POOL = 'default';
+/** Somebody who submits an effect is there to say yes to it; a gate in the middle of a run waits for a day. */
+const APPROVAL_MS = 300_000;
+/** How every effect is gated. */
+const GATE = 'approval_recovery_v2';
+
+/** The branch that a merge takes its commits from. */
+export const sourceBranch = (args: Draft['node']['args']): string | undefined => {
+  const branch = firstText(args, ['branch', 'source_branch', 'plan_branch']);
+  const plan = firstText(args, ['slug', 'plan']);
+  if (branch !== '') return branch;
+  return plan === '' ? undefined : `draft/${plan}`;
+};
+
+const gated = (
+  uses: string,
+  kind: SideEffectKind,
+): Pick<EffectDeclaration, 'kind' | 'effectClass' | 'pool' | 'audience' | 'approvalTimeoutMs'> => ({
+  kind,
+  effectClass: effectClassOf(uses, kind) ?? 'opaque',
+  pool: POOL,
+  audience: [...AUDIENCE],
+  approvalTimeoutMs: APPROVAL_MS,
+});
+
+/** A merge is an effect whether it says so or not. */
+const mergeEffect = ({ node: { uses, args } }: Draft): EffectDeclaration => {
+  const target = firstText(args, ['target', 'target_branch']) || 'HEAD';
+  return {
+    ...gated(uses, 'merge'),
+    idempotencyKey: `merge:${sourceBranch(args) ?? ''}:${target}`,
+    target: `branch:${target}`,
+  };
+};
+
+const declaredEffect = (raw: RawEffect, { node: { uses }, fields }: Draft): EffectDeclaration => {
+  const text = (key: 'idempotency_key' | 'target' | 'probe' | 'compensate' | 'rollback_hint'): string =>
+    fields.text(raw[key] ?? '', `effect.${key}`);
+  const optional = (key: 'probe' | 'compensate' | 'rollback_hint'): string | undefined =>
+    raw[key] === undefined ? undefined : text(key);
+  const [probe, compensate, rollbackHint] = [
+    optional('probe'),
+    optional('compensate'),
+    optional('rollback_hint'),
+  ];
+  if (raw.gate !== undefined && fields.text(raw.gate, 'effect.gate') !== GATE)
+    fields.error('WORKFLOW_EFFECT_GATE', 'effect.gate', shown(raw.gate), GATE, [raw.gate, [GATE]]);
+  return {
+    ...gated(uses, raw.side_effect_kind),
+    idempotencyKey: text('idempotency_key'),
+    target: text('target'),
+    ...(probe !== undefined && { probe }),
+    ...(compensate !== undefined && { compensate }),
+    ...(rollbackHint !== undefined && { rollbackHint }),
+  };
+};
+
+/** The kind of an effect is looked at with the definition. */
+const refusal = ({
+  node: { uses },
+  source: { effect },
+}: Draft): readonly [code: string, expected: string] | undefined => {
+  if (effect === undefined) {
+    return takesJson(uses)
+      ? ['WORKFLOW_EFFECT_MISSING', 'a table effect: it changes something outside']
+      : undefined;
+  }
+  return mayBeEffect(uses)
+    ? undefined
+    : ['WORKFLOW_EFFECT_USES', `a label that can be an effect, such as ${COMMAND}`];
+};
+
+/** The effect that a node is, if it is one. */
+export const effectOf = (draft: Draft): EffectDeclaration | undefined => {
+  const { node, source, fields } = draft;
+  const refused = refusal(draft);
+  if (refused !== undefined) {
+    const found =
+      source.effect === undefined ? 'nothing' : `an effect of the kind ${source.effect.side_effect_kind}`;
+    fields.error(refused[0], 'effect', found, `${refused[1]} (uses ${node.uses})`);
+    return undefined;
+  }
+  const effect =
+    source.effect === undefined
+      ? node.uses === INTEGRATE
+        ? mergeEffect(draft)
+        : undefined
+      : declaredEffect(source.effect, draft);
+  if (effect !== undefined && source.for_each !== undefined) {
+    const expected = 'one or the other: for_each and an effect are not supported together';
+    fields.error('WORKFLOW_EFFECT_FOR_EACH', 'for_each', 'for_each of an effect', expected);
+  }
+  return effect;
+};

@@ -1,0 +1,298 @@
+import { describe, expect, test } from 'vitest';
+import { loadTemplate } from '../compile.ts';
+import {
+  compiled,
+  DRAFT,
+  errorsIn,
+  flow,
+  HEAD,
+  MERGE,
+  nodeIn,
+  reading,
+  timed,
+  type Files,
+} from './template-fixture.ts';
+
+const command = (id: string, more = ''): string =>
+  `[[nodes]]\nid = "${id}"\nuses = "cap.env.shell.command.run"\nargs = { command = "true" }\n${more}\n`;
+const imported = (name: string, path: string): string => `[[imports]]\nname = "${name}"\npath = "${path}"\n`;
+const link = (from: string, to: string): string => `[[links]]\nfrom = "${from}"\nto = "${to}"\n`;
+const ids = (files: Files): readonly string[] => {
+  const made = compiled(files);
+  expect(errorsIn(made)).toEqual([]);
+  return (made.definition?.nodes ?? []).map(({ id, after }) => [id, ...after].join(' < '));
+};
+
+const DEVELOP: Files = {
+  '.holdpoint/develop.toml': `
+id = "template.develop"
+version = "v1"
+${imported('draft stage', 'workflows/draft.toml')}
+${imported('merge', './workflows/../workflows/merge.toml')}
+${link('draft stage', 'merge')}
+[cli]
+positional = ["slug"]
+`,
+  '.holdpoint/workflows/draft.toml': DRAFT,
+  '.holdpoint/workflows/merge.toml': MERGE,
+};
+
+describe('stages', () => {
+  const made = compiled(
+    DEVELOP,
+    { positional: ['notes'], set: { spec_text: 'x', target_branch: 'main' } },
+    '.holdpoint/develop.toml',
+  );
+
+  test('are composed: ids are prefixed, and edges move with them', () => {
+    expect(errorsIn(made)).toEqual([]);
+    expect(nodeIn(made, 'draft_stage__worktree_prepare')).toMatchObject({
+      stage: 'draft_stage',
+      on: { succeeded: ['draft_stage__resolve_prompt'] },
+    });
+  });
+
+  test('are linked from where one ends well to where the other starts, and a loop is no start', () => {
+    const waiting = made.definition?.nodes.filter(({ after }) => after.length > 0);
+    expect(waiting?.map(({ id, after }) => [id, after])).toEqual([
+      ['merge__merge_integrate', ['draft_stage__terminal']],
+    ]);
+  });
+
+  test('do not lend their parameters to the locks of each other', () => {
+    expect(nodeIn(made, 'draft_stage__stage_commit').locks).toEqual([
+      { key: 'branch:draft/notes', mode: 'exclusive' },
+    ]);
+    expect(nodeIn(made, 'merge__merge_integrate').locks).toEqual([
+      { key: 'branch:draft/notes', mode: 'exclusive' },
+      { key: 'branch:main', mode: 'exclusive' },
+    ]);
+  });
+
+  test('that are imported by stages have the names of both before their ids', () => {
+    const files = {
+      'flow.toml': `${HEAD}${imported('outer', 'a/outer.toml')}${command('own', 'after = [{ node_id = "outer__inner__one" }]')}`,
+      'a/outer.toml': `${HEAD}${imported('inner', '../inner.toml')}${command('two', 'after = [{ node_id = "inner__one" }]')}`,
+      'inner.toml': `${HEAD}${command('one')}`,
+    };
+    expect(ids(files)).toEqual([
+      'outer__inner__one',
+      'outer__two < outer__inner__one',
+      'own < outer__inner__one',
+    ]);
+  });
+
+  test('may be imported more than once', () => {
+    const files = {
+      ...flow(imported('a', 's.toml'), imported('b', 's.toml'), link('a', 'b')),
+      's.toml': `${HEAD}${command('x')}`,
+    };
+    expect(ids(files)).toEqual(['a__x', 'b__x < a__x']);
+  });
+
+  test('are not linked from what runs only after a failure', () => {
+    const files = {
+      ...flow(imported('a', 's.toml'), imported('b', 't.toml'), link('a', 'b')),
+      's.toml': `${HEAD}${command('x', 'on = { succeeded = ["y"], failed = ["mend"] }')}${command('y')}${command('mend')}`,
+      't.toml': `${HEAD}${command('z')}`,
+    };
+    expect(ids(files)).toEqual(['a__x', 'a__y', 'a__mend', 'b__z < a__y']);
+  });
+
+  test('have their reports of outputs renamed with their nodes', () => {
+    const files = {
+      ...flow(imported('a', 's.toml')),
+      's.toml': `${HEAD}${command('x')}${command('y', 'after = [{ node_id = "x" }]\nneeds = [{ custom = { type_id = "operation_output", key = "x" } }]')}`,
+    };
+    const { definition, problems } = compiled(files);
+    expect(problems).toEqual([]);
+    expect(definition?.nodes[1]?.needs).toEqual([
+      { type: 'custom', typeId: 'operation_output', key: 'a__x' },
+    ]);
+  });
+
+  test('with names that become too long are refused', () => {
+    const files = { ...flow(imported('a'.repeat(60), 's.toml')), 's.toml': `${HEAD}${command('long')}` };
+    expect(errorsIn(compiled(files))[0]).toBe(`WORKFLOW_NODE_ID_LONG nodes[${'a'.repeat(60)}__long].id`);
+  });
+});
+
+const problemsOf = (files: Files, entry = 'flow.toml') => loadTemplate(entry, reading(files)).problems;
+
+describe('files', () => {
+  test.each([
+    ['../s.toml', 'a path that leaves the repository ("../s.toml")'],
+    ['/etc/s.toml', 'an absolute path ("/etc/s.toml")'],
+    ['C:/s.toml', 'an absolute path ("C:/s.toml")'],
+    ['', 'an empty path ("")'],
+    ['..\\\\s.toml', 'a path with a character that separates no folders ("..\\\\s.toml")'],
+  ])('an import of %j is refused', (path, found) => {
+    expect(problemsOf(flow(imported('a', path), command('x')))).toMatchObject([
+      { code: 'WORKFLOW_FILE_PATH', path: 'imports[0].path', file: 'flow.toml', found },
+    ]);
+  });
+
+  test('a path may go up as long as it stays inside', () => {
+    const files = {
+      'a/b/flow.toml': `${HEAD}${imported('s', '../../s.toml')}`,
+      's.toml': `${HEAD}${command('x')}`,
+    };
+    expect(problemsOf(files, 'a/./b/flow.toml')).toEqual([]);
+  });
+
+  test('an entry outside is refused as well', () => {
+    expect(problemsOf({}, '../flow.toml')).toMatchObject([{ code: 'WORKFLOW_FILE_PATH' }]);
+  });
+
+  test('one that is not there, or cannot be read, is named', () => {
+    expect(problemsOf({})).toMatchObject([{ code: 'WORKFLOW_FILE_MISSING', file: 'flow.toml' }]);
+    expect(problemsOf(flow(imported('a', 's.toml'), command('x')))).toMatchObject([
+      { code: 'WORKFLOW_FILE_MISSING', file: 's.toml', expected: 'the file that flow.toml imports' },
+    ]);
+    const { problems } = loadTemplate('flow.toml', () => {
+      throw new Error('not yours to read');
+    });
+    expect(problems).toMatchObject([{ code: 'WORKFLOW_FILE_MISSING', found: 'not yours to read' }]);
+  });
+
+  test('one of another format is refused', () => {
+    expect(problemsOf({ 'flow.hcl': '' }, 'flow.hcl')).toMatchObject([{ code: 'WORKFLOW_FILE_FORMAT' }]);
+  });
+
+  test('a mark before the first character is no part of the text', () => {
+    expect(problemsOf({ 'flow.toml': `\uFEFF${HEAD}${command('x')}` })).toEqual([]);
+    const json = '\uFEFF{"id":"a","version":"b","nodes":[{"id":"x","uses":"control.terminal"}]}';
+    expect(problemsOf({ 'flow.json': json }, 'flow.json')).toEqual([]);
+  });
+
+  test('a mistake in TOML has its line and column', () => {
+    expect(problemsOf({ 'flow.toml': 'id = "a"\nversion = v1\n' })).toMatchObject([
+      { code: 'WORKFLOW_SYNTAX', file: 'flow.toml', line: 2, column: 11 },
+    ]);
+  });
+
+  test('a mistake in JSON has its line and column', () => {
+    expect(problemsOf({ 'flow.json': '{\n  "id": "x"\n  "version": "y"\n}' }, 'flow.json')).toMatchObject([
+      { code: 'WORKFLOW_SYNTAX', file: 'flow.json', line: 3, column: 3 },
+    ]);
+  });
+
+  test.each([
+    ['flow.json', '[]'],
+    ['flow.json', 'null'],
+    ['flow.json', '"text"'],
+    ['flow.toml', ''],
+  ])('%s with nothing but %j is no template', (name, text) => {
+    expect(problemsOf({ [name]: text }, name)).not.toEqual([]);
+    expect(loadTemplate(name, reading({ [name]: text })).template).toBeUndefined();
+  });
+
+  test('a circle of imports is shown file by file', () => {
+    const files = {
+      ...flow(imported('a', 'a.toml')),
+      'a.toml': `${HEAD}${imported('b', 'b.toml')}`,
+      'b.toml': `${HEAD}${imported('a', 'a.toml')}`,
+    };
+    expect(problemsOf(files)).toMatchObject([
+      {
+        code: 'WORKFLOW_IMPORT_CYCLE',
+        path: 'imports[0].path',
+        file: 'b.toml',
+        found: 'flow.toml -> a.toml -> b.toml -> a.toml',
+      },
+    ]);
+  });
+
+  test('problems of an import name its file, once for all of its imports', () => {
+    const files = {
+      ...flow(imported('a', 's.toml'), imported('b', 's.toml')),
+      's.toml': `${HEAD}extra = 1\n${command('x')}`,
+    };
+    expect(problemsOf(files)).toMatchObject([
+      { code: 'WORKFLOW_KEY_UNKNOWN', path: 'extra', file: 's.toml' },
+    ]);
+  });
+});
+
+describe('what is too large', () => {
+  test('is a file of more than a mebibyte, which is not even parsed', () => {
+    const text = `${HEAD}# ${'x'.repeat(10 * 1_048_576)}`;
+    const { value, ms } = timed(() => problemsOf({ 'flow.toml': text }));
+    expect(value).toMatchObject([{ code: 'WORKFLOW_FILE_TOO_LARGE' }]);
+    expect(ms).toBeLessThan(100);
+  });
+
+  test('counts bytes, not characters', () => {
+    expect(problemsOf({ 'flow.toml': `# ${'ü'.repeat(600_000)}` })).toMatchObject([
+      { code: 'WORKFLOW_FILE_TOO_LARGE' },
+    ]);
+  });
+
+  test.each([
+    ['flow.json', `${'['.repeat(500_000)}${']'.repeat(500_000)}`],
+    ['flow.json', `{"id":${'{"a":'.repeat(150_000)}1${'}'.repeat(150_000)}}`],
+    ['flow.toml', `${HEAD}x = ${'['.repeat(100)}${']'.repeat(100)}`],
+    ['flow.toml', `x.${'a.'.repeat(100_000)}b = 1`],
+    ['flow.toml', `[x${'.a'.repeat(100_000)}]`],
+  ])('is nesting in %s', (name, text) => {
+    const [problem, ...more] = problemsOf({ [name]: text }, name);
+    expect(['WORKFLOW_FILE_TOO_DEEP', 'WORKFLOW_SYNTAX']).toContain(problem?.code);
+    expect(more).toEqual([]);
+  });
+
+  test('is a number of imports', () => {
+    const many = Array.from({ length: 300 }, (_, place) => imported(`s${String(place)}`, 's.toml')).join('');
+    expect(problemsOf({ ...flow(many), 's.toml': `${HEAD}${command('x')}` })).toMatchObject([
+      { code: 'WORKFLOW_IMPORTS_MANY' },
+    ]);
+  });
+
+  test('is a few imports that multiply', () => {
+    const files: Record<string, string> = { 's20.toml': `${HEAD}${command('x')}` };
+    for (let level = 0; level < 20; level += 1) {
+      const next = `s${String(level + 1)}.toml`;
+      files[`s${String(level)}.toml`] = `${HEAD}${imported('a', next)}${imported('b', next)}`;
+    }
+    const problems = problemsOf(files, 's0.toml');
+    expect(problems.map(({ code }) => code)).toContain('WORKFLOW_NODES_MANY');
+    const wide = {
+      ...flow(Array.from({ length: 150 }, (_, n) => imported(`s${String(n)}`, 's.toml')).join('')),
+    };
+    const stage = HEAD + Array.from({ length: 200 }, (_, n) => command(`n${String(n)}`)).join('');
+    expect(problemsOf({ ...wide, 's.toml': stage }).map(({ code }) => code)).toContain('WORKFLOW_NODES_MANY');
+  });
+
+  test('are links between many ends and many starts', () => {
+    const stage = HEAD + Array.from({ length: 400 }, (_, n) => command(`n${String(n)}`)).join('');
+    const files = {
+      ...flow(imported('a', 's.toml'), imported('b', 's.toml'), link('a', 'b')),
+      's.toml': stage,
+    };
+    expect(problemsOf(files)).toMatchObject([{ code: 'WORKFLOW_LINK_WIDE' }]);
+  });
+
+  test('is what grows when its placeholders are replaced', () => {
+    const big = flow(
+      `[params]\nx = "${'y'.repeat(100_000)}"\n`,
+      ...Array.from({ length: 300 }, (_, n) => command(`n${String(n)}`, 'name = "${x}"')),
+    );
+    expect(errorsIn(compiled(big))).toContain('WORKFLOW_PLACEHOLDER_LARGE nodes[n167].name');
+  });
+});
+
+test('names that objects know by themselves are names like any other', () => {
+  const files = flow(
+    '[params]\nconstructor = "c"\ntoString = "t"\n',
+    command('constructor', 'name = "${constructor} ${toString} ${hasOwnProperty}"'),
+  );
+  expect(errorsIn(compiled(files))).toEqual(['WORKFLOW_PLACEHOLDER_UNKNOWN nodes[constructor].name']);
+  expect(
+    errorsIn(
+      compiled(
+        { 'flow.json': `{"id":"a","version":"b","params":{"__proto__":"x"},"nodes":[]}` },
+        {},
+        'flow.json',
+      ),
+    ),
+  ).toEqual(['WORKFLOW_KEY_UNKNOWN params']);
+});

@@ -1,0 +1,40 @@
+/** What is wrong with a placeholder, or its name for the caller to look up. */
+export type Piece =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'name'; readonly name: string; readonly text: string }
+  | { readonly kind: 'unclosed'; readonly text: string };
+
+/**
+ * A text in pieces: `${name}` is a placeholder, and `$${` stands for the characters `${`, for the shell's own variables.
+ * What a placeholder is replaced with is not looked at again.
+ */
+export const piecesOf = (text: string): readonly Piece[] => {
+  const pieces: Piece[] = [];
+  const plain = (from: number, to: number): void => {
+    if (to > from) pieces.push({ kind: 'text', text: text.slice(from, to) });
+  };
+  let from = 0;
+  for (let open = text.indexOf('${'); open >= 0; open = text.indexOf('${', from)) {
+    if (open > from && text[open - 1] === '$') {
+      plain(from, open - 1);
+      pieces.push({ kind: 'text', text: '${' });
+      from = open + 2;
+      continue;
+    }
+    plain(from, open);
+    const close = text.indexOf('}', open);
+    if (close < 0) return [...pieces, { kind: 'unclosed', text: text.slice(open) }];
+    pieces.push({
+      kind: 'name',
+      name: text.slice(open + 2, close).trim(),
+      text: text.slice(open, close + 1),
+    });
+    from = close + 1;
+  }
+  plain(from, text.length);
+  return pieces;
+};
+
+/** The names in a text. */
+export const namesIn = (text: string): readonly string[] =>
+  piecesOf(text).flatMap((piece) => (piece.kind === 'name' ? [piece.name] : []));

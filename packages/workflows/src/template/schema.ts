@@ -1,0 +1,169 @@
+import { TOKEN } from '@holdpoint/contracts/ids';
+import type { Json } from '@holdpoint/contracts/json';
+import { SideEffectKind } from '@holdpoint/contracts/workflow';
+import { z } from 'zod';
+
+/** How an error says which words are known, so that the nearest one can be found. */
+export const KNOWN = 'one of: ';
+
+/** A table that takes the keys of its shape and no others. */
+const table = <Shape extends z.core.$ZodShape>(shape: Shape) =>
+  z.strictObject(shape, {
+    error: ({ code }) =>
+      code === 'unrecognized_keys' ? `${KNOWN}${Object.keys(shape).join(', ')}` : undefined,
+  });
+
+/** What TOML and JSON have for a single value. */
+export type Scalar = string | boolean | number;
+
+export const isScalar = (value: unknown): value is Scalar =>
+  typeof value === 'string' || typeof value === 'boolean' || Number.isSafeInteger(value);
+
+const Scalar = z.custom<Scalar>(isScalar, 'a string, a boolean or a whole number');
+/** That it is JSON was seen when the file was read. */
+const AnyJson = z.custom<Json>((value) => value !== undefined, 'a value');
+const Text = z.string();
+const Name = z.string().min(1);
+const Scalars = z.record(z.string(), Scalar);
+
+const NodeName = z.string().regex(TOKEN, 'letters, digits, - and _, at most 64 of them');
+
+export const ARTIFACT_FORMS = {
+  plan_branch: table({ slug: Text, branch: Text }).optional(),
+  plan_doc: table({ slug: Text, branch: Text }).optional(),
+  plan_commits: table({ slug: Text, branch: Text }).optional(),
+  target_branch: table({ name: Text }).optional(),
+  merge_sentinel: table({ slug: Text }).optional(),
+  command_patch: table({ job_id: Text }).optional(),
+  custom: table({ type_id: Text, key: Text }).optional(),
+} as const;
+
+const RawArtifact = table(ARTIFACT_FORMS).refine(
+  (forms) => Object.values(forms).filter((form) => form !== undefined).length === 1,
+  `exactly ${KNOWN}${Object.keys(ARTIFACT_FORMS).join(', ')}`,
+);
+export type RawArtifact = z.infer<typeof RawArtifact>;
+
+const byOutcome = <Schema extends z.ZodType>(schema: Schema) =>
+  table({
+    succeeded: schema.optional(),
+    failed: schema.optional(),
+    blocked: schema.optional(),
+    cancelled: schema.optional(),
+  });
+
+const kinds = (...known: readonly string[]) => ({ error: `${KNOWN}${known.join(', ')}` });
+
+const GatePolicy = z.enum(['block', 'warn', 'retry']);
+export type GatePolicy = z.infer<typeof GatePolicy>;
+
+const Gate = z.discriminatedUnion(
+  'kind',
+  [
+    table({ kind: z.literal('approval'), required: Scalar.optional(), policy: GatePolicy.optional() }),
+    table({ kind: z.literal('script'), script: Text, policy: GatePolicy.optional() }),
+    table({
+      kind: z.literal('cicd'),
+      script: Text,
+      auto_resolve: Scalar.optional(),
+      policy: GatePolicy.optional(),
+    }),
+    table({
+      kind: z.literal('custom'),
+      id: Text,
+      policy: GatePolicy.optional(),
+      args: Scalars.optional(),
+    }),
+  ],
+  kinds('approval', 'script', 'cicd', 'custom'),
+);
+export type RawGate = z.infer<typeof Gate>;
+
+const RawPrecondition = z.discriminatedUnion(
+  'kind',
+  [
+    table({ kind: z.literal('pinned_head'), branch: Text.optional() }),
+    table({ kind: z.literal('clean_worktree') }),
+    table({ kind: z.literal('branch_exists'), branch: Text.optional() }),
+    table({ kind: z.literal('custom'), id: Text, args: Scalars.optional() }),
+  ],
+  kinds('clean_worktree', 'branch_exists', 'custom'),
+);
+export type RawPrecondition = z.infer<typeof RawPrecondition>;
+
+const RawStep = table({ uses: Text, args: Scalars.optional() });
+export type RawStep = z.infer<typeof RawStep>;
+const Steps = z.array(RawStep).max(32).optional();
+
+const RawEffect = table({
+  side_effect_kind: SideEffectKind,
+  idempotency_key: Text,
+  target: Text,
+  rollback_hint: Text.optional(),
+  gate: Text.optional(),
+  probe: Text.optional(),
+  compensate: Text.optional(),
+});
+export type RawEffect = z.infer<typeof RawEffect>;
+
+const RawOnError = table({
+  strategy: z.enum(['fail', 'retry', 'pause']),
+  max_retries: Scalar.optional(),
+  backoff: z.enum(['fixed', 'exponential']).optional(),
+  delay_ms: Scalar.optional(),
+});
+export type RawOnError = z.infer<typeof RawOnError>;
+
+export const RawNode = table({
+  id: NodeName,
+  name: Text.optional(),
+  kind: z.enum(['builtin', 'agent', 'shell', 'gate', 'custom']).optional(),
+  uses: Text,
+  args: z.record(z.string(), AnyJson).optional(),
+  after: z.array(table({ node_id: Name, policy: z.literal('success').optional() })).optional(),
+  on: byOutcome(z.array(Name)).optional(),
+  needs: z.array(RawArtifact).optional(),
+  produces: byOutcome(z.array(RawArtifact)).optional(),
+  locks: z.array(table({ key: Text, mode: z.enum(['shared', 'exclusive']) })).optional(),
+  preconditions: z.array(RawPrecondition).optional(),
+  gates: z.array(Gate).optional(),
+  retry: table({ mode: Text.optional(), budget: Scalar.optional() }).optional(),
+  guard: Text.optional(),
+  before: Steps,
+  afterwards: Steps,
+  finally: Steps,
+  for_each: Text.optional(),
+  parallel: Scalar.optional(),
+  until: Text.optional(),
+  timeout: Scalar.optional(),
+  effect: RawEffect.optional(),
+  on_error: RawOnError.optional(),
+});
+export type RawNode = z.infer<typeof RawNode>;
+
+const RawPolicy = table({
+  failure_mode: z.enum(['block_downstream', 'continue_independent']).optional(),
+  resume: table({ key: Text.optional(), reuse_mode: z.enum(['strict', 'compatible']).optional() }).optional(),
+  dependencies: table({ missing_producer: z.enum(['block', 'wait']).optional() }).optional(),
+});
+export type RawPolicy = z.infer<typeof RawPolicy>;
+
+const RawContract = table({ id: Text, version: Text.optional(), schema: AnyJson.optional() });
+export type RawContract = z.infer<typeof RawContract>;
+
+/** One file, as it was written. */
+export const TemplateFile = table({
+  id: z.string().min(1).max(200),
+  version: z.string().min(1).max(64),
+  params: Scalars.optional(),
+  cli: table({
+    positional: z.array(Text).optional(),
+    named: z.record(z.string(), Text).optional(),
+  }).optional(),
+  policy: RawPolicy.optional(),
+  artifact_contracts: z.array(RawContract).optional(),
+  nodes: z.array(RawNode).optional(),
+  imports: z.array(table({ name: Text, path: Text })).optional(),
+  links: z.array(table({ from: Text, to: Text })).optional(),
+});
+export type TemplateFile = z.infer<typeof TemplateFile>;

@@ -1,0 +1,182 @@
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type StageRepository, stageRepository } from '../../testing/stage-repository.ts';
+import { beginAttempt, forgetAttempts } from './attempts.ts';
+import { createGit } from './git.ts';
+
+let repository: StageRepository;
+let root: string;
+beforeEach(async () => {
+  repository = await stageRepository();
+  root = join(repository.path, 'worktree');
+  await createGit(repository, { env: repository.env }).createBranch('topic');
+  await createGit(repository, { env: repository.env }).worktreeAdd(root, { branch: 'topic' });
+});
+afterEach(() => repository.remove());
+
+const begin = (effectId: string, running: readonly string[] = []) =>
+  beginAttempt({ root, parts: { env: repository.env } }, effectId, new Set(running));
+const inside = (...argv: readonly string[]): string =>
+  execFileSync('git', [...argv], {
+    cwd: root,
+    env: { ...repository.env },
+    encoding: 'utf8',
+    stdio: 'pipe',
+  }).trimEnd();
+const write = (path: string, text: string): void => writeFileSync(join(root, path), text);
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+const refs = (): readonly string[] =>
+  repository.git('for-each-ref', '--format=%(refname)', 'refs/holdpoint').split('\n').filter(Boolean);
+/** Everything that can be seen of a worktree. */
+const seen = (): readonly string[] => [
+  inside('status', '--porcelain=v1', '--untracked-files=all'),
+  inside('rev-parse', 'HEAD'),
+  inside('symbolic-ref', 'HEAD'),
+  inside('diff'),
+  inside('diff', '--cached'),
+];
+
+describe('a step that was interrupted finds its worktree as it was', () => {
+  beforeEach(async () => {
+    write('b.txt', 'b\n');
+    write('run.sh', '#!/bin/sh\n');
+    chmodSync(join(root, 'run.sh'), 0o755);
+    symlinkSync('b.txt', join(root, 'link'));
+    write('.gitignore', 'ignored/\n');
+    inside('add', '--all');
+    inside('commit', '--quiet', '--message=base');
+    // Staged, changed after that, and untracked.
+    write('a.txt', 'staged\n');
+    inside('add', 'a.txt');
+    write('a.txt', 'changed after that\n');
+    write('untracked', 'mine\n');
+    mkdirSync(join(root, 'ignored'));
+    write('ignored/cache', 'kept');
+  });
+
+  test('whatever it did to files, index, branch and HEAD', async () => {
+    const before = seen();
+    expect(await begin('e-1')).toBe('begun');
+    expect(seen()).toEqual(before);
+
+    write('a.txt', 'by the attempt\n');
+    write('.gitignore', 'ignored/\nhidden\n');
+    write('hidden', 'hidden by the ignore file of the attempt');
+    write('untracked', 'overwritten');
+    mkdirSync(join(root, 'new/deep'), { recursive: true });
+    write('new/deep/file', 'x');
+    rmSync(join(root, 'b.txt'));
+    rmSync(join(root, 'link'));
+    mkdirSync(join(root, 'link'));
+    write('link/now-a-folder', 'x');
+    chmodSync(join(root, 'run.sh'), 0o644);
+    inside('add', '--all');
+    inside('commit', '--quiet', '--message=by the attempt');
+    inside('checkout', '--quiet', '-b', 'elsewhere');
+    write('a.txt', 'and not committed\n');
+    // As git leaves it when it is killed.
+    writeFileSync(join(inside('rev-parse', '--absolute-git-dir'), 'index.lock'), '');
+
+    expect(await begin('e-1')).toBe('restored');
+    expect(seen()).toEqual(before);
+    expect(read('a.txt')).toBe('changed after that\n');
+    expect(read('untracked')).toBe('mine\n');
+    expect(existsSync(join(root, 'new'))).toBe(false);
+    expect(existsSync(join(root, 'hidden'))).toBe(false);
+    expect(lstatSync(join(root, 'link')).isSymbolicLink()).toBe(true);
+    expect(lstatSync(join(root, 'run.sh')).mode & 0o100).toBe(0o100);
+    expect(read('ignored/cache')).toBe('kept');
+    // Nothing is lost: what the attempt had done is kept.
+    expect(repository.git('show', 'refs/holdpoint/kept/e-1:files/a.txt')).toBe('and not committed');
+    expect(repository.git('log', '-1', '--format=%s', 'refs/holdpoint/kept/e-1^')).toBe('by the attempt');
+  });
+
+  test('any number of times, and also when it had ended', async () => {
+    const before = seen();
+    for (const expected of ['begun', 'restored', 'restored']) {
+      expect(await begin('e-1')).toBe(expected);
+      expect(seen()).toEqual(before);
+      write('a.txt', `${expected}\n`);
+      inside('commit', '--quiet', '--all', '--message=done');
+    }
+  });
+
+  test('with a merge that was under way', async () => {
+    inside('stash', '--quiet', '--include-untracked');
+    inside('checkout', '--quiet', '-b', 'theirs');
+    write('b.txt', 'theirs\n');
+    inside('commit', '--quiet', '--all', '--message=theirs');
+    inside('checkout', '--quiet', 'topic');
+    write('b.txt', 'ours\n');
+    inside('commit', '--quiet', '--all', '--message=ours');
+    expect(() => inside('merge', 'theirs')).toThrow('Command failed: git merge theirs');
+    const before = seen();
+    expect(before[0]).toContain('UU b.txt');
+    await begin('e-1');
+    write('b.txt', 'resolved\n');
+    inside('add', '--all');
+    inside('commit', '--quiet', '--message=resolved');
+    expect(await begin('e-1')).toBe('restored');
+    expect(seen()).toEqual(before);
+    write('b.txt', 'resolved\n');
+    inside('commit', '--quiet', '--all', '--message=resolved');
+    expect(inside('show', '-s', '--format=%P').split(' ')).toHaveLength(2);
+  });
+
+  test('though its branch is still locked by a git that was killed', async () => {
+    await begin('e-1');
+    inside('commit', '--quiet', '--all', '--message=by the attempt');
+    const lock = join(repository.root, '.git', 'refs', 'heads', 'topic.lock');
+    writeFileSync(lock, '');
+    utimesSync(lock, new Date(0), new Date(0));
+    expect(await begin('e-1')).toBe('restored');
+    expect(inside('log', '-1', '--format=%s')).toBe('base');
+  });
+});
+
+describe('what is remembered of a step', () => {
+  test('is forgotten when the next begins in the worktree, unless it is still running', async () => {
+    await begin('e-1');
+    await begin('e-2', ['e-1']);
+    expect(refs()).toEqual(['refs/holdpoint/attempts/e-1', 'refs/holdpoint/attempts/e-2']);
+    await begin('e-3');
+    expect(refs()).toEqual(['refs/holdpoint/attempts/e-3']);
+  });
+
+  test('stays while steps begin in other worktrees, and goes with its own', async () => {
+    await begin('e-1');
+    const other = join(repository.path, 'other');
+    const git = createGit(repository, { env: repository.env });
+    await git.worktreeAdd(other, { branch: 'topic' });
+    const parts = { env: repository.env };
+    await beginAttempt({ root: other, parts }, 'e-2');
+    expect(refs()).toHaveLength(2);
+    await forgetAttempts({ root: repository.root, parts }, root);
+    expect(refs()).toEqual(['refs/holdpoint/attempts/e-2']);
+  });
+});
+
+test('a branch without a commit is put back as well', async () => {
+  inside('checkout', '--quiet', '--orphan', 'fresh');
+  inside('rm', '-rf', '--quiet', '.');
+  await begin('e-1');
+  write('x', 'x');
+  inside('add', '--all');
+  inside('commit', '--quiet', '--message=first');
+  expect(await begin('e-1')).toBe('restored');
+  expect(inside('symbolic-ref', 'HEAD')).toBe('refs/heads/fresh');
+  expect(() => inside('rev-parse', '--verify', '--quiet', 'HEAD')).toThrow('Command failed');
+  expect(existsSync(join(root, 'x'))).toBe(false);
+});

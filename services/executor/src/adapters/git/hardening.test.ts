@@ -1,0 +1,244 @@
+import { appendFileSync, chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { CleanFailure } from '../../capabilities/capability.ts';
+import { type StageRepository, stageRepository } from '../../testing/stage-repository.ts';
+import { createGit, type Git } from './git.ts';
+import { overridesFor, parseConfig } from './hardening.ts';
+
+let repository: StageRepository;
+let git: Git;
+/** Is there as soon as anything of the repository's own has run. */
+let owned: string;
+beforeEach(async () => {
+  repository = await stageRepository();
+  git = createGit(repository, { env: repository.env });
+  owned = join(repository.path, 'owned');
+});
+afterEach(() => repository.remove());
+
+const PROGRAM = (): string => join(repository.path, 'program');
+/** A program that shows that it ran, and does nothing to what it is given. */
+const writeProgram = (): string => {
+  writeFileSync(PROGRAM(), `#!/bin/sh\ntouch '${owned}'\ncat\n`);
+  chmodSync(PROGRAM(), 0o755);
+  return PROGRAM();
+};
+const config = (key: string, value: string): void => void repository.git('config', '--add', key, value);
+
+/** Everything that the executor does with git. */
+const useGit = async (): Promise<void> => {
+  await git.status();
+  await git.createBranch('topic');
+  repository.write('a.txt', 'two\n');
+  repository.write('x.dat', 'data\n');
+  await git.stage('all');
+  const commit = await git.commit('second');
+  if (commit === undefined) throw new Error('nothing was committed');
+  await git.diffstat('topic', commit);
+  await git.run(['log', '-p', '-2', '--end-of-options', commit]);
+  await git.mergeTree('topic', commit);
+  const path = join(repository.path, 'worktree');
+  await git.worktreeAdd(path, { branch: 'topic' });
+  const inside = createGit(repository, { env: repository.env }, path);
+  await inside.run(['merge', '--no-ff', '--no-edit', commit]);
+  await inside.run(['reset', '--quiet', '--hard', 'HEAD^']);
+  await git.worktreeRemove(path);
+  await git.worktreePrune();
+};
+
+describe('nothing of the configuration of a repository is run', () => {
+  const hooks = [
+    'pre-commit',
+    'commit-msg',
+    'prepare-commit-msg',
+    'post-commit',
+    'post-checkout',
+    'post-merge',
+    'reference-transaction',
+    'post-index-change',
+    'pre-merge-commit',
+  ];
+
+  test('no hook', async () => {
+    const program = writeProgram();
+    for (const hook of hooks) {
+      writeFileSync(join(repository.root, '.git', 'hooks', hook), `#!/bin/sh\n${program} < /dev/null\n`);
+      chmodSync(join(repository.root, '.git', 'hooks', hook), 0o755);
+    }
+    // They do run for whoever calls git without care.
+    repository.git('commit', '--quiet', '--allow-empty', '--message=by hand');
+    expect(existsSync(owned)).toBe(true);
+    repository.git('-c', 'core.hooksPath=/dev/null', 'status');
+    rmSync(owned);
+    await useGit();
+    expect(existsSync(owned)).toBe(false);
+  });
+
+  test('no hook from elsewhere, and not through an included file', async () => {
+    const folder = join(repository.path, 'hooks');
+    mkdirSync(folder);
+    for (const hook of hooks) {
+      writeFileSync(join(folder, hook), `#!/bin/sh\ntouch '${owned}'\n`);
+      chmodSync(join(folder, hook), 0o755);
+    }
+    const included = join(repository.path, 'included');
+    writeFileSync(included, `[core]\n\thooksPath = ${folder}\n\tfsmonitor = ${writeProgram()}\n`);
+    config('include.path', included);
+    repository.git('commit', '--quiet', '--allow-empty', '--message=by hand');
+    expect(existsSync(owned)).toBe(true);
+    rmSync(owned);
+    await useGit();
+    expect(existsSync(owned)).toBe(false);
+  });
+
+  test('no fsmonitor, no signature program, no editor, no pager, no differ, no credential helper', async () => {
+    const program = writeProgram();
+    config('core.fsmonitor', program);
+    config('commit.gpgSign', 'true');
+    config('gpg.program', program);
+    config('gpg.format', 'ssh');
+    config('gpg.ssh.program', program);
+    config('gpg.ssh.defaultKeyCommand', program);
+    config('log.showSignature', 'true');
+    config('core.editor', program);
+    config('sequence.editor', program);
+    config('core.pager', program);
+    config('pager.log', program);
+    config('pager.status', 'true');
+    config('diff.external', program);
+    config('credential.helper', `!${program}`);
+    config('core.sshCommand', program);
+    config('core.askPass', program);
+    config('alias.status', `!${program}`);
+    config('hook.mine.command', program);
+    config('hook.mine.event', 'pre-commit');
+    config('trailer.x.command', program);
+    await useGit();
+    expect(existsSync(owned)).toBe(false);
+  });
+
+  test('no differ of a kind of files, whatever its name', async () => {
+    const program = writeProgram();
+    for (const name of ['x', 'a=b.c', 'UPPER lower']) {
+      config(`diff.${name}.textconv`, program);
+      config(`diff.${name}.command`, program);
+    }
+    writeFileSync(join(repository.root, '.gitattributes'), '*.txt diff=x\n*.dat diff=a=b.c\n');
+    await useGit();
+    expect(existsSync(owned)).toBe(false);
+  });
+
+  test('no merge driver: what needs one is a conflict', async () => {
+    const program = writeProgram();
+    config('merge.x.driver', `${program} < %A`);
+    config('merge.x.recursive', 'x');
+    config('merge.a=b.driver', program);
+    repository.write('.gitattributes', '*.txt merge=x\n*.dat merge=a=b\n');
+    repository.write('x.dat', 'base\n');
+    repository.git('add', '--all');
+    repository.git('commit', '--quiet', '--message=base');
+    const base = repository.git('rev-parse', 'HEAD');
+    const sides = ['one', 'two'].map((side) => {
+      repository.git('checkout', '--quiet', '-B', side, base);
+      repository.write('a.txt', `side ${side}\n`);
+      repository.write('x.dat', `${side}\n`);
+      repository.git('commit', '--quiet', '--all', `--message=${side}`);
+      return repository.git('rev-parse', 'HEAD');
+    });
+    const { conflicts } = await git.mergeTree(sides[0] ?? '', sides[1] ?? '');
+    expect(conflicts).toEqual(['a.txt', 'x.dat']);
+    expect(existsSync(owned)).toBe(false);
+  });
+
+  test('no transport that is a program', async () => {
+    const program = writeProgram();
+    config('protocol.allow', 'always');
+    config('protocol.ext.allow', 'always');
+    config('remote.origin.url', `ext::${program}`);
+    config('remote.origin.uploadpack', program);
+    config('core.gitProxy', program);
+    await expect(git.run(['fetch', 'origin'])).rejects.toThrow("transport 'ext' not allowed");
+    expect(existsSync(owned)).toBe(false);
+  });
+
+  test('nothing of a submodule', async () => {
+    repository.git('init', '--quiet', 'sub');
+    repository.write('sub/x', 'x');
+    repository.git('-C', 'sub', 'add', '--all');
+    const asSomebody = ['-C', 'sub', '-c', 'user.name=a', '-c', 'user.email=a'];
+    repository.git(...asSomebody, 'commit', '--quiet', '--message=sub');
+    repository.git('add', 'sub');
+    repository.git('commit', '--quiet', '--message=with a submodule');
+    // Both its commit and its files change.
+    repository.git('-C', 'sub', 'checkout', '--quiet', '--detach');
+    repository.git(...asSomebody, 'commit', '--quiet', '--allow-empty', '--message=next');
+    // Of the same size: what it holds has to be looked at.
+    repository.write('sub/x', 'y');
+    // What is put in force here is so there as well, but for names that only the submodule knows.
+    repository.git('-C', 'sub', 'config', 'filter.of-its-own.clean', writeProgram());
+    repository.git('-C', 'sub', 'config', 'core.fsmonitor', PROGRAM());
+    repository.write('sub/.git/info/attributes', 'x filter=of-its-own\n');
+    repository.git('status');
+    expect(existsSync(owned)).toBe(true);
+    rmSync(owned);
+    await git.stage(['sub', '.']);
+    await useGit();
+    expect(existsSync(owned)).toBe(false);
+    expect(repository.git('log', '-1', '--name-only', '--format=')).toBe('a.txt\nsub\nx.dat');
+    expect(repository.git('rev-parse', 'HEAD:sub')).toBe(repository.git('-C', 'sub', 'rev-parse', 'HEAD'));
+  });
+});
+
+describe('a filter', () => {
+  test.each(['x', 'a=b', 'process'])(
+    'called %s is never run: what needs it is refused, and said',
+    async (name) => {
+      const program = writeProgram();
+      for (const step of ['clean', 'smudge', 'process']) config(`filter.${name}.${step}`, program);
+      config(`filter.${name}.required`, 'true');
+      writeFileSync(join(repository.root, '.gitattributes'), `*.dat filter=${name}\n`);
+      await git.status();
+      repository.write('b.txt', 'no filter needed');
+      await git.stage(['b.txt', '.gitattributes']);
+      const commit = await git.commit('attributes');
+      expect(commit).toBeDefined();
+      repository.write('x.dat', 'data');
+      const refused = git.stage('all');
+      await expect(refused).rejects.toThrow(CleanFailure);
+      await expect(refused).rejects.toThrow(`x.dat needs the filter "${name}"`);
+      expect(existsSync(owned)).toBe(false);
+    },
+  );
+
+  test('that a worktree would need keeps it from being made', async () => {
+    repository.write('.gitattributes', '*.dat filter=lfs\n');
+    repository.write('x.dat', 'pointer');
+    repository.git('add', '--all');
+    repository.git('commit', '--quiet', '--message=with a filter that nobody has');
+    const path = join(repository.path, 'worktree');
+    await git.worktreeAdd(path, { branch: 'main' });
+    await git.worktreeRemove(path);
+    config('filter.lfs.smudge', writeProgram());
+    await expect(git.worktreeAdd(path, { branch: 'main' })).rejects.toThrow('x.dat needs the filter "lfs"');
+    expect(existsSync(path)).toBe(false);
+    expect(await git.worktreeList()).toHaveLength(1);
+    expect(existsSync(owned)).toBe(false);
+  });
+
+  test('that is configured while the executor works is known at once', async () => {
+    await git.status();
+    appendFileSync(join(repository.root, '.git', 'config'), `[filter "late"]\n\tclean = ${writeProgram()}\n`);
+    repository.write('.gitattributes', '*.dat filter=late\n');
+    repository.write('x.dat', 'data');
+    await expect(git.stage('all')).rejects.toThrow('x.dat needs the filter "late"');
+    expect(existsSync(owned)).toBe(false);
+  });
+});
+
+test('a name with a = in it cannot make an override one of another key', () => {
+  const overrides = overridesFor(parseConfig('filter.a=b.clean\nrm\0user.name\nAda\0user.email\n\0'));
+  expect(overrides).toContainEqual({ key: 'filter.a=b.clean', value: '' });
+  expect(overrides.map(({ key }) => key)).not.toContain('user.name');
+  expect(overrides).toContainEqual({ key: 'user.email', value: 'holdpoint@localhost' });
+});

@@ -1,0 +1,71 @@
+import { errorBody } from '@holdpoint/contracts/errors';
+import { CleanFailure } from '../../capabilities/capability.ts';
+import { createGitExec, type GitExec, type GitParts } from './exec.ts';
+import { branchRef, isCommitId } from './ref-name.ts';
+import { refuseFilters } from './staging.ts';
+
+export type WorktreeEntry = {
+  readonly path: string;
+  readonly head: string | undefined;
+  readonly branch: string | undefined;
+  /** Its folder is not there any more. */
+  readonly prunable: boolean;
+};
+
+const entryOf = (fields: readonly string[]): WorktreeEntry => {
+  const value = (name: string): string | undefined =>
+    fields.find((field) => field.startsWith(`${name} `))?.slice(name.length + 1);
+  return {
+    path: value('worktree') ?? '',
+    head: value('HEAD'),
+    branch: value('branch')?.replace(/^refs\/heads\//, ''),
+    prunable: fields.some((field) => /^prunable\b/.test(field)),
+  };
+};
+
+/** Writes the files of a new worktree, unless that takes a filter. */
+const checkOut = async (path: string, parts: GitParts): Promise<void> => {
+  const inside = createGitExec(path, parts);
+  await inside.run(['read-tree', 'HEAD']);
+  await refuseFilters(inside, await inside.list(['ls-files', '-z', '--cached']), 'index');
+  await inside.run(['read-tree', '--reset', '-u', 'HEAD']);
+};
+
+export const worktreesOf = (exec: GitExec, parts: GitParts) => ({
+  worktreeAdd: async (
+    path: string,
+    at: { readonly branch: string } | { readonly commit: string },
+  ): Promise<void> => {
+    if ('commit' in at && !isCommitId(at.commit))
+      throw new CleanFailure(
+        errorBody('EXECUTOR_INVALID_ARGUMENTS', `${JSON.stringify(at.commit)} is no id of a commit`),
+      );
+    // Checked for its form; git itself wants the short name here, to put the worktree on the branch.
+    const where =
+      'commit' in at ? ['--detach', '--', path, at.commit] : ['--', path, short(branchRef(at.branch))];
+    // Force: the branch may be checked out elsewhere, and a worktree of that place may be registered that is gone.
+    await exec.run(['worktree', 'add', '--quiet', '--force', '--force', '--no-checkout', ...where]);
+    try {
+      await checkOut(path, parts);
+    } catch (error) {
+      await exec.run(['worktree', 'remove', '--force', '--force', '--', path]);
+      throw error;
+    }
+  },
+  worktreeRemove: async (path: string): Promise<void> => {
+    await exec.run(['worktree', 'remove', '--force', '--force', '--', path]);
+  },
+  worktreeList: async (): Promise<readonly WorktreeEntry[]> => {
+    const { stdout } = await exec.run(['worktree', 'list', '--porcelain', '-z']);
+    return stdout
+      .toString('utf8')
+      .split('\0\0')
+      .filter((entry) => entry !== '')
+      .map((entry) => entryOf(entry.split('\0')));
+  },
+  worktreePrune: async (): Promise<void> => {
+    await exec.run(['worktree', 'prune']);
+  },
+});
+
+const short = (ref: string): string => ref.slice('refs/heads/'.length);

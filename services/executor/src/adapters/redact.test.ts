@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest';
+import { createRedaction } from './redact.ts';
+
+const redact = createRedaction(['open-sesame-42\n', 'short', '']);
+
+test.each([
+  ['token hpt_AbCdEf0123456789-_xyz, twice hpt_AbCdEf0123456789-_xyz', 'token [hidden], twice [hidden]'],
+  [`seed SU${'A2'.repeat(28)} of a bus user`, 'seed [hidden] of a bus user'],
+  ['postgres://hp:open-sesame-42@db', 'postgres://hp:[hidden]@db'],
+  ['hpt_ and a short SUMMARY stay', 'hpt_ and a short SUMMARY stay'],
+])('%j is shown as %j', (line, shown) => {
+  expect(redact(line)).toBe(shown);
+});
+
+test('without secrets of its own, nothing but what looks like one is taken out', () => {
+  expect(createRedaction([])('plain text')).toBe('plain text');
+});

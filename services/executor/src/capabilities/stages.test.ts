@@ -1,0 +1,57 @@
+import { join } from 'node:path';
+import { CAPABILITIES } from '@holdpoint/contracts/capabilities';
+import { StepInput } from '@holdpoint/contracts/step';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createRepositories } from '../adapters/repositories.ts';
+import { createWorkRecords } from '../adapters/work-records.ts';
+import { contextFor } from '../testing/context.ts';
+import { scratchFolder } from '../testing/scratch.ts';
+import type { Capability } from './capability.ts';
+import { stageCapabilities, startsPrograms } from './stages.ts';
+
+let folder: Awaited<ReturnType<typeof scratchFolder>>;
+let capabilities: readonly Capability[];
+beforeAll(async () => {
+  folder = await scratchFolder();
+  capabilities = stageCapabilities({
+    repositories: createRepositories([], {}),
+    records: createWorkRecords(join(folder.path, 'state')),
+    env: {},
+  });
+});
+afterAll(() => folder.remove());
+
+const STAGES = Object.keys(CAPABILITIES).filter((uses) => CAPABILITIES[uses]?.stage === true);
+
+test('every stage that is known is carried out here, once, and no other', () => {
+  expect(capabilities.map(({ uses }) => uses).toSorted()).toEqual(STAGES.toSorted());
+  for (const { input } of capabilities) expect(input).toBe(StepInput);
+});
+
+test('what starts a program is one of them', () => {
+  expect(STAGES.filter(startsPrograms)).toEqual([
+    'cap.env.shell.prompt.resolve',
+    'cap.agent.invoke',
+    'cap.env.shell.command.run',
+    'cap.env.shell.cicd.run',
+    'control.gate.stop_condition',
+    'control.gate.conflict_resolution',
+    'control.gate.cicd',
+  ]);
+  expect(startsPrograms('cap.file.append')).toBe(false);
+});
+
+test.each(STAGES)(
+  '%s does nothing in a repository that is not allowed, and says which setting allows it',
+  async (uses) => {
+    const capability = capabilities.find((each) => each.uses === uses);
+    const input = StepInput.parse({ with: {}, repository: folder.path, context: {} });
+    await expect(capability?.run(input, contextFor())).rejects.toMatchObject({
+      name: 'CleanFailure',
+      body: {
+        code: 'EXECUTOR_REPOSITORY_NOT_ALLOWED',
+        message: expect.stringContaining('HOLDPOINT_REPOSITORIES') as string,
+      },
+    });
+  },
+);

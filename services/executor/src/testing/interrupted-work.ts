@@ -1,0 +1,34 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { WorkOf } from '../adapters/work-records.ts';
+
+const pathOf = (file: string): string => JSON.stringify(fileURLToPath(new URL(file, import.meta.url)));
+
+const program = (stateDir: string, work: WorkOf, cwd: string, script: string): string =>
+  `import { createWorkRecords } from ${pathOf('../adapters/work-records.ts')};
+   import { runCommand, scriptArgv } from ${pathOf('../adapters/process/run-command.ts')};
+   const work = ${JSON.stringify(work)};
+   const records = createWorkRecords(${JSON.stringify(stateDir)});
+   await runCommand({
+     argv: scriptArgv(${JSON.stringify(script)}),
+     cwd: ${JSON.stringify(cwd)},
+     env: { PATH: process.env.PATH, ...records.markOf(work) },
+     began: (group) => records.began(work, group),
+   });`;
+
+/** Another executor that has begun a command, to be killed in the middle of it. */
+export const beginWork = (stateDir: string, work: WorkOf, cwd: string, script: string) => {
+  const executor: ChildProcess = spawn(
+    process.execPath,
+    ['--no-warnings', '--input-type=module', '--eval', program(stateDir, work, cwd, script)],
+    { stdio: ['ignore', 'inherit', 'inherit'] },
+  );
+  const ended = once(executor, 'exit');
+  return {
+    kill: async (): Promise<void> => {
+      executor.kill('SIGKILL');
+      await ended;
+    },
+  };
+};

@@ -1,0 +1,102 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { RunEffect } from '@holdpoint/contracts/effect';
+import { StepInput, StepResult } from '@holdpoint/contracts/step';
+import { commandEnv } from '../adapters/process/command-env.ts';
+import { createRepositories } from '../adapters/repositories.ts';
+import { createWorkRecords } from '../adapters/work-records.ts';
+import type { Capability, EffectContext } from '../capabilities/capability.ts';
+import { repositoryStages } from '../capabilities/repository-stages.ts';
+import { createStages, type StageParts } from '../capabilities/stage.ts';
+import { effectOf, orderFor } from './orders.ts';
+import { scratchFolder } from './scratch.ts';
+
+/** Where programs are on this machine, as a shell that is started here says it. */
+const PATH = execFileSync('/bin/sh', ['-c', 'printf %s "$PATH"'], { encoding: 'utf8' });
+
+/** What commands of a test see. The home is empty, so that nobody's own git configuration decides a test. */
+export const testEnv = (home: string) => commandEnv({ PATH, HOME: home, LANG: 'C.UTF-8' });
+
+/** A repository with one commit on `main`, in a folder of its own. */
+export const stageRepository = async () => {
+  const scratch = await scratchFolder();
+  const root = join(scratch.path, 'repository');
+  const state = join(scratch.path, 'state');
+  const home = join(scratch.path, 'home');
+  for (const folder of [root, state, home]) mkdirSync(folder);
+  const env = testEnv(home);
+  /** Git as an operator would run it. */
+  const git = (...argv: readonly string[]): string =>
+    execFileSync('git', [...argv], { cwd: root, env: { ...env }, encoding: 'utf8', stdio: 'pipe' }).trimEnd();
+  const write = (path: string, text: string): void => {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  };
+  git('init', '--quiet', '--initial-branch=main');
+  git('config', 'user.name', 'Ada');
+  git('config', 'user.email', 'ada@example.org');
+  write('a.txt', 'one\n');
+  git('add', '--all');
+  git('commit', '--quiet', '--message=first');
+  return {
+    ...scratch,
+    root,
+    state,
+    env,
+    git,
+    write,
+    read: (path: string): string => readFileSync(join(root, path), 'utf8'),
+    has: (path: string): boolean => existsSync(join(root, path)),
+    partsFor: (change: Partial<StageParts> = {}): StageParts => ({
+      repositories: createRepositories([scratch.path], env),
+      records: createWorkRecords(state),
+      env,
+      ...change,
+    }),
+  };
+};
+
+export type StageRepository = Awaited<ReturnType<typeof stageRepository>>;
+
+export type Ordered = {
+  readonly input?: Partial<StepInput>;
+  readonly kind?: RunEffect['effect']['kind'];
+  readonly key?: string;
+  readonly node?: string;
+  readonly epoch?: number;
+  readonly signal?: AbortSignal;
+  readonly assertInForce?: () => void;
+  readonly lines?: string[];
+};
+
+/** Carries out one step as the runner would. */
+export const carryOut = async (
+  capability: Capability<typeof StepInput>,
+  repository: string,
+  ordered: Ordered = {},
+): Promise<StepResult> => {
+  const { input = {}, kind = 'work', key = 'key', node = 'node', epoch = 1 } = ordered;
+  const args = { with: {}, context: {}, repository, ...input };
+  const effect = effectOf({ uses: capability.uses, idempotencyKey: key, kind, node: node as never });
+  const order = orderFor(effect);
+  const context: EffectContext = {
+    effectId: order.id,
+    order,
+    epoch,
+    signal: ordered.signal ?? new AbortController().signal,
+    assertInForce: ordered.assertInForce ?? (() => undefined),
+    say: (_stream, line) => void ordered.lines?.push(line),
+  };
+  return StepResult.parse(await capability.run(StepInput.parse(args), context));
+};
+
+/** Every stage of {@link repositoryStages} by its label, as one executor has them. */
+export const stagesOf = (repository: StageRepository, change: Partial<StageParts> = {}) => {
+  const all = repositoryStages(createStages(repository.partsFor(change)));
+  return (uses: string, ordered: Ordered = {}): Promise<StepResult> => {
+    const found = all.find((capability) => capability.uses === uses);
+    if (found === undefined) throw new Error(`nothing is called ${uses}`);
+    return carryOut(found, repository.root, ordered);
+  };
+};

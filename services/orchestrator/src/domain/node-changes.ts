@@ -1,0 +1,77 @@
+import type { NodeId } from '@holdpoint/contracts/ids';
+import { nodeAt, withNodeAt } from './nodes.ts';
+import { type Gate, type NodeState, nodeState, type NodeStatus, type Task } from './state.ts';
+import { wiringOf } from './wiring.ts';
+
+export const NEW_NODE: NodeState = { status: 'idle', attempt: 1, revision: 0 };
+
+export const countsOf = (states: readonly NodeState[]): Task['counts'] => {
+  const counts: Partial<Record<NodeStatus, number>> = {};
+  for (const { status } of states) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+};
+
+const placeOf = (task: Task, node: NodeId): number => {
+  const place = wiringOf(task.definition).graph.position.get(node);
+  if (place === undefined) throw new Error(`task ${task.id} has no node ${node}`);
+  return place;
+};
+
+export const withNode = (task: Task, node: NodeId, change: Partial<NodeState>): Task => {
+  const place = placeOf(task, node);
+  const before = nodeAt(task.nodes, place) ?? NEW_NODE;
+  const after = { ...before, ...change };
+  const nodes = withNodeAt(task.nodes, place, after);
+  if (after.status === before.status) return { ...task, nodes };
+  const counts = {
+    ...task.counts,
+    [before.status]: (task.counts[before.status] ?? 1) - 1,
+    [after.status]: (task.counts[after.status] ?? 0) + 1,
+  };
+  return { ...task, nodes, counts };
+};
+
+/** What an attempt leaves behind when the next one begins: how often, and what a person has said, is kept. */
+export const anew = (state: NodeState, change: Partial<NodeState>): NodeState => {
+  const { attempt, revision, loops, paused, withdrawn, ordered, context, hint } = state;
+  return {
+    status: 'idle',
+    attempt,
+    revision,
+    ...(loops !== undefined && { loops }),
+    ...(paused && { paused }),
+    ...(withdrawn && { withdrawn }),
+    ...(ordered && { ordered }),
+    ...(context && { context }),
+    ...(hint !== undefined && { hint }),
+    ...change,
+  };
+};
+
+export const replaced = (task: Task, node: NodeId, state: NodeState): Task => {
+  const place = placeOf(task, node);
+  const before = nodeAt(task.nodes, place) ?? NEW_NODE;
+  const counts = {
+    ...task.counts,
+    [before.status]: (task.counts[before.status] ?? 1) - 1,
+  };
+  counts[state.status] = (counts[state.status] ?? 0) + 1;
+  return { ...task, nodes: withNodeAt(task.nodes, place, state), counts };
+};
+
+/** Undefined fields are left out: a state is a JSON document, and has to be the same when it comes back from the store. */
+export const cleaned = (state: object): NodeState =>
+  Object.fromEntries(Object.entries(state).filter(([, value]) => value !== undefined)) as NodeState;
+
+export const ofNode = (task: Task, node: NodeId, change: object): Task =>
+  replaced(task, node, cleaned({ ...nodeState(task, node), ...change }));
+
+export const granted = (
+  task: Task,
+  node: NodeId,
+  token: string,
+  validUntil: number,
+): { readonly gate?: Gate } => {
+  const { gate } = nodeState(task, node);
+  return gate === undefined ? {} : { gate: { ...gate, grant: { token, validUntil } } };
+};

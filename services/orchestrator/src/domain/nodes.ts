@@ -1,0 +1,28 @@
+import type { NodeState } from './state.ts';
+
+/**
+ * The nodes of a task, in the order of its definition, in chunks: one change copies two short lists, however many nodes
+ * there are. Plain lists, because a state is a JSON document.
+ */
+export type Nodes = readonly (readonly NodeState[])[];
+
+/** A node and the lists that are copied for it cost the same around this size, for graphs of thousands. */
+const CHUNK = 64;
+
+export const createNodes = (states: readonly NodeState[]): Nodes =>
+  Array.from({ length: Math.ceil(states.length / CHUNK) }, (_, chunk) =>
+    states.slice(chunk * CHUNK, (chunk + 1) * CHUNK),
+  );
+
+export const nodeAt = (nodes: Nodes, position: number): NodeState | undefined =>
+  nodes[Math.floor(position / CHUNK)]?.[position % CHUNK];
+
+export const withNodeAt = (nodes: Nodes, position: number, state: NodeState): Nodes => {
+  const at = Math.floor(position / CHUNK);
+  const chunk = nodes[at];
+  if (chunk === undefined || position % CHUNK >= chunk.length)
+    throw new Error(`no node at ${String(position)}`);
+  return nodes.with(at, chunk.with(position % CHUNK, state));
+};
+
+export const allNodes = (nodes: Nodes): readonly NodeState[] => nodes.flat();

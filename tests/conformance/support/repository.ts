@@ -1,0 +1,112 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { initRepository } from '@holdpoint/workflows/files/init';
+import { commandLine, type Output } from '../../harness/command-line.ts';
+import type { Stack } from './stack.ts';
+
+/** A git repository that nobody else uses, and a person standing in it. */
+export type Repository = {
+  readonly stack: Stack;
+  readonly root: string;
+  /** `holdpoint`, typed at the top of it. */
+  readonly holdpoint: (...words: readonly string[]) => Promise<Output>;
+  /** Returns what git printed, without the line end. */
+  readonly git: (...words: readonly string[]) => string;
+  readonly write: (file: string, text: string) => void;
+  readonly read: (file: string) => string;
+  readonly has: (file: string) => boolean;
+  /** Writes files and commits them to the branch that is checked out. */
+  readonly commit: (files: Readonly<Record<string, string>>, message: string) => void;
+};
+
+/** Nothing of whoever runs the tests. */
+const GIT_ENV = {
+  PATH: process.env['PATH'],
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_CONFIG_GLOBAL: '/dev/null',
+} as const;
+
+/** A run that is followed has many steps, and a busy machine has little time for each. */
+const FOLLOWED_WITHIN_MS = 270_000;
+
+let count = 0;
+
+/** With one commit on `main`. */
+export const createRepository = (stack: Stack, folder = stack.repositories): Repository => {
+  count += 1;
+  const root = join(folder, `r${String(count)}`);
+  mkdirSync(root);
+  const git: Repository['git'] = (...words) =>
+    execFileSync('git', words, { cwd: root, env: GIT_ENV, encoding: 'utf8', stdio: 'pipe' }).trimEnd();
+  const write: Repository['write'] = (file, text) => {
+    mkdirSync(dirname(join(root, file)), { recursive: true });
+    writeFileSync(join(root, file), text);
+  };
+  git('init', '--quiet', '--initial-branch=main');
+  git('config', 'user.name', 'Ada');
+  git('config', 'user.email', 'ada@example.com');
+  const commit: Repository['commit'] = (files, message) => {
+    for (const [file, text] of Object.entries(files)) {
+      write(file, text);
+      git('add', '--', file);
+    }
+    git('commit', '--quiet', '--message', message);
+  };
+  commit({ 'README.md': '# A project\n' }, 'first');
+  return {
+    stack,
+    root,
+    holdpoint: commandLine({ ...stack.system, folder: root }, FOLLOWED_WITHIN_MS),
+    git,
+    write,
+    read: (file) => readFileSync(join(root, file), 'utf8'),
+    has: (file) => existsSync(join(root, file)),
+    commit,
+  };
+};
+
+let agents = 0;
+
+/**
+ * An agent that takes its prompt and then does what a script says, where its task works. What it was asked is in `prompts`,
+ * one file for each time.
+ */
+export const scriptAgent = (
+  { stack }: Repository,
+  script: string,
+): { readonly argv: readonly string[]; readonly prompts: () => readonly string[] } => {
+  agents += 1;
+  const folder = join(stack.system.folder, `agent-${String(agents)}`);
+  mkdirSync(folder);
+  const program = join(folder, 'agent.sh');
+  const lines = [
+    `n=0; while [ -e '${folder}'/prompt-$n ]; do n=$((n+1)); done`,
+    `cat > '${folder}'/prompt-$n`,
+    script,
+  ];
+  writeFileSync(program, `${lines.join('\n')}\n`);
+  const promptsFrom = (n: number): readonly string[] => {
+    const file = join(folder, `prompt-${String(n)}`);
+    return existsSync(file) ? [readFileSync(file, 'utf8'), ...promptsFrom(n + 1)] : [];
+  };
+  return { argv: ['sh', program], prompts: () => promptsFrom(0) };
+};
+
+/** What an agent does that has nothing to do. */
+export const REPLY = 'echo "a fixed reply"';
+
+/** What an agent does that plans as long as there is no plan, and then carries it out. */
+export const PLAN_OR_WORK = `if [ -d .holdpoint/plans ]; then echo greeting > greeting.txt; fi
+echo "the plan of a fixed reply"`;
+
+/** Gives a repository the flows that Holdpoint ships, and an agent that follows a script. */
+export const giveFlows = (repository: Repository, script = REPLY): ReturnType<typeof scriptAgent> => {
+  initRepository(repository.root, { check: false });
+  const agent = scriptAgent(repository, script);
+  const config = `${repository.read('.holdpoint/config.toml')}\n[agents.default]\nagent.command = ${JSON.stringify(agent.argv)}\n`;
+  repository.write('.holdpoint/config.toml', config);
+  repository.git('add', '--', '.holdpoint');
+  repository.git('commit', '--quiet', '--message', 'flows');
+  return agent;
+};

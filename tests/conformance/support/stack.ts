@@ -1,0 +1,34 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { SERVICES } from '@holdpoint/contracts/subjects';
+import type { ServiceProcess } from '../../harness/as-process.ts';
+import { createSystem, type System } from '../../harness/system.ts';
+
+/** A Holdpoint of a test file's own, whose executor may work in the repositories of one folder. */
+export type Stack = {
+  readonly system: System;
+  /** Where scratch repositories are made. */
+  readonly repositories: string;
+  /** It is started again whenever it ends. */
+  readonly executor: ServiceProcess;
+  readonly stop: () => Promise<void>;
+};
+
+export const startStack = async (): Promise<Stack> => {
+  const system = await createSystem();
+  const repositories = join(system.folder, 'repositories');
+  mkdirSync(repositories);
+  const env = { HOLDPOINT_REPOSITORIES: repositories };
+  try {
+    const executor = system.spawn('executor', { env });
+    const others = SERVICES.filter((service) => service !== 'executor').map((service) =>
+      system.spawn(service),
+    );
+    const services = await Promise.all([executor, ...others]);
+    await Promise.all(services.map(({ started }) => started()));
+    return { system, repositories, executor: await executor, stop: system.stop };
+  } catch (error) {
+    await system.stop();
+    throw error;
+  }
+};

@@ -1,0 +1,41 @@
+/** Where a command is tried that works in a repository of one's own. */
+type Cover = readonly (readonly [file: string, says: string])[];
+
+const FLOWS = 'packages/cli/src/commands/flows.test.ts';
+const SCENARIO = 'tests/e2e/stages-scenario.ts';
+const STAGES = 'tests/conformance/flagship.e2e.test.ts';
+const JOBS = 'packages/cli/src/jobs/jobs.test.ts';
+const LINK = 'packages/cli/src/program-file.test.ts';
+
+const DRAFT: Cover = [[SCENARIO, `'draft', 'spec.md', 'greet'`]];
+const APPROVE: Cover = [[STAGES, `'approve', 'greet', '--set', \`stop_condition_script=`]];
+const MERGE: Cover = [
+  [SCENARIO, `'merge', 'greet', '--set', checks('greet')`],
+  [SCENARIO, `holdpoint('approvals', 'approve', id)`],
+];
+
+/** In the documents the flows have other names and other scripts; what is typed in the tests is the same otherwise. */
+export const coveredFlows: Readonly<Record<string, Cover>> = {
+  'HOLDPOINT_REPOSITORIES=/home/me/code npm start': [
+    ['tests/e2e/stages-stack.ts', 'HOLDPOINT_REPOSITORIES'],
+    ['infra/local/services.ts', 'HOLDPOINT_REPOSITORIES'],
+  ],
+  'ln -s <PWD>/packages/cli/bin/holdpoint /home/me/.local/bin/holdpoint': [
+    [LINK, 'can stand on the PATH by a link'],
+  ],
+  'cd /home/me/code/my-project': [['tests/conformance/support/repository.ts', 'cwd: root']],
+  'holdpoint init': [[SCENARIO, `holdpoint('init')`]],
+  'holdpoint run draft spec.md my-feature --follow': DRAFT,
+  'holdpoint run draft spec.md my-feature': DRAFT,
+  'holdpoint run approve my-feature --set stop_condition_script=npm test --follow': APPROVE,
+  'holdpoint run approve my-feature --set stop_condition_script=npm test': APPROVE,
+  'holdpoint run merge my-feature --follow': MERGE,
+  'holdpoint run merge my-feature --set cicd_script=npm run ci --follow': MERGE,
+  'holdpoint jobs list': [['tests/conformance/jobs-reading.e2e.test.ts', `'jobs', 'list'`]],
+  'holdpoint approvals list': [['tests/conformance/support/approver.ts', `'approvals', 'list'`]],
+  'holdpoint validate draft approve merge develop': [[FLOWS, 'validate draft approve merge develop']],
+  'holdpoint graph develop --format ascii': [[FLOWS, 'graph draft --format ']],
+  'holdpoint jobs show': [['tests/conformance/jobs-reading.e2e.test.ts', `'jobs', 'show'`]],
+  'holdpoint jobs retry <job>': [[JOBS, 'retry t-new/test']],
+  'holdpoint task fork <id> --version N': [['packages/cli/src/program.test.ts', 'task fork']],
+};

@@ -1,0 +1,79 @@
+import { describe, expect, onTestFailed, test } from 'vitest';
+import { createChance, seedOfRun } from '../harness/chance.ts';
+import { startKilling } from './stages-killer.ts';
+import { runStages } from './stages-scenario.ts';
+import { type KillableStack, startKillableStack } from './stages-stack.ts';
+import type { Standing } from './stages-standing.ts';
+
+/** A bound for what hangs: an executor that is killed in the middle of a step costs the lease of that step. */
+const WITHIN_MS = 900_000;
+/** Fewer would say nothing. */
+const KILLS_MIN = 8;
+
+const withStack = async <Result>(work: (stack: KillableStack) => Promise<Result>): Promise<Result> => {
+  const stack = await startKillableStack();
+  try {
+    return await work(stack);
+  } finally {
+    await stack.stop();
+  }
+};
+
+/** An agent that was interrupted and put back has left nothing: it has run as often as the gate asked for. */
+const runs = (count: number): string => 'begin\nend\n'.repeat(count).trimEnd();
+
+/** Nobody is left at work, and git finds everything in order. */
+const TIDY = {
+  branches: 'refs/heads/main',
+  worktrees: [],
+  status: '',
+  problems: '',
+  locks: [],
+  attempts: '',
+  processes: [],
+};
+
+describe('the four flows from the command line, with a gate that fails twice, a conflict and a check that fails once', () => {
+  let calm: Standing | undefined;
+
+  test('leave what each of them promises, and nothing else', { timeout: WITHIN_MS }, async () => {
+    calm = await withStack(runStages);
+    expect(calm).toMatchObject({
+      ...TIDY,
+      said: {
+        'greeting.txt': 'hello, both',
+        'greet.runs': runs(3),
+        'part.runs': runs(2),
+        'part.txt': 'part',
+      },
+    });
+    expect(calm.commits.map((message) => message.split('\n', 1)[0])).toEqual([
+      'feat: merge plan part',
+      'feat: merge plan greet',
+      'another greeting',
+      'flows',
+      'first',
+    ]);
+    expect(Object.values(calm.runs).map(({ outcome }) => outcome)).toEqual(Array(4).fill('succeeded'));
+  });
+
+  test(
+    'kill -9 of any service at any time changes nothing but the time',
+    { timeout: WITHIN_MS },
+    async () => {
+      const seed = seedOfRun();
+      onTestFailed(() => console.error(`HOLDPOINT_TEST_SEED=${String(seed)}`));
+      const { standing, kills } = await withStack(async (stack) => {
+        const stopKilling = startKilling(stack.services, createChance(seed));
+        try {
+          const standing = await runStages(stack);
+          return { standing, kills: await stopKilling() };
+        } finally {
+          await stopKilling();
+        }
+      });
+      expect(standing).toEqual(calm);
+      expect([...kills.values()].reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(KILLS_MIN);
+    },
+  );
+});

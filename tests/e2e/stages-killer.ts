@@ -1,0 +1,37 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ServiceName, SERVICES } from '@holdpoint/contracts/subjects';
+import type { ServiceProcess } from '../harness/as-process.ts';
+import type { Chance } from './stages-stack.ts';
+
+const PAUSE_MIN_MS = 2_000;
+const PAUSE_MAX_MS = 4_000;
+/** How often the next kill waits until the last victim is back: where starting takes long, nobody would get anywhere else. */
+const PATIENCE = 0.75;
+
+/** Kills one service after the other, whatever it is doing then, until it is told to stop; it says how often each was killed. */
+export const startKilling = (
+  services: ReadonlyMap<ServiceName, ServiceProcess>,
+  chance: Chance,
+): (() => Promise<ReadonlyMap<ServiceName, number>>) => {
+  const kills = new Map<ServiceName, number>();
+  const ending = new AbortController();
+  const kill = async (): Promise<void> => {
+    while (!ending.signal.aborted) {
+      // The moment is what is random here; nothing is waited for.
+      await sleep(PAUSE_MIN_MS + chance() * (PAUSE_MAX_MS - PAUSE_MIN_MS), undefined, {
+        signal: ending.signal,
+      }).catch(() => undefined);
+      const victim = SERVICES[Math.floor(chance() * SERVICES.length)];
+      if (ending.signal.aborted || victim === undefined) return;
+      services.get(victim)?.signal('SIGKILL');
+      kills.set(victim, (kills.get(victim) ?? 0) + 1);
+      if (chance() < PATIENCE) await services.get(victim)?.started();
+    }
+  };
+  const killing = kill();
+  return async () => {
+    ending.abort();
+    await killing;
+    return kills;
+  };
+};

@@ -1,0 +1,78 @@
+import { readdir, readlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { jobsOf, viewOf } from '../conformance/support/runs.ts';
+import type { Repository } from '../conformance/support/repository.ts';
+import { until } from '../harness/until.ts';
+
+type RunStanding = {
+  readonly outcome: string | undefined;
+  readonly jobs: Readonly<Record<string, string>>;
+};
+
+/** All that is to be the same, whatever was killed on the way. */
+export type Standing = {
+  readonly runs: Readonly<Record<string, RunStanding>>;
+  /** Every commit of the branch that is merged into, the last first, with its whole message. */
+  readonly commits: readonly string[];
+  /** Every file of it, with mode and id. */
+  readonly files: string;
+  /** What the agent has left, run by run. */
+  readonly said: Readonly<Record<string, string>>;
+  readonly branches: string;
+  /** Notes of steps that might have to be put back. */
+  readonly attempts: string;
+  readonly worktrees: readonly string[];
+  readonly status: string;
+  readonly problems: string;
+  /** What git left locked. */
+  readonly locks: readonly string[];
+  readonly processes: readonly string[];
+};
+
+const SAID = ['greeting.txt', 'greet.runs', 'part.runs', 'part.txt'] as const;
+const NOTHING_LEFT_WITHIN_MS = 10_000;
+
+/** Who is at work in the repository, or in a worktree of it. */
+const processesIn = async (root: string): Promise<readonly string[]> => {
+  if (process.platform !== 'linux') return [];
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const places = await Promise.all(
+    // It may end meanwhile, or be somebody else's.
+    pids.map((pid) => readlink(join('/proc', pid, 'cwd')).catch(() => '')),
+  );
+  return pids.filter((_, at) => places[at] === root || places[at]?.startsWith(`${root}/`) === true);
+};
+
+const untilNobodyWorks = async (root: string): Promise<readonly string[]> => {
+  const nobody = async () => ((await processesIn(root)).length === 0 ? [] : undefined);
+  return until('nothing works in the repository any more', nobody, NOTHING_LEFT_WITHIN_MS).catch(() =>
+    processesIn(root),
+  );
+};
+
+const runOf = async ({ stack }: Repository, run: string): Promise<readonly [string, RunStanding]> => {
+  const view = await until(`run ${run} is shown`, () => viewOf(stack, run));
+  return [run, { outcome: view.outcome, jobs: jobsOf(view) }];
+};
+
+export const standingOf = async (repository: Repository, runs: readonly string[]): Promise<Standing> => {
+  const { git, root } = repository;
+  const processes = await untilNobodyWorks(root);
+  const inGit = await readdir(join(root, '.git'), { recursive: true });
+  return {
+    runs: Object.fromEntries(await Promise.all(runs.map((run) => runOf(repository, run)))),
+    commits: git('log', '-z', '--format=%B', 'main')
+      .split('\0')
+      .map((text) => text.trim())
+      .filter((text) => text !== ''),
+    files: git('ls-tree', '-r', 'main'),
+    said: Object.fromEntries(SAID.map((file) => [file, git('show', `main:${file}`)])),
+    attempts: git('for-each-ref', 'refs/holdpoint/attempts'),
+    branches: git('branch', '--list', '--format=%(refname)'),
+    worktrees: await readdir(join(root, '.holdpoint', 'worktrees')),
+    status: git('status', '--porcelain'),
+    problems: git('fsck', '--no-dangling', '--no-progress'),
+    locks: inGit.filter((path) => path.endsWith('.lock')),
+    processes,
+  };
+};

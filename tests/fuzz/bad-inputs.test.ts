@@ -1,0 +1,78 @@
+import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/streams';
+import { SubmitTask } from '@holdpoint/contracts/task';
+import { taskDecider } from '@holdpoint/orchestrator/domain/decide';
+import { TASK } from '@holdpoint/orchestrator/testing/tasks';
+import { parseAs, parseJson } from '@holdpoint/runtime/inbound';
+import { loadTemplate } from '@holdpoint/workflows/compile';
+import { describe, expect, test } from 'vitest';
+import { NOW } from './decisions.ts';
+
+type Files = Readonly<Record<string, string>>;
+
+const problemsOf = (files: Files, entry = 'flow.toml') =>
+  loadTemplate(entry, (path) => (Object.hasOwn(files, path) ? files[path] : undefined)).problems;
+
+/** How long something kept this thread at work: what else runs on the machine is not its doing. */
+const timed = <Value>(work: () => Value): { readonly value: Value; readonly ms: number } => {
+  const started = process.threadCpuUsage();
+  const value = work();
+  const { user, system } = process.threadCpuUsage(started);
+  return { value, ms: (user + system) / 1_000 };
+};
+
+const HEAD = 'id = "template.bad"\nversion = "v1"\n';
+const importing = (path: string): string => `${HEAD}[[imports]]\nname = "a"\npath = "${path}"\n`;
+
+describe('a template', () => {
+  test('that is no TOML is refused with line and column', () => {
+    expect(problemsOf({ 'flow.toml': `${HEAD}[[nodes]]\nid = "a\n` })).toMatchObject([
+      { code: 'WORKFLOW_SYNTAX', severity: 'error', file: 'flow.toml', line: 4, column: 8 },
+    ]);
+  });
+
+  test.each(['flow.toml', 'flow.json'])('of ten megabytes is refused at once: %s', (entry) => {
+    const { value, ms } = timed(() => problemsOf({ [entry]: 'x = 1\n'.repeat(1_800_000) }, entry));
+    expect(value.map(({ code }) => code)).toEqual(['WORKFLOW_FILE_TOO_LARGE']);
+    expect(ms).toBeLessThan(100);
+  });
+
+  test('whose imports lead back is refused with the way round', () => {
+    const found = problemsOf({
+      'flow.toml': importing('other.toml'),
+      'other.toml': importing('./flow.toml'),
+    });
+    expect(found).toMatchObject([
+      { code: 'WORKFLOW_IMPORT_CYCLE', found: 'flow.toml -> other.toml -> flow.toml', file: 'other.toml' },
+    ]);
+  });
+
+  test.each(['../other.toml', '/etc/other.toml', 'a/../../other.toml', 'C:\\other.toml'])(
+    'that imports from outside of the repository is refused, and nothing is read there: %s',
+    (path) => {
+      const read: string[] = [];
+      const { problems } = loadTemplate('flow.toml', (asked) => {
+        read.push(asked);
+        return asked === 'flow.toml' ? importing(path.replaceAll('\\', '\\\\')) : undefined;
+      });
+      expect(problems.map(({ code }) => code)).toEqual(['WORKFLOW_FILE_PATH']);
+      expect(read).toEqual(['flow.toml']);
+    },
+  );
+});
+
+test('a workflow of 10,000 nodes is taken whole, and its first step ordered', () => {
+  const nodes = Array.from({ length: 10_000 }, (_, n) => ({
+    id: `n${String(n)}`,
+    uses: 'cap.env.shell.command.run',
+    after: n === 0 ? [] : [`n${String(n - 1)}`],
+    args: {},
+  }));
+  const body = JSON.stringify({ workflow: 'own', goal: 'x', definition: { id: 'd', version: '1', nodes } });
+  expect(body.length).toBeLessThan(PAYLOAD_MAX_BYTES);
+  const { value, ms } = timed(() => {
+    const payload = parseAs(SubmitTask, parseJson(Buffer.from(body)));
+    return taskDecider.decide(taskDecider.initial, { kind: 'submit', task: TASK, payload }, { now: NOW });
+  });
+  expect(value.events.map(({ type }) => type)).toEqual(['submitted', 'readied', 'step_ordered']);
+  expect(ms).toBeLessThan(5_000);
+});

@@ -1,0 +1,44 @@
+import { taskIdFrom } from '@holdpoint/contracts/ids';
+import { TaskEvent } from '@holdpoint/contracts/task';
+import { forkAt } from '@holdpoint/orchestrator/domain/fork';
+import { histories } from '@holdpoint/orchestrator/testing/tasks';
+import fc from 'fast-check';
+import { stored } from '../promises.ts';
+import { graphHistories } from '../situations/graphs.ts';
+import { type Answers, runThrough } from '../situations/world.ts';
+import { target } from '../target.ts';
+
+type Input = { readonly situation: string; readonly version: number; readonly says: Answers };
+
+const all: Readonly<Record<string, readonly TaskEvent[]>> = { ...histories, ...graphHistories };
+
+/** From any version of any task a new one goes on to an end of its own, or there is no such version. */
+export const fork = target<Input>({
+  name: 'fork',
+  runs: 150,
+  reaches: ['completed', 'failed', 'no such version'],
+  cases: {
+    'versions of tasks': fc.record({
+      situation: fc.constantFrom(...Object.keys(all)),
+      version: fc.oneof(
+        { weight: 8, arbitrary: fc.integer({ min: 1, max: 8 }) },
+        { weight: 1, arbitrary: fc.constant(Number.MAX_SAFE_INTEGER) },
+      ),
+      says: fc.record({
+        outcomes: fc.array(
+          fc.constantFrom('succeeded' as const, 'succeeded' as const, 'failed' as const, 'clean' as const),
+          { minLength: 1, maxLength: 4 },
+        ),
+        approve: fc.boolean(),
+        verdict: fc.constantFrom('skip' as const, 'escalate' as const),
+        found: fc.boolean(),
+      }),
+    }),
+  },
+  check: ({ situation, version, says }) => {
+    // As it is read back from where it was stored.
+    const history = (all[situation] ?? []).map((event) => TaskEvent.parse(stored(event)));
+    const message = forkAt(history, version, { task: taskIdFrom('fork'), by: 'ada' });
+    return message === undefined ? 'no such version' : runThrough(message, says);
+  },
+});

@@ -1,0 +1,186 @@
+import type { Artifact } from '@holdpoint/contracts/artifact';
+import { CAPABILITIES, effectClassOf } from '@holdpoint/contracts/capabilities';
+import { DEFAULT_POOL } from '@holdpoint/contracts/streams';
+import type { NodeDefinition, SideEffectKind, Step } from '@holdpoint/contracts/workflow';
+import type { Choices } from './choices.ts';
+
+type Parts = Partial<NodeDefinition> & Pick<NodeDefinition, 'uses'>;
+type Optional = Omit<Partial<NodeDefinition>, 'uses'>;
+
+/** Those that are sent to the target with the node's own arguments. */
+export const SENT = Object.keys(CAPABILITIES).filter((uses) => CAPABILITIES[uses]?.stage !== true);
+
+const WORK = [
+  'cap.agent.invoke',
+  'cap.env.shell.command.run',
+  'cap.env.builtin.prompt.resolve',
+  'cap.env.builtin.plan.persist',
+  'cap.env.builtin.git.stage_commit',
+];
+const AROUND = ['cap.env.shell.command.run', 'cap.env.builtin.worktree.prepare'];
+const GATES = ['control.gate.stop_condition', 'control.gate.cicd', 'control.gate.conflict_resolution'];
+const MERGE = 'cap.env.builtin.git.integrate_plan_branch';
+
+const APPROVAL_MS = [5_000, 5 * 60_000] as const;
+const AUDIENCE = ['operators'];
+
+/** Draws for one node: each part under a name of its own. */
+const drawFor = (choices: Choices, place: string) => ({
+  chance: (what: string, probability: number): boolean => choices.happens(`${what} ${place}`, probability),
+  pick: <Item>(what: string, items: readonly Item[]): Item => choices.pick(`${what} ${place}`, items),
+  whole: (what: string, from: number, to: number): number =>
+    Math.floor(choices.between(`${what} ${place}`, from, to)),
+});
+type Draw = ReturnType<typeof drawFor>;
+
+const effectOf = (draw: Draw, uses: string, kind: SideEffectKind, place: string): Optional => ({
+  effect: {
+    kind,
+    effectClass: effectClassOf(uses, kind) ?? 'opaque',
+    idempotencyKey: `key of ${place}`,
+    target: `simulated:${place}`,
+    pool: DEFAULT_POOL,
+    audience: AUDIENCE,
+    approvalTimeoutMs: draw.whole('timeout', ...APPROVAL_MS),
+  },
+});
+
+const KINDS = [
+  'work',
+  'work',
+  'work',
+  'work',
+  'gate',
+  'effect',
+  'script effect',
+  'merge',
+  'control',
+  'ask',
+] as const;
+
+/** What the node is; everything else depends on it. */
+const randomUse = (draw: Draw, place: string): Parts => {
+  const kind = draw.pick('kind', KINDS);
+  switch (kind) {
+    case 'work': {
+      const uses = draw.pick('work', WORK);
+      return uses === 'cap.agent.invoke' ? { uses, agent: ['agent'] } : { uses, script: 'true' };
+    }
+    case 'gate': {
+      const gatePolicy = draw.pick('policy', ['block', 'warn', 'retry'] as const);
+      return {
+        uses: draw.pick('gate', GATES),
+        ...(draw.chance('scripted', 0.9) && { script: 'check' }),
+        ...(draw.chance('has a policy', 0.6) && { gatePolicy }),
+      };
+    }
+    case 'effect': {
+      const uses = draw.pick('effect', SENT);
+      return { uses, ...effectOf(draw, uses, 'write_external', place) };
+    }
+    case 'script effect': {
+      const uses = 'cap.env.shell.command.run';
+      return { uses, script: 'deploy', ...effectOf(draw, uses, 'deploy', place) };
+    }
+    case 'merge':
+      return { uses: MERGE, ...effectOf(draw, MERGE, 'merge', place) };
+    case 'control':
+      return { uses: 'control.prepare' };
+    case 'ask':
+      return { uses: 'control.gate.approval', ...approvalOf(draw) };
+  }
+};
+
+const approvalOf = (draw: Draw): Optional => ({
+  approval: { audience: AUDIENCE, timeoutMs: draw.whole('start timeout', ...APPROVAL_MS) },
+});
+
+/** Of the run, of everybody in the repository, and of the repository itself. */
+const randomArtifact = (draw: Draw, what: string): Artifact => {
+  const number = String(draw.whole(`which ${what}`, 0, 3));
+  return draw.pick<Artifact>(`${what} of`, [
+    { type: 'custom', typeId: 'operation_output', key: `o-${number}` },
+    { type: 'custom', typeId: 'thing', key: `s-${number}` },
+    { type: 'custom', typeId: 'thing', key: `s-${number}` },
+    { type: 'merge_sentinel', slug: `m-${number}` },
+  ]);
+};
+
+const artifacts = (draw: Draw): Optional => {
+  const succeeded = draw.chance('makes', 0.4) && {
+    succeeded: [randomArtifact(draw, 'made'), randomArtifact(draw, 'also made')],
+  };
+  const failed = draw.chance('makes by failing', 0.05) && {
+    failed: [randomArtifact(draw, 'made by failing')],
+  };
+  return {
+    ...((succeeded !== false || failed !== false) && { produces: { ...succeeded, ...failed } }),
+    ...(draw.chance('needs', 0.2) && { needs: [randomArtifact(draw, 'needed')] }),
+  };
+};
+
+const locks = (draw: Draw): Optional =>
+  draw.chance('locks', 0.3)
+    ? {
+        locks: Array.from({ length: draw.whole('how many locks', 1, 3) }, (_, i) => ({
+          key: `k-${String(draw.whole(`key ${String(i)}`, 0, 3))}`,
+          mode: draw.pick(`mode ${String(i)}`, ['exclusive', 'exclusive', 'shared'] as const),
+        })),
+      }
+    : {};
+
+const steps = (draw: Draw, what: string, probability: number): Step[] =>
+  draw.chance(what, probability) ? [{ uses: draw.pick(`${what} uses`, AROUND), args: { text: what } }] : [];
+
+/** What runs around it, and how often it runs itself. */
+const repeats = (draw: Draw, { effect, uses }: Parts): Optional => {
+  if (uses === 'control.prepare' || uses === 'control.gate.approval') return {};
+  const before = steps(draw, 'before', 0.12);
+  const afterwards = steps(draw, 'afterwards', 0.12);
+  const last = steps(draw, 'finally', 0.12);
+  return {
+    ...(before.length > 0 && { before }),
+    ...(afterwards.length > 0 && { afterwards }),
+    ...(last.length > 0 && { finally: last }),
+    ...(effect === undefined &&
+      draw.chance('each', 0.1) && {
+        forEach: draw.pick('items', ['[1, 2, 3]', '[]', 'nodes.n0.outputs.list']),
+        parallel: draw.whole('side by side', 1, 4),
+      }),
+    ...(effect === undefined && draw.chance('until', 0.08) && { until: 'outputs.coin > 1' }),
+  };
+};
+
+const GUARDS = [
+  'nodes.n0.outputs.coin > 0',
+  "nodes.n0.status == 'succeeded'",
+  "task.id != ''",
+  'nodes.n0.outputs.coin.nothing.at.all',
+];
+
+/** When it may run, and what follows when it fails. */
+const rules = (draw: Draw): Optional => ({
+  ...(draw.chance('retry', 0.35) && {
+    retry: {
+      mode: draw.pick('retry mode', ['never', 'on_failure', 'until_gate'] as const),
+      ...(draw.chance('budget', 0.7) && { budget: draw.whole('budget of', 0, 3) }),
+    },
+  }),
+  ...(draw.chance('on error', 0.15) && {
+    onError: {
+      strategy: draw.pick('strategy', ['fail', 'retry', 'pause'] as const),
+      maxRetries: draw.whole('retries', 0, 3),
+      backoff: draw.pick('backoff', ['fixed', 'exponential'] as const),
+      delayMs: draw.whole('delay', 0, 3_000),
+    },
+  }),
+  ...(draw.chance('guard', 0.1) && { guard: draw.pick('guard', GUARDS) }),
+  ...(draw.chance('preconditions', 0.08) && { preconditions: [{ kind: 'clean_worktree' as const }] }),
+  ...(draw.chance('approval', 0.08) && approvalOf(draw)),
+});
+
+export const randomParts = (choices: Choices, place: string): Parts => {
+  const draw = drawFor(choices, place);
+  const use = randomUse(draw, place);
+  return { ...artifacts(draw), ...locks(draw), ...rules(draw), ...repeats(draw, use), ...use };
+};

@@ -1,0 +1,85 @@
+import { repositoryIdOf } from '@holdpoint/contracts/ids';
+import type { Lock } from '@holdpoint/contracts/workflow';
+import type { Board, Held } from '@holdpoint/orchestrator/domain/board/state';
+import { findNode, nodeDefinition, type Task } from '@holdpoint/orchestrator/domain/state';
+import { type BoardChange, boardsIn, taskIn, type TaskChange } from '../books.ts';
+import type { World } from '../world.ts';
+
+const collide = (one: readonly Lock[], other: readonly Lock[]): boolean =>
+  one.some(({ key, mode }) =>
+    other.some((each) => each.key === key && (mode === 'exclusive' || each.mode === 'exclusive')),
+  );
+
+const isOf = ({ task, node }: Held, other: { readonly task: string; readonly node: string }): boolean =>
+  task === other.task && node === other.node;
+
+const OF_A_RUN = /^custom:(prompt_text|plan_text|operation_output):/;
+
+/** No two jobs hold what one of them wants for itself, and none is taken from who works. */
+export const checkBoard = ({ judge, books }: World, { aggregate, event, after }: BoardChange): void => {
+  if (after.phase !== 'board') return;
+  if (event.type === 'board_locked') {
+    const other = after.held.find((each) => !isOf(each, event) && collide(each.locks, event.locks));
+    judge.expect('a lock is held by one job, unless it is shared', other === undefined, event.task, () =>
+      JSON.stringify({ event, other, aggregate }),
+    );
+  }
+  if (event.type === 'board_reported') {
+    const own = event.artifacts.find(({ label }) => OF_A_RUN.test(label));
+    judge.expect('what belongs to a run is on no board', own === undefined, event.task, () =>
+      JSON.stringify(own),
+    );
+  }
+  if (event.type === 'board_unlocked') {
+    const task = taskIn(books, event.task);
+    const state = task && findNode(task, event.node);
+    judge.expect(
+      'no lock is taken from who works under it',
+      state?.attempt !== event.attempt || state.locks !== 'held',
+      event.task,
+      () => JSON.stringify({ event, state }),
+    );
+  }
+};
+
+const EARLY: ReadonlySet<string> = new Set(['inspect', 'preview']);
+
+const boardOf = ({ books }: World, task: Task): Board | undefined => {
+  const state = books.orchestrator.stateOf(repositoryIdOf(task.repository ?? ''));
+  return state.phase === 'board' ? state : undefined;
+};
+
+/** What is ordered under locks is ordered while the board says that they are held. */
+export const checkLocked = (world: World, { before, event, after }: TaskChange): void => {
+  if (before.phase === 'absent' || after.phase === 'absent' || after.repository === undefined) return;
+  const orders = event.type === 'effect_ordered' || (event.type === 'step_ordered' && !EARLY.has(event.step));
+  if (!orders) return;
+  const { locks = [] } = nodeDefinition(after, event.node);
+  if (locks.length === 0) return;
+  const job = { task: after.id, node: event.node };
+  const held = boardOf(world, after)?.held.find((each) => isOf(each, job) && each.attempt === event.attempt);
+  const all = locks.every(({ key, mode }) =>
+    held?.locks.some((lock) => lock.key === key && (lock.mode === mode || lock.mode === 'exclusive')),
+  );
+  world.judge.expect(
+    'what runs under locks runs while it holds them',
+    all,
+    after.id,
+    () => `${event.type} of ${event.node}, attempt ${String(event.attempt)}: ${JSON.stringify(held)}`,
+  );
+};
+
+/** When all is quiet nobody holds, or waits for, what he does not need. */
+export const checkQuietBoards = ({ judge, books }: World): void => {
+  for (const { id, held, waiting } of boardsIn(books))
+    for (const job of [...held, ...waiting]) {
+      const task = taskIn(books, job.task);
+      const state = task && findNode(task, job.node);
+      judge.expect(
+        'boards hold nothing for what is over',
+        state?.attempt === job.attempt && state.locks !== undefined,
+        job.task,
+        () => `${id}: ${JSON.stringify({ job, state })}`,
+      );
+    }
+};

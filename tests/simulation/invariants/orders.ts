@@ -1,0 +1,108 @@
+import { CAPABILITIES } from '@holdpoint/contracts/capabilities';
+import { effectDigest } from '@holdpoint/contracts/effect';
+import type { NodeId } from '@holdpoint/contracts/ids';
+import { findNode, nodeState, type Task } from '@holdpoint/orchestrator/domain/state';
+import type { TaskChange } from '../books.ts';
+import { verifyGrant } from '../grants.ts';
+import type { World } from '../world.ts';
+import type { OfTask } from './tasks.ts';
+
+/** What an event ends that does not name the step. */
+const ENDS: Readonly<Record<string, string>> = {
+  node_inspected: 'inspect',
+  node_previewed: 'preview',
+  // The grant had run out, and the executor has said that nothing was begun.
+  approval_requested: 'run',
+};
+/** These follow from a result, and do not say of which step. */
+const FOLLOW_A_RESULT: ReadonlySet<string> = new Set(['rewound', 'node_retrying', 'node_escalated']);
+
+type Open = { readonly part: string; readonly attempt: number };
+
+/** Watches what is ordered: with which right, once, and never while an earlier attempt may still be under way unasked. */
+export const watchOrders = ({ judge, books }: World) => {
+  /** By job and id of the effect: what was ordered, and is still waited for. */
+  const open = new Map<string, Map<string, Open>>();
+  const openOf = (task: string, node: string): Map<string, Open> => {
+    const key = `${task}/${node}`;
+    const known = open.get(key) ?? new Map<string, Open>();
+    open.set(key, known);
+    return known;
+  };
+
+  const checkStep = (task: string, { effect, digest }: OfTask<'step_ordered'>): void =>
+    judge.expect(
+      'without a grant only work is ordered',
+      effect.kind === 'work' && CAPABILITIES[effect.uses]?.work === true && effectDigest(effect) === digest,
+      task,
+      () => JSON.stringify(effect),
+    );
+
+  const checkEffect = (after: Task, event: OfTask<'effect_ordered'>): void => {
+    const claims = verifyGrant(event.grant);
+    const approval = books.approvals.stateOf(event.approval);
+    const gate = findNode(after, event.node)?.gate;
+    // A forged one is handed on; it is the executor that can tell.
+    if (claims === undefined) return;
+    judge.expect(
+      'an effect is ordered by the grant that was given for it',
+      approval.status === 'closed' &&
+        approval.decided.outcome === 'approved' &&
+        claims.digest === gate?.digest &&
+        claims.sub === event.effectId,
+      after.id,
+      () => JSON.stringify({ event, approval }),
+    );
+  };
+
+  const order = (before: Task, event: OfTask<'effect_ordered' | 'step_ordered'>): void => {
+    const known = openOf(before.id, event.node);
+    const part = event.type === 'effect_ordered' ? 'run' : event.step;
+    const { done = {}, attempt } = nodeState(before, event.node);
+    const again = known.has(event.effectId) || (attempt === event.attempt && done[part] !== undefined);
+    judge.expect('nothing is ordered twice in one attempt', !again, before.id, () => `${event.node} ${part}`);
+    const other = [...known.values()].find((each) => each.attempt !== event.attempt);
+    judge.expect(
+      'no two attempts are ordered at the same time',
+      other === undefined,
+      before.id,
+      () => `${event.node}: ${JSON.stringify(other)} beside ${String(event.attempt)}`,
+    );
+    known.set(event.effectId, { part, attempt: event.attempt });
+  };
+
+  const isWanted = (after: Task, node: NodeId, id: string): boolean => {
+    const { orders = {}, status, gate, done } = nodeState(after, node);
+    const effect = status === 'running' && gate?.effectId === id && done?.['run'] === undefined;
+    return Object.hasOwn(orders, id) || effect;
+  };
+
+  /** What is not waited for any more has ended, or is taken back. */
+  const checkDropped = (after: Task, event: TaskChange['event'], node: NodeId): void => {
+    const step = 'step' in event ? (event.step ?? 'run') : ENDS[event.type];
+    const own = 'node' in event && event.node === node;
+    const back = event.type === 'rewound' && event.route === node;
+    const withdrawn = new Set<string>(nodeState(after, node).withdrawn?.effects.map(({ id }) => id));
+    const known = openOf(after.id, node);
+    for (const [id, { part }] of known) {
+      if (isWanted(after, node, id)) continue;
+      known.delete(id);
+      const ended = (own && part === step) || ((own || back) && FOLLOW_A_RESULT.has(event.type));
+      judge.expect(
+        'what is ordered has ended before it is forgotten, or is taken back',
+        ended || withdrawn.has(id),
+        after.id,
+        () => `${event.type} forgets ${part} of ${node}, ${id}`,
+      );
+    }
+  };
+
+  return ({ before, event, after }: TaskChange): void => {
+    if (before.phase === 'absent' || after.phase === 'absent') return;
+    if (event.type === 'step_ordered') checkStep(after.id, event);
+    if (event.type === 'effect_ordered') checkEffect(after, event);
+    if (event.type === 'step_ordered' || event.type === 'effect_ordered') order(before, event);
+    for (const { id } of after.definition.nodes)
+      if (nodeState(before, id) !== nodeState(after, id)) checkDropped(after, event, id);
+  };
+};

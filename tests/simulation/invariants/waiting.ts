@@ -1,0 +1,86 @@
+import { artifactLabel, scopeOf } from '@holdpoint/contracts/artifact';
+import {
+  hasEnded,
+  nodeDefinition,
+  nodeState,
+  outcomeOf,
+  type Task,
+} from '@holdpoint/orchestrator/domain/state';
+import { isTerminal } from '@holdpoint/orchestrator/domain/phases';
+import { graphOf } from '@holdpoint/workflows/graph';
+import type { NodeId } from '@holdpoint/contracts/ids';
+import { taskIn, tasksIn } from '../books.ts';
+import type { World } from '../world.ts';
+
+/** Why a node may still wait when everybody has done his part and nothing happens any more; undefined when it may not. */
+const excuseOf = (world: World, task: Task, node: NodeId): string | undefined => {
+  const { status, wait } = nodeState(task, node);
+  switch (status) {
+    case 'idle': {
+      const before = graphOf(task.definition).incoming(node);
+      return before.some(({ from }) => !hasEnded(nodeState(task, from))) ? 'another node waits' : undefined;
+    }
+    case 'waiting':
+      if (wait?.kind === 'dependencies') return peerIsOpen(world, task);
+      return wait?.kind === 'artifacts' ? artifactIsMissing(world, task, node) : undefined;
+    case 'awaiting_approval':
+      return 'a person is asked';
+    default:
+      return undefined;
+  }
+};
+
+const peerIsOpen = ({ books }: World, task: Task): string | undefined =>
+  Object.entries(task.peers).some(([peer, outcome]) => {
+    const [id, node] = peer.split('/') as [string, NodeId?];
+    const other = taskIn(books, id);
+    if (outcome !== null || other === undefined) return false;
+    return node === undefined ? !isTerminal(other.phase) : !hasEnded(nodeState(other, node));
+  })
+    ? 'another task waits'
+    : undefined;
+
+const makersOf = (task: Task, label: string): readonly { readonly made: boolean; readonly open: boolean }[] =>
+  task.definition.nodes.flatMap(({ id, produces = {} }) =>
+    Object.entries(produces).flatMap(([on, artifacts]) => {
+      if (artifacts?.some((each) => artifactLabel(each) === label) !== true) return [];
+      const state = nodeState(task, id);
+      return [{ made: outcomeOf(state) === on, open: !hasEnded(state) }];
+    }),
+  );
+
+/** Somebody who waits himself makes it, or nobody does and the policy is to wait for that. */
+const artifactIsMissing = ({ books, target }: World, task: Task, node: NodeId): string | undefined => {
+  const neighbours = tasksIn(books).filter(({ repository }) => repository === task.repository);
+  const waits = task.definition.policy?.missingProducer === 'wait';
+  return (nodeDefinition(task, node).needs ?? []).some((artifact) => {
+    const label = artifactLabel(artifact);
+    const others = scopeOf(artifact) === 'run' ? [task] : neighbours;
+    const makers = others.flatMap((other) => makersOf(other, label));
+    const there =
+      artifact.type === 'custom' ? makers.some(({ made }) => made) : target.has(task.repository ?? '', label);
+    // What the run itself is still to make counts before what lies there.
+    const own = makersOf(task, label).some(({ open }) => open);
+    return own || (!there && (waits || makers.some(({ open }) => open)));
+  })
+    ? 'an artifact is missing'
+    : undefined;
+};
+
+/** Long after the last fault, and after the last thing that happened: whoever still waits has a reason that others know. */
+export const checkWaiting = (world: World): readonly Task[] => {
+  const open = tasksIn(world.books).filter(({ phase }) => !isTerminal(phase));
+  for (const task of open) {
+    const nodes = task.definition.nodes
+      .map(({ id }) => ({ id, state: nodeState(task, id) }))
+      .filter(({ state }) => !hasEnded(state));
+    const stuck = nodes.find(({ id }) => excuseOf(world, task, id) === undefined);
+    world.judge.expect(
+      'whoever waits for ever waits for a person, another task or an artifact that nobody makes',
+      stuck === undefined && nodes.length > 0,
+      task.id,
+      () => `${task.phase}, ${JSON.stringify(stuck)}`,
+    );
+  }
+  return open;
+};
