@@ -1,10 +1,11 @@
-import { lstat, realpath } from 'node:fs/promises';
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { realpath } from 'node:fs/promises';
+import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { errorBody } from '@holdpoint/contracts/errors';
 import { CleanFailure } from '../capabilities/capability.ts';
 import { createGitExec } from './git/exec.ts';
 import { GitError } from './git/git-error.ts';
 import type { Environment } from './process/command-env.ts';
+import { followed } from './real-path.ts';
 
 /** A repository that this executor may touch. */
 export type Repository = {
@@ -34,18 +35,6 @@ const refused = (path: string, problem: string): CleanFailure =>
 const isWithin = (folder: string, path: string): boolean => {
   const way = relative(folder, path);
   return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
-};
-
-/**
- * The nearest folder that is there, with its links followed, and what of the path is missing below it. `undefined` for a link
- * that leads to nothing: it may lead anywhere, once somebody puts something there.
- */
-const followed = async (path: string): Promise<string | undefined> => {
-  const there = await realpath(path).catch(() => undefined);
-  if (there !== undefined) return there;
-  if ((await lstat(path).catch(() => undefined)) !== undefined) return undefined;
-  const folder = await followed(dirname(path));
-  return folder === undefined ? undefined : join(folder, basename(path));
 };
 
 const insideOf =

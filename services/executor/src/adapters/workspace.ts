@@ -1,7 +1,8 @@
-import { lstat, mkdir, realpath } from 'node:fs/promises';
+import { mkdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { errorBody } from '@holdpoint/contracts/errors';
 import { CleanFailure } from '../capabilities/capability.ts';
+import { followed } from './real-path.ts';
 
 const leadsOut = (): CleanFailure =>
   new CleanFailure(errorBody('EXECUTOR_PATH_REFUSED', 'the path leads out of the workspace'));
@@ -30,13 +31,6 @@ const makeFolder = async (base: string, folder: string): Promise<string> => {
   return made;
 };
 
-/** What a path stands for once its links are followed. A link that leads to nothing may lead anywhere. */
-const targetOf = async (path: string): Promise<string | undefined> => {
-  const there = await realpath(path).catch(() => undefined);
-  if (there !== undefined) return there;
-  return (await lstat(path).catch(() => undefined)) === undefined ? path : undefined;
-};
-
 /** Resolves a path of an effect inside the workspace, symbolic links first; anything that leads out is refused. */
 export const createWorkspace = (root: string) => ({
   resolve: async (path: string): Promise<string> => {
@@ -44,7 +38,7 @@ export const createWorkspace = (root: string) => ({
     const base = await realpath(root);
     const wanted = resolve(base, path);
     if (!inside(base, wanted)) throw leadsOut();
-    const target = await targetOf(join(await makeFolder(base, dirname(wanted)), basename(wanted)));
+    const target = await followed(join(await makeFolder(base, dirname(wanted)), basename(wanted)));
     if (target === undefined || !inside(base, target)) throw leadsOut();
     return target;
   },

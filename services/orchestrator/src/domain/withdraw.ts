@@ -1,7 +1,7 @@
 import type { ApprovalEvent } from '@holdpoint/contracts/approval';
 import type { EffectEvent } from '@holdpoint/contracts/effect';
 import type { NodeId } from '@holdpoint/contracts/ids';
-import { askToWithdraw, repeatDelayMs, withdrawTimer } from './asks.ts';
+import { askToWithdraw, repeatTimer, withdrawTimer } from './asks.ts';
 import type { Draft } from './draft.ts';
 import { findNode } from './state.ts';
 
@@ -10,8 +10,7 @@ export const withdraw = (draft: Draft, node: NodeId, ask = 0, only?: string): vo
   for (const { of, message } of askToWithdraw(draft.task(), node, ask)) {
     if (only !== undefined && of !== only) continue;
     draft.send(message);
-    const dueAt = draft.now + repeatDelayMs(ask + 1);
-    draft.timer({ set: withdrawTimer(node, of), dueAt, data: { ask: ask + 1 } });
+    draft.timer(repeatTimer(withdrawTimer(node, of), ask, draft.now));
   }
 };
 
