@@ -3,6 +3,7 @@ import { generateCredentials } from '../credentials/generate.ts';
 import { readPublicNkeys } from '../credentials/read.ts';
 import { messageOf } from '../local/problem.ts';
 import { parseServerVersion, renderServerConfig } from '../nats/config.ts';
+import { poolsIn } from '../nats/pools.ts';
 import { handOut, replaceFile } from './hand-out.ts';
 
 /** What has to be there before anything else of compose.yaml can start. May be run again; what is there stays. */
@@ -17,6 +18,7 @@ const natsConfig = async (): Promise<string> =>
     host: '0.0.0.0',
     port: 4222,
     storeDir: '/data',
+    pools: poolsIn(process.env['HOLDPOINT_POOLS']),
     // A client that publishes a task without Holdpoint's own clients has nothing but the server's acknowledgement.
     sync: 'always',
   });

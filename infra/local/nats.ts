@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { join, resolve } from 'node:path';
 import { readPublicNkeys } from '../credentials/read.ts';
 import { renderServerConfig } from '../nats/config.ts';
+import { poolsIn } from '../nats/pools.ts';
 import { rotateLog, startChild } from './child.ts';
 import type { Child, ChildSpec, Farewell } from './child.ts';
 import type { NatsProgram } from './nats-program.ts';
@@ -106,6 +107,7 @@ const writeConfig = async (options: NatsOptions, dir: string): Promise<void> => 
     port: options.port,
     storeDir: dir,
     serverName: serverNameOf(dir),
+    pools: poolsIn(process.env['HOLDPOINT_POOLS']),
     ...(options.monitorPort !== undefined && { monitor: { host, port: options.monitorPort } }),
     ...(options.sync !== undefined && { sync: options.sync }),
   });

@@ -28,9 +28,25 @@ const PASSED_ON: readonly string[] = [
   'HOLDPOINT_LOG_LEVEL',
   'HOLDPOINT_HTTP_TARGETS',
   'HOLDPOINT_HTTP_KEYED_TARGETS',
+  'HOLDPOINT_HTTP_IDEMPOTENT_TARGETS',
+  'HOLDPOINT_HTTP_PUBLIC',
+  'HOLDPOINT_NOTIFY_TARGETS',
   'HOLDPOINT_AGENT',
   'HOLDPOINT_COMMAND_ENV',
+  'HOLDPOINT_CAPABILITIES',
+  'HOLDPOINT_COMMAND_NAMESPACE',
+  'HOLDPOINT_COMMAND_MEMORY_MIB',
+  'HOLDPOINT_COMMAND_PROCESSES',
+  'HOLDPOINT_COMMAND_FILE_MIB',
+  'HOLDPOINT_COMMAND_CPU_SECONDS',
+  'HOLDPOINT_SECRETS_FILE',
   'HOLDPOINT_COMMANDS_MAX',
+  'HOLDPOINT_LOG_MAX_MIB',
+  'HOLDPOINT_SPOOL_MAX_MIB',
+  'HOLDPOINT_POOL',
+  'HOLDPOINT_POOLS',
+  'HOLDPOINT_TARGET_MAX',
+  'HOLDPOINT_CIRCUIT_OPEN_MS',
 ];
 
 const inherited = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
@@ -53,7 +69,6 @@ const specific = (
         ...(journal !== undefined && { HOLDPOINT_JOURNAL: journal }),
         ...(state !== undefined && { HOLDPOINT_STATE: state }),
         ...(repositories !== undefined && { HOLDPOINT_REPOSITORIES: repositories }),
-        HOLDPOINT_POOL: 'default',
       };
     case 'recovery':
       return {};
@@ -77,5 +92,9 @@ export const serviceEnvironment = (
     HOLDPOINT_HTTP_HOST: '127.0.0.1',
     HOLDPOINT_HTTP_PORT: String(httpPort),
     ...specific(service, context),
+    // One executor serves them all, unless it is told otherwise.
+    ...(service === 'executor' && {
+      HOLDPOINT_POOL: env['HOLDPOINT_POOL'] || env['HOLDPOINT_POOLS'] || 'default',
+    }),
   };
 };

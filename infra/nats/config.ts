@@ -1,4 +1,4 @@
-import { PAYLOAD_MAX_BYTES, streams } from '@holdpoint/contracts/streams';
+import { buckets, consumersFor, PAYLOAD_MAX_BYTES, streams } from '@holdpoint/contracts/streams';
 import { natsUsers } from '../credentials/layout.ts';
 import type { PublicNkeys } from '../credentials/read.ts';
 import { permissionTable } from './permissions.ts';
@@ -28,6 +28,8 @@ export type ServerSettings = {
   readonly storeDir: string;
   readonly serverName?: string;
   readonly permissions?: PermissionTable;
+  /** The pools of the deployment; the default one, when left out. */
+  readonly pools?: readonly string[];
   /**
    * `always` syncs to disk before each acknowledgement (server 2.10 and later). Nothing depends on it: what a power cut
    * takes from the bus is sent again from PostgreSQL.
@@ -54,8 +56,9 @@ const usersText = (publicKeys: PublicNkeys, table: PermissionTable): string =>
     })
     .join('\n');
 
-/** Streams reserve their `max_bytes`, so the server's limit is their sum, and room for object stores. */
-const fileStoreMaxMib = Math.ceil(streams.reduce((sum, { maxBytes }) => sum + maxBytes, 0) / MIB) + 512;
+/** Streams reserve their `max_bytes`, object stores among them, so the server's limit is their sum, and some room. */
+const fileStoreMaxMib =
+  Math.ceil([...streams, ...buckets].reduce((sum, { maxBytes }) => sum + maxBytes, 0) / MIB) + 512;
 
 /** A nats-server.conf. Every line is understood by 2.9, except those for later versions. */
 export const renderServerConfig = (settings: ServerSettings): string => {
@@ -82,9 +85,9 @@ ${[`  store_dir: ${JSON.stringify(storeDir)}`, '  max_memory_store: 64MB', `  ma
 
 accounts {
   HP {
-    jetstream: { max_mem: 64MB, max_file: ${fileStoreMaxMib}MB, max_streams: ${streams.length + 12}, max_consumers: 512 }
+    jetstream: { max_mem: 64MB, max_file: ${fileStoreMaxMib}MB, max_streams: ${streams.length + buckets.length + 12}, max_consumers: 512 }
     users: [
-${usersText(publicKeys, settings.permissions ?? permissionTable())}
+${usersText(publicKeys, settings.permissions ?? permissionTable({ streams, consumers: consumersFor(settings.pools ?? []) }))}
     ]
   }
   SYS { }

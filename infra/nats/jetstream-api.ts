@@ -45,3 +45,19 @@ export const readStream = (stream: string, reserved: readonly string[]) => ({
     ...acknowledge({ stream, name }),
   ]),
 });
+
+/**
+ * What keeping objects in a bucket and reading them takes. Whoever replaces one takes away its pieces; a bucket allows
+ * that to whoever may write, so that emptying it is no right beyond writing.
+ */
+export const writeBucket = ({ name, stream }: Named) => [
+  `$O.${name}.C.*`,
+  `$O.${name}.M.*`,
+  streamInfo(stream),
+  `$JS.API.STREAM.PURGE.${stream}`,
+  `$JS.API.STREAM.MSG.GET.${stream}`,
+  `$JS.API.DIRECT.GET.${stream}`,
+  `$JS.API.DIRECT.GET.${stream}.>`,
+  `$JS.API.CONSUMER.CREATE.${stream}.>`,
+  ...['INFO', 'DELETE', 'MSG.NEXT'].map((verb) => `$JS.API.CONSUMER.${verb}.${stream}.*`),
+];

@@ -1,10 +1,11 @@
 import { parseArgs } from 'node:util';
 import { readPublicNkeys } from '../credentials/read.ts';
 import { parseServerVersion, renderServerConfig } from './config.ts';
+import { poolsIn } from './pools.ts';
 
 /** Prints a nats-server.conf for a server that somebody else runs: compose, Kubernetes, a machine of one's own. */
 const usage = `usage: node infra/nats/main.ts --credentials <folder> [--server-version 2.15.0] [--host 0.0.0.0] [--port 4222]
-       [--monitor-port 8222] [--store /data/jetstream] [--sync always]
+       [--monitor-port 8222] [--store /data/jetstream] [--sync always] [--pools default,gpu]
 `;
 
 const options = {
@@ -15,6 +16,7 @@ const options = {
   'monitor-port': { type: 'string' },
   store: { type: 'string', default: '/data/jetstream' },
   sync: { type: 'string' },
+  pools: { type: 'string', default: '' },
 } as const;
 
 const portNumber = (text: string): number => {
@@ -34,6 +36,7 @@ const render = async (): Promise<string> => {
     port: portNumber(values.port),
     storeDir: values.store,
     sync: values.sync === 'always' ? 'always' : 'periodic',
+    pools: poolsIn(values.pools),
     ...(monitorPort !== undefined && { monitor: { host: values.host, port: portNumber(monitorPort) } }),
   });
 };

@@ -51,6 +51,21 @@ describe('who may say what', () => {
     ['$JS.API.STREAM.CREATE.HP_CMD', ['topology']],
     ['$JS.API.STREAM.CREATE.OTHER', []],
     ['$JS.API.STREAM.UPDATE.HP_EVT', ['topology']],
+    ['hp.cmd.recovery.circuit', ['executor']],
+    ['hp.api.recovery.circuits', ['executor', 'operator']],
+    ['hp.api.recovery.circuit', ['operator']],
+    ['hp.evt.recovery.circuit_opened.o-1', ['recovery']],
+    ['_ASK_executor.x', ['recovery']],
+    ['_ASK_recovery.x', []],
+    ['$O.HP_ARTIFACTS.C.AbCd', ['executor']],
+    ['$O.HP_ARTIFACTS.M.c29tZQ==', ['executor']],
+    ['$O.OTHER.C.AbCd', []],
+    ['$JS.API.STREAM.CREATE.OBJ_HP_ARTIFACTS', ['topology']],
+    ['$JS.API.STREAM.DELETE.OBJ_HP_ARTIFACTS', []],
+    ['$JS.API.STREAM.PURGE.OBJ_HP_ARTIFACTS', ['executor']],
+    ['$JS.API.STREAM.INFO.OBJ_HP_ARTIFACTS', ['executor', 'topology', 'operator', 'monitor']],
+    ['$JS.API.STREAM.MSG.GET.OBJ_HP_ARTIFACTS', ['executor', 'operator']],
+    ['$JS.API.CONSUMER.CREATE.OBJ_HP_ARTIFACTS.mine.$O.HP_ARTIFACTS.C.AbCd', ['executor', 'operator']],
   ])('%s is published by %j', (subject, users) => {
     expect(publishersOf(subject)).toEqual(users);
   });
@@ -113,6 +128,9 @@ describe('who may say what', () => {
 describe('who may hear what', () => {
   test.each([
     ['_INBOX_executor.x.1', ['executor']],
+    ['_ASK_executor.x', ['executor']],
+    ['hp.evt.recovery.circuit_opened.o-1', ['executor', 'operator', 'monitor']],
+    ['hp.evt.recovery.assessed.t-1', ['operator', 'monitor']],
     ['_INBOX_operator.x.1', ['operator']],
     ['_INBOX.x.1', ['operator']],
     ['hp.api.approvals.decide', ['approvals']],

@@ -1,5 +1,5 @@
-import { consumers, streams } from '@holdpoint/contracts/streams';
-import type { ConsumerDeclaration, StreamDeclaration } from '@holdpoint/contracts/streams';
+import { buckets, consumers, streams } from '@holdpoint/contracts/streams';
+import type { BucketDeclaration, ConsumerDeclaration, StreamDeclaration } from '@holdpoint/contracts/streams';
 import { AGGREGATES, filters, PREFIX, SERVICES, subjects } from '@holdpoint/contracts/subjects';
 import type { ServiceName } from '@holdpoint/contracts/subjects';
 import { natsUsers } from '../credentials/layout.ts';
@@ -12,6 +12,7 @@ import {
   fetchFrom,
   readStream,
   streamInfo,
+  writeBucket,
   writeStream,
 } from './jetstream-api.ts';
 
@@ -23,10 +24,19 @@ export type PermissionTable = Readonly<Record<NatsUser, Permissions>>;
 export type Declared = {
   readonly streams: readonly Pick<StreamDeclaration, 'name'>[];
   readonly consumers: readonly Pick<ConsumerDeclaration, 'name' | 'stream' | 'service' | 'filter'>[];
+  /** Object stores. Those of the contracts, when left out. */
+  readonly buckets?: readonly Pick<BucketDeclaration, 'name' | 'stream'>[];
 };
 
 const SERVICE_DISCOVERY = '$SRV.>';
 const ADVISORIES = '$JS.EVENT.ADVISORY.>';
+
+const bucketsOf = (declared: Declared) => declared.buckets ?? buckets;
+/** Every stream, those of object stores among them. */
+const streamNames = (declared: Declared): readonly string[] => [
+  ...declared.streams.map(({ name }) => name),
+  ...bucketsOf(declared).map(({ stream }) => stream),
+];
 
 const inboxOf = (user: NatsUser) => `_INBOX_${user}.>`;
 
@@ -49,8 +59,17 @@ const speech: Readonly<Record<ServiceName, readonly string[]>> = {
     ...(['watch', 'inform', 'board'] as const).map(subjects.taskCommand),
   ],
   approvals: [],
-  executor: [filters.logs],
-  recovery: [subjects.taskCommand('recover')],
+  // What it finds of the targets that it talks to; and it asks how their circuits stand.
+  executor: [filters.logs, subjects.recoveryCommand('circuit'), subjects.api('recovery', 'circuits')],
+  recovery: [subjects.taskCommand('recover'), filters.answersTo('executor')],
+};
+
+/** What a service hears beside its consumers, and where it is answered by another: apart from its inbox, see above. */
+const hearing: Readonly<Record<ServiceName, readonly string[]>> = {
+  orchestrator: [],
+  approvals: [],
+  executor: [...filters.circuitFacts, filters.answersTo('executor')],
+  recovery: [],
 };
 
 const taskCommandsOfPeople = ['submit', 'cancel', 'pause', 'resume', 'retry', 'skip'] as const;
@@ -60,24 +79,29 @@ const confidential = SERVICES.map(filters.apiOf);
 
 const rule = (allow: readonly string[], deny: readonly string[] = []): Rule => ({ allow, deny });
 
+/** Executors store what they have made, and read it for those who ask. */
+const storesOf = (service: ServiceName, declared: Declared): readonly string[] =>
+  service === 'executor' ? bucketsOf(declared).flatMap(writeBucket) : [];
+
 const serviceUser = (service: ServiceName, declared: Declared): Permissions => {
   const own = declared.consumers.filter((consumer) => consumer.service === service);
   return {
     publish: rule([
       filters.factsOf(AGGREGATES[service]),
       ...speech[service],
+      ...storesOf(service, declared),
       subjects.deadLetter(service),
       ...own.flatMap((consumer) => [consumerInfo(consumer), fetchFrom(consumer), ...acknowledge(consumer)]),
       ...REQUESTER_INBOXES,
     ]),
-    subscribe: rule([inboxOf(service), filters.apiOf(service), SERVICE_DISCOVERY]),
+    subscribe: rule([inboxOf(service), filters.apiOf(service), SERVICE_DISCOVERY, ...hearing[service]]),
   };
 };
 
 const topologyUser = (declared: Declared): Permissions => ({
   publish: rule([
     '$JS.API.INFO',
-    ...declared.streams.flatMap(({ name }) => [streamInfo(name), ...writeStream(name)]),
+    ...streamNames(declared).flatMap((name) => [streamInfo(name), ...writeStream(name)]),
     ...declared.consumers.flatMap((consumer) => [consumerInfo(consumer), ...createConsumer(consumer)]),
   ]),
   subscribe: rule([inboxOf('topology'), ADVISORIES]),
@@ -87,7 +111,7 @@ const infos = (declared: Declared): readonly string[] => [
   '$JS.API.INFO',
   '$JS.API.STREAM.NAMES',
   '$JS.API.STREAM.LIST',
-  ...declared.streams.flatMap(({ name }) => [
+  ...streamNames(declared).flatMap((name) => [
     streamInfo(name),
     `$JS.API.CONSUMER.NAMES.${name}`,
     `$JS.API.CONSUMER.LIST.${name}`,
@@ -99,7 +123,7 @@ const infos = (declared: Declared): readonly string[] => [
 const readableByPeople = (declared: Declared): readonly string[] => {
   const withCommands = declared.consumers.filter(({ filter }) => filter === filters.approvalCommands);
   const closed = new Set(withCommands.map(({ stream }) => stream));
-  return declared.streams.map(({ name }) => name).filter((name) => !closed.has(name));
+  return streamNames(declared).filter((name) => !closed.has(name));
 };
 
 const operatorUser = (declared: Declared): Permissions => {

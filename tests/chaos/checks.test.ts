@@ -73,6 +73,48 @@ const ended = (type: string) => madeEvent(0, 450, { type, id: EFFECT, attempt: 1
 const opaque = { ...ORDER, effect: { ...ORDER.effect, effectClass: 'opaque' } };
 const startedOpaque = (epoch: number) =>
   madeEvent(0, 350, { type: 'started', id: EFFECT, attempt: 1, order: opaque, epoch, worker: 'w' });
+const answered = (epoch: number, answer: string) =>
+  madeEvent(0, 600, {
+    type: 'answered',
+    id: EFFECT,
+    attempt: 1,
+    epoch,
+    answer,
+    by: 'ada',
+    approval: 'a-doubt',
+  });
+const prevented = (attempt: number) =>
+  madeEvent(0, 650, { type: 'duplicate_prevented', id: EFFECT, attempt, standing: 'applied' });
+/** Somebody was asked what had become of the effect, and said so. */
+const askedAbout =
+  (answer: string, change: TaskChange): TaskChange =>
+  (evidence) => ({
+    ...change(evidence),
+    approvals: [
+      ...evidence.approvals,
+      {
+        id: 'a-doubt',
+        head: { version: 2, status: 'answered' },
+        events: renumbered([
+          madeEvent(0, 510, {
+            type: 'requested',
+            id: 'a-doubt',
+            digest: ORDER.digest,
+            expiresAt: 9_000,
+            doubt: { epoch: 2, reason: 'r' },
+          }),
+          madeEvent(0, 590, {
+            type: 'resolved',
+            id: 'a-doubt',
+            outcome: 'answered',
+            answer,
+            by: 'ada',
+            at: 590,
+          }),
+        ]),
+      },
+    ],
+  });
 const decided =
   (change: Record<string, unknown>): TaskChange =>
   ({ approvals: [approval] }) => ({
@@ -240,6 +282,18 @@ const TASK_FAULTS: readonly (readonly [id: string, what: string, change: TaskCha
     'opaque, and started again after a doubt',
     effectWith(startedOpaque(1), inDoubt(2), startedOpaque(3), applied(3)),
   ],
+  [
+    'K21',
+    'said to be applied, and done again',
+    askedAbout('applied', effectWith(started(1), inDoubt(2), answered(2, 'applied'), started(3), applied(3))),
+  ],
+  [
+    'K21',
+    'said to be applied by nobody who was asked',
+    effectWith(started(1), inDoubt(2), answered(2, 'applied'), applied(2)),
+  ],
+  ['K21', 'prevented twice in one attempt', effectWith(started(1), applied(1), prevented(2), prevented(2))],
+  ['K21', 'prevented, and never begun', effectWith(prevented(2), started(1), applied(1))],
   ['K8', 'it was taken, and is not there', () => ({ task: undefined })],
   [
     'K8',
@@ -530,6 +584,19 @@ describe('what is no fault', () => {
       }),
     ],
     ['K7', 'keyed, and repeated after a doubt', effectWith(started(1), inDoubt(2), started(3), applied(3))],
+    [
+      'K7',
+      'opaque, and done again because somebody said so',
+      askedAbout(
+        'retry',
+        effectWith(startedOpaque(1), inDoubt(2), answered(2, 'retry'), startedOpaque(3), applied(3)),
+      ),
+    ],
+    [
+      'K21',
+      'said to be done again, and done',
+      askedAbout('retry', effectWith(started(1), inDoubt(2), answered(2, 'retry'), started(3), applied(3))),
+    ],
     ['K8', 'unknown whether it was taken, and not there', () => ({ operations: [], task: undefined })],
     [
       'K8',

@@ -15,5 +15,11 @@ export const ENDPOINTS = [
   'approvals.list',
   'executor.get',
   'executor.list',
+  'executor.artifacts',
+  'executor.artifact',
+  'executor.capabilities',
+  'executor.order',
   'recovery.history',
+  'recovery.circuits',
+  'recovery.circuit',
 ] as const;

@@ -13,6 +13,7 @@ import { environment } from './targets/environment.ts';
 import { grants } from './targets/grants.ts';
 import { health } from './targets/health.ts';
 import { names } from './targets/names.ts';
+import { outside } from './targets/outside.ts';
 import { recovery } from './targets/recovery.ts';
 import { schemas } from './targets/schemas.ts';
 import { settings } from './targets/settings.ts';
@@ -31,6 +32,7 @@ export const targets: readonly AnyTarget[] = [
   names,
   grants,
   environment,
+  outside,
   health,
   fork,
   steps,

@@ -1,5 +1,6 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { consumersFor, streams } from '@holdpoint/contracts/streams';
 import { readPublicNkeys } from '@holdpoint/infra/credentials/read';
 import { type Child, startChild } from '@holdpoint/infra/local/child';
 import { choosePorts } from '@holdpoint/infra/local/ports';
@@ -25,19 +26,24 @@ export type NatsServer = {
 export type NatsServerOptions = {
   /** Lets the user `monitor` do anything, as somebody would who has the server. */
   readonly almightyMonitor?: boolean;
+  /** The pools that executors may read; the default one, when left out. */
+  readonly pools?: readonly string[];
 };
 
 const configOf = async (
   { credentialsDir }: Run,
   settings: Pick<ServerSettings, 'host' | 'port' | 'storeDir' | 'version'>,
-  { almightyMonitor = false }: NatsServerOptions,
+  { almightyMonitor = false, pools = [] }: NatsServerOptions,
 ): Promise<string> => {
   const everything = { allow: ['>'], deny: [] };
   const almighty = { publish: everything, subscribe: everything };
   return renderServerConfig({
     ...settings,
     publicKeys: await readPublicNkeys(credentialsDir),
-    permissions: { ...permissionTable(), ...(almightyMonitor && { monitor: almighty }) },
+    permissions: {
+      ...permissionTable({ streams, consumers: consumersFor(pools) }),
+      ...(almightyMonitor && { monitor: almighty }),
+    },
   });
 };
 

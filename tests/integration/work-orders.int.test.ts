@@ -40,7 +40,9 @@ beforeAll(async () => {
   await mkdir(repository, { recursive: true });
   await run('git', ['init', '--quiet', '--initial-branch=main', repository]);
   const keeper = await keepTopology(await system.connect('topology'), silentLogger());
-  executor = await system.spawn('executor', { env: { HOLDPOINT_REPOSITORIES: folder } });
+  // Without a namespace a script knows itself by the number that everybody knows it by, and outlives an executor that is killed.
+  const env = { HOLDPOINT_REPOSITORIES: folder, HOLDPOINT_COMMAND_NAMESPACE: 'off' };
+  executor = await system.spawn('executor', { env });
   await executor.started();
   keeper.stop();
   orderer = await system.connect('orchestrator');

@@ -1,14 +1,14 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { GrantClaims } from '@holdpoint/contracts/effect';
+import { SignedClaims } from '@holdpoint/contracts/effect';
 import type { SignGrant } from '@holdpoint/approvals/domain/approval';
-import type { VerifyGrant } from '@holdpoint/executor/domain/admission';
+import type { Verify } from '@holdpoint/executor/domain/admission';
 import { createSigner, createVerifier } from '@holdpoint/runtime/jws';
 
 const keys = generateKeyPairSync('ed25519');
 const signToken = createSigner(keys.privateKey);
 const verifyToken = createVerifier([keys.publicKey]);
 const signed = new Map<string, string>();
-const verified = new Map<string, ReturnType<VerifyGrant>>();
+const verified = new Map<string, ReturnType<Verify>>();
 
 /** As approvals does it, the same claims signed once. */
 export const sign: SignGrant = (claims) => {
@@ -19,7 +19,7 @@ export const sign: SignGrant = (claims) => {
 };
 
 /** As the executor does it, each token looked at once. */
-export const verify: VerifyGrant = (token) => {
-  if (!verified.has(token)) verified.set(token, GrantClaims.safeParse(verifyToken(token)).data);
+export const verify: Verify = (token) => {
+  if (!verified.has(token)) verified.set(token, SignedClaims.safeParse(verifyToken(token)).data);
   return verified.get(token);
 };

@@ -1,6 +1,6 @@
 import { type EffectEvent, GrantClaims, type RunEffect } from '@holdpoint/contracts/effect';
 import { decision } from '@holdpoint/runtime/decider';
-import type { VerifyGrant } from '@holdpoint/executor/domain/admission';
+import type { Verify } from '@holdpoint/executor/domain/admission';
 import { createEffectDecider, type EffectMessage } from '@holdpoint/executor/domain/effect';
 import { aboutOrder, type EffectState, entryIn } from '@holdpoint/executor/domain/ledger';
 import { type EffectDecider, realDecider as real } from './effect-ledger.ts';
@@ -30,7 +30,7 @@ const evolving = (evolve: (state: EffectState, event: EffectEvent) => EffectStat
   evolve,
 });
 
-const verifying = (verifyOrder: (order: RunEffect | undefined) => VerifyGrant): EffectDecider => ({
+const verifying = (verifyOrder: (order: RunEffect | undefined) => Verify): EffectDecider => ({
   ...real,
   decide: (state, message, moment) => {
     const order = message.kind === 'run' ? message.payload : entryIn(state)?.order;
@@ -38,7 +38,7 @@ const verifying = (verifyOrder: (order: RunEffect | undefined) => VerifyGrant): 
   },
 });
 
-const withEntry = (state: EffectState, change: { readonly unsure?: boolean; readonly calledOff?: boolean }) =>
+const withEntry = (state: EffectState, change: Partial<NonNullable<ReturnType<typeof entryIn>>>) =>
   (entryIn(state) === undefined
     ? state
     : { ...state, entry: { ...entryIn(state), ...change } }) as EffectState;
@@ -116,3 +116,35 @@ export const cancellationForgotten = misled((state, message) => [
   message.kind === 'run' && state.status === 'cancelled' ? real.initial : state,
   message,
 ]);
+
+export const probeNotProvenBelieved = misled((state, message) => [
+  state,
+  message.kind === 'probed' && message.finding.found === 'unproven'
+    ? { ...message, finding: { ...message.finding, found: 'not_applied' } }
+    : message,
+]);
+
+export const lostStartsForgotten = evolving((state, event) => {
+  const after = real.evolve(state, event);
+  return event.type === 'started' ? withEntry(after, { unended: [] }) : after;
+});
+
+export const probeOfAnyDoubt = misled((state, message) =>
+  message.kind === 'probed' && state.status === 'in_doubt'
+    ? [
+        { ...state, next: 'probe' },
+        { ...message, epoch: state.entry.epoch },
+      ]
+    : [state, message],
+);
+
+export const statementOnAnyDoubt = misled((state, message) => {
+  const claims = message.kind === 'resolve' ? verify(message.payload.statement) : undefined;
+  return claims?.use === 'answer' && state.status === 'in_doubt'
+    ? [withEntry(state, { epoch: claims.epoch }), message]
+    : [state, message];
+});
+
+export const cancelledInDoubtForgotten = evolving((state, event) =>
+  event.type === 'cancel_requested' && state.status === 'in_doubt' ? state : real.evolve(state, event),
+);

@@ -1,12 +1,17 @@
-import type { EffectEvent, RunEffect } from '@holdpoint/contracts/effect';
+import type { DoubtAnswer, EffectEvent, RunEffect } from '@holdpoint/contracts/effect';
 import type { EffectClass } from '@holdpoint/contracts/workflow';
 import type { Decider } from '@holdpoint/runtime/decider';
 import type { Step } from '@holdpoint/runtime/testing/explore';
 import { createNumbering } from '@holdpoint/runtime/testing/numbering';
-import { createEffectDecider, type EffectMessage, type EffectWork } from '@holdpoint/executor/domain/effect';
+import {
+  createEffectDecider,
+  type EffectMessage,
+  type EffectWork,
+  type Finding,
+} from '@holdpoint/executor/domain/effect';
 import { type EffectState, entryIn } from '@holdpoint/executor/domain/ledger';
 import { about, EFFECT, GRANT_ENDS, NOW } from '@holdpoint/executor/testing/orders';
-import { classOf, ORDERS, verify } from './effect-orders.ts';
+import { classOf, ORDERS, resolutionOf, verify } from './effect-orders.ts';
 import type { Model } from './examine.ts';
 
 export type EffectDecider = Decider<EffectState, EffectMessage, EffectEvent, EffectWork>;
@@ -26,10 +31,17 @@ export type LedgerWorld = {
   readonly wire: readonly number[];
   /** How often the target has taken it; once too often is as wrong as any number of times. */
   readonly applied: number;
+  /** Its cancellation was stored, and nobody who knew of that has said that it is to be done again. */
   readonly cancelStored: boolean;
+  /** The latest question that the target was asked, which may be answered late, or never. */
+  readonly asked?: Pick<Extract<EffectWork, { kind: 'probe' }>, 'epoch' | 'unended'>;
+  /** What a person has signed, which may arrive late, or never. One answer shows every fault known, and each more multiplies the worlds. */
+  readonly statement?: Statement;
   /** What the ledger did, at some moment, that it must never do. */
   readonly fault: string | undefined;
 };
+
+type Statement = { readonly answer: DoubtAnswer; readonly epoch: number; readonly knewOfCancel: boolean };
 
 export type Ledger = {
   readonly effectClass: EffectClass;
@@ -54,15 +66,25 @@ const asked = (decider: EffectDecider): Decide => {
     if (known !== undefined) return known;
     const { events, work } = decider.decide(ledger, message, { now });
     const after = events.reduce((state, event) => decider.evolve(state, event), ledger);
-    const answer = { ledger: after, work };
+    const answer = { ledger: forgetful(after), work };
     answers.set(question, answer);
     return answer;
   };
 };
 
+/** Which attempts came too late is told apart elsewhere, and would multiply the worlds. */
+const forgetful = (ledger: EffectState): EffectState => {
+  const entry = entryIn(ledger);
+  if (ledger.status === 'absent' || entry?.prevented === undefined) return ledger;
+  const { prevented: _, ...rest } = entry;
+  return { ...ledger, entry: rest };
+};
+
 const tell = (world: LedgerWorld, message: EffectMessage, decide: Decide): LedgerWorld => {
   const { ledger, work } = decide(world.ledger, message, world.now);
-  const cancelStored = world.cancelStored || (message.kind === 'cancel' && ledger.status !== 'applied');
+  const cancelStored =
+    (world.cancelStored && !takesBack(world, message, ledger)) ||
+    (message.kind === 'cancel' && ledger.status !== 'applied');
   const fault = world.fault ?? ignored(world, message, ledger);
   const changed =
     ledger !== world.ledger ||
@@ -73,20 +95,36 @@ const tell = (world: LedgerWorld, message: EffectMessage, decide: Decide): Ledge
   return changed ? work.reduce(performed, { ...world, ledger, cancelStored, fault }) : world;
 };
 
-const performed = (world: LedgerWorld, work: EffectWork): LedgerWorld =>
-  work.kind === 'start'
-    ? {
+const performed = (world: LedgerWorld, work: EffectWork): LedgerWorld => {
+  switch (work.kind) {
+    case 'start':
+      return {
         ...world,
         executors: [...world.executors, { pc: 'begun', epoch: work.epoch }],
-        fault: world.fault ?? badStart(world, work.order),
-      }
-    : world;
+        fault: world.fault ?? badStart(world, work),
+      };
+    case 'probe':
+      return { ...world, asked: { epoch: work.epoch, unended: work.unended } };
+    case 'await_place':
+    case 'abort':
+      return world;
+  }
+};
 
-const badStart = ({ now, cancelStored }: LedgerWorld, order: RunEffect): string | undefined => {
+const badStart = (
+  { now, cancelStored, statement }: LedgerWorld,
+  { order, epoch }: Extract<EffectWork, { kind: 'start' }>,
+): string | undefined => {
   if (cancelStored) return 'started after its cancellation was stored';
-  if (now >= GRANT_ENDS) return 'started after its grant had ended';
+  // The doubt that somebody answered is the one right before it.
+  const isAllowed = statement?.answer === 'retry' && statement.epoch === epoch - 1;
+  if (now >= GRANT_ENDS && !isAllowed) return 'started after its grant had ended';
   return verify(order.grant ?? '')?.digest === order.digest ? undefined : 'started without a grant for it';
 };
+
+/** Somebody who knew of the cancellation has said that it is to be done again, and was heard. */
+const takesBack = ({ ledger, statement }: LedgerWorld, message: EffectMessage, after: EffectState): boolean =>
+  message.kind === 'resolve' && ledger !== after && statement?.answer === 'retry' && statement.knewOfCancel;
 
 /** Whoever is in doubt and hears for the first time, from who knows, that it happened has no doubt any more. */
 const ignored = ({ ledger }: LedgerWorld, message: EffectMessage, after: EffectState): string | undefined =>
@@ -103,9 +141,10 @@ const orderSteps = (
   { effectClass, startsMax }: Ledger,
   decide: Decide,
 ): readonly Step<LedgerWorld>[] => {
-  const starts = entryIn(world.ledger)?.starts ?? 0;
-  const place =
-    starts < startsMax && world.executors.length < EXECUTORS_MAX ? { worker: 'E', slot: 0 } : undefined;
+  const { ledger } = world;
+  const free = world.executors.length < EXECUTORS_MAX ? { worker: 'E', slot: 0 } : undefined;
+  const place = (entryIn(ledger)?.starts ?? 0) < startsMax ? free : undefined;
+  const probes = ledger.status === 'in_doubt' && ledger.next === 'probe' && free !== undefined;
   const { plain, odd } = ORDERS[effectClass];
   const run = (name: string, payload: RunEffect, at: typeof place): Step<LedgerWorld> => [
     `${name} finds ${at === undefined ? 'no place' : 'a place'}`,
@@ -118,10 +157,18 @@ const orderSteps = (
           run('the order', plain, place),
           ['claimed', tell(world, { kind: 'claim', id: EFFECT, place }, decide)] as const,
         ]),
+    ...(probes && place === undefined
+      ? [['claimed to look', tell(world, { kind: 'claim', id: EFFECT, place: free }, decide)] as const]
+      : []),
     run('the order', plain, undefined),
-    ...Object.entries(odd).map(([name, payload]) => run(name, payload, place)),
+    ...Object.entries(odd)
+      // What may be ordered makes no difference between the classes, and here there are worlds enough.
+      .filter(([, payload]) => effectClass !== 'probeable' || isGranted(payload))
+      .map(([name, payload]) => run(name, payload, place)),
   ];
 };
+
+const isGranted = ({ grant = '', digest }: RunEffect): boolean => verify(grant)?.digest === digest;
 
 const OUTCOMES = {
   applied: { kind: 'applied', outputs: {} },
@@ -129,7 +176,12 @@ const OUTCOMES = {
   unknown: { kind: 'unknown', reason: 'no answer' },
 } as const;
 
-const executorSteps = (world: LedgerWorld, start: Start, decide: Decide): readonly Step<LedgerWorld>[] => {
+const executorSteps = (
+  world: LedgerWorld,
+  start: Start,
+  effectClass: EffectClass,
+  decide: Decide,
+): readonly Step<LedgerWorld>[] => {
   const { pc, epoch } = start;
   const become = (next: Start['pc']): Pick<LedgerWorld, 'executors'> => ({
     executors: world.executors.map((each) => (each === start ? { pc: next, epoch } : each)),
@@ -146,15 +198,20 @@ const executorSteps = (world: LedgerWorld, start: Start, decide: Decide): readon
       ];
     }
     case 'sent':
-      return [[`start ${String(epoch)} has no answer`, { ...world, ...become('unknown') }], crash];
+      // Who has a target that can be asked sees the end of what was sent, whatever comes of it: else it cannot be asked.
+      return effectClass === 'probeable' && world.wire.includes(epoch)
+        ? [crash]
+        : [[`start ${String(epoch)} has no answer`, { ...world, ...become('unknown') }], crash];
     case 'applied':
     case 'failed_clean':
     case 'unknown': {
       const told = tell(world, { kind: 'outcome', epoch, outcome: OUTCOMES[pc] }, decide);
       return [
         [`start ${String(epoch)} tells ${pc}`, { ...told, ...gone }],
-        // The commit stands and its answer is lost: it will be told again.
-        [`start ${String(epoch)} tells ${pc}, unheard`, told],
+        // The commit stands and its answer is lost: it will be told again. There are worlds enough where the target is asked.
+        ...(effectClass === 'probeable'
+          ? []
+          : [[`start ${String(epoch)} tells ${pc}, unheard`, told] as const]),
         crash,
       ];
     }
@@ -189,23 +246,98 @@ const wireSteps = (
   ];
 };
 
-const outsideSteps = (world: LedgerWorld, decide: Decide): readonly Step<LedgerWorld>[] => [
+/** Nothing of a start can reach the target any more. */
+const isOver = ({ executors, wire }: LedgerWorld, epoch: number): boolean =>
+  !wire.includes(epoch) &&
+  executors.every((start) => start.epoch !== epoch || (start.pc !== 'begun' && start.pc !== 'sent'));
+
+/** The target tells what is so. That it was not applied counts once all is over that is not known to be. */
+const targetSteps = (world: LedgerWorld, decide: Decide): readonly Step<LedgerWorld>[] => {
+  const { asked, applied } = world;
+  if (asked === undefined) return [];
+  const over = asked.unended.every(({ epoch }) => isOver(world, epoch));
+  const honest: Finding['found'] = applied > 0 ? 'applied' : over ? 'not_applied' : 'unproven';
+  // That nothing is proven several times over leads where the first time does, in many more worlds.
+  const isNews = honest !== 'unproven' || (entryIn(world.ledger)?.probes ?? 0) === 0;
+  return [...(isNews ? [honest] : []), 'unknown' as const].map((found) => [
+    `the target says ${found}`,
+    tell(world, { kind: 'probed', epoch: asked.epoch, finding: { found, reason: '' } }, decide),
+  ]);
+};
+
+/** People say what is so, and that it did not happen only when nothing of it is under way any more. */
+const personSteps = (
+  world: LedgerWorld,
+  { effectClass, startsMax }: Ledger,
+  decide: Decide,
+): readonly Step<LedgerWorld>[] => {
+  const { ledger, statement, applied, wire, executors, cancelStored } = world;
+  // Elsewhere a person is asked only about what was repeated in vain, and the worlds would be many times as many.
+  if (HARMLESS.has(effectClass)) return [];
+  const told: readonly Step<LedgerWorld>[] =
+    statement === undefined
+      ? []
+      : [
+          [
+            `it is heard that somebody said ${statement.answer}`,
+            tell(world, { kind: 'resolve', payload: resolutionOf(effectClass, statement) }, decide),
+          ],
+        ];
+  if (statement !== undefined || ledger.status !== 'in_doubt' || ledger.next !== 'person') return told;
+  const { epoch, starts } = ledger.entry;
+  const isQuiet = wire.length === 0 && executors.every((start) => isOver(world, start.epoch));
+  const answers: readonly DoubtAnswer[] = [
+    ...(applied > 0 ? (['applied'] as const) : []),
+    ...(applied === 0 && isQuiet ? (['not_applied'] as const) : []),
+    // At the risk of whoever says so: what was begun may still be on its way. Where nobody looks, that shows nothing more.
+    ...(starts < startsMax && (effectClass === 'probeable' || isQuiet) ? (['retry'] as const) : []),
+  ];
+  return [
+    ...told,
+    ...answers.map(
+      (answer) =>
+        [
+          `somebody says ${answer}`,
+          { ...world, statement: { answer, epoch, knewOfCancel: cancelStored } },
+        ] as const,
+    ),
+  ];
+};
+
+/** Their targets take a second start for the first, or bear it. */
+const HARMLESS: ReadonlySet<EffectClass> = new Set<EffectClass>(['keyed', 'fenced', 'idempotent']);
+
+const outsideSteps = (
+  world: LedgerWorld,
+  effectClass: EffectClass,
+  decide: Decide,
+): readonly Step<LedgerWorld>[] => [
   ['cancelled', tell(world, { kind: 'cancel', payload: { ...about, reason: 'over' } }, decide)],
   ['lease over', tell(world, { kind: 'timer', name: 'lease', data: null }, decide)],
-  ...(world.now < GRANT_ENDS ? [['grant over', { ...world, now: GRANT_ENDS }] as const] : []),
+  // Looking needs no grant.
+  ...(world.now < GRANT_ENDS && effectClass !== 'probeable'
+    ? [['grant over', { ...world, now: GRANT_ENDS }] as const]
+    : []),
 ];
 
-const wrong = ({ ledger: { status }, applied, fault }: LedgerWorld): readonly string[] => {
+const wrong = ({ ledger: { status }, applied, fault, statement }: LedgerWorld): readonly string[] => {
   const open = status === 'started' || status === 'in_doubt';
   return [
     ...(fault === undefined ? [] : [fault]),
-    ...(applied > 1 ? ['applied twice'] : []),
+    // Whoever says that it is to be done again has taken that upon themselves, and nobody else may.
+    ...(applied > 1 && statement?.answer !== 'retry' ? ['applied twice'] : []),
     ...(status === 'applied' && applied === 0 ? ['recorded as applied, and is not'] : []),
     ...(status !== 'applied' && !open && applied > 0 ? ['recorded as not applied, and is'] : []),
   ];
 };
 
-const RESTS: readonly EffectState['status'][] = ['applied', 'failed_clean', 'refused', 'cancelled'];
+const RESTS: readonly EffectState['status'][] = [
+  'applied',
+  'failed_clean',
+  'not_applied',
+  'refused',
+  'cancelled',
+];
 
 /** The executor's own decider, between two executors, a wire, a target, and everybody who may send it something. */
 export const effectLedger = (of: Ledger): Model<LedgerWorld> => {
@@ -222,9 +354,11 @@ export const effectLedger = (of: Ledger): Model<LedgerWorld> => {
     },
     steps: (world) => [
       ...orderSteps(world, of, decide),
-      ...world.executors.flatMap((start) => executorSteps(world, start, decide)),
+      ...world.executors.flatMap((start) => executorSteps(world, start, of.effectClass, decide)),
       ...world.wire.flatMap((_, at) => wireSteps(world, at, of.effectClass)),
-      ...outsideSteps(world, decide),
+      ...targetSteps(world, decide),
+      ...personSteps(world, of, decide),
+      ...outsideSteps(world, of.effectClass, decide),
     ],
     wrong,
     rests: ({ ledger }) =>

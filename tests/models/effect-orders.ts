@@ -1,17 +1,19 @@
-import type { RunEffect } from '@holdpoint/contracts/effect';
+import type { DoubtAnswer, ResolveEffect, RunEffect } from '@holdpoint/contracts/effect';
 import type { EffectClass } from '@holdpoint/contracts/workflow';
-import type { ClassOf, VerifyGrant } from '@holdpoint/executor/domain/admission';
+import type { ClassOf, Verify } from '@holdpoint/executor/domain/admission';
 import {
   effectOf,
   forgedGrantFor,
+  GRANT_ENDS,
   grantFor,
   orderFor,
+  resolveFor,
   verify as verifySlowly,
 } from '@holdpoint/executor/testing/orders';
 
-const verified = new Map<string, ReturnType<VerifyGrant>>();
+const verified = new Map<string, ReturnType<Verify>>();
 /** The same verification, each token looked at once. */
-export const verify: VerifyGrant = (token) => {
+export const verify: Verify = (token) => {
   if (!verified.has(token)) verified.set(token, verifySlowly(token));
   return verified.get(token);
 };
@@ -24,7 +26,7 @@ const USES: Readonly<Record<EffectClass, string>> = {
   opaque: 'cap.model.opaque',
 };
 /** A capability of every class, whatever classes the capabilities of today have. */
-export const classOf: ClassOf = (uses) =>
+export const classOf: ClassOf = ({ uses }) =>
   (Object.keys(USES) as EffectClass[]).find((effectClass) => USES[effectClass] === uses);
 
 type Orders = { readonly plain: RunEffect; readonly odd: Readonly<Record<string, RunEffect>> };
@@ -51,4 +53,17 @@ export const ORDERS: Readonly<Record<EffectClass, Orders>> = {
   probeable: ordersOf('probeable'),
   idempotent: ordersOf('idempotent'),
   opaque: ordersOf('opaque'),
+};
+
+const signed = new Map<string, ResolveEffect>();
+/** What somebody said of a doubt. It lets the effect be done again long after its grant has ended. */
+export const resolutionOf = (
+  effectClass: EffectClass,
+  { answer, epoch }: { readonly answer: DoubtAnswer; readonly epoch: number },
+): ResolveEffect => {
+  const key = `${effectClass} ${answer} ${String(epoch)}`;
+  const { effect } = ORDERS[effectClass].plain;
+  const known = signed.get(key) ?? resolveFor(answer, epoch, effect, { exp: GRANT_ENDS / 1_000 + 3_600 });
+  signed.set(key, known);
+  return known;
 };

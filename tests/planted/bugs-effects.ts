@@ -3,10 +3,13 @@ import {
   admission,
   admissionWork,
   effectExploration,
+  effectAnswer,
   effectOrder,
   effectOrders,
   effectOutcome,
+  effectProbe,
   effectWork,
+  httpAddress,
   httpRequest,
   keyedFile,
   runner,
@@ -15,23 +18,26 @@ import {
 } from './tests.ts';
 
 const EFFECT = 'services/executor/src/domain/effect.ts';
+const DOUBT = 'services/executor/src/domain/doubt.ts';
+const ORDERING = 'services/executor/src/domain/ordering.ts';
+const REPORT = 'services/executor/src/domain/report.ts';
+const LEDGER = 'services/executor/src/domain/ledger.ts';
 const ADMISSION = 'services/executor/src/domain/admission.ts';
-const HTTP = 'services/executor/src/capabilities/http-request.ts';
+const HTTP = 'services/executor/src/capabilities/http/http-request.ts';
+const SENDING = 'services/executor/src/capabilities/http/send-request.ts';
 const KEYED_FILE = 'services/executor/src/adapters/keyed-file.ts';
+const FILE_LOCK = 'services/executor/src/adapters/file-lock.ts';
+const LEDGER_CLAIMS =
+  'whatever the bus, the workers, the target, people and the clock do, the ledger claims nothing that is not so: $effect.effectClass';
 const REFUSED = effectOrders('%s is refused, recorded, and not carried out');
 
 export const EFFECT_BUGS: readonly Bug[] = [
   {
     name: 'an outcome is recorded whatever its epoch',
-    file: EFFECT,
+    file: REPORT,
     find: `  if (state.status === 'started' && entry.epoch === epoch) {`,
     replace: `  if (state.status === 'started') {`,
-    caughtBy: [
-      effectOutcome('leaves evidence %s, and changes nothing'),
-      effectExploration(
-        'whatever the bus, the workers and the clock do, the ledger claims nothing that is not so',
-      ),
-    ],
+    caughtBy: [effectOutcome('leaves evidence %s, and changes nothing'), effectExploration(LEDGER_CLAIMS)],
   },
   {
     name: 'a heartbeat extends the lease whatever its epoch',
@@ -42,9 +48,9 @@ export const EFFECT_BUGS: readonly Bug[] = [
   },
   {
     name: 'a doubt leaves the epoch to the worker that was lost',
-    file: EFFECT,
-    find: `  return doubtOf(order, epoch + 1, reason, next, now);`,
-    replace: `  return doubtOf(order, epoch, reason, next, now);`,
+    file: DOUBT,
+    find: `  return doubtOf(order, epoch + 1, { reason, next, cause }, now);`,
+    replace: `  return doubtOf(order, epoch, { reason, next, cause }, now);`,
     caughtBy: [effectOutcome('that is over puts the effect in doubt, and takes the epoch from who held it')],
   },
   {
@@ -81,9 +87,9 @@ export const EFFECT_BUGS: readonly Bug[] = [
   },
   {
     name: 'work that was called off is left to a person',
-    file: EFFECT,
-    find: `Started['entry']): boolean => calledOff && isWork(order);`,
-    replace: `Started['entry']): boolean => calledOff && order.attempt < 0;`,
+    file: DOUBT,
+    find: `  calledOff && isWork(order);`,
+    replace: `  calledOff && order.attempt < 0;`,
     caughtBy: [effectWork('while it runs %s, and nobody is asked')],
   },
   {
@@ -110,46 +116,42 @@ export const EFFECT_BUGS: readonly Bug[] = [
   },
   {
     name: 'an expired lease lets anything be started again',
-    file: EFFECT,
-    find: `  starts < (isWork(order) ? WORK_STARTS_MAX : STARTS_MAX)
-    ? 'repeat'
-    : 'person';`,
-    replace: `  starts < (isWork(order) ? WORK_STARTS_MAX : STARTS_MAX)
-    ? 'repeat'
-    : 'repeat';`,
+    file: DOUBT,
+    find: `REPEATABLE.has(effectClass) && starts < most ? 'repeat' : 'person';`,
+    replace: `REPEATABLE.has(effectClass) && starts < most ? 'repeat' : 'repeat';`,
     caughtBy: [SEEDS, effectOutcome('of an effect that is %s: %s')],
   },
   {
     name: 'an order that comes again after its effect was applied is carried out again',
-    file: EFFECT,
-    find: `  const clean = state.status === 'absent' ||`,
-    replace: `  const clean = state.status === 'absent' || state.status === 'applied' ||`,
+    file: ORDERING,
+    find: `  const clean = CLEAN.has(state.status);`,
+    replace: `  const clean = CLEAN.has(state.status) || state.status === 'applied';`,
     caughtBy: [effectOrder('as a later attempt is answered so too, and not done again (%#)')],
   },
   {
     name: 'a cancellation that came first does not prevent the order',
-    file: EFFECT,
-    find: `  const clean = state.status === 'absent' ||`,
-    replace: `  const clean = state.status === 'absent' || state.status === 'cancelled' ||`,
+    file: ORDERING,
+    find: `  const clean = CLEAN.has(state.status);`,
+    replace: `  const clean = CLEAN.has(state.status) || state.status === 'cancelled';`,
     caughtBy: [effectOrders('that comes before its order prevents it')],
   },
   {
     name: 'an order that comes again after a clean failure is carried out again',
-    file: EFFECT,
+    file: ORDERING,
     find: `  const newer = entry === undefined || order.attempt > entry.order.attempt || !sameOrder(order, entry.order);`,
     replace: `  const newer = order.id !== '';`,
     caughtBy: [effectOrder('is answered with what is recorded (%#)')],
   },
   {
     name: 'another effect under the same key is carried out',
-    file: EFFECT,
+    file: ORDERING,
     find: `  if (entry !== undefined && entry.order.digest !== order.digest && state.status !== 'refused') {`,
     replace: `  if (entry !== undefined && order.id === '') {`,
     caughtBy: [effectOrders('with another effect under the same key is refused, and the outcome stands')],
   },
   {
     name: 'a failed repeat is recorded as if nothing had happened',
-    file: EFFECT,
+    file: REPORT,
     find: `        return entry.unsure && !isWork(entry.order)
           ? stillInDoubt`,
     replace: `        return entry.epoch < 0
@@ -160,6 +162,30 @@ export const EFFECT_BUGS: readonly Bug[] = [
     ],
   },
   {
+    name: 'that it did not happen is believed though somebody may still be at it',
+    file: DOUBT,
+    find: `const next = found === 'unproven' && probes + 1 < PROBES_MAX ? 'probe' : 'person';`,
+    replace: `const next = 'repeat';`,
+    caughtBy: [effectProbe('not applied, which is not proven: it is asked again after a while')],
+  },
+  {
+    name: 'a lost start is forgotten once a later one could not tell',
+    file: LEDGER,
+    find: `  const known = entry.unended ?? [];`,
+    replace: `  const known = cause === 'outcome_unknown' ? [] : (entry.unended ?? []);`,
+    caughtBy: [
+      effectProbe('stay so when a person lets it be done again, whatever the start after it says of itself'),
+      effectExploration(LEDGER_CLAIMS),
+    ],
+  },
+  {
+    name: 'a statement counts on whatever doubt there is',
+    file: 'services/executor/src/domain/answer.ts',
+    find: `state.next === 'person' && entry.epoch === claims.epoch)`,
+    replace: `state.next === 'person')`,
+    caughtBy: [effectAnswer('on the doubt %i is not one on the doubt 2')],
+  },
+  {
     name: 'a 5xx is taken for a clean failure',
     file: HTTP,
     find: `new Set([400, 401, 403, 404, 412, 422])`,
@@ -168,29 +194,40 @@ export const EFFECT_BUGS: readonly Bug[] = [
   },
   {
     name: 'an answer that does not come is taken for a clean failure',
-    file: HTTP,
+    file: SENDING,
     find: 'throw new OutcomeUnknown(`sent, and not answered whole: ${why}`, { cause });',
     replace: "throw clean('EXECUTOR_TARGET_UNAVAILABLE', why, { cause });",
     caughtBy: [httpRequest('is what is not answered in time')],
   },
   {
     name: 'any error of a capability is taken for a clean failure',
-    file: 'services/executor/src/adapters/runner.ts',
+    file: 'services/executor/src/adapters/carry-out.ts',
     find: `    return { kind: 'unknown', reason };`,
     replace: `    return { kind: 'failed_clean', error: errorBody('EXECUTOR_TARGET_REFUSED', reason) };`,
     caughtBy: [runner('unknown, when it fails in any other way; what it said stays here')],
   },
   {
     name: 'nothing looks whether a lease is still in force before the act',
-    file: HTTP,
+    file: SENDING,
     find: `      context.assertInForce();
 `,
     replace: '',
     caughtBy: [httpRequest('is what may not begin any more once it is connected')],
   },
   {
-    name: 'a start is carried out before it is noted in the journal',
+    name: 'a lease is counted from when its start is heard of, and not from before it was claimed',
     file: 'services/executor/src/adapters/runner.ts',
+    find: `(since ?? now) + IN_FORCE_MS`,
+    replace: `now + IN_FORCE_MS`,
+    caughtBy: [
+      runner(
+        'it may not begin when its start was heard of long after its place was taken: its lease is as old as that',
+      ),
+    ],
+  },
+  {
+    name: 'a start is carried out before it is noted in the journal',
+    file: 'services/executor/src/adapters/carry-out.ts',
     find: `    await note(order, context.epoch);`,
     replace: `    void note(order, context.epoch).catch(() => undefined);`,
     caughtBy: [
@@ -206,8 +243,24 @@ export const EFFECT_BUGS: readonly Bug[] = [
     caughtBy: [keyedFile('is written once for each key, whatever it says the second time')],
   },
   {
+    name: 'a request goes to whatever address its name means',
+    file: 'services/executor/src/adapters/http-address.ts',
+    find: `  if (found.length === 0 || !found.every(({ address }) => isAllowed(address))) throw refused(host);
+`,
+    replace: `  if (found.length === 0 && isAllowed(host)) throw refused(host);
+`,
+    caughtBy: [httpAddress('is not reached at %s when that means %j')],
+  },
+  {
+    name: 'a redirect takes credentials along to another origin',
+    file: 'services/executor/src/capabilities/http/redirect.ts',
+    find: `headers: stays ? request.headers : without(request.headers, confidential)`,
+    replace: `headers: stays ? request.headers : without(request.headers, new Set(confidential.keys().take(0)))`,
+    caughtBy: [httpRequest('takes no credentials along to another origin, and keeps them on the same one')],
+  },
+  {
     name: 'a file is written to without its lock',
-    file: KEYED_FILE,
+    file: FILE_LOCK,
     find: `  while (!lock.tryAcquire()) {`,
     replace: `  while (lock === undefined) {`,
     caughtBy: [keyedFile('write each key once between them')],

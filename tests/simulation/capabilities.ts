@@ -6,11 +6,13 @@ import {
   type Capability,
   CleanFailure,
   type EffectContext,
+  type Probed,
 } from '@holdpoint/executor/capabilities/capability';
 import { LEASE_MS } from '@holdpoint/executor/domain/effect';
 import { z } from 'zod';
 import type { Life } from './life.ts';
 import { resultOfWork } from './works.ts';
+import type { Answer, Program } from './target.ts';
 import type { World } from './world.ts';
 
 const Args = z.record(z.string(), z.unknown());
@@ -51,16 +53,41 @@ export const simulatedCapability = (
 
   const send = (args: JsonObject, context: EffectContext, place: string): Promise<JsonObject> =>
     new Promise((resolve, reject) => {
-      const giveUp = life.clock.after(ANSWER_TIMEOUT_MS, () => reject(new Error('no answer')));
-      target.send({ effect: context.effectId, uses, args }, (answer) =>
+      const request = { effect: context.effectId, uses, args };
+      let program: Program | undefined;
+      const giveUp = life.clock.after(ANSWER_TIMEOUT_MS, () => {
+        // What was started here is ended before anybody says that it cannot tell; what was sent away is not to be had back.
+        program?.end();
+        reject(new Error('no answer'));
+      });
+      const answered = (answer: Answer): void =>
         life.enter(() => {
           giveUp();
           if (answer === 'error') return reject(new Error('the target failed'));
           // It has happened, whatever it says of itself.
           return resolve(resultAfter(context, args));
-        }),
-      );
+        });
+      if (context.order.effect.effectClass === 'probeable') {
+        program = target.launch(request, answered);
+        // It goes with the executor: killed, or done just before.
+        const { end, hurry } = program;
+        life.atEnd(() => (choices.happens(`done before the end ${place}`, 0.3) ? hurry() : end()));
+      } else target.send(request, answered);
       underWay(place);
+    });
+
+  /** Whether it was applied, as the target has it at that moment. */
+  const probe = (_: unknown, { effectId }: EffectContext): Promise<Probed> =>
+    new Promise((resolve, reject) => {
+      const place = `probe ${life.name} ${effectId}`;
+      life.clock.after(weather.latency(place), () => {
+        if (weather.strikes('target refuses', place)) return reject(new Error('connection refused'));
+        const found = target.applications(effectId) > 0 ? 'applied' : 'not_applied';
+        const outputs = { outcome: 'succeeded' };
+        return resolve(
+          found === 'applied' ? { found, reason: 'seen', outputs } : { found, reason: 'not seen' },
+        );
+      });
     });
   const resultAfter = (context: EffectContext, args: JsonObject): JsonObject => {
     try {
@@ -89,6 +116,7 @@ export const simulatedCapability = (
   return {
     uses,
     input: Args,
+    probe,
     run: (input, context) =>
       new Promise<JsonObject>((resolve, reject) => {
         const args = input as JsonObject;

@@ -3,6 +3,7 @@ import type { ServiceLogic } from '@holdpoint/runtime/core';
 import { silentLogger } from '@holdpoint/runtime/log';
 import { createApprovalDecider } from '@holdpoint/approvals/domain/approval';
 import { approvalsLogic } from '@holdpoint/approvals/logic';
+import { isOverFor } from '@holdpoint/executor/adapters/carry-out';
 import { createPlaces } from '@holdpoint/executor/adapters/places';
 import { createRunner } from '@holdpoint/executor/adapters/runner';
 import { createEffectDecider } from '@holdpoint/executor/domain/effect';
@@ -83,15 +84,17 @@ export const startCluster = (world: World, replicas: number, bug: Bug = {}): Clu
   const effects = (bug.effect ?? same<EffectDecider>)(createEffectDecider(verifyGrant));
 
   const executor = (life: Life, crash: () => void): ExecutorLogic => {
-    const places = createPlaces(life.name, PLACES);
-    const capabilities = Object.keys(CAPABILITIES).map((uses) =>
-      simulatedCapability(uses, life, crash, world),
+    const places = createPlaces({ worker: life.name, journal: life.name }, PLACES);
+    const capabilities = new Map(
+      Object.keys(CAPABILITIES).map((uses) => [uses, simulatedCapability(uses, life, crash, world)]),
     );
     // The journal takes its time like everything else; that it may be lost is the business of other tests.
     const note = ({ id }: { readonly id: string }): Promise<void> =>
       new Promise((resolve) => void life.clock.after(weather.latency(`${life.name} notes ${id}`), resolve));
-    const runner = createRunner({ capabilities, places, clock: life.clock, note, log });
-    const logic = executorLogic({ decider: effects, places, runner, pool: DEFAULT_POOL });
+    // A name comes again only when the process that had it is gone, and with it what it had started.
+    const isOver = isOverFor((journal) => journal === life.name);
+    const runner = createRunner({ capabilities, places, clock: life.clock, note, isOver, log });
+    const logic = executorLogic({ decider: effects, places, runner, pools: [DEFAULT_POOL] });
     return { ...logic, perform: reporting(world, logic.perform) };
   };
 

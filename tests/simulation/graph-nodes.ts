@@ -10,6 +10,9 @@ type Optional = Omit<Partial<NodeDefinition>, 'uses'>;
 /** Those that are sent to the target with the node's own arguments. */
 export const SENT = Object.keys(CAPABILITIES).filter((uses) => CAPABILITIES[uses]?.stage !== true);
 
+/** What an effect of that label is, where it is nothing else. */
+export const kindOf = (uses: string): SideEffectKind => CAPABILITIES[uses]?.kind ?? 'write_external';
+
 const WORK = [
   'cap.agent.invoke',
   'cap.env.shell.command.run',
@@ -33,10 +36,17 @@ const drawFor = (choices: Choices, place: string) => ({
 });
 type Draw = ReturnType<typeof drawFor>;
 
-const effectOf = (draw: Draw, uses: string, kind: SideEffectKind, place: string): Optional => ({
+const effectOf = (
+  draw: Draw,
+  uses: string,
+  kind: SideEffectKind,
+  place: string,
+  probe?: string,
+): Optional => ({
   effect: {
     kind,
-    effectClass: effectClassOf(uses, kind) ?? 'opaque',
+    effectClass: effectClassOf(uses, kind, { probe: probe !== undefined }) ?? 'opaque',
+    ...(probe !== undefined && { probe }),
     idempotencyKey: `key of ${place}`,
     target: `simulated:${place}`,
     pool: DEFAULT_POOL,
@@ -76,11 +86,12 @@ const randomUse = (draw: Draw, place: string): Parts => {
     }
     case 'effect': {
       const uses = draw.pick('effect', SENT);
-      return { uses, ...effectOf(draw, uses, 'write_external', place) };
+      return { uses, ...effectOf(draw, uses, kindOf(uses), place) };
     }
     case 'script effect': {
       const uses = 'cap.env.shell.command.run';
-      return { uses, script: 'deploy', ...effectOf(draw, uses, 'deploy', place) };
+      const probe = draw.chance('has a probe', 0.6) ? 'is it deployed?' : undefined;
+      return { uses, script: 'deploy', ...effectOf(draw, uses, 'deploy', place, probe) };
     }
     case 'merge':
       return { uses: MERGE, ...effectOf(draw, MERGE, 'merge', place) };

@@ -1,9 +1,10 @@
-import type { ApprovalEvent, Verb } from '@holdpoint/contracts/approval';
+import type { ApprovalEvent, Choice, Verb } from '@holdpoint/contracts/approval';
 import { ApprovalId } from '@holdpoint/contracts/ids';
 import type { Change } from './books.ts';
 import type { Cluster } from './cluster.ts';
 import { startHands } from './hands.ts';
 import type { Node, Told } from './node.ts';
+import { LATE_MS } from './target.ts';
 import type { World } from './world.ts';
 
 const OPERATOR = { name: 'ada', groups: ['operators'] };
@@ -14,6 +15,8 @@ const ASK_AGAIN_MS = 4_000;
 const CALLS_MAX = 12;
 const LOOKS_WITHIN_MS = 15_000;
 const AROUND_EXPIRY_MS = 60;
+/** Also a frozen process has thawed by then, and has been told that its lease is over. */
+const AFTER_LATE_MS = 60_000;
 const DECIDES = { nobody: 0.1, atExpiry: 0.08, two: 0.15, stranger: 0.04 } as const;
 
 export type Call = <Message>(
@@ -50,7 +53,7 @@ export const startPeople = (world: World, cluster: Cluster) => {
     });
   };
 
-  const decide = (id: ApprovalId, verb: Verb, by: typeof OPERATOR): void => {
+  const decide = (id: ApprovalId, verb: Choice, by: typeof OPERATOR): void => {
     const message = { kind: 'decide', payload: { id, decision: verb }, by } as const;
     call(cluster.approvals, id, message, (told) => {
       if (typeof told !== 'object' || told.answer === undefined || !('ok' in told.answer)) return;
@@ -73,10 +76,26 @@ export const startPeople = (world: World, cluster: Cluster) => {
     return drawn < 0.95 ? 'reject' : 'request_changes';
   };
 
+  /** Nobody looks before everything that was on its way has arrived: after that the target is believed. */
+  const askedWhatBecame = (id: ApprovalId, effect: string): void => {
+    const place = `answer to ${id}`;
+    if (choices.happens(`stranger ${place}`, DECIDES.stranger))
+      timeline.in(choices.between(place, 0, LOOKS_WITHIN_MS), () => decide(id, 'applied', STRANGER));
+    if (choices.happens(`nobody ${place}`, DECIDES.nobody)) return;
+    const answer = (): Choice => {
+      if (world.target.applications(effect) > 0) return 'applied';
+      return choices.pick(place, ['not_applied', 'retry', 'retry']);
+    };
+    timeline.in(LATE_MS + choices.between(place, AFTER_LATE_MS, AFTER_LATE_MS + LOOKS_WITHIN_MS), () =>
+      decide(id, answer(), OPERATOR),
+    );
+  };
+
   const asked = ({ event }: Change<unknown, ApprovalEvent>): void => {
     if (event.type !== 'requested') return;
     const place = `decision on ${event.id}`;
     const id = ApprovalId.parse(event.id);
+    if (event.doubt !== undefined) return askedWhatBecame(id, event.effectId);
     if (choices.happens(`stranger ${place}`, DECIDES.stranger))
       timeline.in(choices.between(place, 0, LOOKS_WITHIN_MS), () => decide(id, 'approve', STRANGER));
     if (choices.happens(`nobody ${place}`, DECIDES.nobody)) return;

@@ -1,3 +1,4 @@
+import { WAIT_MAX_MS } from '@holdpoint/contracts/workflow';
 import { startAdversary } from './adversary.ts';
 import { startCaretaker } from './caretaker.ts';
 import { type Bug, startCluster } from './cluster.ts';
@@ -44,8 +45,8 @@ const turn = (): Promise<void> => new Promise((resolve) => process.nextTick(reso
 export const TASKS = 40;
 const STORM_MS = 60_000;
 const SUBMIT_WITHIN_MS = 40_000;
-/** By then everything has long come to its end: asking again takes minutes, and an approval that nobody hurries a day. */
-const END_MS = 30 * 3_600_000;
+/** By then everything has long come to its end: asking again takes minutes, and the longest that a question waits for people is a month. */
+const END_MS = WAIT_MAX_MS + 30 * 3_600_000;
 const SEVERITIES = [0, 0.3, 1, 1, 2, 4];
 const REPLICAS = [1, 2, 2, 3];
 

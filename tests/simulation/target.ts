@@ -14,11 +14,13 @@ export type Answer = 'applied' | 'error';
 
 /**
  * The outside world. A `keyed` target remembers the keys that it has seen, and a `fenced` one is not any more as the request
- * has to find it; an `opaque` one does whatever it is told.
+ * has to find it; an `opaque` one does whatever it is told, and so does a `probeable` one, which tells afterwards.
  */
 export type Target = {
   /** A request that has left. It may arrive late or never, and so may its answer, whatever became of its sender. */
   readonly send: (request: Application, answered: (answer: Answer) => void) => void;
+  /** A program that was started beside the executor: unlike a request it can be ended, and then it does nothing more. */
+  readonly launch: (request: Application, answered: (answer: Answer) => void) => Program;
   readonly applications: (effect: string) => number;
   /** Work was done: in a worktree, by a script. */
   readonly worked: (work: Application) => void;
@@ -28,13 +30,20 @@ export type Target = {
   readonly has: (repository: string, label: string) => boolean;
 };
 
+export type Program = {
+  readonly end: () => void;
+  /** It does at once what it would have done. */
+  readonly hurry: () => void;
+};
+
 export type TargetWatchers = {
   readonly appliesOnce: (uses: string) => boolean;
   readonly applied: (application: Application) => void;
   readonly worked: (work: Application) => void;
 };
 
-const LATE_MS = 60_000;
+/** The longest that a request is on its way: after it a target that says no says so for ever. */
+export const LATE_MS = 60_000;
 const SLOW_MS = 8_000;
 
 export const createTarget = (
@@ -55,8 +64,37 @@ export const createTarget = (
     applied(request);
   };
 
+  const respond = (place: string, answered: (answer: Answer) => void): void => {
+    if (weather.strikes('answer is lost', place)) return;
+    const answer: Answer = weather.strikes('target applies and fails', place) ? 'error' : 'applied';
+    const back = weather.strikes('answer is slow', place)
+      ? choices.between(`slow ${place}`, 0, SLOW_MS)
+      : weather.latency(`${place} <`);
+    timeline.in(back, () => answered(answer));
+  };
+
   return {
     applications: count,
+    launch: (request, answered) => {
+      const place = `program ${request.effect}`;
+      let over = weather.strikes('request is lost', place);
+      const act = (): void => {
+        if (over) return;
+        over = true;
+        apply(request);
+        respond(place, answered);
+      };
+      const takes = weather.strikes('request is delayed', place)
+        ? choices.between(`late ${place}`, 0, LATE_MS)
+        : weather.latency(place);
+      timeline.in(takes, act);
+      return {
+        end: () => {
+          over = true;
+        },
+        hurry: act,
+      };
+    },
     send: (request, answered) => {
       const place = `request ${request.effect}`;
       if (weather.strikes('request is lost', place)) return;
@@ -65,12 +103,7 @@ export const createTarget = (
         : weather.latency(place);
       timeline.in(way, () => {
         apply(request);
-        if (weather.strikes('answer is lost', place)) return;
-        const answer: Answer = weather.strikes('target applies and fails', place) ? 'error' : 'applied';
-        const back = weather.strikes('answer is slow', place)
-          ? choices.between(`slow ${place}`, 0, SLOW_MS)
-          : weather.latency(`${place} <`);
-        timeline.in(back, () => answered(answer));
+        respond(place, answered);
       });
     },
     worked: (work) => {

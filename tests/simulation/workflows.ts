@@ -6,7 +6,7 @@ import type { SubmitTask } from '@holdpoint/contracts/task';
 import { type NodeDefinition, WorkflowDefinition } from '@holdpoint/contracts/workflow';
 import type { BuiltInWorkflow } from '@holdpoint/orchestrator/domain/workflows/catalog';
 import type { Choices } from './choices.ts';
-import { SENT } from './graph-nodes.ts';
+import { kindOf, SENT } from './graph-nodes.ts';
 import { randomGraph } from './graphs.ts';
 
 /** Whoever submits says the whole definition in its inputs. */
@@ -37,8 +37,8 @@ const randomNode = (choices: Choices, task: string, index: number): NodeDefiniti
     ...node,
     uses,
     effect: {
-      kind: 'write_external',
-      effectClass: effectClassOf(uses, 'write_external') ?? 'opaque',
+      kind: kindOf(uses),
+      effectClass: effectClassOf(uses, kindOf(uses)) ?? 'opaque',
       idempotencyKey: `key-${String(index)}`,
       target: `simulated:${place}`,
       pool: DEFAULT_POOL,

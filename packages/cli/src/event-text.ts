@@ -40,6 +40,12 @@ export const eventText = (event: TaskEvent): string => {
     case 'node_failed':
     case 'node_blocked':
       return `${event.node}: ${event.error.code}: ${event.error.message}`;
+    case 'doubt_asked':
+      return `${event.node}: did it happen? question ${event.approval}: ${event.reason}`;
+    case 'doubt_answered':
+      return `${event.node}: ${event.answer}, by ${event.by}${event.comment === undefined ? '' : `, "${shorten(event.comment, TEXT_SHOWN)}"`}`;
+    case 'checkpoint':
+      return `${event.node}: ${event.kind}: ${event.reason}`;
     case 'node_retrying':
       return `${event.node}: attempt ${String(event.attempt)} in ${String(event.delayMs)} ms`;
     case 'node_skipped':

@@ -30,6 +30,7 @@ const userName = (): string | undefined => {
 process.exitCode = await runProgram(process.argv.slice(2), {
   connect: async () => namedClient(await createClient(readSettings(process.env, process.cwd())), userName()),
   out: (text) => void process.stdout.write(text),
+  outBytes: (data) => void process.stdout.write(data),
   err: (text) => void process.stderr.write(text),
   now: () => Date.now(),
   directory,

@@ -11,8 +11,12 @@ const NOW = Date.UTC(2026, 0, 15, 9, 31, 0);
 type Call = readonly [endpoint: string, payload: unknown];
 type Answers = Readonly<Record<string, unknown>>;
 
+/** Of an approval the one about an effect that is to run; the other one asks what became of it. */
+const fileOf = (name: string): string =>
+  name === 'approvals.get' ? `${name}.response--effect.json` : `${name}.response.json`;
+
 const example = (name: string): Record<string, unknown> =>
-  JSON.parse(readFileSync(join(EXAMPLES, `${name}.response.json`), 'utf8')) as Record<string, unknown>;
+  JSON.parse(readFileSync(join(EXAMPLES, fileOf(name)), 'utf8')) as Record<string, unknown>;
 
 /** Services that answer what the contracts' examples say, or what a test puts in their place. */
 const answering = (answers: Answers, calls: Call[], closed: () => void): Client =>
@@ -135,8 +139,9 @@ describe('what is shown', () => {
     const { out } = await run('task get t-1');
     expect(out).toMatch(/^phase +failed \(version \d+\)$/m);
     expect(out).toMatch(
-      /^ {2}append +blocked +a-\w+ {2}rejected by operator {2}ERR_FORBIDDEN: rejected by operator$/m,
+      /^ {2}append +blocked +did it happen\? a-\w+ {2}rejected by operator {2}ERR_FORBIDDEN: rejected by operator$/m,
     );
+    expect(out).toMatch(/^ {2}worker_crash_detected +append +attempt 1 /m);
   });
 
   test('an approval with the whole effect, and who decided', async () => {

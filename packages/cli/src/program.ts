@@ -1,5 +1,8 @@
 import { Command } from 'commander';
 import { addApprovals } from './commands/approvals.ts';
+import { addArtifacts } from './commands/artifacts.ts';
+import { addCapabilities } from './commands/capabilities.ts';
+import { addCircuits } from './commands/circuits.ts';
 import { addCompletions } from './commands/completions.ts';
 import { addDeadLetters } from './commands/dead-letters.ts';
 import { addEffects } from './commands/effects.ts';
@@ -8,6 +11,7 @@ import { addInit } from './commands/init.ts';
 import { addJobs } from './commands/jobs.ts';
 import { addRun } from './commands/run.ts';
 import { addTask } from './commands/task.ts';
+import { addUndo } from './commands/undo.ts';
 import { reportFailure } from './failure.ts';
 import { printableLines } from './printable.ts';
 import { spellCommandLine } from './run/spelled.ts';
@@ -28,6 +32,10 @@ const COMMANDS = [
   addTask,
   addApprovals,
   addEffects,
+  addCircuits,
+  addArtifacts,
+  addUndo,
+  addCapabilities,
   addDeadLetters,
   addCompletions,
 ] as const;

@@ -19,6 +19,8 @@ export type Session = {
   readonly warn: (line: string) => void;
   /** A text of this program's own, as it is: a script, a drawing. */
   readonly verbatim: (text: string) => void;
+  /** What somebody else made, byte for byte: for files and pipes. */
+  readonly bytes: (data: Uint8Array) => void;
   readonly now: () => number;
   /** The command line as it was typed. */
   readonly words: readonly string[];
@@ -40,7 +42,7 @@ export type SessionControl = { readonly session: Session; readonly exitCode: () 
 
 /** `plain`: the command line asked for no escape sequences. */
 export const createSession = (
-  { connect, out, err, now, directory, globalWorkflows, terminal }: Surroundings,
+  { connect, out, outBytes, err, now, directory, globalWorkflows, terminal }: Surroundings,
   words: readonly string[],
   plain: () => boolean,
 ): SessionControl => {
@@ -73,6 +75,7 @@ export const createSession = (
     json: (value) => out(`${printableJson(value)}\n`),
     warn: (line) => err(`${paintLine(line, false)}\n`),
     verbatim: out,
+    bytes: outBytes ?? ((data) => out(Buffer.from(data).toString('utf8'))),
     now,
     words,
     directory: () => {

@@ -14,6 +14,8 @@ export type Terminal = {
 export type Surroundings = {
   readonly connect: () => Promise<Client>;
   readonly out: (text: string) => void;
+  /** The same for bytes. Without it they are taken for text. */
+  readonly outBytes?: ((data: Uint8Array) => void) | undefined;
   readonly err: (text: string) => void;
   /** Epoch milliseconds. */
   readonly now: () => number;

@@ -6,6 +6,7 @@ import { EXIT } from './failure.ts';
 import { printableLines } from './printable.ts';
 
 const GOAL_SHOWN = 60;
+const REASON_SHOWN = 100;
 
 const nodeRow = ({
   id,
@@ -13,12 +14,17 @@ const nodeRow = ({
   attempt,
   reason,
   approval,
+  question,
   error,
 }: TaskView['nodes'][number]): readonly string[] => [
   id,
   status,
   attempt > 1 ? `attempt ${String(attempt)}` : '',
-  [approval, reason, error && `${error.code}: ${error.message}`]
+  [
+    question === undefined ? approval : `did it happen? ${question}`,
+    reason,
+    error && `${error.code}: ${error.message}`,
+  ]
     .filter((part) => part !== undefined)
     .join('  '),
 ];
@@ -33,6 +39,16 @@ export const taskText = (task: TaskView): readonly string[] => [
   ]),
   'nodes',
   ...columns(task.nodes.map(nodeRow), '  '),
+  ...(task.checkpoints === undefined ? [] : ['checkpoints']),
+  ...columns(
+    (task.checkpoints ?? []).map(({ kind, node, attempt, reason }) => [
+      kind,
+      node,
+      `attempt ${String(attempt)}`,
+      shorten(reason, REASON_SHOWN),
+    ]),
+    '  ',
+  ),
 ];
 
 export const taskListText = ({ items, next }: ApiResponse<'orchestrator', 'list'>): readonly string[] => [

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CanonicalEffect, Digest, Grant } from './effect.ts';
+import { CanonicalEffect, Digest, DoubtAnswer, Grant } from './effect.ts';
 import { ApprovalId, EffectId, NodeId, TaskId } from './ids.ts';
 import { WAIT_MAX_MS } from './workflow.ts';
 
@@ -18,16 +18,22 @@ export const RequestApproval = z.object({
   /** Groups whose members may decide. */
   audience: z.array(z.string().min(1)).min(1),
   timeoutMs: z.int().min(1_000).max(WAIT_MAX_MS),
+  /** Asks what became of the effect, not whether it may run: the answers are those of {@link DoubtAnswer}. */
+  doubt: z.object({ epoch: z.int().min(1), reason: z.string().max(2_000) }).optional(),
 });
 export type RequestApproval = z.infer<typeof RequestApproval>;
 
+/** What can be said of an effect that is to run. */
 export const Verb = z.enum(['approve', 'reject', 'request_changes']);
 export type Verb = z.infer<typeof Verb>;
+/** Whatever a person can say: what of it fits depends on what was asked. */
+export const Choice = z.enum([...Verb.options, ...DoubtAnswer.options]);
+export type Choice = z.infer<typeof Choice>;
 
 /** A person's decision. Who decides is never part of it: that comes from the credentials it was sent with. */
 export const DecideApproval = z.object({
   id: ApprovalId,
-  decision: Verb,
+  decision: Choice,
   comment: z.string().max(10_000).optional(),
   /** What the person saw; refused when it is not what the request holds. */
   digest: Digest.optional(),
@@ -44,7 +50,14 @@ export const CancelApproval = z.object({
 });
 export type CancelApproval = z.infer<typeof CancelApproval>;
 
-export const ApprovalOutcome = z.enum(['approved', 'rejected', 'changes_requested', 'expired', 'cancelled']);
+export const ApprovalOutcome = z.enum([
+  'approved',
+  'rejected',
+  'changes_requested',
+  'answered',
+  'expired',
+  'cancelled',
+]);
 export type ApprovalOutcome = z.infer<typeof ApprovalOutcome>;
 export const ApprovalStatus = z.enum(['pending', ...ApprovalOutcome.options]);
 export type ApprovalStatus = z.infer<typeof ApprovalStatus>;
@@ -69,6 +82,9 @@ export const ApprovalResolved = z.object({
   /** With `approved`: compact JWS that lets exactly this effect run, until `validUntil`. */
   grant: Grant.optional(),
   validUntil: Time.optional(),
+  /** With `answered`: what was said of the doubt, and compact JWS that says so to the executor. */
+  answer: DoubtAnswer.optional(),
+  statement: Grant.optional(),
   /** When it was decided. */
   at: Time,
 });
@@ -86,5 +102,6 @@ export const ApprovalView = z.object({
   decidedBy: z.string().optional(),
   decidedAt: Time.optional(),
   comment: z.string().optional(),
+  answer: DoubtAnswer.optional(),
 });
 export type ApprovalView = z.infer<typeof ApprovalView>;

@@ -35,8 +35,8 @@ const COMMAND_SENDERS: {
     board: 'orchestrator',
   },
   approvals: { request: 'orchestrator', cancel: 'orchestrator' },
-  executor: { run: 'orchestrator', cancel: 'orchestrator' },
-  recovery: { assess: 'orchestrator' },
+  executor: { run: 'orchestrator', cancel: 'orchestrator', resolve: 'orchestrator' },
+  recovery: { assess: 'orchestrator', circuit: 'executor' },
 };
 
 // Stands where a token will be, so that addresses are put together by the same code as real subjects.
@@ -70,6 +70,11 @@ const commandChannels = SERVICES.flatMap((service) => {
   });
 });
 
+const aboutWhat = (aggregate: string, event: string): string => {
+  if (aggregate !== 'recovery') return `Id of the ${aggregate}.`;
+  return event.startsWith('circuit_') ? 'Id of the circuit.' : 'Id of the task.';
+};
+
 const factChannels = SERVICES.flatMap((service) => {
   const descriptions: Readonly<Record<string, string>> = factDescriptions[service];
   const aggregate = AGGREGATES[service];
@@ -81,7 +86,7 @@ const factChannels = SERVICES.flatMap((service) => {
       summary: descriptions[event] ?? '',
       messages: [`fact.${aggregate}.${event}`],
       senders: [service],
-      parameters: { id: aggregate === 'recovery' ? 'Id of the task.' : `Id of the ${aggregate}.` },
+      parameters: { id: aboutWhat(aggregate, event) },
       stream: 'HP_EVT',
       answeredBy: [],
     };

@@ -7,11 +7,23 @@ import {
   DecideApproval,
   RequestApproval,
 } from './approval.ts';
+import { CircuitState, CircuitView, ReportCircuit, SetCircuit } from './circuit.ts';
 import { AskBoard, BoardEvent, InformTask } from './board.ts';
-import { CancelEffect, Digest, EffectEvent, RunEffect } from './effect.ts';
+import {
+  CancelEffect,
+  CanonicalEffect,
+  Digest,
+  DoubtAnswer,
+  DoubtCause,
+  EffectEvent,
+  EffectInDoubt,
+  ResolveEffect,
+  RunEffect,
+} from './effect.ts';
 import { ApprovalId, EffectId, NodeId, TaskId } from './ids.ts';
 import { JsonObject } from './json.ts';
 import { AssessFailure, FailureAssessed, RecoveryEvent } from './recovery.ts';
+import { ARTIFACT_RANGE_MAX_BYTES, ArtifactUri, ArtifactView, StoredArtifact } from './stored-artifact.ts';
 import type { ServiceName } from './subjects.ts';
 import {
   CancelTask,
@@ -26,6 +38,7 @@ import {
   TaskView,
   WatchTask,
 } from './task.ts';
+import { CapabilityLabel, EffectClass, SideEffectKind } from './workflow.ts';
 
 /** Every command on the bus, by the service that it is for: `hp.cmd.<aggregate>.<command>`. */
 export const commands = {
@@ -42,8 +55,8 @@ export const commands = {
     board: AskBoard,
   },
   approvals: { request: RequestApproval, cancel: CancelApproval },
-  executor: { run: RunEffect, cancel: CancelEffect },
-  recovery: { assess: AssessFailure },
+  executor: { run: RunEffect, cancel: CancelEffect, resolve: ResolveEffect },
+  recovery: { assess: AssessFailure, circuit: ReportCircuit },
 } as const;
 
 /** A command as a typed value: `kind` is its name. */
@@ -103,6 +116,21 @@ export const EffectView = z.object({
   digest: Digest,
   idempotencyKey: z.string(),
   starts: z.int(),
+  uses: z.string().optional(),
+  target: z.string().optional(),
+  effectClass: EffectClass.optional(),
+  /** Why it is in doubt, refused, cancelled, or known not to have happened. */
+  reason: z.string().optional(),
+  /** With `in_doubt`: what follows, and what left the doubt. */
+  next: EffectInDoubt.shape.next.optional(),
+  cause: DoubtCause.optional(),
+  /** How many attempts ordered it once there was an outcome. */
+  prevented: z.int().optional(),
+  /** What a person has said of it last, and who. */
+  answer: DoubtAnswer.optional(),
+  answeredBy: z.string().optional(),
+  /** Why it does not begin although it may: what it talks to fails. */
+  waits: z.string().max(1_000).optional(),
 });
 export type EffectView = z.infer<typeof EffectView>;
 
@@ -113,6 +141,36 @@ const endpoint = <Request extends z.ZodType, Response extends z.ZodType>(
 ) => ({ description, request, response });
 
 /** The request/reply API on the NATS services framework: `hp.api.<service>.<endpoint>`. */
+/** What an executor can do, by its label. */
+export const CapabilityView = z.object({
+  uses: CapabilityLabel,
+  /** As an effect. */
+  effectClass: EffectClass,
+  /** It may be ordered without an approval, as work. */
+  work: z.boolean(),
+  /** The only kind of effect that it may be. */
+  kind: SideEffectKind.optional(),
+  /** It can show beforehand what it would do, tell afterwards whether it did, and take it back. */
+  preview: z.boolean(),
+  probe: z.boolean(),
+  compensate: z.boolean(),
+  /** JSON Schema of its arguments, when one capability was asked for. */
+  input: JsonObject.optional(),
+});
+export type CapabilityView = z.infer<typeof CapabilityView>;
+
+/** What an effect was ordered with and gave, and what would take it back. */
+export const EffectOrder = z.object({
+  id: EffectId,
+  state: z.string(),
+  effect: CanonicalEffect,
+  /** The executors that it was ordered from. */
+  pool: z.string().optional(),
+  outputs: JsonObject.optional(),
+  compensation: z.object({ uses: CapabilityLabel, effectClass: EffectClass }).optional(),
+});
+export type EffectOrder = z.infer<typeof EffectOrder>;
+
 export const api = {
   orchestrator: {
     submit: endpoint('Submit a task; answered once it is stored', SubmitTask, TaskAck),
@@ -158,6 +216,38 @@ export const api = {
       z.object({ task: TaskId }),
       z.object({ items: z.array(EffectView) }),
     ),
+    capabilities: endpoint(
+      'What this executor can carry out, its own capabilities among it',
+      z.object({ uses: CapabilityLabel.optional() }),
+      z.object({ items: z.array(CapabilityView) }),
+    ),
+    order: endpoint(
+      'What one effect was ordered with and gave, and what would take it back',
+      z.object({ id: EffectId }),
+      EffectOrder,
+    ),
+    artifacts: endpoint(
+      'The artifacts of one task: full logs and large outputs, oldest first',
+      Page.extend({ task: TaskId }),
+      pageOf(ArtifactView),
+    ),
+    artifact: endpoint(
+      'One artifact, and with a limit a part of its content',
+      z.object({
+        uri: ArtifactUri,
+        /** From which byte on. */
+        offset: z.int().min(0).optional(),
+        limit: z.int().min(1).max(ARTIFACT_RANGE_MAX_BYTES).optional(),
+      }),
+      z.object({
+        artifact: StoredArtifact,
+        /** Which starts made it: several, when they printed the same. */
+        made: z.array(ArtifactView),
+        stored: z.boolean(),
+        /** In base64; left out unless a limit was asked for. */
+        data: z.string().optional(),
+      }),
+    ),
   },
   recovery: {
     history: endpoint(
@@ -165,6 +255,12 @@ export const api = {
       z.object({ task: TaskId }),
       z.object({ items: z.array(FailureAssessed) }),
     ),
+    circuits: endpoint(
+      'The circuits of outside targets; one that is closed was open before',
+      Page.extend({ state: CircuitState.optional() }),
+      pageOf(CircuitView),
+    ),
+    circuit: endpoint('Open the circuit of a target, or close it', SetCircuit, CircuitView),
   },
 } as const satisfies Record<
   ServiceName,

@@ -28,8 +28,12 @@ export const commandDescriptions: {
   executor: {
     run: 'Carry out one effect, once. Nothing in the order is believed: digest and grant are checked.',
     cancel: 'Do not start an effect that has not started.',
+    resolve: 'A person has said what became of an effect in doubt. Only the signed statement is believed.',
   },
-  recovery: { assess: 'Say what to do about one failed attempt.' },
+  recovery: {
+    assess: 'Say what to do about one failed attempt.',
+    circuit: 'What an executor has found of an outside target; it changes the circuit for all of them.',
+  },
 };
 
 /** What each fact states, in one line; a fact without one does not compile. */
@@ -65,6 +69,9 @@ export const factDescriptions: {
     board_watched: 'A job wants to hear how artifacts stand.',
     board_unwatched: 'A job need not hear of artifacts any more.',
     node_failed: 'An attempt at a node failed, or left an effect in doubt.',
+    doubt_asked: 'People are asked what became of an effect.',
+    doubt_answered: 'A person has said what became of an effect.',
+    checkpoint: 'Something that whoever resumes the task may go by.',
     node_retrying: 'A node will be tried again.',
     node_skipped: 'A node was left out; the task goes on.',
     node_blocked: 'A node may not run.',
@@ -77,7 +84,8 @@ export const factDescriptions: {
   },
   approvals: {
     requested: 'A decision is asked for; it has to come before `expiresAt`.',
-    resolved: 'The decision, whoever or whatever made it. Terminal; with `approved` it carries the grant.',
+    resolved:
+      'The decision, whoever or whatever made it. Terminal; with `approved` it carries the grant, with `answered` the statement on the doubt.',
   },
   executor: {
     prepared: 'The order is in the ledger and waits for a free place.',
@@ -85,10 +93,20 @@ export const factDescriptions: {
     applied: 'The effect happened, once. Terminal.',
     failed_clean: 'The effect failed, and it is certain that nothing happened.',
     in_doubt: 'Nobody can know whether the effect happened.',
+    probed: 'The target was asked whether the effect happened.',
+    answered: 'A person has said what became of an effect in doubt.',
+    not_applied: 'The effect was in doubt, and it is known by now that it did not happen.',
+    duplicate_prevented: 'The effect was ordered once more, and not carried out again.',
     refused: 'The order was not acceptable; nothing was started.',
     cancelled: 'The effect was called off before it started.',
     cancel_requested: 'A running effect is to end; it may still be applied, but it is not started again.',
     superseded: 'A worker whose epoch is over reported an outcome: kept as evidence, it changes nothing.',
   },
-  recovery: { assessed: 'A failed attempt has its verdict.' },
+  recovery: {
+    assessed: 'A failed attempt has its verdict.',
+    circuit_opened: 'An outside target fails: orders for it wait.',
+    circuit_half_opened:
+      'One executor may send one order to a target that failed; none is named until one has asked.',
+    circuit_closed: 'An outside target is there: orders for it begin.',
+  },
 };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ErrorBody } from './errors.ts';
-import { ApprovalId, EffectId, NodeId, TaskId } from './ids.ts';
+import { ApprovalId, EffectId, NodeId, TaskId, TOKEN } from './ids.ts';
 import { digestOf, Json, JsonObject } from './json.ts';
 import { CapabilityLabel, EffectClass, SideEffectKind } from './workflow.ts';
 
@@ -26,8 +26,9 @@ export const Digest = z.string().regex(/^[0-9a-f]{64}$/);
 
 export const effectDigest = (effect: CanonicalEffect): string => digestOf(effect);
 
-/** What a grant says, as the claims of its JWS. Times are epoch seconds, as RFC 7519 has them. */
+/** What a grant says, as the claims of its JWS. A statement of another use is none. Times are epoch seconds, as RFC 7519 has them. */
 export const GrantClaims = z.object({
+  use: z.literal('grant').optional(),
   jti: ApprovalId,
   /** The effect's id: a grant for one key is worth nothing for another. */
   sub: EffectId,
@@ -50,6 +51,8 @@ export const RunEffect = z.object({
   digest: Digest,
   /** Left out for work only. */
   grant: Grant.optional(),
+  /** Whose executors may carry it out: as the subject says, whatever stands here. Left out for the default pool. */
+  pool: z.string().regex(TOKEN).optional(),
 });
 export type RunEffect = z.infer<typeof RunEffect>;
 
@@ -63,6 +66,37 @@ const about = {
 export const CancelEffect = z.object({ ...about, reason: z.string().max(1_000) });
 export type CancelEffect = z.infer<typeof CancelEffect>;
 
+/** What a person says of an effect that nobody can be sure of: that it happened, that it did not, or that it is to be done again. */
+export const DoubtAnswer = z.enum(['applied', 'not_applied', 'retry']);
+export type DoubtAnswer = z.infer<typeof DoubtAnswer>;
+
+/**
+ * What the statement on a doubt says, as the claims of its JWS: a person's answer, signed by the approvals service as a grant
+ * is. It is about one doubt, and no grant: `use` tells them apart. Times are epoch seconds.
+ */
+export const AnswerClaims = z.object({
+  use: z.literal('answer'),
+  jti: ApprovalId,
+  sub: EffectId,
+  digest: Digest,
+  /** Of the doubt: a later one of the same effect is another question. */
+  epoch: z.int().min(1),
+  answer: DoubtAnswer,
+  iat: z.int(),
+  /** Until then an effect that is to be done again may begin. */
+  exp: z.int(),
+  by: z.string(),
+});
+export type AnswerClaims = z.infer<typeof AnswerClaims>;
+
+/** Whatever the approvals service signs. */
+export const SignedClaims = z.union([AnswerClaims, GrantClaims]);
+export type SignedClaims = z.infer<typeof SignedClaims>;
+
+/** Hands the executor what a person has said. It believes the signature, and nothing else. */
+export const ResolveEffect = z.object({ ...about, statement: Grant });
+export type ResolveEffect = z.infer<typeof ResolveEffect>;
+
 /** The order is in the ledger and waits for a free place. */
 export const EffectPrepared = z.object({ type: z.literal('prepared'), ...about, order: RunEffect });
 export const EffectStarted = z.object({
@@ -72,6 +106,8 @@ export const EffectStarted = z.object({
   /** Rises with every start; whoever holds a lower one may record nothing. */
   epoch: z.int().min(1),
   worker: z.string(),
+  /** The journal that the start is noted in: whoever holds it has outlived the worker. */
+  journal: z.string().max(200).optional(),
 });
 export const EffectApplied = z.object({
   type: z.literal('applied'),
@@ -86,14 +122,60 @@ export const EffectFailedClean = z.object({
   epoch: z.int(),
   error: ErrorBody,
 });
-/** Nobody can know whether it happened. `next` says what follows: the executor repeats, or a person is asked. */
+/** What left the doubt: the worker was lost, it could not tell, or the ledger was set back behind it. */
+export const DoubtCause = z.enum(['worker_lost', 'outcome_unknown', 'ledger_set_back']);
+export type DoubtCause = z.infer<typeof DoubtCause>;
+
+/**
+ * Nobody can know whether it happened. `next` says what follows: the executor repeats it, asks the target, or a person is
+ * asked.
+ */
 export const EffectInDoubt = z.object({
   type: z.literal('in_doubt'),
   ...about,
   epoch: z.int(),
   reason: z.string(),
-  next: z.enum(['repeat', 'person']),
+  next: z.enum(['repeat', 'probe', 'person']),
+  cause: DoubtCause.optional(),
 });
+export type EffectInDoubt = z.infer<typeof EffectInDoubt>;
+/** The target was asked whether it happened. `unproven`: it has not, but the start that was lost may still be under way. */
+export const EffectProbed = z.object({
+  type: z.literal('probed'),
+  ...about,
+  epoch: z.int(),
+  found: z.enum(['applied', 'not_applied', 'unproven', 'unknown']),
+  reason: z.string(),
+});
+export type EffectProbed = z.infer<typeof EffectProbed>;
+/** A person has said what became of it, or that it is to be done again. What follows is a fact of its own. */
+export const EffectAnswered = z.object({
+  type: z.literal('answered'),
+  ...about,
+  epoch: z.int(),
+  answer: DoubtAnswer,
+  by: z.string(),
+  approval: ApprovalId,
+  /** With `retry`: until then it may begin. Epoch milliseconds. */
+  until: z.int().optional(),
+});
+export type EffectAnswered = z.infer<typeof EffectAnswered>;
+/** It was in doubt, and it is known by now that nothing happened: from the target, or from a person. */
+export const EffectNotApplied = z.object({
+  type: z.literal('not_applied'),
+  ...about,
+  epoch: z.int(),
+  reason: z.string(),
+  by: z.enum(['probe', 'person']),
+});
+export type EffectNotApplied = z.infer<typeof EffectNotApplied>;
+/** It was ordered once more, and not carried out again: `standing` is what its outcome was by then. */
+export const EffectDuplicatePrevented = z.object({
+  type: z.literal('duplicate_prevented'),
+  ...about,
+  standing: z.enum(['applied', 'not_applied', 'in_doubt']),
+});
+export type EffectDuplicatePrevented = z.infer<typeof EffectDuplicatePrevented>;
 /** The order itself was not acceptable (grant, digest, key); nothing was started. */
 export const EffectRefused = z.object({
   type: z.literal('refused'),
@@ -114,6 +196,8 @@ export const EffectSuperseded = z.object({
   ...about,
   epoch: z.int(),
   observed: Json,
+  /** It says the opposite of what was settled: somebody has to look. */
+  contradicts: z.boolean().optional(),
 });
 
 export const EffectEvent = z.discriminatedUnion('type', [
@@ -122,6 +206,10 @@ export const EffectEvent = z.discriminatedUnion('type', [
   EffectApplied,
   EffectFailedClean,
   EffectInDoubt,
+  EffectProbed,
+  EffectAnswered,
+  EffectNotApplied,
+  EffectDuplicatePrevented,
   EffectRefused,
   EffectCancelled,
   EffectCancelRequested,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { HttpRequest, originOf } from './http-request.ts';
+import { HttpIdempotentRequest, HttpRequest, originOf } from './http-request.ts';
 
 const accepts = (request: unknown): boolean => HttpRequest.safeParse(request).success;
 
@@ -82,4 +82,68 @@ test.each([
 
 test('what is no target has no origin', () => {
   expect(() => originOf('http://ada:sesame@example.com/')).toThrow(TypeError);
+});
+
+describe('a secret', () => {
+  const url = 'https://api.example/';
+
+  test.each([
+    {
+      url,
+      headers: {
+        Authorization: 'Bearer ${secret:TOKEN}',
+        Cookie: 'a=${secret:a.b-c_d}',
+        'X-Key': '${secret:K}',
+      },
+    },
+    { url, body: { token: '${secret:TOKEN}' } },
+  ])('is named where a request needs it', (request) => {
+    expect(accepts(request)).toBe(true);
+  });
+
+  test.each([
+    { url: 'https://${secret:HOST}/' },
+    { url: 'https://api.example/${secret:TOKEN}' },
+    { url: 'https://api.example/?key=${secret:TOKEN}' },
+    { url, headers: { authorization: 'Bearer ${TOKEN}' } },
+    { url, headers: { cookie: '${secret:}' } },
+    { url, headers: { 'Proxy-Authorization': '${secret:TOKEN}' } },
+    { url, headers: { '${secret:TOKEN}': 'x' } },
+  ])('is named nowhere else: %j', (request) => {
+    expect(accepts(request)).toBe(false);
+  });
+});
+
+describe('what a request asks of its answer', () => {
+  const url = 'https://api.example/';
+
+  test.each([
+    { url, expect: [200, 404] },
+    { url, keepHeaders: ['ETag', 'location'] },
+    { url, method: 'GET', redirects: 5 },
+    { url, method: 'POST', redirects: 0 },
+  ])('may be %j', (request) => {
+    expect(accepts(request)).toBe(true);
+  });
+
+  test.each([
+    { url, expect: [] },
+    { url, expect: [500] },
+    { url, expect: [199] },
+    { url, keepHeaders: ['Set-Cookie'] },
+    { url, keepHeaders: ['a b'] },
+    { url, redirects: 1 },
+    { url, method: 'GET', body: 'x', redirects: 1 },
+    { url, method: 'GET', redirects: 6 },
+  ])('may not be %j', (request) => {
+    expect(accepts(request)).toBe(false);
+  });
+});
+
+test('an idempotent request says its method, and it is one that may be repeated', () => {
+  const methods = ['GET', 'HEAD', 'PUT', 'DELETE', 'POST', 'PATCH', 'put', undefined];
+  const taken = methods.filter(
+    (method) => HttpIdempotentRequest.safeParse({ method, url: 'http://a.example' }).success,
+  );
+  expect(taken).toEqual(['GET', 'HEAD', 'PUT', 'DELETE']);
 });

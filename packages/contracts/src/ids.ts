@@ -8,9 +8,12 @@ const token = <Brand extends string>() =>
   z.string().regex(TOKEN, 'letters, digits, - and _, at most 64').brand<Brand>();
 
 const REPOSITORY = /^r-[0-9a-z]{16}$/;
+const CIRCUIT = /^o-[0-9a-z]{16}$/;
 
-/** Tasks and boards are kept side by side: whoever may name a task may not name a board. */
-export const TaskId = token<'TaskId'>().refine((id) => !REPOSITORY.test(id), 'not the id of a repository');
+/** Tasks are kept beside boards, and their failures beside circuits: whoever may name a task may name neither of those. */
+export const TaskId = token<'TaskId'>()
+  .refine((id) => !REPOSITORY.test(id), 'not the id of a repository')
+  .refine((id) => !CIRCUIT.test(id), 'not the id of a circuit');
 export type TaskId = z.infer<typeof TaskId>;
 export const NodeId = token<'NodeId'>();
 export type NodeId = z.infer<typeof NodeId>;
@@ -30,6 +33,10 @@ export const RepositoryId = z
   .regex(REPOSITORY, 'r- and 16 letters or digits')
   .brand<'RepositoryId'>();
 export type RepositoryId = z.infer<typeof RepositoryId>;
+
+/** The circuit of one outside target, by the target's name. */
+export const CircuitId = z.string().regex(CIRCUIT, 'o- and 16 letters or digits').brand<'CircuitId'>();
+export type CircuitId = z.infer<typeof CircuitId>;
 
 // Crockford's alphabet: no letter that reads like a digit, so that a person can type an id from a screen.
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
@@ -56,12 +63,21 @@ export const commandIdOf = (kind: string, identity: string): CommandId =>
 export const approvalIdOf = (task: TaskId, node: NodeId, revision: number): ApprovalId =>
   `a-${shortHash([task, node, String(revision)], 10)}` as ApprovalId;
 
+/** One question about one doubt of one effect. One that was withdrawn, or has expired, is put anew as the next of its node. */
+export const doubtIdOf = (effect: EffectId, epoch: number, question = 1): ApprovalId => {
+  const parts = ['doubt', effect, String(epoch), ...(question > 1 ? [String(question)] : [])];
+  return `a-${shortHash(parts, 10)}` as ApprovalId;
+};
+
 /** The attempt is left out on purpose: a key that changed with it would turn every retry into a second application. */
 export const effectIdOf = (task: TaskId, node: NodeId, idempotencyKey: string): EffectId =>
   `e-${shortHash([task, node, idempotencyKey], 16)}` as EffectId;
 
 export const repositoryIdOf = (path: string): RepositoryId =>
   `r-${shortHash(['repository', path], 16)}` as RepositoryId;
+
+export const circuitIdOf = (target: string): CircuitId =>
+  `o-${shortHash(['circuit', target], 16)}` as CircuitId;
 
 /** One node within one task, as people name it. */
 export const jobOf = (task: string, node: string): string => `${task}/${node}`;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CircuitEvent } from './circuit.ts';
 import { ErrorBody } from './errors.ts';
 import { NodeId, TaskId } from './ids.ts';
 import { EffectClass, WAIT_MAX_MS } from './workflow.ts';
@@ -50,5 +51,5 @@ export const FailureAssessed = z.object({
   verdict: Verdict,
 });
 export type FailureAssessed = z.infer<typeof FailureAssessed>;
-export const RecoveryEvent = z.discriminatedUnion('type', [FailureAssessed]);
+export const RecoveryEvent = z.discriminatedUnion('type', [FailureAssessed, ...CircuitEvent.options]);
 export type RecoveryEvent = z.infer<typeof RecoveryEvent>;

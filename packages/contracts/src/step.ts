@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Artifact } from './artifact.ts';
 import { Json, JsonObject } from './json.ts';
+import { StoredArtifact } from './stored-artifact.ts';
 import { Outcome, Precondition } from './workflow.ts';
 
 /** Where a node works, as the nodes before it have left it. It follows the graph, along `after` as well as routes. */
@@ -71,6 +72,8 @@ export const StepResult = z.object({
   payloads: z.record(z.string(), Payload).optional(),
   /** The end of what a failing script printed. */
   hint: z.string().max(65_536).optional(),
+  /** All that the step printed. */
+  log: StoredArtifact.optional(),
 });
 export type StepResult = z.infer<typeof StepResult>;
 

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+import { TOKEN } from './ids.ts';
 import { filters, type ServiceName } from './subjects.ts';
 
 const MIB = 1024 * 1024;
@@ -63,6 +65,28 @@ export const streams = [
   ),
 ] as const satisfies readonly StreamDeclaration[];
 
+/** An object store: a stream of its own, whose messages are the pieces of what is kept in it. */
+export type BucketDeclaration = {
+  readonly name: string;
+  /** The stream that it is kept in. */
+  readonly stream: string;
+  readonly description: string;
+  readonly maxAgeMs: number;
+  /** Beyond it the oldest goes. */
+  readonly maxBytes: number;
+};
+
+/** Full logs and large outputs, named by the SHA-256 of their content. As old as the facts that name them, at the most. */
+export const artifactBucket: BucketDeclaration = {
+  name: 'HP_ARTIFACTS',
+  stream: 'OBJ_HP_ARTIFACTS',
+  description: 'Holdpoint: full logs and large outputs',
+  maxAgeMs: 7 * 24 * HOUR_MS,
+  maxBytes: 2048 * MIB,
+};
+
+export const buckets: readonly BucketDeclaration[] = [artifactBucket];
+
 const consumer = (
   name: string,
   stream: (typeof streams)[number]['name'],
@@ -84,6 +108,18 @@ export const DEFAULT_POOL = 'default';
 export const executorConsumer = (pool: string): ConsumerDeclaration =>
   consumer(`executor-${pool}`, 'HP_CMD', 'executor', filters.effectCommands(pool));
 
+/** Each has a consumer of its own, which the bus keeps whether anybody reads it or not. */
+const POOLS_MAX = 64;
+
+/** Pools as they stand in a setting: names with commas between them. */
+export const Pools = z
+  .string()
+  .transform((text): readonly string[] => [...new Set(text.split(',').map((name) => name.trim()))])
+  .refine(
+    (names) => names.length <= POOLS_MAX && names.every((name) => TOKEN.test(name)),
+    `names of letters, digits, - and _, with commas between them, at most ${String(POOLS_MAX)}`,
+  );
+
 export const consumers: readonly ConsumerDeclaration[] = [
   consumer('orchestrator', 'HP_CMD', 'orchestrator', filters.taskCommands),
   consumer('orchestrator-approval', 'HP_EVT', 'orchestrator', filters.approvalsResolved),
@@ -91,4 +127,10 @@ export const consumers: readonly ConsumerDeclaration[] = [
   consumer('approvals', 'HP_CMD', 'approvals', filters.approvalCommands),
   executorConsumer(DEFAULT_POOL),
   consumer('recovery', 'HP_CMD', 'recovery', filters.recoveryCommands),
+];
+
+/** Every consumer of a deployment with these pools; the default pool is always one of them. */
+export const consumersFor = (pools: readonly string[]): readonly ConsumerDeclaration[] => [
+  ...consumers,
+  ...[...new Set(pools)].filter((pool) => pool !== DEFAULT_POOL).map(executorConsumer),
 ];

@@ -48,6 +48,12 @@ export const filters = {
   approvalsResolved: `${PREFIX}.evt.approval.resolved.*`,
   factsOf: (aggregate: Aggregate) => `${PREFIX}.evt.${aggregate}.>`,
   factsAbout: (aggregate: Aggregate, id: string) => `${PREFIX}.evt.${aggregate}.*.${checked(id)}`,
+  /** What becomes of circuits: executors listen to it. */
+  circuitFacts: (['circuit_opened', 'circuit_half_opened', 'circuit_closed'] as const).map(
+    (event) => `${PREFIX}.evt.recovery.${event}.*`,
+  ),
+  /** Where a service is answered that has asked another. */
+  answersTo: (service: ServiceName) => `_ASK_${service}.>`,
   logs: `${PREFIX}.log.>`,
   apiOf: (service: ServiceName) => `${PREFIX}.api.${service}.>`,
   deadLetters: `${PREFIX}.dlq.>`,

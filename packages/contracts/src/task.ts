@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ApprovalOutcome } from './approval.ts';
-import { CanonicalEffect, Digest, Grant } from './effect.ts';
+import { CanonicalEffect, Digest, DoubtAnswer, Grant } from './effect.ts';
 import { ErrorBody } from './errors.ts';
 import { ArtifactStanding } from './board.ts';
 import { ApprovalId, CommandId, EffectId, NodeId, TaskId } from './ids.ts';
@@ -93,6 +93,23 @@ const fact = <Type extends string, Shape extends z.core.$ZodLooseShape>(type: Ty
 const attempt = { node: NodeId, attempt: z.int().min(1) } as const;
 /** Which command by hand led to it: the same one, come again, is known by it. */
 const command = { command: CommandId.optional() } as const;
+
+/** What is recorded so that whoever resumes a task knows what it may go by. */
+export const CheckpointKind = z.enum([
+  'worker_crash_detected',
+  'duplicate_effect_prevented',
+  'resume_granted',
+  'resume_blocked',
+]);
+export type CheckpointKind = z.infer<typeof CheckpointKind>;
+export const Checkpoint = z.object({
+  kind: CheckpointKind,
+  ...attempt,
+  /** Of the doubt that it is about. */
+  epoch: z.int().min(1).optional(),
+  reason: z.string(),
+});
+export type Checkpoint = z.infer<typeof Checkpoint>;
 
 /** Why a node does not run yet. The order is the order in which they are looked at. */
 export const WaitKind = z.enum(['dependencies', 'artifacts', 'preconditions', 'approval', 'locks', 'paused']);
@@ -228,7 +245,28 @@ export const TaskEvent = z.discriminatedUnion('type', [
     step: StepName.optional(),
     outcome: z.enum(['failed', 'in_doubt']),
     error: ErrorBody,
+    /** With `in_doubt`: what nobody can be sure of, and under which epoch. */
+    doubt: z.object({ effectId: EffectId, epoch: z.int().min(1) }).optional(),
   }),
+  /** People are asked what became of an effect. */
+  fact('doubt_asked', {
+    ...attempt,
+    approval: ApprovalId,
+    effectId: EffectId,
+    epoch: z.int().min(1),
+    /** Counts the questions that a node has put. */
+    question: z.int().min(1),
+    reason: z.string(),
+  }),
+  fact('doubt_answered', {
+    ...attempt,
+    approval: ApprovalId,
+    answer: DoubtAnswer,
+    by: z.string(),
+    comment: z.string().optional(),
+    statement: Grant,
+  }),
+  fact('checkpoint', Checkpoint.shape),
   fact('node_retrying', {
     ...attempt,
     delayMs: z.int().min(0).max(WAIT_MAX_MS),
@@ -282,6 +320,8 @@ export const NodeView = z.object({
   detail: z.string().optional(),
   exitCode: z.int().optional(),
   approval: ApprovalId.optional(),
+  /** Asks people what became of its effect. */
+  question: ApprovalId.optional(),
   /** Whether a person has to let it run. */
   gated: z.boolean(),
   /** Effects that are ordered and have no outcome yet. */
@@ -314,6 +354,8 @@ export const TaskView = z.object({
   sinks: z.array(NodeId),
   entries: z.array(NodeId),
   nodes: z.array(NodeView),
+  /** The latest of them, oldest first. */
+  checkpoints: z.array(Checkpoint).optional(),
   error: ErrorBody.optional(),
 });
 export type TaskView = z.infer<typeof TaskView>;

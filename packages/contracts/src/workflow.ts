@@ -36,6 +36,9 @@ const Wait = z.int().min(1_000).max(WAIT_MAX_MS);
 /** Groups whose members may decide. */
 const Audience = z.array(z.string().min(1)).min(1);
 
+/** Executors that take the same orders: its name stands in the subject of an order. */
+export const Pool = z.string().regex(TOKEN, 'letters, digits, - and _, at most 64');
+
 /** Declares a node an effect: gated, and carried out once. */
 export const EffectDeclaration = z.object({
   kind: SideEffectKind,
@@ -43,7 +46,7 @@ export const EffectDeclaration = z.object({
   idempotencyKey: z.string().min(1).max(256),
   target: z.string().min(1).max(512),
   /** It stands in the subject of the order. */
-  pool: z.string().regex(TOKEN, 'letters, digits, - and _, at most 64'),
+  pool: Pool,
   audience: Audience,
   /** How long the request waits for a decision. */
   approvalTimeoutMs: Wait,
@@ -137,6 +140,8 @@ export const NodeDefinition = z.object({
   parallel: z.int().min(1).max(100).optional(),
   until: Expression.optional(),
   timeoutMs: z.int().min(1_000).max(WAIT_MAX_MS).optional(),
+  /** Whose executors do all of it, the steps around it among them; the effect's own pool, or the default one, when left out. */
+  pool: Pool.optional(),
   effect: EffectDeclaration.optional(),
   onError: OnError.optional(),
 });

@@ -39,7 +39,14 @@ describe('a wrong value', () => {
     HOLDPOINT_HTTP_PORT: ['sesame', '-1', '65536', '1.5', '80 sesame'],
     HOLDPOINT_LOG_LEVEL: ['sesame', 'INFO', ''],
     HOLDPOINT_BATCH_MAX: ['sesame', '0', '5001', '1e9'],
-    HOLDPOINT_CRASH: ['sesame', 'after_commit', 'after_commit:0', 'after_sesame:1', ''],
+    HOLDPOINT_CRASH: [
+      'sesame',
+      'after_commit',
+      'after_commit:0',
+      'after_sesame:1',
+      'after_note:1:sesame',
+      '',
+    ],
   };
   const table = Object.entries(wrong).flatMap(([variable, values]) =>
     values.map((value) => [variable, value] as const),

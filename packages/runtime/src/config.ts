@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fromSeed } from '@nats-io/nkeys';
 import { z } from 'zod';
+import { CRASH_POINTS } from './ports.ts';
 
 /** A wrong setting. The message names each variable and what it should be, and never shows a value. */
 export class ConfigError extends Error {
@@ -25,10 +26,16 @@ export const ServiceEnv = z.object({
   HOLDPOINT_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
   /** Messages in one transaction at the most. */
   HOLDPOINT_BATCH_MAX: z.coerce.number().int().min(1).max(5_000).default(500),
-  /** For tests of recovery: `<point>:<n>` ends the process with SIGKILL at the n-th pass of that point. */
+  /**
+   * For tests of recovery: `<point>:<n>` ends the process with SIGKILL at the n-th pass of that point, `<point>:<n>:freeze`
+   * stops it there.
+   */
   HOLDPOINT_CRASH: z
     .string()
-    .regex(/^(before_commit|after_commit|after_publish|after_ack):[1-9]\d{0,8}$/, 'such as after_commit:3')
+    .regex(
+      new RegExp(`^(${CRASH_POINTS.join('|')}):[1-9]\\d{0,8}(:freeze)?$`),
+      'such as after_commit:3 or after_commit:3:freeze',
+    )
     .optional(),
 });
 export type ServiceEnv = z.infer<typeof ServiceEnv>;

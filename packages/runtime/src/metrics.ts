@@ -8,7 +8,16 @@ export type Metrics = {
   readonly observer: EngineObserver;
   /** So many aggregates were removed. */
   readonly retired: (aggregates: number) => void;
+  readonly gauge: AddGauge;
 };
+
+/** A figure that is read when somebody asks for it, once for each of its labels. */
+export type AddGauge = (
+  name: string,
+  help: string,
+  labelNames: readonly string[],
+  read: () => readonly { readonly labels: Readonly<Record<string, string>>; readonly value: number }[],
+) => void;
 
 /** What the engine does, as Prometheus metrics and, where somebody may have to act, as log lines. */
 export const createMetrics = (service: string, log: Logger, backlog: () => number): Metrics => {
@@ -38,8 +47,22 @@ export const createMetrics = (service: string, log: Logger, backlog: () => numbe
     },
   });
   registry.registerMetric(waiting);
+  const gauge: AddGauge = (name, help, labelNames, read) => {
+    const added = new Gauge({
+      name: `holdpoint_${name}`,
+      help,
+      labelNames: [...labelNames],
+      registers: [],
+      collect() {
+        this.reset();
+        for (const { labels, value } of read()) this.set(labels, value);
+      },
+    });
+    registry.registerMetric(added);
+  };
   return {
     registry,
+    gauge,
     retired: (aggregates) => retired.inc(aggregates),
     observer: {
       committed: (messages, write) => {

@@ -118,6 +118,17 @@ export class DataRefused extends Error {
   override readonly name = 'DataRefused';
 }
 
-/** Places where a test may end the process, or the engine, as a crash would. */
-export type CrashPoint = 'before_commit' | 'after_commit' | 'after_publish' | 'after_ack';
+/**
+ * Places where a test may end the process, or the engine, as a crash would. The last two are the executor's, around the line in
+ * its journal that comes before each start.
+ */
+export const CRASH_POINTS = [
+  'before_commit',
+  'after_commit',
+  'after_publish',
+  'after_ack',
+  'before_note',
+  'after_note',
+] as const;
+export type CrashPoint = (typeof CRASH_POINTS)[number];
 export type CrashHook = (point: CrashPoint) => void;

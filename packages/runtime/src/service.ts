@@ -1,3 +1,4 @@
+import { artifactBucket, type ConsumerDeclaration } from '@holdpoint/contracts/streams';
 import type { ServiceName } from '@holdpoint/contracts/subjects';
 import type { Pool } from 'pg';
 import { systemClock } from './system-clock.ts';
@@ -8,10 +9,12 @@ import { crashHook } from './crash.ts';
 import { type Check, serveHealth } from './http.ts';
 import { errorFields } from './error-fields.ts';
 import type { Logger } from './log.ts';
-import { createMetrics } from './metrics.ts';
+import { type AddGauge, createMetrics } from './metrics.ts';
 import { createAnnouncer } from './nats/announcer.ts';
 import { type Endpoints, serveApi } from './nats/api.ts';
 import { connectBus, inboxPrefixOf } from './nats/connection.ts';
+import { createListener, type Listener } from './nats/listener.ts';
+import { createObjectStore, type ObjectStore } from './nats/object-store.ts';
 import { createNatsPublisher } from './nats/publisher.ts';
 import { startSource } from './nats/source.ts';
 import { keepTopology } from './nats/topology.ts';
@@ -36,12 +39,23 @@ export type ServiceSpec<
   /** What has to hold in the transaction that commits a batch. */
   readonly condition?: Condition;
   /** What the service keeps in order beside its messages, on the same store. */
-  readonly attend?: (pool: Pool, engine: Engine<Message>, announce: Announce) => Attendance;
+  readonly attend?: (
+    pool: Pool,
+    engine: Engine<Message>,
+    announce: Announce,
+    artifacts: ObjectStore,
+    surroundings: Surroundings,
+  ) => Attendance;
   /** Ends what the logic's `perform` has begun, as far as it can be ended. */
   readonly stopWork?: () => Promise<void>;
   /** Seed file of the bus user that creates streams and consumers; only one service has it. */
   readonly topologySeedFile?: string | undefined;
+  /** What that user creates. Those of the contracts, when left out. */
+  readonly consumers?: readonly ConsumerDeclaration[];
 };
+
+/** What a service hears, and shows, beside its messages. */
+export type Surroundings = { readonly listener: Listener; readonly gauge: AddGauge };
 
 /** Its check says whether the service can do what it is there for. */
 export type Attendance = { readonly check: Check; readonly stop: () => Promise<void> };
@@ -92,7 +106,7 @@ export const startService = async <
     topologySeed === undefined
       ? undefined
       : await connectBus({ ...bus, seed: topologySeed, user: 'topology' }, log);
-  const keeper = topology && (await keepTopology(topology, log));
+  const keeper = topology && (await keepTopology(topology, log, spec.consumers));
 
   const metrics = createMetrics(spec.service, log, () => engine.backlog());
   const { engine, intakes } = createCore(spec.logic, {
@@ -107,7 +121,13 @@ export const startService = async <
     cacheMax: STATES_CACHED_MAX,
   });
 
-  const attendance = spec.attend?.(pool, engine, createAnnouncer(connection));
+  const attendance = spec.attend?.(
+    pool,
+    engine,
+    createAnnouncer(connection),
+    createObjectStore(connection, artifactBucket),
+    { listener: createListener(connection, user, log), gauge: metrics.gauge },
+  );
   const sources = intakes.map(({ inbound, take }) => startSource(connection, inbound.consumer, take, log));
   const api = await serveApi(connection, spec.service, spec.endpoints(pool), engine, log);
   const retirement = createRetirement(pool);

@@ -109,6 +109,33 @@ test('the same template in JSON becomes the same definition', () => {
   expect(other).toEqual(one);
 });
 
+describe("a capability of one's own", () => {
+  const own = (more: string, label = 'cap.custom.set_flag') =>
+    compiled(
+      flow(
+        `[[nodes]]\nid = "own"\nuses = "${label}"\nargs = { name = "\${x}", deep = [1, { a = true }] }\n${more}`,
+        '[params]\nx = "sale"\n',
+      ),
+    );
+  const declared = (more = '') =>
+    own(`[nodes.effect]\nside_effect_kind = "deploy"\nidempotency_key = "k"\ntarget = "t"\n${more}`);
+
+  test('takes any JSON, and is work when it is no effect', () => {
+    const made = own('');
+    expect(errorsIn(made)).toEqual([]);
+    expect(nodeIn(made, 'own')).toMatchObject({ args: { name: 'sale', deep: [1, { a: true }] } });
+    expect(nodeIn(made, 'own').effect).toBeUndefined();
+    expect(errorsIn(own('', 'cap.custom.set_flag.preview'))).toEqual([]);
+  });
+
+  test('has the class that is written, else the one that promises nothing', () => {
+    expect(nodeIn(declared(), 'own').effect?.effectClass).toBe('opaque');
+    const made = declared('class = "keyed"\n');
+    expect(errorsIn(made)).toEqual([]);
+    expect(nodeIn(made, 'own').effect?.effectClass).toBe('keyed');
+  });
+});
+
 describe('a merge', () => {
   const merge = (options: Partial<CompileOptions>) => compiled({ 'flow.toml': MERGE }, options);
 
@@ -254,7 +281,7 @@ until = "outputs.healthy"
     timeoutMs: 600_000,
     effect: {
       kind: 'deploy',
-      effectClass: 'opaque',
+      effectClass: 'probeable',
       idempotencyKey: 'deploy:s:{{ nodes.build.outputs.digest }}',
       target: 'staging',
       rollbackHint: './deploy.sh staging --previous',
@@ -293,6 +320,53 @@ target = "t"
     effect: { kind: 'notify', effectClass: 'keyed' },
   });
   expect(nodeIn(made, 'tell')).not.toHaveProperty('locks');
+});
+
+describe('an effect outside', () => {
+  const effectNode = (uses: string, args: string, kind: string): string =>
+    `[[nodes]]
+id = "tell"
+uses = "${uses}"
+args = { ${args} }
+[nodes.effect]
+side_effect_kind = "${kind}"
+idempotency_key = "k"
+target = "t"
+`;
+
+  test.each([
+    [
+      'cap.http.idempotent_request',
+      'method = "PUT", url = "https://api.example/"',
+      'write_external',
+      'idempotent',
+    ],
+    ['cap.notify.webhook', 'url = "https://in.example/", secrets = ["${secret:KEY}"]', 'notify', 'keyed'],
+    ['cap.notify.discord', 'webhook = "${secret:URL}", content = "done"', 'notify', 'idempotent'],
+    ['cap.notify.slack', 'webhook = "${secret:URL}", text = "done"', 'notify', 'idempotent'],
+    ['cap.file.write', 'file = "a.txt", content = "x", expect = "absent"', 'destructive_edit', 'fenced'],
+  ])('may be %s, with its secrets by name', (uses, args, kind, effectClass) => {
+    const made = compiled(flow(effectNode(uses, args, kind)));
+    expect(errorsIn(made)).toEqual([]);
+    expect(nodeIn(made, 'tell')).toMatchObject({ uses, effect: { kind, effectClass } });
+    expect(JSON.stringify(nodeIn(made, 'tell').args)).toContain(args.includes('secret:') ? '${secret:' : '');
+  });
+
+  test.each(['cap.notify.webhook', 'cap.notify.discord', 'cap.notify.slack'])(
+    'that is %s is a notice and nothing else',
+    (uses) => {
+      const made = compiled(flow(effectNode(uses, 'webhook = "${secret:URL}"', 'deploy')));
+      expect(errorsIn(made)).toEqual(['WORKFLOW_EFFECT_KIND nodes[tell].effect.side_effect_kind']);
+    },
+  );
+
+  test.each(['cap.notify.slack', 'cap.file.write', 'cap.http.idempotent_request'])(
+    'that is %s is not done without being declared one',
+    (uses) => {
+      const made = compiled(flow(`[[nodes]]\nid = "tell"\nuses = "${uses}"\n`));
+      expect(errorsIn(made)).toEqual(['WORKFLOW_EFFECT_MISSING nodes[tell].effect']);
+    },
+  );
 });
 
 describe('gates', () => {

@@ -235,6 +235,7 @@ describe('expressions', () => {
         args: { command: '{{ x', nested: { list: ['fine', '{{ a b }}'] }, other: '{{ inputs.y }}{{ item }}' },
         effect: {
           ...EFFECT,
+          effectClass: 'probeable',
           idempotencyKey: '{{ }}',
           target: '{% if x %}{{ x }}',
           probe: '{{ a | nope }}',

@@ -1,24 +1,51 @@
+import type { EffectView } from '@holdpoint/contracts/catalog';
 import type { EffectEvent } from '@holdpoint/contracts/effect';
 import { HoldpointError } from '@holdpoint/contracts/errors';
 import type { Decider } from '@holdpoint/runtime/decider';
 import type { Endpoints } from '@holdpoint/runtime/nats/api';
 import { readState } from '@holdpoint/runtime/postgres/read';
 import type { Pool } from 'pg';
+import type { ArtifactQueries } from './adapters/artifacts/queries.ts';
+import type { WhyWaiting } from './adapters/circuits/why-waiting.ts';
+import { capabilityEndpoints, type Known } from './api-capabilities.ts';
 import type { EffectMessage, EffectWork } from './domain/effect.ts';
 import type { EffectState } from './domain/ledger.ts';
 import { effectView, listEffects } from './projections/effects.ts';
 
+const WAITING: ReadonlySet<string> = new Set(['prepared', 'in_doubt']);
+
+const waitingFor = (view: EffectView, waits: string | undefined): EffectView =>
+  waits === undefined ? view : { ...view, waits };
+
 export const endpoints = (
   pool: Pool,
   decider: Decider<EffectState, EffectMessage, EffectEvent, EffectWork>,
+  artifacts: () => ArtifactQueries,
+  whyWaiting: WhyWaiting,
+  known: Known,
 ): Endpoints<'executor', EffectMessage> => ({
+  ...capabilityEndpoints(pool, decider, known),
   get: {
     query: async ({ id }) => {
-      const view = effectView(await readState(pool, decider, id));
+      const state = await readState(pool, decider, id);
+      const view = effectView(state);
       if (view === undefined)
         throw new HoldpointError('EXECUTOR_UNKNOWN_EFFECT', `no effect is called ${id}`);
-      return view;
+      return waitingFor(view, whyWaiting.of(state));
     },
   },
-  list: { query: async ({ task }) => ({ items: await listEffects(pool, task) }) },
+  list: {
+    query: async ({ task }) => {
+      const items = await listEffects(pool, task);
+      if (!whyWaiting.any()) return { items };
+      const told = items.map(async (view) =>
+        WAITING.has(view.state)
+          ? waitingFor(view, whyWaiting.of(await readState(pool, decider, view.id)))
+          : view,
+      );
+      return { items: await Promise.all(told) };
+    },
+  },
+  artifacts: { query: (request) => artifacts().list(request) },
+  artifact: { query: (request) => artifacts().get(request) },
 });

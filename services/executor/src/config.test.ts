@@ -28,17 +28,63 @@ const read = (env: NodeJS.ProcessEnv) =>
   });
 
 test('no request may leave unless somebody says where to', () => {
-  expect(read({}).http).toEqual({ targets: new Set(), keyedTargets: new Set() });
+  expect(read({}).http).toEqual({
+    targets: new Set(),
+    keyedTargets: new Set(),
+    idempotentTargets: new Set(),
+    anyPublic: false,
+  });
+  expect(read({}).notifyTargets).toEqual(new Set());
   expect(read({ HOLDPOINT_HTTP_TARGETS: '' }).http.targets).toEqual(new Set());
 });
 
+describe('modules of capabilities', () => {
+  const modules = (...paths: readonly string[]) =>
+    read({ HOLDPOINT_CAPABILITIES: paths.join(delimiter), HOLDPOINT_WORKSPACE: join(folder.path, 'work') });
+
+  test('are files that are named, each once', async () => {
+    expect(modules().capabilities).toEqual([]);
+    const paths = ['a.ts', 'b.mjs'].map((name) => join(folder.path, name));
+    for (const path of paths) await writeFile(path, '');
+    expect(modules(...paths, paths[0] ?? '', '').capabilities).toEqual(paths);
+  });
+
+  test.each([
+    ['a.ts', 'is not an absolute path'],
+    ['/nowhere/a.ts', 'is no file that can be read'],
+    ['/etc/hostname', 'is no module'],
+    ['/etc', 'is no module'],
+  ])('%s is none: it %s', (path, said) => {
+    expect(() => modules(path)).toThrow(ConfigError);
+    expect(() => modules(path)).toThrow(`HOLDPOINT_CAPABILITIES: path 1 of 1 ${said}`);
+  });
+
+  test('are not what effects may write', async () => {
+    const path = join(folder.path, 'c.ts');
+    await writeFile(path, '');
+    const inside = () => read({ HOLDPOINT_CAPABILITIES: path, HOLDPOINT_WORKSPACE: folder.path });
+    expect(inside).toThrow('inside the workspace, where effects write');
+  });
+});
+
 test('targets are listed apart by what they remember', () => {
-  const { http } = read({
+  const { http, notifyTargets } = read({
     HOLDPOINT_HTTP_TARGETS: 'http://127.0.0.1:8080, https://api.example',
     HOLDPOINT_HTTP_KEYED_TARGETS: 'https://pay.example:8443',
+    HOLDPOINT_HTTP_IDEMPOTENT_TARGETS: 'https://put.example',
+    HOLDPOINT_NOTIFY_TARGETS: 'https://discord.com,https://hooks.slack.com',
   });
   expect(http.targets).toEqual(new Set(['http://127.0.0.1:8080', 'https://api.example']));
   expect(http.keyedTargets).toEqual(new Set(['https://pay.example:8443']));
+  expect(http.idempotentTargets).toEqual(new Set(['https://put.example']));
+  expect(notifyTargets).toEqual(new Set(['https://discord.com', 'https://hooks.slack.com']));
+});
+
+test('any public host may be reached once somebody says so, in as many words', () => {
+  expect(read({ HOLDPOINT_HTTP_PUBLIC: 'on' }).http.anyPublic).toBe(true);
+  expect(read({ HOLDPOINT_HTTP_PUBLIC: 'off' }).http.anyPublic).toBe(false);
+  for (const text of ['true', '1', 'ON', '*'])
+    expect(() => read({ HOLDPOINT_HTTP_PUBLIC: text })).toThrow(/HOLDPOINT_HTTP_PUBLIC: on or off/);
 });
 
 test.each([
@@ -157,8 +203,92 @@ describe('programs', () => {
   });
 });
 
+test('logs and outputs are kept up to a size, until they are stored', () => {
+  const mib = 1_048_576;
+  expect(read({}).spool).toEqual({ logMaxBytes: 64 * mib, maxBytes: 1_024 * mib });
+  const given = read({ HOLDPOINT_LOG_MAX_MIB: '1', HOLDPOINT_SPOOL_MAX_MIB: '16' });
+  expect(given.spool).toEqual({ logMaxBytes: mib, maxBytes: 16 * mib });
+  expect(() => read({ HOLDPOINT_LOG_MAX_MIB: '0' })).toThrow(/HOLDPOINT_LOG_MAX_MIB/);
+  expect(() => read({ HOLDPOINT_SPOOL_MAX_MIB: '1' })).toThrow(/HOLDPOINT_SPOOL_MAX_MIB/);
+});
+
 test('what the executor was handed itself is known, so that no output shows it', async () => {
   const secret = join(folder.path, 'password');
   await writeFile(secret, 'open-sesame\n');
   expect(read({ HOLDPOINT_DATABASE_PASSWORD_FILE: secret }).secrets).toEqual(['open-sesame']);
+});
+
+describe('what programs may use', () => {
+  test('is not limited unless somebody says how, and they have a namespace where they can', () => {
+    const { commandLimits, commandNamespace, secretTable } = read({ HOLDPOINT_COMMAND_PROCESSES: '' });
+    expect(Object.values(commandLimits).filter((limit) => limit !== undefined)).toEqual([]);
+    expect(commandNamespace).toBe('auto');
+    expect(secretTable.size).toBe(0);
+  });
+
+  test('is counted in bytes, processes and seconds', () => {
+    const { commandLimits } = read({
+      HOLDPOINT_COMMAND_MEMORY_MIB: '512',
+      HOLDPOINT_COMMAND_PROCESSES: '100',
+      HOLDPOINT_COMMAND_FILE_MIB: '2',
+      HOLDPOINT_COMMAND_CPU_SECONDS: '60',
+    });
+    expect(commandLimits).toEqual({
+      memoryBytes: 2 ** 29,
+      processes: 100,
+      fileBytes: 2 ** 21,
+      cpuSeconds: 60,
+    });
+  });
+
+  test.each([
+    'HOLDPOINT_COMMAND_MEMORY_MIB',
+    'HOLDPOINT_COMMAND_PROCESSES',
+    'HOLDPOINT_COMMAND_FILE_MIB',
+    'HOLDPOINT_COMMAND_CPU_SECONDS',
+  ])('%s is a whole number that something can run with', (name) => {
+    for (const text of ['0', '-1', '1.5', 'sesame', '1e99'])
+      expect(() => read({ [name]: text })).toThrow(new RegExp(`^${name}: (?!.*sesame)`));
+  });
+
+  test('is a namespace, none, or one that has to be', () => {
+    for (const wanted of ['auto', 'off', 'required'])
+      expect(read({ HOLDPOINT_COMMAND_NAMESPACE: wanted }).commandNamespace).toBe(wanted);
+    expect(() => read({ HOLDPOINT_COMMAND_NAMESPACE: 'on' })).toThrow(/HOLDPOINT_COMMAND_NAMESPACE/);
+  });
+
+  test('are secrets that a file names, from files or from the environment', async () => {
+    const file = join(folder.path, 'secrets.json');
+    const secrets = { A: { env: 'MY_SECRET', for: ['https://api.example'] }, B: { file: '/run/b' } };
+    await writeFile(file, JSON.stringify({ secrets }));
+    const { secretTable } = read({ HOLDPOINT_SECRETS_FILE: file, MY_SECRET: 'sesame' });
+    expect([...secretTable.keys()]).toEqual(['A', 'B']);
+    expect(() => read({ HOLDPOINT_SECRETS_FILE: file })).toThrow(/HOLDPOINT_SECRETS_FILE: .*MY_SECRET/);
+  });
+});
+
+describe('pools', () => {
+  test('are the default one, or those that are named, each once', () => {
+    expect(read({}).pools).toEqual(['default']);
+    expect(read({ HOLDPOINT_POOL: 'default, gpu,gpu' }).pools).toEqual(['default', 'gpu']);
+  });
+
+  test.each(['', 'a.b', '*', 'gpu,', 'a b'])('%j are none', (pools) => {
+    expect(() => read({ HOLDPOINT_POOL: pools })).toThrow('HOLDPOINT_POOL');
+  });
+});
+
+test('how much may be at one target, and what opens its circuit, can be said', () => {
+  expect(read({})).toMatchObject({
+    targetMax: 64,
+    circuits: { triesMin: 10, windowMs: 30_000, openMs: 30_000 },
+  });
+  const said = read({
+    HOLDPOINT_TARGET_MAX: '3',
+    HOLDPOINT_CIRCUIT_TRIES_MIN: '2',
+    HOLDPOINT_CIRCUIT_WINDOW_MS: '5000',
+    HOLDPOINT_CIRCUIT_OPEN_MS: '1000',
+  });
+  expect(said).toMatchObject({ targetMax: 3, circuits: { triesMin: 2, windowMs: 5_000, openMs: 1_000 } });
+  expect(() => read({ HOLDPOINT_TARGET_MAX: '0' })).toThrow('HOLDPOINT_TARGET_MAX');
 });

@@ -2,13 +2,16 @@ import { createPublicKey, type KeyObject } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { delimiter, isAbsolute, relative, resolve, sep } from 'node:path';
-import { TOKEN } from '@holdpoint/contracts/ids';
-import { DEFAULT_POOL } from '@holdpoint/contracts/streams';
+import { DEFAULT_POOL, Pools } from '@holdpoint/contracts/streams';
 import { ConfigError, readEnv, readSecretFile, ServiceEnv } from '@holdpoint/runtime/config';
 import { z } from 'zod';
+import type { BreakerRules } from './adapters/circuits/breaker.ts';
 import type { Retention } from './adapters/journal-segments.ts';
 import { commandEnv, type Environment } from './adapters/process/command-env.ts';
-import type { HttpTargets } from './capabilities/http-request.ts';
+import type { NamespaceWanted } from './adapters/process/create-confinement.ts';
+import type { CommandLimits } from './adapters/process/limits.ts';
+import { readSecretTable, type SecretTable } from './adapters/secret-table.ts';
+import type { HttpTargets } from './capabilities/http/http-request.ts';
 
 const isOrigin = (text: string): boolean => {
   const url = URL.parse(text);
@@ -63,6 +66,13 @@ const Argv = z
 /** Programs mostly wait: for models, for the network, for disks. */
 const COMMANDS_PER_CORE = 4;
 
+/** Empty counts as left out, because that is how a file of settings hands on what nobody has said. */
+const Limit = (min: number, max: number) =>
+  z.preprocess(
+    (text) => (text === '' ? undefined : text),
+    z.coerce.number().int().min(min).max(max).optional(),
+  );
+
 export const ExecutorEnv = ServiceEnv.extend({
   /** The approvals service's public keys, SPKI PEM; several while one replaces another. */
   HOLDPOINT_GRANT_PUBLIC_KEYS_FILE: z.string().min(1),
@@ -73,7 +83,8 @@ export const ExecutorEnv = ServiceEnv.extend({
   /** How far back the journal reaches: no backup older than that is restored without a person's word. */
   HOLDPOINT_JOURNAL_DAYS: z.coerce.number().min(1).max(3_650).default(7),
   HOLDPOINT_JOURNAL_MAX_MIB: z.coerce.number().int().min(16).max(1_048_576).default(1_024),
-  HOLDPOINT_POOL: z.string().regex(TOKEN, 'letters, digits, - and _').default(DEFAULT_POOL),
+  /** The pools whose orders it takes, with commas between them. */
+  HOLDPOINT_POOL: Pools.default([DEFAULT_POOL]),
   /** Effects carried out at the same time; what comes beyond waits in the ledger. */
   HOLDPOINT_EFFECTS_MAX: z.coerce.number().int().min(1).max(10_000).default(1_000),
   /** Steps that start programs, carried out at the same time beside those effects. */
@@ -83,17 +94,47 @@ export const ExecutorEnv = ServiceEnv.extend({
     .min(1)
     .max(10_000)
     .default(() => COMMANDS_PER_CORE * availableParallelism()),
+  /** Of them, so many may talk to the same outside target at a time. */
+  HOLDPOINT_TARGET_MAX: z.coerce.number().int().min(1).max(10_000).default(64),
+  /** The circuit of a target opens when more than half of what was tried in the window has failed, and it was at least so much. */
+  HOLDPOINT_CIRCUIT_TRIES_MIN: z.coerce.number().int().min(1).max(10_000).default(10),
+  HOLDPOINT_CIRCUIT_WINDOW_MS: z.coerce.number().int().min(1_000).max(3_600_000).default(30_000),
+  /** So long after it one order may try, when recovery is away; else recovery says so. */
+  HOLDPOINT_CIRCUIT_OPEN_MS: z.coerce.number().int().min(100).max(3_600_000).default(30_000),
   /** Folders whose git repositories may be worked in, separated as in PATH. Without any, none. */
   HOLDPOINT_REPOSITORIES: z.string().default(''),
   /** The agent of tasks that name none. */
   HOLDPOINT_AGENT: Argv.optional(),
   /** Variables that programs see beside those which everything needs, such as the key of an agent's model. */
   HOLDPOINT_COMMAND_ENV: Names,
+  /** Modules with capabilities of one's own, absolute paths separated as in PATH. Their code runs as the executor does. */
+  HOLDPOINT_CAPABILITIES: z.string().default(''),
   /** Where it is kept which programs run. Beside the workspace, when left out. */
   HOLDPOINT_STATE: z.string().min(1).optional(),
-  /** Where HTTP requests may go of which the target remembers nothing; and where to, of which it remembers the key. */
+  /** Says which secrets there are, where each comes from and what it may be used for. Without it there are none. */
+  HOLDPOINT_SECRETS_FILE: z.string().optional(),
+  /** Whether programs have a namespace of processes, with which everything of them ends: where it is possible, never or always. */
+  HOLDPOINT_COMMAND_NAMESPACE: z.enum(['auto', 'off', 'required']).default('auto'),
+  /** What programs may use at the most: see `CommandLimits`. Without them there is no limit. */
+  HOLDPOINT_COMMAND_MEMORY_MIB: Limit(64, 16_777_216),
+  HOLDPOINT_COMMAND_PROCESSES: Limit(8, 1_000_000),
+  HOLDPOINT_COMMAND_FILE_MIB: Limit(1, 16_777_216),
+  HOLDPOINT_COMMAND_CPU_SECONDS: Limit(1, 31_536_000),
+  /** Of what one start prints, so much is kept whole: beyond it the start of it. */
+  HOLDPOINT_LOG_MAX_MIB: z.coerce.number().int().min(1).max(1_024).default(64),
+  /** Logs and outputs that wait to be stored, in the folder of the state; beyond it no more are kept until some are. */
+  HOLDPOINT_SPOOL_MAX_MIB: z.coerce.number().int().min(16).max(1_048_576).default(1_024),
+  /**
+   * Where HTTP requests may go of which the target remembers nothing; where to, of which it remembers the key; and where to,
+   * when PUT and DELETE mean the same however often they are sent.
+   */
   HOLDPOINT_HTTP_TARGETS: Origins,
   HOLDPOINT_HTTP_KEYED_TARGETS: Origins,
+  HOLDPOINT_HTTP_IDEMPOTENT_TARGETS: Origins,
+  /** Whether `cap.http.request` may reach every public host besides, by https. */
+  HOLDPOINT_HTTP_PUBLIC: z.enum(['on', 'off'], { error: 'on or off' }).default('off'),
+  /** Where notices may go. */
+  HOLDPOINT_NOTIFY_TARGETS: Origins,
 });
 
 export type ExecutorConfig = {
@@ -101,18 +142,31 @@ export type ExecutorConfig = {
   readonly grantKeys: readonly KeyObject[];
   readonly workspace: string;
   readonly journal: { readonly folder: string } & Retention;
-  readonly pool: string;
+  readonly pools: readonly string[];
   readonly effectsMax: number;
   readonly commandsMax: number;
+  /** At one outside target. */
+  readonly targetMax: number;
+  readonly circuits: BreakerRules;
   /** Absolute, and there. */
   readonly repositories: readonly string[];
   readonly agent: readonly string[] | undefined;
   /** All that programs see of the environment. */
   readonly commandEnv: Environment;
   readonly state: string;
+  /** Modules with capabilities of the operator's own: absolute paths of files. */
+  readonly capabilities: readonly string[];
+  /** Of logs and outputs, until they are stored. */
+  readonly spool: { readonly logMaxBytes: number; readonly maxBytes: number };
   /** What the executor itself was handed, and no output may show. */
   readonly secrets: readonly string[];
+  /** Those that effects may be carried out with. */
+  readonly secretTable: SecretTable;
+  readonly commandNamespace: NamespaceWanted;
+  readonly commandLimits: CommandLimits;
   readonly http: HttpTargets;
+  /** Exact origins. */
+  readonly notifyTargets: ReadonlySet<string>;
 };
 
 const publicKeyOf = (pem: string): KeyObject => {
@@ -166,6 +220,37 @@ const foldersOf = (text: string): readonly string[] => {
   return folders.map((folder) => resolve(folder));
 };
 
+const MODULE = /\.(?:ts|mts|mjs|js)$/;
+
+const isFile = (path: string): boolean => {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+};
+
+const problemOfModule = (path: string, workspace: string): string | undefined => {
+  if (!isAbsolute(path)) return 'is not an absolute path';
+  if (!MODULE.test(path)) return 'is no module: expected .ts, .mts, .mjs or .js';
+  if (!isFile(path)) return 'is no file that can be read';
+  return contains(resolve(workspace), resolve(path))
+    ? 'is inside the workspace, where effects write'
+    : undefined;
+};
+
+const modulesOf = (text: string, workspace: string): readonly string[] => {
+  const paths = text.split(delimiter).filter((path) => path !== '');
+  for (const [at, path] of paths.entries()) {
+    const wrong = problemOfModule(path, workspace);
+    if (wrong !== undefined)
+      throw new ConfigError(
+        `HOLDPOINT_CAPABILITIES: path ${String(at + 1)} of ${String(paths.length)} ${wrong}`,
+      );
+  }
+  return [...new Set(paths.map((path) => resolve(path)))];
+};
+
 /** Whoever could write it could have any process of the executor's user killed. */
 const stateFolder = (workspace: string, state = `${resolve(workspace)}.state`): string => {
   const folder = resolve(state);
@@ -180,6 +265,15 @@ const secretsOf = (env: z.infer<typeof ServiceEnv>): readonly string[] =>
     return path === undefined ? [] : [readSecretFile(variable, path)];
   });
 
+const bytesOf = (mib: number | undefined): number | undefined => (mib === undefined ? undefined : mib * MIB);
+
+const limitsOf = (env: z.infer<typeof ExecutorEnv>): CommandLimits => ({
+  memoryBytes: bytesOf(env.HOLDPOINT_COMMAND_MEMORY_MIB),
+  processes: env.HOLDPOINT_COMMAND_PROCESSES,
+  fileBytes: bytesOf(env.HOLDPOINT_COMMAND_FILE_MIB),
+  cpuSeconds: env.HOLDPOINT_COMMAND_CPU_SECONDS,
+});
+
 export const readConfig = (environment: NodeJS.ProcessEnv): ExecutorConfig => {
   const env = readEnv(ExecutorEnv, environment);
   return {
@@ -191,14 +285,31 @@ export const readConfig = (environment: NodeJS.ProcessEnv): ExecutorConfig => {
       keepMs: env.HOLDPOINT_JOURNAL_DAYS * DAY_MS,
       maxBytes: env.HOLDPOINT_JOURNAL_MAX_MIB * MIB,
     },
-    pool: env.HOLDPOINT_POOL,
+    pools: env.HOLDPOINT_POOL,
     effectsMax: env.HOLDPOINT_EFFECTS_MAX,
     commandsMax: env.HOLDPOINT_COMMANDS_MAX,
+    targetMax: env.HOLDPOINT_TARGET_MAX,
+    circuits: {
+      triesMin: env.HOLDPOINT_CIRCUIT_TRIES_MIN,
+      windowMs: env.HOLDPOINT_CIRCUIT_WINDOW_MS,
+      openMs: env.HOLDPOINT_CIRCUIT_OPEN_MS,
+    },
     repositories: foldersOf(env.HOLDPOINT_REPOSITORIES),
     agent: env.HOLDPOINT_AGENT,
     commandEnv: commandEnv(environment, env.HOLDPOINT_COMMAND_ENV),
     state: stateFolder(env.HOLDPOINT_WORKSPACE, env.HOLDPOINT_STATE),
+    capabilities: modulesOf(env.HOLDPOINT_CAPABILITIES, env.HOLDPOINT_WORKSPACE),
+    spool: { logMaxBytes: env.HOLDPOINT_LOG_MAX_MIB * MIB, maxBytes: env.HOLDPOINT_SPOOL_MAX_MIB * MIB },
     secrets: secretsOf(env),
-    http: { targets: env.HOLDPOINT_HTTP_TARGETS, keyedTargets: env.HOLDPOINT_HTTP_KEYED_TARGETS },
+    secretTable: readSecretTable(env.HOLDPOINT_SECRETS_FILE, environment),
+    commandNamespace: env.HOLDPOINT_COMMAND_NAMESPACE,
+    commandLimits: limitsOf(env),
+    http: {
+      targets: env.HOLDPOINT_HTTP_TARGETS,
+      keyedTargets: env.HOLDPOINT_HTTP_KEYED_TARGETS,
+      idempotentTargets: env.HOLDPOINT_HTTP_IDEMPOTENT_TARGETS,
+      anyPublic: env.HOLDPOINT_HTTP_PUBLIC === 'on',
+    },
+    notifyTargets: env.HOLDPOINT_NOTIFY_TARGETS,
   };
 };

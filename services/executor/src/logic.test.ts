@@ -9,31 +9,31 @@ import { about, decider, EFFECT, NOW, orderFor } from './testing/orders.ts';
 
 const at = { now: NOW };
 const logicWithPlaces = () => {
-  const places = createPlaces('worker-1', 2);
+  const places = createPlaces({ worker: 'worker-1' }, 2);
   const runner = createRunner({
-    capabilities: [],
+    capabilities: new Map(),
     places,
     clock: systemClock,
     note: () => Promise.resolve(),
     log: silentLogger(),
   });
-  const { kind } = executorLogic({ decider, places, runner, pool: DEFAULT_POOL });
+  const { kind } = executorLogic({ decider, places, runner, pools: [DEFAULT_POOL] });
   return { places, decider: kind.decider };
 };
 
 test('an order that took a place along is kept, not begun, once effects may not start', () => {
   const { places, decider: shell } = logicWithPlaces();
-  const run = { kind: 'run', payload: orderFor(), place: places.take('cap.file.append') } as const;
+  const run = { kind: 'run', payload: orderFor(), place: places.take(orderFor()) } as const;
   expect(shell.decide({ status: 'absent' }, run, at).events).toMatchObject([{ type: 'started' }]);
   places.close();
   const made = shell.decide({ status: 'absent' }, run, at);
   expect(made.events).toMatchObject([{ type: 'prepared' }]);
-  expect(made.work).toEqual([{ kind: 'await_place', id: EFFECT, uses: 'cap.file.append' }]);
+  expect(made.work).toEqual([{ kind: 'await_place', order: orderFor() }]);
 });
 
 test('a claim comes to nothing then, and waits for a place anew', () => {
   const { places, decider: shell } = logicWithPlaces();
-  const place = places.take('cap.file.append');
+  const place = places.take(orderFor());
   if (place === undefined) throw new Error('there are places');
   const prepared = decider.evolve({ status: 'absent' }, { type: 'prepared', ...about, order: orderFor() });
   const claim = { kind: 'claim', id: EFFECT, place } as const;
@@ -41,5 +41,5 @@ test('a claim comes to nothing then, and waits for a place anew', () => {
   places.close();
   const made = shell.decide(prepared, claim, at);
   expect(made.events).toEqual([]);
-  expect(made.work).toEqual([{ kind: 'await_place', id: EFFECT, uses: 'cap.file.append' }]);
+  expect(made.work).toEqual([{ kind: 'await_place', order: orderFor() }]);
 });

@@ -1,5 +1,5 @@
-import type { EffectEvent } from '@holdpoint/contracts/effect';
-import { executorConsumer } from '@holdpoint/contracts/streams';
+import type { EffectEvent, RunEffect } from '@holdpoint/contracts/effect';
+import { DEFAULT_POOL, executorConsumer } from '@holdpoint/contracts/streams';
 import type { Decider } from '@holdpoint/runtime/decider';
 import { type ServiceLogic, SNAPSHOT_EVERY, snapshotEvery } from '@holdpoint/runtime/core';
 import { parseCommand, type Routed } from '@holdpoint/runtime/inbound';
@@ -13,7 +13,8 @@ export type ExecutorParts = {
   readonly decider: Decider<EffectState, EffectMessage, EffectEvent, EffectWork>;
   readonly places: Pick<Places, 'take' | 'free' | 'areOpen'>;
   readonly runner: Runner;
-  readonly pool: string;
+  /** Whose orders it takes. */
+  readonly pools: readonly string[];
 };
 
 /**
@@ -26,16 +27,28 @@ const asThingsAre = (message: EffectMessage, places: ExecutorParts['places']): E
   return message.kind === 'claim' ? { kind: 'timer', name: 'place', data: null } : message;
 };
 
+/** The subject says whose the order is, and nobody else: it is kept with the order, for whoever offers it again. */
+const inPool = (order: RunEffect, subject: string): RunEffect => {
+  const { pool: _, ...said } = order;
+  const pool = subject.split('.')[4] ?? DEFAULT_POOL;
+  return pool === DEFAULT_POOL ? said : { ...said, pool };
+};
+
 /** An order takes a place along, if there is one, so that it may begin with the decision that admits it. */
 const decode = (subject: string, body: unknown, { places, runner }: ExecutorParts): Routed<EffectMessage> => {
   const command = parseCommand('executor', subject, body);
   const aggregate = command.payload.id;
-  if (command.kind === 'cancel') return { aggregate, message: command };
-  const place = places.take(command.payload.effect.uses);
+  if (command.kind !== 'run') return { aggregate, message: command };
+  const order = inPool(command.payload, subject);
+  const place = places.take(order);
   // A place that the decision did not use, because the order was a repeat, goes to the next.
   const released = (): void =>
     place === undefined || runner.usesSlot(place.slot) ? undefined : places.free(place.slot);
-  return { aggregate, message: { ...command, place }, released };
+  return {
+    aggregate,
+    message: { ...command, payload: order, place: place && runner.stamped(place) },
+    released,
+  };
 };
 
 export const executorLogic = (
@@ -51,11 +64,13 @@ export const executorLogic = (
     summarise,
     snapshotDue: snapshotEvery(SNAPSHOT_EVERY),
   },
-  inbound: [
-    {
-      consumer: executorConsumer(parts.pool),
-      decode: (subject, body) => decode(subject, body, parts),
-    },
-  ],
-  perform: parts.runner.perform,
+  inbound: parts.pools.map((pool) => ({
+    consumer: executorConsumer(pool),
+    decode: (subject, body) => decode(subject, body, parts),
+  })),
+  perform: (work, accept) => {
+    // The ledger offers what waits to any executor; one of another pool leaves it to the next time.
+    if (work.kind === 'await_place' && !parts.pools.includes(work.order.pool ?? DEFAULT_POOL)) return;
+    parts.runner.perform(work, accept);
+  },
 });

@@ -1,16 +1,31 @@
 import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { GrantClaims } from '@holdpoint/contracts/effect';
+import { SignedClaims } from '@holdpoint/contracts/effect';
 import { ConfigError } from '@holdpoint/runtime/config';
+import { crashHook } from '@holdpoint/runtime/crash';
 import { systemClock } from '@holdpoint/runtime/system-clock';
 import { errorFields } from '@holdpoint/runtime/error-fields';
 import { createVerifier } from '@holdpoint/runtime/jws';
 import type { Engine } from '@holdpoint/runtime/engine';
 import type { Logger } from '@holdpoint/runtime/log';
+import type { ObjectStore } from '@holdpoint/runtime/nats/object-store';
 import type { Announce } from '@holdpoint/runtime/ports';
 import { instanceName } from '@holdpoint/runtime/process';
-import { type Attendance, type RunningService, startService } from '@holdpoint/runtime/service';
+import {
+  type Attendance,
+  type RunningService,
+  startService,
+  type Surroundings,
+} from '@holdpoint/runtime/service';
 import type { Pool } from 'pg';
+import { crashingNote } from './adapters/crashing-note.ts';
+import { createArtifacts } from './adapters/artifacts/artifacts.ts';
+import { createCircuits } from './adapters/circuits/circuits.ts';
+import { showFigures } from './adapters/circuits/figures.ts';
+import { followRecovery, tellRecovery } from './adapters/circuits/shared.ts';
+import { targetOf } from './adapters/circuits/target-of.ts';
+import { createWhyWaiting } from './adapters/circuits/why-waiting.ts';
+import { factsOf, loadCustom } from './adapters/custom-capabilities.ts';
 import { createFiles } from './adapters/files.ts';
 import { createGate } from './adapters/gate.ts';
 import { journalsIn } from './adapters/journal-folder.ts';
@@ -18,23 +33,35 @@ import type { Entry } from './adapters/journal-segments.ts';
 import { createLogLines } from './adapters/log-lines.ts';
 import { createPlaces } from './adapters/places.ts';
 import { createReconciler, type Reconciler } from './adapters/reconciler.ts';
+import type { Confinement } from './adapters/process/confinement.ts';
+import { createConfinement } from './adapters/process/create-confinement.ts';
 import { createRedaction } from './adapters/redact.ts';
 import { createRepositories } from './adapters/repositories.ts';
+import { isOverFor } from './adapters/carry-out.ts';
 import { createRunner } from './adapters/runner.ts';
+import { createSecrets } from './adapters/secrets.ts';
 import { createStandings } from './adapters/standing.ts';
 import { tellJournalled } from './adapters/tell-journalled.ts';
 import { createWorkRecords, type WorkRecords } from './adapters/work-records.ts';
+import { createWorkspace } from './adapters/workspace.ts';
 import { endpoints } from './api.ts';
 import type { Capability } from './capabilities/capability.ts';
-import { fileAppend } from './capabilities/file-append.ts';
-import { httpRequests } from './capabilities/http-request.ts';
+import { fileAppend } from './capabilities/file/file-append.ts';
+import { fileWrite } from './capabilities/file/file-write.ts';
+import { httpRequests } from './capabilities/http/http-request.ts';
+import { notices } from './capabilities/notify/notices.ts';
+import { createRegistry } from './capabilities/registry.ts';
 import { stageCapabilities, startsPrograms } from './capabilities/stages.ts';
 import { contains, type ExecutorConfig } from './config.ts';
+import type { Verify } from './domain/admission.ts';
+import { factsWith } from './domain/custom-facts.ts';
 import { createEffectDecider, type EffectMessage } from './domain/effect.ts';
 import { executorLogic } from './logic.ts';
 
 /** What runs when the executor stops may take so long to end. */
 const STOP_GRACE_MS = 5_000;
+/** What is not stored by then is stored at the next start. */
+const STORE_GRACE_MS = 1_500;
 
 /** Makes a folder that nothing may reach which effects write, by whatever links it is reached. */
 const makeApart = async (folder: string, workspace: string, variable: string): Promise<void> => {
@@ -53,26 +80,41 @@ const endLeftovers = async (records: WorkRecords, log: Logger): Promise<void> =>
   }
 };
 
-const capabilitiesOf = (config: ExecutorConfig, records: WorkRecords): readonly Capability[] => [
+const capabilitiesOf = (
+  config: ExecutorConfig,
+  records: WorkRecords,
+  confinement: Confinement,
+  custom: readonly Capability[],
+): readonly Capability[] => [
+  ...custom,
   fileAppend(createFiles(config.workspace)),
+  fileWrite(createWorkspace(config.workspace)),
   ...httpRequests(config.http),
+  ...notices({ targets: config.notifyTargets }, Date.now),
   ...stageCapabilities({
     repositories: createRepositories(config.repositories, config.commandEnv),
     records,
     env: config.commandEnv,
     agentDefault: config.agent,
+    confinement,
   }),
 ];
 
 export const startExecutor = async (config: ExecutorConfig, log: Logger): Promise<RunningService> => {
-  const { env, grantKeys, workspace, journal: kept, pool } = config;
+  const { env, grantKeys, workspace, journal: kept, pools } = config;
   await mkdir(workspace, { recursive: true });
   const verify = createVerifier(grantKeys);
-  const decider = createEffectDecider((token) => GrantClaims.safeParse(verify(token)).data);
-  const commandPlaces = { count: config.commandsMax, isCommand: startsPrograms };
-  const places = createPlaces(instanceName('executor'), config.effectsMax, commandPlaces);
-  // Until the ledger has been looked at.
-  places.close();
+  // Before anything is taken: one that is wrong is the operator's to mend.
+  const custom = await loadCustom(config.capabilities, workspace);
+  const confinement = await createConfinement({
+    namespace: config.commandNamespace,
+    limits: config.commandLimits,
+    env: config.commandEnv,
+    log,
+  });
+  const { classOf, kindOf } = factsWith(custom.map(factsOf));
+  const claimsOf: Verify = (token) => SignedClaims.safeParse(verify(token)).data;
+  const decider = createEffectDecider(claimsOf, classOf, kindOf);
   // An effect that could write the journal could make itself unheard of, one that could write the other have anything killed.
   await makeApart(kept.folder, workspace, 'HOLDPOINT_JOURNAL');
   await makeApart(config.state, workspace, 'HOLDPOINT_STATE');
@@ -80,42 +122,102 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
   const journal = await journals.take();
   // Whoever has the journal has what its last owner left behind; others on this machine have journals of their own.
   const records = createWorkRecords(join(config.state, journal.id));
+  const commandPlaces = { count: config.commandsMax, isCommand: startsPrograms };
+  const self = { worker: instanceName('executor'), journal: journal.id };
+  const all = capabilitiesOf(config, records, confinement, custom);
+  const capabilities = createRegistry(all);
+  let announce: Announce | undefined;
+  const circuits = createCircuits({
+    // Two in one process, or in two containers with one name, are two all the same.
+    self: `${self.worker}/${journal.id}`,
+    rules: config.circuits,
+    targetMax: config.targetMax,
+    clock: systemClock,
+    tell: tellRecovery((subject, body) => announce?.(subject, body) ?? false),
+    places: {
+      isWaitedFor: (target) => places.isWaitedFor(target),
+      changed: (target) => places.changed(target),
+    },
+    log,
+  });
+  const places = createPlaces(self, config.effectsMax, commandPlaces, {
+    of: targetOf(capabilities),
+    limitOf: circuits.limitOf,
+  });
+  // Until the ledger has been looked at.
+  places.close();
   await endLeftovers(records, log);
   let reconciler: Reconciler | undefined;
-  let announce: Announce | undefined;
+  const artifacts = await createArtifacts({ folder: join(config.state, journal.id), ...config.spool, log });
   const linesOf = createLogLines({
     announce: (subject, body) => announce?.(subject, body) ?? false,
     clock: systemClock,
     now: Date.now,
     redact: createRedaction(config.secrets),
+    logOf: artifacts.keeping.logOf,
   });
+  const whyWaiting = createWhyWaiting(targetOf(capabilities), circuits);
   const gate = createGate(journal, () => reconciler?.refused());
-  const capabilities = capabilitiesOf(config, records);
-  const runner = createRunner({ capabilities, places, clock: systemClock, note: gate.note, linesOf, log });
-  const attend = (database: Pool, engine: Engine<EffectMessage>, saying: Announce): Attendance => {
+  const isOver = isOverFor((held) => held === journal.id);
+  const runner = createRunner({
+    capabilities,
+    places,
+    clock: systemClock,
+    note: crashingNote(gate.note, crashHook(env.HOLDPOINT_CRASH)),
+    isOver,
+    guard: circuits.guard,
+    secretsOf: createSecrets(config.secretTable, config.secrets),
+    linesOf,
+    fit: artifacts.keeping.fit,
+    log,
+  });
+  const attend = (
+    database: Pool,
+    engine: Engine<EffectMessage>,
+    saying: Announce,
+    objects: ObjectStore,
+    { listener, gauge }: Surroundings,
+  ): Attendance => {
     announce = saying;
+    showFigures(gauge, places, circuits);
+    const following = followRecovery(listener, circuits, systemClock);
+    artifacts.connect(database, objects);
     const standings = createStandings(database);
     const tell = (entry: Entry): Promise<void> => tellJournalled(engine, entry);
     const started = createReconciler({ journal, journals, standings, gate, places, tell, log });
     reconciler = started;
     return {
       check: { name: 'ledger', ready: () => Promise.resolve(started.isOpen()) },
-      stop: started.stop,
+      stop: async () => {
+        following.stop();
+        await started.stop();
+      },
     };
   };
-  return startService(
+  const service = await startService(
     {
       service: 'executor',
-      logic: executorLogic({ decider, places, runner, pool }),
-      endpoints: (database) => endpoints(database, decider),
+      logic: executorLogic({ decider, places, runner, pools }),
+      endpoints: (database) =>
+        endpoints(database, decider, artifacts.queries, whyWaiting, { capabilities: all, classOf, kindOf }),
       condition: gate.condition,
       attend,
       stopWork: async () => {
         await runner.stop(STOP_GRACE_MS);
+        circuits.stop();
+        await artifacts.stop(STORE_GRACE_MS);
         await journal.release();
       },
     },
     env,
     log,
   );
+  return {
+    ...service,
+    stop: () => {
+      // Before anything else is stopped: what comes in meanwhile is kept for another executor.
+      places.drain();
+      return service.stop();
+    },
+  };
 };

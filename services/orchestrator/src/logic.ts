@@ -18,7 +18,7 @@ import type { TaskState } from './domain/state.ts';
 import { summarise } from './projections/tasks.ts';
 
 /** Facts about effects that end nothing: for whoever watches, not for the task. */
-const UNDER_WAY = /\.(prepared|started|cancel_requested|superseded)\.[^.]+$/;
+const UNDER_WAY = /\.(prepared|started|cancel_requested|superseded|probed|answered)\.[^.]+$/;
 
 const commandOf: Inbound<OrchestratorMessage>['decode'] = (subject, body, { identity }) => {
   const command = parseCommand('orchestrator', subject, body);

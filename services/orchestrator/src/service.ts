@@ -1,3 +1,4 @@
+import { consumersFor } from '@holdpoint/contracts/streams';
 import type { Logger } from '@holdpoint/runtime/log';
 import { type RunningService, startService } from '@holdpoint/runtime/service';
 import { shippedFiles } from '@holdpoint/workflows/files/shipped';
@@ -15,6 +16,7 @@ export const startOrchestrator = (env: OrchestratorEnv, log: Logger): Promise<Ru
       logic: orchestratorLogic(createTaskDecider([...builtIn, ...stageWorkflows(shippedFiles())])),
       endpoints,
       topologySeedFile: env.HOLDPOINT_NATS_TOPOLOGY_SEED_FILE,
+      consumers: consumersFor(env.HOLDPOINT_POOLS),
     },
     env,
     log,

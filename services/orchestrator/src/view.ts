@@ -5,7 +5,7 @@ import type { JobStatus, NodeView, TaskView } from '@holdpoint/contracts/task';
 import { Outcome, type NodeDefinition, type WorkflowDefinition } from '@holdpoint/contracts/workflow';
 import { activationOf } from './domain/activation.ts';
 import { contextNow } from './domain/context.ts';
-import { hasEnded, type NodeState, nodeState, type Task } from './domain/state.ts';
+import { hasEnded, type NodeState, nodeState, openQuestion, type Task } from './domain/state.ts';
 import { wiringOf } from './domain/wiring.ts';
 
 /** How the command line names where a job stands. */
@@ -75,6 +75,7 @@ const nodeView = (task: Task, node: NodeDefinition): NodeView => {
   const state = nodeState(task, node.id);
   const { status, attempt, reason, gate, outputs, failure, detail, exitCode } = state;
   const effects = openEffects(state);
+  const question = openQuestion(state);
   return {
     id: node.id,
     status,
@@ -88,6 +89,7 @@ const nodeView = (task: Task, node: NodeDefinition): NodeView => {
     detail,
     exitCode,
     approval: gate?.approval,
+    ...(question !== undefined && { question }),
     gated: node.effect !== undefined || node.approval !== undefined,
     ...(effects.length > 0 && { effects }),
     ...labelsOf(node),
@@ -131,6 +133,7 @@ export const taskView = (task: Task): TaskView => {
       graph.outgoing(id).some(({ on }) => on === 'succeeded') ? [] : [id],
     ),
     nodes: task.definition.nodes.map((node) => nodeView(task, node)),
+    ...(task.checkpoints && { checkpoints: [...task.checkpoints] }),
     error: task.error,
   };
 };

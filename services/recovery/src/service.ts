@@ -2,7 +2,18 @@ import type { Logger } from '@holdpoint/runtime/log';
 import { type RunningService, startService } from '@holdpoint/runtime/service';
 import { endpoints } from './api.ts';
 import type { RecoveryEnv } from './config.ts';
-import { recoveryLogic } from './logic.ts';
+import { createRecoveryDecider } from './domain/recovery.ts';
+import { createRecoveryLogic } from './logic.ts';
 
-export const startRecovery = (env: RecoveryEnv, log: Logger): Promise<RunningService> =>
-  startService({ service: 'recovery', logic: recoveryLogic, endpoints }, env, log);
+export const startRecovery = (env: RecoveryEnv, log: Logger): Promise<RunningService> => {
+  const decider = createRecoveryDecider({ openMs: env.HOLDPOINT_CIRCUIT_OPEN_MS });
+  return startService(
+    {
+      service: 'recovery',
+      logic: createRecoveryLogic(decider),
+      endpoints: (pool) => endpoints(pool, decider),
+    },
+    env,
+    log,
+  );
+};

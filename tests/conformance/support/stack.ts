@@ -18,7 +18,8 @@ export const startStack = async (): Promise<Stack> => {
   const system = await createSystem();
   const repositories = join(system.folder, 'repositories');
   mkdirSync(repositories);
-  const env = { HOLDPOINT_REPOSITORIES: repositories };
+  // What scripts say of their processes is looked at from outside, where a namespace would give them other numbers.
+  const env = { HOLDPOINT_REPOSITORIES: repositories, HOLDPOINT_COMMAND_NAMESPACE: 'off' };
   try {
     const executor = system.spawn('executor', { env });
     const others = SERVICES.filter((service) => service !== 'executor').map((service) =>

@@ -3,7 +3,7 @@ import type { RequestApproval } from '@holdpoint/contracts/approval';
 import { artifactLabel } from '@holdpoint/contracts/artifact';
 import type { AskBoard, Information } from '@holdpoint/contracts/board';
 import { CAPABILITIES } from '@holdpoint/contracts/capabilities';
-import type { RunEffect } from '@holdpoint/contracts/effect';
+import type { ResolveEffect, RunEffect } from '@holdpoint/contracts/effect';
 import type { Json } from '@holdpoint/contracts/json';
 import type { AssessFailure, VerdictKind } from '@holdpoint/contracts/recovery';
 import { StepInput } from '@holdpoint/contracts/step';
@@ -74,8 +74,26 @@ const effectAnswer = ({ id, attempt, effect }: RunEffect, says: Answers, turn: n
   return { kind: 'effect', fact: { type: 'applied', ...fact, outputs } };
 };
 
-const approvalAnswer = (asked: RequestApproval, { approve }: Answers): TaskMessage => {
+/** Of a doubt it is said that it happened, or that it did not; the executor believes it. */
+const doubtAnswer = ({ approve }: Answers) => {
+  const answer = approve ? ('applied' as const) : ('not_applied' as const);
+  return { outcome: 'answered' as const, answer, statement: answer };
+};
+
+const settled = ({ id, task, node, attempt, statement }: ResolveEffect): TaskMessage => {
+  const fact = { id, task, node, attempt, epoch: 1 };
+  return statement === 'applied'
+    ? { kind: 'effect', fact: { type: 'applied', ...fact, outputs: { outcome: 'succeeded' } } }
+    : { kind: 'effect', fact: { type: 'not_applied', ...fact, reason: 'ada said so', by: 'person' } };
+};
+
+const approvalAnswer = (asked: RequestApproval, says: Answers): TaskMessage => {
   const { id, task, node, revision } = asked;
+  const { approve } = says;
+  if (asked.doubt !== undefined) {
+    const said = { by: 'ada', at: NOW, ...doubtAnswer(says) };
+    return { kind: 'approval', fact: { type: 'resolved', id, task, node, revision, ...said } };
+  }
   const decided = approve
     ? { outcome: 'approved' as const, grant: 'granted', validUntil: NOW + 3_600_000 }
     : { outcome: 'rejected' as const };
@@ -90,6 +108,8 @@ const answersTo = ({ subject, data }: Outgoing, says: Answers, turn: number): re
   switch (`${String(aggregate)}.${String(command)}`) {
     case 'effect.run':
       return [effectAnswer(data as RunEffect, says, turn)];
+    case 'effect.resolve':
+      return [settled(data as ResolveEffect)];
     case 'approval.request':
       return [approvalAnswer(data as RequestApproval, says)];
     case 'task.board':

@@ -26,7 +26,13 @@ const NAMES = [
   'api/approvals.list.response',
   'api/executor.get.response',
   'api/executor.list.response',
+  'api/executor.artifacts.response',
+  'api/executor.artifact.response',
+  'api/executor.capabilities.response',
+  'api/executor.order.response',
   'api/recovery.history.response',
+  'api/recovery.circuits.response',
+  'api/recovery.circuit.response',
 ] as const;
 
 type Input = { readonly answer: string; readonly reply: ReplyInput };

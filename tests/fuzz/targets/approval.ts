@@ -1,6 +1,16 @@
 import { approvalsLogic } from '@holdpoint/approvals/logic';
 import type { ApprovalMessage, ApprovalState } from '@holdpoint/approvals/domain/approval';
-import { APPROVAL, ASKED, ada, decider, NODE, requestFor, TASK } from '@holdpoint/approvals/testing/requests';
+import {
+  APPROVAL,
+  ASKED,
+  ada,
+  decider,
+  NODE,
+  questionFor,
+  requestFor,
+  TASK,
+} from '@holdpoint/approvals/testing/requests';
+import type { Choice } from '@holdpoint/contracts/approval';
 import { CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect';
 import { effectIdOf } from '@holdpoint/contracts/ids';
 import type { Loaded } from '@holdpoint/runtime/batch';
@@ -19,7 +29,8 @@ const after = (...messages: readonly ApprovalMessage[]): Loaded<ApprovalState> =
   };
 };
 const request: ApprovalMessage = { kind: 'request', payload: requestFor() };
-const decide = (decision: 'approve' | 'reject'): ApprovalMessage => ({
+const question: ApprovalMessage = { kind: 'request', payload: questionFor() };
+const decide = (decision: Choice): ApprovalMessage => ({
   kind: 'decide',
   by: ada,
   payload: { id: APPROVAL, decision },
@@ -30,6 +41,8 @@ const situations = {
   pending: after(request),
   approved: after(request, decide('approve')),
   rejected: after(request, decide('reject')),
+  questioned: after(question),
+  answered: after(question, decide('applied')),
 };
 
 const Asked = z.looseObject({ effect: CanonicalEffect });

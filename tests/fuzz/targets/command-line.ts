@@ -80,6 +80,11 @@ const LINES: Readonly<Record<string, { readonly line: string; readonly asks: rea
   'approvals approve': { line: 'approvals approve a-1', asks: ['approvals.get', 'approvals.decide'] },
   'approvals reject': { line: 'approvals reject a-1', asks: ['approvals.get', 'approvals.decide'] },
   'effects list': { line: 'effects list t-1', asks: ['executor.list'] },
+  'artifacts list': { line: 'artifacts list t-1', asks: ['executor.artifacts'] },
+  'artifacts get': { line: 'artifacts get t-1/append', asks: ['executor.artifacts', 'executor.artifact'] },
+  undo: { line: 'undo e-1', asks: ['executor.order', 'orchestrator.submit'] },
+  'capabilities list': { line: 'capabilities list', asks: ['executor.capabilities'] },
+  'capabilities show': { line: 'capabilities show cap.http.request', asks: ['executor.capabilities'] },
   'dlq list': { line: 'dlq list', asks: [] },
   'dlq show': { line: 'dlq show 1', asks: [] },
 };

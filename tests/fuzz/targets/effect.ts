@@ -1,10 +1,19 @@
-import { CanonicalEffect } from '@holdpoint/contracts/effect';
+import { CanonicalEffect, type DoubtAnswer } from '@holdpoint/contracts/effect';
 import { DEFAULT_POOL } from '@holdpoint/contracts/streams';
 import type { EffectMessage } from '@holdpoint/executor/domain/effect';
 import type { EffectState } from '@holdpoint/executor/domain/ledger';
 import { createPlaces } from '@holdpoint/executor/adapters/places';
 import { executorLogic } from '@holdpoint/executor/logic';
-import { about, decider, effectOf, NOW, orderFor, place } from '@holdpoint/executor/testing/orders';
+import {
+  about,
+  decider,
+  effectOf,
+  NOW,
+  orderFor,
+  place,
+  probeableOf,
+  resolveFor,
+} from '@holdpoint/executor/testing/orders';
 import type { Loaded } from '@holdpoint/runtime/batch';
 import { runOf } from '@holdpoint/runtime/testing/run';
 import { z } from 'zod';
@@ -29,6 +38,15 @@ const ended = (outcome: Extract<EffectMessage, { kind: 'outcome' }>['outcome']):
   outcome,
 });
 
+const probeable: EffectMessage = { kind: 'run', payload: orderFor(probeableOf()), place };
+const opaqueEffect = effectOf({ uses: 'cap.http.request', effectClass: 'opaque' });
+const opaque: EffectMessage = { kind: 'run', payload: orderFor(opaqueEffect), place };
+const lost = ended({ kind: 'unknown', reason: 'gone' });
+const answered = (answer: DoubtAnswer): EffectMessage => ({
+  kind: 'resolve',
+  payload: resolveFor(answer, 2, opaqueEffect),
+});
+
 const situations = {
   absent: after(),
   prepared: after(waiting),
@@ -38,7 +56,11 @@ const situations = {
     run,
     ended({ kind: 'failed_clean', error: { code: 'EXECUTOR_TARGET_UNAVAILABLE', message: '' } }),
   ),
-  inDoubt: after(run, ended({ kind: 'unknown', reason: 'gone' })),
+  inDoubt: after(run, lost),
+  lookedInto: after(probeable, lost),
+  askedOf: after(opaque, lost),
+  toBeDoneAgain: after(opaque, lost, answered('retry')),
+  notApplied: after(opaque, lost, answered('not_applied')),
   refused: after(forged),
   cancelled: after({ kind: 'cancel', payload: { ...about, reason: 'over' } }),
 };
@@ -51,11 +73,19 @@ const granted = (value: object): object => {
   return { ...ordered, ...orderFor({ ...effectOf(), args: ordered.effect.args }) };
 };
 
+/** As if a person had said it of the doubt that is open. */
+const signed = (value: object): object => ({ ...value, ...resolveFor('retry', 2, opaqueEffect) });
+
 const logic = executorLogic({
   decider,
-  places: createPlaces('worker-1', 1),
-  runner: { perform: () => undefined, usesSlot: () => false, stop: () => Promise.resolve() },
-  pool: DEFAULT_POOL,
+  places: createPlaces({ worker: 'worker-1' }, 1),
+  runner: {
+    perform: () => undefined,
+    usesSlot: () => false,
+    stamped: (place) => place,
+    stop: () => Promise.resolve(),
+  },
+  pools: [DEFAULT_POOL],
 });
 const consumer = `executor-${DEFAULT_POOL}`;
 
@@ -67,4 +97,5 @@ export const effect = decisionTarget('effect', logic, situations, {
     subject: `hp.cmd.effect.cancel.${DEFAULT_POOL}`,
     link: (value) => ({ ...value, ...about }),
   },
+  'command/effect.resolve': { consumer, subject: `hp.cmd.effect.resolve.${DEFAULT_POOL}`, link: signed },
 });

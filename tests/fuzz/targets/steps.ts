@@ -191,7 +191,7 @@ export const steps = target<Input>({
     const before = untouched(there);
     try {
       const kind = uses.endsWith('integrate_plan_branch') ? 'merge' : 'work';
-      const result = await carryOut(capability as Parameters<typeof carryOut>[0], there.root, {
+      const result = await carryOut(capability, there.root, {
         input: input.data,
         kind,
       });

@@ -5,7 +5,15 @@ import { taskDecider } from '@holdpoint/orchestrator/domain/decide';
 import type { OrchestratorState } from '@holdpoint/orchestrator/domain/orchestrator';
 import { orchestratorLogic } from '@holdpoint/orchestrator/logic';
 import { acquire, artifact, report, require } from '@holdpoint/orchestrator/testing/board';
-import { approvalOf, EFFECT, GRANT, histories, NODE, TASK } from '@holdpoint/orchestrator/testing/tasks';
+import {
+  approvalOf,
+  doubtHistories,
+  EFFECT,
+  GRANT,
+  histories,
+  NODE,
+  TASK,
+} from '@holdpoint/orchestrator/testing/tasks';
 import type { Loaded } from '@holdpoint/runtime/batch';
 import { eventsOf, runOf } from '@holdpoint/runtime/testing/run';
 import { decisionTarget, NOW } from '../decisions.ts';
@@ -17,7 +25,7 @@ const absent: Loaded<OrchestratorState> = { version: 0, state: taskDecider.initi
 const tasks: Readonly<Record<string, Loaded<OrchestratorState>>> = {
   absent,
   ...Object.fromEntries(
-    Object.entries({ ...histories, ...graphHistories }).map(([situation, events]) => [
+    Object.entries({ ...histories, ...doubtHistories, ...graphHistories }).map(([situation, events]) => [
       situation,
       {
         version: events.length,
@@ -66,8 +74,12 @@ const resolved = {
   subject: `hp.evt.approval.resolved.${approvalOf(1)}`,
   situations: Object.keys(tasks),
   link: (value: object, situation: string): object => {
-    const history = Object.entries({ ...histories, ...graphHistories }).find(([name]) => name === situation);
-    const asked = history?.[1].findLast((event) => event.type === 'approval_requested');
+    const history = Object.entries({ ...histories, ...doubtHistories, ...graphHistories }).find(
+      ([name]) => name === situation,
+    );
+    const asked = history?.[1].findLast(
+      (event) => event.type === 'approval_requested' || event.type === 'doubt_asked',
+    );
     const id = asked?.approval ?? approvalOf(1);
     return { ...value, id, task: TASK, node: nodeIn(situation), attempt: 1 };
   },
@@ -155,5 +167,7 @@ export const task = decisionTarget(
     'fact/effect.in_doubt': reported('in_doubt'),
     'fact/effect.refused': reported('refused'),
     'fact/effect.cancelled': reported('cancelled'),
+    'fact/effect.not_applied': reported('not_applied'),
+    'fact/effect.duplicate_prevented': reported('duplicate_prevented'),
   },
 );

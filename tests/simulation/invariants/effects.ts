@@ -1,5 +1,5 @@
 import { CAPABILITIES } from '@holdpoint/contracts/capabilities';
-import { effectDigest, type EffectEvent } from '@holdpoint/contracts/effect';
+import { effectDigest, type EffectEvent, type RunEffect } from '@holdpoint/contracts/effect';
 import { canonicalJson } from '@holdpoint/contracts/json';
 import { type EffectState, entryIn } from '@holdpoint/executor/domain/ledger';
 import type { Change } from '../books.ts';
@@ -14,6 +14,7 @@ const NOTHING_HAPPENED: ReadonlySet<string> = new Set([
   'prepared',
   'refused',
   'failed_clean',
+  'not_applied',
   'cancelled',
 ]);
 
@@ -54,12 +55,29 @@ export const checkEffect = (
     );
     judge.expect(
       'what may have happened is repeated only where that is harmless',
-      REPEATABLE.has(effect.effectClass) || entry?.unsure !== true,
+      REPEATABLE.has(effect.effectClass) || entry?.unsure !== true || entry.repeatUntil !== undefined,
       event.task,
       () => `${aggregate} is ${effect.effectClass} and was in doubt`,
     );
   }
   const isWork = entry?.order.effect.kind === 'work';
+  // The target is asked, and so are people: what they say counts as what was seen.
+  const said = event.type === 'probed' ? event.found : event.type === 'answered' ? event.answer : undefined;
+  if (said !== undefined && 'epoch' in event) reports.set(`${aggregate} ${String(event.epoch)}`, said);
+  if (event.type === 'not_applied')
+    judge.expect(
+      'what is recorded as not applied was not',
+      target.applications(aggregate) === 0,
+      event.task,
+      () => `${aggregate}, known by ${event.by}`,
+    );
+  if (event.type === 'duplicate_prevented')
+    judge.expect(
+      'what is recorded as prevented was ordered, and has an outcome',
+      before.status === event.standing,
+      event.task,
+      () => `${aggregate} is ${before.status}`,
+    );
   if (event.type === 'applied') {
     judge.expect(
       'what is recorded applied was applied',
@@ -94,6 +112,9 @@ export const checkEffect = (
     );
 };
 
+/** Its author has declared that it does no harm to do it again. */
+export const mayRepeat = ({ effect }: RunEffect): boolean => effect.effectClass === 'idempotent';
+
 /** Checked when something reaches the world. */
 export const watchApplications = (world: World): ((application: Application) => void) => {
   /** By job: the effect that its author means, whatever ids it was given. */
@@ -102,7 +123,8 @@ export const watchApplications = (world: World): ((application: Application) => 
     const order = entryIn(world.books.executor.stateOf(application.effect))?.order;
     checkApplication(world, application);
     // What is bound to a preview is another effect when that shows something else.
-    if (order === undefined || CAPABILITIES[application.uses]?.preview !== undefined) return;
+    if (order === undefined || CAPABILITIES[application.uses]?.preview !== undefined || mayRepeat(order))
+      return;
     const job = `${order.effect.task}/${order.effect.node}`;
     const count = (byJob.get(job) ?? 0) + 1;
     byJob.set(job, count);
@@ -120,8 +142,8 @@ const checkApplication = ({ judge, target, books }: World, { effect, uses, args 
   const order = entryIn(state)?.order;
   const task = order?.effect.task ?? '';
   judge.expect(
-    'an effect is applied at most once',
-    target.applications(effect) === 1,
+    'an effect is applied at most once, unless it is declared harmless to repeat',
+    target.applications(effect) === 1 || (order !== undefined && mayRepeat(order)),
     task,
     () => `${effect} (${uses}) was applied ${String(target.applications(effect))} times`,
   );

@@ -5,6 +5,7 @@ const OUTCOMES: ReadonlySet<string> = new Set([
   'applied',
   'failed_clean',
   'in_doubt',
+  'not_applied',
   'cancelled',
   'refused',
 ]);
@@ -62,8 +63,55 @@ export const ledger: Check = {
             digest === meant.requestDigest,
             () => `what arrived of ${effect.id} is not what was ordered`,
           );
-      } else if (state === 'failed_clean' || state === 'refused' || state === 'cancelled')
+      } else if (
+        state === 'failed_clean' ||
+        state === 'not_applied' ||
+        state === 'refused' ||
+        state === 'cancelled'
+      )
         expect(own.length === 0, () => `${effect.id} is ${state} in the ledger, and was applied`);
+    }
+    return finding();
+  },
+};
+
+/** A person has said what became of it, or that it is to be done again. */
+const SETTLES: ReadonlySet<string> = new Set(['answered', 'not_applied']);
+
+export const answered: Check = {
+  id: 'K21',
+  promise: 'what a person says of a doubt is what follows from it, once; what is ordered again is prevented',
+  ofTask: ({ id, approvals, effects }) => {
+    const { expect, finding } = takeNotes(id);
+    for (const { id: effect, events } of effects) {
+      const prevented = events.filter(({ type }) => type === 'duplicate_prevented');
+      const attempts = new Set(prevented.map((event) => numberOf(event, 'attempt')));
+      expect(attempts.size === prevented.length, () => `${effect} was prevented twice in one attempt`);
+      events.forEach(({ type, data }, i) => {
+        if (type === 'answered') {
+          const answer = String(data['answer']);
+          const next = events
+            .slice(i + 1)
+            .find((event) => OUTCOMES.has(event.type) || event.type === 'started');
+          const follows = answer === 'retry' ? next?.type !== 'in_doubt' : next?.type === answer;
+          expect(follows, () => `${effect} was said to be ${answer}, and is ${String(next?.type)}`);
+          expect(
+            approvals.some(
+              (approval) =>
+                approval.id === data['approval'] &&
+                approval.events.some(
+                  (event) => event.type === 'resolved' && event.data['answer'] === data['answer'],
+                ),
+            ),
+            () => `${effect} was said to be ${answer} by nobody who was asked`,
+          );
+        }
+        if (type === 'duplicate_prevented')
+          expect(
+            events.slice(0, i).some((event) => event.type === 'started'),
+            () => `${effect} was prevented from running twice, and never ran`,
+          );
+      });
     }
     return finding();
   },
@@ -88,10 +136,12 @@ export const doubt: Check = {
         | { effect?: { effectClass?: string } }
         | undefined;
       const afterDoubt = events.findIndex(({ type }) => type === 'in_doubt');
+      const settled = events.findIndex(({ type }, i) => i > afterDoubt && SETTLES.has(type));
+      const open = events.slice(afterDoubt, settled < 0 ? undefined : settled);
       if (order?.effect?.effectClass === 'opaque' && afterDoubt >= 0)
         expect(
-          !events.slice(afterDoubt).some(({ type }) => type === 'started'),
-          () => `${effect.id} is opaque, and was started again after a doubt`,
+          !open.some(({ type }) => type === 'started'),
+          () => `${effect.id} is opaque, and was started again before anybody knew what had become of it`,
         );
     }
     return finding();

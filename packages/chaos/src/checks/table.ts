@@ -1,6 +1,6 @@
 import { approvals } from './approvals.ts';
 import type { Check } from './check.ts';
-import { applications, doubt, epochs, ledger } from './effects.ts';
+import { answered, applications, doubt, epochs, ledger } from './effects.ts';
 import { gate } from './gate.ts';
 import { graphs, locks, works } from './graphs.ts';
 import { histories } from './histories.ts';
@@ -18,6 +18,7 @@ export const CHECKS: readonly Check[] = [
   gate,
   approvals,
   doubt,
+  answered,
   submissions,
   messages,
   epochs,

@@ -1,29 +1,59 @@
+import type { ApprovalId, EffectId, TaskId } from '@holdpoint/contracts/ids';
 import type { History } from '../history.ts';
 import { holdFor } from '../nemesis.ts';
 import type { Caller } from './caller.ts';
+import type { Target } from './target.ts';
 
 /** The whole list is read each time, and it may be long. */
 const SWEEP_EVERY_MS = 15_000;
 const PAGE = 200;
 const PAGES_MAX = 20;
 
+type Doubt = { readonly id: ApprovalId; readonly task: TaskId; readonly effectId: EffectId };
+
 /**
  * Approves what is asked anew: an attempt that failed cleanly is asked about again, and nobody else expects that
- * question. When everybody else has gone, it approves whatever is still asked.
+ * question. When everybody else has gone, it approves whatever is still asked, and says what became of every effect in doubt:
+ * by then everything has arrived that was on its way, so that who looks at the target tells the truth.
  */
-export const startSweeper = (caller: Caller, prefix: string, history: History) => {
+export const startSweeper = (
+  caller: Caller,
+  prefix: string,
+  history: History,
+  target: Pick<Target, 'applications' | 'release'>,
+) => {
   const stopped = new AbortController();
   let alone = false;
+  const answersTo = async (doubts: readonly Doubt[]) => {
+    if (doubts.length === 0) return [];
+    await target.release();
+    const applied = await target.applications();
+    return doubts.map(({ id, task, effectId }) => ({
+      id,
+      task,
+      decision: applied.some(({ key }) => key === effectId || key.endsWith(`/${task}`))
+        ? ('applied' as const)
+        : // Half of them are done again, so that this is seen to be done once as well.
+          effectId.charCodeAt(effectId.length - 1) % 2 === 0
+          ? ('retry' as const)
+          : ('not_applied' as const),
+    }));
+  };
   const page = async (after: string | undefined): Promise<string | undefined> => {
     const request = { status: 'pending', limit: PAGE, ...(after !== undefined && { after }) } as const;
     const found = await caller('sweeper', `${prefix}*`, 'approvals', 'list', request, { quiet: true });
     if (found.type !== 'ok') return undefined;
-    const again = found.answer.items.filter(
-      ({ task, revision }) => task.startsWith(prefix) && (alone || revision > 1),
-    );
+    const ours = found.answer.items.filter(({ task }) => task.startsWith(prefix));
+    const again = ours.filter(({ doubt, revision }) => doubt === undefined && (alone || revision > 1));
+    const doubts = alone ? ours.filter(({ doubt }) => doubt !== undefined) : [];
+    const answers = await answersTo(doubts);
+    const decisions = [
+      ...again.map(({ id, task }) => ({ id, task, decision: 'approve' as const })),
+      ...answers,
+    ];
     await Promise.all(
-      again.map(({ id, task }) =>
-        caller('sweeper', task, 'approvals', 'decide', { id, decision: 'approve' }),
+      decisions.map(({ id, task, decision }) =>
+        caller('sweeper', task, 'approvals', 'decide', { id, decision }),
       ),
     );
     return found.answer.next;

@@ -97,7 +97,7 @@ export const startWorkload = async (options: WorkloadOptions): Promise<Workload>
 
   const working = Promise.all([submitAtRate(), look()]);
   const [firstCaller] = callers;
-  const sweeper = firstCaller && startSweeper(firstCaller, prefixOf(run), history);
+  const sweeper = firstCaller && startSweeper(firstCaller, prefixOf(run), history, target);
   return {
     tasks: () => tasks,
     open: () => lives.size,

@@ -1,28 +1,16 @@
-import { ApprovalStatus, type DecideApproval, type Verb } from '@holdpoint/contracts/approval';
-import { Digest } from '@holdpoint/contracts/effect';
-import { HoldpointError } from '@holdpoint/contracts/errors';
+import { ApprovalStatus, type Verb } from '@holdpoint/contracts/approval';
+import { Digest, DoubtAnswer } from '@holdpoint/contracts/effect';
 import { ApprovalId } from '@holdpoint/contracts/ids';
 import type { Command } from 'commander';
-import { approvalListText, approvalText, decisionText } from '../approval-text.ts';
-import { as, wholeNumber } from '../arguments.ts';
-import type { Client } from '../client.ts';
+import { approvalListText, approvalText } from '../approval-text.ts';
+import { watchApprovals } from '../approval-watch.ts';
+import { as, oneOf, wholeNumber } from '../arguments.ts';
+import { begunAt } from '../begun.ts';
+import { decidedText, decideOn } from '../decisions.ts';
 import { withExample } from '../example.ts';
 import type { Session } from '../session.ts';
-import { effectLine } from '../event-text.ts';
 
 const LIST_MAX = 500;
-
-/** A decision that came too late is answered with the one that stands. */
-const withWhatStands = async (client: Client, id: ApprovalId, error: unknown): Promise<never> => {
-  if (!(error instanceof HoldpointError) || error.code !== 'APPROVALS_ALREADY_DECIDED') throw error;
-  const settled = await client.call('approvals', 'get', { id });
-  throw new HoldpointError(error.code, `${id} is already ${decisionText(settled)}`, { cause: error });
-};
-
-const decide = (client: Client, decision: DecideApproval) =>
-  client
-    .call('approvals', 'decide', decision)
-    .catch((error: unknown) => withWhatStands(client, decision.id, error));
 
 const VERBS: readonly (readonly [name: string, verb: Verb, description: string])[] = [
   ['approve', 'approve', 'let exactly this effect run'],
@@ -47,19 +35,9 @@ const addVerb = (
       .action((id: ApprovalId, { comment, digest, json: asJson }: Decision) =>
         use(async (client) => {
           const asked = await client.call('approvals', 'get', { id });
-          // Bound to what is shown here: an effect that is edited in between is not approved by mistake.
-          const request = {
-            id,
-            decision: verb,
-            digest: digest ?? asked.digest,
-            ...(comment !== undefined && { comment }),
-          };
-          const answer = await decide(client, request);
+          const answer = await decideOn(client, { ...asked, id }, verb, { comment, digest });
           if (asJson) json(answer);
-          else {
-            const decided = `${answer.id} is ${answer.status.replace('_', ' ')} by ${answer.by}`;
-            lines([decided, `  ${asked.task}/${asked.node}: ${effectLine(asked.effect)}`]);
-          }
+          else lines(decidedText(asked, answer, answer.status.replace('_', ' ')));
           return undefined;
         }),
       ),
@@ -107,11 +85,49 @@ const addReading = (approvals: Command, { use, lines, json, now }: Session): voi
         use(async (client) => {
           const answer = await client.call('approvals', 'get', { id });
           if (options.json) json(answer);
-          else lines(approvalText(answer, now()));
+          else lines(approvalText(answer, now(), await begunAt(client, answer)));
           return undefined;
         }),
       ),
     'approvals show a-7h2k9m1x4c',
+  );
+};
+
+const addAnswer = (approvals: Command, { use, lines, json }: Session): void => {
+  withExample(
+    approvals
+      .command('answer')
+      .description('say what became of an effect that nobody can be sure of')
+      .argument('<id>', 'id of the question', as(ApprovalId))
+      .argument('<answer>', DoubtAnswer.options.join(', '), oneOf(DoubtAnswer.options))
+      .option('--comment <text>', 'how you know, for the record')
+      .option('--json', 'print the answer as it came')
+      .action((id: ApprovalId, answer: DoubtAnswer, { comment, json: asJson }: Decision) =>
+        use(async (client) => {
+          const asked = await client.call('approvals', 'get', { id });
+          const decided = await decideOn(client, { ...asked, id }, answer, { comment });
+          if (asJson) json(decided);
+          else lines(decidedText(asked, decided, `answered with ${answer}`));
+          return undefined;
+        }),
+      ),
+    'approvals answer a-7h2k9m1x4c applied --comment "the order is there"',
+  );
+};
+
+const addWatch = (approvals: Command, session: Session): void => {
+  withExample(
+    approvals
+      .command('watch')
+      .description('show what waits for a decision as it comes, and ask for it on a terminal')
+      .option('--once', 'end when everything that waits by now has been shown')
+      .action(({ once = false }: { once?: boolean }) =>
+        session.use(async (client) => {
+          await watchApprovals(client, session, once);
+          return undefined;
+        }),
+      ),
+    'approvals watch',
   );
 };
 
@@ -122,4 +138,6 @@ export const addApprovals = (program: Command, session: Session): void => {
   );
   addReading(approvals, session);
   for (const verb of VERBS) addVerb(approvals, session, verb);
+  addAnswer(approvals, session);
+  addWatch(approvals, session);
 };

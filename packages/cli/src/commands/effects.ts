@@ -1,7 +1,10 @@
-import { TaskId } from '@holdpoint/contracts/ids';
+import { DoubtAnswer } from '@holdpoint/contracts/effect';
+import { EffectId, TaskId } from '@holdpoint/contracts/ids';
 import type { Command } from 'commander';
-import { as } from '../arguments.ts';
+import { as, oneOf } from '../arguments.ts';
 import { columns } from '../columns.ts';
+import { decidedText, decideOn, questionAbout } from '../decisions.ts';
+import { effectText } from '../effect-text.ts';
 import { withExample } from '../example.ts';
 import type { Session } from '../session.ts';
 
@@ -37,5 +40,40 @@ export const addEffects = (program: Command, { use, lines, json }: Session): voi
         }),
       ),
     'effects list t-4k2m9x1c7h0a',
+  );
+  withExample(
+    effects
+      .command('show')
+      .description('show one effect as the ledger has it')
+      .argument('<effect>', 'id of the effect', as(EffectId))
+      .option('--json', 'print the answer as it came')
+      .action((id: EffectId, options: { json?: true }) =>
+        use(async (client) => {
+          const answer = await client.call('executor', 'get', { id });
+          if (options.json) json(answer);
+          else lines(effectText(answer));
+          return undefined;
+        }),
+      ),
+    'effects show e-7h2k9m1x4c0a5b3d',
+  );
+  withExample(
+    effects
+      .command('resolve')
+      .description('say what became of an effect that nobody can be sure of')
+      .argument('<effect>', 'id of the effect', as(EffectId))
+      .argument('<answer>', DoubtAnswer.options.join(', '), oneOf(DoubtAnswer.options))
+      .option('--comment <text>', 'how you know, for the record')
+      .option('--json', 'print the answer as it came')
+      .action((id: EffectId, answer: DoubtAnswer, options: { comment?: string; json?: true }) =>
+        use(async (client) => {
+          const asked = await questionAbout(client, id);
+          const decided = await decideOn(client, asked, answer, options);
+          if (options.json) json(decided);
+          else lines(decidedText(asked, decided, `answered with ${answer}`));
+          return undefined;
+        }),
+      ),
+    'effects resolve e-7h2k9m1x4c0a5b3d not_applied --comment "it is not there"',
   );
 };

@@ -95,6 +95,13 @@ const approvalRecord = (approval: ApprovalView | undefined): JobRecord =>
         approval_reason: approval.comment ?? '',
       };
 
+const checkpointsText = ({ run, node }: Job): string =>
+  (run.checkpoints ?? [])
+    .flatMap(({ kind, node: of, attempt }) =>
+      of === node.id ? [`${kind} (attempt ${String(attempt)})`] : [],
+    )
+    .join(', ');
+
 /** Everything that is known of one job; fields without a value are left out. */
 export const showRecord = (job: Job, timeline: Timeline, approval: ApprovalView | undefined): JobRecord => {
   const { node } = job;
@@ -108,6 +115,8 @@ export const showRecord = (job: Job, timeline: Timeline, approval: ApprovalView 
     ...contextRecord(job),
     ...workflowRecord(job),
     ...approvalRecord(approval),
+    question: node.question ?? '',
+    checkpoints: checkpointsText(job),
     effects: joined(node.effects),
     outputs: node.outputs === undefined ? '' : JSON.stringify(node.outputs),
   };

@@ -13,6 +13,9 @@ export type BusSettings = {
 /** Every user listens below a prefix of its own, so that none can read the answers meant for another. */
 export const inboxPrefixOf = (user: string): string => `_INBOX_${user}`;
 
+/** Where a service is answered by another. Apart from its inbox, where the answers of the bus itself come in. */
+export const askInboxOf = (user: string): string => `_ASK_${user}`;
+
 // Not in the client's types, but read by it: how much is gathered before a write. A batch should leave as one.
 const WRITES = { pendingLimit: 512 * 1024 };
 

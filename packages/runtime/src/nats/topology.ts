@@ -11,6 +11,8 @@ import {
 } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import {
+  type BucketDeclaration,
+  buckets,
   type ConsumerDeclaration,
   consumers,
   type StreamDeclaration,
@@ -38,6 +40,22 @@ const streamConfig = (stream: StreamDeclaration) => ({
   duplicate_window: stream.duplicateWindowMs * NANOS_PER_MS,
   num_replicas: 1,
   deny_delete: true,
+  allow_direct: true,
+});
+
+/** An object store as its clients expect one: a piece of an object, or what is known of it, is a message. */
+const bucketConfig = (bucket: BucketDeclaration) => ({
+  name: bucket.stream,
+  subjects: [`$O.${bucket.name}.C.>`, `$O.${bucket.name}.M.>`],
+  description: bucket.description,
+  retention: RetentionPolicy.Limits,
+  // Whoever reads sees by the digest when a part is gone; nobody who writes should have to wait for somebody to tidy up.
+  discard: DiscardPolicy.Old,
+  storage: StorageType.File,
+  max_age: bucket.maxAgeMs * NANOS_PER_MS,
+  max_bytes: bucket.maxBytes,
+  num_replicas: 1,
+  allow_rollup_hdrs: true,
   allow_direct: true,
 });
 
@@ -90,6 +108,12 @@ const assertStream = (manager: JetStreamManager, stream: StreamDeclaration): Pro
     () => manager.streams.add(streamConfig(stream)),
   );
 
+const assertBucket = (manager: JetStreamManager, bucket: BucketDeclaration): Promise<boolean> =>
+  createUnlessThere(
+    () => manager.streams.info(bucket.stream),
+    () => manager.streams.add(bucketConfig(bucket)),
+  );
+
 const assertConsumer = (manager: JetStreamManager, consumer: ConsumerDeclaration): Promise<boolean> =>
   createUnlessThere(
     () => manager.consumers.info(consumer.stream, consumer.name),
@@ -97,18 +121,26 @@ const assertConsumer = (manager: JetStreamManager, consumer: ConsumerDeclaration
   );
 
 /** Creates what is missing; returns the names of what it made. */
-export const assertTopology = async (manager: JetStreamManager): Promise<readonly string[]> => {
+export const assertTopology = async (
+  manager: JetStreamManager,
+  declared: readonly ConsumerDeclaration[] = consumers,
+): Promise<readonly string[]> => {
   const made: string[] = [];
   for (const stream of streams) if (await assertStream(manager, stream)) made.push(stream.name);
-  for (const consumer of consumers)
+  for (const bucket of buckets) if (await assertBucket(manager, bucket)) made.push(bucket.stream);
+  for (const consumer of declared)
     if (await assertConsumer(manager, consumer)) made.push(`${consumer.stream}/${consumer.name}`);
   return made;
 };
 
 /** Brings streams and consumers of an earlier release to what this one declares. */
-export const updateTopology = async (manager: JetStreamManager): Promise<void> => {
+export const updateTopology = async (
+  manager: JetStreamManager,
+  declared: readonly ConsumerDeclaration[] = consumers,
+): Promise<void> => {
   for (const stream of streams) await manager.streams.update(stream.name, streamConfig(stream));
-  for (const consumer of consumers)
+  for (const bucket of buckets) await manager.streams.update(bucket.stream, bucketConfig(bucket));
+  for (const consumer of declared)
     await manager.consumers.update(consumer.stream, consumer.name, consumerConfig(consumer));
 };
 
@@ -116,14 +148,15 @@ export const updateTopology = async (manager: JetStreamManager): Promise<void> =
 export const keepTopology = async (
   connection: NatsConnection,
   log: Logger,
+  declared: readonly ConsumerDeclaration[] = consumers,
 ): Promise<{ readonly stop: () => void }> => {
   const manager = await jetstreamManager(connection, { checkAPI: false });
   const assert = async (): Promise<void> => {
-    const made = await assertTopology(manager);
+    const made = await assertTopology(manager, declared);
     if (made.length > 0) log.info({ made }, 'streams and consumers created');
   };
   await assert();
-  await updateTopology(manager);
+  await updateTopology(manager, declared);
   let busy = false;
   const timer = setInterval(() => {
     if (busy) return;

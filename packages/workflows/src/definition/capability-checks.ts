@@ -2,6 +2,8 @@ import {
   CAPABILITIES,
   CONTROLS,
   effectClassOf,
+  isCustom,
+  namesProbe,
   type CapabilityFacts,
 } from '@holdpoint/contracts/capabilities';
 import { Outcome, type EffectDeclaration, type NodeDefinition } from '@holdpoint/contracts/workflow';
@@ -17,7 +19,7 @@ export const factsOf = (uses: string): CapabilityFacts | undefined =>
   Object.hasOwn(CAPABILITIES, uses) ? CAPABILITIES[uses] : undefined;
 
 const checkLabel = (uses: string, path: string, { error }: Collector): boolean => {
-  if (LABELS.has(uses)) return true;
+  if (LABELS.has(uses) || isCustom(uses)) return true;
   const notYet = NOT_YET.test(uses);
   error({
     code: notYet ? 'WORKFLOW_USES_NOT_YET' : 'WORKFLOW_USES_UNKNOWN',
@@ -67,7 +69,8 @@ const checkEffect = (node: NodeDefinition, effect: EffectDeclaration, { error }:
     });
     return;
   }
-  const effectClass = effectClassOf(node.uses, effect.kind);
+  const { probe = node.args['probe'] ?? null } = effect;
+  const effectClass = effectClassOf(node.uses, effect.kind, { probe: namesProbe({ with: { probe } }) });
   if (effectClass === undefined || effectClass === effect.effectClass) return;
   error({
     code: 'WORKFLOW_EFFECT_CLASS',

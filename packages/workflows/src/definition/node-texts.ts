@@ -22,9 +22,12 @@ const isPrompt = (uses: string, arg: string): boolean =>
 const fillsArguments = ({ effect, forEach }: NodeDefinition): boolean =>
   effect !== undefined || forEach !== undefined;
 
+/** What takes an effect back is given what that was ordered with, with everything put in long ago. */
+const isPutIn = (uses: string): boolean => uses.endsWith('.compensate');
+
 /** Whether the expressions in an argument of a node, or of a step around it, are put in. */
 export const isFilledIn = (node: NodeDefinition, uses: string, arg: string): boolean =>
-  fillsArguments(node) && !isPrompt(uses, arg);
+  fillsArguments(node) && !isPrompt(uses, arg) && !isPutIn(uses);
 
 const within = (path: string, value: Json): Written[] => {
   if (typeof value === 'string') return value.includes('{{') ? [{ path, text: value }] : [];

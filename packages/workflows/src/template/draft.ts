@@ -38,7 +38,7 @@ type Surroundings = {
 
 export const draftOf = (source: TemplateNode, surroundings: Surroundings): Draft => {
   const fields = fieldsOf(source, surroundings.expander, surroundings.report);
-  const { id, uses, stage, name, locks = [] } = source;
+  const { id, uses, stage, name, pool, locks = [] } = source;
   const on = routesOf(source);
   const preconditions = preconditionsOf(source.preconditions ?? [], fields);
   const node: NodeDefinition = {
@@ -57,6 +57,7 @@ export const draftOf = (source: TemplateNode, surroundings: Surroundings): Draft
       })),
     }),
     ...(preconditions.length > 0 && { preconditions }),
+    ...(pool !== undefined && { pool }),
     ...around(source, fields),
     ...policyOf(source, fields),
   };

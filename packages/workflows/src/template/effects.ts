@@ -1,5 +1,6 @@
-import { effectClassOf } from '@holdpoint/contracts/capabilities';
-import type { EffectDeclaration, SideEffectKind } from '@holdpoint/contracts/workflow';
+import { effectClassOf, isCustom, namesProbe } from '@holdpoint/contracts/capabilities';
+import { DEFAULT_POOL } from '@holdpoint/contracts/streams';
+import type { EffectClass, EffectDeclaration, SideEffectKind } from '@holdpoint/contracts/workflow';
 import type { Draft } from './draft.ts';
 import { COMMAND, INTEGRATE, mayBeEffect, takesJson } from './labels.ts';
 import { firstText } from './node-args.ts';
@@ -7,7 +8,6 @@ import { AUDIENCE } from './node-gates.ts';
 import { shown } from './report.ts';
 import type { RawEffect } from './schema.ts';
 
-const POOL = 'default';
 /** Somebody who submits an effect is there to say yes to it; a gate in the middle of a run waits for a day. */
 const APPROVAL_MS = 300_000;
 /** How every effect is gated. */
@@ -22,27 +22,31 @@ export const sourceBranch = (args: Draft['node']['args']): string | undefined =>
 };
 
 const gated = (
-  uses: string,
+  { uses, pool = DEFAULT_POOL }: Pick<Draft['node'], 'uses' | 'pool'>,
   kind: SideEffectKind,
+  facts: { readonly probe?: boolean; readonly class?: EffectClass | undefined } = {},
 ): Pick<EffectDeclaration, 'kind' | 'effectClass' | 'pool' | 'audience' | 'approvalTimeoutMs'> => ({
   kind,
-  effectClass: effectClassOf(uses, kind) ?? 'opaque',
-  pool: POOL,
+  // What an operator's own capability is only its executor knows: it refuses another class than its own.
+  effectClass: effectClassOf(uses, kind, facts) ?? facts.class ?? 'opaque',
+  pool,
   audience: [...AUDIENCE],
   approvalTimeoutMs: APPROVAL_MS,
 });
 
 /** A merge is an effect whether it says so or not. */
-const mergeEffect = ({ node: { uses, args } }: Draft): EffectDeclaration => {
+const mergeEffect = ({ node }: Draft): EffectDeclaration => {
+  const { args } = node;
   const target = firstText(args, ['target', 'target_branch']) || 'HEAD';
   return {
-    ...gated(uses, 'merge'),
+    ...gated(node, 'merge'),
     idempotencyKey: `merge:${sourceBranch(args) ?? ''}:${target}`,
     target: `branch:${target}`,
   };
 };
 
-const declaredEffect = (raw: RawEffect, { node: { uses }, fields }: Draft): EffectDeclaration => {
+const declaredEffect = (raw: RawEffect, { node, fields }: Draft): EffectDeclaration => {
+  const { uses, args } = node;
   const text = (key: 'idempotency_key' | 'target' | 'probe' | 'compensate' | 'rollback_hint'): string =>
     fields.text(raw[key] ?? '', `effect.${key}`);
   const optional = (key: 'probe' | 'compensate' | 'rollback_hint'): string | undefined =>
@@ -54,8 +58,16 @@ const declaredEffect = (raw: RawEffect, { node: { uses }, fields }: Draft): Effe
   ];
   if (raw.gate !== undefined && fields.text(raw.gate, 'effect.gate') !== GATE)
     fields.error('WORKFLOW_EFFECT_GATE', 'effect.gate', shown(raw.gate), GATE, [raw.gate, [GATE]]);
+  if (raw.class !== undefined && !isCustom(uses)) {
+    const expected = `no class: ${uses} has one of its own`;
+    fields.error('WORKFLOW_EFFECT_CLASS', 'effect.class', shown(raw.class), expected);
+  }
   return {
-    ...gated(uses, raw.side_effect_kind),
+    // As the executor sees it: with a script that tells what became of it, by whichever of the two ways it is named.
+    ...gated(node, raw.side_effect_kind, {
+      probe: namesProbe({ with: { ...args, ...(probe && { probe }) } }),
+      class: raw.class,
+    }),
     idempotencyKey: text('idempotency_key'),
     target: text('target'),
     ...(probe !== undefined && { probe }),
@@ -70,7 +82,7 @@ const refusal = ({
   source: { effect },
 }: Draft): readonly [code: string, expected: string] | undefined => {
   if (effect === undefined) {
-    return takesJson(uses)
+    return takesJson(uses) && !isCustom(uses)
       ? ['WORKFLOW_EFFECT_MISSING', 'a table effect: it changes something outside']
       : undefined;
   }

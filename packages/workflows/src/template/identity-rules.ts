@@ -1,9 +1,9 @@
 import type { Draft } from './draft.ts';
-import { kindsOf, labelFault, LABELS } from './labels.ts';
+import { isLabel, kindsOf, labelFault, LABELS } from './labels.ts';
 import { textArg } from './node-args.ts';
 
 /** The label is one that templates may use. */
-export const hasLabel = ({ node: { uses } }: Draft): boolean => LABELS.has(uses);
+export const hasLabel = ({ node: { uses } }: Draft): boolean => isLabel(uses);
 
 const kindRule = ({ source: { kind, uses }, fields }: Draft): void => {
   const kinds = kindsOf(uses);

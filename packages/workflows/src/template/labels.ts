@@ -1,4 +1,4 @@
-import { CAPABILITIES, CONTROLS } from '@holdpoint/contracts/capabilities';
+import { CAPABILITIES, compensationOf, CONTROLS, isCustom } from '@holdpoint/contracts/capabilities';
 import type { RawNode } from './schema.ts';
 
 type Kind = NonNullable<RawNode['kind']>;
@@ -26,6 +26,7 @@ const INTERNAL: ReadonlySet<string> = new Set([
   'control.prepare',
   'cap.env.builtin.repository.inspect',
   ...Object.values(CAPABILITIES).flatMap(({ preview }) => (preview === undefined ? [] : [preview])),
+  ...Object.keys(CAPABILITIES).map(compensationOf),
 ]);
 
 /** Every label that a template may use. */
@@ -51,9 +52,15 @@ type Fault = { readonly code: string; readonly found: string; readonly expected:
 
 const CANONICAL = 'a canonical label such as cap.env.builtin.git.commit';
 
+/** A capability of the operator's own, or its preview: what takes an effect back is ordered by hand. */
+const isOwn = (label: string): boolean => isCustom(label) && !label.endsWith('.compensate');
+
+/** Whether a template may use a label. */
+export const isLabel = (label: string): boolean => LABELS.has(label) || isOwn(label);
+
 /** Why a label may not stand in a template. */
 export const labelFault = (label: string): Fault | undefined => {
-  if (LABELS.has(label)) return undefined;
+  if (isLabel(label)) return undefined;
   if (label.trim() === '') return { code: 'WORKFLOW_USES_EMPTY', found: 'no label', expected: CANONICAL };
   const found = `uses unknown label ${JSON.stringify(label.slice(0, 128))}`;
   if (NOT_YET.has(label)) {
@@ -84,8 +91,8 @@ export const kindsOf = (label: string): readonly Kind[] => {
 };
 
 /** Its arguments are its own and may be any JSON; those of all others are texts. */
-export const takesJson = (label: string): boolean => /^cap\.(?:file|http)\./.test(label);
+export const takesJson = (label: string): boolean => /^cap\.(?:file|http|notify|custom)\./.test(label);
 
 /** May be declared an effect: what can do something to the world that the run cannot take back. */
 export const mayBeEffect = (label: string): boolean =>
-  takesJson(label) || [COMMAND, CICD, AGENT, INTEGRATE].includes(label);
+  (takesJson(label) && !label.endsWith('.preview')) || [COMMAND, CICD, AGENT, INTEGRATE].includes(label);

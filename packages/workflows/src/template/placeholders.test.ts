@@ -19,6 +19,8 @@ test.each([
   ['$$${x}', '$${x}'],
   ['$${x} ${x}', '${x} 1'],
   ['$x $ {x} {x}', '$x $ {x} {x}'],
+  ['${secret:x} ${x}', '${secret:x} 1'],
+  ['$${secret:x}', '${secret:x}'],
   ['$${', '${'],
   ['', ''],
 ])('%j becomes %j', (text, expected) => {

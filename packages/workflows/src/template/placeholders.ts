@@ -4,9 +4,12 @@ export type Piece =
   | { readonly kind: 'name'; readonly name: string; readonly text: string }
   | { readonly kind: 'unclosed'; readonly text: string };
 
+/** A secret stays a name: only the executor knows it, and fills it in where it is used. */
+const isSecret = (name: string): boolean => name.startsWith('secret:');
+
 /**
  * A text in pieces: `${name}` is a placeholder, and `$${` stands for the characters `${`, for the shell's own variables.
- * What a placeholder is replaced with is not looked at again.
+ * `${secret:NAME}` is left as it is. What a placeholder is replaced with is not looked at again.
  */
 export const piecesOf = (text: string): readonly Piece[] => {
   const pieces: Piece[] = [];
@@ -24,11 +27,9 @@ export const piecesOf = (text: string): readonly Piece[] => {
     plain(from, open);
     const close = text.indexOf('}', open);
     if (close < 0) return [...pieces, { kind: 'unclosed', text: text.slice(open) }];
-    pieces.push({
-      kind: 'name',
-      name: text.slice(open + 2, close).trim(),
-      text: text.slice(open, close + 1),
-    });
+    const name = text.slice(open + 2, close).trim();
+    const written = text.slice(open, close + 1);
+    pieces.push(isSecret(name) ? { kind: 'text', text: written } : { kind: 'name', name, text: written });
     from = close + 1;
   }
   plain(from, text.length);

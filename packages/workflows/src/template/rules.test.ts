@@ -654,6 +654,42 @@ const extensions: readonly Row[] = [
   ],
   [
     'effect',
+    'a class of a capability that has its own',
+    flow(command('a', `${EFFECT}class = "keyed"\n`)),
+    ['WORKFLOW_EFFECT_CLASS nodes[a].effect.class'],
+  ],
+  [
+    'effect',
+    'a class that nobody knows',
+    flow(node('a', 'cap.custom.x', `${EFFECT}class = "safe"\n`)),
+    ['WORKFLOW_VALUE_INVALID nodes[a].effect.class'],
+  ],
+  [
+    'effect',
+    'on what only looks',
+    flow(node('a', 'cap.custom.x.preview', EFFECT)),
+    ['WORKFLOW_EFFECT_USES nodes[a].effect'],
+  ],
+  [
+    'uses',
+    'what takes an effect back',
+    flow(node('a', 'cap.custom.x.compensate')),
+    ['WORKFLOW_USES_UNKNOWN nodes[a].uses'],
+  ],
+  [
+    'uses',
+    'what takes a merge back',
+    flow(node('a', 'cap.env.builtin.git.integrate_plan_branch.compensate')),
+    ['WORKFLOW_USES_UNKNOWN nodes[a].uses', 'WORKFLOW_EFFECT_MISSING nodes[a].effect'],
+  ],
+  [
+    'uses',
+    "a capability of one's own by a name that none may have",
+    flow(node('a', 'cap.custom.Set-Flag')),
+    ['WORKFLOW_USES_UNKNOWN nodes[a].uses'],
+  ],
+  [
+    'effect',
     'missing on a request',
     flow(node('a', 'cap.http.request', 'args = { url = "http://127.0.0.1" }')),
     ['WORKFLOW_EFFECT_MISSING nodes[a].effect'],

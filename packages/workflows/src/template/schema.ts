@@ -1,6 +1,6 @@
 import { TOKEN } from '@holdpoint/contracts/ids';
 import type { Json } from '@holdpoint/contracts/json';
-import { SideEffectKind } from '@holdpoint/contracts/workflow';
+import { EffectClass, SideEffectKind } from '@holdpoint/contracts/workflow';
 import { z } from 'zod';
 
 /** How an error says which words are known, so that the nearest one can be found. */
@@ -97,6 +97,8 @@ const Steps = z.array(RawStep).max(32).optional();
 
 const RawEffect = table({
   side_effect_kind: SideEffectKind,
+  /** Of a capability of the operator's own; others have theirs. */
+  class: EffectClass.optional(),
   idempotency_key: Text,
   target: Text,
   rollback_hint: Text.optional(),
@@ -136,6 +138,8 @@ export const RawNode = table({
   parallel: Scalar.optional(),
   until: Text.optional(),
   timeout: Scalar.optional(),
+  /** Whose executors do all of it. */
+  pool: NodeName.optional(),
   effect: RawEffect.optional(),
   on_error: RawOnError.optional(),
 });

@@ -1,3 +1,4 @@
+import { ApprovalOutcome, Choice } from '@holdpoint/contracts/approval';
 import { explore } from '@holdpoint/runtime/testing/explore';
 import { expect, test } from 'vitest';
 import {
@@ -9,6 +10,7 @@ import {
   decider,
   grace,
   mallory,
+  questionFor,
   requestFor,
 } from '../testing/requests.ts';
 import type { ApprovalMessage, ApprovalState } from './approval.ts';
@@ -19,13 +21,14 @@ const MOMENTS = [ASKED, ASKED + 1, DEADLINE - 1, DEADLINE, DEADLINE + 1];
 
 const messages: readonly (readonly [label: string, message: ApprovalMessage])[] = [
   ['request', { kind: 'request', payload: requestFor() }],
+  ['ask of a doubt', { kind: 'request', payload: questionFor() }],
   ['request other', { kind: 'request', payload: requestFor('other line') }],
   ['request forged', { kind: 'request', payload: requestFor('hello', { digest: '0'.repeat(64) }) }],
   ['cancel', { kind: 'cancel', payload: cancellation }],
   ['cancel as before', { kind: 'cancel', payload: { id: APPROVAL, reason: 'over' } }],
   ['expiry', { kind: 'timer', name: 'expiry', data: null }],
   ...[ada, grace, mallory].flatMap((by) =>
-    (['approve', 'reject', 'request_changes'] as const).map(
+    Choice.options.map(
       (decision) =>
         [`${by.name} ${decision}`, { kind: 'decide', by, payload: { id: APPROVAL, decision } }] as const,
     ),
@@ -51,10 +54,15 @@ const check = ({ state, resolutions }: World): void => {
   expect(resolutions).toBe('decided' in state ? 1 : 0);
   if (state.status === 'withdrawn') expect(state.decided.outcome).toBe('cancelled');
   if (state.status !== 'closed') return;
-  const { outcome, by, grant, at } = state.decided;
+  const { outcome, by, grant, statement, at } = state.decided;
   expect(by).not.toBe('mallory');
   expect(grant === undefined).toBe(outcome !== 'approved');
-  if (outcome === 'approved') expect(at).toBeLessThan(state.expiresAt);
+  expect(statement === undefined).toBe(outcome !== 'answered');
+  const asks = state.request.doubt !== undefined;
+  expect(
+    asks ? ['answered', 'cancelled', 'expired'] : ApprovalOutcome.exclude(['answered']).options,
+  ).toContain(outcome);
+  if (outcome === 'approved' || outcome === 'answered') expect(at).toBeLessThan(state.expiresAt);
 };
 
 /** One more than it takes: the last level finds nothing new, so that this is every state there is. */
@@ -77,6 +85,7 @@ test('every sequence of messages leads to one resolution at the most', () => {
   expect([...outcomes].toSorted()).toEqual(
     [
       'absent',
+      'answered',
       'approved',
       'cancelled',
       'changes_requested',

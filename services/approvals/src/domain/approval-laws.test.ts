@@ -1,5 +1,5 @@
 import { ApprovalEvent } from '@holdpoint/contracts/approval';
-import { GrantClaims } from '@holdpoint/contracts/effect';
+import { AnswerClaims, GrantClaims } from '@holdpoint/contracts/effect';
 import { holdsEveryLaw } from '@holdpoint/runtime/testing/laws';
 import { eventsOf, runOf } from '@holdpoint/runtime/testing/run';
 import fc from 'fast-check';
@@ -61,6 +61,35 @@ test('only an approval carries a grant, given in time by somebody entitled, for 
           digest: asked?.digest,
           sub: asked?.effectId,
           jti: requestFor().id,
+        });
+      }
+    }),
+  );
+});
+
+test('only what became of an effect is answered, in time and by somebody entitled, with a statement on that one doubt', () => {
+  fc.assert(
+    fc.property(acts, (sequence) => {
+      const run = runOf(decider, sequence);
+      const asked = eventsOf(run).find((event) => event.type === 'requested');
+      for (const { outcome, statement, answer, by, at } of resolutionsOf(run)) {
+        expect([statement === undefined, answer === undefined]).toEqual(
+          Array(2).fill(outcome !== 'answered'),
+        );
+        const ends = ['answered', 'expired', 'cancelled'];
+        const fits = asked?.doubt === undefined ? outcome !== 'answered' : ends.includes(outcome);
+        expect(fits, outcome).toBe(true);
+        if (statement === undefined) continue;
+        expect(['ada', 'grace']).toContain(by);
+        expect(at).toBeLessThan(asked?.expiresAt ?? 0);
+        expect(GrantClaims.safeParse(verify(statement)).success).toBe(false);
+        expect(AnswerClaims.parse(verify(statement))).toMatchObject({
+          digest: asked?.digest,
+          sub: asked?.effectId,
+          jti: requestFor().id,
+          epoch: asked?.doubt?.epoch,
+          answer,
+          by,
         });
       }
     }),

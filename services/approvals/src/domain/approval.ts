@@ -1,13 +1,14 @@
-import type {
-  ApprovalEvent,
-  ApprovalOutcome,
-  ApprovalResolved,
-  CancelApproval,
-  DecideApproval,
-  RequestApproval,
+import {
+  type ApprovalEvent,
+  type ApprovalOutcome,
+  type ApprovalResolved,
+  type CancelApproval,
+  type Choice,
+  type DecideApproval,
+  type RequestApproval,
   Verb,
 } from '@holdpoint/contracts/approval';
-import { effectDigest, type GrantClaims } from '@holdpoint/contracts/effect';
+import { DoubtAnswer, effectDigest, type SignedClaims } from '@holdpoint/contracts/effect';
 import { type ErrorBody, errorBody } from '@holdpoint/contracts/errors';
 import { eventType } from '@holdpoint/contracts/cloudevents';
 import { effectIdOf } from '@holdpoint/contracts/ids';
@@ -15,9 +16,10 @@ import type { Json } from '@holdpoint/contracts/json';
 import { subjects } from '@holdpoint/contracts/subjects';
 import { type Answer, type Decider, type Decision, decision, refused } from '@holdpoint/runtime/decider';
 
-type Decided = Pick<ApprovalResolved, 'outcome' | 'by' | 'comment' | 'grant' | 'validUntil'> & {
-  readonly at: number;
-};
+type Decided = Pick<
+  ApprovalResolved,
+  'outcome' | 'by' | 'comment' | 'grant' | 'validUntil' | 'answer' | 'statement'
+> & { readonly at: number };
 
 export type ApprovalState =
   | { readonly status: 'absent' }
@@ -52,17 +54,20 @@ export type ApprovalMessage =
   | { readonly kind: 'cancel'; readonly payload: CancelApproval }
   | { readonly kind: 'timer'; readonly name: string; readonly data: Json };
 
-/** Signs a grant. Ed25519 is deterministic, so that deciding stays a pure function. */
-export type SignGrant = (claims: GrantClaims) => string;
+/** Signs a grant, or what was said of a doubt. Ed25519 is deterministic, so that deciding stays a pure function. */
+export type SignGrant = (claims: SignedClaims) => string;
 
-/** How long a grant may be used after the decision: long enough to outlast a stopped executor. */
+/** How long a grant, or a statement, may be used after the decision: long enough to outlast a stopped executor. */
 const GRANT_VALID_MS = 3_600_000;
 const EXPIRY = 'expiry';
 
-const OUTCOMES: Readonly<Record<Verb, ApprovalOutcome>> = {
+const OUTCOMES: Readonly<Record<Choice, ApprovalOutcome>> = {
   approve: 'approved',
   reject: 'rejected',
   request_changes: 'changes_requested',
+  applied: 'answered',
+  not_applied: 'answered',
+  retry: 'answered',
 };
 
 const evolve = (state: ApprovalState, event: ApprovalEvent): ApprovalState => {
@@ -72,8 +77,9 @@ const evolve = (state: ApprovalState, event: ApprovalEvent): ApprovalState => {
       return { status: 'pending', request, requestedAt: expiresAt - request.timeoutMs, expiresAt };
     }
     case 'resolved': {
-      const { id, task, node, revision, outcome, by, comment, grant, validUntil, at } = event;
-      const decided = { outcome, by, comment, grant, validUntil, at };
+      const { id, task, node, revision, outcome, by, comment, grant, validUntil, answer, statement, at } =
+        event;
+      const decided = { outcome, by, comment, grant, validUntil, answer, statement, at };
       return state.status === 'pending' || state.status === 'closed'
         ? { ...state, status: 'closed', decided }
         : { status: 'withdrawn', about: { id, task, node, revision }, decided };
@@ -97,8 +103,9 @@ const close = (state: Pending, decided: Decided, answer?: Answer): Decision<Appr
   });
 
 const standing = (state: Over): ErrorBody => {
-  const { outcome: status, by, at } = state.decided;
-  const text = `approval ${aboutOf(state).id} is ${status}, by ${by}`;
+  const { outcome: status, by, at, answer } = state.decided;
+  const said = answer === undefined ? status : `${status} with ${answer}`;
+  const text = `approval ${aboutOf(state).id} is ${said}, by ${by}`;
   return errorBody('APPROVALS_ALREADY_DECIDED', text, { status, by, at });
 };
 
@@ -129,7 +136,7 @@ const request = (state: ApprovalState, payload: RequestApproval, now: number): D
     });
   }
   if (state.status === 'withdrawn') return repeatAnswer(state, now);
-  if (state.request.digest !== payload.digest) {
+  if (state.request.digest !== payload.digest || state.request.doubt?.epoch !== payload.doubt?.epoch) {
     return refused(
       errorBody('APPROVALS_DIGEST_MISMATCH', `approval ${payload.id} was requested for another effect`),
     );
@@ -154,39 +161,51 @@ const repeatAnswer = (state: Over, now: number): Decision<ApprovalEvent> => {
 
 const expired = (state: Pending): Decided => ({ outcome: 'expired', by: 'expiry', at: state.expiresAt });
 
-const grantFor = (
-  state: Pending,
+/** Of what is asked, what can be said: whether an effect may run, or what became of one. */
+const choicesOf = ({ doubt }: RequestApproval): readonly Choice[] =>
+  doubt === undefined ? Verb.options : DoubtAnswer.options;
+
+/** A doubt is answered with what was said itself; a decision on an effect says it all by its outcome. */
+const answerIn = (choice: Choice): DoubtAnswer | undefined => DoubtAnswer.safeParse(choice).data;
+
+/** What the executor goes by: it believes nobody but whoever has the key. */
+const signed = (
+  { request: { id, effectId, digest, doubt } }: Pending,
+  choice: Choice,
   by: string,
   now: number,
   sign: SignGrant,
-): Pick<Decided, 'grant' | 'validUntil'> => {
-  const { id, effectId, digest } = state.request;
+): Pick<Decided, 'grant' | 'validUntil' | 'answer' | 'statement'> => {
   const validUntil = now + GRANT_VALID_MS;
   const seconds = (ms: number): number => Math.floor(ms / 1_000);
-  return {
-    grant: sign({ jti: id, sub: effectId, digest, by, iat: seconds(now), exp: seconds(validUntil) }),
-    validUntil,
-  };
+  const claims = { jti: id, sub: effectId, digest, by, iat: seconds(now), exp: seconds(validUntil) };
+  const answer = answerIn(choice);
+  if (answer !== undefined && doubt !== undefined)
+    return { answer, statement: sign({ use: 'answer', ...claims, epoch: doubt.epoch, answer }) };
+  return choice === 'approve' ? { grant: sign(claims), validUntil } : {};
 };
 
 const decideByPerson = (
   state: ApprovalState,
-  { id, decision: verb, comment, digest }: DecideApproval,
+  { id, decision: choice, comment, digest }: DecideApproval,
   by: Principal,
   now: number,
   sign: SignGrant,
 ): Decision<ApprovalEvent> => {
-  const outcome = OUTCOMES[verb];
+  const outcome = OUTCOMES[choice];
   switch (state.status) {
     case 'absent':
       return refused(errorBody('APPROVALS_UNKNOWN', `no approval is called ${id}`));
     case 'withdrawn':
       return refused(standing(state));
-    case 'closed':
+    case 'closed': {
+      const { decided } = state;
+      const same = decided.outcome === outcome && decided.answer === answerIn(choice);
       // The same person saying the same again has probably not heard that it was done.
-      return state.decided.outcome === outcome && state.decided.by === by.name
+      return same && decided.by === by.name
         ? decision({ answer: acknowledged(id, outcome, by.name) })
         : refused(standing(state));
+    }
     case 'pending': {
       if (!state.request.audience.some((group) => by.groups.includes(group))) {
         return refused(
@@ -196,6 +215,12 @@ const decideByPerson = (
           ),
         );
       }
+      const choices = choicesOf(state.request);
+      if (!choices.includes(choice)) {
+        const asked = state.request.doubt === undefined ? 'whether it may run' : 'what became of it';
+        const text = `${id} asks ${asked}: ${choices.join(', ')}`;
+        return refused(errorBody('APPROVALS_NO_CHOICE', text, { choices: [...choices] }));
+      }
       if (digest !== undefined && digest !== state.request.digest) {
         return refused(errorBody('APPROVALS_DIGEST_MISMATCH', 'the effect is not the one that was shown'));
       }
@@ -203,10 +228,9 @@ const decideByPerson = (
         const decided = expired(state);
         return close(state, decided, { error: standing({ ...state, status: 'closed', decided }) });
       }
-      const grant = outcome === 'approved' ? grantFor(state, by.name, now, sign) : {};
       return close(
         state,
-        { outcome, by: by.name, comment, ...grant, at: now },
+        { outcome, by: by.name, comment, ...signed(state, choice, by.name, now, sign), at: now },
         acknowledged(id, outcome, by.name),
       );
     }

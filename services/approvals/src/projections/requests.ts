@@ -19,6 +19,7 @@ export const approvalView = (
     decidedBy: decided?.by,
     decidedAt: decided?.at,
     comment: decided?.comment,
+    answer: decided?.answer,
   };
 };
 

@@ -1,12 +1,24 @@
+import { Choice } from '@holdpoint/contracts/approval';
 import fc from 'fast-check';
 import type { Act } from '@holdpoint/runtime/testing/run';
 import type { ApprovalMessage } from '../domain/approval.ts';
-import { ada, APPROVAL, ASKED, cancellation, DEADLINE, grace, mallory, requestFor } from './requests.ts';
+import {
+  ada,
+  APPROVAL,
+  ASKED,
+  cancellation,
+  DEADLINE,
+  grace,
+  mallory,
+  questionFor,
+  requestFor,
+} from './requests.ts';
 
 const digests = [undefined, requestFor().digest, requestFor('other line').digest];
 
 const message: fc.Arbitrary<ApprovalMessage> = fc.oneof(
   { weight: 3, arbitrary: fc.constant<ApprovalMessage>({ kind: 'request', payload: requestFor() }) },
+  { weight: 2, arbitrary: fc.constant<ApprovalMessage>({ kind: 'request', payload: questionFor() }) },
   fc.constantFrom<ApprovalMessage>(
     { kind: 'request', payload: requestFor('other line') },
     { kind: 'request', payload: requestFor('hello', { digest: 'f'.repeat(64) }) },
@@ -19,7 +31,7 @@ const message: fc.Arbitrary<ApprovalMessage> = fc.oneof(
   ),
   fc
     .record({
-      decision: fc.constantFrom('approve', 'reject', 'request_changes'),
+      decision: fc.constantFrom(...Choice.options),
       comment: fc.option(fc.string({ unit: 'binary' }), { nil: undefined }),
       digest: fc.constantFrom(...digests),
       by: fc.constantFrom(ada, grace, mallory),

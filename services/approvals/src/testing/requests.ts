@@ -66,3 +66,10 @@ export const cancellation: CancelApproval = {
 export const requested = { type: 'requested', ...requestFor(), expiresAt: DEADLINE } as const;
 /** What a resolution says beside its outcome. */
 export const resolvedHead = { type: 'resolved', id: APPROVAL, task: TASK, node: NODE, revision: 1 } as const;
+
+/** The doubt that is asked about, and the request that asks. */
+export const DOUBT = { epoch: 4, reason: 'the worker was lost' } as const;
+export const questionFor = (change: Partial<RequestApproval> = {}): RequestApproval =>
+  requestFor('hello', { title: 'Did it happen? append a line', doubt: DOUBT, ...change });
+/** The event that such a request leads to. */
+export const questioned = { type: 'requested', ...questionFor(), expiresAt: DEADLINE } as const;

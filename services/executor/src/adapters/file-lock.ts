@@ -1,4 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as delay } from 'node:timers/promises';
+import { errorBody } from '@holdpoint/contracts/errors';
+import { CleanFailure } from '../capabilities/capability.ts';
 
 export type FileLock = {
   /** True once it is held; false while somebody else holds it. */
@@ -31,4 +34,20 @@ export const openLock = (path: string): FileLock => {
     release: () => database.exec('ROLLBACK'),
     close: () => database.close(),
   };
+};
+
+const LOCK_RETRY_MS = 20;
+const LOCK_WAIT_MS = 5_000;
+
+/** Waits until a lock is held; throws `CleanFailure` when somebody else has it for too long. */
+export const acquire = async (lock: FileLock): Promise<void> => {
+  const until = performance.now() + LOCK_WAIT_MS;
+  while (!lock.tryAcquire()) {
+    if (performance.now() > until) {
+      throw new CleanFailure(
+        errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'somebody else holds the lock of the file'),
+      );
+    }
+    await delay(LOCK_RETRY_MS);
+  }
 };

@@ -1,29 +1,47 @@
 import { once } from 'node:events';
-import { connect as connectPlain, isIP, type Socket } from 'node:net';
+import { connect as connectPlain, isIP, type LookupFunction, type Socket } from 'node:net';
 import { connect as connectSecure, type ConnectionOptions } from 'node:tls';
+import { type Address, hostOf } from './http-address.ts';
 
 export type Trust = Pick<ConnectionOptions, 'ca'>;
 
-/** A URL writes an IPv6 address in brackets; whoever connects to it wants it without. */
-const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1');
+/** Answers with what was looked up before, and asks nobody. */
+const pinnedTo =
+  (addresses: readonly Address[]): LookupFunction =>
+  (_, { all }, done) => {
+    const [first] = addresses;
+    if (all === true) done(null, [...addresses]);
+    else done(null, first?.address ?? '', first?.family);
+  };
 
-const dial = (url: URL, trust: Trust): { readonly socket: Socket; readonly ready: string } => {
+const dial = (
+  url: URL,
+  addresses: readonly Address[],
+  trust: Trust,
+): { readonly socket: Socket; readonly ready: string } => {
   const secure = url.protocol === 'https:';
   const host = hostOf(url);
   const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
-  if (!secure) return { socket: connectPlain({ host, port, noDelay: true }), ready: 'connect' };
+  const where = { host, port, lookup: pinnedTo(addresses), autoSelectFamily: true };
+  if (!secure) return { socket: connectPlain({ ...where, noDelay: true }), ready: 'connect' };
+  // The certificate is that of the name, whatever address it was found at.
   const name = isIP(host) === 0 ? { servername: host } : {};
-  const options = { ...trust, ...name, host, port, rejectUnauthorized: true, ALPNProtocols: ['http/1.1'] };
+  const options = { ...trust, ...name, ...where, rejectUnauthorized: true, ALPNProtocols: ['http/1.1'] };
   return { socket: connectSecure(options), ready: 'secureConnect' };
 };
 
 /**
- * A connection that nothing has been sent on and that nobody else uses. As long as this has not returned, a request
- * cannot have left: every failure of it is certain to have had no effect.
+ * A connection to one of these addresses, that nothing has been sent on and that nobody else uses. As long as this has not
+ * returned, a request cannot have left: every failure of it is certain to have had no effect.
  */
-export const openConnection = async (url: URL, signal: AbortSignal, trust: Trust = {}): Promise<Socket> => {
+export const openConnection = async (
+  url: URL,
+  addresses: readonly Address[],
+  signal: AbortSignal,
+  trust: Trust = {},
+): Promise<Socket> => {
   signal.throwIfAborted();
-  const { socket, ready } = dial(url, trust);
+  const { socket, ready } = dial(url, addresses, trust);
   try {
     await once(socket, ready, { signal });
   } catch (error) {

@@ -1,4 +1,4 @@
-import { type IncomingMessage, request as openRequest } from 'node:http';
+import { type IncomingHttpHeaders, type IncomingMessage, request as openRequest } from 'node:http';
 import type { Socket } from 'node:net';
 
 export type OutgoingRequest = {
@@ -9,7 +9,13 @@ export type OutgoingRequest = {
 };
 
 /** The start of an answer. What follows what is kept is read, so that the target may finish, but not for ever. */
-export type Answer = { readonly status: number; readonly body: Buffer; readonly truncated: boolean };
+export type Answer = {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  readonly truncated: boolean;
+};
 
 const KEPT_MAX_BYTES = 16_384;
 const READ_MAX_BYTES = 1_048_576;
@@ -41,7 +47,7 @@ export const exchange = async (
     request.end(body);
   });
   const { kept, truncated } = await readBounded(response);
-  return { status: response.statusCode ?? 0, body: kept, truncated };
+  return { status: response.statusCode ?? 0, headers: response.headers, body: kept, truncated };
 };
 
 const readBounded = async (

@@ -1,8 +1,7 @@
 import { type FileHandle, open, stat } from 'node:fs/promises';
-import { setTimeout as delay } from 'node:timers/promises';
 import { errorBody } from '@holdpoint/contracts/errors';
 import { CleanFailure } from '../capabilities/capability.ts';
-import { type FileLock, openLock } from './file-lock.ts';
+import { acquire, type FileLock, openLock } from './file-lock.ts';
 
 export type Line = { readonly key: string; readonly line: string; readonly assertInForce: () => void };
 export type AppendLine = (line: Line) => Promise<{ readonly repeated: boolean }>;
@@ -20,9 +19,6 @@ type Opened = {
   readonly keys: Set<string>;
   readTo: number;
 };
-
-const LOCK_RETRY_MS = 20;
-const LOCK_WAIT_MS = 5_000;
 
 /**
  * A file whose lines carry keys, and which takes each key once, through crashes and with several executors.
@@ -150,17 +146,5 @@ const inForce = ({ assertInForce, reject }: Waiting): boolean => {
   } catch (error) {
     reject(error);
     return false;
-  }
-};
-
-const acquire = async (lock: FileLock): Promise<void> => {
-  const until = performance.now() + LOCK_WAIT_MS;
-  while (!lock.tryAcquire()) {
-    if (performance.now() > until) {
-      throw new CleanFailure(
-        errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'somebody else holds the lock of the file'),
-      );
-    }
-    await delay(LOCK_RETRY_MS);
   }
 };

@@ -118,7 +118,7 @@ describe('lines that cannot be handed on', () => {
     const { lines, texts, bus, pass, waiting } = said();
     bus.there = false;
     lines.say('stdout', 'lost');
-    lines.end();
+    void lines.end();
     pass(1_000);
     expect(texts()).toEqual([]);
     bus.there = true;
@@ -131,7 +131,7 @@ describe('lines that cannot be handed on', () => {
     const { lines, bus, pass, waiting } = said();
     bus.there = false;
     lines.say('stdout', 'lost');
-    lines.end();
+    void lines.end();
     for (let i = 0; i < 60; i += 1) pass(1_000);
     expect(waiting()).toBe(0);
   });
@@ -148,7 +148,7 @@ describe('lines that cannot be handed on', () => {
   test('do not keep a step from ending without a word about what it did not leave out', () => {
     const { lines, texts, waiting } = said();
     lines.say('stdout', 'all');
-    lines.end();
+    void lines.end();
     expect([texts(), waiting()]).toEqual([['all'], 0]);
   });
 });

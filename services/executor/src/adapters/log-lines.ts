@@ -1,15 +1,18 @@
 import type { RunEffect } from '@holdpoint/contracts/effect';
 import type { LogLine, LogStream } from '@holdpoint/contracts/log';
+import type { StoredArtifact } from '@holdpoint/contracts/stored-artifact';
 import { subjects } from '@holdpoint/contracts/subjects';
 import type { Clock } from '@holdpoint/runtime/clock';
 import type { Announce } from '@holdpoint/runtime/ports';
 import { stepOf } from '../domain/step-name.ts';
+import type { KeptLog } from './artifacts/keeping.ts';
 
-/** The output of one start of a step. Neither call waits or fails. */
+/** The output of one start of a step. Neither call fails. */
 export type StepLines = {
+  /** Never waits for whoever watches. */
   readonly say: (stream: LogStream, line: string) => void;
-  /** Nothing more will be said. */
-  readonly end: () => void;
+  /** Nothing more will be said. Resolves to all that was, once it is on the disk; undefined when nothing was kept. */
+  readonly end: () => Promise<StoredArtifact | undefined>;
 };
 
 export type LogLinesParts = {
@@ -19,6 +22,8 @@ export type LogLinesParts = {
   readonly now: () => number;
   /** Takes out of a line what nobody may see. */
   readonly redact: (line: string) => string;
+  /** Where the whole log of a start is kept: every line, as long as it may be. Without it nowhere. */
+  readonly logOf?: (order: RunEffect, epoch: number) => KeptLog;
 };
 
 const LINE_BYTES_MAX = 8 * 1_024;
@@ -47,13 +52,14 @@ const leftOut = (count: number): string =>
 
 /** Hands on what a step prints, as far as it can be handed on at once: nobody waits for whoever watches. */
 export const createLogLines =
-  ({ announce, clock, now, redact }: LogLinesParts) =>
+  ({ announce, clock, now, redact, logOf }: LogLinesParts) =>
   (order: RunEffect, epoch: number): StepLines => {
     const subject = subjects.log(order.effect.task, order.effect.node);
     const about = { attempt: order.attempt, step: stepOf(order) };
     let seq = (epoch - 1) * LINES_OF_A_START;
     let missing = 0;
     let second = { from: clock.now(), lines: 0 };
+    const kept = logOf?.(order, epoch);
 
     const send = (stream: LogStream, line: string): boolean => {
       const body: LogLine = { ...about, stream, seq: seq + 1, line, at: now() };
@@ -77,8 +83,15 @@ export const createLogLines =
 
     return {
       say: (stream, line) => {
-        if (isTooFast() || !tellMissing() || !send(stream, cut(redact(line)))) missing += 1;
+        let text: string | undefined;
+        // Of a flood, lines that nobody gets are not looked through.
+        const shown = (): string => (text ??= redact(line));
+        kept?.say(stream, shown);
+        if (isTooFast() || !tellMissing() || !send(stream, cut(shown()))) missing += 1;
       },
-      end: () => endWithin(LAST_TRIES),
+      end: () => {
+        endWithin(LAST_TRIES);
+        return kept?.end() ?? Promise.resolve(undefined);
+      },
     };
   };

@@ -53,7 +53,7 @@ const ledger = (instances: Record<string, Instance> = {}) => {
 };
 
 const start = (standings: Standings, tell: (entry: Entry) => Promise<void> = () => Promise.resolve()) => {
-  const places = createPlaces('worker-1', 1);
+  const places = createPlaces({ worker: 'worker-1' }, 1);
   const vouched: (number | undefined)[] = [];
   const gate = { vouchFor: (generation: number | undefined) => void vouched.push(generation) };
   const started = createReconciler({

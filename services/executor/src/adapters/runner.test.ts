@@ -12,11 +12,13 @@ import {
   type EffectContext,
   OutcomeUnknown,
 } from '../capabilities/capability.ts';
+import { createRegistry } from '../capabilities/registry.ts';
 import { type EffectMessage, LEASE_MS } from '../domain/effect.ts';
 import { contextFor } from '../testing/context.ts';
 import { bareOrderFor, EFFECT, effectOf, orderFor, workOf } from '../testing/orders.ts';
 import { createPlaces } from './places.ts';
-import { createRunner, type NoteStart } from './runner.ts';
+import { isOverFor, type NoteStart } from './carry-out.ts';
+import { createRunner } from './runner.ts';
 
 afterEach(() => {
   vi.useRealTimers();
@@ -37,9 +39,9 @@ const noted: NoteStart = () => Promise.resolve();
 
 /** A runner with one capability, and everything that it hands back. */
 const running = (run: Capability<typeof Input>['run'], count = 2, note: NoteStart = noted) => {
-  const places = createPlaces('worker-1', count);
+  const places = createPlaces({ worker: 'worker-1' }, count);
   const runner = createRunner({
-    capabilities: [{ uses: 'cap.file.append', input: Input, run }],
+    capabilities: createRegistry([{ uses: 'cap.file.append', input: Input, run }]),
     places,
     clock: systemClock,
     note,
@@ -48,7 +50,7 @@ const running = (run: Capability<typeof Input>['run'], count = 2, note: NoteStar
   const handed: Routed<EffectMessage>[] = [];
   const accept = (routed: Routed<EffectMessage>): void => void handed.push(routed);
   const start = (which = order, epoch = 1): number => {
-    const slot = places.take(which.effect.uses)?.slot ?? 0;
+    const slot = places.take(which)?.slot ?? 0;
     runner.perform({ kind: 'start', order: which, epoch, slot }, accept);
     return slot;
   };
@@ -207,6 +209,19 @@ describe('while an effect runs', () => {
     expect(() => contexts[0]?.assertInForce()).toThrow(CleanFailure);
   });
 
+  test('it may not begin when its start was heard of long after its place was taken: its lease is as old as that', async () => {
+    const { run, contexts } = held();
+    const { runner, accept, places } = running(run);
+    const taken = performance.now();
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(taken);
+    const place = places.take(order);
+    const { slot, since } = runner.stamped(place ?? { worker: 'nobody', slot: 0 });
+    clock.mockReturnValue(taken + LEASE_MS);
+    runner.perform({ kind: 'start', order, epoch: 1, slot, ...(since !== undefined && { since }) }, accept);
+    await settle();
+    expect(() => contexts[0]?.assertInForce()).toThrow(CleanFailure);
+  });
+
   test('it can be told to stop, and no other with it', async () => {
     const { run, contexts } = held();
     const { start, runner, accept } = running(run);
@@ -302,24 +317,27 @@ describe('work that is interrupted', () => {
 describe('what a start prints', () => {
   test('goes to whoever watches this start, until it ends', async () => {
     const heard: string[] = [];
-    const places = createPlaces('worker-1', 1);
+    const places = createPlaces({ worker: 'worker-1' }, 1);
     const runner = createRunner({
-      capabilities: [
+      capabilities: createRegistry([
         {
           uses: 'cap.file.append',
           input: Input,
-          run: (_, { say, order: { id } }) => {
+          run: (_: unknown, { say, order: { id } }: EffectContext) => {
             say('stderr', id);
             return Promise.resolve({});
           },
         },
-      ],
+      ]),
       places,
       clock: systemClock,
       note: noted,
       linesOf: ({ id }, epoch) => ({
         say: (stream, line) => void heard.push(`${id} ${String(epoch)} ${stream} ${line}`),
-        end: () => void heard.push('end'),
+        end: () => {
+          heard.push('end');
+          return Promise.resolve(undefined);
+        },
       }),
       log: silentLogger(),
     });
@@ -330,7 +348,7 @@ describe('what a start prints', () => {
 });
 
 describe('an effect that waits for a place', () => {
-  const waits = (which = order) => ({ kind: 'await_place', id: which.id, uses: which.effect.uses }) as const;
+  const waits = (which = order) => ({ kind: 'await_place', order: which }) as const;
 
   test('claims it when there is one', () => {
     const { runner, accept, messages } = running(held().run);
@@ -410,8 +428,112 @@ describe('stopping', () => {
   test('begins nothing more: a place that is free then is claimed by nobody', async () => {
     const { runner, accept, messages, places } = running(held().run);
     await runner.stop(1);
-    runner.perform({ kind: 'await_place', id: EFFECT, uses: order.effect.uses }, accept);
+    runner.perform({ kind: 'await_place', order }, accept);
     expect(messages()).toEqual([]);
     expect(places.inUse()).toBe(0);
+  });
+});
+
+describe('an effect in doubt of which the target can tell', () => {
+  type Probe = NonNullable<Capability<typeof Input>['probe']>;
+  /** A runner whose capability can be asked. Of what was lost, only what is noted in `mine` is over. */
+  const asking = (probe: Probe, run: Capability<typeof Input>['run'] = held().run) => {
+    const places = createPlaces({ worker: 'worker-1' }, 2);
+    const runner = createRunner({
+      capabilities: createRegistry([{ uses: 'cap.file.append', input: Input, run, probe }]),
+      places,
+      clock: systemClock,
+      note: noted,
+      isOver: isOverFor((journal) => journal === 'mine'),
+      log: silentLogger(),
+    });
+    const handed: EffectMessage[] = [];
+    const accept = ({ message }: Routed<EffectMessage>): void => void handed.push(message);
+    const look = (journal = 'mine'): number => {
+      const slot = places.take(order)?.slot ?? 0;
+      const unended = [{ epoch: 1, journal }];
+      runner.perform({ kind: 'probe', order, epoch: 2, slot, unended }, accept);
+      return slot;
+    };
+    return { places, runner, handed, accept, look };
+  };
+  const absent: Probe = () => Promise.resolve({ found: 'not_applied', reason: 'no such line' });
+  /** Answers once it is told to, or to end. */
+  const pending = () => {
+    const contexts: EffectContext[] = [];
+    const probe: Probe = async (_, context) => {
+      contexts.push(context);
+      await once(context.signal, 'abort');
+      throw new OutcomeUnknown('it was interrupted');
+    };
+    return { contexts, probe };
+  };
+
+  test('is asked about, and what the target says is handed back', async () => {
+    const { look, handed } = asking(absent);
+    look();
+    await settle();
+    const finding = { found: 'not_applied', reason: 'no such line' };
+    expect(handed).toEqual([{ kind: 'probed', epoch: 2, finding }]);
+  });
+
+  test('takes a place while the target is asked, and gives it back', async () => {
+    const { probe } = pending();
+    const { look, runner, places } = asking(probe);
+    const slot = look();
+    expect([runner.usesSlot(slot), places.inUse()]).toEqual([true, 1]);
+    await runner.stop(1);
+    expect([runner.usesSlot(slot), places.inUse()]).toEqual([false, 0]);
+  });
+
+  test('is not known not to have happened while a start of it may be under way elsewhere', async () => {
+    const { look, handed } = asking(absent);
+    look('theirs');
+    await settle();
+    expect(handed).toMatchObject([{ kind: 'probed', finding: { found: 'unproven' } }]);
+  });
+
+  test('nor while a start of it is under way here, whatever became of its lease', async () => {
+    const { run, ends } = held();
+    const { look, handed, runner, accept, places } = asking(absent, run);
+    runner.perform({ kind: 'start', order, epoch: 1, slot: places.take(order)?.slot ?? 0 }, accept);
+    await settle();
+    look();
+    await settle();
+    expect(handed).toMatchObject([{ kind: 'probed', finding: { found: 'unproven' } }]);
+    for (const end of ends) end();
+    await settle();
+    look();
+    await settle();
+    expect(handed.at(-1)).toMatchObject({ kind: 'probed', finding: { found: 'not_applied' } });
+  });
+
+  test('has no lease: nothing is heard of it until the target has answered', async () => {
+    vi.useFakeTimers();
+    const { probe } = pending();
+    const { look, handed } = asking(probe);
+    look();
+    await vi.advanceTimersByTimeAsync(LEASE_MS * 3);
+    expect(handed).toEqual([]);
+  });
+
+  test('is left to whoever asks next when this executor stops', async () => {
+    const { probe, contexts } = pending();
+    const { look, runner, handed } = asking(probe);
+    look();
+    await settle();
+    await runner.stop(60_000);
+    expect(contexts.map(({ signal }) => signal.aborted)).toEqual([true]);
+    expect(handed).toEqual([]);
+  });
+
+  test('is known to have happened though this executor stops, when the target has said so', async () => {
+    const { look, runner, handed } = asking(async (_, { signal }) => {
+      await once(signal, 'abort');
+      return { found: 'applied', reason: 'it is there' };
+    });
+    look();
+    await runner.stop(60_000);
+    expect(handed).toMatchObject([{ kind: 'probed', finding: { found: 'applied' } }]);
   });
 });

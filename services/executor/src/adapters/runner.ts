@@ -1,78 +1,114 @@
-import { errorBody } from '@holdpoint/contracts/errors';
 import type { RunEffect } from '@holdpoint/contracts/effect';
+import { errorBody } from '@holdpoint/contracts/errors';
+import type { StoredArtifact } from '@holdpoint/contracts/stored-artifact';
 import type { Clock } from '@holdpoint/runtime/clock';
 import type { Routed } from '@holdpoint/runtime/inbound';
-import { errorFields } from '@holdpoint/runtime/error-fields';
 import type { Logger } from '@holdpoint/runtime/log';
-import {
-  type Capability,
-  CleanFailure,
-  type EffectContext,
-  OutcomeUnknown,
-} from '../capabilities/capability.ts';
+import type { EffectContext } from '../capabilities/capability.ts';
+import type { Registry } from '../capabilities/registry.ts';
 import { isWork } from '../domain/admission.ts';
-import { type EffectMessage, type EffectWork, LEASE_MS, type Outcome } from '../domain/effect.ts';
+import { type EffectMessage, type EffectWork, LEASE_MS, type Outcome, type Place } from '../domain/effect.ts';
+import type { Unended } from '../domain/ledger.ts';
+import { carryOut, lookInto, type NoteStart } from './carry-out.ts';
+import type { Guard } from './circuits/circuits.ts';
+import { LeaseOver } from './circuits/lease-over.ts';
+import { hiddenFinding, hiddenOutcome } from './hidden-outcome.ts';
 import type { StepLines } from './log-lines.ts';
 import type { Places } from './places.ts';
+import { type StartSecrets, withoutSecrets } from './secrets.ts';
 
 const HEARTBEAT_MS = LEASE_MS / 3;
-/** A lease counts from before its commit, which may take seconds; what has not begun so long after it no longer may. */
+/** What has not begun so long after its start was told of no longer may. */
 const BEGIN_BEFORE_MS = LEASE_MS / 4;
-/** Work may begin something as long as the ledger has lately heard of it: whatever it does twice does no harm. */
-const WORK_BEGINS_BEFORE_MS = (LEASE_MS * 3) / 4;
+/**
+ * Nor so long after its place was taken: a lease counts from before its commit, and whoever is held up between the two may
+ * hear of it when it is over. Work may begin something as long as the ledger has lately heard of it: whatever it does twice
+ * does no harm.
+ */
+const IN_FORCE_MS = (LEASE_MS * 3) / 4;
 
-/** Notes a start where it outlasts the ledger; resolves once that is on the disk. Until then nothing may leave. */
-export type NoteStart = (order: RunEffect, epoch: number) => Promise<void>;
-
+type Start = Extract<EffectWork, { kind: 'start' }>;
+type Probe = Extract<EffectWork, { kind: 'probe' }>;
 type Accept = (routed: Routed<EffectMessage>) => void;
 type Running = {
   readonly order: RunEffect;
   readonly controller: AbortController;
-  readonly slot: number;
   readonly done: Promise<void>;
 };
 
+type Fit = (
+  order: RunEffect,
+  epoch: number,
+  outcome: Outcome,
+  printed: StoredArtifact | undefined,
+) => Promise<Outcome>;
+
 export type RunnerParts = {
-  readonly capabilities: readonly Capability[];
+  readonly capabilities: Registry;
   readonly places: Places;
   readonly clock: Clock;
   /** Resolves once the start is in the journal. */
   readonly note: NoteStart;
+  /** Stands before every target. Without it nothing is drawn from what fails. */
+  readonly guard?: Guard;
+  /** Whether starts that nobody has seen the end of can do nothing any more. Without it none is known to be over. */
+  readonly isOver?: (unended: readonly Unended[]) => boolean;
+  /** The secrets of a start. Without it there are none. */
+  readonly secretsOf?: (order: RunEffect) => StartSecrets;
   /** Where the output of a start goes. Without it nobody watches. */
   readonly linesOf?: (order: RunEffect, epoch: number) => StepLines;
+  /** Makes an outcome one that the ledger can take, whatever its size. Without it every outcome is taken as it is. */
+  readonly fit?: Fit;
   readonly log: Logger;
 };
 
-const UNWATCHED: StepLines = { say: () => undefined, end: () => undefined };
+const NONE_LOST = (unended: readonly Unended[]): boolean => unended.length === 0;
+const UNWATCHED: StepLines = { say: () => undefined, end: () => Promise.resolve(undefined) };
+const AS_IT_IS: Fit = (_order, _epoch, outcome) => Promise.resolve(outcome);
 const keyOf = (id: string, epoch: number): string => `${id} ${String(epoch)}`;
 
 /** The lease of a start as this process sees it, by a clock that nobody can set. */
-const leaseOf = (order: RunEffect, clock: Clock) => {
-  const span = isWork(order) ? WORK_BEGINS_BEFORE_MS : BEGIN_BEFORE_MS;
-  let until = clock.now() + span;
+const leaseOf = (order: RunEffect, since: number | undefined, clock: Clock) => {
+  const now = clock.now();
+  const begins = now + (isWork(order) ? IN_FORCE_MS : BEGIN_BEFORE_MS);
+  let until = Math.min(begins, (since ?? now) + IN_FORCE_MS);
   return {
     /** A heartbeat that was sent at that time has been decided: work whose lease is over hears so, and is aborted. */
     extendedFrom: (sentAt: number): void => {
-      if (isWork(order)) until = Math.max(until, sentAt + span);
+      if (isWork(order)) until = Math.max(until, sentAt + IN_FORCE_MS);
     },
     assertInForce: (): void => {
       if (clock.now() <= until) return;
-      throw new CleanFailure(errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'the lease was over before it began'));
+      throw new LeaseOver(errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'the lease was over before it began'));
     },
   };
 };
 
 /** Carries out what the ledger has started, and hands back what came of it. */
-export const createRunner = ({ capabilities, places, clock, note, linesOf, log }: RunnerParts) => {
-  const byLabel = new Map(capabilities.map((capability) => [capability.uses, capability]));
+export const createRunner = ({
+  capabilities,
+  places,
+  clock,
+  note,
+  isOver = NONE_LOST,
+  secretsOf = withoutSecrets,
+  guard,
+  linesOf,
+  fit = AS_IT_IS,
+  log,
+}: RunnerParts) => {
   const running = new Map<string, Running>();
   /** Effects that wait for a place. The ledger offers each of them again and again; it waits once. */
   const queued = new Set<string>();
+  /** The places of what runs. */
+  const slots = new Set<number>();
+  /** Effects in doubt that a target is being asked about, by the place that it takes. */
+  const looking = new Map<number, { readonly controller: AbortController; readonly done: Promise<void> }>();
   let stopping = false;
 
-  const begin = (order: RunEffect, epoch: number, slot: number, accept: Accept): void => {
+  const begin = ({ order, epoch, slot, since }: Start, accept: Accept): void => {
     const controller = new AbortController();
-    const { extendedFrom, assertInForce } = leaseOf(order, clock);
+    const { extendedFrom, assertInForce } = leaseOf(order, since, clock);
     const endHeartbeat = clock.every(HEARTBEAT_MS, () => {
       const sentAt = clock.now();
       const released = (): void => extendedFrom(sentAt);
@@ -80,56 +116,117 @@ export const createRunner = ({ capabilities, places, clock, note, linesOf, log }
     });
     const lines = linesOf?.(order, epoch) ?? UNWATCHED;
     const { signal } = controller;
-    const context = { effectId: order.id, order, epoch, signal, assertInForce, say: lines.say };
+    const secrets = secretsOf(order);
+    const say: EffectContext['say'] = (stream, line) => lines.say(stream, secrets.hideFilled(line));
+    const context = { effectId: order.id, order, epoch, signal, assertInForce, secrets, say };
     const key = keyOf(order.id, epoch);
-    const done = carryOut(byLabel.get(order.effect.uses), order, context, { note, log }).then((outcome) => {
-      endHeartbeat();
-      lines.end();
-      // It may have begun again meanwhile, in a ledger that was set back: that is not this start's to forget.
-      if (running.get(key)?.controller === controller) running.delete(key);
-      accept({
-        aggregate: order.id,
-        message: { kind: 'outcome', epoch, outcome: asFarAsItGot(order, signal, outcome) },
+    const done = carryOut(capabilities.get(order.effect.uses), order, context, {
+      note,
+      ...(guard !== undefined && { guard }),
+      hide: secrets.hideIn,
+      log,
+    })
+      .then((outcome) => hiddenOutcome(outcome, secrets.hideIn))
+      // Under the same lease: a large log takes a moment to be on the disk.
+      .then(async (given) => fit(order, epoch, given, await lines.end()))
+      .then((outcome) => {
+        endHeartbeat();
+        // It may have begun again meanwhile, in a ledger that was set back: that is not this start's to forget.
+        if (running.get(key)?.controller === controller) running.delete(key);
+        slots.delete(slot);
+        accept({
+          aggregate: order.id,
+          message: { kind: 'outcome', epoch, outcome: asFarAsItGot(order, signal, outcome) },
+        });
+        places.free(slot);
       });
+    running.set(key, { order, controller, done });
+    slots.add(slot);
+  };
+
+  const look = ({ order, epoch, slot, unended }: Probe, accept: Accept): void => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const secrets = secretsOf(order);
+    const context = {
+      effectId: order.id,
+      order,
+      epoch,
+      signal,
+      assertInForce: () => undefined,
+      secrets,
+      say: UNWATCHED.say,
+    };
+    // A start of this process that is still under way is not over, whatever became of its lease.
+    const isRunning = [...running.values()].some((each) => each.order.id === order.id);
+    const over = !isRunning && isOver(unended);
+    const done = lookInto(capabilities.get(order.effect.uses), context, {
+      isOver: over,
+      ...(guard !== undefined && { guard }),
+      hide: secrets.hideIn,
+      log,
+    }).then((said) => {
+      const finding = hiddenFinding(said, secrets.hideIn);
+      looking.delete(slot);
+      // That this executor stops says nothing of the effect: whoever asks next is told more.
+      const interrupted = signal.aborted && finding.found === 'unknown';
+      if (!interrupted) accept({ aggregate: order.id, message: { kind: 'probed', epoch, finding } });
       places.free(slot);
     });
-    running.set(key, { order, controller, slot, done });
+    looking.set(slot, { controller, done });
   };
 
   const abortAll = (which: (order: RunEffect) => boolean): void => {
     for (const { order, controller } of running.values()) if (which(order)) controller.abort();
   };
 
-  const usesSlot = (wanted: number): boolean => [...running.values()].some(({ slot }) => slot === wanted);
+  const usesSlot = (wanted: number): boolean => looking.has(wanted) || slots.has(wanted);
+
+  /** A place that is about to be decided about. */
+  const stamped = (place: Place): Place => ({ ...place, since: clock.now() });
+
+  /** Nothing of the order is kept while it waits: there may be tens of thousands, and the ledger has them. */
+  const awaitPlace = (order: RunEffect, accept: Accept): void => {
+    const { id } = order;
+    if (queued.has(id)) return;
+    queued.add(id);
+    places.wait(order, placed(id, accept));
+  };
+
+  const placed =
+    (id: RunEffect['id'], accept: Accept) =>
+    (place: Place): void => {
+      queued.delete(id);
+      // Once the claim is decided the place is in use, or goes on to the next.
+      const released = (): void => (usesSlot(place.slot) ? undefined : places.free(place.slot));
+      if (stopping) released();
+      else accept({ aggregate: id, message: { kind: 'claim', id, place: stamped(place) }, released });
+    };
 
   return {
     perform: (work: EffectWork, accept: Accept): void => {
       switch (work.kind) {
         case 'start':
-          return begin(work.order, work.epoch, work.slot, accept);
+          return begin(work, accept);
+        case 'probe':
+          return look(work, accept);
         case 'abort':
           return running.get(keyOf(work.id, work.epoch))?.controller.abort();
         case 'await_place':
-          if (queued.has(work.id)) return undefined;
-          queued.add(work.id);
-          return places.wait(work.uses, (place) => {
-            queued.delete(work.id);
-            // Once the claim is decided the place is in use, or goes on to the next.
-            const released = (): void => (usesSlot(place.slot) ? undefined : places.free(place.slot));
-            if (stopping) released();
-            else accept({ aggregate: work.id, message: { kind: 'claim', id: work.id, place }, released });
-          });
+          return awaitPlace(work.order, accept);
       }
     },
     usesSlot,
+    stamped,
     /**
      * Waits for what runs to end; what does not is aborted, and its lease tells the rest. Work is not waited for: it may take
      * hours, and is done again elsewhere.
      */
     stop: async (graceMs: number): Promise<void> => {
       stopping = true;
-      const all = Promise.all([...running.values()].map(({ done }) => done));
+      const all = Promise.all([...running.values(), ...looking.values()].map(({ done }) => done));
       abortAll(isWork);
+      for (const { controller } of looking.values()) controller.abort();
       const callOff = clock.after(graceMs, () => abortAll(() => true));
       await Promise.race([all, new Promise<void>((resolve) => void clock.after(graceMs * 2, resolve))]);
       callOff();
@@ -142,45 +239,3 @@ export type Runner = ReturnType<typeof createRunner>;
 /** Work that was interrupted says nothing of itself, whatever it returns: unless it was called off, it is done again. */
 const asFarAsItGot = (order: RunEffect, signal: AbortSignal, outcome: Outcome): Outcome =>
   isWork(order) && signal.aborted ? { kind: 'unknown', reason: 'it was interrupted' } : outcome;
-
-const carryOut = async (
-  capability: Capability | undefined,
-  order: RunEffect,
-  context: EffectContext,
-  { note, log }: Pick<RunnerParts, 'note' | 'log'>,
-): Promise<Outcome> => {
-  if (capability === undefined) {
-    return {
-      kind: 'failed_clean',
-      error: errorBody('EXECUTOR_UNKNOWN_CAPABILITY', `this executor has no ${order.effect.uses}`),
-    };
-  }
-  const input = capability.input.safeParse(order.effect.args);
-  if (!input.success) {
-    const problems = input.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
-    return { kind: 'failed_clean', error: errorBody('EXECUTOR_INVALID_ARGUMENTS', problems.join('; ')) };
-  }
-  try {
-    await note(order, context.epoch);
-  } catch (error) {
-    log.error({ ...errorFields(error), effect: order.id }, 'a start could not be noted in the journal');
-    return {
-      kind: 'failed_clean',
-      error: errorBody('EXECUTOR_JOURNAL_UNAVAILABLE', 'the journal cannot be written, so nothing was begun'),
-    };
-  }
-  try {
-    return { kind: 'applied', outputs: await capability.run(input.data, context) };
-  } catch (error) {
-    if (error instanceof CleanFailure) return { kind: 'failed_clean', error: error.body };
-    log.error(
-      { ...errorFields(error), effect: order.id, uses: order.effect.uses },
-      'effect ended without a certain outcome',
-    );
-    const reason =
-      error instanceof OutcomeUnknown
-        ? error.message
-        : 'the effect ended with an error that does not say whether it happened';
-    return { kind: 'unknown', reason };
-  }
-};

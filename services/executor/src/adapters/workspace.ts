@@ -31,15 +31,35 @@ const makeFolder = async (base: string, folder: string): Promise<string> => {
   return made;
 };
 
+const within = async (
+  root: string,
+  path: string,
+): Promise<{ readonly base: string; readonly wanted: string }> => {
+  if (path.includes('\0')) throw leadsOut();
+  const base = await realpath(root);
+  const wanted = resolve(base, path);
+  if (!inside(base, wanted)) throw leadsOut();
+  return { base, wanted };
+};
+
+export type Workspace = ReturnType<typeof createWorkspace>;
+
 /** Resolves a path of an effect inside the workspace, symbolic links first; anything that leads out is refused. */
 export const createWorkspace = (root: string) => ({
   resolve: async (path: string): Promise<string> => {
-    if (path.includes('\0')) throw leadsOut();
-    const base = await realpath(root);
-    const wanted = resolve(base, path);
-    if (!inside(base, wanted)) throw leadsOut();
+    const { base, wanted } = await within(root, path);
     const target = await followed(join(await makeFolder(base, dirname(wanted)), basename(wanted)));
     if (target === undefined || !inside(base, target)) throw leadsOut();
     return target;
+  },
+  /**
+   * Where a file is put as a whole: its folder is where links lead, and its name is its own, so that a link of that name is
+   * never followed. `make` makes what is missing of the folder; otherwise nothing is changed.
+   */
+  place: async (path: string, { make }: { readonly make: boolean }): Promise<string> => {
+    const { base, wanted } = await within(root, path);
+    const folder = make ? await makeFolder(base, dirname(wanted)) : await followed(dirname(wanted));
+    if (folder === undefined || (folder !== base && !inside(base, folder))) throw leadsOut();
+    return join(folder, basename(wanted));
   },
 });

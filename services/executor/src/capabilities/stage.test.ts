@@ -2,6 +2,7 @@ import { existsSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { StepInput } from '@holdpoint/contracts/step';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { contextFor } from '../testing/context.ts';
 import { beginWork } from '../testing/interrupted-work.ts';
 import { effectOf, orderFor } from '../testing/orders.ts';
 import {
@@ -28,7 +29,7 @@ const prepare = () =>
   });
 const inWorktree = (path: string): string => join(repository.root, WORKTREE.worktree, path);
 const stageOf = (run: RunStage) => {
-  const capability = createStages(repository.partsFor()).capability('cap.test', run);
+  const capability = createStages(repository.partsFor()).capability({ uses: 'cap.test', run });
   return (ordered: Ordered = {}) => carryOut(capability, repository.root, ordered);
 };
 const codeOf = async (made: Promise<unknown>): Promise<string> => {
@@ -79,18 +80,12 @@ describe('where a step works', () => {
   });
 
   test('is always named', async () => {
-    const capability = createStages(repository.partsFor()).capability('cap.test', () =>
-      Promise.resolve(succeeded()),
-    );
+    const capability = createStages(repository.partsFor()).capability({
+      uses: 'cap.test',
+      run: () => Promise.resolve(succeeded()),
+    });
     const order = orderFor(effectOf({ kind: 'work' }));
-    const context = {
-      effectId: order.id,
-      order,
-      epoch: 1,
-      signal: new AbortController().signal,
-      assertInForce: () => undefined,
-      say: () => undefined,
-    };
+    const context = contextFor({ effectId: order.id, order, epoch: 1 });
     expect(await codeOf(capability.run({ with: {}, context: {} }, context))).toBe(
       'EXECUTOR_INVALID_ARGUMENTS',
     );

@@ -8,6 +8,7 @@ import { createGit, type Git } from '../adapters/git/git.ts';
 import type { ConfigMemo, GitParts } from '../adapters/git/exec.ts';
 import { GitError, GitStopped } from '../adapters/git/git-error.ts';
 import type { Environment } from '../adapters/process/command-env.ts';
+import type { Confinement } from '../adapters/process/confinement.ts';
 import {
   type CommandRequest,
   type CommandResult,
@@ -17,7 +18,15 @@ import {
 import type { OutputStream } from '../adapters/process/run-group.ts';
 import type { Repositories, Repository } from '../adapters/repositories.ts';
 import type { WorkOf, WorkRecords } from '../adapters/work-records.ts';
-import { type Capability, CleanFailure, type EffectContext, OutcomeUnknown } from './capability.ts';
+import {
+  type Capability,
+  CleanFailure,
+  type Done,
+  type EffectContext,
+  OutcomeUnknown,
+  type Probed,
+} from './capability.ts';
+import { declaredEnv, withoutSecrets } from './shell/declared-env.ts';
 
 /** Of the repository, where the worktrees of tasks are. */
 export const WORKTREES = '.holdpoint/worktrees';
@@ -29,6 +38,8 @@ export type StageParts = {
   readonly env: Environment;
   /** The command that runs the agent of a node that names none. */
   readonly agentDefault?: readonly string[] | undefined;
+  /** How the programs of steps are bounded; git is not among them. Without it by their process group alone. */
+  readonly confinement?: Confinement | undefined;
 };
 
 export type ToolCommand = Partial<
@@ -71,10 +82,28 @@ export type StageTools = {
 
 export type RunStage = (input: StepInput, tools: StageTools) => Promise<StepResult>;
 
-export type StageOptions = {
+/** A capability that works in a repository: one module each, found in the list of `stages.ts`. */
+export type StageModule = {
+  readonly uses: string;
+  readonly run: RunStage;
+  /** Shows what `run` would do. It only looks, so that nothing is put back before it. */
+  readonly preview?: RunStage;
+  /** Looks whether the effect was applied; its outputs are those of a {@link StepResult}. */
+  readonly probe?: (input: StepInput, tools: StageTools) => Promise<Probed>;
+  /** Takes back what was done. Returning means that it was taken back: whatever fails is thrown. */
+  readonly compensate?: (done: Done<StepInput>, tools: StageTools) => Promise<StepResult>;
   /** False for what makes or takes away worktrees, or only looks: nothing is put back before it is repeated. */
-  readonly restores?: boolean;
+  readonly restores?: false;
+  /** It runs a program of somebody else's, for as long and with as much memory as that takes. */
+  readonly startsPrograms?: true;
 };
+
+/** What an effect that was found to have been applied is recorded with. */
+export const foundApplied = (reason: string, result: StepResult): Probed => ({
+  found: 'applied',
+  reason,
+  outputs: JsonObject.parse(result),
+});
 
 type Running = { readonly controller: AbortController; readonly done: Promise<unknown> };
 
@@ -133,7 +162,7 @@ export const createStages = (parts: StageParts) => {
     context: EffectContext,
     signal: AbortSignal,
   ): Promise<StageTools> => {
-    const { order, effectId, epoch, assertInForce, say } = context;
+    const { order, effectId, epoch, assertInForce, secrets, say } = context;
     if (input.repository === undefined) throw invalid('repository: missing, the step works in one');
     const repository = await parts.repositories.open(input.repository);
     const { root, inWorktree } = await executionRoot(repository, input.context.worktree);
@@ -143,6 +172,9 @@ export const createStages = (parts: StageParts) => {
     const memo: ConfigMemo = new Map();
     const gitParts: GitParts = { env, signal, memo };
     const isEffect = order.effect.kind !== 'work';
+    let declared: Environment | undefined;
+    // Once for all scripts of a start: what could be filled in before an effect is there for the probe after it.
+    const declaredOnce = (): Environment => (declared ??= declaredEnv(input, secrets, labelOf(order)));
     const command = async ({
       argv,
       env: more,
@@ -161,6 +193,8 @@ export const createStages = (parts: StageParts) => {
           argv,
           env: { ...env, ...more },
           signal: anyway === true ? undefined : signal,
+          hidden: secrets.hiddenStream,
+          confinement: parts.confinement,
           onLine: (stream, line) => {
             if (quiet !== true) say(stream, line);
             onLine?.(stream, line);
@@ -192,7 +226,12 @@ export const createStages = (parts: StageParts) => {
         createGit(repository, anyway ? { env, memo } : gitParts, where),
       gitParts,
       command,
-      script: (script, options) => command({ ...options, argv: scriptArgv(script) }),
+      script: async (script, options) =>
+        command({
+          ...options,
+          argv: scriptArgv(withoutSecrets(script)),
+          env: { ...declaredOnce(), ...options?.env },
+        }),
       log: say,
     };
   };
@@ -206,47 +245,68 @@ export const createStages = (parts: StageParts) => {
       tools.log('stderr', 'the worktree was put back to how it was before the attempt that was interrupted');
   };
 
-  const carryOut = async (
-    run: RunStage,
-    options: StageOptions,
+  /** Does something in the step's root, as the one start of its effect in this process. */
+  const start = async (
     input: StepInput,
     context: EffectContext,
-    signal: AbortSignal,
+    work: (tools: StageTools) => Promise<StepResult>,
+    restores: boolean,
   ): Promise<JsonObject> => {
-    const tools = await toolsFor(input, context, signal);
-    // Of what starts for the first time nothing can be left; looking for it is what costs most of a short step.
-    if (context.epoch > 1 || context.order.attempt > 1) await parts.records.endLeftovers(tools.about);
-    if (options.restores !== false && tools.inWorktree) await putBack(tools);
-    const result = StepResult.parse(await run(input, tools));
-    // What is told to end fails: that says nothing of the step.
-    if (signal.aborted && !tools.isEffect && result.outcome !== 'succeeded') throw interrupted();
-    return JsonObject.parse(result);
+    await alone(context.effectId);
+    const controller = new AbortController();
+    const signal = AbortSignal.any([context.signal, controller.signal]);
+    const isEffect = context.order.effect.kind !== 'work';
+    const begin = async (): Promise<JsonObject> => {
+      const tools = await toolsFor(input, context, signal);
+      // Of what starts for the first time nothing can be left; looking for it is what costs most of a short step.
+      if (context.epoch > 1 || context.order.attempt > 1) await parts.records.endLeftovers(tools.about);
+      if (restores && tools.inWorktree) await putBack(tools);
+      const result = StepResult.parse(await work(tools));
+      // What is told to end fails: that says nothing of the step.
+      if (signal.aborted && !isEffect && result.outcome !== 'succeeded') throw interrupted();
+      return JsonObject.parse(result);
+    };
+    const done = begin().catch((error: unknown) => endedWith(error, signal, isEffect));
+    const entry: Running = { controller, done: done.catch(() => undefined) };
+    running.set(context.effectId, entry);
+    try {
+      return await done;
+    } finally {
+      if (running.get(context.effectId) === entry) running.delete(context.effectId);
+    }
   };
 
-  const capability = (
-    uses: string,
-    run: RunStage,
-    options: StageOptions = {},
-  ): Capability<typeof StepInput> => ({
-    uses,
+  /** A look changes nothing: what is still under way is let alone, and nothing is put back. */
+  const look = async <Result>(
     input: StepInput,
-    run: async (input, context) => {
-      await alone(context.effectId);
-      const controller = new AbortController();
-      const signal = AbortSignal.any([context.signal, controller.signal]);
-      const isEffect = context.order.effect.kind !== 'work';
-      const done = carryOut(run, options, input, context, signal).catch((error: unknown) =>
-        endedWith(error, signal, isEffect),
-      );
-      const entry: Running = { controller, done: done.catch(() => undefined) };
-      running.set(context.effectId, entry);
-      try {
-        return await done;
-      } finally {
-        if (running.get(context.effectId) === entry) running.delete(context.effectId);
-      }
-    },
-  });
+    context: EffectContext,
+    work: (tools: StageTools) => Promise<Result>,
+    needsWorktree: boolean,
+  ): Promise<Result> => {
+    const tools = await toolsFor(input, context, context.signal);
+    if (needsWorktree && tools.inWorktree) await checkWorktree(tools, tools.repository, tools.root);
+    return work(tools);
+  };
+
+  const capability = (module: StageModule): Capability<typeof StepInput> => {
+    const { uses, run, preview, probe, compensate } = module;
+    const restores = module.restores !== false;
+    return {
+      uses,
+      input: StepInput,
+      run: (input, context) => start(input, context, (tools) => run(input, tools), restores),
+      ...(preview && {
+        preview: (input, context) => start(input, context, (tools) => preview(input, tools), false),
+      }),
+      ...(probe && {
+        probe: (input, context) => look(input, context, (tools) => probe(input, tools), restores),
+      }),
+      ...(compensate && {
+        compensate: (done, context) =>
+          start(done.input, context, (tools) => compensate(done, tools), restores),
+      }),
+    };
+  };
   return { capability };
 };
 
@@ -262,6 +322,9 @@ const endedWith = (error: unknown, signal: AbortSignal, isEffect: boolean): Json
     return JsonObject.parse(failed(error.message));
   throw error;
 };
+
+/** What secrets are allowed for: taking an effect back is no other use. */
+const labelOf = ({ effect }: RunEffect): string => effect.uses.replace(/\.(preview|compensate)$/, '');
 
 const refusedWorktree = (worktree: string, problem: string): CleanFailure =>
   new CleanFailure(errorBody('EXECUTOR_PATH_REFUSED', `the worktree ${worktree} ${problem}`));

@@ -7,6 +7,7 @@ import { createWorkRecords } from '../adapters/work-records.ts';
 import { contextFor } from '../testing/context.ts';
 import { scratchFolder } from '../testing/scratch.ts';
 import type { Capability } from './capability.ts';
+import { createRegistry } from './registry.ts';
 import { stageCapabilities, startsPrograms } from './stages.ts';
 
 let folder: Awaited<ReturnType<typeof scratchFolder>>;
@@ -24,7 +25,10 @@ afterAll(() => folder.remove());
 const STAGES = Object.keys(CAPABILITIES).filter((uses) => CAPABILITIES[uses]?.stage === true);
 
 test('every stage that is known is carried out here, once, and no other', () => {
-  expect(capabilities.map(({ uses }) => uses).toSorted()).toEqual(STAGES.toSorted());
+  const previews = capabilities.flatMap((each) =>
+    each.preview === undefined ? [] : [`${each.uses}.preview`],
+  );
+  expect([...capabilities.map(({ uses }) => uses), ...previews].toSorted()).toEqual(STAGES.toSorted());
   for (const { input } of capabilities) expect(input).toBe(StepInput);
 });
 
@@ -38,15 +42,16 @@ test('what starts a program is one of them', () => {
     'control.gate.conflict_resolution',
     'control.gate.cicd',
   ]);
+  expect(startsPrograms('cap.env.shell.command.run.compensate')).toBe(true);
   expect(startsPrograms('cap.file.append')).toBe(false);
 });
 
 test.each(STAGES)(
   '%s does nothing in a repository that is not allowed, and says which setting allows it',
   async (uses) => {
-    const capability = capabilities.find((each) => each.uses === uses);
     const input = StepInput.parse({ with: {}, repository: folder.path, context: {} });
-    await expect(capability?.run(input, contextFor())).rejects.toMatchObject({
+    const carrier = createRegistry(capabilities).get(uses);
+    await expect(carrier?.run(input, contextFor())).rejects.toMatchObject({
       name: 'CleanFailure',
       body: {
         code: 'EXECUTOR_REPOSITORY_NOT_ALLOWED',

@@ -1,44 +1,55 @@
-import type { StepInput } from '@holdpoint/contracts/step';
-import { invokeAgent } from './agent.ts';
 import type { Capability } from './capability.ts';
-import { resolveConflict } from './conflict.ts';
-import { integratePlanBranch } from './integrate.ts';
-import { previewIntegration } from './integrate-preview.ts';
-import { persistPlan } from './plan.ts';
-import { resolvePrompt } from './prompt.ts';
-import { repositoryStages } from './repository-stages.ts';
-import { clearSentinel, writeSentinel } from './sentinel.ts';
-import { createStages, type StageParts, type Stages } from './stage.ts';
+import { invokeAgent } from './agent/invoke.ts';
+import { cicdGate } from './gates/cicd.ts';
+import { resolveConflict } from './gates/conflict.ts';
+import { stopCondition } from './gates/stop-condition.ts';
+import { gitCommit } from './git/commit.ts';
+import { integratePlanBranch } from './git/integrate.ts';
+import { gitStage } from './git/stage.ts';
+import { gitStageCommit } from './git/stage-commit.ts';
+import { clearSentinel } from './merge/clear-sentinel.ts';
+import { writeSentinel } from './merge/write-sentinel.ts';
+import { persistPlan } from './plan/persist.ts';
+import { promptFromText } from './prompt/builtin.ts';
+import { promptFromScript } from './prompt/shell.ts';
+import { inspectRepository } from './repository/inspect.ts';
+import { shellCicd } from './shell/cicd.ts';
+import { shellCommand } from './shell/command.ts';
+import { createStages, type StageModule, type StageParts } from './stage.ts';
+import { cleanUpWorktree } from './worktree/cleanup.ts';
+import { prepareWorktree } from './worktree/prepare.ts';
 
-const STARTS_PROGRAMS: ReadonlySet<string> = new Set([
-  'cap.agent.invoke',
-  'cap.env.shell.command.run',
-  'cap.env.shell.cicd.run',
-  'cap.env.shell.prompt.resolve',
-  'control.gate.stop_condition',
-  'control.gate.conflict_resolution',
-  'control.gate.cicd',
-]);
+/** Everything that works in a repository. */
+export const STAGES: readonly StageModule[] = [
+  prepareWorktree,
+  cleanUpWorktree,
+  promptFromText,
+  promptFromScript,
+  invokeAgent,
+  persistPlan,
+  gitStage,
+  gitCommit,
+  gitStageCommit,
+  integratePlanBranch,
+  shellCommand,
+  shellCicd,
+  writeSentinel,
+  clearSentinel,
+  inspectRepository,
+  stopCondition,
+  resolveConflict,
+  cicdGate,
+];
+
+/** A preview only looks; what takes a script back is a script. */
+const STARTS_PROGRAMS: ReadonlySet<string> = new Set(
+  STAGES.filter(({ startsPrograms }) => startsPrograms === true).flatMap(({ uses, compensate }) =>
+    compensate === undefined ? [uses] : [uses, `${uses}.compensate`],
+  ),
+);
 
 /** Whether a step runs a program of somebody else's, for as long and with as much memory as that takes. */
 export const startsPrograms = (uses: string): boolean => STARTS_PROGRAMS.has(uses);
 
-/** From the prompt to the merged plan. */
-const planStages = ({ capability }: Stages): readonly Capability<typeof StepInput>[] => [
-  capability('cap.env.builtin.prompt.resolve', resolvePrompt),
-  capability('cap.env.shell.prompt.resolve', resolvePrompt),
-  capability('cap.agent.invoke', invokeAgent),
-  capability('cap.env.builtin.plan.persist', persistPlan),
-  capability('cap.env.builtin.git.integrate_plan_branch', integratePlanBranch),
-  capability('cap.env.builtin.git.integrate_plan_branch.preview', previewIntegration, { restores: false }),
-  capability('cap.env.builtin.merge.sentinel.write', writeSentinel),
-  capability('cap.env.builtin.merge.sentinel.clear', clearSentinel),
-  // It works in a worktree of its own, and the branch that it has moved stays where it is.
-  capability('control.gate.conflict_resolution', resolveConflict, { restores: false }),
-];
-
-/** Everything that works in a repository. */
-export const stageCapabilities = (parts: StageParts): readonly Capability[] => {
-  const stages = createStages(parts);
-  return [...repositoryStages(stages), ...planStages(stages)];
-};
+export const stageCapabilities = (parts: StageParts): readonly Capability[] =>
+  STAGES.map(createStages(parts).capability);

@@ -1,14 +1,27 @@
-import { CAPABILITIES, effectClassOf } from '@holdpoint/contracts/capabilities';
-import { effectDigest, type GrantClaims, type RunEffect } from '@holdpoint/contracts/effect';
+import { CAPABILITIES, effectClassOf, namesProbe } from '@holdpoint/contracts/capabilities';
+import { effectDigest, type RunEffect, type SignedClaims } from '@holdpoint/contracts/effect';
 import { type ErrorBody, errorBody } from '@holdpoint/contracts/errors';
 import { effectIdOf } from '@holdpoint/contracts/ids';
-import type { EffectClass } from '@holdpoint/contracts/workflow';
+import type { EffectClass, SideEffectKind } from '@holdpoint/contracts/workflow';
 
-/** Checks the signature of a grant, and nothing else. Verifying is a pure function of token and public keys. */
-export type VerifyGrant = (token: string) => GrantClaims | undefined;
+/** Checks the signature of a token, and nothing else. Verifying is a pure function of token and public keys. */
+export type Verify = (token: string) => SignedClaims | undefined;
 
-/** The class of a capability that is ordered as an effect of some kind, or as work; undefined when it cannot be. */
-export type ClassOf = (uses: string, kind: RunEffect['effect']['kind']) => EffectClass | undefined;
+/** The class of what is ordered, as an effect of its kind or as work; undefined when it cannot be. */
+export type ClassOf = (
+  effect: Pick<RunEffect['effect'], 'uses' | 'kind' | 'args'>,
+) => EffectClass | undefined;
+
+/** The class of what every executor carries out. */
+export const classOfEffect: ClassOf = ({ uses, kind, args }) =>
+  effectClassOf(uses, kind, { probe: namesProbe(args) });
+
+/** The only kind that effects of a label may have, if there is only one. */
+export type KindOf = (uses: string) => SideEffectKind | undefined;
+
+/** The same of what every executor carries out. */
+export const kindOfLabel: KindOf = (uses) =>
+  Object.hasOwn(CAPABILITIES, uses) ? CAPABILITIES[uses]?.kind : undefined;
 
 /** Work needs no grant, and nothing else goes without one. */
 export const isWork = ({ effect }: Pick<RunEffect, 'effect'>): boolean => effect.kind === 'work';
@@ -20,12 +33,13 @@ export const isWork = ({ effect }: Pick<RunEffect, 'effect'>): boolean => effect
 export const whyRefused = (
   order: RunEffect,
   now: number,
-  verify: VerifyGrant,
-  classOf: ClassOf = effectClassOf,
+  verify: Verify,
+  classOf: ClassOf = classOfEffect,
+  kindOf: KindOf = kindOfLabel,
 ): ErrorBody | undefined =>
   order.grant === undefined
     ? workProblem(order, classOf)
-    : (grantProblem(order, order.grant, now, verify) ?? effectProblem(order, classOf));
+    : (grantProblem(order, order.grant, now, verify) ?? effectProblem(order, classOf, kindOf));
 
 const without = (problem: string): ErrorBody =>
   errorBody('EXECUTOR_GRANT_INVALID', `it comes without a grant, and ${problem}`);
@@ -36,7 +50,7 @@ const workProblem = (order: RunEffect, classOf: ClassOf): ErrorBody | undefined 
   if (effectDigest(effect) !== digest) return without('its digest is that of something else');
   if (effectIdOf(effect.task, effect.node, effect.idempotencyKey) !== id)
     return without('its id is that of something else');
-  const effectClass = classOf(effect.uses, 'work');
+  const effectClass = classOf(effect);
   if (effectClass === undefined) return without(`${effect.uses} is nothing that may be ordered as work`);
   if (effectClass !== effect.effectClass)
     return without(`${effect.uses} is ${effectClass} as work, not ${effect.effectClass}`);
@@ -47,10 +61,10 @@ const grantProblem = (
   { id, digest, effect }: RunEffect,
   grant: string,
   now: number,
-  verify: VerifyGrant,
+  verify: Verify,
 ): ErrorBody | undefined => {
   const claims = verify(grant);
-  if (claims === undefined)
+  if (claims === undefined || claims.use === 'answer')
     return errorBody('EXECUTOR_GRANT_INVALID', 'the grant is not signed by the approvals service');
   if (effectDigest(effect) !== digest || claims.digest !== digest) {
     return errorBody('EXECUTOR_DIGEST_MISMATCH', 'what is ordered is not what was approved');
@@ -62,14 +76,14 @@ const grantProblem = (
   return undefined;
 };
 
-const effectProblem = (order: RunEffect, classOf: ClassOf): ErrorBody | undefined => {
+const effectProblem = (order: RunEffect, classOf: ClassOf, kindOf: KindOf): ErrorBody | undefined => {
   const { uses, kind, effectClass } = order.effect;
   if (isWork(order)) return errorBody('EXECUTOR_GRANT_INVALID', 'a grant is for an effect, and this is work');
-  const known = classOf(uses, kind);
+  const known = classOf(order.effect);
   if (known === undefined) return errorBody('EXECUTOR_UNKNOWN_CAPABILITY', `no capability is called ${uses}`);
   if (known !== effectClass)
     return errorBody('EXECUTOR_CLASS_MISMATCH', `${uses} is ${known}, not ${effectClass}`);
-  const only = Object.hasOwn(CAPABILITIES, uses) ? CAPABILITIES[uses]?.kind : undefined;
+  const only = kindOf(uses);
   return only === undefined || only === kind
     ? undefined
     : errorBody('EXECUTOR_CLASS_MISMATCH', `${uses} is an effect of the kind ${only}, not ${kind}`);

@@ -15,7 +15,7 @@ const started: EffectEvent = { type: 'started', ...about, order, epoch: 1, worke
 const failed: EffectEvent = { type: 'failed_clean', ...about, epoch: 1, error: { code: 'X', message: 'no' } };
 const refused: EffectEvent = { type: 'refused', ...about, order, error: { code: 'X', message: 'no' } };
 const applied: EffectEvent = { type: 'applied', ...about, epoch: 1, outputs: {} };
-const doubt = (next: 'repeat' | 'person'): EffectEvent => ({
+const doubt = (next: 'repeat' | 'probe' | 'person'): EffectEvent => ({
   type: 'in_doubt',
   ...about,
   epoch: 2,
@@ -90,17 +90,54 @@ describe('a cancellation', () => {
       .thenSends({ data: { type: 'cancelled', attempt: 2 } });
   });
 
-  test('of what would be repeated leaves the doubt to a person: nothing more is started', () => {
-    given(started, doubt('repeat'))
+  test.each(['repeat', 'person'] as const)(
+    'of what is in doubt and waits for: %s, leaves a doubt of its own to a person: nothing more is started',
+    (next) => {
+      given(started, doubt(next))
+        .when(cancel, NOW)
+        .thenEmitsLike(calledOff, {
+          type: 'in_doubt',
+          epoch: 3,
+          reason: 'cancelled in doubt: lost',
+          next: 'person',
+        })
+        .thenTimes({ clear: 'lease' }, { clear: 'place' })
+        .thenStarts();
+    },
+  );
+
+  test('of what its target is asked about is kept, and the target is asked all the same', () => {
+    given(started, doubt('probe'))
       .when(cancel, NOW)
-      .thenEmitsLike({ type: 'in_doubt', epoch: 3, next: 'person' })
-      .thenTimes({ clear: 'lease' }, { clear: 'place' })
+      .thenEmits(calledOff)
+      .thenTimes()
+      .thenSends({ data: { type: 'in_doubt', epoch: 2, next: 'probe' } })
       .thenStarts();
   });
 
   test.each([
+    ['the target', [doubt('probe'), calledOff]],
+    ['a person', [calledOff, doubt('person')]],
+  ])('is kept though %s says that it did not happen: nothing is tried anew', (_, history) => {
+    const notApplied: EffectEvent = { type: 'not_applied', ...about, epoch: 2, reason: 'no', by: 'person' };
+    given(started, ...history, notApplied)
+      .when({ kind: 'run', payload: { ...order, attempt: 2 }, place }, NOW)
+      .thenEmitsLike({ type: 'cancelled', attempt: 2 })
+      .thenStarts();
+  });
+
+  test('of what is known not to have happened keeps it from being tried again', () => {
+    const notApplied: EffectEvent = { type: 'not_applied', ...about, epoch: 2, reason: 'no', by: 'person' };
+    given(started, doubt('person'), notApplied).when(cancel, NOW).thenEmits(cancelled);
+  });
+
+  test.each([
     ['is applied', [started, applied], { type: 'applied', epoch: 1, outputs: {} }],
-    ['waits for a person', [started, doubt('person')], { type: 'in_doubt', epoch: 2, next: 'person' }],
+    [
+      'was called off and waits for a person',
+      [started, calledOff, doubt('person')],
+      { type: 'in_doubt', epoch: 2, next: 'person' },
+    ],
     ['is cancelled', [prepared, cancelled], { type: 'cancelled', reason: 'task cancelled' }],
     ['is cancelled already', [cancelled], { type: 'cancelled', reason: 'task cancelled' }],
   ])('of what %s comes too late: it is answered with what is recorded', (_, history, data) => {

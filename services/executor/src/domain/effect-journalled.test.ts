@@ -27,6 +27,7 @@ const doubt = (epoch: number, next: 'repeat' | 'person' = 'repeat'): EffectEvent
   epoch,
   reason: 'it was started before the database was set back, and what came of it is lost',
   next,
+  cause: 'ledger_set_back',
 });
 const applied = (epoch: number): EffectEvent => ({ type: 'applied', ...about, epoch, outputs: {} });
 const failed = (epoch: number): EffectEvent => ({
@@ -35,6 +36,14 @@ const failed = (epoch: number): EffectEvent => ({
   epoch,
   error: { code: 'EXECUTOR_TARGET_UNAVAILABLE', message: 'busy' },
 });
+const notApplied = (epoch: number): EffectEvent => ({
+  type: 'not_applied',
+  ...about,
+  epoch,
+  reason: 'ada said so',
+  by: 'person',
+});
+const calledOff: EffectEvent = { type: 'cancel_requested', ...about, reason: 'over' };
 const cancelled: EffectEvent = { type: 'cancelled', ...about, reason: 'over' };
 const follows = [{ clear: 'lease' }, { set: 'place', dueAt: NOW + 2_000 }] as const;
 
@@ -78,15 +87,29 @@ describe('a start that a journal has, and that the ledger', () => {
       .thenEmits(prepared(), doubt(2));
   });
 
-  test('has as cancelled before it began, is in doubt all the same, and is not repeated', () => {
-    given(cancelled).when(journalled(1), NOW).thenEmits(prepared(), doubt(2, 'person')).thenStarts();
-    given(prepared(), cancelled).when(journalled(1), NOW).thenEmits(prepared(), doubt(2, 'person'));
+  test('has as cancelled before it began, is in doubt all the same, stays called off, and is not repeated', () => {
+    const found = [prepared(), calledOff, doubt(2, 'person')];
+    given(cancelled)
+      .when(journalled(1), NOW)
+      .thenEmits(...found)
+      .thenStarts();
+    given(prepared(), cancelled)
+      .when(journalled(1), NOW)
+      .thenEmits(...found);
+    given(cancelled, ...found, notApplied(2))
+      .when({ kind: 'run', payload: { ...order, attempt: 2 }, place }, NOW)
+      .thenEmitsLike({ type: 'cancelled', attempt: 2 })
+      .thenStarts();
+  });
+
+  test('has as known not to have happened, is in doubt again', () => {
+    given(started(1), doubt(2, 'person'), notApplied(2))
+      .when(journalled(3), NOW)
+      .thenEmits(prepared(), doubt(4));
   });
 
   test('is told to call off while it runs, is not repeated', () => {
-    given(started(1), { type: 'cancel_requested', ...about, reason: 'over' })
-      .when(journalled(3), NOW)
-      .thenEmits(doubt(4, 'person'));
+    given(started(1), calledOff).when(journalled(3), NOW).thenEmits(doubt(4, 'person'));
   });
 
   test('knows under that epoch, changes nothing', () => {

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { acts } from '../testing/messages.ts';
 import { decider, verify } from '../testing/orders.ts';
 import { whyRefused } from './admission.ts';
-import { entryIn } from './ledger.ts';
+import { type EffectState, entryIn } from './ledger.ts';
 
 test('any messages in any order keep every law of a decider', () => {
   fc.assert(fc.property(acts, (sequence) => void holdsEveryLaw(decider, sequence)));
@@ -34,12 +34,74 @@ test('epochs only rise, and each start and each doubt takes a new one', () => {
   );
 });
 
-test('nothing starts without a grant that holds for it at that moment', () => {
+/** Whether a person has said of this very doubt that it is to be done again, and it is not too late for that. */
+const isAllowed = (said: readonly EffectEvent[], state: EffectState, now: number): boolean =>
+  state.status === 'in_doubt' &&
+  said.some(
+    (event) =>
+      event.type === 'answered' &&
+      event.answer === 'retry' &&
+      event.epoch === state.entry.epoch &&
+      now < (event.until ?? 0),
+  );
+
+test('nothing starts without a grant that holds for it at that moment, or the word of a person that does', () => {
   fc.assert(
     fc.property(acts, (sequence) => {
-      for (const { made, now } of runOf(decider, sequence)) {
+      const said: EffectEvent[] = [];
+      for (const { before, made, now } of runOf(decider, sequence)) {
         const started = made.events.filter((event) => event.type === 'started');
-        expect(started.flatMap(({ order }) => whyRefused(order, now, verify) ?? [])).toEqual([]);
+        const refused = started.flatMap(({ order }) => whyRefused(order, now, verify) ?? []);
+        expect(isAllowed(said, before, now) ? [] : refused).toEqual([]);
+        said.push(...made.events);
+      }
+    }),
+  );
+});
+
+test('what was called off does not start, unless a person has said since that it is to be done again', () => {
+  fc.assert(
+    fc.property(acts, (sequence) => {
+      let calledOff = false;
+      for (const event of eventsOf(runOf(decider, sequence))) {
+        if (event.type === 'cancel_requested' || event.type === 'cancelled') calledOff = true;
+        if (event.type === 'answered' && event.answer === 'retry') calledOff = false;
+        expect({ event: event.type, calledOff }).not.toEqual({ event: 'started', calledOff: true });
+      }
+    }),
+  );
+});
+
+test('that it did not happen, once it was in doubt, is the word of its target or of a person', () => {
+  fc.assert(
+    fc.property(acts, (sequence) => {
+      for (const { before, made } of runOf(decider, sequence)) {
+        const types = made.events.map(({ type }) => type);
+        if (!types.includes('not_applied')) continue;
+        const [said] = made.events;
+        const words =
+          said?.type === 'probed' ? said.found : said?.type === 'answered' ? said.answer : undefined;
+        expect({ before: before.status, types, words }).toEqual({
+          before: 'in_doubt',
+          types: [said?.type, 'not_applied'],
+          words: 'not_applied',
+        });
+      }
+    }),
+  );
+});
+
+test('a statement counts once, and only on the doubt that it is on', () => {
+  fc.assert(
+    fc.property(acts, (sequence) => {
+      const answered: number[] = [];
+      for (const { before, made } of runOf(decider, sequence)) {
+        for (const event of made.events) {
+          if (event.type !== 'answered') continue;
+          expect(answered).not.toContain(event.epoch);
+          expect(before).toMatchObject({ status: 'in_doubt', next: 'person', entry: { epoch: event.epoch } });
+          answered.push(event.epoch);
+        }
       }
     }),
   );
@@ -67,6 +129,9 @@ test('work begins with a recorded start, one at a time, and never in a state tha
   );
 });
 
+/** What is recorded of something that has its outcome. */
+const KEPT_BESIDE: ReadonlySet<EffectEvent['type']> = new Set(['superseded', 'duplicate_prevented']);
+
 test('applied is for ever, and so is cancelled, unless a journal says that it was started', () => {
   fc.assert(
     fc.property(acts, (sequence) => {
@@ -74,7 +139,7 @@ test('applied is for ever, and so is cancelled, unless a journal says that it wa
         if (before.status !== 'applied' && before.status !== 'cancelled') continue;
         if (before.status === 'cancelled' && message.kind === 'journalled') continue;
         expect(after.status).toBe(before.status);
-        expect(made.events.filter(({ type }) => type !== 'superseded')).toEqual([]);
+        expect(made.events.filter(({ type }) => !KEPT_BESIDE.has(type))).toEqual([]);
         // What still runs may be told to end; nothing begins.
         expect(made.work.filter(({ kind }) => kind !== 'abort')).toEqual([]);
       }
@@ -93,7 +158,7 @@ test('whatever runs has a lease, and whatever waits for a place is offered again
           if ('set' in timer) set.add(timer.set);
           else set.delete(timer.clear);
         }
-        const waits = after.status === 'prepared' || (after.status === 'in_doubt' && after.next === 'repeat');
+        const waits = after.status === 'prepared' || (after.status === 'in_doubt' && after.next !== 'person');
         expect([...set]).toEqual(after.status === 'started' ? ['lease'] : waits ? ['place'] : []);
       }
     }),

@@ -35,6 +35,13 @@ const failed: EffectEvent = {
   error: { code: 'EXECUTOR_TARGET_UNAVAILABLE', message: 'no' },
 };
 const doubted: EffectEvent = { type: 'in_doubt', ...about, epoch: 2, reason: 'lost', next: 'person' };
+const notApplied: EffectEvent = {
+  type: 'not_applied',
+  ...about,
+  epoch: 2,
+  reason: 'ada said so',
+  by: 'person',
+};
 const cancelled: EffectEvent = { type: 'cancelled', ...about, reason: 'over' };
 const refused: EffectEvent = {
   type: 'refused',
@@ -57,7 +64,7 @@ describe('an order', () => {
       .when(waiting(), NOW)
       .thenEmits(prepared)
       .thenTimes({ set: 'place', dueAt: NOW + 5_000 })
-      .thenStarts({ kind: 'await_place', id: EFFECT, uses: 'cap.file.append' });
+      .thenStarts({ kind: 'await_place', order });
   });
 
   test('that waits starts when it gets a place', () => {
@@ -81,7 +88,7 @@ describe('an order', () => {
       .when({ kind: 'timer', name: 'place', data: null }, NOW + 5_000)
       .thenEmits()
       .thenTimes({ set: 'place', dueAt: NOW + 10_000 })
-      .thenStarts({ kind: 'await_place', id: EFFECT, uses: 'cap.file.append' });
+      .thenStarts({ kind: 'await_place', order });
   });
 
   test.each([
@@ -122,15 +129,18 @@ describe('the same order again', () => {
   });
 
   test.each([
-    [[started, applied], applied],
-    [[started, failed], failed],
-    [[started, doubted], doubted],
-    [[prepared, cancelled], cancelled],
-    [[refused], refused],
-  ] as const)('is answered with what is recorded (%#)', (history, fact) => {
+    [[started, applied], applied, ['applied']],
+    [[started, failed], failed, []],
+    [[started, doubted], doubted, ['in_doubt']],
+    [[started, doubted, notApplied], notApplied, ['not_applied']],
+    [[prepared, cancelled], cancelled, []],
+    [[refused], refused, []],
+  ] as const)('is answered with what is recorded (%#)', (history, fact, prevented) => {
     given(...history)
       .when(run(), NOW + 1)
-      .thenEmits()
+      .thenEmits(
+        ...prevented.map((standing) => ({ type: 'duplicate_prevented', ...about, standing }) as const),
+      )
       .thenStarts()
       .thenTimes()
       .thenSends({
@@ -141,16 +151,21 @@ describe('the same order again', () => {
   });
 
   test.each([
-    [[started, applied], 'applied'],
-    [[started, doubted], 'in_doubt'],
-    [[prepared, cancelled], 'cancelled'],
-  ] as const)('as a later attempt is answered so too, and not done again (%#)', (history, type) => {
-    given(...history)
-      .when(run(orderFor(effectOf(), { attempt: 2 })), NOW + 1)
-      .thenEmits()
-      .thenStarts()
-      .thenSends({ data: { type, attempt: 2 } });
-  });
+    [[started, applied], 'applied', ['applied']],
+    [[started, doubted], 'in_doubt', ['in_doubt']],
+    [[prepared, cancelled], 'cancelled', []],
+  ] as const)(
+    'as a later attempt is answered so too, and not done again (%#)',
+    (history, type, prevented) => {
+      given(...history)
+        .when(run(orderFor(effectOf(), { attempt: 2 })), NOW + 1)
+        .thenEmitsLike(
+          ...prevented.map((standing) => ({ type: 'duplicate_prevented', attempt: 2, standing })),
+        )
+        .thenStarts()
+        .thenSends({ data: { type, attempt: 2 } });
+    },
+  );
 });
 
 describe('a new order after one that came to nothing', () => {

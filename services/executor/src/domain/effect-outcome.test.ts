@@ -29,6 +29,7 @@ const doubt = (epoch: number, next: 'repeat' | 'person' = 'repeat'): EffectEvent
   epoch,
   reason: 'connection reset',
   next,
+  cause: 'outcome_unknown',
 });
 const appliedAt = (epoch: number): EffectEvent => ({
   type: 'applied',
@@ -36,6 +37,20 @@ const appliedAt = (epoch: number): EffectEvent => ({
   epoch,
   outputs: { line: 1 },
 });
+const failedAt = (epoch: number): EffectEvent => ({
+  type: 'failed_clean',
+  ...about,
+  epoch,
+  error: { code: 'EXECUTOR_TARGET_UNAVAILABLE', message: 'busy' },
+});
+const notApplied: EffectEvent = {
+  type: 'not_applied',
+  ...about,
+  epoch: 2,
+  reason: 'ada said so',
+  by: 'person',
+};
+const cancelled: EffectEvent = { type: 'cancelled', ...about, reason: 'over' };
 const repeats = (starts: number): EffectEvent[] =>
   Array.from({ length: starts }, (_, i) => [started(2 * i + 1), doubt(2 * i + 2)]).flat();
 
@@ -96,7 +111,7 @@ describe('a lease', () => {
   test('that is over puts the effect in doubt, and takes the epoch from who held it', () => {
     given(started(1))
       .when(lease, NOW + LEASE_MS)
-      .thenEmitsLike({ type: 'in_doubt', epoch: 2, next: 'repeat' })
+      .thenEmitsLike({ type: 'in_doubt', epoch: 2, next: 'repeat', cause: 'worker_lost' })
       .thenTimes({ clear: 'lease' }, { set: 'place', dueAt: NOW + LEASE_MS + 1_000 });
   });
 
@@ -119,7 +134,7 @@ describe('a repeat', () => {
     given(started(1), doubt(2))
       .when({ kind: 'timer', name: 'place', data: null }, NOW)
       .thenTimes({ set: 'place', dueAt: NOW + 5_000 })
-      .thenStarts({ kind: 'await_place', id: EFFECT, uses: 'cap.file.append' });
+      .thenStarts({ kind: 'await_place', order });
   });
 
   test('is made while the grant lasts; after that a person is asked', () => {
@@ -147,7 +162,7 @@ describe('a repeat', () => {
   test.each([
     ['idempotent', 'repeat'],
     ['fenced', 'repeat'],
-    ['probeable', 'person'],
+    ['probeable', 'probe'],
     ['opaque', 'person'],
   ] as const)('of an effect that is %s: %s', (effectClass, next) => {
     const other = { ...started(1), order: orderFor(effectOf({ effectClass })) } as EffectEvent;
@@ -200,6 +215,41 @@ describe('a worker whose epoch is over', () => {
       .when(reported(1, applied), NOW)
       .thenEmits({ type: 'superseded', ...about, epoch: 1, observed: 'applied' }, appliedAt(2))
       .thenTimes({ clear: 'place' });
+  });
+
+  test.each([
+    ['it had failed cleanly and a later attempt runs', [started(1), failedAt(1), started(2)]],
+    ['a person had said that it did not happen', [started(1), doubt(2, 'person'), notApplied]],
+    ['a later attempt runs', [started(1), doubt(2, 'person'), notApplied, started(3)]],
+    ['it was cancelled', [started(1), doubt(2, 'person'), notApplied, cancelled]],
+  ])('that saw it applied after %s says the opposite of what was settled', (_, history) => {
+    given(...history)
+      .when(reported(1, applied), NOW)
+      .thenEmits({ type: 'superseded', ...about, epoch: 1, observed: 'applied', contradicts: true })
+      .thenStarts();
+  });
+
+  test('that saw it applied ends the doubt of a later attempt, and says the opposite of what was settled', () => {
+    given(started(1), doubt(2, 'person'), notApplied, started(3), doubt(4, 'person'))
+      .when(reported(1, applied), NOW)
+      .thenEmits(
+        { type: 'superseded', ...about, epoch: 1, observed: 'applied', contradicts: true },
+        appliedAt(4),
+      );
+  });
+
+  test('that did nothing says the opposite of a person who said that it had, when nobody else was at it', () => {
+    const evidence = { type: 'superseded', ...about, epoch: 1, observed: 'failed_clean' } as const;
+    given(started(1), doubt(2, 'person'), appliedAt(2))
+      .when(reported(1, clean), NOW)
+      .thenEmits({ ...evidence, contradicts: true });
+    given(started(1), doubt(2), started(3), doubt(4, 'person'), appliedAt(4))
+      .when(reported(1, clean), NOW)
+      .thenEmits(evidence);
+    const found = { type: 'in_doubt', ...about, epoch: 6, reason: 'lost', next: 'person' } as const;
+    given(started(1), { ...found, cause: 'ledger_set_back' }, appliedAt(6))
+      .when(reported(1, clean), NOW)
+      .thenEmits(evidence);
   });
 
   test('is heard once', () => {

@@ -1,4 +1,11 @@
-import type { EffectEvent, RunEffect } from '@holdpoint/contracts/effect';
+import type {
+  DoubtCause,
+  EffectAnswered,
+  EffectEvent,
+  EffectInDoubt,
+  EffectNotApplied,
+  RunEffect,
+} from '@holdpoint/contracts/effect';
 import type { ErrorBody } from '@holdpoint/contracts/errors';
 import type { EffectId, NodeId, TaskId } from '@holdpoint/contracts/ids';
 import type { JsonObject } from '@holdpoint/contracts/json';
@@ -15,7 +22,24 @@ type Entry = {
   readonly calledOff: boolean;
   /** Epochs that reported after they were over. */
   readonly evidence: readonly number[];
+  /** Where the latest start is noted. */
+  readonly journal?: string | undefined;
+  /** Starts that nobody has seen the end of: what is not known to have happened may still happen. */
+  readonly unended?: readonly Unended[];
+  /** Up to this epoch it is settled that nothing has happened. */
+  readonly settled?: number;
+  /** How often the target was asked since the latest start, without an answer that counts. */
+  readonly probes?: number;
+  /** A person lets it be started once more until then, whatever its grant says. Epoch milliseconds. */
+  readonly repeatUntil?: number | undefined;
+  /** What a person has said of the latest doubt that one was asked about. */
+  readonly answered?: Pick<EffectAnswered, 'answer' | 'by'> | undefined;
+  /** Attempts whose order came once there was an outcome. */
+  readonly prevented?: readonly number[];
 };
+
+/** A start whose worker was lost. Whoever holds its journal has outlived that worker; a start that the ledger lost has none. */
+export type Unended = { readonly epoch: number; readonly journal?: string | undefined };
 
 /** One row of truth per effect. */
 export type EffectState =
@@ -26,12 +50,20 @@ export type EffectState =
   | { readonly status: 'started'; readonly entry: Entry; readonly worker: string }
   | { readonly status: 'applied'; readonly entry: Entry; readonly outputs: JsonObject }
   | { readonly status: 'failed_clean'; readonly entry: Entry; readonly error: ErrorBody }
+  /** It was in doubt, and is known not to have happened. */
+  | { readonly status: 'not_applied'; readonly entry: Entry; readonly reason: string; readonly by: Knower }
   | {
       readonly status: 'in_doubt';
       readonly entry: Entry;
       readonly reason: string;
-      readonly next: 'repeat' | 'person';
+      readonly next: Next;
+      readonly cause?: DoubtCause | undefined;
     };
+
+/** What follows a doubt. */
+export type Next = EffectInDoubt['next'];
+/** Who knew that nothing had happened. */
+export type Knower = EffectNotApplied['by'];
 
 export type About = {
   readonly id: EffectId;
@@ -74,20 +106,46 @@ export const evolve = (state: EffectState, event: EffectEvent): EffectState => {
       };
     case 'started': {
       const entry = entryIn(state) ?? fresh(event.order);
-      const started = { ...entry, order: event.order, epoch: event.epoch, starts: entry.starts + 1 };
-      return { status: 'started', entry: started, worker: event.worker };
+      const { order, epoch, journal, worker } = event;
+      const starts = entry.starts + 1;
+      // What a person allows is one start.
+      const started = { ...entry, order, epoch, journal, starts, probes: 0, repeatUntil: undefined };
+      return { status: 'started', entry: started, worker };
     }
     case 'applied':
       return { status: 'applied', entry: { ...entryOf(state), epoch: event.epoch }, outputs: event.outputs };
-    case 'failed_clean':
-      return { status: 'failed_clean', entry: { ...entryOf(state), epoch: event.epoch }, error: event.error };
-    case 'in_doubt':
+    case 'failed_clean': {
+      const { epoch, error } = event;
+      return { status: 'failed_clean', entry: { ...entryOf(state), epoch, settled: epoch }, error };
+    }
+    case 'in_doubt': {
+      const { epoch, reason, next, cause } = event;
+      const unended = unendedAfter(state, event);
+      // An answer is about one doubt, and this is another.
+      const entry = { ...entryOf(state), epoch, unsure: true, unended, repeatUntil: undefined };
+      return { status: 'in_doubt', entry, reason, next, cause };
+    }
+    case 'probed': {
+      const entry = entryOf(state);
+      return { ...state, entry: { ...entry, probes: (entry.probes ?? 0) + 1 } } as EffectState;
+    }
+    case 'answered':
+      return answered(state, event);
+    case 'not_applied': {
+      const { epoch, reason, by } = event;
+      const before = entryOf(state);
+      // A person says what has happened, and cannot see what is still on its way.
+      const unended = by === 'probe' ? [] : (before.unended ?? []);
+      const entry = { ...before, epoch, unsure: false, settled: epoch, unended };
+      return { status: 'not_applied', entry, reason, by };
+    }
+    case 'duplicate_prevented': {
+      const entry = entryOf(state);
       return {
-        status: 'in_doubt',
-        entry: { ...entryOf(state), epoch: event.epoch, unsure: true },
-        reason: event.reason,
-        next: event.next,
-      };
+        ...state,
+        entry: { ...entry, prevented: [...(entry.prevented ?? []), event.attempt] },
+      } as EffectState;
+    }
     case 'cancelled': {
       const { id, task, node, attempt, reason } = event;
       const entry = entryIn(state);
@@ -97,9 +155,35 @@ export const evolve = (state: EffectState, event: EffectEvent): EffectState => {
       return { ...state, entry: { ...entryOf(state), calledOff: true } } as EffectState;
     case 'superseded': {
       const entry = entryOf(state);
-      return { ...state, entry: { ...entry, evidence: [...entry.evidence, event.epoch] } } as EffectState;
+      const evidence = [...entry.evidence, event.epoch];
+      // Whoever reports has ended; that it was begun says nothing of that.
+      const unended = (entry.unended ?? []).filter(
+        ({ epoch }) => event.observed === 'journalled' || epoch !== event.epoch,
+      );
+      return { ...state, entry: { ...entry, evidence, unended } } as EffectState;
     }
   }
+};
+
+/** Who says itself that it cannot tell has ended. A worker that was lost may still be at it. */
+const unendedAfter = (state: EffectState, { epoch, cause }: EffectInDoubt): readonly Unended[] => {
+  const entry = entryOf(state);
+  const known = entry.unended ?? [];
+  const lost = state.status === 'started' && cause !== 'outcome_unknown';
+  return [
+    ...known,
+    ...(lost ? [{ epoch: entry.epoch, journal: entry.journal }] : []),
+    // The epoch that is left out is that of a start which the ledger has lost.
+    ...(epoch > entry.epoch + 1 ? [{ epoch: epoch - 1 }] : []),
+  ];
+};
+
+/** Who says that it is to be done again takes back that it was called off. */
+const answered = (state: EffectState, { answer, by, until }: EffectAnswered): EffectState => {
+  if (state.status !== 'in_doubt') return state;
+  const entry = { ...state.entry, answered: { answer, by } };
+  if (answer !== 'retry') return { ...state, entry };
+  return { ...state, next: 'repeat', entry: { ...entry, calledOff: false, repeatUntil: until } };
 };
 
 export const entryIn = (state: EffectState): Entry | undefined =>

@@ -4,12 +4,31 @@ import type { Pool } from 'pg';
 import { z } from 'zod';
 import { type EffectState, entryIn } from '../domain/ledger.ts';
 
+/** Why it is as it is, where there is something to say. */
+const reasonOf = (state: EffectState): string | undefined => {
+  switch (state.status) {
+    case 'in_doubt':
+    case 'not_applied':
+    case 'cancelled':
+      return state.reason;
+    case 'failed_clean':
+    case 'refused':
+      return `${state.error.code}: ${state.error.message}`;
+    case 'absent':
+    case 'prepared':
+    case 'started':
+    case 'applied':
+      return undefined;
+  }
+};
+
 /** An effect as the ledger has it; undefined while nothing was ordered under its key. */
 export const effectView = (state: EffectState): EffectView | undefined => {
   const entry = entryIn(state);
   if (entry === undefined) return undefined;
-  const { order, epoch, starts } = entry;
-  const { task, node, idempotencyKey } = order.effect;
+  const { order, epoch, starts, prevented = [], answered } = entry;
+  const { task, node, idempotencyKey, uses, target, effectClass } = order.effect;
+  const reason = reasonOf(state);
   return {
     id: order.id,
     task,
@@ -19,6 +38,14 @@ export const effectView = (state: EffectState): EffectView | undefined => {
     digest: order.digest,
     idempotencyKey,
     starts,
+    uses,
+    target,
+    effectClass,
+    prevented: prevented.length,
+    ...(reason !== undefined && { reason }),
+    ...(state.status === 'in_doubt' && { next: state.next }),
+    ...(state.status === 'in_doubt' && state.cause !== undefined && { cause: state.cause }),
+    ...(answered && { answer: answered.answer, answeredBy: answered.by }),
   };
 };
 

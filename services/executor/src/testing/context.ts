@@ -8,6 +8,7 @@ export const contextFor = (change: Partial<EffectContext> = {}): EffectContext =
   epoch: 3,
   signal: new AbortController().signal,
   assertInForce: () => undefined,
+  secrets: { fill: (text) => text },
   say: () => undefined,
   ...change,
 });

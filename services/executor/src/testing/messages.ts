@@ -1,6 +1,7 @@
+import type { CanonicalEffect, ResolveEffect, RunEffect } from '@holdpoint/contracts/effect';
 import fc from 'fast-check';
 import type { Act } from '@holdpoint/runtime/testing/run';
-import type { EffectMessage, Outcome } from '../domain/effect.ts';
+import type { EffectMessage, Finding, Outcome } from '../domain/effect.ts';
 import {
   about,
   bareOrderFor,
@@ -12,11 +13,13 @@ import {
   NOW,
   orderFor,
   place,
+  probeableOf,
+  resolveFor,
   workOf,
 } from './orders.ts';
 
 const other = effectOf({ args: { file: 'sample.txt', line: 'other' } });
-const opaque = effectOf({ effectClass: 'opaque' });
+const opaque = effectOf({ uses: 'cap.http.request', effectClass: 'opaque' });
 
 /** Orders that may be right and orders that cannot be. */
 export const orders = [
@@ -28,6 +31,8 @@ export const orders = [
   orderFor(effectOf(), { effect: other }),
   orderFor(effectOf(), { grant: forgedGrantFor(effectOf()) }),
   orderFor(opaque),
+  orderFor(probeableOf()),
+  orderFor(probeableOf(), { attempt: 2 }),
   bareOrderFor(),
   bareOrderFor(workOf(), { attempt: 2 }),
   bareOrderFor(effectOf()),
@@ -41,41 +46,78 @@ const outcomes: readonly Outcome[] = [
   { kind: 'unknown', reason: 'connection reset' },
 ];
 
-const epoch = fc.integer({ min: 0, max: 12 });
+const findings: readonly Finding[] = [
+  { found: 'applied', reason: 'it is there', outputs: { line: 1 } },
+  { found: 'not_applied', reason: 'it is not there' },
+  { found: 'unproven', reason: 'it is not there yet' },
+  { found: 'unknown', reason: 'nobody answers' },
+];
 
-const message: fc.Arbitrary<EffectMessage> = fc.oneof(
-  {
-    weight: 3,
-    arbitrary: fc
-      .record({
-        payload: fc.constantFrom(...orders),
-        place: fc.option(fc.constant(place), { nil: undefined }),
-      })
-      .map((order) => ({ kind: 'run', ...order }) as const),
-  },
-  {
-    weight: 3,
-    arbitrary: fc
-      .record({ epoch, outcome: fc.constantFrom(...outcomes) })
-      .map((said) => ({ kind: 'outcome', ...said }) as const),
-  },
-  {
-    weight: 3,
-    arbitrary: fc.constantFrom<EffectMessage>(
-      { kind: 'claim', id: EFFECT, place },
-      { kind: 'timer', name: 'lease', data: null },
+/** What people say of the doubts of an effect. */
+const statementsOn = (effect: CanonicalEffect): readonly ResolveEffect[] =>
+  [2, 3, 4, 5, 6].flatMap((asked) =>
+    (['applied', 'not_applied', 'retry'] as const).map((answer) => resolveFor(answer, asked, effect)),
+  );
+/** What somebody makes of it who is none of them, or comes too late. */
+const idle = [
+  resolveFor('retry', 2, effectOf(), { exp: NOW / 1_000 }),
+  resolveFor('retry', 2, effectOf({ idempotencyKey: 'another' })),
+  { ...about, statement: grantFor(effectOf()) },
+  { ...about, statement: forgedGrantFor(effectOf()) },
+];
+
+type Said = {
+  readonly orders: readonly RunEffect[];
+  readonly resolutions: readonly ResolveEffect[];
+  readonly epochsMax: number;
+};
+
+const messageOf = ({ orders: ordered, resolutions, epochsMax }: Said): fc.Arbitrary<EffectMessage> => {
+  const epoch = fc.integer({ min: 0, max: epochsMax });
+  return fc.oneof(
+    {
+      weight: 3,
+      arbitrary: fc
+        .record({
+          payload: fc.constantFrom(...ordered),
+          place: fc.option(fc.constant(place), { nil: undefined }),
+        })
+        .map((order) => ({ kind: 'run', ...order }) as const),
+    },
+    {
+      weight: 3,
+      arbitrary: fc
+        .record({ epoch, outcome: fc.constantFrom(...outcomes) })
+        .map((said) => ({ kind: 'outcome', ...said }) as const),
+    },
+    {
+      weight: 2,
+      arbitrary: fc
+        .record({ epoch, finding: fc.constantFrom(...findings) })
+        .map((said) => ({ kind: 'probed', ...said }) as const),
+    },
+    {
+      weight: 3,
+      arbitrary: fc.constantFrom(...resolutions).map((payload) => ({ kind: 'resolve', payload }) as const),
+    },
+    {
+      weight: 3,
+      arbitrary: fc.constantFrom<EffectMessage>(
+        { kind: 'claim', id: EFFECT, place },
+        { kind: 'timer', name: 'lease', data: null },
+      ),
+    },
+    fc.constantFrom<EffectMessage>(
+      { kind: 'cancel', payload: { ...about, reason: 'over' } },
+      { kind: 'timer', name: 'place', data: null },
+      { kind: 'timer', name: 'other', data: { x: 1 } },
     ),
-  },
-  fc.constantFrom<EffectMessage>(
-    { kind: 'cancel', payload: { ...about, reason: 'over' } },
-    { kind: 'timer', name: 'place', data: null },
-    { kind: 'timer', name: 'other', data: { x: 1 } },
-  ),
-  epoch.map((of) => ({ kind: 'heartbeat', epoch: of }) as const),
-  fc
-    .record({ epoch: fc.integer({ min: 1, max: 12 }), order: fc.constantFrom(...orders) })
-    .map((start) => ({ kind: 'journalled', ...start }) as const),
-);
+    epoch.map((of) => ({ kind: 'heartbeat', epoch: of }) as const),
+    fc
+      .record({ epoch: fc.integer({ min: 1, max: epochsMax }), order: fc.constantFrom(...ordered) })
+      .map((start) => ({ kind: 'journalled', ...start }) as const),
+  );
+};
 
 // Mostly while the grant lasts; often several in the same batch, and so at the same time; clocks may step back.
 const moment = fc.oneof(
@@ -84,10 +126,24 @@ const moment = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(GRANT_ENDS, GRANT_ENDS + 700_000) },
 );
 
+const actsOf = (message: fc.Arbitrary<EffectMessage>, minLength = 0) =>
+  fc.array(fc.record({ message, now: moment }), { minLength, maxLength: 25 });
+
+const anything = messageOf({
+  orders,
+  resolutions: [...[effectOf(), opaque, probeableOf(), workOf()].flatMap(statementsOn), ...idle],
+  epochsMax: 12,
+});
+/** The story of one effect, in which most messages find something to change. */
+const storyOf = (effect: CanonicalEffect) => {
+  const ordered = [orderFor(effect), orderFor(effect, { attempt: 2 })];
+  return actsOf(messageOf({ orders: ordered, resolutions: statementsOn(effect), epochsMax: 5 }), 8);
+};
+
 /** Any messages about one effect, in any order and at any time. */
-export const acts: fc.Arbitrary<readonly Act<EffectMessage>[]> = fc.array(
-  fc.record({ message, now: moment }),
-  {
-    maxLength: 25,
-  },
+export const acts: fc.Arbitrary<readonly Act<EffectMessage>[]> = fc.oneof(
+  actsOf(anything),
+  storyOf(effectOf()),
+  storyOf(opaque),
+  storyOf(probeableOf()),
 );

@@ -1,5 +1,14 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { type CanonicalEffect, effectDigest, GrantClaims, type RunEffect } from '@holdpoint/contracts/effect';
+import {
+  type AnswerClaims,
+  type CanonicalEffect,
+  type DoubtAnswer,
+  effectDigest,
+  type GrantClaims,
+  type ResolveEffect,
+  type RunEffect,
+  SignedClaims,
+} from '@holdpoint/contracts/effect';
 import { ApprovalId, effectIdOf, NodeId, TaskId } from '@holdpoint/contracts/ids';
 import { createSigner, createVerifier } from '@holdpoint/runtime/jws';
 import { createEffectDecider, type Place } from '../domain/effect.ts';
@@ -10,8 +19,8 @@ const forge = createSigner(generateKeyPairSync('ed25519').privateKey);
 const verifyToken = createVerifier([publicKey]);
 
 /** As the executor does it: a token counts when its signature and its claims do. */
-export const verify = (token: string): GrantClaims | undefined =>
-  GrantClaims.safeParse(verifyToken(token)).data;
+export const verify = (token: string): SignedClaims | undefined =>
+  SignedClaims.safeParse(verifyToken(token)).data;
 export const decider = createEffectDecider(verify);
 
 export const TASK = TaskId.parse('t-1');
@@ -62,6 +71,17 @@ export const workOf = (change: Partial<CanonicalEffect> = {}): CanonicalEffect =
     ...change,
   });
 
+/** An effect whose target can tell afterwards whether it was applied. */
+export const probeableOf = (change: Partial<CanonicalEffect> = {}): CanonicalEffect =>
+  effectOf({
+    uses: 'cap.env.shell.command.run',
+    args: { with: { script: 'deploy', probe: 'is-deployed' } },
+    kind: 'deploy',
+    effectClass: 'probeable',
+    target: 'shell',
+    ...change,
+  });
+
 /** An order that comes without a grant, as only work may. */
 export const bareOrderFor = (
   effect: CanonicalEffect = workOf(),
@@ -83,3 +103,15 @@ export const orderFor = (
   grant: grantFor(effect),
   ...change,
 });
+
+/** What a person said of the doubt that has this epoch, as the approvals service signs it. */
+export const resolveFor = (
+  answer: DoubtAnswer,
+  epoch: number,
+  effect: CanonicalEffect = effectOf(),
+  change: Partial<AnswerClaims> = {},
+): ResolveEffect => {
+  const { jti, sub, digest, iat, exp, by } = claimsFor(effect);
+  const claims: AnswerClaims = { use: 'answer', jti, sub, digest, epoch, answer, iat, exp, by, ...change };
+  return { id: sub, task: effect.task, node: effect.node, attempt: 1, statement: sign(claims) };
+};

@@ -9,7 +9,7 @@ import type { Environment } from '../adapters/process/command-env.ts';
 import { createRepositories } from '../adapters/repositories.ts';
 import { createWorkRecords } from '../adapters/work-records.ts';
 import type { EffectContext } from '../capabilities/capability.ts';
-import { createStages, type RunStage, type StageTools } from '../capabilities/stage.ts';
+import { createStages, type RunStage, type StageModule, type StageTools } from '../capabilities/stage.ts';
 import { contextFor } from './context.ts';
 import { bareOrderFor, workOf } from './orders.ts';
 import { scratchFolder } from './scratch.ts';
@@ -25,6 +25,9 @@ export type StepAs = {
   readonly effect?: boolean;
   readonly context?: Partial<EffectContext>;
 };
+
+const moduleOf = (stage: RunStage | StageModule): StageModule =>
+  typeof stage === 'function' ? { uses: 'cap.test', run: stage } : stage;
 
 /** A real repository with one commit on `main`, and steps that are carried out in it as the executor does it. */
 export const planRepository = async (host: NodeJS.ProcessEnv) => {
@@ -94,15 +97,15 @@ export const planRepository = async (host: NodeJS.ProcessEnv) => {
     has,
     read: (file: string): Promise<string> => readFile(join(path, file), 'utf8'),
     /** Carries out a step, and says what it came to. */
-    step: async (run: RunStage, change: StepChange, as: StepAs = {}): Promise<StepResult> => {
-      const capability = stages.capability('cap.test', run);
+    step: async (stage: RunStage | StageModule, change: StepChange, as: StepAs = {}): Promise<StepResult> => {
+      const capability = stages.capability(moduleOf(stage));
       return StepResult.parse(await capability.run(inputFor(change), contextOf(as)));
     },
     /** The same with another environment. */
     using:
       (more: Environment) =>
-      async (run: RunStage, change: StepChange): Promise<StepResult> => {
-        const capability = stagesWith(more).capability('cap.test', run);
+      async (stage: RunStage | StageModule, change: StepChange): Promise<StepResult> => {
+        const capability = stagesWith(more).capability(moduleOf(stage));
         return StepResult.parse(await capability.run(inputFor(change), contextOf({})));
       },
     /** What a step works with, for what is no step itself. */
@@ -111,10 +114,12 @@ export const planRepository = async (host: NodeJS.ProcessEnv) => {
       change: StepChange = {},
     ): Promise<Result> => {
       const results: Result[] = [];
-      const capability = stages.capability('cap.test', async (_input, tools) => {
-        results.push(await work(tools));
-        return { outcome: 'succeeded' };
-      });
+      const capability = stages.capability(
+        moduleOf(async (_input, tools) => {
+          results.push(await work(tools));
+          return { outcome: 'succeeded' };
+        }),
+      );
       await capability.run(inputFor(change), contextOf({}));
       if (results.length === 0) throw new Error('the work was not carried out');
       return results[0] as Result;

@@ -7,8 +7,9 @@ import { commandEnv } from '../adapters/process/command-env.ts';
 import { createRepositories } from '../adapters/repositories.ts';
 import { createWorkRecords } from '../adapters/work-records.ts';
 import type { Capability, EffectContext } from '../capabilities/capability.ts';
-import { repositoryStages } from '../capabilities/repository-stages.ts';
-import { createStages, type StageParts } from '../capabilities/stage.ts';
+import type { StageParts } from '../capabilities/stage.ts';
+import { stageCapabilities } from '../capabilities/stages.ts';
+import { contextFor } from './context.ts';
 import { effectOf, orderFor } from './orders.ts';
 import { scratchFolder } from './scratch.ts';
 
@@ -68,35 +69,52 @@ export type Ordered = {
   readonly signal?: AbortSignal;
   readonly assertInForce?: () => void;
   readonly lines?: string[];
+  readonly secrets?: EffectContext['secrets'];
+};
+
+/** What one step is begun with, as the runner would begin it. */
+export const startOf = (
+  { uses }: Pick<Capability, 'uses'>,
+  repository: string,
+  ordered: Ordered = {},
+): { readonly input: StepInput; readonly context: EffectContext } => {
+  const { input = {}, kind = 'work', key = 'key', node = 'node', epoch = 1 } = ordered;
+  const order = orderFor(effectOf({ uses, idempotencyKey: key, kind, node: node as never }));
+  const context = contextFor({
+    effectId: order.id,
+    order,
+    epoch,
+    ...(ordered.signal && { signal: ordered.signal }),
+    ...(ordered.secrets && { secrets: ordered.secrets }),
+    ...(ordered.assertInForce && { assertInForce: ordered.assertInForce }),
+    say: (_stream, line) => void ordered.lines?.push(line),
+  });
+  return { input: StepInput.parse({ with: {}, context: {}, repository, ...input }), context };
 };
 
 /** Carries out one step as the runner would. */
 export const carryOut = async (
-  capability: Capability<typeof StepInput>,
+  capability: Pick<Capability, 'uses' | 'run'>,
   repository: string,
   ordered: Ordered = {},
 ): Promise<StepResult> => {
-  const { input = {}, kind = 'work', key = 'key', node = 'node', epoch = 1 } = ordered;
-  const args = { with: {}, context: {}, repository, ...input };
-  const effect = effectOf({ uses: capability.uses, idempotencyKey: key, kind, node: node as never });
-  const order = orderFor(effect);
-  const context: EffectContext = {
-    effectId: order.id,
-    order,
-    epoch,
-    signal: ordered.signal ?? new AbortController().signal,
-    assertInForce: ordered.assertInForce ?? (() => undefined),
-    say: (_stream, line) => void ordered.lines?.push(line),
-  };
-  return StepResult.parse(await capability.run(StepInput.parse(args), context));
+  const { input, context } = startOf(capability, repository, ordered);
+  return StepResult.parse(await capability.run(input, context));
 };
 
-/** Every stage of {@link repositoryStages} by its label, as one executor has them. */
-export const stagesOf = (repository: StageRepository, change: Partial<StageParts> = {}) => {
-  const all = repositoryStages(createStages(repository.partsFor(change)));
-  return (uses: string, ordered: Ordered = {}): Promise<StepResult> => {
+/** Every stage by its label, as one executor has them. */
+export const capabilitiesOf = (repository: StageRepository, change: Partial<StageParts> = {}) => {
+  const all = stageCapabilities(repository.partsFor(change));
+  return (uses: string): Capability => {
     const found = all.find((capability) => capability.uses === uses);
     if (found === undefined) throw new Error(`nothing is called ${uses}`);
-    return carryOut(found, repository.root, ordered);
+    return found;
   };
+};
+
+/** Carries out a stage by its label. */
+export const stagesOf = (repository: StageRepository, change: Partial<StageParts> = {}) => {
+  const named = capabilitiesOf(repository, change);
+  return (uses: string, ordered: Ordered = {}): Promise<StepResult> =>
+    carryOut(named(uses), repository.root, ordered);
 };

@@ -1,15 +1,21 @@
 import type { AskBoard, Information } from '@holdpoint/contracts/board';
 import { eventType } from '@holdpoint/contracts/cloudevents';
 import type { CanonicalEffect } from '@holdpoint/contracts/effect';
-import { type EffectId, type NodeId, repositoryIdOf, type TaskId } from '@holdpoint/contracts/ids';
+import {
+  type ApprovalId,
+  type EffectId,
+  type NodeId,
+  repositoryIdOf,
+  type TaskId,
+} from '@holdpoint/contracts/ids';
 import { digestOf } from '@holdpoint/contracts/json';
 import { DEFAULT_POOL } from '@holdpoint/contracts/streams';
 import { type Aggregate, subjects } from '@holdpoint/contracts/subjects';
-import type { Lock } from '@holdpoint/contracts/workflow';
+import { type Lock, WAIT_MAX_MS } from '@holdpoint/contracts/workflow';
 import type { Outgoing, TimerChange } from '@holdpoint/runtime/decider';
 import { foreignNeeds } from './needs.ts';
 import { reportOf } from './report.ts';
-import { type Gate, nodeDefinition, nodeState, type Task } from './state.ts';
+import { type Doubt, type Gate, nodeDefinition, nodeState, type Task } from './state.ts';
 
 /**
  * The bus may lose any command: whoever waits for an answer asks again, at first after this, then ever more rarely.
@@ -80,6 +86,58 @@ export const askApproval = (task: Task, node: NodeId, ask: number): Outgoing => 
   });
 };
 
+const doubtOf = (task: Task, node: NodeId): Doubt & { readonly approval: ApprovalId } => {
+  const { doubt } = nodeState(task, node);
+  if (doubt?.approval === undefined)
+    throw new Error(`node ${node} of ${task.id} asks nobody what became of it`);
+  return { ...doubt, approval: doubt.approval };
+};
+
+/** As long as a request takes. */
+const TITLE_MAX = 500;
+
+/** Asks people what became of an effect. Nobody is hurried: the answer has to be found out. */
+export const askDoubt = (task: Task, node: NodeId, ask: number): Outgoing => {
+  const { approval, epoch, reason = '' } = doubtOf(task, node);
+  const { effectId, effect, digest } = gateOf(task, node);
+  const title = `Did it happen? ${startOf(task.goal)}: ${effect.uses} on ${startOf(effect.target)}`;
+  return command('approval', 'request', subjects.approvalCommand('request'), `${approval}.${String(ask)}`, {
+    id: approval,
+    task: task.id,
+    node,
+    revision: nodeState(task, node).revision,
+    effectId,
+    effect,
+    digest,
+    title: title.slice(0, TITLE_MAX).toWellFormed(),
+    requestedBy: task.requestedBy,
+    audience: nodeDefinition(task, node).effect?.audience ?? ['operators'],
+    timeoutMs: WAIT_MAX_MS,
+    doubt: { epoch, reason },
+  });
+};
+
+/** Hands the executor what was said of a doubt. */
+export const resolveDoubt = (task: Task, node: NodeId, ask: number): Outgoing => {
+  const { approval, effectId: id, said } = doubtOf(task, node);
+  if (said === undefined) throw new Error(`nobody has said what became of node ${node} of ${task.id}`);
+  const pool = poolOf(task, node);
+  const subject = subjects.effectCommand('resolve', pool);
+  return command('effect', 'resolve', subject, `${approval}.${String(ask)}`, {
+    id,
+    task: task.id,
+    node,
+    attempt: nodeState(task, node).attempt,
+    statement: said.statement,
+  });
+};
+
+/** One rule for all that a node orders, so that what is cancelled is cancelled where it was ordered. */
+const poolOf = (task: Task, node: NodeId): string => {
+  const { pool, effect } = nodeDefinition(task, node);
+  return pool ?? effect?.pool ?? DEFAULT_POOL;
+};
+
 /** How long a node whose start nobody hurries waits for a person: `--require-approval` gives no time. */
 export const START_APPROVAL_MS = 24 * 3_600_000;
 
@@ -92,7 +150,7 @@ type Run = {
 
 const runCommand = (task: Task, node: NodeId, { id, ...order }: Run, ask: number): Outgoing => {
   const { attempt, revision } = nodeState(task, node);
-  const pool = nodeDefinition(task, node).effect?.pool ?? DEFAULT_POOL;
+  const pool = poolOf(task, node);
   // The same attempt is ordered anew, with another grant, when the first one had run out: the revision tells them apart.
   const key = `${id}.${String(revision)}.${String(attempt)}.${String(ask)}`;
   return command('effect', 'run', subjects.effectCommand('run', pool), key, { id, attempt, ...order });
@@ -193,23 +251,27 @@ export const askToWithdraw = (
 ): readonly { readonly of: string; readonly message: Outgoing }[] => {
   const { withdrawn } = nodeState(task, node);
   if (withdrawn === undefined) return [];
-  const { approval, effects, reason } = withdrawn;
+  const { approval, questions = [], effects, reason } = withdrawn;
   const about = { task: task.id, node };
-  const pool = nodeDefinition(task, node).effect?.pool ?? DEFAULT_POOL;
+  const pool = poolOf(task, node);
   const take = (
     of: 'approval' | 'effect',
     subject: Outgoing['subject'],
     id: string,
     which: { readonly revision: number } | { readonly attempt: number },
+    why = reason,
   ) => {
     // A request is for one revision; the same effect may be ordered, and taken back, in several attempts.
     const key = 'attempt' in which ? `${id}.${String(which.attempt)}` : id;
-    const data = { id, ...about, ...which, reason };
+    const data = { id, ...about, ...which, reason: why };
     return { of: id, message: command(of, 'cancel', subject, `${key}.${String(ask)}`, data) };
   };
   return [
     ...(approval === undefined ? [] : [approval]).map(({ id, revision }) =>
       take('approval', subjects.approvalCommand('cancel'), id, { revision }),
+    ),
+    ...questions.map(({ id, revision, reason: why }) =>
+      take('approval', subjects.approvalCommand('cancel'), id, { revision }, why),
     ),
     ...effects.map(({ id, attempt }) =>
       take('effect', subjects.effectCommand('cancel', pool), id, { attempt }),

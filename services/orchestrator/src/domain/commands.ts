@@ -3,6 +3,7 @@ import type { CommandId, NodeId } from '@holdpoint/contracts/ids';
 import type { TaskEvent } from '@holdpoint/contracts/task';
 import type { Answer, Decision } from '@holdpoint/runtime/decider';
 import { retryTimer } from './asks.ts';
+import { grantResume } from './checkpoints.ts';
 import type { Draft } from './draft.ts';
 import { endNode, endTask, letGo } from './ending.ts';
 import { isTerminal } from './phases.ts';
@@ -159,7 +160,11 @@ export const retry = (draft: Draft, wanted: Retry, command: CommandId): Decision
   return wanted.rewind === true ? startAnew(draft, wanted, command) : tryAgain(draft, wanted, command);
 };
 
-const tryAgain = (draft: Draft, { node, attempt }: Retry, command: CommandId): Decision<TaskEvent> => {
+const tryAgain = (
+  draft: Draft,
+  { node, attempt, by = 'unknown' }: Retry,
+  command: CommandId,
+): Decision<TaskEvent> => {
   const { definition, phase } = draft.task();
   if (isTerminal(phase)) return draft.done(illegal(draft, 'retried'));
   const meant = definition.nodes
@@ -175,6 +180,7 @@ const tryAgain = (draft: Draft, { node, attempt }: Retry, command: CommandId): D
     );
   }
   for (const { id, state } of escalated) {
+    grantResume(draft, id, `${by} lets it be tried again`);
     draft.emit({ type: 'node_retrying', node: id, attempt: state.attempt + 1, delayMs: 0, command });
     letGo(draft, id, state);
     if (draft.task().pausedByHand || state.paused === true)

@@ -6,6 +6,7 @@ import { type Decider, type Decision, decision, type Outgoing, refused } from '@
 import {
   askApproval,
   askArtifacts,
+  askDoubt,
   askLocks,
   askRecovery,
   orderEffect,
@@ -14,6 +15,7 @@ import {
   repeatTimer,
   REPORT_TIMER,
   replyTimer,
+  resolveDoubt,
 } from './asks.ts';
 import { cancel, pause, resume, retry, skip } from './commands.ts';
 import { createDraft, type Draft } from './draft.ts';
@@ -67,15 +69,20 @@ const repeatQuestions = (draft: Draft, node: NodeId, ask: number): void => {
 /** What a node waits to be answered, by now. */
 const questionsOf = (draft: Draft, node: NodeId, ask: number): readonly Outgoing[] => {
   const task = draft.task();
-  const { status, orders, underGrant } = nodeState(task, node);
+  const { status, orders, underGrant, doubt } = nodeState(task, node);
   const steps = Object.keys(orders ?? {}).map((id) => orderStep(task, node, id as EffectId, ask));
   switch (status) {
     case 'awaiting_approval':
       return [askApproval(task, node, ask)];
     case 'running':
+      // Once a person has let it be done again, the executor has the order, and needs what was said.
+      if (doubt?.said !== undefined) return [resolveDoubt(task, node, ask), ...steps];
       return underGrant ? [orderEffect(task, node, ask), ...steps] : steps;
     case 'recovering':
       return [askRecovery(task, node, ask)];
+    case 'escalated':
+      if (doubt?.approval === undefined) return [];
+      return [doubt.said === undefined ? askDoubt(task, node, ask) : resolveDoubt(task, node, ask)];
     case 'locking':
       return [askLocks(task, node, ask)];
     case 'waiting':

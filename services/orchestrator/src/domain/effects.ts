@@ -79,9 +79,12 @@ const inputOf = (task: Task, node: NodeDefinition, plan: StepPlan): StepInput =>
   const main = plan.step === 'preview' || plan.step.startsWith('run');
   const { script, fixScript, autoResolve, agent, timeoutMs, produces, effect } = node;
   const args = argsOf(task, node, plan);
-  const probe = effect?.probe === undefined ? {} : { probe: renderedText(task, effect.probe) };
+  const declared = {
+    ...(effect?.probe !== undefined && { probe: renderedText(task, effect.probe) }),
+    ...(effect?.compensate !== undefined && { compensate: renderedText(task, effect.compensate) }),
+  };
   return {
-    with: main ? { ...args, ...probe } : args,
+    with: main ? { ...args, ...declared } : args,
     ...(task.repository !== undefined && { repository: task.repository }),
     context: contextNow(task, node.id),
     ...(main && Object.keys(payloads).length > 0 && { payloads }),
@@ -98,10 +101,14 @@ const inputOf = (task: Task, node: NodeDefinition, plan: StepPlan): StepInput =>
   };
 };
 
-const argumentsOf = (task: Task, node: NodeDefinition, plan: StepPlan): JsonObject =>
-  CAPABILITIES[plan.uses]?.stage === true
-    ? (inputOf(task, node, plan) as JsonObject)
-    : argsOf(task, node, plan);
+const argumentsOf = (task: Task, node: NodeDefinition, plan: StepPlan): JsonObject => {
+  const facts = CAPABILITIES[plan.uses];
+  if (facts?.stage === true) return inputOf(task, node, plan) as JsonObject;
+  const args = argsOf(task, node, plan);
+  const { preview } = nodeState(task, node.id);
+  // What was shown is approved with it, and is all that it may be carried out on.
+  return facts?.preview === undefined || preview === undefined ? args : { ...args, preview };
+};
 
 const work = (task: Task, node: NodeId, { step, uses }: StepPlan, args: JsonObject): CanonicalEffect => ({
   task: task.id,

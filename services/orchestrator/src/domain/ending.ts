@@ -37,7 +37,7 @@ export type NodeEnd = Extract<
 
 /** Whatever the node still waits for, it waits no more; what it holds or has asked for is given back. */
 export const letGo = (draft: Draft, node: NodeId, before: NodeState): void => {
-  if (AWAITS_REPLY.has(before.status)) draft.timer({ clear: replyTimer(node) });
+  if (AWAITS_REPLY.has(before.status) || before.doubt !== undefined) draft.timer({ clear: replyTimer(node) });
   if (before.status === 'retrying') draft.timer({ clear: retryTimer(node) });
   if (before.looks !== undefined) draft.timer({ clear: lookTimer(node) });
   giveBack(draft, node, before);
@@ -61,6 +61,7 @@ export const giveBack = (draft: Draft, node: NodeId, before: NodeState): void =>
 
 const thingsIn = (withdrawn: Withdrawal | undefined): readonly (readonly [of: string, key: string])[] => [
   ...(withdrawn?.approval ? [[withdrawn.approval.id, withdrawn.approval.id] as const] : []),
+  ...(withdrawn?.questions ?? []).map(({ id }) => [id, id] as const),
   ...(withdrawn?.effects ?? []).map(({ id, attempt }) => [id, `${id}.${String(attempt)}`] as const),
 ];
 

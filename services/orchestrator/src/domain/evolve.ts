@@ -1,9 +1,9 @@
 import type { CommandId, NodeId, TaskId } from '@holdpoint/contracts/ids';
-import type { TaskEvent, TaskPhase } from '@holdpoint/contracts/task';
+import type { Checkpoint, TaskEvent, TaskPhase } from '@holdpoint/contracts/task';
 import { anew, cleaned, countsOf, granted, NEW_NODE, ofNode, replaced, withNode } from './node-changes.ts';
 import { blocked, closed, ended, leftAt, OVER, withdrawalOf } from './node-ends.ts';
 import { createNodes } from './nodes.ts';
-import { countOf, type NodeState, nodeState, type Task, type TaskState } from './state.ts';
+import { countOf, type NodeState, nodeState, openQuestion, type Task, type TaskState } from './state.ts';
 
 type Submitted = Extract<TaskEvent, { type: 'submitted' }>;
 
@@ -36,6 +36,13 @@ const created = (event: Submitted): Task => {
 
 /** A message comes again while its acknowledgement is missing, not after so many others that were acted upon. */
 const COMMANDS_KEPT = 50;
+
+/** What whoever resumes a task has to look at; the history has the rest. */
+const CHECKPOINTS_KEPT = 50;
+
+/** What tells a checkpoint of an attempt from the others. */
+export const markOf = ({ kind, epoch }: Pick<Checkpoint, 'kind' | 'epoch'>): string =>
+  epoch === undefined ? kind : `${kind}.${String(epoch)}`;
 
 const heard = (task: Task, command: CommandId | undefined): Task => {
   const { commands = [] } = task;
@@ -72,7 +79,7 @@ const stepEnded = (task: Task, { node, step, result }: Extract<TaskEvent, { type
       : {};
   const open = Object.fromEntries(Object.entries(orders).filter(([, order]) => order.step !== step));
   const rest = Object.keys(open).length > 0 ? open : undefined;
-  const granted = step === 'run' ? { underGrant: undefined } : {};
+  const granted = step === 'run' ? { underGrant: undefined, doubt: undefined } : {};
   return ofNode(task, node, { orders: rest, ...granted, ...late, done: { ...done, [step]: result } });
 };
 
@@ -180,6 +187,35 @@ const fold = (task: Task, event: TaskEvent): Task => {
       return stepEnded(task, event);
     case 'node_succeeded':
       return succeeded(task, event);
+    case 'doubt_asked': {
+      const { approval, effectId, epoch, question, reason } = event;
+      const before = nodeState(task, event.node);
+      return ofNode(task, event.node, {
+        ...OVER,
+        locks: before.locks,
+        status: 'escalated',
+        reason: before.status === 'escalated' ? before.reason : reason,
+        // An answer to the one before would be about something else.
+        ...(before.doubt?.epoch !== epoch && withdrawalOf(before, 'the doubt is another one by now', 'run')),
+        doubt: { effectId, epoch, reason, approval },
+        questions: question,
+      });
+    }
+    case 'doubt_answered': {
+      const { doubt } = nodeState(task, event.node);
+      const { answer, by, statement } = event;
+      const again = { status: 'running', underGrant: true, reason: undefined, failure: undefined };
+      return ofNode(task, event.node, {
+        ...(answer === 'retry' && again),
+        doubt: { ...doubt, said: { answer, by, statement } },
+      });
+    }
+    case 'checkpoint': {
+      const { type: _, id: _task, phase: _phase, ...checkpoint } = event;
+      const { marks = [] } = nodeState(task, event.node);
+      const noted = ofNode(task, event.node, { marks: [...marks, markOf(checkpoint)] });
+      return { ...noted, checkpoints: [...(task.checkpoints ?? []), checkpoint].slice(-CHECKPOINTS_KEPT) };
+    }
     case 'node_failed': {
       const before = nodeState(task, event.node);
       return ofNode(task, event.node, {
@@ -188,6 +224,7 @@ const fold = (task: Task, event: TaskEvent): Task => {
         // While nobody can know whether it happened, nobody else may do what it was locked for.
         locks: event.outcome === 'in_doubt' ? before.locks : undefined,
         status: 'recovering',
+        doubt: event.doubt,
         failure: {
           outcome: event.outcome,
           error: event.error,
@@ -202,7 +239,9 @@ const fold = (task: Task, event: TaskEvent): Task => {
         event.verdict === undefined && event.command === undefined ? (before.loops ?? 0) + 1 : before.loops;
       // Outside of a graph with scripts the same grant still holds for the same effect.
       const kept = { ...(gate && before.preview === undefined && { gate }), ...(failure && { failure }) };
-      const change = { ...kept, status: 'retrying' as const, attempt: event.attempt, loops };
+      // Nobody need say what became of it any more.
+      const asked = openQuestion(before) !== undefined && withdrawalOf(before, 'another attempt is made');
+      const change = { ...kept, status: 'retrying' as const, attempt: event.attempt, loops, ...asked };
       return heard(
         replaced(task, event.node, cleaned(anew(before, change as Partial<NodeState>))),
         event.command,
@@ -226,8 +265,14 @@ const fold = (task: Task, event: TaskEvent): Task => {
       const change = { status: outcome, reason: error.message, error, exitCode, hint, outputs, ...left };
       return heard(ended(task, node, change, error.message, event.step), event.command);
     }
-    case 'node_escalated':
-      return ofNode(task, event.node, { ...OVER, status: 'escalated', reason: event.reason });
+    case 'node_escalated': {
+      const { doubt: known, locks } = nodeState(task, event.node);
+      // What was said of it has led to something else.
+      const doubt = known?.said === undefined ? known : undefined;
+      // Until somebody knows whether it happened, nobody else may do what it was locked for.
+      const kept = doubt === undefined ? {} : { locks };
+      return ofNode(task, event.node, { ...OVER, ...kept, status: 'escalated', doubt, reason: event.reason });
+    }
     case 'rewound':
       return rewound(task, event);
     case 'node_paused':

@@ -1,4 +1,4 @@
-import { errorBody } from '@holdpoint/contracts/errors';
+import { type ErrorBody, errorBody } from '@holdpoint/contracts/errors';
 import type { NodeId } from '@holdpoint/contracts/ids';
 import type { StepResult } from '@holdpoint/contracts/step';
 import type { NodeDefinition } from '@holdpoint/contracts/workflow';
@@ -23,6 +23,16 @@ export const finish = (draft: Draft, id: NodeId, result: StepResult, step?: stri
   if (leadsBack(draft, node, result)) return undefined;
   return giveUp(draft, node, result, step);
 };
+
+/** It has failed, and no rule of its own tries it again: only its routes follow. */
+export const finishForGood = (draft: Draft, id: NodeId, error: ErrorBody): void => {
+  const node = nodeDefinition(draft.task(), id);
+  const result: StepResult = { outcome: 'failed', detail: error.message.slice(0, DETAIL_MAX).toWellFormed() };
+  if (!leadsBack(draft, node, result)) giveUp(draft, node, result, 'run', error);
+};
+
+/** As much as a result says of itself. */
+const DETAIL_MAX = 2_000;
 
 const said = ({ detail, exitCode, outcome }: StepResult): string =>
   detail ?? (exitCode === undefined ? outcome : `exit code ${String(exitCode)}`);
@@ -93,7 +103,13 @@ const leadsBack = (draft: Draft, node: NodeDefinition, result: StepResult): bool
   return true;
 };
 
-const giveUp = (draft: Draft, node: NodeDefinition, result: StepResult, step: string | undefined): void => {
+const giveUp = (
+  draft: Draft,
+  node: NodeDefinition,
+  result: StepResult,
+  step: string | undefined,
+  error?: ErrorBody,
+): void => {
   const { attempt, loops = 0 } = nodeState(draft.task(), node.id);
   const spent = loops > 0 && loopsFrom(draft, node.id, result.outcome).length > 0;
   // A stop condition that was never met stands in the way; that is not the failure of anybody's work.
@@ -106,7 +122,7 @@ const giveUp = (draft: Draft, node: NodeDefinition, result: StepResult, step: st
     node: node.id,
     attempt,
     outcome,
-    error: errorBody(CODES[outcome], detail, { outcome }),
+    error: error ?? errorBody(CODES[outcome], detail, { outcome }),
     ...(step !== undefined && { step }),
     ...(result.exitCode !== undefined && { exitCode: result.exitCode }),
     ...(result.hint !== undefined && { hint: result.hint }),

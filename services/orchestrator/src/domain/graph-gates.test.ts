@@ -197,7 +197,7 @@ describe('locks', () => {
     ]);
   });
 
-  test('are kept while nobody can know whether the effect happened, and given back when a person has to say', () => {
+  test('are kept until somebody knows whether the effect happened', () => {
     const doubtful = play([effect('a', { locks: LOCKS })], IN_REPOSITORY).when(
       approves('a'),
       locked('a'),
@@ -205,7 +205,10 @@ describe('locks', () => {
     );
     expect(doubtful.said).toEqual(['node_failed a.run in_doubt']);
     expect(doubtful.sent('task.board')).toEqual([]);
-    expect(doubtful.when(recover('escalate', { node: id('a') })).sent('task.board')).toHaveLength(1);
+    const asked = doubtful.when(recover('escalate', { node: id('a') }));
+    expect(asked.sent('task.board')).toEqual([]);
+    expect(asked.when(succeeds('a')).sent('task.board')).toHaveLength(1);
+    expect(asked.when(byHand('skip', { node: id('a') })).sent('task.board')).toHaveLength(1);
   });
 
   test('are asked for anew by the next attempt', () => {

@@ -86,11 +86,12 @@ const STARTS: ReadonlySet<TaskEvent['type']> = new Set([
 const timersFor = (task: Task): readonly string[] => [
   ...(Object.values(task.peers).includes(null) ? ['peers'] : []),
   ...task.definition.nodes.flatMap(({ id }) => {
-    const { status, orders, underGrant, locks } = nodeState(task, id);
+    const { status, orders, underGrant, locks, doubt } = nodeState(task, id);
     if (status === 'retrying') return [`retry:${id}`];
     const waits =
       status === 'awaiting_approval' ||
       status === 'recovering' ||
+      (status === 'escalated' && doubt !== undefined) ||
       (status === 'locking' && locks === 'wanted') ||
       orders !== undefined ||
       underGrant === true;
@@ -244,7 +245,7 @@ describe('any graph, whatever is answered', () => {
   });
 });
 
-const ENDS = new Set(['applied', 'failed_clean', 'in_doubt', 'refused', 'cancelled']);
+const ENDS = new Set(['applied', 'not_applied', 'failed_clean', 'in_doubt', 'refused', 'cancelled']);
 
 /** More than any of these workflows takes, loops and all. */
 const STEPS_MAX = 3_000;

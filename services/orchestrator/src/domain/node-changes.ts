@@ -33,7 +33,7 @@ export const withNode = (task: Task, node: NodeId, change: Partial<NodeState>): 
 
 /** What an attempt leaves behind when the next one begins: how often, and what a person has said, is kept. */
 export const anew = (state: NodeState, change: Partial<NodeState>): NodeState => {
-  const { attempt, revision, loops, paused, withdrawn, ordered, context, hint } = state;
+  const { attempt, revision, loops, paused, withdrawn, ordered, context, hint, questions } = state;
   return {
     status: 'idle',
     attempt,
@@ -44,6 +44,7 @@ export const anew = (state: NodeState, change: Partial<NodeState>): NodeState =>
     ...(ordered && { ordered }),
     ...(context && { context }),
     ...(hint !== undefined && { hint }),
+    ...(questions !== undefined && { questions }),
     ...change,
   };
 };

@@ -2,7 +2,15 @@ import type { ErrorBody } from '@holdpoint/contracts/errors';
 import type { NodeId } from '@holdpoint/contracts/ids';
 import { contextNow } from './context.ts';
 import { cleaned, replaced } from './node-changes.ts';
-import { type Gate, hasEnded, type NodeState, nodeState, type Task, type Withdrawal } from './state.ts';
+import {
+  type Gate,
+  hasEnded,
+  type NodeState,
+  nodeState,
+  openQuestion,
+  type Task,
+  type Withdrawal,
+} from './state.ts';
 import { wiringOf } from './wiring.ts';
 
 /** What a cancellation may give as its reason. */
@@ -12,7 +20,7 @@ const WITHDRAWN_KEPT = 100;
 
 /** What a node still asks of others, to be taken back. An effect that has started may be applied all the same. */
 export const withdrawalOf = (
-  { status, gate, orders = {}, attempt, revision, withdrawn, underGrant }: NodeState,
+  { status, gate, orders = {}, attempt, revision, withdrawn, underGrant, doubt }: NodeState,
   why: string,
   endedBy?: string,
 ): { readonly withdrawn?: Withdrawal } => {
@@ -23,12 +31,22 @@ export const withdrawalOf = (
   if (underGrant && gate !== undefined && endedBy !== 'run') effects.push({ id: gate.effectId, attempt });
   const asked = status === 'awaiting_approval' && endedBy !== 'approval' ? gate : undefined;
   const approval = asked && { id: asked.approval, revision };
-  if (effects.length === 0 && approval === undefined) return {};
+  const question = openQuestion({ ...(doubt && { doubt }) });
+  if (effects.length === 0 && approval === undefined && question === undefined) return {};
   const reason = why.slice(0, REASON_MAX).toWellFormed();
   const known = (withdrawn?.effects ?? []).filter(({ id }) => effects.every((effect) => effect.id !== id));
   const all = [...known, ...effects].slice(-WITHDRAWN_KEPT);
   const open = approval ?? withdrawn?.approval;
-  return { withdrawn: { reason, effects: all, ...(open && { approval: open }) } };
+  const put = question === undefined ? [] : [{ id: question, revision, reason }];
+  const questions = [...(withdrawn?.questions ?? []), ...put].slice(-WITHDRAWN_KEPT);
+  return {
+    withdrawn: {
+      reason,
+      effects: all,
+      ...(open && { approval: open }),
+      ...(questions.length > 0 && { questions }),
+    },
+  };
 };
 
 /** Everything that belongs to an attempt under way is over. */
@@ -45,7 +63,11 @@ export const OVER = {
 export const ended = (task: Task, node: NodeId, change: object, why: string, endedBy?: string): Task => {
   const before = nodeState(task, node);
   const withdrawal = withdrawalOf(before, why, endedBy);
-  const reached = replaced(task, node, cleaned({ ...before, ...OVER, ...change, ...withdrawal }));
+  const reached = replaced(
+    task,
+    node,
+    cleaned({ ...before, ...OVER, doubt: undefined, ...change, ...withdrawal }),
+  );
   return wiringOf(task.definition).givers.has(node)
     ? { ...reached, reportSerial: task.version + 1 }
     : reached;

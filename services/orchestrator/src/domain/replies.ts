@@ -13,13 +13,33 @@ import { finish } from './finish.ts';
 import { refuse } from './informed.ts';
 import { attempt as attempted, goOn, proceed, requestApproval } from './proceed.ts';
 import { foreignNeeds } from './needs.ts';
-import { findNode, type Gate, nodeDefinition, nodeState, type NodeStatus, type Order } from './state.ts';
+import {
+  type Doubt,
+  findNode,
+  type Gate,
+  nodeDefinition,
+  nodeState,
+  type NodeStatus,
+  type Order,
+} from './state.ts';
 import { awaitReply, isSingle } from './steps.ts';
+import { grantResume, noteApplied, noteFact } from './checkpoints.ts';
+import {
+  askPeople,
+  denied,
+  doubtIn,
+  failedAgain,
+  isBeforeAnswer,
+  denial,
+  laterDoubt,
+  questionResolved,
+} from './doubts.ts';
 
 /** What the approvals service decided. A late answer to a question that is no longer open changes nothing. */
 export const approvalResolved = (draft: Draft, fact: ApprovalResolved): void => {
   const { node, outcome, by, comment, grant, validUntil } = fact;
   const state = findNode(draft.task(), node);
+  if (state?.doubt?.approval === fact.id) return questionResolved(draft, fact, state);
   if (state?.status !== 'awaiting_approval' || state.gate?.approval !== fact.id) return;
   const closed = { node, attempt: state.attempt, approval: fact.id, outcome, by, comment };
   const approved = outcome === 'approved' && grant !== undefined && validUntil !== undefined;
@@ -65,9 +85,13 @@ export const effectReported = (draft: Draft, fact: EffectEvent): void => {
   const state = findNode(draft.task(), fact.node);
   const { orders = {} } = state ?? {};
   const order = Object.hasOwn(orders, fact.id) ? orders[fact.id] : undefined;
-  if (order !== undefined) return stepReported(draft, fact, order);
+  if (order !== undefined) {
+    noteFact(draft, fact);
+    return stepReported(draft, fact, order);
+  }
   if (state?.gate?.effectId !== fact.id) return;
   const { status, attempt, ordered } = state;
+  if (ordered === true) noteFact(draft, fact);
   // Knowledge that it did happen is welcome at any time; every other outcome only from the attempt that is running.
   if (
     fact.type === 'applied' &&
@@ -78,18 +102,26 @@ export const effectReported = (draft: Draft, fact: EffectEvent): void => {
     const result = resultOf(state.gate.effect.uses, fact.outputs);
     const isCurrent = fact.attempt === attempt && (status === 'running' || status === 'recovering');
     // That it was carried out, and failed, is said once: what followed from it is under way.
-    return result.outcome === 'succeeded' || isCurrent
-      ? carriedOut(draft, fact.node, 'run', result)
-      : undefined;
+    if (result.outcome !== 'succeeded' && !isCurrent) return undefined;
+    if (isCurrent) noteApplied(draft, fact.node);
+    return carriedOut(draft, fact.node, 'run', result);
   }
-  if (status !== 'running' || fact.attempt !== attempt) return;
+  if (fact.attempt !== attempt || isBeforeAnswer(state, fact)) return;
+  const no = ordered === true ? denial(state, fact) : undefined;
+  if (no !== undefined) return denied(draft, no);
+  const later = laterDoubt(state, fact);
+  if (later !== undefined)
+    return askPeople(draft, fact.node, { effectId: fact.id, epoch: later.epoch }, later.reason);
+  if (status !== 'running') return;
   if (fact.type === 'refused') {
     if (!isOrdered(fact.order, state.gate)) return;
     // The approval ran out before the executor could use it: nothing happened, so the question is put again.
     if (fact.error.code === 'EXECUTOR_GRANT_EXPIRED') return requestApproval(draft, fact.node);
   }
   const problem = problemIn(fact);
-  if (problem !== undefined) failed(draft, fact.node, 'run', problem);
+  if (problem === undefined || failedAgain(draft, fact.node, problem.error)) return;
+  const doubt = fact.type === 'in_doubt' ? doubtIn(fact) : undefined;
+  failed(draft, fact.node, 'run', { ...problem, ...(doubt && { doubt }) });
 };
 
 /** It is not known already, and what comes after it in the same attempt has the locks that it needs. */
@@ -104,7 +136,11 @@ const mayGoOn = (draft: Draft, node: NodeId): boolean => {
   return !locked || locks === 'held';
 };
 
-type Problem = { readonly outcome: 'failed' | 'in_doubt'; readonly error: ErrorBody };
+type Problem = {
+  readonly outcome: 'failed' | 'in_doubt';
+  readonly error: ErrorBody;
+  readonly doubt?: Pick<Doubt, 'effectId' | 'epoch'>;
+};
 
 /** Whether it was not carried out, or nobody can know. */
 const problemIn = (fact: EffectEvent): Problem | undefined => {
@@ -114,14 +150,19 @@ const problemIn = (fact: EffectEvent): Problem | undefined => {
     case 'cancel_requested':
     case 'started':
     case 'superseded':
+    case 'probed':
+    case 'answered':
+    case 'duplicate_prevented':
       return undefined;
+    case 'not_applied':
+      return { outcome: 'failed', error: errorBody('EXECUTOR_NOT_APPLIED', fact.reason) };
     case 'failed_clean':
     case 'refused':
       return { outcome: 'failed', error: fact.error };
     case 'cancelled':
       return { outcome: 'failed', error: errorBody('EXECUTOR_CANCELLED', fact.reason) };
     case 'in_doubt':
-      if (fact.next === 'repeat') return undefined;
+      if (fact.next !== 'person') return undefined;
       return { outcome: 'in_doubt', error: errorBody('EXECUTOR_OUTCOME_UNKNOWN', fact.reason) };
   }
 };
@@ -138,7 +179,10 @@ const PERMANENT: ReadonlySet<string> = new Set([
 const stepReported = (draft: Draft, fact: EffectEvent, { step, effect, digest }: Order): void => {
   const { attempt } = nodeState(draft.task(), fact.node);
   if (fact.attempt !== attempt) return;
-  if (fact.type === 'applied') return stepEnded(draft, fact.node, step, resultOf(effect.uses, fact.outputs));
+  if (fact.type === 'applied') {
+    noteApplied(draft, fact.node);
+    return stepEnded(draft, fact.node, step, resultOf(effect.uses, fact.outputs));
+  }
   if (fact.type === 'refused' && effectDigest(fact.order.effect) !== digest) return;
   const problem = problemIn(fact);
   if (problem === undefined) return;
@@ -233,9 +277,10 @@ const AWAITS_OUTCOME: ReadonlySet<NodeStatus> = new Set([
 ]);
 
 /** It was not carried out, or nobody can know: recovery says what follows. */
-const failed = (draft: Draft, node: NodeId, step: string, { outcome, error }: Problem): void => {
+const failed = (draft: Draft, node: NodeId, step: string, { outcome, error, doubt }: Problem): void => {
   const before = nodeState(draft.task(), node);
-  draft.emit({ type: 'node_failed', node, attempt: before.attempt, step, outcome, error });
+  const about = { node, attempt: before.attempt, step };
+  draft.emit({ type: 'node_failed', ...about, outcome, error, ...(doubt && { doubt }) });
   giveBack(draft, node, before);
   draft.send(askRecovery(draft.task(), node, 0));
   awaitReply(draft, node);
@@ -249,10 +294,13 @@ export const recover = (draft: Draft, { node, attempt, verdict }: RecoverTask): 
     draft.timer({ clear: replyTimer(node) });
     draft.emit({ type: 'node_escalated', node, attempt, reason, verdict });
     giveBack(draft, node, state);
+    if (state.doubt !== undefined)
+      askPeople(draft, node, state.doubt, state.failure?.error.message ?? reason);
   };
   switch (verdict.kind) {
     case 'retry':
       draft.timer({ clear: replyTimer(node) });
+      grantResume(draft, node, `a verdict lets it go on: ${verdict.reason}`);
       draft.emit({ type: 'node_retrying', node, attempt: attempt + 1, delayMs: verdict.delayMs, verdict });
       giveBack(draft, node, state);
       return draft.timer({ set: retryTimer(node), dueAt: draft.now + verdict.delayMs });

@@ -1,10 +1,10 @@
 import type { ArtifactStanding } from '@holdpoint/contracts/board';
-import type { CanonicalEffect } from '@holdpoint/contracts/effect';
+import type { CanonicalEffect, DoubtAnswer } from '@holdpoint/contracts/effect';
 import type { ErrorBody } from '@holdpoint/contracts/errors';
 import type { ApprovalId, CommandId, EffectId, NodeId, TaskId } from '@holdpoint/contracts/ids';
 import type { Json, JsonObject } from '@holdpoint/contracts/json';
 import type { Payload, StepContext, StepResult } from '@holdpoint/contracts/step';
-import type { NodeWait, TaskPhase } from '@holdpoint/contracts/task';
+import type { Checkpoint, NodeWait, TaskPhase } from '@holdpoint/contracts/task';
 import type { NodeDefinition, Outcome, WorkflowDefinition } from '@holdpoint/contracts/workflow';
 import { type Nodes, nodeAt } from './nodes.ts';
 import { wiringOf } from './wiring.ts';
@@ -51,7 +51,22 @@ export type NodeStatus =
 export type Withdrawal = {
   readonly reason: string;
   readonly approval?: { readonly id: ApprovalId; readonly revision: number };
+  /** What people were asked of its effect, and why nobody need answer. */
+  readonly questions?: readonly {
+    readonly id: ApprovalId;
+    readonly revision: number;
+    readonly reason: string;
+  }[];
   readonly effects: readonly { readonly id: EffectId; readonly attempt: number }[];
+};
+
+/** Nobody knows what became of its effect: what people are asked about it, and what they have said. */
+export type Doubt = {
+  readonly effectId: EffectId;
+  readonly epoch: number;
+  readonly reason?: string;
+  readonly approval?: ApprovalId;
+  readonly said?: { readonly answer: DoubtAnswer; readonly by: string; readonly statement: string };
 };
 
 export type NodeState = {
@@ -67,6 +82,11 @@ export type NodeState = {
     /** Which step it was of; of a node that is a single one it says nothing. */
     readonly step?: string;
   };
+  readonly doubt?: Doubt;
+  /** How many questions about doubts it has put, in all of its attempts. */
+  readonly questions?: number;
+  /** Checkpoints of this attempt, so that each is recorded once. */
+  readonly marks?: readonly string[];
   readonly reason?: string;
   /** Why it ended without success. */
   readonly error?: ErrorBody;
@@ -127,6 +147,8 @@ export type Task = {
   readonly reportSerial: number;
   readonly outcome?: Outcome;
   readonly error?: ErrorBody;
+  /** The latest of them, oldest first. */
+  readonly checkpoints?: readonly Checkpoint[];
 };
 
 export type TaskState = { readonly phase: 'absent' } | Task;
@@ -150,6 +172,10 @@ export const nodeDefinition = (task: Task, node: NodeId): NodeDefinition => {
   if (definition === undefined) throw new Error(`workflow ${task.definition.id} has no node ${node}`);
   return definition;
 };
+
+/** What people are asked about its effect, while nobody has answered. */
+export const openQuestion = ({ doubt }: Pick<NodeState, 'doubt'>): ApprovalId | undefined =>
+  doubt?.said === undefined ? doubt?.approval : undefined;
 
 const ENDED: ReadonlySet<NodeStatus> = new Set([
   'succeeded',

@@ -1,4 +1,4 @@
-import { CAPABILITIES } from '@holdpoint/contracts/capabilities';
+import { CAPABILITIES, isCustom } from '@holdpoint/contracts/capabilities';
 import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect';
 import { effectIdOf, type NodeId } from '@holdpoint/contracts/ids';
 import type { Json, JsonObject } from '@holdpoint/contracts/json';
@@ -180,7 +180,7 @@ export const awaitReply = (draft: Draft, node: NodeId): void =>
 /** Whether an executor has to carry the node out, or the orchestrator ends it by itself. */
 export const isDecidedHere = ({ uses, script, until, forEach }: NodeDefinition): boolean => {
   if (forEach !== undefined || until !== undefined) return false;
-  if (CAPABILITIES[uses] === undefined) return true;
+  if (CAPABILITIES[uses] === undefined && !isCustom(uses)) return true;
   return GATES_WITH_SCRIPT.has(uses) && (script === undefined || script.trim() === '');
 };
 

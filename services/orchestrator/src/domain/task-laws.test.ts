@@ -1,3 +1,4 @@
+import type { NodeId } from '@holdpoint/contracts/ids';
 import type { Json } from '@holdpoint/contracts/json';
 import { TaskEvent } from '@holdpoint/contracts/task';
 import type { Outgoing } from '@holdpoint/runtime/decider';
@@ -205,9 +206,11 @@ const expectedTimers = (state: TaskState, open: readonly Outgoing[]): readonly s
     return `withdraw:${node}:${id}`;
   });
   if (isTerminal(state.phase)) return withdrawals;
-  const waiting = statusesOf(state).flatMap(([node, status]) =>
-    TIMER_OF[status] === undefined ? [] : [`${TIMER_OF[status]}:${node}`],
-  );
+  const waiting = statusesOf(state).flatMap(([node, status]) => {
+    const asks = status === 'escalated' && findNode(state, node as NodeId)?.doubt !== undefined;
+    const timer = asks ? 'reply' : TIMER_OF[status];
+    return timer === undefined ? [] : [`${timer}:${node}`];
+  });
   return [...waiting, ...withdrawals];
 };
 

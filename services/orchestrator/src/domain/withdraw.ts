@@ -17,6 +17,7 @@ export const withdraw = (draft: Draft, node: NodeId, ask = 0, only?: string): vo
 /** Whether the effect will certainly not be started any more, whatever is still on its way to the executor. */
 const isAtRest = (fact: EffectEvent): boolean =>
   fact.type === 'applied' ||
+  fact.type === 'not_applied' ||
   fact.type === 'cancelled' ||
   (fact.type === 'in_doubt' && fact.next === 'person');
 
@@ -32,6 +33,7 @@ export const withdrawalConfirmed = (draft: Draft, report: Report): void => {
   const { node, id } = report.fact;
   const withdrawn = findNode(draft.task(), node)?.withdrawn;
   if (withdrawn === undefined || !isConfirmed(report)) return;
-  if (withdrawn.approval?.id === id || withdrawn.effects.some((effect) => effect.id === id))
-    draft.timer({ clear: withdrawTimer(node, id) });
+  const { approval, questions = [], effects } = withdrawn;
+  const wasAsked = approval?.id === id || questions.some((question) => question.id === id);
+  if (wasAsked || effects.some((effect) => effect.id === id)) draft.timer({ clear: withdrawTimer(node, id) });
 };

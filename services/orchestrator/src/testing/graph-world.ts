@@ -1,5 +1,5 @@
 import type { BoardRequest, InformTask } from '@holdpoint/contracts/board';
-import type { CanonicalEffect, EffectEvent } from '@holdpoint/contracts/effect';
+import { type CanonicalEffect, DoubtAnswer, type EffectEvent } from '@holdpoint/contracts/effect';
 import { type NodeId, repositoryIdOf, TaskId } from '@holdpoint/contracts/ids';
 import { artifactLabel } from '@holdpoint/contracts/artifact';
 import type { Json } from '@holdpoint/contracts/json';
@@ -96,6 +96,20 @@ const factOf = (run: Run, mood: Mood): EffectEvent => {
   return { type: 'applied', epoch: 1, outputs, ...about } as unknown as EffectEvent;
 };
 
+type Said = { readonly id: string; readonly attempt: number; readonly statement: string };
+
+/** What becomes of an effect in doubt after a person has said something of it. */
+const settled = (run: Run, epoch: number, statement: string, mood: Mood, about: object): EffectEvent => {
+  if (statement.endsWith('not_applied'))
+    return { type: 'not_applied', ...about, epoch, reason: 'grace said so', by: 'person' } as EffectEvent;
+  if (statement.endsWith('applied')) {
+    const outputs = { outcome: 'succeeded', detail: 'grace said so' };
+    return { type: 'applied', ...about, epoch, outputs } as unknown as EffectEvent;
+  }
+  const again = factOf(run, mood);
+  return 'epoch' in again ? { ...again, epoch: again.epoch + epoch } : again;
+};
+
 /**
  * A task with everything around it: the board of its repository as it is, an executor that remembers what became of each
  * order, approvals, recovery, other tasks, and a bus that loses, doubles and reorders.
@@ -108,6 +122,7 @@ export const createWorld = (submission: SubmitTask) => {
   const boardTimers: Timers = new Map();
   const outcomes = new Map<string, EffectEvent>();
   const decisions = new Map<string, TaskMessage>();
+  const runs = new Map<string, Run>();
   let state: TaskState = taskDecider.initial;
   let board: BoardState = boardDecider.initial;
   let now = NOW;
@@ -151,6 +166,7 @@ export const createWorld = (submission: SubmitTask) => {
     const known = applied === undefined ? outcomes.get(key) : { ...applied, ...about };
     const fact = known ?? factOf(run, mood);
     outcomes.set(key, fact);
+    runs.set(run.id, run);
     // An effect that said that it failed may be carried out again in the next attempt.
     const failed = ['failed', 'blocked'].includes(
       String((fact as { outputs?: { outcome?: string } }).outputs?.outcome),
@@ -180,6 +196,34 @@ export const createWorld = (submission: SubmitTask) => {
     answer(known);
   };
 
+  /** What a person says of a doubt, with a statement that says it to the executor. */
+  const answerDoubt = (id: string, about: object, { good, dice }: Mood): void => {
+    const chosen = good ? 'applied' : DoubtAnswer.options[dice % DoubtAnswer.options.length];
+    const end =
+      good || dice % 8 < 7
+        ? { outcome: 'answered', answer: chosen, statement: `it is ${String(chosen)}` }
+        : { outcome: 'expired' };
+    const said = { type: 'resolved', id, task: TASK, ...about, ...end, by: 'grace', at: now };
+    const known = decisions.get(id) ?? ({ kind: 'approval', fact: said } as unknown as TaskMessage);
+    decisions.set(id, known);
+    answer(known);
+  };
+
+  /** The executor hears what was said: it is settled, or done once more. */
+  const settleDoubt = ({ id, attempt, statement }: Said, mood: Mood): void => {
+    const run = runs.get(id);
+    if (run === undefined) return;
+    const key = `${id} ${String(attempt)} ${run.grant ?? ''}`;
+    const about = { id, attempt, task: TASK, node: run.effect.node };
+    const known = outcomes.get(id) ?? outcomes.get(key);
+    if (known?.type !== 'in_doubt')
+      return known === undefined ? undefined : answer({ kind: 'effect', fact: known });
+    const fact = settled(run, known.epoch, statement, mood, about);
+    outcomes.set(key, fact);
+    if (fact.type === 'applied') outcomes.set(id, fact);
+    answer({ kind: 'effect', fact });
+  };
+
   const handle = ({ subject, data }: Outgoing, mood: Mood): void => {
     const [, , aggregate, name] = subject.split('.');
     const said = data as unknown as {
@@ -195,7 +239,11 @@ export const createWorld = (submission: SubmitTask) => {
         return execute(data as unknown as Run, mood);
       case 'effect.cancel':
         return takeBack(said);
+      case 'effect.resolve':
+        return settleDoubt(data as unknown as Said, mood);
       case 'approval.request':
+        if ((data as { doubt?: object }).doubt !== undefined)
+          return answerDoubt(said.id, { node: said.node, revision: said.revision }, mood);
         return resolve(said.id, { node: said.node, revision: said.revision }, mood);
       case 'approval.cancel': {
         const about = { id: said.id, task: TASK, node: said.node, revision: said.revision };

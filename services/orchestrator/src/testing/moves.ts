@@ -1,5 +1,5 @@
 import { ApprovalOutcome } from '@holdpoint/contracts/approval';
-import type { EffectEvent } from '@holdpoint/contracts/effect';
+import { DoubtAnswer, type EffectEvent } from '@holdpoint/contracts/effect';
 import { NodeId } from '@holdpoint/contracts/ids';
 import type { Json } from '@holdpoint/contracts/json';
 import { VerdictKind } from '@holdpoint/contracts/recovery';
@@ -8,7 +8,7 @@ import type { Act } from '@holdpoint/runtime/testing/run';
 import fc from 'fast-check';
 import type { taskDecider } from '../domain/decide.ts';
 import type { TaskMessage } from '../domain/messages.ts';
-import { findNode, type NodeStatus, type TaskState } from '../domain/state.ts';
+import { findNode, type NodeStatus, openQuestion, type TaskState } from '../domain/state.ts';
 import { OTHER_EFFECT } from './parallel.ts';
 import { approvalOf, byHand, NOW, submission, submit, TASK, verdictOf } from './tasks.ts';
 
@@ -41,11 +41,31 @@ const approvalMove: fc.Arbitrary<NodeMove> = fc
     return { kind: 'approval', fact: { type: 'resolved', id, task: TASK, node, revision, ...said } };
   });
 
+/** What people say of a doubt; now and then nobody does before the time is over, or somebody takes the question back. */
+const answerMove: fc.Arbitrary<NodeMove> = fc
+  .record({
+    outcome: fc.constantFrom('answered', 'answered', 'answered', 'expired', 'cancelled', 'approved'),
+    answer: fc.constantFrom(...DoubtAnswer.options, 'retry'),
+    stale: seldom,
+  })
+  .map(({ outcome, answer, stale }) => (state, node) => {
+    const { doubt, revision = 1 } = nodeIn(state, node) ?? {};
+    const id = stale ? approvalOf(99) : (doubt?.approval ?? approvalOf(98));
+    const said = outcome === 'answered' && { answer, statement: `statement on ${id}: ${answer}` };
+    const fact = { type: 'resolved', id, task: TASK, node, revision, outcome, by: 'grace', at: NOW, ...said };
+    return { kind: 'approval', fact } as TaskMessage;
+  });
+
 const outcomeFacts = fc.constantFrom<object>(
   { type: 'applied', epoch: 1, outputs: { line: 1 } },
   { type: 'failed_clean', epoch: 1, error: { code: 'EXECUTOR_TARGET_UNAVAILABLE', message: 'busy' } },
   { type: 'in_doubt', epoch: 2, reason: 'lost', next: 'person' },
-  { type: 'in_doubt', epoch: 2, reason: 'lost', next: 'repeat' },
+  { type: 'in_doubt', epoch: 2, reason: 'lost', next: 'person', cause: 'worker_lost' },
+  { type: 'in_doubt', epoch: 2, reason: 'lost', next: 'repeat', cause: 'worker_lost' },
+  { type: 'in_doubt', epoch: 2, reason: 'lost', next: 'probe' },
+  { type: 'not_applied', epoch: 2, reason: 'grace said so', by: 'person' },
+  { type: 'not_applied', epoch: 2, reason: 'it is not there', by: 'probe' },
+  { type: 'duplicate_prevented', standing: 'applied' },
   { type: 'refused', error: { code: 'EXECUTOR_GRANT_EXPIRED', message: 'late' } },
   { type: 'refused', error: { code: 'EXECUTOR_GRANT_INVALID', message: 'no' } },
   { type: 'cancelled', reason: 'over' },
@@ -53,9 +73,11 @@ const outcomeFacts = fc.constantFrom<object>(
 );
 
 const effectMove: fc.Arbitrary<NodeMove> = fc
-  .record({ says: outcomeFacts, late: seldom, foreign: seldom })
-  .map(({ says, late, foreign }) => (state, node) => {
-    const { gate, attempt = 1 } = nodeIn(state, node) ?? {};
+  .record({ says: outcomeFacts, late: seldom, foreign: seldom, newer: fc.boolean() })
+  .map(({ says: of, late, foreign, newer }) => (state, node) => {
+    const { gate, attempt = 1, doubt } = nodeIn(state, node) ?? {};
+    // Of before the answer to a doubt, or of after it.
+    const says = newer && doubt !== undefined && 'epoch' in of ? { ...of, epoch: doubt.epoch + 2 } : of;
     const id = foreign ? OTHER_EFFECT : (gate?.effectId ?? OTHER_EFFECT);
     const about = { id, task: TASK, node, attempt: late ? Math.max(1, attempt - 1) : attempt };
     const order = { ...gate, grant: late ? 'an earlier one' : gate?.grant?.token };
@@ -123,15 +145,26 @@ const dueMove: fc.Arbitrary<Move> = fc.nat().map((pick): Move => (_, { timers })
 /** What one of the nodes waits for: without such moves few runs would get far. */
 const fittingMove = (nodes: readonly NodeId[]): fc.Arbitrary<Move> =>
   fc
-    .record({ pick: fc.nat(), approval: approvalMove, effect: effectMove, recovery: recoveryMove })
-    .map(({ pick, approval, effect, recovery }) => {
+    .record({
+      pick: fc.nat(),
+      approval: approvalMove,
+      answer: answerMove,
+      effect: effectMove,
+      recovery: recoveryMove,
+    })
+    .map(({ pick, approval, answer: said, effect, recovery }) => {
       const answers: Partial<Record<NodeStatus, NodeMove>> = {
         // Ordered before, it may turn out to have happened all the same.
         awaiting_approval: pick % 4 === 0 ? effect : approval,
         running: effect,
         recovering: recovery,
         retrying: (_, node) => ({ kind: 'timer', name: `retry:${node}`, data: null }),
-        escalated: (_, node) => byHand('retry', { node }),
+        escalated: (state, node) => {
+          const { doubt } = nodeIn(state, node) ?? {};
+          if (doubt?.said !== undefined) return effect(state, node);
+          const isAsked = openQuestion({ ...(doubt && { doubt }) }) !== undefined;
+          return isAsked && pick % 5 !== 0 ? said(state, node) : byHand('retry', { node });
+        },
       };
       return (state) => {
         const waiting = nodes.flatMap((node) => {
@@ -185,6 +218,7 @@ export const actsFor = (
     },
     { weight: 3, arbitrary: about(any, handMove) },
     { weight: 1, arbitrary: about(any, approvalMove) },
+    { weight: 1, arbitrary: about(any, answerMove) },
     { weight: 1, arbitrary: about(any, effectMove) },
     { weight: 1, arbitrary: about(any, recoveryMove) },
     // Its own timers are about nodes that it has.

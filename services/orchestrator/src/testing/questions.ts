@@ -4,7 +4,7 @@ import type { Outgoing } from '@holdpoint/runtime/decider';
 import type { Step } from '@holdpoint/runtime/testing/run';
 import type { TaskMessage } from '../domain/messages.ts';
 import { isTerminal } from '../domain/phases.ts';
-import type { TaskState } from '../domain/state.ts';
+import { findNode, type TaskState } from '../domain/state.ts';
 
 /** What a command says, as far as the tests look at it. */
 type Said = {
@@ -33,7 +33,7 @@ const endsAttempt = (fact: EffectFact, { attempt, grant }: Said): boolean => {
   if (fact.type === 'refused') return fact.order.grant === grant;
   return fact.type === 'in_doubt'
     ? fact.next === 'person'
-    : fact.type === 'failed_clean' || fact.type === 'cancelled';
+    : fact.type === 'failed_clean' || fact.type === 'cancelled' || fact.type === 'not_applied';
 };
 
 /** Which effect each node has ordered: that it did happen answers whatever is asked about the node. */
@@ -56,7 +56,10 @@ const answers = (message: TaskMessage, { purpose, node, said }: Question, effect
       if (fact.node !== node || fact.id !== effectOf.get(node)) return false;
       if (fact.type === 'applied') return !purpose.startsWith('approval.');
       if (purpose === 'effect.run') return endsAttempt(fact, said);
-      const over = fact.type === 'cancelled' || (fact.type === 'in_doubt' && fact.next === 'person');
+      const over =
+        fact.type === 'cancelled' ||
+        fact.type === 'not_applied' ||
+        (fact.type === 'in_doubt' && fact.next === 'person');
       return purpose === 'effect.cancel' && over;
     }
     case 'recover': {
@@ -91,6 +94,12 @@ export const openQuestions = (
       open.set(keyOf(sent), sent);
     }
     const ended = after.phase !== 'absent' && isTerminal(after.phase);
+    // What was said of a doubt is handed on until the executor has reported, or nobody wants to know any more.
+    for (const [key, asked] of open) {
+      const { purpose, node } = questionOf(asked);
+      const isSaid = after.phase !== 'absent' && node !== undefined && findNode(after, node)?.doubt?.said;
+      if (purpose === 'effect.resolve' && !isSaid) open.delete(key);
+    }
     // A verdict that nobody waits for any more is harmless: it is not taken back.
     for (const [key, asked] of open)
       if (ended && questionOf(asked).purpose === 'recovery.assess') open.delete(key);

@@ -1,6 +1,6 @@
 import type { ApprovalOutcome, ApprovalResolved } from '@holdpoint/contracts/approval';
-import { effectDigest, type EffectEvent } from '@holdpoint/contracts/effect';
-import { approvalIdOf, commandIdOf, effectIdOf, NodeId, TaskId } from '@holdpoint/contracts/ids';
+import { type DoubtAnswer, effectDigest, type EffectEvent } from '@holdpoint/contracts/effect';
+import { approvalIdOf, commandIdOf, doubtIdOf, effectIdOf, NodeId, TaskId } from '@holdpoint/contracts/ids';
 import type { Verdict, VerdictKind } from '@holdpoint/contracts/recovery';
 import type { SubmitTask, TaskEvent } from '@holdpoint/contracts/task';
 import { continued, historyOf } from '@holdpoint/runtime/testing/spec';
@@ -121,6 +121,17 @@ const then = (history: readonly TaskEvent[], ...messages: readonly TaskMessage[]
 const awaiting = acted(submit());
 const running = then(awaiting, resolved('approved'));
 const recovering = then(running, failedClean());
+const inDoubt = reported({
+  type: 'in_doubt',
+  epoch: 2,
+  reason: 'lost',
+  next: 'person',
+  cause: 'worker_lost',
+});
+const doubtful = then(running, inDoubt);
+const asked = then(doubtful, recover('escalate'));
+const saidOf = (answer: DoubtAnswer): TaskMessage =>
+  resolved('answered', { id: doubtIdOf(EFFECT, 2), answer, statement: 'stated' });
 const pausedAwaiting = then(awaiting, byHand('pause'));
 
 /** A task of the sample workflow in every situation that it can be in. */
@@ -154,6 +165,13 @@ export const histories = {
   cancelledRunning: then(running, byHand('cancel')),
   cancelledPaused: then(pausedAwaiting, byHand('cancel')),
   cancelledEscalated: then(recovering, recover('escalate'), byHand('cancel')),
+} as const;
+/** The same task when nobody knows what became of its effect: people are asked, and have said. */
+export const doubtHistories = {
+  doubtful,
+  asked,
+  saidApplied: then(asked, saidOf('applied')),
+  saidRetry: then(asked, saidOf('retry')),
 } as const;
 export type Situation = keyof typeof histories;
 export const TERMINAL = [

@@ -9,6 +9,7 @@ describe('the class of a failure', () => {
     ['in_doubt', 'EXECUTOR_TARGET_UNAVAILABLE', 'EFFECT_IN_DOUBT'],
     ['failed', 'EXECUTOR_TARGET_UNAVAILABLE', 'TRANSIENT'],
     ['failed', 'RUNTIME_UNAVAILABLE', 'TRANSIENT'],
+    ['failed', 'EXECUTOR_NOT_APPLIED', 'TRANSIENT'],
     ['failed', 'EXECUTOR_JOURNAL_UNAVAILABLE', 'TRANSIENT'],
     ['failed', 'EXECUTOR_INVALID_ARGUMENTS', 'UNKNOWN'],
     ['failed', 'A_CODE_OF_A_NEWER_VERSION', 'UNKNOWN'],

@@ -54,6 +54,8 @@ export const TABLE: readonly Row[] = [
 /** Errors that pass by themselves, and prove that nothing happened. */
 const TRANSIENT = new Set([
   'EXECUTOR_JOURNAL_UNAVAILABLE',
+  // The target was asked. What a person says of it never comes here: that ends the node.
+  'EXECUTOR_NOT_APPLIED',
   'EXECUTOR_TARGET_UNAVAILABLE',
   'RUNTIME_UNAVAILABLE',
 ]);

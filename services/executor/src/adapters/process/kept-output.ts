@@ -1,5 +1,6 @@
 /** Text that any store can hold: no NUL. */
-export const storable = (text: string): string => text.replaceAll('\0', '\uFFFD');
+export const storable = (text: string): string =>
+  text.includes('\0') ? text.replaceAll(/\0+/g, (run) => '\uFFFD'.repeat(run.length)) : text;
 
 /** A cut may fall inside a character: what is left of it at the start is dropped. */
 const fromWholeCharacter = (bytes: Buffer): Buffer => {
@@ -31,37 +32,39 @@ export const keepOutput = (max: number): KeptOutput => {
   const tailMax = max - headMax;
   const head = Buffer.alloc(headMax);
   let headBytes = 0;
-  let tail: Buffer[] = [];
-  let tailBytes = 0;
-  let leftOut = 0;
+  // Written over and over from its start, so that a flood costs no memory but this.
+  let ring = Buffer.alloc(0);
+  let pastHead = 0;
 
-  const trim = (): void => {
-    // Joined only now and then, so that many small chunks do not cost their square.
-    if (tailBytes <= tailMax * 2 + 65_536) return;
-    const joined = Buffer.concat(tail);
-    leftOut += joined.length - tailMax;
-    tail = [Buffer.from(joined.subarray(joined.length - tailMax))];
-    tailBytes = tailMax;
+  const addToTail = (rest: Buffer): void => {
+    if (rest.length === 0 || tailMax === 0) return;
+    if (ring.length === 0) ring = Buffer.alloc(tailMax);
+    const last = rest.subarray(Math.max(0, rest.length - tailMax));
+    const at = (pastHead + rest.length - last.length) % tailMax;
+    const fits = last.copy(ring, at);
+    last.copy(ring, 0, fits);
+  };
+  const tailOf = (): Buffer => {
+    if (pastHead <= tailMax) return ring.subarray(0, pastHead);
+    const from = pastHead % tailMax;
+    return Buffer.concat([ring.subarray(from), ring.subarray(0, from)]);
   };
   return {
     add: (chunk) => {
       const taken = chunk.copy(head, headBytes);
       headBytes += taken;
       const rest = chunk.subarray(taken);
-      if (rest.length === 0) return;
-      tail.push(Buffer.from(rest));
-      tailBytes += rest.length;
-      trim();
+      addToTail(rest);
+      pastHead += rest.length;
     },
-    truncated: () => leftOut > 0 || tailBytes > tailMax,
+    truncated: () => pastHead > tailMax,
     text: () => {
-      const joined = Buffer.concat(tail);
-      const cut = Math.max(0, joined.length - tailMax);
-      const missing = leftOut + cut;
       const first = head.subarray(0, headBytes);
-      if (missing === 0) return storable(Buffer.concat([first, joined]).toString('utf8'));
+      const tail = tailMax === 0 ? Buffer.alloc(0) : tailOf();
+      const missing = pastHead - tail.length;
+      if (missing === 0) return storable(Buffer.concat([first, tail]).toString('utf8'));
       const start = toWholeCharacter(first).toString('utf8');
-      const end = fromWholeCharacter(joined.subarray(cut)).toString('utf8');
+      const end = fromWholeCharacter(tail).toString('utf8');
       return storable(`${start}\n[... ${String(missing)} bytes left out ...]\n${end}`);
     },
   };

@@ -3,11 +3,17 @@ import { storable } from './kept-output.ts';
 
 /** A longer line is handed on in pieces: it may have no end. */
 const LINE_MAX = 16_384;
+/** As many lines of a stream are handed on one by one, and no more than that is anybody's to read: of each later chunk, its ends. */
+const LINES_MAX = 1_000_000;
+const LINES_OF_A_FLOOD = 20;
+
+const LINE_END = 0x0a;
 
 /** Pieces of a line, none of which ends in half a character. */
 const piecesOf = (line: string): readonly string[] => {
+  if (line.length <= LINE_MAX) return [line];
   const pieces: string[] = [];
-  for (let at = 0; at === 0 || at < line.length;) {
+  for (let at = 0; at < line.length;) {
     const half = /[\uD800-\uDBFF]/.test(line.charAt(at + LINE_MAX - 1)) ? 1 : 0;
     pieces.push(line.slice(at, at + LINE_MAX - half));
     at += LINE_MAX - half;
@@ -15,24 +21,48 @@ const piecesOf = (line: string): readonly string[] => {
   return pieces;
 };
 
+/** Where the n-th line of a chunk ends, from its start or from its end; `undefined` when it has fewer. */
+const endOfLine = (chunk: Buffer, count: number, from: 'start' | 'end'): number | undefined => {
+  let at = from === 'start' ? -1 : chunk.length;
+  for (let n = 0; n < count; n += 1) {
+    if (from === 'end' && at === 0) return undefined;
+    at = from === 'start' ? chunk.indexOf(LINE_END, at + 1) : chunk.lastIndexOf(LINE_END, at - 1);
+    if (at < 0) return undefined;
+  }
+  return at;
+};
+
+const leftOut = (count: number): string => `[holdpoint] ${String(count)} bytes of lines were left out here`;
+
 /** Splits what arrives in chunks into lines. Characters that are split between chunks are put together again. */
 export const splitLines = (onLine: (line: string) => void) => {
   const decoder = new StringDecoder('utf8');
   let open = '';
+  let lines = 0;
   const handOn = (line: string): void => onLine(storable(line.endsWith('\r') ? line.slice(0, -1) : line));
-  const add = (text: string): void => {
-    const lines = (open + text).split('\n');
-    open = lines.pop() ?? '';
-    for (const line of lines) for (const piece of piecesOf(line)) handOn(piece);
+  const addText = (text: string): void => {
+    const ended = (open + text).split('\n');
+    open = ended.pop() ?? '';
+    lines += ended.length;
+    for (const line of ended) for (const piece of piecesOf(line)) handOn(piece);
     if (open.length <= LINE_MAX) return;
     const pieces = piecesOf(open);
     open = pieces.at(-1) ?? '';
     for (const piece of pieces.slice(0, -1)) handOn(piece);
   };
+  const add = (chunk: Buffer): void => {
+    const first = lines < LINES_MAX ? undefined : endOfLine(chunk, LINES_OF_A_FLOOD, 'start');
+    const last = first === undefined ? undefined : endOfLine(chunk, LINES_OF_A_FLOOD, 'end');
+    if (first === undefined || last === undefined || last <= first) return addText(decoder.write(chunk));
+    // Both cuts are line ends, and so at the end of a character.
+    addText(decoder.write(chunk.subarray(0, first + 1)));
+    handOn(leftOut(last - first));
+    addText(decoder.write(chunk.subarray(last + 1)));
+  };
   return {
-    add: (chunk: Buffer): void => add(decoder.write(chunk)),
+    add,
     end: (): void => {
-      add(decoder.end());
+      addText(decoder.end());
       if (open !== '') handOn(open);
       open = '';
     },

@@ -17,17 +17,20 @@ export const signalGroup = (group: number, signal: NodeJS.Signals | 0): boolean 
   }
 };
 
-/** Whether anything of a group still lives. Where nobody takes note of the dead they stay in the table: they do not count. */
-export const groupLives = async (group: number): Promise<boolean> => {
+/**
+ * Whether anything of a group still lives, but for one that is known. Where nobody takes note of the dead they stay in the
+ * table: they do not count.
+ */
+export const groupLives = async (group: number, except?: number): Promise<boolean> => {
   if (!signalGroup(group, 0)) return false;
   const living = await livingProcesses();
-  return living === undefined || living.some((entry) => entry.group === group);
+  return living === undefined || living.some((entry) => entry.group === group && entry.pid !== except);
 };
 
-/** Waits until nothing of a group lives any more, and says whether that came true in time. */
-export const groupGone = async (group: number, withinMs: number): Promise<boolean> => {
+/** Waits until nothing of a group lives any more, but for one that is known, and says whether that came true in time. */
+export const groupGone = async (group: number, withinMs: number, except?: number): Promise<boolean> => {
   const until = performance.now() + withinMs;
-  for (let pause = POLL_MS; await groupLives(group); pause = Math.min(pause * 2, 100)) {
+  for (let pause = POLL_MS; await groupLives(group, except); pause = Math.min(pause * 2, 100)) {
     if (performance.now() > until) return false;
     await sleep(pause);
   }

@@ -1,5 +1,6 @@
 import { keepOutput } from './kept-output.ts';
 import { splitLines } from './output-lines.ts';
+import type { HiddenStream } from '../hide-stream.ts';
 import { type GroupEnd, type GroupRequest, type OutputStream, runGroup } from './run-group.ts';
 
 export const OUTPUT_MAX = 131_072;
@@ -9,7 +10,11 @@ export type CommandRequest = Omit<GroupRequest, 'onOutput'> & {
   readonly onLine?: ((stream: OutputStream, line: string) => void) | undefined;
   /** Bytes of each stream that are kept: its start and its end. */
   readonly outputMax?: number | undefined;
+  /** Takes out of each stream what nobody may see, before anything is kept or cut. */
+  readonly hidden?: (() => HiddenStream) | undefined;
 };
+
+const AS_IT_IS: HiddenStream = { add: (chunk) => chunk, end: () => Buffer.alloc(0) };
 
 export type CommandResult = GroupEnd & {
   readonly stdout: string;
@@ -22,22 +27,27 @@ export type CommandResult = GroupEnd & {
 export const runCommand = async ({
   onLine,
   outputMax = OUTPUT_MAX,
+  hidden = () => AS_IT_IS,
   ...request
 }: CommandRequest): Promise<CommandResult> => {
   const kept = { stdout: keepOutput(outputMax), stderr: keepOutput(outputMax) };
+  const shown = { stdout: hidden(), stderr: hidden() };
   const lines = {
     stdout: splitLines((line) => onLine?.('stdout', line)),
     stderr: splitLines((line) => onLine?.('stderr', line)),
   };
+  const take = (stream: OutputStream, chunk: Buffer): void => {
+    kept[stream].add(chunk);
+    if (onLine !== undefined) lines[stream].add(chunk);
+  };
   const end = await runGroup({
     ...request,
-    onOutput: (stream, chunk) => {
-      kept[stream].add(chunk);
-      if (onLine !== undefined) lines[stream].add(chunk);
-    },
+    onOutput: (stream, chunk) => take(stream, shown[stream].add(chunk)),
   });
-  lines.stdout.end();
-  lines.stderr.end();
+  for (const stream of ['stdout', 'stderr'] as const) {
+    take(stream, shown[stream].end());
+    lines[stream].end();
+  }
   return {
     ...end,
     stdout: kept.stdout.text(),

@@ -2,7 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import type { Readable, Writable } from 'node:stream';
 import type { Environment } from './command-env.ts';
+import { type Confinement, launchOf, UNCONFINED } from './confinement.ts';
 import { findProgram } from './find-program.ts';
+import { type Keeper, listenToKeeper } from './keeper.ts';
 import { groupGone, signalGroup } from './process-group.ts';
 
 export type OutputStream = 'stdout' | 'stderr';
@@ -19,6 +21,8 @@ export type GroupRequest = {
   readonly signal?: AbortSignal | undefined;
   /** Called with the group's id before the program may do anything; it begins once that has resolved, and never if it fails. */
   readonly began?: ((group: number) => Promise<void>) | undefined;
+  /** Without it the program is bounded by its process group alone. */
+  readonly confinement?: Confinement | undefined;
   readonly onOutput: (stream: OutputStream, chunk: Buffer) => void;
 };
 
@@ -38,10 +42,6 @@ const GONE_MS = 10_000;
 /** A program that left the group may hold the output open for ever. */
 const DRAIN_MS = 2_000;
 const TIMER_MAX_MS = 2 ** 31 - 1;
-
-// The group's id has to be on the disk before the program does anything: else a crash in between would leave a program that
-// nobody knows of. A shell waits for the word on descriptor 3, and turns into the program; without the word it ends.
-const GATE = 'read -r word <&3 || exit 125; exec 3<&-; exec "$@"';
 
 const notBegun = (problem: string, cancelled = false): GroupEnd => ({
   exitCode: undefined,
@@ -65,10 +65,14 @@ export const runGroup = async (request: GroupRequest): Promise<GroupEnd> => {
   if (!(await isFolder(cwd))) return notBegun(`there is no folder ${cwd} to run ${name} in`);
   const program = await findProgram(name, cwd, env['PATH']);
   if (program === undefined) return notBegun(`there is no program ${JSON.stringify(name)}`);
-  const all = [program, ...argv.slice(1)];
-  const gated = request.began !== undefined;
-  const [first = program, ...rest] = gated ? ['/bin/sh', '-c', GATE, 'sh', ...all] : all;
-  const stdio: 'pipe'[] = gated ? ['pipe', 'pipe', 'pipe', 'pipe'] : ['pipe', 'pipe', 'pipe'];
+  const confinement = request.confinement ?? UNCONFINED;
+  const isKept = confinement.namespace !== undefined;
+  // What has a namespace waits for the word in any case: the line that brings it also says that the executor lives.
+  const isGated = isKept || request.began !== undefined;
+  const [first, ...rest] = launchOf([program, ...argv.slice(1)], confinement, isGated);
+  const stdio: 'pipe'[] = ['pipe', 'pipe', 'pipe'];
+  if (isGated) stdio.push('pipe');
+  if (isKept) stdio.push('pipe');
   try {
     return await follow(spawn(first, rest, { cwd, env, detached: true, stdio }), request);
   } catch (error) {
@@ -112,7 +116,9 @@ const follow = async (child: ChildProcess, request: GroupRequest): Promise<Group
   const began = performance.now();
   const ending = exited(child);
   ending.catch(() => undefined);
-  const [input, stdout, stderr, gate] = child.stdio;
+  const [input, stdout, stderr] = child.stdio;
+  const gate = child.stdio[3] as Writable | undefined;
+  const keeper = child.stdio[4] ? listenToKeeper(child.stdio[4] as Readable) : undefined;
   if (!input || !stdout || !stderr) throw new Error('a program was started without its pipes');
   stdout.on('data', (chunk: Buffer) => request.onOutput('stdout', chunk));
   stderr.on('data', (chunk: Buffer) => request.onOutput('stderr', chunk));
@@ -141,15 +147,17 @@ const follow = async (child: ChildProcess, request: GroupRequest): Promise<Group
   if (request.signal?.aborted === true) cancel();
   try {
     write(input, request.stdin ?? '');
-    await letBegin(group, gate as Writable | undefined, request);
-    const { code, signal } = await ending;
+    await letBegin(group, gate, keeper !== undefined, request);
+    const ended = await ending;
     // What was told to end has its grace, though the first of the group ended at once.
-    if (stopped !== undefined) await groupGone(group, graceMs);
+    if (stopped !== undefined) await groupGone(group, graceMs, keeper?.pid());
     await endGroup(group);
-    await drained([stdout, stderr]);
+    await drained(child.stdio.slice(1, 3).concat(child.stdio[4] ?? []) as Readable[]);
+    const { exitCode, signal, problem } = endingOf(ended, keeper);
     return {
-      exitCode: code ?? undefined,
-      ...(signal !== null && { signal }),
+      exitCode,
+      ...(signal !== undefined && { signal }),
+      ...(problem !== undefined && { problem }),
       timedOut: stopped === 'timed out',
       cancelled: stopped === 'cancelled',
       durationMs: Math.round(performance.now() - began),
@@ -157,13 +165,27 @@ const follow = async (child: ChildProcess, request: GroupRequest): Promise<Group
   } finally {
     clearTimeout(limit);
     clearTimeout(kill);
+    gate?.destroy();
     request.signal?.removeEventListener('abort', cancel);
   }
+};
+
+/** How the program ended, in spite of what stands between. */
+const endingOf = (
+  { code, signal }: Ending,
+  keeper: Keeper | undefined,
+): Pick<GroupEnd, 'exitCode' | 'signal' | 'problem'> => {
+  if (keeper?.wasKilled() === true) return { exitCode: undefined, signal: 'SIGKILL' };
+  const problem = code === null ? undefined : keeper?.problem(code);
+  if (problem !== undefined)
+    return { exitCode: undefined, problem: `its namespace cannot be made: ${problem}` };
+  return { exitCode: code ?? undefined, ...(signal !== null && { signal }) };
 };
 
 const letBegin = async (
   group: number,
   gate: Writable | undefined,
+  isKept: boolean,
   { began }: GroupRequest,
 ): Promise<void> => {
   if (gate === undefined) return;
@@ -176,7 +198,10 @@ const letBegin = async (
     await endGroup(group);
     throw error;
   }
-  write(gate, 'begin\n');
+  if (!isKept) return write(gate, 'begin\n');
+  // Left open: that it closes is how a namespace learns that nobody follows it any more.
+  gate.on('error', () => undefined);
+  gate.write('begin\n');
 };
 
 /** Kills what is left of a group, and comes back when it is gone. */

@@ -19,11 +19,25 @@ const argumentsFor = (change: Partial<SubmitTask>) =>
   definedBy(sample, submission(change)).nodes.map(({ args }) => args);
 
 /** What every workflow that ships finds in its inputs, if it looks for it. */
-const needed = submission({ inputs: { url: 'https://api.example/' } });
+const inputs: Readonly<Record<string, SubmitTask['inputs']>> = {
+  'http@1': { url: 'https://api.example/' },
+  'undo@1': {
+    effect: 'e-1',
+    uses: 'cap.env.builtin.git.integrate_plan_branch.compensate',
+    effectClass: 'fenced',
+    args: {},
+    outputs: {},
+    target: 'branch:main',
+  },
+};
+const neededBy = (name: string): SubmitTask => {
+  const given = inputs[name];
+  return submission(given === undefined ? {} : { inputs: given });
+};
 
 describe('every workflow that ships', () => {
   test.each(workflowNames(builtIn))('%s is a definition that the contract allows', (name) => {
-    const definition = definedBy(findWorkflow(builtIn, name), needed);
+    const definition = definedBy(findWorkflow(builtIn, name), neededBy(name));
     expect(WorkflowDefinition.parse(definition)).toEqual(definition);
     expect(`${definition.id}@${definition.version}`).toBe(name);
   });
@@ -31,7 +45,7 @@ describe('every workflow that ships', () => {
   test.each(workflowNames(builtIn))(
     '%s waits only for nodes that it has, and for none that waits for it',
     (name) => {
-      const nodes = definedBy(findWorkflow(builtIn, name), needed).nodes;
+      const nodes = definedBy(findWorkflow(builtIn, name), neededBy(name)).nodes;
       for (const [i, { after }] of nodes.entries()) {
         expect(nodes.slice(0, i).map(({ id }) => id)).toEqual(expect.arrayContaining(after));
       }
@@ -39,7 +53,7 @@ describe('every workflow that ships', () => {
   );
 
   test.each(workflowNames(builtIn))('%s gives its effects the class that their capability has', (name) => {
-    const nodes = definedBy(findWorkflow(builtIn, name), needed).nodes;
+    const nodes = definedBy(findWorkflow(builtIn, name), neededBy(name)).nodes;
     const effects = nodes.flatMap(({ uses, effect }) =>
       effect === undefined ? [] : [[uses, effect.kind, effect.effectClass] as const],
     );

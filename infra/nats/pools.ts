@@ -1,0 +1,9 @@
+import { DEFAULT_POOL, Pools } from '@holdpoint/contracts/streams';
+
+/** The pools of a deployment, from `HOLDPOINT_POOLS`: the default one, when nothing is said. */
+export const poolsIn = (text = ''): readonly string[] => {
+  if (text === '') return [DEFAULT_POOL];
+  const { success, data, error } = Pools.safeParse(text);
+  if (!success) throw new Error(`HOLDPOINT_POOLS: ${error.issues.map(({ message }) => message).join('; ')}`);
+  return data;
+};

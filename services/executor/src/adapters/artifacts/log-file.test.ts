@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { scratchFolder } from '../../testing/scratch.ts';
+import { createLogFile } from './log-file.ts';
+
+let scratch: Awaited<ReturnType<typeof scratchFolder>>;
+beforeEach(async () => {
+  scratch = await scratchFolder();
+});
+afterEach(() => scratch.remove());
+
+const NOW = Date.UTC(2026, 0, 1);
+const open = (maxBytes = 1_048_576) => {
+  const path = join(scratch.path, 'log');
+  return { path, file: createLogFile({ path, maxBytes, now: () => NOW }) };
+};
+
+describe('a log', () => {
+  test('has the time, the stream and the text of every line, and is known by its digest', async () => {
+    const { path, file } = open();
+    file.say('stdout', () => 'one');
+    file.say('stderr', () => 'zwei ü');
+    const written = await file.end();
+    const content = await readFile(path);
+    expect(content.toString('utf8')).toBe(
+      '2026-01-01T00:00:00.000Z out | one\n2026-01-01T00:00:00.000Z err | zwei ü\n',
+    );
+    expect(written).toEqual({
+      sha256: createHash('sha256').update(content).digest('hex'),
+      bytes: content.length,
+    });
+  });
+
+  test('is on the disk in the turn after it was said, though nothing has ended', async () => {
+    const { path, file } = open();
+    file.say('stdout', () => 'one');
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await readFile(path, 'utf8')).toContain('one');
+    await file.end();
+  });
+
+  test('that is too large keeps its start, asks for nothing more, and says how much is missing', async () => {
+    const { path, file } = open(1_048_576);
+    let asked = 0;
+    const line = () => ((asked += 1), 'x'.repeat(1_000));
+    for (let i = 0; i < 2_000; i += 1) file.say('stdout', line);
+    const { bytes } = await file.end();
+    const content = await readFile(path, 'utf8');
+    const lines = content.trimEnd().split('\n');
+    expect(bytes).toBe(content.length);
+    expect(asked).toBe(lines.length);
+    expect(lines.at(-1)).toBe(
+      `2026-01-01T00:00:00.000Z hp  | [holdpoint] ${String(2_000 - lines.length + 1)} lines were left out here: of a log 1 MiB are kept`,
+    );
+  });
+
+  test('is not added to once it has ended', async () => {
+    const { path, file } = open();
+    file.say('stdout', () => 'one');
+    await file.end();
+    file.say('stdout', () => 'late');
+    expect(await readFile(path, 'utf8')).not.toContain('late');
+  });
+});

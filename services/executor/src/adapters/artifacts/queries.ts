@@ -1,0 +1,86 @@
+import type { api } from '@holdpoint/contracts/catalog';
+import { HoldpointError } from '@holdpoint/contracts/errors';
+import { type ArtifactView, type StoredArtifact, sha256In } from '@holdpoint/contracts/stored-artifact';
+import { artifactBucket } from '@holdpoint/contracts/streams';
+import { errorFields } from '@holdpoint/runtime/error-fields';
+import type { Logger } from '@holdpoint/runtime/log';
+import type { ObjectStore } from '@holdpoint/runtime/nats/object-store';
+import type { z } from 'zod';
+import type { Catalogue } from './catalogue.ts';
+import type { Reader } from './reader.ts';
+
+type Asked<Name extends 'artifacts' | 'artifact'> = z.output<(typeof api)['executor'][Name]['request']>;
+type Answer<Name extends 'artifacts' | 'artifact'> = z.output<(typeof api)['executor'][Name]['response']>;
+
+export type QueryParts = {
+  readonly catalogue: Pick<Catalogue, 'ofTask' | 'madeOf'>;
+  readonly objects: Pick<ObjectStore, 'find'>;
+  readonly reader: Reader;
+  readonly log: Logger;
+};
+
+const DAY_MS = 86_400_000;
+const KEPT_DAYS = artifactBucket.maxAgeMs / DAY_MS;
+
+const artifactOf = ({ uri, sha256, bytes, mediaType, name }: ArtifactView): StoredArtifact => ({
+  uri,
+  sha256,
+  bytes,
+  mediaType,
+  name,
+});
+
+const placeOf = (after: string | undefined): number => {
+  if (after === undefined) return 0;
+  if (!/^\d{1,15}$/.test(after))
+    throw new HoldpointError('CONTRACT_INVALID', 'after: not the `next` of a page before');
+  return Number(after);
+};
+
+const gone = (artifact: ArtifactView): HoldpointError => {
+  if (artifact.storedAt === undefined)
+    return new HoldpointError(
+      'RUNTIME_UNAVAILABLE',
+      `${artifact.name} is not stored yet: only the executor that made it has it; ask again`,
+    );
+  const day = new Date(artifact.storedAt).toISOString();
+  return new HoldpointError(
+    'EXECUTOR_UNKNOWN_ARTIFACT',
+    `${artifact.name} was stored at ${day}, and is no longer there whole: artifacts are kept for ${String(KEPT_DAYS)} days at the most`,
+  );
+};
+
+/** Answers what is asked about artifacts. */
+export const createArtifactQueries = ({ catalogue, objects, reader, log }: QueryParts) => {
+  const fromStore = async <Found>(look: () => Promise<Found>): Promise<Found> => {
+    try {
+      return await look();
+    } catch (cause) {
+      log.warn(errorFields(cause), 'the store of artifacts does not answer');
+      throw new HoldpointError('RUNTIME_UNAVAILABLE', 'the store of artifacts does not answer; ask again', {
+        cause,
+      });
+    }
+  };
+
+  return {
+    list: ({ task, limit, after }: Asked<'artifacts'>): Promise<Answer<'artifacts'>> =>
+      catalogue.ofTask(task, { limit, after: placeOf(after) }),
+    get: async ({ uri, offset = 0, limit }: Asked<'artifact'>): Promise<Answer<'artifact'>> => {
+      const sha256 = sha256In(uri);
+      const made = await catalogue.madeOf(sha256);
+      const latest = made.at(-1);
+      if (latest === undefined)
+        throw new HoldpointError('EXECUTOR_UNKNOWN_ARTIFACT', `no artifact is called ${uri}`);
+      const about = { artifact: artifactOf(latest), made };
+      const isStored = async (): Promise<boolean> => (await objects.find(sha256)) !== undefined;
+      if (limit === undefined) return { ...about, stored: await fromStore(isStored) };
+      const part = await fromStore(() => reader.read(sha256, offset, limit));
+      if (part === undefined) throw gone(latest);
+      const stored = made.some(({ storedAt }) => storedAt !== undefined);
+      return { ...about, stored, data: part.toString('base64') };
+    },
+  };
+};
+
+export type ArtifactQueries = ReturnType<typeof createArtifactQueries>;

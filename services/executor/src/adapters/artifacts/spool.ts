@@ -1,0 +1,236 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { ArtifactView, artifactUriOf } from '@holdpoint/contracts/stored-artifact';
+import type { RunEffect } from '@holdpoint/contracts/effect';
+import { errorFields } from '@holdpoint/runtime/error-fields';
+import type { Logger } from '@holdpoint/runtime/log';
+import type { z } from 'zod';
+import { stepOf } from '../../domain/step-name.ts';
+import { replaceFile, syncFolder } from '../durable-file.ts';
+import { createLogFile, type LogFile, type Written } from './log-file.ts';
+
+/** What is kept of a start: all that it printed, or outputs that are too large for a message. */
+export type Kind = 'log' | 'outputs';
+
+/** An artifact that waits to be stored. */
+const Spooled = ArtifactView.omit({ storedAt: true });
+export type Spooled = z.infer<typeof Spooled>;
+
+/** What is known of an artifact before it is written. */
+const About = Spooled.omit({ uri: true, sha256: true, bytes: true });
+type About = z.infer<typeof About>;
+
+const MEDIA: Readonly<Record<Kind, { readonly mediaType: string; readonly ending: string }>> = {
+  log: { mediaType: 'text/plain; charset=utf-8', ending: 'log' },
+  outputs: { mediaType: 'application/json', ending: 'outputs.json' },
+};
+
+export type SpoolParts = {
+  readonly folder: string;
+  readonly logMaxBytes: number;
+  /** What waits to be stored may take so much of the disk; beyond it nothing more is kept. */
+  readonly maxBytes: number;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  readonly log: Logger;
+};
+
+const aboutOf = (order: RunEffect, epoch: number, kind: Kind, createdAt: number): About => {
+  const { task, node } = order.effect;
+  const step = stepOf(order);
+  const { mediaType, ending } = MEDIA[kind];
+  const name = `${node}.${String(order.attempt)}.${step}.${ending}`;
+  return {
+    mediaType,
+    name,
+    task,
+    node,
+    attempt: order.attempt,
+    step,
+    effect: order.id,
+    epoch,
+    createdAt,
+  };
+};
+
+const idOf = ({ effect, epoch, mediaType }: Pick<About, 'effect' | 'epoch' | 'mediaType'>): string =>
+  `${effect}.${String(epoch)}.${mediaType === MEDIA.log.mediaType ? 'log' : 'outputs'}`;
+
+const digestFile = async (path: string): Promise<Written> => {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash);
+  return { sha256: hash.digest('hex'), bytes: (await stat(path)).size };
+};
+
+const BEGUN = '.begun.json';
+const PART = '.part';
+const RECORD = '.json';
+
+/**
+ * Where artifacts are until the store has them: each as a file that is called by its digest, and a small one beside it that
+ * says what it is. A crash leaves both, or a part that is taken for what was printed until then.
+ */
+export const createSpool = ({ folder, logMaxBytes, maxBytes, now, log }: SpoolParts) => {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const waiting = new Map<string, Spooled>();
+  /** How many records name a content. */
+  const named = new Map<string, number>();
+  const listeners = new Set<() => void>();
+  let bytesWaiting = 0;
+  let isFull = false;
+
+  const contentOf = (sha256: string): string => join(folder, sha256);
+
+  const leave = (id: string): void => {
+    const before = waiting.get(id);
+    if (before === undefined) return;
+    waiting.delete(id);
+    bytesWaiting -= before.bytes;
+    const left = (named.get(before.sha256) ?? 1) - 1;
+    if (left > 0) return void named.set(before.sha256, left);
+    named.delete(before.sha256);
+    // At once, so that nobody gives the same content its name in between.
+    rmSync(contentOf(before.sha256), { force: true });
+  };
+  const enter = (id: string, spooled: Spooled): void => {
+    named.set(spooled.sha256, (named.get(spooled.sha256) ?? 0) + 1);
+    leave(id);
+    waiting.set(id, spooled);
+    bytesWaiting += spooled.bytes;
+  };
+
+  const hasRoom = (): boolean => {
+    const full = bytesWaiting >= maxBytes;
+    if (full && !isFull)
+      log.error({ waiting: waiting.size }, 'logs and outputs are no longer kept: too many wait to be stored');
+    isFull = full;
+    return !full;
+  };
+
+  /** The record first: from then on a part that is left behind is known. */
+  const seal = async (id: string, about: About, { sha256, bytes }: Written): Promise<Spooled> => {
+    const spooled: Spooled = { ...about, uri: artifactUriOf(sha256), sha256, bytes };
+    // Before the file has its name, so that another of the same content is not taken away with it.
+    enter(id, spooled);
+    try {
+      await replaceFile(join(folder, `${id}${RECORD}`), JSON.stringify(spooled));
+      await rename(join(folder, `${id}${PART}`), contentOf(sha256));
+      await syncFolder(folder);
+    } catch (error) {
+      leave(id);
+      throw error;
+    }
+    await rm(join(folder, `${id}${BEGUN}`), { force: true });
+    for (const heard of listeners) heard();
+    return spooled;
+  };
+
+  const forget = (id: string): void => {
+    for (const ending of [PART, BEGUN]) rmSync(join(folder, `${id}${ending}`), { force: true });
+  };
+
+  const begin = (id: string, about: About): void => {
+    // Left by a start of the same epoch, in a ledger that was set back.
+    forget(id);
+    writeFileSync(join(folder, `${id}${BEGUN}`), JSON.stringify(about), { mode: 0o600 });
+  };
+
+  /** The log of one start; undefined when there is no room for it. */
+  const beginLog = (
+    order: RunEffect,
+    epoch: number,
+  ): { readonly say: LogFile['say']; readonly end: () => Promise<Spooled> } | undefined => {
+    if (!hasRoom()) return undefined;
+    const about = aboutOf(order, epoch, 'log', now());
+    const id = idOf(about);
+    begin(id, about);
+    const file = createLogFile({ path: join(folder, `${id}${PART}`), maxBytes: logMaxBytes, now });
+    const end = async (): Promise<Spooled> => {
+      try {
+        return await seal(id, about, await file.end());
+      } catch (error) {
+        forget(id);
+        throw error;
+      }
+    };
+    return { say: file.say, end };
+  };
+
+  /** Outputs of one start; undefined when there is no room for them. */
+  const keep = async (order: RunEffect, epoch: number, text: string): Promise<Spooled | undefined> => {
+    if (!hasRoom()) return undefined;
+    const about = aboutOf(order, epoch, 'outputs', now());
+    const id = idOf(about);
+    begin(id, about);
+    try {
+      const handle = await open(join(folder, `${id}${PART}`), 'wx', 0o600);
+      try {
+        await handle.writeFile(text);
+        await handle.sync();
+      } finally {
+        await handle.close();
+      }
+      const sha256 = createHash('sha256').update(text).digest('hex');
+      return await seal(id, about, { sha256, bytes: Buffer.byteLength(text) });
+    } catch (error) {
+      forget(id);
+      throw error;
+    }
+  };
+
+  const readRecord = async (file: string): Promise<void> => {
+    const spooled = Spooled.parse(JSON.parse(await readFile(join(folder, file), 'utf8')));
+    if (existsSync(contentOf(spooled.sha256))) enter(idOf(spooled), spooled);
+    else rmSync(join(folder, file), { force: true });
+  };
+  const sealLeftBehind = async (file: string): Promise<void> => {
+    const id = file.slice(0, -BEGUN.length);
+    const part = join(folder, `${id}${PART}`);
+    if (!existsSync(part)) return forget(id);
+    const about = About.parse(JSON.parse(await readFile(join(folder, file), 'utf8')));
+    const written = await digestFile(part);
+    // Outputs that were not written whole belong to no outcome.
+    if (written.bytes === 0 || about.mediaType !== MEDIA.log.mediaType) return forget(id);
+    await seal(id, about, written);
+  };
+  const each = async (files: readonly string[], take: (file: string) => Promise<void>): Promise<void> => {
+    for (const file of files)
+      await take(file).catch((error: unknown) =>
+        log.error({ ...errorFields(error), file }, 'an artifact that was left behind cannot be read'),
+      );
+  };
+
+  return {
+    beginLog,
+    keep,
+    /** Takes up what an executor before has left, whatever it was at. Before anything is begun. */
+    recover: async (): Promise<void> => {
+      const files = readdirSync(folder);
+      const begun = files.filter((file) => file.endsWith(BEGUN));
+      await each(begun, sealLeftBehind);
+      const records = readdirSync(folder).filter((file) => file.endsWith(RECORD) && !file.endsWith(BEGUN));
+      await each(records, readRecord);
+      // Content that nobody names, and records that were not written to their end.
+      for (const file of readdirSync(folder))
+        if (file.endsWith('.new') || (/^[0-9a-f]{64}$/.test(file) && !named.has(file)))
+          rmSync(join(folder, file), { force: true });
+    },
+    waiting: (): readonly Spooled[] => [...waiting.values()],
+    /** Where the content is, as long as it waits to be stored. */
+    find: (sha256: string): string | undefined => (named.has(sha256) ? contentOf(sha256) : undefined),
+    /** The store has it. */
+    remove: (spooled: Spooled): void => {
+      const id = idOf(spooled);
+      // It may have been begun again meanwhile, in a ledger that was set back.
+      if (waiting.get(id) !== spooled) return;
+      rmSync(join(folder, `${id}${RECORD}`), { force: true });
+      leave(id);
+    },
+    onAdded: (heard: () => void): void => void listeners.add(heard),
+  };
+};
+
+export type Spool = ReturnType<typeof createSpool>;

@@ -1,0 +1,121 @@
+import { createReadStream } from 'node:fs';
+import type { Clock } from '@holdpoint/runtime/clock';
+import { errorFields } from '@holdpoint/runtime/error-fields';
+import type { Logger } from '@holdpoint/runtime/log';
+import type { ObjectStore } from '@holdpoint/runtime/nats/object-store';
+import type { Catalogue } from './catalogue.ts';
+import type { Spool, Spooled } from './spool.ts';
+
+export type UploadParts = {
+  readonly spool: Spool;
+  readonly objects: Pick<ObjectStore, 'find' | 'put'>;
+  readonly catalogue: Pick<Catalogue, 'note' | 'noteStored'>;
+  readonly clock: Clock;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  readonly log: Logger;
+};
+
+const AT_ONCE = 4;
+const RETRY_FIRST_MS = 500;
+const RETRY_MAX_MS = 15_000;
+/** What has been there for longer is stored anew: what was made today is not to go with what was made a week ago. */
+const FRESH_MS = 24 * 3_600_000;
+
+/** Brings what waits to the store, as often as it takes. A file goes once the store has confirmed what it holds. */
+export const createUploads = ({ spool, objects, catalogue, clock, now, log }: UploadParts) => {
+  let busy: Promise<void> | undefined;
+  let again = false;
+  let stopped = false;
+  let retryMs = RETRY_FIRST_MS;
+  let callOff: (() => void) | undefined;
+
+  const isThere = async ({ sha256, bytes }: Spooled): Promise<boolean> => {
+    const found = await objects.find(sha256);
+    return found?.sha256 === sha256 && found.bytes === bytes && now() - found.storedAt < FRESH_MS;
+  };
+
+  const store = async (spooled: Spooled): Promise<void> => {
+    const { sha256, bytes, name, mediaType, task, node, attempt } = spooled;
+    await catalogue.note(spooled);
+    if (!(await isThere(spooled))) {
+      const path = spool.find(sha256);
+      if (path === undefined) return;
+      const about = { name, mediaType, task, node, attempt: String(attempt) };
+      const stored = await objects.put(sha256, about, createReadStream(path));
+      if (stored.sha256 !== sha256 || stored.bytes !== bytes)
+        throw new Error(`the store has ${stored.sha256} in place of ${sha256}`);
+    }
+    await catalogue.noteStored(spooled);
+    spool.remove(spooled);
+  };
+
+  /** Everything that waits, a few at a time. Returns the first problem, when there was one. */
+  const pass = async (): Promise<unknown> => {
+    const left = [...spool.waiting()];
+    let problem: unknown;
+    const work = async (): Promise<void> => {
+      for (let next = left.shift(); next !== undefined && !stopped; next = left.shift()) {
+        try {
+          await store(next);
+        } catch (error) {
+          problem ??= error;
+          // The rest would most likely meet the same.
+          return;
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, work));
+    return problem;
+  };
+
+  const run = async (): Promise<void> => {
+    do {
+      again = false;
+      const problem = await pass();
+      if (problem === undefined) {
+        retryMs = RETRY_FIRST_MS;
+        continue;
+      }
+      if (stopped) return;
+      log.warn(
+        { ...errorFields(problem), waiting: spool.waiting().length, retryMs },
+        'artifacts could not be stored, and wait',
+      );
+      callOff = clock.after(retryMs, wake);
+      retryMs = Math.min(retryMs * 2, RETRY_MAX_MS);
+      return;
+    } while (again && !stopped);
+  };
+
+  const wake = (): void => {
+    if (stopped) return;
+    again = true;
+    if (busy !== undefined) return;
+    callOff?.();
+    callOff = undefined;
+    busy = run().finally(() => {
+      busy = undefined;
+      // What was added in the moment between the last look and this one.
+      if (again && callOff === undefined) wake();
+    });
+  };
+
+  spool.onAdded(wake);
+  wake();
+  return {
+    /** Goes on for so long with what waits; the rest stays for the next start. */
+    stop: async (graceMs: number): Promise<void> => {
+      const done = (async () => {
+        while (busy !== undefined) await busy;
+      })();
+      let endGrace = (): void => undefined;
+      await Promise.race([done, new Promise<void>((resolve) => (endGrace = clock.after(graceMs, resolve)))]);
+      endGrace();
+      stopped = true;
+      callOff?.();
+    },
+  };
+};
+
+export type Uploads = ReturnType<typeof createUploads>;

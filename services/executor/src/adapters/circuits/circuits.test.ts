@@ -1,0 +1,195 @@
+import type { ReportCircuit } from '@holdpoint/contracts/circuit';
+import { errorBody } from '@holdpoint/contracts/errors';
+import type { Clock } from '@holdpoint/runtime/clock';
+import { silentLogger } from '@holdpoint/runtime/log';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { CleanFailure, OutcomeUnknown } from '../../capabilities/capability.ts';
+import { createCircuits } from './circuits.ts';
+import { LeaseOver } from './lease-over.ts';
+
+const TARGET = 'https://api.example';
+const SELF = 'executor-1';
+const MAX = 8;
+const OPEN_MS = 30_000;
+const LONG_MS = 60_000;
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** As the process has it, and as the test moves it. */
+const clock: Clock = {
+  now: () => Date.now(),
+  after: (ms, step) => {
+    const timer = setTimeout(step, ms);
+    return () => clearTimeout(timer);
+  },
+  every: (ms, step) => {
+    const timer = setInterval(step, ms);
+    return () => clearInterval(timer);
+  },
+};
+
+const setUp = () => {
+  const told: ReportCircuit[] = [];
+  const changed: string[] = [];
+  const waited = new Set<string>();
+  const circuits = createCircuits({
+    self: SELF,
+    rules: { triesMin: 2, windowMs: 10_000, openMs: OPEN_MS },
+    targetMax: MAX,
+    clock,
+    tell: (report) => told.push(report) > 0,
+    places: { isWaitedFor: (target) => waited.has(target), changed: (target) => void changed.push(target) },
+    log: silentLogger(),
+  });
+  const { signal } = new AbortController();
+  const ends = (error?: Error): Promise<unknown> =>
+    circuits
+      .guard(TARGET, signal, () => (error === undefined ? Promise.resolve({}) : Promise.reject(error)))
+      .catch((thrown: unknown) => thrown);
+  const fails = async (times = 2): Promise<void> => {
+    for (let i = 0; i < times; i += 1) await ends(new OutcomeUnknown('no answer'));
+  };
+  return { circuits, told, changed, waited, ends, fails };
+};
+
+const gone = () => new CleanFailure(errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'it cannot be reached'));
+const refused = () => new CleanFailure(errorBody('EXECUTOR_TARGET_REFUSED', 'it answered 403'));
+
+describe('a target that fails', () => {
+  test.each([
+    ['clean', gone],
+    ['with nobody knowing what came of it', () => new OutcomeUnknown('no answer')],
+  ])('%s gets no more orders, and recovery is told once', async (_how, error) => {
+    const { circuits, told, ends } = setUp();
+    await ends(error());
+    expect(circuits.limitOf(TARGET)).toBe(MAX);
+    await ends(error());
+    expect(circuits.limitOf(TARGET)).toBe(0);
+    expect(circuits.whyWaiting(TARGET)).toBe(`the circuit of ${TARGET} is open`);
+    expect(told).toMatchObject([{ target: TARGET, state: 'open', executor: SELF }]);
+  });
+
+  test('lets nothing out that had its place before', async () => {
+    const { circuits, ends, fails } = setUp();
+    await fails();
+    let left = false;
+    const late = circuits.guard(TARGET, new AbortController().signal, () => {
+      left = true;
+      return Promise.resolve({});
+    });
+    await expect(late).rejects.toMatchObject({ body: { code: 'EXECUTOR_TARGET_UNAVAILABLE' } });
+    expect(left).toBe(false);
+    expect(await ends()).toBeInstanceOf(CleanFailure);
+  });
+
+  test('says nothing of another, and what has no target is never held up', async () => {
+    const { circuits, fails } = setUp();
+    await fails(5);
+    expect(circuits.limitOf('https://other.example')).toBe(MAX);
+    const { signal } = new AbortController();
+    expect(await circuits.guard(undefined, signal, () => Promise.resolve(7))).toBe(7);
+  });
+});
+
+describe('what is no failure of the target', () => {
+  test.each([
+    ['a refusal', refused],
+    ['a lease that was over', () => new LeaseOver(errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'late'))],
+    ['a secret that is not there', () => new CleanFailure(errorBody('EXECUTOR_SECRET_UNKNOWN', 'none'))],
+    ['a mistake in this program', () => new TypeError('oops')],
+  ])('%s opens no circuit, and is thrown as it is', async (_what, make) => {
+    const { circuits, told, ends } = setUp();
+    for (let i = 0; i < 10; i += 1) {
+      const error = make();
+      expect(await ends(error)).toBe(error);
+    }
+    expect([circuits.limitOf(TARGET), told]).toEqual([MAX, []]);
+  });
+
+  test('whatever was called off', async () => {
+    const { circuits, told } = setUp();
+    for (let i = 0; i < 10; i += 1)
+      await circuits.guard(TARGET, AbortSignal.abort(), () => Promise.reject(gone())).catch(() => undefined);
+    expect([circuits.limitOf(TARGET), told]).toEqual([MAX, []]);
+  });
+});
+
+describe('what recovery says', () => {
+  test('holds for an executor that has found nothing itself', () => {
+    const { circuits, changed } = setUp();
+    circuits.hear({ target: TARGET, state: 'open' });
+    expect([circuits.limitOf(TARGET), changed]).toEqual([0, [TARGET, TARGET]]);
+    circuits.hear({ target: TARGET, state: 'half_open', executor: 'executor-2' });
+    expect(circuits.limitOf(TARGET)).toBe(0);
+    circuits.hear({ target: TARGET, state: 'half_open', executor: SELF });
+    expect(circuits.limitOf(TARGET)).toBe(1);
+    circuits.hear({ target: TARGET, state: 'closed' });
+    expect(circuits.limitOf(TARGET)).toBe(MAX);
+  });
+
+  test('makes an executor ask for the try that has an order for the target, and no other', () => {
+    const { circuits, told, waited } = setUp();
+    circuits.hear({ target: TARGET, state: 'half_open' });
+    expect(told).toEqual([]);
+    waited.add(TARGET);
+    circuits.hear({ target: TARGET, state: 'half_open' });
+    expect(told).toEqual([{ target: TARGET, state: 'half_open', executor: SELF }]);
+  });
+
+  test.each([
+    ['well', undefined, 'closed', MAX],
+    ['refuses, and so is there', refused(), 'closed', MAX],
+    ['fails', gone(), 'open', 0],
+  ] as const)('lets one executor try: the target %s', async (_how, error, state, limit) => {
+    const { circuits, told, ends } = setUp();
+    circuits.hear({ target: TARGET, state: 'open' });
+    circuits.hear({ target: TARGET, state: 'half_open', executor: SELF });
+    await ends(error);
+    expect(told).toMatchObject([{ state, executor: SELF }]);
+    expect(circuits.limitOf(TARGET)).toBe(limit);
+  });
+
+  test('is learnt anew from the list: what is not in it is closed', async () => {
+    const { circuits, fails, told } = setUp();
+    circuits.hearAll([{ target: TARGET, state: 'open' }], clock.now());
+    expect(circuits.limitOf(TARGET)).toBe(0);
+    circuits.hearAll([], clock.now());
+    expect(circuits.limitOf(TARGET)).toBe(MAX);
+    // Unless this executor has found otherwise, and recovery has not heard it: then it is told again.
+    await fails();
+    circuits.hearAll([], clock.now());
+    expect(circuits.limitOf(TARGET)).toBe(0);
+    vi.advanceTimersByTime(5_000);
+    expect(told.length).toBeGreaterThan(1);
+  });
+});
+
+describe('without recovery', () => {
+  test('an executor lets one order try after a while, and goes by what comes of it', async () => {
+    const { circuits, ends, fails } = setUp();
+    await fails();
+    vi.advanceTimersByTime(OPEN_MS);
+    expect(circuits.limitOf(TARGET)).toBe(1);
+    await ends(gone());
+    expect(circuits.limitOf(TARGET)).toBe(0);
+    vi.advanceTimersByTime(OPEN_MS);
+    await ends();
+    expect(circuits.limitOf(TARGET)).toBe(MAX);
+  });
+
+  test('what is called off while it tries proves nothing', async () => {
+    const { circuits, fails } = setUp();
+    await fails();
+    vi.advanceTimersByTime(OPEN_MS);
+    await circuits.guard(TARGET, AbortSignal.abort(), () => Promise.reject(gone())).catch(() => undefined);
+    expect(circuits.limitOf(TARGET)).toBe(0);
+  });
+
+  test('what recovery said last holds no longer than it is heard of', () => {
+    const { circuits } = setUp();
+    circuits.hear({ target: TARGET, state: 'half_open', executor: 'executor-2' });
+    vi.advanceTimersByTime(LONG_MS);
+    expect(circuits.limitOf(TARGET)).toBe(MAX);
+  });
+});

@@ -1,0 +1,65 @@
+/** Hides secrets in bytes, wherever they are split. What may begin a secret is held back for a moment. */
+export type HiddenStream = {
+  readonly add: (chunk: Buffer) => Buffer;
+  /** What is still held back when nothing more comes. */
+  readonly end: () => Buffer;
+};
+
+const HIDDEN = Buffer.from('[hidden]');
+
+/** The earliest of what is looked for, and of those at the same place the longest. */
+const nextIn = (text: Buffer, wanted: readonly Buffer[], known: (number | undefined)[], from: number) => {
+  let found: { readonly at: number; readonly length: number } | undefined;
+  for (const [index, needle] of wanted.entries()) {
+    const last = known[index];
+    const at = last !== undefined && (last < 0 || last >= from) ? last : text.indexOf(needle, from);
+    known[index] = at;
+    if (at < 0) continue;
+    if (found === undefined || at < found.at || (at === found.at && needle.length > found.length))
+      found = { at, length: needle.length };
+  }
+  return found;
+};
+
+/** How much of the end may be the beginning of what is looked for. */
+const openEnd = (text: Buffer, wanted: readonly Buffer[]): number => {
+  let longest = 0;
+  for (const needle of wanted) {
+    for (let length = Math.min(needle.length - 1, text.length); length > longest; length -= 1) {
+      if (text.compare(needle, 0, length, text.length - length) === 0) longest = length;
+    }
+  }
+  return longest;
+};
+
+/** Whether what stands there to the end of the text may be the beginning of something longer. */
+const mayGoOn = (text: Buffer, at: number, wanted: readonly Buffer[]): boolean =>
+  wanted.some(
+    (needle) =>
+      needle.length > text.length - at && text.compare(needle, 0, text.length - at, at, text.length) === 0,
+  );
+
+/** Takes texts out of what comes in pieces, wherever it is split: what may begin one of them is kept back until it is clear. */
+export const hideStream = (texts: readonly string[]): HiddenStream => {
+  const wanted = texts.map((text) => Buffer.from(text));
+  let open = Buffer.alloc(0);
+  const take = (text: Buffer, more: boolean): Buffer => {
+    const parts: Buffer[] = [];
+    const known: (number | undefined)[] = [];
+    let from = 0;
+    for (let next = nextIn(text, wanted, known, 0); next; next = nextIn(text, wanted, known, from)) {
+      if (more && mayGoOn(text, next.at, wanted)) break;
+      parts.push(text.subarray(from, next.at), HIDDEN);
+      from = next.at + next.length;
+    }
+    const rest = text.subarray(from);
+    const kept = more ? openEnd(rest, wanted) : 0;
+    open = Buffer.from(rest.subarray(rest.length - kept));
+    const last = rest.subarray(0, rest.length - kept);
+    return parts.length === 0 ? last : Buffer.concat([...parts, last]);
+  };
+  return {
+    add: (chunk) => take(open.length === 0 ? chunk : Buffer.concat([open, chunk]), true),
+    end: () => take(open, false),
+  };
+};

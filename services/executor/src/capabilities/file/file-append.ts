@@ -1,0 +1,29 @@
+import { errorBody } from '@holdpoint/contracts/errors';
+import { FilePath } from '@holdpoint/contracts/file-write';
+import { z } from 'zod';
+import type { AppendLine } from '../../adapters/keyed-file.ts';
+import { type Capability, CleanFailure } from '../capability.ts';
+
+const Input = z.object({
+  /** Relative to the executor's workspace. */
+  file: FilePath,
+  line: z
+    .string()
+    .max(65_536)
+    .refine((line) => !/[\r\n\0]/.test(line), 'one line, without a line end'),
+});
+
+/**
+ * Appends one line to a file in the workspace. The file remembers the key of every line, for as long as it is kept:
+ * each stands at the start of its line, before a tab.
+ */
+export const fileAppend = (appendTo: (file: string) => Promise<AppendLine>): Capability<typeof Input> => ({
+  uses: 'cap.file.append',
+  input: Input,
+  run: async ({ file, line }, { effectId, assertInForce, signal }) => {
+    if (signal.aborted) throw new CleanFailure(errorBody('EXECUTOR_CANCELLED', 'cancelled before it began'));
+    const append = await appendTo(file);
+    const { repeated } = await append({ key: effectId, line, assertInForce });
+    return { file, key: effectId, repeated };
+  },
+});

@@ -1,0 +1,16 @@
+import { resultOf, runScript } from '../shell/run-script.ts';
+import { type RunStage, type StageModule, succeeded } from '../stage.ts';
+
+export const NO_GATE = 'gate: none configured';
+
+/** A gate that is open when its script ends with exit code 0. */
+const check: RunStage = async ({ script, timeoutMs }, tools) => {
+  if (script === undefined || script.trim() === '') return succeeded(NO_GATE);
+  return resultOf(await runScript(tools, script, { timeoutMs }), 'the stop condition');
+};
+
+export const stopCondition: StageModule = {
+  uses: 'control.gate.stop_condition',
+  run: check,
+  startsPrograms: true,
+};

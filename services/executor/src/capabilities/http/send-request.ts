@@ -1,0 +1,115 @@
+import type { Socket } from 'node:net';
+import { type ErrorBody, type ErrorCode, errorBody } from '@holdpoint/contracts/errors';
+import { addressesOf, type Resolve } from '../../adapters/http-address.ts';
+import { openConnection, type Trust } from '../../adapters/http-connection.ts';
+import { type Answer, exchange, type OutgoingRequest } from '../../adapters/http-exchange.ts';
+import { CleanFailure, type EffectContext, OutcomeUnknown } from '../capability.ts';
+import { redirectOf } from './redirect.ts';
+
+export type HttpLimits = Trust & {
+  readonly timeoutMs?: number;
+  readonly connectTimeoutMs?: number;
+  /** The resolver of the operating system, when left out. */
+  readonly resolve?: Resolve;
+};
+
+/** Where a capability may send something. */
+export type Reach = {
+  readonly uses: string;
+  /** Exact origins. */
+  readonly origins: ReadonlySet<string>;
+  /** Whether any other may be reached as well: by https on its own port, at public addresses. */
+  readonly anyPublic?: boolean;
+};
+
+export type Sending = OutgoingRequest & {
+  /** How many are followed. */
+  readonly redirects?: number;
+  /** Headers that nobody but the first origin gets, in lower case. */
+  readonly confidential?: ReadonlySet<string>;
+};
+
+/** Shorter than the time in which an effect has to begin. */
+const CONNECT_TIMEOUT_MS = 2_000;
+/** From the first step to the end of the answer; shorter than a lease, so that a stuck target costs one lease at the most. */
+const TIMEOUT_MS = 8_000;
+
+export const clean = (
+  code: ErrorCode,
+  message: string,
+  { details, cause }: { readonly details?: ErrorBody['details']; readonly cause?: unknown } = {},
+): CleanFailure => new CleanFailure(errorBody(code, message, details), cause);
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : 'no code';
+
+/** Throws `CleanFailure` when nothing may be sent there; otherwise says whether the origin was listed. */
+export const assertAllowed = (
+  { origin, protocol, port }: URL,
+  { uses, origins, anyPublic }: Reach,
+): boolean => {
+  if (origins.has(origin)) return true;
+  if (anyPublic === true && protocol === 'https:' && port === '') return false;
+  throw clean('EXECUTOR_TARGET_NOT_ALLOWED', `${uses} may not reach ${origin} from this executor`);
+};
+
+const connected = async (
+  url: URL,
+  isListed: boolean,
+  context: EffectContext,
+  limits: HttpLimits,
+): Promise<Socket> => {
+  const withinMs = limits.connectTimeoutMs ?? CONNECT_TIMEOUT_MS;
+  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(withinMs)]);
+  try {
+    const addresses = await addressesOf(url, isListed, signal, limits.resolve);
+    return await openConnection(url, addresses, signal, limits);
+  } catch (cause) {
+    if (cause instanceof CleanFailure) throw cause;
+    if (context.signal.aborted) throw clean('EXECUTOR_CANCELLED', 'cancelled before it began', { cause });
+    const why = signal.aborted ? `not within ${String(withinMs)} ms` : codeOf(cause);
+    throw clean('EXECUTOR_TARGET_UNAVAILABLE', `the target cannot be reached: ${why}`, { cause });
+  }
+};
+
+const answered = async (
+  socket: Socket,
+  request: OutgoingRequest,
+  cancelled: AbortSignal,
+  end: AbortSignal,
+): Promise<Answer> => {
+  try {
+    return await exchange(socket, request, AbortSignal.any([cancelled, end]));
+  } catch (cause) {
+    const why = cancelled.aborted ? 'it was cancelled' : end.aborted ? 'the time was up' : codeOf(cause);
+    throw new OutcomeUnknown(`sent, and not answered whole: ${why}`, { cause });
+  }
+};
+
+/**
+ * Sends a request, and follows as many redirects as it says; every step goes where it is allowed to, or nowhere. Throws
+ * `CleanFailure` as long as nothing has left, and `OutcomeUnknown` when it has and no whole answer came.
+ */
+export const sendRequest = async (
+  { redirects = 0, confidential = new Set(), ...first }: Sending,
+  reach: Reach,
+  context: EffectContext,
+  limits: HttpLimits = {},
+): Promise<Answer> => {
+  const end = AbortSignal.timeout(limits.timeoutMs ?? TIMEOUT_MS);
+  let request: OutgoingRequest = first;
+  for (let left = redirects; ; left -= 1) {
+    const socket = await connected(request.url, assertAllowed(request.url, reach), context, limits);
+    try {
+      if (context.signal.aborted) throw clean('EXECUTOR_CANCELLED', 'cancelled before it was sent');
+      // After this line the request may have left, and whatever goes wrong is a doubt.
+      context.assertInForce();
+      const answer = await answered(socket, request, context.signal, end);
+      const next = left > 0 ? redirectOf(answer, request, confidential) : undefined;
+      if (next === undefined) return answer;
+      request = next;
+    } finally {
+      socket.destroy();
+    }
+  }
+};

@@ -1,0 +1,78 @@
+import { symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type PlanRepository, planRepository } from '../../testing/plan-repository.ts';
+import { clearSentinel } from './clear-sentinel.ts';
+import { readSentinel, sentinelPath } from './sentinel.ts';
+import { writeSentinel } from './write-sentinel.ts';
+
+let repository: PlanRepository;
+beforeEach(async () => {
+  repository = await planRepository(process.env);
+});
+afterEach(() => repository.remove());
+
+const sentinelOf = (slug: string) => repository.with((tools) => readSentinel(tools.repository, slug));
+
+test('a sentinel says which branches are in conflict, and who found out', async () => {
+  const args = { slug: 'oak', target: 'main' };
+  const result = await repository.step(writeSentinel, { args }, { task: 't-9', node: 'mark' });
+  expect(result).toMatchObject({
+    outcome: 'succeeded',
+    outputs: { slug: 'oak', path: '.holdpoint/tmp/merge-conflicts/oak.json' },
+  });
+  expect(await sentinelOf('oak')).toMatchObject({
+    slug: 'oak',
+    source_branch: 'draft/oak',
+    target_branch: 'main',
+    task: 't-9',
+    node: 'mark',
+    files: [],
+  });
+});
+
+test('it is nothing that git would have the operator commit', async () => {
+  await repository.step(writeSentinel, { args: { slug: 'oak' } });
+  expect(await repository.git('status', '--porcelain')).toBe('');
+});
+
+test('cleared, it is gone; clearing what is not there succeeds', async () => {
+  await repository.step(writeSentinel, { args: { plan: 'oak' } });
+  expect((await repository.step(clearSentinel, { args: { plan: 'oak' } })).outcome).toBe('succeeded');
+  expect(await sentinelOf('oak')).toBeUndefined();
+  expect((await repository.step(clearSentinel, { args: { plan: 'oak' } })).outcome).toBe('succeeded');
+});
+
+test.each([
+  [{ args: { slug: 'a', plan: 'b' } }, 'a'],
+  [{ context: { slug: 'c', branch: 'draft/d' } }, 'c'],
+  [{ args: { branch: 'draft/e' } }, 'e'],
+  [{ context: { branch: 'draft/f' } }, 'f'],
+  [{}, 't-1'],
+])('%j is about the plan %s', async (change, slug) => {
+  expect((await repository.step(writeSentinel, change)).outputs).toMatchObject({ slug });
+});
+
+test('a name with slashes and dots stays inside the folder of sentinels', async () => {
+  const slug = '../../../escape';
+  await repository.step(writeSentinel, { args: { slug, target: 'main' } });
+  expect(sentinelPath(slug)).toBe('.holdpoint/tmp/merge-conflicts/..%2F..%2F..%2Fescape.json');
+  expect(await sentinelOf(slug)).toMatchObject({ slug });
+});
+
+test('long names have a file of their own each', () => {
+  const [one, other] = [sentinelPath(`${'x'.repeat(255)}1`), sentinelPath(`${'x'.repeat(255)}2`)];
+  expect(one).not.toBe(other);
+  expect(Buffer.byteLength(one)).toBeLessThan(260);
+});
+
+test('a folder that leads out of the repository is refused', async () => {
+  await repository.write('.holdpoint/here', '');
+  await symlink(repository.outside, join(repository.path, '.holdpoint/tmp'));
+  await expect(repository.step(writeSentinel, { args: { slug: 'oak' } })).rejects.toThrow('leads out');
+});
+
+test('a sentinel that is none is an error, not the end of a conflict', async () => {
+  await repository.write(sentinelPath('oak'), 'not JSON');
+  await expect(sentinelOf('oak')).rejects.toThrow('no sentinel of a merge');
+});

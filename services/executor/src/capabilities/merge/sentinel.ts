@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { errorBody } from '@holdpoint/contracts/errors';
+import type { StepInput } from '@holdpoint/contracts/step';
+import { z } from 'zod';
+import { replaceFile } from '../../adapters/durable-file.ts';
+import type { Repository } from '../../adapters/repositories.ts';
+import { CleanFailure } from '../capability.ts';
+import { argOf, type StageTools } from '../stage.ts';
+import { keepOutOfStatus } from '../worktree/prepare.ts';
+
+const FOLDER = '.holdpoint/tmp/merge-conflicts';
+const NAME_CHARACTERS_MAX = 200;
+
+/** Says that a merge has met a conflict that nobody has resolved yet. */
+export const Sentinel = z.object({
+  slug: z.string(),
+  source_branch: z.string(),
+  target_branch: z.string(),
+  task: z.string(),
+  node: z.string(),
+  created_at: z.string(),
+  /** What was in conflict when it was written. */
+  files: z.array(z.string()),
+});
+export type Sentinel = z.infer<typeof Sentinel>;
+
+/** Where the sentinel of a plan is in its repository. Two slugs never share a file, whatever characters they have. */
+export const sentinelPath = (slug: string): string => {
+  const name = encodeURIComponent(slug.toWellFormed());
+  const short =
+    name.length > NAME_CHARACTERS_MAX
+      ? `${name.slice(0, NAME_CHARACTERS_MAX - 65)}~${createHash('sha256').update(slug).digest('hex')}`
+      : name;
+  return `${FOLDER}/${short}.json`;
+};
+
+export const readSentinel = async (repository: Repository, slug: string): Promise<Sentinel | undefined> => {
+  const path = await repository.inside(sentinelPath(slug));
+  try {
+    return Sentinel.parse(JSON.parse(await readFile(path, 'utf8')));
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    const problem = `${sentinelPath(slug)} cannot be read: it is no sentinel of a merge`;
+    throw new CleanFailure(errorBody('EXECUTOR_TARGET_REFUSED', problem), error);
+  }
+};
+
+export const writeSentinelFile = async (repository: Repository, sentinel: Sentinel): Promise<string> => {
+  const path = await repository.inside(sentinelPath(sentinel.slug));
+  await keepOutOfStatus(repository);
+  await mkdir(dirname(path), { recursive: true });
+  await replaceFile(path, `${JSON.stringify(sentinel, undefined, 2)}\n`);
+  return sentinelPath(sentinel.slug);
+};
+
+export const clearSentinelFile = async (repository: Repository, slug: string): Promise<void> =>
+  rm(await repository.inside(sentinelPath(slug)), { force: true });
+
+const withoutDraft = (branch: string | undefined): string | undefined =>
+  branch === undefined || branch === '' ? undefined : branch.replace(/^draft\//, '');
+
+/** Which plan a merge is about. */
+export const mergeSlug = (input: StepInput, task: string): string =>
+  argOf(input, 'slug', 'plan') ??
+  input.context.slug ??
+  withoutDraft(argOf(input, 'branch', 'source_branch', 'plan_branch') ?? input.context.branch) ??
+  task;
+
+/** The branch that is merged; the names that a template may give it are many. */
+export const sourceBranchOf = (input: StepInput): string | undefined => {
+  const named = argOf(input, 'branch', 'source_branch', 'plan_branch');
+  if (named !== undefined) return named;
+  const slug = argOf(input, 'slug', 'plan');
+  if (slug !== undefined) return `draft/${slug}`;
+  const { branch, slug: current } = input.context;
+  return branch ?? (current === undefined ? undefined : `draft/${current}`);
+};
+
+/** The branch that is merged into: named, or the one that is checked out in the repository itself. */
+export const targetBranchOf = async (input: StepInput, tools: StageTools): Promise<string | undefined> =>
+  argOf(input, 'target', 'target_branch') ?? (await tools.git(tools.repository.root).head()).branch;

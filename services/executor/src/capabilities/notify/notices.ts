@@ -1,0 +1,12 @@
+import type { Capability } from '../capability.ts';
+import { notifyDiscord } from './discord.ts';
+import type { Notices } from './send-notice.ts';
+import { notifySlack } from './slack.ts';
+import { notifyWebhook } from './webhook.ts';
+
+/** Everything that tells somebody something. `now` is the time of the day, in milliseconds. */
+export const notices = (to: Notices, now: () => number): readonly Capability[] => [
+  notifyWebhook(to, now),
+  notifyDiscord(to),
+  notifySlack(to),
+];

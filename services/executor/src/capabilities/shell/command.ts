@@ -1,0 +1,100 @@
+import { errorBody } from '@holdpoint/contracts/errors';
+import type { StepInput, StepResult } from '@holdpoint/contracts/step';
+import { CleanFailure, type Done, OutcomeUnknown, type Probed } from '../capability.ts';
+import { argOf, foundApplied, invalid, type RunStage, type StageModule, type StageTools } from '../stage.ts';
+import { endOf, resultOf, runScript, type ScriptRun } from './run-script.ts';
+
+/** A probe only looks. */
+const PROBE_MS = 60_000;
+
+const applied = (run: ScriptRun, what: string): StepResult => ({
+  ...resultOf(run, what),
+  outcome: 'succeeded',
+  exitCode: 0,
+});
+
+type Asked = { readonly run: ScriptRun; readonly found: Probed['found']; readonly reason: string };
+
+/** What a probe says: 0 is applied and 1 not applied; anything else is no answer. */
+const ask = async (script: string, tools: StageTools): Promise<Asked> => {
+  const run = await runScript(tools, script, { timeoutMs: PROBE_MS, anyway: true });
+  const { result } = run;
+  const answer = result.problem === undefined && !result.timedOut ? result.exitCode : undefined;
+  if (answer === 0) return { run, found: 'applied', reason: 'the probe found that it was applied' };
+  if (answer === 1) return { run, found: 'not_applied', reason: 'the probe found that it was not applied' };
+  return { run, found: 'unknown', reason: `the probe gave no answer: it ${endOf(result)}` };
+};
+
+const probe = async (input: StepInput, tools: StageTools): Promise<Probed> => {
+  const script = argOf(input, 'probe');
+  if (script === undefined)
+    return { found: 'unknown', reason: 'there is no probe to find out whether it was applied' };
+  const { run, found, reason } = await ask(script, tools);
+  return found === 'applied' ? foundApplied(reason, applied(run, `${reason}: it`)) : { found, reason };
+};
+
+/** Runs a script as an effect. Throws `CleanFailure` when nothing can have happened, and `OutcomeUnknown` when nobody knows. */
+const runEffect = async (
+  script: string,
+  { timeoutMs }: Pick<StepInput, 'timeoutMs'>,
+  tools: StageTools,
+): Promise<{ readonly run: ScriptRun; readonly ended: string | undefined }> => {
+  if (tools.signal.aborted)
+    throw new CleanFailure(errorBody('EXECUTOR_CANCELLED', 'cancelled before it began'));
+  tools.assertInForce();
+  const run = await runScript(tools, script, { timeoutMs });
+  const { result } = run;
+  if (result.problem !== undefined)
+    throw new CleanFailure(
+      errorBody(
+        result.cancelled ? 'EXECUTOR_CANCELLED' : 'EXECUTOR_TARGET_UNAVAILABLE',
+        `the command was not started: ${result.problem}`,
+      ),
+    );
+  const well = result.exitCode === 0 && !result.timedOut && !result.cancelled;
+  return { run, ended: well ? undefined : `the command ${endOf(result)}` };
+};
+
+/** This start is over and says badly how it ended: what came of it can be asked at once. */
+const askNow = async (input: StepInput, tools: StageTools, ended: string): Promise<StepResult> => {
+  const script = argOf(input, 'probe');
+  if (script === undefined)
+    throw new OutcomeUnknown(`${ended}, and there is no probe to find out whether it was applied`);
+  const { run: asked, found, reason } = await ask(script, tools);
+  switch (found) {
+    case 'applied':
+      return applied(asked, `${ended}, but ${reason}: it`);
+    case 'not_applied':
+      throw new CleanFailure(errorBody('EXECUTOR_TARGET_REFUSED', `${ended}, and ${reason}`));
+    case 'unknown':
+      throw new OutcomeUnknown(`${ended}, and ${reason}`);
+  }
+};
+
+/** Runs a script: as work, where a failure is a result like any other, or as an effect, where it has to be known what happened. */
+const run: RunStage = async (input, tools) => {
+  const script = argOf(input, 'command', 'script') ?? input.script;
+  if (script === undefined || script.trim() === '')
+    throw invalid('command: missing, expected the text of a shell script');
+  if (!tools.isEffect)
+    return resultOf(await runScript(tools, script, { timeoutMs: input.timeoutMs }), 'the command');
+  const { run: made, ended } = await runEffect(script, input, tools);
+  return ended === undefined ? resultOf(made, 'the command') : askNow(input, tools, ended);
+};
+
+const compensate = async ({ input }: Done<StepInput>, tools: StageTools): Promise<StepResult> => {
+  const script = argOf(input, 'compensate');
+  if (script === undefined)
+    throw invalid('compensate: missing, the effect was ordered without a script that takes it back');
+  const { run: made, ended } = await runEffect(script, input, tools);
+  if (ended !== undefined) throw new OutcomeUnknown(`${ended}, and nobody knows what of it was taken back`);
+  return resultOf(made, 'the command that takes it back');
+};
+
+export const shellCommand: StageModule = {
+  uses: 'cap.env.shell.command.run',
+  run,
+  probe,
+  compensate,
+  startsPrograms: true,
+};

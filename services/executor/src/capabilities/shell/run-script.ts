@@ -1,0 +1,81 @@
+import type { StepResult } from '@holdpoint/contracts/step';
+import type { CommandResult } from '../../adapters/process/run-command.ts';
+import { failed, type StageTools, succeeded, type ToolCommand } from '../stage.ts';
+
+/** The end of what a script prints is what says why it failed. */
+const HINT_BYTES_MAX = 16_384;
+/** More of an output is for the log. */
+const STDOUT_BYTES_MAX = 65_536;
+
+/** As a shell says it of its own commands. */
+const TIMED_OUT = 124;
+const NOT_BEGUN = 127;
+const KILLED = 137;
+
+const lastBytes = (text: string, max: number): string => {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= max) return text;
+  // Half a character at the cut is dropped.
+  return bytes
+    .subarray(bytes.length - max)
+    .toString('utf8')
+    .replace(/^\uFFFD+/, '');
+};
+
+export type ScriptRun = {
+  readonly result: CommandResult;
+  /** The end of both outputs, in the order in which they were printed. */
+  readonly end: string;
+};
+
+/** Runs a script and remembers the end of everything it printed. */
+export const runScript = async (
+  tools: Pick<StageTools, 'script'>,
+  script: string,
+  options: Omit<ToolCommand, 'argv' | 'onLine'> = {},
+): Promise<ScriptRun> => {
+  let lines: string[] = [];
+  let size = 0;
+  const onLine = (_stream: unknown, line: string): void => {
+    lines.push(line);
+    size += line.length + 1;
+    if (size < HINT_BYTES_MAX * 4) return;
+    const kept = lastBytes(lines.join('\n'), HINT_BYTES_MAX);
+    lines = [kept];
+    size = kept.length;
+  };
+  const result = await tools.script(script, { ...options, onLine });
+  return { result, end: lastBytes(lines.join('\n'), HINT_BYTES_MAX) };
+};
+
+/** The number that stands for how a command ended, also where it has none of its own. */
+export const exitCodeOf = (result: CommandResult): number => {
+  if (result.timedOut) return TIMED_OUT;
+  if (result.problem !== undefined) return NOT_BEGUN;
+  return result.exitCode ?? KILLED;
+};
+
+export const outputsOf = (result: CommandResult) => ({
+  exit_code: exitCodeOf(result),
+  stdout: lastBytes(result.stdout, STDOUT_BYTES_MAX),
+  duration_ms: result.durationMs,
+  timed_out: result.timedOut,
+});
+
+/** How a command ended, for people. */
+export const endOf = (result: CommandResult): string => {
+  const seconds = `${(result.durationMs / 1_000).toFixed(1)} s`;
+  if (result.problem !== undefined) return result.problem;
+  if (result.timedOut) return `did not end within its time, and was ended after ${seconds}`;
+  if (result.exitCode === undefined) return `was killed by ${result.signal ?? 'a signal'} after ${seconds}`;
+  return `ended with exit code ${String(result.exitCode)} after ${seconds}`;
+};
+
+/** What a script that was run comes to: exit code 0 is success, and everything else is not. */
+export const resultOf = ({ result, end }: ScriptRun, what: string): StepResult => {
+  const outputs = outputsOf(result);
+  const detail = `${what} ${endOf(result)}`;
+  if (result.exitCode === 0 && !result.timedOut && !result.cancelled)
+    return succeeded(detail, { exitCode: 0, outputs });
+  return failed(detail, { exitCode: exitCodeOf(result), outputs, hint: end === '' ? endOf(result) : end });
+};

@@ -1,0 +1,91 @@
+import { effectDigest, type EffectEvent, type RunEffect } from '@holdpoint/contracts/effect';
+import { errorBody } from '@holdpoint/contracts/errors';
+import { decision } from '@holdpoint/runtime/decider';
+import { repeatOrProbe } from './doubt.ts';
+import type { Admission, EffectWork, Made, Place } from './effect-message.ts';
+import { aboutOrder, type EffectState, entryIn } from './ledger.ts';
+import { prevented, recorded, repeatOutcome } from './recorded.ts';
+import { awaitPlace, nothing, start } from './start.ts';
+
+/** An order that may begin: at once where there is a place, else it is kept until there is one. */
+const admit = (
+  state: EffectState,
+  order: RunEffect,
+  place: Place | undefined,
+  now: number,
+  admission: Admission,
+): Made => {
+  const error = admission(order, now);
+  if (error !== undefined) {
+    return decision<EffectEvent, EffectWork>({
+      events: [{ type: 'refused', ...aboutOrder(order), order, error }],
+      timers: state.status === 'absent' ? [] : [{ clear: 'place' }],
+    });
+  }
+  if (place !== undefined) return start(state, order, place, now);
+  return decision<EffectEvent, EffectWork>({
+    events: [{ type: 'prepared', ...aboutOrder(order), order }],
+    ...awaitPlace(order, now),
+  });
+};
+
+/** A forgery that was refused must not stand in the way of what it imitates, so effects are compared by what they say. */
+const sameOrder = (one: RunEffect, other: RunEffect): boolean =>
+  one.grant === other.grant &&
+  one.digest === other.digest &&
+  effectDigest(one.effect) === effectDigest(other.effect);
+
+/** It was cancelled while it ran, and nothing came of it: whoever orders it anew has not heard of that. */
+const neverMind = (order: RunEffect): Made =>
+  decision({
+    events: [
+      { type: 'cancelled', ...aboutOrder(order), reason: 'it was cancelled while an earlier attempt ran' },
+    ],
+  });
+
+/** States in which nothing has happened, so that a newer order may begin. */
+const CLEAN: ReadonlySet<EffectState['status']> = new Set([
+  'absent',
+  'failed_clean',
+  'not_applied',
+  'refused',
+]);
+
+export const run = (
+  state: EffectState,
+  order: RunEffect,
+  place: Place | undefined,
+  now: number,
+  admission: Admission,
+): Made => {
+  const entry = entryIn(state);
+  if (entry !== undefined && entry.order.digest !== order.digest && state.status !== 'refused') {
+    const error = errorBody('ERR_IDEMPOTENCY_CONFLICT', 'another effect was ordered under this key before');
+    return repeatOutcome({ type: 'refused', ...aboutOrder(order), order, error }, now);
+  }
+  // Nothing has happened under this order, and it is a new one: a later attempt, or a new grant after a refusal.
+  const clean = CLEAN.has(state.status);
+  const newer = entry === undefined || order.attempt > entry.order.attempt || !sameOrder(order, entry.order);
+  if (clean && newer) return entry?.calledOff ? neverMind(order) : admit(state, order, place, now, admission);
+  const fact = recorded(state, order);
+  if (fact === undefined) return nothing;
+  return { ...repeatOutcome(fact, now), events: prevented(state, order) };
+};
+
+/** There is a place for what has waited for one. */
+export const claim = (state: EffectState, place: Place, now: number, admission: Admission): Made => {
+  switch (state.status) {
+    case 'prepared':
+      return admit(state, state.entry.order, place, now, admission);
+    case 'in_doubt':
+      return repeatOrProbe(state, place, now, admission);
+    case 'absent':
+    case 'cancelled':
+    case 'refused':
+    case 'started':
+    case 'applied':
+    case 'failed_clean':
+    case 'not_applied':
+      return nothing;
+  }
+};

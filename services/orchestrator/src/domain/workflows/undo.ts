@@ -1,0 +1,43 @@
+import type { NodeId } from '@holdpoint/contracts/ids';
+import { DEFAULT_POOL } from '@holdpoint/contracts/streams';
+import { UndoInputs } from '@holdpoint/contracts/undo';
+import type { BuiltInWorkflow } from './catalog.ts';
+
+const node = (id: string): NodeId => id as NodeId;
+
+/** Takes an effect back that was applied: an effect of its own, approved and carried out like any other. Inputs: {@link UndoInputs}. */
+export const undo: BuiltInWorkflow = {
+  id: 'undo',
+  version: '1',
+  define: ({ inputs = {} }) => {
+    const { data, error } = UndoInputs.safeParse(inputs);
+    if (data === undefined)
+      return {
+        problems: error.issues.map(({ path, message }) => `${['inputs', ...path].join('.')}: ${message}`),
+      };
+    const { effect, uses, effectClass, args, outputs, target, pool = DEFAULT_POOL } = data;
+    return {
+      id: 'undo',
+      version: '1',
+      nodes: [
+        { id: node('prepare'), uses: 'control.prepare', after: [], args: {} },
+        {
+          id: node('undo'),
+          uses,
+          after: [node('prepare')],
+          args: { effect, args, outputs },
+          effect: {
+            kind: 'destructive_edit',
+            effectClass,
+            idempotencyKey: `undo:${effect}`,
+            target,
+            pool,
+            audience: ['operators'],
+            approvalTimeoutMs: 5 * 60_000,
+          },
+        },
+        { id: node('done'), uses: 'control.terminal', after: [node('undo')], args: {} },
+      ],
+    };
+  },
+};
