@@ -1,4 +1,4 @@
-import { type GrantClaims, SignedClaims } from '@holdpoint/contracts/effect';
+import { SignedClaims } from '@holdpoint/contracts/effect';
 import { sha256Of } from '@holdpoint/contracts/json';
 
 // Real signatures have tests of their own; here they would be most of the work.

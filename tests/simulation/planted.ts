@@ -1,3 +1,4 @@
+import { entryIn } from '@holdpoint/executor/domain/ledger';
 import type { TimerRow } from '@holdpoint/runtime/ports';
 import type { Bug } from './cluster.ts';
 
@@ -59,14 +60,14 @@ export const PLANTED: readonly Planted[] = [
         ...decider,
         decide: (state, message, at) => {
           const made = decider.decide(state, message, at);
+          const order = entryIn(state)?.order;
+          if (order === undefined || !made.events.some(({ type }) => type === 'in_doubt')) return made;
           return {
             ...made,
             events: made.events.map((event) =>
               event.type === 'in_doubt' ? { ...event, next: 'repeat' as const } : event,
             ),
-            work: made.events.some(({ type }) => type === 'in_doubt')
-              ? [{ kind: 'await_place', id: made.events[0]?.id ?? '' } as never]
-              : made.work,
+            work: [{ kind: 'await_place', order }],
           };
         },
       }),

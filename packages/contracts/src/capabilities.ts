@@ -88,7 +88,7 @@ export const effectClassOf = (
   if (facts === undefined || (kind === 'work' && facts.work !== true)) return undefined;
   if (kind === 'work' || facts.work !== true) return facts.effectClass;
   if (!/^cap\.(env\.shell|agent)\./.test(uses)) return facts.effectClass;
-  return probe && /^cap\.env\.shell\./.test(uses) ? 'probeable' : 'opaque';
+  return probe && uses.startsWith('cap.env.shell.') ? 'probeable' : 'opaque';
 };
 
 /** Whether the arguments of a stage name a script that tells if the effect was applied. */

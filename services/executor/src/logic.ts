@@ -28,18 +28,23 @@ const asThingsAre = (message: EffectMessage, places: ExecutorParts['places']): E
 };
 
 /** The subject says whose the order is, and nobody else: it is kept with the order, for whoever offers it again. */
-const inPool = (order: RunEffect, subject: string): RunEffect => {
+const inPool = (order: RunEffect, subject: string, pools: readonly string[]): RunEffect => {
   const { pool: _, ...said } = order;
-  const pool = subject.split('.')[4] ?? DEFAULT_POOL;
+  const named = subject.split('.')[4];
+  const pool = pools.find((each) => each === named) ?? DEFAULT_POOL;
   return pool === DEFAULT_POOL ? said : { ...said, pool };
 };
 
 /** An order takes a place along, if there is one, so that it may begin with the decision that admits it. */
-const decode = (subject: string, body: unknown, { places, runner }: ExecutorParts): Routed<EffectMessage> => {
+const decode = (
+  subject: string,
+  body: unknown,
+  { places, runner, pools }: ExecutorParts,
+): Routed<EffectMessage> => {
   const command = parseCommand('executor', subject, body);
   const aggregate = command.payload.id;
   if (command.kind !== 'run') return { aggregate, message: command };
-  const order = inPool(command.payload, subject);
+  const order = inPool(command.payload, subject, pools);
   const place = places.take(order);
   // A place that the decision did not use, because the order was a repeat, goes to the next.
   const released = (): void =>

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type Json } from '@holdpoint/contracts/json';
 import { StepContext, StepInput } from '@holdpoint/contracts/step';
 import { CleanFailure } from '@holdpoint/executor/capabilities/capability';
+import { createRegistry } from '@holdpoint/executor/capabilities/registry';
 import { stageCapabilities } from '@holdpoint/executor/capabilities/stages';
 import {
   carryOut,
@@ -178,7 +179,7 @@ export const steps = target<Input>({
   },
   check: async ({ uses, with: given, context: found, artifacts }) => {
     const there = await repositoryOf();
-    const capability = stageCapabilities(there.partsFor()).find((each) => each.uses === uses);
+    const capability = createRegistry(stageCapabilities(there.partsFor())).get(uses);
     if (capability === undefined) throw new Error(`nothing is called ${uses}`);
     const input = StepInput.safeParse({
       with: texts(given),

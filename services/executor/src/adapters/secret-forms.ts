@@ -3,13 +3,11 @@ export const SECRET_CHARACTERS_MIN = 8;
 
 /**
  * A secret in base64 wherever it stands in what was encoded, as in `user:secret`: three bytes become four characters, so there
- * are three ways. Characters at the ends that also depend on what stands beside it are left out.
+ * are three ways. Characters at the ends that also depend on what stands beside it are left out, and with them what only fills up.
  */
 const base64Forms = (bytes: Buffer): readonly string[] =>
   [0, 1, 2].flatMap((before) => {
-    const text = Buffer.concat([Buffer.alloc(before), bytes])
-      .toString('base64')
-      .replace(/=+$/, '');
+    const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');
     const first = Math.ceil((before * 8) / 6);
     const last = Math.floor(((before + bytes.length) * 8) / 6);
     const inner = text.slice(first, last);
