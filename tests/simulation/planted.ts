@@ -54,7 +54,12 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     name: 'an expired lease lets anything be started again',
-    finds: ['what may have happened is repeated only where that is harmless'],
+    finds: [
+      'what may have happened is repeated only where that is harmless',
+      // An opaque effect that waits to be repeated has no timer that would offer it again.
+      'whoever waits for ever waits for a person, another task or an artifact that nobody makes',
+      'no effect stays under way',
+    ],
     bug: {
       effect: (decider) => ({
         ...decider,
