@@ -7,6 +7,9 @@ const STAGES = 'tests/conformance/flagship.e2e.test.ts';
 const JOBS = 'packages/cli/src/jobs/jobs.test.ts';
 const LINK = 'packages/cli/src/program-file.test.ts';
 
+const DOUBTS = 'packages/cli/src/commands/doubts.test.ts';
+const ARTIFACTS = 'tests/integration/artifacts.int.test.ts';
+
 const DRAFT: Cover = [[SCENARIO, `'draft', 'spec.md', 'greet'`]];
 const APPROVE: Cover = [[STAGES, `'approve', 'greet', '--set', \`stop_condition_script=`]];
 const MERGE: Cover = [
@@ -22,6 +25,17 @@ export const coveredFlows: Readonly<Record<string, Cover>> = {
   ],
   'ln -s <PWD>/packages/cli/bin/holdpoint /home/me/.local/bin/holdpoint': [
     [LINK, 'can stand on the PATH by a link'],
+  ],
+  'npm run --silent holdpoint -- approvals answer <approval> applied': [
+    [DOUBTS, '`approvals answer a-2 ${answer}`'],
+    ['tests/integration/doubts.int.test.ts', 'and is answered with %s: the task is %s'],
+  ],
+  'npm run --silent holdpoint -- effects show <effect>': [[DOUBTS, 'effects show']],
+  'npm run --silent holdpoint -- artifacts list <task>': [
+    [ARTIFACTS, `holdpoint('artifacts', 'list', task)`],
+  ],
+  'npm run --silent holdpoint -- artifacts get <task>/<node>': [
+    [ARTIFACTS, "holdpoint('artifacts', 'get', `${task}/${node}`)"],
   ],
   'cd /home/me/code/my-project': [['tests/conformance/support/repository.ts', 'cwd: root']],
   'holdpoint init': [[SCENARIO, `holdpoint('init')`]],

@@ -7,9 +7,13 @@ import { documentedIn } from './readme-lines.ts';
 import { findTools } from './readme-process.ts';
 
 const tools = await findTools(process.env);
-const documented = ['README.md', 'docs/operations.md', 'docs/workflows.md'].flatMap((file) =>
-  documentedIn(file, readSource(file)),
-);
+const documented = [
+  'README.md',
+  'docs/operations.md',
+  'docs/workflows.md',
+  'docs/effects.md',
+  'docs/capabilities.md',
+].flatMap((file) => documentedIn(file, readSource(file)));
 
 /** What two documents say alike is typed once. */
 const typed = [...new Map(documented.map((each) => [each.words.join(' '), each])).values()].filter(

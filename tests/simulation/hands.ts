@@ -4,6 +4,7 @@ import { findNode, nodeState } from '@holdpoint/orchestrator/domain/state';
 import { taskIn, type TaskChange } from './books.ts';
 import type { Cluster, TaskMessage } from './cluster.ts';
 import type { Call } from './people.ts';
+import { LATE_MS } from './target.ts';
 import type { World } from './world.ts';
 
 const LOOKS_WITHIN_MS = 15_000;
@@ -63,9 +64,12 @@ export const startHands = ({ timeline, choices, books }: World, cluster: Cluster
     if (task === undefined || isTerminal(task.phase)) return;
     const found = findNode(task, node);
     if (found?.status !== 'escalated' || found.attempt !== attempt) return;
+    const place = `${id} ${node}`;
+    // Most of what nobody knows is left to whoever is asked what became of it.
+    if (found.doubt?.approval !== undefined && choices.happens(`wait for the answer ${place}`, 0.7))
+      return void timeline.in(LATE_MS * 4, () => settle(id, node, attempt));
     const count = (retries.get(id) ?? 0) + 1;
     retries.set(id, count);
-    const place = `${id} ${node}`;
     if (count <= RETRIES_MAX && choices.happens(`retry ${place}`, 0.5)) tell(id, 'retry', { node, attempt });
     else if (count <= RETRIES_MAX && choices.happens(`send back ${place}`, 0.2))
       tell(id, 'retry', { node, attempt, rewind: true });
