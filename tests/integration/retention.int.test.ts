@@ -226,6 +226,7 @@ describe('in the schema of a service', () => {
       started: false,
       applied: true,
       failed_clean: true,
+      not_applied: true,
       in_doubt: true,
       cancelled: true,
       refused: true,

@@ -47,16 +47,31 @@ export const createRetention = async (db: Kysely<unknown>, { final, unless }: Re
       RETURN NEW;
     END
   $$`.execute(db);
+  await createTriggers(db, statuses);
+
+  // Deleted rows are given back soon, not only once they are a fifth of all.
+  await sql`ALTER TABLE events SET (autovacuum_vacuum_scale_factor = 0.05)`.execute(db);
+  await createRetire(db, unless);
+};
+
+const createTriggers = async (db: Kysely<unknown>, statuses: RawBuilder<unknown>): Promise<void> => {
   await sql`CREATE TRIGGER heads_inserted BEFORE INSERT ON heads FOR EACH ROW
     WHEN (NEW.status IN (${statuses}) OR NEW.finished_at IS NOT NULL)
     EXECUTE FUNCTION note_end(${statuses})`.execute(db);
   await sql`CREATE TRIGGER heads_updated BEFORE UPDATE ON heads FOR EACH ROW
     WHEN (NEW.status IN (${statuses}) OR NEW.finished_at IS NOT NULL OR OLD.finished_at IS NOT NULL)
     EXECUTE FUNCTION note_end(${statuses})`.execute(db);
+};
 
-  // Deleted rows are given back soon, not only once they are a fifth of all.
-  await sql`ALTER TABLE events SET (autovacuum_vacuum_scale_factor = 0.05)`.execute(db);
-  await createRetire(db, unless);
+/** Changes which statuses end an aggregate: a later version of a service may know more of them. */
+export const changeFinal = async (db: Kysely<unknown>, final: readonly string[]): Promise<void> => {
+  const statuses = sql.join(final.map((status) => sql.lit(status)));
+  await sql`DROP TRIGGER heads_inserted ON heads`.execute(db);
+  await sql`DROP TRIGGER heads_updated ON heads`.execute(db);
+  await createTriggers(db, statuses);
+  await sql`UPDATE heads SET status = status WHERE finished_at IS NULL AND status IN (${statuses})`.execute(
+    db,
+  );
 };
 
 const createRetire = async (db: Kysely<unknown>, unless: RawBuilder<unknown>): Promise<void> => {

@@ -91,7 +91,7 @@ export const effectReported = (draft: Draft, fact: EffectEvent): void => {
   }
   if (state?.gate?.effectId !== fact.id) return;
   const { status, attempt, ordered } = state;
-  if (ordered === true) noteFact(draft, fact);
+  if (ordered === true && !isBeforeAnswer(state, fact)) noteFact(draft, fact);
   // Knowledge that it did happen is welcome at any time; every other outcome only from the attempt that is running.
   if (
     fact.type === 'applied' &&
