@@ -21,6 +21,8 @@ export type PostgresOptions = {
   readonly credentialsDir: string;
   readonly port: number;
   readonly logFile: string;
+  /** Beside those that the promises rest on, or in their place. */
+  readonly settings?: Readonly<Record<string, string>>;
 };
 
 export type PostgresServer = {
@@ -147,7 +149,10 @@ export const startPostgres = async (options: PostgresOptions): Promise<PostgresS
 
   const launch = async (): Promise<Child> => {
     await rotateLog(logFile);
-    const settings = Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const settings = Object.entries({ ...SETTINGS, ...options.settings }).flatMap(([name, value]) => [
+      '-c',
+      `${name}=${value}`,
+    ]);
     const [command, args] = runAs.wrap(binaries.postgres, ['-D', dataDir, '-p', String(port), ...settings]);
     return startChild({ name: 'postgres', command, args, logFile, cwd: '/', ...idsOf(runAs) });
   };

@@ -25,6 +25,8 @@ export type PostgresServer = {
 
 type Where = { readonly folder: string; readonly runFolder: string; readonly credentialsDir: string };
 
+/** Several systems share it, each with some services and more than one of a kind. */
+const CONNECTIONS_MAX = '400';
 const READY_WITHIN_MS = 60_000;
 const COPIED_WITHIN_MS = 60_000;
 
@@ -32,6 +34,7 @@ const inContainer = async ({ runFolder, credentialsDir }: Where): Promise<Postgr
   const password = await readPostgresPassword(credentialsDir, adminRole);
   const { postgres: port } = await choosePorts();
   const started = await withVolume(container(IMAGES.postgres, runFolder), '/var/lib/postgresql')
+    .withCommand(['postgres', '-c', `max_connections=${CONNECTIONS_MAX}`])
     .withEnvironment({ POSTGRES_USER: adminRole, POSTGRES_PASSWORD: password, POSTGRES_DB: 'postgres' })
     // A fixed port: Docker gives out another one when a container is started again.
     .withExposedPorts({ container: 5432, host: port })
@@ -67,6 +70,7 @@ const asProcess = async ({ folder, credentialsDir }: Where): Promise<PostgresSer
     credentialsDir,
     port,
     logFile: join(folder, 'postgres.log'),
+    settings: { max_connections: CONNECTIONS_MAX },
   });
   const { kill, stop, start } = server;
   const admin: Admin = { ...server.admin, host: '127.0.0.1', port };

@@ -100,7 +100,7 @@ const expectNothingNew = async ({ ends, ...rest }: Frozen): Promise<void> => {
   );
 };
 
-describe.concurrent('of two executors one stands still for longer than its lease', () => {
+describe('of two executors one stands still for longer than its lease', () => {
   test('after the claim is committed: when it goes on it starts nothing, and changes nothing', () =>
     expectNothingNew({ step: 'after_commit:1', ends: { opaque: ASKED, keyed: DONE } }));
 

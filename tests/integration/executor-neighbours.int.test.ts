@@ -10,6 +10,7 @@ import {
   submitCounted,
   withCounter,
 } from '../harness/counted.ts';
+import { atMost } from '../harness/at-most.ts';
 import { createSystem } from '../harness/system.ts';
 import { approve, waitForPhase, waitForRequest } from '../harness/tasks.ts';
 import { spawnVictim } from '../harness/victim.ts';
@@ -118,13 +119,16 @@ const expectDoneOnce = async ({ service, from, batch, leaves }: Death, point: Cr
   }
 };
 
+/** Most of the time they wait; but each has four services and a client. */
+const oneOfTwo = atMost(2);
+
 describe.concurrent('an effect leaves once, and its task completes, though a service is killed', () => {
   test.each(deaths)('%s, after that is committed and before it is published', (_, death) =>
-    expectDoneOnce(death, 'after_commit'),
+    oneOfTwo(() => expectDoneOnce(death, 'after_commit')),
   );
   // That a message comes again is the same for all of them; here it is what carries a person's word.
   test.each(deaths.filter(([name]) => /takes the (decision|answer)/.test(name)))(
     '%s, before that is committed',
-    (_, death) => expectDoneOnce(death, 'before_commit'),
+    (_, death) => oneOfTwo(() => expectDoneOnce(death, 'before_commit')),
   );
 });

@@ -61,7 +61,7 @@ const expectOnceThrough = async (system: CountedSystem, server: Server): Promise
   for (const step of STEPS) await expectOnceAt(system, server, step);
 };
 
-describe.concurrent('an effect leaves once, and its task completes or asks a person, though', () => {
+describe('an effect leaves once, and its task completes or asks a person, though', () => {
   test('NATS is killed and comes back at every step of it', async () => {
     const system = await createSystem();
     try {

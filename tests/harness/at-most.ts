@@ -1,0 +1,16 @@
+/** Lets so many pieces of work be under way at a time, first come first served: each brings a system of its own. */
+export const atMost = (count: number) => {
+  let free = count;
+  const waiting: (() => void)[] = [];
+  return async <Made>(work: () => Promise<Made>): Promise<Made> => {
+    if (free === 0) await new Promise<void>((resolve) => waiting.push(resolve));
+    else free -= 1;
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) free += 1;
+      else next();
+    }
+  };
+};
