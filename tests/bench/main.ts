@@ -7,11 +7,13 @@ import { root } from '@holdpoint/infra/local/folders';
 import { connectOperator } from '@holdpoint/infra/local/operator';
 import { onStderr } from '@holdpoint/infra/local/progress';
 import { createStack, type RunningStack } from '@holdpoint/infra/local/stack';
+import { setTimeout as delay } from 'node:timers/promises';
 import { bytesBelow } from './disk.ts';
+import { connectOrders } from './effects.ts';
 import { percentiles, round } from './figures.ts';
 import { measureGraph, measureValidation } from './graphs.ts';
 import { createLoad } from './load.ts';
-import { cpuSeconds, findProcess } from './processes.ts';
+import { cpuSeconds, findProcess, memoryOf } from './processes.ts';
 import { readProfiles } from './profile.ts';
 
 const { values } = parseArgs({
@@ -23,23 +25,33 @@ const { values } = parseArgs({
     waiting: { type: 'string', default: '20000' },
     /** Sizes of the graphs that are run, in nodes; empty leaves them out. */
     graphs: { type: 'string', default: '100,1000,5000' },
+    /** Effects that do nothing kept in flight, straight to the executor; empty leaves them out. */
+    effects: { type: 'string', default: '1,50,500' },
+    /** Effects left waiting in the executor while its memory is looked at; 0 leaves it out. */
+    queued: { type: 'string', default: '10000' },
     /** Also profile the services: slower, so its figures are not comparable. */
     profile: { type: 'boolean', default: false },
   },
 });
 const seconds = Number(values.seconds);
-const inFlight = values['in-flight']
-  .split(',')
-  .filter((number) => number !== '')
-  .map(Number);
+const numbers = (text: string): readonly number[] =>
+  text
+    .split(',')
+    .filter((number) => number !== '')
+    .map(Number);
+const inFlight = numbers(values['in-flight']);
+const effects = numbers(values.effects);
+const queued = Number(values.queued);
 const waiting = Number(values.waiting);
-const sizes = values.graphs
-  .split(',')
-  .filter((size) => size !== '')
-  .map(Number);
+const sizes = numbers(values.graphs);
 /** Each size so often: the first is slower than the others. */
 const GRAPH_RUNS = 3;
 const WARM_UP_SECONDS = 3;
+/** Of the executor, as many as it has by default. */
+const PLACES = 1_000;
+const MIB = 1_048_576;
+/** By then all that was ordered is in the ledger, and what holds the places has not let go. */
+const QUEUED_MS = 20_000;
 const PARK_AT_ONCE = 200;
 
 const print = (figures: object): void => void process.stdout.write(`${JSON.stringify(figures)}\n`);
@@ -77,11 +89,21 @@ const profiling = async (): Promise<Record<string, Record<string, string>>> => {
   );
 };
 
+/** Effects that do nothing have to be known to the executor. */
+const withCapabilities = (env: Record<string, Record<string, string>>) => ({
+  ...env,
+  executor: {
+    ...env['executor'],
+    HOLDPOINT_CAPABILITIES: join(import.meta.dirname, 'bench-capabilities.ts'),
+    HOLDPOINT_EFFECTS_MAX: String(PLACES),
+  },
+});
+
 const stack = createStack({
   root,
   dataDir,
   progress: onStderr,
-  ...(values.profile && { env: await profiling() }),
+  env: withCapabilities(values.profile ? await profiling() : {}),
 });
 process.once('SIGINT', () => void stack.stop().then(() => process.exit(130)));
 
@@ -140,6 +162,26 @@ try {
   for (const count of sizes)
     for (let run = 0; run < GRAPH_RUNS; run += 1)
       print(await measureGraph(client, { count, uses: 'control.prepare' }));
+  const orders = await connectOrders(running.natsUrl, running.credentialsDir, `e${String(process.pid)}`);
+  if (effects.length > 0) await orders.measure(50, WARM_UP_SECONDS);
+  for (const atOnce of effects) print(await orders.measure(atOnce, seconds));
+  if (queued > 0) {
+    const pid = running.services.executor?.pid();
+    if (pid === undefined) throw new Error('no executor is running');
+    const before = await memoryOf(pid);
+    const { done } = await orders.queue(PLACES, queued);
+    await delay(QUEUED_MS);
+    const during = await memoryOf(pid);
+    print({
+      figure: 'memory of the executor',
+      effectsQueued: queued,
+      beforeMib: round(before.now / MIB, 1),
+      queuedMib: round(during.now / MIB, 1),
+      mostMib: round(during.most / MIB, 1),
+    });
+    await done;
+  }
+  await orders.close();
   if (inFlight.length > 0) await load.measure(50, WARM_UP_SECONDS);
   for (const atOnce of inFlight) await measure(atOnce, 0);
   if (waiting > 0) {

@@ -44,3 +44,11 @@ export const cpuSeconds = async (
     );
   return Object.fromEntries(Object.entries(named).map(([name, pid]) => [name, treeOf(pid)]));
 };
+
+/** What of its memory a process holds, in bytes: now, and at the most so far. Linux only. */
+export const memoryOf = async (pid: number): Promise<{ readonly now: number; readonly most: number }> => {
+  const text = await readFile(`/proc/${String(pid)}/status`, 'utf8');
+  const bytes = (name: string): number =>
+    Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(text)?.[1] ?? Number.NaN) * 1_024;
+  return { now: bytes('VmRSS'), most: bytes('VmHWM') };
+};
