@@ -2,7 +2,14 @@ import type { StoredAggregate } from '../evidence/evidence.ts';
 import type { Operation } from '../history.ts';
 import { type Check, type Notes, takeNotes } from './check.ts';
 
-const OUTCOMES = { approve: 'approved', reject: 'rejected', request_changes: 'changes_requested' } as const;
+const OUTCOMES = {
+  approve: 'approved',
+  reject: 'rejected',
+  request_changes: 'changes_requested',
+  applied: 'answered',
+  not_applied: 'answered',
+  retry: 'answered',
+} as const;
 
 type Told = { readonly status?: unknown; readonly by?: unknown };
 
