@@ -10,6 +10,12 @@ const LINK = 'packages/cli/src/program-file.test.ts';
 const DOUBTS = 'packages/cli/src/commands/doubts.test.ts';
 const ARTIFACTS = 'tests/integration/artifacts.int.test.ts';
 
+const CIRCUITS: Cover = [
+  ['packages/cli/src/commands/circuits.test.ts', `['circuits', verb, TARGET, ...options]`],
+];
+const UNDO = 'packages/cli/src/commands/undo.test.ts';
+const FLAG = 'tests/integration/own-capabilities.int.test.ts';
+
 const DRAFT: Cover = [[SCENARIO, `'draft', 'spec.md', 'greet'`]];
 const APPROVE: Cover = [[STAGES, `'approve', 'greet', '--set', \`stop_condition_script=`]];
 const MERGE: Cover = [
@@ -37,6 +43,21 @@ export const coveredFlows: Readonly<Record<string, Cover>> = {
   'npm run --silent holdpoint -- artifacts get <task>/<node>': [
     [ARTIFACTS, "holdpoint('artifacts', 'get', `${task}/${node}`)"],
   ],
+  'holdpoint artifacts get <task>/<node>': [[ARTIFACTS, "holdpoint('artifacts', 'get', `${task}/${node}`)"]],
+  'nats object get HP_ARTIFACTS <digest>': [
+    [ARTIFACTS, 'may be an operator with a client of the bus, who can read it and not write it'],
+  ],
+  'holdpoint effects list <task> --json': [['packages/cli/src/program.test.ts', 'effects list t-1']],
+  'holdpoint circuits list': [['packages/cli/src/commands/circuits.test.ts', `['circuits', 'list']`]],
+  'holdpoint circuits open <target> --reason <text>': CIRCUITS,
+  'holdpoint circuits close <target>': CIRCUITS,
+  'holdpoint undo <effect>': [
+    [UNDO, 'undo e-1'],
+    [FLAG, 'is carried out once it is approved, and taken back by an effect that is approved as well'],
+  ],
+  'holdpoint undo': [[UNDO, 'undo e-1']],
+  'holdpoint capabilities list': [[UNDO, 'capabilities list']],
+  'holdpoint capabilities show <label>': [[UNDO, 'capabilities show cap.custom.set_flag']],
   'cd /home/me/code/my-project': [['tests/conformance/support/repository.ts', 'cwd: root']],
   'holdpoint init': [[SCENARIO, `holdpoint('init')`]],
   'holdpoint run draft spec.md my-feature --follow': DRAFT,
