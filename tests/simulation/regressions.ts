@@ -10,4 +10,9 @@ export const REGRESSIONS: readonly {
     found:
       'the refusal of an order that somebody else had changed was taken for the refusal of the order itself',
   },
+  {
+    seed: 20_060,
+    tasks: 40,
+    found: 'what a person said of a doubt was told to an attempt before the one that had asked',
+  },
 ];

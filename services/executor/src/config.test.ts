@@ -148,10 +148,10 @@ describe('the repositories that tasks may work in', () => {
     ['is no absolute path', 'repositories', 'not an absolute path'],
     ['is not there', '/nowhere/at/all', 'no folder'],
     ['is a file', import.meta.filename, 'no folder'],
-  ])('a folder that %s ends the start, and is named', (_, path, problem) => {
+  ])('a folder that %s ends the start, and its place is named', (_, path, problem) => {
     const wrong = () => read({ HOLDPOINT_REPOSITORIES: [folder.path, path].join(delimiter) });
     expect(wrong).toThrow(ConfigError);
-    expect(wrong).toThrow(`HOLDPOINT_REPOSITORIES: ${JSON.stringify(path)} is ${problem}`);
+    expect(wrong).toThrow(`HOLDPOINT_REPOSITORIES: path 2 of 2 is ${problem}`);
   });
 });
 

@@ -205,16 +205,14 @@ const journalFolder = (workspace: string, journal = `${resolve(workspace)}.journ
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
-/** Of a value that is wrong, enough to find it. */
-const SHOWN_MAX = 200;
-
 const foldersOf = (text: string): readonly string[] => {
   const folders = text.split(delimiter).filter((folder) => folder !== '');
-  for (const folder of folders) {
+  // By its place: what was put there by mistake may be a secret.
+  for (const [at, folder] of folders.entries()) {
     const wrong = !isAbsolute(folder) ? 'not an absolute path' : !isFolder(folder) ? 'no folder' : undefined;
     if (wrong !== undefined)
       throw new ConfigError(
-        `HOLDPOINT_REPOSITORIES: ${JSON.stringify(folder.slice(0, SHOWN_MAX))} is ${wrong}`,
+        `HOLDPOINT_REPOSITORIES: path ${String(at + 1)} of ${String(folders.length)} is ${wrong}`,
       );
   }
   return folders.map((folder) => resolve(folder));

@@ -26,17 +26,18 @@ export const resolve = (state: EffectState, message: ResolveEffect, now: number,
   if (claims.digest !== entry.order.digest)
     return refused(errorBody('EXECUTOR_STATEMENT_INVALID', 'the statement is on another effect of this key'));
   if (state.status === 'in_doubt' && state.next === 'person' && entry.epoch === claims.epoch)
-    return answered(entry, claims, now);
+    return answered(entry, claims, message.attempt, now);
   // Whoever asks has not heard what it has come to since.
-  const fact = recorded(state, entry.order);
+  const fact = recorded(state, { ...entry.order, attempt: message.attempt });
   return fact === undefined ? nothing : repeatOutcome(fact, now);
 };
 
 type Asked = NonNullable<ReturnType<typeof entryIn>>;
 
-const answered = ({ order }: Asked, claims: AnswerClaims, now: number): Made => {
+/** It is told to the attempt that asks: the effect may have been ordered again since it began. */
+const answered = ({ order }: Asked, claims: AnswerClaims, attempt: number, now: number): Made => {
   const { epoch, answer, by, jti: approval, exp } = claims;
-  const about = aboutOrder(order);
+  const about = { ...aboutOrder(order), attempt };
   const said: EffectEvent = { type: 'answered', ...about, epoch, answer, by, approval };
   const reason = `${by} said so`;
   switch (answer) {

@@ -97,6 +97,27 @@ describe('a person who was asked what became of an effect', () => {
       .thenStarts({ kind: 'start', order, epoch: 3, slot: place.slot });
   });
 
+  test('is heard by the attempt that asks, though an earlier one began the effect, and no order of it begins anything', () => {
+    const asks = { kind: 'resolve', payload: { ...resolveFor('not_applied', 2, effect), attempt: 2 } } as const;
+    const [said, settled] = [
+      { ...answered('not_applied'), attempt: 2 },
+      { type: 'not_applied', ...about, attempt: 2, epoch: 2, reason: 'ada said so', by: 'person' },
+    ] as const;
+    given(started(1), doubt(2)).when(asks, NOW).thenEmits(said, settled);
+    given(started(1), doubt(2), said, settled)
+      .when(asks, NOW)
+      .thenEmits()
+      .thenSends({ data: { type: 'not_applied', attempt: 2 } });
+    given(started(1), doubt(2), said, settled)
+      .when({ kind: 'run', payload: { ...order, attempt: 2 }, place }, NOW)
+      .thenEmitsLike({ type: 'duplicate_prevented', attempt: 2 })
+      .thenStarts();
+    const again = { ...answered('retry', 2, GRANT_ENDS), attempt: 2 };
+    given(started(1), doubt(2), again)
+      .when(claim, NOW)
+      .thenEmitsLike({ type: 'started', attempt: 2, epoch: 3 });
+  });
+
   test('says so once: the same statement again is answered with what is recorded', () => {
     for (const answer of ['applied', 'not_applied'] as const)
       given(started(1), doubt(2), { type: 'applied', ...about, epoch: 2, outputs: {} })

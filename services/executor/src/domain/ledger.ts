@@ -179,9 +179,12 @@ const unendedAfter = (state: EffectState, { epoch, cause }: EffectInDoubt): read
 };
 
 /** Who says that it is to be done again takes back that it was called off. */
-const answered = (state: EffectState, { answer, by, until }: EffectAnswered): EffectState => {
+const answered = (state: EffectState, { answer, by, until, attempt }: EffectAnswered): EffectState => {
   if (state.status !== 'in_doubt') return state;
-  const entry = { ...state.entry, answered: { answer, by } };
+  const { order: began } = state.entry;
+  // The attempt that has asked: its own order may come again, and is none that is newer than the answer.
+  const order = { ...began, attempt: Math.max(began.attempt, attempt) };
+  const entry = { ...state.entry, order, answered: { answer, by } };
   if (answer !== 'retry') return { ...state, entry };
   return { ...state, next: 'repeat', entry: { ...entry, calledOff: false, repeatUntil: until } };
 };
