@@ -57,6 +57,8 @@ export const startHands = ({ timeline, choices, books }: World, cluster: Cluster
     if (kind === 'pause') timeline.in(at + within(`when on with ${id}/${node}`), () => unpause(id, node));
   };
 
+  /** Questions that were left to others: once each, because those may not answer. */
+  const left = new Set<string>();
   const retries = new Map<string, number>();
   /** What was put to a person: another attempt, or the end, of the node or of all. */
   const settle = (id: TaskId, node: NodeId, attempt: number): void => {
@@ -66,8 +68,15 @@ export const startHands = ({ timeline, choices, books }: World, cluster: Cluster
     if (found?.status !== 'escalated' || found.attempt !== attempt) return;
     const place = `${id} ${node}`;
     // Most of what nobody knows is left to whoever is asked what became of it.
-    if (found.doubt?.approval !== undefined && choices.happens(`wait for the answer ${place}`, 0.7))
+    const { approval } = found.doubt ?? {};
+    if (
+      approval !== undefined &&
+      !left.has(approval) &&
+      choices.happens(`wait for the answer ${place}`, 0.7)
+    ) {
+      left.add(approval);
       return void timeline.in(LATE_MS * 4, () => settle(id, node, attempt));
+    }
     const count = (retries.get(id) ?? 0) + 1;
     retries.set(id, count);
     if (count <= RETRIES_MAX && choices.happens(`retry ${place}`, 0.5)) tell(id, 'retry', { node, attempt });
