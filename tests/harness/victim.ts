@@ -40,6 +40,17 @@ export const spawnVictim = async (
   const thaw = (): void => victim.signal('SIGCONT');
   return {
     ...victim,
+    // An executor keeps what is ordered before, and its steps are others then.
+    started: async () => {
+      await victim.started();
+      if (service !== 'executor') return;
+      const mayStart = async (): Promise<boolean> =>
+        (await victim.lines()).some(
+          ({ msg, instance }) =>
+            msg === 'effects may start' && instance?.endsWith(`-${String(victim.pid())}`) === true,
+        );
+      await untilTrue('effects may start', mayStart);
+    },
     isDead: () => untilTrue(`${service} is dead`, () => victim.exits()[0]?.signal === 'SIGKILL'),
     isFrozen,
     freeze: () => {

@@ -15,4 +15,9 @@ export const REGRESSIONS: readonly {
     tasks: 40,
     found: 'what a person said of a doubt was told to an attempt before the one that had asked',
   },
+  {
+    seed: 316_277_779,
+    tasks: 40,
+    found: 'what one task had made was forgotten once another one had made it anew and taken that back',
+  },
 ];

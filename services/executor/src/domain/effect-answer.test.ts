@@ -98,7 +98,10 @@ describe('a person who was asked what became of an effect', () => {
   });
 
   test('is heard by the attempt that asks, though an earlier one began the effect, and no order of it begins anything', () => {
-    const asks = { kind: 'resolve', payload: { ...resolveFor('not_applied', 2, effect), attempt: 2 } } as const;
+    const asks = {
+      kind: 'resolve',
+      payload: { ...resolveFor('not_applied', 2, effect), attempt: 2 },
+    } as const;
     const [said, settled] = [
       { ...answered('not_applied'), attempt: 2 },
       { type: 'not_applied', ...about, attempt: 2, epoch: 2, reason: 'ada said so', by: 'person' },

@@ -69,6 +69,11 @@ describe('reference 67: how an artifact stands', () => {
       { state: 'made', by: 't1/n' },
     ],
     [
+      'two made it, and the later one has failed since: what the first made is there',
+      [report('t1', 1, made()), report('t2', 1, made()), report('t2', 2, failed())],
+      { state: 'made', by: 't1/n' },
+    ],
+    [
       'two are to make it: the first by name, whoever reported last',
       [report('t1', 1, coming()), report('t2', 1, coming())],
       { state: 'coming', by: 't1/n' },

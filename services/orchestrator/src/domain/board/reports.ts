@@ -48,24 +48,28 @@ const withinBounds = (made: readonly Made[]): readonly Made[] => {
 
 /**
  * Something is made when it is first reported as made; said again, it is no newer for that. So a report does not displace
- * what another task has made since this one did.
+ * what another task has made since this one did. What is displaced is kept: it counts again once the newer one is taken back.
  */
 const withMade = (made: readonly Made[], report: Report, before: Reporter | undefined): readonly Made[] => {
-  const reported = report.artifacts.filter(({ state }) => state === 'made');
-  const labels = new Set(reported.map(({ label }) => label));
+  const reported = new Map(
+    report.artifacts.flatMap(({ label, node, payload, state }) =>
+      state === 'made'
+        ? [[label, { label, node, task: report.task, bytes: bytesOf(payload), ...(payload && { payload }) }]]
+        : [],
+    ),
+  );
   const known = new Set(before?.made);
-  const kept = made.filter(({ task, label }) => task !== report.task || labels.has(label));
-  const byLabel = new Map(kept.map((each) => [each.label, each]));
-  for (const { label, node, payload } of reported) {
-    const other = byLabel.get(label);
-    if (other !== undefined && other.task !== report.task) {
-      if (known.has(label)) continue;
-      byLabel.delete(label);
-    }
-    const entry = { label, node, task: report.task, bytes: bytesOf(payload), ...(payload && { payload }) };
-    byLabel.set(label, entry);
-  }
-  return withinBounds([...byLabel.values()]);
+  const there = new Set<string>();
+  const kept = made.flatMap((each) => {
+    there.add(each.label);
+    if (each.task !== report.task) return [each];
+    const again = reported.get(each.label);
+    reported.delete(each.label);
+    return again === undefined ? [] : [again];
+  });
+  // What there was no room for any more is no newer than what has taken its place.
+  const first = [...reported.values()].filter(({ label }) => !known.has(label) || !there.has(label));
+  return withinBounds([...kept, ...first]);
 };
 
 type Standing = 'coming' | 'failed' | 'made' | 'silent';
