@@ -1,6 +1,7 @@
 import { commands } from '@holdpoint/contracts/catalog';
 import { consumers, DEFAULT_POOL, executorConsumer, streams } from '@holdpoint/contracts/streams';
-import { SERVICES, subjects } from '@holdpoint/contracts/subjects';
+import { AGGREGATES, SERVICES, subjects } from '@holdpoint/contracts/subjects';
+import type { ServiceName } from '@holdpoint/contracts/subjects';
 import { describe, expect, test } from 'vitest';
 import { natsUsers } from '../credentials/layout.ts';
 import { recordOf } from '../local/record.ts';
@@ -32,15 +33,22 @@ describe('who may say what', () => {
     ['hp.evt.approval.resolved.a-1', ['approvals']],
     ['hp.evt.effect.applied.e-1', ['executor']],
     ['hp.evt.recovery.assessed.r-1', ['recovery']],
-    ['hp.cmd.task.submit', ['operator']],
-    ['hp.cmd.task.cancel', ['operator']],
+    ['hp.cmd.task.submit', ['orchestrator', 'operator']],
+    ['hp.cmd.task.cancel', ['orchestrator', 'operator']],
+    ['hp.cmd.task.retry', ['operator']],
+    ['hp.cmd.task.done', ['operator']],
     ['hp.cmd.task.recover', ['recovery']],
+    ['hp.cmd.task.admit', ['recovery']],
     ['hp.cmd.approval.decide', []],
     ['hp.cmd.approval.request', ['orchestrator']],
     ['hp.cmd.approval.cancel', ['orchestrator']],
     ['hp.cmd.effect.run.default', ['orchestrator']],
     ['hp.cmd.effect.cancel.gpu', ['orchestrator']],
     ['hp.cmd.recovery.assess', ['orchestrator']],
+    ['hp.cmd.recovery.record', ['orchestrator']],
+    ['hp.cmd.recovery.settle', ['orchestrator']],
+    ['hp.cmd.recovery.enter', ['orchestrator']],
+    ['hp.cmd.recovery.count', ['recovery']],
     ['hp.cmd.task.skip', ['operator']],
     ['hp.cmd.task.watch', ['orchestrator']],
     ['hp.cmd.task.inform', ['orchestrator']],
@@ -52,10 +60,16 @@ describe('who may say what', () => {
     ['$JS.API.STREAM.CREATE.OTHER', []],
     ['$JS.API.STREAM.UPDATE.HP_EVT', ['topology']],
     ['hp.cmd.recovery.circuit', ['executor']],
-    ['hp.api.recovery.circuits', ['executor', 'operator']],
+    ['hp.api.recovery.circuits', ['orchestrator', 'executor', 'operator']],
+    ['hp.api.recovery.classify', ['operator']],
+    ['hp.api.orchestrator.done', ['operator']],
     ['hp.api.recovery.circuit', ['operator']],
     ['hp.evt.recovery.circuit_opened.o-1', ['recovery']],
-    ['_ASK_executor.x', ['recovery']],
+    ['_ASK_executor.x', ['approvals', 'recovery']],
+    ['_ASK_orchestrator.x', ['recovery']],
+    ['hp.api.approvals.keys', ['executor', 'operator']],
+    ['hp.api.approvals.decide', ['operator']],
+    ['hp.api.approvals.audit', ['operator']],
     ['_ASK_recovery.x', []],
     ['$O.HP_ARTIFACTS.C.AbCd', ['executor']],
     ['$O.HP_ARTIFACTS.M.c29tZQ==', ['executor']],
@@ -70,6 +84,9 @@ describe('who may say what', () => {
     expect(publishersOf(subject)).toEqual(users);
   });
 
+  /** What people say, and the orchestrator for a rollback, which is a task like any other. */
+  const SAID_BY_BOTH: readonly string[] = ['submit', 'cancel'];
+
   test('every command of the contracts has exactly one sender', () => {
     const sent = {
       orchestrator: subjects.taskCommand,
@@ -79,9 +96,27 @@ describe('who may say what', () => {
     };
     for (const service of SERVICES) {
       for (const command of Object.keys(commands[service])) {
-        expect([command, publishersOf(sent[service](command)).length]).toEqual([command, 1]);
+        const senders = service === 'orchestrator' && SAID_BY_BOTH.includes(command) ? 2 : 1;
+        expect([command, publishersOf(sent[service](command)).length]).toEqual([command, senders]);
       }
     }
+  });
+
+  test('of commands, recovery says a verdict, how a circuit stands, and what it counts: nothing else', () => {
+    const said = Object.entries(commands).flatMap(([service, each]) => {
+      const aggregate = AGGREGATES[service as ServiceName];
+      return Object.keys(each).flatMap((command) => [
+        `hp.cmd.${aggregate}.${command}`,
+        `hp.cmd.${aggregate}.${command}.${DEFAULT_POOL}`,
+      ]);
+    });
+    expect(said.filter((subject) => allows(table.recovery.publish, subject))).toEqual([
+      'hp.cmd.task.recover',
+      'hp.cmd.task.admit',
+      'hp.cmd.recovery.count',
+    ]);
+    for (const other of ['hp.api.approvals.decide', 'hp.api.orchestrator.done', 'hp.api.recovery.circuit'])
+      expect(publishersOf(other)).toEqual(['operator']);
   });
 
   test.each(streams.map(({ name }) => name))('nobody deletes or empties %s', (name) => {
@@ -129,13 +164,14 @@ describe('who may hear what', () => {
   test.each([
     ['_INBOX_executor.x.1', ['executor']],
     ['_ASK_executor.x', ['executor']],
-    ['hp.evt.recovery.circuit_opened.o-1', ['executor', 'operator', 'monitor']],
+    ['_ASK_orchestrator.x', ['orchestrator']],
+    ['hp.evt.recovery.circuit_opened.o-1', ['orchestrator', 'executor', 'operator', 'monitor']],
     ['hp.evt.recovery.assessed.t-1', ['operator', 'monitor']],
     ['_INBOX_operator.x.1', ['operator']],
     ['_INBOX.x.1', ['operator']],
     ['hp.api.approvals.decide', ['approvals']],
     ['hp.cmd.effect.run.default', ['operator']],
-    ['hp.evt.approval.resolved.a-1', ['operator', 'monitor']],
+    ['hp.evt.approval.resolved.a-1', ['approvals', 'operator', 'monitor']],
     ['$SRV.PING', SERVICES],
   ])('%s is heard by %j', (subject, users) => {
     expect(subscribersOf(subject)).toEqual(users);

@@ -54,25 +54,41 @@ const speech: Readonly<Record<ServiceName, readonly string[]>> = {
     subjects.approvalCommand('request'),
     subjects.approvalCommand('cancel'),
     filters.effectCommands('*'),
-    subjects.recoveryCommand('assess'),
-    // Between tasks, and with the board of their repository: to itself.
-    ...(['watch', 'inform', 'board'] as const).map(subjects.taskCommand),
+    ...(['assess', 'record', 'settle', 'enter'] as const).map(subjects.recoveryCommand),
+    // It asks how circuits stand.
+    subjects.api('recovery', 'circuits'),
+    // Between tasks, and with the board of their repository: to itself. A rollback is a task that it submits and calls off.
+    ...(['watch', 'inform', 'board', 'submit', 'cancel'] as const).map(subjects.taskCommand),
   ],
-  approvals: [],
+  // Executors ask it for its public keys; it asks them what became of an effect.
+  approvals: [filters.answersTo('executor'), subjects.api('executor', 'get')],
   // What it finds of the targets that it talks to; and it asks how their circuits stand.
-  executor: [filters.logs, subjects.recoveryCommand('circuit'), subjects.api('recovery', 'circuits')],
-  recovery: [subjects.taskCommand('recover'), filters.answersTo('executor')],
+  executor: [
+    filters.logs,
+    subjects.recoveryCommand('circuit'),
+    subjects.api('recovery', 'circuits'),
+    subjects.api('approvals', 'keys'),
+    filters.answersTo('approvals'),
+  ],
+  recovery: [
+    ...(['recover', 'admit'] as const).map(subjects.taskCommand),
+    // Of the jobs that it gives up it tells itself, as keeper of the circuits.
+    subjects.recoveryCommand('count'),
+    filters.answersTo('executor'),
+    filters.answersTo('orchestrator'),
+  ],
 };
 
 /** What a service hears beside its consumers, and where it is answered by another: apart from its inbox, see above. */
 const hearing: Readonly<Record<ServiceName, readonly string[]>> = {
-  orchestrator: [],
-  approvals: [],
+  orchestrator: [...filters.circuitFacts, filters.answersTo('orchestrator')],
+  // What another replica has stated: what is shown to people is looked up then.
+  approvals: [filters.factsOf('approval'), filters.answersTo('approvals')],
   executor: [...filters.circuitFacts, filters.answersTo('executor')],
   recovery: [],
 };
 
-const taskCommandsOfPeople = ['submit', 'cancel', 'pause', 'resume', 'retry', 'skip'] as const;
+const taskCommandsOfPeople = ['submit', 'cancel', 'pause', 'resume', 'retry', 'skip', 'done'] as const;
 
 /** What only its receiver may read: requests carry the token of the person who sends them. */
 const confidential = SERVICES.map(filters.apiOf);

@@ -5,9 +5,11 @@ import { parseArgs } from 'node:util';
 import { services } from '@holdpoint/infra/credentials/layout';
 import { root } from '@holdpoint/infra/local/folders';
 import { connectOperator } from '@holdpoint/infra/local/operator';
+import { DATABASE } from '@holdpoint/infra/postgres/provision';
 import { onStderr } from '@holdpoint/infra/local/progress';
 import { createStack, type RunningStack } from '@holdpoint/infra/local/stack';
 import { setTimeout as delay } from 'node:timers/promises';
+import { loadDecidable, loadListed, measureDecisions, measurePages } from './approvals.ts';
 import { bytesBelow } from './disk.ts';
 import { connectOrders } from './effects.ts';
 import { percentiles, round } from './figures.ts';
@@ -15,6 +17,7 @@ import { measureGraph, measureValidation } from './graphs.ts';
 import { createLoad } from './load.ts';
 import { cpuSeconds, findProcess, memoryOf } from './processes.ts';
 import { readProfiles } from './profile.ts';
+import { measureWatchers } from './watchers.ts';
 
 const { values } = parseArgs({
   options: {
@@ -29,6 +32,14 @@ const { values } = parseArgs({
     effects: { type: 'string', default: '1,50,500' },
     /** Effects left waiting in the executor while its memory is looked at; 0 leaves it out. */
     queued: { type: 'string', default: '10000' },
+    /** Requests that wait while others are decided; 0 leaves it out. */
+    pending: { type: 'string', default: '100000' },
+    /** How many of them are decided in a second. */
+    decisions: { type: 'string', default: '500' },
+    /** Requests that wait while they are listed; 0 leaves it out. */
+    inbox: { type: 'string', default: '1000000' },
+    /** Who watch over WebSocket while requests come and are decided; 0 leaves it out. */
+    watchers: { type: 'string', default: '1000' },
     /** Also profile the services: slower, so its figures are not comparable. */
     profile: { type: 'boolean', default: false },
   },
@@ -44,6 +55,11 @@ const effects = numbers(values.effects);
 const queued = Number(values.queued);
 const waiting = Number(values.waiting);
 const sizes = numbers(values.graphs);
+const pending = Number(values.pending);
+const inbox = Number(values.inbox);
+const watchers = Number(values.watchers);
+/** Requests that they are told of. */
+const WATCHED = 20;
 /** Each size so often: the first is slower than the others. */
 const GRAPH_RUNS = 3;
 const WARM_UP_SECONDS = 3;
@@ -182,11 +198,35 @@ try {
     await done;
   }
   await orders.close();
+  if (watchers > 0) {
+    const { natsUrl, credentialsDir, ports } = running;
+    const where = { natsUrl, credentialsDir, httpPort: ports.approvals };
+    print(await measureWatchers(client, where, { run: String(process.pid), watchers, requests: WATCHED }));
+  }
   if (inFlight.length > 0) await load.measure(50, WARM_UP_SECONDS);
   for (const atOnce of inFlight) await measure(atOnce, 0);
   if (waiting > 0) {
     await load.park(waiting, PARK_AT_ONCE);
     for (const atOnce of inFlight) await measure(atOnce, waiting);
+  }
+  const added = { ...running.postgres.admin, database: DATABASE };
+  const waits = `w${String(process.pid)}`;
+  if (pending > 0) {
+    print({
+      figure: 'loading requests that can be decided, by SQL',
+      count: pending,
+      seconds: await loadDecidable(added, waits, { from: 0, to: pending }),
+    });
+    const rate = Number(values.decisions);
+    print(await measureDecisions(client, waits, { pending, rate, seconds }));
+  }
+  if (inbox > pending) {
+    print({
+      figure: 'loading requests that are only listed, by SQL',
+      count: inbox - pending,
+      seconds: await loadListed(added, waits, { from: pending, to: inbox }),
+    });
+    await measurePages(client, waits, inbox, print);
   }
   await client.close();
 } finally {

@@ -16,6 +16,7 @@ import {
   soundGraphTask,
   soundRun,
   soundTask,
+  soundTroubledTask,
   TASK,
   withEvents,
 } from './evidence.ts';
@@ -38,6 +39,10 @@ const ofGraphTask = (id: string, change: TaskChange): Finding => {
   const sound = soundGraphTask();
   return checkOf(id).ofTask?.({ ...sound, ...change(sound) }) ?? nothing;
 };
+const ofTroubledTask = (id: string, change: TaskChange): Finding => {
+  const sound = soundTroubledTask();
+  return checkOf(id).ofTask?.({ ...sound, ...change(sound) }) ?? nothing;
+};
 const ofRun = (id: string, change: RunChange): Finding => {
   const sound = soundRun();
   return checkOf(id).ofRun?.({ ...sound, ...change(sound) }) ?? nothing;
@@ -54,6 +59,7 @@ test.each(CHECKS.map(({ id }) => id))(
     const judge = createJudge([checkOf(id)]);
     judge.takeTask(soundTask());
     judge.takeTask(soundGraphTask());
+    judge.takeTask(soundTroubledTask());
     judge.takeRun(soundRun());
     expect(judge.verdicts().flatMap(({ violations }) => violations)).toEqual([]);
     expect(judge.verdicts().every(held)).toBe(true);
@@ -123,6 +129,20 @@ const decided =
         events.map((each) =>
           each.type === 'resolved' ? { ...each, data: { ...each.data, ...change } } : each,
         ),
+      ),
+    ],
+  });
+/** Approved where it takes two people, by these. */
+const ofTwo =
+  (...names: readonly string[]): TaskChange =>
+  ({ approvals: [approval] }) => ({
+    approvals: [
+      withEvents(approval, (events) =>
+        events.map((each) => {
+          const votes = names.map((by) => ({ by, decision: 'approve', at: 240 }));
+          const more = each.type === 'requested' ? { policy: { quorum: 2 } } : { votes };
+          return { ...each, data: { ...each.data, ...more } };
+        }),
       ),
     ],
   });
@@ -275,6 +295,7 @@ const TASK_FAULTS: readonly (readonly [id: string, what: string, change: TaskCha
       madeOperation(10, 9, 'approvals.decide', 'ok', { id: APPROVAL, status: 'approved', by: 'operator' }),
     ),
   ],
+  ['K6', 'fewer people approved than it takes', ofTwo('operator', 'operator')],
   ['K7', 'a start without an outcome', effectWith(started(1))],
   ['K7', 'a second start before the first was in doubt', effectWith(started(1), started(2), applied(2))],
   [
@@ -392,6 +413,16 @@ const letter = (code: string) => ({
   },
 });
 
+type Audit = RunEvidence['audit'];
+
+const auditWith =
+  ({
+    report,
+    ...more
+  }: Partial<Omit<Audit, 'report'>> & { readonly report?: Partial<Audit['report']> }): RunChange =>
+  ({ audit }) => ({ audit: { ...audit, ...more, report: { ...audit.report, ...report } } });
+const altered = { problems: [{ seq: 2, fault: 'altered', text: 'it was' }], problemCount: 1 } as const;
+
 const RUN_FAULTS: readonly (readonly [id: string, what: string, change: RunChange])[] = [
   [
     'K20',
@@ -414,6 +445,12 @@ const RUN_FAULTS: readonly (readonly [id: string, what: string, change: RunChang
       return { work: [...mine.slice(0, at), ...theirs, ...mine.slice(at)] };
     },
   ],
+  ['K22', 'a line of the audit log that was altered', auditWith({ report: altered })],
+  ['K22', 'no line in the audit log', auditWith({ report: { lines: 0, head: undefined } })],
+  ['K22', 'an event without a line', auditWith({ untold: 1 })],
+  ['K22', 'an event with two lines', auditWith({ toldTwice: 1 })],
+  ['K22', 'a log that nobody has anchored', auditWith({ report: { anchors: 0, anchoredTo: 0 }, heard: 0 })],
+  ['K22', 'an anchor that was told and is not there', auditWith({ heard: 9 })],
   ['K3', 'applied under a key of nobody', () => ({ strangeApplications: ['e-9'] })],
   ['K8', 'a task that nobody submitted', () => ({ strangers: ['chaos-x-9'] })],
   [
@@ -489,6 +526,54 @@ const endedAs =
     ),
   });
 
+/** What recovery keeps, changed. */
+const kept =
+  (change: Parameters<typeof withEvents>[1]): TaskChange =>
+  ({ recovery }) => ({ recovery: withEvents(recovery, (events) => renumbered(change(events))) });
+const judgedAs = (attempt: number, verdict: Readonly<Record<string, unknown>>): TaskChange =>
+  kept((events) =>
+    events.map((each) =>
+      each.type === 'assessed' && each.data['attempt'] === attempt
+        ? { ...each, data: { ...each.data, verdict: { ...(each.data['verdict'] as object), ...verdict } } }
+        : each,
+    ),
+  );
+const forgetting = (...types: readonly string[]): TaskChange =>
+  kept((events) => events.filter(({ type }) => !types.includes(type)));
+const untilStuck: TaskChange = ({ task }) => ({
+  task: withEvents(
+    task,
+    (events) => events.slice(0, events.findIndex(({ type }) => type === 'node_escalated') + 1),
+    'paused',
+  ),
+});
+
+const TROUBLE_FAULTS: readonly (readonly [id: string, what: string, change: TaskChange])[] = [
+  ['K23', 'two verdicts on one failure', kept((events) => [...events, ...events.slice(0, 1)])],
+  ['K23', 'a verdict that nobody has given', judgedAs(1, { rule: 'verdicts@2/other' })],
+  ['K23', 'given up, and tried again', judgedAs(1, { kind: 'skip' })],
+  ['K23', 'to be tried again, and went back', judgedAs(1, { kind: 'retry' })],
+  ['K24', 'on the list, and not stuck', forgetting('settled', 'recorded')],
+  ['K24', 'stuck, and not on the list', untilStuck],
+  [
+    'K24',
+    'stuck, and never given up',
+    (sound) => ({ ...untilStuck(sound), ...judgedAs(2, { kind: 'retry' })(sound) }),
+  ],
+  ['K25', 'failed too often', judgedAs(1, { class: 'CIRCULAR_FIX' })],
+  ['K26', 'nothing is kept', () => ({ saved: [] })],
+  [
+    'K26',
+    'went back to where it had never been',
+    ({ saved }) => ({ saved: saved.map((each) => ({ ...each, commits: ['d'.repeat(40)] })) }),
+  ],
+  [
+    'K26',
+    'what was not committed is gone',
+    ({ saved }) => ({ saved: saved.map((each) => ({ ...each, files: ['state.txt'] })) }),
+  ],
+];
+
 const GRAPH_FAULTS: readonly (readonly [id: string, what: string, change: TaskChange])[] = [
   [
     'K18',
@@ -544,6 +629,9 @@ const GRAPH_FAULTS: readonly (readonly [id: string, what: string, change: TaskCh
 ];
 
 describe('a planted fault is found', () => {
+  test.each(TROUBLE_FAULTS)('of an agent in trouble, %s: %s', (id, _what, change) => {
+    expect(ofTroubledTask(id, change).violations.length).toBeGreaterThan(0);
+  });
   test.each(GRAPH_FAULTS)('of a graph, %s: %s', (id, _what, change) => {
     expect(ofGraphTask(id, change).violations.length).toBeGreaterThan(0);
   });
@@ -554,13 +642,16 @@ describe('a planted fault is found', () => {
     expect(ofRun(id, change).violations.length).toBeGreaterThan(0);
   });
   test('of every check', () => {
-    const planted = new Set([...TASK_FAULTS, ...GRAPH_FAULTS, ...RUN_FAULTS].map(([id]) => id));
+    const planted = new Set(
+      [...TASK_FAULTS, ...GRAPH_FAULTS, ...TROUBLE_FAULTS, ...RUN_FAULTS].map(([id]) => id),
+    );
     expect(CHECKS.map(({ id }) => id).filter((id) => !planted.has(id))).toEqual([]);
   });
 });
 
 describe('what is no fault', () => {
   const fine: readonly (readonly [id: string, what: string, change: TaskChange])[] = [
+    ['K6', 'as many people approved as it takes', ofTwo('operator', 'second')],
     [
       'K6',
       'withdrawn before anybody was asked',

@@ -136,12 +136,13 @@ export const soundTask = (): TaskEvidence => ({
   effects: [stored(EFFECT, 'applied', effectEvents())],
   works: [],
   lines: [],
+  saved: [],
   recovery: undefined,
   applications: [{ key: EFFECT, digest: SENT, at: 400 }],
   facts: [{ aggregate: 'task', id: TASK, version: 6, type: 'completed' }],
 });
 
-const PLAN: GraphPlan = { works: 1, tries: 2, routed: 'fails', lock: 'chaos-1' };
+const PLAN: GraphPlan = { works: 1, tries: 2, routed: 'fails', lock: 'chaos-1', people: 1 };
 const GRAPH = graphOf(PLAN, {
   task: TASK,
   book: '/book',
@@ -253,10 +254,123 @@ export const soundRun = (): RunEvidence => ({
   outcries: [],
   logLines: 10,
   work: [...linesOf(TASK), ...linesOf('chaos-x-1')],
+  audit: {
+    report: {
+      lines: 3,
+      head: { seq: 3, hash: DIGEST },
+      anchoredTo: 2,
+      anchors: 1,
+      problems: [],
+      problemCount: 0,
+    },
+    untold: 0,
+    toldTwice: 0,
+    heard: 1,
+  },
   strangeApplications: [],
   strangers: [],
   settled: { afterMs: 4_000, withinMs: 60_000, left: [] },
 });
+
+const TROUBLE: GraphPlan = { ...PLAN, trouble: { kind: 'broken', times: 1 } };
+const TROUBLED = graphOf(TROUBLE, {
+  task: TASK,
+  book: '/book',
+  request: { url: 'http://target/x' },
+  target: 'http://target',
+});
+const COMMIT = 'b'.repeat(40);
+const ROLLBACK = 't-rollback';
+const phase = 'executing';
+const verdict = (kind: string, failure: string, rule: string) => ({
+  kind,
+  delayMs: 0,
+  class: failure,
+  rule: `verdicts@2/${rule}`,
+  reason: 'because',
+});
+const BACK = { ...verdict('rollback', 'BROKEN_BUILD', 'build'), commit: COMMIT };
+const GIVEN_UP = verdict('skip', 'CIRCULAR_FIX', 'circle');
+const error = { code: 'NODE_FAILED', message: 'exit code 2' };
+
+/** A build that is broken goes back; then the check fails for good, until a person says that it is to be tried once more. */
+const troubledEvents = (): readonly Record<string, unknown>[] => {
+  const about = (name: string, attempt: number) => ({ id: TASK, node: name, attempt, phase });
+  const done = (name: string, attempt: number) => ({
+    type: 'node_succeeded',
+    ...about(name, attempt),
+    outputs: {},
+  });
+  const failed = (attempt: number) => ({
+    type: 'node_failed',
+    ...about('check', attempt),
+    outcome: 'failed',
+    error,
+  });
+  const back = { type: 'rewound', id: TASK, phase, node: 'agent', nodes: ['agent', 'commit', 'check'] };
+  return [
+    done('place', 1),
+    done('prompt', 1),
+    done('agent', 1),
+    done('commit', 1),
+    failed(1),
+    {
+      type: 'rollback_ordered',
+      ...about('check', 1),
+      by: ROLLBACK,
+      commit: COMMIT,
+      inputs: {
+        task: TASK,
+        node: 'check',
+        attempt: 1,
+        commit: COMMIT,
+        place: { worktree: `.holdpoint/worktrees/${TASK}` },
+      },
+      verdict: BACK,
+    },
+    { type: 'rollback_ended', ...about('check', 1), by: ROLLBACK, outcome: 'succeeded' },
+    { ...back, route: 'check', verdict: BACK },
+    done('agent', 2),
+    done('commit', 2),
+    failed(2),
+    { type: 'node_escalated', ...about('check', 2), reason: 'because', verdict: GIVEN_UP },
+    { ...back, by: 'ada' },
+    done('agent', 3),
+    done('commit', 3),
+    done('check', 3),
+  ];
+};
+
+export const recoveryEvents = (): readonly StoredEvent[] => {
+  const about = (attempt: number) => ({ task: TASK, node: 'check', attempt });
+  return renumbered(
+    [
+      { type: 'assessed', ...about(1), error, verdict: BACK },
+      { type: 'assessed', ...about(2), error, verdict: GIVEN_UP },
+      { type: 'settled', ...about(2), how: 'retry', at: 1 },
+      { type: 'recorded', ...about(3) },
+    ].map((data) => event(0, 100, data)),
+  );
+};
+
+/** The same with an agent whose work was no use for a while. */
+export const soundTroubledTask = (): TaskEvidence => {
+  const sound = soundGraphTask();
+  const submission = { ...SUBMISSION, workflow: TROUBLED.id, definition: TROUBLED, inputs: {} };
+  const [submitted, readied, begun, ...rest] = graphEvents().map(({ data }) => data);
+  const all = [{ ...submitted, definition: TROUBLED }, readied, begun, ...troubledEvents(), ...rest];
+  const events = all.map((data, i) => event(i + 1, 100 + i, { ...data }));
+  return {
+    ...sound,
+    meant: { ...sound.meant, submission, graph: TROUBLE },
+    task: stored(TASK, 'failed', events),
+    lines: [...sound.lines, line('ran', TASK, 'agent', '8')],
+    saved: [
+      { name: `${TASK}/check/1/1`, commits: ['c'.repeat(40), COMMIT], files: ['left.txt', 'state.txt'] },
+    ],
+    recovery: stored(TASK, 'assessed', recoveryEvents()),
+  };
+};
 
 /** The events of an aggregate, changed. */
 export const withEvents = (

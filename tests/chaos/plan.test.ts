@@ -8,6 +8,7 @@ import { createHistory, parseHistory, readPlan } from '@holdpoint/chaos/history'
 import { makePlan } from '@holdpoint/chaos/plan';
 import { createRandom } from '@holdpoint/chaos/random';
 import { graphOf, planGraph, standingsOf } from '@holdpoint/chaos/workload/graph';
+import { TROUBLES } from '@holdpoint/chaos/workload/trouble';
 import { plannedTask, plannedWithGraphs } from '@holdpoint/chaos/workload/planned';
 import { parseWorkLine } from '@holdpoint/chaos/workload/work-book';
 import { WorkflowDefinition } from '@holdpoint/contracts/workflow';
@@ -107,7 +108,7 @@ describe('a task with a graph', () => {
     request: { url: 'http://127.0.0.1:1/keyed/chaos-x-1', method: 'POST', body: {} },
     target: 'http://127.0.0.1:1',
   };
-  const plans = Array.from({ length: 300 }, (_, n) => planGraph(createRandom(`graph ${String(n)}`)));
+  const plans = Array.from({ length: 300 }, (_, n) => planGraph(createRandom(`graph ${String(n)}`), 2, n));
 
   test('is one that a submission is taken for', () => {
     for (const plan of plans) {
@@ -117,11 +118,11 @@ describe('a task with a graph', () => {
     }
   });
 
-  test('has five to ten nodes, each of which has to stand somewhere at the end', () => {
+  test('has five to fifteen nodes, each of which has to stand somewhere at the end', () => {
     for (const plan of plans) {
       const { nodes } = graphOf(plan, around);
       expect(nodes.length).toBeGreaterThanOrEqual(5);
-      expect(nodes.length).toBeLessThanOrEqual(10);
+      expect(nodes.length).toBeLessThanOrEqual(15);
       expect(Object.keys(standingsOf(plan)).toSorted()).toEqual(nodes.map(({ id }) => String(id)).toSorted());
     }
   });
@@ -130,11 +131,14 @@ describe('a task with a graph', () => {
     expect(new Set(plans.map(({ tries }) => tries))).toEqual(new Set([1, 2, 3, 'never']));
     expect(new Set(plans.map(({ routed }) => routed))).toEqual(new Set(['not', 'fails', 'succeeds']));
     expect(new Set(plans.map(({ lock }) => lock)).size).toBe(3);
+    expect(new Set(plans.slice(0, 12).map(({ trouble }) => trouble?.kind))).toEqual(
+      new Set([undefined, ...TROUBLES]),
+    );
   });
 
   test('comes early, and every few seconds however fast tasks come', () => {
     for (const rate of [1, 20, 200]) {
-      const planned = plannedWithGraphs(rate);
+      const planned = plannedWithGraphs(rate, 2);
       const graphs = Array.from({ length: rate * 60 }, (_, n) => planned('s', 'r', n)).filter(
         ({ graph }) => graph !== undefined,
       );

@@ -26,7 +26,7 @@ test('a short torture, with a fault of every group, breaks no promise', { timeou
   const folder = join(currentRun().folder, 'chaos');
   const report = join(currentRun().folder, 'chaos-report.json');
   const main = join(root, 'packages', 'chaos', 'src', 'main.ts');
-  const options = ['--plan', PLAN, '--rate', '20', '--settle', '180s', '--data', folder, '--report', report];
+  const options = ['--plan', PLAN, '--rate', '20', '--settle', '400s', '--data', folder, '--report', report];
   const child = await startChild({
     name: 'chaos',
     command: process.execPath,

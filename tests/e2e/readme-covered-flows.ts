@@ -16,11 +16,30 @@ const CIRCUITS: Cover = [
 const UNDO = 'packages/cli/src/commands/undo.test.ts';
 const FLAG = 'tests/integration/own-capabilities.int.test.ts';
 
+const RECOVERY = 'packages/cli/src/commands/recovery.test.ts';
+const REPORTED: Cover = [[RECOVERY, `['recovery', 'report', ...words]`]];
+const RESOLVED: Cover = [
+  [RECOVERY, `['recovery', 'resolve', 't-1/build', ...words]`],
+  ['tests/e2e/recovery.e2e.test.ts', `'recovery', 'resolve'`],
+];
+
 const DRAFT: Cover = [[SCENARIO, `'draft', 'spec.md', 'greet'`]];
 const APPROVE: Cover = [[STAGES, `'approve', 'greet', '--set', \`stop_condition_script=`]];
 const MERGE: Cover = [
   [SCENARIO, `'merge', 'greet', '--set', checks('greet')`],
   [SCENARIO, `holdpoint('approvals', 'approve', id)`],
+];
+
+const DESK = 'packages/cli/src/commands/approvals.test.ts';
+const TOKENS = 'packages/cli/src/commands/tokens.test.ts';
+const IDENTITY = 'tests/integration/identity.int.test.ts';
+const RULES = 'packages/cli/src/commands/rules.test.ts';
+const AUDIT = 'packages/cli/src/commands/audit.test.ts';
+const GATES = 'packages/cli/src/commands/gates.test.ts';
+/** Each decision goes over the same suite, wherever it is made. */
+const DECIDED: Cover = [
+  ['tests/harness/surfaces.ts', "'approvals',"],
+  ['tests/integration/surfaces.int.test.ts', '%s is recorded with who, why and where'],
 ];
 
 /** In the documents the flows have other names and other scripts; what is typed in the tests is the same otherwise. */
@@ -35,6 +54,12 @@ export const coveredFlows: Readonly<Record<string, Cover>> = {
   'npm run --silent holdpoint -- approvals answer <approval> applied': [
     [DOUBTS, '`approvals answer a-2 ${answer}`'],
     ['tests/integration/doubts.int.test.ts', 'and is answered with %s: the task is %s'],
+  ],
+  'holdpoint approvals answer <approval> applied --comment the order is there': [
+    [DOUBTS, '`approvals answer a-2 ${answer}`'],
+  ],
+  'holdpoint approvals answer <approval> skip --comment not needed for this release': [
+    [DESK, `['approvals', 'answer', 'a-1', answer, '--comment', 'as agreed']`],
   ],
   'npm run --silent holdpoint -- effects show <effect>': [[DOUBTS, 'effects show']],
   'npm run --silent holdpoint -- artifacts list <task>': [
@@ -51,6 +76,21 @@ export const coveredFlows: Readonly<Record<string, Cover>> = {
   'holdpoint circuits list': [['packages/cli/src/commands/circuits.test.ts', `['circuits', 'list']`]],
   'holdpoint circuits open <target> --reason <text>': CIRCUITS,
   'holdpoint circuits close <target>': CIRCUITS,
+  'holdpoint recovery stuck': [[RECOVERY, `['recovery', 'stuck']`]],
+  'holdpoint recovery report <task>/<node>': REPORTED,
+  'holdpoint recovery resolve <task>/<node> retry': RESOLVED,
+  'holdpoint recovery history <task>': [[RECOVERY, `['recovery', 'history', ...words]`]],
+  'holdpoint recovery history <task> --json': [[RECOVERY, `['recovery', 'history', ...words]`]],
+  'holdpoint recovery classify build.log --exit-code 2': [
+    [RECOVERY, `['recovery', 'classify', ...words]`],
+    [RECOVERY, 'of a file says the class, by which rule, and on what evidence'],
+  ],
+  'holdpoint recovery circuits': [[RECOVERY, `['recovery', ...words]`]],
+  'holdpoint recovery reset <target>': [[RECOVERY, `['recovery', 'reset', 'workflow:release'`]],
+  'holdpoint task get <task>': [
+    ['packages/cli/src/program.test.ts', `['task get t-1', 'orchestrator.get', { id: 't-1' }]`],
+    ['tests/e2e/command-line.e2e.test.ts', `holdpoint('task', 'get', task.id)`],
+  ],
   'holdpoint undo <effect>': [
     [UNDO, 'undo e-1'],
     [FLAG, 'is carried out once it is approved, and taken back by an effect that is approved as well'],
@@ -68,6 +108,32 @@ export const coveredFlows: Readonly<Record<string, Cover>> = {
   'holdpoint run merge my-feature --set cicd_script=npm run ci --follow': MERGE,
   'holdpoint jobs list': [['tests/conformance/jobs-reading.e2e.test.ts', `'jobs', 'list'`]],
   'holdpoint approvals list': [['tests/conformance/support/approver.ts', `'approvals', 'list'`]],
+  'holdpoint approvals show <approval>': [[DESK, `['approvals', 'show', 'a-1']`]],
+  'holdpoint approvals approve <approval> --comment as agreed': DECIDED,
+  'holdpoint approvals reject <approval> --comment not on a Friday': DECIDED,
+  'holdpoint approvals request-changes <approval> --comment use the other account': DECIDED,
+  'holdpoint approvals watch': [[DESK, `['approvals', 'watch', '--once']`]],
+  'holdpoint whoami': [[TOKENS, `['whoami']`]],
+  'holdpoint tokens create ci --for build-bot --scope approvals:read --expires 30d': [
+    [TOKENS, `['tokens', 'create', 'laptop', option, value]`],
+    [IDENTITY, 'tokens'],
+  ],
+  'holdpoint tokens list': [[TOKENS, `['tokens', 'list']`]],
+  'holdpoint tokens revoke <token>': [[TOKENS, `['tokens', 'revoke', token.id]`]],
+  'holdpoint rules add build chat --kind notify --target notify:* --expires 30d': [
+    [RULES, `'--kind', 'notify', '--arg'`],
+    [RULES, 'are added with all that was typed'],
+  ],
+  'holdpoint rules test --kind notify --target notify:*': [[RULES, `['rules', 'test', '--target'`]],
+  'holdpoint rules list': [[RULES, `['rules', 'list']`]],
+  'holdpoint rules revoke <rule>': [[RULES, `['rules', 'revoke', rule.id`]],
+  'holdpoint audit list --about <approval>': [[AUDIT, `['audit', 'list']`]],
+  'holdpoint audit export --out audit.jsonl': [[AUDIT, `['audit', 'export', '--out', 'audit.jsonl']`]],
+  'holdpoint audit verify': [[AUDIT, `['audit', 'verify']`]],
+  'holdpoint audit verify --file audit.jsonl': [[AUDIT, `['audit', 'verify', '--file', 'audit.jsonl'`]],
+  'holdpoint gates list': [[GATES, 'gates list']],
+  'holdpoint gates validate .holdpoint/gates/release.yaml': [[GATES, 'gates validate']],
+  'holdpoint gates show approval_recovery_v2': [[GATES, 'gates show approval_recovery_v2']],
   'holdpoint validate draft approve merge develop': [[FLOWS, 'validate draft approve merge develop']],
   'holdpoint graph develop --format ascii': [[FLOWS, 'graph draft --format ']],
   'holdpoint jobs show': [['tests/conformance/jobs-reading.e2e.test.ts', `'jobs', 'show'`]],

@@ -11,8 +11,10 @@ const documented = [
   'README.md',
   'docs/operations.md',
   'docs/workflows.md',
+  'docs/approvals.md',
   'docs/effects.md',
   'docs/capabilities.md',
+  'docs/recovery.md',
 ].flatMap((file) => documentedIn(file, readSource(file)));
 
 /** What two documents say alike is typed once. */

@@ -1,12 +1,14 @@
 import type { AnyTarget } from './target.ts';
 import { answers } from './targets/answers.ts';
 import { approval } from './targets/approval.ts';
+import { classification } from './targets/classification.ts';
 import { commandLine } from './targets/command-line.ts';
 import { definitions } from './targets/definitions.ts';
 import { templates } from './targets/templates.ts';
 import { expressions } from './targets/expressions.ts';
 import { flowConfig } from './targets/flow-config.ts';
 import { steps } from './targets/steps.ts';
+import { gates } from './targets/gates.ts';
 import { fork } from './targets/fork.ts';
 import { effect } from './targets/effect.ts';
 import { environment } from './targets/environment.ts';
@@ -15,6 +17,7 @@ import { health } from './targets/health.ts';
 import { names } from './targets/names.ts';
 import { outside } from './targets/outside.ts';
 import { recovery } from './targets/recovery.ts';
+import { recoveryRules } from './targets/recovery-rules.ts';
 import { schemas } from './targets/schemas.ts';
 import { settings } from './targets/settings.ts';
 import { task } from './targets/task.ts';
@@ -37,7 +40,10 @@ export const targets: readonly AnyTarget[] = [
   fork,
   steps,
   flowConfig,
+  recoveryRules,
+  classification,
   expressions,
   templates,
+  gates,
   definitions,
 ];

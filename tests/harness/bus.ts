@@ -1,6 +1,7 @@
 import { jetstream, jetstreamManager, type PubAck } from '@nats-io/jetstream';
 import { headers as createHeaders, type NatsConnection } from '@nats-io/transport-node';
 import { consumers } from '@holdpoint/contracts/streams';
+import { type ServiceName, SERVICES } from '@holdpoint/contracts/subjects';
 import { untilTrue } from './until.ts';
 
 /** Publishes as anybody might, and resolves once JetStream has it. The id goes into `ce-id`, not into `Nats-Msg-Id`. */
@@ -16,12 +17,17 @@ export const publish = (
   return jetstream(connection).publish(subject, body, { headers });
 };
 
-/** Waits until every message of every stream has been handled: nothing is pending, and nothing waits for an acknowledgement. */
-export const untilHandled = async (connection: NatsConnection): Promise<void> => {
+/** Waits until these services, all of them when left out, have handled every message: nothing is pending, and nothing waits for an acknowledgement. */
+export const untilHandled = async (
+  connection: NatsConnection,
+  services: readonly ServiceName[] = SERVICES,
+): Promise<void> => {
   const manager = await jetstreamManager(connection, { checkAPI: false });
   await untilTrue('everything on the bus is handled', async () => {
     const infos = await Promise.all(
-      consumers.map(({ stream, name }) => manager.consumers.info(stream, name)),
+      consumers
+        .filter(({ service }) => services.includes(service))
+        .map(({ stream, name }) => manager.consumers.info(stream, name)),
     );
     return infos.every((info) => info.num_pending + info.num_ack_pending === 0);
   });

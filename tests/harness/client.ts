@@ -25,6 +25,8 @@ export type Ask = <S extends ServiceName, E extends keyof Api[S] & string>(
   service: S,
   endpoint: E,
   request: ApiRequest<S, E>,
+  /** Whose token goes with it; the operator's, when left out. */
+  as?: string,
 ) => Promise<ApiResponse<S, E>>;
 
 /** The public API, as its users have it. */
@@ -56,8 +58,8 @@ export const connectClient = async (url: string, credentialsDir: string): Promis
     return reply.json();
   };
 
-  const ask: Ask = async (service, endpoint, request) => {
-    const answer = await askRaw(subjects.api(service, endpoint), JSON.stringify(request), token);
+  const ask: Ask = async (service, endpoint, request, as = token) => {
+    const answer = await askRaw(subjects.api(service, endpoint), JSON.stringify(request), as);
     const declared: Readonly<Record<string, { response: { parse(value: unknown): unknown } }>> = api[service];
     return declared[endpoint]?.response.parse(answer) as ApiResponse<typeof service, typeof endpoint>;
   };

@@ -12,6 +12,7 @@ const ENDS_WITHIN_MS = 120_000;
 export const commandLine = (
   { nats, run, folder }: System,
   endsWithinMs = ENDS_WITHIN_MS,
+  more: NodeJS.ProcessEnv = {},
 ): ((...args: readonly string[]) => Promise<Output>) => {
   const files = layout(run.credentialsDir);
   const env = {
@@ -21,6 +22,7 @@ export const commandLine = (
     HOLDPOINT_NATS_URL: nats.url,
     HOLDPOINT_NATS_SEED_FILE: files.natsSeed('operator'),
     HOLDPOINT_TOKEN_FILE: files.operatorToken,
+    ...more,
   };
   const main = join(root, 'packages', 'cli', 'src', 'main.ts');
   return (...args) =>

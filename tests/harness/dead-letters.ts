@@ -9,8 +9,8 @@ export type DeadLetters = {
   readonly all: () => readonly SeenLetter[];
   /** Those of a message, by its `ce-id`. */
   readonly of: (id: string) => readonly SeenLetter[];
-  /** Waits for the letter of a message. */
-  readonly next: (id: string) => Promise<SeenLetter>;
+  /** Waits for the letter of a message; that of one service, where several read it. */
+  readonly next: (id: string, service?: string) => Promise<SeenLetter>;
 };
 
 /** Everything that goes to the dead letters from now on, as anybody can watch it. */
@@ -26,6 +26,9 @@ export const watchDeadLetters = async (connection: NatsConnection): Promise<Dead
   return {
     all: () => seen,
     of,
-    next: (id) => until(`${id} is among the dead letters`, () => of(id)[0]),
+    next: (id, service) =>
+      until(`${id} is among the dead letters`, () =>
+        of(id).find((letter) => service === undefined || letter.service === service),
+      ),
   };
 };

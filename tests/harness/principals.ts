@@ -6,16 +6,14 @@ export type TestPrincipal = {
   readonly name: string;
   readonly groups: readonly string[];
   readonly token: string;
+  /** The number of his at Discord. */
+  readonly discord?: string;
 };
 
 /** A file with people of the test's own, as the approvals service reads it. */
 export const writePrincipals = async (folder: string, people: readonly TestPrincipal[]): Promise<string> => {
   const path = join(folder, 'principals.json');
-  const principals = people.map(({ name, groups, token }) => ({
-    name,
-    groups,
-    tokenSha256: tokenDigest(token),
-  }));
+  const principals = people.map(({ token, ...person }) => ({ ...person, tokenSha256: tokenDigest(token) }));
   await writeFile(path, JSON.stringify({ principals }));
   return path;
 };

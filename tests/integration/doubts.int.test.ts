@@ -121,7 +121,10 @@ describe('an effect whose answer is lost', () => {
     });
     const view = await waitForPhase(system.client, task.id, 'paused');
     expect(nodeOf(view)).toMatchObject({ status: 'escalated', question: question.id });
-    expect(view.checkpoints).toMatchObject([{ kind: 'resume_blocked', node: NODE, epoch: effect.epoch }]);
+    const { checkpoints = [] } = view;
+    expect(checkpoints.filter(({ kind }) => kind !== 'noted')).toMatchObject([
+      { kind: 'resume_blocked', node: NODE, epoch: effect.epoch },
+    ]);
     expect(await applications(task)).toBe(1);
   });
 

@@ -26,7 +26,8 @@ const facts: EffectEvent[] = [];
 beforeAll(async () => {
   system = await createSystem();
   // The orchestrator is there for its streams alone: the test gives the orders.
-  await Promise.all([system.start('orchestrator'), system.start('executor')]);
+  // The approvals service says that it knows nothing of strange keys.
+  await Promise.all([system.start('orchestrator'), system.start('executor'), system.start('approvals')]);
   key = await readGrantKey(system.run.credentialsDir);
   orderer = await system.connect('orchestrator');
   letters = await watchDeadLetters(system.client.connection);

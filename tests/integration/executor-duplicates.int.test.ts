@@ -91,11 +91,11 @@ describe.concurrent('an order', () => {
       );
       await Promise.all(copies.map(give));
       await untilApplied(orders);
-      await untilHandled(system.client.connection);
+      await untilHandled(system.client.connection, ['orchestrator', 'executor']);
       await expectOnce(desk, orders);
       // One that comes when all is over is recorded for what it is.
       for (const order of orders) await give({ ...order, attempt: 101 });
-      await untilHandled(system.client.connection);
+      await untilHandled(system.client.connection, ['orchestrator', 'executor']);
       await expectOnce(desk, orders);
       for (const { id } of orders)
         expect(await ledgerOf(system, { effect: id })).toContainEqual(
@@ -116,7 +116,7 @@ describe.concurrent('an order', () => {
       for (let attempt = 1; attempt <= 8; attempt += 1)
         await Promise.all(orders.map((order) => give({ ...order, attempt })));
       await untilApplied(orders);
-      await untilHandled(system.client.connection);
+      await untilHandled(system.client.connection, ['orchestrator', 'executor']);
       await expectOnce(desk, orders);
     }));
 
@@ -134,7 +134,7 @@ describe.concurrent('an order', () => {
       await victim.isDead();
       await victim.started();
       // What was not acknowledged comes again by itself.
-      await untilHandled(system.client.connection);
+      await untilHandled(system.client.connection, ['orchestrator', 'executor']);
       await expectOnce(desk, orders);
     }));
 });

@@ -1,3 +1,4 @@
+import { api } from '@holdpoint/contracts/catalog';
 import { AGGREGATES, filters, SERVICES, type ServiceName, subjects } from '@holdpoint/contracts/subjects';
 import { Svcm } from '@nats-io/services';
 import { headers } from '@nats-io/transport-node';
@@ -125,6 +126,8 @@ test('the services are found on the bus, with their endpoints', async () => {
     found[name] = endpoints.map((each) => each.subject).toSorted();
   expect(Object.keys(found).toSorted()).toEqual(SERVICES.map((service) => `holdpoint-${service}`).toSorted());
   expect(found['holdpoint-approvals']).toEqual(
-    ['decide', 'get', 'list'].map((name) => subjects.api('approvals', name)),
+    Object.keys(api.approvals)
+      .toSorted()
+      .map((name) => subjects.api('approvals', name)),
   );
 });

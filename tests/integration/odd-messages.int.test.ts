@@ -41,6 +41,7 @@ const inlets: readonly (readonly [ServiceName, keyof typeof users, string])[] = 
   ['orchestrator', 'recovery', subjects.taskCommand('recover')],
   ['orchestrator', 'approvals', subjects.fact('approval', 'resolved', 'a-1')],
   ['orchestrator', 'executor', subjects.fact('effect', 'applied', 'e-1')],
+  ['approvals', 'executor', subjects.fact('effect', 'in_doubt', 'e-2')],
   ['approvals', 'orchestrator', subjects.approvalCommand('request')],
   ['approvals', 'orchestrator', subjects.approvalCommand('cancel')],
   ['executor', 'orchestrator', subjects.effectCommand('run', DEFAULT_POOL)],
@@ -66,7 +67,7 @@ describe.each(inlets)('%s, told by %s on %s', (service, sender, subject) => {
   test.each(bodies)('%s, keeps a dead letter of it', async (what, body, code) => {
     const id = `${subject} ${what}`;
     await publish(users[sender], subject, body, { id });
-    expect(await letters.next(id)).toMatchObject({
+    expect(await letters.next(id, service)).toMatchObject({
       service,
       subject,
       reason: { code },

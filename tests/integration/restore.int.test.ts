@@ -140,7 +140,7 @@ describe.each(backups)('when a backup of %s is put back', (_what, backUp) => {
 
       await allAre([...keyed, ...fresh], 'applied');
       await allAre(unknown, 'in_doubt');
-      await untilHandled(system.client.connection);
+      await untilHandled(system.client.connection, ['orchestrator', 'executor']);
       const events = await eventsById();
       const before = (type: string, { id }: RunEffect): readonly string[] => {
         const types = events.get(id) ?? [];
@@ -232,7 +232,7 @@ describe('an executor whose journal is elsewhere', () => {
     await backup.putBack();
     await give(lost);
     if (other !== undefined) await waits(other);
-    await untilHandled(system.client.connection);
+    await untilHandled(system.client.connection, ['orchestrator', 'executor']);
     const waiting = await eventsById();
     expect(lost.filter(({ id }) => waiting.get(id)?.includes('started') !== false)).toEqual([]);
     await startExecutor('elsewhere');

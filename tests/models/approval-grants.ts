@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { SignedClaims } from '@holdpoint/contracts/effect';
-import type { SignGrant } from '@holdpoint/approvals/domain/approval';
+import type { SignGrant } from '@holdpoint/approvals/domain/deciding';
 import type { Verify } from '@holdpoint/executor/domain/admission';
 import { createSigner, createVerifier } from '@holdpoint/runtime/jws';
 

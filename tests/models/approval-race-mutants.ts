@@ -1,13 +1,10 @@
-import {
-  createApprovalDecider,
-  type ApprovalMessage,
-  type ApprovalState,
-} from '@holdpoint/approvals/domain/approval';
+import { createApprovalDecider } from '@holdpoint/approvals/domain/approval';
+import type { ApprovalMessage, ApprovalState } from '@holdpoint/approvals/domain/approval-state';
 import { DEADLINE } from '@holdpoint/approvals/testing/requests';
 import { createEffectDecider, type EffectMessage } from '@holdpoint/executor/domain/effect';
 import { type EffectState, entryIn } from '@holdpoint/executor/domain/ledger';
 import { sign, verify } from './approval-grants.ts';
-import { type ApprovalDecider, other, type Race, realRace } from './approval-race.ts';
+import { type ApprovalDecider, other, type Race, raceOfTwo, realRace } from './approval-race.ts';
 
 const { approvals, executor } = realRace;
 
@@ -22,8 +19,8 @@ const misled = (mislead: (state: ApprovalState, message: ApprovalMessage) => App
 
 const reopened = (state: ApprovalState): ApprovalState => {
   if (state.status !== 'closed') return state;
-  const { request, requestedAt, expiresAt } = state;
-  return { status: 'pending', request, requestedAt, expiresAt };
+  const { decided: _, ...asked } = state;
+  return { ...asked, status: 'pending' };
 };
 const reopenedBy = (kind: ApprovalMessage['kind']): Race =>
   misled((state, message) => (message.kind === kind ? reopened(state) : state));
@@ -42,6 +39,19 @@ export const expiryNotCompared = misled((state, message) =>
 export const withdrawalBeforeRequestForgotten = misled((state, message) =>
   message.kind === 'request' && state.status === 'withdrawn' ? approvals.initial : state,
 );
+
+/** Each vote looks like somebody else's, so that one person who says it twice is two. */
+export const votesCountedNotPeople: Race = {
+  ...misled((state, message) =>
+    message.kind === 'decide' && state.status === 'pending'
+      ? {
+          ...state,
+          votes: state.votes.map((vote, index) => ({ ...vote, by: `${vote.by} ${String(index)}` })),
+        }
+      : state,
+  ),
+  quorum: raceOfTwo.quorum,
+};
 
 const deciding = (decide: ApprovalDecider['decide']): Race => ({
   ...realRace,

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { approvalRace, type Race, type RaceWorld, realRace } from './approval-race.ts';
+import { approvalRace, type Race, raceOfTwo, type RaceWorld, realRace } from './approval-race.ts';
 import * as mutants from './approval-race-mutants.ts';
 import { caught, createTable, holding, type Row } from './rows.ts';
 
@@ -27,9 +27,15 @@ const MUTANTS: readonly Row<RaceWorld>[] = [
     mutants.cancellationForgotten,
     'started after its cancellation was stored',
   ),
+  mutant(
+    'votes counted, and not people',
+    mutants.votesCountedNotPeople,
+    'granted by fewer people than its quorum',
+  ),
 ];
 
 const WORLDS_KNOWN = 2_440;
+const WORLDS_OF_TWO_KNOWN = 5_104;
 const { expectRow, print } = createTable('approval race, around the deciders of approvals and executor');
 afterAll(print);
 
@@ -60,6 +66,16 @@ describe('the race for an approval', () => {
     // What is not promised: who withdraws after the claim is too late, and must be told so.
     const tooLate = worlds.filter(({ effect, cancelStored }) => cancelStored && effect.status === 'started');
     expect(tooLate.length).toBeGreaterThan(0);
+  });
+
+  test('where it takes both of them, there is no grant without both', () => {
+    const worlds = expectRow(holding('takes both', approvalRace(raceOfTwo), WORLDS_OF_TWO_KNOWN));
+    const granted = worlds.filter((world) => outcomeOf(world) === 'approved');
+    expect(granted.length).toBeGreaterThan(0);
+    expect(new Set(granted.flatMap(({ approvers }) => approvers))).toEqual(new Set(['ada', 'grace']));
+    expect(
+      worlds.some(({ approvers, approval }) => approvers.length === 1 && approval.status === 'pending'),
+    ).toBe(true);
   });
 
   test.each(MUTANTS)('$name', (row) => {

@@ -1,11 +1,12 @@
 import type { ApprovalEvent, Verb } from '@holdpoint/contracts/approval';
 import type { EffectEvent, RunEffect } from '@holdpoint/contracts/effect';
-import {
-  type ApprovalMessage,
-  type ApprovalState,
-  createApprovalDecider,
-  type Principal,
-} from '@holdpoint/approvals/domain/approval';
+import { createApprovalDecider } from '@holdpoint/approvals/domain/approval';
+import type {
+  ApprovalMessage,
+  ApprovalState,
+  ApprovalWork,
+  Principal,
+} from '@holdpoint/approvals/domain/approval-state';
 import {
   ada,
   APPROVAL,
@@ -23,7 +24,7 @@ import type { Step } from '@holdpoint/runtime/testing/explore';
 import { sign, verify } from './approval-grants.ts';
 import type { Model } from './examine.ts';
 
-export type ApprovalDecider = Decider<ApprovalState, ApprovalMessage, ApprovalEvent>;
+export type ApprovalDecider = Decider<ApprovalState, ApprovalMessage, ApprovalEvent, ApprovalWork>;
 export type EffectDecider = Decider<EffectState, EffectMessage, EffectEvent, EffectWork>;
 
 export type Race = {
@@ -31,6 +32,8 @@ export type Race = {
   readonly executor: EffectDecider;
   /** Whoever decides may wait for the lock: the clock counts that is read once it is held. */
   readonly clock: 'behind the lock' | 'before the lock';
+  /** So many people have to approve. Where it takes both, they agree; else they do not. */
+  readonly quorum: 1 | 2;
 };
 
 /** Somebody who presses a button, waits for the lock, and is told what stands. */
@@ -51,15 +54,21 @@ export type RaceWorld = {
   readonly resolvedAt: number | undefined;
   readonly cancelStored: boolean;
   readonly startedFaults: readonly string[];
+  /** Where it takes both: who has had the lock and said yes, whatever the decider made of it. */
+  readonly approvers: readonly string[];
 };
 
 export const realRace: Race = {
   approvals: createApprovalDecider(sign),
   executor: createEffectDecider(verify),
   clock: 'behind the lock',
+  quorum: 1,
 };
+export const raceOfTwo: Race = { ...realRace, quorum: 2 };
 
 const request = requestFor();
+const requestOf = ({ quorum }: Race): typeof request =>
+  quorum === 1 ? request : requestFor('hello', { policy: { quorum } });
 /** What nobody approved, under the same key. */
 export const other = requestFor('other line');
 const PLACE = { worker: 'E', slot: 0 };
@@ -106,7 +115,9 @@ const personSteps = (
   const now = behind ? world.now : waitsSince;
   const message = { kind: 'decide', payload: { id: APPROVAL, decision: verb }, by: who } as const;
   const [next, answer] = decideApproval(world, message, now, race);
-  return [[`${name} has the lock`, { ...next, [name]: { waitsSince: undefined, told: answer } }]];
+  const isHeard = race.quorum > 1 && answer !== undefined && 'ok' in answer;
+  const approvers = isHeard ? [...new Set([...world.approvers, name])].toSorted() : world.approvers;
+  return [[`${name} has the lock`, { ...next, approvers, [name]: { waitsSince: undefined, told: answer } }]];
 };
 
 const approvalSteps = (world: RaceWorld, race: Race): readonly Step<RaceWorld>[] => {
@@ -114,7 +125,7 @@ const approvalSteps = (world: RaceWorld, race: Race): readonly Step<RaceWorld>[]
   const about = { id: APPROVAL, task: TASK, node: NODE, revision: 1 };
   const later = MOMENTS.find(({ now }) => now > world.now);
   return [
-    ['requested', reach({ kind: 'request', payload: request })],
+    ['requested', reach({ kind: 'request', payload: requestOf(race) })],
     ['expiry timer', reach({ kind: 'timer', name: 'expiry', data: null })],
     ...(world.asker.withdrawn
       ? [['approval cancelled', reach({ kind: 'cancel', payload: { ...about, reason: 'over' } })] as const]
@@ -200,13 +211,15 @@ const misinformed = ({ told }: Person, approval: ApprovalState): boolean => {
   if (told === undefined) return false;
   const said =
     'ok' in told ? told.ok : told.error.code === 'APPROVALS_ALREADY_DECIDED' ? told.error.details : undefined;
-  if (said === undefined) return false;
+  // That it takes others as well says nothing of the end.
+  if (said === undefined || said['status'] === 'pending') return false;
   if (approval.status !== 'closed' && approval.status !== 'withdrawn') return true;
-  const { outcome, by } = approval.decided;
-  return said['status'] !== outcome || said['by'] !== by;
+  const { outcome, by, votes = [] } = approval.decided;
+  const deciders = [by, ...votes.map((vote) => vote.by)];
+  return said['status'] !== outcome || !deciders.some((each) => said['by'] === each);
 };
 
-const wrong = (world: RaceWorld): readonly string[] => {
+const wrong = (world: RaceWorld, quorum: number): readonly string[] => {
   const { approval, resolutions, resolvedAt = 0, startedFaults } = world;
   const outcome = approval.status === 'closed' ? approval.decided.outcome : '';
   const late = approval.status === 'closed' && resolvedAt >= approval.expiresAt;
@@ -215,6 +228,9 @@ const wrong = (world: RaceWorld): readonly string[] => {
     ...(resolutions > 1 ? ['resolved twice'] : []),
     ...(late && BY_PEOPLE.includes(outcome) ? ['decided after its expiry'] : []),
     ...(!late && outcome === 'expired' ? ['expired before its time'] : []),
+    ...(quorum > 1 && grantIn(world) !== undefined && world.approvers.length < quorum
+      ? ['granted by fewer people than its quorum']
+      : []),
     ...([world.ada, world.grace].some((person) => misinformed(person, approval))
       ? ['told what does not stand']
       : []),
@@ -222,7 +238,7 @@ const wrong = (world: RaceWorld): readonly string[] => {
 };
 
 /**
- * The deciders of approvals and executor as they are, between two people who disagree, a timer that fires early, late,
+ * The deciders of approvals and executor as they are, between two people who disagree, or of whom it takes both, a timer that fires early, late,
  * never or again, an asker who withdraws, and a clock that may pass every moment while anybody waits.
  */
 export const approvalRace = (race: Race): Model<RaceWorld> => ({
@@ -237,14 +253,15 @@ export const approvalRace = (race: Race): Model<RaceWorld> => ({
     resolvedAt: undefined,
     cancelStored: false,
     startedFaults: [],
+    approvers: [],
   },
   steps: (world) => [
     ...personSteps(world, ada, 'approve', race),
-    ...personSteps(world, grace, 'reject', race),
+    ...personSteps(world, grace, race.quorum > 1 ? 'approve' : 'reject', race),
     ...approvalSteps(world, race),
     ...askerSteps(world),
     ...executorSteps(world, race),
   ],
-  wrong,
+  wrong: (world) => wrong(world, race.quorum),
   rests: ({ approval }) => approval.status === 'closed' || approval.status === 'withdrawn',
 });

@@ -1,28 +1,42 @@
 import type { Bug } from './bug.ts';
-import { approval, ids, SEEDS, taskTimers } from './tests.ts';
+import {
+  approval,
+  approvalCourse,
+  approvalQuorum,
+  approvalRace,
+  deskLaws,
+  entitled,
+  ids,
+  SEEDS,
+  standingRule,
+  standingRuleMatch,
+  taskTimers,
+} from './tests.ts';
 
 const APPROVAL = 'services/approvals/src/domain/approval.ts';
+const DECIDING = 'services/approvals/src/domain/deciding.ts';
+const TALLY = 'services/approvals/src/domain/tally.ts';
 
 export const DECISION_BUGS: readonly Bug[] = [
   {
     name: 'the expiry is not compared with the clock',
-    file: APPROVAL,
-    find: `      if (now >= state.expiresAt) {`,
-    replace: `      if (now >= Infinity) {`,
+    file: DECIDING,
+    find: `  if (now >= state.expiresAt) {`,
+    replace: `  if (now >= Infinity) {`,
     caughtBy: [SEEDS, approval('a decision %s finds the request expired')],
   },
   {
     name: 'an approval is decided by somebody outside its audience',
-    file: APPROVAL,
-    find: `      if (!state.request.audience.some((group) => by.groups.includes(group))) {`,
-    replace: `      if (by.groups.length === 0) {`,
-    caughtBy: [approval('by somebody outside the audience is refused')],
+    file: DECIDING,
+    find: `  if (!isAmong(audience, by)) {`,
+    replace: `  if (by.groups.length === 0) {`,
+    caughtBy: [approval('by somebody outside the audience, %s, is refused, and kept once')],
   },
   {
     name: 'a decision that came second is told that it counts',
-    file: APPROVAL,
-    find: `      return same && decided.by === by.name`,
-    replace: `      return same || decided.by !== ''`,
+    file: DECIDING,
+    find: `  return same && had && decided.rule === undefined`,
+    replace: `  return same || decided.by !== ''`,
     caughtBy: [
       approval('that comes too late, from %s, is told what was decided'),
       {
@@ -41,7 +55,7 @@ export const DECISION_BUGS: readonly Bug[] = [
   },
   {
     name: 'an approval is answered again under the same message id',
-    file: APPROVAL,
+    file: 'services/approvals/src/domain/closing.ts',
     find: 'id: `approval.${id}.again.${String(now)}`,',
     replace: 'id: `approval.${id}.again`,',
     caughtBy: [
@@ -49,6 +63,67 @@ export const DECISION_BUGS: readonly Bug[] = [
         'that is repeated after the decision is answered with it again, under a new message id each time',
       ),
     ],
+  },
+  {
+    name: 'a quorum counts votes, and not people',
+    file: TALLY,
+    find: `  ...votes.filter(({ by }) => by !== vote.by),`,
+    replace: `  ...votes,`,
+    caughtBy: [
+      approvalQuorum('the same person twice is one of them'),
+      deskLaws('nobody is counted twice, and never is anything approved by fewer people than its quorum'),
+      approvalRace('where it takes both of them, there is no grant without both'),
+    ],
+  },
+  {
+    name: 'whoever asked decides although it takes four eyes',
+    file: DECIDING,
+    find: `  const isOwn = policyOf(request).fourEyes && request.requestedBy === by.name;`,
+    replace: `  const isOwn = policyOf(request).fourEyes && by.name === '';`,
+    caughtBy: [
+      entitled('keep whoever asked from deciding, to %s as well'),
+      deskLaws('nobody counts who was not asked by then, nor whoever asked where four eyes have to look'),
+    ],
+  },
+  {
+    name: 'a rejection is no veto',
+    file: TALLY,
+    find: `(policy.veto ? 1 : policy.quorum)`,
+    replace: `policy.quorum`,
+    caughtBy: [
+      approvalQuorum('one rejection ends it, and nothing that was said before is lost'),
+      deskLaws('a rejection that somebody may give ends it at once where there is a veto'),
+    ],
+  },
+  {
+    name: 'a standing rule is used once more than it may be',
+    file: 'services/approvals/src/domain/rule.ts',
+    find: `uses >= (spec.usesMax ?? Infinity)`,
+    replace: `uses > (spec.usesMax ?? Infinity)`,
+    caughtBy: [
+      standingRule('is used as often as it may be, and not once more'),
+      deskLaws(
+        'a rule is used no more often than it may be, never once it is revoked, and once for each approval',
+      ),
+    ],
+  },
+  {
+    name: 'a standing rule decides on a deploy',
+    file: 'packages/contracts/src/standing-rule.ts',
+    find: `  if (kind === 'work' || ALWAYS_A_PERSON.includes(kind)) return false;`,
+    replace: `  if (kind === 'work') return false;`,
+    caughtBy: [
+      standingRule('declines every %s, whatever it says: a person looks at it'),
+      standingRuleMatch('%s, whatever the rule says'),
+      deskLaws('a rule approves nothing that a person has to look at'),
+    ],
+  },
+  {
+    name: 'handing on forgets those who were asked before',
+    file: 'services/approvals/src/domain/course.ts',
+    find: `[...new Set([...before, ...step.audience])]`,
+    replace: `[...step.audience]`,
+    caughtBy: [approvalCourse('is handed on to others as well, and those of before may still decide')],
   },
   {
     name: 'a question is asked again under the same message id',
@@ -68,9 +143,9 @@ export const DECISION_BUGS: readonly Bug[] = [
   {
     name: 'the key of an effect has the attempt in it',
     file: 'services/orchestrator/src/domain/effects.ts',
-    find: `    idempotencyKey: keyOf(renderedText(task, idempotencyKey), preview),`,
+    find: `    idempotencyKey: keyOf(renderedText(task, idempotencyKey), preview, undone),`,
     replace:
-      '    idempotencyKey: `${keyOf(renderedText(task, idempotencyKey), preview)}.${String(attempt)}`,',
+      '    idempotencyKey: `${keyOf(renderedText(task, idempotencyKey), preview, undone)}.${String(attempt)}`,',
     caughtBy: [SEEDS],
   },
   {

@@ -108,7 +108,7 @@ export const EFFECT_BUGS: readonly Bug[] = [
   },
   {
     name: 'a grant is believed whoever signed it',
-    file: 'packages/runtime/src/jws.ts',
+    file: 'packages/contracts/src/jws.ts',
     find: 'return verify(null, Buffer.from(`${header}.${claims}`), key, bytes) ? parse(claims) : undefined;',
     replace:
       'return verify(null, Buffer.from(`${header}.${claims}`), key, bytes) || bytes.length > 0 ? parse(claims) : undefined;',

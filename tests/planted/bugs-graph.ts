@@ -20,9 +20,9 @@ export const GRAPH_BUGS: readonly Bug[] = [
   },
   {
     name: 'a loop goes round once more than its budget',
-    file: `${DOMAIN}/finish.ts`,
-    find: `loops >= (node.retry?.budget ?? BUDGET_DEFAULT)) return false;`,
-    replace: `loops > (node.retry?.budget ?? BUDGET_DEFAULT)) return false;`,
+    file: `${DOMAIN}/loops.ts`,
+    find: `(nodeState(task, node).loops ?? 0) < (nodeDefinition(task, node).retry?.budget ?? BUDGET_DEFAULT)`,
+    replace: `(nodeState(task, node).loops ?? 0) <= (nodeDefinition(task, node).retry?.budget ?? BUDGET_DEFAULT)`,
     caughtBy: [SEEDS, graphLoops('that is not given is three')],
   },
   {

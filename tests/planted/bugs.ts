@@ -4,6 +4,7 @@ import { DECISION_BUGS } from './bugs-decisions.ts';
 import { EFFECT_BUGS } from './bugs-effects.ts';
 import { ENGINE_BUGS } from './bugs-engine.ts';
 import { GRAPH_BUGS } from './bugs-graph.ts';
+import { RECOVERY_BUGS } from './bugs-recovery.ts';
 import { STORE_BUGS } from './bugs-store.ts';
 
 /** Bugs that somebody might well write one day, each with the tests that have to notice. */
@@ -14,4 +15,5 @@ export const BUGS: readonly Bug[] = [
   ...DECISION_BUGS,
   ...GRAPH_BUGS,
   ...EFFECT_BUGS,
+  ...RECOVERY_BUGS,
 ];

@@ -6,6 +6,9 @@ import { subjects } from '@holdpoint/contracts/subjects';
 import type { WireMessage } from '@holdpoint/runtime/ports';
 import type { World } from './world.ts';
 
+/** What nobody can read. */
+export const MALFORMED = '{"id":';
+
 const EVERY_MS = 2_500;
 const REMEMBERS = 300;
 const TRICKS = [
@@ -93,7 +96,7 @@ export const startAdversary = (
       case 'an old message comes again under a new id':
         return heard.length === 0 ? undefined : say(name, choices.pick(name, heard));
       case 'a message is malformed':
-        return say(name, { subject: subjects.approvalCommand('request'), body: '{"id":' });
+        return say(name, { subject: subjects.approvalCommand('request'), body: MALFORMED });
       case 'an order is changed, its digest too':
         return changedOrder(name, true);
       case 'an order is changed, its digest is not':

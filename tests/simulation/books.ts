@@ -1,9 +1,15 @@
-import type { ApprovalEvent } from '@holdpoint/contracts/approval';
 import type { BoardEvent } from '@holdpoint/contracts/board';
 import type { EffectEvent } from '@holdpoint/contracts/effect';
 import type { RecoveryEvent } from '@holdpoint/contracts/recovery';
 import type { TaskEvent } from '@holdpoint/contracts/task';
-import { createApprovalDecider } from '@holdpoint/approvals/domain/approval';
+import {
+  createDeskDecider,
+  type DeskEvent,
+  type DeskState,
+  isApproval,
+} from '@holdpoint/approvals/domain/desk';
+import type { ApprovalEvent } from '@holdpoint/contracts/approval';
+import type { ApprovalState } from '@holdpoint/approvals/domain/approval-state';
 import { createEffectDecider } from '@holdpoint/executor/domain/effect';
 import {
   orchestratorDecider,
@@ -12,7 +18,7 @@ import {
 } from '@holdpoint/orchestrator/domain/orchestrator';
 import type { Board } from '@holdpoint/orchestrator/domain/board/state';
 import type { Task, TaskState } from '@holdpoint/orchestrator/domain/state';
-import { recoveryDecider } from '@holdpoint/recovery/domain/recovery';
+import { recoveryDecider, type RecoveryState } from '@holdpoint/recovery/domain/recovery';
 import type { Decider } from '@holdpoint/runtime/decider';
 import type { StoredEvent } from '@holdpoint/runtime/ports';
 
@@ -37,9 +43,15 @@ export type Book<State, Event> = {
 
 export type TaskChange = Change<TaskState, TaskEvent>;
 export type BoardChange = Change<OrchestratorState, BoardEvent>;
+export type RecoveryChange = Change<RecoveryState, RecoveryEvent>;
 
 export const isOfTask = (change: Change<OrchestratorState, OrchestratorEvent>): change is TaskChange =>
   change.after.phase !== 'board';
+
+export type ApprovalChange = Change<ApprovalState, ApprovalEvent>;
+
+export const isOfApproval = (change: Change<DeskState, DeskEvent>): change is ApprovalChange =>
+  isApproval(change.after);
 
 const createBook = <State, Event>({
   initial,
@@ -71,13 +83,11 @@ const nobody = (): never => {
 
 export const createBooks = () => ({
   orchestrator: createBook<OrchestratorState, OrchestratorEvent>(orchestratorDecider),
-  approvals: createBook<ReturnType<ReturnType<typeof createApprovalDecider>['evolve']>, ApprovalEvent>(
-    createApprovalDecider(nobody),
-  ),
+  approvals: createBook<DeskState, DeskEvent>(createDeskDecider(nobody)),
   executor: createBook<ReturnType<ReturnType<typeof createEffectDecider>['evolve']>, EffectEvent>(
     createEffectDecider(nobody),
   ),
-  recovery: createBook<ReturnType<typeof recoveryDecider.evolve>, RecoveryEvent>(recoveryDecider),
+  recovery: createBook<RecoveryState, RecoveryEvent>(recoveryDecider),
 });
 export type Books = ReturnType<typeof createBooks>;
 

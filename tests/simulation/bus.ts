@@ -48,6 +48,9 @@ const PUBLISH_FAULTS = [
 
 type PublishFault = (typeof PUBLISH_FAULTS)[number];
 
+/** What nobody asks for again at once, if ever. */
+const OF_RECOVERY = /^hp\.cmd\.(recovery\.|task\.(recover|admit)$)/;
+
 const encoder = new TextEncoder();
 const CONFIRM_TIMEOUT_MS = 3_000;
 const NOBODY_READS_RETRY_MS = 500;
@@ -137,6 +140,8 @@ export const createBus = (
     if (doubled) enqueue(message);
   };
 
+  const nameOf = (wire: WireMessage): string => header(wire, HEADERS.messageId) ?? wire.subject;
+
   /** What becomes of one message, and whether its sender may hear that it is stored. */
   const receive = (name: string, wire: WireMessage, fault: PublishFault | undefined): boolean => {
     if (isAway() || fault === 'publish is lost') return false;
@@ -144,11 +149,22 @@ export const createBus = (
       timeline.in(choices.between(`late ${name}`, 0, COMES_AGAIN_MS), () => store(name, wire, false));
       return false;
     }
+    // It is on no disk yet when the server dies: confirmed, and forgotten.
+    if (OF_RECOVERY.test(wire.subject) && weather.strikes('message of recovery is forgotten', name)) {
+      everStored.add(nameOf(wire));
+      return true;
+    }
+    if (
+      OF_RECOVERY.test(wire.subject) &&
+      weather.strikes('message of recovery is overtaken', `late ${name}`)
+    ) {
+      everStored.add(nameOf(wire));
+      timeline.in(choices.between(`overtaken ${name}`, 0, COMES_AGAIN_MS), () => store(name, wire, false));
+      return true;
+    }
     store(name, wire, fault === 'message is doubled');
     return fault !== 'confirmation is lost';
   };
-
-  const nameOf = (wire: WireMessage): string => header(wire, HEADERS.messageId) ?? wire.subject;
 
   return {
     publisher: (life, crash) => ({

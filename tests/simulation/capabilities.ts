@@ -21,7 +21,11 @@ const ANSWER_TIMEOUT_MS = 8_000;
 const FROZEN_AT_MOST_MS = 2 * LEASE_MS;
 const WORKS_MS = 400;
 
-type Parts = Pick<World, 'target' | 'weather' | 'choices'>;
+/** Of a target that hardly ever takes anything. */
+const STUBBORN_REFUSES = 0.6;
+const HANDOFF = 'cap.env.builtin.git.handoff';
+
+type Parts = Pick<World, 'target' | 'weather' | 'choices' | 'deadly'>;
 
 /**
  * A capability that sends its arguments to the target when it is ordered as an effect, and works by itself when it is
@@ -33,22 +37,31 @@ export const simulatedCapability = (
   crash: () => void,
   parts: Parts,
 ): Capability<typeof Args> => {
-  const { target, weather, choices } = parts;
+  const { target, weather, choices, deadly } = parts;
   const freeze = (place: string): void =>
     life.freeze(choices.between(`frozen ${place}`, 0, FROZEN_AT_MOST_MS));
   const answerOf = ({ order }: EffectContext, args: JsonObject): JsonObject =>
     KNOWN[uses]?.stage === true ? resultOfWork(order, StepInput.parse(args), parts) : { sent: order.id };
 
-  const begin = (context: EffectContext, place: string): void => {
+  const begin = (context: EffectContext, args: JsonObject, place: string): void => {
     if (context.signal.aborted)
       throw new CleanFailure(errorBody('EXECUTOR_CANCELLED', 'cancelled before it began'));
-    if (weather.strikes('target refuses', place))
+    const stubborn = args['stubborn'] === true && choices.happens(`stubborn ${place}`, STUBBORN_REFUSES);
+    if (stubborn || weather.strikes('target refuses', place))
       throw new CleanFailure(errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'connection refused'));
+    if (uses === HANDOFF && weather.strikes('hand-off is lost', place))
+      throw new CleanFailure(errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'nothing could be put by'));
     context.assertInForce();
   };
-  const underWay = (place: string): void => {
+  /** What has taken one worker down takes the next one down as well, while the weather is bad. */
+  const takesDown = (id: string): boolean => {
+    if (weather.isCalm()) return false;
+    if (!deadly.has(id) && weather.strikes('job takes its worker down', `deadly ${id}`)) deadly.add(id);
+    return deadly.has(id);
+  };
+  const underWay = (place: string, id: string): void => {
     if (weather.strikes('freeze while the request is under way', place)) freeze(place);
-    if (weather.strikes('crash while the request is under way', place)) crash();
+    if (takesDown(id) || weather.strikes('crash while the request is under way', place)) crash();
   };
 
   const send = (args: JsonObject, context: EffectContext, place: string): Promise<JsonObject> =>
@@ -73,7 +86,7 @@ export const simulatedCapability = (
         const { end, hurry } = program;
         life.atEnd(() => (choices.happens(`done before the end ${place}`, 0.3) ? hurry() : end()));
       } else target.send(request, answered);
-      underWay(place);
+      underWay(place, context.effectId);
     });
 
   /** Whether it was applied, as the target has it at that moment. */
@@ -110,7 +123,7 @@ export const simulatedCapability = (
           reject(error instanceof Error ? error : new Error(String(error)));
         }
       });
-      underWay(place);
+      underWay(place, context.effectId);
     });
 
   return {
@@ -125,7 +138,7 @@ export const simulatedCapability = (
         life.clock.after(weather.latency(place), () => {
           const carryOut = context.order.effect.kind === 'work' ? work : send;
           try {
-            begin(context, place);
+            begin(context, args, place);
           } catch (error) {
             return reject(error instanceof Error ? error : new Error(String(error)));
           }

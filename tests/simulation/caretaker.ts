@@ -6,6 +6,7 @@ import type { World } from './world.ts';
 /** Longer than anybody waits before he asks again, and than any approval lasts. */
 const QUIET_MS = 12 * 60_000;
 const LOOKS_MAX = 40;
+const RESETS_MAX = 10;
 
 /** What goes on for as long as a task waits for its repository. */
 const isLooking = (event: TaskEvent): boolean =>
@@ -17,7 +18,7 @@ const isLooking = (event: TaskEvent): boolean =>
  */
 export const startCaretaker = (
   world: World,
-  people: Pick<ReturnType<typeof startPeople>, 'tell'>,
+  people: Pick<ReturnType<typeof startPeople>, 'tell' | 'reset'>,
   calmAt: number,
 ) => {
   const { timeline } = world;
@@ -26,7 +27,11 @@ export const startCaretaker = (
     const quiet = !happened;
     happened = false;
     const open = quiet ? checkWaiting(world) : [];
-    for (const { id } of open) people.tell(id, 'cancel');
+    for (const { id, circuit } of open) {
+      // Somebody closes what keeps it from starting, if that is what it waits for.
+      if (circuit?.state === 'waiting' && looks < RESETS_MAX) people.reset(circuit.name);
+      else people.tell(id, 'cancel');
+    }
     if (looks < LOOKS_MAX && (!quiet || open.length > 0)) timeline.in(QUIET_MS, () => look(looks + 1));
   };
   timeline.in(calmAt + QUIET_MS, () => look(1));

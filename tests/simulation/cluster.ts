@@ -2,6 +2,7 @@ import { CAPABILITIES } from '@holdpoint/contracts/capabilities';
 import type { ServiceLogic } from '@holdpoint/runtime/core';
 import { silentLogger } from '@holdpoint/runtime/log';
 import { createApprovalDecider } from '@holdpoint/approvals/domain/approval';
+import { createDeskDecider, type DeskDecider } from '@holdpoint/approvals/domain/desk';
 import { approvalsLogic } from '@holdpoint/approvals/logic';
 import { isOverFor } from '@holdpoint/executor/adapters/carry-out';
 import { createPlaces } from '@holdpoint/executor/adapters/places';
@@ -10,13 +11,19 @@ import { createEffectDecider } from '@holdpoint/executor/domain/effect';
 import { executorLogic } from '@holdpoint/executor/logic';
 import { createTaskDecider } from '@holdpoint/orchestrator/domain/decide';
 import type { createOrchestratorDecider } from '@holdpoint/orchestrator/domain/orchestrator';
+import { rollback } from '@holdpoint/orchestrator/domain/workflows/rollback';
+import { CIRCUIT_TIMER } from '@holdpoint/orchestrator/domain/asks';
 import { orchestratorLogic } from '@holdpoint/orchestrator/logic';
 import { DEFAULT_POOL } from '@holdpoint/contracts/streams';
-import { recoveryLogic } from '@holdpoint/recovery/logic';
+import { recoveryDecider } from '@holdpoint/recovery/domain/recovery';
+import { createRecoveryLogic } from '@holdpoint/recovery/logic';
 import { simulatedCapability } from './capabilities.ts';
 import { signGrant, verifyGrant } from './grants.ts';
+import { rulesFor } from './rules.ts';
+import { simulatedLook, simulatedSurface } from './surface.ts';
 import type { Life } from './life.ts';
-import { type Node, startNode, type Tampering } from './node.ts';
+import { type LogicFor, type Node, startNode, type Tampering } from './node.ts';
+import { followWorkflowCircuits } from './workflow-circuits.ts';
 import { simulatedWorkflow } from './workflows.ts';
 import type { World } from './world.ts';
 
@@ -30,7 +37,7 @@ export type Cluster = {
   readonly orchestrator: readonly Node<TaskMessage>[];
   readonly approvals: readonly Node<ApprovalMessage>[];
   readonly executor: readonly Node<MessageOf<ExecutorLogic>>[];
-  readonly recovery: readonly Node<MessageOf<typeof recoveryLogic>>[];
+  readonly recovery: readonly Node<MessageOf<ReturnType<typeof createRecoveryLogic>>>[];
 };
 
 type Changed<D> = (decider: D) => D;
@@ -45,7 +52,10 @@ export type Bug = Tampering & {
   /** Tasks and boards. */
   readonly orchestrator?: Changed<OrchestratorDecider>;
   readonly approval?: Changed<ApprovalDecider>;
+  /** Approvals, and the rules that decide on them. */
+  readonly desk?: Changed<DeskDecider>;
   readonly effect?: Changed<EffectDecider>;
+  readonly recovery?: Changed<typeof recoveryDecider>;
 };
 
 /** Effects that one executor carries out at the same time: few, so that some have to wait for a place. */
@@ -75,16 +85,35 @@ const reporting =
 const log = silentLogger();
 
 export const startCluster = (world: World, replicas: number, bug: Bug = {}): Cluster => {
-  const { weather } = world;
-  const tasks = withBug(
-    orchestratorLogic((bug.task ?? same<TaskDecider>)(createTaskDecider([simulatedWorkflow]))),
-    bug,
+  const { weather, away, rollbackRule } = world;
+  const tasks = (bug.task ?? same<TaskDecider>)(createTaskDecider([simulatedWorkflow, rollback]));
+  const orchestrator = (life: Life, _crash: () => void, accept: (task: string, m: TaskMessage) => void) => {
+    const wake = (task: string): void =>
+      accept(task, { kind: 'timer', name: CIRCUIT_TIMER, data: { ask: 0 } });
+    return withBug(orchestratorLogic(tasks, followWorkflowCircuits(world, life, wake)), bug);
+  };
+  const surfaces = ['discord'] as const;
+  const desk = createDeskDecider(
+    signGrant,
+    { surfaces, rollbackRule },
+    (bug.approval ?? same<ApprovalDecider>)(createApprovalDecider(signGrant, { surfaces, rollbackRule })),
   );
-  const approvals = approvalsLogic((bug.approval ?? same<ApprovalDecider>)(createApprovalDecider(signGrant)));
+  const withDesk = bug.desk ?? same<DeskDecider>;
+  const approvals = (life: Life) =>
+    approvalsLogic({
+      decider: withDesk(desk),
+      rulesFor: rulesFor(world),
+      deliver: simulatedSurface(world, life),
+      askOutcome: simulatedLook(world, life),
+    });
   const effects = (bug.effect ?? same<EffectDecider>)(createEffectDecider(verifyGrant));
 
   const executor = (life: Life, crash: () => void): ExecutorLogic => {
-    const places = createPlaces({ worker: life.name, journal: life.name }, PLACES);
+    const places = createPlaces({ worker: life.name, journal: life.name }, PLACES, undefined, {
+      of: away.targetOf,
+      limitOf: (target) => (away.isAway(target) ? 0 : Infinity),
+    });
+    away.whenBack((target) => life.enter(() => places.changed(target)));
     const capabilities = new Map(
       Object.keys(CAPABILITIES).map((uses) => [uses, simulatedCapability(uses, life, crash, world)]),
     );
@@ -93,13 +122,23 @@ export const startCluster = (world: World, replicas: number, bug: Bug = {}): Clu
       new Promise((resolve) => void life.clock.after(weather.latency(`${life.name} notes ${id}`), resolve));
     // A name comes again only when the process that had it is gone, and with it what it had started.
     const isOver = isOverFor((journal) => journal === life.name);
-    const runner = createRunner({ capabilities, places, clock: life.clock, note, isOver, log });
+    const runner = createRunner({
+      capabilities,
+      places,
+      clock: life.clock,
+      note,
+      isOver,
+      heldBy: away.heldBy,
+      log,
+    });
     const logic = executorLogic({ decider: effects, places, runner, pools: [DEFAULT_POOL] });
     return { ...logic, perform: reporting(world, logic.perform) };
   };
 
+  const recovery = createRecoveryLogic((bug.recovery ?? same<typeof recoveryDecider>)(recoveryDecider));
+
   const start = <State, Message, Event extends { readonly type: string }, Work>(
-    logicFor: (life: Life, crash: () => void) => ServiceLogic<State, Message, Event, Work>,
+    logicFor: LogicFor<State, Message, Event, Work>,
     service: string,
   ): readonly Node<Message>[] =>
     Array.from({ length: replicas }, (_, index) =>
@@ -107,9 +146,9 @@ export const startCluster = (world: World, replicas: number, bug: Bug = {}): Clu
     );
 
   return {
-    orchestrator: start(() => tasks, 'orchestrator'),
-    approvals: start(() => approvals, 'approvals'),
+    orchestrator: start(orchestrator, 'orchestrator'),
+    approvals: start(approvals, 'approvals'),
     executor: start(executor, 'executor'),
-    recovery: start(() => recoveryLogic, 'recovery'),
+    recovery: start(() => recovery, 'recovery'),
   };
 };

@@ -29,6 +29,9 @@ const COMMIT_FAULTS = [
   'commit stands, its answer is lost',
 ] as const;
 
+/** Somebody waits for what is committed here, and has not been told yet. */
+const isVerdict = ({ events }: BatchWrite): boolean => events.some(({ type }) => type === 'assessed');
+
 const EPOCH = Date.UTC(2026, 0, 1);
 
 export const createDatabase = (
@@ -80,7 +83,9 @@ export const createDatabase = (
       const commit = async (write: BatchWrite): Promise<string | undefined> => {
         const what = place(`commit of ${write.heads.map(({ aggregate }) => aggregate).join(' ')}`);
         if (!open) throw new Error('the connection is gone');
-        const fault = weather.oneOf(what, COMMIT_FAULTS);
+        const dies =
+          isVerdict(write) && weather.strikes('recovery dies with a verdict in hand', `${what} decided`);
+        const fault = dies ? 'crash after the commit' : weather.oneOf(what, COMMIT_FAULTS);
         if (fault === 'crash before the commit') {
           crash();
           return undefined;

@@ -1,4 +1,5 @@
 import { SERVICES } from '@holdpoint/contracts/subjects';
+import { TARGETS } from './away.ts';
 import type { Cluster } from './cluster.ts';
 import type { Node } from './node.ts';
 import type { World } from './world.ts';
@@ -20,6 +21,7 @@ const EVERY_MS = 12_000;
 const MOMENT_MS = 3_000;
 const PAST_LEASE_MS = 45_000;
 const JUMP_MS = 20_000;
+const TARGET_AWAY_MS = 30_000;
 
 /** The names of all disasters that a run of this length may have. */
 const count = (overMs: number, severity: number): number => Math.ceil((overMs / EVERY_MS) * severity);
@@ -32,7 +34,7 @@ export const planDisasters = (
   severity: number,
   without: ReadonlySet<string>,
 ): { readonly struck: () => readonly string[] } => {
-  const { timeline, choices, databases, bus, trace } = world;
+  const { timeline, choices, databases, bus, away, trace } = world;
   const struck: string[] = [];
 
   const strike = (kind: (typeof KINDS)[number], place: string): void => {
@@ -68,6 +70,16 @@ export const planDisasters = (
       struck.push(name);
       trace.fault(name);
       strike(kind, place);
+    });
+  }
+  for (let i = 0; i < count(overMs, severity); i += 1) {
+    const place = `target ${String(i)}`;
+    const name = `a target is away @ ${place}`;
+    if (without.has(name)) continue;
+    timeline.in(choices.between(`when ${place}`, 0, overMs), () => {
+      struck.push(name);
+      trace.fault(name);
+      away.goAway(choices.pick(place, TARGETS), choices.between(`length ${place}`, 0, TARGET_AWAY_MS));
     });
   }
   return { struck: () => struck };

@@ -1,3 +1,4 @@
+import type { AuditClaims } from '@holdpoint/contracts/audit';
 import { SignedClaims } from '@holdpoint/contracts/effect';
 import { sha256Of } from '@holdpoint/contracts/json';
 
@@ -5,7 +6,7 @@ import { sha256Of } from '@holdpoint/contracts/json';
 const seal = (text: string): string =>
   sha256Of(`the approvals service alone can say this: ${text}`).slice(0, 16);
 
-export const signGrant = (claims: SignedClaims): string => {
+export const signGrant = (claims: SignedClaims | AuditClaims): string => {
   const text = Buffer.from(JSON.stringify(claims)).toString('base64url');
   return `${text}.${seal(text)}`;
 };

@@ -1,8 +1,9 @@
 import type { Artifact } from '@holdpoint/contracts/artifact';
-import { CAPABILITIES, effectClassOf } from '@holdpoint/contracts/capabilities';
+import { CAPABILITIES, CONTROLS, effectClassOf } from '@holdpoint/contracts/capabilities';
 import { DEFAULT_POOL } from '@holdpoint/contracts/streams';
 import type { NodeDefinition, SideEffectKind, Step } from '@holdpoint/contracts/workflow';
 import type { Choices } from './choices.ts';
+import { randomGate } from './gates.ts';
 
 type Parts = Partial<NodeDefinition> & Pick<NodeDefinition, 'uses'>;
 type Optional = Omit<Partial<NodeDefinition>, 'uses'>;
@@ -20,10 +21,13 @@ const WORK = [
   'cap.env.builtin.plan.persist',
   'cap.env.builtin.git.stage_commit',
 ];
+/** Whose failures are recovery's, mostly: one does what the other checks. */
+const AGENT = 'cap.agent.invoke';
 const AROUND = ['cap.env.shell.command.run', 'cap.env.builtin.worktree.prepare'];
 const GATES = ['control.gate.stop_condition', 'control.gate.cicd', 'control.gate.conflict_resolution'];
 const MERGE = 'cap.env.builtin.git.integrate_plan_branch';
 
+const RECOVERS = 0.45;
 const APPROVAL_MS = [5_000, 5 * 60_000] as const;
 const AUDIENCE = ['operators'];
 
@@ -31,10 +35,17 @@ const AUDIENCE = ['operators'];
 const drawFor = (choices: Choices, place: string) => ({
   chance: (what: string, probability: number): boolean => choices.happens(`${what} ${place}`, probability),
   pick: <Item>(what: string, items: readonly Item[]): Item => choices.pick(`${what} ${place}`, items),
+  gate: (timeoutMs: number) => randomGate(choices, place, timeoutMs),
   whole: (what: string, from: number, to: number): number =>
     Math.floor(choices.between(`${what} ${place}`, from, to)),
 });
 type Draw = ReturnType<typeof drawFor>;
+
+/** How long people have, and what the gate says of them. */
+const gated = (draw: Draw, approvalTimeoutMs: number) => {
+  const gate = draw.gate(approvalTimeoutMs);
+  return { approvalTimeoutMs, ...(gate !== undefined && { gate }) };
+};
 
 const effectOf = (
   draw: Draw,
@@ -51,7 +62,7 @@ const effectOf = (
     target: `simulated:${place}`,
     pool: DEFAULT_POOL,
     audience: AUDIENCE,
-    approvalTimeoutMs: draw.whole('timeout', ...APPROVAL_MS),
+    ...gated(draw, draw.whole('timeout', ...APPROVAL_MS)),
   },
 });
 
@@ -74,7 +85,7 @@ const randomUse = (draw: Draw, place: string): Parts => {
   switch (kind) {
     case 'work': {
       const uses = draw.pick('work', WORK);
-      return uses === 'cap.agent.invoke' ? { uses, agent: ['agent'] } : { uses, script: 'true' };
+      return uses === AGENT ? { uses, agent: ['agent'] } : { uses, script: 'true' };
     }
     case 'gate': {
       const gatePolicy = draw.pick('policy', ['block', 'warn', 'retry'] as const);
@@ -190,8 +201,35 @@ const rules = (draw: Draw): Optional => ({
   ...(draw.chance('approval', 0.08) && approvalOf(draw)),
 });
 
+/** Whether recovery decides what follows a failure: then nothing of its own may. */
+const recovering = (draw: Draw, { uses, retry }: Parts): Optional => {
+  if (CONTROLS.has(uses) || !draw.chance('recovers', RECOVERS)) return {};
+  const { mode } = retry ?? {};
+  return {
+    onError: { strategy: 'recover', maxRetries: 0, backoff: 'fixed', delayMs: 0 },
+    gatePolicy: undefined,
+    ...(retry && { retry: { ...retry, mode: mode === 'on_failure' ? 'until_gate' : retry.mode } }),
+  };
+};
+
+/** An effect that something takes back. */
+export const undoable = (choices: Choices, place: string): Parts => {
+  const draw = drawFor(choices, place);
+  const uses = draw.pick('what', ['cap.file.write', MERGE]);
+  return { uses, ...effectOf(draw, uses, kindOf(uses), place) };
+};
+
+/** A script that changes what is outside, and another one that tells whether it has. */
+export const probedScript = (choices: Choices, place: string): Parts => {
+  const uses = 'cap.env.shell.command.run';
+  const draw = drawFor(choices, place);
+  return { uses, script: 'deploy', ...effectOf(draw, uses, 'deploy', place, 'is it deployed?') };
+};
+
 export const randomParts = (choices: Choices, place: string): Parts => {
   const draw = drawFor(choices, place);
   const use = randomUse(draw, place);
-  return { ...artifacts(draw), ...locks(draw), ...rules(draw), ...repeats(draw, use), ...use };
+  const parts = { ...artifacts(draw), ...locks(draw), ...rules(draw), ...repeats(draw, use), ...use };
+  const { gatePolicy, ...all } = { ...parts, ...recovering(draw, parts) };
+  return { ...all, ...(gatePolicy !== undefined && { gatePolicy }) };
 };

@@ -1,6 +1,6 @@
 import { commandIdOf, type NodeId, type TaskId } from '@holdpoint/contracts/ids';
 import { isTerminal } from '@holdpoint/orchestrator/domain/phases';
-import { findNode, nodeState } from '@holdpoint/orchestrator/domain/state';
+import { findNode, nodeState, openQuestion } from '@holdpoint/orchestrator/domain/state';
 import { taskIn, type TaskChange } from './books.ts';
 import type { Cluster, TaskMessage } from './cluster.ts';
 import type { Call } from './people.ts';
@@ -12,10 +12,11 @@ const ASK_AGAIN_MS = 4_000;
 const LOOKS_MAX = 24;
 const RETRIES_MAX = 3;
 const REWINDS_MAX = 2;
-const BY_HAND = { cancel: 0.03, pause: 0.06, node: 0.12, rewind: 0.25 } as const;
-const ON_A_NODE = ['skip', 'cancel', 'pause', 'pause'] as const;
+const BY_HAND = { cancel: 0.03, pause: 0.06, node: 0.12, rewind: 0.25, rollback: 0.12 } as const;
+const ON_A_NODE = ['skip', 'cancel', 'pause', 'pause', 'done'] as const;
+const WORKFLOW_OF_ROLLBACKS = 'rollback';
 
-type Kind = 'cancel' | 'pause' | 'resume' | 'skip' | 'retry';
+type Kind = 'cancel' | 'pause' | 'resume' | 'skip' | 'retry' | 'done';
 type Said = { readonly node?: NodeId; readonly attempt?: number; readonly rewind?: boolean };
 
 /** Those who stop tasks and nodes, let them go on, leave them out and send them back. */
@@ -25,7 +26,8 @@ export const startHands = ({ timeline, choices, books }: World, cluster: Cluster
   const tell = (task: TaskId, kind: Kind, said: Said = {}): void => {
     commands += 1;
     const commandId = commandIdOf(kind, `${task} ${String(commands)}`);
-    const message = { kind, payload: { id: task, ...said }, task, commandId } as TaskMessage;
+    const by = choices.pick(`who says ${commandId}`, ['ada', 'linus']);
+    const message = { kind, payload: { id: task, by, ...said }, task, commandId } as TaskMessage;
     call(cluster.orchestrator, task, message);
   };
 
@@ -39,8 +41,9 @@ export const startHands = ({ timeline, choices, books }: World, cluster: Cluster
 
   const within = (what: string): number => choices.between(what, 0, LOOKS_WITHIN_MS);
 
-  const onTask = (id: TaskId): void => {
-    if (choices.happens(`cancel ${id}`, BY_HAND.cancel))
+  const onTask = (id: TaskId, workflow: string): void => {
+    const cancels = workflow === WORKFLOW_OF_ROLLBACKS ? BY_HAND.rollback : BY_HAND.cancel;
+    if (choices.happens(`cancel ${id}`, cancels))
       timeline.in(within(`when to cancel ${id}`), () => tell(id, 'cancel'));
     if (!choices.happens(`pause ${id}`, BY_HAND.pause)) return;
     const pausedAt = within(`when to pause ${id}`);
@@ -68,13 +71,15 @@ export const startHands = ({ timeline, choices, books }: World, cluster: Cluster
     if (found?.status !== 'escalated' || found.attempt !== attempt) return;
     const place = `${id} ${node}`;
     // Most of what nobody knows is left to whoever is asked what became of it.
-    const { approval } = found.doubt ?? {};
+    const approval = openQuestion(found);
     if (
       approval !== undefined &&
       !left.has(approval) &&
       choices.happens(`wait for the answer ${place}`, 0.7)
     ) {
       left.add(approval);
+      // Some jobs nobody but whoever is asked ever looks at.
+      if (found.stuck !== undefined && choices.happens(`nobody looks ${place}`, 0.5)) return;
       return void timeline.in(LATE_MS * 4, () => settle(id, node, attempt));
     }
     const count = (retries.get(id) ?? 0) + 1;
@@ -83,7 +88,7 @@ export const startHands = ({ timeline, choices, books }: World, cluster: Cluster
     else if (count <= RETRIES_MAX && choices.happens(`send back ${place}`, 0.2))
       tell(id, 'retry', { node, attempt, rewind: true });
     else if (choices.happens(`leave out ${place}`, 0.3))
-      tell(id, choices.pick(place, ['skip', 'cancel']), { node });
+      tell(id, choices.pick(place, ['skip', 'cancel', 'done']), { node });
     else tell(id, 'cancel');
     timeline.in(ASK_AGAIN_MS * 3, () => settle(id, node, attempt));
   };
@@ -99,7 +104,8 @@ export const startHands = ({ timeline, choices, books }: World, cluster: Cluster
       const failed = task?.definition.nodes.find(({ id: node }) => nodeState(task, node).status === 'failed');
       if (failed === undefined || choices.happens(`rewind all of ${id}`, 0.3))
         return tell(id, 'retry', { rewind: true });
-      if (choices.happens(`skip what failed of ${id}`, 0.3)) return tell(id, 'skip', { node: failed.id });
+      if (choices.happens(`skip what failed of ${id}`, 0.3))
+        return tell(id, choices.pick(`leave out of ${id}`, ['skip', 'done']), { node: failed.id });
       return tell(id, 'retry', { node: failed.id, rewind: true });
     });
   };
@@ -109,7 +115,7 @@ export const startHands = ({ timeline, choices, books }: World, cluster: Cluster
     happened: ({ event }: TaskChange): void => {
       const { id } = event;
       if (event.type === 'submitted') {
-        onTask(id);
+        onTask(id, event.definition.id);
         onNode(
           id,
           event.definition.nodes.map((node) => node.id),

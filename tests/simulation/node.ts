@@ -28,6 +28,13 @@ export type Tampering = {
   readonly take?: (take: (delivery: Delivery) => void) => (delivery: Delivery) => void;
 };
 
+/** Makes the logic of one life. What it does not get from the bus it hands in itself. */
+export type LogicFor<State, Message, Event extends { readonly type: string }, Work> = (
+  life: Life,
+  crash: () => void,
+  accept: (aggregate: string, message: Message) => void,
+) => ServiceLogic<State, Message, Event, Work>;
+
 const RESTARTS_AFTER_MS = [50, 4_000] as const;
 const OUTBOX_STALE_MS = 5_000;
 const SNAPSHOT_EVERY = 6;
@@ -45,7 +52,7 @@ const silent: EngineObserver = {
 export const startNode = <State, Message, Event extends { readonly type: string }, Work>(
   world: World,
   name: string,
-  logicFor: (life: Life, crash: () => void) => ServiceLogic<State, Message, Event, Work>,
+  logicFor: LogicFor<State, Message, Event, Work>,
   tampering: Tampering = {},
 ): Node<Message> => {
   const { timeline, choices, weather, databases, bus, judge, trace } = world;
@@ -82,7 +89,17 @@ export const startNode = <State, Message, Event extends { readonly type: string 
     const born = createLife(name, timeline);
     life = born;
     trace.note(name, '', () => 'starts');
-    const { logic, take: watched } = watchAcknowledgements(world, logicFor(born, crash));
+    const accept = (aggregate: string, message: Message): void =>
+      born.enter(() =>
+        core.engine.accept({
+          aggregate,
+          message,
+          settled: () => undefined,
+          failed: () => undefined,
+          unavailable: () => undefined,
+        }),
+      );
+    const { logic, take: watched } = watchAcknowledgements(world, logicFor(born, crash, accept));
     const { service } = logic.kind;
     const store = databases[service].connect(born, crash);
     core = createCore(

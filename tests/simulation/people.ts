@@ -1,15 +1,23 @@
-import type { ApprovalEvent, Choice, Verb } from '@holdpoint/contracts/approval';
+import {
+  type ApprovalEvent,
+  type Choice,
+  StuckAnswer,
+  type Verb,
+  type Vote,
+} from '@holdpoint/contracts/approval';
 import { ApprovalId } from '@holdpoint/contracts/ids';
 import type { Change } from './books.ts';
 import type { Cluster } from './cluster.ts';
+import { startBreakers } from './breakers.ts';
 import { startHands } from './hands.ts';
 import type { Node, Told } from './node.ts';
+import { PEOPLE } from './gates.ts';
+import { startRules } from './rules.ts';
 import { LATE_MS } from './target.ts';
 import type { World } from './world.ts';
 
-const OPERATOR = { name: 'ada', groups: ['operators'] };
-const OTHER = { name: 'linus', groups: ['operators', 'others'] };
-const STRANGER = { name: 'mallory', groups: ['others'] };
+const { ada: OPERATOR, linus: OTHER, mallory: STRANGER, grace: SENIOR } = PEOPLE;
+type Person = (typeof PEOPLE)[keyof typeof PEOPLE];
 
 const ASK_AGAIN_MS = 4_000;
 const CALLS_MAX = 12;
@@ -17,6 +25,8 @@ const LOOKS_WITHIN_MS = 15_000;
 const AROUND_EXPIRY_MS = 60;
 /** Also a frozen process has thawed by then, and has been told that its lease is over. */
 const AFTER_LATE_MS = 60_000;
+const NEVER_LOOKS = 0.25;
+const LATE_ANSWER_MS = 150_000;
 const DECIDES = { nobody: 0.1, atExpiry: 0.08, two: 0.15, stranger: 0.04 } as const;
 
 export type Call = <Message>(
@@ -53,14 +63,20 @@ export const startPeople = (world: World, cluster: Cluster) => {
     });
   };
 
-  const decide = (id: ApprovalId, verb: Choice, by: typeof OPERATOR): void => {
+  const decide = (id: ApprovalId, verb: Choice, by: Person): void => {
     const message = { kind: 'decide', payload: { id, decision: verb }, by } as const;
     call(cluster.approvals, id, message, (told) => {
       if (typeof told !== 'object' || told.answer === undefined || !('ok' in told.answer)) return;
       const { ok } = told.answer;
       const state = books.approvals.stateOf(id);
+      const counted = (votes: readonly Vote[] = []): boolean => votes.some((vote) => vote.by === ok['by']);
       const stands =
-        state.status === 'closed' && state.decided.outcome === ok['status'] && state.decided.by === ok['by'];
+        (state.status === 'closed' &&
+          state.decided.outcome === ok['status'] &&
+          (state.decided.by === ok['by'] || counted(state.decided.votes))) ||
+        // Where others have to decide as well, his word is kept until they have, unless he has changed it since.
+        (ok['status'] === 'pending' &&
+          (state.status === 'closed' || (state.status === 'pending' && counted(state.votes))));
       judge.expect(
         'the answer to a decision is what stands',
         stands,
@@ -91,11 +107,44 @@ export const startPeople = (world: World, cluster: Cluster) => {
     );
   };
 
+  /** Nobody is hurried: some look at once, some much later, some never; and some say what is no answer. */
+  const askedWhatBecomes = (id: ApprovalId): void => {
+    const place = `what becomes by ${id}`;
+    if (choices.happens(`stranger ${place}`, DECIDES.stranger))
+      timeline.in(choices.between(place, 0, LOOKS_WITHIN_MS), () => decide(id, 'skip', STRANGER));
+    if (choices.happens(`nonsense ${place}`, DECIDES.stranger))
+      timeline.in(choices.between(place, 0, LOOKS_WITHIN_MS), () => decide(id, 'approve', OPERATOR));
+    if (choices.happens(`nobody ${place}`, NEVER_LOOKS)) return;
+    const late = choices.happens(`late ${place}`, 0.15) ? LATE_ANSWER_MS : LOOKS_WITHIN_MS;
+    const answer = choices.pick(place, [...StuckAnswer.options, 'retry', 'retry'] as const);
+    timeline.in(choices.between(place, 0, late), () => decide(id, answer, OPERATOR));
+    if (choices.happens(`two ${place}`, DECIDES.two))
+      timeline.in(choices.between(`other ${place}`, 0, late), () =>
+        decide(id, choices.pick(`other ${place}`, StuckAnswer.options), OTHER),
+      );
+  };
+
+  /** One has decided, and somebody else has to: mostly somebody does. */
+  const secondAsked = (id: ApprovalId): void => {
+    const place = `second decision on ${id}`;
+    if (choices.happens(`nobody ${place}`, DECIDES.nobody)) return;
+    const when = choices.between(place, 0, LOOKS_WITHIN_MS);
+    timeline.in(when, () => decide(id, verbFor(place), choices.pick(place, [OPERATOR, OTHER, OTHER])));
+  };
+
+  const seniorAsked = (id: ApprovalId): void => {
+    const place = `senior decision on ${id}`;
+    timeline.in(choices.between(place, 0, LOOKS_WITHIN_MS), () => decide(id, verbFor(place), SENIOR));
+  };
+
   const asked = ({ event }: Change<unknown, ApprovalEvent>): void => {
+    if (event.type === 'voted') return secondAsked(event.id);
+    if (event.type === 'handed_on') return seniorAsked(event.id);
     if (event.type !== 'requested') return;
     const place = `decision on ${event.id}`;
     const id = ApprovalId.parse(event.id);
     if (event.doubt !== undefined) return askedWhatBecame(id, event.effectId);
+    if (event.stuck !== undefined) return askedWhatBecomes(id);
     if (choices.happens(`stranger ${place}`, DECIDES.stranger))
       timeline.in(choices.between(place, 0, LOOKS_WITHIN_MS), () => decide(id, 'approve', STRANGER));
     if (choices.happens(`nobody ${place}`, DECIDES.nobody)) return;
@@ -108,5 +157,7 @@ export const startPeople = (world: World, cluster: Cluster) => {
   };
 
   const hands = startHands(world, cluster, call);
-  return { asked, call, tell: hands.tell, happened: hands.happened };
+  startRules(world, cluster, call);
+  const breakers = startBreakers(world, cluster, call);
+  return { asked, call, tell: hands.tell, happened: hands.happened, reset: breakers.reset };
 };

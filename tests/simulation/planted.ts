@@ -1,4 +1,6 @@
 import { entryIn } from '@holdpoint/executor/domain/ledger';
+import { isCircuit } from '@holdpoint/recovery/domain/recovery';
+import { decision, type TimerChange } from '@holdpoint/runtime/decider';
 import type { TimerRow } from '@holdpoint/runtime/ports';
 import type { Bug } from './cluster.ts';
 
@@ -92,6 +94,52 @@ export const PLANTED: readonly Planted[] = [
     },
   },
   {
+    name: 'one approval is enough, whatever the gate says',
+    finds: [
+      'nothing is approved by fewer people than it takes',
+      'nobody approves his own where that is said',
+    ],
+    bug: {
+      approval: (decider) => ({
+        ...decider,
+        decide: (state, message, at) => {
+          if (state.status !== 'pending' || message.kind !== 'decide')
+            return decider.decide(state, message, at);
+          const { policy: _, ...request } = state.request;
+          return decider.decide({ ...state, request }, message, at);
+        },
+      }),
+    },
+  },
+  {
+    name: 'a rule decides as often as it is asked',
+    finds: ['a rule decides only on what it may'],
+    bug: {
+      desk: (decider) => ({
+        ...decider,
+        decide: (state, message, at) => {
+          const asked = state.status === 'rule' && message.kind === 'use_rule';
+          return decider.decide(asked ? { ...state, uses: 0 } : state, message, at);
+        },
+      }),
+    },
+  },
+  {
+    name: 'a surface is told once, and never again',
+    finds: ['every surface shows the end of an approval'],
+    bug: {
+      approval: (decider) => ({
+        ...decider,
+        decide: (state, message, at) => {
+          const made = decider.decide(state, message, at);
+          const isRepeat = (change: TimerChange): boolean =>
+            'set' in change && change.set.startsWith('tell/');
+          return { ...made, timers: made.timers.filter((change) => !isRepeat(change)) };
+        },
+      }),
+    },
+  },
+  {
     name: 'whoever stands in line for a lock takes it',
     finds: ['what runs under locks runs while it holds them'],
     bug: {
@@ -107,11 +155,56 @@ export const PLANTED: readonly Planted[] = [
     },
   },
   {
+    name: 'recovery judges anew whenever it is asked',
+    finds: ['a failure is judged once', 'a verdict is the same however often it is told'],
+    bug: {
+      recovery: (decider) => ({
+        ...decider,
+        decide: (state, message, at) => {
+          if (message.kind !== 'assess' || isCircuit(state)) return decider.decide(state, message, at);
+          const { node, attempt } = message.payload;
+          const attempts = state.attempts.filter((each) => each.node !== node || each.attempt !== attempt);
+          return decider.decide({ ...state, attempts }, message, at);
+        },
+      }),
+    },
+  },
+  {
+    name: 'a job stays on the list of those that are stuck',
+    finds: ['everything comes to rest', 'a job that is stuck no more is on no list', 'no timer is left'],
+    bug: {
+      recovery: (decider) => ({
+        ...decider,
+        decide: (state, message, at) =>
+          message.kind === 'settle' ? decision({}) : decider.decide(state, message, at),
+      }),
+    },
+  },
+  {
+    name: 'nobody is told what was tried before',
+    finds: ['whoever tries again is told of the attempts before'],
+    bug: {
+      task: (decider) => ({
+        ...decider,
+        decide: (state, message, at) => {
+          const made = decider.decide(state, message, at);
+          const untold = made.events.map((event) =>
+            event.type === 'rewound' || event.type === 'node_retrying'
+              ? { ...event, hint: undefined }
+              : event,
+          );
+          return { ...made, events: untold };
+        },
+      }),
+    },
+  },
+  {
     name: 'who waits is not asked again, and asks nobody',
     finds: [
       'whoever waits for ever waits for a person, another task or an artifact that nobody makes',
       'every accepted task ends',
       'every approval ends',
+      'whoever waits for recovery, or for an answer, asks again',
     ],
     bug: {
       task: (decider) => ({
@@ -130,6 +223,7 @@ export const PLANTED: readonly Planted[] = [
       'every accepted task ends',
       'every approval ends',
       'whoever waits for ever waits for a person, another task or an artifact that nobody makes',
+      'whoever waits for recovery, or for an answer, asks again',
     ],
     bug: {
       store: (store, { databases }) => ({

@@ -20,4 +20,10 @@ export const REGRESSIONS: readonly {
     tasks: 40,
     found: 'what one task had made was forgotten once another one had made it anew and taken that back',
   },
+  {
+    seed: 336_806_650,
+    tasks: 40,
+    found:
+      'what became of an effect, told once and forgotten by the bus, was never asked for by its approval',
+  },
 ];

@@ -1,18 +1,34 @@
 import type { ServiceName } from '@holdpoint/contracts/subjects';
 import type { BatchWrite, Summary } from '@holdpoint/runtime/ports';
-import { summarise as summariseRequest } from '@holdpoint/approvals/projections/requests';
+import type { DeskEvent, DeskState } from '@holdpoint/approvals/domain/desk';
+import { summarise as summariseRequest } from '@holdpoint/approvals/projections/summary';
 import { summarise as summariseEffect } from '@holdpoint/executor/projections/effects';
 import { summarise as summariseTask } from '@holdpoint/orchestrator/projections/tasks';
 import { recoveryLogic } from '@holdpoint/recovery/logic';
-import { type BoardChange, isOfTask, type TaskChange, taskOf } from './books.ts';
+import {
+  type BoardChange,
+  type Change,
+  isOfApproval,
+  isOfTask,
+  type TaskChange,
+  taskIn,
+  taskOf,
+} from './books.ts';
+import { watchAnswers } from './invariants/answers.ts';
 import { checkApproval } from './invariants/approvals.ts';
+import { watchAttempts } from './invariants/attempts.ts';
+import { watchBudgets } from './invariants/budgets.ts';
+import { watchCircuits } from './invariants/circuits.ts';
+import { checkLateNews, checkMoving } from './invariants/moving.ts';
+import { watchVerdicts } from './invariants/verdicts.ts';
 import { checkBoard, checkLocked } from './invariants/boards.ts';
 import { checkEffect, checkWork, watchApplications } from './invariants/effects.ts';
 import { watchGraphs } from './invariants/graph.ts';
 import { checkHead, checkSnapshots, checkVersions } from './invariants/histories.ts';
 import { watchMessages } from './invariants/messages.ts';
+import { checkRule } from './invariants/rules.ts';
 import { watchOrders } from './invariants/orders.ts';
-import { checkTask } from './invariants/tasks.ts';
+import { watchTasks } from './invariants/tasks.ts';
 import type { startPeople } from './people.ts';
 import type { World } from './world.ts';
 
@@ -35,14 +51,30 @@ export const startScribe = (
   };
 
   const checkApplication = watchApplications(world);
+  const checkTask = watchTasks(world);
   const checkGraph = watchGraphs(world);
+  const verdicts = watchVerdicts(world);
+  const circuits = watchCircuits(world);
+  const checkAttempts = watchAttempts(world);
+  const checkAnswer = watchAnswers(world);
+  const checkBudget = watchBudgets(world);
   const checkOrders = watchOrders(world);
   const enterTask = (change: TaskChange): void => {
-    checkTask(world, change);
+    checkTask(change);
     checkOrders(change);
     checkLocked(world, change);
     checkGraph(change);
+    verdicts.ofTask(change);
+    checkAttempts(change);
+    checkAnswer(change);
+    checkBudget(change);
+    circuits.ofTask(change);
     for (const heard of listeners) heard(change);
+  };
+
+  const enterRule = ({ aggregate, before, event }: Change<DeskState, DeskEvent>): void => {
+    if (event.type === 'rule_added' || event.type === 'rule_used' || event.type === 'rule_revoked')
+      checkRule(world, aggregate, before.status === 'rule' ? before : undefined, event);
   };
 
   const enter = (service: ServiceName, { events }: BatchWrite): void => {
@@ -55,15 +87,21 @@ export const startScribe = (
         return;
       case 'approvals':
         for (const change of books.approvals.add(events)) {
-          checkApproval(world, change);
-          people.asked(change);
+          if (isOfApproval(change)) {
+            checkApproval(world, change);
+            people.asked(change);
+          } else enterRule(change);
         }
         return;
       case 'executor':
         for (const change of books.executor.add(events)) checkEffect(world, change);
         return;
       case 'recovery':
-        books.recovery.add(events);
+        for (const change of books.recovery.add(events)) {
+          verdicts.ofRecovery(change);
+          checkLateNews(world, change);
+          circuits.ofRecovery(change);
+        }
     }
   };
 
@@ -84,6 +122,11 @@ export const startScribe = (
         );
     checkVersions(judge, service, write.events, books[service].versionOf);
     enter(service, write);
+    if (service === 'orchestrator')
+      for (const { aggregate } of write.heads) {
+        const task = taskIn(books, aggregate);
+        if (task !== undefined) checkMoving(world, task);
+      }
     checkSnapshots(judge, write, books[service]);
     for (const head of write.heads)
       checkHead(judge, head, books[service].versionOf(head.aggregate), summaries[service](head.aggregate));

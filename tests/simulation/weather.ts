@@ -55,6 +55,13 @@ const RATES = {
   'answer is slow': 0.15,
   'timer comes long after it is due': 0.02,
   'caller does not hear the answer': 0.02,
+  'surface is away': 0.05,
+  'recovery dies with a verdict in hand': 0.03,
+  'message of recovery is forgotten': 0.05,
+  'message of recovery is overtaken': 0.05,
+  'circuit fact is missed': 0.2,
+  'hand-off is lost': 0.25,
+  'job takes its worker down': 0.015,
 } as const;
 export type Fault = keyof typeof RATES;
 export const FAULTS = Object.keys(RATES) as readonly Fault[];

@@ -70,7 +70,9 @@ export const randomSubmission = (
   earlier: readonly string[],
 ): Omit<SubmitTask, 'id'> => {
   const goal = `do ${task}`;
-  if (!choices.happens(`plain ${task}`, PLAIN)) return { goal, ...randomGraph(choices, task, earlier) };
+  const requestedBy = choices.pick(`requester of ${task}`, ['ada', 'linus', 'somebody']);
+  if (!choices.happens(`plain ${task}`, PLAIN))
+    return { goal, requestedBy, ...randomGraph(choices, task, earlier) };
   const definition = plainDefinition(choices, task) as unknown as Json;
-  return { workflow: 'simulated', goal, inputs: { definition } };
+  return { workflow: 'simulated', goal, requestedBy, inputs: { definition } };
 };

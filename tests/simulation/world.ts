@@ -2,11 +2,13 @@ import { effectClassOf } from '@holdpoint/contracts/capabilities';
 import { HEADERS } from '@holdpoint/contracts/cloudevents';
 import { type ServiceName, SERVICES } from '@holdpoint/contracts/subjects';
 import type { BatchWrite, WireMessage } from '@holdpoint/runtime/ports';
+import { type Away, createAway } from './away.ts';
 import { type Books, createBooks } from './books.ts';
 import { type Bus, createBus } from './bus.ts';
 import { type Choices, createChoices } from './choices.ts';
 import { createDatabase, type Database } from './database.ts';
 import { createJudge, type Judge } from './judge.ts';
+import type { Shown } from './surface.ts';
 import { type Application, createTarget, type Target } from './target.ts';
 import { createTimeline, type Timeline } from './timeline.ts';
 import { createTrace, type Trace } from './trace.ts';
@@ -28,6 +30,7 @@ export type Reports = Map<string, string>;
 /** Everything outside of the services, under one clock and one seed. */
 export type World = {
   readonly reports: Reports;
+  readonly shown: Shown;
   readonly timeline: Timeline;
   readonly choices: Choices;
   readonly weather: Weather;
@@ -37,6 +40,11 @@ export type World = {
   readonly databases: Readonly<Record<ServiceName, Database>>;
   readonly bus: Bus;
   readonly target: Target;
+  readonly away: Away;
+  /** Effects that take down whoever carries them out. */
+  readonly deadly: Set<string>;
+  /** Whether the rule of approvals for rollbacks in worktrees of their own is on. */
+  readonly rollbackRule: boolean;
   readonly watchers: Watchers;
 };
 
@@ -59,7 +67,11 @@ export const createWorld = ({ seed, traced, ...settings }: WorldSettings): World
     trace,
     watchers,
     reports: new Map(),
+    shown: new Map(),
     judge: createJudge(),
+    away: createAway(timeline),
+    deadly: new Set(),
+    rollbackRule: choices.happens('the rule for rollbacks is on', 0.7),
     books: createBooks(),
     databases: Object.fromEntries(SERVICES.map((service) => [service, database(service)])) as Record<
       ServiceName,

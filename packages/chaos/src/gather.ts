@@ -1,6 +1,7 @@
 import type { Usage } from './deployment/deployment.ts';
 import { CHECKS } from './checks/table.ts';
 import { createJudge, type Verdict } from './checks/verdicts.ts';
+import { lookAtAudit } from './evidence/audit.ts';
 import { findOutcries } from './evidence/logs.ts';
 import { findStrangers, lookAtConsumers, lookAtServices } from './evidence/run.ts';
 import { searchText } from './evidence/secrets.ts';
@@ -8,7 +9,7 @@ import { gatherTasks, lookedAtNothing, type TasksOptions } from './evidence/task
 import type { Settled } from './settle.ts';
 import { effectOf } from './workload/target.ts';
 
-export type GatherOptions = Omit<TasksOptions, 'applications' | 'work'> & {
+export type GatherOptions = Omit<TasksOptions, 'applications' | 'work' | 'saved'> & {
   readonly prefix: string;
   readonly peaks: readonly Usage[];
   readonly settled: Settled;
@@ -21,9 +22,11 @@ export const judge = async (options: GatherOptions): Promise<readonly Verdict[]>
   await target.release();
   const applications = await target.applications();
   const work = (await target.graphs?.work()) ?? [];
+  const saved = (await target.graphs?.saved()) ?? [];
   const court = createJudge(CHECKS.filter(({ graphs }) => graphs !== true || target.graphs !== undefined));
   const looked = lookedAtNothing();
-  for await (const task of gatherTasks({ ...options, applications, work }, looked)) court.takeTask(task);
+  for await (const task of gatherTasks({ ...options, applications, work, saved }, looked))
+    court.takeTask(task);
 
   const own = new Set<string>(planned.map((task) => effectOf(target, task)));
   const logs = await deployment.logs();
@@ -43,6 +46,7 @@ export const judge = async (options: GatherOptions): Promise<readonly Verdict[]>
     outcries,
     logLines: lines,
     work,
+    audit: await lookAtAudit(deployment, recorder.anchors()),
     strangeApplications: applications.map(({ key }) => key).filter((key) => !own.has(key)),
     strangers: await findStrangers(deployment, prefix, looked),
     settled,

@@ -1,3 +1,4 @@
+import { AuditAnchored } from '@holdpoint/contracts/audit';
 import { DeadLetter } from '@holdpoint/contracts/dead-letter';
 import { HEADERS } from '@holdpoint/contracts/cloudevents';
 import { filters } from '@holdpoint/contracts/subjects';
@@ -31,6 +32,8 @@ export type Recorder = {
   readonly latest: () => readonly Recorded[];
   readonly facts: () => IterableIterator<SeenFact>;
   readonly letters: () => readonly SeenLetter[];
+  /** Statements on the audit log. */
+  readonly anchors: () => readonly string[];
   /** Called with every fact that is new. */
   readonly onFact: (listener: (fact: SeenFact) => void) => void;
   /** How often a text that must not be there was. */
@@ -61,6 +64,7 @@ export const createRecorder = async (
   const kept: Recorded[] = [];
   const facts = new Map<string, SeenFact>();
   const letters: SeenLetter[] = [];
+  const anchors = new Set<string>();
   const listeners: ((fact: SeenFact) => void)[] = [];
   const leaks = new Map<string, number>();
   let bytes = 0;
@@ -84,6 +88,8 @@ export const createRecorder = async (
     const key = `${fact.aggregate}/${fact.id}/${String(fact.version)}`;
     if (!facts.has(key)) for (const listener of listeners) listener(fact);
     facts.set(key, fact);
+    const anchor = fact.type === 'audit_anchored' ? AuditAnchored.safeParse(msg.json()).data : undefined;
+    if (anchor !== undefined) anchors.add(anchor.statement);
   };
   const takeLetter = (msg: Msg): void => {
     search(msg);
@@ -103,6 +109,7 @@ export const createRecorder = async (
     latest: () => kept.slice(-KEPT_MAX),
     facts: () => facts.values(),
     letters: () => letters,
+    anchors: () => [...anchors],
     onFact: (listener) => void listeners.push(listener),
     leaks: () => leaks,
     bytes: () => bytes,

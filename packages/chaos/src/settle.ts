@@ -45,6 +45,13 @@ const leftOf = async (deployment: Deployment, prefix: string): Promise<readonly 
       'approvals that wait',
       `approvals.heads WHERE view->>'task' ${ours} AND status = 'pending'`,
     )),
+    // Should the word that it is stuck no more be lost, recovery asks again after five minutes.
+    ...(await countOf(
+      deployment,
+      'jobs on the list that are not stuck',
+      `recovery.heads r WHERE r.id ${ours} AND r.status = 'stuck'
+         AND NOT EXISTS (SELECT 1 FROM orchestrator.heads o WHERE o.id = r.id AND o.status = 'paused')`,
+    )),
     // A task that has ended takes back what it asked for until that is confirmed.
     ...(await countOf(
       deployment,

@@ -95,7 +95,7 @@ export const torture = async (options: TortureOptions): Promise<Report> => {
     target,
     history,
     recorder,
-    ...(target.graphs && { planned: plannedWithGraphs(tasksPerSecond) }),
+    ...(target.graphs && { planned: plannedWithGraphs(tasksPerSecond, deployment.people.length) }),
   });
   const usage = watchUsage(deployment);
   try {

@@ -1,12 +1,22 @@
-import type { ApprovalView } from '@holdpoint/contracts/approval';
-import type { ApiResponse } from '@holdpoint/contracts/catalog';
+import { type ApprovalView, riskOf, type StuckAnswer } from '@holdpoint/contracts/approval';
+import { choicesOf, questionOf, reportCommand } from '@holdpoint/contracts/approval-question';
+import type { ApiResponse, ApprovalDetail } from '@holdpoint/contracts/catalog';
 import type { DoubtAnswer } from '@holdpoint/contracts/effect';
+import { jobOf } from '@holdpoint/contracts/ids';
+import { changesText } from './approval-changes.ts';
+import { ASKED } from './asked.ts';
+import { policyText, votesShort, voteTexts } from './approval-votes.ts';
 import { columns, instant, shorten, span } from './columns.ts';
+import type { Line } from './painted.ts';
 import { printableLines } from './printable.ts';
 import { effectLine } from './event-text.ts';
 import { previewText } from './preview-text.ts';
 
 const TITLE_SHOWN = 60;
+
+/** What it is about, in a line: the effect, or what a job that is stuck has failed with. */
+export const subjectLine = ({ effect, stuck }: ApprovalView): string =>
+  stuck === undefined ? effectLine(effect) : `stuck with ${stuck.class}`;
 
 /** `approved by operator on 2026-01-15 09:31:00Z: fine` */
 export const decisionText = ({ status, answer, decidedBy, decidedAt, comment }: ApprovalView): string =>
@@ -23,56 +33,133 @@ const stateText = (approval: ApprovalView, now: number): string =>
     : decisionText(approval);
 
 /** What each answer to a doubt leads to. */
-const ANSWERS: readonly (readonly [answer: DoubtAnswer, leadsTo: string])[] = [
-  ['applied', 'it did happen: it is recorded as applied, and the task goes on'],
-  ['not_applied', 'it did not happen: the node has failed, and its routes for that follow'],
-  ['retry', 'whether it happened or not, it is done once more'],
+const DOUBT: Readonly<Record<DoubtAnswer, string>> = {
+  applied: 'it did happen: it is recorded as applied, and the task goes on',
+  not_applied: 'it did not happen: the node has failed, and its routes for that follow',
+  retry: 'whether it happened or not, it is done once more',
+};
+/** And to a job that is stuck. */
+const STUCK: Readonly<Record<StuckAnswer, string>> = {
+  retry: 'it is tried once more',
+  skip: 'it is left out, and what follows it goes on',
+  done: 'somebody has done it by hand: it counts as done',
+  cancel: 'it is given up, and ends as cancelled',
+};
+
+const answersText = (
+  approval: ApprovalView,
+  leadsTo: Readonly<Record<string, string>>,
+): readonly string[] => [
+  ...columns(Object.entries(leadsTo), '    '),
+  ...(approval.status === 'pending'
+    ? [`  holdpoint approvals answer ${approval.id} ${choicesOf(approval).join('|')}`]
+    : []),
 ];
 
-/** The question itself, for who has to find out: what was to be done, why nobody knows, and what follows from each answer. */
-const questionText = (
-  { id, doubt, effect, status }: ApprovalView,
+/** For who has to find out: what was to be done, why nobody knows, and what follows from each answer. */
+const doubtText = (
+  approval: ApprovalView,
+  reason: string,
   begunAt: number | undefined,
-): readonly string[] =>
-  doubt === undefined
+): readonly string[] => [
+  ASKED.doubt,
+  ...columns(
+    [
+      ['to be done', approval.effect.uses],
+      ['on', approval.effect.target],
+      ...(begunAt === undefined ? [] : [['ordered', instant(begunAt)]]),
+      ...printableLines(reason).map((line, i) => [i === 0 ? 'nobody knows' : '', line]),
+    ],
+    '  ',
+  ),
+  '  look at the target, then answer',
+  ...answersText(approval, DOUBT),
+];
+
+type Stuck = NonNullable<ApprovalView['stuck']>;
+
+/** What has failed, and what follows from each answer. */
+const stuckText = (approval: ApprovalView, { class: failed, reason }: Stuck): readonly string[] => [
+  ASKED.stuck,
+  ...columns(
+    [
+      ['failed with', failed],
+      ...printableLines(reason).map((line, i) => [i === 0 ? 'it is stuck' : '', line]),
+      ['its report', reportCommand(jobOf(approval.task, approval.node))],
+    ],
+    '  ',
+  ),
+  ...answersText(approval, STUCK),
+];
+
+/** The question itself, where it is not whether the effect may run. */
+const questionText = (approval: ApprovalView, begunAt: number | undefined): readonly string[] => {
+  const { doubt, stuck } = approval;
+  if (doubt !== undefined) return doubtText(approval, doubt.reason, begunAt);
+  return stuck === undefined ? [] : stuckText(approval, stuck);
+};
+
+/** What the gate says, or the report. Marked as somebody's words: nothing in it is to look like a line of ours. */
+const bodyText = ({ body, stuck }: ApprovalView): readonly string[] =>
+  body === undefined || body === ''
     ? []
     : [
-        'did it happen?',
-        ...columns(
-          [
-            ['to be done', effect.uses],
-            ['on', effect.target],
-            ...(begunAt === undefined ? [] : [['ordered', instant(begunAt)]]),
-            ...printableLines(doubt.reason).map((line, i) => [i === 0 ? 'nobody knows' : '', line]),
-          ],
-          '  ',
-        ),
-        '  look at the target, then answer',
-        ...columns(
-          ANSWERS.map(([answer, leadsTo]) => [answer, leadsTo]),
-          '    ',
-        ),
-        ...(status === 'pending' ? [`  holdpoint approvals answer ${id} applied|not_applied|retry`] : []),
+        stuck === undefined ? 'the gate says' : 'the report',
+        ...printableLines(body).map((line) => `  | ${line}`.trimEnd()),
       ];
 
+/** The effect that is decided on. Of a job that is stuck there is none: what stands in its place is the name of the job. */
+const effectRows = (approval: ApprovalView): readonly (readonly string[])[] => {
+  const { effect, digest } = approval;
+  if (questionOf(approval) === 'stuck') return [];
+  return [
+    ['effect', `${effectLine(effect)}, ${effect.effectClass}`],
+    ['key', effect.idempotencyKey],
+    ['digest', digest],
+  ];
+};
+
+const detailText = (approval: ApprovalDetail): readonly Line[] =>
+  questionOf(approval) === 'stuck'
+    ? []
+    : [
+        ...changesText(approval),
+        ...previewText(approval.effect),
+        'arguments',
+        ...printableLines(JSON.stringify(approval.effect.args, undefined, 2)).map((line) => `  ${line}`),
+      ];
+
+const riskText = ({ risk, effect }: ApprovalView): string => risk ?? riskOf(effect);
+
 /** The exact effect, with nothing left out: this is what a person decides on. */
-export const approvalText = (approval: ApprovalView, now: number, begunAt?: number): readonly string[] => [
+export const approvalText = (approval: ApprovalDetail, now: number, begunAt?: number): readonly Line[] => [
   ...columns([
     ['approval', approval.id],
     ['title', approval.title],
     ['status', stateText(approval, now)],
+    ['risk', riskText(approval)],
     ['asked by', approval.requestedBy],
     ['decided by', `members of ${approval.audience.join(', ')}`],
+    ...policyText(approval).map((text, i) => [i === 0 ? 'needs' : '', text]),
+    ...voteTexts(approval).map((text, i) => [i === 0 ? 'said' : '', text]),
+    ...(approval.rule === undefined ? [] : [['by rule', approval.rule]]),
+    ...(approval.remembered === undefined ? [] : [['remembered', `as rule ${approval.remembered}`]]),
+    ...(approval.outcome === undefined ? [] : [['outcome', approval.outcome.replaceAll('_', ' ')]]),
     ['task', `${approval.task}/${approval.node}, revision ${String(approval.revision)}`],
-    ['effect', `${effectLine(approval.effect)}, ${approval.effect.effectClass}`],
-    ['key', approval.effect.idempotencyKey],
-    ['digest', approval.digest],
+    ...(approval.gate === undefined ? [] : [['gate', approval.gate]]),
+    ...effectRows(approval),
   ]),
   ...questionText(approval, begunAt),
-  ...previewText(approval.effect),
-  'arguments',
-  ...printableLines(JSON.stringify(approval.effect.args, undefined, 2)).map((line) => `  ${line}`),
+  ...bodyText(approval),
+  ...detailText(approval),
 ];
+
+/** How it stands, as one cell of a list. */
+const stateCell = (approval: ApprovalView, now: number): string => {
+  if (approval.status !== 'pending') return decisionText({ ...approval, comment: undefined });
+  const votes = votesShort(approval);
+  return `expires in ${span(approval.expiresAt - now)}${votes === '' ? '' : `, ${votes}`}`;
+};
 
 export const approvalListText = (
   { items, next }: ApiResponse<'approvals', 'list'>,
@@ -83,11 +170,10 @@ export const approvalListText = (
     items.map((approval) => [
       approval.id,
       `${approval.task}/${approval.node}`,
-      approval.doubt === undefined ? 'may it run?' : 'did it happen?',
-      approval.status === 'pending'
-        ? `expires in ${span(approval.expiresAt - now)}`
-        : decisionText({ ...approval, comment: undefined }),
-      effectLine(approval.effect),
+      ASKED[questionOf(approval)],
+      `${riskText(approval)} risk`,
+      stateCell(approval, now),
+      subjectLine(approval),
       shorten(approval.title, TITLE_SHOWN),
     ]),
   ),

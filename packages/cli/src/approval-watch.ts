@@ -1,82 +1,74 @@
-import type { ApprovalView, Choice } from '@holdpoint/contracts/approval';
+import type { ApprovalView } from '@holdpoint/contracts/approval';
+import { questionOf } from '@holdpoint/contracts/approval-question';
 import { HoldpointError } from '@holdpoint/contracts/errors';
 import { setTimeout as pause } from 'node:timers/promises';
-import { approvalText } from './approval-text.ts';
+import { askAbout } from './approval-prompt.ts';
+import { approvalText, decisionText, subjectLine } from './approval-text.ts';
 import type { Client } from './client.ts';
-import { decidedText, decideOn } from './decisions.ts';
+import { everyPage } from './every-page.ts';
 import type { Session } from './session.ts';
-import type { Terminal } from './surroundings.ts';
 
 const LOOK_EVERY_MS = 2_000;
-const PAGE = 500;
+/** Of those that others have decided, so many are told one by one. */
+const TOLD_MAX = 50;
 
-/** What can be typed, by what is asked; everything else leaves it as it is. */
-const KEYS: Readonly<Record<'decision' | 'question', Readonly<Record<string, Choice>>>> = {
-  decision: { y: 'approve', yes: 'approve', n: 'reject', no: 'reject' },
-  question: {
-    a: 'applied',
-    applied: 'applied',
-    n: 'not_applied',
-    not_applied: 'not_applied',
-    r: 'retry',
-    retry: 'retry',
-  },
-};
-const PROMPTS = {
-  decision: 'Approve it? [y: approve, n: reject, other: later] ',
-  question: 'Did it happen? [a: applied, n: not applied, r: do it again, other: later] ',
-} as const;
+/** All of them, however many: one left out here would look like one that others have decided. */
+const pendingOf = (
+  client: Client,
+  audience: readonly string[] | undefined,
+): Promise<readonly ApprovalView[]> =>
+  everyPage(Infinity, (place) =>
+    client.call('approvals', 'list', {
+      ...place,
+      ...(audience !== undefined && { audience: [...audience] }),
+    }),
+  );
 
-const kindOf = ({ doubt }: ApprovalView): keyof typeof KEYS =>
-  doubt === undefined ? 'decision' : 'question';
+/** With what is different from the last time, where there was one. */
+const inFull = (client: Client, approval: ApprovalView): Promise<ApprovalView> =>
+  approval.revision === 1 || questionOf(approval) !== 'effect'
+    ? Promise.resolve(approval)
+    : client.call('approvals', 'get', { id: approval.id });
 
-const pendingOf = async (client: Client): Promise<readonly ApprovalView[]> => {
-  const items: ApprovalView[] = [];
-  let after: string | undefined;
-  do {
-    const page = await client.call('approvals', 'list', {
-      limit: PAGE,
-      ...(after !== undefined && { after }),
-    });
-    items.push(...page.items);
-    after = page.next;
-  } while (after !== undefined);
-  return items;
-};
-
-const decide = async (client: Client, approval: ApprovalView, choice: Choice): Promise<readonly string[]> => {
+/** One line of what has been decided elsewhere. */
+const resolvedLine = async (client: Client, approval: ApprovalView): Promise<string> => {
+  const { id } = approval;
   try {
-    const answer = await decideOn(client, approval, choice);
-    const what = answer.status === 'answered' ? `answered with ${choice}` : answer.status.replace('_', ' ');
-    return decidedText(approval, answer, what);
+    const settled = await client.call('approvals', 'get', { id });
+    return `${id} is ${decisionText(settled)} (${subjectLine(approval)})`;
   } catch (error) {
-    // Too late, or not entitled: the next one may still be decided.
-    if (!(error instanceof HoldpointError)) throw error;
-    return [`${error.code}: ${error.message}`];
+    if (error instanceof HoldpointError && error.code === 'APPROVALS_UNKNOWN') return `${id} is gone`;
+    throw error;
   }
 };
 
-const ask = async (
+/**
+ * Shows each thing that waits for a decision once, and asks for it where one can be made; then what becomes of those that others
+ * decide. With `audience`, only what is put to one of these names.
+ */
+export const watchApprovals = async (
   client: Client,
-  { ask: put }: Terminal,
-  approval: ApprovalView,
-): Promise<readonly string[]> => {
-  const kind = kindOf(approval);
-  const typed = (await put(PROMPTS[kind], new AbortController().signal))?.trim().toLowerCase() ?? '';
-  const choice = Object.hasOwn(KEYS[kind], typed) ? KEYS[kind][typed] : undefined;
-  return choice === undefined ? ['left as it is'] : decide(client, approval, choice);
-};
-
-/** Shows each thing that waits for a decision once, and asks for it where one can be made. */
-export const watchApprovals = async (client: Client, session: Session, once: boolean): Promise<void> => {
+  session: Session,
+  { once, audience }: { readonly once: boolean; readonly audience?: readonly string[] | undefined },
+): Promise<void> => {
   const shown = new Set<string>();
+  const waiting = new Map<string, ApprovalView>();
   const terminal = client.canDecide === true ? session.terminal() : undefined;
   for (;;) {
-    for (const approval of await pendingOf(client)) {
+    const pending = await pendingOf(client, audience);
+    const still = new Set(pending.map(({ id }) => id));
+    const gone = [...waiting.values()].filter(({ id }) => !still.has(id));
+    for (const approval of gone) waiting.delete(approval.id);
+    for (const approval of gone.slice(0, TOLD_MAX)) session.lines([await resolvedLine(client, approval)]);
+    if (gone.length > TOLD_MAX) session.lines([`${String(gone.length - TOLD_MAX)} more were decided`]);
+    for (const approval of pending) {
       if (shown.has(approval.id)) continue;
       shown.add(approval.id);
-      session.lines(approvalText(approval, session.now()));
-      if (terminal !== undefined) session.lines(await ask(client, terminal, approval));
+      const full = await inFull(client, approval);
+      session.lines(approvalText(full, session.now()));
+      const asked = terminal && (await askAbout(client, terminal, full));
+      if (asked !== undefined) session.lines(asked.lines);
+      if (asked?.decided !== true) waiting.set(approval.id, approval);
     }
     if (once) return;
     await pause(LOOK_EVERY_MS);

@@ -37,6 +37,16 @@ export const oneOf =
     throw new InvalidArgumentError(`one of ${words.join(', ')}`);
   };
 
+const UNITS_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** A time such as `90s`, `30m`, `12h` or `30d`, in milliseconds. */
+export const duration = (text: string): number => {
+  const { number, unit } = /^(?<number>[1-9]\d{0,5})(?<unit>[smhd])$/.exec(text)?.groups ?? {};
+  if (number === undefined || unit === undefined)
+    throw new InvalidArgumentError('a time such as 90s, 30m, 12h or 30d');
+  return Number(number) * UNITS_MS[unit as keyof typeof UNITS_MS];
+};
+
 export const collect = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
 
 const parseJson = (key: string, text: string): Json => {

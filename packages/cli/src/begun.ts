@@ -1,14 +1,13 @@
 import type { ApprovalView } from '@holdpoint/contracts/approval';
+import { questionOf } from '@holdpoint/contracts/approval-question';
 import { HoldpointError } from '@holdpoint/contracts/errors';
 import { TaskEvent } from '@holdpoint/contracts/task';
 import type { Client } from './client.ts';
 
-/** When the effect of a question was ordered last, in epoch milliseconds; undefined where its task is not known any more. */
-export const begunAt = async (
-  client: Client,
-  { doubt, task, effectId }: ApprovalView,
-): Promise<number | undefined> => {
-  if (doubt === undefined) return undefined;
+/** When the effect of a doubt was ordered last, in epoch milliseconds; undefined where its task is not known any more. */
+export const begunAt = async (client: Client, approval: ApprovalView): Promise<number | undefined> => {
+  if (questionOf(approval) !== 'doubt') return undefined;
+  const { task, effectId } = approval;
   try {
     const { events } = await client.call('orchestrator', 'history', { id: task });
     return events.findLast(({ data }) => {

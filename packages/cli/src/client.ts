@@ -1,11 +1,11 @@
 import type { Api, ApiRequest, ApiResponse } from '@holdpoint/contracts/catalog';
-import { HEADERS } from '@holdpoint/contracts/cloudevents';
-import { HoldpointError } from '@holdpoint/contracts/errors';
 import { type ServiceName, subjects } from '@holdpoint/contracts/subjects';
-import { headers as createHeaders, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node';
+import type { NatsConnection } from '@nats-io/transport-node';
 import { encodeRequest, readAnswer } from './answer.ts';
 import { connectTo, toHoldpointError } from './connection.ts';
+import { headersFor } from './headers.ts';
 import type { Settings } from './settings.ts';
+import { readStored } from './stored.ts';
 import { type Fact, type Watch, watchFacts, type WatchOptions } from './watch.ts';
 
 /** How long an answer is waited for. Every endpoint answers after one commit or one query. */
@@ -31,22 +31,13 @@ export interface Client {
   ): Promise<ApiResponse<S, E>>;
   /** Facts as they come; resolves once nothing that is published from now on will be missed. */
   watch(filter: string, onFact: (fact: Fact) => void, options?: WatchOptions): Promise<Watch>;
+  /** The bodies of all facts on one subject that the stream still has, oldest first; undefined when it cannot be read. */
+  stored?(subject: string): Promise<readonly unknown[] | undefined>;
   close(): Promise<void>;
 }
 
 export const createClient = async (settings: Settings): Promise<Client> => {
   const connection = await connectTo(settings);
-
-  const headersFor = (service: ServiceName, endpoint: string, requestId: string | undefined): MsgHdrs => {
-    const headers = createHeaders();
-    if (requestId !== undefined) headers.set(HEADERS.id, requestId);
-    // The token goes only where a decision is made, not to everybody who serves an endpoint.
-    if (service !== 'approvals' || endpoint !== 'decide') return headers;
-    if (settings.token === undefined)
-      throw new HoldpointError('APPROVALS_UNAUTHENTICATED', 'a decision needs a token: set HOLDPOINT_TOKEN');
-    headers.set('authorization', `Bearer ${settings.token}`);
-    return headers;
-  };
 
   return {
     connection,
@@ -58,7 +49,7 @@ export const createClient = async (settings: Settings): Promise<Client> => {
       { timeoutMs = ANSWER_TIMEOUT_MS, requestId }: CallOptions = {},
     ) => {
       const body = encodeRequest(payload);
-      const headers = headersFor(service, endpoint, requestId);
+      const headers = headersFor(service, endpoint, { requestId, token: settings.token });
       const subject = subjects.api(service, endpoint);
       const reply = await connection
         .request(subject, body, { timeout: timeoutMs, headers })
@@ -68,6 +59,7 @@ export const createClient = async (settings: Settings): Promise<Client> => {
       return readAnswer(service, endpoint, reply);
     },
     watch: (filter, onFact, options) => watchFacts(connection, filter, onFact, options),
+    stored: (subject) => readStored(connection, subject),
     close: () => connection.close(),
   };
 };

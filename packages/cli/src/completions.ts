@@ -34,6 +34,12 @@ const checked = (places: readonly Place[]): readonly Place[] => {
 const commandsOf = (places: readonly Place[]): readonly string[] =>
   places.map(({ path }) => path).filter((path) => path !== '');
 
+/** What a word has to be, after those before it, to lead on to a command. */
+const commandPattern = (places: readonly Place[]): string =>
+  commandsOf(places)
+    .map((path) => `'${path}'`)
+    .join('|');
+
 const bash = (
   places: readonly Place[],
 ): string => `# bash completion for holdpoint: source it, or put it into bash_completion.d
@@ -41,9 +47,7 @@ _holdpoint() {
   local at='' word words current="\${COMP_WORDS[COMP_CWORD]}"
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case "\${at:+$at }$word" in
-      ${commandsOf(places)
-        .map((path) => `'${path}'`)
-        .join('|')}) at="\${at:+$at }$word" ;;
+      ${commandPattern(places)}) at="\${at:+$at }$word" ;;
     esac
   done
   case "$at" in
@@ -60,9 +64,7 @@ _holdpoint() {
   local at='' word
   for word in "\${(@)words[2,CURRENT-1]}"; do
     case "\${at:+$at }$word" in
-      ${commandsOf(places)
-        .map((path) => `'${path}'`)
-        .join('|')}) at="\${at:+$at }$word" ;;
+      ${commandPattern(places)}) at="\${at:+$at }$word" ;;
     esac
   done
   case "$at" in

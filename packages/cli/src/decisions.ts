@@ -1,9 +1,11 @@
 import type { ApprovalView, Choice, DecideApproval } from '@holdpoint/contracts/approval';
+import { questionOf } from '@holdpoint/contracts/approval-question';
+import type { ApiResponse } from '@holdpoint/contracts/catalog';
 import { HoldpointError } from '@holdpoint/contracts/errors';
 import type { EffectId } from '@holdpoint/contracts/ids';
-import { decisionText } from './approval-text.ts';
+import type { RuleSpec } from '@holdpoint/contracts/standing-rule';
+import { decisionText, subjectLine } from './approval-text.ts';
 import type { Client } from './client.ts';
-import { effectLine } from './event-text.ts';
 import { Refusal } from './refusal.ts';
 
 const PAGE = 500;
@@ -15,7 +17,11 @@ const withWhatStands = async (client: Client, id: ApprovalView['id'], error: unk
   throw new HoldpointError(error.code, `${id} is already ${decisionText(settled)}`, { cause: error });
 };
 
-export type Said = { readonly comment?: string | undefined; readonly digest?: string | undefined };
+export type Said = {
+  readonly comment?: string | undefined;
+  readonly digest?: string | undefined;
+  readonly remember?: RuleSpec | undefined;
+};
 
 /** Bound to what was shown: an effect that is edited in between is not decided on by mistake. */
 export const decideOn = (
@@ -29,18 +35,41 @@ export const decideOn = (
     decision,
     digest: said.digest ?? digest,
     ...(said.comment !== undefined && { comment: said.comment }),
+    ...(said.remember !== undefined && { remember: said.remember }),
   };
   return client
     .call('approvals', 'decide', request)
     .catch((error: unknown) => withWhatStands(client, id, error));
 };
 
+const aboutLine = (approval: ApprovalView): string =>
+  `  ${approval.task}/${approval.node}: ${subjectLine(approval)}`;
+
 /** What was decided, and about what. */
 export const decidedText = (
-  { task, node, effect }: Pick<ApprovalView, 'task' | 'node' | 'effect'>,
+  approval: ApprovalView,
   { id, by }: { readonly id: string; readonly by: string },
   what: string,
-): readonly string[] => [`${id} is ${what} by ${by}`, `  ${task}/${node}: ${effectLine(effect)}`];
+): readonly string[] => [`${id} is ${what} by ${by}`, aboutLine(approval)];
+
+type Answer = ApiResponse<'approvals', 'decide'>;
+
+/** `a-1 is approved by ada`, or what it still takes. */
+export const answerLine = ({ id, status, by, missing, remembered }: Answer, choice: Choice): string => {
+  if (status === 'pending') {
+    const more =
+      missing === undefined ? '' : `: ${String(missing)} more ${missing === 1 ? 'has' : 'have'} to approve`;
+    return `${id} has ${by}'s ${choice.replace('_', ' ')}, and is still pending${more}`;
+  }
+  const what = status === 'answered' ? `answered with ${choice}` : status.replace('_', ' ');
+  return `${id} is ${what} by ${by}${remembered === undefined ? '' : `, and remembered as rule ${remembered}`}`;
+};
+
+/** What came of a decision, and what it was about. */
+export const answerText = (approval: ApprovalView, answer: Answer, choice: Choice): readonly string[] => [
+  answerLine(answer, choice),
+  aboutLine(approval),
+];
 
 /** The question that people are asked about an effect. */
 export const questionAbout = async (client: Client, effect: EffectId): Promise<ApprovalView> => {
@@ -50,7 +79,7 @@ export const questionAbout = async (client: Client, effect: EffectId): Promise<A
       limit: PAGE,
       ...(after !== undefined && { after }),
     });
-    const found = page.items.find(({ effectId, doubt }) => effectId === effect && doubt !== undefined);
+    const found = page.items.find((item) => item.effectId === effect && questionOf(item) === 'doubt');
     if (found !== undefined) return found;
     after = page.next;
   } while (after !== undefined);

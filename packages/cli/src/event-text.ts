@@ -1,13 +1,23 @@
 import type { CanonicalEffect } from '@holdpoint/contracts/effect';
+import type { Verdict } from '@holdpoint/contracts/recovery';
 import type { TaskEvent } from '@holdpoint/contracts/task';
-import { shorten } from './columns.ts';
+import { ASKED } from './asked.ts';
+import { instant, shorten } from './columns.ts';
 
 const TEXT_SHOWN = 60;
+const COMMIT_SHOWN = 12;
 
 export const effectLine = ({ uses, kind, target }: CanonicalEffect): string =>
   `${uses} (${kind}) on ${target}`;
 
+const quoted = (comment: string | undefined): string =>
+  comment === undefined ? '' : `, "${shorten(comment, TEXT_SHOWN)}"`;
+
 const because = (text: string | undefined): string => (text === undefined || text === '' ? '' : `: ${text}`);
+
+/** What led to it: a class, when recovery said so. */
+const verdictText = (verdict: Verdict | undefined): string =>
+  verdict === undefined ? '' : `${verdict.class}, ${verdict.reason}`;
 
 /** What an event says beside its name and phase. */
 export const eventText = (event: TaskEvent): string => {
@@ -17,7 +27,7 @@ export const eventText = (event: TaskEvent): string => {
     case 'approval_requested':
       return `${event.node}: ${effectLine(event.effect)}, approval ${event.approval}`;
     case 'approval_closed':
-      return `${event.node}: ${event.outcome} by ${event.by}${event.comment === undefined ? '' : `, "${shorten(event.comment, TEXT_SHOWN)}"`}`;
+      return `${event.node}: ${event.outcome} by ${event.by}${quoted(event.comment)}`;
     case 'effect_ordered':
       return `${event.node}: effect ${event.effectId}`;
     case 'node_waiting':
@@ -27,7 +37,7 @@ export const eventText = (event: TaskEvent): string => {
     case 'step_ended':
       return `${event.node}: ${event.step}: ${event.result.outcome}${because(event.result.detail)}`;
     case 'node_succeeded':
-      return `${event.node}${because(event.detail)}`;
+      return `${event.node}${event.by === undefined ? '' : `, by ${event.by}`}${because(event.detail)}`;
     case 'artifacts_known':
     case 'node_inspected':
     case 'node_previewed':
@@ -41,18 +51,38 @@ export const eventText = (event: TaskEvent): string => {
     case 'node_blocked':
       return `${event.node}: ${event.error.code}: ${event.error.message}`;
     case 'doubt_asked':
-      return `${event.node}: did it happen? question ${event.approval}: ${event.reason}`;
+      return `${event.node}: ${ASKED.doubt} question ${event.approval}: ${event.reason}`;
     case 'doubt_answered':
-      return `${event.node}: ${event.answer}, by ${event.by}${event.comment === undefined ? '' : `, "${shorten(event.comment, TEXT_SHOWN)}"`}`;
+      return `${event.node}: ${event.answer}, by ${event.by}${quoted(event.comment)}`;
     case 'checkpoint':
       return `${event.node}: ${event.kind}: ${event.reason}`;
     case 'node_retrying':
-      return `${event.node}: attempt ${String(event.attempt)} in ${String(event.delayMs)} ms`;
+      return `${event.node}: attempt ${String(event.attempt)} in ${String(event.delayMs)} ms${event.session === undefined ? '' : `, session ${String(event.session)}`}${because(verdictText(event.verdict))}`;
+    case 'rollback_ordered':
+      return `${event.node}: back to ${event.commit.slice(0, COMMIT_SHOWN)}, done by ${event.by}${because(verdictText(event.verdict))}`;
+    case 'rollback_ended':
+      return `${event.node}: ${event.outcome}, done by ${event.by}`;
+    case 'continue_ordered':
+      return `${event.node}: in a new session${because(verdictText(event.verdict))}`;
+    case 'stuck_asked':
+      return `${event.node}: ${ASKED.stuck} question ${event.approval}`;
+    case 'stuck_answered':
+      return `${event.node}: ${event.answer}, by ${event.by}${quoted(event.comment)}`;
+    case 'node_held':
+      return `${event.node}: waits for ${event.target}${because(event.reason)}`;
+    case 'node_released':
+      return event.node;
+    case 'held':
+      return `waits for ${event.circuit}${event.until === undefined ? ', until a person closes it' : `, until ${instant(event.until)}`}`;
+    case 'released':
+      return `${event.circuit}${event.trial ? ', as the one that may try' : ''}`;
+    case 'budget_extended':
+      return `${event.node}: as much again${event.by === undefined ? '' : `, by ${event.by}`}, approval ${event.approval}`;
     case 'node_skipped':
     case 'node_escalated':
       return `${event.node}: ${event.reason}`;
     case 'rewound':
-      return `${event.nodes.join(', ')}, because of ${event.route ?? event.by ?? event.node}`;
+      return `${event.nodes.join(', ')}, because of ${event.route ?? event.by ?? event.node}${because(verdictText(event.verdict))}`;
     case 'node_paused':
       return `${event.node} by ${event.by}${because(event.reason)}`;
     case 'node_resumed':

@@ -98,7 +98,20 @@ describe('following a task', () => {
     expect(state.stopped).toBe(true);
   });
 
-  test.each(['completed', 'failed', 'cancelled', 'paused', 'circuit_open'])('ends at %s', async (phase) => {
+  test('does not end at a circuit, which closes by itself', async () => {
+    const events = [entry(1, 'circuit_open'), entry(2, 'executing'), entry(3, 'completed')];
+    let asked = 0;
+    const source: TaskSource = {
+      history: async () => {
+        asked += 1;
+        return events.slice(0, asked);
+      },
+      watch: async () => ({ stop: async () => undefined }),
+    };
+    expect(await follow(source)).toEqual({ versions: [1, 2, 3], phase: 'completed' });
+  });
+
+  test.each(['completed', 'failed', 'cancelled', 'paused'])('ends at %s', async (phase) => {
     const source: TaskSource = {
       history: async () => [entry(1, phase)],
       watch: async () => ({ stop: async () => undefined }),

@@ -16,7 +16,8 @@ export type TaskSource = {
 /** The store is asked this often while the bus says nothing: a fact that got lost is late, not missing. */
 const ASK_EVERY_MS = 3_000;
 
-const OVER: readonly TaskPhase[] = ['completed', 'failed', 'cancelled', 'paused', 'circuit_open'];
+/** A task that waits for a circuit goes on by itself. */
+const OVER: readonly TaskPhase[] = ['completed', 'failed', 'cancelled', 'paused'];
 
 export const taskSource = (client: Client, id: TaskEvent['id']): TaskSource => ({
   history: async () => (await client.call('orchestrator', 'history', { id })).events,

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { readSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from './client.ts';
@@ -6,6 +7,8 @@ import { namedClient } from './named-client.ts';
 import { runProgram } from './program.ts';
 import { readSettings } from './settings.ts';
 import { findTerminal } from './terminal.ts';
+
+const INPUT_GAP_MS = 20;
 
 // Whoever reads the output may stop early, as `head` does.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -27,11 +30,26 @@ const userName = (): string | undefined => {
   }
 };
 
+/** Somebody who types ends with Ctrl-D; a pipe that has nothing yet is asked again. */
+const readInput = (into: Buffer): number => {
+  for (;;) {
+    try {
+      return readSync(0, into);
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? error.code : undefined;
+      if (code === 'EOF') return 0;
+      if (code !== 'EAGAIN') throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, INPUT_GAP_MS);
+    }
+  }
+};
+
 process.exitCode = await runProgram(process.argv.slice(2), {
   connect: async () => namedClient(await createClient(readSettings(process.env, process.cwd())), userName()),
   out: (text) => void process.stdout.write(text),
   outBytes: (data) => void process.stdout.write(data),
   err: (text) => void process.stderr.write(text),
+  in: readInput,
   now: () => Date.now(),
   directory,
   globalWorkflows: settings === undefined ? undefined : join(settings, 'holdpoint', 'workflows'),

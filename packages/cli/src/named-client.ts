@@ -8,6 +8,7 @@ const NAMED: Readonly<Record<string, 'requestedBy' | 'by'>> = {
   resume: 'by',
   retry: 'by',
   skip: 'by',
+  done: 'by',
   fork: 'by',
 };
 

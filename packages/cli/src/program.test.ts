@@ -167,7 +167,7 @@ describe('what is shown', () => {
   test('a decision says what was decided and by whom', async () => {
     const { out } = await run('approvals approve a-1');
     expect(out).toMatch(
-      /^a-\w+ is approved by operator\n {2}t-\w+\/append: cap\.file\.append \(write_external\) on file:greetings\.txt\n$/,
+      /^a-\w+ is approved by operator, and remembered as rule u-\w+\n {2}t-\w+\/append: cap\.file\.append \(write_external\) on file:greetings\.txt\n$/,
     );
   });
 
@@ -240,7 +240,6 @@ describe('how it ends', () => {
     ['failed', 1],
     ['cancelled', 1],
     ['paused', 10],
-    ['circuit_open', 10],
   ])('watching a task that is %s: %i', async (phase, code) => {
     const events = [{ version: 1, at: NOW, type: phase, data: { phase } }];
     expect(await run('task watch t-1', { 'orchestrator.history': { events } })).toMatchObject({

@@ -1,16 +1,21 @@
 import { Command } from 'commander';
 import { addApprovals } from './commands/approvals.ts';
 import { addArtifacts } from './commands/artifacts.ts';
+import { addAudit } from './commands/audit.ts';
 import { addCapabilities } from './commands/capabilities.ts';
 import { addCircuits } from './commands/circuits.ts';
 import { addCompletions } from './commands/completions.ts';
 import { addDeadLetters } from './commands/dead-letters.ts';
 import { addEffects } from './commands/effects.ts';
 import { addFlows } from './commands/flows.ts';
+import { addGates } from './commands/gates.ts';
 import { addInit } from './commands/init.ts';
 import { addJobs } from './commands/jobs.ts';
+import { addRecovery } from './commands/recovery.ts';
+import { addRules } from './commands/rules.ts';
 import { addRun } from './commands/run.ts';
 import { addTask } from './commands/task.ts';
+import { addTokens } from './commands/tokens.ts';
 import { addUndo } from './commands/undo.ts';
 import { reportFailure } from './failure.ts';
 import { printableLines } from './printable.ts';
@@ -28,10 +33,15 @@ const COMMANDS = [
   addRun,
   addJobs,
   addFlows,
+  addGates,
   addInit,
   addTask,
   addApprovals,
+  addRules,
   addEffects,
+  addTokens,
+  addAudit,
+  addRecovery,
   addCircuits,
   addArtifacts,
   addUndo,

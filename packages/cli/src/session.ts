@@ -2,6 +2,7 @@ import type { Client } from './client.ts';
 import { EXIT } from './failure.ts';
 import { type Line, paintLine } from './painted.ts';
 import { printableJson } from './printable.ts';
+import type { NextBytes } from './recovery/tail-of.ts';
 import type { Surroundings, Terminal } from './surroundings.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -21,6 +22,8 @@ export type Session = {
   readonly verbatim: (text: string) => void;
   /** What somebody else made, byte for byte: for files and pipes. */
   readonly bytes: (data: Uint8Array) => void;
+  /** Standard input; undefined where there is none. */
+  readonly input: NextBytes | undefined;
   readonly now: () => number;
   /** The command line as it was typed. */
   readonly words: readonly string[];
@@ -42,7 +45,7 @@ export type SessionControl = { readonly session: Session; readonly exitCode: () 
 
 /** `plain`: the command line asked for no escape sequences. */
 export const createSession = (
-  { connect, out, outBytes, err, now, directory, globalWorkflows, terminal }: Surroundings,
+  { connect, out, outBytes, err, in: input, now, directory, globalWorkflows, terminal }: Surroundings,
   words: readonly string[],
   plain: () => boolean,
 ): SessionControl => {
@@ -76,6 +79,7 @@ export const createSession = (
     warn: (line) => err(`${paintLine(line, false)}\n`),
     verbatim: out,
     bytes: outBytes ?? ((data) => out(Buffer.from(data).toString('utf8'))),
+    input,
     now,
     words,
     directory: () => {

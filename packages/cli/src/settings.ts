@@ -10,7 +10,7 @@ export type Settings = {
   readonly natsUrl: string;
   /** The nkey seed of the bus user; undefined where the server asks for none. */
   readonly seed?: Uint8Array | undefined;
-  /** The bearer token of the person; only decisions need it. */
+  /** The bearer token of the person; what anybody may see needs none. */
   readonly token?: string | undefined;
   /** The bus user that the seed belongs to; `operator` when nothing is said. */
   readonly user?: string | undefined;
@@ -24,8 +24,8 @@ const Running = z.object({
 });
 
 const RUNNING_FILE = join('.holdpoint', 'data', 'running.json');
-/** Far above what a seed or a token has: whatever is longer is something else. */
-const SECRET_MAX_BYTES = 4_096;
+/** As much as the longest token that is taken has: whatever is longer is something else. */
+const SECRET_MAX_BYTES = 8_192;
 
 const readSecret = (path: string, name: string): string => {
   let text: string;

@@ -1,4 +1,5 @@
 import type { Client } from './client.ts';
+import type { NextBytes } from './recovery/tail-of.ts';
 
 /** The terminal that the output goes to. */
 export type Terminal = {
@@ -17,6 +18,8 @@ export type Surroundings = {
   /** The same for bytes. Without it they are taken for text. */
   readonly outBytes?: ((data: Uint8Array) => void) | undefined;
   readonly err: (text: string) => void;
+  /** Standard input: the next bytes of it, none at its end. */
+  readonly in?: NextBytes | undefined;
   /** Epoch milliseconds. */
   readonly now: () => number;
   /** Where the user stands. Without one, no file is read or written. */

@@ -1,12 +1,19 @@
 import type { ApiResponse, HistoryEntry } from '@holdpoint/contracts/catalog';
 import { TaskEvent, type TaskPhase, type TaskView } from '@holdpoint/contracts/task';
+import { ASKED } from './asked.ts';
 import { clock, columns, instant, shorten } from './columns.ts';
 import { eventText } from './event-text.ts';
 import { EXIT } from './failure.ts';
 import { printableLines } from './printable.ts';
+import { stuckLines } from './recovery/stuck.ts';
+import { spentText } from './recovery/usage-text.ts';
 
 const GOAL_SHOWN = 60;
 const REASON_SHOWN = 100;
+
+/** What people are asked: what became of the effect, or what is to become of the job. */
+const askedText = (verdict: TaskView['nodes'][number]['verdict']): string =>
+  verdict === undefined || verdict.class === 'EFFECT_IN_DOUBT' ? ASKED.doubt : ASKED.stuck;
 
 const nodeRow = ({
   id,
@@ -16,13 +23,19 @@ const nodeRow = ({
   approval,
   question,
   error,
+  verdict,
+  session,
 }: TaskView['nodes'][number]): readonly string[] => [
   id,
   status,
-  attempt > 1 ? `attempt ${String(attempt)}` : '',
   [
-    question === undefined ? approval : `did it happen? ${question}`,
+    ...(attempt > 1 ? [`attempt ${String(attempt)}`] : []),
+    ...(session === undefined || session === 1 ? [] : [`session ${String(session)}`]),
+  ].join(', '),
+  [
+    question === undefined ? approval : `${askedText(verdict)} ${question}`,
     reason,
+    verdict && `${verdict.kind} (${verdict.class})`,
     error && `${error.code}: ${error.message}`,
   ]
     .filter((part) => part !== undefined)
@@ -35,10 +48,13 @@ export const taskText = (task: TaskView): readonly string[] => [
     ['workflow', task.workflow],
     ['phase', `${task.phase} (version ${String(task.version)})`],
     ...printableLines(task.goal).map((line, i) => [i === 0 ? 'goal' : '', line]),
+    ...[['spent', spentText(task.spent, task.budget)]].filter(([, text]) => text !== ''),
+    ...(task.circuit === undefined ? [] : [['circuit', task.circuit]]),
     ...(task.error === undefined ? [] : [['error', `${task.error.code}: ${task.error.message}`]]),
   ]),
   'nodes',
   ...columns(task.nodes.map(nodeRow), '  '),
+  ...stuckLines(task),
   ...(task.checkpoints === undefined ? [] : ['checkpoints']),
   ...columns(
     (task.checkpoints ?? []).map(({ kind, node, attempt, reason }) => [

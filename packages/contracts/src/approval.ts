@@ -1,7 +1,16 @@
 import { z } from 'zod';
+import { ApprovalPolicy, Verb } from './approval-policy.ts';
+import { Audience } from './audience.ts';
 import { CanonicalEffect, Digest, DoubtAnswer, Grant } from './effect.ts';
-import { ApprovalId, EffectId, NodeId, TaskId } from './ids.ts';
-import { WAIT_MAX_MS } from './workflow.ts';
+import { FailureClass } from './failure-class.ts';
+import { ApprovalId, EffectId, NodeId, RuleId, TaskId } from './ids.ts';
+import { WAIT_MAX_MS } from './side-effect.ts';
+import { RuleSpec } from './standing-rule.ts';
+
+export { Verb } from './approval-policy.ts';
+
+/** Characters of a rendered text at the most: what nobody reads to its end is no help in deciding. */
+export const BODY_MAX = 32_768;
 
 /** Ask for a decision on one exact effect. */
 export const RequestApproval = z.object({
@@ -15,19 +24,36 @@ export const RequestApproval = z.object({
   digest: Digest,
   title: z.string().min(1).max(500),
   requestedBy: z.string().min(1).max(200),
-  /** Groups whose members may decide. */
-  audience: z.array(z.string().min(1)).min(1),
+  /** Who may decide. */
+  audience: Audience,
   timeoutMs: z.int().min(1_000).max(WAIT_MAX_MS),
   /** Asks what became of the effect, not whether it may run: the answers are those of {@link DoubtAnswer}. */
   doubt: z.object({ epoch: z.int().min(1), reason: z.string().max(2_000) }).optional(),
+  /** Asks what is to become of a job that is stuck, whose report is the body: the answers are those of {@link StuckAnswer}. */
+  stuck: z.object({ class: FailureClass, reason: z.string().max(2_000) }).optional(),
+  /** What the gate has to say to whoever decides: plain text. Whoever wrote the goal may have a part in it. */
+  body: z.string().max(BODY_MAX).optional(),
+  /** How a decision comes about; one person's, when left out. */
+  policy: ApprovalPolicy.optional(),
+  /** The gate template and the workflow that it comes from. */
+  gate: z.string().max(140).optional(),
+  workflow: z.string().max(200).optional(),
 });
 export type RequestApproval = z.infer<typeof RequestApproval>;
 
-/** What can be said of an effect that is to run. */
-export const Verb = z.enum(['approve', 'reject', 'request_changes']);
-export type Verb = z.infer<typeof Verb>;
+/**
+ * What a person says of a job that is stuck: try it once more, leave it out and go on with what follows, take it as done, or
+ * end it.
+ */
+export const StuckAnswer = z.enum(['retry', 'skip', 'done', 'cancel']);
+export type StuckAnswer = z.infer<typeof StuckAnswer>;
+
+/** What may be said where a question is put, and no effect waits. */
+export const Answer = z.enum([...DoubtAnswer.options, ...StuckAnswer.exclude(['retry']).options]);
+export type Answer = z.infer<typeof Answer>;
+
 /** Whatever a person can say: what of it fits depends on what was asked. */
-export const Choice = z.enum([...Verb.options, ...DoubtAnswer.options]);
+export const Choice = z.enum([...Verb.options, ...Answer.options]);
 export type Choice = z.infer<typeof Choice>;
 
 /** A person's decision. Who decides is never part of it: that comes from the credentials it was sent with. */
@@ -37,6 +63,10 @@ export const DecideApproval = z.object({
   comment: z.string().max(10_000).optional(),
   /** What the person saw; refused when it is not what the request holds. */
   digest: Digest.optional(),
+  /** Of this one approval, as its notice brought it. Refused when it is another's; no credentials in itself. */
+  token: z.uuid().optional(),
+  /** With `approve`: the rule that is to decide like this from now on. */
+  remember: RuleSpec.optional(),
 });
 export type DecideApproval = z.infer<typeof DecideApproval>;
 
@@ -62,8 +92,22 @@ export type ApprovalOutcome = z.infer<typeof ApprovalOutcome>;
 export const ApprovalStatus = z.enum(['pending', ...ApprovalOutcome.options]);
 export type ApprovalStatus = z.infer<typeof ApprovalStatus>;
 
+/** Where a decision was made. */
+export const Surface = z.enum(['api', 'cli', 'http', 'web', 'websocket', 'discord', 'rule', 'clock']);
+export type Surface = z.infer<typeof Surface>;
+
 /** Epoch milliseconds, by the database's clock. */
 const Time = z.int();
+
+/** What one person has said, where more than one has to. */
+export const Vote = z.object({
+  by: z.string(),
+  decision: Verb,
+  comment: z.string().optional(),
+  surface: Surface.optional(),
+  at: Time,
+});
+export type Vote = z.infer<typeof Vote>;
 
 export const ApprovalRequested = z.object({
   type: z.literal('requested'),
@@ -82,16 +126,112 @@ export const ApprovalResolved = z.object({
   /** With `approved`: compact JWS that lets exactly this effect run, until `validUntil`. */
   grant: Grant.optional(),
   validUntil: Time.optional(),
-  /** With `answered`: what was said of the doubt, and compact JWS that says so to the executor. */
-  answer: DoubtAnswer.optional(),
+  /** With `answered`: what was said of the doubt, or of the job; of a doubt with compact JWS that says so to the executor. */
+  answer: Answer.optional(),
   statement: Grant.optional(),
+  /** Everybody whose word counted, where it took more than one. */
+  votes: z.array(Vote).optional(),
+  surface: Surface.optional(),
+  /** The standing rule that decided. */
+  rule: RuleId.optional(),
+  /** The rule that was made with it. */
+  remembered: RuleId.optional(),
+  digest: Digest.optional(),
   /** When it was decided. */
   at: Time,
 });
 export type ApprovalResolved = z.infer<typeof ApprovalResolved>;
 
-export const ApprovalEvent = z.discriminatedUnion('type', [ApprovalRequested, ApprovalResolved]);
+const about = { id: ApprovalId } as const;
+/** Somebody has decided, and others have to as well. A later word of the same person takes the place of an earlier one. */
+export const ApprovalVoted = z.object({
+  type: z.literal('voted'),
+  ...about,
+  ...Vote.shape,
+  digest: Digest,
+});
+/** Somebody who may not decide has tried to. Once for each person and reason. */
+export const DecisionRefused = z.object({
+  type: z.literal('decision_refused'),
+  ...about,
+  by: z.string(),
+  code: z.string(),
+  surface: Surface.optional(),
+  at: Time,
+});
+export const ApprovalReminded = z.object({
+  type: z.literal('reminded'),
+  ...about,
+  /** Which of the reminders, from 1. */
+  reminder: z.int().min(1),
+  at: Time,
+});
+export const ApprovalHandedOn = z.object({
+  type: z.literal('handed_on'),
+  ...about,
+  /** Which of the steps, from 1. */
+  step: z.int().min(1),
+  /** Who may decide from now on, those of before among them. */
+  audience: z.array(z.string()),
+  at: Time,
+});
+/** What people are told of: that they are asked, reminded, asked as well, and what was decided. */
+export const Notice = z.enum(['requested', 'reminded', 'handed_on', 'resolved']);
+export type Notice = z.infer<typeof Notice>;
+export const NoticeDelivered = z.object({
+  type: z.literal('delivered'),
+  ...about,
+  surface: Surface,
+  notice: Notice,
+  /** Which reminder, or which step; 1 of the others. */
+  number: z.int().min(1),
+  /** What the surface calls it. */
+  reference: z.string().max(200).optional(),
+  at: Time,
+});
+/** A surface could not be told, and is not tried any more. */
+export const DeliveryFailed = z.object({
+  type: z.literal('delivery_failed'),
+  ...about,
+  surface: Surface,
+  notice: Notice,
+  number: z.int().min(1),
+  problem: z.string().max(1_000),
+  at: Time,
+});
+/** What became of the effect, as its executor reported it. */
+export const EffectNoted = z.object({
+  type: z.literal('effect_noted'),
+  ...about,
+  effect: EffectId,
+  outcome: z.string().max(64),
+  epoch: z.int(),
+  at: Time,
+});
+export type EffectNoted = z.infer<typeof EffectNoted>;
+
+export const ApprovalEvent = z.discriminatedUnion('type', [
+  ApprovalRequested,
+  ApprovalResolved,
+  ApprovalVoted,
+  DecisionRefused,
+  ApprovalReminded,
+  ApprovalHandedOn,
+  NoticeDelivered,
+  DeliveryFailed,
+  EffectNoted,
+]);
 export type ApprovalEvent = z.infer<typeof ApprovalEvent>;
+
+/** `high`: what it does cannot simply be undone, or changes what is in use. */
+export const Risk = z.enum(['low', 'medium', 'high']);
+export type Risk = z.infer<typeof Risk>;
+
+export const riskOf = ({ kind, effectClass }: Pick<CanonicalEffect, 'kind' | 'effectClass'>): Risk => {
+  if (kind === 'deploy' || kind === 'merge' || kind === 'destructive_edit') return 'high';
+  if (kind === 'write_external') return effectClass === 'opaque' ? 'high' : 'medium';
+  return effectClass === 'opaque' ? 'medium' : 'low';
+};
 
 /** One approval as the API shows it. */
 export const ApprovalView = z.object({
@@ -102,6 +242,15 @@ export const ApprovalView = z.object({
   decidedBy: z.string().optional(),
   decidedAt: Time.optional(),
   comment: z.string().optional(),
-  answer: DoubtAnswer.optional(),
+  answer: Answer.optional(),
+  /** How much harm it could do, from its kind and class. */
+  risk: Risk.optional(),
+  /** Who has decided so far, where more than one has to. */
+  votes: z.array(Vote).optional(),
+  surface: Surface.optional(),
+  rule: RuleId.optional(),
+  remembered: RuleId.optional(),
+  /** What became of the effect last, as it was reported. */
+  outcome: z.string().optional(),
 });
 export type ApprovalView = z.infer<typeof ApprovalView>;

@@ -29,14 +29,23 @@ const COMMAND_SENDERS: {
     resume: 'client',
     retry: 'client',
     skip: 'client',
+    done: 'client',
     recover: 'recovery',
+    admit: 'recovery',
     watch: 'orchestrator',
     inform: 'orchestrator',
     board: 'orchestrator',
   },
   approvals: { request: 'orchestrator', cancel: 'orchestrator' },
   executor: { run: 'orchestrator', cancel: 'orchestrator', resolve: 'orchestrator' },
-  recovery: { assess: 'orchestrator', circuit: 'executor' },
+  recovery: {
+    assess: 'orchestrator',
+    record: 'orchestrator',
+    settle: 'orchestrator',
+    circuit: 'executor',
+    count: 'recovery',
+    enter: 'orchestrator',
+  },
 };
 
 // Stands where a token will be, so that addresses are put together by the same code as real subjects.

@@ -51,6 +51,16 @@ export const CAPABILITIES: Readonly<Record<string, CapabilityFacts>> = {
     preview: 'cap.env.builtin.git.integrate_plan_branch.preview',
   },
   'cap.env.builtin.git.integrate_plan_branch.preview': work,
+  // The worktree goes back to a commit, by compare-and-swap from where the preview has found it; what was there is kept under a ref.
+  'cap.env.builtin.git.rollback': {
+    effectClass: 'fenced',
+    stage: true,
+    kind: 'destructive_edit',
+    preview: 'cap.env.builtin.git.rollback.preview',
+  },
+  'cap.env.builtin.git.rollback.preview': work,
+  // What a session leaves to the next: its changes as a commit, in the worktree of the task.
+  'cap.env.builtin.git.handoff': work,
   'cap.env.builtin.merge.sentinel.write': work,
   'cap.env.builtin.merge.sentinel.clear': work,
   'cap.env.shell.command.run': work,

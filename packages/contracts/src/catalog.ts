@@ -5,9 +5,21 @@ import {
   ApprovalView,
   CancelApproval,
   DecideApproval,
+  Risk,
   RequestApproval,
 } from './approval.ts';
-import { CircuitState, CircuitView, ReportCircuit, SetCircuit } from './circuit.ts';
+import { AccessTokenView, CreateAccessToken, Scope, TokenEvent } from './access-token.ts';
+import { AuditAnchored, AuditLine } from './audit.ts';
+import { RuleEvent, RuleMatch, RuleSpec, RuleView } from './standing-rule.ts';
+import { KeysNonce, PublishedKeys } from './signing-keys.ts';
+import {
+  CircuitState,
+  CircuitView,
+  CountFailure,
+  EnterCircuit,
+  ReportCircuit,
+  SetCircuit,
+} from './circuit.ts';
 import { AskBoard, BoardEvent, InformTask } from './board.ts';
 import {
   CancelEffect,
@@ -20,13 +32,27 @@ import {
   ResolveEffect,
   RunEffect,
 } from './effect.ts';
-import { ApprovalId, EffectId, NodeId, TaskId } from './ids.ts';
+import { ErrorBody } from './errors.ts';
+import { AccessTokenId, ApprovalId, EffectId, NodeId, RuleId, TaskId } from './ids.ts';
 import { JsonObject } from './json.ts';
-import { AssessFailure, FailureAssessed, RecoveryEvent } from './recovery.ts';
+import { Verb } from './approval-policy.ts';
+import {
+  AssessFailure,
+  AttemptView,
+  FailureClass,
+  RecordAttempt,
+  RecoveryEvent,
+  REPORT_MAX,
+  SettleJob,
+  StuckJob,
+  Verdict,
+} from './recovery.ts';
 import { ARTIFACT_RANGE_MAX_BYTES, ArtifactUri, ArtifactView, StoredArtifact } from './stored-artifact.ts';
 import type { ServiceName } from './subjects.ts';
 import {
+  AdmitTask,
   CancelTask,
+  CompleteNode,
   PauseTask,
   RecoverTask,
   ResumeTask,
@@ -49,14 +75,23 @@ export const commands = {
     resume: ResumeTask,
     retry: RetryTask,
     skip: SkipTask,
+    done: CompleteNode,
     recover: RecoverTask,
+    admit: AdmitTask,
     watch: WatchTask,
     inform: InformTask,
     board: AskBoard,
   },
   approvals: { request: RequestApproval, cancel: CancelApproval },
   executor: { run: RunEffect, cancel: CancelEffect, resolve: ResolveEffect },
-  recovery: { assess: AssessFailure, circuit: ReportCircuit },
+  recovery: {
+    assess: AssessFailure,
+    record: RecordAttempt,
+    settle: SettleJob,
+    circuit: ReportCircuit,
+    count: CountFailure,
+    enter: EnterCircuit,
+  },
 } as const;
 
 /** A command as a typed value: `kind` is its name. */
@@ -69,7 +104,12 @@ export type CommandOf<S extends ServiceName> = {
 /** Every fact on the bus, by the service that states it: `hp.evt.<aggregate>.<event>.<id>`. */
 export const facts = {
   orchestrator: z.discriminatedUnion('type', [...TaskEvent.options, ...BoardEvent.options]),
-  approvals: ApprovalEvent,
+  approvals: z.discriminatedUnion('type', [
+    ...ApprovalEvent.options,
+    ...RuleEvent.options,
+    ...TokenEvent.options,
+    AuditAnchored,
+  ]),
   executor: EffectEvent,
   recovery: RecoveryEvent,
 } as const;
@@ -114,6 +154,8 @@ export const EffectView = z.object({
   state: z.string(),
   epoch: z.int(),
   digest: Digest,
+  /** Under whose grant it was ordered last. */
+  approval: ApprovalId.optional(),
   idempotencyKey: z.string(),
   starts: z.int(),
   uses: z.string().optional(),
@@ -140,7 +182,6 @@ const endpoint = <Request extends z.ZodType, Response extends z.ZodType>(
   response: Response,
 ) => ({ description, request, response });
 
-/** The request/reply API on the NATS services framework: `hp.api.<service>.<endpoint>`. */
 /** What an executor can do, by its label. */
 export const CapabilityView = z.object({
   uses: CapabilityLabel,
@@ -171,6 +212,71 @@ export const EffectOrder = z.object({
 });
 export type EffectOrder = z.infer<typeof EffectOrder>;
 
+const Decided = z.object({
+  id: ApprovalId,
+  /** `pending` while others have to decide as well. */
+  status: ApprovalStatus,
+  by: z.string(),
+  /** How many approvals it still takes. */
+  missing: z.int().optional(),
+  /** The rule that was made with it. */
+  remembered: RuleId.optional(),
+});
+
+/** The same decision on several approvals; with digests, only on what was shown. */
+export const DecideMany = z.object({
+  items: z
+    .array(DecideApproval.pick({ id: true, digest: true }))
+    .min(1)
+    .max(200),
+  decision: Verb,
+  comment: DecideApproval.shape.comment,
+});
+export type DecideMany = z.infer<typeof DecideMany>;
+
+/** Which approvals are listed, and in which order. */
+export const ListApprovals = Page.extend({
+  status: ApprovalStatus.default('pending'),
+  /** Put to any of these; everybody's, when left out. */
+  audience: z.array(z.string().min(1).max(200)).max(100).optional(),
+  kind: SideEffectKind.optional(),
+  risk: Risk.optional(),
+  task: TaskId.optional(),
+  requester: z.string().max(200).optional(),
+  /** Words in title, target, capability or task. */
+  search: z.string().max(200).optional(),
+  /** `oldest` first, `expiring` first, or by `risk`, the highest first. Of what is decided, always the oldest. */
+  order: z.enum(['oldest', 'expiring', 'risk']).default('oldest'),
+});
+export type ListApprovals = z.infer<typeof ListApprovals>;
+
+/** An approval with what only a look at others tells. */
+export const ApprovalDetail = ApprovalView.extend({
+  /** What was asked before by the same node, and what of it is different by now: a unified diff. */
+  previous: z
+    .object({
+      id: ApprovalId,
+      status: ApprovalStatus,
+      comment: z.string().optional(),
+      changes: z.string().max(200_000),
+    })
+    .optional(),
+});
+export type ApprovalDetail = z.infer<typeof ApprovalDetail>;
+
+/** What `checkApproval` is asked about. */
+export const CheckApproval = z.object({
+  kind: SideEffectKind,
+  uses: CapabilityLabel,
+  target: z.string().min(1).max(2_000),
+  args: JsonObject,
+  requestedBy: z.string().min(1).max(200),
+  workflow: z.string().max(200).optional(),
+  audience: z.array(z.string()).min(1).optional(),
+});
+export type CheckApproval = z.infer<typeof CheckApproval>;
+
+/** The request/reply API on the NATS services framework: `hp.api.<service>.<endpoint>`. */
 export const api = {
   orchestrator: {
     submit: endpoint('Submit a task; answered once it is stored', SubmitTask, TaskAck),
@@ -179,6 +285,7 @@ export const api = {
     resume: endpoint('Resume a paused task', ResumeTask, TaskAck),
     retry: endpoint('Give failed or escalated nodes another attempt', RetryTask, TaskAck),
     skip: endpoint('Leave a node out', SkipTask, TaskAck),
+    done: endpoint('Take a node as done that has not succeeded', CompleteNode, TaskAck),
     fork: endpoint(
       'Start a new task from a version of another: what had ended by then is carried over',
       ForkTask,
@@ -200,13 +307,96 @@ export const api = {
     decide: endpoint(
       'Decide on an approval; needs the header `authorization: Bearer <token>`',
       DecideApproval,
-      z.object({ id: ApprovalId, status: ApprovalStatus, by: z.string() }),
+      Decided,
     ),
-    get: endpoint('One approval with the exact effect', z.object({ id: ApprovalId }), ApprovalView),
+    decide_many: endpoint(
+      'Decide on several approvals alike, each on its own; needs the header',
+      DecideMany,
+      z.object({
+        items: z.array(
+          z.union([
+            z.object({ id: ApprovalId, decided: Decided }),
+            z.object({ id: ApprovalId, error: ErrorBody }),
+          ]),
+        ),
+      }),
+    ),
+    get: endpoint('One approval with the exact effect', z.object({ id: ApprovalId }), ApprovalDetail),
     list: endpoint(
-      'Approvals, oldest first',
-      Page.extend({ status: ApprovalStatus.default('pending') }),
+      'What waits in the order that is asked for; what is decided oldest first. A page may end before it is full: `next` goes on',
+      ListApprovals,
       pageOf(ApprovalView),
+    ),
+    whoami: endpoint(
+      'Whose the token is, and what it is good for; needs the header',
+      z.object({}),
+      z.object({
+        name: z.string(),
+        groups: z.array(z.string()),
+        roles: z.array(z.string()),
+        scopes: z.array(Scope),
+        administrator: z.boolean(),
+      }),
+    ),
+    check: endpoint(
+      'Whether a standing rule would approve an effect, as checkApproval asks it',
+      CheckApproval,
+      z.object({ approved: z.boolean(), rule: RuleView.optional() }),
+    ),
+    rule_add: endpoint('Add a standing rule, as persistRule does; needs the header', RuleSpec, RuleView),
+    rule_revoke: endpoint(
+      'Revoke a standing rule; needs the header',
+      z.object({ id: RuleId, reason: z.string().max(1_000).optional() }),
+      RuleView,
+    ),
+    rule_list: endpoint(
+      'Standing rules, oldest first',
+      Page.extend({ status: RuleView.shape.status.optional() }),
+      pageOf(RuleView),
+    ),
+    rule_test: endpoint(
+      'Which of the latest requests a rule would have decided',
+      z.object({ match: RuleMatch, last: z.int().min(1).max(5_000).default(1_000) }),
+      z.object({
+        /** How many were looked at. */
+        looked: z.int(),
+        items: z.array(
+          z.object({
+            id: ApprovalId,
+            title: z.string(),
+            status: ApprovalStatus,
+            decidedBy: z.string().optional(),
+            requestedAt: z.int(),
+          }),
+        ),
+      }),
+    ),
+    token_create: endpoint('Make an API token; needs the header', CreateAccessToken, AccessTokenView),
+    token_revoke: endpoint(
+      'Revoke an API token; needs the header',
+      z.object({ id: AccessTokenId }),
+      AccessTokenView,
+    ),
+    token_list: endpoint('API tokens, oldest first; needs the header', Page, pageOf(AccessTokenView)),
+    audit: endpoint(
+      'The audit log, in order; needs the header',
+      z.object({
+        /** Lines after this one. */
+        after: z.int().min(0).default(0),
+        limit: z.int().min(1).max(1_000).default(500),
+        /** Only of this approval, rule or token: then it is no unbroken chain. */
+        about: z.string().max(64).optional(),
+      }),
+      z.object({
+        items: z.array(AuditLine),
+        /** There are more. */
+        more: z.boolean(),
+      }),
+    ),
+    keys: endpoint(
+      'The public keys of the service, and statements on them by each',
+      z.object({ nonce: KeysNonce.optional() }),
+      PublishedKeys,
     ),
   },
   executor: {
@@ -251,9 +441,26 @@ export const api = {
   },
   recovery: {
     history: endpoint(
-      'Every failed attempt of one task with its verdict',
-      z.object({ task: TaskId }),
-      z.object({ items: z.array(FailureAssessed) }),
+      'The attempts of a task, or of one job of it, oldest first: those that failed with their verdicts',
+      z.object({ task: TaskId, node: NodeId.optional() }),
+      z.object({ items: z.array(AttemptView), stuck: z.array(StuckJob) }),
+    ),
+    stuck: endpoint('Jobs that wait for a person, by task', Page, pageOf(StuckJob)),
+    report: endpoint(
+      'What a person needs to know of a job that is stuck, or was: Markdown',
+      z.object({ task: TaskId, node: NodeId }),
+      z.object({ job: StuckJob, stuck: z.boolean(), report: z.string().max(REPORT_MAX) }),
+    ),
+    classify: endpoint(
+      'Which class a failure has, and why: nothing is recorded',
+      AssessFailure.pick({ uses: true, exitCode: true, output: true, report: true, rules: true }).extend({
+        error: ErrorBody.optional(),
+      }),
+      z.object({
+        class: FailureClass,
+        because: Verdict.shape.because.unwrap(),
+        fingerprint: z.string(),
+      }),
     ),
     circuits: endpoint(
       'The circuits of outside targets; one that is closed was open before',

@@ -1,8 +1,13 @@
 import { z } from 'zod';
-import { CircuitId } from './ids.ts';
+import { CircuitId, TaskId } from './ids.ts';
+import { RecoveryRules } from './recovery-rules.ts';
 
 /** What a circuit stands for: the origin of a target, or another name of what is outside. */
 export const TargetName = z.string().min(1).max(512);
+
+/** The circuit of a workflow: beside those of targets, which are origins. */
+export const workflowCircuit = (id: string): string => `workflow:${id}`;
+export const isWorkflowCircuit = (target: string): boolean => target.startsWith('workflow:');
 
 /** Whoever looks after the circuits, by the name that it gives itself: an executor, or a person. */
 const Name = z.string().min(1).max(200);
@@ -23,6 +28,24 @@ export const ReportCircuit = z.object({
   reason: Reason.optional(),
 });
 export type ReportCircuit = z.infer<typeof ReportCircuit>;
+
+/** A job of a task was given up. Enough of them, and the circuit of its workflow opens. */
+export const CountFailure = z.object({
+  target: TargetName,
+  task: TaskId,
+  circuit: RecoveryRules.shape.circuit,
+});
+export type CountFailure = z.infer<typeof CountFailure>;
+
+/** A task wants to start, and hears by `task.admit` whether it may; or the one that was let try has come to its end. */
+export const EnterCircuit = z.object({
+  target: TargetName,
+  task: TaskId,
+  ended: z.enum(['well', 'badly']).optional(),
+  /** With `ended`: what the repository says of its circuit. */
+  circuit: RecoveryRules.shape.circuit,
+});
+export type EnterCircuit = z.infer<typeof EnterCircuit>;
 
 /** A person's word. What a person has opened stays open until a person closes it. */
 export const SetCircuit = z.object({
@@ -53,6 +76,15 @@ export const CircuitHalfOpened = z.object({
 });
 export type CircuitHalfOpened = z.infer<typeof CircuitHalfOpened>;
 
+/** A job of a workflow was given up: counted for the circuit of the workflow. */
+export const CircuitCounted = z.object({
+  type: z.literal('circuit_counted'),
+  ...about,
+  task: TaskId,
+  at: z.int(),
+});
+export type CircuitCounted = z.infer<typeof CircuitCounted>;
+
 export const CircuitClosed = z.object({
   type: z.literal('circuit_closed'),
   ...about,
@@ -61,7 +93,12 @@ export const CircuitClosed = z.object({
 });
 export type CircuitClosed = z.infer<typeof CircuitClosed>;
 
-export const CircuitEvent = z.discriminatedUnion('type', [CircuitOpened, CircuitHalfOpened, CircuitClosed]);
+export const CircuitEvent = z.discriminatedUnion('type', [
+  CircuitOpened,
+  CircuitHalfOpened,
+  CircuitClosed,
+  CircuitCounted,
+]);
 export type CircuitEvent = z.infer<typeof CircuitEvent>;
 
 /** A circuit as it stands. */

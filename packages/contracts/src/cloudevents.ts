@@ -1,5 +1,8 @@
 import { type Aggregate, type ServiceName } from './subjects.ts';
 
+/** Where a person decides, as the program says that he uses: for the record. */
+export const SURFACE_HEADER = 'holdpoint-surface';
+
 /** Header names of CloudEvents 1.0 in binary mode on NATS, and the two of JetStream and W3C that travel with them. */
 export const HEADERS = {
   messageId: 'Nats-Msg-Id',

@@ -1,8 +1,11 @@
 import { z } from 'zod';
+import { DoubtCause } from './doubt-cause.ts';
 import { ErrorBody } from './errors.ts';
 import { ApprovalId, EffectId, NodeId, TaskId, TOKEN } from './ids.ts';
 import { digestOf, Json, JsonObject } from './json.ts';
 import { CapabilityLabel, EffectClass, SideEffectKind } from './workflow.ts';
+
+export { DoubtCause } from './doubt-cause.ts';
 
 /**
  * An effect in the form that is approved, digested and run: nothing that decides what happens may stand outside it,
@@ -51,6 +54,8 @@ export const RunEffect = z.object({
   digest: Digest,
   /** Left out for work only. */
   grant: Grant.optional(),
+  /** The approval that the grant names: what becomes of the effect is told with it. */
+  approval: ApprovalId.optional(),
   /** Whose executors may carry it out: as the subject says, whatever stands here. Left out for the default pool. */
   pool: z.string().regex(TOKEN).optional(),
 });
@@ -61,6 +66,8 @@ const about = {
   task: TaskId,
   node: NodeId,
   attempt: z.int().min(1),
+  /** Under whose grant it was ordered. */
+  approval: ApprovalId.optional(),
 } as const;
 
 export const CancelEffect = z.object({ ...about, reason: z.string().max(1_000) });
@@ -89,7 +96,7 @@ export const AnswerClaims = z.object({
 });
 export type AnswerClaims = z.infer<typeof AnswerClaims>;
 
-/** Whatever the approvals service signs. */
+/** What executors act on when it is signed. */
 export const SignedClaims = z.union([AnswerClaims, GrantClaims]);
 export type SignedClaims = z.infer<typeof SignedClaims>;
 
@@ -122,9 +129,6 @@ export const EffectFailedClean = z.object({
   epoch: z.int(),
   error: ErrorBody,
 });
-/** What left the doubt: the worker was lost, it could not tell, or the ledger was set back behind it. */
-export const DoubtCause = z.enum(['worker_lost', 'outcome_unknown', 'ledger_set_back']);
-export type DoubtCause = z.infer<typeof DoubtCause>;
 
 /**
  * Nobody can know whether it happened. `next` says what follows: the executor repeats it, asks the target, or a person is
@@ -200,8 +204,22 @@ export const EffectSuperseded = z.object({
   contradicts: z.boolean().optional(),
 });
 
+/** It may not begin, because what it talks to fails: it waits until the circuit of its target lets it. */
+export const EffectHeld = z.object({
+  type: z.literal('held'),
+  ...about,
+  target: z.string().min(1).max(512),
+  reason: z.string(),
+});
+export type EffectHeld = z.infer<typeof EffectHeld>;
+/** It was held, and begins now: for whoever waits, and does not read of every start. */
+export const EffectReleased = z.object({ type: z.literal('released'), ...about });
+export type EffectReleased = z.infer<typeof EffectReleased>;
+
 export const EffectEvent = z.discriminatedUnion('type', [
   EffectPrepared,
+  EffectHeld,
+  EffectReleased,
   EffectStarted,
   EffectApplied,
   EffectFailedClean,

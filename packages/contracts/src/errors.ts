@@ -33,6 +33,19 @@ export const ERRORS = {
   APPROVALS_DIGEST_MISMATCH: 409,
   /** The decision is none of those that the request leaves open. */
   APPROVALS_NO_CHOICE: 422,
+  /** Whoever asked for an effect may not decide on it. */
+  APPROVALS_FOUR_EYES: 403,
+  /** The token is good, and not for this. */
+  APPROVALS_SCOPE: 403,
+  APPROVALS_TOO_MANY_ATTEMPTS: 429,
+  /** A notice was tampered with, is too old, or belongs to another approval. */
+  APPROVALS_TOKEN_MISMATCH: 403,
+  APPROVALS_SIGNATURE_INVALID: 401,
+  APPROVALS_ORIGIN_REFUSED: 403,
+  APPROVALS_UNKNOWN_RULE: 404,
+  APPROVALS_RULE_REFUSED: 422,
+  APPROVALS_UNKNOWN_TOKEN: 404,
+  APPROVALS_TOKEN_CONFLICT: 409,
   EXECUTOR_UNKNOWN_EFFECT: 404,
   EXECUTOR_UNKNOWN_CAPABILITY: 422,
   EXECUTOR_INVALID_ARGUMENTS: 422,
@@ -61,6 +74,8 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 export const ErrorCode = z.enum(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]]);
+
+export const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(ERRORS, code);
 
 /** An error as it travels. A code of a newer version is kept as it is. */
 export const ErrorBody = z.object({

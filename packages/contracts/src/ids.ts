@@ -9,6 +9,8 @@ const token = <Brand extends string>() =>
 
 const REPOSITORY = /^r-[0-9a-z]{16}$/;
 const CIRCUIT = /^o-[0-9a-z]{16}$/;
+const RULE = /^u-[0-9a-z]{10}$/;
+const ACCESS_TOKEN = /^k-[0-9a-z]{10}$/;
 
 /** Tasks are kept beside boards, and their failures beside circuits: whoever may name a task may name neither of those. */
 export const TaskId = token<'TaskId'>()
@@ -17,7 +19,13 @@ export const TaskId = token<'TaskId'>()
 export type TaskId = z.infer<typeof TaskId>;
 export const NodeId = token<'NodeId'>();
 export type NodeId = z.infer<typeof NodeId>;
-export const ApprovalId = token<'ApprovalId'>();
+/** What has anchored the audit log is kept beside approvals, under this name. */
+export const AUDIT_ID = 'audit-log';
+/** Approvals are kept beside standing rules, access tokens and the audit log: whoever may name one may name none of those. */
+export const ApprovalId = token<'ApprovalId'>()
+  .refine((id) => !RULE.test(id), 'not the id of a rule')
+  .refine((id) => !ACCESS_TOKEN.test(id), 'not the id of a token')
+  .refine((id) => id !== AUDIT_ID, 'not the audit log');
 export type ApprovalId = z.infer<typeof ApprovalId>;
 /** Identifies one effect for ever: the hash of task, node and the key that its author chose. */
 export const EffectId = token<'EffectId'>();
@@ -37,6 +45,17 @@ export type RepositoryId = z.infer<typeof RepositoryId>;
 /** The circuit of one outside target, by the target's name. */
 export const CircuitId = z.string().regex(CIRCUIT, 'o- and 16 letters or digits').brand<'CircuitId'>();
 export type CircuitId = z.infer<typeof CircuitId>;
+
+/** A standing rule. */
+export const RuleId = z.string().regex(RULE, 'u- and 10 letters or digits').brand<'RuleId'>();
+export type RuleId = z.infer<typeof RuleId>;
+
+/** An API token: not the secret itself, but what it is called by. */
+export const AccessTokenId = z
+  .string()
+  .regex(ACCESS_TOKEN, 'k- and 10 letters or digits')
+  .brand<'AccessTokenId'>();
+export type AccessTokenId = z.infer<typeof AccessTokenId>;
 
 // Crockford's alphabet: no letter that reads like a digit, so that a person can type an id from a screen.
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
@@ -69,6 +88,14 @@ export const doubtIdOf = (effect: EffectId, epoch: number, question = 1): Approv
   return `a-${shortHash(parts, 10)}` as ApprovalId;
 };
 
+/** One question about one job that is stuck. */
+export const stuckIdOf = (task: TaskId, node: NodeId, question: number): ApprovalId =>
+  `a-${shortHash(['stuck', task, node, String(question)], 10)}` as ApprovalId;
+
+/** The task that takes a worktree back before another attempt. */
+export const rollbackIdOf = (task: TaskId, node: NodeId, attempt: number): TaskId =>
+  `t-${shortHash(['rollback', task, node, String(attempt)], 12)}` as TaskId;
+
 /** The attempt is left out on purpose: a key that changed with it would turn every retry into a second application. */
 export const effectIdOf = (task: TaskId, node: NodeId, idempotencyKey: string): EffectId =>
   `e-${shortHash([task, node, idempotencyKey], 16)}` as EffectId;
@@ -78,6 +105,18 @@ export const repositoryIdOf = (path: string): RepositoryId =>
 
 export const circuitIdOf = (target: string): CircuitId =>
   `o-${shortHash(['circuit', target], 16)}` as CircuitId;
+
+/** The same rule when the command that adds it comes again. What one person calls a command, nobody else can. */
+export const ruleIdOf = (author: string, command: string): RuleId =>
+  `u-${shortHash(['rule', author, command], 10)}` as RuleId;
+
+/** The rule that was made with the decision on an approval. */
+export const rememberedIdOf = (approval: ApprovalId): RuleId =>
+  `u-${shortHash(['remembered', approval], 10)}` as RuleId;
+
+/** By the hash of the secret, so that one secret is one token. */
+export const accessTokenIdOf = (sha256: string): AccessTokenId =>
+  `k-${shortHash(['access token', sha256], 10)}` as AccessTokenId;
 
 /** One node within one task, as people name it. */
 export const jobOf = (task: string, node: string): string => `${task}/${node}`;

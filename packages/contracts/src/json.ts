@@ -38,3 +38,6 @@ export const sha256Of = (data: string | Uint8Array): string =>
 
 /** SHA-256 of the canonical text, as 64 lower-case hex digits. */
 export const digestOf = (value: unknown): string => sha256Of(canonicalJson(value));
+
+/** A value as it is sent: what is not there is left out. Only for what is JSON otherwise. */
+export const asSent = (value: object): JsonObject => JSON.parse(JSON.stringify(value)) as JsonObject;

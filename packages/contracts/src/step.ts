@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Artifact } from './artifact.ts';
+import { AttemptReport } from './attempt.ts';
 import { Json, JsonObject } from './json.ts';
 import { StoredArtifact } from './stored-artifact.ts';
 import { Outcome, Precondition } from './workflow.ts';
@@ -51,6 +52,8 @@ export const StepInput = z.object({
   values: z.record(z.string(), z.string()).optional(),
   /** What failed before, for the agent that tries again. */
   hint: z.string().optional(),
+  /** The agent is asked to say at its end what it has tried. */
+  reports: z.boolean().optional(),
   preconditions: z.array(Precondition).optional(),
   /** What is asked for before a node starts: which of these are there? */
   artifacts: z.array(Artifact).optional(),
@@ -72,6 +75,8 @@ export const StepResult = z.object({
   payloads: z.record(z.string(), Payload).optional(),
   /** The end of what a failing script printed. */
   hint: z.string().max(65_536).optional(),
+  /** What was tried, by whoever tried it. */
+  report: AttemptReport.optional(),
   /** All that the step printed. */
   log: StoredArtifact.optional(),
 });

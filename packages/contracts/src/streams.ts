@@ -125,6 +125,7 @@ export const consumers: readonly ConsumerDeclaration[] = [
   consumer('orchestrator-approval', 'HP_EVT', 'orchestrator', filters.approvalsResolved),
   consumer('orchestrator-effect', 'HP_EVT', 'orchestrator', filters.factsOf('effect')),
   consumer('approvals', 'HP_CMD', 'approvals', filters.approvalCommands),
+  consumer('approvals-effect', 'HP_EVT', 'approvals', filters.factsOf('effect')),
   executorConsumer(DEFAULT_POOL),
   consumer('recovery', 'HP_CMD', 'recovery', filters.recoveryCommands),
 ];

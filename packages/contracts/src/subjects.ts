@@ -52,6 +52,8 @@ export const filters = {
   circuitFacts: (['circuit_opened', 'circuit_half_opened', 'circuit_closed'] as const).map(
     (event) => `${PREFIX}.evt.recovery.${event}.*`,
   ),
+  /** What becomes of standing rules: the approvals service listens to it. */
+  ruleFacts: (['rule_added', 'rule_revoked'] as const).map((event) => `${PREFIX}.evt.approval.${event}.*`),
   /** Where a service is answered that has asked another. */
   answersTo: (service: ServiceName) => `_ASK_${service}.>`,
   logs: `${PREFIX}.log.>`,

@@ -1,13 +1,17 @@
 import { z } from 'zod';
-import { ApprovalOutcome } from './approval.ts';
+import { ApprovalOutcome, RequestApproval, StuckAnswer } from './approval.ts';
+import { AttemptReport, Usage } from './attempt.ts';
+import { CircuitState, TargetName } from './circuit.ts';
+import { DoubtCause } from './doubt-cause.ts';
 import { CanonicalEffect, Digest, DoubtAnswer, Grant } from './effect.ts';
 import { ErrorBody } from './errors.ts';
 import { ArtifactStanding } from './board.ts';
+import { Gate } from './gate.ts';
 import { ApprovalId, CommandId, EffectId, NodeId, TaskId } from './ids.ts';
 import { Json, JsonObject } from './json.ts';
 import { Verdict } from './recovery.ts';
 import { Payload, StepContext, StepResult } from './step.ts';
-import { Outcome, WAIT_MAX_MS, WorkflowDefinition } from './workflow.ts';
+import { Budget, Outcome, WAIT_MAX_MS, WorkflowDefinition } from './workflow.ts';
 
 export const TaskPhase = z.enum([
   'queued',
@@ -74,6 +78,9 @@ export const RetryTask = z.object({
   attempt: z.int().min(1).optional(),
 });
 
+/** Take a job as done that has not succeeded: somebody has done it by hand, or knows better. What follows it goes on. */
+export const CompleteNode = z.object({ ...byHand, node: NodeId, outputs: JsonObject.optional() });
+
 /** A verdict of the recovery service: a suggestion, which the orchestrator carries out or refuses. */
 export const RecoverTask = z.object({
   task: TaskId,
@@ -82,6 +89,17 @@ export const RecoverTask = z.object({
   verdict: Verdict,
 });
 export type RecoverTask = z.infer<typeof RecoverTask>;
+
+/** How the circuit of its workflow stands, to a task that waits for it; recovery says so whenever it is asked. */
+export const AdmitTask = z.object({
+  id: TaskId,
+  circuit: TargetName,
+  /** With `half_open` this task is the one that may try. */
+  state: CircuitState,
+  /** With `open`: when to ask again. Epoch milliseconds; left out when a person has to close it. */
+  until: z.int().optional(),
+});
+export type AdmitTask = z.infer<typeof AdmitTask>;
 
 /** A task that waits for another wants to hear how it, or one of its nodes, ends. */
 export const WatchTask = z.object({ id: TaskId, watcher: TaskId, node: NodeId.optional() });
@@ -100,6 +118,10 @@ export const CheckpointKind = z.enum([
   'duplicate_effect_prevented',
   'resume_granted',
   'resume_blocked',
+  /** What a gate names when a request is made. */
+  'noted',
+  /** What a gate suggested, and the orchestrator did not do. */
+  'suggestion_refused',
 ]);
 export type CheckpointKind = z.infer<typeof CheckpointKind>;
 export const Checkpoint = z.object({
@@ -107,9 +129,21 @@ export const Checkpoint = z.object({
   ...attempt,
   /** Of the doubt that it is about. */
   epoch: z.int().min(1).optional(),
+  /** Of the request that it is about. */
+  revision: z.int().min(1).optional(),
+  /** What the gate calls it, with `noted`. */
+  name: z.string().max(200).optional(),
   reason: z.string(),
 });
 export type Checkpoint = z.infer<typeof Checkpoint>;
+
+/** What a gate has people told, filled in once: whoever is asked again is asked the same. */
+export const AskedByGate = z.object({
+  ...RequestApproval.pick({ title: true, audience: true, body: true }).shape,
+  /** The inputs of the gate, for its conditions. */
+  inputs: z.record(z.string(), Json).optional(),
+});
+export type AskedByGate = z.infer<typeof AskedByGate>;
 
 /** Why a node does not run yet. The order is the order in which they are looked at. */
 export const WaitKind = z.enum(['dependencies', 'artifacts', 'preconditions', 'approval', 'locks', 'paused']);
@@ -143,6 +177,8 @@ export const TaskEvent = z.discriminatedUnion('type', [
     inputs: JsonObject,
     requestedBy: z.string(),
     definition: WorkflowDefinition,
+    /** The gate of effects that have none of their own. */
+    gate: Gate.optional(),
     /** What the workflow was found by: an alias, a file, `id@version`. */
     workflow: z.string().optional(),
     repository: z.string().optional(),
@@ -161,6 +197,7 @@ export const TaskEvent = z.discriminatedUnion('type', [
     effectId: EffectId,
     effect: CanonicalEffect,
     digest: Digest,
+    asked: AskedByGate.optional(),
   }),
   fact('approval_closed', {
     ...attempt,
@@ -209,6 +246,10 @@ export const TaskEvent = z.discriminatedUnion('type', [
     payloads: z.record(z.string(), Payload).optional(),
     detail: z.string().optional(),
     exitCode: z.int().optional(),
+    report: AttemptReport.optional(),
+    /** A person has said that it is done. */
+    by: z.string().optional(),
+    ...command,
   }),
   /** It came to an end without success, and nothing tries it again by itself. */
   fact('node_ended', {
@@ -221,6 +262,7 @@ export const TaskEvent = z.discriminatedUnion('type', [
     hint: z.string().optional(),
     outputs: JsonObject.optional(),
     context: StepContext.optional(),
+    report: AttemptReport.optional(),
   }),
   /** A route led back, or a person did: these nodes start anew, each with its next attempt. */
   fact('rewound', {
@@ -228,6 +270,8 @@ export const TaskEvent = z.discriminatedUnion('type', [
     nodes: z.array(NodeId),
     /** The gate whose route it was; left out when a person did it. */
     route: NodeId.optional(),
+    /** A verdict led back by that route. */
+    verdict: Verdict.optional(),
     hint: z.string().optional(),
     by: z.string().optional(),
     ...command,
@@ -245,9 +289,48 @@ export const TaskEvent = z.discriminatedUnion('type', [
     step: StepName.optional(),
     outcome: z.enum(['failed', 'in_doubt']),
     error: ErrorBody,
-    /** With `in_doubt`: what nobody can be sure of, and under which epoch. */
+    /** With `in_doubt`: what nobody can be sure of, and under which epoch; and what left it so. */
     doubt: z.object({ effectId: EffectId, epoch: z.int().min(1) }).optional(),
+    cause: DoubtCause.optional(),
+    /** What it came to, when it was carried out and that is what failed. */
+    result: StepResult.pick({ exitCode: true, hint: true, report: true }).optional(),
   }),
+  /** Before another attempt the worktree goes back to a commit, and what was done since is taken back: a task of its own. */
+  fact('rollback_ordered', {
+    ...attempt,
+    by: TaskId,
+    commit: z.string(),
+    /** What that task was submitted with. */
+    inputs: JsonObject,
+    verdict: Verdict,
+  }),
+  fact('rollback_ended', { ...attempt, by: TaskId, outcome: z.union([Outcome, z.literal('unknown')]) }),
+  /** A job goes on in a new session: first what it has is put by for it. */
+  fact('continue_ordered', { ...attempt, verdict: Verdict }),
+  /** People are asked what is to become of a job that is stuck. */
+  fact('stuck_asked', {
+    ...attempt,
+    approval: ApprovalId,
+    effectId: EffectId,
+    effect: CanonicalEffect,
+    digest: Digest,
+    question: z.int().min(1),
+  }),
+  fact('stuck_answered', {
+    ...attempt,
+    approval: ApprovalId,
+    answer: StuckAnswer,
+    by: z.string(),
+    comment: z.string().optional(),
+  }),
+  /** An effect is ordered, and waits because what it talks to fails. */
+  fact('node_held', { ...attempt, target: z.string(), reason: z.string() }),
+  fact('node_released', attempt),
+  /** The circuit of its workflow is open: nothing of the task starts until it closes, or lets this one try. */
+  fact('held', { circuit: TargetName, until: z.int().optional() }),
+  fact('released', { circuit: TargetName, trial: z.boolean() }),
+  /** Its budget was used up, and somebody has granted as much again. */
+  fact('budget_extended', { node: NodeId, approval: ApprovalId, by: z.string().optional() }),
   /** People are asked what became of an effect. */
   fact('doubt_asked', {
     ...attempt,
@@ -271,6 +354,10 @@ export const TaskEvent = z.discriminatedUnion('type', [
     ...attempt,
     delayMs: z.int().min(0).max(WAIT_MAX_MS),
     verdict: Verdict.optional(),
+    /** What it is told of the attempts before it. */
+    hint: z.string().optional(),
+    /** It goes on in a new session: the number of that. */
+    session: z.int().min(2).optional(),
     ...command,
   }),
   fact('node_skipped', { ...attempt, reason: z.string(), verdict: Verdict.optional(), ...command }),
@@ -320,8 +407,12 @@ export const NodeView = z.object({
   detail: z.string().optional(),
   exitCode: z.int().optional(),
   approval: ApprovalId.optional(),
-  /** Asks people what became of its effect. */
+  /** Asks people what became of its effect, or what is to become of the job. */
   question: ApprovalId.optional(),
+  /** While recovery is carried out, or a person has to decide: what recovery said. */
+  verdict: Verdict.omit({ hint: true, report: true }).optional(),
+  /** Counts the sessions of a job that goes on in new ones. */
+  session: z.int().optional(),
   /** Whether a person has to let it run. */
   gated: z.boolean(),
   /** Effects that are ordered and have no outcome yet. */
@@ -357,5 +448,10 @@ export const TaskView = z.object({
   /** The latest of them, oldest first. */
   checkpoints: z.array(Checkpoint).optional(),
   error: ErrorBody.optional(),
+  /** What it has used, and how much it may use. */
+  spent: Usage.optional(),
+  budget: Budget.optional(),
+  /** The circuit that it waits for. */
+  circuit: z.string().optional(),
 });
 export type TaskView = z.infer<typeof TaskView>;

@@ -1,40 +1,16 @@
 import { z } from 'zod';
 import { Artifact } from './artifact.ts';
+import { COST_USD_MAX, TOKENS_MAX } from './attempt.ts';
+import { Audience } from './audience.ts';
+import { Gate } from './gate.ts';
 import { NodeId, TOKEN } from './ids.ts';
 import { Json } from './json.ts';
+import { RecoveryRules } from './recovery-rules.ts';
+import { CapabilityLabel, EffectClass, SideEffectKind, WAIT_MAX_MS } from './side-effect.ts';
 
-/** What an effect does to the world; it decides which approval policy applies. */
-export const SideEffectKind = z.enum([
-  'write_external',
-  'deploy',
-  'merge',
-  'notify',
-  'destructive_edit',
-  'other',
-]);
-export type SideEffectKind = z.infer<typeof SideEffectKind>;
-
-/**
- * What the target of an effect gives after an interruption. It belongs to the capability and is part of the approved digest.
- *
- * - `fenced`: compare-and-set or a fencing token; `keyed`: remembers our key; `probeable`: a read tells applied from not;
- * - `idempotent`: repeating is harmless; `opaque`: nothing, so a person is asked.
- */
-export const EffectClass = z.enum(['fenced', 'keyed', 'probeable', 'idempotent', 'opaque']);
-export type EffectClass = z.infer<typeof EffectClass>;
-
-/** A canonical label such as `cap.file.append` or `control.terminal`. */
-export const CapabilityLabel = z
-  .string()
-  .max(128)
-  .regex(/^(cap|control)(\.[a-z0-9_]+)+$/, 'a label such as cap.file.append');
-
-/** No wait is longer: added to any time of day, it is still a time that clocks and stores can hold. */
-export const WAIT_MAX_MS = 30 * 86_400_000;
+export { CapabilityLabel, EffectClass, SideEffectKind, WAIT_MAX_MS } from './side-effect.ts';
 
 const Wait = z.int().min(1_000).max(WAIT_MAX_MS);
-/** Groups whose members may decide. */
-const Audience = z.array(z.string().min(1)).min(1);
 
 /** Executors that take the same orders: its name stands in the subject of an order. */
 export const Pool = z.string().regex(TOKEN, 'letters, digits, - and _, at most 64');
@@ -50,6 +26,8 @@ export const EffectDeclaration = z.object({
   audience: Audience,
   /** How long the request waits for a decision. */
   approvalTimeoutMs: Wait,
+  /** How people are asked, and what follows from what they say; plainly, when left out. */
+  gate: Gate.optional(),
   /** Commands for whoever has to find out, or to take it back; shown with the request. */
   probe: z.string().max(65_536).optional(),
   compensate: z.string().max(65_536).optional(),
@@ -81,7 +59,8 @@ export type Step = z.infer<typeof Step>;
 
 /** What follows a failure without a route: the end of the node, another attempt, or a person. */
 export const OnError = z.object({
-  strategy: z.enum(['fail', 'retry', 'pause']),
+  /** `recover`: recovery decides, from what happened before. */
+  strategy: z.enum(['fail', 'retry', 'pause', 'recover']),
   maxRetries: z.int().min(0).max(1_000),
   backoff: z.enum(['fixed', 'exponential']),
   delayMs: z.int().min(0).max(WAIT_MAX_MS),
@@ -147,11 +126,34 @@ export const NodeDefinition = z.object({
 });
 export type NodeDefinition = z.infer<typeof NodeDefinition>;
 
+/** What a task may use before somebody is asked for more. */
+export const Budget = z.object({
+  /** Of agents: what they read and what they wrote. */
+  tokens: z.int().min(1).max(TOKENS_MAX).optional(),
+  costUsd: z.number().positive().max(COST_USD_MAX).optional(),
+  /** In which its steps were worked on, not in which they waited. */
+  workMs: z.int().min(1_000).max(WAIT_MAX_MS).optional(),
+  audience: Audience.optional(),
+});
+export type Budget = z.infer<typeof Budget>;
+
+/** What is granted when a task has used its budget up: part of what is approved. */
+export const BudgetRequest = z.object({
+  /** For people: what of which limit is used. */
+  used: z.string(),
+  /** Which extension it is, from 1: an approval of one is none of the next. */
+  extension: z.int().min(1),
+  /** As much again as this. */
+  more: Budget.omit({ audience: true }),
+});
+export type BudgetRequest = z.infer<typeof BudgetRequest>;
+
 export const WorkflowPolicy = z.object({
   /** After a failure that nothing follows: nothing else starts, or what does not depend on it goes on. */
   failureMode: z.enum(['block_downstream', 'continue_independent']),
   /** A needed artifact that nobody is making: the node is blocked, or waits for somebody to make it. */
   missingProducer: z.enum(['block', 'wait']),
+  budget: Budget.optional(),
 });
 export type WorkflowPolicy = z.infer<typeof WorkflowPolicy>;
 
@@ -160,6 +162,8 @@ export const WorkflowDefinition = z.object({
   id: z.string().min(1).max(200),
   version: z.string().min(1).max(64),
   policy: WorkflowPolicy.optional(),
+  /** How the repository wants its failures taken. */
+  recovery: RecoveryRules.optional(),
   nodes: z.array(NodeDefinition).min(1).max(20_000),
 });
 export type WorkflowDefinition = z.infer<typeof WorkflowDefinition>;

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { Counter, Registry } from 'prom-client';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type Check, type HttpServer, serveHealth } from './http.ts';
+import { type Check, type HttpServer, serveHttp } from './http.ts';
 
 const servers: HttpServer[] = [];
 afterEach(async () => {
@@ -13,7 +14,7 @@ const serve = async (
   checks: readonly Check[] = [],
   registry = new Registry(),
 ): Promise<(path: string) => Promise<Response>> => {
-  const server = await serveHealth('127.0.0.1', 0, checks, registry);
+  const server = await serveHttp({ host: '127.0.0.1', port: 0 }, checks, registry);
   servers.push(server);
   return (path) => fetch(`http://127.0.0.1:${String(server.port)}${path}`);
 };
@@ -76,7 +77,7 @@ test('a port that is taken is an error, not a server that nobody reaches', async
   const port = await new Promise<number>((resolve) => {
     holder.listen(0, '127.0.0.1', () => resolve((holder.address() as { port: number }).port));
   });
-  await expect(serveHealth('127.0.0.1', port, [], new Registry())).rejects.toMatchObject({
+  await expect(serveHttp({ host: '127.0.0.1', port }, [], new Registry())).rejects.toMatchObject({
     code: 'EADDRINUSE',
   });
   await new Promise((resolve) => holder.close(resolve));
@@ -95,7 +96,7 @@ describe('a stop', () => {
     ['has said half of what it wants', 'GET /healthz HTTP/1.1\r\nHost: x'],
     ['sends a body without end', 'POST /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx'],
   ])('does not wait for a caller that %s', async (_, said) => {
-    const server = await serveHealth('127.0.0.1', 0, [], new Registry());
+    const server = await serveHttp({ host: '127.0.0.1', port: 0 }, [], new Registry());
     const socket = connect(server.port, '127.0.0.1');
     await once(socket, 'connect');
     const heard = once(socket, 'close');
@@ -105,6 +106,47 @@ describe('a stop', () => {
     await server.stop();
     await heard;
     expect(socket.destroyed).toBe(true);
+  });
+});
+
+describe('a connection that is taken over for another protocol', () => {
+  const takenOver = async (): Promise<{
+    readonly ours: Duplex;
+    readonly theirs: Socket;
+    server: HttpServer;
+  }> => {
+    const taken: Duplex[] = [];
+    const server = await serveHttp({ host: '127.0.0.1', port: 0 }, [], new Registry(), {
+      request: (_request, response) => response.end(),
+      upgrade: (_request, socket) => {
+        taken.push(socket);
+        socket.write('taken');
+      },
+    });
+    servers.push(server);
+    const theirs = connect(server.port, '127.0.0.1');
+    theirs.on('error', () => undefined);
+    theirs.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n');
+    await once(theirs, 'data');
+    const [ours] = taken;
+    if (ours === undefined) throw new Error('nobody has taken it over');
+    return { ours, theirs, server };
+  };
+
+  test('does not hold up a stop', async () => {
+    const { theirs, server } = await takenOver();
+    const closed = once(theirs, 'close');
+    await server.stop();
+    await closed;
+    expect(theirs.destroyed).toBe(true);
+  });
+
+  test('may break before anybody listens to it, and ends nobody', async () => {
+    const { ours, server } = await takenOver();
+    const closed = new Promise((resolve) => ours.once('close', resolve));
+    ours.destroy(new Error('reset'));
+    await closed;
+    expect((await fetch(`http://127.0.0.1:${String(server.port)}/healthz`)).status).toBe(200);
   });
 });
 

@@ -1,5 +1,6 @@
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Registry } from 'prom-client';
 
 /** What `/readyz` asks; each answers with a reason when it is not ready. */
@@ -7,12 +8,19 @@ export type Check = { readonly name: string; readonly ready: () => Promise<boole
 
 export type HttpServer = { readonly port: number; readonly stop: () => Promise<void> };
 
+/** What a service answers beside its health. */
+export type Web = {
+  readonly request: RequestListener;
+  /** Takes a connection over for another protocol. Without it such a request is answered like any other. */
+  readonly upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+};
+
 /** `/healthz`: the process answers. `/readyz`: store and bus answer too. `/metrics`: Prometheus text. */
-export const serveHealth = async (
-  host: string,
-  port: number,
+export const serveHttp = async (
+  { host, port }: { readonly host: string; readonly port: number },
   checks: readonly Check[],
   registry: Registry,
+  web?: Web,
 ): Promise<HttpServer> => {
   const server = createServer((request, response) => {
     const send = (status: number, body: string, type = 'application/json'): void => {
@@ -26,8 +34,19 @@ export const serveHealth = async (
         (text) => send(200, text, registry.contentType),
         () => send(500, '{"status":"metrics cannot be collected"}'),
       );
-    } else send(404, '{"status":"unknown path"}');
+    } else if (web !== undefined) web.request(request, response);
+    else send(404, '{"status":"unknown path"}');
   });
+  const taken = new Set<Duplex>();
+  const { upgrade } = web ?? {};
+  if (upgrade !== undefined)
+    server.on('upgrade', (request, socket, head) => {
+      taken.add(socket);
+      socket.once('close', () => taken.delete(socket));
+      // Nobody listens until somebody has taken it over, and an error that nobody hears ends the process.
+      socket.on('error', () => socket.destroy());
+      upgrade(request, socket, head);
+    });
   server.headersTimeout = 5_000;
   server.requestTimeout = 10_000;
   await new Promise<void>((resolve, reject) => {
@@ -41,6 +60,7 @@ export const serveHealth = async (
         server.close(() => resolve());
         // Whoever holds a connection open and asks nothing, or half of something, may not hold up the stop.
         server.closeAllConnections();
+        for (const socket of taken) socket.destroy();
       }),
   };
 };

@@ -10,6 +10,8 @@ export type Meta = { readonly identity: string };
 export type Routed<Message> = {
   readonly aggregate: string;
   readonly message: Message;
+  /** It cannot be decided on yet: it is handed out again, later and later, until this is not said of it any more. */
+  readonly later?: boolean;
   /** Called once the message's fate is known, whatever it is: gives back what was reserved for it. */
   readonly released?: () => void;
 };

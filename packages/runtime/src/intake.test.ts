@@ -14,7 +14,7 @@ const inbound: Inbound<Message> = {
   decode: (_subject, payload) => {
     if (payload === null) return undefined;
     if (typeof payload !== 'object' || !('text' in payload)) throw new TypeError('no text');
-    return { aggregate: 'a-1', message: { text: String(payload.text) } };
+    return { aggregate: 'a-1', message: { text: String(payload.text) }, later: payload.text === 'later' };
   },
 };
 
@@ -54,6 +54,17 @@ describe('a message', () => {
     expect(said).toEqual([]);
     item?.settled({ ok: {} });
     expect(said).toEqual(['ack']);
+  });
+
+  test('that cannot be decided on yet comes again, ever later, however often, and nobody sees it before', () => {
+    const taken = [1, 2, DELIVERIES_MAX, 9].map((deliveries) => taking('{"text":"later"}', { deliveries }));
+    expect(taken.map(({ said }) => said)).toEqual([
+      ['again in 1000'],
+      ['again in 2000'],
+      ['again in 16000'],
+      ['again in 30000'],
+    ]);
+    expect(taken.flatMap(({ accepted, posted }) => [...accepted, ...posted])).toEqual([]);
   });
 
   test('that the store did not take comes again, ever later', () => {

@@ -72,7 +72,11 @@ export const createIntake = <Message>(
       return bury(delivery, toErrorBody(error));
     }
     if (routed === undefined) return delivery.ack();
-    const { aggregate, message, released = () => undefined } = routed;
+    const { aggregate, message, later = false, released = () => undefined } = routed;
+    if (later) {
+      released();
+      return delivery.giveBack(backoffMs(delivery.deliveries));
+    }
     engine.accept({
       aggregate,
       message,

@@ -6,7 +6,7 @@ import { readSecretFile, readSeedFile, type ServiceEnv } from './config.ts';
 import { createCore, type ServiceLogic } from './core.ts';
 import type { Engine } from './engine.ts';
 import { crashHook } from './crash.ts';
-import { type Check, serveHealth } from './http.ts';
+import { type Check, serveHttp, type Web } from './http.ts';
 import { errorFields } from './error-fields.ts';
 import type { Logger } from './log.ts';
 import { type AddGauge, createMetrics } from './metrics.ts';
@@ -35,7 +35,7 @@ export type ServiceSpec<
 > = {
   readonly service: S;
   readonly logic: ServiceLogic<State, Message, Event, Work>;
-  readonly endpoints: (pool: Pool) => Endpoints<S, Message>;
+  readonly endpoints: (pool: Pool, engine: Engine<Message>) => Endpoints<S, Message>;
   /** What has to hold in the transaction that commits a batch. */
   readonly condition?: Condition;
   /** What the service keeps in order beside its messages, on the same store. */
@@ -57,8 +57,12 @@ export type ServiceSpec<
 /** What a service hears, and shows, beside its messages. */
 export type Surroundings = { readonly listener: Listener; readonly gauge: AddGauge };
 
-/** Its check says whether the service can do what it is there for. */
-export type Attendance = { readonly check: Check; readonly stop: () => Promise<void> };
+/** Its check says whether the service can do what it is there for; `web` is what it answers over HTTP beside its health. */
+export type Attendance = {
+  readonly check?: Check;
+  readonly stop: () => Promise<void>;
+  readonly web?: Web;
+};
 
 export type RunningService = { readonly httpPort: number; readonly stop: () => Promise<void> };
 
@@ -129,7 +133,7 @@ export const startService = async <
     { listener: createListener(connection, user, log), gauge: metrics.gauge },
   );
   const sources = intakes.map(({ inbound, take }) => startSource(connection, inbound.consumer, take, log));
-  const api = await serveApi(connection, spec.service, spec.endpoints(pool), engine, log);
+  const api = await serveApi(connection, spec.service, spec.endpoints(pool, engine), engine, log);
   const retirement = createRetirement(pool);
   const jobs = [
     startPeriodic('timers', TICK_MS, () => engine.tick(), log),
@@ -140,9 +144,14 @@ export const startService = async <
     { name: 'postgres', ready: async () => (await pool.query('SELECT 1')).rowCount === 1 },
     { name: 'nats', ready: async () => (await connection.flush(), !connection.isClosed()) },
     { name: 'consumers', ready: () => Promise.resolve(sources.every((source) => source.open())) },
-    ...(attendance === undefined ? [] : [attendance.check]),
+    ...(attendance?.check === undefined ? [] : [attendance.check]),
   ];
-  const http = await serveHealth(env.HOLDPOINT_HTTP_HOST, env.HOLDPOINT_HTTP_PORT, checks, metrics.registry);
+  const http = await serveHttp(
+    { host: env.HOLDPOINT_HTTP_HOST, port: env.HOLDPOINT_HTTP_PORT },
+    checks,
+    metrics.registry,
+    attendance?.web,
+  );
   log.info({ httpPort: http.port }, 'service started');
 
   const stopAll = async (): Promise<void> => {

@@ -531,6 +531,25 @@ describe('what is accepted, and says what becomes of it', () => {
     expect(said(flow('[policy.resume]\nkey = "k"\nreuse_mode = "strict"\n', command('a', '')))).toEqual([]);
   });
 
+  test('recover has none: what decides them is another file', () => {
+    const made = compiled(flow(command('a', 'on_error = { strategy = "recover" }')));
+    expect(made.problems).toEqual([]);
+    const none = { maxRetries: 0, backoff: 'exponential', delayMs: 0 };
+    expect(nodeIn(made, 'a').onError).toEqual({ strategy: 'recover', ...none });
+  });
+
+  test('recover may lead back, and away from what is no failure', () => {
+    const files = flow(
+      command('a', 'on = { succeeded = ["b"] }'),
+      command(
+        'b',
+        'on_error = { strategy = "recover" }\non = { failed = ["a", "b"], blocked = ["c"], cancelled = ["c"] }',
+      ),
+      command('c', ''),
+    );
+    expect(said(files)).toEqual([]);
+  });
+
   test('on_error without numbers has those of every loop', () => {
     const made = compiled(flow(command('a', 'on_error = { strategy = "retry" }')));
     expect(nodeIn(made, 'a').onError).toEqual({
@@ -540,4 +559,52 @@ describe('what is accepted, and says what becomes of it', () => {
       delayMs: 1_000,
     });
   });
+});
+
+describe('a budget', () => {
+  const budgetOf = (lines: string, options: Partial<CompileOptions> = {}, params = '') => {
+    const made = compiled(flow(`${params}[policy.budget]\n${lines}\n`, command('a', '')), options);
+    expect(made.problems).toEqual([]);
+    return made.definition?.policy?.budget;
+  };
+
+  test('has its amounts in the units of the definition, and whom to ask', () => {
+    expect(budgetOf('tokens = 200000\ncost_usd = 2.5\nminutes = 0.5\naudience = "group:finance"')).toEqual({
+      tokens: 200_000,
+      costUsd: 2.5,
+      workMs: 30_000,
+      audience: ['group:finance'],
+    });
+    expect(budgetOf('minutes = 90\naudience = ["ops", "user:ada"]')).toEqual({
+      workMs: 5_400_000,
+      audience: ['ops', 'user:ada'],
+    });
+  });
+
+  test('takes parameters; one that is left empty is no limit', () => {
+    const params = '[params]\nusd = ""\ntime = "15"\n';
+    const lines = 'cost_usd = "${usd}"\nminutes = "${time}"';
+    expect(budgetOf(lines, {}, params)).toEqual({ workMs: 900_000 });
+    expect(budgetOf(lines, { set: { usd: '0.75', time: '' } }, params)).toEqual({ costUsd: 0.75 });
+    expect(budgetOf(lines, { set: { usd: '', time: '' } }, params)).toBeUndefined();
+  });
+
+  test('of a stage that is imported is not that of the whole', () => {
+    const files = {
+      'flow.toml': 'id = "x"\nversion = "v1"\n[[imports]]\nname = "s"\npath = "s.toml"\n',
+      's.toml': `id = "s"\nversion = "v1"\n[policy.budget]\ntokens = 5\n${command('a', '')}`,
+    };
+    expect(compiled(files).definition?.policy).not.toHaveProperty('budget');
+  });
+});
+
+test('the rules of the repository go with the definition, and are a part of what it does', () => {
+  const files = flow(command('a', ''));
+  const recovery = { thresholds: { UNKNOWN: 4 } };
+  const made = compiled(files, { recovery });
+  expect(made.definition?.recovery).toEqual(recovery);
+  const without = compiled(files).definition;
+  expect(without).not.toHaveProperty('recovery');
+  const hashes = [made.definition, without].map((each) => each && hashOf(each));
+  expect(new Set(hashes).size).toBe(2);
 });

@@ -1,5 +1,7 @@
 import { canonicalJson, digestOf } from '@holdpoint/contracts/json';
+import type { RecoveryRules } from '@holdpoint/contracts/recovery-rules';
 import { Outcome, type NodeDefinition, type WorkflowDefinition } from '@holdpoint/contracts/workflow';
+import { gateFinder, type FindGate, type ReadGate } from './gate/find-gate.ts';
 import { graphOf } from './graph.ts';
 import type { Problem } from './problem.ts';
 import { agentOf, type AgentFor } from './template/agents.ts';
@@ -27,8 +29,12 @@ export { loadTemplate, type Template };
 export type CompileOptions = Given & {
   /** Reads a specification that is named by its file, so that the run has its text. Without it, the run reads the file. */
   readonly specFile?: SpecFile;
+  /** Reads gates by their names. Without it there is only the default one, as it comes with Holdpoint. */
+  readonly readGate?: ReadGate;
   /** The configured command of an agent. */
   readonly agentFor: AgentFor;
+  /** How the repository wants its failures taken. */
+  readonly recovery?: RecoveryRules | undefined;
 };
 
 export type Compiled = {
@@ -46,11 +52,15 @@ const draftsOf = (template: Template, expander: Expander, report: Report): reado
 };
 
 /** Everything of a node but its locks, which depend on the nodes around it. */
-const nodeOf = (draft: Draft, { agentFor, specFile }: CompileOptions): NodeDefinition => {
+const nodeOf = (
+  draft: Draft,
+  { agentFor, specFile }: CompileOptions,
+  findGate: FindGate | undefined,
+): NodeDefinition => {
   identityRules(draft);
   if (!hasLabel(draft)) return draft.node;
   capabilityRules(draft);
-  const effect = effectOf(draft);
+  const effect = effectOf(draft, findGate);
   const args = withSpecText(draft, specFile);
   return {
     ...draft.node,
@@ -63,19 +73,26 @@ const nodeOf = (draft: Draft, { agentFor, specFile }: CompileOptions): NodeDefin
 const definitionOf = (
   template: Template,
   drafts: readonly Draft[],
-  values: ReadonlyMap<string, string>,
+  { values, expander }: { readonly values: ReadonlyMap<string, string>; readonly expander: Expander },
   options: CompileOptions,
   report: Report,
 ): WorkflowDefinition => {
-  const policy = workflowPolicy(template, report);
+  const policy = workflowPolicy(template, expander, report);
   const wiring = wiringAmong(drafts);
   const locksOf = lockInference(wiring, values);
+  const findGate = options.readGate && gateFinder(options.readGate, report);
   const nodes = drafts.map((draft) => {
-    const node = nodeOf(draft, options);
+    const node = nodeOf(draft, options, findGate);
     return { ...node, ...locksOf(draft, node) };
   });
   wiringRules(wiring);
-  const definition = { id: template.id, version: template.version, policy, nodes };
+  const definition = {
+    id: template.id,
+    version: template.version,
+    policy,
+    ...(options.recovery !== undefined && { recovery: options.recovery }),
+    nodes,
+  };
   const entries = new Set(graphOf(definition).entries);
   for (const draft of drafts.filter(hasLabel)) reportInputs(draft, entries, template);
   return definition;
@@ -90,7 +107,7 @@ export const compileTemplate = (template: Template, options: CompileOptions): Co
   const parameters = parametersOf(template, options, report);
   const expander = createExpander(parameters.values, report);
   const drafts = draftsOf(template, expander, report);
-  const definition = definitionOf(template, drafts, parameters.values, options, report);
+  const definition = definitionOf(template, drafts, { values: parameters.values, expander }, options, report);
   cliRules(template, expander.used, report);
   reportUnknown(template, parameters, expander.used, report);
   finalChecks(definition, template, report);

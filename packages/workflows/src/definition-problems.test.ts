@@ -342,3 +342,62 @@ test('whatever names what, there is an answer', () => {
     { numRuns: 1_000 },
   );
 });
+
+describe('recovery', () => {
+  const RECOVER = { strategy: 'recover', maxRetries: 0, backoff: 'fixed', delayMs: 0 } as const;
+
+  test('decides what follows a failure, and nothing else does', () => {
+    expect(
+      brief(
+        { id: 'a', on: { succeeded: ['b'] } },
+        {
+          id: 'b',
+          onError: RECOVER,
+          on: { failed: ['a', 'c'] },
+          retry: { mode: 'on_failure' },
+          gatePolicy: 'warn',
+        },
+        { id: 'c' },
+        { id: 'd', uses: 'control.gate.approval', onError: RECOVER },
+      ),
+    ).toEqual([
+      'error WORKFLOW_RECOVER_ROUTE nodes[b].on.failed',
+      'error WORKFLOW_RECOVER_RETRY nodes[b].retry.mode',
+      'error WORKFLOW_RECOVER_POLICY nodes[b].gatePolicy',
+      'error WORKFLOW_RECOVER_CONTROL nodes[d].onError',
+    ]);
+  });
+
+  test('may send an effect, a gate, an agent or a stage back to what has run', () => {
+    expect(
+      problems(
+        { id: 'a', uses: 'cap.agent.invoke', agent: ['x'], onError: RECOVER, on: { succeeded: ['b'] } },
+        { id: 'b', uses: 'cap.env.builtin.git.stage_commit', onError: RECOVER, on: { succeeded: ['c'] } },
+        {
+          id: 'c',
+          uses: 'control.gate.stop_condition',
+          onError: RECOVER,
+          on: { failed: ['a'], succeeded: ['d'] },
+        },
+        { id: 'd', effect: EFFECT, onError: RECOVER, on: { failed: ['d'] } },
+      ),
+    ).toEqual([]);
+  });
+
+  test('is given rules that it can go by, whoever wrote the definition', () => {
+    const definition: WorkflowDefinition = {
+      ...definitionOf({ id: 'a' }),
+      recovery: {
+        rules: [
+          { id: 'one', class: 'TRANSIENT', pattern: '(?=x)' },
+          { id: 'one', class: 'UNKNOWN', uses: 'cap.*' },
+        ],
+      },
+    };
+    expect(definitionProblems(definition).map(({ code, path }) => `${code} ${path}`)).toEqual([
+      'WORKFLOW_RECOVERY_RULE_TWICE recovery.rules[1].id',
+      'WORKFLOW_RECOVERY_RULE_EMPTY recovery.rules[1]',
+      'WORKFLOW_RECOVERY_PATTERN recovery.rules[0].pattern',
+    ]);
+  });
+});

@@ -3,6 +3,8 @@ import { checkArtifacts } from './definition/artifact-checks.ts';
 import { checkCapabilities } from './definition/capability-checks.ts';
 import { createCollector } from './definition/collector.ts';
 import { checkExpressions } from './definition/expression-checks.ts';
+import { checkGate } from './definition/gate-checks.ts';
+import { checkRecovering, checkRecoveryRules } from './definition/recovery-checks.ts';
 import { checkGraph, checkIds, checkReferences } from './definition/graph-checks.ts';
 import { graphOf } from './graph.ts';
 import type { Problem } from './problem.ts';
@@ -19,7 +21,10 @@ export const definitionProblems = (definition: WorkflowDefinition): Problem[] =>
     checkReferences(node, graph, collector);
     checkCapabilities(node, collector);
     checkExpressions(node, collector);
+    checkGate(node, graph, collector);
+    checkRecovering(node, graph, collector);
   }
+  checkRecoveryRules(definition, collector);
   checkGraph(definition, collector);
   checkArtifacts(definition, collector);
   return collector.problems();

@@ -1,25 +1,20 @@
+import { BODY_MAX } from '@holdpoint/contracts/approval';
 import type { Json, JsonObject } from '@holdpoint/contracts/json';
+import { about } from './expression/about.ts';
 import type { Expression } from './expression/tree.ts';
 import { unknown } from './expression/unknown.ts';
 import { evaluate } from './expression/evaluate.ts';
-import { ExpressionError, fail, quoted } from './expression/expression-error.ts';
+import { ExpressionError, fail } from './expression/expression-error.ts';
 import { createMeter, RESULT_MAX, type Meter } from './expression/meter.ts';
 import { namesOf } from './expression/names.ts';
 import { parseExpression } from './expression/parse.ts';
+import { checkBody } from './expression/template-names.ts';
+import { renderTree } from './expression/template-render.ts';
+import { parseTemplate } from './expression/template-tree.ts';
 import { partsOf } from './expression/text.ts';
 import { isTrue, sizeOf, textOf, type Value } from './expression/values.ts';
 
 export { ExpressionError } from './expression/expression-error.ts';
-
-/** Says which expression it was that failed. */
-const about = <Result>(text: string, work: () => Result): Result => {
-  try {
-    return work();
-  } catch (cause) {
-    if (!(cause instanceof ExpressionError)) throw cause;
-    throw new ExpressionError(`the expression ${quoted(text)}: ${cause.message}`, { cause });
-  }
-};
 
 const checked = (value: Value, meter: Meter): Json => {
   if (sizeOf(value, meter) > RESULT_MAX)
@@ -65,6 +60,14 @@ export const renderText = (text: string, scope: JsonObject): string => {
   return rendered;
 };
 
+/**
+ * A template with its `{{ expression }}` parts put in and its statements carried out: `if`, `for`, `set`, and comments.
+ * What gives nothing, or null, leaves nothing; a name that the scope does not hold is an error, and so is a text of more than
+ * `max` characters. What is put in is never looked at again. Throws `ExpressionError`.
+ */
+export const renderTemplate = (text: string, scope: JsonObject, max = BODY_MAX): string =>
+  renderTree(parseTemplate(text), scope, { meter: createMeter(), max });
+
 const problemOf = (work: () => unknown): string | undefined => {
   try {
     work();
@@ -95,4 +98,11 @@ export const checkText = (text: string, names?: ReadonlySet<string>): string | u
         checkNames(parseExpression(part.expression), names);
       });
     }
+  });
+
+/** What is wrong with a template, if anything is; its names are looked at when it is said which there will be. */
+export const checkTemplate = (text: string, names?: ReadonlySet<string>): string | undefined =>
+  problemOf(() => {
+    const body = parseTemplate(text);
+    if (names !== undefined) checkBody(body, names);
   });

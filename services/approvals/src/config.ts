@@ -1,59 +1,62 @@
-import { createPrivateKey, type KeyObject } from 'node:crypto';
-import { ConfigError, readEnv, readSecretFile, ServiceEnv } from '@holdpoint/runtime/config';
+import { readEnv, readSecretFile, ServiceEnv } from '@holdpoint/runtime/config';
 import { z } from 'zod';
+import { type KnownPrincipal, readPrincipals } from './adapters/identity/principals-file.ts';
+import { checkJwks } from './adapters/identity/oidc-keys.ts';
+import { IdentityEnv, type OidcSettings, oidcSettings } from './adapters/identity/settings.ts';
+import { type GrantKeys, KEY_FILE, parseGrantKeys } from './adapters/keyring.ts';
+import { DiscordEnv, type DiscordSettings, readDiscord } from './surfaces/discord/settings.ts';
+import { WebEnv } from './surfaces/http/settings.ts';
+
+const isSet = (env: { readonly [name: string]: unknown }, name: string): boolean =>
+  env[name] !== undefined && env[name] !== '';
 
 export const ApprovalsEnv = ServiceEnv.extend({
-  /** Ed25519 private key, PKCS#8 PEM: signs the grants. */
-  HOLDPOINT_GRANT_KEY_FILE: z.string().min(1),
-  /** JSON: who may decide, with the SHA-256 of their tokens. */
-  HOLDPOINT_PRINCIPALS_FILE: z.string().min(1),
+  /**
+   * Ed25519 private keys, PKCS#8 PEM. The first signs; the others have signed, or will, and are published with it. Public keys
+   * among them are retired: they are published for whoever verifies the audit log.
+   */
+  HOLDPOINT_GRANT_KEY_FILE: z.string().optional(),
+  /** The same text itself, where secrets come in the environment. It does not change without a restart. */
+  HOLDPOINT_GRANT_KEY: z.string().optional(),
+  /** Whether the standing rule decides that is built in: rollbacks in the isolated worktrees of tasks. */
+  HOLDPOINT_ROLLBACK_RULE: z.enum(['on', 'off']).default('on'),
+  ...IdentityEnv.shape,
+  ...WebEnv.shape,
+  ...DiscordEnv.shape,
+}).refine((env) => isSet(env, 'HOLDPOINT_GRANT_KEY_FILE') !== isSet(env, 'HOLDPOINT_GRANT_KEY'), {
+  path: ['HOLDPOINT_GRANT_KEY_FILE'],
+  message: 'either this or HOLDPOINT_GRANT_KEY, and not both',
+  // Whatever else is wrong is said with it.
+  when: () => true,
 });
-
-const Principals = z.object({
-  principals: z
-    .array(
-      z.object({
-        name: z.string().min(1).max(100),
-        groups: z.array(z.string().min(1)),
-        tokenSha256: z.string().regex(/^[0-9a-f]{64}$/, '64 hex digits'),
-      }),
-    )
-    .min(1),
-});
-export type KnownPrincipal = z.infer<typeof Principals>['principals'][number];
 
 export type ApprovalsConfig = {
-  readonly env: z.infer<typeof ServiceEnv>;
-  readonly grantKey: KeyObject;
+  readonly env: z.infer<typeof ApprovalsEnv>;
+  readonly grantKeys: GrantKeys;
+  readonly grantKeyFile?: string;
   readonly principals: readonly KnownPrincipal[];
+  readonly oidc: OidcSettings | undefined;
+  readonly discord: DiscordSettings | undefined;
 };
 
-const readGrantKey = (path: string): KeyObject => {
-  const pem = readSecretFile('HOLDPOINT_GRANT_KEY_FILE', path);
-  try {
-    const key = createPrivateKey(pem);
-    if (key.asymmetricKeyType === 'ed25519') return key;
-  } catch (cause) {
-    throw new ConfigError('HOLDPOINT_GRANT_KEY_FILE: not a private key in PEM', { cause });
-  }
-  throw new ConfigError('HOLDPOINT_GRANT_KEY_FILE: not an Ed25519 key');
-};
-
-const readPrincipals = (path: string): readonly KnownPrincipal[] => {
-  const text = readSecretFile('HOLDPOINT_PRINCIPALS_FILE', path);
-  try {
-    return Principals.parse(JSON.parse(text)).principals;
-  } catch (error) {
-    const problem = error instanceof z.ZodError ? z.prettifyError(error).replaceAll('\n', ' ') : 'not JSON';
-    throw new ConfigError(`HOLDPOINT_PRINCIPALS_FILE: ${problem}`);
-  }
-};
+/** The keys, and the file that they may change in. */
+const readGrantKeys = ({
+  HOLDPOINT_GRANT_KEY_FILE: file,
+  HOLDPOINT_GRANT_KEY: text,
+}: z.infer<typeof ApprovalsEnv>): Pick<ApprovalsConfig, 'grantKeys' | 'grantKeyFile'> =>
+  file
+    ? { grantKeys: parseGrantKeys(readSecretFile(KEY_FILE, file)), grantKeyFile: file }
+    : { grantKeys: parseGrantKeys(text ?? '', 'HOLDPOINT_GRANT_KEY') };
 
 export const readConfig = (environment: NodeJS.ProcessEnv): ApprovalsConfig => {
   const env = readEnv(ApprovalsEnv, environment);
+  const oidc = oidcSettings(env);
+  if (oidc !== undefined) checkJwks(oidc.jwks);
   return {
     env,
-    grantKey: readGrantKey(env.HOLDPOINT_GRANT_KEY_FILE),
+    ...readGrantKeys(env),
     principals: readPrincipals(env.HOLDPOINT_PRINCIPALS_FILE),
+    oidc,
+    discord: readDiscord(env),
   };
 };

@@ -1,14 +1,102 @@
-import type { ApprovalEvent } from '@holdpoint/contracts/approval';
+import type { RequestApproval } from '@holdpoint/contracts/approval';
+import type { EffectEvent } from '@holdpoint/contracts/effect';
+import type { RuleId } from '@holdpoint/contracts/ids';
 import { consumers } from '@holdpoint/contracts/streams';
-import type { Decider } from '@holdpoint/runtime/decider';
 import { type ServiceLogic, SNAPSHOT_EVERY, snapshotEvery } from '@holdpoint/runtime/core';
-import { parseCommand } from '@holdpoint/runtime/inbound';
-import type { ApprovalMessage, ApprovalState } from './domain/approval.ts';
-import { summarise } from './projections/requests.ts';
+import { parseCommand, parseFact, type Routed } from '@holdpoint/runtime/inbound';
+import type { Inbound } from '@holdpoint/runtime/intake';
+import type { ApprovalWork } from './domain/approval-state.ts';
+import type { DeskDecider, DeskEvent, DeskMessage, DeskState, DeskWork } from './domain/desk.ts';
+import { summarise } from './projections/summary.ts';
 
-export const approvalsLogic = (
-  decider: Decider<ApprovalState, ApprovalMessage, ApprovalEvent>,
-): ServiceLogic<ApprovalState, ApprovalMessage, ApprovalEvent, never> => ({
+export type Accept = (routed: Routed<DeskMessage>) => void;
+export type AskOutcome = Extract<ApprovalWork, { kind: 'ask_outcome' }>;
+export type Delivery = Extract<ApprovalWork, { kind: 'deliver' }>;
+
+export type ApprovalsParts = {
+  readonly decider: DeskDecider;
+  /** The standing rules that seem to fit a request: they are asked once it is stored. */
+  readonly rulesFor?: (request: RequestApproval) => readonly RuleId[];
+  /** Tells a surface; what it says is handed back, or nothing while it cannot be told. */
+  readonly deliver?: (delivery: Delivery, accept: Accept) => void;
+  /** Asks the executor what became of an effect; what it says is handed back, or nothing while it does not answer. */
+  readonly askOutcome?: (asked: AskOutcome, accept: Accept) => void;
+};
+
+const commandOf =
+  (rulesFor: NonNullable<ApprovalsParts['rulesFor']>): Inbound<DeskMessage>['decode'] =>
+  (subject, body) => {
+    const command = parseCommand('approvals', subject, body);
+    const aggregate = command.payload.id;
+    if (command.kind !== 'request') return { aggregate, message: command };
+    return { aggregate, message: { ...command, rules: rulesFor(command.payload) } };
+  };
+
+/** What is said of an effect once it is over, or once nobody can know: the rest is the executor's own. */
+const OUTCOMES = ['applied', 'failed_clean', 'not_applied', 'in_doubt', 'refused', 'cancelled'];
+const OUTCOME = new RegExp(`\\.(${OUTCOMES.join('|')})\\.[^.]+$`);
+
+export const isOutcome = (state: string): boolean => OUTCOMES.includes(state);
+
+const epochOf = (fact: EffectEvent): number => ('epoch' in fact ? fact.epoch : 0);
+
+/** Only of effects: work has no approval. */
+const outcomeOf: Inbound<DeskMessage>['decode'] = (subject, body) => {
+  const fact = parseFact('executor', subject, body);
+  if (fact?.approval === undefined) return undefined;
+  const { approval, id: effect, type: outcome } = fact;
+  const message = { kind: 'outcome', fact: { id: approval, effect, outcome, epoch: epochOf(fact) } } as const;
+  return { aggregate: approval, message };
+};
+
+const inboundOf = (rulesFor: NonNullable<ApprovalsParts['rulesFor']>): readonly Inbound<DeskMessage>[] => {
+  const readers: Readonly<Record<string, Omit<Inbound<DeskMessage>, 'consumer'>>> = {
+    approvals: { decode: commandOf(rulesFor) },
+    'approvals-effect': { decode: outcomeOf, wants: (subject) => OUTCOME.test(subject) },
+  };
+  return consumers
+    .filter(({ service }) => service === 'approvals')
+    .map((consumer) => {
+      const reader = readers[consumer.name];
+      if (reader === undefined) throw new Error(`nothing reads the consumer ${consumer.name}`);
+      return { consumer, ...reader };
+    });
+};
+
+/** Approvals and the rules that may decide on them talk to each other here, and nowhere that anybody could join in. */
+type Outward = Required<Pick<ApprovalsParts, 'deliver' | 'askOutcome'>>;
+
+const performWith =
+  ({ deliver, askOutcome }: Outward) =>
+  (work: DeskWork, accept: Accept): void => {
+    switch (work.kind) {
+      case 'use_rule': {
+        const { rule, approval, rest } = work;
+        return accept({ aggregate: rule, message: { kind: 'use_rule', rule, approval, rest } });
+      }
+      case 'keep_rule': {
+        const { rule: id, spec, author, from } = work;
+        return accept({ aggregate: id, message: { kind: 'add_rule', id, spec, author, from } });
+      }
+      case 'rule_applies': {
+        const { approval, rule, author } = work;
+        return accept({ aggregate: approval, message: { kind: 'rule_applies', rule, author } });
+      }
+      case 'rule_kept':
+        return accept({ aggregate: work.approval, message: { kind: 'rule_kept' } });
+      case 'deliver':
+        return deliver(work, accept);
+      case 'ask_outcome':
+        return askOutcome(work, accept);
+    }
+  };
+
+export const approvalsLogic = ({
+  decider,
+  rulesFor = () => [],
+  deliver = () => undefined,
+  askOutcome = () => undefined,
+}: ApprovalsParts): ServiceLogic<DeskState, DeskMessage, DeskEvent, DeskWork> => ({
   kind: {
     service: 'approvals',
     aggregate: 'approval',
@@ -16,13 +104,6 @@ export const approvalsLogic = (
     summarise,
     snapshotDue: snapshotEvery(SNAPSHOT_EVERY),
   },
-  inbound: consumers
-    .filter(({ service }) => service === 'approvals')
-    .map((consumer) => ({
-      consumer,
-      decode: (subject, body) => {
-        const command = parseCommand('approvals', subject, body);
-        return { aggregate: command.payload.id, message: command };
-      },
-    })),
+  inbound: inboundOf(rulesFor),
+  perform: performWith({ deliver, askOutcome }),
 });

@@ -1,23 +1,90 @@
-import { createSigner } from '@holdpoint/runtime/jws';
+import type { Engine } from '@holdpoint/runtime/engine';
 import type { Logger } from '@holdpoint/runtime/log';
 import { type RunningService, startService } from '@holdpoint/runtime/service';
-import { createAuthenticator } from './adapters/principals.ts';
-import { endpoints } from './api.ts';
+import type { Pool } from 'pg';
+import { createAskOutcome } from './adapters/ask-outcome.ts';
+import { startAuditAnchors } from './adapters/audit-anchors.ts';
+import { type RunningIdentity, startIdentity } from './adapters/identity/start-identity.ts';
+import { createFeed } from './adapters/feed.ts';
+import { createKeyring } from './adapters/keyring.ts';
+import { endpoints } from './api/endpoints.ts';
 import type { ApprovalsConfig } from './config.ts';
-import { createApprovalDecider } from './domain/approval.ts';
-import { approvalsLogic } from './logic.ts';
+import { createRuleBook } from './adapters/rule-book.ts';
+import { createDecisions } from './decisions.ts';
+import { createDeskDecider, type DeskMessage } from './domain/desk.ts';
+import { followRules } from './adapters/follow-rules.ts';
+import { type ApprovalsParts, approvalsLogic } from './logic.ts';
+import type { Office } from './office.ts';
+import { createDiscord } from './surfaces/discord/discord.ts';
+import { createWeb } from './surfaces/http/app.ts';
+import { createWatch } from './surfaces/websocket/server.ts';
 
 export const startApprovals = (
-  { env, grantKey, principals }: ApprovalsConfig,
+  { env, grantKeys, grantKeyFile, principals, oidc, discord: asked }: ApprovalsConfig,
   log: Logger,
 ): Promise<RunningService> => {
-  const decider = createApprovalDecider(createSigner(grantKey));
-  const authenticate = createAuthenticator(principals);
+  const keyring = createKeyring(grantKeys, grantKeyFile, log);
+  const { tokens } = keyring;
+  const rollbackRule = env.HOLDPOINT_ROLLBACK_RULE === 'on';
+  const surfaces = asked === undefined ? [] : (['discord'] as const);
+  const decider = createDeskDecider(keyring.sign, { surfaces, rollbackRule });
+  let deliver: ApprovalsParts['deliver'];
+  let askOutcome: ApprovalsParts['askOutcome'];
+  const book = createRuleBook(Date.now, log);
+  let identity: RunningIdentity | undefined;
+  const identityOn = (pool: Pool): RunningIdentity =>
+    (identity ??= startIdentity({ env, principals, oidc }, pool, log));
+  const officeOn = (pool: Pool, engine: Engine<DeskMessage>): Office => ({
+    pool,
+    engine,
+    decider,
+    identity: identityOn(pool),
+    decisions: createDecisions(engine, tokens.is),
+    tokens,
+    keyring,
+    rollbackRule,
+    log,
+  });
   return startService(
     {
       service: 'approvals',
-      logic: approvalsLogic(decider),
-      endpoints: (pool) => endpoints(pool, decider, authenticate),
+      logic: approvalsLogic({
+        decider,
+        rulesFor: book.rulesFor,
+        deliver: (delivery, accept) => deliver?.(delivery, accept),
+        askOutcome: (effect, accept) => askOutcome?.(effect, accept),
+      }),
+      endpoints: (pool, engine) => endpoints(officeOn(pool, engine)),
+      attend: (pool, engine, _announce, _artifacts, { listener, gauge }) => {
+        const office = officeOn(pool, engine);
+        const rules = followRules(book, pool, engine, listener, log);
+        const anchors = startAuditAnchors(pool, engine, log);
+        const feed = createFeed(pool, listener, log);
+        const watch = createWatch(office, feed, env);
+        gauge('watchers', 'WebSocket connections', [], () => [{ labels: {}, value: watch.watchers() }]);
+        const { failures, stop: stopIdentity } = identityOn(pool);
+        gauge('authentication_failures_total', 'Calls by nobody that is known', ['kind'], failures);
+        const discord = asked && createDiscord(office, asked, gauge);
+        deliver = discord?.deliver;
+        askOutcome = createAskOutcome(listener);
+        return {
+          stop: async () => {
+            await watch.stop();
+            await Promise.all([
+              feed.stop(),
+              rules.stop(),
+              anchors.stop(),
+              keyring.stop(),
+              stopIdentity(),
+              discord?.stop(),
+            ]);
+          },
+          web: {
+            ...createWeb(office, env, ...(discord === undefined ? [] : [discord.routes])),
+            upgrade: watch.upgrade,
+          },
+        };
+      },
     },
     env,
     log,

@@ -1,15 +1,17 @@
-import { createPublicKey, type KeyObject } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { delimiter, isAbsolute, relative, resolve, sep } from 'node:path';
+import { delimiter, isAbsolute, resolve } from 'node:path';
 import { DEFAULT_POOL, Pools } from '@holdpoint/contracts/streams';
 import { ConfigError, readEnv, readSecretFile, ServiceEnv } from '@holdpoint/runtime/config';
 import { z } from 'zod';
 import type { BreakerRules } from './adapters/circuits/breaker.ts';
+import { parseGrantKeys } from './adapters/grant-keys.ts';
 import type { Retention } from './adapters/journal-segments.ts';
 import { commandEnv, type Environment } from './adapters/process/command-env.ts';
 import type { NamespaceWanted } from './adapters/process/create-confinement.ts';
 import type { CommandLimits } from './adapters/process/limits.ts';
+import { isWithin } from './adapters/real-path.ts';
 import { readSecretTable, type SecretTable } from './adapters/secret-table.ts';
 import type { HttpTargets } from './capabilities/http/http-request.ts';
 
@@ -139,7 +141,8 @@ export const ExecutorEnv = ServiceEnv.extend({
 
 export type ExecutorConfig = {
   readonly env: z.infer<typeof ServiceEnv>;
-  readonly grantKeys: readonly KeyObject[];
+  /** Public keys, and the file that they are from. */
+  readonly grantKeys: { readonly first: readonly KeyObject[]; readonly path: string };
   readonly workspace: string;
   readonly journal: { readonly folder: string } & Retention;
   readonly pools: readonly string[];
@@ -169,36 +172,18 @@ export type ExecutorConfig = {
   readonly notifyTargets: ReadonlySet<string>;
 };
 
-const publicKeyOf = (pem: string): KeyObject => {
-  try {
-    const key = createPublicKey(pem);
-    if (key.asymmetricKeyType === 'ed25519') return key;
-  } catch (cause) {
-    throw new ConfigError('HOLDPOINT_GRANT_PUBLIC_KEYS_FILE: not a public key in PEM', { cause });
-  }
-  throw new ConfigError('HOLDPOINT_GRANT_PUBLIC_KEYS_FILE: not an Ed25519 key');
-};
-
-const readPublicKeys = (path: string): readonly KeyObject[] => {
-  const pem = readSecretFile('HOLDPOINT_GRANT_PUBLIC_KEYS_FILE', path);
-  const blocks = pem.match(/-----BEGIN PUBLIC KEY-----[^-]+-----END PUBLIC KEY-----/g) ?? [];
-  if (blocks.length === 0) throw new ConfigError('HOLDPOINT_GRANT_PUBLIC_KEYS_FILE: no public key in PEM');
-  return blocks.map(publicKeyOf);
-};
+const readGrantKeys = (path: string): ExecutorConfig['grantKeys'] => ({
+  first: parseGrantKeys(readSecretFile('HOLDPOINT_GRANT_PUBLIC_KEYS_FILE', path)),
+  path,
+});
 
 const DAY_MS = 86_400_000;
 const MIB = 1_048_576;
 
-/** Whether a path is a folder, or lies in it. Both are absolute. */
-export const contains = (folder: string, path: string): boolean => {
-  const way = relative(folder, path);
-  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
-};
-
 /** An effect that could write the journal could make itself unheard of. */
 const journalFolder = (workspace: string, journal = `${resolve(workspace)}.journal`): string => {
   const folder = resolve(journal);
-  if (contains(resolve(workspace), folder))
+  if (isWithin(resolve(workspace), folder))
     throw new ConfigError('HOLDPOINT_JOURNAL: inside the workspace, where effects write');
   return folder;
 };
@@ -232,7 +217,7 @@ const problemOfModule = (path: string, workspace: string): string | undefined =>
   if (!isAbsolute(path)) return 'is not an absolute path';
   if (!MODULE.test(path)) return 'is no module: expected .ts, .mts, .mjs or .js';
   if (!isFile(path)) return 'is no file that can be read';
-  return contains(resolve(workspace), resolve(path))
+  return isWithin(resolve(workspace), resolve(path))
     ? 'is inside the workspace, where effects write'
     : undefined;
 };
@@ -252,7 +237,7 @@ const modulesOf = (text: string, workspace: string): readonly string[] => {
 /** Whoever could write it could have any process of the executor's user killed. */
 const stateFolder = (workspace: string, state = `${resolve(workspace)}.state`): string => {
   const folder = resolve(state);
-  if (contains(resolve(workspace), folder))
+  if (isWithin(resolve(workspace), folder))
     throw new ConfigError('HOLDPOINT_STATE: inside the workspace, where effects write');
   return folder;
 };
@@ -276,7 +261,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv): ExecutorConfig => {
   const env = readEnv(ExecutorEnv, environment);
   return {
     env,
-    grantKeys: readPublicKeys(env.HOLDPOINT_GRANT_PUBLIC_KEYS_FILE),
+    grantKeys: readGrantKeys(env.HOLDPOINT_GRANT_PUBLIC_KEYS_FILE),
     workspace: env.HOLDPOINT_WORKSPACE,
     journal: {
       folder: journalFolder(env.HOLDPOINT_WORKSPACE, env.HOLDPOINT_JOURNAL),

@@ -1,6 +1,7 @@
+import type { CommandOf } from '@holdpoint/contracts/catalog';
 import type { EffectEvent, RunEffect } from '@holdpoint/contracts/effect';
 import { DEFAULT_POOL, executorConsumer } from '@holdpoint/contracts/streams';
-import type { Decider } from '@holdpoint/runtime/decider';
+import { type Decider, decision } from '@holdpoint/runtime/decider';
 import { type ServiceLogic, SNAPSHOT_EVERY, snapshotEvery } from '@holdpoint/runtime/core';
 import { parseCommand, type Routed } from '@holdpoint/runtime/inbound';
 import type { Places } from './adapters/places.ts';
@@ -15,6 +16,8 @@ export type ExecutorParts = {
   readonly runner: Runner;
   /** Whose orders it takes. */
   readonly pools: readonly string[];
+  /** Whether the key that a signed text names is not known yet, but may be soon. Never, when left out. */
+  readonly mayLearnKeyOf?: (token: string) => boolean;
 };
 
 /**
@@ -27,6 +30,20 @@ const asThingsAre = (message: EffectMessage, places: ExecutorParts['places']): E
   return message.kind === 'claim' ? { kind: 'timer', name: 'place', data: null } : message;
 };
 
+/** An order that was kept is offered again after this, while its key is not known. */
+const KEY_RETRY_MS = 1_000;
+
+/** It was kept by somebody who knew its key; whoever has just begun may not know it yet. */
+const waitsForKey = (
+  state: EffectState,
+  message: EffectMessage,
+  { mayLearnKeyOf = never }: ExecutorParts,
+): boolean => {
+  if (message.kind !== 'claim' || state.status !== 'prepared') return false;
+  const { grant } = state.entry.order;
+  return grant !== undefined && mayLearnKeyOf(grant);
+};
+
 /** The subject says whose the order is, and nobody else: it is kept with the order, for whoever offers it again. */
 const inPool = (order: RunEffect, subject: string, pools: readonly string[]): RunEffect => {
   const { pool: _, ...said } = order;
@@ -35,14 +52,29 @@ const inPool = (order: RunEffect, subject: string, pools: readonly string[]): Ru
   return pool === DEFAULT_POOL ? said : { ...said, pool };
 };
 
+const never = (): boolean => false;
+
+/** What of a command counts only if it is signed. */
+const signedIn = (command: CommandOf<'executor'>): string | undefined => {
+  if (command.kind === 'run') return command.payload.grant;
+  return command.kind === 'resolve' ? command.payload.statement : undefined;
+};
+
+const asKept = (command: CommandOf<'executor'>): EffectMessage =>
+  command.kind === 'run' ? { ...command, place: undefined } : command;
+
 /** An order takes a place along, if there is one, so that it may begin with the decision that admits it. */
 const decode = (
   subject: string,
   body: unknown,
-  { places, runner, pools }: ExecutorParts,
+  { places, runner, pools, mayLearnKeyOf = never }: ExecutorParts,
 ): Routed<EffectMessage> => {
   const command = parseCommand('executor', subject, body);
   const aggregate = command.payload.id;
+  const token = signedIn(command);
+  // A key that is in use since a moment ago: what it has signed must not be refused before anybody could hear of it.
+  if (token !== undefined && mayLearnKeyOf(token))
+    return { aggregate, message: asKept(command), later: true };
   if (command.kind !== 'run') return { aggregate, message: command };
   const order = inPool(command.payload, subject, pools);
   const place = places.take(order);
@@ -64,7 +96,10 @@ export const executorLogic = (
     aggregate: 'effect',
     decider: {
       ...parts.decider,
-      decide: (state, message, at) => parts.decider.decide(state, asThingsAre(message, parts.places), at),
+      decide: (state, message, at) =>
+        waitsForKey(state, message, parts)
+          ? decision({ timers: [{ set: 'place', dueAt: at.now + KEY_RETRY_MS }] })
+          : parts.decider.decide(state, asThingsAre(message, parts.places), at),
     },
     summarise,
     snapshotDue: snapshotEvery(SNAPSHOT_EVERY),

@@ -5,7 +5,6 @@ import { ConfigError } from '@holdpoint/runtime/config';
 import { crashHook } from '@holdpoint/runtime/crash';
 import { systemClock } from '@holdpoint/runtime/system-clock';
 import { errorFields } from '@holdpoint/runtime/error-fields';
-import { createVerifier } from '@holdpoint/runtime/jws';
 import type { Engine } from '@holdpoint/runtime/engine';
 import type { Logger } from '@holdpoint/runtime/log';
 import type { ObjectStore } from '@holdpoint/runtime/nats/object-store';
@@ -28,10 +27,12 @@ import { createWhyWaiting } from './adapters/circuits/why-waiting.ts';
 import { factsOf, loadCustom } from './adapters/custom-capabilities.ts';
 import { createFiles } from './adapters/files.ts';
 import { createGate } from './adapters/gate.ts';
+import { createGrantKeys } from './adapters/grant-keys.ts';
 import { journalsIn } from './adapters/journal-folder.ts';
 import type { Entry } from './adapters/journal-segments.ts';
 import { createLogLines } from './adapters/log-lines.ts';
 import { createPlaces } from './adapters/places.ts';
+import { isWithin } from './adapters/real-path.ts';
 import { createReconciler, type Reconciler } from './adapters/reconciler.ts';
 import type { Confinement } from './adapters/process/confinement.ts';
 import { createConfinement } from './adapters/process/create-confinement.ts';
@@ -52,7 +53,7 @@ import { httpRequests } from './capabilities/http/http-request.ts';
 import { notices } from './capabilities/notify/notices.ts';
 import { createRegistry } from './capabilities/registry.ts';
 import { stageCapabilities, startsPrograms } from './capabilities/stages.ts';
-import { contains, type ExecutorConfig } from './config.ts';
+import type { ExecutorConfig } from './config.ts';
 import type { Verify } from './domain/admission.ts';
 import { factsWith } from './domain/custom-facts.ts';
 import { createEffectDecider, type EffectMessage } from './domain/effect.ts';
@@ -66,7 +67,7 @@ const STORE_GRACE_MS = 1_500;
 /** Makes a folder that nothing may reach which effects write, by whatever links it is reached. */
 const makeApart = async (folder: string, workspace: string, variable: string): Promise<void> => {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  if (contains(await realpath(workspace), await realpath(folder)))
+  if (isWithin(await realpath(workspace), await realpath(folder)))
     throw new ConfigError(`${variable}: leads into the workspace, where effects write`);
 };
 
@@ -103,7 +104,7 @@ const capabilitiesOf = (
 export const startExecutor = async (config: ExecutorConfig, log: Logger): Promise<RunningService> => {
   const { env, grantKeys, workspace, journal: kept, pools } = config;
   await mkdir(workspace, { recursive: true });
-  const verify = createVerifier(grantKeys);
+  const keys = createGrantKeys({ ...grantKeys, clock: systemClock, log });
   // Before anything is taken: one that is wrong is the operator's to mend.
   const custom = await loadCustom(config.capabilities, workspace);
   const confinement = await createConfinement({
@@ -113,7 +114,7 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
     log,
   });
   const { classOf, kindOf } = factsWith(custom.map(factsOf));
-  const claimsOf: Verify = (token) => SignedClaims.safeParse(verify(token)).data;
+  const claimsOf: Verify = (token) => SignedClaims.safeParse(keys.verify(token)).data;
   const decider = createEffectDecider(claimsOf, classOf, kindOf);
   // An effect that could write the journal could make itself unheard of, one that could write the other have anything killed.
   await makeApart(kept.folder, workspace, 'HOLDPOINT_JOURNAL');
@@ -166,6 +167,7 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
     note: crashingNote(gate.note, crashHook(env.HOLDPOINT_CRASH)),
     isOver,
     guard: circuits.guard,
+    heldBy: whyWaiting.heldBy,
     secretsOf: createSecrets(config.secretTable, config.secrets),
     linesOf,
     fit: artifacts.keeping.fit,
@@ -181,15 +183,26 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
     announce = saying;
     showFigures(gauge, places, circuits);
     const following = followRecovery(listener, circuits, systemClock);
+    keys.learnFrom((nonce) => listener.ask('approvals', 'keys', { nonce }));
     artifacts.connect(database, objects);
     const standings = createStandings(database);
     const tell = (entry: Entry): Promise<void> => tellJournalled(engine, entry);
-    const started = createReconciler({ journal, journals, standings, gate, places, tell, log });
+    const started = createReconciler({
+      journal,
+      journals,
+      standings,
+      gate,
+      places,
+      tell,
+      known: following.asked,
+      log,
+    });
     reconciler = started;
     return {
       check: { name: 'ledger', ready: () => Promise.resolve(started.isOpen()) },
       stop: async () => {
         following.stop();
+        await keys.stop();
         await started.stop();
       },
     };
@@ -197,7 +210,7 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
   const service = await startService(
     {
       service: 'executor',
-      logic: executorLogic({ decider, places, runner, pools }),
+      logic: executorLogic({ decider, places, runner, pools, mayLearnKeyOf: keys.mayLearnKeyOf }),
       endpoints: (database) =>
         endpoints(database, decider, artifacts.queries, whyWaiting, { capabilities: all, classOf, kindOf }),
       condition: gate.condition,

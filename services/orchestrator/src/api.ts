@@ -35,11 +35,15 @@ const historyOf = async (pool: Pool, id: TaskId) => {
 export const taskIdOf = (chosen: TaskId | undefined, identity: string): TaskId =>
   chosen ?? taskIdFrom(identity);
 
-export const endpoints = (pool: Pool): Endpoints<'orchestrator', OrchestratorMessage> => ({
+export const endpoints = (
+  pool: Pool,
+  /** Circuits of workflows that are not closed. */
+  open: () => readonly string[] = () => [],
+): Endpoints<'orchestrator', OrchestratorMessage> => ({
   submit: {
     command: (payload, { identity }) => {
       const task = taskIdOf(payload.id, identity);
-      return { aggregate: task, message: { kind: 'submit', payload, task } };
+      return { aggregate: task, message: { kind: 'submit', payload, task, openCircuits: open() } };
     },
   },
   cancel: byHand('cancel'),
@@ -47,6 +51,7 @@ export const endpoints = (pool: Pool): Endpoints<'orchestrator', OrchestratorMes
   resume: byHand('resume'),
   retry: byHand('retry'),
   skip: byHand('skip'),
+  done: byHand('done'),
   fork: {
     command: async ({ task: origin, version, id, by = 'unknown' }, { identity }) => {
       const task = taskIdOf(id, identity);

@@ -20,31 +20,41 @@ import { summarise } from './projections/tasks.ts';
 /** Facts about effects that end nothing: for whoever watches, not for the task. */
 const UNDER_WAY = /\.(prepared|started|cancel_requested|superseded|probed|answered)\.[^.]+$/;
 
-const commandOf: Inbound<OrchestratorMessage>['decode'] = (subject, body, { identity }) => {
-  const command = parseCommand('orchestrator', subject, body);
-  const { kind, payload } = command;
-  if (kind === 'board') return { aggregate: payload.id, message: { kind, ...payload } };
-  const task =
-    kind === 'submit' ? taskIdOf(payload.id, identity) : kind === 'recover' ? payload.task : payload.id;
-  return {
-    aggregate: task,
-    message: { ...command, task, commandId: commandIdOf(kind, identity) },
-  } as Routed<OrchestratorMessage>;
-};
+const commandOf =
+  (open: () => readonly string[]): Inbound<OrchestratorMessage>['decode'] =>
+  (subject, body, { identity }) => {
+    const command = parseCommand('orchestrator', subject, body);
+    const { kind, payload } = command;
+    if (kind === 'board') return { aggregate: payload.id, message: { kind, ...payload } };
+    const task =
+      kind === 'submit' ? taskIdOf(payload.id, identity) : kind === 'recover' ? payload.task : payload.id;
+    return {
+      aggregate: task,
+      message: {
+        ...command,
+        task,
+        commandId: commandIdOf(kind, identity),
+        ...(kind === 'submit' && { openCircuits: open() }),
+      },
+    } as Routed<OrchestratorMessage>;
+  };
 
-const decoders: Readonly<Record<string, Inbound<OrchestratorMessage>['decode']>> = {
-  orchestrator: commandOf,
+const decodersWith = (
+  open: () => readonly string[],
+): Readonly<Record<string, Inbound<OrchestratorMessage>['decode']>> => ({
+  orchestrator: commandOf(open),
   'orchestrator-approval': (subject, body) => {
     const fact = parseFact('approvals', subject, body);
-    return fact && { aggregate: fact.task, message: { kind: 'approval', fact } };
+    if (fact?.type !== 'resolved') return undefined;
+    return { aggregate: fact.task, message: { kind: 'approval', fact } };
   },
   'orchestrator-effect': (subject, body) => {
     const fact = parseFact('executor', subject, body);
     return fact && { aggregate: fact.task, message: { kind: 'effect', fact } };
   },
-};
+});
 
-const inbound = (): readonly Inbound<OrchestratorMessage>[] =>
+const inbound = (decoders: ReturnType<typeof decodersWith>): readonly Inbound<OrchestratorMessage>[] =>
   consumers
     .filter(({ service }) => service === 'orchestrator')
     .map((consumer) => {
@@ -55,6 +65,8 @@ const inbound = (): readonly Inbound<OrchestratorMessage>[] =>
 
 export const orchestratorLogic = (
   tasks?: Decider<TaskState, TaskMessage, TaskEvent>,
+  /** Circuits of workflows that are not closed: tasks of these ask before they start. */
+  open: () => readonly string[] = () => [],
 ): ServiceLogic<OrchestratorState, OrchestratorMessage, OrchestratorEvent, never> => ({
   kind: {
     service: 'orchestrator',
@@ -63,5 +75,5 @@ export const orchestratorLogic = (
     summarise,
     snapshotDue,
   },
-  inbound: inbound(),
+  inbound: inbound(decodersWith(open)),
 });

@@ -1,7 +1,11 @@
 import { consumersFor } from '@holdpoint/contracts/streams';
 import type { Logger } from '@holdpoint/runtime/log';
 import { type RunningService, startService } from '@holdpoint/runtime/service';
+import { systemClock } from '@holdpoint/runtime/system-clock';
+import { defaultGate } from '@holdpoint/workflows/files/gate-source';
 import { shippedFiles } from '@holdpoint/workflows/files/shipped';
+import { createWakeHeld } from './adapters/wake-held.ts';
+import { createWorkflowCircuits } from './adapters/workflow-circuits.ts';
 import { endpoints } from './api.ts';
 import type { OrchestratorEnv } from './config.ts';
 import { createTaskDecider } from './domain/decide.ts';
@@ -9,15 +13,24 @@ import { builtIn } from './domain/workflows/catalog.ts';
 import { stageWorkflows } from './domain/workflows/stages.ts';
 import { orchestratorLogic } from './logic.ts';
 
-export const startOrchestrator = (env: OrchestratorEnv, log: Logger): Promise<RunningService> =>
-  startService(
+export const startOrchestrator = (env: OrchestratorEnv, log: Logger): Promise<RunningService> => {
+  let wake: (() => Promise<void>) | undefined;
+  const circuits = createWorkflowCircuits(() => void wake?.());
+  const decider = createTaskDecider([...builtIn, ...stageWorkflows(shippedFiles())], defaultGate());
+  return startService(
     {
       service: 'orchestrator',
-      logic: orchestratorLogic(createTaskDecider([...builtIn, ...stageWorkflows(shippedFiles())])),
-      endpoints,
+      logic: orchestratorLogic(decider, circuits.open),
+      endpoints: (pool) => endpoints(pool, circuits.open),
+      attend: (pool, engine, _announce, _artifacts, { listener }) => {
+        wake = createWakeHeld(pool, engine, log);
+        const following = circuits.follow(listener, systemClock);
+        return { stop: () => Promise.resolve(following.stop()) };
+      },
       topologySeedFile: env.HOLDPOINT_NATS_TOPOLOGY_SEED_FILE,
       consumers: consumersFor(env.HOLDPOINT_POOLS),
     },
     env,
     log,
   );
+};

@@ -4,6 +4,7 @@ import { digestOf } from '@holdpoint/contracts/json';
 import type { JobStatus, NodeView, TaskView } from '@holdpoint/contracts/task';
 import { Outcome, type NodeDefinition, type WorkflowDefinition } from '@holdpoint/contracts/workflow';
 import { activationOf } from './domain/activation.ts';
+import { allowed } from './domain/budget.ts';
 import { contextNow } from './domain/context.ts';
 import { hasEnded, type NodeState, nodeState, openQuestion, type Task } from './domain/state.ts';
 import { wiringOf } from './domain/wiring.ts';
@@ -76,6 +77,7 @@ const nodeView = (task: Task, node: NodeDefinition): NodeView => {
   const { status, attempt, reason, gate, outputs, failure, detail, exitCode } = state;
   const effects = openEffects(state);
   const question = openQuestion(state);
+  const { hint: _hint, report: _report, ...verdict } = state.verdict ?? state.mending?.verdict ?? {};
   return {
     id: node.id,
     status,
@@ -85,11 +87,13 @@ const nodeView = (task: Task, node: NodeDefinition): NodeView => {
     name: node.name,
     after: predecessorsOf(task, node.id),
     wait: state.wait ?? graphWait(task, node, state),
-    reason,
+    reason: state.held?.reason ?? reason,
     detail,
     exitCode,
     approval: gate?.approval,
     ...(question !== undefined && { question }),
+    ...('kind' in verdict && { verdict }),
+    ...(state.session !== undefined && { session: state.session }),
     gated: node.effect !== undefined || node.approval !== undefined,
     ...(effects.length > 0 && { effects }),
     ...labelsOf(node),
@@ -115,6 +119,7 @@ const hashOf = (definition: WorkflowDefinition): string => {
 export const taskView = (task: Task): TaskView => {
   const { graph } = wiringOf(task.definition);
   const after = Object.keys(task.peers);
+  const limits = allowed(task);
   return {
     id: task.id,
     workflow: `${task.definition.id}@${task.definition.version}`,
@@ -134,6 +139,9 @@ export const taskView = (task: Task): TaskView => {
     ),
     nodes: task.definition.nodes.map((node) => nodeView(task, node)),
     ...(task.checkpoints && { checkpoints: [...task.checkpoints] }),
+    ...(task.spent && { spent: task.spent }),
+    ...(limits && { budget: limits }),
+    ...(task.circuit && { circuit: task.circuit.name }),
     error: task.error,
   };
 };

@@ -1,20 +1,50 @@
-import { circuitIdOf } from '@holdpoint/contracts/ids';
+import { HoldpointError } from '@holdpoint/contracts/errors';
+import { circuitIdOf, jobOf } from '@holdpoint/contracts/ids';
 import type { RecoveryEvent } from '@holdpoint/contracts/recovery';
 import type { Decider } from '@holdpoint/runtime/decider';
 import type { Endpoints } from '@holdpoint/runtime/nats/api';
 import { readState } from '@holdpoint/runtime/postgres/read';
 import type { Pool } from 'pg';
+import { classify } from './domain/classification/classify.ts';
+import { fingerprintOf } from './domain/classification/fingerprint.ts';
+import { attemptView, stuckJobs } from './domain/history.ts';
 import { isCircuit, type RecoveryMessage, type RecoveryState } from './domain/recovery.ts';
+import { reportedJob } from './domain/reported.ts';
 import { listCircuits } from './projections/circuits.ts';
+import { listStuck } from './projections/stuck.ts';
+
+/** What an error says of itself when only its output is asked about. */
+const UNSAID = { code: 'NODE_FAILED', message: '' };
 
 export const endpoints = (
   pool: Pool,
   decider: Decider<RecoveryState, RecoveryMessage, RecoveryEvent>,
 ): Endpoints<'recovery', RecoveryMessage> => ({
   history: {
-    query: async ({ task }) => {
+    query: async ({ task, node }) => {
       const state = await readState(pool, decider, task);
-      return { items: isCircuit(state) ? [] : [...state.attempts] };
+      if (isCircuit(state)) return { items: [], stuck: [] };
+      const isMeant = (each: { readonly node: string }): boolean => node === undefined || each.node === node;
+      return {
+        items: state.attempts.filter(isMeant).map(attemptView),
+        stuck: stuckJobs(state).filter(isMeant),
+      };
+    },
+  },
+  stuck: { query: (page) => listStuck(pool, page) },
+  report: {
+    query: async ({ task, node }) => {
+      const state = await readState(pool, decider, task);
+      const found = isCircuit(state) ? undefined : reportedJob(state, node);
+      if (found === undefined)
+        throw new HoldpointError('RECOVERY_UNKNOWN', `nothing was ever given up of ${jobOf(task, node)}`);
+      return found;
+    },
+  },
+  classify: {
+    query: ({ error = UNSAID, ...about }) => {
+      const failure = { ...about, error, outcome: 'failed' } as const;
+      return Promise.resolve({ ...classify(failure), fingerprint: fingerprintOf(failure) });
     },
   },
   circuits: { query: (page) => listCircuits(pool, page) },

@@ -1,3 +1,4 @@
+import type { CommandOf } from '@holdpoint/contracts/catalog';
 import { circuitIdOf } from '@holdpoint/contracts/ids';
 import type { RecoveryEvent } from '@holdpoint/contracts/recovery';
 import { consumers } from '@holdpoint/contracts/streams';
@@ -5,7 +6,21 @@ import { type ServiceLogic, SNAPSHOT_EVERY, snapshotEvery } from '@holdpoint/run
 import type { Decider } from '@holdpoint/runtime/decider';
 import { parseCommand } from '@holdpoint/runtime/inbound';
 import { recoveryDecider, type RecoveryMessage, type RecoveryState } from './domain/recovery.ts';
-import { summarise } from './projections/circuits.ts';
+import { summarise } from './projections/summary.ts';
+
+/** Circuits are kept by their names, everything else by its task. */
+const aggregateOf = ({ kind, payload }: CommandOf<'recovery'>): string => {
+  switch (kind) {
+    case 'circuit':
+    case 'count':
+    case 'enter':
+      return circuitIdOf(payload.target);
+    case 'assess':
+    case 'record':
+    case 'settle':
+      return payload.task;
+  }
+};
 
 export const createRecoveryLogic = (
   decider: Decider<RecoveryState, RecoveryMessage, RecoveryEvent>,
@@ -23,9 +38,7 @@ export const createRecoveryLogic = (
       consumer,
       decode: (subject, body) => {
         const message = parseCommand('recovery', subject, body);
-        const aggregate =
-          message.kind === 'circuit' ? circuitIdOf(message.payload.target) : message.payload.task;
-        return { aggregate, message };
+        return { aggregate: aggregateOf(message), message };
       },
     })),
 });

@@ -1,4 +1,5 @@
 import { CAPABILITIES, CONTROLS, effectClassOf } from '@holdpoint/contracts/capabilities';
+import { FailureClass } from '@holdpoint/contracts/failure-class';
 import { Outcome } from '@holdpoint/contracts/workflow';
 import fc from 'fast-check';
 
@@ -146,7 +147,7 @@ const nodeAt = (place: number, count: number): fc.Arbitrary<object> => {
         effect: needsEffect(uses) ? seldom(effect(uses), 30) : rarely(effect(uses)),
         onError: rarely(
           fc.record({
-            strategy: fc.constantFrom('fail', 'retry', 'pause'),
+            strategy: fc.constantFrom('fail', 'retry', 'pause', 'recover', 'recover', 'recover'),
             maxRetries: fc.integer({ min: 0, max: 3 }),
             backoff: fc.constantFrom('fixed', 'exponential'),
             delayMs: fc.constantFrom(0, 1_000),
@@ -161,6 +162,44 @@ const nodeAt = (place: number, count: number): fc.Arbitrary<object> => {
   );
 };
 
+/** Used up by the first attempt, or never. */
+const budget = fc.record(
+  {
+    tokens: fc.constantFrom(1, 250, 1_000_000),
+    costUsd: fc.constantFrom(0.05, 1_000),
+    workMs: fc.constantFrom(1_000, 3_600_000),
+    audience: fc.constant(['group:leads']),
+  },
+  { requiredKeys: ['tokens'] },
+);
+
+/** What a repository may say of its failures, of which some can be no rule, and some would take long if they were believed. */
+const PATTERNS = ['x', '(?i)exit', '(a+)+$', '(?=x)', '(', '.{0,900}.{0,900}x', '^', '\\b'];
+const ruleSaid = fc.record(
+  {
+    id: fc.constantFrom('a', 'b', 'constructor'),
+    class: fc.constantFrom(...FailureClass.options),
+    pattern: fc.constantFrom(...PATTERNS),
+    exitCodes: fc.constantFrom([1], [0, 255]),
+    errors: fc.constant(['NODE_FAILED']),
+    uses: fc.constantFrom('cap.*', 'control.gate.*', '*'),
+  },
+  { requiredKeys: ['id', 'class'] },
+);
+const rules = fc.record(
+  {
+    rules: fc.array(ruleSaid, { maxLength: 3 }),
+    thresholds: fc.dictionary(fc.constantFrom(...FailureClass.options), fc.constantFrom(1, 2, 5, 100), {
+      maxKeys: 3,
+    }),
+    backoff: fc.constantFrom({ firstMs: 0, mostMs: 0 }, { firstMs: 1, mostMs: 60_000 }),
+    circular: fc.constantFrom({ attempts: 2 }, { similarity: 0 }, { similarity: 1 }),
+    continues: fc.constantFrom(0, 1, 100),
+    circuit: fc.constant({ failures: 1, windowMs: 1_000, coolDownMs: 1_000 }),
+  },
+  { requiredKeys: [] },
+);
+
 /** Workflows of a few nodes in which everything occurs that a definition may say, rightly and wrongly. */
 export const definitions: fc.Arbitrary<object> = fc
   .integer({ min: 1, max: IDS.length })
@@ -170,10 +209,15 @@ export const definitions: fc.Arbitrary<object> = fc
       {
         id: fc.constant('fuzz.flow'),
         version: fc.constant('v1'),
-        policy: fc.record({
-          failureMode: fc.constantFrom('block_downstream', 'continue_independent'),
-          missingProducer: fc.constantFrom('block', 'wait'),
-        }),
+        policy: fc.record(
+          {
+            failureMode: fc.constantFrom('block_downstream', 'continue_independent'),
+            missingProducer: fc.constantFrom('block', 'wait'),
+            budget,
+          },
+          { requiredKeys: ['failureMode', 'missingProducer'] },
+        ),
+        recovery: rules,
         nodes: fc.constant(nodes),
       },
       { requiredKeys: ['id', 'version', 'nodes'] },

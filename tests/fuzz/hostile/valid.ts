@@ -16,6 +16,7 @@ type Schema = {
   readonly maxLength?: number;
   readonly minimum?: number;
   readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
   readonly items?: Schema;
   readonly minItems?: number;
   readonly maxItems?: number;
@@ -31,9 +32,13 @@ const KEYS: fc.Arbitrary<string> = fc.oneof(
 );
 
 /** An object with exactly these keys: by assignment, `__proto__` would be none. */
-const objectOf = (value: fc.Arbitrary<unknown>, maxKeys: number): fc.Arbitrary<object> =>
+const objectOf = (
+  value: fc.Arbitrary<unknown>,
+  maxKeys: number,
+  keys: fc.Arbitrary<string> = KEYS,
+): fc.Arbitrary<object> =>
   fc
-    .uniqueArray(fc.tuple(KEYS, value), { maxLength: maxKeys, selector: ([key]) => key })
+    .uniqueArray(fc.tuple(keys, value), { maxLength: maxKeys, selector: ([key]) => key })
     .map((entries) => Object.fromEntries(entries));
 
 const { json } = fc.letrec<{ json: unknown }>((tie) => ({
@@ -88,16 +93,28 @@ const integerOf = ({
     fc.maxSafeInteger().map((value) => Math.min(maximum, Math.max(minimum, value))),
   );
 
+const numberOf = ({
+  exclusiveMinimum = -Number.MAX_VALUE,
+  minimum = exclusiveMinimum,
+  maximum = Number.MAX_VALUE,
+}: Schema): fc.Arbitrary<number> =>
+  fc
+    .double({ min: minimum, max: maximum, noNaN: true, noDefaultInfinity: true })
+    .filter((value) => minimum !== exclusiveMinimum || value > minimum);
+
 type Definitions = Readonly<Record<string, Schema>>;
 
 const recordOf = (schema: Schema, definitions: Definitions): fc.Arbitrary<object> => {
-  const { properties = {}, required = [], additionalProperties } = schema;
+  const { properties = {}, required = [], additionalProperties, propertyNames } = schema;
   const known = fc.record(
     Object.fromEntries(Object.entries(properties).map(([key, of]) => [key, fromSchema(of, definitions)])),
     { requiredKeys: [...required] },
   );
   if (typeof additionalProperties !== 'object') return known;
-  const others = objectOf(fromSchema(additionalProperties, definitions), 4);
+  // Where only some names are names, any text would hardly ever be one of them.
+  const named = propertyNames?.enum?.map(String);
+  const keys = named === undefined ? KEYS : fc.constantFrom(...named);
+  const others = objectOf(fromSchema(additionalProperties, definitions), 4, keys);
   return fc
     .tuple(others, known)
     .map(([other, own]) => Object.fromEntries([...Object.entries(other), ...Object.entries(own)]));
@@ -123,7 +140,7 @@ const fromSchema = (schema: Schema, definitions: Definitions): fc.Arbitrary<unkn
     case 'integer':
       return integerOf(schema);
     case 'number':
-      return fc.double({ noNaN: true, noDefaultInfinity: true });
+      return numberOf(schema);
     case 'boolean':
       return fc.boolean();
     case 'null':

@@ -1,25 +1,31 @@
+import { workflowCircuit } from '@holdpoint/contracts/circuit';
 import { NodeId } from '@holdpoint/contracts/ids';
+import type { JsonObject } from '@holdpoint/contracts/json';
+import type { VerdictKind } from '@holdpoint/contracts/recovery';
 import type { TaskEvent } from '@holdpoint/contracts/task';
 import { WorkflowDefinition } from '@holdpoint/contracts/workflow';
 import { taskDecider } from '@holdpoint/orchestrator/domain/decide';
 import type { TaskMessage } from '@holdpoint/orchestrator/domain/messages';
-import { byHand, NOW, submission, TASK } from '@holdpoint/orchestrator/testing/tasks';
+import { byHand, NOW, submission, TASK, verdictOf } from '@holdpoint/orchestrator/testing/tasks';
 import { eventsOf, runOf } from '@holdpoint/runtime/testing/run';
+import { continued } from '@holdpoint/runtime/testing/spec';
 
 export const REPOSITORY = '/srv/app';
 export const STAGE = NodeId.parse('stage');
 export const LABEL = 'custom:report:weekly';
+export const CIRCUIT = workflowCircuit('fuzz.graph');
 
 const report = { type: 'custom', typeId: 'report', key: 'weekly' };
 const run = { uses: 'cap.env.shell.command.run', after: [], args: { script: 'true' } };
 
-/** One node that something stands in the way of, and one after it. */
-const workflow = (stage: object): WorkflowDefinition =>
+/** One node that something stands in the way of, and one after it; and what comes before it. */
+const workflow = (stage: object, earlier: readonly object[] = [], policy: object = {}): WorkflowDefinition =>
   WorkflowDefinition.parse({
     id: 'fuzz.graph',
     version: 'v1',
-    policy: { failureMode: 'continue_independent', missingProducer: 'wait' },
+    policy: { failureMode: 'continue_independent', missingProducer: 'wait', ...policy },
     nodes: [
+      ...earlier,
       { ...run, id: 'stage', on: { succeeded: ['done'] }, ...stage },
       { id: 'done', uses: 'control.terminal', after: [], args: {} },
     ],
@@ -40,6 +46,61 @@ const after = (...messages: readonly TaskMessage[]): readonly TaskEvent[] =>
   );
 
 const stageRuns = submitted({});
+
+type Ordered = Extract<TaskEvent, { readonly type: 'step_ordered' }>;
+
+/** The step that was ordered last in a history. */
+export const lastOrder = (history: readonly TaskEvent[]): Ordered | undefined =>
+  history.findLast((event): event is Ordered => event.type === 'step_ordered');
+
+/** What an executor says of the order that was given last. */
+const said = (history: readonly TaskEvent[], fact: JsonObject): TaskMessage => {
+  const order = lastOrder(history);
+  const about = { id: order?.effectId, task: TASK, node: order?.node, attempt: order?.attempt };
+  return { kind: 'effect', fact: { epoch: 1, ...about, ...fact } } as TaskMessage;
+};
+const then = (
+  history: readonly TaskEvent[],
+  ...next: readonly ((so: readonly TaskEvent[]) => TaskMessage)[]
+): readonly TaskEvent[] =>
+  next.reduce((so, message) => continued(taskDecider, so, [message(so), NOW] as const), history);
+const applied = (outputs: JsonObject) => (history: readonly TaskEvent[]) =>
+  said(history, { type: 'applied', outputs });
+const verdict = (kind: VerdictKind) => (): TaskMessage => ({
+  kind: 'recover',
+  task: TASK,
+  payload: {
+    task: TASK,
+    node: STAGE,
+    attempt: 1,
+    verdict: { ...verdictOf(kind), ...(kind === 'rollback' && { commit: COMMIT }) },
+  },
+});
+
+const COMMIT = 'c'.repeat(40);
+const RECOVER = { strategy: 'recover', maxRetries: 0, backoff: 'fixed', delayMs: 0 };
+const BEFORE = { ...run, id: 'before', on: { succeeded: ['stage'] } };
+/** In a worktree of its own, which began from a commit. */
+const PLACED = {
+  outcome: 'succeeded',
+  outputs: { worktree: '.worktrees/t-1', branch: 'b', commit: COMMIT },
+  context: { worktree: '.worktrees/t-1', branch: 'b' },
+  report: { usage: { inputTokens: 5 } },
+};
+const placed = (stage: object, policy: object = {}): readonly TaskEvent[] =>
+  then(
+    after({
+      kind: 'submit',
+      task: TASK,
+      payload: { ...submission, definition: workflow(stage, [BEFORE], policy), repository: REPOSITORY },
+    }),
+    applied(PLACED),
+  );
+
+const stageFailed = then(
+  placed({ onError: RECOVER }),
+  applied({ outcome: 'failed', exitCode: 1, report: { approach: 'by hand', next: 'the rest' } }),
+);
 
 /** A task with a node that waits for each of the things that a node can wait for, or runs, or is repeated. */
 export const graphHistories = {
@@ -78,6 +139,15 @@ export const graphHistories = {
       },
     }),
   ),
+  stageFailed,
+  stageStuck: then(stageFailed, verdict('skip')),
+  stageRollingBack: then(stageFailed, verdict('rollback')),
+  stageHandingOn: then(stageFailed, verdict('continue')),
+  budgetUsedUp: placed({}, { budget: { tokens: 5 } }),
+  orderHeld: then(placed({}), (history) =>
+    said(history, { type: 'held', target: 'https://api.example', reason: 'its circuit is open' }),
+  ),
+  circuitOpen: after({ ...stageRuns, openCircuits: [CIRCUIT] } as TaskMessage),
   gateLooping: after(
     submitted({
       uses: 'control.gate.stop_condition',
@@ -89,9 +159,3 @@ export const graphHistories = {
     }),
   ),
 } as const;
-
-type Ordered = Extract<TaskEvent, { readonly type: 'step_ordered' }>;
-
-/** The step that was ordered last in a history. */
-export const lastOrder = (history: readonly TaskEvent[]): Ordered | undefined =>
-  history.findLast((event): event is Ordered => event.type === 'step_ordered');

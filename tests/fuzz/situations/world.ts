@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
-import type { RequestApproval } from '@holdpoint/contracts/approval';
+import type { RequestApproval, StuckAnswer } from '@holdpoint/contracts/approval';
 import { artifactLabel } from '@holdpoint/contracts/artifact';
 import type { AskBoard, Information } from '@holdpoint/contracts/board';
 import { CAPABILITIES } from '@holdpoint/contracts/capabilities';
 import type { ResolveEffect, RunEffect } from '@holdpoint/contracts/effect';
+import { taskIdFrom, type TaskId } from '@holdpoint/contracts/ids';
 import type { Json } from '@holdpoint/contracts/json';
-import type { AssessFailure, VerdictKind } from '@holdpoint/contracts/recovery';
+import type { EnterCircuit } from '@holdpoint/contracts/circuit';
+import type { AssessFailure, Verdict, VerdictKind } from '@holdpoint/contracts/recovery';
 import { StepInput } from '@holdpoint/contracts/step';
-import type { WatchTask } from '@holdpoint/contracts/task';
+import type { RecoverTask, SubmitTask, WatchTask } from '@holdpoint/contracts/task';
 import type { z } from 'zod';
 import { subjects } from '@holdpoint/contracts/subjects';
 import type { Outcome } from '@holdpoint/contracts/workflow';
@@ -15,15 +17,19 @@ import { taskDecider } from '@holdpoint/orchestrator/domain/decide';
 import type { TaskMessage } from '@holdpoint/orchestrator/domain/messages';
 import { nodeState, type Task, type TaskState } from '@holdpoint/orchestrator/domain/state';
 import { verdictOf } from '@holdpoint/orchestrator/testing/tasks';
+import { recoveryDecider, type RecoveryMessage } from '@holdpoint/recovery/domain/recovery';
 import type { Outgoing } from '@holdpoint/runtime/decider';
 import { checkReceivable, NOW } from '../decisions.ts';
 
 /** What everybody around a task says, one after the other and from the start again: so that an input says it all. */
 export type Answers = {
-  readonly outcomes: readonly (Outcome | 'clean' | 'in_doubt')[];
+  readonly outcomes: readonly (Outcome | 'clean' | 'in_doubt' | 'lost' | 'exhausted')[];
   readonly approve: boolean;
-  readonly verdict: VerdictKind;
+  /** Always the same, or as recovery itself decides. */
+  readonly verdict: VerdictKind | 'by the table';
   readonly found: boolean;
+  /** What people say of jobs that are stuck, in turn; at last each is left out. */
+  readonly stuck?: readonly StuckAnswer[];
 };
 
 const about = (information: Information): TaskMessage => ({
@@ -51,6 +57,17 @@ const boardAnswers = ({ id, request }: AskBoard, { found }: Answers): readonly T
   }
 };
 
+/** What was worked on has a way that it took, and cost something. */
+const workOf = (outcome: Outcome | 'exhausted', turn: number) => ({
+  outcome: outcome === 'exhausted' ? ('failed' as const) : outcome,
+  exitCode: outcome === 'succeeded' ? 0 : 1,
+  report: {
+    approach: turn % 2 === 0 ? 'a cache in front of the parser' : 'the parser without its recursion',
+    usage: { inputTokens: 100, outputTokens: 10, costUsd: 0.1, durationMs: 1_000 },
+    ...(outcome === 'exhausted' && { stop: 'context_exhausted' as const }),
+  },
+});
+
 const effectAnswer = ({ id, attempt, effect }: RunEffect, says: Answers, turn: number): TaskMessage => {
   const outcome = says.outcomes[turn % Math.max(1, says.outcomes.length)] ?? 'succeeded';
   const fact = { id, attempt, task: effect.task, node: effect.node, epoch: 1 };
@@ -58,13 +75,17 @@ const effectAnswer = ({ id, attempt, effect }: RunEffect, says: Answers, turn: n
   if (outcome === 'clean') return { kind: 'effect', fact: { type: 'failed_clean', ...fact, error } };
   if (outcome === 'in_doubt')
     return { kind: 'effect', fact: { type: 'in_doubt', ...fact, reason: 'lost', next: 'person' } };
+  if (outcome === 'lost') {
+    const doubt = { reason: 'lost', next: 'person', cause: 'worker_lost' } as const;
+    return { kind: 'effect', fact: { type: 'in_doubt', ...fact, ...doubt } };
+  }
   if (CAPABILITIES[effect.uses]?.stage !== true)
     return { kind: 'effect', fact: { type: 'applied', ...fact, outputs: {} } };
   // What a stage is given is what it takes.
   const { artifacts } = StepInput.parse(effect.args);
   const outputs =
     artifacts === undefined
-      ? { outcome, exitCode: outcome === 'succeeded' ? 0 : 1 }
+      ? workOf(outcome, turn)
       : {
           outcome: 'succeeded',
           outputs: {
@@ -103,26 +124,108 @@ const approvalAnswer = (asked: RequestApproval, says: Answers): TaskMessage => {
   };
 };
 
-const answersTo = ({ subject, data }: Outgoing, says: Answers, turn: number): readonly TaskMessage[] => {
+/** Of a job that is stuck, after everything that was to be said of it: leave it out. */
+const stuckAnswer = (
+  { id, task, node, revision }: RequestApproval,
+  { stuck = [] }: Answers,
+  asked: number,
+): TaskMessage => {
+  const said = { outcome: 'answered' as const, answer: stuck[asked] ?? 'skip', by: 'ada', at: NOW };
+  return { kind: 'approval', fact: { type: 'resolved', id, task, node, revision, ...said } };
+};
+
+/** A verdict that is always the same would never end: recovery has a bound for each. */
+const SAME_MAX = 5;
+
+/** What the others remember of this run. */
+type Memory = {
+  readonly stuck: Map<string, number>;
+  readonly verdicts: Map<string, number>;
+  readonly submitted: Set<string>;
+  readonly tellRecovery: (message: RecoveryMessage) => readonly RecoverTask[];
+};
+
+const createMemory = (): Memory => {
+  let state = recoveryDecider.initial;
+  return {
+    stuck: new Map(),
+    verdicts: new Map(),
+    submitted: new Set(),
+    tellRecovery: (message) => {
+      const made = recoveryDecider.decide(state, message, { now: NOW });
+      state = made.events.reduce((reached, event) => recoveryDecider.evolve(reached, event), state);
+      for (const { subject, data } of made.send) checkReceivable({ subject, body: JSON.stringify(data) });
+      const suggested = made.send.filter(({ subject }) => subject === subjects.taskCommand('recover'));
+      return suggested.map(({ data }) => data as RecoverTask);
+    },
+  };
+};
+
+/** Adds one, and says how many there were before. */
+const counted = (counts: Map<string, number>, key: string): number => {
+  const before = counts.get(key) ?? 0;
+  counts.set(key, before + 1);
+  return before;
+};
+
+const verdictAnswers = (failure: AssessFailure, says: Answers, memory: Memory): readonly TaskMessage[] => {
+  const { task, node, attempt } = failure;
+  if (says.verdict === 'by the table')
+    return memory
+      .tellRecovery({ kind: 'assess', payload: failure })
+      .map((payload) => ({ kind: 'recover', task, payload }));
+  const kind = counted(memory.verdicts, node) < SAME_MAX ? says.verdict : 'escalate';
+  const verdict: Verdict = { ...verdictOf(kind), ...(kind === 'rollback' && { commit: 'c'.repeat(40) }) };
+  return [{ kind: 'recover', task, payload: { task, node, attempt, verdict } }];
+};
+
+/** What a task submits itself is accepted as it stands. */
+const checkSubmittable = (payload: SubmitTask, task: TaskId): void => {
+  const made = taskDecider.decide(taskDecider.initial, { kind: 'submit', task, payload }, { now: NOW });
+  assert.equal(made.answer !== undefined && 'error' in made.answer, false, JSON.stringify(made.answer));
+};
+
+const answersTo = (
+  { subject, data }: Outgoing,
+  says: Answers,
+  turn: number,
+  memory: Memory,
+): readonly TaskMessage[] => {
   const [, , aggregate, command] = subject.split('.');
   switch (`${String(aggregate)}.${String(command)}`) {
     case 'effect.run':
       return [effectAnswer(data as RunEffect, says, turn)];
     case 'effect.resolve':
       return [settled(data as ResolveEffect)];
-    case 'approval.request':
-      return [approvalAnswer(data as RequestApproval, says)];
+    case 'approval.request': {
+      const asked = data as RequestApproval;
+      if (asked.stuck === undefined) return [approvalAnswer(asked, says)];
+      return [stuckAnswer(asked, says, counted(memory.stuck, asked.node))];
+    }
     case 'task.board':
       return boardAnswers(data as AskBoard, says);
     case 'task.watch': {
       const { id: peer, watcher: task, node } = data as z.infer<typeof WatchTask>;
-      const outcome = says.found ? ('succeeded' as const) : ('unknown' as const);
+      const otherwise = memory.submitted.has(peer) ? ('failed' as const) : ('unknown' as const);
+      const outcome = says.found ? ('succeeded' as const) : otherwise;
       return [about({ about: 'peer', task, peer, outcome, ...(node !== undefined && { node }) })];
     }
-    case 'recovery.assess': {
-      const { task, node, attempt } = data as AssessFailure;
-      const verdict = verdictOf(says.verdict);
-      return [{ kind: 'recover', task, payload: { task, node, attempt, verdict } }];
+    case 'task.submit': {
+      const payload = data as SubmitTask;
+      checkSubmittable(payload, payload.id ?? taskIdFrom('other'));
+      memory.submitted.add(String(payload.id));
+      return [];
+    }
+    case 'recovery.assess':
+      return verdictAnswers(data as AssessFailure, says, memory);
+    case 'recovery.record':
+    case 'recovery.settle':
+      memory.tellRecovery({ kind: command, payload: data } as RecoveryMessage);
+      return [];
+    case 'recovery.enter': {
+      const { task, target: circuit, ended } = data as EnterCircuit;
+      if (ended !== undefined) return [];
+      return [{ kind: 'admit', task, payload: { id: task, circuit, state: 'closed' } }];
     }
     default:
       return [];
@@ -153,6 +256,7 @@ export const runThrough = (first: TaskMessage, says: Answers): string => {
   let state: TaskState = taskDecider.initial;
   let now = NOW;
   let turn = 0;
+  const memory = createMemory();
   const queue: TaskMessage[] = [first];
   const timers = new Map<string, { readonly dueAt: number; readonly data: Json }>();
   for (let message = queue.shift(); message !== undefined; message = queue.shift()) {
@@ -173,7 +277,7 @@ export const runThrough = (first: TaskMessage, says: Answers): string => {
     }
     for (const sent of made.send) {
       checkReceivable({ subject: sent.subject, body: JSON.stringify(sent.data) });
-      queue.push(...answersTo(sent, says, turn));
+      queue.push(...answersTo(sent, says, turn, memory));
     }
     if (state.phase === 'absent' || turn > TURNS_MAX) break;
     if (queue.length > 0) continue;

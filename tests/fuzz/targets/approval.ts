@@ -1,5 +1,5 @@
 import { approvalsLogic } from '@holdpoint/approvals/logic';
-import type { ApprovalMessage, ApprovalState } from '@holdpoint/approvals/domain/approval';
+import type { ApprovalMessage, ApprovalState } from '@holdpoint/approvals/domain/approval-state';
 import {
   APPROVAL,
   ASKED,
@@ -56,7 +56,7 @@ const consistent = (value: object): object => {
 };
 
 /** What the approvals service is asked on the bus. Decisions of people come over the API. */
-export const approval = decisionTarget('approval', approvalsLogic(decider), situations, {
+export const approval = decisionTarget('approval', approvalsLogic({ decider }), situations, {
   'command/approval.request': { consumer: 'approvals', subject: 'hp.cmd.approval.request', link: consistent },
   'command/approval.cancel': {
     consumer: 'approvals',

@@ -44,6 +44,16 @@ const LINES: Readonly<Record<string, { readonly line: string; readonly asks: rea
   'task skip': { line: 'task skip t-1 --node append', asks: ['orchestrator.skip'] },
   'task fork': { line: 'task fork t-1 --version 3', asks: ['orchestrator.fork'] },
   run: { line: 'run flow --name ?', asks: ['orchestrator.submit', 'orchestrator.get'] },
+  'run to its end': {
+    line: 'run flow --name ? --follow',
+    asks: [
+      'orchestrator.submit',
+      'orchestrator.get',
+      'orchestrator.history',
+      'approvals.get',
+      'recovery.report',
+    ],
+  },
   'run of nothing': { line: 'run ? --name ?', asks: ['orchestrator.submit', 'orchestrator.get'] },
   graph: { line: 'graph flow --format dot', asks: [] },
   validate: { line: 'validate flow ?', asks: [] },
@@ -83,6 +93,26 @@ const LINES: Readonly<Record<string, { readonly line: string; readonly asks: rea
   'artifacts list': { line: 'artifacts list t-1', asks: ['executor.artifacts'] },
   'artifacts get': { line: 'artifacts get t-1/append', asks: ['executor.artifacts', 'executor.artifact'] },
   undo: { line: 'undo e-1', asks: ['executor.order', 'orchestrator.submit'] },
+  'recovery history': { line: 'recovery history t-1/append', asks: ['recovery.history'] },
+  'recovery history as a file': { line: 'recovery history t-1 --json', asks: ['recovery.history'] },
+  'recovery stuck': { line: 'recovery stuck', asks: ['recovery.stuck'] },
+  'recovery report': { line: 'recovery report t-1/append', asks: ['recovery.report'] },
+  'recovery resolve with retry': {
+    line: 'recovery resolve t-1/append retry --reason ?',
+    asks: ['orchestrator.retry'],
+  },
+  'recovery resolve with skip': { line: 'recovery resolve t-1/append skip', asks: ['orchestrator.skip'] },
+  'recovery resolve with done': {
+    line: 'recovery resolve t-1/append done --output digest=x --reason ?',
+    asks: ['orchestrator.done'],
+  },
+  'recovery resolve with cancel': {
+    line: 'recovery resolve t-1/append cancel',
+    asks: ['orchestrator.cancel'],
+  },
+  'recovery classify': { line: 'recovery classify build.log --exit-code 2', asks: ['recovery.classify'] },
+  'recovery circuits': { line: 'recovery circuits', asks: ['recovery.circuits'] },
+  'recovery reset': { line: 'recovery reset workflow:flow', asks: ['recovery.circuit'] },
   'capabilities list': { line: 'capabilities list', asks: ['executor.capabilities'] },
   'capabilities show': { line: 'capabilities show cap.http.request', asks: ['executor.capabilities'] },
   'dlq list': { line: 'dlq list', asks: [] },
@@ -90,6 +120,10 @@ const LINES: Readonly<Record<string, { readonly line: string; readonly asks: rea
 };
 
 const FLAGS = [
+  '--exit-code',
+  '--uses',
+  '--output',
+  '--by',
   '--json',
   '--input',
   '--criterion',
@@ -223,6 +257,7 @@ const repository = (): string => {
     '[commands]\nflow = "file:.holdpoint/workflows/flow.toml"\n',
   );
   writeFileSync(join(root, '.holdpoint', 'workflows', 'flow.toml'), FLOW);
+  writeFileSync(join(root, 'build.log'), 'error TS2322: no\n\u001b[31mfailed\u001b[0m\n');
   return root;
 };
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { StuckAnswer } from '@holdpoint/contracts/approval';
 import { SubmitTask } from '@holdpoint/contracts/task';
 import { Outcome, WorkflowDefinition } from '@holdpoint/contracts/workflow';
 import { VerdictKind } from '@holdpoint/contracts/recovery';
@@ -20,13 +21,26 @@ const says: fc.Arbitrary<Answers> = fc.record({
   outcomes: fc.array(
     fc.oneof(
       { weight: 4, arbitrary: fc.constant('succeeded' as const) },
-      { weight: 1, arbitrary: fc.constantFrom(...Outcome.options, 'clean' as const, 'in_doubt' as const) },
+      {
+        weight: 2,
+        arbitrary: fc.constantFrom(
+          ...Outcome.options,
+          'clean' as const,
+          'in_doubt' as const,
+          'lost' as const,
+          'exhausted' as const,
+        ),
+      },
     ),
     { minLength: 1, maxLength: 5 },
   ),
   approve: fc.boolean(),
-  verdict: fc.constantFrom(...VerdictKind.options.filter((kind) => kind !== 'retry')),
+  verdict: fc.oneof(
+    { weight: 1, arbitrary: fc.constantFrom(...VerdictKind.options) },
+    { weight: 2, arbitrary: fc.constant('by the table' as const) },
+  ),
   found: fc.boolean(),
+  stuck: fc.array(fc.constantFrom(...StuckAnswer.options), { maxLength: 4 }),
 });
 
 const submissions = random.chain((definition) =>

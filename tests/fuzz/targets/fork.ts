@@ -1,3 +1,4 @@
+import { StuckAnswer } from '@holdpoint/contracts/approval';
 import { taskIdFrom } from '@holdpoint/contracts/ids';
 import { TaskEvent } from '@holdpoint/contracts/task';
 import { forkAt } from '@holdpoint/orchestrator/domain/fork';
@@ -26,12 +27,19 @@ export const fork = target<Input>({
       ),
       says: fc.record({
         outcomes: fc.array(
-          fc.constantFrom('succeeded' as const, 'succeeded' as const, 'failed' as const, 'clean' as const),
+          fc.constantFrom(
+            'succeeded' as const,
+            'succeeded' as const,
+            'failed' as const,
+            'clean' as const,
+            'exhausted' as const,
+          ),
           { minLength: 1, maxLength: 4 },
         ),
         approve: fc.boolean(),
-        verdict: fc.constantFrom('skip' as const, 'escalate' as const),
+        verdict: fc.constantFrom('skip' as const, 'escalate' as const, 'by the table' as const),
         found: fc.boolean(),
+        stuck: fc.array(fc.constantFrom(...StuckAnswer.options), { maxLength: 3 }),
       }),
     }),
   },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { once } from 'node:events';
-import { type HttpServer, serveHealth } from '@holdpoint/runtime/http';
+import { type HttpServer, serveHttp } from '@holdpoint/runtime/http';
 import { silentLogger } from '@holdpoint/runtime/log';
 import { createMetrics } from '@holdpoint/runtime/metrics';
 import fc from 'fast-check';
@@ -64,7 +64,11 @@ const requests: fc.Arbitrary<Bytes> = fc.oneof(
 let server: Promise<HttpServer> | undefined;
 const { registry } = createMetrics('fuzz', silentLogger(), () => 0);
 const portOf = async (): Promise<number> => {
-  server ??= serveHealth('127.0.0.1', 0, [{ name: 'x', ready: () => Promise.resolve(true) }], registry);
+  server ??= serveHttp(
+    { host: '127.0.0.1', port: 0 },
+    [{ name: 'x', ready: () => Promise.resolve(true) }],
+    registry,
+  );
   return (await server).port;
 };
 

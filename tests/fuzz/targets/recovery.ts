@@ -1,4 +1,5 @@
 import { recoveryDecider, type RecoveryMessage } from '@holdpoint/recovery/domain/recovery';
+import { workflowCircuit } from '@holdpoint/contracts/circuit';
 import { NodeId, TaskId } from '@holdpoint/contracts/ids';
 import { recoveryLogic } from '@holdpoint/recovery/logic';
 import { runOf } from '@holdpoint/runtime/testing/run';
@@ -34,22 +35,73 @@ const circuits = {
   held: circuitAfter(held),
 };
 
+const workflow = workflowCircuit('fuzz');
+const givenUp = (task: string): RecoveryMessage => ({
+  kind: 'count',
+  payload: {
+    target: workflow,
+    task: TaskId.parse(task),
+    circuit: { failures: 2, windowMs: 60_000, coolDownMs: 60_000 },
+  },
+});
+const enters = (task: string): RecoveryMessage => ({
+  kind: 'enter',
+  payload: { target: workflow, task: TaskId.parse(task) },
+});
+const workflowCircuits = {
+  noCircuit: circuits.noCircuit,
+  counted: circuitAfter(givenUp('t-2')),
+  workflowOpen: circuitAfter(givenUp('t-2'), givenUp('t-3')),
+  workflowTried: circuitAfter(givenUp('t-2'), givenUp('t-3'), due, enters('t-1')),
+};
+
+const doubt: RecoveryMessage = {
+  kind: 'assess',
+  payload: { ...first, outcome: 'in_doubt', error: { code: 'EXECUTOR_OUTCOME_UNKNOWN', message: '' } },
+};
+const recorded: RecoveryMessage = { kind: 'record', payload: { ...first, good: 'c'.repeat(40) } };
 const failures = {
   absent: { version: 0, state: recoveryDecider.initial },
   assessed: { version: 1, state: step?.after ?? recoveryDecider.initial },
+  recorded: circuitAfter(recorded),
+  stuck: circuitAfter(doubt),
 };
 
 /** What the recovery service is asked on the bus. */
 export const recovery = decisionTarget(
   'recovery',
   recoveryLogic,
-  { ...failures, ...circuits },
+  { ...failures, ...circuits, ...workflowCircuits },
   {
     'command/recovery.assess': {
       consumer: 'recovery',
       subject: 'hp.cmd.recovery.assess',
       situations: Object.keys(failures),
       link: (value) => ({ ...value, ...first }),
+    },
+    'command/recovery.record': {
+      consumer: 'recovery',
+      subject: 'hp.cmd.recovery.record',
+      situations: Object.keys(failures),
+      link: (value) => ({ ...value, ...first, attempt: 2 }),
+    },
+    'command/recovery.settle': {
+      consumer: 'recovery',
+      subject: 'hp.cmd.recovery.settle',
+      situations: Object.keys(failures),
+      link: (value) => ({ ...value, ...first }),
+    },
+    'command/recovery.count': {
+      consumer: 'recovery',
+      subject: 'hp.cmd.recovery.count',
+      situations: Object.keys(workflowCircuits),
+      link: (value) => ({ ...value, target: workflow }),
+    },
+    'command/recovery.enter': {
+      consumer: 'recovery',
+      subject: 'hp.cmd.recovery.enter',
+      situations: Object.keys(workflowCircuits),
+      link: (value) => ({ ...value, target: workflow, task: first.task }),
     },
     'command/recovery.circuit': {
       consumer: 'recovery',

@@ -17,7 +17,7 @@ import {
 import type { Loaded } from '@holdpoint/runtime/batch';
 import { eventsOf, runOf } from '@holdpoint/runtime/testing/run';
 import { decisionTarget, NOW } from '../decisions.ts';
-import { graphHistories, LABEL, lastOrder, REPOSITORY, STAGE } from '../situations/graphs.ts';
+import { CIRCUIT, graphHistories, LABEL, lastOrder, REPOSITORY, STAGE } from '../situations/graphs.ts';
 
 const BOARD = repositoryIdOf(REPOSITORY);
 const absent: Loaded<OrchestratorState> = { version: 0, state: taskDecider.initial };
@@ -78,7 +78,8 @@ const resolved = {
       ([name]) => name === situation,
     );
     const asked = history?.[1].findLast(
-      (event) => event.type === 'approval_requested' || event.type === 'doubt_asked',
+      (event) =>
+        event.type === 'approval_requested' || event.type === 'doubt_asked' || event.type === 'stuck_asked',
     );
     const id = asked?.approval ?? approvalOf(1);
     return { ...value, id, task: TASK, node: nodeIn(situation), attempt: 1 };
@@ -127,6 +128,14 @@ const INFORMED: About = {
   artifacts: STAGE_JOB,
   peer: { task: TASK, peer: 't-3', node: undefined },
 };
+/** A task that takes a worktree back is one that another waits for. */
+const informedIn = (situation: string): About => {
+  const history = Object.entries(graphHistories).find(([name]) => name === situation)?.[1] ?? [];
+  const ordered = history.find((event) => event.type === 'rollback_ordered');
+  return ordered === undefined
+    ? INFORMED
+    : { ...INFORMED, peer: { task: TASK, peer: ordered.by, node: undefined } };
+};
 const BOARD_ASKED: About = {
   acquire: { ...STAGE_JOB, since: NOW + 1 },
   release: STAGE_JOB,
@@ -150,11 +159,16 @@ export const task = decisionTarget(
     'command/task.resume': command('resume', { id: TASK, node: undefined }),
     'command/task.retry': onNode('retry', { id: TASK, attempt: undefined }),
     'command/task.skip': onNode('skip', { id: TASK }),
+    'command/task.done': onNode('done', { id: TASK }),
+    'command/task.admit': command('admit', { id: TASK, circuit: CIRCUIT }),
     'command/task.recover': onNode('recover', { task: TASK, attempt: 1 }),
     'command/task.watch': command('watch', { id: TASK, node: undefined }),
     'command/task.inform': {
       ...command('inform', {}),
-      link: (value) => ({ ...filled(value, 'information', INFORMED, 'about'), id: TASK }),
+      link: (value, situation) => ({
+        ...filled(value, 'information', informedIn(situation), 'about'),
+        id: TASK,
+      }),
     },
     'command/task.board': {
       ...command('board', {}),
@@ -162,6 +176,8 @@ export const task = decisionTarget(
       link: (value) => ({ ...filled(value, 'request', BOARD_ASKED, 'ask'), id: BOARD }),
     },
     'fact/approval.resolved': resolved,
+    'fact/effect.held': reported('held'),
+    'fact/effect.released': reported('released'),
     'fact/effect.applied': reported('applied'),
     'fact/effect.failed_clean': reported('failed_clean'),
     'fact/effect.in_doubt': reported('in_doubt'),

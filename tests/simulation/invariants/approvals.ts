@@ -1,15 +1,70 @@
-import type { ApprovalEvent } from '@holdpoint/contracts/approval';
-import type { ApprovalState } from '@holdpoint/approvals/domain/approval';
+import type { ApprovalEvent, ApprovalResolved } from '@holdpoint/contracts/approval';
+import { choicesOf, policyOf } from '@holdpoint/contracts/approval-question';
+import { isAmong } from '@holdpoint/contracts/audience';
+import type { ApprovalState, Pending } from '@holdpoint/approvals/domain/approval-state';
 import type { Change } from '../books.ts';
+import { PEOPLE } from '../gates.ts';
 import { verifyGrant } from '../grants.ts';
+import { ROLLBACK_RULE } from '@holdpoint/approvals/domain/rollback-rule';
 import type { World } from '../world.ts';
+
+const isEntitled = (audience: readonly string[], name: string): boolean =>
+  Object.values(PEOPLE).some((person) => person.name === name && isAmong(audience, person));
+
+/** As many different people as it takes, each of them entitled, and whoever asked for it not among them where that is said. */
+const checkWhoDecided = ({ judge, books }: World, before: Pending, event: ApprovalResolved): void => {
+  const { request, audience } = before;
+  const { quorum, fourEyes } = policyOf(request);
+  // It has nobody behind it, and is held to what it may decide on.
+  if (event.rule === ROLLBACK_RULE) return;
+  const rule = event.rule === undefined ? undefined : books.approvals.stateOf(event.rule);
+  const votes = event.votes ?? [];
+  const names = new Set(
+    rule?.status === 'rule'
+      ? [rule.author.name]
+      : votes.length > 0
+        ? votes.filter(({ decision }) => decision === 'approve').map(({ by }) => by)
+        : [event.by],
+  );
+  judge.expect('nothing is approved by fewer people than it takes', names.size >= quorum, event.id, () =>
+    JSON.stringify(event),
+  );
+  judge.expect(
+    'only who may decide has approved',
+    [...names].every((name) => isEntitled(audience, name)),
+    event.id,
+    () => `${[...names].join(', ')} approved for ${audience.join(', ')}`,
+  );
+  judge.expect(
+    'nobody approves his own where that is said',
+    !fourEyes || !names.has(request.requestedBy),
+    event.id,
+    () => `${request.requestedBy} approved his own`,
+  );
+};
+
+/** Only who was asked has answered, with one of the answers that there are. */
+const checkAnswer = (
+  { judge }: World,
+  { request, audience }: Pending,
+  { id, by, answer }: ApprovalResolved,
+): void => {
+  const choices: readonly string[] = choicesOf(request);
+  judge.expect(
+    'a question is answered by who was asked, with one of its answers',
+    answer !== undefined && choices.includes(answer) && isEntitled(audience, by),
+    id,
+    () => `${by} said ${String(answer)}: ${choices.join(', ')} of ${audience.join(', ')}`,
+  );
+};
 
 /** An approval ends once, in time, and its grant is for exactly what was asked. */
 export const checkApproval = (
-  { judge }: World,
+  world: World,
   { aggregate, before, event, at }: Change<ApprovalState, ApprovalEvent>,
 ): void => {
-  if (event.type !== 'resolved') {
+  const { judge } = world;
+  if (event.type === 'requested') {
     judge.expect(
       'an approval is asked for once',
       before.status === 'absent',
@@ -18,14 +73,17 @@ export const checkApproval = (
     );
     return;
   }
+  if (event.type !== 'resolved') return;
   judge.expect(
     'an approval ends once',
     before.status !== 'closed',
     aggregate,
     () => `${event.outcome} after ${JSON.stringify(before)}`,
   );
+  if (event.outcome === 'answered' && before.status === 'pending') checkAnswer(world, before, event);
   if (event.outcome !== 'approved' || before.status !== 'pending') return;
   const { expiresAt, request } = before;
+  checkWhoDecided(world, before, event);
   // The store's clock, read behind the lock, and not only what the decision says of itself.
   judge.expect(
     'nothing is approved after its expiry',

@@ -1,8 +1,10 @@
 import { SERVICES } from '@holdpoint/contracts/subjects';
 import { isTerminal } from '@holdpoint/orchestrator/domain/phases';
-import { taskIn } from '../books.ts';
+import { taskIn, tasksIn } from '../books.ts';
 import type { World } from '../world.ts';
 import { checkQuietBoards } from './boards.ts';
+import { checkStuckList } from './moving.ts';
+import { checkTold } from './surfaces.ts';
 
 /** Once nothing goes wrong any more and everybody does his part, everything comes to its end. */
 export const checkEnding = (
@@ -12,6 +14,9 @@ export const checkEnding = (
 ): void => {
   const { judge, books, databases, bus } = world;
   checkQuietBoards(world);
+  checkStuckList(world);
+  for (const { id, phase } of tasksIn(books))
+    judge.expect('every accepted task ends', isTerminal(phase), id, () => `${id} is ${phase}`);
   for (const id of submitted) {
     judge.expect(
       'every submission is accepted in the end',
@@ -26,6 +31,7 @@ export const checkEnding = (
   }
   for (const [id, state] of books.approvals.states)
     judge.expect('every approval ends', state.status !== 'pending', id, () => `${id} is ${state.status}`);
+  checkTold(world);
   for (const [id, state] of books.executor.states) {
     const settled =
       state.status !== 'started' &&

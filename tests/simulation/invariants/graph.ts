@@ -125,15 +125,17 @@ export const watchGraphs = ({ judge }: World) => {
       if (event.type === 'step_ordered' || event.type === 'approval_requested')
         checkPayloads(before, event.node, event.effect.args);
     }
-    if (event.type === 'node_succeeded' && event.step === undefined && 'node' in event)
+    if (event.type === 'node_succeeded' && event.step === undefined && event.by === undefined)
       checkBegin(before, event.node, event.type);
     if (event.type === 'step_ordered') checkRound(before, event.node, event.step);
     if (event.type === 'rewound') {
       if (event.route !== undefined) count(after, event.route);
       else for (const node of event.nodes) loops.delete(`${after.id}/${node}`);
     }
-    if (event.type === 'node_retrying' && event.verdict === undefined && event.command === undefined)
-      count(after, event.node);
+    // What a person grants is no loop.
+    const isOwn =
+      event.type === 'node_retrying' && event.verdict === undefined && event.command === undefined;
+    if (isOwn && nodeState(before, event.node).status !== 'escalated') count(after, event.node);
     if ('node' in event && event.node !== undefined && after.repository !== undefined)
       noteMade(after, event.node, after.repository);
   };

@@ -1,6 +1,14 @@
 import { AGGREGATES, type ServiceName } from '@holdpoint/contracts/subjects';
-import type { BatchWrite } from '@holdpoint/runtime/ports';
+import type { BatchWrite, WireMessage } from '@holdpoint/runtime/ports';
+import { DeadLetter } from '@holdpoint/contracts/dead-letter';
+import { MALFORMED } from '../adversary.ts';
+import { isOpen } from './open-findings.ts';
 import { messageIdOf, type World } from '../world.ts';
+
+const DEAD_LETTERS = 'hp.dlq.';
+
+/** The task that a message is about, for whoever reads the trace. */
+const taskIn = (body: string): string => /"task":"([^"]+)"/.exec(body)?.[1] ?? '';
 
 /**
  * Nothing is published for a transaction that did not commit, and in the end the bus has had everything of one that did.
@@ -8,6 +16,17 @@ import { messageIdOf, type World } from '../world.ts';
  */
 export const watchMessages = ({ watchers, judge, bus }: World): (() => void) => {
   const committed = new Set<string>();
+  /** What a service says to another one is never put aside as something that cannot be read. */
+  const checkDeadLetter = ({ body }: WireMessage): void => {
+    const letter = DeadLetter.parse(JSON.parse(body));
+    judge.expect(
+      'only what is malformed on purpose is a dead letter',
+      letter.body === MALFORMED ||
+        (isOpen('a rollback that has ended is called off') && letter.subject === 'hp.cmd.task.cancel'),
+      taskIn(letter.body),
+      () => `${letter.subject}: ${JSON.stringify(letter.reason)} ${letter.body.slice(0, 200)}`,
+    );
+  };
   watchers.committed.push((service: ServiceName, write: BatchWrite) => {
     for (const { aggregate, version } of write.events)
       committed.add(`${AGGREGATES[service]}.${aggregate}.${String(version)}`);
@@ -16,6 +35,7 @@ export const watchMessages = ({ watchers, judge, bus }: World): (() => void) => 
   watchers.published.push((wire) => {
     const id = messageIdOf(wire);
     judge.expect('what is published is committed', committed.has(id), '', () => `${wire.subject} ${id}`);
+    if (wire.subject.startsWith(DEAD_LETTERS)) checkDeadLetter(wire);
   });
   return () => {
     for (const id of committed)

@@ -3,13 +3,34 @@ import type { TaskEvent } from '@holdpoint/contracts/task';
 import { entryIn } from '@holdpoint/executor/domain/ledger';
 import { allNodes } from '@holdpoint/orchestrator/domain/nodes';
 import { isTerminal, mayGo, mayReopen } from '@holdpoint/orchestrator/domain/phases';
-import { findNode, nodeDefinition, type NodeState, type Task } from '@holdpoint/orchestrator/domain/state';
+import {
+  findNode,
+  nodeDefinition,
+  type NodeState,
+  nodeState,
+  type Task,
+} from '@holdpoint/orchestrator/domain/state';
 import type { TaskChange } from '../books.ts';
 import type { World } from '../world.ts';
 import { mayRepeat } from './effects.ts';
 
+/** Watches phases and outcomes of all tasks. */
+export const watchTasks = (world: World): ((change: TaskChange) => void) => {
+  /** Jobs that somebody has done otherwise, so that nothing need be recorded of them. */
+  const byHand = new Set<string>();
+  return (change) => {
+    const { aggregate, event } = change;
+    if (event.type === 'node_succeeded') {
+      const job = `${aggregate}/${event.node}`;
+      if (event.by === undefined) byHand.delete(job);
+      else byHand.add(job);
+    }
+    checkTask(world, change, byHand);
+  };
+};
+
 /** Phases go only where the table lets them; a task that has ended stays so, unless a person sends it back. */
-export const checkTask = (world: World, change: TaskChange): void => {
+const checkTask = (world: World, change: TaskChange, byHand: ReadonlySet<string>): void => {
   const { judge, target, books } = world;
   const { aggregate, before, event, after } = change;
   if (after.phase === 'absent') return;
@@ -41,7 +62,7 @@ export const checkTask = (world: World, change: TaskChange): void => {
       const order = entryIn(books.executor.stateOf(id))?.order;
       return order !== undefined && mayRepeat(order);
     };
-    for (const effectId of effectsDone(after)) {
+    for (const effectId of effectsDone(after, byHand)) {
       const count = target.applications(effectId);
       judge.expect(
         'a completed task has each effect exactly once, or as often as does no harm',
@@ -67,9 +88,10 @@ const checkOutcome = (
     const recorded = databases.executor.tables.events.get(order?.id ?? '') ?? [];
     judge.expect(
       'a node fails only by what is recorded of its own order',
-      order !== undefined &&
-        ((recorded as readonly EffectEvent[]).some((fact) => fails(fact, event.attempt, order)) ||
-          (event.error.code === 'ERR_IDEMPOTENCY_CONFLICT' && isOther(books, order))),
+      (event.result !== undefined && hasFailed(books, before, event, order)) ||
+        (order !== undefined &&
+          ((recorded as readonly EffectEvent[]).some((fact) => fails(fact, event.attempt, order)) ||
+            (event.error.code === 'ERR_IDEMPOTENCY_CONFLICT' && isOther(books, order)))),
       aggregate,
       () => `${event.node} ${String(event.step)}: ${JSON.stringify(recorded.slice(-4))}`,
     );
@@ -86,6 +108,18 @@ const checkOutcome = (
     aggregate,
     () => `${event.node} ${String(event.step)}: ${String(order?.id)} is ${status}`,
   );
+};
+
+/** It was carried out, and says of itself that it has come to nothing; or its steps have, together. */
+const hasFailed = (
+  { executor }: World['books'],
+  task: Task,
+  { node, step }: OfTask<'node_failed'>,
+  order: Ordered | undefined,
+): boolean => {
+  if (step === undefined) return Object.keys(nodeState(task, node).done ?? {}).length > 0;
+  const state = executor.stateOf(order?.id ?? '');
+  return state.status === 'applied' && state.outputs['outcome'] !== 'succeeded';
 };
 
 type Ordered = { readonly id: string; readonly digest: string; readonly grant?: string | undefined };
@@ -127,8 +161,9 @@ const fails = (fact: EffectEvent, attempt: number, order: Ordered): boolean => {
 };
 
 /** Effects that nodes have succeeded by; a preview may have shown that there was nothing to do. */
-const effectsDone = (task: Task): readonly string[] =>
+const effectsDone = (task: Task, byHand: ReadonlySet<string>): readonly string[] =>
   task.definition.nodes.flatMap(({ id, effect }) => {
+    if (byHand.has(`${task.id}/${id}`)) return [];
     const state: NodeState | undefined = findNode(task, id);
     const { gate } = state ?? {};
     return effect !== undefined && state?.status === 'succeeded' && gate !== undefined ? [gate.effectId] : [];

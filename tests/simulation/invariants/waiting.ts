@@ -3,18 +3,25 @@ import {
   hasEnded,
   nodeDefinition,
   nodeState,
+  openQuestion,
   outcomeOf,
   type Task,
 } from '@holdpoint/orchestrator/domain/state';
 import { isTerminal } from '@holdpoint/orchestrator/domain/phases';
 import { graphOf } from '@holdpoint/workflows/graph';
-import type { NodeId } from '@holdpoint/contracts/ids';
+import { circuitIdOf, type NodeId, repositoryIdOf } from '@holdpoint/contracts/ids';
+import { isCircuit } from '@holdpoint/recovery/domain/recovery';
 import { taskIn, tasksIn } from '../books.ts';
 import type { World } from '../world.ts';
+
+import { isOpen } from './open-findings.ts';
+import { checkStuck } from './moving.ts';
 
 /** Why a node may still wait when everybody has done his part and nothing happens any more; undefined when it may not. */
 const excuseOf = (world: World, task: Task, node: NodeId): string | undefined => {
   const { status, wait } = nodeState(task, node);
+  if (task.circuit?.state === 'waiting')
+    return isCircuitOpen(world, task.circuit.name) ? 'its workflow may not start' : undefined;
   switch (status) {
     case 'idle': {
       const before = graphOf(task.definition).incoming(node);
@@ -25,9 +32,36 @@ const excuseOf = (world: World, task: Task, node: NodeId): string | undefined =>
       return wait?.kind === 'artifacts' ? artifactIsMissing(world, task, node) : undefined;
     case 'awaiting_approval':
       return 'a person is asked';
+    case 'locking':
+      return isLockedOut(world, task) && isOpen('a job asks for more budget with locks in its hands')
+        ? 'whoever has its lock asks a person'
+        : undefined;
+    case 'escalated': {
+      const question = world.books.approvals.stateOf(openQuestion(nodeState(task, node)) ?? '');
+      return question.status === 'pending' ? 'a person is asked' : undefined;
+    }
+    case 'recovering': {
+      const { mending } = nodeState(task, node);
+      const rollback = mending?.kind === 'rollback' ? taskIn(world.books, mending.by) : undefined;
+      return rollback !== undefined && !isTerminal(rollback.phase) ? 'it is taken back first' : undefined;
+    }
     default:
       return undefined;
   }
+};
+
+const isCircuitOpen = ({ books }: World, circuit: string): boolean => {
+  const state = books.recovery.stateOf(circuitIdOf(circuit));
+  return isCircuit(state) && state.state !== 'closed';
+};
+
+const isLockedOut = ({ books }: World, { repository = '' }: Task): boolean => {
+  const board = books.orchestrator.stateOf(repositoryIdOf(repository));
+  if (board.phase !== 'board') return false;
+  return board.held.some((job) => {
+    const holder = taskIn(books, job.task);
+    return holder !== undefined && nodeState(holder, job.node).status === 'awaiting_approval';
+  });
 };
 
 const peerIsOpen = ({ books }: World, task: Task): string | undefined =>
@@ -69,6 +103,7 @@ const artifactIsMissing = ({ books, target }: World, task: Task, node: NodeId): 
 
 /** Long after the last fault, and after the last thing that happened: whoever still waits has a reason that others know. */
 export const checkWaiting = (world: World): readonly Task[] => {
+  checkStuck(world);
   const open = tasksIn(world.books).filter(({ phase }) => !isTerminal(phase));
   for (const task of open) {
     const nodes = task.definition.nodes

@@ -1,4 +1,4 @@
-import type { StoredAggregate } from '../evidence/evidence.ts';
+import type { StoredAggregate, StoredEvent } from '../evidence/evidence.ts';
 import type { Operation } from '../history.ts';
 import { type Check, type Notes, takeNotes } from './check.ts';
 
@@ -9,6 +9,9 @@ const OUTCOMES = {
   applied: 'answered',
   not_applied: 'answered',
   retry: 'answered',
+  skip: 'answered',
+  done: 'answered',
+  cancel: 'answered',
 } as const;
 
 type Told = { readonly status?: unknown; readonly by?: unknown };
@@ -38,9 +41,27 @@ const oneEnd = (approval: StoredAggregate, { expect }: Notes): void => {
   expect(head?.status === outcome, () => `${id} is ${outcome}, and shown as ${String(head?.status)}`);
   const deadline = Number(requested?.data['expiresAt']);
   const at = Number(decision['at']);
+  const policy = requested?.data['policy'] as { readonly quorum?: number } | undefined;
+  const quorum = policy?.quorum ?? 1;
+  if (outcome === 'approved' && quorum > 1) {
+    const people = new Set(
+      votesOf(decision).flatMap((vote) => (vote.decision === 'approve' ? [vote.by] : [])),
+    );
+    expect(
+      people.size >= quorum,
+      () => `${id} took ${String(quorum)} people, and ${String(people.size)} approved`,
+    );
+  }
   if (outcome === 'expired') expect(at >= deadline, () => `${id} expired before its deadline`);
   else if (outcome !== 'cancelled') expect(at < deadline, () => `${id} was ${outcome} after its deadline`);
 };
+
+type Voted = readonly { readonly by: string; readonly decision: string }[];
+const votesOf = (decision: StoredEvent['data']): Voted => (decision['votes'] ?? []) as Voted;
+
+/** Whoever closed it, or whose word counted with his. */
+const isNamedBy = (decision: StoredEvent['data'], who: unknown): boolean =>
+  decision['by'] === who || votesOf(decision).some(({ by }) => by === who);
 
 const answersAgree = (
   approval: StoredAggregate,
@@ -50,9 +71,10 @@ const answersAgree = (
   const decision = approval.events.find(({ type }) => type === 'resolved')?.data;
   for (const operation of decisions) {
     const told = toldBy(operation);
-    if (told === undefined) continue;
+    // Whoever is not the last that it takes hears nothing of the end yet.
+    if (told === undefined || told.status === 'pending') continue;
     expect(
-      decision !== undefined && told.status === decision['outcome'] && told.by === decision['by'],
+      decision !== undefined && told.status === decision['outcome'] && isNamedBy(decision, told.by),
       () =>
         `${operation.actor} was told that ${approval.id} is ${String(told.status)} by ${String(told.by)}; it is ${String(decision?.['outcome'])} by ${String(decision?.['by'])}`,
     );
@@ -71,7 +93,7 @@ const verbsStand = (operations: readonly Operation[], { expect }: Notes): void =
     if (request?.decision === undefined) continue;
     const wanted = OUTCOMES[request.decision];
     expect(
-      answer?.status === wanted,
+      answer?.status === wanted || (wanted === 'approved' && answer?.status === 'pending'),
       () => `${request.decision ?? ''} was answered with ${String(answer?.status)}`,
     );
   }

@@ -14,7 +14,6 @@ const numberOf = ({ data }: StoredEvent, name: string): number => Number(data[na
 
 const startsOf = ({ events }: StoredAggregate): number =>
   events.filter(({ type }) => type === 'started').length;
-export const lastOf = ({ events }: StoredAggregate): StoredEvent | undefined => events.at(-1);
 
 /** What the ledger has come to: its last event that is an outcome or a start. */
 export const stateOf = (effect: StoredAggregate): string | undefined =>

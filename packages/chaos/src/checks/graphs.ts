@@ -3,6 +3,7 @@ import { evolve } from '@holdpoint/orchestrator/domain/evolve';
 import { absent, nodeState, type TaskState } from '@holdpoint/orchestrator/domain/state';
 import type { StoredAggregate, TaskEvidence } from '../evidence/evidence.ts';
 import { asksFor, endOf, type GraphPlan, runsOf, standingsOf } from '../workload/graph.ts';
+import { TROUBLED } from '../workload/trouble.ts';
 import type { WorkLine } from '../workload/work-book.ts';
 import { type Check, takeNotes } from './check.ts';
 
@@ -22,6 +23,10 @@ const standingsIn = (task: StoredAggregate): Readonly<Record<string, string>> =>
 
 type Graphed = Pick<TaskEvidence, 'task' | 'applications'> & { readonly graph: GraphPlan | undefined };
 
+/** A person had to say what becomes of a part of it: that part ends as he said. */
+export const wasLeftToPeople = (task: StoredAggregate | undefined): boolean =>
+  task?.events.some(({ type, data }) => type === 'node_escalated' && data['verdict'] !== undefined) === true;
+
 /** Its effect is applied and it has ended by itself, so that all of its graph has been gone through. */
 const isThrough = ({ graph, task, applications }: Graphed): boolean =>
   graph !== undefined && task !== undefined && applications.length > 0 && phaseOf(task) === endOf(graph);
@@ -39,14 +44,15 @@ export const graphs: Check = {
       expect(applications.length === 0, () => 'its gate never lets pass, and its effect was applied');
     } else if (fate === 'approve' || fate === 'late')
       expect(
-        phase === endOf(graph) || phase === 'paused',
+        phase === endOf(graph) || phase === 'paused' || (phase === 'failed' && wasLeftToPeople(task)),
         () => `its effect was approved and it would be ${endOf(graph)} then, and it is ${String(phase)}`,
       );
     if (phase === 'completed')
       expect(endOf(graph) === phase, () => 'a part of it fails, and it is completed');
     if (!isThrough({ graph, task, applications })) return finding();
     const standings = standingsIn(task);
-    for (const [node, wanted] of Object.entries(standingsOf(graph)))
+    const own: ReadonlySet<string> = new Set(wasLeftToPeople(task) ? TROUBLED : []);
+    for (const [node, wanted] of Object.entries(standingsOf(graph)).filter(([each]) => !own.has(each)))
       expect(
         standings[node] === wanted,
         () => `it is ${String(phase)}, and ${node} is ${String(standings[node])}, not ${wanted}`,

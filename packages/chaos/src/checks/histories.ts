@@ -1,7 +1,7 @@
 import { TaskEvent } from '@holdpoint/contracts/task';
 import { absent, type TaskState } from '@holdpoint/orchestrator/domain/state';
 import { evolve } from '@holdpoint/orchestrator/domain/evolve';
-import { isTerminal, mayGo } from '@holdpoint/orchestrator/domain/phases';
+import { isTerminal, mayGo, mayReopen } from '@holdpoint/orchestrator/domain/phases';
 import type { StoredAggregate } from '../evidence/evidence.ts';
 import { type Check, type Notes, takeNotes } from './check.ts';
 
@@ -28,8 +28,16 @@ const folds = ({ id, head, events }: StoredAggregate, { expect }: Notes): void =
     if (from === 'absent')
       expect(parsed.data.type === 'submitted', () => `${id} begins with ${parsed.data.type}`);
     else {
-      expect(!isTerminal(from), () => `${id} goes on with ${parsed.data.type} after it is ${from}`);
-      expect(mayGo(from, parsed.data.phase), () => `${id} goes from ${from} to ${parsed.data.phase}`);
+      // A person may send back what has failed, and only a person.
+      const isSentBack = parsed.data.type === 'rewound' && parsed.data.by !== undefined && from === 'failed';
+      expect(
+        !isTerminal(from) || isSentBack,
+        () => `${id} goes on with ${parsed.data.type} after it is ${from}`,
+      );
+      expect(
+        mayGo(from, parsed.data.phase) || (isSentBack && mayReopen(from, parsed.data.phase)),
+        () => `${id} goes from ${from} to ${parsed.data.phase}`,
+      );
     }
     if (from === 'absent' && parsed.data.type !== 'submitted') return;
     state = evolve(state, parsed.data);

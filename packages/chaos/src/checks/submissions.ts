@@ -4,6 +4,7 @@ import { TaskPhase } from '@holdpoint/contracts/task';
 import type { StoredAggregate, TaskEvidence } from '../evidence/evidence.ts';
 import { endOf } from '../workload/graph.ts';
 import { stateOf } from './effects.ts';
+import { wasLeftToPeople } from './graphs.ts';
 import { type Check, takeNotes } from './check.ts';
 
 const SUBMIT = 'orchestrator.submit';
@@ -72,7 +73,9 @@ export const outcomes: Check = {
           (meant.graph === undefined
             ? phase === 'completed'
             : // What a graph has beside its effect may wait for a person.
-              phase === endOf(meant.graph) || phase === 'paused'),
+              phase === endOf(meant.graph) ||
+              phase === 'paused' ||
+              (phase === 'failed' && wasLeftToPeople(task))),
         () => `its effect is applied, and it is ${String(phase)}`,
       );
     const approved = approvals.some(({ events }) =>

@@ -1,4 +1,5 @@
 import { approvals } from './approvals.ts';
+import { audit } from './audit.ts';
 import type { Check } from './check.ts';
 import { answered, applications, doubt, epochs, ledger } from './effects.ts';
 import { gate } from './gate.ts';
@@ -6,6 +7,7 @@ import { graphs, locks, works } from './graphs.ts';
 import { histories } from './histories.ts';
 import { messages } from './messages.ts';
 import { reads } from './reads.ts';
+import { boundedFailures, rollbacks, stuckJobs, verdicts } from './recovery.ts';
 import { bounds, processes, secrets } from './running.ts';
 import { answers, outcomes, repeats, submissions } from './submissions.ts';
 
@@ -31,4 +33,9 @@ export const CHECKS: readonly Check[] = [
   graphs,
   works,
   locks,
+  audit,
+  verdicts,
+  stuckJobs,
+  boundedFailures,
+  rollbacks,
 ];

@@ -6,6 +6,8 @@ import type { SeenFact, SeenLetter } from '../recorder.ts';
 import type { Fate } from '../workload/planned.ts';
 import type { GraphPlan } from '../workload/graph.ts';
 import type { Application } from '../workload/target.ts';
+import type { SavedWork } from '../workload/saved-work.ts';
+import type { AuditEvidence } from './audit.ts';
 import type { WorkLine } from '../workload/work-book.ts';
 
 /** An event as the store has it. */
@@ -47,7 +49,9 @@ export type TaskEvidence = {
   readonly works: readonly StoredAggregate[];
   /** What its scripts have written. */
   readonly lines: readonly WorkLine[];
-  /** The failed attempts that recovery has judged. */
+  /** What was kept when its worktree went back. */
+  readonly saved: readonly SavedWork[];
+  /** The attempts that recovery keeps, those that failed with their verdicts. */
   readonly recovery: StoredAggregate | undefined;
   /** What reached the world under the key of its effect. */
   readonly applications: readonly Application[];
@@ -92,6 +96,7 @@ export type RunEvidence = {
   readonly logLines: number;
   /** What the scripts of all tasks have written, in that order. */
   readonly work: readonly WorkLine[];
+  readonly audit: AuditEvidence;
   /** Applications under keys that no task of the run has. */
   readonly strangeApplications: readonly string[];
   /** Tasks, approvals and effects of the run that nothing accounts for. */

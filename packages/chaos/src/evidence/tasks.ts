@@ -3,6 +3,7 @@ import type { Operation } from '../history.ts';
 import type { Recorder, SeenFact } from '../recorder.ts';
 import type { PlannedTask } from '../workload/planned.ts';
 import { type Application, effectOf, type Target } from '../workload/target.ts';
+import type { SavedWork } from '../workload/saved-work.ts';
 import type { WorkLine } from '../workload/work-book.ts';
 import type { StoredAggregate, TaskEvidence } from './evidence.ts';
 import { foundIn } from './secrets.ts';
@@ -18,6 +19,7 @@ export type TasksOptions = {
   readonly recorder: Recorder;
   readonly applications: readonly Application[];
   readonly work: readonly WorkLine[];
+  readonly saved: readonly SavedWork[];
   readonly secrets: ReadonlyMap<string, string>;
 };
 
@@ -67,6 +69,7 @@ export async function* gatherTasks(options: TasksOptions, looked: Looked): Async
   const facts: ReadonlyMap<string, readonly SeenFact[]> = grouped(recorder.facts(), ({ id }) => id);
   const applications = grouped(options.applications, ({ key }) => key);
   const lines = grouped(options.work, ({ task }) => task);
+  const saved = grouped(options.saved, ({ name }) => name.split('/')[0] ?? '');
 
   const search = (aggregates: ReadonlyMap<string, StoredAggregate>): void => {
     for (const { events } of aggregates.values()) {
@@ -115,6 +118,7 @@ export async function* gatherTasks(options: TasksOptions, looked: Looked): Async
         effects: ownEffects,
         works: ordered.filter(({ id }) => workIds.has(id)),
         lines: lines.get(one.id) ?? [],
+        saved: saved.get(one.id) ?? [],
         recovery: recoveries.get(one.id),
         applications: applications.get(effect) ?? [],
         facts: [one.id, ...[...ownApprovals, ...ordered].map(({ id }) => id)].flatMap(

@@ -20,8 +20,18 @@ export const senderOf = (subject: string): keyof Senders | undefined => {
     return Object.entries(owners).find(([aggregate]) => aggregate === about)?.[1];
   }
   if (kind !== 'cmd') return undefined;
-  if (about !== 'task') return 'orchestrator';
-  return verb === 'recover' ? 'recovery' : 'operator';
+  return SAYS[`${String(about)}.${String(verb)}`] ?? (about === 'task' ? 'operator' : 'orchestrator');
+};
+
+/** Commands of services, where it is not the orchestrator that gives them. */
+const SAYS: Readonly<Record<string, keyof Senders>> = {
+  'task.recover': 'recovery',
+  'task.admit': 'recovery',
+  'task.watch': 'orchestrator',
+  'task.inform': 'orchestrator',
+  'task.board': 'orchestrator',
+  'recovery.count': 'recovery',
+  'recovery.circuit': 'executor',
 };
 
 /** Connects as all of them for a while. */

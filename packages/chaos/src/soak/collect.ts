@@ -15,7 +15,6 @@ export const createSeriesBook = () => {
     all: (): readonly Series[] => [...book.values()],
   };
 };
-export type SeriesBook = ReturnType<typeof createSeriesBook>;
 
 const MIB = 1_048_576;
 const flat = (allowance: number): Bound => ({ kind: 'flat', allowance });

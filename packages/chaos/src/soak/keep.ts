@@ -1,3 +1,4 @@
+import { AUDIT_ID } from '@holdpoint/contracts/ids';
 import { SERVICES } from '@holdpoint/contracts/subjects';
 import type { Deployment } from '../deployment/deployment.ts';
 
@@ -53,7 +54,14 @@ const numbersOf = async (
   return found;
 };
 
-const TABLES = ['heads', 'events', 'snapshots', 'timers', 'outbox'];
+/** Everything but the anchors of the audit log, which are kept as long as it is. */
+const ROWS = [
+  ['heads', `id <> '${AUDIT_ID}'`],
+  ['events', `aggregate <> '${AUDIT_ID}'`],
+  ['snapshots', `aggregate <> '${AUDIT_ID}'`],
+  ['timers', 'true'],
+  ['outbox', 'true'],
+] as const;
 
 /** Of a deployment that has come to rest: removes all that has ended, and says what is left. */
 export const clearOut = async (deployment: Pick<Deployment, 'query'>): Promise<readonly Left[]> => {
@@ -67,7 +75,8 @@ export const clearOut = async (deployment: Pick<Deployment, 'query'>): Promise<r
   await retireAll(deployment);
   const rows = await numbersOf(
     deployment,
-    (service) => `SELECT ${TABLES.map((table) => `(SELECT count(*) FROM ${service}.${table})`).join(' + ')}`,
+    (service) =>
+      `SELECT ${ROWS.map(([table, which]) => `(SELECT count(*) FROM ${service}.${table} WHERE ${which})`).join(' + ')}`,
   );
   const numberOf = (numbers: ReadonlyMap<string, number>, service: string) =>
     numbers.get(service) ?? Number.NaN;

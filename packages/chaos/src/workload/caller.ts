@@ -1,9 +1,9 @@
 import type { Client } from '@holdpoint/cli/client';
 import type { Api, ApiRequest, ApiResponse } from '@holdpoint/contracts/catalog';
 import { HoldpointError } from '@holdpoint/contracts/errors';
+import { asSent } from '@holdpoint/contracts/json';
 import type { ServiceName } from '@holdpoint/contracts/subjects';
-import type { z } from 'zod';
-import type { History } from '../history.ts';
+import type { History, Operation } from '../history.ts';
 
 export type Outcome<Answer> =
   | { readonly type: 'ok'; readonly answer: Answer }
@@ -25,8 +25,9 @@ export type Caller = <S extends ServiceName, E extends keyof Api[S] & string>(
 const UNKNOWN: ReadonlySet<string> = new Set(['RUNTIME_UNAVAILABLE', 'RUNTIME_POISON']);
 const isUnknown = (error: unknown): boolean => !(error instanceof HoldpointError) || UNKNOWN.has(error.code);
 
-type Json = z.core.util.JSONType;
-const toJson = (value: unknown): Json => JSON.parse(JSON.stringify(value)) as Json;
+/** As it goes into the history. */
+export const told = (value: unknown): Operation['value'] =>
+  typeof value === 'object' && value !== null ? (asSent(value) as Operation['value']) : String(value);
 
 let calls = 0;
 export const nextCall = (): number => (calls += 1);
@@ -37,7 +38,7 @@ export const createCaller =
   async (actor, key, service, endpoint, request, { quiet } = { quiet: false }) => {
     const about = { actor, op: `${service}.${endpoint}`, key, call: nextCall() };
     const note = (type: 'invoke' | 'ok' | 'fail' | 'info', value: unknown): void => {
-      if (!quiet) history.add({ ...about, type, value: toJson(value) });
+      if (!quiet) history.add({ ...about, type, value: told(value) });
     };
     note('invoke', request);
     try {

@@ -81,7 +81,7 @@ export const startCounterTarget = async (folder: string, seed: string): Promise<
           : [],
       ),
     expectedDigest: (task) => digestOf(bodyOf(task)),
-    graphs: { work: scratch.work },
+    graphs: { work: scratch.work, saved: scratch.saved },
     stop: async () => void (await child.stop()),
   };
 };

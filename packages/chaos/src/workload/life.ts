@@ -3,7 +3,7 @@ import { jetstream } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { History } from '../history.ts';
 import { holdFor } from '../nemesis.ts';
-import { type Caller, nextCall, type Outcome } from './caller.ts';
+import { type Caller, nextCall, type Outcome, told } from './caller.ts';
 import type { PlannedTask } from './planned.ts';
 import { asksFor } from './graph.ts';
 import { approvalOf, type Target } from './target.ts';
@@ -53,7 +53,7 @@ export const createLife = (options: LifeOptions) => {
     const call = nextCall();
     const about = { actor: 'bus', op: 'orchestrator.submit', key: task.id, call };
     const submission = target.submission(task);
-    history.add({ ...about, type: 'invoke', value: JSON.parse(JSON.stringify(submission)) as never });
+    history.add({ ...about, type: 'invoke', value: told(submission) });
     const published = jetstream(connection).publish('hp.cmd.task.submit', JSON.stringify(submission), {
       timeout: PUBLISH_WITHIN_MS,
     });
@@ -95,13 +95,19 @@ export const createLife = (options: LifeOptions) => {
       (code) => code === 'APPROVALS_UNKNOWN',
     );
   };
+  /** As many people as it takes. */
+  const approve = (task: PlannedTask): Promise<unknown> =>
+    Promise.all([
+      decide(task, 'approve'),
+      ...(task.graph?.people === 2 ? [decide(task, 'approve', second, 'second')] : []),
+    ]);
   const cancel = (task: PlannedTask): Promise<unknown> =>
     insist(() => first('canceller', task.id, 'orchestrator', 'cancel', { id: task.id, by: 'chaos' }), over);
 
   const settle = async (task: PlannedTask): Promise<unknown> => {
     switch (task.fate) {
       case 'approve':
-        return decide(task, 'approve');
+        return approve(task);
       case 'reject':
         return decide(task, 'reject');
       case 'request_changes':
@@ -117,7 +123,7 @@ export const createLife = (options: LifeOptions) => {
       }
       case 'late':
         await healed;
-        return decide(task, 'approve');
+        return approve(task);
     }
   };
 

@@ -61,12 +61,16 @@ export const plannedTask = (seed: string, run: string, n: number): PlannedTask =
 const GRAPH_EVERY_SECONDS = 3;
 const GRAPH_EVERY_TASKS_MIN = 10;
 
-/** The same, with a graph for some; how many depends on how fast they come. */
-export const plannedWithGraphs = (tasksPerSecond: number): typeof plannedTask => {
+/** The same, with a graph for some; how many depends on how fast they come. Nobody is asked for who is not there. */
+export const plannedWithGraphs = (tasksPerSecond: number, people: number): typeof plannedTask => {
   const every = Math.max(GRAPH_EVERY_TASKS_MIN, Math.round(tasksPerSecond * GRAPH_EVERY_SECONDS));
   return (seed, run, n) => {
     const task = plannedTask(seed, run, n);
     if (n % every !== 1) return task;
-    return { ...task, keyed: true, graph: planGraph(createRandom(`${seed}/graph/${String(n)}`)) };
+    return {
+      ...task,
+      keyed: true,
+      graph: planGraph(createRandom(`${seed}/graph/${String(n)}`), people, Math.floor(n / every)),
+    };
   };
 };

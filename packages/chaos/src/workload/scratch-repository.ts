@@ -1,6 +1,8 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { run } from '@holdpoint/infra/local/run';
+import { readSavedWork, type SavedWork } from './saved-work.ts';
+import { STATE } from './trouble.ts';
 import { readWorkBook, type WorkLine } from './work-book.ts';
 
 const WITHIN_MS = 30_000;
@@ -10,6 +12,7 @@ export type ScratchRepository = {
   readonly root: string;
   readonly book: string;
   readonly work: () => Promise<readonly WorkLine[]>;
+  readonly saved: () => Promise<readonly SavedWork[]>;
 };
 
 /** Where repositories of a run are. */
@@ -23,7 +26,11 @@ export const makeScratchRepository = async (folder: string): Promise<ScratchRepo
       timeoutMs: WITHIN_MS,
     });
   await git('init', '--quiet', '--initial-branch=main');
-  await git('commit', '--quiet', '--allow-empty', '--message=first');
+  await writeFile(join(root, STATE.file), `${STATE.first}\n`);
+  // Worktrees of tasks are in the repository, and no part of it.
+  await writeFile(join(root, '.gitignore'), '.holdpoint/\n');
+  await git('add', '--all');
+  await git('commit', '--quiet', '--message=first');
   const book = join(repositoriesIn(folder), 'work.log');
-  return { root, book, work: () => readWorkBook(book) };
+  return { root, book, work: () => readWorkBook(book), saved: () => readSavedWork(root) };
 };

@@ -1,4 +1,5 @@
-import type { ApprovalId, EffectId, TaskId } from '@holdpoint/contracts/ids';
+import type { StuckAnswer } from '@holdpoint/contracts/approval';
+import type { ApprovalId, EffectId, NodeId, TaskId } from '@holdpoint/contracts/ids';
 import type { History } from '../history.ts';
 import { holdFor } from '../nemesis.ts';
 import type { Caller } from './caller.ts';
@@ -11,9 +12,29 @@ const PAGES_MAX = 20;
 
 type Doubt = { readonly id: ApprovalId; readonly task: TaskId; readonly effectId: EffectId };
 
+type StuckQuestion = { readonly id: ApprovalId; readonly task: TaskId; readonly node: NodeId };
+
+const lastOf = (id: string): number => id.charCodeAt(id.length - 1);
+const RETRIED: readonly StuckAnswer[] = ['retry', 'retry', 'retry', 'skip', 'done', 'cancel'];
+/** When nobody is left, no job is tried once more. */
+const ENDED: readonly StuckAnswer[] = ['skip', 'done'];
+
+/** What somebody says of a job that is stuck, by one way or by the other: the question's answer, or a word about the job itself. */
+const resolveStuck = (
+  caller: Caller,
+  { id, task, node }: StuckQuestion,
+  alone: boolean,
+): Promise<unknown> => {
+  const among = alone ? ENDED : RETRIED;
+  const said = among[lastOf(id) % among.length] ?? 'done';
+  if (id.charCodeAt(id.length - 2) % 2 === 0)
+    return caller('sweeper', task, 'approvals', 'decide', { id, decision: said, comment: 'otherwise' });
+  return caller('resolver', task, 'orchestrator', said, { id: task, node, by: 'chaos' });
+};
+
 /**
  * Approves what is asked anew: an attempt that failed cleanly is asked about again, and nobody else expects that
- * question. When everybody else has gone, it approves whatever is still asked, and says what became of every effect in doubt:
+ * question. When everybody else has gone, it approves whatever is still asked, says what is to become of jobs that are stuck, and what became of every effect in doubt:
  * by then everything has arrived that was on its way, so that who looks at the target tells the truth.
  */
 export const startSweeper = (
@@ -44,13 +65,17 @@ export const startSweeper = (
     const found = await caller('sweeper', `${prefix}*`, 'approvals', 'list', request, { quiet: true });
     if (found.type !== 'ok') return undefined;
     const ours = found.answer.items.filter(({ task }) => task.startsWith(prefix));
-    const again = ours.filter(({ doubt, revision }) => doubt === undefined && (alone || revision > 1));
+    const stuckJobs = ours.filter(({ stuck }) => stuck !== undefined);
+    const again = ours.filter(
+      ({ doubt, stuck, revision }) => doubt === undefined && stuck === undefined && (alone || revision > 1),
+    );
     const doubts = alone ? ours.filter(({ doubt }) => doubt !== undefined) : [];
     const answers = await answersTo(doubts);
     const decisions = [
       ...again.map(({ id, task }) => ({ id, task, decision: 'approve' as const })),
       ...answers,
     ];
+    await Promise.all(stuckJobs.map((job) => resolveStuck(caller, job, alone)));
     await Promise.all(
       decisions.map(({ id, task, decision }) =>
         caller('sweeper', task, 'approvals', 'decide', { id, decision }),

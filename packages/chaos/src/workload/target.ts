@@ -8,6 +8,7 @@ import {
 import type { SubmitTask } from '@holdpoint/contracts/task';
 import type { z } from 'zod';
 import type { PlannedTask } from './planned.ts';
+import type { SavedWork } from './saved-work.ts';
 import type { WorkLine } from './work-book.ts';
 
 /** One time that an effect reached the world. */
@@ -36,6 +37,8 @@ export interface Target {
   readonly graphs?: {
     /** What their scripts have written. */
     readonly work: () => Promise<readonly WorkLine[]>;
+    /** What was kept when their worktrees went back. */
+    readonly saved: () => Promise<readonly SavedWork[]>;
   };
   readonly stop: () => Promise<void>;
 }

@@ -1,93 +1,107 @@
-import { type CircuitView, TargetName } from '@holdpoint/contracts/circuit';
+import { TargetName } from '@holdpoint/contracts/circuit';
 import type { Command } from 'commander';
-import { as } from '../arguments.ts';
-import type { Client } from '../client.ts';
-import { columns } from '../columns.ts';
+import { as, oneOf } from '../arguments.ts';
+import { allCircuits, circuitLine, circuitLines } from '../circuits/text.ts';
 import { withExample } from '../example.ts';
 import type { Session } from '../session.ts';
 
-const NAMES = { open: 'open', half_open: 'half open', closed: 'closed' } as const;
+const LIST = 'list the targets and workflows that fail, or have failed';
 
-const next = ({ state, until, executor }: CircuitView): string => {
-  if (state === 'closed') return '';
-  if (state === 'half_open')
-    return executor === undefined ? 'until an order tries it' : `${executor} tries it`;
-  return until === undefined ? 'until a person closes it' : `until ${new Date(until).toISOString()}`;
-};
-
-const lineOf = (circuit: CircuitView): readonly string[] => [
-  circuit.target,
-  NAMES[circuit.state],
-  next(circuit),
-  `${circuit.by}${circuit.reason === undefined ? '' : `: ${circuit.reason}`}`,
-];
-
-/** Far more than there are targets; what is beyond is not asked for. */
-const PAGES_MAX = 20;
-
-const allCircuits = async (client: Client): Promise<readonly CircuitView[]> => {
-  const all: CircuitView[] = [];
-  let after: string | undefined;
-  for (let page = 0; page < PAGES_MAX; page += 1) {
-    const answer = await client.call('recovery', 'circuits', {
-      limit: 500,
-      ...(after !== undefined && { after }),
+const listing =
+  ({ use, lines, json }: Session) =>
+  (options: { json?: true }): Promise<void> =>
+    use(async (client) => {
+      const items = await allCircuits(client);
+      if (options.json) json({ items });
+      else lines(circuitLines(items));
+      return undefined;
     });
-    all.push(...answer.items);
-    after = answer.next;
-    if (after === undefined) break;
-  }
-  return all;
+
+const addSetting = (
+  group: Command,
+  { use, lines, json }: Session,
+  { name, state, description }: { name: string; state: 'open' | 'closed'; description: string },
+  ...examples: readonly string[]
+): void => {
+  withExample(
+    group
+      .command(name)
+      .description(description)
+      .argument('<target>', 'the target, as the list has it', as(TargetName))
+      .option('--reason <text>', 'why, for whoever looks later')
+      .option('--by <name>', 'who does it')
+      .option('--json', 'print the answer as it came')
+      .action((target: string, options: { reason?: string; by?: string; json?: true }) =>
+        use(async (client) => {
+          const { reason, by } = options;
+          const circuit = await client.call('recovery', 'circuit', {
+            target,
+            state,
+            ...(reason !== undefined && { reason }),
+            ...(by !== undefined && { by }),
+          });
+          if (options.json) json(circuit);
+          else lines([circuitLine(circuit)]);
+          return undefined;
+        }),
+      ),
+    ...examples,
+  );
 };
 
-export const addCircuits = (program: Command, { use, lines, json }: Session): void => {
+const CLOSING = 'let orders for a target, or tasks of a workflow, begin again';
+
+/** The same by the names that it has among the commands of recovery. */
+export const addCircuitsOfRecovery = (recovery: Command, session: Session): void => {
+  withExample(
+    recovery
+      .command('circuits')
+      .description(LIST)
+      .argument('[list]', 'may be left out', oneOf(['list']))
+      .option('--json', 'print them as JSON')
+      .action((_: string | undefined, options: { json?: true }) => listing(session)(options)),
+    'recovery circuits',
+  );
+  const reset = { name: 'reset', state: 'closed', description: `${CLOSING}: as circuits close` } as const;
+  addSetting(
+    recovery,
+    session,
+    reset,
+    'recovery reset https://api.example',
+    'recovery reset workflow:release',
+  );
+};
+
+export const addCircuits = (program: Command, session: Session): void => {
   const circuits = withExample(
-    program.command('circuits').description('see and steer which outside targets nothing is sent to'),
+    program
+      .command('circuits')
+      .description('see and steer which targets nothing is sent to, and which workflows do not start'),
     'circuits list',
   );
   withExample(
     circuits
       .command('list')
-      .description('list the targets that fail, or have failed')
+      .description(LIST)
       .option('--json', 'print them as JSON')
-      .action((options: { json?: true }) =>
-        use(async (client) => {
-          const items = await allCircuits(client);
-          if (options.json) json({ items });
-          else if (items.length === 0) lines(['no circuits: no target has failed']);
-          else lines(columns(items.map(lineOf)));
-          return undefined;
-        }),
-      ),
+      .action(listing(session)),
     'circuits list',
   );
-
-  const set = (name: 'open' | 'close', state: 'open' | 'closed', description: string): void => {
-    withExample(
-      circuits
-        .command(name)
-        .description(description)
-        .argument('<target>', 'the target, as the list has it', as(TargetName))
-        .option('--reason <text>', 'why, for whoever looks later')
-        .option('--by <name>', 'who does it')
-        .option('--json', 'print the answer as it came')
-        .action((target: string, options: { reason?: string; by?: string; json?: true }) =>
-          use(async (client) => {
-            const { reason, by } = options;
-            const circuit = await client.call('recovery', 'circuit', {
-              target,
-              state,
-              ...(reason !== undefined && { reason }),
-              ...(by !== undefined && { by }),
-            });
-            if (options.json) json(circuit);
-            else lines([`${circuit.target} is ${NAMES[circuit.state]}`]);
-            return undefined;
-          }),
-        ),
-      `circuits ${name} https://api.example${name === 'open' ? ' --reason "they move tonight"' : ''}`,
-    );
-  };
-  set('open', 'open', 'send nothing to a target until somebody closes its circuit');
-  set('close', 'closed', 'let orders for a target begin again');
+  addSetting(
+    circuits,
+    session,
+    {
+      name: 'open',
+      state: 'open',
+      description:
+        'send nothing to a target, or start nothing of a workflow, until somebody closes its circuit',
+    },
+    'circuits open https://api.example --reason "they move tonight"',
+  );
+  addSetting(
+    circuits,
+    session,
+    { name: 'close', state: 'closed', description: CLOSING },
+    'circuits close https://api.example',
+  );
 };

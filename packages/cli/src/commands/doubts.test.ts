@@ -21,6 +21,7 @@ const question = {
   decidedBy: undefined,
   decidedAt: undefined,
   comment: undefined,
+  stuck: undefined,
 };
 const request = { ...question, id: 'a-1', doubt: undefined };
 const ordered = {
@@ -152,7 +153,7 @@ describe('approvals watch', () => {
       [],
       () => false,
     );
-    await watchApprovals(client, session, true);
+    await watchApprovals(client, session, { once: true });
     return { out, prompts, decided: decided.map((each) => (each as { decision: string }).decision) };
   };
 

@@ -50,6 +50,17 @@ describe('init', () => {
 });
 
 describe('validate', () => {
+  test('looks at the rules for failures as well', async () => {
+    await type('init');
+    writeFileSync(join(root, '.holdpoint/recovery.toml'), '[thresholds]\nUNKNOWN = 0\n[backof]\n');
+    const { code, err } = await type('validate draft');
+    expect(code).toBe(1);
+    expect(err.match(/error WORKFLOW_RECOVERY_[A-Z_]+/g)).toEqual([
+      'error WORKFLOW_RECOVERY_VALUE_INVALID',
+      'error WORKFLOW_RECOVERY_KEY_UNKNOWN',
+    ]);
+  });
+
   test('takes several flows, and warns of what only a run needs', async () => {
     await type('init');
     const { code, out, err, calls } = await type('validate draft approve merge develop');

@@ -20,18 +20,21 @@ type Options = { readonly format?: 'text' | 'json'; readonly reason?: string; re
 const STATES = { approve: 'approved', reject: 'rejected' } as const;
 type Decision = keyof typeof STATES;
 
-const decidedJson = ({ job }: Decided, decision: Decision, reason: string | undefined): unknown => ({
+const decidedJson = ({ job, missing }: Decided, decision: Decision, reason: string | undefined): unknown => ({
   outcome: `job_${STATES[decision]}`,
   job: job.id,
   status: job.node.job,
-  approval_state: STATES[decision],
+  approval_state: missing > 0 ? 'pending' : STATES[decision],
+  ...(missing > 0 && { approvals_missing: missing }),
   ...(decision === 'approve'
     ? { started: job.node.job === 'running' || isEnded(job.node.job) ? [job.id] : [], updated: [job.id] }
     : { reason: reason ?? '' }),
 });
 
-const decidedLines = ({ job, by, approval }: Decided, decision: Decision): readonly Line[] => [
-  [`${job.id} is ${STATES[decision]} by ${by}, and `, statusSpan(job.node.job)],
+const decidedLines = ({ job, by, approval, missing }: Decided, decision: Decision): readonly Line[] => [
+  missing > 0
+    ? [`${job.id} is ${STATES[decision]} by ${by}; it takes ${String(missing)} more`]
+    : [`${job.id} is ${STATES[decision]} by ${by}, and `, statusSpan(job.node.job)],
   `  ${effectLine(approval.effect)}`,
 ];
 

@@ -9,6 +9,8 @@ import { jobName } from './reference.ts';
 export type Decided = {
   readonly approval: ApprovalView;
   readonly by: string;
+  /** How many people still have to approve. */
+  readonly missing: number;
   /** The job some moments later: the decision has to get there first. */
   readonly job: Job;
 };
@@ -45,9 +47,10 @@ export const decideJob = async (
 ): Promise<Decided> => {
   const approval = await awaitApproval(client, job);
   const request = { id: approval.id, decision, digest: approval.digest };
-  const { by } = await client.call('approvals', 'decide', {
+  const { by, missing = 0 } = await client.call('approvals', 'decide', {
     ...request,
     ...(comment !== undefined && { comment }),
   });
-  return { approval, by, job: await awaitEffect(client, job.id) };
+  // Nothing follows as long as others have to decide as well.
+  return { approval, by, missing, job: missing > 0 ? job : await awaitEffect(client, job.id) };
 };

@@ -597,3 +597,59 @@ describe('jobs are steered', () => {
     });
   });
 });
+
+describe('a job that is stuck', () => {
+  const verdict = {
+    kind: 'skip',
+    delayMs: 0,
+    class: 'VERIFICATION_FAILED',
+    rule: 'verdicts@2/verification-again',
+    reason: 'the check has failed as often as it may',
+    because: { rule: 'classes@1/vitest', evidence: '3 failed' },
+  } as const;
+  const stuck = runView('t-new', [nodeView('test', 'escalated', { attempt: 3, session: 2, verdict })], {
+    phase: 'recovering',
+    spent: { inputTokens: 100, outputTokens: 50, costUsd: 0.5, durationMs: 90_000 },
+    budget: { tokens: 200_000, workMs: 1_800_000 },
+  });
+  const answers: Answers = {
+    'orchestrator.get': stuck,
+    'orchestrator.list': { items: [summary(stuck, NOW)] },
+  };
+
+  test('is shown with why, and what to do', async () => {
+    expect(await parsed('show t-new/test --format json', answers)).toMatchObject({
+      status: 'escalated',
+      wait: 'a person: VERIFICATION_FAILED: the check has failed as often as it may',
+      session: '2',
+      verdict:
+        'skip: VERIFICATION_FAILED: the check has failed as often as it may (verdicts@2/verification-again)',
+      because: 'classes@1/vitest: 3 failed',
+      next: 'holdpoint recovery report t-new/test, then holdpoint recovery resolve t-new/test retry|skip|done|cancel',
+      spent: '150 of 200,000 tokens, $0.50, 1 min of 30 min of work',
+    });
+  });
+
+  test('is in the schedule, with what to do below', async () => {
+    const { out } = await jobs('schedule', answers);
+    expect(out).toMatch(/^1 .* escalated +a person: VERIFICATION_FAILED: the check .* t-new\/test$/m);
+    expect(out).toMatch(/^t-new\/test is stuck: holdpoint recovery report t-new\/test, then /m);
+  });
+
+  test('has its verdict typed for programs', async () => {
+    const { job } = await parsed('show t-new/test --format json --raw', answers);
+    expect(job).toMatchObject({ recovery: { stuck: true, verdict, session: 2, circuit: null } });
+  });
+});
+
+test('a job of a run that waits for a circuit says so', async () => {
+  const held = runView('t-new', [nodeView('test', 'queued'), nodeView('done', 'succeeded')], {
+    phase: 'circuit_open',
+    circuit: 'workflow:demo',
+  });
+  const { jobs: listed } = await parsed('list --all --format json', {
+    'orchestrator.get': held,
+    'orchestrator.list': { items: [summary(held, NOW)] },
+  });
+  expect(listed).toMatchObject([{ wait: 'circuit: workflow:demo' }, { wait: '' }]);
+});

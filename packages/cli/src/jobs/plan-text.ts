@@ -1,5 +1,6 @@
-import { instant } from '../columns.ts';
+import { instant, shorten } from '../columns.ts';
 import type { Line } from '../painted.ts';
+import { isStuck, stuckLine } from '../recovery/stuck.ts';
 import { table } from '../table.ts';
 import type { Job } from './job.ts';
 import { type Edge, ORDERING, type Plan } from './plan.ts';
@@ -8,6 +9,7 @@ import { waitText } from './record.ts';
 import { statusSpan } from './status.ts';
 
 const HEADER = ['#', 'Slug', 'Name', 'Status', 'Wait', 'Job'] as const;
+const WAIT_SHOWN = 100;
 const EMPTY = 'nothing is scheduled';
 
 /** Of a flow that was named by its file, the name of the file says enough. */
@@ -15,22 +17,27 @@ const flowOf = ({ selector, workflow }: Job['run']): string =>
   (selector ?? workflow).replace(/^file:(?:.*\/)?(.+?)(?:\.(?:toml|json))?$/su, '$1');
 
 const slugOf = ({ run, node }: Job): string => node.context?.slug ?? flowOf(run);
+const waitOf = ({ node, run }: Job): string => waitText(node, run);
 const nameOf = ({ node }: Job): string => node.name ?? node.id;
 
 export const planSummary = ({ jobs }: Plan, top: number): readonly Line[] => {
   if (jobs.length === 0) return [EMPTY];
-  const rows = jobs
-    .slice(0, top)
-    .map((job, i) => [
-      String(i + 1),
-      slugOf(job),
-      nameOf(job),
-      statusSpan(job.node.job),
-      waitText(job.node),
-      job.id,
-    ]);
+  const shown = jobs.slice(0, top);
+  const rows = shown.map((job, i) => [
+    String(i + 1),
+    slugOf(job),
+    nameOf(job),
+    statusSpan(job.node.job),
+    // The name of the job comes after it, and has to be seen.
+    shorten(waitOf(job), WAIT_SHOWN),
+    job.id,
+  ]);
   const left = jobs.length - rows.length;
-  return [...table(HEADER, rows), ...(left > 0 ? [`and ${String(left)} more (--top shows more)`] : [])];
+  return [
+    ...table(HEADER, rows),
+    ...(left > 0 ? [`and ${String(left)} more (--top shows more)`] : []),
+    ...shown.filter(({ node }) => isStuck(node)).map(({ id }) => stuckLine(id)),
+  ];
 };
 
 const edgeText = (edge: Edge): string =>
@@ -42,7 +49,7 @@ const INDENT = '  ';
 
 /** A job, and below it what it comes after, as deep as asked for. A job that stands there already is not unfolded again. */
 const branch = (job: Job, plan: Plan, depth: number, indent: string, seen: Set<string>): readonly Line[] => {
-  const head: Line = [`${indent}${job.id} `, statusSpan(job.node.job), ` ${waitText(job.node)}`.trimEnd()];
+  const head: Line = [`${indent}${job.id} `, statusSpan(job.node.job), ` ${waitOf(job)}`.trimEnd()];
   if (depth === 0 || seen.has(job.id)) return [head];
   seen.add(job.id);
   const below = plan.edges
@@ -78,7 +85,7 @@ export const planJson = ({ jobs, edges }: Plan): unknown => ({
     slug: slugOf(job),
     name: nameOf(job),
     status: job.node.job,
-    wait: waitText(job.node),
+    wait: waitOf(job),
     created_at: created(job),
   })),
   edges,

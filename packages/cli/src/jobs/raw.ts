@@ -1,3 +1,4 @@
+import { isStuck } from '../recovery/stuck.ts';
 import { comesAfter, type Job } from './job.ts';
 import type { Timeline } from './timeline.ts';
 import { waitKinds, waitOf } from './wait.ts';
@@ -41,6 +42,12 @@ export const rawJob = (job: Job, timeline?: Timeline): Readonly<Record<string, u
       definition_hash: run.definitionHash,
     },
     context: { ...node.context, repository: run.repository ?? null },
+    recovery: {
+      stuck: isStuck(node),
+      verdict: node.verdict ?? null,
+      session: node.session ?? null,
+      circuit: run.circuit ?? null,
+    },
     exit_code: node.exitCode ?? null,
     error: node.error ?? null,
   };

@@ -1,7 +1,11 @@
 import type { ApprovalView } from '@holdpoint/contracts/approval';
-import type { NodeView } from '@holdpoint/contracts/task';
+import { reportCommand } from '@holdpoint/contracts/approval-question';
+import type { NodeView, TaskView } from '@holdpoint/contracts/task';
 import { instant } from '../columns.ts';
 import { comesAfter, type Job } from './job.ts';
+import { spentText } from '../recovery/usage-text.ts';
+import { becauseText, isStuck, resolveCommand, stuckReason, verdictText } from '../recovery/stuck.ts';
+import { isEnded } from './status.ts';
 import type { Timeline } from './timeline.ts';
 import { waitKinds, waitOf } from './wait.ts';
 
@@ -11,9 +15,14 @@ export type JobRecord = Readonly<Record<string, string>>;
 const joined = (parts: readonly string[] | undefined): string => (parts ?? []).join(', ');
 const time = (at: number | undefined): string => (at === undefined ? '' : instant(at));
 
-export const waitText = (node: NodeView): string => {
+/** With its run, what that waits for as a whole counts as well. */
+export const waitText = (node: NodeView, run?: Pick<TaskView, 'phase' | 'circuit'>): string => {
   const wait = waitOf(node);
-  return wait === undefined ? '' : `${wait.kind}: ${wait.detail}`;
+  if (wait !== undefined) return `${wait.kind}: ${wait.detail}`;
+  if (node.job === 'escalated') return `a person: ${stuckReason(node)}`;
+  // A run that was let try has a circuit too, and does not wait for it.
+  const held = run?.phase === 'circuit_open' && !isEnded(node.job);
+  return held && run.circuit !== undefined ? `circuit: ${run.circuit}` : '';
 };
 
 /** What can be told without asking the approvals service. */
@@ -31,7 +40,7 @@ const failureText = ({ error, job, detail, reason }: NodeView): string => {
 
 /** The fields of a list, in their order. Each has a value, an empty one where there is nothing to say. */
 export const listRecord = (job: Job, timeline?: Timeline): JobRecord => {
-  const { id, node, createdAt } = job;
+  const { id, run, node, createdAt } = job;
   return {
     job: id,
     status: node.job,
@@ -39,7 +48,7 @@ export const listRecord = (job: Job, timeline?: Timeline): JobRecord => {
     after: joined(comesAfter(job)),
     dependencies: joined(node.needs),
     locks: joined(node.locks),
-    wait: waitText(node),
+    wait: waitText(node, run),
     waited_on: joined(timeline?.waitedOn ?? waitKinds(node)),
     approval_required: String(node.gated),
     approval_state: approvalState(node),
@@ -97,10 +106,20 @@ const approvalRecord = (approval: ApprovalView | undefined): JobRecord =>
 
 const checkpointsText = ({ run, node }: Job): string =>
   (run.checkpoints ?? [])
-    .flatMap(({ kind, node: of, attempt }) =>
-      of === node.id ? [`${kind} (attempt ${String(attempt)})`] : [],
+    .flatMap(({ kind, name = kind, node: of, attempt }) =>
+      of === node.id ? [`${name} (attempt ${String(attempt)})`] : [],
     )
     .join(', ');
+
+/** What recovery said, and what a person can do about it. */
+const recoveryRecord = ({ id, node, run }: Job): JobRecord => ({
+  session: node.session === undefined ? '' : String(node.session),
+  verdict: node.verdict === undefined ? '' : verdictText(node.verdict),
+  because: node.verdict?.because === undefined ? '' : becauseText(node.verdict.because),
+  next: isStuck(node) ? `${reportCommand(id)}, then ${resolveCommand(id)}` : '',
+  spent: spentText(run.spent, run.budget),
+  circuit: run.circuit ?? '',
+});
 
 /** Everything that is known of one job; fields without a value are left out. */
 export const showRecord = (job: Job, timeline: Timeline, approval: ApprovalView | undefined): JobRecord => {
@@ -116,6 +135,7 @@ export const showRecord = (job: Job, timeline: Timeline, approval: ApprovalView 
     ...workflowRecord(job),
     ...approvalRecord(approval),
     question: node.question ?? '',
+    ...recoveryRecord(job),
     checkpoints: checkpointsText(job),
     effects: joined(node.effects),
     outputs: node.outputs === undefined ? '' : JSON.stringify(node.outputs),

@@ -5,7 +5,8 @@ import { openRepository } from '@holdpoint/workflows/files/repository';
 import { problemText } from '@holdpoint/workflows/problem';
 import type { Session } from '../session.ts';
 
-const rootAbove = (directory: string): string | undefined => {
+/** The top of the repository above a folder, if there is one. */
+export const rootAbove = (directory: string): string | undefined => {
   try {
     return openRepository(directory).root;
   } catch (error) {

@@ -1,7 +1,9 @@
 import { resolve } from 'node:path';
+import type { RecoveryRules } from '@holdpoint/contracts/recovery-rules';
 import { DEFAULT_CONFIG, type WorkflowConfig } from '@holdpoint/workflows/config';
 import { readConfigFile } from '@holdpoint/workflows/files/config-file';
 import { globalFolders } from '@holdpoint/workflows/files/global-folder';
+import { readRecoveryFile } from '@holdpoint/workflows/files/recovery-file';
 import { readInside, type ReadFile } from '@holdpoint/workflows/files/read-inside';
 import { openRepository } from '@holdpoint/workflows/files/repository';
 import type { Problem } from '@holdpoint/workflows/problem';
@@ -15,7 +17,9 @@ export type FlowPlace = {
   readonly config: WorkflowConfig;
   readonly alsoUnder: readonly string[];
   readonly read: ReadFile;
-  /** What is wrong with the configuration. */
+  /** How the repository wants its failures taken. */
+  readonly recovery?: RecoveryRules | undefined;
+  /** What is wrong with the configuration, and with those rules. */
   readonly problems: readonly Problem[];
 };
 
@@ -28,5 +32,14 @@ export const openPlace = (
   const { root } = openRepository(from);
   const { config = DEFAULT_CONFIG, problems } = readConfigFile(root);
   const alsoUnder = globalFolders(config, globalWorkflows);
-  return { root, from, config, alsoUnder, read: readInside(root), problems };
+  const failures = readRecoveryFile(root);
+  return {
+    root,
+    from,
+    config,
+    alsoUnder,
+    read: readInside(root),
+    ...(failures.rules !== undefined && { recovery: failures.rules }),
+    problems: [...problems, ...failures.problems],
+  };
 };

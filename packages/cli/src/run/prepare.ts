@@ -2,6 +2,7 @@ import type { WorkflowDefinition } from '@holdpoint/contracts/workflow';
 import { compileTemplate, loadTemplate, type Template } from '@holdpoint/workflows/compile';
 import { agentFor } from '@holdpoint/workflows/config';
 import { findFlow, type FoundFlow } from '@holdpoint/workflows/files/find-flow';
+import { gatesIn } from '@holdpoint/workflows/files/gate-source';
 import { readInside } from '@holdpoint/workflows/files/read-inside';
 import type { Problem } from '@holdpoint/workflows/problem';
 import type { Inputs } from './inputs.ts';
@@ -39,7 +40,7 @@ type Given = Pick<Inputs, 'positional' | 'named' | 'set'>;
 type Options = Parameters<typeof compileTemplate>[1];
 
 const optionsFor = (
-  { config, read }: FlowPlace,
+  { config, read, recovery }: FlowPlace,
   { found: { alias }, template }: LoadedFlow,
   { positional, named, set }: Given,
 ): Options => ({
@@ -48,6 +49,8 @@ const optionsFor = (
   named: Object.fromEntries(named),
   set: Object.fromEntries(set),
   specFile: read,
+  readGate: gatesIn(read),
+  recovery,
   agentFor: () => agentFor(config, { alias, selector: identityOf(template) }),
 });
 

@@ -93,6 +93,22 @@ describe('a flow is submitted', () => {
     expect(submitted(done)[0]?.inputs).toMatchObject(inputs);
   });
 
+  test('with what the repository says of its failures, which is not submitted as long as it is wrong', async () => {
+    expect(submitted(await run('run demo x'))[0]?.definition).not.toHaveProperty('recovery');
+    const file = join(root, '.holdpoint/recovery.toml');
+    writeFileSync(file, '[[rules]]\nid = "busy"\nclass = "TRANSIENT"\npattern = "busy"\n');
+    const rules = [{ id: 'busy', class: 'TRANSIENT', pattern: 'busy' }];
+    expect(
+      submitted(await run('run demo x --repeat 2')).map(({ definition }) => definition?.recovery),
+    ).toEqual([{ rules }, { rules }]);
+    writeFileSync(file, '[[rules]]\nid = "busy"\nclass = "TRANSIENT"\npattern = "(busy"\n');
+    const refused = await run('run demo x');
+    expect(refused).toMatchObject({ code: 1, calls: [] });
+    expect(refused.err).toContain(
+      '.holdpoint/recovery.toml rules[0].pattern: error WORKFLOW_RECOVERY_PATTERN',
+    );
+  });
+
   test('from a folder further down, and for another repository', async () => {
     mkdirSync(join(root, 'a/b'), { recursive: true });
     expect(submitted(await run('run demo x', services(), join(root, 'a/b')))[0]?.repository).toBe(root);

@@ -1,3 +1,4 @@
+import { HoldpointError } from '@holdpoint/contracts/errors';
 import { describe, expect, test } from 'vitest';
 import { nodeView, runView } from '../testing/runs.ts';
 import { type Answers, NOW } from '../testing/terminal.ts';
@@ -48,7 +49,9 @@ const atDesk = async (
     canDecide,
     call: async (service: string, endpoint: string, payload: unknown) => {
       calls.push([`${service}.${endpoint}`, payload]);
-      return answers[`${service}.${endpoint}`];
+      const answer = answers[`${service}.${endpoint}`];
+      if (answer instanceof Error) throw answer;
+      return answer;
     },
   } as unknown as Client;
   const terminal = {
@@ -119,4 +122,76 @@ test('a paused run says once, and again after it went on, how it is resumed', as
   const goes = runView('t-1', [], { phase: 'executing' });
   const { err } = await atDesk({ canDecide: false }, [paused, paused, goes, paused]);
   expect(err.match(/holdpoint jobs resume --run t-1/g)).toHaveLength(2);
+});
+
+test('a run that waits for a circuit says which, and how it goes on at once', async () => {
+  const held = runView('t-1', [], { phase: 'circuit_open', circuit: 'workflow:release' });
+  const { err } = await atDesk({ canDecide: false }, [held, held]);
+  expect(err).toBe(
+    'run t-1 waits for workflow:release, and goes on by itself: holdpoint recovery circuits, and holdpoint recovery reset <target> for at once\n',
+  );
+});
+
+describe('a job that is stuck', () => {
+  const verdict = {
+    kind: 'skip',
+    delayMs: 0,
+    class: 'VERIFICATION_FAILED',
+    rule: 'verdicts@2/verification-again',
+    reason: 'the check has failed as often as it may',
+  } as const;
+  const stuck = runView('t-1', [nodeView('check', 'escalated', { attempt: 3, verdict, question: 'a-9' })], {
+    phase: 'recovering',
+  });
+  const about = (answers: Answers): Answers => ({
+    'approvals.get': { ...approval, id: 'a-9', stuck: { class: verdict.class, reason: 'r' } },
+    'recovery.report': { report: '# t-1/check\n\nIt has failed.\n\u001b[2J', stuck: true },
+    ...answers,
+  });
+
+  test('is told of once, with the beginning of its report and what to do', async () => {
+    const { out } = await atDesk({ canDecide: false }, [stuck, stuck], about({}));
+    expect(out.split('\n')).toEqual([
+      't-1/check is stuck: VERIFICATION_FAILED: the check has failed as often as it may: holdpoint recovery resolve t-1/check retry|skip|done|cancel',
+      '  # t-1/check',
+      '  It has failed.',
+      '  \\u{1b}[2J',
+      '  … holdpoint recovery report t-1/check',
+      '',
+    ]);
+  });
+
+  test('is told of again when another attempt gets stuck, and not when only its question comes later', async () => {
+    const early = runView('t-1', [nodeView('check', 'escalated', { attempt: 3, verdict })]);
+    const goes = runView('t-1', [nodeView('check', 'running', { attempt: 4 })]);
+    const again = runView('t-1', [nodeView('check', 'escalated', { attempt: 4, verdict })]);
+    const { out } = await atDesk({ canDecide: false }, [early, stuck, goes, again], about({}));
+    expect(out.match(/is stuck/g)).toHaveLength(2);
+  });
+
+  test('is one line on standard error where the output is JSON', async () => {
+    const { out, err } = await atDesk({ canDecide: false, json: true }, [stuck], about({}));
+    expect(out).toBe('');
+    expect(err).toMatch(/^t-1\/check is stuck: .*holdpoint recovery resolve t-1\/check .*\n$/);
+  });
+
+  test('is told of without a report as well', async () => {
+    const refused = new HoldpointError('RUNTIME_UNAVAILABLE', 'away');
+    const { out } = await atDesk({ canDecide: false }, [stuck], about({ 'recovery.report': refused }));
+    expect(out.match(/\n/g)).toHaveLength(1);
+  });
+
+  test('is a question where nobody knows what became of its effect, as soon as it is put', async () => {
+    const doubt = { ...verdict, kind: 'escalate', class: 'EFFECT_IN_DOUBT' } as const;
+    const early = runView('t-1', [nodeView('pay', 'escalated', { verdict: doubt })]);
+    const asked = runView('t-1', [nodeView('pay', 'escalated', { verdict: doubt, question: 'a-9' })]);
+    const answers = about({
+      'approvals.get': { ...approval, id: 'a-9', doubt: { epoch: 1, reason: 'lost' } },
+    });
+    expect((await atDesk({ canDecide: false }, [early, early], answers)).out).toBe('');
+    const { out } = await atDesk({ canDecide: false }, [early, asked, asked], answers);
+    expect(out).toMatch(
+      /^t-1\/pay: did it happen\? .*: holdpoint approvals answer a-9 applied\|not_applied\|retry\n$/,
+    );
+  });
 });

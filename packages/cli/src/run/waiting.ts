@@ -4,19 +4,22 @@ import { HoldpointError } from '@holdpoint/contracts/errors';
 import { jobOf } from '@holdpoint/contracts/ids';
 import type { NodeView, TaskView } from '@holdpoint/contracts/task';
 import { setTimeout as pause } from 'node:timers/promises';
+import { indented } from '../approval-changes.ts';
 import { approvalText } from '../approval-text.ts';
 import type { Client } from '../client.ts';
+import { answerLine, decideOn } from '../decisions.ts';
 import { findApproval } from '../jobs/approval.ts';
 import type { Session } from '../session.ts';
+import { createStuckTeller } from './stuck-teller.ts';
 import type { Terminal } from '../surroundings.ts';
 
 const LOOK_EVERY_MS = 2_000;
 
 /** What a person can do about a run that does not go on by itself. */
-const HINTS: Readonly<Partial<Record<TaskView['phase'], (run: string) => string>>> = {
-  paused: (run) => `run ${run} is paused: holdpoint jobs resume --run ${run}`,
-  circuit_open: (run) =>
-    `run ${run} waits for somebody to look at what failed: holdpoint jobs list --run ${run}, then holdpoint jobs retry or skip <job>`,
+const HINTS: Readonly<Partial<Record<TaskView['phase'], (run: TaskView) => string>>> = {
+  paused: ({ id }) => `run ${id} is paused: holdpoint jobs resume --run ${id}`,
+  circuit_open: ({ id, circuit = 'a target that fails' }) =>
+    `run ${id} waits for ${circuit}, and goes on by itself: holdpoint recovery circuits, and holdpoint recovery reset <target> for at once`,
 };
 
 /** Ends when somebody else has decided. */
@@ -44,8 +47,7 @@ const askHere = async (client: Client, { ask }: Terminal, id: ApprovalId): Promi
 
 const approve = async (client: Client, { id, digest }: ApprovalView): Promise<string> => {
   try {
-    const { by } = await client.call('approvals', 'decide', { id, decision: 'approve', digest });
-    return `${id} is approved by ${by}`;
+    return answerLine(await decideOn(client, { id, digest }, 'approve'), 'approve');
   } catch (error) {
     // Too late, or not entitled: the run goes on being followed.
     if (!(error instanceof HoldpointError)) throw error;
@@ -67,14 +69,16 @@ export const createDesk = (
     if (json) return warn(how);
     lines([[{ text: how, paint: 'waits' }]]);
     if (here === undefined) return;
-    lines(approvalText(approval, now()).map((line) => `  ${line}`));
+    lines(indented(approvalText(approval, now())));
     const answer = await askHere(client, here, approval.id);
     if (answer !== undefined && /^y(es)?$/i.test(answer.trim())) lines([await approve(client, approval)]);
     else lines([answer === undefined ? '' : 'left as it is']);
   };
 
+  const tellStuck = createStuckTeller(client, { lines, warn }, json);
+
   return async (run) => {
-    const hint = HINTS[run.phase]?.(run.id);
+    const hint = HINTS[run.phase]?.(run);
     if (hint === undefined) told.delete('phase');
     else if (!told.has('phase')) {
       told.add('phase');
@@ -88,5 +92,6 @@ export const createDesk = (
       told.add(approval.id);
       await tell(node, run, approval);
     }
+    await tellStuck(run);
   };
 };

@@ -19,7 +19,11 @@ import { errorFields } from '../error-fields.ts';
 import type { Logger } from '../log.ts';
 import { isAway } from '../postgres/errors.ts';
 
-export type Caller = Meta & { readonly header: (name: string) => string | undefined };
+export type Caller = Meta & {
+  readonly header: (name: string) => string | undefined;
+  /** The address of a caller over HTTP. Nothing is known of where callers on the bus are. */
+  readonly source?: string;
+};
 
 type Output<S extends ServiceName, E extends keyof (typeof api)[S], Side extends 'request' | 'response'> =
   (typeof api)[S][E] extends Record<Side, infer Schema extends z.ZodType> ? z.output<Schema> : never;
@@ -27,7 +31,7 @@ type Output<S extends ServiceName, E extends keyof (typeof api)[S], Side extends
 /** An endpoint either goes through the decider, or reads what is stored. */
 export type Endpoint<Message, Request, Response> =
   | { readonly command: (request: Request, caller: Caller) => Routed<Message> | Promise<Routed<Message>> }
-  | { readonly query: (request: Request) => Promise<Response> };
+  | { readonly query: (request: Request, caller: Caller) => Promise<Response> };
 
 export type Endpoints<S extends ServiceName, Message> = {
   readonly [E in keyof (typeof api)[S]]: Endpoint<Message, Output<S, E, 'request'>, Output<S, E, 'response'>>;
@@ -98,11 +102,11 @@ export const answerRequest = async <Message>(msg: Request, serving: Serving<Mess
   try {
     const request = parseAs(schema, parseJson(msg.data));
     const header = headersOf(msg);
+    const identity = header(HEADERS.id) ?? header(HEADERS.messageId) ?? crypto.randomUUID();
     if ('query' in endpoint) {
-      respond(await endpoint.query(request));
+      respond(await endpoint.query(request, { identity, header }));
       return;
     }
-    const identity = header(HEADERS.id) ?? header(HEADERS.messageId) ?? crypto.randomUUID();
     const routed = endpoint.command(request, { identity, header });
     engine.accept({
       ...(routed instanceof Promise ? await routed : routed),

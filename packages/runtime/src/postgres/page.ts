@@ -13,15 +13,23 @@ export const decodeCursor = (text: string): Cursor => {
   return { at: Number(at), id };
 };
 
+export type RowsOfPage<Row> = { readonly rows: readonly Row[]; readonly next?: string };
+
+const cut = <Row>(rows: readonly Row[], limit: number, nextOf: (last: Row) => string): RowsOfPage<Row> => {
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  return rows.length > limit && last !== undefined ? { rows: page, next: nextOf(last) } : { rows: page };
+};
+
 /** Cuts a page out of `limit + 1` rows: there is a next page if the extra row came. */
 export const pageOf = <Row>(
   rows: readonly Row[],
   limit: number,
   cursorOf: (row: Row) => Cursor,
-): { readonly rows: readonly Row[]; readonly next?: string } => {
-  const page = rows.slice(0, limit);
-  const last = page.at(-1);
-  return rows.length > limit && last !== undefined
-    ? { rows: page, next: encodeCursor(cursorOf(last)) }
-    : { rows: page };
-};
+): RowsOfPage<Row> => cut(rows, limit, (last) => encodeCursor(cursorOf(last)));
+
+/** The same of a list that is ordered by id alone: the next page comes after the last id of this one. */
+export const pageById = <Row extends { readonly id: string }>(
+  rows: readonly Row[],
+  limit: number,
+): RowsOfPage<Row> => cut(rows, limit, ({ id }) => id);

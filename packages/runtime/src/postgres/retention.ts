@@ -74,11 +74,20 @@ export const changeFinal = async (db: Kysely<unknown>, final: readonly string[])
   );
 };
 
-const createRetire = async (db: Kysely<unknown>, unless: RawBuilder<unknown>): Promise<void> => {
+/**
+ * Removes what ended long ago, and the timers in `idle` with it: they only look after something that nobody needs to know any
+ * more. Every other timer keeps its aggregate. A later version of a service may call it again.
+ */
+export const createRetire = async (
+  db: Kysely<unknown>,
+  unless: RawBuilder<unknown>,
+  idle: readonly string[] = [],
+): Promise<void> => {
+  const names = sql`ARRAY[${sql.join(idle.map((name) => sql.lit(name)))}]::text[]`;
   const { rows } = await sql<{ schema: string }>`SELECT current_schema() AS schema`.execute(db);
   const schema = sql.id(rows[0]?.schema ?? '');
   // The oldest of what waits to be published may need the events that it points at, so nothing goes that changed after it.
-  await sql`CREATE FUNCTION retire(most int) RETURNS int LANGUAGE plpgsql SECURITY DEFINER
+  await sql`CREATE OR REPLACE FUNCTION retire(most int) RETURNS int LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = ${schema}, pg_temp AS $$
     DECLARE
       due timestamptz := least(now() - (SELECT keep FROM retention),
@@ -88,12 +97,13 @@ const createRetire = async (db: Kysely<unknown>, unless: RawBuilder<unknown>): P
       gone := ARRAY(
         SELECT h.id FROM heads h
          WHERE h.finished_at < due
-           AND NOT EXISTS (SELECT FROM timers w WHERE w.aggregate = h.id)
+           AND NOT EXISTS (SELECT FROM timers w WHERE w.aggregate = h.id AND w.name <> ALL (${names}))
            AND NOT ${unless}
          ORDER BY h.finished_at LIMIT least(greatest(most, 0), 1000) FOR UPDATE OF h SKIP LOCKED);
       IF cardinality(gone) > 0 THEN
         DELETE FROM events WHERE aggregate = ANY (gone);
         DELETE FROM snapshots WHERE aggregate = ANY (gone);
+        DELETE FROM timers WHERE aggregate = ANY (gone);
         DELETE FROM heads WHERE id = ANY (gone);
         UPDATE retention SET retired = retired + cardinality(gone);
       END IF;

@@ -83,6 +83,23 @@ const join: Callable = {
   },
 };
 
+/** No longer than asked for, the end among it, and with whole words unless they may be cut. */
+const truncate: Callable = {
+  params: ['length', 'killwords', 'end'],
+  run: (value, [length = 255, cutsWords = false, end = '…'], meter) => {
+    const mark = lettersOf(stringOf(end, 'end'), meter);
+    const most = numberOf(length);
+    if (!Number.isInteger(most) || most < mark.length)
+      return fail('a text is cut to a whole number of letters, its end among them');
+    // A letter has two halves at the most: what is behind that is not looked at.
+    const letters = lettersOf(stringOf(value).slice(0, 2 * (most + 1)), meter);
+    if (letters.length <= most) return letters.join('');
+    const cut = letters.slice(0, most - mark.length).join('');
+    const words = cut.lastIndexOf(' ');
+    return (isTrue(cutsWords, meter) || words < 0 ? cut : cut.slice(0, words)) + mark.join('');
+  },
+};
+
 /** What can follow a `|`. Nothing here repeats a text, or makes more of it than is counted beforehand. */
 export const FILTERS: Callables = new Map<string, Callable>([
   ['upper', onText((text) => text.toUpperCase())],
@@ -90,6 +107,7 @@ export const FILTERS: Callables = new Map<string, Callable>([
   ['capitalize', onText(capitalized)],
   ['title', onText(titled)],
   ['trim', onText((text) => text.trim())],
+  ['truncate', truncate],
   ['replace', replacing],
   ['abs', onNumber(Math.abs)],
   ['round', round],

@@ -7,7 +7,7 @@ export const TEXT_MAX = 65_536;
 export type Part = { readonly plain: string } | { readonly expression: string };
 
 /** Where the `}}` stands that ends an expression: not inside of quotes, nor of an object that is written in it. */
-const endOfExpression = (text: string, start: number): number => {
+export const endOfExpression = (text: string, start: number): number => {
   let open = 0;
   for (let at = start; at < text.length; at += 1) {
     const char = text[at];

@@ -25,6 +25,9 @@ const CONSTANTS: ReadonlyMap<string, boolean | null> = new Map([
 ]);
 const WORDS: ReadonlySet<string> = new Set(['and', 'or', 'not', 'in', 'is', 'if', 'else', 'for']);
 
+/** Whether a name has a meaning of its own. */
+export const isWord = (name: string): boolean => CONSTANTS.has(name) || WORDS.has(name);
+
 /** What is refused, in the words of whoever writes it. */
 const REFUSED: Readonly<Record<string, string>> = {
   CallExpression: 'functions cannot be called, only filters (value | filter) and methods of values',

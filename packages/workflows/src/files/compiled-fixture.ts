@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { agentFor } from '../config.ts';
 import { type Compiled, compileTemplate, loadTemplate } from '../compile.ts';
 import { problemText } from '../problem.ts';
+import { gatesIn } from './gate-source.ts';
 import { readConfigFile } from './config-file.ts';
 import { findFlow } from './find-flow.ts';
 import { readInside } from './read-inside.ts';
@@ -32,8 +33,14 @@ export const compileFlow = (
   if (template === undefined) throw new Error(unread.map(problemText).join('\n'));
   const selector = `${template.id}@${template.version}`;
   const agent = agentFor(config, { alias: flow.alias, selector });
-  const specFile = readInside(root);
-  const compiled = compileTemplate(template, { positional, set, named: {}, specFile, agentFor: () => agent });
+  const compiled = compileTemplate(template, {
+    positional,
+    set,
+    named: {},
+    specFile: readInside(root),
+    readGate: gatesIn(readInside(root)),
+    agentFor: () => agent,
+  });
   return {
     ...compiled,
     problems: [...problems, ...unread, ...compiled.problems],

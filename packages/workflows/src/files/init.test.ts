@@ -1,15 +1,19 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { RecoveryRules } from '@holdpoint/contracts/recovery-rules';
 import { expect, test } from 'vitest';
 import { readWorkflowConfig } from '../config.ts';
+import { readRecoveryRules } from '../recovery/read-rules.ts';
 import { findFlow } from './find-flow.ts';
 import { initRepository } from './init.ts';
+import { RECOVERY_FILE } from './recovery-file.ts';
 import { temporaryRepository } from './repository-fixture.ts';
 import { shippedFiles } from './shipped.ts';
 
 const ALL = [
   '.holdpoint/.gitignore',
   '.holdpoint/config.toml',
+  '.holdpoint/recovery.toml',
   '.holdpoint/workflows/draft.toml',
   '.holdpoint/workflows/approve.toml',
   '.holdpoint/workflows/merge.toml',
@@ -78,6 +82,15 @@ test('every alias of the configuration that is shipped leads to a template that 
   expect([...config.commands.keys()]).toEqual(names);
   for (const name of names)
     expect(findFlow(root, name, config).flow?.file).toBe(`.holdpoint/workflows/${name}.toml`);
+});
+
+test('the rules for failures that are shipped say nothing yet, and what they show in comments is what is read', () => {
+  const shipped = shippedFiles().find(({ path }) => path === RECOVERY_FILE)?.text ?? '';
+  expect(readRecoveryRules(shipped, RECOVERY_FILE)).toEqual({ rules: {}, problems: [] });
+  const lines = shipped.split('\n').map((line) => line.replace(/^# (?=\[|[a-z_A-Z]+ = )/, ''));
+  const { rules, problems } = readRecoveryRules(lines.join('\n'), RECOVERY_FILE);
+  expect(problems).toEqual([]);
+  expect(Object.keys(rules ?? {}).toSorted()).toEqual(Object.keys(RecoveryRules.shape).toSorted());
 });
 
 test('what the shipped configuration shows in comments is what is read', () => {

@@ -126,6 +126,7 @@ describe('approve', () => {
     expect(gate).toMatchObject({
       script: 'npm test',
       retry: { mode: 'until_gate', budget: 3 },
+      onError: { strategy: 'recover' },
       on: { succeeded: ['worktree_cleanup'], failed: ['invoke_agent'] },
     });
     const twice = compiled('approve', ['my-slug'], { stop_condition_retries: '7' });
@@ -182,10 +183,25 @@ describe('merge', () => {
       script: 'npm test',
       fixScript: 'npm run fix',
       retry: { budget: 1 },
+      onError: { strategy: 'recover' },
       on: { succeeded: ['terminal'], failed: ['merge_gate_cicd'] },
     });
     expect(nodeOf(definition, 'merge_gate_cicd').fixScript).toBeUndefined();
   });
+});
+
+test.each([
+  ['draft', ['spec.md', 'my-slug'], ['invoke_agent']],
+  ['approve', ['my-slug'], ['invoke_agent', 'stop_gate']],
+  ['merge', ['my-slug'], ['merge_gate_cicd']],
+  [
+    'develop',
+    ['spec.md', 'my-slug'],
+    ['draft__invoke_agent', 'approve__invoke_agent', 'approve__stop_gate', 'merge__merge_gate_cicd'],
+  ],
+])('%s leaves to recovery what its agents and its gates fail at', (name, positional, ids) => {
+  const { nodes } = compiled(name, positional).definition;
+  expect(nodes.filter(({ onError }) => onError?.strategy === 'recover').map(({ id }) => id)).toEqual(ids);
 });
 
 test('what one stage waits for is what the stage before it produces', () => {

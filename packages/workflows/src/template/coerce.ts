@@ -27,11 +27,11 @@ export const COUNT = `a whole number from 0 to ${String(U32_MAX)}`;
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** A time such as `10m`, in milliseconds; a bare number is milliseconds already. */
-export const parseTime = (text: string): number | undefined => {
+export const parseTime = (text: string, leastMs = 1_000): number | undefined => {
   const [, digits, unit = 'ms'] = /^(\d{1,10})(ms|s|m|h|d)?$/.exec(text.trim()) ?? [];
   if (digits === undefined) return undefined;
   const ms = Number(digits) * (UNITS[unit] ?? 1);
-  return ms >= 1_000 && ms <= WAIT_MAX_MS ? ms : undefined;
+  return ms >= leastMs && ms <= WAIT_MAX_MS ? ms : undefined;
 };
 
 export const TIME = 'a time such as 30s, 10m, 2h or milliseconds, from one second to 30 days';

@@ -4,14 +4,10 @@ import type { EffectClass, EffectDeclaration, SideEffectKind } from '@holdpoint/
 import type { Draft } from './draft.ts';
 import { COMMAND, INTEGRATE, mayBeEffect, takesJson } from './labels.ts';
 import { firstText } from './node-args.ts';
-import { AUDIENCE } from './node-gates.ts';
+import { gateFor } from '../gate/effect-gate.ts';
+import type { FindGate } from '../gate/find-gate.ts';
 import { shown } from './report.ts';
 import type { RawEffect } from './schema.ts';
-
-/** Somebody who submits an effect is there to say yes to it; a gate in the middle of a run waits for a day. */
-const APPROVAL_MS = 300_000;
-/** How every effect is gated. */
-const GATE = 'approval_recovery_v2';
 
 /** The branch that a merge takes its commits from. */
 export const sourceBranch = (args: Draft['node']['args']): string | undefined => {
@@ -25,27 +21,30 @@ const gated = (
   { uses, pool = DEFAULT_POOL }: Pick<Draft['node'], 'uses' | 'pool'>,
   kind: SideEffectKind,
   facts: { readonly probe?: boolean; readonly class?: EffectClass | undefined } = {},
-): Pick<EffectDeclaration, 'kind' | 'effectClass' | 'pool' | 'audience' | 'approvalTimeoutMs'> => ({
+): Pick<EffectDeclaration, 'kind' | 'effectClass' | 'pool'> => ({
   kind,
   // What an operator's own capability is only its executor knows: it refuses another class than its own.
   effectClass: effectClassOf(uses, kind, facts) ?? facts.class ?? 'opaque',
   pool,
-  audience: [...AUDIENCE],
-  approvalTimeoutMs: APPROVAL_MS,
 });
 
 /** A merge is an effect whether it says so or not. */
-const mergeEffect = ({ node }: Draft): EffectDeclaration => {
+const mergeEffect = ({ node, fields }: Draft, findGate: FindGate | undefined): EffectDeclaration => {
   const { args } = node;
   const target = firstText(args, ['target', 'target_branch']) || 'HEAD';
   return {
     ...gated(node, 'merge'),
+    ...gateFor({}, 'merge', findGate, fields),
     idempotencyKey: `merge:${sourceBranch(args) ?? ''}:${target}`,
     target: `branch:${target}`,
   };
 };
 
-const declaredEffect = (raw: RawEffect, { node, fields }: Draft): EffectDeclaration => {
+const declaredEffect = (
+  raw: RawEffect,
+  { node, fields }: Draft,
+  findGate: FindGate | undefined,
+): EffectDeclaration => {
   const { uses, args } = node;
   const text = (key: 'idempotency_key' | 'target' | 'probe' | 'compensate' | 'rollback_hint'): string =>
     fields.text(raw[key] ?? '', `effect.${key}`);
@@ -56,8 +55,6 @@ const declaredEffect = (raw: RawEffect, { node, fields }: Draft): EffectDeclarat
     optional('compensate'),
     optional('rollback_hint'),
   ];
-  if (raw.gate !== undefined && fields.text(raw.gate, 'effect.gate') !== GATE)
-    fields.error('WORKFLOW_EFFECT_GATE', 'effect.gate', shown(raw.gate), GATE, [raw.gate, [GATE]]);
   if (raw.class !== undefined && !isCustom(uses)) {
     const expected = `no class: ${uses} has one of its own`;
     fields.error('WORKFLOW_EFFECT_CLASS', 'effect.class', shown(raw.class), expected);
@@ -68,6 +65,7 @@ const declaredEffect = (raw: RawEffect, { node, fields }: Draft): EffectDeclarat
       probe: namesProbe({ with: { ...args, ...(probe && { probe }) } }),
       class: raw.class,
     }),
+    ...gateFor(raw, raw.side_effect_kind, findGate, fields),
     idempotencyKey: text('idempotency_key'),
     target: text('target'),
     ...(probe !== undefined && { probe }),
@@ -92,7 +90,7 @@ const refusal = ({
 };
 
 /** The effect that a node is, if it is one. */
-export const effectOf = (draft: Draft): EffectDeclaration | undefined => {
+export const effectOf = (draft: Draft, findGate: FindGate | undefined): EffectDeclaration | undefined => {
   const { node, source, fields } = draft;
   const refused = refusal(draft);
   if (refused !== undefined) {
@@ -104,9 +102,9 @@ export const effectOf = (draft: Draft): EffectDeclaration | undefined => {
   const effect =
     source.effect === undefined
       ? node.uses === INTEGRATE
-        ? mergeEffect(draft)
+        ? mergeEffect(draft, findGate)
         : undefined
-      : declaredEffect(source.effect, draft);
+      : declaredEffect(source.effect, draft, findGate);
   if (effect !== undefined && source.for_each !== undefined) {
     const expected = 'one or the other: for_each and an effect are not supported together';
     fields.error('WORKFLOW_EFFECT_FOR_EACH', 'for_each', 'for_each of an effect', expected);

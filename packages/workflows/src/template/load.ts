@@ -39,7 +39,7 @@ const readText = (
 };
 
 /** What the reader says of a file that it does not read, under the code that it has for it. */
-const whyUnread = (error: unknown): { readonly code: string; readonly found: string } => {
+export const whyUnread = (error: unknown): { readonly code: string; readonly found: string } => {
   const found = error instanceof Error ? error.message : String(error);
   const own = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
   return { code: own.startsWith('WORKFLOW_') ? own : 'WORKFLOW_FILE_MISSING', found };

@@ -5,8 +5,14 @@ import type { Json } from '@holdpoint/contracts/json';
 import { WorkflowDefinition } from '@holdpoint/contracts/workflow';
 import { compiled, DRAFT, MERGE, NOTE } from './template-fixture.ts';
 
+/** The same with what recovery and a budget need. */
+const RECOVERING = MERGE.replace(
+  '[[nodes]]',
+  '[policy.budget]\ntokens = 200000\ncost_usd = 2.5\nminutes = "90"\naudience = ["operators"]\n[[nodes]]',
+).replace('policy = "block" }]', 'policy = "block" }]\non_error = { strategy = "recover" }');
+
 /** Each with what it cannot do without. */
-const VALID: readonly Json[] = [NOTE, MERGE, DRAFT].map((text) => {
+const VALID: readonly Json[] = [NOTE, MERGE, DRAFT, RECOVERING].map((text) => {
   const filled = text.replace('slug = ""', 'slug = "s"').replace('spec_text = ""', 'spec_text = "t"');
   return JSON.parse(JSON.stringify(parse(filled))) as Json;
 });

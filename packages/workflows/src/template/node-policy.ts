@@ -23,9 +23,23 @@ const retryOf = (raw: NonNullable<TemplateNode['retry']>, fields: Fields): Retry
 const RETRIES = 3;
 const DELAY_MS = 1_000;
 
+/** How often, and after how long: what recovery decides by itself. */
+const refuseNumbers = (raw: RawOnError, fields: Fields): void => {
+  for (const key of ['max_retries', 'backoff', 'delay_ms'] as const) {
+    const value = raw[key];
+    if (value === undefined) continue;
+    const expected = 'none: with strategy = "recover" recovery decides it, by .holdpoint/recovery.toml';
+    fields.error('WORKFLOW_ON_ERROR_RECOVER', `on_error.${key}`, shown(value), expected);
+  }
+};
+
 const onErrorOf = (raw: RawOnError, fields: Fields): OnError => {
   const retries = raw.strategy === 'retry';
   const { max_retries: most, delay_ms: delay, backoff } = raw;
+  if (raw.strategy === 'recover') {
+    refuseNumbers(raw, fields);
+    return { strategy: 'recover', maxRetries: 0, backoff: 'exponential', delayMs: 0 };
+  }
   if (!retries && (most !== undefined || delay !== undefined || backoff !== undefined)) {
     const expected = 'strategy = "retry": with another one these have no effect';
     fields.warning('WORKFLOW_ON_ERROR_UNUSED', 'on_error', 'max_retries, backoff or delay_ms', expected);

@@ -30,10 +30,10 @@ const insides = (value: object): readonly (readonly [string | number, unknown])[
   Array.isArray(value) ? value.map((inner, place) => [place, inner] as const) : Object.entries(value);
 
 /**
- * What no template may hold, whatever its keys are. Walks with a list for a stack: what is too deep for a template may be too
+ * What no template may hold, whatever its keys are, said in the report. Walks with a list for a stack: what is too deep for a template may be too
  * deep for a call stack.
  */
-const reportTree = (data: unknown, file: string, report: Report): void => {
+const reportTree = (data: unknown, file: string, report: Report, levels: number): void => {
   const open: Place[] = [{ value: data, level: 0, path: [] }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { value, level, path } = next;
@@ -45,8 +45,8 @@ const reportTree = (data: unknown, file: string, report: Report): void => {
     if (typeof value === 'number' && !Number.isFinite(value))
       refuse('WORKFLOW_VALUE_INVALID', String(value), 'a finite number');
     if (typeof value !== 'object' || value === null || value instanceof Date) continue;
-    if (level === FILE_LEVELS_MAX) {
-      refuse('WORKFLOW_FILE_TOO_DEEP', 'more levels', `at most ${String(FILE_LEVELS_MAX)} levels`);
+    if (level === levels) {
+      refuse('WORKFLOW_FILE_TOO_DEEP', 'more levels', `at most ${String(levels)} levels`);
       return;
     }
     for (const [key, inner] of insides(value)) {
@@ -55,6 +55,14 @@ const reportTree = (data: unknown, file: string, report: Report): void => {
       else open.push({ value: inner, level: level + 1, path: [...path, key] });
     }
   }
+};
+
+/** Whether data holds only what a file may hold; what else it holds is in the report. */
+export const isClean = (data: unknown, file: string, report: Report, levels = FILE_LEVELS_MAX): boolean => {
+  const tree = createReport();
+  reportTree(data, file, tree, levels);
+  for (const problem of tree.problems) report.error(problem);
+  return tree.problems.length === 0;
 };
 
 const parseData = (written: string, file: string, report: Report): unknown => {
@@ -70,27 +78,30 @@ const parseData = (written: string, file: string, report: Report): unknown => {
   }
 };
 
-/** Characters of UTF-16 never are more than the bytes of UTF-8, so most large texts need no counting. */
-const bytesOf = (text: string): number =>
-  text.length > FILE_BYTES_MAX ? text.length : new TextEncoder().encode(text).length;
+/** Whether a text is small enough to be read at all. */
+export const isSmall = (text: string, file: string, report: Report, most = FILE_BYTES_MAX): boolean => {
+  // Characters of UTF-16 never are more than the bytes of UTF-8, so most large texts need no counting.
+  const bytes = text.length > most ? text.length : new TextEncoder().encode(text).length;
+  if (bytes <= most) return true;
+  report.error({
+    code: 'WORKFLOW_FILE_TOO_LARGE',
+    path: '',
+    found: `${String(bytes)} bytes`,
+    expected: `at most ${String(most)}`,
+    file,
+  });
+  return false;
+};
 
-/** One file of a template, from its text. The name says the format. */
-export const parseTemplate = (text: string, file: string, report: Report): TemplateFile | undefined => {
-  const bytes = bytesOf(text);
-  if (bytes > FILE_BYTES_MAX) {
-    report.error({
-      code: 'WORKFLOW_FILE_TOO_LARGE',
-      path: '',
-      found: `${String(bytes)} bytes`,
-      expected: `at most ${String(FILE_BYTES_MAX)}`,
-      file,
-    });
-    return undefined;
-  }
+/** What a file holds, whatever it is about. The name says the format; what is wrong with it is in the report. */
+export const parseClean = (text: string, file: string, report: Report, most = FILE_BYTES_MAX): unknown => {
+  if (!isSmall(text, file, report, most)) return undefined;
   const data = parseData(text, file, report);
-  if (data === undefined) return undefined;
-  const tree = createReport();
-  reportTree(data, file, tree);
-  for (const problem of tree.problems) report.error(problem);
-  return tree.problems.length > 0 ? undefined : parseTemplateFile(data, file, report);
+  return data !== undefined && isClean(data, file, report) ? data : undefined;
+};
+
+/** One file of a template, from its text. */
+export const parseTemplate = (text: string, file: string, report: Report): TemplateFile | undefined => {
+  const data = parseClean(text, file, report);
+  return data === undefined ? undefined : parseTemplateFile(data, file, report);
 };

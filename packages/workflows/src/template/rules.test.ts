@@ -786,6 +786,113 @@ const extensions: readonly Row[] = [
   ],
 ];
 
+const RECOVER = 'on_error = { strategy = "recover" }';
+const budget = (lines: string, params = ''): Files =>
+  flow(`${params}[policy.budget]\n${lines}\n`, command('a'));
+
+const recovery: readonly Row[] = [
+  ...(['max_retries = 2', 'backoff = "fixed"', 'delay_ms = 10'] as const).map((more): Row => [
+    'recover',
+    `with ${more}`,
+    flow(command('a', `on_error = { strategy = "recover", ${more} }`)),
+    [`WORKFLOW_ON_ERROR_RECOVER nodes[a].on_error.${more.replace(/ .*/, '')}`],
+  ]),
+  [
+    'recover',
+    'a way on from the failure',
+    flow(command('a', `${RECOVER}\non = { failed = ["b"] }`), command('b')),
+    ['WORKFLOW_RECOVER_ROUTE nodes[a].on.failed'],
+  ],
+  [
+    'recover',
+    'a way on beside the way back',
+    flow(
+      command('a', 'on = { succeeded = ["b"] }'),
+      command('b', `${RECOVER}\non = { failed = ["a", "c"] }`),
+      command('c'),
+    ),
+    ['WORKFLOW_RECOVER_ROUTE nodes[b].on.failed'],
+  ],
+  [
+    'recover',
+    'what cannot fail',
+    flow(command('a', 'on = { succeeded = ["t"] }'), node('t', 'control.terminal', RECOVER)),
+    ['WORKFLOW_RECOVER_CONTROL nodes[t].on_error'],
+  ],
+  [
+    'recover',
+    'another rule for another attempt',
+    flow(command('a', `${RECOVER}\nretry = { mode = "on_failure" }`)),
+    ['WORKFLOW_RECOVER_RETRY nodes[a].retry.mode'],
+  ],
+  ...(['warn', 'retry'] as const).map((policy): Row => [
+    'recover',
+    `a gate that is to ${policy}`,
+    flow(
+      node(
+        'a',
+        'control.gate.cicd',
+        `${RECOVER}\ngates = [{ kind = "cicd", script = "true", policy = "${policy}" }]`,
+      ),
+    ),
+    ['WORKFLOW_RECOVER_POLICY nodes[a].gates'],
+  ]),
+  ['budget', 'of nothing', budget(''), ['WORKFLOW_BUDGET_EMPTY policy.budget']],
+  ['budget', 'of people alone', budget('audience = "ops"'), ['WORKFLOW_BUDGET_EMPTY policy.budget']],
+  ...(
+    [
+      'tokens = 0',
+      'tokens = 1.5',
+      'tokens = 1000000000001',
+      'tokens = "many"',
+      'tokens = ""',
+      'cost_usd = 0',
+      'cost_usd = -1',
+      'cost_usd = 1000001',
+      'cost_usd = "1e3"',
+      'minutes = 0.01',
+      'minutes = 43201',
+      'minutes = "10m"',
+    ] as const
+  ).map((line): Row => [
+    'budget',
+    line,
+    budget(line),
+    [`WORKFLOW_BUDGET_AMOUNT policy.budget.${line.replace(/ .*/, '')}`],
+  ]),
+  [
+    'budget',
+    'each amount for itself, and a parameter that nobody declared',
+    budget('tokens = 0\ncost_usd = "x"\nminutes = "${nobody}"'),
+    [
+      'WORKFLOW_BUDGET_AMOUNT policy.budget.tokens',
+      'WORKFLOW_BUDGET_AMOUNT policy.budget.cost_usd',
+      'WORKFLOW_PLACEHOLDER_UNKNOWN policy.budget.minutes',
+      'WORKFLOW_BUDGET_AMOUNT policy.budget.minutes',
+    ],
+  ],
+  [
+    'budget',
+    'not a number',
+    budget('tokens = true\nminutes = nan'),
+    // What no file may hold is said before its shape is looked at.
+    ['WORKFLOW_VALUE_INVALID policy.budget.minutes'],
+  ],
+  ['budget', 'a truth value', budget('tokens = true'), ['WORKFLOW_VALUE_INVALID policy.budget.tokens']],
+  [
+    'budget',
+    'an audience that is nobody',
+    budget('tokens = 1\naudience = ["ops", "usr:ada"]'),
+    ['WORKFLOW_BUDGET_AUDIENCE policy.budget.audience[1]'],
+  ],
+  [
+    'budget',
+    'a key',
+    budget('token = 1'),
+    ['WORKFLOW_KEY_UNKNOWN policy.budget.token', 'WORKFLOW_BUDGET_EMPTY policy.budget'],
+  ],
+];
+
 const schema: readonly Row[] = [
   ['keys', 'at the top', flow('parms = { a = "1" }', command('a')), ['WORKFLOW_KEY_UNKNOWN parms']],
   ['keys', 'of a node', flow(command('a', 'affter = []')), ['WORKFLOW_KEY_UNKNOWN nodes[a].affter']],
@@ -857,6 +964,7 @@ describe.each([
   ['capability contracts', contracts],
   ['each node', perNode],
   ['what Holdpoint adds', extensions],
+  ['recovery and budgets', recovery],
   ['schema', schema],
 ])('%s', (_, rows) => {
   const cases = rows.map(([rule, wrong, files, errors, given = {}]) => ({

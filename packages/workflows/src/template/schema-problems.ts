@@ -81,16 +81,24 @@ const without = (data: unknown, issue: z.core.$ZodIssueUnrecognizedKeys): void =
 };
 
 /**
- * The data of one file as a template file. Where unknown keys are all that is wrong, they are reported and left out, so that
- * the rest is looked at as well. The data belongs to the caller no more.
+ * The data of one file in the shape that it should have. Where unknown keys are all that is wrong, they are reported and left
+ * out, so that the rest is looked at as well. The data belongs to the caller no more.
  */
-export const parseTemplateFile = (data: unknown, file: string, report: Report): TemplateFile | undefined => {
-  const first = TemplateFile.safeParse(data);
+export const parseShape = <Shape extends z.ZodType>(
+  shape: Shape,
+  data: unknown,
+  file: string,
+  report: Report,
+): z.infer<Shape> | undefined => {
+  const first = shape.safeParse(data);
   if (first.success) return first.data;
   for (const issue of first.error.issues) reportIssue(issue, data, file, report);
   for (const issue of first.error.issues) {
     if (issue.code !== 'unrecognized_keys') return undefined;
     without(data, issue);
   }
-  return TemplateFile.safeParse(data).data;
+  return shape.safeParse(data).data;
 };
+
+export const parseTemplateFile = (data: unknown, file: string, report: Report): TemplateFile | undefined =>
+  parseShape(TemplateFile, data, file, report);

@@ -7,7 +7,7 @@ import { z } from 'zod';
 export const KNOWN = 'one of: ';
 
 /** A table that takes the keys of its shape and no others. */
-const table = <Shape extends z.core.$ZodShape>(shape: Shape) =>
+export const table = <Shape extends z.core.$ZodShape>(shape: Shape) =>
   z.strictObject(shape, {
     error: ({ code }) =>
       code === 'unrecognized_keys' ? `${KNOWN}${Object.keys(shape).join(', ')}` : undefined,
@@ -19,9 +19,9 @@ export type Scalar = string | boolean | number;
 export const isScalar = (value: unknown): value is Scalar =>
   typeof value === 'string' || typeof value === 'boolean' || Number.isSafeInteger(value);
 
-const Scalar = z.custom<Scalar>(isScalar, 'a string, a boolean or a whole number');
+export const Scalar = z.custom<Scalar>(isScalar, 'a string, a boolean or a whole number');
 /** That it is JSON was seen when the file was read. */
-const AnyJson = z.custom<Json>((value) => value !== undefined, 'a value');
+export const AnyJson = z.custom<Json>((value) => value !== undefined, 'a value');
 const Text = z.string();
 const Name = z.string().min(1);
 const Scalars = z.record(z.string(), Scalar);
@@ -103,13 +103,15 @@ const RawEffect = table({
   target: Text,
   rollback_hint: Text.optional(),
   gate: Text.optional(),
+  /** Values for the inputs of the gate. */
+  inputs: z.record(z.string(), AnyJson).optional(),
   probe: Text.optional(),
   compensate: Text.optional(),
 });
 export type RawEffect = z.infer<typeof RawEffect>;
 
 const RawOnError = table({
-  strategy: z.enum(['fail', 'retry', 'pause']),
+  strategy: z.enum(['fail', 'retry', 'pause', 'recover']),
   max_retries: Scalar.optional(),
   backoff: z.enum(['fixed', 'exponential']).optional(),
   delay_ms: Scalar.optional(),
@@ -145,10 +147,25 @@ export const RawNode = table({
 });
 export type RawNode = z.infer<typeof RawNode>;
 
+/** A number with its fraction, or a text that comes to one. */
+const Amount = z.custom<string | number>(
+  (value) => typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value)),
+  'a number, or a text with one in it',
+);
+
+const RawBudget = table({
+  tokens: Amount.optional(),
+  cost_usd: Amount.optional(),
+  minutes: Amount.optional(),
+  audience: z.union([Text, z.array(Text).min(1).max(50)], 'a name, or a list of names').optional(),
+});
+export type RawBudget = z.infer<typeof RawBudget>;
+
 const RawPolicy = table({
   failure_mode: z.enum(['block_downstream', 'continue_independent']).optional(),
   resume: table({ key: Text.optional(), reuse_mode: z.enum(['strict', 'compatible']).optional() }).optional(),
   dependencies: table({ missing_producer: z.enum(['block', 'wait']).optional() }).optional(),
+  budget: RawBudget.optional(),
 });
 export type RawPolicy = z.infer<typeof RawPolicy>;
 

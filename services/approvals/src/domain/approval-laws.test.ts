@@ -1,4 +1,5 @@
 import { ApprovalEvent } from '@holdpoint/contracts/approval';
+import { choicesOf, questionOf } from '@holdpoint/contracts/approval-question';
 import { AnswerClaims, GrantClaims } from '@holdpoint/contracts/effect';
 import { holdsEveryLaw } from '@holdpoint/runtime/testing/laws';
 import { eventsOf, runOf } from '@holdpoint/runtime/testing/run';
@@ -6,7 +7,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { acts } from '../testing/messages.ts';
 import { ada, decider, grace, requestFor, verify } from '../testing/requests.ts';
-import type { ApprovalState } from './approval.ts';
+import type { ApprovalState } from './approval-state.ts';
 
 const resolutionsOf = (run: Parameters<typeof eventsOf<ApprovalEvent>>[0]) =>
   eventsOf(run).flatMap((event) => (event.type === 'resolved' ? [event] : []));
@@ -18,8 +19,10 @@ test('any messages in any order keep every law of a decider', () => {
 test('an approval is requested once, resolved at most once, and in this order; without a request it is cancelled', () => {
   fc.assert(
     fc.property(acts, (sequence) => {
-      const ends = eventsOf(runOf(decider, sequence)).map((event) =>
-        event.type === 'requested' ? 'requested' : event.outcome === 'cancelled' ? 'cancelled' : 'resolved',
+      const all = eventsOf(runOf(decider, sequence));
+      const main = all.filter(({ type }) => type === 'requested' || type === 'resolved');
+      const ends = main.map((event) =>
+        event.type !== 'resolved' ? event.type : event.outcome === 'cancelled' ? 'cancelled' : 'resolved',
       );
       expect([
         [],
@@ -67,21 +70,23 @@ test('only an approval carries a grant, given in time by somebody entitled, for 
   );
 });
 
-test('only what became of an effect is answered, in time and by somebody entitled, with a statement on that one doubt', () => {
+test('only questions are answered, in time and by somebody entitled, and a doubt with a statement on that one', () => {
   fc.assert(
     fc.property(acts, (sequence) => {
       const run = runOf(decider, sequence);
       const asked = eventsOf(run).find((event) => event.type === 'requested');
       for (const { outcome, statement, answer, by, at } of resolutionsOf(run)) {
-        expect([statement === undefined, answer === undefined]).toEqual(
-          Array(2).fill(outcome !== 'answered'),
-        );
+        const question = questionOf(asked ?? {});
+        expect(answer === undefined).toBe(outcome !== 'answered');
+        expect(statement === undefined).toBe(outcome !== 'answered' || question !== 'doubt');
         const ends = ['answered', 'expired', 'cancelled'];
-        const fits = asked?.doubt === undefined ? outcome !== 'answered' : ends.includes(outcome);
+        const fits = question === 'effect' ? outcome !== 'answered' : ends.includes(outcome);
         expect(fits, outcome).toBe(true);
-        if (statement === undefined) continue;
+        if (answer === undefined) continue;
         expect(['ada', 'grace']).toContain(by);
         expect(at).toBeLessThan(asked?.expiresAt ?? 0);
+        expect(choicesOf(asked ?? {})).toContain(answer);
+        if (statement === undefined) continue;
         expect(GrantClaims.safeParse(verify(statement)).success).toBe(false);
         expect(AnswerClaims.parse(verify(statement))).toMatchObject({
           digest: asked?.digest,
@@ -136,7 +141,7 @@ test('whoever asks or cancels is told how it ended, now or once it has: the fact
   );
 });
 
-test('as long as it waits, its expiry is set; once it is resolved, it is not', () => {
+test('as long as it waits, its expiry is set; once it is resolved, it is not: what was approved is asked about', () => {
   fc.assert(
     fc.property(acts, (sequence) => {
       const set = new Map<string, number>();
@@ -147,7 +152,9 @@ test('as long as it waits, its expiry is set; once it is resolved, it is not', (
           if ('set' in timer) set.set(timer.set, timer.dueAt);
           else set.delete(timer.clear);
         }
+        const asked = set.delete('outcome');
         expect([...set]).toEqual(after.status === 'pending' ? [['expiry', after.expiresAt]] : []);
+        expect(asked && after.status === 'closed' && after.decided.grant === undefined).toBe(false);
       }
     }),
   );

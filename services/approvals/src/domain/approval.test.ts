@@ -1,7 +1,7 @@
 import { type ApprovalEvent, ApprovalStatus, type Verb } from '@holdpoint/contracts/approval';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
-import { summarise } from '../projections/requests.ts';
+import { summarise } from '../projections/summary.ts';
 import {
   ada,
   APPROVAL,
@@ -16,9 +16,10 @@ import {
   requestFor,
   resolvedHead,
 } from '../testing/requests.ts';
-import type { ApprovalMessage, Principal } from './approval.ts';
+import type { ApprovalMessage, Principal } from './approval-state.ts';
 
 const given = specFor(decider);
+const { digest } = requestFor();
 const request = (payload = requestFor()): ApprovalMessage => ({ kind: 'request', payload });
 const decide = (
   by: Principal,
@@ -37,9 +38,18 @@ const rejected = {
   outcome: 'rejected',
   by: 'ada',
   comment: undefined,
+  surface: undefined,
+  digest,
   at: ASKED + 1,
 } as const;
-const expired = { ...resolvedHead, outcome: 'expired', by: 'expiry', at: DEADLINE } as const;
+const expired = {
+  ...resolvedHead,
+  outcome: 'expired',
+  by: 'expiry',
+  surface: 'clock',
+  digest,
+  at: DEADLINE,
+} as const;
 const again = { subject: `hp.evt.approval.resolved.${APPROVAL}`, type: 'dev.holdpoint.approval.resolved.v1' };
 
 describe('a request', () => {
@@ -92,7 +102,15 @@ describe('a decision', () => {
   ] as const)('to %s closes the request without a grant', (verb, outcome) => {
     given(requested)
       .when(decide(ada, verb, { comment: 'not today' }), ASKED + 1)
-      .thenEmits({ ...resolvedHead, outcome, by: 'ada', comment: 'not today', at: ASKED + 1 })
+      .thenEmits({
+        ...resolvedHead,
+        outcome,
+        by: 'ada',
+        comment: 'not today',
+        surface: undefined,
+        digest,
+        at: ASKED + 1,
+      })
       .thenTimes({ clear: 'expiry' })
       .thenAnswers({ id: APPROVAL, status: outcome, by: 'ada' });
   });
@@ -101,13 +119,27 @@ describe('a decision', () => {
     given().when(decide(ada, 'approve'), ASKED).thenRefuses('APPROVALS_UNKNOWN');
   });
 
-  test('by somebody outside the audience is refused', () => {
+  test.each([
+    ['in another group', mallory],
+    ['in no group', { name: 'ada', groups: [] }],
+  ])('by somebody outside the audience, %s, is refused, and kept once', (_, who) => {
+    const attempt = {
+      type: 'decision_refused',
+      id: APPROVAL,
+      by: who.name,
+      code: 'APPROVALS_NOT_ENTITLED',
+      surface: undefined,
+      at: ASKED + 1,
+    } as const;
     given(requested)
-      .when(decide(mallory, 'approve'), ASKED + 1)
-      .thenRefuses('APPROVALS_NOT_ENTITLED');
-    given(requested)
-      .when(decide({ name: 'ada', groups: [] }, 'approve'), ASKED + 1)
-      .thenRefuses('APPROVALS_NOT_ENTITLED');
+      .when(decide(who, 'approve'), ASKED + 1)
+      .thenEmits(attempt)
+      .thenTimes()
+      .thenAnswersError('APPROVALS_NOT_ENTITLED');
+    for (const verb of ['approve', 'reject'] as const)
+      given(requested, attempt)
+        .when(decide(who, verb), ASKED + 2)
+        .thenRefuses('APPROVALS_NOT_ENTITLED');
   });
 
   test('by a member of one group of several counts', () => {
@@ -197,18 +229,20 @@ describe('a cancellation', () => {
     comment: 'task cancelled',
     at: ASKED + 1,
   } as const;
+  /** Of a request that there was, what it was about is said as well. */
+  const closed = { ...cancelled, digest } as const;
 
   test('closes what still waits', () => {
     given(requested)
       .when(cancel, ASKED + 1)
-      .thenEmits(cancelled)
+      .thenEmits(closed)
       .thenTimes({ clear: 'expiry' });
   });
 
   test.each([
     ['decided', [requested, rejected], rejected],
     ['expired', [requested, expired], expired],
-    ['cancelled', [requested, cancelled], cancelled],
+    ['cancelled', [requested, closed], closed],
     ['cancelled before it was requested', [cancelled], cancelled],
   ])('of what is %s is answered with how it ended, under a new message id each time', (_, history, end) => {
     for (const now of [DEADLINE + 2, DEADLINE + 3])

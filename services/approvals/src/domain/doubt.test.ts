@@ -20,7 +20,7 @@ import {
   resolvedHead,
   verify,
 } from '../testing/requests.ts';
-import type { ApprovalMessage, Principal } from './approval.ts';
+import type { ApprovalMessage, Principal } from './approval-state.ts';
 
 const given = specFor(decider);
 const HOUR_S = 3_600;
@@ -83,7 +83,8 @@ describe('a question about a doubt', () => {
     for (const choice of ['applied', 'approve'] as const)
       given(questioned)
         .when(say(mallory, choice), ASKED + 1)
-        .thenRefuses('APPROVALS_NOT_ENTITLED');
+        .thenEmitsLike({ type: 'decision_refused', by: 'mallory' })
+        .thenAnswersError('APPROVALS_NOT_ENTITLED');
   });
 
   test('has one answer: the same again is acknowledged, everything later is told what stands', () => {

@@ -5,7 +5,8 @@ import { createSigner, createVerifier } from '@holdpoint/runtime/jws';
 import { eventsOf, runOf } from '@holdpoint/runtime/testing/run';
 import { expect, test } from 'vitest';
 import { ada, APPROVAL, ASKED, DEADLINE, decider, requestFor, verify } from '../testing/requests.ts';
-import { type ApprovalMessage, createApprovalDecider } from './approval.ts';
+import { createApprovalDecider } from './approval.ts';
+import type { ApprovalMessage } from './approval-state.ts';
 
 const HOUR_MS = 3_600_000;
 const approve: ApprovalMessage = { kind: 'decide', by: ada, payload: { id: APPROVAL, decision: 'approve' } };

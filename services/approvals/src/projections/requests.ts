@@ -1,18 +1,20 @@
-import { type ApprovalStatus, ApprovalView } from '@holdpoint/contracts/approval';
-import type { Summary } from '@holdpoint/runtime/ports';
-import { decodeCursor, pageOf } from '@holdpoint/runtime/postgres/page';
+import { ApprovalView, riskOf } from '@holdpoint/contracts/approval';
+import type { ListApprovals } from '@holdpoint/contracts/catalog';
 import type { Pool } from 'pg';
 import { z } from 'zod';
-import type { ApprovalState } from '../domain/approval.ts';
+import type { Closed, Pending } from '../domain/approval-state.ts';
+import { decidedPlaces } from './inbox-decided.ts';
+import { pendingPlaces } from './inbox-pending.ts';
+import { decodePlace, encodePlace, START } from './inbox-place.ts';
 
 /** An approval as the API shows it. */
-export const approvalView = (
-  state: Extract<ApprovalState, { status: 'pending' | 'closed' }>,
-): ApprovalView => {
-  const { request, requestedAt, expiresAt } = state;
+export const approvalView = (state: Pending | Closed): ApprovalView => {
+  const { request, requestedAt, expiresAt, audience, votes, outcome } = state;
   const decided = state.status === 'closed' ? state.decided : undefined;
   return {
     ...request,
+    audience: [...audience],
+    risk: riskOf(request.effect),
     status: decided?.outcome ?? 'pending',
     requestedAt,
     expiresAt,
@@ -20,35 +22,46 @@ export const approvalView = (
     decidedAt: decided?.at,
     comment: decided?.comment,
     answer: decided?.answer,
+    surface: decided?.surface,
+    rule: decided?.rule,
+    remembered: decided?.remembered,
+    outcome: outcome?.outcome,
+    ...(votes.length > 0 && { votes: [...votes] }),
   };
 };
 
-/** What lists show of an approval: all of it, once somebody was asked. */
-export const summarise = (state: ApprovalState): Summary => {
-  if (state.status === 'absent' || state.status === 'withdrawn') return { status: state.status, view: null };
-  const view = approvalView(state);
-  return { status: view.status, view };
-};
+const Row = z.object({ id: z.string(), view: ApprovalView });
 
-const Row = z.object({ id: z.string(), createdAt: z.coerce.number(), view: ApprovalView });
+/** Of the bytes of one page: well below what an answer may have. One approval always fits, whatever its size. */
+const PAGE_MAX_BYTES = 524_288;
 
-/** Approvals of one status, oldest first. */
+/** Requests of earlier releases do not say their risk. */
+const withRisk = (view: ApprovalView): ApprovalView => ({ risk: riskOf(view.effect), ...view });
+
+/**
+ * Approvals of one status: what waits in any order, what is decided oldest first. A page ends early when it grows too large, or
+ * when it has been looked for long enough. Throws `CONTRACT_INVALID` when `after` is not the `next` of a page in this order.
+ */
 export const listRequests = async (
   pool: Pool,
-  {
-    limit,
-    after,
-    status,
-  }: { readonly limit: number; readonly after?: string | undefined; readonly status: ApprovalStatus },
+  { after, ...asked }: ListApprovals,
 ): Promise<{ items: ApprovalView[]; next?: string }> => {
-  const from = after === undefined ? undefined : decodeCursor(after);
-  const { rows } = await pool.query(
-    `SELECT id, created_at AS "createdAt", view FROM heads
-      WHERE status = $1 AND ($2::bigint IS NULL OR (created_at, id) > ($2, $3))
-      ORDER BY created_at, id LIMIT $4`,
-    [status, from?.at ?? null, from?.id ?? null, limit + 1],
-  );
-  const page = pageOf(z.array(Row).parse(rows), limit, ({ createdAt, id }) => ({ at: createdAt, id }));
-  const items = page.rows.map(({ view }) => view);
-  return { items, ...(page.next !== undefined && { next: page.next }) };
+  const order = asked.status === 'pending' ? asked.order : 'decided';
+  const from = after === undefined ? START : decodePlace(order, after);
+  const { places, next } =
+    order === 'decided'
+      ? await decidedPlaces(pool, asked, from)
+      : await pendingPlaces(pool, { ...asked, order }, from);
+  if (places.length === 0) return { items: [], ...(next && { next: encodePlace(order, next) }) };
+  const ids = places.map(({ id }) => id);
+  const { rows } = await pool.query('SELECT id, view FROM inbox_views($1, $2)', [ids, PAGE_MAX_BYTES]);
+  const taken = z.array(Row).parse(rows);
+  const last = taken.at(-1)?.id;
+  const isCut = last !== undefined && last !== ids.at(-1);
+  const end = isCut ? places.find(({ id }) => id === last) : next;
+  return {
+    // Decided since it was found: it is in this list no more.
+    items: taken.map(({ view }) => withRisk(view)).filter(({ status }) => status === asked.status),
+    ...(end && { next: encodePlace(order, end) }),
+  };
 };

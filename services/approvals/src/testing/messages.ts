@@ -1,7 +1,7 @@
 import { Choice } from '@holdpoint/contracts/approval';
 import fc from 'fast-check';
 import type { Act } from '@holdpoint/runtime/testing/run';
-import type { ApprovalMessage } from '../domain/approval.ts';
+import type { ApprovalMessage } from '../domain/approval-state.ts';
 import {
   ada,
   APPROVAL,
@@ -12,6 +12,8 @@ import {
   mallory,
   questionFor,
   requestFor,
+  STUCK,
+  stuckFor,
 } from './requests.ts';
 
 const digests = [undefined, requestFor().digest, requestFor('other line').digest];
@@ -19,9 +21,11 @@ const digests = [undefined, requestFor().digest, requestFor('other line').digest
 const message: fc.Arbitrary<ApprovalMessage> = fc.oneof(
   { weight: 3, arbitrary: fc.constant<ApprovalMessage>({ kind: 'request', payload: requestFor() }) },
   { weight: 2, arbitrary: fc.constant<ApprovalMessage>({ kind: 'request', payload: questionFor() }) },
+  { weight: 2, arbitrary: fc.constant<ApprovalMessage>({ kind: 'request', payload: stuckFor() }) },
   fc.constantFrom<ApprovalMessage>(
     { kind: 'request', payload: requestFor('other line') },
     { kind: 'request', payload: requestFor('hello', { digest: 'f'.repeat(64) }) },
+    { kind: 'request', payload: questionFor({ stuck: STUCK }) },
     { kind: 'request', payload: requestFor('hello', { audience: ['auditors'], timeoutMs: 1_000 }) },
     { kind: 'cancel', payload: cancellation },
     { kind: 'cancel', payload: { ...cancellation, reason: 'told in other words' } },

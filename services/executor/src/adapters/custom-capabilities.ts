@@ -7,7 +7,7 @@ import { CapabilityLabel, EffectClass, SideEffectKind } from '@holdpoint/contrac
 import { ConfigError } from '@holdpoint/runtime/config';
 import { z } from 'zod';
 import type { CustomCapability } from '../capabilities/define.ts';
-import { contains } from '../config.ts';
+import { isWithin } from './real-path.ts';
 import type { CustomFacts } from '../domain/custom-facts.ts';
 
 const MODULE_CAPABILITIES_MAX = 100;
@@ -126,7 +126,7 @@ export const loadCustom = async (
   const loaded: { readonly path: string; readonly capability: Checked }[] = [];
   for (const path of paths) {
     // A program that effects may write is a program that nobody has named.
-    if (contains(await realpath(workspace), await realpath(path)))
+    if (isWithin(await realpath(workspace), await realpath(path)))
       throw refusal(path, ['leads into the workspace, where effects write']);
     for (const capability of customsIn(await importModule(path), path)) {
       const twice = loaded.find((each) => each.capability.uses === capability.uses);

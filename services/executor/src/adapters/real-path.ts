@@ -1,5 +1,5 @@
 import { lstat, realpath } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
 
 /**
  * Where an absolute path really is, its links followed; what of it is missing stands below the nearest folder that is there.
@@ -13,4 +13,10 @@ export const followed = async (path: string): Promise<string | undefined> => {
   if (entry !== undefined) return entry.isSymbolicLink() ? undefined : followed(path);
   const folder = await followed(dirname(path));
   return folder === undefined ? undefined : join(folder, basename(path));
+};
+
+/** Whether a path is a folder, or lies in it. Both are absolute. */
+export const isWithin = (folder: string, path: string): boolean => {
+  const way = relative(folder, path);
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 };

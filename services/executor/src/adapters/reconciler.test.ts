@@ -52,7 +52,11 @@ const ledger = (instances: Record<string, Instance> = {}) => {
   return { state, standings };
 };
 
-const start = (standings: Standings, tell: (entry: Entry) => Promise<void> = () => Promise.resolve()) => {
+const start = (
+  standings: Standings,
+  tell: (entry: Entry) => Promise<void> = () => Promise.resolve(),
+  known: Promise<void> = Promise.resolve(),
+) => {
   const places = createPlaces({ worker: 'worker-1' }, 1);
   const vouched: (number | undefined)[] = [];
   const gate = { vouchFor: (generation: number | undefined) => void vouched.push(generation) };
@@ -63,6 +67,7 @@ const start = (standings: Standings, tell: (entry: Entry) => Promise<void> = () 
     gate,
     places,
     tell,
+    known,
     log,
   });
   reconciler = started;
@@ -77,6 +82,17 @@ test('a new executor with a new ledger may start at once, and is known from then
   const { places, started } = start(standings);
   await opens(places, started);
   expect([...state.instances]).toEqual([[journal.id, { position: 0, reconciled: 1, forgotten: false }]]);
+});
+
+test('nothing starts before what has to be known is known', async () => {
+  const { state, standings } = ledger();
+  const known = Promise.withResolvers<void>();
+  const { places, started } = start(standings, undefined, known.promise);
+  started.refused();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect([places.areOpen(), started.isOpen(), state.instances.size]).toEqual([false, false, 0]);
+  known.resolve();
+  await opens(places, started);
 });
 
 describe('when the ledger was set back', () => {

@@ -17,6 +17,8 @@ export type ReconcilerParts = {
   readonly places: Pick<Places, 'open' | 'close'>;
   /** Tells the ledger of a start that it may have lost; resolves once that is committed. */
   readonly tell: (entry: Entry) => Promise<void>;
+  /** What has to be known before anything starts, and is waited for once. Never rejects. */
+  readonly known: Promise<void>;
   readonly log: Logger;
 };
 
@@ -160,6 +162,7 @@ export const createReconciler = (parts: ReconcilerParts) => {
   let passing: Promise<void> | undefined;
   let again = false;
   const passes = async (): Promise<void> => {
+    await parts.known;
     do {
       again = false;
       await pass();

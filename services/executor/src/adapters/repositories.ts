@@ -5,7 +5,7 @@ import { CleanFailure } from '../capabilities/capability.ts';
 import { createGitExec } from './git/exec.ts';
 import { GitError } from './git/git-error.ts';
 import type { Environment } from './process/command-env.ts';
-import { followed } from './real-path.ts';
+import { followed, isWithin } from './real-path.ts';
 
 /** A repository that this executor may touch. */
 export type Repository = {
@@ -31,11 +31,6 @@ const notAllowed = (path: string, problem: string): CleanFailure =>
 
 const refused = (path: string, problem: string): CleanFailure =>
   new CleanFailure(errorBody('EXECUTOR_PATH_REFUSED', `${JSON.stringify(path)} ${problem}`));
-
-const isWithin = (folder: string, path: string): boolean => {
-  const way = relative(folder, path);
-  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
-};
 
 const insideOf =
   (root: string) =>

@@ -18,7 +18,7 @@ import { contextFor } from '../testing/context.ts';
 import { bareOrderFor, EFFECT, effectOf, orderFor, workOf } from '../testing/orders.ts';
 import { createPlaces } from './places.ts';
 import { isOverFor, type NoteStart } from './carry-out.ts';
-import { createRunner } from './runner.ts';
+import { createRunner, type RunnerParts } from './runner.ts';
 
 afterEach(() => {
   vi.useRealTimers();
@@ -38,13 +38,19 @@ const noContext = contextFor();
 const noted: NoteStart = () => Promise.resolve();
 
 /** A runner with one capability, and everything that it hands back. */
-const running = (run: Capability<typeof Input>['run'], count = 2, note: NoteStart = noted) => {
+const running = (
+  run: Capability<typeof Input>['run'],
+  count = 2,
+  note: NoteStart = noted,
+  heldBy: RunnerParts['heldBy'] = () => undefined,
+) => {
   const places = createPlaces({ worker: 'worker-1' }, count);
   const runner = createRunner({
     capabilities: createRegistry([{ uses: 'cap.file.append', input: Input, run }]),
     places,
     clock: systemClock,
     note,
+    heldBy,
     log: silentLogger(),
   });
   const handed: Routed<EffectMessage>[] = [];
@@ -382,6 +388,28 @@ describe('an effect that waits for a place', () => {
     handed.at(-1)?.released?.();
     expect(messages()).toHaveLength(2);
     expect(places.inUse()).toBe(0);
+  });
+
+  test('says that its target holds it up, until that has been stated', async () => {
+    const why = { target: 'https://a.example', reason: 'its circuit is open' };
+    const circuits: (typeof why)[] = [];
+    const { runner, accept, start, messages } = running(held().run, 1, noted, () => circuits[0]);
+    start(other);
+    await settle();
+    runner.perform(waits(), accept);
+    expect(messages()).toEqual([]);
+    circuits.push(why);
+    for (let i = 0; i < 2; i += 1) runner.perform(waits(), accept);
+    runner.perform({ ...waits(), held: true }, accept);
+    const message = { kind: 'held', attempt: 1, ...why };
+    expect(messages()).toEqual([message, message]);
+  });
+
+  test('and gets it at once is not held up, whatever else is', () => {
+    const why = { target: 'https://a.example', reason: 'its circuit is half open' };
+    const { runner, accept, messages } = running(held().run, 1, noted, () => why);
+    runner.perform(waits(), accept);
+    expect(messages()).toMatchObject([{ kind: 'claim' }]);
   });
 
   test('can wait again after it had its place', () => {

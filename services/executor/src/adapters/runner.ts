@@ -8,7 +8,7 @@ import type { EffectContext } from '../capabilities/capability.ts';
 import type { Registry } from '../capabilities/registry.ts';
 import { isWork } from '../domain/admission.ts';
 import { type EffectMessage, type EffectWork, LEASE_MS, type Outcome, type Place } from '../domain/effect.ts';
-import type { Unended } from '../domain/ledger.ts';
+import type { Held, Unended } from '../domain/ledger.ts';
 import { carryOut, lookInto, type NoteStart } from './carry-out.ts';
 import type { Guard } from './circuits/circuits.ts';
 import { LeaseOver } from './circuits/lease-over.ts';
@@ -29,6 +29,7 @@ const IN_FORCE_MS = (LEASE_MS * 3) / 4;
 
 type Start = Extract<EffectWork, { kind: 'start' }>;
 type Probe = Extract<EffectWork, { kind: 'probe' }>;
+type Await = Extract<EffectWork, { kind: 'await_place' }>;
 type Accept = (routed: Routed<EffectMessage>) => void;
 type Running = {
   readonly order: RunEffect;
@@ -51,6 +52,8 @@ export type RunnerParts = {
   readonly note: NoteStart;
   /** Stands before every target. Without it nothing is drawn from what fails. */
   readonly guard?: Guard;
+  /** Why an order that waits may not begin, beside that there is no place. Without it there is no such reason. */
+  readonly heldBy?: (order: RunEffect) => Held | undefined;
   /** Whether starts that nobody has seen the end of can do nothing any more. Without it none is known to be over. */
   readonly isOver?: (unended: readonly Unended[]) => boolean;
   /** The secrets of a start. Without it there are none. */
@@ -62,6 +65,7 @@ export type RunnerParts = {
   readonly log: Logger;
 };
 
+const NEVER_HELD = (): undefined => undefined;
 const NONE_LOST = (unended: readonly Unended[]): boolean => unended.length === 0;
 const UNWATCHED: StepLines = { say: () => undefined, end: () => Promise.resolve(undefined) };
 const AS_IT_IS: Fit = (_order, _epoch, outcome) => Promise.resolve(outcome);
@@ -90,6 +94,7 @@ export const createRunner = ({
   places,
   clock,
   note,
+  heldBy = NEVER_HELD,
   isOver = NONE_LOST,
   secretsOf = withoutSecrets,
   guard,
@@ -186,11 +191,15 @@ export const createRunner = ({
   const stamped = (place: Place): Place => ({ ...place, since: clock.now() });
 
   /** Nothing of the order is kept while it waits: there may be tens of thousands, and the ledger has them. */
-  const awaitPlace = (order: RunEffect, accept: Accept): void => {
-    const { id } = order;
-    if (queued.has(id)) return;
-    queued.add(id);
-    places.wait(order, placed(id, accept));
+  const awaitPlace = ({ order, held: stated }: Await, accept: Accept): void => {
+    const { id, attempt } = order;
+    if (!queued.has(id)) {
+      queued.add(id);
+      places.wait(order, placed(id, accept));
+    }
+    // It is offered again every few seconds: a circuit that has opened meanwhile is found then.
+    const held = queued.has(id) && stated !== true ? heldBy(order) : undefined;
+    if (held !== undefined) accept({ aggregate: id, message: { kind: 'held', attempt, ...held } });
   };
 
   const placed =
@@ -213,7 +222,7 @@ export const createRunner = ({
         case 'abort':
           return running.get(keyOf(work.id, work.epoch))?.controller.abort();
         case 'await_place':
-          return awaitPlace(work.order, accept);
+          return awaitPlace(work, accept);
       }
     },
     usesSlot,

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { EffectId } from '@holdpoint/contracts/ids';
+import { sha256Of } from '@holdpoint/contracts/json';
 import { z } from 'zod';
 import { replaceFile } from './durable-file.ts';
 import { endGroup } from './process/run-group.ts';
@@ -61,7 +61,7 @@ const startedAs = async (pid: number): Promise<Started> => ({
 /** Keeps on the disk which commands are running, so that an executor that starts again can end those of the one before. */
 export const createWorkRecords = (stateDir: string): WorkRecords => {
   const folder = join(stateDir, 'work');
-  const scope = createHash('sha256').update(stateDir).digest('hex').slice(0, 16);
+  const scope = sha256Of(stateDir).slice(0, 16);
   const self = startedAs(process.pid);
   const markOf = ({ task, node, effectId }: WorkOf): string => `${[scope, task, node, effectId].join('/')}/`;
   const pathOf = (effectId: string, group: number): string =>

@@ -1,16 +1,13 @@
 import { mkdir, realpath } from 'node:fs/promises';
-import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { errorBody } from '@holdpoint/contracts/errors';
 import { CleanFailure } from '../capabilities/capability.ts';
-import { followed } from './real-path.ts';
+import { followed, isWithin } from './real-path.ts';
 
 const leadsOut = (): CleanFailure =>
   new CleanFailure(errorBody('EXECUTOR_PATH_REFUSED', 'the path leads out of the workspace'));
 
-const inside = (base: string, path: string): boolean => {
-  const way = relative(base, path);
-  return way !== '' && way !== '..' && !way.startsWith(`..${sep}`) && resolve(base, way) === path;
-};
+const inside = (base: string, path: string): boolean => path !== base && isWithin(base, path);
 
 /** Where a folder really is. What is missing of it is made, but only below what is known to be inside. */
 const makeFolder = async (base: string, folder: string): Promise<string> => {

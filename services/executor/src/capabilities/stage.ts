@@ -326,7 +326,7 @@ const endedWith = (error: unknown, signal: AbortSignal, isEffect: boolean): Json
 /** What secrets are allowed for: taking an effect back is no other use. */
 const labelOf = ({ effect }: RunEffect): string => effect.uses.replace(/\.(preview|compensate)$/, '');
 
-const refusedWorktree = (worktree: string, problem: string): CleanFailure =>
+export const refusedWorktree = (worktree: string, problem: string): CleanFailure =>
   new CleanFailure(errorBody('EXECUTOR_PATH_REFUSED', `the worktree ${worktree} ${problem}`));
 
 /** Work is done in the repository itself, or in a worktree that was made for a task, and nowhere else. */
@@ -343,7 +343,7 @@ const executionRoot = async (
 };
 
 /** Where a worktree is none any more, git would go on to the repository around it, which is the operator's own checkout. */
-const checkWorktree = async (
+export const checkWorktree = async (
   { git }: Pick<StageTools, 'git'>,
   repository: Repository,
   root: string,

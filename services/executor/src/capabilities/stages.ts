@@ -5,6 +5,8 @@ import { resolveConflict } from './gates/conflict.ts';
 import { stopCondition } from './gates/stop-condition.ts';
 import { gitCommit } from './git/commit.ts';
 import { integratePlanBranch } from './git/integrate.ts';
+import { gitHandoff } from './git/handoff.ts';
+import { gitRollback } from './git/rollback.ts';
 import { gitStage } from './git/stage.ts';
 import { gitStageCommit } from './git/stage-commit.ts';
 import { clearSentinel } from './merge/clear-sentinel.ts';
@@ -31,6 +33,8 @@ export const STAGES: readonly StageModule[] = [
   gitCommit,
   gitStageCommit,
   integratePlanBranch,
+  gitRollback,
+  gitHandoff,
   shellCommand,
   shellCicd,
   writeSentinel,

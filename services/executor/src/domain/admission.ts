@@ -58,7 +58,7 @@ const workProblem = (order: RunEffect, classOf: ClassOf): ErrorBody | undefined 
 };
 
 const grantProblem = (
-  { id, digest, effect }: RunEffect,
+  { id, digest, effect, approval }: RunEffect,
   grant: string,
   now: number,
   verify: Verify,
@@ -72,6 +72,8 @@ const grantProblem = (
   if (claims.sub !== id || effectIdOf(effect.task, effect.node, effect.idempotencyKey) !== id) {
     return errorBody('EXECUTOR_GRANT_MISMATCH', 'the grant is for another effect');
   }
+  if (approval !== undefined && claims.jti !== approval)
+    return errorBody('EXECUTOR_GRANT_MISMATCH', 'the grant is of another approval');
   if (now >= claims.exp * 1_000) return errorBody('EXECUTOR_GRANT_EXPIRED', 'the grant has expired');
   return undefined;
 };

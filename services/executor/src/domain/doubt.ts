@@ -10,6 +10,8 @@ import { nothing, start } from './start.ts';
 const STARTS_MAX = 5;
 /** What interrupts work costs time only, and executors may come and go while an agent runs for an hour. */
 const WORK_STARTS_MAX = 20;
+/** Whatever loses its worker so often may be what ends it: to go on would take one executor after the other along. */
+const LOST_MAX = 3;
 /** Asking has to end as well: after so many answers that prove nothing a person is asked. */
 const PROBES_MAX = 5;
 /** A target that is being asked is asked again after this, in case whoever asks has gone. */
@@ -26,13 +28,13 @@ const REPEATABLE: ReadonlySet<EffectClass> = new Set<EffectClass>(['keyed', 'fen
  * Only what its target makes harmless to repeat is repeated, unless it was called off, and not for ever. A target that can
  * tell is asked: that does no harm either.
  */
-export const nextAfter = ({
-  order,
-  starts,
-  calledOff,
-}: Pick<Started['entry'], 'order' | 'starts' | 'calledOff'>): Next => {
+export const nextAfter = (
+  { order, starts, calledOff, lost = 0 }: Pick<Started['entry'], 'order' | 'starts' | 'calledOff' | 'lost'>,
+  cause: DoubtCause,
+): Next => {
   const { effectClass } = order.effect;
   if (effectClass === 'probeable') return 'probe';
+  if (cause === 'worker_lost' && lost + 1 >= LOST_MAX) return 'person';
   const most = isWork(order) ? WORK_STARTS_MAX : STARTS_MAX;
   return !calledOff && REPEATABLE.has(effectClass) && starts < most ? 'repeat' : 'person';
 };
@@ -51,7 +53,7 @@ export const isCalledOffWork = ({ order, calledOff }: Started['entry']): boolean
 export const unresolved = (state: Started, reason: string, cause: DoubtCause, now: number): Made =>
   isCalledOffWork(state.entry)
     ? callOff(aboutOrder(state.entry.order), reason)
-    : doubt(state, reason, nextAfter(state.entry), now, cause);
+    : doubt(state, reason, nextAfter(state.entry, cause), now, cause);
 
 export const doubt = (
   state: Started | InDoubt,

@@ -9,7 +9,7 @@ import type { ErrorBody } from '@holdpoint/contracts/errors';
 import type { EffectId } from '@holdpoint/contracts/ids';
 import type { Json, JsonObject } from '@holdpoint/contracts/json';
 import type { Decision } from '@holdpoint/runtime/decider';
-import type { EffectState, Unended } from './ledger.ts';
+import type { EffectState, Held, Unended } from './ledger.ts';
 
 /** What carrying out an effect came to. `unknown` covers everything that does not prove the one or the other. */
 export type Outcome =
@@ -40,6 +40,8 @@ export type EffectMessage =
   | { readonly kind: 'resolve'; readonly payload: ResolveEffect }
   | { readonly kind: 'probed'; readonly epoch: number; readonly finding: Finding }
   | { readonly kind: 'claim'; readonly id: EffectId; readonly place: Place }
+  /** It waits, and the circuit of its target is why. */
+  | ({ readonly kind: 'held'; readonly attempt: number } & Held)
   | { readonly kind: 'heartbeat'; readonly epoch: number }
   | { readonly kind: 'outcome'; readonly epoch: number; readonly outcome: Outcome }
   /** The ledger was set back; somebody's journal says that this was started, under this epoch. */
@@ -63,7 +65,8 @@ export type EffectWork =
       readonly slot: number;
       readonly unended: readonly Unended[];
     }
-  | { readonly kind: 'await_place'; readonly order: RunEffect }
+  /** `held`: that it waits for its target has been stated. */
+  | { readonly kind: 'await_place'; readonly order: RunEffect; readonly held?: true }
   /** Ends one start of it; another may be under way. */
   | { readonly kind: 'abort'; readonly id: EffectId; readonly epoch: number };
 

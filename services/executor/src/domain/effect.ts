@@ -4,8 +4,8 @@ import { type ClassOf, isWork, type KindOf, type Verify, whyRefused } from './ad
 import { resolve } from './answer.ts';
 import { callOff, doubt, probed, unresolved } from './doubt.ts';
 import type { Admission, EffectMessage, EffectWork, InDoubt, Made } from './effect-message.ts';
-import { type EffectState, entryIn, evolve } from './ledger.ts';
-import { claim, run } from './ordering.ts';
+import { type EffectState, entryIn, evolve, isWaiting } from './ledger.ts';
+import { claim, hold, run } from './ordering.ts';
 import { finalFact, repeatOutcome } from './recorded.ts';
 import { journalled, outcome } from './report.ts';
 import { awaitPlace, LEASE_MS, nothing } from './start.ts';
@@ -73,8 +73,8 @@ const timerFired = (state: EffectState, name: string, now: number): Made => {
     const reason = `worker ${state.worker} was not heard of for ${String(LEASE_MS)} ms`;
     return unresolved(state, reason, 'worker_lost', now);
   }
-  const waits = state.status === 'prepared' || (state.status === 'in_doubt' && state.next !== 'person');
-  return name === 'place' && waits ? decision(awaitPlace(state.entry.order, now)) : nothing;
+  if (name !== 'place' || !isWaiting(state)) return nothing;
+  return decision(awaitPlace(state.entry.order, now, state.entry.held !== undefined));
 };
 
 /** One effect: intent before act, one start in force at a time, and honest when nobody can know. */
@@ -99,6 +99,8 @@ export const createEffectDecider = (
           return probed(state, message.epoch, message.finding, now);
         case 'claim':
           return claim(state, message.place, now, admission);
+        case 'held':
+          return hold(state, message);
         case 'heartbeat':
           return heartbeat(state, message.epoch, now);
         case 'outcome':

@@ -36,7 +36,14 @@ type Entry = {
   readonly answered?: Pick<EffectAnswered, 'answer' | 'by'> | undefined;
   /** Attempts whose order came once there was an outcome. */
   readonly prevented?: readonly number[];
+  /** How often the present order has lost its worker. */
+  readonly lost?: number;
+  /** Why the present order may not begin, as it was stated. It is over with whatever comes next of it. */
+  readonly held?: Held | undefined;
 };
+
+/** What an order waits for, though it has been admitted: the circuit of its target. */
+export type Held = { readonly target: string; readonly reason: string };
 
 /** A start whose worker was lost. Whoever holds its journal has outlived that worker; a start that the ledger lost has none. */
 export type Unended = { readonly epoch: number; readonly journal?: string | undefined };
@@ -60,6 +67,12 @@ export type EffectState =
       readonly cause?: DoubtCause | undefined;
     };
 
+export type Waiting = Extract<EffectState, { status: 'prepared' | 'in_doubt' }>;
+
+/** Whether it waits for nobody but us: for a place, or for its target. */
+export const isWaiting = (state: EffectState): state is Waiting =>
+  state.status === 'prepared' || (state.status === 'in_doubt' && state.next !== 'person');
+
 /** What follows a doubt. */
 export type Next = EffectInDoubt['next'];
 /** Who knew that nothing had happened. */
@@ -72,11 +85,12 @@ export type About = {
   readonly attempt: number;
 };
 
-export const aboutOrder = ({ id, attempt, effect: { task, node } }: RunEffect): About => ({
+export const aboutOrder = ({ id, attempt, approval, effect: { task, node } }: RunEffect): About => ({
   id,
   task,
   node,
   attempt,
+  ...(approval !== undefined && { approval }),
 });
 
 const fresh = (order: RunEffect): Entry => ({
@@ -97,19 +111,25 @@ const entryOf = (state: EffectState): Entry => {
 export const evolve = (state: EffectState, event: EffectEvent): EffectState => {
   switch (event.type) {
     case 'prepared':
-      return { status: 'prepared', entry: { ...(entryIn(state) ?? fresh(event.order)), order: event.order } };
+      return { status: 'prepared', entry: orderedAs(state, event.order) };
+    case 'held': {
+      const { target, reason } = event;
+      return { ...state, entry: { ...entryOf(state), held: { target, reason } } } as EffectState;
+    }
+    case 'released':
+      return { ...state, entry: { ...entryOf(state), held: undefined } } as EffectState;
     case 'refused':
       return {
         status: 'refused',
-        entry: { ...(entryIn(state) ?? fresh(event.order)), order: event.order },
+        entry: orderedAs(state, event.order),
         error: event.error,
       };
     case 'started': {
-      const entry = entryIn(state) ?? fresh(event.order);
-      const { order, epoch, journal, worker } = event;
+      const { epoch, journal, worker } = event;
+      const entry = orderedAs(state, event.order);
       const starts = entry.starts + 1;
       // What a person allows is one start.
-      const started = { ...entry, order, epoch, journal, starts, probes: 0, repeatUntil: undefined };
+      const started = { ...entry, epoch, journal, starts, probes: 0, repeatUntil: undefined };
       return { status: 'started', entry: started, worker };
     }
     case 'applied':
@@ -122,12 +142,14 @@ export const evolve = (state: EffectState, event: EffectEvent): EffectState => {
       const { epoch, reason, next, cause } = event;
       const unended = unendedAfter(state, event);
       // An answer is about one doubt, and this is another.
-      const entry = { ...entryOf(state), epoch, unsure: true, unended, repeatUntil: undefined };
+      const doubtful = { epoch, unsure: true, unended, repeatUntil: undefined, held: undefined };
+      const entry = { ...entryOf(state), ...doubtful, lost: lostAfter(state, event) };
       return { status: 'in_doubt', entry, reason, next, cause };
     }
     case 'probed': {
       const entry = entryOf(state);
-      return { ...state, entry: { ...entry, probes: (entry.probes ?? 0) + 1 } } as EffectState;
+      const probes = (entry.probes ?? 0) + 1;
+      return { ...state, entry: { ...entry, probes, held: undefined } } as EffectState;
     }
     case 'answered':
       return answered(state, event);
@@ -164,6 +186,17 @@ export const evolve = (state: EffectState, event: EffectEvent): EffectState => {
     }
   }
 };
+
+/** What is known of an effect once it was ordered so. Another attempt is another order, with losses of its own. */
+const orderedAs = (state: EffectState, order: RunEffect): Entry => {
+  const entry = entryIn(state) ?? fresh(order);
+  const lost = entry.order.attempt === order.attempt ? (entry.lost ?? 0) : 0;
+  return { ...entry, order, lost, held: undefined };
+};
+
+/** How often the order has lost its worker, with this doubt. A doubt that is only stated anew has lost none. */
+const lostAfter = (state: EffectState, { cause }: Pick<EffectInDoubt, 'cause'>): number =>
+  (entryOf(state).lost ?? 0) + (state.status === 'started' && cause === 'worker_lost' ? 1 : 0);
 
 /** Who says itself that it cannot tell has ended. A worker that was lost may still be at it. */
 const unendedAfter = (state: EffectState, { epoch, cause }: EffectInDoubt): readonly Unended[] => {

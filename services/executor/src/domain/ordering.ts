@@ -2,10 +2,13 @@ import { effectDigest, type EffectEvent, type RunEffect } from '@holdpoint/contr
 import { errorBody } from '@holdpoint/contracts/errors';
 import { decision } from '@holdpoint/runtime/decider';
 import { repeatOrProbe } from './doubt.ts';
-import type { Admission, EffectWork, Made, Place } from './effect-message.ts';
-import { aboutOrder, type EffectState, entryIn } from './ledger.ts';
-import { prevented, recorded, repeatOutcome } from './recorded.ts';
+import type { Admission, EffectMessage, EffectWork, Made, Place } from './effect-message.ts';
+import { aboutOrder, type EffectState, entryIn, isWaiting } from './ledger.ts';
+import { heldFact, prevented, recorded, repeatOutcome } from './recorded.ts';
 import { awaitPlace, nothing, start } from './start.ts';
+
+/** Of the name of a target, which a module of an operator's own may make as long as it likes. */
+const TARGET_MAX = 512;
 
 /** An order that may begin: at once where there is a place, else it is kept until there is one. */
 const admit = (
@@ -67,9 +70,25 @@ export const run = (
   const clean = CLEAN.has(state.status);
   const newer = entry === undefined || order.attempt > entry.order.attempt || !sameOrder(order, entry.order);
   if (clean && newer) return entry?.calledOff ? neverMind(order) : admit(state, order, place, now, admission);
-  const fact = recorded(state, order);
-  if (fact === undefined) return nothing;
-  return { ...repeatOutcome(fact, now), events: prevented(state, order) };
+  const facts = [recorded(state, order), heldFact(state, aboutOrder(order))].filter(
+    (fact) => fact !== undefined,
+  );
+  if (facts.length === 0) return nothing;
+  return decision({
+    send: facts.flatMap((fact) => repeatOutcome(fact, now).send),
+    events: prevented(state, order),
+  });
+};
+
+/** The circuit of its target does not let it begin. That is stated once, until something else comes of it. */
+export const hold = (
+  state: EffectState,
+  { attempt, target, reason }: Extract<EffectMessage, { kind: 'held' }>,
+): Made => {
+  if (!isWaiting(state) || state.entry.held !== undefined || state.entry.order.attempt !== attempt)
+    return nothing;
+  const about = aboutOrder(state.entry.order);
+  return decision({ events: [{ type: 'held', ...about, target: target.slice(0, TARGET_MAX), reason }] });
 };
 
 /** There is a place for what has waited for one. */

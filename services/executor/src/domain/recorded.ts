@@ -5,7 +5,7 @@ import { subjects } from '@holdpoint/contracts/subjects';
 import { decision } from '@holdpoint/runtime/decider';
 import { isWork } from './admission.ts';
 import type { Made } from './effect-message.ts';
-import { type About, aboutOrder, type EffectState, entryIn } from './ledger.ts';
+import { type About, aboutOrder, type EffectState, entryIn, isWaiting } from './ledger.ts';
 
 /** Tells the outcome again to whoever orders or cancels again; nothing is done twice. */
 export const repeatOutcome = (fact: EffectEvent, now: number): Made =>
@@ -57,6 +57,12 @@ export const recorded = (state: EffectState, order: RunEffect): EffectEvent | un
     case 'started':
       return undefined;
   }
+};
+
+/** That it waits for its target, once more: whoever orders again may not have heard of it. */
+export const heldFact = (state: EffectState, about: About): EffectEvent | undefined => {
+  const held = isWaiting(state) ? state.entry.held : undefined;
+  return held && { type: 'held', ...about, ...held };
 };
 
 /** What may have happened, or was looked into, and is not to happen again. What was cancelled or refused never did. */

@@ -58,7 +58,8 @@ const contradicts = (state: EffectState, epoch: number, { kind }: Outcome): bool
 const stillInDoubt = (state: Started, problem: string, now: number): Made => {
   const { order, epoch } = state.entry;
   const reason = `repeated without effect: ${problem}`;
-  const made = doubt(state, reason, nextAfter(state.entry), now, 'outcome_unknown');
+  const cause = 'outcome_unknown';
+  const made = doubt(state, reason, nextAfter(state.entry, cause), now, cause);
   const seen: EffectEvent = { type: 'superseded', ...aboutOrder(order), epoch, observed: 'failed_clean' };
   return { ...made, events: [...made.events, seen] };
 };
@@ -82,7 +83,7 @@ export const journalled = (state: EffectState, order: RunEffect, epoch: number, 
       ? nothing
       : callOff(aboutOrder(order), 'it was cancelled before the database was set back');
   }
-  const next = nextAfter({ order, starts: entry?.starts ?? 0, calledOff });
+  const next = nextAfter({ order, starts: entry?.starts ?? 0, calledOff }, 'ledger_set_back');
   const reason = 'it was started before the database was set back, and what came of it is lost';
   const doubtful = { reason, next, cause: 'ledger_set_back' } as const;
   const made = doubtOf(same ? state.entry.order : order, epoch + 1, doubtful, now);

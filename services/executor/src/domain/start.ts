@@ -14,7 +14,10 @@ export const start = (state: EffectState, order: RunEffect, place: Place, now: n
   const epoch = (entryIn(state)?.epoch ?? 0) + 1;
   const { worker, journal, slot, since } = place;
   return decision<EffectEvent, EffectWork>({
-    events: [{ type: 'started', ...aboutOrder(order), order, epoch, worker, journal }],
+    events: [
+      ...(entryIn(state)?.held === undefined ? [] : [{ type: 'released' as const, ...aboutOrder(order) }]),
+      { type: 'started', ...aboutOrder(order), order, epoch, worker, journal },
+    ],
     timers: [
       { set: 'lease', dueAt: now + LEASE_MS },
       ...(state.status === 'absent' ? [] : [{ clear: 'place' }]),
@@ -26,7 +29,8 @@ export const start = (state: EffectState, order: RunEffect, place: Place, now: n
 export const awaitPlace = (
   order: RunEffect,
   now: number,
+  isHeld = false,
 ): Pick<Decision<EffectEvent, EffectWork>, 'timers' | 'work'> => ({
   timers: [{ set: 'place', dueAt: now + REOFFER_MS }],
-  work: [{ kind: 'await_place', order }],
+  work: [{ kind: 'await_place', order, ...(isHeld && { held: true }) }],
 });

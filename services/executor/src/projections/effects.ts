@@ -36,6 +36,7 @@ export const effectView = (state: EffectState): EffectView | undefined => {
     state: state.status,
     epoch,
     digest: order.digest,
+    ...(order.approval !== undefined && { approval: order.approval }),
     idempotencyKey,
     starts,
     uses,

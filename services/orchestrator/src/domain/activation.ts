@@ -24,6 +24,13 @@ const peersOf = (task: Task): Activation => {
   return RUN;
 };
 
+/** A job that is stuck holds up what depends on it, until a person says what is to become of it. */
+const waitingOn = (task: Task, node: NodeId): string => {
+  const { status, reason } = nodeState(task, node);
+  const why = status === 'escalated' ? `, which is stuck: ${reason ?? 'a person has to decide'}` : '';
+  return `waiting on job ${jobOf(task.id, node)}${why}`;
+};
+
 /**
  * Every edge on success has to be taken, from whichever node it comes. An edge on another outcome is an alternative: one that
  * is taken is enough, and one that is not is no hindrance. Edges that close a loop do not count.
@@ -57,7 +64,7 @@ export const activationOf = (task: Task, node: NodeId): Activation => {
       else broken = edge.from;
     }
   }
-  if (pending !== undefined) return { kind: 'pending', detail: `waiting on job ${jobOf(task.id, pending)}` };
+  if (pending !== undefined) return { kind: 'pending', detail: waitingOn(task, pending) };
   if (broken !== undefined) {
     const { status } = nodeState(task, broken);
     return { kind: 'blocked', detail: `dependency ${jobOf(task.id, broken)} ${status}` };

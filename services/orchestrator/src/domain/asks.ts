@@ -1,21 +1,30 @@
+import type { RequestApproval } from '@holdpoint/contracts/approval';
 import type { AskBoard, Information } from '@holdpoint/contracts/board';
+import type { EnterCircuit } from '@holdpoint/contracts/circuit';
 import { eventType } from '@holdpoint/contracts/cloudevents';
 import type { CanonicalEffect } from '@holdpoint/contracts/effect';
 import {
   type ApprovalId,
   type EffectId,
+  jobOf,
   type NodeId,
   repositoryIdOf,
   type TaskId,
 } from '@holdpoint/contracts/ids';
-import { digestOf } from '@holdpoint/contracts/json';
+import { digestOf, type JsonObject } from '@holdpoint/contracts/json';
+import type { SettleJob } from '@holdpoint/contracts/recovery';
+import type { SubmitTask } from '@holdpoint/contracts/task';
 import { DEFAULT_POOL } from '@holdpoint/contracts/streams';
 import { type Aggregate, subjects } from '@holdpoint/contracts/subjects';
-import { type Lock, WAIT_MAX_MS } from '@holdpoint/contracts/workflow';
+import { type EffectDeclaration, type Lock, WAIT_MAX_MS } from '@holdpoint/contracts/workflow';
 import type { Outgoing, TimerChange } from '@holdpoint/runtime/decider';
+import { budgetAskedIn } from './budget.ts';
+import { TITLE_MAX } from './gate-request.ts';
+import { effectGate } from './effect-gate.ts';
+import { failureOf, recordOf } from './evidence.ts';
 import { foreignNeeds } from './needs.ts';
 import { reportOf } from './report.ts';
-import { type Doubt, type Gate, nodeDefinition, nodeState, type Task } from './state.ts';
+import { type Doubt, type Gate, nodeDefinition, nodeState, questionRevision, type Task } from './state.ts';
 
 /**
  * The bus may lose any command: whoever waits for an answer asks again, at first after this, then ever more rarely.
@@ -41,6 +50,8 @@ export const retryTimer = (node: NodeId): string => `retry:${node}`;
 export const lookTimer = (node: NodeId): string => `look:${node}`;
 export const withdrawTimer = (node: NodeId, of: string): string => `withdraw:${node}:${of}`;
 export const REPORT_TIMER = 'report';
+/** When to ask again whether the circuit of the workflow lets the task start. */
+export const CIRCUIT_TIMER = 'circuit';
 export const PEERS_TIMER = 'peers';
 
 const command = (
@@ -63,28 +74,70 @@ const gateOf = (task: Task, node: NodeId): Gate => {
 };
 
 /** Enough to recognise it by. A character that the cut would halve is replaced: no store takes half of one. */
-const startOf = (text: string): string => text.slice(0, 200).toWellFormed();
+const beginningOf = (text: string): string => text.slice(0, 200).toWellFormed();
 
-/** Asks the approvals service for a decision. `ask` counts the repeats of the same question. */
-export const askApproval = (task: Task, node: NodeId, ask: number): Outgoing => {
-  const { approval, effectId, effect, digest } = gateOf(task, node);
-  const { effect: declared, approval: start } = nodeDefinition(task, node);
-  const by = declared
-    ? { audience: declared.audience, timeoutMs: declared.approvalTimeoutMs }
-    : { audience: start?.audience ?? ['operators'], timeoutMs: start?.timeoutMs ?? START_APPROVAL_MS };
-  return command('approval', 'request', subjects.approvalCommand('request'), `${approval}.${String(ask)}`, {
-    id: approval,
+/** What is put to people, and how; the effect of the node's gate is what it is about. */
+type Question = Pick<
+  RequestApproval,
+  'id' | 'title' | 'audience' | 'timeoutMs' | 'doubt' | 'body' | 'policy' | 'gate'
+>;
+
+const requestApproval = (task: Task, node: NodeId, { id, ...question }: Question, ask: number): Outgoing => {
+  const { effectId, effect, digest } = gateOf(task, node);
+  return command('approval', 'request', subjects.approvalCommand('request'), `${id}.${String(ask)}`, {
+    id,
     task: task.id,
     node,
     revision: nodeState(task, node).revision,
     effectId,
     effect,
     digest,
-    title: `${startOf(task.goal)}: ${effect.uses} on ${startOf(effect.target)}`,
     requestedBy: task.requestedBy,
-    ...by,
+    workflow: task.definition.id,
+    ...question,
   });
 };
+
+/** What is asked where no gate says anything. */
+export const titleOf = (task: Task, { uses, target }: CanonicalEffect): string =>
+  `${beginningOf(task.goal)}: ${uses} on ${beginningOf(target)}`;
+
+/** Asks the approvals service for a decision. `ask` counts the repeats of the same question. */
+export const askApproval = (task: Task, node: NodeId, ask: number): Outgoing => {
+  const { approval: id, effect, asked } = gateOf(task, node);
+  const { effect: declared } = nodeDefinition(task, node);
+  const by = declared
+    ? { audience: declared.audience, timeoutMs: waitOf(declared), ...gatedBy(effectGate(task, node)) }
+    : startOf(task, node, effect);
+  const { inputs: _, ...filledIn } = asked ?? {};
+  return requestApproval(task, node, { id, title: titleOf(task, effect), ...by, ...filledIn }, ask);
+};
+
+/** A node that a person lets start, because its author wants it so or because the task has used up its budget. */
+const startOf = (
+  task: Task,
+  node: NodeId,
+  effect: CanonicalEffect,
+): Omit<Question, 'id' | 'title'> & { readonly title?: string } => {
+  const { approval } = nodeDefinition(task, node);
+  const audience = approval?.audience ?? ['operators'];
+  const asked = budgetAskedIn(effect);
+  if (asked === undefined) return { audience, timeoutMs: approval?.timeoutMs ?? START_APPROVAL_MS };
+  const title = `More budget for ${beginningOf(task.goal)}: ${asked.used}`;
+  return {
+    title: title.slice(0, TITLE_MAX).toWellFormed(),
+    audience: task.definition.policy?.budget?.audience ?? audience,
+    timeoutMs: START_APPROVAL_MS,
+    policy: { decisions: ['approve', 'reject'] },
+  };
+};
+
+/** How long a request waits: as the gate says for such an effect, else as the effect itself. */
+const waitOf = ({ gate, kind, approvalTimeoutMs }: EffectDeclaration): number =>
+  gate?.timeoutMs[kind] ?? gate?.timeoutMs.default ?? approvalTimeoutMs;
+
+const gatedBy = (gate: ReturnType<typeof effectGate>): Pick<Question, 'policy' | 'gate'> =>
+  gate === undefined ? {} : { policy: gate.policy, gate: `${gate.id}@${gate.version}` };
 
 const doubtOf = (task: Task, node: NodeId): Doubt & { readonly approval: ApprovalId } => {
   const { doubt } = nodeState(task, node);
@@ -93,28 +146,19 @@ const doubtOf = (task: Task, node: NodeId): Doubt & { readonly approval: Approva
   return { ...doubt, approval: doubt.approval };
 };
 
-/** As long as a request takes. */
-const TITLE_MAX = 500;
-
 /** Asks people what became of an effect. Nobody is hurried: the answer has to be found out. */
 export const askDoubt = (task: Task, node: NodeId, ask: number): Outgoing => {
-  const { approval, epoch, reason = '' } = doubtOf(task, node);
-  const { effectId, effect, digest } = gateOf(task, node);
-  const title = `Did it happen? ${startOf(task.goal)}: ${effect.uses} on ${startOf(effect.target)}`;
-  return command('approval', 'request', subjects.approvalCommand('request'), `${approval}.${String(ask)}`, {
-    id: approval,
-    task: task.id,
-    node,
-    revision: nodeState(task, node).revision,
-    effectId,
-    effect,
-    digest,
+  const { approval: id, epoch, reason = '' } = doubtOf(task, node);
+  const { effect, asked } = gateOf(task, node);
+  const title = `Did it happen? ${titleOf(task, effect)}`;
+  const question: Question = {
+    id,
     title: title.slice(0, TITLE_MAX).toWellFormed(),
-    requestedBy: task.requestedBy,
-    audience: nodeDefinition(task, node).effect?.audience ?? ['operators'],
+    audience: asked?.audience ?? nodeDefinition(task, node).effect?.audience ?? ['operators'],
     timeoutMs: WAIT_MAX_MS,
     doubt: { epoch, reason },
-  });
+  };
+  return requestApproval(task, node, question, ask);
 };
 
 /** Hands the executor what was said of a doubt. */
@@ -146,6 +190,7 @@ type Run = {
   readonly effect: CanonicalEffect;
   readonly digest: string;
   readonly grant?: string;
+  readonly approval?: ApprovalId;
 };
 
 const runCommand = (task: Task, node: NodeId, { id, ...order }: Run, ask: number): Outgoing => {
@@ -158,9 +203,9 @@ const runCommand = (task: Task, node: NodeId, { id, ...order }: Run, ask: number
 
 /** Orders the executor to carry out the approved effect. */
 export const orderEffect = (task: Task, node: NodeId, ask: number): Outgoing => {
-  const { effectId, effect, digest, grant } = gateOf(task, node);
+  const { effectId, effect, digest, grant, approval } = gateOf(task, node);
   if (grant === undefined) throw new Error(`node ${node} of ${task.id} has no grant`);
-  return runCommand(task, node, { id: effectId, effect, digest, grant: grant.token }, ask);
+  return runCommand(task, node, { id: effectId, effect, digest, grant: grant.token, approval }, ask);
 };
 
 /** Orders a step that is no effect. */
@@ -172,18 +217,95 @@ export const orderStep = (task: Task, node: NodeId, id: EffectId, ask: number): 
 
 /** Asks the recovery service what to do about the attempt that failed. */
 export const askRecovery = (task: Task, node: NodeId, ask: number): Outgoing => {
-  const { attempt, failure, gate } = nodeState(task, node);
-  if (failure === undefined) throw new Error(`node ${node} of ${task.id} has not failed`);
-  const key = `${task.id}.${node}.${String(attempt)}.${String(ask)}`;
-  return command('recovery', 'assess', subjects.recoveryCommand('assess'), key, {
+  const failure = failureOf(task, node);
+  const key = `${task.id}.${node}.${String(failure.attempt)}.${String(ask)}`;
+  return command('recovery', 'assess', subjects.recoveryCommand('assess'), key, failure);
+};
+
+/** Tells recovery what came of an attempt that has succeeded, where it keeps such in mind. */
+export const recordAttempt = (task: Task, node: NodeId): readonly Outgoing[] => {
+  const made = recordOf(task, node);
+  if (made === undefined) return [];
+  const key = `${task.id}.${node}.${String(made.attempt)}`;
+  return [command('recovery', 'record', subjects.recoveryCommand('record'), key, made)];
+};
+
+/** Tells recovery that a job is stuck no more. */
+export const settleJob = (job: SettleJob, now: number): Outgoing => {
+  const key = `${job.task}.${job.node}.${String(job.attempt)}.${job.how}.${String(now)}`;
+  return command('recovery', 'settle', subjects.recoveryCommand('settle'), key, job);
+};
+
+/** Asks recovery whether a task may start, or tells it how the one ended that was let try. */
+export const enterCircuit = (
+  task: Task,
+  target: string,
+  now: number,
+  ended?: EnterCircuit['ended'],
+): Outgoing => {
+  const circuit = task.definition.recovery?.circuit;
+  const data: EnterCircuit = {
+    target,
+    task: task.id,
+    ...(ended && { ended, ...(circuit && { circuit }) }),
+  };
+  const key = `${task.id}.${ended ?? String(now)}`;
+  return command('recovery', 'enter', subjects.recoveryCommand('enter'), key, data);
+};
+
+/** Submits the task that takes a worktree back. */
+export const submitRollback = (
+  task: Task,
+  node: NodeId,
+  by: TaskId,
+  inputs: JsonObject,
+  ask: number,
+): Outgoing =>
+  command('task', 'submit', subjects.taskCommand('submit'), `${by}.${String(ask)}`, {
+    id: by,
+    workflow: 'rollback',
+    goal: `Take ${jobOf(task.id, node)} back to where its last check had passed`,
+    inputs,
+    ...(task.repository !== undefined && { repository: task.repository }),
+    requestedBy: task.requestedBy,
+  } satisfies SubmitTask);
+
+/** Nobody waits for the rollback any more. */
+export const cancelRollback = (task: Task, node: NodeId, by: TaskId): Outgoing =>
+  command('task', 'cancel', subjects.taskCommand('cancel'), by, {
+    id: by,
+    by: task.id,
+    reason: `${jobOf(task.id, node)} goes on without it`,
+  });
+
+/** Asks people what is to become of a job that is stuck. Nobody is hurried: it stays as it is. */
+export const askStuck = (task: Task, node: NodeId, ask: number): Outgoing => {
+  const { stuck, verdict, reason = '' } = nodeState(task, node);
+  if (stuck === undefined || verdict === undefined)
+    throw new Error(`node ${node} of ${task.id} asks nobody what is to become of it`);
+  const { approval: id, effectId, effect, digest } = stuck;
+  const definition = nodeDefinition(task, node);
+  const audience = definition.effect?.audience ?? definition.approval?.audience ?? ['operators'];
+  const request: RequestApproval = {
+    id,
     task: task.id,
     node,
-    attempt,
-    outcome: failure.outcome,
-    error: failure.error,
-    ...(gate && { effectClass: gate.effect.effectClass }),
-  });
+    revision: questionRevision(nodeState(task, node)),
+    effectId,
+    effect,
+    digest,
+    title: `Stuck: ${jobOf(task.id, node)}: ${beginningOf(task.goal)}`.slice(0, TITLE_MAX).toWellFormed(),
+    requestedBy: task.requestedBy,
+    audience,
+    timeoutMs: WAIT_MAX_MS,
+    stuck: { class: verdict.class, reason: reason.slice(0, STUCK_REASON_MAX).toWellFormed() },
+    body: verdict.report ?? reason,
+    workflow: task.definition.id,
+  };
+  return command('approval', 'request', subjects.approvalCommand('request'), `${id}.${String(ask)}`, request);
 };
+
+const STUCK_REASON_MAX = 2_000;
 
 const askBoard = (task: Task, key: string, request: AskBoard['request']): Outgoing => {
   const id = repositoryIdOf(task.repository ?? '');

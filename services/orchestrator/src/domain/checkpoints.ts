@@ -5,15 +5,14 @@ import type { Draft } from './draft.ts';
 import { markOf } from './evolve.ts';
 import { nodeState } from './state.ts';
 
-type Noted = Pick<Checkpoint, 'kind' | 'epoch' | 'reason'>;
+type Noted = Pick<Checkpoint, 'kind' | 'epoch' | 'revision' | 'name' | 'reason'>;
 
 /** Enough for people to go by. */
 const REASON_MAX = 1_000;
 
-/** Records what whoever resumes the task may go by, once for each attempt and doubt. */
-export const checkpoint = (draft: Draft, node: NodeId, { kind, epoch, reason }: Noted): void => {
+/** Records what whoever resumes the task may go by, once for each attempt and doubt, or request. */
+export const checkpoint = (draft: Draft, node: NodeId, { reason, ...about }: Noted): void => {
   const { attempt, marks = [] } = nodeState(draft.task(), node);
-  const about = { kind, ...(epoch !== undefined && { epoch }) };
   if (marks.includes(markOf(about))) return;
   const text = reason.slice(0, REASON_MAX).toWellFormed();
   draft.emit({ type: 'checkpoint', node, attempt, ...about, reason: text });

@@ -1,15 +1,16 @@
 import { errorBody } from '@holdpoint/contracts/errors';
 import type { CommandId, NodeId } from '@holdpoint/contracts/ids';
+import type { JsonObject } from '@holdpoint/contracts/json';
 import type { TaskEvent } from '@holdpoint/contracts/task';
 import type { Answer, Decision } from '@holdpoint/runtime/decider';
-import { retryTimer } from './asks.ts';
 import { grantResume } from './checkpoints.ts';
 import type { Draft } from './draft.ts';
-import { endNode, endTask, letGo } from './ending.ts';
+import { endNode, endTask, type NodeEnd } from './ending.ts';
 import { isTerminal } from './phases.ts';
-import { proceed } from './proceed.ts';
 import { rewind, rewoundBy } from './rewind.ts';
-import { settle, touchOpen } from './settle.ts';
+import { settle } from './settle.ts';
+import { tryOnceMore } from './stuck.ts';
+import { touchOpen } from './touch.ts';
 import { findNode, hasEnded, nodeState, type NodeStatus } from './state.ts';
 
 type Said = {
@@ -113,27 +114,54 @@ export const resume = (
   return draft.done();
 };
 
-/** A node that is left out: what follows it goes on as if it had succeeded. */
-export const skip = (
+/** Somebody says how a node that has not succeeded is to count: what follows it goes on. */
+const passOver = (
   draft: Draft,
-  { by = 'unknown', reason = 'skipped by hand', node }: Said & { readonly node: NodeId },
+  { node, by = 'unknown' }: Said & { readonly node: NodeId },
   command: CommandId,
+  { verb, status, end }: { readonly verb: string; readonly status: NodeStatus; readonly end: NodeEndByHand },
 ): Decision<TaskEvent> => {
   const unknown = unknownNode(draft, node);
   if (unknown !== undefined) return draft.done(unknown);
-  const { status } = nodeState(draft.task(), node);
-  if (status === 'skipped') return draft.done();
+  const { status: now } = nodeState(draft.task(), node);
+  if (now === status) return draft.done();
   const { phase } = draft.task();
-  if ((isTerminal(phase) && phase !== 'failed') || !MAY_BE_SKIPPED.has(status))
-    return draft.done(illegalNode(draft, node, 'skipped'));
+  if ((isTerminal(phase) && phase !== 'failed') || !MAY_BE_PASSED_OVER.has(now))
+    return draft.done(illegalNode(draft, node, verb));
   if (hasEnded(nodeState(draft.task(), node))) rewind(draft, [node], { by, command });
   const { attempt } = nodeState(draft.task(), node);
-  endNode(draft, { type: 'node_skipped', node, attempt, reason: `${reason} (${by})`, command });
+  endNode(draft, { ...end, node, attempt, command });
   settle(draft);
   return draft.done();
 };
 
-const MAY_BE_SKIPPED: ReadonlySet<NodeStatus> = new Set([
+type NodeEndByHand =
+  | Pick<Extract<NodeEnd, { readonly type: 'node_skipped' }>, 'type' | 'reason'>
+  | Pick<Extract<NodeEnd, { readonly type: 'node_succeeded' }>, 'type' | 'outputs' | 'detail' | 'by'>;
+
+/** A node that is left out: what follows it goes on as if it had succeeded. */
+export const skip = (
+  draft: Draft,
+  said: Said & { readonly node: NodeId },
+  command: CommandId,
+): Decision<TaskEvent> => {
+  const { by = 'unknown', reason = 'skipped by hand' } = said;
+  const end = { type: 'node_skipped', reason: `${reason} (${by})` } as const;
+  return passOver(draft, said, command, { verb: 'skipped', status: 'skipped', end });
+};
+
+/** A node that somebody takes as done, with what they say that it gave. */
+export const done = (
+  draft: Draft,
+  said: Said & { readonly node: NodeId; readonly outputs?: JsonObject | undefined },
+  command: CommandId,
+): Decision<TaskEvent> => {
+  const { by = 'unknown', reason: detail = 'done by hand', outputs = {} } = said;
+  const end = { type: 'node_succeeded', outputs, detail, by } as const;
+  return passOver(draft, said, command, { verb: 'taken as done', status: 'succeeded', end });
+};
+
+const MAY_BE_PASSED_OVER: ReadonlySet<NodeStatus> = new Set([
   'idle',
   'waiting',
   'awaiting_approval',
@@ -179,13 +207,11 @@ const tryAgain = (
       followed ? undefined : illegal(draft, 'retried', ': no such attempt waits for a person'),
     );
   }
-  for (const { id, state } of escalated) {
+  for (const { id } of escalated) {
+    // Of two that lead back to the same the first has done it for both.
+    if (nodeState(draft.task(), id).status !== 'escalated') continue;
     grantResume(draft, id, `${by} lets it be tried again`);
-    draft.emit({ type: 'node_retrying', node: id, attempt: state.attempt + 1, delayMs: 0, command });
-    letGo(draft, id, state);
-    if (draft.task().pausedByHand || state.paused === true)
-      draft.timer({ set: retryTimer(id), dueAt: draft.now });
-    else proceed(draft, id);
+    tryOnceMore(draft, id, { by, command });
   }
   settle(draft);
   return draft.done();

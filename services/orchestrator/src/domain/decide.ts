@@ -9,6 +9,8 @@ import {
   askDoubt,
   askLocks,
   askRecovery,
+  askStuck,
+  CIRCUIT_TIMER,
   orderEffect,
   orderStep,
   PEERS_TIMER,
@@ -17,7 +19,8 @@ import {
   replyTimer,
   resolveDoubt,
 } from './asks.ts';
-import { cancel, pause, resume, retry, skip } from './commands.ts';
+import { admitted, askToEnter } from './circuits.ts';
+import { cancel, done, pause, resume, retry, skip } from './commands.ts';
 import { createDraft, type Draft } from './draft.ts';
 import { tellBoard } from './ending.ts';
 import { evolve } from './evolve.ts';
@@ -26,11 +29,14 @@ import type { ByHand, Forked, TaskMessage } from './messages.ts';
 import { watchPeers } from './peers.ts';
 import { isTerminal } from './phases.ts';
 import { attempt, look } from './proceed.ts';
-import { approvalResolved, effectReported, recover, retryDue } from './replies.ts';
+import { approvalResolved } from './decided.ts';
+import { recover, retryDue, settled, settleEnded } from './recovering.ts';
+import { effectReported } from './replies.ts';
+import { mendingQuestions } from './rolling-back.ts';
 import { settle } from './settle.ts';
 import { foreignNeeds } from './needs.ts';
 import { absent, findNode, nodeState, type TaskState } from './state.ts';
-import { fork, submit } from './submit.ts';
+import { fork, type Shipped, submit } from './submit.ts';
 import { withdraw, withdrawalConfirmed } from './withdraw.ts';
 import { type BuiltInWorkflow, builtIn } from './workflows/catalog.ts';
 
@@ -52,6 +58,8 @@ const decideByHand = (draft: Draft, message: ByHand): Decision<TaskEvent> => {
       return skip(draft, message.payload, commandId);
     case 'retry':
       return retry(draft, message.payload, commandId);
+    case 'done':
+      return done(draft, message.payload, commandId);
   }
 };
 
@@ -69,7 +77,7 @@ const repeatQuestions = (draft: Draft, node: NodeId, ask: number): void => {
 /** What a node waits to be answered, by now. */
 const questionsOf = (draft: Draft, node: NodeId, ask: number): readonly Outgoing[] => {
   const task = draft.task();
-  const { status, orders, underGrant, doubt } = nodeState(task, node);
+  const { status, orders, underGrant, doubt, mending, stuck } = nodeState(task, node);
   const steps = Object.keys(orders ?? {}).map((id) => orderStep(task, node, id as EffectId, ask));
   switch (status) {
     case 'awaiting_approval':
@@ -79,8 +87,11 @@ const questionsOf = (draft: Draft, node: NodeId, ask: number): readonly Outgoing
       if (doubt?.said !== undefined) return [resolveDoubt(task, node, ask), ...steps];
       return underGrant ? [orderEffect(task, node, ask), ...steps] : steps;
     case 'recovering':
-      return [askRecovery(task, node, ask)];
+      return mending === undefined
+        ? [askRecovery(task, node, ask)]
+        : [...mendingQuestions(task, node, ask), ...steps];
     case 'escalated':
+      if (stuck !== undefined) return [askStuck(task, node, ask)];
       if (doubt?.approval === undefined) return [];
       return [doubt.said === undefined ? askDoubt(task, node, ask) : resolveDoubt(task, node, ask)];
     case 'locking':
@@ -101,6 +112,7 @@ const timerFired = (draft: Draft, name: string, data: Json): void => {
   if (purpose === 'withdraw') return withdraw(draft, node as NodeId, askOf(data), of);
   if (isTerminal(draft.task().phase)) return undefined;
   if (purpose === PEERS_TIMER) return watchPeers(draft, askOf(data));
+  if (purpose === CIRCUIT_TIMER) return askToEnter(draft, askOf(data));
   const id = node as NodeId;
   if (findNode(draft.task(), id) === undefined) return undefined;
   if (purpose === 'reply') return repeatQuestions(draft, id, askOf(data));
@@ -123,7 +135,9 @@ const decideReply = (draft: Draft, message: Reply): void => {
       withdrawalConfirmed(draft, message);
       return open ? effectReported(draft, message.fact) : undefined;
     case 'recover':
-      return open ? recover(draft, message.payload) : undefined;
+      return open ? recover(draft, message.payload) : settleEnded(draft, message.payload);
+    case 'admit':
+      return open ? admitted(draft, message.payload) : undefined;
     case 'watch':
       return watched(draft, message.payload);
     case 'inform':
@@ -133,31 +147,35 @@ const decideReply = (draft: Draft, message: Reply): void => {
   }
 };
 
-/** Of a task that does not exist only somebody who waits for it wants to hear. */
-const decideAbsent = (message: Reply, now: number): Decision<TaskEvent> =>
-  decision(message.kind === 'watch' ? { send: [watchUnknown(message.payload, now)] } : {});
+/** Of a task that does not exist only somebody who waits for it wants to hear, or who has it on a list. */
+const decideAbsent = (message: Reply, now: number): Decision<TaskEvent> => {
+  if (message.kind === 'watch') return decision({ send: [watchUnknown(message.payload, now)] });
+  return message.kind === 'recover' ? decision({ send: settled(message.payload, now) }) : decision({});
+};
 
 const decide = (
-  workflows: readonly BuiltInWorkflow[],
+  shipped: Shipped,
   state: TaskState,
   message: TaskMessage,
   { now }: { readonly now: number },
 ): Decision<TaskEvent> => {
   switch (message.kind) {
     case 'submit':
-      return submit(workflows, state, message.task, message.payload, now);
+      return submit(shipped, state, message.task, message.payload, now, message.openCircuits);
     case 'fork':
-      return fork(state, message, now);
+      return fork(shipped, state, message, now);
     case 'cancel':
     case 'pause':
     case 'resume':
     case 'skip':
     case 'retry':
+    case 'done':
       if (state.phase === 'absent') return unknownTask(message.task);
       return decideByHand(createDraft(state, state.id, now), message);
     case 'approval':
     case 'effect':
     case 'recover':
+    case 'admit':
     case 'watch':
     case 'inform':
     case 'timer': {
@@ -174,10 +192,11 @@ const decide = (
 /** The task: the only writer of its phase. */
 export const createTaskDecider = (
   workflows: readonly BuiltInWorkflow[],
+  gate?: Shipped['gate'],
 ): Decider<TaskState, TaskMessage, TaskEvent> => ({
   initial: absent,
   evolve,
-  decide: (state, message, at) => decide(workflows, state, message, at),
+  decide: (state, message, at) => decide({ workflows, gate }, state, message, at),
 });
 
 /** The task, of any workflow that ships with Holdpoint. */

@@ -1,11 +1,11 @@
 import type { ApprovalResolved } from '@holdpoint/contracts/approval';
-import type { EffectEvent } from '@holdpoint/contracts/effect';
+import { DoubtAnswer, type EffectEvent } from '@holdpoint/contracts/effect';
 import { type ErrorBody, errorBody } from '@holdpoint/contracts/errors';
 import { doubtIdOf, type NodeId } from '@holdpoint/contracts/ids';
 import { askDoubt, resolveDoubt } from './asks.ts';
 import { checkpoint } from './checkpoints.ts';
 import type { Draft } from './draft.ts';
-import { giveBack, letGo } from './ending.ts';
+import { giveBack, letGo, settleStuck } from './ending.ts';
 import { finishForGood } from './finish.ts';
 import { type Doubt, type NodeState, nodeState } from './state.ts';
 import { awaitReply } from './steps.ts';
@@ -42,8 +42,9 @@ export const askPeople = (
 /** What became of the question. One that nobody answered is put again: without an answer nothing goes on. */
 export const questionResolved = (draft: Draft, fact: ApprovalResolved, state: NodeState): void => {
   const { doubt, status, attempt } = state;
-  const { node, answer, statement, by, comment } = fact;
+  const { node, statement, by, comment } = fact;
   if (doubt === undefined || doubt.said !== undefined || status !== 'escalated') return;
+  const { data: answer } = DoubtAnswer.safeParse(fact.answer);
   if (fact.outcome !== 'answered' || answer === undefined || statement === undefined)
     return askPeople(draft, node, doubt, doubt.reason ?? '');
   const { id: approval } = fact;
@@ -56,6 +57,7 @@ export const questionResolved = (draft: Draft, fact: ApprovalResolved, state: No
     });
   draft.send(resolveDoubt(draft.task(), node, 0));
   awaitReply(draft, node);
+  settleStuck(draft, node, state);
 };
 
 /** Whether it is done again because a person has said so. */

@@ -2,11 +2,12 @@ import { artifactLabel, scopeOf } from '@holdpoint/contracts/artifact';
 import { CAPABILITIES, effectClassOf } from '@holdpoint/contracts/capabilities';
 import type { CanonicalEffect } from '@holdpoint/contracts/effect';
 import type { NodeId } from '@holdpoint/contracts/ids';
-import { digestOf, type Json, type JsonObject, sha256Of } from '@holdpoint/contracts/json';
+import { asSent, digestOf, type Json, type JsonObject, sha256Of } from '@holdpoint/contracts/json';
 import type { Payload, StepInput } from '@holdpoint/contracts/step';
 import type { NodeDefinition } from '@holdpoint/contracts/workflow';
 import { isFilledIn } from '@holdpoint/workflows/definition/node-texts';
 import { renderText } from '@holdpoint/workflows/expression';
+import { budgetRequest, needsMore } from './budget.ts';
 import { contextNow } from './context.ts';
 import { makerOf } from './needs.ts';
 import { scopeFor } from './scope.ts';
@@ -21,7 +22,8 @@ export type StepPlan = {
   readonly item?: Json;
 };
 
-const renderedText = (task: Task, text: string, more: JsonObject = {}): string =>
+/** A text of a node, filled in. Throws `ExpressionError`. */
+export const renderedText = (task: Task, text: string, more: JsonObject = {}): string =>
   text.includes('{{') ? renderText(text, scopeFor(task, text, more)) : text;
 
 const rendered = (task: Task, value: Json, more: JsonObject): Json => {
@@ -77,7 +79,7 @@ const inputOf = (task: Task, node: NodeDefinition, plan: StepPlan): StepInput =>
   const { hint, preview } = nodeState(task, node.id);
   const payloads = payloadsFor(task, node);
   const main = plan.step === 'preview' || plan.step.startsWith('run');
-  const { script, fixScript, autoResolve, agent, timeoutMs, produces, effect } = node;
+  const { script, fixScript, autoResolve, agent, timeoutMs, produces, effect, onError } = node;
   const args = argsOf(task, node, plan);
   const declared = {
     ...(effect?.probe !== undefined && { probe: renderedText(task, effect.probe) }),
@@ -96,6 +98,7 @@ const inputOf = (task: Task, node: NodeDefinition, plan: StepPlan): StepInput =>
     ...(isPrompt(plan.uses) && { values: valuesOf(task) }),
     // What changes from one attempt to the next is no part of an effect.
     ...(main && effect === undefined && hint !== undefined && { hint }),
+    ...(main && onError?.strategy === 'recover' && plan.uses.startsWith('cap.agent.') && { reports: true }),
     ...(main && plan.step !== 'preview' && preview && { preview }),
     ...(timeoutMs !== undefined && { timeoutMs }),
   };
@@ -143,9 +146,13 @@ export const lookOf = (task: Task, id: NodeId): CanonicalEffect => {
 
 const KEY_MAX = 256;
 
-/** What is shown beforehand binds the effect: other commits are another effect, with an approval of its own. */
-const keyOf = (key: string, preview: JsonObject | undefined): string => {
-  const bound = preview === undefined ? key : `${key}@${digestOf(preview).slice(0, 16)}`;
+/**
+ * What is shown beforehand binds the effect: other commits are another effect, with an approval of its own; and so is what
+ * is done once more after it was taken back.
+ */
+const keyOf = (key: string, preview: JsonObject | undefined, undone: number): string => {
+  const shown = preview === undefined ? key : `${key}@${digestOf(preview).slice(0, 16)}`;
+  const bound = undone === 0 ? shown : `${shown}~${String(undone)}`;
   return bound.length <= KEY_MAX ? bound : sha256Of(bound);
 };
 
@@ -156,23 +163,27 @@ const targetOf = (declared: string, preview: JsonObject | undefined): string =>
 /** The effect of a node, or its start, in the form in which it is approved. Throws `ExpressionError`. */
 export const gatedOf = (task: Task, id: NodeId): CanonicalEffect => {
   const node = nodeDefinition(task, id);
-  const { attempt, preview } = nodeState(task, id);
+  const { attempt, preview, undone = 0 } = nodeState(task, id);
   const plan: StepPlan = { step: 'run', uses: node.uses, args: node.args };
   const about = { task: task.id, node: id, uses: node.uses, args: argumentsOf(task, node, plan) };
-  if (node.effect === undefined)
+  if (node.effect === undefined) {
+    const more = needsMore(task, node) ? budgetRequest(task) : undefined;
+    const start = `start:${String(attempt)}`;
     return {
       ...about,
+      ...(more && { args: { ...about.args, budget: asSent(more) } }),
       kind: 'other',
       effectClass: 'idempotent',
       target: `job:${task.id}/${id}`,
-      idempotencyKey: `start:${String(attempt)}`,
+      idempotencyKey: more === undefined ? start : `${start}:budget:${String(more.extension)}`,
     };
+  }
   const { kind, effectClass, target, idempotencyKey } = node.effect;
   return {
     ...about,
     kind,
     effectClass,
     target: targetOf(renderedText(task, target), preview),
-    idempotencyKey: keyOf(renderedText(task, idempotencyKey), preview),
+    idempotencyKey: keyOf(renderedText(task, idempotencyKey), preview, undone),
   };
 };

@@ -1,8 +1,11 @@
 import { errorBody } from '@holdpoint/contracts/errors';
 import type { JsonObject } from '@holdpoint/contracts/json';
 import type { NodeId } from '@holdpoint/contracts/ids';
+import type { Settlement } from '@holdpoint/contracts/recovery';
 import { Outcome } from '@holdpoint/contracts/workflow';
 import {
+  cancelRollback,
+  CIRCUIT_TIMER,
   inform,
   lookTimer,
   PEERS_TIMER,
@@ -12,6 +15,7 @@ import {
   REPORT_TIMER,
   replyTimer,
   retryTimer,
+  settleJob,
 } from './asks.ts';
 import type { Draft } from './draft.ts';
 import type { TaskChange } from './evolve.ts';
@@ -26,6 +30,7 @@ import {
   type Task,
   type Withdrawal,
 } from './state.ts';
+import { leaveCircuit } from './circuits.ts';
 import { waitsForOwnRun } from './needs.ts';
 import { withdraw } from './withdraw.ts';
 import { madeBy, wiringOf } from './wiring.ts';
@@ -37,7 +42,8 @@ export type NodeEnd = Extract<
 
 /** Whatever the node still waits for, it waits no more; what it holds or has asked for is given back. */
 export const letGo = (draft: Draft, node: NodeId, before: NodeState): void => {
-  if (AWAITS_REPLY.has(before.status) || before.doubt !== undefined) draft.timer({ clear: replyTimer(node) });
+  if (AWAITS_REPLY.has(before.status) || before.doubt !== undefined || before.stuck !== undefined)
+    draft.timer({ clear: replyTimer(node) });
   if (before.status === 'retrying') draft.timer({ clear: retryTimer(node) });
   if (before.looks !== undefined) draft.timer({ clear: lookTimer(node) });
   giveBack(draft, node, before);
@@ -57,6 +63,28 @@ export const giveBack = (draft: Draft, node: NodeId, before: NodeState): void =>
     draft.send(releaseLocks(draft.task(), node, before.attempt, draft.now));
   for (const of of newlyWithdrawn(nodeState(draft.task(), node).withdrawn, before.withdrawn))
     withdraw(draft, node, 0, of);
+  const after = nodeState(draft.task(), node);
+  if (before.mending?.kind === 'rollback' && after.mending === undefined)
+    draft.send(cancelRollback(draft.task(), node, before.mending.by));
+  settleStuck(draft, node, before);
+};
+
+const HOW: Partial<Readonly<Record<NodeState['status'], Settlement>>> = {
+  retrying: 'retry',
+  idle: 'retry',
+  running: 'retry',
+  skipped: 'skip',
+  succeeded: 'done',
+  cancelled: 'cancel',
+};
+
+/** A job that recovery had given up is stuck no more, whatever has become of it. */
+export const settleStuck = (draft: Draft, node: NodeId, { status, verdict, attempt }: NodeState): void => {
+  if (status !== 'escalated' || verdict === undefined) return;
+  const after = nodeState(draft.task(), node);
+  if (after.status === 'escalated' && after.attempt === attempt) return;
+  const how = HOW[after.status] ?? 'ended';
+  draft.send(settleJob({ task: draft.task().id, node, attempt, how }, draft.now));
 };
 
 const thingsIn = (withdrawn: Withdrawal | undefined): readonly (readonly [of: string, key: string])[] => [
@@ -124,6 +152,10 @@ export const endTask = (
     tellWatchers(draft, id, endOf(nodeState(draft.task(), id)));
   });
   if (Object.values(before.peers).includes(null)) draft.timer({ clear: PEERS_TIMER });
+  if (before.circuit?.state === 'waiting') draft.timer({ clear: CIRCUIT_TIMER });
+  // What people have said no to says nothing against the workflow.
+  if (end.type !== 'cancelled')
+    leaveCircuit(draft, end.type === 'failed' && end.outcome !== 'blocked' ? 'badly' : 'well');
   tellBoard(draft);
   tellWatchers(draft, undefined, draft.task().outcome);
 };

@@ -1,6 +1,22 @@
+import type { AttemptReport, Usage } from '@holdpoint/contracts/attempt';
 import type { CommandId, NodeId, TaskId } from '@holdpoint/contracts/ids';
+import type { JsonObject } from '@holdpoint/contracts/json';
+import { RollbackInputs } from '@holdpoint/contracts/rollback';
 import type { Checkpoint, TaskEvent, TaskPhase } from '@holdpoint/contracts/task';
-import { anew, cleaned, countsOf, granted, NEW_NODE, ofNode, replaced, withNode } from './node-changes.ts';
+import { effectGate } from './effect-gate.ts';
+import { followed } from './earlier-attempts.ts';
+import {
+  anew,
+  cleaned,
+  countsOf,
+  decided,
+  granted,
+  NEW_NODE,
+  ofNode,
+  replaced,
+  undecided,
+  withNode,
+} from './node-changes.ts';
 import { blocked, closed, ended, leftAt, OVER, withdrawalOf } from './node-ends.ts';
 import { createNodes } from './nodes.ts';
 import { countOf, type NodeState, nodeState, openQuestion, type Task, type TaskState } from './state.ts';
@@ -20,6 +36,7 @@ const created = (event: Submitted): Task => {
     inputs: event.inputs,
     requestedBy: event.requestedBy,
     contentDigest: event.contentDigest,
+    ...(event.gate && { gate: event.gate }),
     definition: event.definition,
     ...(event.workflow !== undefined && { workflow: event.workflow }),
     ...(event.repository !== undefined && { repository: event.repository }),
@@ -34,6 +51,11 @@ const created = (event: Submitted): Task => {
   };
 };
 
+/** The step that puts by what a session leaves to the next. */
+export const HANDOFF = 'handoff';
+/** Marks an attempt that was held up once: what says so again comes late. */
+export const HELD = 'held';
+
 /** A message comes again while its acknowledgement is missing, not after so many others that were acted upon. */
 const COMMANDS_KEPT = 50;
 
@@ -41,8 +63,15 @@ const COMMANDS_KEPT = 50;
 const CHECKPOINTS_KEPT = 50;
 
 /** What tells a checkpoint of an attempt from the others. */
-export const markOf = ({ kind, epoch }: Pick<Checkpoint, 'kind' | 'epoch'>): string =>
-  epoch === undefined ? kind : `${kind}.${String(epoch)}`;
+export const markOf = ({
+  kind,
+  epoch,
+  revision,
+  name,
+}: Pick<Checkpoint, 'kind' | 'epoch' | 'revision' | 'name'>): string => {
+  const of = revision === undefined ? undefined : `r${String(revision)}`;
+  return [kind, epoch, of, name].filter((part) => part !== undefined).join('.');
+};
 
 const heard = (task: Task, command: CommandId | undefined): Task => {
   const { commands = [] } = task;
@@ -64,10 +93,26 @@ const succeeded = (task: Task, event: Extract<TaskEvent, { type: 'node_succeeded
     payloads,
     detail,
     exitCode,
+    report: event.report,
     reason: undefined,
   };
-  return ended(task, node, change, why, step ?? 'run');
+  const done = ended(task, node, change, why, event.by === undefined ? (step ?? 'run') : undefined);
+  return heard(step === undefined ? done : using(done, event.report), event.command);
 };
+
+/** What an attempt has used is counted with the step that used it. */
+const using = (task: Task, report: AttemptReport | undefined): Task =>
+  report?.usage === undefined ? task : { ...task, spent: usageOf(task.spent, report.usage) };
+
+const COUNTED = ['inputTokens', 'outputTokens', 'costUsd', 'durationMs'] as const;
+
+const usageOf = (spent: Usage = {}, used: Usage): Usage =>
+  Object.fromEntries(
+    COUNTED.flatMap((what) => {
+      const sum = (spent[what] ?? 0) + (used[what] ?? 0);
+      return spent[what] === undefined && used[what] === undefined ? [] : [[what, sum] as const];
+    }),
+  );
 
 const stepEnded = (task: Task, { node, step, result }: Extract<TaskEvent, { type: 'step_ended' }>): Task => {
   const before = nodeState(task, node);
@@ -80,7 +125,22 @@ const stepEnded = (task: Task, { node, step, result }: Extract<TaskEvent, { type
   const open = Object.fromEntries(Object.entries(orders).filter(([, order]) => order.step !== step));
   const rest = Object.keys(open).length > 0 ? open : undefined;
   const granted = step === 'run' ? { underGrant: undefined, doubt: undefined } : {};
-  return ofNode(task, node, { orders: rest, ...granted, ...late, done: { ...done, [step]: result } });
+  const { usage: _, ...said } = result.report ?? {};
+  // Once counted it is not counted again with the whole.
+  const kept = result.report === undefined ? result : { ...result, report: said };
+  const change = { orders: rest, held: undefined, ...granted, ...late, done: { ...done, [step]: kept } };
+  return using(ofNode(task, node, change), result.report);
+};
+
+/** What a rollback has taken back has not happened any more: neither a gate nor the ledger may take it for done. */
+const undoneBy = (task: Task, inputs: JsonObject): Task => {
+  const effects = new Set(RollbackInputs.parse(inputs).undo?.map(({ effect }) => effect));
+  return task.definition.nodes.reduce((reached, { id }) => {
+    const { gate, undone = 0 } = nodeState(reached, id);
+    return gate !== undefined && effects.has(gate.effectId)
+      ? ofNode(reached, id, { undone: undone + 1, ordered: undefined, known: undefined })
+      : reached;
+  }, task);
 };
 
 const rewound = (task: Task, event: Extract<TaskEvent, { type: 'rewound' }>): Task => {
@@ -91,6 +151,7 @@ const rewound = (task: Task, event: Extract<TaskEvent, { type: 'rewound' }>): Ta
     const loops = id === route ? (before.loops ?? 0) + 1 : route === undefined ? undefined : before.loops;
     const again = before.status === 'idle' && id !== event.node ? before.attempt : before.attempt + 1;
     const change = {
+      ...(again > before.attempt && followed(effectGate(reached, id), before)),
       attempt: again,
       loops,
       hint: hint ?? before.hint,
@@ -117,19 +178,20 @@ const fold = (task: Task, event: TaskEvent): Task => {
       return { ...closed(task, why, 'blocked'), error: event.error, outcome: event.outcome ?? 'failed' };
     }
     case 'approval_requested': {
-      const { approval, effectId, effect, digest, revision, attempt } = event;
+      const { approval, effectId, effect, digest, revision, attempt, asked } = event;
       return ofNode(task, event.node, {
         status: 'awaiting_approval',
         wait: undefined,
         attempt,
         revision,
         underGrant: undefined,
-        gate: { approval, effectId, effect, digest },
+        held: undefined,
+        gate: { approval, effectId, effect, digest, ...(asked && { asked }) },
       });
     }
     case 'approval_closed':
       return event.grant === undefined
-        ? withNode(task, event.node, { reason: `${event.outcome} by ${event.by}` })
+        ? withNode(task, event.node, { reason: `${event.outcome} by ${event.by}`, ...decided(task, event) })
         : withNode(task, event.node, {
             status: 'approved',
             ...granted(task, event.node, event.grant, event.validUntil ?? 0),
@@ -177,7 +239,7 @@ const fold = (task: Task, event: TaskEvent): Task => {
       const before = step === 'inspect' || step === 'preview';
       return ofNode(task, node, {
         attempt,
-        status: before ? 'waiting' : 'running',
+        status: before ? 'waiting' : step === HANDOFF ? 'recovering' : 'running',
         orders: { ...orders, [effectId]: { step, effect, digest } },
         looks: step === 'inspect' ? looks + 1 : looks === 0 ? undefined : looks,
         wait: before ? wait : undefined,
@@ -218,7 +280,7 @@ const fold = (task: Task, event: TaskEvent): Task => {
     }
     case 'node_failed': {
       const before = nodeState(task, event.node);
-      return ofNode(task, event.node, {
+      const failed = ofNode(task, event.node, {
         ...OVER,
         ...withdrawalOf(before, 'the attempt failed', event.step ?? 'run'),
         // While nobody can know whether it happened, nobody else may do what it was locked for.
@@ -229,19 +291,71 @@ const fold = (task: Task, event: TaskEvent): Task => {
           outcome: event.outcome,
           error: event.error,
           ...(event.step !== undefined && { step: event.step }),
+          ...(event.cause !== undefined && { cause: event.cause }),
+          ...(event.result && { result: event.result }),
         },
+        report: event.result?.report,
+      });
+      return event.step === undefined ? failed : using(failed, event.result?.report);
+    }
+    case 'rollback_ordered': {
+      const { by, inputs, verdict } = event;
+      return ofNode(task, event.node, { mending: { kind: 'rollback', by, inputs, verdict } });
+    }
+    case 'rollback_ended': {
+      const { mending } = nodeState(task, event.node);
+      const reached = ofNode(task, event.node, { mending: undefined });
+      return event.outcome === 'succeeded' && mending?.kind === 'rollback'
+        ? undoneBy(reached, mending.inputs)
+        : reached;
+    }
+    case 'continue_ordered':
+      return ofNode(task, event.node, { mending: { kind: 'continue', verdict: event.verdict } });
+    case 'stuck_asked': {
+      const { approval, effectId, effect, digest, question } = event;
+      return ofNode(task, event.node, {
+        stuck: { approval, effectId, effect, digest },
+        questions: question,
       });
     }
+    case 'stuck_answered':
+      return ofNode(task, event.node, { stuck: undefined });
+    case 'node_held': {
+      const { target, reason } = event;
+      const { marks = [] } = nodeState(task, event.node);
+      return ofNode(task, event.node, { held: { target, reason }, marks: [...marks, HELD] });
+    }
+    case 'node_released':
+      return ofNode(task, event.node, { held: undefined });
+    case 'held':
+      return { ...task, circuit: { name: event.circuit, state: 'waiting' } };
+    case 'released': {
+      const { circuit: _, ...rest } = task;
+      return event.trial ? { ...rest, circuit: { name: event.circuit, state: 'trial' } } : rest;
+    }
+    case 'budget_extended':
+      return { ...task, extensions: (task.extensions ?? 0) + 1 };
     case 'node_retrying': {
       const before = nodeState(task, event.node);
-      const { gate, failure } = before;
+      const { gate: asked, failure } = before;
+      const gate = asked && undecided(asked);
       const loops =
         event.verdict === undefined && event.command === undefined ? (before.loops ?? 0) + 1 : before.loops;
       // Outside of a graph with scripts the same grant still holds for the same effect.
       const kept = { ...(gate && before.preview === undefined && { gate }), ...(failure && { failure }) };
       // Nobody need say what became of it any more.
-      const asked = openQuestion(before) !== undefined && withdrawalOf(before, 'another attempt is made');
-      const change = { ...kept, status: 'retrying' as const, attempt: event.attempt, loops, ...asked };
+      const taken = openQuestion(before) !== undefined && withdrawalOf(before, 'another attempt is made');
+      const past = followed(effectGate(task, event.node), before);
+      const change = {
+        ...kept,
+        ...past,
+        status: 'retrying' as const,
+        attempt: event.attempt,
+        loops,
+        hint: event.hint ?? before.hint,
+        ...(event.session !== undefined && { session: event.session }),
+        ...taken,
+      };
       return heard(
         replaced(task, event.node, cleaned(anew(before, change as Partial<NodeState>))),
         event.command,
@@ -260,10 +374,20 @@ const fold = (task: Task, event: TaskEvent): Task => {
     case 'node_blocked':
       return blocked(task, event.node, event.error);
     case 'node_ended': {
-      const { node, outcome, error, exitCode, hint, outputs, context } = event;
+      const { node, outcome, error, exitCode, hint, outputs, context, report, step } = event;
       const left = context === undefined && outcome !== 'unreached' ? leftAt(task, node) : { context };
-      const change = { status: outcome, reason: error.message, error, exitCode, hint, outputs, ...left };
-      return heard(ended(task, node, change, error.message, event.step), event.command);
+      const change = {
+        status: outcome,
+        reason: error.message,
+        error,
+        exitCode,
+        hint,
+        outputs,
+        report,
+        ...left,
+      };
+      const reached = ended(task, node, change, error.message, step);
+      return heard(step === undefined ? reached : using(reached, report), event.command);
     }
     case 'node_escalated': {
       const { doubt: known, locks } = nodeState(task, event.node);
@@ -271,7 +395,9 @@ const fold = (task: Task, event: TaskEvent): Task => {
       const doubt = known?.said === undefined ? known : undefined;
       // Until somebody knows whether it happened, nobody else may do what it was locked for.
       const kept = doubt === undefined ? {} : { locks };
-      return ofNode(task, event.node, { ...OVER, ...kept, status: 'escalated', doubt, reason: event.reason });
+      const { hint: _, ...verdict } = event.verdict ?? {};
+      const change = { ...OVER, ...kept, status: 'escalated', doubt, reason: event.reason };
+      return ofNode(task, event.node, { ...change, verdict: event.verdict && verdict });
     }
     case 'rewound':
       return rewound(task, event);
@@ -336,10 +462,16 @@ export const phaseAfter = (state: TaskState, change: TaskChange): TaskPhase => {
 
 const HAS_BEGUN: ReadonlySet<TaskPhase> = new Set(['executing', 'awaiting_approval', 'recovering']);
 
+/** All that runs waits for what it talks to. */
+const isHeldUp = (task: Task): boolean =>
+  (task.heldNodes ?? 0) > 0 && task.heldNodes === countOf(task, 'running');
+
 const phaseOf = (task: Task): TaskPhase => {
   if (task.pausedByHand || countOf(task, 'escalated') > 0) return 'paused';
+  if (task.circuit?.state === 'waiting') return 'circuit_open';
   if (countOf(task, 'awaiting_approval') > 0) return 'awaiting_approval';
   if (countOf(task, 'recovering', 'retrying') > 0) return 'recovering';
+  if (isHeldUp(task)) return 'circuit_open';
   // Sent back to its beginning it has begun all the same.
   if (HAS_BEGUN.has(task.phase)) return 'executing';
   const untouched = countOf(task, 'idle', 'waiting');

@@ -2,14 +2,15 @@ import { type ErrorBody, errorBody } from '@holdpoint/contracts/errors';
 import type { NodeId } from '@holdpoint/contracts/ids';
 import type { StepResult } from '@holdpoint/contracts/step';
 import type { NodeDefinition } from '@holdpoint/contracts/workflow';
-import { retryTimer } from './asks.ts';
+import { recordAttempt, retryTimer } from './asks.ts';
 import { contextAfter, contextNow } from './context.ts';
 import type { Draft } from './draft.ts';
 import { endNode, letGo } from './ending.ts';
+import { failed } from './failing.ts';
+import { loopsFrom, mayLeadBack } from './loops.ts';
 import { rewind } from './rewind.ts';
-import { nodeDefinition, nodeState } from './state.ts';
+import { type FailedResult, nodeDefinition, nodeState } from './state.ts';
 import { BUDGET_DEFAULT } from './steps.ts';
-import { wiringOf } from './wiring.ts';
 
 const CODES = { failed: 'NODE_FAILED', blocked: 'NODE_BLOCKED', cancelled: 'NODE_CANCELLED' } as const;
 
@@ -19,6 +20,12 @@ export const finish = (draft: Draft, id: NodeId, result: StepResult, step?: stri
   if (result.outcome === 'succeeded') return succeed(draft, id, result, step);
   if (node.gatePolicy === 'warn')
     return succeed(draft, id, { ...result, detail: `only a warning: ${said(result)}` }, step);
+  if (result.outcome === 'failed' && node.onError?.strategy === 'recover')
+    return failed(draft, id, step, {
+      outcome: 'failed',
+      error: errorBody('NODE_FAILED', said(result), { outcome: 'failed' }),
+      result: failedResult(result),
+    });
   if (result.outcome === 'failed' && triesAgain(draft, node, result)) return undefined;
   if (leadsBack(draft, node, result)) return undefined;
   return giveUp(draft, node, result, step);
@@ -37,8 +44,14 @@ const DETAIL_MAX = 2_000;
 const said = ({ detail, exitCode, outcome }: StepResult): string =>
   detail ?? (exitCode === undefined ? outcome : `exit code ${String(exitCode)}`);
 
+const failedResult = ({ exitCode, hint, report }: StepResult): FailedResult => ({
+  ...(exitCode !== undefined && { exitCode }),
+  ...(hint !== undefined && { hint }),
+  ...(report && { report }),
+});
+
 const succeed = (draft: Draft, id: NodeId, result: StepResult, step: string | undefined): void => {
-  const { outputs = {}, payloads, detail, exitCode } = result;
+  const { outputs = {}, payloads, detail, exitCode, report } = result;
   const context = contextAfter(contextNow(draft.task(), id), result.context);
   const { attempt } = nodeState(draft.task(), id);
   endNode(draft, {
@@ -51,7 +64,9 @@ const succeed = (draft: Draft, id: NodeId, result: StepResult, step: string | un
     ...(payloads && Object.keys(payloads).length > 0 && { payloads }),
     ...(detail !== undefined && { detail }),
     ...(exitCode !== undefined && { exitCode }),
+    ...(report && { report }),
   });
+  for (const record of recordAttempt(draft.task(), id)) draft.send(record);
   // What a gate has put right is tried anew: a conflict that is resolved leads back to the merge.
   leadsBack(draft, nodeDefinition(draft.task(), id), result);
 };
@@ -71,7 +86,7 @@ const triesAgain = (draft: Draft, node: NodeDefinition, result: StepResult): boo
     return true;
   }
   const byRule = retry?.mode === 'on_failure' || gatePolicy === 'retry';
-  const back = loopsFrom(draft, node.id, 'failed').length > 0;
+  const back = loopsFrom(draft.task(), node.id, 'failed').length > 0;
   const retriesMax =
     onError?.strategy === 'retry'
       ? onError.maxRetries
@@ -88,16 +103,10 @@ const triesAgain = (draft: Draft, node: NodeDefinition, result: StepResult): boo
   return true;
 };
 
-const loopsFrom = (draft: Draft, node: NodeId, outcome: StepResult['outcome']): readonly NodeId[] =>
-  wiringOf(draft.task().definition)
-    .graph.outgoing(node)
-    .flatMap(({ to, on, loop }) => (loop && on === outcome ? [to] : []));
-
 /** A route to what has already run: it and everything downstream of it start anew, as often as the budget says. */
 const leadsBack = (draft: Draft, node: NodeDefinition, result: StepResult): boolean => {
-  const targets = loopsFrom(draft, node.id, result.outcome);
-  const { loops = 0 } = nodeState(draft.task(), node.id);
-  if (targets.length === 0 || loops >= (node.retry?.budget ?? BUDGET_DEFAULT)) return false;
+  const targets = loopsFrom(draft.task(), node.id, result.outcome);
+  if (targets.length === 0 || !mayLeadBack(draft.task(), node.id)) return false;
   const hint = result.outcome === 'succeeded' ? {} : { hint: result.hint ?? said(result) };
   rewind(draft, targets, { route: node.id, ...hint });
   return true;
@@ -111,7 +120,7 @@ const giveUp = (
   error?: ErrorBody,
 ): void => {
   const { attempt, loops = 0 } = nodeState(draft.task(), node.id);
-  const spent = loops > 0 && loopsFrom(draft, node.id, result.outcome).length > 0;
+  const spent = loops > 0 && loopsFrom(draft.task(), node.id, result.outcome).length > 0;
   // A stop condition that was never met stands in the way; that is not the failure of anybody's work.
   const outcome =
     node.retry?.mode === 'until_gate' && result.outcome === 'failed' ? 'blocked' : result.outcome;
@@ -127,6 +136,7 @@ const giveUp = (
     ...(result.exitCode !== undefined && { exitCode: result.exitCode }),
     ...(result.hint !== undefined && { hint: result.hint }),
     ...(result.outputs && { outputs: result.outputs }),
+    ...(result.report && { report: result.report }),
     context: contextAfter(contextNow(draft.task(), node.id), result.context),
   });
 };

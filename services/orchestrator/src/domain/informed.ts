@@ -10,6 +10,8 @@ import type { Draft } from './draft.ts';
 import { endNode } from './ending.ts';
 import { peerOf } from './evolve.ts';
 import { look } from './proceed.ts';
+import { again, giveUp } from './recovering.ts';
+import { rolledBack, waitsForRollback } from './rolling-back.ts';
 import { endOf, findNode, nodeDefinition, nodeState } from './state.ts';
 
 type About<Kind extends Information['about']> = Extract<Information, { readonly about: Kind }>;
@@ -71,6 +73,8 @@ const artifactsKnown = (draft: Draft, { node, attempt, standings }: About<'artif
 const peerEnded = (draft: Draft, { peer, node, outcome }: About<'peer'>): void => {
   const name = peerOf({ peer, node });
   const { peers, definition } = draft.task();
+  const waiting = waitsForRollback(draft.task(), peer);
+  if (waiting !== undefined && node === undefined) rolledBack(draft, waiting, outcome, { again, giveUp });
   if (peers[name] !== null) return;
   draft.emit({ type: 'peer_ended', peer, outcome, ...(node !== undefined && { node }) });
   if (Object.values(draft.task().peers).every((ended) => ended !== null)) draft.timer({ clear: PEERS_TIMER });

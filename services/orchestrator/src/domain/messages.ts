@@ -1,4 +1,4 @@
-import type { ApprovalEvent } from '@holdpoint/contracts/approval';
+import type { ApprovalResolved } from '@holdpoint/contracts/approval';
 import type { CommandOf } from '@holdpoint/contracts/catalog';
 import type { EffectEvent } from '@holdpoint/contracts/effect';
 import type { CommandId, TaskId } from '@holdpoint/contracts/ids';
@@ -8,9 +8,17 @@ import type { Task } from './state.ts';
 
 type Command = Exclude<CommandOf<'orchestrator'>, { readonly kind: 'board' }> & { readonly task: TaskId };
 /** What names the thing it changes so that a repeat finds it changed. */
-type SelfEvident = Extract<Command, { readonly kind: 'submit' | 'recover' | 'watch' | 'inform' }>;
+type SelfEvident = Extract<Command, { readonly kind: 'recover' | 'admit' | 'watch' | 'inform' }> | Submission;
+
+/** A submission, and which circuits of workflows were open as far as whoever took it knew. */
+type Submission = Extract<Command, { readonly kind: 'submit' }> & {
+  readonly openCircuits?: readonly string[];
+};
 /** What a person wants. `pause` after `resume` is no repeat, so only the message itself can tell that it is one. */
-export type ByHand = Exclude<Command, SelfEvident> & { readonly commandId: CommandId };
+export type ByHand = Exclude<
+  Command,
+  { readonly kind: 'submit' | 'recover' | 'admit' | 'watch' | 'inform' }
+> & { readonly commandId: CommandId };
 
 /** A task as it was at one version, and what of it a fork takes over. */
 export type Forked = {
@@ -29,6 +37,6 @@ export type TaskMessage =
   | SelfEvident
   | ByHand
   | Forked
-  | { readonly kind: 'approval'; readonly fact: ApprovalEvent }
+  | { readonly kind: 'approval'; readonly fact: ApprovalResolved }
   | { readonly kind: 'effect'; readonly fact: EffectEvent }
   | { readonly kind: 'timer'; readonly name: string; readonly data: Json };

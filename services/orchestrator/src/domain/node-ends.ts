@@ -8,6 +8,7 @@ import {
   type NodeState,
   nodeState,
   openQuestion,
+  questionRevision,
   type Task,
   type Withdrawal,
 } from './state.ts';
@@ -20,7 +21,7 @@ const WITHDRAWN_KEPT = 100;
 
 /** What a node still asks of others, to be taken back. An effect that has started may be applied all the same. */
 export const withdrawalOf = (
-  { status, gate, orders = {}, attempt, revision, withdrawn, underGrant, doubt }: NodeState,
+  { status, gate, orders = {}, attempt, revision, withdrawn, underGrant, doubt, stuck }: NodeState,
   why: string,
   endedBy?: string,
 ): { readonly withdrawn?: Withdrawal } => {
@@ -29,21 +30,23 @@ export const withdrawalOf = (
   );
   // The effect itself is ordered under its gate.
   if (underGrant && gate !== undefined && endedBy !== 'run') effects.push({ id: gate.effectId, attempt });
-  const asked = status === 'awaiting_approval' && endedBy !== 'approval' ? gate : undefined;
+  const open = status === 'awaiting_approval' && gate?.closed === undefined;
+  const asked = open && endedBy !== 'approval' ? gate : undefined;
   const approval = asked && { id: asked.approval, revision };
-  const question = openQuestion({ ...(doubt && { doubt }) });
+  const question = openQuestion({ ...(doubt && { doubt }), ...(stuck && { stuck }) });
   if (effects.length === 0 && approval === undefined && question === undefined) return {};
   const reason = why.slice(0, REASON_MAX).toWellFormed();
   const known = (withdrawn?.effects ?? []).filter(({ id }) => effects.every((effect) => effect.id !== id));
   const all = [...known, ...effects].slice(-WITHDRAWN_KEPT);
-  const open = approval ?? withdrawn?.approval;
-  const put = question === undefined ? [] : [{ id: question, revision, reason }];
+  const request = approval ?? withdrawn?.approval;
+  const put =
+    question === undefined ? [] : [{ id: question, revision: questionRevision({ revision }), reason }];
   const questions = [...(withdrawn?.questions ?? []), ...put].slice(-WITHDRAWN_KEPT);
   return {
     withdrawn: {
       reason,
       effects: all,
-      ...(open && { approval: open }),
+      ...(request && { approval: request }),
       ...(questions.length > 0 && { questions }),
     },
   };
@@ -57,16 +60,29 @@ export const OVER = {
   underGrant: undefined,
   done: undefined,
   items: undefined,
+  mending: undefined,
+  held: undefined,
 } as const;
 
 /** An attempt is over: what it still asks of others is taken back, except for what ended it. */
 export const ended = (task: Task, node: NodeId, change: object, why: string, endedBy?: string): Task => {
   const before = nodeState(task, node);
   const withdrawal = withdrawalOf(before, why, endedBy);
+  // What people were told is in the history; the effect itself may still turn out to have happened.
+  const { asked: _, ...gate } = before.gate ?? {};
   const reached = replaced(
     task,
     node,
-    cleaned({ ...before, ...OVER, doubt: undefined, ...change, ...withdrawal }),
+    cleaned({
+      ...before,
+      ...OVER,
+      doubt: undefined,
+      stuck: undefined,
+      verdict: undefined,
+      ...(before.gate && { gate }),
+      ...change,
+      ...withdrawal,
+    }),
   );
   return wiringOf(task.definition).givers.has(node)
     ? { ...reached, reportSerial: task.version + 1 }

@@ -6,23 +6,18 @@ import { approvalIdOf, effectIdOf, type NodeId } from '@holdpoint/contracts/ids'
 import type { WaitKind } from '@holdpoint/contracts/task';
 import type { NodeDefinition } from '@holdpoint/contracts/workflow';
 import { ExpressionError } from '@holdpoint/workflows/expression';
-import { askApproval, askArtifacts, askLocks } from './asks.ts';
+import { askApproval, askArtifacts, askLocks, titleOf } from './asks.ts';
+import { extendBudget, isBudgetGranted, needsMore } from './budget.ts';
+import { checkpoint } from './checkpoints.ts';
+import { decidedHere, isDecidedHere } from './decided-here.ts';
 import type { Draft } from './draft.ts';
 import { gatedOf, lookOf, workOf } from './effects.ts';
 import { endNode } from './ending.ts';
 import { finish } from './finish.ts';
+import { openingOf, roomBeside } from './gate-request.ts';
 import { foreignNeeds, standingOf } from './needs.ts';
 import { nodeDefinition, nodeState } from './state.ts';
-import {
-  awaitReply,
-  decidedHere,
-  isDecidedHere,
-  isSingle,
-  itemsOf,
-  orderSteps,
-  orderWork,
-  progressOf,
-} from './steps.ts';
+import { awaitReply, isSingle, itemsOf, orderSteps, orderWork, progressOf } from './steps.ts';
 
 /** A grant that ends this soon is not used: the order has to reach the executor while it is valid. */
 const GRANT_MARGIN_MS = 5_000;
@@ -144,21 +139,32 @@ const isPreviewed = (draft: Draft, node: NodeDefinition): boolean => {
 };
 
 const isApproved = (draft: Draft, node: NodeDefinition): boolean => {
-  if (node.effect === undefined && node.approval === undefined) return true;
+  const more = needsMore(draft.task(), node);
+  if (node.effect === undefined && node.approval === undefined && !more) return true;
   const { gate, status } = nodeState(draft.task(), node.id);
+  if (more && !isBudgetGranted(draft.task(), node)) {
+    if (status !== 'awaiting_approval') requestApproval(draft, node.id);
+    return false;
+  }
   // The start of a node is not bound to a time; an effect is, and the executor holds it to that.
   const until = node.effect === undefined ? Infinity : (gate?.grant?.validUntil ?? 0);
-  if (gate?.grant !== undefined && until > draft.now + GRANT_MARGIN_MS) return true;
+  if (gate?.grant !== undefined && until > draft.now + GRANT_MARGIN_MS) {
+    if (more) extendBudget(draft, node);
+    return true;
+  }
   if (status !== 'awaiting_approval') requestApproval(draft, node.id);
   return false;
 };
 
-/** Asks for a decision on the effect, anew if it was asked before. */
+/** Asks for a decision on the effect, anew if it was asked before. Throws `ExpressionError`, and `RangeError`. */
 export const requestApproval = (draft: Draft, id: NodeId): void => {
   const { id: task } = draft.task();
   const state = nodeState(draft.task(), id);
   const effect = gatedOf(draft.task(), id);
   const revision = state.revision + 1;
+  const about = { effect, digest: effectDigest(effect), revision };
+  roomBeside(effect);
+  const opening = openingOf(draft.task(), id, about, titleOf(draft.task(), effect));
   draft.emit({
     type: 'approval_requested',
     node: id,
@@ -167,8 +173,10 @@ export const requestApproval = (draft: Draft, id: NodeId): void => {
     approval: approvalIdOf(task, id, revision),
     effectId: effectIdOf(task, id, effect.idempotencyKey),
     effect,
-    digest: effectDigest(effect),
+    digest: about.digest,
+    ...(opening && { asked: opening.asked }),
   });
+  for (const note of opening?.notes ?? []) checkpoint(draft, id, { kind: 'noted', revision, ...note });
   draft.send(askApproval(draft.task(), id, 0));
   awaitReply(draft, id);
 };

@@ -1,84 +1,24 @@
-import type { ApprovalResolved } from '@holdpoint/contracts/approval';
 import { CAPABILITIES } from '@holdpoint/contracts/capabilities';
 import { effectDigest, type EffectEvent, type RunEffect } from '@holdpoint/contracts/effect';
-import { errorBody, type ErrorBody } from '@holdpoint/contracts/errors';
+import { errorBody } from '@holdpoint/contracts/errors';
 import type { NodeId } from '@holdpoint/contracts/ids';
 import type { JsonObject } from '@holdpoint/contracts/json';
-import type { RecoverTask } from '@holdpoint/contracts/task';
 import { LookOutputs, StepResult } from '@holdpoint/contracts/step';
-import { askRecovery, lookTimer, orderEffect, replyTimer, retryTimer } from './asks.ts';
+import { lookTimer, replyTimer } from './asks.ts';
 import type { Draft } from './draft.ts';
-import { endNode, giveBack, letGo } from './ending.ts';
+import { letGo } from './ending.ts';
+import { failed, type Problem } from './failing.ts';
 import { finish } from './finish.ts';
-import { refuse } from './informed.ts';
-import { attempt as attempted, goOn, proceed, requestApproval } from './proceed.ts';
+import { HANDOFF } from './evolve.ts';
+import { handedOn } from './handing-on.ts';
+import { attempt as attempted, goOn, requestApproval } from './proceed.ts';
 import { foreignNeeds } from './needs.ts';
-import {
-  type Doubt,
-  findNode,
-  type Gate,
-  nodeDefinition,
-  nodeState,
-  type NodeStatus,
-  type Order,
-} from './state.ts';
+import { findNode, type Gate, nodeDefinition, nodeState, type NodeStatus, type Order } from './state.ts';
 import { awaitReply, isSingle } from './steps.ts';
-import { grantResume, noteApplied, noteFact } from './checkpoints.ts';
-import {
-  askPeople,
-  denied,
-  doubtIn,
-  failedAgain,
-  isBeforeAnswer,
-  denial,
-  laterDoubt,
-  questionResolved,
-} from './doubts.ts';
-
-/** What the approvals service decided. A late answer to a question that is no longer open changes nothing. */
-export const approvalResolved = (draft: Draft, fact: ApprovalResolved): void => {
-  const { node, outcome, by, comment, grant, validUntil } = fact;
-  const state = findNode(draft.task(), node);
-  if (state?.doubt?.approval === fact.id) return questionResolved(draft, fact, state);
-  if (state?.status !== 'awaiting_approval' || state.gate?.approval !== fact.id) return;
-  const closed = { node, attempt: state.attempt, approval: fact.id, outcome, by, comment };
-  const approved = outcome === 'approved' && grant !== undefined && validUntil !== undefined;
-  if (approved && goesStraightOn(draft, node)) return orderNow(draft, node, { grant, validUntil });
-  if (approved) {
-    draft.timer({ clear: replyTimer(node) });
-    draft.emit({ type: 'approval_closed', ...closed, grant, validUntil });
-    return draft.touch([node]);
-  }
-  draft.emit({ type: 'approval_closed', ...closed });
-  if (outcome === 'changes_requested') {
-    const reason = `changes requested by ${by}: ${comment ?? 'no comment'}`;
-    draft.emit({ type: 'node_escalated', node, attempt: state.attempt, reason });
-    return letGo(draft, node, state);
-  }
-  return refuse(draft, node, `${outcome} by ${by}${comment === undefined ? '' : `: ${comment}`}`);
-};
-
-/** Nothing stands between the approval of an effect and its order: no pause, no locks, no step before it. */
-const goesStraightOn = (draft: Draft, node: NodeId): boolean => {
-  const { effect, locks = [], before = [] } = nodeDefinition(draft.task(), node);
-  const { pausedByHand, repository } = draft.task();
-  const locked = locks.length > 0 && repository !== undefined;
-  const { paused } = nodeState(draft.task(), node);
-  return effect !== undefined && !pausedByHand && paused !== true && !locked && before.length === 0;
-};
-
-const orderNow = (
-  draft: Draft,
-  node: NodeId,
-  { grant, validUntil }: { readonly grant: string; readonly validUntil: number },
-): void => {
-  const { attempt, gate } = nodeState(draft.task(), node);
-  if (gate === undefined) throw new Error(`node ${node} was never gated`);
-  const { approval, effectId } = gate;
-  draft.emit({ type: 'effect_ordered', node, attempt, effectId, approval, grant, validUntil });
-  draft.send(orderEffect(draft.task(), node, 0));
-  awaitReply(draft, node);
-};
+import { noteApplied, noteFact } from './checkpoints.ts';
+import { holdUp } from './holding.ts';
+import { askPeople, denied, doubtIn, failedAgain, isBeforeAnswer, denial, laterDoubt } from './doubts.ts';
+import { asksPeopleAtOnce, noteSuggestion } from './gate-recovery.ts';
 
 /** What became of an effect, or of a step. Only the outcome of what this task ordered counts, whoever says so. */
 export const effectReported = (draft: Draft, fact: EffectEvent): void => {
@@ -91,7 +31,10 @@ export const effectReported = (draft: Draft, fact: EffectEvent): void => {
   }
   if (state?.gate?.effectId !== fact.id) return;
   const { status, attempt, ordered } = state;
-  if (ordered === true && !isBeforeAnswer(state, fact)) noteFact(draft, fact);
+  if (ordered === true && !isBeforeAnswer(state, fact)) {
+    noteFact(draft, fact);
+    noteSuggestion(draft, fact);
+  }
   // Knowledge that it did happen is welcome at any time; every other outcome only from the attempt that is running.
   if (
     fact.type === 'applied' &&
@@ -116,11 +59,15 @@ export const effectReported = (draft: Draft, fact: EffectEvent): void => {
   if (fact.type === 'refused') {
     if (!isOrdered(fact.order, state.gate)) return;
     // The approval ran out before the executor could use it: nothing happened, so the question is put again.
-    if (fact.error.code === 'EXECUTOR_GRANT_EXPIRED') return requestApproval(draft, fact.node);
+    if (fact.error.code === 'EXECUTOR_GRANT_EXPIRED')
+      return attempted(draft, fact.node, () => requestApproval(draft, fact.node));
   }
   const problem = problemIn(fact);
-  if (problem === undefined || failedAgain(draft, fact.node, problem.error)) return;
+  if (problem === undefined) return holdUp(draft, fact);
+  if (failedAgain(draft, fact.node, problem.error)) return;
   const doubt = fact.type === 'in_doubt' ? doubtIn(fact) : undefined;
+  if (doubt !== undefined && asksPeopleAtOnce(draft, fact))
+    return askPeople(draft, fact.node, doubt, problem.error.message);
   failed(draft, fact.node, 'run', { ...problem, ...(doubt && { doubt }) });
 };
 
@@ -136,17 +83,13 @@ const mayGoOn = (draft: Draft, node: NodeId): boolean => {
   return !locked || locks === 'held';
 };
 
-type Problem = {
-  readonly outcome: 'failed' | 'in_doubt';
-  readonly error: ErrorBody;
-  readonly doubt?: Pick<Doubt, 'effectId' | 'epoch'>;
-};
-
 /** Whether it was not carried out, or nobody can know. */
 const problemIn = (fact: EffectEvent): Problem | undefined => {
   switch (fact.type) {
     case 'applied':
     case 'prepared':
+    case 'held':
+    case 'released':
     case 'cancel_requested':
     case 'started':
     case 'superseded':
@@ -163,7 +106,11 @@ const problemIn = (fact: EffectEvent): Problem | undefined => {
       return { outcome: 'failed', error: errorBody('EXECUTOR_CANCELLED', fact.reason) };
     case 'in_doubt':
       if (fact.next !== 'person') return undefined;
-      return { outcome: 'in_doubt', error: errorBody('EXECUTOR_OUTCOME_UNKNOWN', fact.reason) };
+      return {
+        outcome: 'in_doubt',
+        error: errorBody('EXECUTOR_OUTCOME_UNKNOWN', fact.reason),
+        cause: fact.cause,
+      };
   }
 };
 
@@ -185,9 +132,12 @@ const stepReported = (draft: Draft, fact: EffectEvent, { step, effect, digest }:
   }
   if (fact.type === 'refused' && effectDigest(fact.order.effect) !== digest) return;
   const problem = problemIn(fact);
-  if (problem === undefined) return;
+  if (problem === undefined) return holdUp(draft, fact);
+  // The next session finds what there is in the files, put by or not.
+  if (step === HANDOFF) return handedOn(draft, fact.node, undefined);
   const { onError } = nodeDefinition(draft.task(), fact.node);
-  if (problem.outcome === 'failed' && (onError !== undefined || PERMANENT.has(problem.error.code))) {
+  const ownRule = onError !== undefined && onError.strategy !== 'recover';
+  if (problem.outcome === 'failed' && (ownRule || PERMANENT.has(problem.error.code))) {
     const detail = `${problem.error.code}: ${problem.error.message}`.slice(0, 2_000);
     return stepEnded(draft, fact.node, step, { outcome: 'failed', detail });
   }
@@ -207,6 +157,7 @@ const resultOf = (uses: string, outputs: JsonObject): StepResult => {
 const stepEnded = (draft: Draft, node: NodeId, step: string, result: StepResult): void => {
   if (step === 'inspect') return inspected(draft, node, result);
   if (step === 'preview') return previewed(draft, node, result);
+  if (step === HANDOFF) return handedOn(draft, node, result);
   return carriedOut(draft, node, step, result);
 };
 
@@ -275,53 +226,3 @@ const AWAITS_OUTCOME: ReadonlySet<NodeStatus> = new Set([
   'awaiting_approval',
   'approved',
 ]);
-
-/** It was not carried out, or nobody can know: recovery says what follows. */
-const failed = (draft: Draft, node: NodeId, step: string, { outcome, error, doubt }: Problem): void => {
-  const before = nodeState(draft.task(), node);
-  const about = { node, attempt: before.attempt, step };
-  draft.emit({ type: 'node_failed', ...about, outcome, error, ...(doubt && { doubt }) });
-  giveBack(draft, node, before);
-  draft.send(askRecovery(draft.task(), node, 0));
-  awaitReply(draft, node);
-};
-
-/** Carries out what recovery suggests for the attempt that failed. */
-export const recover = (draft: Draft, { node, attempt, verdict }: RecoverTask): void => {
-  const state = findNode(draft.task(), node);
-  if (state?.status !== 'recovering' || state.attempt !== attempt) return;
-  const escalate = (reason: string): void => {
-    draft.timer({ clear: replyTimer(node) });
-    draft.emit({ type: 'node_escalated', node, attempt, reason, verdict });
-    giveBack(draft, node, state);
-    if (state.doubt !== undefined)
-      askPeople(draft, node, state.doubt, state.failure?.error.message ?? reason);
-  };
-  switch (verdict.kind) {
-    case 'retry':
-      draft.timer({ clear: replyTimer(node) });
-      grantResume(draft, node, `a verdict lets it go on: ${verdict.reason}`);
-      draft.emit({ type: 'node_retrying', node, attempt: attempt + 1, delayMs: verdict.delayMs, verdict });
-      giveBack(draft, node, state);
-      return draft.timer({ set: retryTimer(node), dueAt: draft.now + verdict.delayMs });
-    case 'skip':
-      return endNode(draft, { type: 'node_skipped', node, attempt, reason: verdict.reason, verdict });
-    case 'escalate':
-      return escalate(verdict.reason);
-    case 'rollback':
-    case 'continue':
-      return escalate(`recovery asks for ${verdict.kind}: ${verdict.reason}`);
-  }
-};
-
-/** The delay of a granted retry is over. */
-export const retryDue = (draft: Draft, node: NodeId): void => {
-  const state = nodeState(draft.task(), node);
-  if (state.status !== 'retrying') return;
-  if (draft.task().pausedByHand || state.paused === true)
-    return draft.timer({ set: retryTimer(node), dueAt: draft.now + PAUSED_RETRY_MS });
-  proceed(draft, node);
-};
-
-/** How often a retry that fell due during a pause looks whether the pause is over. */
-const PAUSED_RETRY_MS = 5_000;

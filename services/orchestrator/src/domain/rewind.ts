@@ -1,4 +1,5 @@
 import type { CommandId, NodeId } from '@holdpoint/contracts/ids';
+import type { Verdict } from '@holdpoint/contracts/recovery';
 import { downstreamOf } from '@holdpoint/workflows/graph';
 import type { Draft } from './draft.ts';
 import { letGo, tellBoard } from './ending.ts';
@@ -10,6 +11,7 @@ import { wiringOf } from './wiring.ts';
 type Cause = {
   /** The node whose route it is. */
   readonly route?: NodeId;
+  readonly verdict?: Verdict;
   readonly hint?: string;
   readonly by?: string;
   readonly command?: CommandId;

@@ -5,14 +5,14 @@ import type { Draft } from './draft.ts';
 import { conclude, endNode, stopsAfterFailure } from './ending.ts';
 import { isTerminal } from './phases.ts';
 import { attempt, goOn, proceed } from './proceed.ts';
-import { allNodes } from './nodes.ts';
-import { hasEnded, nodeDefinition, nodeState } from './state.ts';
+import { nodeDefinition, nodeState } from './state.ts';
 import { guardHolds } from './steps.ts';
 import { wiringOf } from './wiring.ts';
 
 /** Moves the task on as far as it goes without an answer from somebody else. */
 export const settle = (draft: Draft): void => {
-  if (draft.task().pausedByHand) return;
+  const { pausedByHand, circuit } = draft.task();
+  if (pausedByHand || circuit?.state === 'waiting') return;
   while (!stopsAfterFailure(draft)) {
     const id = draft.nextTouched();
     if (id === undefined) return conclude(draft);
@@ -20,16 +20,6 @@ export const settle = (draft: Draft): void => {
     if (isTerminal(draft.task().phase)) return;
   }
 };
-
-/** After a pause: whatever could have gone on meanwhile. */
-export const touchOpen = (draft: Draft): void => {
-  const { definition, nodes } = draft.task();
-  const states = allNodes(nodes);
-  draft.touch(definition.nodes.flatMap(({ id }, place) => (isOpen(states[place]) ? [id] : [])));
-};
-
-const isOpen = (state: Parameters<typeof hasEnded>[0] | undefined): boolean =>
-  state !== undefined && !hasEnded(state);
 
 const consider = (draft: Draft, id: NodeId): void => {
   const { status, paused, locks, orders, underGrant, done } = nodeState(draft.task(), id);

@@ -1,10 +1,15 @@
+import type { Gate as GateTemplate } from '@holdpoint/contracts/gate';
+import type { AttemptReport, Usage } from '@holdpoint/contracts/attempt';
 import type { ArtifactStanding } from '@holdpoint/contracts/board';
+import type { DoubtCause } from '@holdpoint/contracts/doubt-cause';
+import type { Verdict } from '@holdpoint/contracts/recovery';
 import type { CanonicalEffect, DoubtAnswer } from '@holdpoint/contracts/effect';
 import type { ErrorBody } from '@holdpoint/contracts/errors';
 import type { ApprovalId, CommandId, EffectId, NodeId, TaskId } from '@holdpoint/contracts/ids';
 import type { Json, JsonObject } from '@holdpoint/contracts/json';
 import type { Payload, StepContext, StepResult } from '@holdpoint/contracts/step';
-import type { Checkpoint, NodeWait, TaskPhase } from '@holdpoint/contracts/task';
+import type { ApprovalOutcome } from '@holdpoint/contracts/approval';
+import type { AskedByGate, Checkpoint, NodeWait, TaskPhase } from '@holdpoint/contracts/task';
 import type { NodeDefinition, Outcome, WorkflowDefinition } from '@holdpoint/contracts/workflow';
 import { type Nodes, nodeAt } from './nodes.ts';
 import { wiringOf } from './wiring.ts';
@@ -16,7 +21,50 @@ export type Gate = {
   readonly effect: CanonicalEffect;
   readonly digest: string;
   readonly grant?: { readonly token: string; readonly validUntil: number };
+  /** What its gate template made of the question. */
+  readonly asked?: AskedByGate;
+  /** Decided, and not by a grant. */
+  readonly closed?: Decided;
 };
+
+/** What was said of a request, and by whom. */
+export type Decided = { readonly outcome: ApprovalOutcome; readonly by: string; readonly comment?: string };
+
+/** An attempt that another one has followed. */
+export type EarlierAttempt = {
+  readonly attempt: number;
+  readonly outcome: string;
+  readonly error: { readonly code: string; readonly message: string } | null;
+};
+
+/** What an effect has come to before its node started anew. */
+export type KnownEffect = {
+  readonly effectId: EffectId;
+  readonly result: Pick<StepResult, 'outputs' | 'context' | 'payloads' | 'detail' | 'exitCode'>;
+};
+
+/** What recovery lets happen to a node before it is tried again. */
+export type Mending =
+  /** A task of its own takes the worktree back. */
+  | {
+      readonly kind: 'rollback';
+      readonly by: TaskId;
+      readonly inputs: JsonObject;
+      readonly verdict: Verdict;
+    }
+  /** What a session leaves to the next is put by. */
+  | { readonly kind: 'continue'; readonly verdict: Verdict };
+
+/** People are asked what is to become of a job that is stuck. */
+export type StuckQuestion = {
+  readonly approval: ApprovalId;
+  readonly effectId: EffectId;
+  readonly effect: CanonicalEffect;
+  readonly digest: string;
+};
+
+/** What an order waits for that may not begin. */
+export type Held = { readonly target: string; readonly reason: string };
 
 /** A step that is ordered from an executor and has no result yet. */
 export type Order = { readonly step: string; readonly effect: CanonicalEffect; readonly digest: string };
@@ -69,6 +117,9 @@ export type Doubt = {
   readonly said?: { readonly answer: DoubtAnswer; readonly by: string; readonly statement: string };
 };
 
+/** Of a step that was carried out and has failed: what recovery goes by. */
+export type FailedResult = Pick<StepResult, 'exitCode' | 'hint' | 'report'>;
+
 export type NodeState = {
   readonly status: NodeStatus;
   readonly attempt: number;
@@ -81,7 +132,22 @@ export type NodeState = {
     readonly error: ErrorBody;
     /** Which step it was of; of a node that is a single one it says nothing. */
     readonly step?: string;
+    /** With `in_doubt`: what left it so. */
+    readonly cause?: DoubtCause;
+    /** What it came to, when it was carried out and that is what failed. */
+    readonly result?: FailedResult;
   };
+  readonly mending?: Mending;
+  /** Recovery has given it up: what it said, for whoever decides. */
+  readonly verdict?: Verdict;
+  readonly stuck?: StuckQuestion;
+  /** Counts the sessions of a job that goes on in new ones. */
+  readonly session?: number;
+  /** What its last attempt said of itself. */
+  readonly report?: AttemptReport;
+  readonly held?: Held;
+  /** How often its effect was taken back: what is done after that is another effect. */
+  readonly undone?: number;
   readonly doubt?: Doubt;
   /** How many questions about doubts it has put, in all of its attempts. */
   readonly questions?: number;
@@ -115,6 +181,10 @@ export type NodeState = {
   readonly exitCode?: number;
   /** What failed before, for whoever tries again. */
   readonly hint?: string;
+  /** The latest attempts before this one, oldest first, where a gate looks at them. */
+  readonly earlier?: readonly EarlierAttempt[];
+  /** The same effect is not done twice: what is known of it where a gate asks. */
+  readonly known?: KnownEffect;
   /** How often a route or a rule of its own has led back from it. */
   readonly loops?: number;
 };
@@ -129,6 +199,8 @@ export type Task = {
   readonly requestedBy: string;
   readonly contentDigest: string;
   readonly definition: WorkflowDefinition;
+  /** Of effects that have none of their own. */
+  readonly gate?: GateTemplate;
   readonly workflow?: string;
   readonly repository?: string;
   /** Jobs of other tasks that the entries wait for, and how they ended. */
@@ -143,6 +215,13 @@ export type Task = {
   /** How many nodes have each status. */
   readonly counts: Readonly<Partial<Record<NodeStatus, number>>>;
   readonly pausedNodes: number;
+  /** How many nodes run whose orders may not begin, because what they talk to fails. */
+  readonly heldNodes?: number;
+  /** The circuit of its workflow: it waits for that, or tries it. */
+  readonly circuit?: { readonly name: string; readonly state: 'waiting' | 'trial' };
+  /** What its attempts have used, and how often its budget was extended. */
+  readonly spent?: Usage;
+  readonly extensions?: number;
   /** Version of the last event that changed what other tasks may want to know. */
   readonly reportSerial: number;
   readonly outcome?: Outcome;
@@ -173,9 +252,12 @@ export const nodeDefinition = (task: Task, node: NodeId): NodeDefinition => {
   return definition;
 };
 
-/** What people are asked about its effect, while nobody has answered. */
-export const openQuestion = ({ doubt }: Pick<NodeState, 'doubt'>): ApprovalId | undefined =>
-  doubt?.said === undefined ? doubt?.approval : undefined;
+/** What people are asked about its effect, or about the job itself, while nobody has answered. */
+export const openQuestion = ({ doubt, stuck }: Pick<NodeState, 'doubt' | 'stuck'>): ApprovalId | undefined =>
+  stuck?.approval ?? (doubt?.said === undefined ? doubt?.approval : undefined);
+
+/** A question about a job that has never asked for approval is of the first revision all the same. */
+export const questionRevision = ({ revision }: Pick<NodeState, 'revision'>): number => Math.max(1, revision);
 
 const ENDED: ReadonlySet<NodeStatus> = new Set([
   'succeeded',
@@ -188,9 +270,6 @@ const ENDED: ReadonlySet<NodeStatus> = new Set([
 
 /** Nothing more comes of this attempt. */
 export const hasEnded = ({ status }: NodeState): boolean => ENDED.has(status);
-
-/** A node after which its followers may start. */
-export const isDone = ({ status }: NodeState): boolean => status === 'succeeded' || status === 'skipped';
 
 /** How an ended node counts for what follows it; undefined while it has not ended, or was never reached. */
 export const outcomeOf = ({ status }: NodeState): Outcome | undefined => {

@@ -1,11 +1,10 @@
-import { CAPABILITIES, isCustom } from '@holdpoint/contracts/capabilities';
 import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect';
 import { effectIdOf, type NodeId } from '@holdpoint/contracts/ids';
 import type { Json, JsonObject } from '@holdpoint/contracts/json';
 import type { StepResult } from '@holdpoint/contracts/step';
 import type { NodeDefinition, Step } from '@holdpoint/contracts/workflow';
 import { evaluateCondition, evaluateExpression } from '@holdpoint/workflows/expression';
-import { parseBool } from '@holdpoint/workflows/template/coerce';
+import { decidedHere, isDecidedHere } from './decided-here.ts';
 import { orderEffect, orderStep, repeatTimer, replyTimer } from './asks.ts';
 import type { Draft } from './draft.ts';
 import { type StepPlan, workOf } from './effects.ts';
@@ -176,33 +175,3 @@ export const orderSteps = (draft: Draft, id: NodeId, steps: readonly StepPlan[])
 
 export const awaitReply = (draft: Draft, node: NodeId): void =>
   draft.timer(repeatTimer(replyTimer(node), 0, draft.now));
-
-/** Whether an executor has to carry the node out, or the orchestrator ends it by itself. */
-export const isDecidedHere = ({ uses, script, until, forEach }: NodeDefinition): boolean => {
-  if (forEach !== undefined || until !== undefined) return false;
-  if (CAPABILITIES[uses] === undefined && !isCustom(uses)) return true;
-  return GATES_WITH_SCRIPT.has(uses) && (script === undefined || script.trim() === '');
-};
-
-/**
- * A gate that nobody has configured lets everything through, and says so. One that is there for an approval does not: without
- * anybody to ask it is in the way, unless its template says that none is required.
- */
-export const decidedHere = (node: NodeDefinition): StepResult => {
-  const { uses, args, approval } = node;
-  if (!isApprovalGate(node))
-    return uses.startsWith('control.gate.')
-      ? { outcome: 'succeeded', detail: 'gate: none configured' }
-      : { outcome: 'succeeded', outputs: args };
-  const { required } = args;
-  const isFree = typeof required === 'string' ? parseBool(required) === false : required === false;
-  if (approval !== undefined || isFree) return { outcome: 'succeeded', outputs: args };
-  return {
-    outcome: 'blocked',
-    detail: 'it needs an approval, and no gate of the kind approval asks for one',
-  };
-};
-
-export const isApprovalGate = ({ uses }: NodeDefinition): boolean => uses === 'control.gate.approval';
-
-const GATES_WITH_SCRIPT: ReadonlySet<string> = new Set(['control.gate.stop_condition', 'control.gate.cicd']);

@@ -1,4 +1,6 @@
+import { workflowCircuit } from '@holdpoint/contracts/circuit';
 import { errorBody } from '@holdpoint/contracts/errors';
+import type { Gate } from '@holdpoint/contracts/gate';
 import type { TaskId } from '@holdpoint/contracts/ids';
 import { digestOf } from '@holdpoint/contracts/json';
 import type { SubmitTask, TaskEvent } from '@holdpoint/contracts/task';
@@ -8,13 +10,14 @@ import { definitionProblems } from '@holdpoint/workflows/definition-problems';
 import { graphOf } from '@holdpoint/workflows/graph';
 import { problemText } from '@holdpoint/workflows/problem';
 import { START_APPROVAL_MS } from './asks.ts';
+import { holdTask } from './circuits.ts';
 import { createDraft, type Draft } from './draft.ts';
 import { tellBoard } from './ending.ts';
 import type { TaskChange } from './evolve.ts';
 import type { Forked } from './messages.ts';
 import { watchPeers } from './peers.ts';
 import { settle } from './settle.ts';
-import { isApprovalGate } from './steps.ts';
+import { isApprovalGate } from './decided-here.ts';
 import type { TaskState } from './state.ts';
 import { type BuiltInWorkflow, findWorkflow, workflowNames } from './workflows/catalog.ts';
 import { wiringOf } from './wiring.ts';
@@ -83,24 +86,29 @@ const withApproval = (definition: WorkflowDefinition, wanted: SubmitTask['approv
   return { ...definition, nodes: definition.nodes.map(change) };
 };
 
-const begin = (draft: Draft, submitted: Submitted): Decision<TaskEvent> => {
+/** What comes with Holdpoint: its workflows, and the gate of effects that have none of their own. */
+export type Shipped = { readonly workflows: readonly BuiltInWorkflow[]; readonly gate?: Gate | undefined };
+
+const begin = (draft: Draft, submitted: Submitted, circuit?: string): Decision<TaskEvent> => {
   draft.emit({ type: 'submitted', ...submitted, at: draft.now });
   draft.emit({ type: 'readied' });
   tellBoard(draft);
   watchPeers(draft);
   const { graph } = wiringOf(submitted.definition);
   draft.touch(submitted.forkedFrom === undefined ? graph.entries : graph.nodes.keys());
+  if (circuit !== undefined) holdTask(draft, circuit);
   settle(draft);
   return draft.done();
 };
 
 /** A new task starts at once; a repeat is answered with the task it made; the same id with other content is refused. */
 export const submit = (
-  workflows: readonly BuiltInWorkflow[],
+  { workflows, gate }: Shipped,
   state: TaskState,
   task: TaskId,
   submission: SubmitTask,
   now: number,
+  openCircuits: readonly string[] = [],
 ): Decision<TaskEvent> => {
   const { goal, workflow, acceptanceCriteria = [], inputs = {}, requestedBy = 'unknown' } = submission;
   const { id: _, ...content } = submission;
@@ -114,7 +122,8 @@ export const submit = (
   }
   const definition = defined(workflows, submission);
   if ('events' in definition) return definition;
-  return begin(draft, {
+  const circuit = openCircuits.find((name) => name === workflowCircuit(definition.id));
+  const submitted = {
     goal,
     acceptanceCriteria,
     inputs,
@@ -122,13 +131,16 @@ export const submit = (
     contentDigest,
     workflow,
     definition: withApproval(definition, submission.approval),
+    ...(gate && { gate }),
     ...(submission.repository !== undefined && { repository: submission.repository }),
     ...(submission.after !== undefined && { after: submission.after }),
-  });
+  };
+  return begin(draft, submitted, circuit);
 };
 
 /** A new task that goes on from where another was. */
 export const fork = (
+  { gate }: Shipped,
   state: TaskState,
   { task, origin, carried, by }: Forked,
   now: number,
@@ -149,6 +161,7 @@ export const fork = (
     requestedBy: by,
     contentDigest,
     definition,
+    ...(gate && { gate }),
     forkedFrom: { task: id, version, nodes: { ...carried } },
     ...(workflow !== undefined && { workflow }),
     ...(repository !== undefined && { repository }),

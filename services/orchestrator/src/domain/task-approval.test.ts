@@ -120,22 +120,4 @@ describe('a decision that is not for this task as it stands', () => {
   test('changes nothing: the task was never submitted', () => {
     given().when(resolved('approved'), NOW).thenNothing();
   });
-
-  test('changes nothing: it only says that the request arrived', () => {
-    const { effect, effectId, digest } =
-      histories.awaiting.flatMap((event) => (event.type === 'approval_requested' ? [event] : []))[0] ?? {};
-    if (effect === undefined || effectId === undefined || digest === undefined)
-      throw new Error('nothing was requested');
-    const request = { id: approvalOf(1), task: TASK, node: NODE, revision: 1, effectId, effect, digest };
-    const rest = {
-      title: 'x',
-      requestedBy: 'linus',
-      audience: ['operators'],
-      timeoutMs: 1_000,
-      expiresAt: NOW,
-    };
-    givenTask('awaiting')
-      .when({ kind: 'approval', fact: { type: 'requested', ...request, ...rest } }, NOW)
-      .thenNothing();
-  });
 });

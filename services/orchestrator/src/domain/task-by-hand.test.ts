@@ -1,3 +1,4 @@
+import { stuckIdOf } from '@holdpoint/contracts/ids';
 import type { TaskEvent } from '@holdpoint/contracts/task';
 import { continued, specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
@@ -176,6 +177,13 @@ describe('resuming', () => {
   );
 });
 
+const STUCK = stuckIdOf(TASK, NODE, 1);
+/** Nobody need say any more what is to become of the job, and recovery hears what has. */
+const settledBy = (how: string) => [
+  { subject: 'hp.cmd.approval.cancel', data: { id: STUCK } },
+  { subject: 'hp.cmd.recovery.settle', data: { task: TASK, node: NODE, attempt: 1, how } },
+];
+
 describe('retrying', () => {
   const retrying = { type: 'node_retrying', phase: 'recovering', node: NODE, attempt: 2, delayMs: 0 };
 
@@ -183,7 +191,10 @@ describe('retrying', () => {
     givenTask('escalated')
       .when(byHand('retry'), NOW)
       .thenEmitsLike(retrying, { type: 'effect_ordered', attempt: 2, grant: GRANT.grant })
-      .thenSends({ subject: 'hp.cmd.effect.run.default', data: { id: EFFECT, attempt: 2 } })
+      .thenSends(...settledBy('retry'), {
+        subject: 'hp.cmd.effect.run.default',
+        data: { id: EFFECT, attempt: 2 },
+      })
       .thenAnswers({ phase: 'executing' });
   });
 
@@ -209,8 +220,12 @@ describe('retrying', () => {
     givenTask('pausedEscalated')
       .when(byHand('retry'), NOW)
       .thenEmitsLike({ ...retrying, phase: 'paused' })
-      .thenSends()
-      .thenTimes({ set: `retry:${NODE}`, dueAt: NOW });
+      .thenSends(...settledBy('retry'))
+      .thenTimes(
+        { clear: `reply:${NODE}` },
+        { set: `withdraw:${NODE}:${STUCK}`, dueAt: NOW + repeatDelayMs(1), data: { ask: 1 } },
+        { set: `retry:${NODE}`, dueAt: NOW },
+      );
   });
 
   test('another node than the one that was escalated is refused', () => {

@@ -46,6 +46,8 @@ const doubtful = after(histories.running, inDoubt());
 const asked = after(doubtful, recover('escalate'));
 const about = { id: TASK, node: NODE, attempt: 1 } as const;
 const reply = `reply:${NODE}`;
+/** Recovery had given it up, and hears what has become of it. */
+const settled = (how: string) => ({ subject: 'hp.cmd.recovery.settle', data: { how } });
 
 describe('an effect that nobody can be sure of', () => {
   test('is put to people once recovery leaves it to them', () => {
@@ -153,7 +155,10 @@ describe('the answer', () => {
               ] as const)
             : []),
         )
-        .thenSends({ ...command, id: `effect.resolve.${QUESTION}.0` });
+        .thenSends(
+          { ...command, id: `effect.resolve.${QUESTION}.0` },
+          ...(answer === 'retry' ? [settled('retry')] : []),
+        );
       given(...after(asked, answered(answer)))
         .when(timer(reply, { ask: 3 }), NOW)
         .thenEmits()
@@ -193,7 +198,7 @@ describe('the answer', () => {
         { type: 'node_succeeded', node: 'done' as never },
         { type: 'completed' },
       )
-      .thenSends();
+      .thenSends(settled('done'));
   });
 
   test('not applied: the node has failed, says who said so, and is not tried again', () => {
@@ -208,7 +213,7 @@ describe('the answer', () => {
         },
         { type: 'failed', error: { code: 'EXECUTOR_NOT_APPLIED' } as never },
       )
-      .thenSends()
+      .thenSends(settled('ended'))
       .thenTimes({ clear: reply });
   });
 

@@ -34,6 +34,12 @@ const after = (...messages: readonly TaskMessage[]): readonly TaskEvent[] =>
     ...[byHand('resume'), ...messages].map((message) => [message, NOW] as const),
   );
 
+/** A job is stuck no more: nobody need say what is to become of it, and recovery hears so. */
+const settled = (node: NodeId) => [
+  { subject: 'hp.cmd.approval.cancel', data: { node } },
+  { subject: 'hp.cmd.recovery.settle', data: { node, how: 'retry' } },
+];
+
 describe('two effects side by side', () => {
   test('are asked about at the same time', () => {
     given()
@@ -67,7 +73,10 @@ describe('two effects side by side', () => {
       .thenEmitsLike({ type: 'node_failed', node: left });
     given(...after(approved(left), failed(left)))
       .when(recover('escalate', { node: left }), NOW)
-      .thenEmitsLike({ type: 'node_escalated', node: left, phase: 'paused' });
+      .thenEmitsLike(
+        { type: 'node_escalated', node: left, phase: 'paused' },
+        { type: 'stuck_asked', node: left },
+      );
   });
 
   test('are retried each on its own, or all that wait for a person at once', () => {
@@ -87,7 +96,9 @@ describe('two effects side by side', () => {
       );
     given(...escalated)
       .when(byHand('retry'), NOW)
-      .thenSends({ data: { id: effectOf(left), attempt: 2 } }, { data: { id: effectOf(right), attempt: 2 } });
+      .thenSends(...settled(left), { data: { id: effectOf(left), attempt: 2 } }, ...settled(right), {
+        data: { id: effectOf(right), attempt: 2 },
+      });
   });
 });
 

@@ -1,6 +1,6 @@
-import { NodeId } from '@holdpoint/contracts/ids';
+import { NodeId, stuckIdOf } from '@holdpoint/contracts/ids';
 import { continued, specFor } from '@holdpoint/runtime/testing/spec';
-import { describe, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   approvalOf,
   byHand,
@@ -23,6 +23,8 @@ import { taskDecider } from './decide.ts';
 const given = specFor(taskDecider);
 const givenTask = (name: Situation) => given(...histories[name]);
 const about = { id: TASK, node: NODE } as const;
+const job = { task: TASK, node: NODE, attempt: 1 } as const;
+const STUCK = stuckIdOf(TASK, NODE, 1);
 
 describe('the verdict', () => {
   test.each(['recovering', 'pausedRecovering'] as const)(
@@ -42,39 +44,50 @@ describe('the verdict', () => {
     },
   );
 
-  test('skip leaves the node out and goes on with what follows', () => {
+  test.each(['skip', 'escalate'] as const)(
+    '%s makes the job stuck, and asks people what is to become of it',
+    (kind) => {
+      givenTask('recovering')
+        .when(recover(kind), NOW)
+        .thenEmitsLike(
+          {
+            type: 'node_escalated',
+            ...about,
+            attempt: 1,
+            reason: 'because',
+            phase: 'paused',
+            verdict: verdictOf(kind),
+          },
+          { type: 'stuck_asked', ...about, attempt: 1, question: 1, approval: STUCK },
+        )
+        .thenSends({
+          subject: 'hp.cmd.approval.request',
+          id: `approval.request.${STUCK}.0`,
+          data: { id: STUCK, stuck: { class: 'UNKNOWN', reason: 'because' }, body: 'because' },
+        })
+        .thenTimes(
+          { clear: `reply:${NODE}` },
+          { set: `reply:${NODE}`, dueAt: NOW + repeatDelayMs(1), data: { ask: 1 } },
+        );
+    },
+  );
+
+  test('rollback of what has no repository makes the job stuck', () => {
     givenTask('recovering')
-      .when(recover('skip'), NOW)
+      .when(recover('rollback'), NOW)
       .thenEmitsLike(
-        { type: 'node_skipped', ...about, attempt: 1, reason: 'because', phase: 'executing' },
-        { type: 'node_succeeded', node: 'done' as never },
-        { type: 'completed', phase: 'completed', outputs: {} },
-      )
-      .thenTimes({ clear: `reply:${NODE}` });
+        { type: 'node_escalated', reason: 'because; it cannot be gone back to here' },
+        { type: 'stuck_asked' },
+      );
   });
 
-  test('skip in a paused task leaves the node out, and the rest to when it goes on', () => {
-    givenTask('pausedRecovering')
-      .when(recover('skip'), NOW)
-      .thenEmitsLike({ type: 'node_skipped', phase: 'paused' });
-  });
-
-  test.each([
-    ['escalate', 'because'],
-    ['rollback', 'recovery asks for rollback: because'],
-    ['continue', 'recovery asks for continue: because'],
-  ] as const)('%s asks a person', (kind, reason) => {
+  test('continue grants another attempt, with what it hands on', () => {
     givenTask('recovering')
-      .when(recover(kind), NOW)
-      .thenEmitsLike({
-        type: 'node_escalated',
-        ...about,
-        attempt: 1,
-        reason,
-        phase: 'paused',
-        verdict: verdictOf(kind),
-      })
-      .thenTimes({ clear: `reply:${NODE}` });
+      .when(recover('continue'), NOW)
+      .thenEmitsLike(
+        { type: 'continue_ordered', attempt: 1 },
+        { type: 'node_retrying', attempt: 2, hint: expect.stringContaining('## Hand-off') as string },
+      );
   });
 });
 
@@ -85,27 +98,52 @@ describe('a verdict that is not for this task as it stands', () => {
     ['a node that is not there', { node: NodeId.parse('nowhere') }],
     ['a node with a strange name', { node: NodeId.parse('valueOf') }],
   ])('changes nothing: it is about %s', (_, change) => {
-    for (const kind of ['retry', 'skip', 'escalate'] as const)
-      givenTask('recovering').when(recover(kind, change), NOW).thenNothing();
+    givenTask('recovering').when(recover('retry', change), NOW).thenNothing();
+    for (const kind of ['skip', 'escalate'] as const)
+      givenTask('recovering')
+        .when(recover(kind, change), NOW)
+        .thenEmits()
+        .thenTimes()
+        .thenSends({ subject: 'hp.cmd.recovery.settle', data: { how: 'ended' } });
   });
 
   const failed: readonly Situation[] = ['recovering', 'pausedRecovering'];
   test.each([...OPEN.filter((name) => !failed.includes(name)), ...TERMINAL])(
     'changes nothing: the task is %s',
     (name) => {
-      for (const kind of ['retry', 'skip', 'rollback'] as const)
+      for (const kind of ['retry', 'continue', 'rollback'] as const)
         givenTask(name).when(recover(kind), NOW).thenNothing();
     },
   );
 
+  const stuck: readonly Situation[] = ['escalated', 'pausedEscalated'];
+  test.each([...OPEN.filter((name) => ![...failed, ...stuck].includes(name)), ...TERMINAL])(
+    'gives up what is not given up any more, and hears so: the task is %s',
+    (name) => {
+      givenTask(name)
+        .when(recover('skip'), NOW)
+        .thenEmits()
+        .thenTimes()
+        .thenSends({ subject: 'hp.cmd.recovery.settle', data: { ...job, how: 'ended' } });
+    },
+  );
+
+  test.each(stuck)('comes again for a job that is stuck: the task is %s', (name) => {
+    givenTask(name).when(recover('escalate'), NOW).thenNothing();
+  });
+
   test('changes nothing: the task was never submitted', () => {
     given().when(recover('retry'), NOW).thenNothing();
+    given()
+      .when(recover('skip'), NOW)
+      .thenEmits()
+      .thenSends({ subject: 'hp.cmd.recovery.settle', data: { ...job, how: 'ended' } });
   });
 
   test('changes nothing: a retry has begun since', () => {
     const second = continued(taskDecider, histories.retrying, [timer(`retry:${NODE}`), NOW + 1_000]);
     given(...second)
-      .when(recover('skip'), NOW + 1_000)
+      .when(recover('continue'), NOW + 1_000)
       .thenNothing();
   });
 });

@@ -1,3 +1,4 @@
+import { stuckIdOf } from '@holdpoint/contracts/ids';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
 import {
@@ -26,6 +27,9 @@ const questions = [
   ['running', 'hp.cmd.effect.run.default', `effect.run.${EFFECT}.1.1`],
   ['pausedRunning', 'hp.cmd.effect.run.default', `effect.run.${EFFECT}.1.1`],
   ['recovering', 'hp.cmd.recovery.assess', `recovery.assess.${TASK}.${NODE}.1`],
+  ['escalated', 'hp.cmd.approval.request', `approval.request.${stuckIdOf(TASK, NODE, 1)}`],
+  ['pausedEscalated', 'hp.cmd.approval.request', `approval.request.${stuckIdOf(TASK, NODE, 1)}`],
+  ['retriedEscalated', 'hp.cmd.approval.request', `approval.request.${stuckIdOf(TASK, NODE, 2)}`],
   ['pausedRecovering', 'hp.cmd.recovery.assess', `recovery.assess.${TASK}.${NODE}.1`],
 ] as const;
 

@@ -1,4 +1,4 @@
-import type { ApprovalEvent } from '@holdpoint/contracts/approval';
+import type { ApprovalResolved } from '@holdpoint/contracts/approval';
 import type { EffectEvent } from '@holdpoint/contracts/effect';
 import type { NodeId } from '@holdpoint/contracts/ids';
 import { askToWithdraw, repeatTimer, withdrawTimer } from './asks.ts';
@@ -22,11 +22,10 @@ const isAtRest = (fact: EffectEvent): boolean =>
   (fact.type === 'in_doubt' && fact.next === 'person');
 
 type Report =
-  | { readonly kind: 'approval'; readonly fact: ApprovalEvent }
+  | { readonly kind: 'approval'; readonly fact: ApprovalResolved }
   | { readonly kind: 'effect'; readonly fact: EffectEvent };
 
-const isConfirmed = ({ kind, fact }: Report): boolean =>
-  kind === 'approval' ? fact.type === 'resolved' : isAtRest(fact);
+const isConfirmed = ({ kind, fact }: Report): boolean => kind === 'approval' || isAtRest(fact);
 
 /** Nobody need ask any more once it is confirmed; that changes nothing of the task itself. */
 export const withdrawalConfirmed = (draft: Draft, report: Report): void => {

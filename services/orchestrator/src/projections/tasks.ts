@@ -50,3 +50,12 @@ export const listTasks = async (
   const items = page.rows.map(({ view, ...head }) => ({ ...head, ...view }));
   return { items, ...(page.next !== undefined && { next: page.next }) };
 };
+
+/** Tasks that wait for a circuit to close, the oldest first. */
+export const tasksHeldUp = async (pool: Pool, limit: number): Promise<readonly TaskId[]> => {
+  const { rows } = await pool.query<{ id: TaskId }>(
+    `SELECT id FROM heads WHERE status = 'circuit_open' ORDER BY created_at LIMIT $1`,
+    [limit],
+  );
+  return rows.map(({ id }) => id);
+};

@@ -1,4 +1,5 @@
 import { repositoryIdOf, type EffectId, type NodeId, TaskId } from '@holdpoint/contracts/ids';
+import type { ApprovalResolved } from '@holdpoint/contracts/approval';
 import type { ArtifactStanding } from '@holdpoint/contracts/board';
 import type { EffectEvent } from '@holdpoint/contracts/effect';
 import type { StepResult } from '@holdpoint/contracts/step';
@@ -64,9 +65,11 @@ export const sees = (name: string, artifacts: Readonly<Record<string, boolean>>,
   return succeeds(name, { outputs: { artifacts: { ...artifacts }, preconditions } }, 'inspect');
 };
 
+const CLOCK = { by: 'expiry', surface: 'clock' } as const;
+
 const decides =
   (outcome: 'approved' | 'rejected' | 'changes_requested' | 'expired', lastsMs = 3_600_000) =>
-  (name: string): Answer =>
+  (name: string, change: Partial<ApprovalResolved> = {}): Answer =>
   (task) => {
     const node = id(name);
     const { gate, revision } = nodeState(task, node);
@@ -75,13 +78,16 @@ const decides =
     const fact = { type: 'resolved', id: gate.approval, task: task.id, node, revision, outcome, by: 'grace' };
     return {
       kind: 'approval',
-      fact: { ...fact, at: NOW, ...(outcome === 'approved' && grant) } as never,
+      fact: { ...fact, at: NOW, ...(outcome === 'approved' && grant), ...change } as never,
     };
   };
 export const approves = decides('approved');
 export const approvesFor = (ms: number) => decides('approved', ms);
 export const rejects = decides('rejected');
 export const wantsChanges = decides('changes_requested');
+export const expires = (name: string): Answer => decides('expired')(name, CLOCK);
+/** Nobody has decided in time, and the gate takes that for a wish for changes. */
+export const wantsChangesInTime = (name: string): Answer => wantsChanges(name, CLOCK);
 
 const informs =
   (information: (task: Task) => object): Answer =>

@@ -2,7 +2,9 @@ import type { SubmitTask } from '@holdpoint/contracts/task';
 import type { NodeDefinition, Outcome, WorkflowDefinition } from '@holdpoint/contracts/workflow';
 import { definitionProblems } from '@holdpoint/workflows/definition-problems';
 import fc from 'fast-check';
+import { gatesIn } from './gate-arbitrary.ts';
 import {
+  agent,
   APPROVAL,
   branch,
   control,
@@ -25,7 +27,7 @@ const maybe = <Value>(arbitrary: fc.Arbitrary<Value>, absent: number): fc.Arbitr
   fc.oneof({ weight: absent, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
 const artifacts = fc.subarray([text('x'), shared('y'), branch('z')], { maxLength: 2 });
 const steps = fc.constantFrom([], [step('one')], [step('one'), step('two')]);
-const makers = [node, node, node, control, gate, gate, effect, effect, merge] as const;
+const makers = [node, node, agent, agent, control, gate, gate, effect, effect, effect, merge] as const;
 
 /** What may be said of any node beside what it follows. */
 const traits = fc.record({
@@ -64,6 +66,7 @@ const traits = fc.record({
   ),
   gatePolicy: maybe(fc.constantFrom('block', 'warn', 'retry'), 2),
   preconditions: maybe(fc.constant([{ kind: 'clean_worktree' as const }]), 5),
+  gated: maybe(gatesIn(NAMES), 1),
 });
 
 /** Where its routes lead: on by success, to a later node otherwise, or back. */
@@ -107,6 +110,7 @@ const nodeOf = (
     onError,
     gatePolicy,
     preconditions,
+    gated,
   } = t;
   const isEffect = maker === effect || maker === merge;
   const isControl = maker === control;
@@ -125,7 +129,8 @@ const nodeOf = (
     ...(gatePolicy && maker === gate && { gatePolicy }),
     ...(preconditions && { preconditions }),
   };
-  return maker(NAMES[at] ?? 'n', shape as unknown as Shape);
+  const made = maker(NAMES[at] ?? 'n', shape as unknown as Shape);
+  return made.effect && gated ? { ...made, effect: { ...made.effect, gate: gated } } : made;
 };
 
 export const isSound = (definition: WorkflowDefinition): boolean =>

@@ -1,3 +1,4 @@
+import { StuckAnswer } from '@holdpoint/contracts/approval';
 import type { BoardRequest, InformTask } from '@holdpoint/contracts/board';
 import { type CanonicalEffect, DoubtAnswer, type EffectEvent } from '@holdpoint/contracts/effect';
 import { type NodeId, repositoryIdOf, TaskId } from '@holdpoint/contracts/ids';
@@ -82,6 +83,7 @@ const PROBLEMS = [
   { type: 'failed_clean', epoch: 1, error: { code: 'EXECUTOR_TARGET_UNAVAILABLE', message: 'busy' } },
   { type: 'failed_clean', epoch: 1, error: { code: 'EXECUTOR_PATH_REFUSED', message: 'no' } },
   { type: 'in_doubt', epoch: 2, reason: 'lost', next: 'person' },
+  { type: 'in_doubt', epoch: 2, reason: 'lost', next: 'person', cause: 'worker_lost' },
   { type: 'refused', error: { code: 'EXECUTOR_GRANT_EXPIRED', message: 'late' } },
   { type: 'refused', error: { code: 'EXECUTOR_GRANT_INVALID', message: 'no' } },
 ] as const;
@@ -95,6 +97,17 @@ const factOf = (run: Run, mood: Mood): EffectEvent => {
   const outputs = effect.uses === 'cap.file.append' ? { line: 1 } : resultOf(run, mood);
   return { type: 'applied', epoch: 1, outputs, ...about } as unknown as EffectEvent;
 };
+
+const STANDINGS: ReadonlySet<EffectEvent['type']> = new Set(['applied', 'not_applied', 'in_doubt']);
+
+const VERDICTS = ['retry', 'retry', 'escalate', 'skip', 'continue', 'rollback'] as const;
+
+const REFUSALS = [
+  ['rejected', 'grace'],
+  ['changes_requested', 'grace'],
+  ['expired', 'expiry'],
+  ['changes_requested', 'expiry'],
+] as const;
 
 type Said = { readonly id: string; readonly attempt: number; readonly statement: string };
 
@@ -167,6 +180,10 @@ export const createWorld = (submission: SubmitTask) => {
     const fact = known ?? factOf(run, mood);
     outcomes.set(key, fact);
     runs.set(run.id, run);
+    if (!isWork(run) && known !== undefined && STANDINGS.has(known.type)) {
+      const prevented = { type: 'duplicate_prevented', id: run.id, ...about, standing: known.type };
+      answer({ kind: 'effect', fact: { ...prevented, task: TASK, node: run.effect.node } as EffectEvent });
+    }
     // An effect that said that it failed may be carried out again in the next attempt.
     const failed = ['failed', 'blocked'].includes(
       String((fact as { outputs?: { outcome?: string } }).outputs?.outcome),
@@ -185,13 +202,29 @@ export const createWorld = (submission: SubmitTask) => {
   };
 
   const resolve = (id: string, about: object, { good, dice }: Mood): void => {
-    const outcome =
-      good || dice % 8 < 7 ? 'approved' : (['rejected', 'changes_requested'] as const)[dice % 16 > 8 ? 1 : 0];
+    const [outcome, by] =
+      good || dice % 8 < 5
+        ? (['approved', 'grace'] as const)
+        : (REFUSALS[dice % REFUSALS.length] ?? REFUSALS[0]);
     const lasts = good || dice % 5 > 0 ? 3_600_000 : 6_000;
     const grant = outcome === 'approved' ? { grant: `grant ${id}`, validUntil: now + lasts } : {};
-    const said = { type: 'resolved', id, task: TASK, ...about, outcome, by: 'grace', at: now, ...grant };
+    const surface = by === 'expiry' ? { surface: 'clock' } : {};
+    const said = { type: 'resolved', id, task: TASK, ...about, outcome, by, at: now, ...grant, ...surface };
     const message = { kind: 'approval', fact: said } as unknown as TaskMessage;
     const known = decisions.get(id) ?? message;
+    decisions.set(id, known);
+    answer(known);
+  };
+
+  /** What a person says of a job that is stuck. */
+  const answerStuck = (id: string, about: object, { good, dice }: Mood): void => {
+    const answered = StuckAnswer.options[dice % StuckAnswer.options.length];
+    const end =
+      good || dice % 8 < 7
+        ? { outcome: 'answered', answer: good ? 'retry' : answered }
+        : { outcome: 'expired' };
+    const said = { type: 'resolved', id, task: TASK, ...about, ...end, by: 'grace', at: now };
+    const known = decisions.get(id) ?? ({ kind: 'approval', fact: said } as unknown as TaskMessage);
     decisions.set(id, known);
     answer(known);
   };
@@ -242,6 +275,8 @@ export const createWorld = (submission: SubmitTask) => {
       case 'effect.resolve':
         return settleDoubt(data as unknown as Said, mood);
       case 'approval.request':
+        if ((data as { stuck?: object }).stuck !== undefined)
+          return answerStuck(said.id, { node: said.node, revision: said.revision }, mood);
         if ((data as { doubt?: object }).doubt !== undefined)
           return answerDoubt(said.id, { node: said.node, revision: said.revision }, mood);
         return resolve(said.id, { node: said.node, revision: said.revision }, mood);
@@ -253,11 +288,18 @@ export const createWorld = (submission: SubmitTask) => {
         return answer(known);
       }
       case 'recovery.assess': {
-        const kind = mood.good ? 'retry' : (['retry', 'retry', 'escalate', 'skip'] as const)[mood.dice % 4];
-        const verdict = verdictOf(kind ?? 'retry', mood.dice % 3 === 0 ? 0 : 1_000);
+        const kind = mood.good ? 'retry' : VERDICTS[mood.dice % VERDICTS.length];
+        const commit = kind === 'rollback' ? { commit: 'a'.repeat(40) } : {};
+        const verdict = { ...verdictOf(kind ?? 'retry', mood.dice % 3 === 0 ? 0 : 1_000), ...commit };
         const payload = { task: TASK, node: said.node, attempt: said.attempt, verdict };
         return answer({ kind: 'recover', payload, task: TASK });
       }
+      // Nobody waits for what these lead to.
+      case 'recovery.record':
+      case 'recovery.settle':
+      case 'task.submit':
+      case 'task.cancel':
+        return undefined;
       case 'task.watch': {
         const outcome = mood.good
           ? 'succeeded'
@@ -313,6 +355,7 @@ export const createWorld = (submission: SubmitTask) => {
       () => byHand('resume', { node }),
       () => byHand('resume', { node }),
       () => byHand('skip', { node }),
+      () => byHand('done', { node }),
       () => byHand('cancel', { node }),
       () => byHand('retry'),
       () => byHand('retry', { node, attempt }),

@@ -1,4 +1,5 @@
 import type { Artifact } from '@holdpoint/contracts/artifact';
+import type { Gate } from '@holdpoint/contracts/gate';
 import { NodeId } from '@holdpoint/contracts/ids';
 import type { TaskEvent } from '@holdpoint/contracts/task';
 import type { EffectDeclaration, Lock, NodeDefinition, Step } from '@holdpoint/contracts/workflow';
@@ -62,6 +63,29 @@ export const merge = (name: string, shape: Shape = {}): NodeDefinition =>
     effect: withAudience({}, { kind: 'merge', effectClass: 'fenced' }),
     ...shape,
   });
+/** A gate that says nothing, unless it is said what it says. */
+export const template = (change: Partial<Gate> = {}): Gate => ({
+  id: 'checked',
+  version: '1',
+  inputs: {},
+  given: {},
+  loadContext: [],
+  request: { onOpen: [] },
+  policy: {},
+  timeoutMs: {},
+  onDecision: {},
+  resumePolicy: 'decision',
+  resumeBranches: [],
+  recovery: {},
+  constraints: [],
+  ...change,
+});
+/** An effect whose people are asked by such a gate. */
+export const gatedEffect = (name: string, gate: Partial<Gate> = {}, shape: Shape = {}): NodeDefinition =>
+  effect(name, shape, { gate: template(gate) });
+/** A node that an agent works on. */
+export const agent = (name: string, shape: Shape = {}): NodeDefinition =>
+  node(name, { agent: ['agent'], ...shape });
 export const APPROVAL = { audience: ['operators'], timeoutMs: 60_000 };
 
 export const step = (command: string): Step => ({ uses: 'cap.env.shell.command.run', args: { command } });

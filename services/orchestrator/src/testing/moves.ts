@@ -1,5 +1,5 @@
-import { ApprovalOutcome } from '@holdpoint/contracts/approval';
-import { DoubtAnswer, type EffectEvent } from '@holdpoint/contracts/effect';
+import { Answer, ApprovalOutcome } from '@holdpoint/contracts/approval';
+import type { EffectEvent } from '@holdpoint/contracts/effect';
 import { NodeId } from '@holdpoint/contracts/ids';
 import type { Json } from '@holdpoint/contracts/json';
 import { VerdictKind } from '@holdpoint/contracts/recovery';
@@ -45,12 +45,12 @@ const approvalMove: fc.Arbitrary<NodeMove> = fc
 const answerMove: fc.Arbitrary<NodeMove> = fc
   .record({
     outcome: fc.constantFrom('answered', 'answered', 'answered', 'expired', 'cancelled', 'approved'),
-    answer: fc.constantFrom(...DoubtAnswer.options, 'retry'),
+    answer: fc.constantFrom(...Answer.options, 'retry'),
     stale: seldom,
   })
   .map(({ outcome, answer, stale }) => (state, node) => {
-    const { doubt, revision = 1 } = nodeIn(state, node) ?? {};
-    const id = stale ? approvalOf(99) : (doubt?.approval ?? approvalOf(98));
+    const { doubt, stuck, revision = 1 } = nodeIn(state, node) ?? {};
+    const id = stale ? approvalOf(99) : (doubt?.approval ?? stuck?.approval ?? approvalOf(98));
     const said = outcome === 'answered' && { answer, statement: `statement on ${id}: ${answer}` };
     const fact = { type: 'resolved', id, task: TASK, node, revision, outcome, by: 'grace', at: NOW, ...said };
     return { kind: 'approval', fact } as TaskMessage;
@@ -69,6 +69,8 @@ const outcomeFacts = fc.constantFrom<object>(
   { type: 'refused', error: { code: 'EXECUTOR_GRANT_EXPIRED', message: 'late' } },
   { type: 'refused', error: { code: 'EXECUTOR_GRANT_INVALID', message: 'no' } },
   { type: 'cancelled', reason: 'over' },
+  { type: 'held', target: 'https://api.example', reason: 'its circuit is open' },
+  { type: 'released' },
   { type: 'superseded', epoch: 1, observed: 'applied' },
 );
 
@@ -157,9 +159,9 @@ const fittingMove = (nodes: readonly NodeId[]): fc.Arbitrary<Move> =>
         recovering: recovery,
         retrying: (_, node) => ({ kind: 'timer', name: `retry:${node}`, data: null }),
         escalated: (state, node) => {
-          const { doubt } = nodeIn(state, node) ?? {};
+          const { doubt, stuck } = nodeIn(state, node) ?? {};
           if (doubt?.said !== undefined) return effect(state, node);
-          const isAsked = openQuestion({ ...(doubt && { doubt }) }) !== undefined;
+          const isAsked = openQuestion({ ...(doubt && { doubt }), ...(stuck && { stuck }) }) !== undefined;
           return isAsked && pick % 5 !== 0 ? said(state, node) : byHand('retry', { node });
         },
       };

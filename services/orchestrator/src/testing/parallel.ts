@@ -1,8 +1,10 @@
 import { EffectId, NodeId } from '@holdpoint/contracts/ids';
 import { digestOf } from '@holdpoint/contracts/json';
 import type { TaskEvent } from '@holdpoint/contracts/task';
+import type { Gate, Suggestion } from '@holdpoint/contracts/gate';
 import type { NodeDefinition } from '@holdpoint/contracts/workflow';
 import { taskDecider } from '../domain/decide.ts';
+import { template } from './graphs.ts';
 import { TASK } from './tasks.ts';
 
 const id = (name: string): NodeId => NodeId.parse(name);
@@ -24,8 +26,10 @@ const effect = (name: string, ...after: readonly string[]): NodeDefinition => ({
 
 export const EFFECT_NODES = ['left', 'right', 'last'].map(id);
 
+type Submitted = Extract<TaskEvent, { type: 'submitted' }>;
+
 /** Two effects side by side, one after both: what the sample workflow has not, and others will. */
-const submitted: TaskEvent = {
+const submitted = (...nodes: readonly NodeDefinition[]): Submitted => ({
   type: 'submitted',
   id: TASK,
   phase: 'queued',
@@ -37,25 +41,67 @@ const submitted: TaskEvent = {
   definition: {
     id: 'parallel',
     version: '1',
-    nodes: [
-      effect('left'),
-      effect('right'),
-      effect('last', 'left', 'right'),
-      { id: id('done'), uses: 'control.terminal', after: [id('last')], args: {} },
-    ],
+    nodes: [...nodes, { id: id('done'), uses: 'control.terminal', after: [id('last')], args: {} }],
   },
+});
+
+/** The task decider on a task that is paused before its first step. */
+const pausedAt = (begun: Submitted): typeof taskDecider => {
+  const start: readonly TaskEvent[] = [
+    begun,
+    { type: 'readied', id: TASK, phase: 'execution_ready' },
+    { type: 'paused', id: TASK, phase: 'paused', by: 'ada', reason: 'not yet' },
+  ];
+  return {
+    ...taskDecider,
+    initial: start.reduce((state, event) => taskDecider.evolve(state, event), taskDecider.initial),
+  };
 };
 
-const start: readonly TaskEvent[] = [
-  submitted,
-  { type: 'readied', id: TASK, phase: 'execution_ready' },
-  { type: 'paused', id: TASK, phase: 'paused', by: 'ada', reason: 'not yet' },
-];
+export const parallelDecider = pausedAt(
+  submitted(effect('left'), effect('right'), effect('last', 'left', 'right')),
+);
 
-/** The task decider on a task of that workflow, which is paused before its first step. */
-export const parallelDecider: typeof taskDecider = {
-  ...taskDecider,
-  initial: start.reduce((state, event) => taskDecider.evolve(state, event), taskDecider.initial),
+const returned = (change: Partial<Suggestion>): Suggestion => ({ emit: 'return_to_orchestrator', ...change });
+const gated = (change: Partial<Gate>, name: string, ...after: readonly string[]): NodeDefinition => {
+  const plain = effect(name, ...after);
+  return plain.effect ? { ...plain, effect: { ...plain.effect, gate: template(change) } } : plain;
 };
+
+/** The same with gates that say what follows: back to another effect, recovery, a person, what is known already. */
+export const gatedDecider = pausedAt(
+  submitted(
+    gated(
+      {
+        loadContext: ['attempts', 'checkpoints'],
+        request: { body: '{{ attempts | length }}', onOpen: [{ checkpoint: 'asked' }] },
+        onDecision: {
+          approve: { emit: 'skip_duplicate_effect' },
+          reject: returned({ phase: 'recovering' }),
+          request_changes: returned({ to: id('left') }),
+        },
+        recovery: { onWorkerCrash: returned({ phase: 'paused' }) },
+      },
+      'left',
+    ),
+    gated(
+      {
+        onDecision: { approve: returned({ phase: 'paused' }), expire: returned({ phase: 'paused' }) },
+        recovery: { onWorkerCrash: { emit: 'resume_executor' } },
+      },
+      'right',
+    ),
+    gated(
+      {
+        onDecision: { reject: returned({ to: id('right') }), request_changes: returned({ to: id('left') }) },
+        resumePolicy: 'branches',
+        resumeBranches: [{ when: 'decision.comment == "!"', emit: 'ask_orchestrator_for_resume_decision' }],
+      },
+      'last',
+      'left',
+      'right',
+    ),
+  ),
+);
 
 export const OTHER_EFFECT = EffectId.parse('e-other');

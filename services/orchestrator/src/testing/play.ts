@@ -113,12 +113,19 @@ const playOf = (past: Past): Play => ({
   wait: (ms) => playOf(passed(past, ms)),
 });
 
-type Options = Partial<Omit<SubmitTask, 'definition'>> & { readonly policy?: Partial<WorkflowPolicy> };
+type Options = Partial<Omit<SubmitTask, 'definition'>> & {
+  readonly policy?: Partial<WorkflowPolicy>;
+  /** Of workflows, as far as whoever takes the submission knows. */
+  readonly openCircuits?: readonly string[];
+};
 
 export const REPOSITORY = '/srv/app';
 
 /** A task of its own workflow that was just submitted. */
-export const play = (nodes: readonly NodeDefinition[], { policy, ...more }: Options = {}): Play => {
+export const play = (
+  nodes: readonly NodeDefinition[],
+  { policy, openCircuits = [], ...more }: Options = {},
+): Play => {
   const definition: WorkflowDefinition = {
     id: 'graph',
     version: '1',
@@ -129,10 +136,8 @@ export const play = (nodes: readonly NodeDefinition[], { policy, ...more }: Opti
   };
   const nothing = { events: [], send: [], timers: [], work: [] };
   const start = { state: taskDecider.initial, now: NOW, history: [], timers: new Map(), made: nothing };
-  const begun = told(
-    start,
-    submit({ workflow: 'graph', goal: 'all of it', requestedBy: 'linus', definition, ...more }),
-  );
+  const asked = submit({ workflow: 'graph', goal: 'all of it', requestedBy: 'linus', definition, ...more });
+  const begun = told(start, { ...asked, openCircuits } as TaskMessage);
   if (begun.state.phase === 'absent') throw new Error(`refused: ${JSON.stringify(begun.made.answer)}`);
   return playOf(begun);
 };

@@ -1,4 +1,4 @@
-import { canonicalJson } from '@holdpoint/contracts/json';
+import { canonicalJson, type JsonObject } from '@holdpoint/contracts/json';
 import type { NodeId } from '@holdpoint/contracts/ids';
 import type { Outgoing } from '@holdpoint/runtime/decider';
 import type { Step } from '@holdpoint/runtime/testing/run';
@@ -23,8 +23,11 @@ const questionOf = ({ subject, data }: Outgoing): Question => {
 };
 
 /** What makes two commands the same question, asked twice. */
-export const keyOf = ({ subject, data }: Pick<Outgoing, 'subject' | 'data'>): string =>
-  `${subject} ${canonicalJson(data)}`;
+export const keyOf = ({ subject, data }: Pick<Outgoing, 'subject' | 'data'>): string => {
+  // What else has happened in the task by then is told as it is.
+  const { effects: _, ...asked } = data as JsonObject;
+  return `${subject} ${canonicalJson(asked)}`;
+};
 
 type EffectFact = Extract<TaskMessage, { kind: 'effect' }>['fact'];
 
@@ -71,6 +74,9 @@ const answers = (message: TaskMessage, { purpose, node, said }: Question, effect
   }
 };
 
+/** What is only told: whoever has missed it asks himself. */
+const NO_QUESTION: ReadonlySet<string> = new Set(['recovery.record', 'recovery.settle']);
+
 const TAKES_BACK: Readonly<Record<string, string>> = {
   'approval.cancel': 'approval.request',
   'effect.cancel': 'effect.run',
@@ -86,6 +92,7 @@ export const openQuestions = (
     for (const [key, asked] of open) if (answers(message, questionOf(asked), effectOf)) open.delete(key);
     for (const sent of made.send) {
       const { purpose, node, said } = questionOf(sent);
+      if (NO_QUESTION.has(purpose)) continue;
       if (purpose === 'effect.run') effectOf.set(node, said.id);
       for (const [key, asked] of open) {
         const { purpose: other, said: about } = questionOf(asked);
@@ -100,9 +107,13 @@ export const openQuestions = (
       const isSaid = after.phase !== 'absent' && node !== undefined && findNode(after, node)?.doubt?.said;
       if (purpose === 'effect.resolve' && !isSaid) open.delete(key);
     }
-    // A verdict that nobody waits for any more is harmless: it is not taken back.
-    for (const [key, asked] of open)
-      if (ended && questionOf(asked).purpose === 'recovery.assess') open.delete(key);
+    // A verdict that nobody waits for any more, because somebody else has said what follows, is harmless: it is not taken back.
+    for (const [key, asked] of open) {
+      const { purpose, node } = questionOf(asked);
+      const waits = !ended && after.phase !== 'absent' && node !== undefined;
+      const isWanted = waits && findNode(after, node)?.status === 'recovering';
+      if (purpose === 'recovery.assess' && !isWanted) open.delete(key);
+    }
     return new Map(open);
   });
 };

@@ -30,7 +30,7 @@ const inDoubt = failure(1, {
 
 describe('a failure', () => {
   test('is recorded with its verdict, and the verdict is suggested to the orchestrator', () => {
-    const verdict = { kind: 'retry', delayMs: 1_000, class: 'TRANSIENT', rule: 'verdicts@1/transient' };
+    const verdict = { kind: 'retry', delayMs: 1_000, class: 'TRANSIENT', rule: 'verdicts@2/transient' };
     given()
       .when(assess(failure(1)), NOW)
       .thenEmitsLike({ type: 'assessed', task, node, attempt: 1, error: failure(1).error, verdict })
@@ -79,6 +79,47 @@ describe('a failure', () => {
       .when(assess(inDoubt), NOW)
       .thenEmits()
       .thenSends({ data: { verdict: { kind: 'retry', class: 'TRANSIENT' } } });
+  });
+
+  test('that is given up is told again from time to time, until it is settled', () => {
+    const stuck = after(inDoubt);
+    const timer = { kind: 'timer', name: 'stuck:append', data: { count: 0 } } as const;
+    given()
+      .when(assess(inDoubt), NOW)
+      .thenTimes({ set: 'stuck:append', dueAt: NOW + 300_000, data: { count: 0 } });
+    given(...stuck)
+      .when(timer, NOW + 300_000)
+      .thenEmits()
+      .thenSends({
+        subject: 'hp.cmd.task.recover',
+        data: { node, attempt: 1, verdict: { kind: 'escalate' } },
+      })
+      .thenTimes({ set: 'stuck:append', dueAt: NOW + 900_000, data: { count: 1 } });
+    const settle: RecoveryMessage = { kind: 'settle', payload: { task, node, attempt: 1, how: 'ended' } };
+    given(...stuck)
+      .when(settle, NOW)
+      .thenEmitsLike({ type: 'settled', how: 'ended' })
+      .thenTimes({ clear: 'stuck:append' });
+    const settled = historyOf(recoveryDecider, [assess(inDoubt), NOW], [settle, NOW]);
+    given(...settled)
+      .when(timer, NOW)
+      .thenNothing();
+    given(...settled)
+      .when(settle, NOW)
+      .thenNothing();
+  });
+
+  test('that is given up stays so, whatever is heard late of an earlier attempt', () => {
+    const stuck = after(failure(2, { ...inDoubt, attempt: 2 }));
+    const late: RecoveryMessage = { kind: 'record', payload: { task, node, attempt: 1 } };
+    const history = [...stuck, ...historyOf(recoveryDecider, [late, NOW])];
+    given(...stuck)
+      .when(late, NOW)
+      .thenEmitsLike({ type: 'recorded', attempt: 1 })
+      .thenTimes();
+    given(...history)
+      .when({ kind: 'settle', payload: { task, node, attempt: 2, how: 'done' } }, NOW)
+      .thenEmitsLike({ type: 'settled', attempt: 2 });
   });
 
   test('is not a timer', () => {

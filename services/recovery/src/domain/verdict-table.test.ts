@@ -1,67 +1,80 @@
 import { FailureClass, type FailureClass as Class } from '@holdpoint/contracts/recovery';
 import { describe, expect, test } from 'vitest';
-import { classify, delayMsOf, rowFor, TABLE, TABLE_VERSION } from './verdict-table.ts';
-
-describe('the class of a failure', () => {
-  test.each([
-    ['in_doubt', 'EXECUTOR_OUTCOME_UNKNOWN', 'EFFECT_IN_DOUBT'],
-    // Whatever the error says: that nobody can know weighs more.
-    ['in_doubt', 'EXECUTOR_TARGET_UNAVAILABLE', 'EFFECT_IN_DOUBT'],
-    ['failed', 'EXECUTOR_TARGET_UNAVAILABLE', 'TRANSIENT'],
-    ['failed', 'RUNTIME_UNAVAILABLE', 'TRANSIENT'],
-    ['failed', 'EXECUTOR_NOT_APPLIED', 'TRANSIENT'],
-    ['failed', 'EXECUTOR_JOURNAL_UNAVAILABLE', 'TRANSIENT'],
-    ['failed', 'EXECUTOR_INVALID_ARGUMENTS', 'UNKNOWN'],
-    ['failed', 'A_CODE_OF_A_NEWER_VERSION', 'UNKNOWN'],
-  ] as const)('that %s with %s is %s', (outcome, code, expected) => {
-    expect(classify({ outcome, error: { code, message: 'no' } })).toBe(expected);
-  });
-});
+import { delayMsOf, rowFor, TABLE, TABLE_VERSION } from './verdict-table.ts';
 
 describe('the row that decides', () => {
-  const rows: readonly (readonly [
+  type Case = readonly [
     failureClass: Class,
     failures: number,
+    hasGoodCommit: boolean,
     row: string,
     verdict: string,
     delayMs: number,
-  ])[] = [
-    ['EFFECT_IN_DOUBT', 1, 'in-doubt', 'escalate', 0],
-    ['EFFECT_IN_DOUBT', 9, 'in-doubt', 'escalate', 0],
-    ['TRANSIENT', 1, 'transient', 'retry', 1_000],
-    ['TRANSIENT', 2, 'transient', 'retry', 2_000],
-    ['TRANSIENT', 3, 'transient', 'retry', 4_000],
-    ['TRANSIENT', 4, 'transient', 'retry', 8_000],
-    ['TRANSIENT', 5, 'transient-lasting', 'escalate', 0],
-    ['TRANSIENT', 50, 'transient-lasting', 'escalate', 0],
-    ['UNKNOWN', 1, 'unknown', 'retry', 1_000],
-    ['UNKNOWN', 2, 'unknown-again', 'escalate', 0],
-    ['UNKNOWN', 3, 'unknown-again', 'escalate', 0],
+  ];
+  const rows: readonly Case[] = [
+    ['CIRCULAR_FIX', 1, true, 'circle', 'skip', 0],
+    ['CIRCULAR_FIX', 1, false, 'circle', 'skip', 0],
+    ['BROKEN_BUILD', 1, true, 'build', 'rollback', 0],
+    ['BROKEN_BUILD', 2, true, 'build-for-good', 'escalate', 0],
+    ['BROKEN_BUILD', 1, false, 'build-for-good', 'escalate', 0],
+    ['VERIFICATION_FAILED', 1, true, 'verification', 'retry', 0],
+    ['VERIFICATION_FAILED', 2, false, 'verification', 'retry', 0],
+    ['VERIFICATION_FAILED', 3, true, 'verification-again', 'skip', 0],
+    ['VERIFICATION_FAILED', 30, true, 'verification-again', 'skip', 0],
+    ['CONTEXT_EXHAUSTED', 1, false, 'context', 'continue', 0],
+    ['CONTEXT_EXHAUSTED', 5, true, 'context', 'continue', 0],
+    ['CONTEXT_EXHAUSTED', 6, true, 'context-again', 'escalate', 0],
+    ['TRANSIENT', 1, false, 'transient', 'retry', 1_000],
+    ['TRANSIENT', 2, true, 'transient', 'retry', 2_000],
+    ['TRANSIENT', 4, true, 'transient', 'retry', 8_000],
+    ['TRANSIENT', 5, true, 'transient-lasting', 'escalate', 0],
+    ['UNKNOWN', 1, false, 'unknown', 'retry', 1_000],
+    ['UNKNOWN', 2, true, 'unknown-again', 'escalate', 0],
+    ['WORKER_CRASH', 1, false, 'crash', 'retry', 1_000],
+    ['WORKER_CRASH', 2, true, 'crash', 'retry', 2_000],
+    ['WORKER_CRASH', 3, true, 'crash-loop', 'escalate', 0],
+    ['EFFECT_IN_DOUBT', 1, true, 'in-doubt', 'escalate', 0],
+    ['EFFECT_IN_DOUBT', 9, false, 'in-doubt', 'escalate', 0],
   ];
 
-  test.each(rows)('on %s after %i failures is %s: %s', (failureClass, failures, name, verdict, delayMs) => {
-    const row = rowFor(failureClass, failures);
-    expect({ name: row.name, verdict: row.verdict, delayMs: delayMsOf(row, failures) }).toEqual({
-      name,
-      verdict,
-      delayMs,
-    });
-  });
-
-  test('is tried here for every row of the table', () => {
-    expect(new Set(rows.map(([, , name]) => name))).toEqual(new Set(TABLE.map(({ name }) => name)));
-  });
-
-  test.each(FailureClass.options.filter((option) => !TABLE.some((row) => row.class === option)))(
-    'on %s, which has none, is to ask a person',
-    (failureClass) => {
-      expect(rowFor(failureClass, 1)).toMatchObject({
-        name: 'no-row',
-        class: failureClass,
-        verdict: 'escalate',
+  test.each(rows)(
+    'on %s after %i failures, good commit %s, is %s: %s',
+    (failureClass, failures, hasGoodCommit, name, verdict, delayMs) => {
+      const row = rowFor({ class: failureClass, failures, hasGoodCommit });
+      expect({ name: row.name, verdict: row.verdict, delayMs: delayMsOf(row, failures) }).toEqual({
+        name,
+        verdict,
+        delayMs,
       });
     },
   );
+
+  test('is tried here for every row of the table', () => {
+    expect(new Set(rows.map(([, , , name]) => name))).toEqual(new Set(TABLE.map(({ name }) => name)));
+  });
+
+  test.each([
+    ['VERIFICATION_FAILED', { thresholds: { VERIFICATION_FAILED: 5 } }, 4, 'verification'],
+    ['VERIFICATION_FAILED', { thresholds: { VERIFICATION_FAILED: 1 } }, 1, 'verification-again'],
+    ['BROKEN_BUILD', { thresholds: { BROKEN_BUILD: 2 } }, 2, 'build'],
+    ['BROKEN_BUILD', { thresholds: { BROKEN_BUILD: 2 } }, 3, 'build-for-good'],
+    ['CONTEXT_EXHAUSTED', { continues: 0 }, 1, 'context-again'],
+    ['CONTEXT_EXHAUSTED', { continues: 9, thresholds: { CONTEXT_EXHAUSTED: 1 } }, 9, 'context'],
+    ['TRANSIENT', { thresholds: { UNKNOWN: 9 } }, 5, 'transient-lasting'],
+  ] as const)(
+    'on %s goes by the thresholds of the repository: %j, failure %i is %s',
+    (of, rules, failures, name) => {
+      expect(rowFor({ class: of, failures, hasGoodCommit: true, rules }).name).toBe(name);
+    },
+  );
+
+  test('waits as the repository says, where it waits at all', () => {
+    const rules = { backoff: { firstMs: 10, mostMs: 25 } };
+    const transient = rowFor({ class: 'TRANSIENT', failures: 1, hasGoodCommit: false });
+    expect([1, 2, 3].map((failures) => delayMsOf(transient, failures, rules))).toEqual([10, 20, 25]);
+    const check = rowFor({ class: 'VERIFICATION_FAILED', failures: 1, hasGoodCommit: false });
+    expect(delayMsOf(check, 1, rules)).toBe(0);
+  });
 });
 
 describe('the table', () => {
@@ -71,15 +84,22 @@ describe('the table', () => {
   });
 
   test('retries nothing for ever, and gives every reason in words', () => {
-    for (const row of TABLE.filter(({ verdict }) => verdict === 'retry'))
-      expect(row.below, row.name).toBeLessThan(Infinity);
+    const goesOn = TABLE.filter(({ verdict }) => verdict !== 'skip' && verdict !== 'escalate');
+    for (const { name, up } of goesOn) expect(up, name).toBeDefined();
     for (const row of TABLE) expect(row.reason, row.name).not.toBe('');
+  });
+
+  test.each(FailureClass.options)('has a last row for %s, which nothing can keep from deciding', (option) => {
+    const last = TABLE.findLast((row) => row.class === option);
+    expect([last?.up, last?.goodCommit]).toEqual([undefined, undefined]);
   });
 
   test('has no row that an earlier one hides', () => {
     for (const row of TABLE) {
-      const reachable = Array.from({ length: 100 }, (_, i) => rowFor(row.class, i + 1));
-      expect(reachable, row.name).toContain(row);
+      const reachable = Array.from({ length: 100 }, (_, i) =>
+        [true, false].map((hasGoodCommit) => rowFor({ class: row.class, failures: i + 1, hasGoodCommit })),
+      );
+      expect(reachable.flat(), row.name).toContain(row);
     }
   });
 

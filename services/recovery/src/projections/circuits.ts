@@ -1,19 +1,10 @@
-import { type CircuitState, CircuitView } from '@holdpoint/contracts/circuit';
-import type { Summary } from '@holdpoint/runtime/ports';
+import { CircuitState, CircuitView } from '@holdpoint/contracts/circuit';
+import { pageById } from '@holdpoint/runtime/postgres/page';
 import type { Pool } from 'pg';
 import { z } from 'zod';
-import { circuitView } from '../domain/circuit.ts';
-import { isCircuit, type RecoveryState } from '../domain/recovery.ts';
+import { CIRCUIT_STATUS } from './summary.ts';
 
-const STATUS = 'circuit_';
-
-/** What lists show: circuits. The failures of a task are looked up by its id. */
-export const summarise = (state: RecoveryState): Summary =>
-  isCircuit(state)
-    ? { status: `${STATUS}${state.state}`, view: circuitView(state) }
-    : { status: 'assessed', view: null };
-
-const STATUSES = ['circuit_open', 'circuit_half_open', 'circuit_closed'] as const;
+const Row = z.object({ view: CircuitView });
 
 /** The circuits that are, or were, open; by id. */
 export const listCircuits = async (
@@ -28,16 +19,17 @@ export const listCircuits = async (
     readonly state?: CircuitState | undefined;
   },
 ): Promise<{ items: CircuitView[]; next?: string }> => {
-  const wanted = state === undefined ? STATUSES : [`${STATUS}${state}`];
+  const wanted = (state === undefined ? CircuitState.options : [state]).map(
+    (each) => `${CIRCUIT_STATUS}${each}`,
+  );
   const { rows } = await pool.query(
     'SELECT view FROM heads WHERE status = ANY ($1) AND id > $2 ORDER BY id LIMIT $3',
     [wanted, after ?? '', limit + 1],
   );
   const views = z
-    .array(z.object({ view: CircuitView }))
+    .array(Row)
     .parse(rows)
     .map(({ view }) => view);
-  const items = views.slice(0, limit);
-  const last = items.at(-1);
-  return { items, ...(views.length > limit && last !== undefined && { next: last.id }) };
+  const { rows: items, ...next } = pageById(views, limit);
+  return { items: [...items], ...next };
 };

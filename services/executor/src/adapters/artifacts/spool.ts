@@ -3,6 +3,7 @@ import { createReadStream, existsSync, mkdirSync, readdirSync, rmSync, writeFile
 import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { sha256Of } from '@holdpoint/contracts/json';
 import { ArtifactView, artifactUriOf } from '@holdpoint/contracts/stored-artifact';
 import type { RunEffect } from '@holdpoint/contracts/effect';
 import { errorFields } from '@holdpoint/runtime/error-fields';
@@ -173,7 +174,7 @@ export const createSpool = ({ folder, logMaxBytes, maxBytes, now, log }: SpoolPa
       } finally {
         await handle.close();
       }
-      const sha256 = createHash('sha256').update(text).digest('hex');
+      const sha256 = sha256Of(text);
       return await seal(id, about, { sha256, bytes: Buffer.byteLength(text) });
     } catch (error) {
       forget(id);

@@ -1,17 +1,15 @@
-import { CircuitEvent, type ReportCircuit } from '@holdpoint/contracts/circuit';
-import { filters, subjects } from '@holdpoint/contracts/subjects';
+import type { CircuitEvent, ReportCircuit } from '@holdpoint/contracts/circuit';
+import { subjects } from '@holdpoint/contracts/subjects';
 import type { Clock } from '@holdpoint/runtime/clock';
+import { followCircuits } from '@holdpoint/runtime/nats/circuits';
 import type { Listener } from '@holdpoint/runtime/nats/listener';
 import type { Announce } from '@holdpoint/runtime/ports';
 import type { Circuits, Said } from './circuits.ts';
 
-/** Facts come at once; this finds what was missed while the bus was away. */
-const ASK_EVERY_MS = 3_000;
-const PAGE = 500;
 /** More circuits than this are more targets than executors are ever given. */
 const PAGES_MAX = 20;
 
-const saidIn = (event: CircuitEvent): Said => {
+const saidIn = (event: CircuitEvent): Said | undefined => {
   const { target } = event;
   switch (event.type) {
     case 'circuit_opened':
@@ -20,6 +18,8 @@ const saidIn = (event: CircuitEvent): Said => {
       return { target, state: 'half_open', executor: event.executor };
     case 'circuit_closed':
       return { target, state: 'closed' };
+    case 'circuit_counted':
+      return undefined;
   }
 };
 
@@ -29,43 +29,19 @@ export const tellRecovery =
   (report: ReportCircuit): boolean =>
     announce(subjects.recoveryCommand('circuit'), JSON.stringify(report));
 
-/** Hears what recovery says of circuits: each change, and, every few seconds, how all of them stand. */
+/**
+ * Hears what recovery says of circuits. What is started before `asked` has resolved may go to a target that everybody else
+ * knows to be away.
+ */
 export const followRecovery = (
   listener: Listener,
   circuits: Pick<Circuits, 'hear' | 'hearAll'>,
   clock: Clock,
-): { readonly stop: () => void } => {
-  listener.listen(filters.circuitFacts, (_subject, body) => {
-    const fact = CircuitEvent.safeParse(body);
-    if (fact.success) circuits.hear(saidIn(fact.data));
+): { readonly asked: Promise<void>; readonly stop: () => void } =>
+  followCircuits(listener, clock, PAGES_MAX, {
+    hear: (fact) => {
+      const said = saidIn(fact);
+      if (said !== undefined) circuits.hear(said);
+    },
+    hearAll: circuits.hearAll,
   });
-
-  const askForAll = async (): Promise<readonly Said[] | undefined> => {
-    const all: Said[] = [];
-    let after: string | undefined;
-    for (let page = 0; page < PAGES_MAX; page += 1) {
-      const answer = await listener.ask('recovery', 'circuits', {
-        limit: PAGE,
-        ...(after !== undefined && { after }),
-      });
-      if (answer === undefined) return undefined;
-      all.push(...answer.items);
-      after = answer.next;
-      if (after === undefined) return all;
-    }
-    return all;
-  };
-
-  let busy = false;
-  const ask = async (): Promise<void> => {
-    if (busy) return;
-    busy = true;
-    const askedAt = clock.now();
-    const all = await askForAll();
-    busy = false;
-    if (all !== undefined) circuits.hearAll(all, askedAt);
-  };
-
-  void ask();
-  return { stop: clock.every(ASK_EVERY_MS, () => void ask()) };
-};

@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
+import { sha256Of } from '@holdpoint/contracts/json';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type StageRepository, stageRepository } from '../../testing/stage-repository.ts';
 import { beginAttempt, forgetAttempts } from './attempts.ts';
@@ -179,4 +180,26 @@ test('a branch without a commit is put back as well', async () => {
   expect(inside('symbolic-ref', 'HEAD')).toBe('refs/heads/fresh');
   expect(() => inside('rev-parse', '--verify', '--quiet', 'HEAD')).toThrow('Command failed');
   expect(existsSync(join(root, 'x'))).toBe(false);
+});
+
+test('steps in other worktrees of the repository may come and go meanwhile', async () => {
+  const git = createGit(repository, { env: repository.env });
+  const roots = await Promise.all(
+    ['one', 'two', 'three', 'four'].map(async (name) => {
+      await git.createBranch(name);
+      await git.worktreeAdd(join(repository.path, name), { branch: name });
+      return join(repository.path, name);
+    }),
+  );
+  const parts = { env: repository.env };
+  const stepsIn = async (place: string): Promise<readonly string[]> => {
+    const ended: string[] = [];
+    for (let step = 0; step < 8; step += 1)
+      ended.push(
+        await beginAttempt({ root: place, parts }, `e-${sha256Of(place).slice(0, 8)}-${String(step)}`),
+      );
+    return ended;
+  };
+  const all = await Promise.all(roots.map(stepsIn));
+  expect(all.flat()).toEqual(Array.from({ length: 32 }, () => 'begun'));
 });

@@ -10,12 +10,23 @@ export const keptRef = (name: string): string => `${KEPT}${name}`;
 
 type Place = { readonly root: string; readonly parts: GitParts };
 
+/** Of a note that somebody else has forgotten meanwhile, a step in another worktree, nothing is known. */
+const worktreeOf = async (exec: GitExec, ref: string): Promise<string | undefined> => {
+  try {
+    return (await snapshotAbout(exec, ref)).worktree;
+  } catch (error) {
+    const there = await exec.text(['for-each-ref', '--format=%(refname)', '--', ref]);
+    if (there === '') return undefined;
+    throw error;
+  }
+};
+
 const attemptsIn = async (exec: GitExec, root: string): Promise<readonly string[]> => {
   const refs = (await exec.text(['for-each-ref', '--format=%(refname)', '--', ATTEMPTS])).split('\n');
-  const abouts = await Promise.all(
-    refs.filter((ref) => ref !== '').map(async (ref) => ({ ref, about: await snapshotAbout(exec, ref) })),
+  const known = await Promise.all(
+    refs.filter((ref) => ref !== '').map(async (ref) => ({ ref, worktree: await worktreeOf(exec, ref) })),
   );
-  return abouts.filter(({ about }) => about.worktree === root).map(({ ref }) => ref);
+  return known.filter(({ worktree }) => worktree === root).map(({ ref }) => ref);
 };
 
 /**

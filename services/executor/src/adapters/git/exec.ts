@@ -35,7 +35,14 @@ const OUTPUT_MAX = 64 * 1_048_576;
 const SAID_MAX = 1_000;
 
 /** Another program has the repository to itself for a moment: that passes. */
-const LOCKED = /Unable to create '[^']*\.lock': File exists|cannot lock ref [^\n]*: File exists/;
+const isLocked = (stderr: string): boolean =>
+  stderr
+    .split('\n')
+    .some(
+      (line) =>
+        line.includes(': File exists') &&
+        (line.includes("Unable to create '") || line.includes('cannot lock ref ')),
+    );
 const LOCKED_TRIES = 12;
 const LOCKED_PAUSE_MS = 50;
 const LOCKED_PAUSE_MAX_MS = 1_000;
@@ -120,7 +127,7 @@ export const createGitExec = (cwd: string, parts: GitParts): GitExec => {
     for (let tries = 1; ; tries += 1) {
       const result = await once(argv, cwd, whole, parts, stdin);
       if (answers.includes(result.exitCode)) return result;
-      if (tries >= LOCKED_TRIES || !LOCKED.test(result.stderr))
+      if (tries >= LOCKED_TRIES || !isLocked(result.stderr))
         throw new GitError(argv[0] ?? '', result.exitCode, saidIn(result.stderr));
       await sleep(pause);
       pause = Math.min(pause * 2, LOCKED_PAUSE_MAX_MS);

@@ -27,10 +27,10 @@ const unlessMissing = (error: unknown): undefined => {
   throw error;
 };
 
-const gitDirOf = (exec: GitExec): Promise<string> => exec.text(['rev-parse', '--absolute-git-dir']);
+export const gitDirOf = (exec: GitExec): Promise<string> => exec.text(['rev-parse', '--absolute-git-dir']);
 
 /** Works with an index of its own, that holds everything which is in the work tree: also what is untracked, not what is ignored. */
-const withAllStaged = async <Result>(
+export const withAllStaged = async <Result>(
   root: string,
   parts: GitParts,
   gitDir: string,
@@ -47,6 +47,12 @@ const withAllStaged = async <Result>(
     await rm(index, { force: true });
     await rm(`${index}.lock`, { force: true });
   }
+};
+
+/** The tree of all files of a worktree, committed or not; what is ignored is not in it. */
+export const filesTree = async (root: string, parts: GitParts): Promise<string> => {
+  const gitDir = await gitDirOf(createGitExec(root, parts));
+  return withAllStaged(root, parts, gitDir, (all) => all.text(['write-tree']));
 };
 
 const currentHead = async (exec: GitExec): Promise<Pick<About, 'head' | 'branch'>> => {
@@ -95,7 +101,7 @@ export const restoreSnapshot = async (
   const exec = createGitExec(root, parts);
   const gitDir = await gitDirOf(exec);
   const about = await snapshotAbout(exec, ref);
-  for (const lock of OWN_LOCKS) await rm(join(gitDir, lock), { force: true });
+  await dropOwnLocks(gitDir);
   await takeSnapshot(root, parts, keptRef);
   await restoreHead(exec, about);
   const holds = async (name: string): Promise<Buffer | undefined> => {
@@ -114,6 +120,18 @@ export const restoreSnapshot = async (
       all.run(['read-tree', '--reset', '-u', `${ref}:files`]),
     );
   await restoreIndex(exec, gitDir, await holds('index'));
+};
+
+const dropOwnLocks = async (gitDir: string): Promise<void> => {
+  for (const lock of OWN_LOCKS) await rm(join(gitDir, lock), { force: true });
+};
+
+/** Takes away the locks that a start which was killed may have left in a worktree. Nothing else may be at work in it. */
+export const dropLocks = async (root: string, parts: GitParts): Promise<void> => {
+  const exec = createGitExec(root, parts);
+  await dropOwnLocks(await gitDirOf(exec));
+  const { branch } = await currentHead(exec);
+  if (branch !== undefined) await unlockBranch(exec, branch);
 };
 
 const restoreHead = async (exec: GitExec, { head, branch }: About): Promise<void> => {
@@ -158,7 +176,7 @@ export const keepFiles = async (
 ): Promise<string | undefined> => {
   const exec = createGitExec(root, parts);
   const { head } = await currentHead(exec);
-  const files = await withAllStaged(root, parts, await gitDirOf(exec), (all) => all.text(['write-tree']));
+  const files = await filesTree(root, parts);
   const committed =
     head === undefined ? undefined : await exec.text(['rev-parse', '--verify', `${head}^{tree}`]);
   if (files === committed && head !== undefined) {

@@ -1,6 +1,8 @@
 import type { Artifact } from '@holdpoint/contracts/artifact';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type PlanRepository, planRepository, type StepChange } from '../../testing/plan-repository.ts';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { invokeAgent } from './invoke.ts';
 
 let repository: PlanRepository;
@@ -47,6 +49,11 @@ test('what failed before follows the prompt, under a heading', async () => {
   const text = result.payloads?.[LABEL]?.['text'];
   expect(text).toMatch(/^Write a plan\.\n\n## The last attempt was not accepted\n/);
   expect(text).toContain('tests are red');
+});
+
+test('what has a heading of its own follows the prompt as it is', async () => {
+  const result = await invoke('cat', { hint: '## Earlier attempts\n\n1. tried a\n\n' });
+  expect(result.payloads?.[LABEL]?.['text']).toBe('Write a plan.\n\n## Earlier attempts\n\n1. tried a\n');
 });
 
 test('it works in the worktree', async () => {
@@ -125,5 +132,197 @@ test.each([
 ])('payloads of %j are not one prompt', async (payloads) => {
   await expect(invoke('cat', { payloads })).rejects.toMatchObject({
     body: { code: 'EXECUTOR_INVALID_ARGUMENTS' },
+  });
+});
+
+describe('what an agent says of itself', () => {
+  const line = (report: object | string): string =>
+    `HOLDPOINT-REPORT ${typeof report === 'string' ? report : JSON.stringify(report)}`;
+  /** An agent that says this, whatever it is asked. */
+  const saying = (text: string, exit = 0, change: StepChange = {}) =>
+    invoke('', { agent: ['sh', '-c', `printf %s "$0"; exit ${String(exit)}`, text], ...change });
+
+  test('is asked for at the end of its prompt, when the node wants it', async () => {
+    const asked = await invoke('cat', { reports: true, hint: '## Earlier attempts\n\n1. tried a' });
+    const text = asked.payloads?.[LABEL]?.['text'];
+    expect(text).toMatch(
+      /^Write a plan\.\n\n## Earlier attempts\n\n1\. tried a\n\n## The end of your reply\n/,
+    );
+    expect(text).not.toContain('HOLDPOINT-REPORT');
+    // Whoever only says again what was asked for has said nothing.
+    expect(asked.report).toMatchObject({ approach: expect.stringMatching(/^Write a plan/) as string });
+    expect(asked.report).not.toHaveProperty('stop');
+    const plain = await invoke('cat');
+    expect(plain.payloads?.[LABEL]?.['text']).toBe('Write a plan.');
+  });
+
+  test('is its report, and no part of its reply', async () => {
+    const report = {
+      approach: 'a parser by hand',
+      done: 'the lexer',
+      next: 'the rest',
+      stop: 'done',
+    } as const;
+    const result = await saying(`All well.\n${line({ approach: 'an older one' })}\n${line(report)}\n`);
+    expect(result).toMatchObject({ outcome: 'succeeded', report });
+    expect(result.payloads?.[LABEL]?.['text']).toBe(`All well.\n${line({ approach: 'an older one' })}\n`);
+  });
+
+  test.each([
+    [
+      'in bold',
+      '**HOLDPOINT-REPORT:** {"approach": "a", "stop": "gave_up"}',
+      { approach: 'a', stop: 'gave_up' },
+    ],
+    ['as code', '`HOLDPOINT-REPORT {"approach": "a"}`', { approach: 'a' }],
+    [
+      'with fields of other types',
+      line({ approach: 'a', done: 7, next: ['x'], stop: 'never' }),
+      { approach: 'a' },
+    ],
+    [
+      'too long',
+      line({ approach: 'a'.repeat(2_001), done: 'd' }),
+      { approach: 'a'.repeat(2_000), done: 'd' },
+    ],
+    ['with what no store holds', line('{"approach": "a\\u0000\\ud800b"}'), { approach: 'a\uFFFD\uFFFDb' }],
+  ])('is understood %s', async (_, said, report) => {
+    const result = await saying(`reply\n${said}\n`);
+    const { usage, ...found } = result.report ?? {};
+    expect(found).toEqual(report);
+    expect(result.payloads?.[LABEL]?.['text']).toBe('reply\n');
+    expect(usage).toEqual({ durationMs: expect.any(Number) as number });
+  });
+
+  test.each([line('{"approach"'), line('["a"]'), 'HOLDPOINT-REPORT'])(
+    'is left where it is when it is none: %s',
+    async (said) => {
+      const result = await saying(`reply\n${said}\n`);
+      expect(result.payloads?.[LABEL]?.['text']).toBe(`reply\n${said}\n`);
+      expect(result.report?.approach).toBe(`reply\n${said}`);
+    },
+  );
+
+  test('is the beginning of its reply, when it does not report', async () => {
+    expect((await saying(`${'x'.repeat(999)}😀 and on`)).report?.approach).toBe(`${'x'.repeat(999)}\uFFFD`);
+    expect((await saying(' \n')).report).toEqual({ usage: { durationMs: expect.any(Number) as number } });
+  });
+
+  test('makes it fail when it has no room left, though it ended well', async () => {
+    const result = await saying(`half done\n${line({ next: 'the rest', stop: 'context_exhausted' })}\n`);
+    expect(result).toMatchObject({
+      outcome: 'failed',
+      exitCode: 0,
+      detail: 'the agent ended with 0, and says that its context is exhausted',
+      hint: 'half done\n',
+      report: { approach: 'half done', next: 'the rest', stop: 'context_exhausted' },
+    });
+  });
+});
+
+describe('a reply that is one JSON object', () => {
+  const reply = (change: object = {}) =>
+    JSON.stringify({
+      type: 'result',
+      subtype: 'success',
+      is_error: false,
+      result: 'All well.\nHOLDPOINT-REPORT {"approach": "by hand"}',
+      total_cost_usd: 0.25,
+      usage: {
+        input_tokens: 10,
+        output_tokens: 7,
+        cache_creation_input_tokens: 100,
+        cache_read_input_tokens: 1_000,
+      },
+      ...change,
+    });
+  const saying = (text: string, exit = 0) =>
+    invoke('', { agent: ['sh', '-c', `printf %s "$0"; exit ${String(exit)}`, text] });
+  const durationMs = expect.any(Number) as number;
+
+  test('is what it says, and what that has cost is reported', async () => {
+    const result = await saying(`${reply()}\n`);
+    expect(result).toMatchObject({ outcome: 'succeeded' });
+    expect(result.payloads?.[LABEL]?.['text']).toBe('All well.');
+    expect(result.report).toEqual({
+      approach: 'by hand',
+      usage: { inputTokens: 1_110, outputTokens: 7, costUsd: 0.25, durationMs },
+    });
+  });
+
+  test('may lack anything but its type', async () => {
+    const odd = { usage: { input_tokens: 'many', output_tokens: 3 }, total_cost_usd: -1, result: undefined };
+    expect((await saying(reply(odd))).report).toEqual({
+      usage: { inputTokens: 0, outputTokens: 3, durationMs },
+    });
+    expect((await saying('{"type":"result"}')).report).toEqual({ usage: { durationMs } });
+  });
+
+  test.each([
+    [
+      'says that it is an error',
+      { is_error: true, result: 'API Error: 529 overloaded' },
+      'API Error: 529 overloaded',
+    ],
+    ['is out of turns', { subtype: 'error_max_turns', result: undefined }, 'error_max_turns'],
+  ])('that %s fails, however it ended', async (_, change, hint) => {
+    const result = await saying(reply(change));
+    expect(result).toMatchObject({
+      outcome: 'failed',
+      exitCode: 0,
+      detail: 'the agent ended with 0, and says that it failed',
+      hint: expect.stringContaining(hint) as string,
+    });
+  });
+
+  test.each(['{"type":"other","result":"x"}', '{"type":"result"} and more', '{"type":"result"'])(
+    'of another kind is text: %s',
+    async (text) => {
+      expect((await saying(text)).payloads?.[LABEL]?.['text']).toBe(text);
+    },
+  );
+});
+
+describe('the files that an agent has changed', () => {
+  const worktree = '.holdpoint/worktrees/w';
+  const inWorktree = async (script: string): Promise<readonly string[] | undefined> => {
+    const result = await invoke(script, { context: { worktree } });
+    expect(result.outcome).toBe('succeeded');
+    return result.report?.files;
+  };
+  beforeEach(async () => {
+    await repository.git('worktree', 'add', '--quiet', '-b', 'draft/oak', worktree);
+  });
+
+  test('are named whether it has committed them or not, and nothing else is', async () => {
+    await writeFile(join(repository.path, worktree, 'b.txt'), 'changed before');
+    await writeFile(join(repository.path, worktree, 'c.txt'), 'new before');
+    const files = await inWorktree(
+      `mkdir d; echo x > d/new; echo x >> c.txt; git rm --quiet a.txt; git commit --quiet -m x
+       echo ignored > .git-ignored; printf '.git-ignored\n' > .gitignore; git mv -k d/none e; printf x > 'ü
+y'`,
+    );
+    expect(files).toEqual(['.gitignore', 'a.txt', 'c.txt', 'd/new', 'ü\ny']);
+    expect(await inWorktree('true')).toEqual([]);
+  });
+
+  test('are named by the first two hundred', async () => {
+    expect(await inWorktree('for i in $(seq 1 250); do echo > f$i; done')).toHaveLength(200);
+  });
+
+  test('are nobody\u2019s to name in a checkout that others work in', async () => {
+    expect((await invoke('touch x')).report).not.toHaveProperty('files');
+  });
+
+  test('that cannot be looked at make nothing fail, and that is said', async () => {
+    const lines: string[] = [];
+    const result = await repository.step(
+      invokeAgent,
+      { payloads: prompted('x'), context: { worktree }, agent: ['sh', '-c', 'rm .git; echo well'] },
+      { context: { say: (_stream, text) => void lines.push(text) } },
+    );
+    expect(result).toMatchObject({ outcome: 'succeeded' });
+    expect(result.report).not.toHaveProperty('files');
+    expect(lines.join('\n')).toContain('warning: which files have changed could not be found out');
   });
 });

@@ -1,7 +1,10 @@
 import { artifactLabel } from '@holdpoint/contracts/artifact';
+import type { AttemptReport } from '@holdpoint/contracts/attempt';
 import type { Payload, StepInput, StepResult } from '@holdpoint/contracts/step';
 import type { CommandResult } from '../../adapters/process/run-command.ts';
 import { failed, invalid, type RunStage, type StageModule, type StageTools, succeeded } from '../stage.ts';
+import { watchFiles } from './changed-files.ts';
+import { askingForReport, readReply, type Reply } from './reply.ts';
 
 const HOUR_MS = 3_600_000;
 /** Nobody waits longer for a reply, unless the node says so. */
@@ -25,11 +28,21 @@ const promptIn = ({ payloads = {} }: StepInput): string => {
   return text;
 };
 
-/** The prompt, and what came of the attempt before. */
-export const withHint = (prompt: string, hint: string | undefined): string =>
-  hint === undefined || hint.trim() === ''
-    ? prompt
-    : `${prompt.trimEnd()}\n\n## The last attempt was not accepted\n\nThe last attempt was not accepted: this is the end of what the check printed.\n\n${hint.trimEnd()}\n`;
+const LAST_ATTEMPT = `## The last attempt was not accepted
+
+The last attempt was not accepted. This is what a check printed at its end, or what somebody said of it.`;
+
+/** The prompt, and what came of the attempts before. What has a heading of its own says what it is. */
+export const withHint = (prompt: string, hint: string | undefined): string => {
+  if (hint === undefined || hint.trim() === '') return prompt;
+  const parts = [prompt.trimEnd(), ...(hint.startsWith('## ') ? [] : [LAST_ATTEMPT]), hint.trimEnd()];
+  return `${parts.join('\n\n')}\n`;
+};
+
+const promptFor = (input: StepInput): string => {
+  const prompt = withHint(promptIn(input), input.hint);
+  return input.reports === true ? askingForReport(prompt) : prompt;
+};
 
 const endOf = (text: string): string =>
   text.length <= ASIDE_CHARACTERS_MAX ? text : `[...]${text.slice(-ASIDE_CHARACTERS_MAX).toWellFormed()}`;
@@ -77,20 +90,44 @@ export const agentEnd = ({ exitCode, timedOut, signal, problem, durationMs }: Co
 const invoke: RunStage = async (input, tools) => {
   const agent = agentArgv(input, tools);
   if ('result' in agent) return agent.result;
-  const ended = await runAgent(agent.argv, withHint(promptIn(input), input.hint), input, tools);
+  const prompt = promptFor(input);
+  const changedFiles = await watchFiles(tools);
+  const ended = await runAgent(agent.argv, prompt, input, tools);
   const exitCode = exitCodeOf(ended);
+  const reply = readReply(ended.stdout);
   const payload: Payload = {
-    text: ended.stdout,
+    text: reply.text,
     stderr: endOf(ended.stderr),
     exit_code: exitCode,
     duration_ms: ended.durationMs,
   };
   const custom = (input.produces ?? []).filter(({ type }) => type === 'custom');
   const payloads = Object.fromEntries(custom.map((artifact) => [artifactLabel(artifact), payload]));
-  const outputs = { exit_code: exitCode, duration_ms: ended.durationMs };
-  if (exitCode === 0) return succeeded(agentEnd(ended), { exitCode, outputs, payloads });
-  const said = endOf(ended.stderr.trim() === '' ? ended.stdout : ended.stderr);
-  return failed(agentEnd(ended), { exitCode, outputs, payloads, hint: said });
+  const files = await changedFiles();
+  const all = {
+    exitCode,
+    outputs: { exit_code: exitCode, duration_ms: ended.durationMs },
+    payloads,
+    report: reportOf(reply, ended, files),
+  };
+  const { problem } = reply;
+  if (exitCode === 0 && problem === undefined) return succeeded(agentEnd(ended), all);
+  const said = problem === undefined ? agentEnd(ended) : `${agentEnd(ended)}, and ${problem}`;
+  return failed(said, { ...all, hint: endOf(whatWentWrong(reply, ended)) });
 };
+
+const reportOf = (
+  { report, usage }: Reply,
+  { durationMs }: CommandResult,
+  files: readonly string[] | undefined,
+): AttemptReport => ({
+  ...report,
+  ...(files !== undefined && { files: [...files] }),
+  usage: { ...usage, durationMs },
+});
+
+/** Who says itself that it failed says why as well; otherwise that is what a program says aside. */
+const whatWentWrong = ({ text, problem }: Reply, { stderr, stdout }: CommandResult): string =>
+  (problem === undefined ? [stderr, text] : [text, stderr]).find((each) => each.trim() !== '') ?? stdout;
 
 export const invokeAgent: StageModule = { uses: 'cap.agent.invoke', run: invoke, startsPrograms: true };

@@ -1,7 +1,8 @@
 import type { StepInput, StepResult } from '@holdpoint/contracts/step';
 import { isCommitId } from '../../adapters/git/ref-name.ts';
-import { endOf, outputsOf, resultOf, runScript, type ScriptRun } from '../shell/run-script.ts';
+import { endOf, outputsOf, resultOf, runScript, type ScriptRun, tookSoLong } from '../shell/run-script.ts';
 import { invalid, type RunStage, type StageModule, type StageTools, succeeded, WORKTREES } from '../stage.ts';
+import { noteCommit, withCommit } from './checked-commit.ts';
 import { NO_GATE } from './stop-condition.ts';
 import { keepOutOfStatus } from '../worktree/prepare.ts';
 
@@ -10,12 +11,19 @@ const checkGate: RunStage = async (input, tools) => {
   const script = input.script?.trim() === '' ? undefined : input.script;
   if (script === undefined) return succeeded(NO_GATE);
   const { commit } = input.context;
-  if (tools.inWorktree || commit === undefined) return (await check(script, input, tools, tools.root)).result;
+  if (tools.inWorktree || commit === undefined) return checkHere(script, input, tools);
   if (!isCommitId(commit)) throw invalid(`context.commit: ${JSON.stringify(commit)} is no id of a commit`);
   return checkCommit(script, input, tools, commit);
 };
 
 export const cicdGate: StageModule = { uses: 'control.gate.cicd', run: checkGate, startsPrograms: true };
+
+/** Checks the files as they are: they are those of a commit when nothing has been changed since. */
+const checkHere = async (script: string, input: StepInput, tools: StageTools): Promise<StepResult> => {
+  const checkedAt = await noteCommit(tools);
+  const { result, mended } = await check(script, input, tools, tools.root);
+  return mended ? withCommit(result, undefined) : checkedAt(result);
+};
 
 type Checked = { readonly result: StepResult; readonly mended: boolean };
 
@@ -53,7 +61,7 @@ const checkAgain = async (
   };
   // What failed first is what the gate failed with.
   const exitCode = result.outcome === 'succeeded' ? 0 : outputsOf(first.result).exit_code;
-  return { ...result, exitCode, outputs };
+  return { ...result, exitCode, outputs, report: tookSoLong(first.result, fixed.result, again.result) };
 };
 
 /** Checks a commit where nobody works: in a worktree that is made for it, and taken away again. */
@@ -71,8 +79,9 @@ const checkCommit = async (
   await git.worktreeAdd(place, { commit });
   try {
     const { result, mended } = await check(script, input, tools, place);
-    if (!mended) return result;
-    return { ...result, ...(await keepFix(result, tools, place, commit)) };
+    if (!mended) return withCommit(result, commit);
+    const said = withCommit(result, undefined);
+    return { ...said, ...(await keepFix(said, tools, place, commit)) };
   } finally {
     await removeIfThere(tools, place);
   }

@@ -1,3 +1,4 @@
+import { noteCommit } from './checked-commit.ts';
 import { resultOf, runScript } from '../shell/run-script.ts';
 import { type RunStage, type StageModule, succeeded } from '../stage.ts';
 
@@ -6,7 +7,8 @@ export const NO_GATE = 'gate: none configured';
 /** A gate that is open when its script ends with exit code 0. */
 const check: RunStage = async ({ script, timeoutMs }, tools) => {
   if (script === undefined || script.trim() === '') return succeeded(NO_GATE);
-  return resultOf(await runScript(tools, script, { timeoutMs }), 'the stop condition');
+  const checkedAt = await noteCommit(tools);
+  return checkedAt(resultOf(await runScript(tools, script, { timeoutMs }), 'the stop condition'));
 };
 
 export const stopCondition: StageModule = {

@@ -25,18 +25,21 @@ export const previewIn = (input: StepInput): MergePreview => {
   throw invalid(problems.join('; '));
 };
 
+/** What git could not do before anything happened, as the failure that says so. */
+export const asClean = (error: unknown): unknown => {
+  if (error instanceof GitStopped)
+    return new CleanFailure(errorBody('EXECUTOR_CANCELLED', 'told to end before anything happened'), error);
+  return error instanceof GitError
+    ? new CleanFailure(errorBody('EXECUTOR_TARGET_UNAVAILABLE', error.message), error)
+    : error;
+};
+
 /** Until the target has been moved nothing has happened, whatever goes wrong. */
 export const cleanly = async <Result>(work: () => Promise<Result>): Promise<Result> => {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof GitStopped) {
-      throw new CleanFailure(errorBody('EXECUTOR_CANCELLED', 'told to end before anything happened'), error);
-    }
-    if (error instanceof GitError) {
-      throw new CleanFailure(errorBody('EXECUTOR_TARGET_UNAVAILABLE', error.message), error);
-    }
-    throw error;
+    throw asClean(error);
   }
 };
 

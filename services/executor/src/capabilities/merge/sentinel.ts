@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errorBody } from '@holdpoint/contracts/errors';
+import { sha256Of } from '@holdpoint/contracts/json';
 import type { StepInput } from '@holdpoint/contracts/step';
 import { z } from 'zod';
 import { replaceFile } from '../../adapters/durable-file.ts';
@@ -30,9 +30,7 @@ export type Sentinel = z.infer<typeof Sentinel>;
 export const sentinelPath = (slug: string): string => {
   const name = encodeURIComponent(slug.toWellFormed());
   const short =
-    name.length > NAME_CHARACTERS_MAX
-      ? `${name.slice(0, NAME_CHARACTERS_MAX - 65)}~${createHash('sha256').update(slug).digest('hex')}`
-      : name;
+    name.length > NAME_CHARACTERS_MAX ? `${name.slice(0, NAME_CHARACTERS_MAX - 65)}~${sha256Of(slug)}` : name;
   return `${FOLDER}/${short}.json`;
 };
 

@@ -9,6 +9,7 @@ import { type RunStage, type StageModule, type StageTools, succeeded } from '../
 
 /** What tasks leave behind is nothing that somebody has not committed. */
 const OURS = /^(\.holdpoint\/(worktrees|tmp)|\.vizier\/(worktrees|tmp|tmp-worktrees))(\/|$)/;
+export const isOurs = (path: string): boolean => OURS.test(path);
 const NAMED_MAX = 5;
 
 type Met = { readonly kind: string; readonly met: boolean; readonly detail: string };
@@ -56,7 +57,7 @@ const look = async (
 };
 
 const cleanIn = async (git: Git): Promise<Omit<Met, 'kind'>> => {
-  const paths = (await git.status()).map(({ path }) => path).filter((path) => !OURS.test(path));
+  const paths = (await git.status()).map(({ path }) => path).filter((path) => !isOurs(path));
   if (paths.length === 0) return { met: true, detail: 'everything is committed' };
   const named = paths.slice(0, NAMED_MAX).join(', ');
   const more = paths.length > NAMED_MAX ? ` and ${String(paths.length - NAMED_MAX)} more` : '';

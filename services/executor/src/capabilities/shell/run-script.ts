@@ -1,3 +1,4 @@
+import type { AttemptReport } from '@holdpoint/contracts/attempt';
 import type { StepResult } from '@holdpoint/contracts/step';
 import type { CommandResult } from '../../adapters/process/run-command.ts';
 import { failed, type StageTools, succeeded, type ToolCommand } from '../stage.ts';
@@ -71,11 +72,16 @@ export const endOf = (result: CommandResult): string => {
   return `ended with exit code ${String(result.exitCode)} after ${seconds}`;
 };
 
+/** What is known of an attempt that says nothing of itself. */
+export const tookSoLong = (...results: readonly CommandResult[]): AttemptReport => ({
+  usage: { durationMs: results.reduce((sum, { durationMs }) => sum + durationMs, 0) },
+});
+
 /** What a script that was run comes to: exit code 0 is success, and everything else is not. */
 export const resultOf = ({ result, end }: ScriptRun, what: string): StepResult => {
-  const outputs = outputsOf(result);
+  const common = { outputs: outputsOf(result), report: tookSoLong(result) };
   const detail = `${what} ${endOf(result)}`;
   if (result.exitCode === 0 && !result.timedOut && !result.cancelled)
-    return succeeded(detail, { exitCode: 0, outputs });
-  return failed(detail, { exitCode: exitCodeOf(result), outputs, hint: end === '' ? endOf(result) : end });
+    return succeeded(detail, { exitCode: 0, ...common });
+  return failed(detail, { exitCode: exitCodeOf(result), ...common, hint: end === '' ? endOf(result) : end });
 };

@@ -35,6 +35,9 @@ export const keepOutOfStatus = async ({ commonDir }: Pick<Repository, 'commonDir
   await appendFile(path, `${start}${missing.join('\n')}\n`);
 };
 
+/** As much as the context of what follows holds. */
+const SLUG_MAX = 256;
+
 type Wanted = { readonly branch: string; readonly slug: string | undefined };
 
 const wantedBy = (input: StepInput): Wanted | undefined => {
@@ -60,6 +63,8 @@ const prepare: RunStage = async (input, tools) => {
   const wanted = wantedBy(input);
   if (wanted === undefined)
     return failed('no branch can be derived: expected branch, slug or plan among the arguments');
+  if ((wanted.slug ?? '').length > SLUG_MAX)
+    return failed(`a slug of more than ${String(SLUG_MAX)} characters cannot be handed on`);
   const { branch, slug } = wanted;
   if (!isBranchName(branch))
     return failed(`${JSON.stringify(branch)} is no name that git accepts for a branch`);

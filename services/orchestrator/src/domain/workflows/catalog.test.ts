@@ -29,6 +29,23 @@ const inputs: Readonly<Record<string, SubmitTask['inputs']>> = {
     outputs: {},
     target: 'branch:main',
   },
+  'rollback@1': {
+    task: 't-1',
+    node: 'gate',
+    attempt: 2,
+    commit: 'a'.repeat(40),
+    place: { worktree: '.holdpoint/worktrees/w', branch: 'draft/w' },
+    undo: [
+      {
+        effect: 'e-1',
+        uses: 'cap.file.write.compensate',
+        effectClass: 'fenced',
+        args: {},
+        outputs: {},
+        target: 'file:a',
+      },
+    ],
+  },
 };
 const neededBy = (name: string): SubmitTask => {
   const given = inputs[name];

@@ -1,6 +1,7 @@
 import type { SubmitTask } from '@holdpoint/contracts/task';
 import type { WorkflowDefinition } from '@holdpoint/contracts/workflow';
 import { http } from './http.ts';
+import { rollback } from './rollback.ts';
 import { sample } from './sample.ts';
 import { undo } from './undo.ts';
 
@@ -14,7 +15,7 @@ export type BuiltInWorkflow = {
 /** What is to be run, or what is wrong with what was asked for. */
 export type Defined = WorkflowDefinition | { readonly problems: readonly string[] };
 
-export const builtIn: readonly BuiltInWorkflow[] = [sample, http, undo];
+export const builtIn: readonly BuiltInWorkflow[] = [sample, http, undo, rollback];
 
 export const workflowNames = (workflows: readonly BuiltInWorkflow[]): readonly string[] =>
   workflows.map(({ id, version }) => `${id}@${version}`);

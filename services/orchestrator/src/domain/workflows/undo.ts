@@ -1,9 +1,29 @@
 import type { NodeId } from '@holdpoint/contracts/ids';
 import { DEFAULT_POOL } from '@holdpoint/contracts/streams';
 import { UndoInputs } from '@holdpoint/contracts/undo';
+import type { NodeDefinition } from '@holdpoint/contracts/workflow';
 import type { BuiltInWorkflow } from './catalog.ts';
 
 const node = (id: string): NodeId => id as NodeId;
+
+/** What takes one effect back, as a node that follows others. */
+export const undoNode = (
+  id: NodeId,
+  { effect, uses, effectClass, args, outputs, target, pool = DEFAULT_POOL }: UndoInputs,
+): Omit<NodeDefinition, 'after'> => ({
+  id,
+  uses,
+  args: { effect, args, outputs },
+  effect: {
+    kind: 'destructive_edit',
+    effectClass,
+    idempotencyKey: `undo:${effect}`,
+    target,
+    pool,
+    audience: ['operators'],
+    approvalTimeoutMs: 5 * 60_000,
+  },
+});
 
 /** Takes an effect back that was applied: an effect of its own, approved and carried out like any other. Inputs: {@link UndoInputs}. */
 export const undo: BuiltInWorkflow = {
@@ -15,27 +35,12 @@ export const undo: BuiltInWorkflow = {
       return {
         problems: error.issues.map(({ path, message }) => `${['inputs', ...path].join('.')}: ${message}`),
       };
-    const { effect, uses, effectClass, args, outputs, target, pool = DEFAULT_POOL } = data;
     return {
       id: 'undo',
       version: '1',
       nodes: [
         { id: node('prepare'), uses: 'control.prepare', after: [], args: {} },
-        {
-          id: node('undo'),
-          uses,
-          after: [node('prepare')],
-          args: { effect, args, outputs },
-          effect: {
-            kind: 'destructive_edit',
-            effectClass,
-            idempotencyKey: `undo:${effect}`,
-            target,
-            pool,
-            audience: ['operators'],
-            approvalTimeoutMs: 5 * 60_000,
-          },
-        },
+        { ...undoNode(node('undo'), data), after: [node('prepare')] },
         { id: node('done'), uses: 'control.terminal', after: [node('undo')], args: {} },
       ],
     };

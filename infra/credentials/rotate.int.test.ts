@@ -1,0 +1,96 @@
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { generateCredentials } from './generate.ts';
+import { layout } from './layout.ts';
+import { GRANT_VALID_MS, rotateGrantKey, type Step } from './rotate.ts';
+
+let dir = '';
+beforeEach(async () => {
+  dir = join(await mkdtemp(join(tmpdir(), 'holdpoint-rotate-')), 'credentials');
+  await generateCredentials(dir);
+});
+afterEach(() => rm(join(dir, '..'), { recursive: true, force: true }));
+
+const PEM = /-----BEGIN [A-Z ]+-----[^-]+-----END [A-Z ]+-----/g;
+const publicText = (key: KeyObject): string =>
+  createPublicKey(
+    key.type === 'public'
+      ? key.export({ type: 'spki', format: 'pem' })
+      : key.export({ type: 'pkcs8', format: 'pem' }),
+  )
+    .export({ type: 'spki', format: 'pem' })
+    .toString();
+
+/** Each key of both files by its public half, and whether the private half is there. */
+const files = async () => {
+  const read = async (path: string) => (await readFile(path, 'utf8')).match(PEM) ?? [];
+  const held = await read(layout(dir).grantKey);
+  return {
+    signing: held.filter((pem) => pem.includes('PRIVATE')).map((pem) => publicText(createPrivateKey(pem))),
+    retired: held.filter((pem) => pem.includes('PUBLIC')).map((pem) => publicText(createPublicKey(pem))),
+    known: (await read(layout(dir).grantPublicKeys)).map((pem) => publicText(createPublicKey(pem))),
+  };
+};
+const now = Date.now() + GRANT_VALID_MS + 60_000;
+const rotate = (step: Step) => rotateGrantKey(dir, step, { now });
+
+describe('a key that signs grants is changed', () => {
+  test('in three steps, in which verifiers always know what may be signed', async () => {
+    const {
+      signing: [old],
+    } = await files();
+    await rotate('add');
+    const added = await files();
+    const [, next] = added.signing;
+    expect(added).toEqual({ signing: [old, next], retired: [], known: [old, next] });
+    await rotate('use');
+    expect(await files()).toEqual({ signing: [next, old], retired: [], known: [old, next] });
+    await rotate('retire');
+    expect(await files()).toEqual({ signing: [next], retired: [old], known: [next] });
+    // And again.
+    for (const step of ['add', 'use', 'retire'] as const) await rotate(step);
+    const { signing, retired, known } = await files();
+    expect([signing.length, retired, known]).toEqual([1, [old, next], signing]);
+  });
+
+  test('in files that are for their owner alone, and none is left over', async () => {
+    const before = (await readdir(dir)).toSorted();
+    await rotate('add');
+    expect((await readdir(dir)).toSorted()).toEqual(before);
+    for (const path of [layout(dir).grantKey, layout(dir).grantPublicKeys])
+      expect((await stat(path)).mode & 0o777).toBe(0o600);
+  });
+
+  test('and the folder is complete at every step', async () => {
+    for (const step of ['add', 'use', 'retire'] as const) {
+      await rotate(step);
+      expect(await generateCredentials(dir)).toEqual([]);
+    }
+  });
+
+  test.each<[readonly Step[], Step, string]>([
+    [[], 'use', 'there is no other key'],
+    [[], 'retire', 'there is no old key'],
+    [['add'], 'add', 'there is another key already'],
+    [['add'], 'retire', 'the old key still signs'],
+    [['add', 'use'], 'use', 'the new key signs already'],
+    [['add', 'use'], 'add', 'there is another key already'],
+  ])('after %j not with %s: nothing is changed', async (before, step, problem) => {
+    for (const each of before) await rotate(each);
+    const held = await files();
+    await expect(rotate(step)).rejects.toThrow(problem);
+    expect(await files()).toEqual(held);
+  });
+
+  test('and the old one is kept as long as its grants are good, unless that is not wanted', async () => {
+    await rotate('add');
+    await rotate('use');
+    const early = { now: Date.now() };
+    await expect(rotateGrantKey(dir, 'retire', early)).rejects.toThrow(/good for another (59|60) min/);
+    await rotateGrantKey(dir, 'retire', { ...early, early: true });
+    expect((await files()).retired).toHaveLength(1);
+  });
+});

@@ -1,0 +1,134 @@
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto';
+import { open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { type CredentialsLayout, layout } from './layout.ts';
+
+/** A change of the key that signs grants takes three steps, and nothing stops in between. */
+export const STEPS = ['add', 'use', 'retire'] as const;
+export type Step = (typeof STEPS)[number];
+
+/** Grants are good for an hour after the decision: what the old key has signed has to be over before it is retired. */
+export const GRANT_VALID_MS = 3_600_000;
+
+const PEM = /-----BEGIN ([A-Z ]+)-----[^-]+-----END [A-Z ]+-----\n?/g;
+
+type Keys = {
+  /** The first signs. */
+  readonly signing: readonly KeyObject[];
+  /** Public halves of those that signed before. */
+  readonly retired: readonly KeyObject[];
+};
+
+const publicOf = (key: KeyObject): KeyObject =>
+  key.type === 'public' ? key : createPublicKey(key.export({ type: 'pkcs8', format: 'pem' }));
+const publicPem = (key: KeyObject): string =>
+  publicOf(key).export({ type: 'spki', format: 'pem' }).toString();
+const privatePem = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' }).toString();
+
+const readKeys = (text: string, path: string): Keys => {
+  const keys = [...text.matchAll(PEM)].map(([pem, label]) =>
+    label === 'PUBLIC KEY' ? createPublicKey(pem) : createPrivateKey(pem),
+  );
+  if (keys.some(({ asymmetricKeyType }) => asymmetricKeyType !== 'ed25519'))
+    throw new Error(`${path} holds something else than Ed25519 keys`);
+  const signing = keys.filter(({ type }) => type === 'private');
+  if (signing.length === 0) throw new Error(`${path} holds no private key`);
+  return { signing, retired: keys.filter(({ type }) => type === 'public') };
+};
+
+/** In the place of what was there, whole: whoever reads it meanwhile sees one or the other. */
+const replace = async (path: string, text: string): Promise<void> => {
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  const { uid, gid } = await stat(path);
+  try {
+    const file = await open(draft, 'wx', 0o600);
+    try {
+      await file.writeFile(text);
+      // A service may run as another user than whoever changes its keys.
+      await file.chown(uid, gid);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(draft, path);
+  } finally {
+    await rm(draft, { force: true });
+  }
+};
+
+const writePrivate = (files: CredentialsLayout, { signing, retired }: Keys): Promise<void> =>
+  replace(files.grantKey, [...signing.map(privatePem), ...retired.map(publicPem)].join(''));
+
+const writePublic = (files: CredentialsLayout, { signing }: Keys): Promise<void> =>
+  replace(files.grantPublicKeys, signing.map(publicPem).join(''));
+
+const add = async (files: CredentialsLayout, { signing, retired }: Keys): Promise<string> => {
+  if (signing.length > 1) throw new Error('there is another key already: go on with "use" or "retire"');
+  const next = { signing: [...signing, generateKeyPairSync('ed25519').privateKey], retired };
+  // First for those who verify: nothing may be signed with it before they know it.
+  await writePublic(files, next);
+  await writePrivate(files, next);
+  return 'a new key was added; it signs nothing yet. Next: "use", once every executor has heard of it (30 s)';
+};
+
+const use = async (files: CredentialsLayout, { signing, retired }: Keys): Promise<string> => {
+  const [old, next, ...more] = signing;
+  if (old === undefined || next === undefined) throw new Error('there is no other key: begin with "add"');
+  if (more.length > 0)
+    throw new Error(`${files.grantKey} holds more than two keys: put them in order by hand`);
+  // Whoever put the keys in order once more would have the old one sign again.
+  if (await isSwapped(files, old)) throw new Error('the new key signs already: go on with "retire"');
+  await writePrivate(files, { signing: [next, old], retired });
+  return 'the new key signs. Next: "retire", in an hour, when the grants of the old one are over';
+};
+
+/** The public keys stay in the order in which they were added. */
+const isSwapped = async ({ grantPublicKeys }: CredentialsLayout, first: KeyObject): Promise<boolean> =>
+  !(await readFile(grantPublicKeys, 'utf8')).trim().startsWith(publicPem(first).trim());
+
+const retire = async (
+  files: CredentialsLayout,
+  { signing, retired }: Keys,
+  { now, early }: RotateOptions,
+): Promise<string> => {
+  const [first, old] = signing;
+  if (first === undefined || old === undefined) throw new Error('there is no old key');
+  if (!(await isSwapped(files, first))) throw new Error('the old key still signs: "use" the new one first');
+  const { mtimeMs } = await stat(files.grantKey);
+  const left = Math.ceil((mtimeMs + GRANT_VALID_MS - now) / 60_000);
+  if (left > 0 && early !== true)
+    throw new Error(
+      `grants of the old key may be good for another ${String(left)} min: wait, or say --early to have them refused`,
+    );
+  // First for those who sign: what an executor would refuse must not be made any more.
+  const rest = { signing: [first], retired: [...retired, old] };
+  await writePrivate(files, rest);
+  await writePublic(files, rest);
+  return 'the old key was retired; its public half stays in grant.key.pem, for whoever verifies the audit log';
+};
+
+export type RotateOptions = {
+  /** Epoch milliseconds. */
+  readonly now: number;
+  /** Whether grants that are still good may be lost, as when the old key is in wrong hands. */
+  readonly early?: boolean;
+};
+
+/** Takes one step; says what was done, and what comes next. Throws, and changes nothing, where the step does not fit. */
+export const rotateGrantKey = async (dir: string, step: Step, options: RotateOptions): Promise<string> => {
+  const files = layout(dir);
+  const keys = readKeys(await readFile(files.grantKey, 'utf8'), files.grantKey);
+  switch (step) {
+    case 'add':
+      return add(files, keys);
+    case 'use':
+      return use(files, keys);
+    case 'retire':
+      return retire(files, keys, options);
+  }
+};

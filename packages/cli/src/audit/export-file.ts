@@ -1,0 +1,95 @@
+import { closeSync, openSync, readSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { StringDecoder } from 'node:string_decoder';
+import { AuditLine } from '@holdpoint/contracts/audit';
+import { PublishedKeys } from '@holdpoint/contracts/signing-keys';
+import { z } from 'zod';
+import { UsageError } from '../usage-error.ts';
+
+/** One line of an export. The keys come first, then anchors that stood outside of the database, then the log, then its end. */
+const Part = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('keys'), ...PublishedKeys.shape }),
+  z.object({ kind: z.literal('anchor'), statement: z.string() }),
+  // What it should be is for whoever verifies it.
+  z.object({ kind: z.literal('line'), line: z.unknown() }),
+  z.object({ kind: z.literal('end'), lines: z.int() }),
+]);
+export type Part = z.infer<typeof Part>;
+
+export const textOfPart = (part: Part): string => `${JSON.stringify(part)}\n`;
+
+const CHUNK_BYTES = 1_048_576;
+/** Far beyond what the database keeps in a line. */
+const LINE_MAX = 16 * CHUNK_BYTES;
+
+const openFile = (name: string, directory: string): number => {
+  try {
+    return openSync(resolve(directory, name), 'r');
+  } catch (cause) {
+    throw new UsageError(`${name} cannot be read`, { cause });
+  }
+};
+
+/** The lines of a file, one after the other: it may be larger than memory. */
+export function* fileLines(name: string, directory: string): Generator<string> {
+  const file = openFile(name, directory);
+  try {
+    const decoder = new StringDecoder('utf8');
+    const chunk = Buffer.alloc(CHUNK_BYTES);
+    let open = '';
+    for (let read = readSync(file, chunk); read > 0; read = readSync(file, chunk)) {
+      const lines = (open + decoder.write(chunk.subarray(0, read))).split('\n');
+      open = lines.pop() ?? '';
+      if (open.length > LINE_MAX) throw new UsageError(`${name} is not an export of the audit log`);
+      yield* lines;
+    }
+    if (open !== '') yield open;
+  } finally {
+    closeSync(file);
+  }
+}
+
+const partOf = (text: string): Part | undefined => {
+  try {
+    return Part.safeParse(JSON.parse(text)).data;
+  } catch {
+    // The caller says that the file is no export.
+    return undefined;
+  }
+};
+
+/** The parts of an export. Throws `UsageError` at what is none, and where its end is missing. */
+export function* exportParts(name: string, directory: string): Generator<Part> {
+  let ended = false;
+  for (const text of fileLines(name, directory)) {
+    const part = partOf(text);
+    if (part === undefined || ended) throw new UsageError(`${name} is not an export of the audit log`);
+    ended = part.kind === 'end';
+    yield part;
+  }
+  if (!ended) throw new UsageError(`${name} is not whole: its end is missing`);
+}
+
+const Anchor = z.object({ statement: z.string() });
+
+const anchorIn = (line: unknown): readonly string[] => {
+  const { success, data } = AuditLine.safeParse(line);
+  if (!success || data.type !== 'audit_anchored') return [];
+  try {
+    return [Anchor.parse(JSON.parse(data.entry)).statement];
+  } catch (cause) {
+    throw new UsageError(`line ${String(data.seq)} of the export is an anchor without a statement`, {
+      cause,
+    });
+  }
+};
+
+/** Every anchor of an export, those in its lines among them. */
+export const anchorsOf = (name: string, directory: string): readonly string[] => {
+  const found: string[] = [];
+  for (const part of exportParts(name, directory)) {
+    if (part.kind === 'anchor') found.push(part.statement);
+    if (part.kind === 'line') found.push(...anchorIn(part.line));
+  }
+  return found;
+};

@@ -1,0 +1,38 @@
+import { AuditAnchored, type AuditLine } from '@holdpoint/contracts/audit';
+import { AUDIT_ID } from '@holdpoint/contracts/ids';
+import { subjects } from '@holdpoint/contracts/subjects';
+import type { Client } from '../client.ts';
+
+const PAGE = 500;
+
+/** The audit log as the service has it, line by line. */
+export async function* fetchLines(
+  client: Client,
+  {
+    after = 0,
+    limit = Infinity,
+    about,
+  }: { readonly after?: number; readonly limit?: number; readonly about?: string } = {},
+): AsyncGenerator<AuditLine> {
+  let [last, left] = [after, limit];
+  for (let more = true; more && left > 0;) {
+    const page = await client.call('approvals', 'audit', {
+      after: last,
+      limit: Math.min(PAGE, left),
+      ...(about !== undefined && { about }),
+    });
+    yield* page.items;
+    last = page.items.at(-1)?.seq ?? last;
+    left -= page.items.length;
+    more = page.more && page.items.length > 0;
+  }
+}
+
+/** Anchors as the bus still has them: whoever could rewrite the database has not written these. Undefined where they cannot be read. */
+export const fetchAnchors = async (client: Client): Promise<readonly string[] | undefined> => {
+  const bodies = await client.stored?.(subjects.fact('approval', 'audit_anchored', AUDIT_ID));
+  return bodies?.flatMap((body) => {
+    const { success, data } = AuditAnchored.safeParse(body);
+    return success ? [data.statement] : [];
+  });
+};

@@ -1,0 +1,14 @@
+import type { RecoveryRules } from '@holdpoint/contracts/recovery-rules';
+import { readRecoveryFile } from '@holdpoint/workflows/files/recovery-file';
+import type { Problem } from '@holdpoint/workflows/problem';
+import { rootAbove } from '../jobs/repository-config.ts';
+import type { Session } from '../session.ts';
+
+/** What the repository in which the user stands says of its failures; nothing where there is no repository. */
+export const rulesHere = ({
+  place,
+}: Pick<Session, 'place'>): { readonly rules?: RecoveryRules; readonly problems: readonly Problem[] } => {
+  const directory = place();
+  const root = directory === undefined ? undefined : rootAbove(directory);
+  return root === undefined ? { problems: [] } : readRecoveryFile(root);
+};

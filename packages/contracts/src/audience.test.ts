@@ -1,0 +1,89 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Audience, AudienceMember, isAmong, type Member, namesOf } from './audience.ts';
+
+const ada: Member = { name: 'ada', groups: ['operators', 'on call'], roles: ['release-manager'] };
+
+describe('a member of an audience', () => {
+  test.each([
+    'operators',
+    'user:ada',
+    'group:operators',
+    'role:release-manager',
+    'group:CN=ops: night',
+    'user:Ada Lovelace',
+    'ä',
+    'a'.repeat(200),
+  ])('is %j', (text) => {
+    expect(AudienceMember.parse(text)).toBe(text);
+  });
+
+  test.each([
+    '',
+    ' ',
+    ' ada',
+    ':ada',
+    'user:',
+    'user: ada',
+    'user::ada',
+    'usr:ada',
+    'a,b',
+    'a\nb',
+    'a\rb',
+    'a'.repeat(201),
+  ])('is not %j', (text) => {
+    expect(AudienceMember.safeParse(text).success).toBe(false);
+  });
+});
+
+test('an audience has members, and not too many', () => {
+  expect(Audience.safeParse([]).success).toBe(false);
+  expect(Audience.safeParse(Array(50).fill('operators')).success).toBe(true);
+  expect(Audience.safeParse(Array(51).fill('operators')).success).toBe(false);
+});
+
+describe('a person is among', () => {
+  test.each([
+    ['himself', ['user:ada'], true],
+    ['a group by its bare name', ['operators'], true],
+    ['a group', ['group:on call'], true],
+    ['a role', ['role:release-manager'], true],
+    ['any of several', ['user:grace', 'role:nobody', 'operators'], true],
+    ['nobody', [], false],
+    ['others', ['user:grace'], false],
+    ['a group that is called like him', ['group:ada'], false],
+    ['his bare name, which is a group', ['ada'], false],
+    ['a role that is called like his group', ['role:operators'], false],
+    ['the bare name of his role, which is a group', ['release-manager'], false],
+    ['a part of the name of his group', ['operator'], false],
+    ['his group in other letters', ['Operators'], false],
+  ] as const)('%s: %j is %s', (_, audience, expected) => {
+    expect(isAmong(audience, ada)).toBe(expected);
+  });
+
+  test('nobody whom a group only calls so', () => {
+    for (const named of ['user:ada', 'role:release-manager', 'group:operators'] as const)
+      expect(isAmong([named], { name: 'mallory', groups: [named] })).toBe(false);
+  });
+
+  test('those of a group whatever it is called, by its full name', () => {
+    fc.assert(
+      fc.property(fc.string(), (group) => {
+        expect(isAmong([`group:${group}`], { name: 'x', groups: [group] })).toBe(true);
+      }),
+    );
+  });
+
+  test('himself alone under his name: groups and roles give nobody the name of somebody else', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.array(fc.string()), fc.array(fc.string()), (name, groups, roles) => {
+        const users = namesOf({
+          name,
+          groups: [...groups, 'user:ada'],
+          roles: [...roles, 'user:ada'],
+        }).filter((each) => each.startsWith('user:'));
+        expect(users).toEqual([`user:${name}`]);
+      }),
+    );
+  });
+});

@@ -1,0 +1,117 @@
+import { readdirSync } from 'node:fs';
+import type { Gate } from '@holdpoint/contracts/gate';
+import { DEFAULT_GATE, gateFinder } from '../gate/find-gate.ts';
+import { parseGate } from '../gate/parse.ts';
+import type { Problem } from '../problem.ts';
+import { createReport } from '../template/report.ts';
+import { byBytes } from './byte-order.ts';
+import { placeOf } from './confined.ts';
+import { fileProblem, systemCode, WorkflowFileError } from './file-error.ts';
+import { GATE_FOLDERS, gatesIn } from './gate-source.ts';
+import { readInside } from './read-inside.ts';
+import { SHIPPED_GATES } from './shipped.ts';
+
+/** A gate that effects of a repository can name. */
+export type ListedGate = {
+  readonly name: string;
+  /** From the top of the repository; undefined for one that comes with Holdpoint. */
+  readonly file?: string;
+  /** Undefined when something is wrong with it. */
+  readonly gate?: Gate;
+  readonly problems: readonly Problem[];
+  /** Effects that name no gate have this one. */
+  readonly isDefault: boolean;
+};
+
+export type LookedAt = {
+  readonly text?: string;
+  readonly gate?: Gate;
+  readonly problems: readonly Problem[];
+};
+
+/** More gates in one folder than anybody keeps. */
+const FILES_MAX = 500;
+const NAME = /^([a-z0-9][a-z0-9_-]{0,63})\.yaml$/;
+
+const namesIn = (root: string, folder: string): readonly string[] => {
+  const place = placeOf(root, folder);
+  if (place === undefined) return [];
+  try {
+    return readdirSync(place.real)
+      .flatMap((file) => NAME.exec(file)?.[1] ?? [])
+      .sort(byBytes)
+      .slice(0, FILES_MAX);
+  } catch (cause) {
+    throw new WorkflowFileError('WORKFLOW_FILE_UNREADABLE', folder, systemCode(cause) ?? 'an error', {
+      cause,
+    });
+  }
+};
+
+/** Each gate that effects of a repository can name, and what is wrong with it. */
+export const listGates = (
+  root: string,
+): { readonly gates: readonly ListedGate[]; readonly problems: readonly Problem[] } => {
+  const files = new Map<string, string>();
+  const problems: Problem[] = [];
+  for (const folder of GATE_FOLDERS) {
+    try {
+      for (const name of namesIn(root, folder))
+        if (!files.has(name)) files.set(name, `${folder}/${name}.yaml`);
+    } catch (error) {
+      if (!(error instanceof WorkflowFileError)) throw error;
+      problems.push(fileProblem(error));
+    }
+  }
+  const names = [...new Set([...files.keys(), ...SHIPPED_GATES])].sort(byBytes);
+  const gates = names.map((name): ListedGate => {
+    const file = files.get(name);
+    const { gate, problems: own } = findGateOf(root, name);
+    return {
+      name,
+      ...(file !== undefined && { file }),
+      ...(gate !== undefined && { gate }),
+      problems: own,
+      isDefault: name === DEFAULT_GATE,
+    };
+  });
+  return { gates, problems };
+};
+
+const problemOf = (found: string, expected: string): Problem => ({
+  code: 'WORKFLOW_EFFECT_GATE',
+  severity: 'error',
+  path: '',
+  found,
+  expected,
+});
+
+/** The gate that an effect of a repository gets by this name. */
+export const findGateOf = (root: string, name: string): LookedAt => {
+  const report = createReport();
+  const read = gatesIn(readInside(root));
+  const found = gateFinder(read, report)(name);
+  if ('gate' in found) return { text: read(name)?.text ?? '', gate: found.gate, problems: report.problems };
+  const nearest = found.nearest === undefined ? {} : { nearest: found.nearest };
+  const missing = {
+    ...problemOf(found.why, 'a gate in .holdpoint/gates, or one that is shipped'),
+    ...nearest,
+  };
+  return { problems: report.problems.length > 0 ? report.problems : [missing] };
+};
+
+/** What is wrong with a file that is to be a gate. */
+export const checkGateFile = (root: string, path: string): LookedAt => {
+  try {
+    const place = placeOf(root, path);
+    const text = place === undefined ? undefined : readInside(root)(path);
+    if (place === undefined || text === undefined)
+      return { problems: [problemOf(`${path}: no such file`, 'the file of a gate')] };
+    const report = createReport();
+    const gate = parseGate(text, place.file, report);
+    return { text, ...(gate !== undefined && { gate }), problems: report.problems };
+  } catch (error) {
+    if (!(error instanceof WorkflowFileError)) throw error;
+    return { problems: [fileProblem(error)] };
+  }
+};

@@ -1,0 +1,154 @@
+import { Gate, type Suggestion } from '@holdpoint/contracts/gate';
+import type { NodeId } from '@holdpoint/contracts/ids';
+import { WAIT_MAX_MS } from '@holdpoint/contracts/side-effect';
+import { parseTime, TIME } from '../template/coerce.ts';
+import { shown, type Report } from '../template/report.ts';
+import { fieldPath, parseShape, valueAt } from '../template/schema-problems.ts';
+import type { Scalar } from '../template/schema.ts';
+import { gateProblems } from './problems.ts';
+import { contextOf, GateFile, writeOut, type RawSuggestion } from './schema.ts';
+import { parseYaml } from './yaml.ts';
+
+/** In milliseconds; of a time that is none, what stands for it, so that the rest can be looked at. */
+type Time = (value: Scalar, path: string, instead: number) => number;
+
+const SHORT_MS = 1_000;
+
+const suggestionOf = ({ emit, phase, to }: RawSuggestion): Suggestion => ({
+  emit,
+  ...(phase !== undefined && { phase }),
+  // Whether there is such a node is seen where the gate is used.
+  ...(to !== undefined && { to: to as NodeId }),
+});
+
+const suggestionsOf = (
+  raw: Readonly<Record<string, RawSuggestion | undefined>>,
+): Record<string, Suggestion> =>
+  Object.fromEntries(
+    Object.entries(raw).flatMap(([name, one]) => (one === undefined ? [] : [[name, suggestionOf(one)]])),
+  );
+
+const policyOf = (raw: GateFile, time: Time): Gate['policy'] => {
+  const { quorum, four_eyes: fourEyes, veto, on_expiry: onExpiry, rules } = raw.policy ?? {};
+  const { remind, hand_on: handOn } = raw.approval_request ?? {};
+  const decisions = raw.allowed_decisions;
+  return {
+    ...(decisions !== undefined && { decisions: [...new Set(decisions)] }),
+    ...(quorum !== undefined && { quorum }),
+    ...(fourEyes !== undefined && { fourEyes }),
+    ...(veto !== undefined && { veto }),
+    ...(onExpiry !== undefined && { onExpiry }),
+    ...(rules !== undefined && { rules }),
+    ...(remind !== undefined && {
+      remindMs: remind.map((one, place) => time(one, `approval_request.remind[${String(place)}]`, SHORT_MS)),
+    }),
+    ...(handOn !== undefined && {
+      handOn: handOn.map(({ after, audience }, place) => ({
+        afterMs: time(after, `approval_request.hand_on[${String(place)}].after`, SHORT_MS),
+        audience,
+      })),
+    }),
+  };
+};
+
+const requestOf = ({
+  title,
+  audience,
+  body,
+  on_open: onOpen = [],
+}: NonNullable<GateFile['approval_request']>) => ({
+  ...(title !== undefined && { title }),
+  ...(audience !== undefined && { audience }),
+  ...(body !== undefined && { body }),
+  onOpen: onOpen.map(({ task_record_checkpoint: { checkpoint, note } }) => ({
+    checkpoint,
+    ...(note !== undefined && { note }),
+  })),
+});
+
+const timeoutsOf = (raw: GateFile, time: Time): Gate['timeoutMs'] =>
+  Object.fromEntries(
+    Object.entries(raw.approval_request?.timeout ?? {}).flatMap(([kind, value]) =>
+      value === undefined ? [] : [[kind, time(value, `approval_request.timeout.${kind}`, WAIT_MAX_MS)]],
+    ),
+  );
+
+const gateOf = (raw: GateFile, time: Time): Gate => {
+  const { resume_branches: branches = [], recovery = {} } = raw;
+  const { on_worker_crash: crash, on_duplicate_side_effect_attempt: duplicate } = recovery;
+  return {
+    id: raw.id,
+    version: raw.version,
+    inputs: raw.inputs ?? {},
+    given: {},
+    loadContext: [...new Set((raw.load_context ?? []).flatMap(contextOf))],
+    request: requestOf(raw.approval_request ?? {}),
+    policy: policyOf(raw, time),
+    timeoutMs: timeoutsOf(raw, time),
+    onDecision: suggestionsOf(raw.on_decision ?? {}),
+    resumePolicy: raw.resume_policy ?? (branches.length > 0 ? 'branches' : 'decision'),
+    resumeBranches: branches.map(({ when, ...rest }) => ({ when, ...suggestionOf(rest) })),
+    recovery: {
+      ...(crash !== undefined && { onWorkerCrash: suggestionOf(crash) }),
+      ...(duplicate !== undefined && { onDuplicateSideEffectAttempt: suggestionOf(duplicate) }),
+    },
+    constraints: raw.constraints ?? [],
+  };
+};
+
+/** What the fields of a gate are called in its file. */
+const WRITTEN: Readonly<Record<string, string>> = {
+  loadContext: 'load_context',
+  request: 'approval_request',
+  onOpen: 'on_open',
+  timeoutMs: 'approval_request.timeout',
+  onDecision: 'on_decision',
+  resumePolicy: 'resume_policy',
+  resumeBranches: 'resume_branches',
+  handOn: 'hand_on',
+  remindMs: 'remind',
+};
+
+const writtenPath = (gate: Gate, path: readonly PropertyKey[]): string => {
+  const [first, second, ...rest] = fieldPath(gate, path)
+    .split('.')
+    .map((part) =>
+      part.replace(/^\w+/, (name) => (Object.hasOwn(WRITTEN, name) ? (WRITTEN[name] ?? name) : name)),
+    );
+  if (first === 'policy' && second === 'decisions') return 'allowed_decisions';
+  if (first === 'policy' && second !== undefined && /^(?:remind|hand_on)/.test(second))
+    return ['approval_request', second, ...rest].join('.');
+  return [first, second, ...rest].filter((part) => part !== undefined).join('.');
+};
+
+/** A gate template from its text; undefined when something is wrong with it, and all of that is in the report. */
+export const parseGate = (text: string, file: string, report: Report): Gate | undefined => {
+  const data = parseYaml(text, file, report);
+  if (data === undefined) return undefined;
+  writeOut(data);
+  let sound = true;
+  const error: Report['error'] = (found) => {
+    sound = false;
+    report.error({ ...found, file });
+  };
+  const raw = parseShape(GateFile, data, file, { ...report, error });
+  if (raw === undefined) return undefined;
+  const gate = gateOf(raw, (value, path, instead) => {
+    const ms = parseTime(String(value));
+    if (ms !== undefined) return ms;
+    error({ code: 'WORKFLOW_VALUE_COERCION', path, found: shown(value), expected: TIME });
+    return instead;
+  });
+  const said = new Set<string>();
+  for (const { meant, ...problem } of gateProblems(gate)) {
+    said.add(problem.path);
+    error({ ...problem, ...(meant !== undefined && { meant: [meant.word, meant.known.keys()] as const }) });
+  }
+  for (const issue of Gate.safeParse(gate).error?.issues ?? []) {
+    const path = writtenPath(gate, issue.path);
+    if (said.has(path)) continue;
+    const found = shown(valueAt(gate, issue.path));
+    error({ code: 'WORKFLOW_VALUE_INVALID', path, found, expected: issue.message });
+  }
+  return sound ? gate : undefined;
+};

@@ -1,0 +1,325 @@
+import { AudienceMember } from '@holdpoint/contracts/audience';
+import { Verb } from '@holdpoint/contracts/approval-policy';
+import { GateContext, type Gate, type GateInput, type Suggestion } from '@holdpoint/contracts/gate';
+import type { NodeId } from '@holdpoint/contracts/ids';
+import type { Json } from '@holdpoint/contracts/json';
+import { SideEffectKind } from '@holdpoint/contracts/side-effect';
+import { checkExpression, checkTemplate } from '../expression.ts';
+import type { Problem } from '../problem.ts';
+import { listed, shown } from '../template/report.ts';
+
+/** What is wrong with a gate. The path is that of its file, such as `approval_request.title`. */
+export type GateProblem = Pick<Problem, 'code' | 'path' | 'found' | 'expected'> & {
+  /** What was written, and what could have been meant by it. */
+  readonly meant?: { readonly word: string; readonly known: Names };
+};
+
+type Names = { readonly size: number; keys(): Iterable<string> };
+
+/** The nodes of the workflow that a gate is used in. */
+type Nodes = Names & { has(node: NodeId): boolean };
+
+/** The input that is given the kind of the effect. */
+export const KIND_INPUT = 'side_effect_kind';
+
+/** How long a gate waits that says nothing. Somebody who submits an effect is there to say yes to it. */
+export const GATE_TIMEOUT_MS = 300_000;
+
+/** What the values that an effect gives to a gate may name: they are written in the workflow. */
+export const GIVEN_NAMES: ReadonlySet<string> = new Set(['inputs', 'nodes', 'task', 'node', 'effect']);
+
+/** Whether something of a text is put in when people are asked. */
+export const isFilled = (text: string): boolean => /\{[{%#]/.test(text);
+
+const ALWAYS = ['effect', 'inputs'] as const;
+
+/** What the texts and conditions of a gate may name, before there is a decision. */
+export const gateNames = ({ loadContext }: Pick<Gate, 'loadContext'>): ReadonlySet<string> =>
+  new Set([...ALWAYS, ...loadContext]);
+
+const expressions = (gate: Gate): readonly GateProblem[] => {
+  const names = gateNames(gate);
+  const loadable = (text: string): string => {
+    const missing = GateContext.options.filter((name) => !names.has(name) && text.includes(`"${name}"`));
+    return missing.length === 0 ? '' : ` (load_context does not list ${missing.join(', ')})`;
+  };
+  const problem = (path: string, said: string | undefined, expected: string): readonly GateProblem[] =>
+    said === undefined
+      ? []
+      : [{ code: 'WORKFLOW_EXPRESSION', path, found: `${said}${loadable(said)}`, expected }];
+  const text = (path: string, written: string | undefined): readonly GateProblem[] =>
+    problem(
+      path,
+      checkTemplate(written ?? '', names),
+      'a text with {{ expression }} and {% statement %} parts',
+    );
+  const condition = (path: string, written: string, known: ReadonlySet<string>): readonly GateProblem[] =>
+    problem(path, checkExpression(written, known), 'an expression');
+  const { request, constraints, resumeBranches } = gate;
+  const at = (list: string, place: number, field: string): string => `${list}[${String(place)}]${field}`;
+  return [
+    ...text('approval_request.title', request.title),
+    ...(request.audience ?? []).flatMap((one, place) =>
+      text(at('approval_request.audience', place, ''), one),
+    ),
+    ...text('approval_request.body', request.body),
+    ...request.onOpen.flatMap(({ note }, place) =>
+      text(at('approval_request.on_open', place, '.task_record_checkpoint.note'), note),
+    ),
+    ...constraints.flatMap(({ when }, place) => condition(at('constraints', place, '.when'), when, names)),
+    ...resumeBranches.flatMap(({ when }, place) =>
+      condition(at('resume_branches', place, '.when'), when, new Set([...names, 'decision'])),
+    ),
+  ];
+};
+
+/** Every suggestion of a gate, and where it stands. */
+export const suggestionsOf = ({
+  onDecision,
+  resumeBranches,
+  recovery,
+}: Gate): readonly (readonly [path: string, suggestion: Suggestion])[] => {
+  const { onWorkerCrash, onDuplicateSideEffectAttempt } = recovery;
+  return [
+    ...Object.entries(onDecision).map(([verb, one]) => [`on_decision.${verb}`, one] as const),
+    ...resumeBranches.map((one, place) => [`resume_branches[${String(place)}]`, one] as const),
+    ...(onWorkerCrash === undefined ? [] : [['recovery.on_worker_crash', onWorkerCrash] as const]),
+    ...(onDuplicateSideEffectAttempt === undefined
+      ? []
+      : [['recovery.on_duplicate_side_effect_attempt', onDuplicateSideEffectAttempt] as const]),
+  ];
+};
+
+const NODES_OF_A_WORKFLOW = 'a node of the workflow';
+
+const suggestions = (gate: Gate, nodes: Nodes | undefined): readonly GateProblem[] =>
+  suggestionsOf(gate).flatMap(([path, { emit, phase, to }]): readonly GateProblem[] => {
+    const back = emit === 'return_to_orchestrator';
+    const stray = (
+      [
+        ['phase', phase],
+        ['to', to],
+      ] as const
+    ).flatMap(([field, value]) =>
+      back || value === undefined
+        ? []
+        : [
+            {
+              code: 'WORKFLOW_GATE_SUGGESTION',
+              path: `${path}.${field}`,
+              found: `${field} with ${emit}`,
+              expected: `${field} only with return_to_orchestrator`,
+            },
+          ],
+    );
+    const resumes = emit === 'resume_executor' && /^on_decision\.(?!approve$)/.test(path);
+    const unknown = to !== undefined && nodes !== undefined && !nodes.has(to);
+    return [
+      ...stray,
+      ...(resumes
+        ? [
+            {
+              code: 'WORKFLOW_GATE_RESUME',
+              path: `${path}.emit`,
+              found: emit,
+              expected: 'another one: only what was approved goes on',
+            },
+          ]
+        : []),
+      ...(unknown
+        ? [
+            {
+              code: 'WORKFLOW_NODE_UNKNOWN',
+              path: `${path}.to`,
+              found: `${to}, which no node is called`,
+              expected: NODES_OF_A_WORKFLOW,
+              meant: { word: to, known: nodes },
+            },
+          ]
+        : []),
+    ];
+  });
+
+/** What can come of a request: what may be said, and what the end of its time stands for. */
+const outcomesOf = ({
+  policy: { decisions = Verb.options, onExpiry = 'expire' },
+}: Gate): ReadonlySet<string> => new Set([...decisions, onExpiry]);
+
+const unused = (gate: Gate): readonly GateProblem[] => {
+  const possible = outcomesOf(gate);
+  const { resumePolicy, resumeBranches } = gate;
+  const branches =
+    (resumePolicy === 'branches') === resumeBranches.length > 0
+      ? []
+      : [
+          resumePolicy === 'branches'
+            ? { found: 'branches', expected: 'resume_branches, or decision' }
+            : { found: 'resume_branches that nobody looks at', expected: 'branches' },
+        ];
+  return [
+    ...Object.keys(gate.onDecision)
+      .filter((verb) => !possible.has(verb))
+      .map((verb) => ({
+        code: 'WORKFLOW_GATE_UNUSED',
+        path: `on_decision.${verb}`,
+        found: `what follows ${verb}, which cannot come of it`,
+        expected: `only ${listed(possible)}`,
+      })),
+    ...branches.map((problem) => ({ code: 'WORKFLOW_GATE_UNUSED', path: 'resume_policy', ...problem })),
+  ];
+};
+
+const timesOf = ({ timeoutMs }: Gate): number =>
+  Math.max(...Object.values(timeoutMs), ...('default' in timeoutMs ? [] : [GATE_TIMEOUT_MS]));
+
+const times = (gate: Gate, timeoutMs: number): readonly GateProblem[] => {
+  const { remindMs = [], handOn = [] } = gate.policy;
+  const late = (ms: number, path: string): readonly GateProblem[] =>
+    ms < timeoutMs
+      ? []
+      : [
+          {
+            code: 'WORKFLOW_GATE_TIME',
+            path,
+            found: `after ${String(ms / 1_000)} s`,
+            expected: `less than the timeout of ${String(timeoutMs / 1_000)} s`,
+          },
+        ];
+  return [
+    ...remindMs.flatMap((ms, place) => late(ms, `approval_request.remind[${String(place)}]`)),
+    ...handOn.flatMap(({ afterMs }, place) =>
+      late(afterMs, `approval_request.hand_on[${String(place)}].after`),
+    ),
+  ];
+};
+
+const audiences = ({ request, policy }: Gate): readonly GateProblem[] => {
+  const problem = (path: string, found: string, expected: string): GateProblem => ({
+    code: 'WORKFLOW_GATE_AUDIENCE',
+    path,
+    found: shown(found),
+    expected,
+  });
+  const who = 'a group, or user:<name>, group:<name>, role:<name>';
+  return [
+    ...(request.audience ?? []).flatMap((one, place) =>
+      isFilled(one) || AudienceMember.safeParse(one).success
+        ? []
+        : [problem(`approval_request.audience[${String(place)}]`, one, who)],
+    ),
+    ...(policy.handOn ?? []).flatMap(({ audience }, step) =>
+      audience.flatMap((one, place) =>
+        !isFilled(one) && AudienceMember.safeParse(one).success
+          ? []
+          : [
+              problem(
+                `approval_request.hand_on[${String(step)}].audience[${String(place)}]`,
+                one,
+                `${who}, as it is`,
+              ),
+            ],
+      ),
+    ),
+  ];
+};
+
+/** Where everybody who is ever asked is named, more than these cannot approve. */
+const quorum = ({ request, policy }: Gate, fallback: readonly string[]): readonly GateProblem[] => {
+  const named = [
+    ...(request.audience ?? fallback),
+    ...(policy.handOn ?? []).flatMap(({ audience }) => audience),
+  ];
+  const needed = policy.quorum ?? 1;
+  const people = new Set(named);
+  if (needed <= people.size || named.some((one) => isFilled(one) || !one.startsWith('user:'))) return [];
+  return [
+    {
+      code: 'WORKFLOW_GATE_QUORUM',
+      path: 'policy.quorum',
+      found: `${String(needed)} of ${String(people.size)} people`,
+      expected: 'no more than there are in the audience',
+    },
+  ];
+};
+
+const TYPES: Readonly<Record<GateInput['type'], (value: Json, input: GateInput) => boolean>> = {
+  string: (value) => typeof value === 'string',
+  integer: (value) => Number.isSafeInteger(value),
+  number: (value) => typeof value === 'number',
+  boolean: (value) => typeof value === 'boolean',
+  enum: (value, { values = [] }) => typeof value === 'string' && values.includes(value),
+  list: (value) => Array.isArray(value),
+  object: (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+};
+
+export const fitsInput = (value: Json, input: GateInput): boolean => TYPES[input.type](value, input);
+
+/** What an input takes, in words. */
+export const expectedOf = ({ type, values = [] }: GateInput): string =>
+  type === 'enum' ? `one of: ${values.join(', ')}` : `a value of the type ${type}`;
+
+const KINDS: ReadonlySet<string> = new Set(SideEffectKind.options);
+
+const inputProblem = (name: string, input: GateInput): readonly Omit<GateProblem, 'code'>[] => {
+  const path = `inputs.${name}`;
+  const { type, values, required = false } = input;
+  const problems: Omit<GateProblem, 'code'>[] = [];
+  if ((type === 'enum') !== (values !== undefined))
+    problems.push({
+      path: `${path}.values`,
+      found: values === undefined ? 'nothing' : `values of the type ${type}`,
+      expected: type === 'enum' ? 'the values that it can have' : 'the type enum',
+    });
+  if (input.default !== undefined) {
+    if (required)
+      problems.push({
+        path: `${path}.default`,
+        found: 'a default of what is required',
+        expected: 'one or the other',
+      });
+    if (!fitsInput(input.default, input))
+      problems.push({ path: `${path}.default`, found: shown(input.default), expected: expectedOf(input) });
+    if (isFilled(JSON.stringify(input.default)))
+      problems.push({
+        path: `${path}.default`,
+        found: 'an expression in a default',
+        expected: 'a value as it is: expressions stand in the texts of the gate',
+      });
+  }
+  if (name !== KIND_INPUT) return problems;
+  const unknown = (values ?? []).find((value) => !KINDS.has(value));
+  if (type !== 'enum') problems.push({ path: `${path}.type`, found: type, expected: 'enum' });
+  if (unknown !== undefined)
+    problems.push({
+      path: `${path}.values`,
+      found: shown(unknown),
+      expected: `one of: ${SideEffectKind.options.join(', ')}`,
+      meant: { word: unknown, known: KINDS },
+    });
+  return problems;
+};
+
+type Around = {
+  /** Of the workflow that it is used in, where that is known. */
+  readonly nodes?: Nodes;
+  /** How long the request waits, where the effect is known. */
+  readonly timeoutMs?: number;
+  /** Who is asked when the gate says nothing. */
+  readonly audience?: readonly string[];
+};
+
+/** Everything that is wrong with a gate but its shape. */
+export const gateProblems = (
+  gate: Gate,
+  { nodes, timeoutMs = timesOf(gate), audience = ['operators'] }: Around = {},
+): readonly GateProblem[] => [
+  ...Object.entries(gate.inputs).flatMap(([name, input]) =>
+    inputProblem(name, input).map((problem) => ({ code: 'WORKFLOW_GATE_INPUT', ...problem })),
+  ),
+  ...expressions(gate),
+  ...audiences(gate),
+  ...quorum(gate, audience),
+  ...times(gate, timeoutMs),
+  ...suggestions(gate, nodes),
+  ...unused(gate),
+];

@@ -1,0 +1,116 @@
+import { ApprovalPolicy, Verb } from '@holdpoint/contracts/approval-policy';
+import { GateContext, GateInput, Suggestion } from '@holdpoint/contracts/gate';
+import { SideEffectKind } from '@holdpoint/contracts/side-effect';
+import { z } from 'zod';
+import { AnyJson, Scalar, table } from '../template/schema.ts';
+
+const Text = z.string();
+
+const optional = <Schema extends z.ZodType>(names: readonly string[], schema: Schema) =>
+  table(Object.fromEntries(names.map((name) => [name, schema.optional()])));
+
+/** The tools that gave these to the first gates, by which they may be asked for still. */
+const TOOLS: ReadonlyMap<string, GateContext> = new Map(
+  GateContext.options.flatMap((name) => [
+    [name, name] as const,
+    [`${name}_get`, name] as const,
+    [`task_get_${name}`, name] as const,
+  ]),
+);
+const Context = z.enum([...TOOLS.keys()]);
+export const contextOf = (name: string): readonly GateContext[] => {
+  const context = TOOLS.get(name);
+  return context === undefined ? [] : [context];
+};
+
+const RawSuggestion = table({
+  emit: Suggestion.shape.emit,
+  phase: Suggestion.shape.phase,
+  to: Text.optional(),
+});
+export type RawSuggestion = z.infer<typeof RawSuggestion>;
+
+const RawInput = table({
+  type: GateInput.shape.type,
+  required: z.boolean().optional(),
+  default: AnyJson.optional(),
+  values: z.array(Text).min(1).optional(),
+  description: Text.optional(),
+});
+
+const Audience = z.array(Text).min(1);
+
+const Request = table({
+  title: Text.optional(),
+  audience: Audience.optional(),
+  body: Text.optional(),
+  on_open: z
+    .array(table({ task_record_checkpoint: table({ checkpoint: Text.min(1), note: Text.optional() }) }))
+    .optional(),
+  timeout: optional(['default', ...SideEffectKind.options], Scalar).optional(),
+  remind: z.array(Scalar).optional(),
+  hand_on: z.array(table({ after: Scalar, audience: Audience })).optional(),
+});
+
+const Policy = table({
+  quorum: ApprovalPolicy.shape.quorum,
+  four_eyes: z.boolean().optional(),
+  veto: z.boolean().optional(),
+  on_expiry: ApprovalPolicy.shape.onExpiry,
+  rules: z.boolean().optional(),
+});
+
+/** One gate template, as it was written, with each shorthand in full. */
+export const GateFile = table({
+  id: Text,
+  version: Text,
+  inputs: z
+    .record(z.string().regex(/^[a-z_][a-z0-9_]{0,63}$/, 'lower-case letters, digits and _'), RawInput)
+    .optional(),
+  load_context: z.array(Context).optional(),
+  approval_request: Request.optional(),
+  allowed_decisions: z.array(Verb).min(1).optional(),
+  policy: Policy.optional(),
+  on_decision: optional([...Verb.options, 'expire'], RawSuggestion).optional(),
+  resume_policy: z.enum(['branches', 'decision']).optional(),
+  resume_branches: z.array(table({ when: Text, ...RawSuggestion.shape })).optional(),
+  recovery: table({
+    on_worker_crash: RawSuggestion.optional(),
+    on_duplicate_side_effect_attempt: RawSuggestion.optional(),
+  }).optional(),
+  constraints: z.array(table({ when: Text, message: Text })).optional(),
+});
+export type GateFile = z.infer<typeof GateFile>;
+
+type Table = Record<string, unknown>;
+
+const isTable = (value: unknown): value is Table =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const each = (holder: unknown, change: (value: unknown) => unknown): void => {
+  if (isTable(holder)) for (const [key, value] of Object.entries(holder)) holder[key] = change(value);
+};
+
+/** A word that stands for a table with nothing else in it. */
+const asTable =
+  (key: string) =>
+  (value: unknown): unknown =>
+    typeof value === 'string' ? { [key]: value } : value;
+
+const asList = (holder: unknown, key: string): void => {
+  if (isTable(holder) && typeof holder[key] === 'string') holder[key] = [holder[key]];
+};
+
+/** Writes out what may be written in short: `approve: resume_executor`, `timeout: 5m`, `audience: operators`. */
+export const writeOut = (data: unknown): void => {
+  if (!isTable(data)) return;
+  each(data['inputs'], asTable('type'));
+  each(data['on_decision'], asTable('emit'));
+  each(data['recovery'], asTable('emit'));
+  const request = data['approval_request'];
+  if (!isTable(request)) return;
+  asList(request, 'audience');
+  const { timeout, hand_on: handOn } = request;
+  if (typeof timeout === 'string' || typeof timeout === 'number') request['timeout'] = { default: timeout };
+  if (Array.isArray(handOn)) for (const step of handOn) asList(step, 'audience');
+};

@@ -1,0 +1,151 @@
+import type { JsonObject } from '@holdpoint/contracts/json';
+import { expect, test } from 'vitest';
+import { evaluateCondition, renderTemplate } from '../expression.ts';
+import { defaultGate } from '../files/gate-source.ts';
+import { forKind } from './find-gate.ts';
+
+const gate = forKind(defaultGate(), 'deploy');
+const scope = (effect: JsonObject = {}, more: JsonObject = {}): JsonObject => ({
+  task: { goal: 'Ship it\nDigest: of mine', requested_by: 'ada' },
+  node: { id: 'deploy', attempt: 2 },
+  effect: {
+    uses: 'cap.env.shell.command.run',
+    kind: 'deploy',
+    class: 'opaque',
+    target: 'staging',
+    digest: 'ab'.repeat(32),
+    probe: null,
+    compensate: null,
+    rollback_hint: null,
+    ...effect,
+  },
+  inputs: { side_effect_kind: 'deploy', why: '' },
+  attempts: [],
+  ...more,
+});
+
+test('the shipped gate, compiled', () => {
+  const { title, body, ...request } = gate.request;
+  expect({ ...gate, request }).toEqual({
+    id: 'approval_recovery_v2',
+    version: '2',
+    inputs: {
+      side_effect_kind: {
+        type: 'enum',
+        values: ['write_external', 'deploy', 'merge', 'notify', 'destructive_edit', 'other'],
+        description: 'what the effect does to the world',
+      },
+      why: { type: 'string', default: '', description: 'a word to whoever decides' },
+    },
+    given: { side_effect_kind: 'deploy' },
+    loadContext: ['task', 'node', 'attempts'],
+    request: {
+      audience: ['operators'],
+      onOpen: [
+        {
+          checkpoint: 'approval_requested',
+          note: '{{ effect.uses }} on {{ effect.target | truncate(200) }}, digest {{ effect.digest[:12] }}',
+        },
+      ],
+    },
+    policy: {
+      decisions: ['approve', 'reject', 'request_changes'],
+      quorum: 1,
+      fourEyes: false,
+      veto: true,
+      onExpiry: 'expire',
+      rules: true,
+    },
+    timeoutMs: { default: 300_000 },
+    onDecision: {
+      approve: { emit: 'resume_executor' },
+      reject: { emit: 'return_to_orchestrator', phase: 'blocked' },
+      request_changes: { emit: 'return_to_orchestrator', phase: 'paused' },
+      expire: { emit: 'return_to_orchestrator', phase: 'blocked' },
+    },
+    resumePolicy: 'branches',
+    resumeBranches: [
+      { when: `decision.outcome == 'approved'`, emit: 'resume_executor' },
+      { when: `decision.outcome == 'changes_requested'`, emit: 'return_to_orchestrator', phase: 'paused' },
+      {
+        when: `decision.outcome in ['rejected', 'expired']`,
+        emit: 'return_to_orchestrator',
+        phase: 'blocked',
+      },
+    ],
+    recovery: {
+      onWorkerCrash: { emit: 'ask_orchestrator_for_resume_decision' },
+      onDuplicateSideEffectAttempt: { emit: 'skip_duplicate_effect' },
+    },
+    constraints: [
+      {
+        when: 'inputs.side_effect_kind == effect.kind',
+        message: 'the gate was given another kind of effect than the one that it is to hold',
+      },
+      { when: 'effect.target | trim', message: 'an effect says what it is done to' },
+    ],
+  });
+  expect([title, body].map((text) => typeof text)).toEqual(['string', 'string']);
+});
+
+const rendered = (of: JsonObject): string => renderTemplate(gate.request.body ?? '', of);
+
+test('its body says what there is to know, and nothing of what there is not', () => {
+  expect(rendered(scope())).toBe(`Capability:  cap.env.shell.command.run (node deploy, attempt 2)
+Kind, class: deploy, opaque
+Digest:      ${'ab'.repeat(32)}
+Target:
+> staging
+
+Goal, as ada put it:
+> Ship it
+> Digest: of mine
+`);
+  const full = rendered(
+    scope(
+      { probe: './live\n./really', compensate: './back', rollback_hint: 'by hand' },
+      {
+        inputs: { why: 'because' },
+        attempts: [
+          { attempt: 1, outcome: 'failed', error: { code: 'TARGET_DOWN', message: 'no answer\nDigest: x' } },
+          { attempt: 2, outcome: 'rejected', error: null },
+        ],
+      },
+    ),
+  );
+  for (const said of [
+    'Why:\n> because\n',
+    'Whether it has happened, this tells:\n> ./live\n> ./really\n',
+    'This takes it back:\n> ./back\n',
+    'Hint for taking it back:\n> by hand\n',
+    'Attempts so far:\n> 1: failed, TARGET_DOWN: no answer\n> Digest: x\n> 2: rejected\n',
+  ])
+    expect(full).toContain(said);
+});
+
+test('nothing that others wrote begins a line of it, and none of it makes it too long', () => {
+  const hostile = `a\nDigest: ${'0'.repeat(64)}\n{{ task }}{% if %}`.repeat(2_000);
+  const error = { code: 'X', message: hostile };
+  const text = rendered(
+    scope(
+      { target: hostile, probe: hostile, compensate: hostile, rollback_hint: hostile },
+      {
+        task: { goal: hostile, requested_by: hostile.slice(0, 200) },
+        inputs: { why: hostile },
+        attempts: Array.from({ length: 20 }, (_, at) => ({ attempt: at, outcome: 'failed', error })),
+      },
+    ),
+  );
+  expect(text.match(/^Digest: /gm)).toHaveLength(1);
+  expect(text).toContain(`Digest:      ${'ab'.repeat(32)}\n`);
+});
+
+test('its title and its constraints hold for every effect', () => {
+  expect(renderTemplate(gate.request.title ?? '', scope())).toBe(
+    'Ship it\nDigest: of mine: cap.env.shell.command.run on staging',
+  );
+  const holds = (of: JsonObject): readonly boolean[] =>
+    gate.constraints.map(({ when }) => evaluateCondition(when, of));
+  expect(holds(scope())).toEqual([true, true]);
+  expect(holds(scope({ kind: 'merge', target: ' ' }))).toEqual([false, false]);
+});

@@ -1,0 +1,128 @@
+import { FailureClass } from '@holdpoint/contracts/failure-class';
+import { ClassRule, RecoveryRules } from '@holdpoint/contracts/recovery-rules';
+import { WAIT_MAX_MS } from '@holdpoint/contracts/workflow';
+import { z } from 'zod';
+import type { Problem } from '../problem.ts';
+import { parseTime } from '../template/coerce.ts';
+import { parseClean } from '../template/parse.ts';
+import { createReport, hasErrors, shown, type Report } from '../template/report.ts';
+import { table } from '../template/schema.ts';
+import { parseShape } from '../template/schema-problems.ts';
+import { rulesProblems } from './rule-problems.ts';
+
+/** A page of rules; what is larger is something else. */
+const FILE_BYTES_MAX = 262_144;
+
+/** Classes whose bound has a name of its own, or that have none. */
+const ELSEWHERE = {
+  CIRCULAR_FIX: '[circular] attempts',
+  CONTEXT_EXHAUSTED: '[continue] max',
+  EFFECT_IN_DOUBT: 'none: a person is asked at once',
+} as const;
+
+const Time = z.union([z.string(), z.int()], 'a time such as 500ms, 30s, 10m or 2h');
+type Time = z.infer<typeof Time>;
+
+const { id, class: failureClass, pattern, exitCodes, errors, uses } = ClassRule.shape;
+const RawRule = table({ id, class: failureClass, pattern, exit_codes: exitCodes, errors, uses });
+
+const Threshold = RecoveryRules.shape.thresholds.unwrap().valueType.optional();
+const RawThresholds = table(
+  Object.fromEntries(FailureClass.options.map((name) => [name, Threshold])) as Record<
+    FailureClass,
+    typeof Threshold
+  >,
+);
+
+const { attempts, similarity } = RecoveryRules.shape.circular.unwrap().shape;
+const { failures } = RecoveryRules.shape.circuit.unwrap().shape;
+
+const RecoveryFile = table({
+  rules: z.array(RawRule).max(100).optional(),
+  thresholds: RawThresholds.optional(),
+  backoff: table({ first: Time, most: Time }).optional(),
+  circular: table({ attempts, similarity }).optional(),
+  continue: table({ max: RecoveryRules.shape.continues.unwrap() }).optional(),
+  circuit: table({ failures, window: Time, cool_down: Time }).optional(),
+});
+type RecoveryFile = z.infer<typeof RecoveryFile>;
+
+type Refuse = (code: string, path: string, found: string, expected: string) => void;
+
+const timeOf = (written: Time, path: string, leastMs: number, refuse: Refuse): number => {
+  const ms = parseTime(String(written), leastMs);
+  if (ms === undefined) {
+    const expected = `a time such as 500ms, 30s, 10m or 2h, from ${String(leastMs)} ms to ${String(WAIT_MAX_MS / 86_400_000)} days`;
+    refuse('TIME', path, shown(written), expected);
+  }
+  return ms ?? leastMs;
+};
+
+const thresholdsOf = (
+  thresholds: NonNullable<RecoveryFile['thresholds']>,
+  refuse: Refuse,
+): NonNullable<RecoveryRules['thresholds']> => {
+  for (const name of Object.keys(ELSEWHERE) as (keyof typeof ELSEWHERE)[]) {
+    const value = thresholds[name];
+    if (value !== undefined) refuse('THRESHOLD', `thresholds.${name}`, shown(value), ELSEWHERE[name]);
+  }
+  return Object.fromEntries(Object.entries(thresholds).filter(([, value]) => value !== undefined));
+};
+
+/** The same in the form in which it goes with a task. */
+const rulesOf = (file: RecoveryFile, refuse: Refuse): RecoveryRules => {
+  const { rules, thresholds, backoff, circular, continue: continuing, circuit } = file;
+  return {
+    ...(rules !== undefined && {
+      rules: rules.map(({ exit_codes: codes, ...rule }) => ({
+        ...rule,
+        ...(codes !== undefined && { exitCodes: codes }),
+      })),
+    }),
+    ...(thresholds !== undefined && { thresholds: thresholdsOf(thresholds, refuse) }),
+    ...(backoff !== undefined && {
+      backoff: {
+        firstMs: timeOf(backoff.first, 'backoff.first', 0, refuse),
+        mostMs: timeOf(backoff.most, 'backoff.most', 0, refuse),
+      },
+    }),
+    ...(circular !== undefined && { circular }),
+    ...(continuing !== undefined && { continues: continuing.max }),
+    ...(circuit !== undefined && {
+      circuit: {
+        failures: circuit.failures,
+        windowMs: timeOf(circuit.window, 'circuit.window', 1_000, refuse),
+        coolDownMs: timeOf(circuit.cool_down, 'circuit.cool_down', 1_000, refuse),
+      },
+    }),
+  };
+};
+
+const readInto = (text: string, file: string, report: Report): RecoveryRules | undefined => {
+  const data = parseClean(text, file, report, FILE_BYTES_MAX);
+  const parsed = data === undefined ? undefined : parseShape(RecoveryFile, data, file, report);
+  if (parsed === undefined) return undefined;
+  const rules = rulesOf(parsed, (code, path, found, expected) => {
+    report.error({ code: `WORKFLOW_${code}`, path, found, expected, file });
+  });
+  for (const problem of rulesProblems(rules)) report.error({ ...problem, file });
+  return rules;
+};
+
+export type ReadRules = {
+  /** Only when nothing is wrong. */
+  readonly rules?: RecoveryRules;
+  readonly problems: readonly Problem[];
+};
+
+/** One kind of code for the whole file: whoever looks for what is wrong with it finds all of it. */
+const ownCode = (code: string): string =>
+  code.startsWith('WORKFLOW_RECOVERY_') ? code : code.replace(/^WORKFLOW_/, 'WORKFLOW_RECOVERY_');
+
+/** What a repository says of its failures, from the text of the file: all of its problems at once. */
+export const readRecoveryRules = (text: string, file: string): ReadRules => {
+  const report = createReport();
+  const rules = readInto(text, file, report);
+  const problems = report.problems.map((problem): Problem => ({ ...problem, code: ownCode(problem.code) }));
+  return rules === undefined || hasErrors(problems) ? { problems } : { rules, problems };
+};

@@ -1,0 +1,111 @@
+import type { ClassRule, RecoveryRules } from '@holdpoint/contracts/recovery-rules';
+import { PATTERN_PROGRAM_MAX } from '@holdpoint/contracts/pattern';
+import { RE2JS } from 're2js';
+import type { Problem } from '../problem.ts';
+import { shown } from '../template/report.ts';
+
+type Found = Pick<Problem, 'code' | 'path' | 'found' | 'expected'>;
+
+/** Of all patterns together: beyond this they are not even read, since somebody waits for the answer. */
+const ALL_STEPS_MAX = 10_000;
+
+const SYNTAX = 'a pattern of RE2: no look-around, no references back';
+
+/** How large a pattern is, or why it is none. */
+const read = (pattern: string): { readonly steps: number } | { readonly found: string } => {
+  try {
+    return { steps: RE2JS.compile(pattern).programSize() };
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    return { found: `${shown(pattern)}: ${error.message.replace(/^error parsing regexp: /, '')}` };
+  }
+};
+
+const patternProblems = (rules: readonly ClassRule[]): readonly Found[] => {
+  const problems: Found[] = [];
+  let all = 0;
+  for (const [at, { pattern }] of rules.entries()) {
+    if (pattern === undefined) continue;
+    const refuse = (found: string, expected: string): void => {
+      problems.push({
+        code: 'WORKFLOW_RECOVERY_PATTERN',
+        path: `rules[${String(at)}].pattern`,
+        found,
+        expected,
+      });
+    };
+    if (all > ALL_STEPS_MAX) {
+      refuse('patterns that are too large together', `at most ${String(ALL_STEPS_MAX)} steps`);
+      break;
+    }
+    const made = read(pattern);
+    if ('found' in made) {
+      refuse(made.found, SYNTAX);
+      continue;
+    }
+    all += made.steps;
+    if (made.steps > PATTERN_PROGRAM_MAX)
+      refuse(
+        `${shown(pattern)} of ${String(made.steps)} steps`,
+        `at most ${String(PATTERN_PROGRAM_MAX)}: fewer or smaller repetitions`,
+      );
+  }
+  return problems;
+};
+
+const ruleProblems = (rule: ClassRule, at: number, first: number | undefined): readonly Found[] => {
+  const path = `rules[${String(at)}]`;
+  const { id, pattern, exitCodes, errors, uses } = rule;
+  return [
+    ...(first === undefined || first === at
+      ? []
+      : [
+          {
+            code: 'WORKFLOW_RECOVERY_RULE_TWICE',
+            path: `${path}.id`,
+            found: `${id}, as rules[${String(first)}] is called`,
+            expected: 'an id that no other rule has',
+          },
+        ]),
+    ...(pattern === undefined && exitCodes === undefined && errors === undefined
+      ? [
+          {
+            code: 'WORKFLOW_RECOVERY_RULE_EMPTY',
+            path,
+            found: uses === undefined ? 'nothing to go by' : 'nothing to go by but uses',
+            expected: 'a pattern, exit_codes or errors: what the failure is recognised by',
+          },
+        ]
+      : []),
+    ...(uses === undefined || /^[a-z0-9_.]+\*?$/.test(uses)
+      ? []
+      : [
+          {
+            code: 'WORKFLOW_RECOVERY_USES',
+            path: `${path}.uses`,
+            found: shown(uses),
+            expected: 'a label such as cap.agent.invoke, or the beginning of one with * at its end',
+          },
+        ]),
+  ];
+};
+
+/** What is wrong with the rules of a repository that their shape does not show. Paths are as in the file. */
+export const rulesProblems = ({ rules = [], backoff }: RecoveryRules): readonly Found[] => {
+  const first = new Map<string, number>();
+  for (const [at, { id }] of rules.entries()) if (!first.has(id)) first.set(id, at);
+  return [
+    ...rules.flatMap((rule, at) => ruleProblems(rule, at, first.get(rule.id))),
+    ...patternProblems(rules),
+    ...(backoff === undefined || backoff.firstMs <= backoff.mostMs
+      ? []
+      : [
+          {
+            code: 'WORKFLOW_RECOVERY_BACKOFF',
+            path: 'backoff.first',
+            found: `${String(backoff.firstMs)} ms`,
+            expected: `at most ${String(backoff.mostMs)} ms, as most says`,
+          },
+        ]),
+  ];
+};

@@ -1,0 +1,24 @@
+import type { EffectView } from '@holdpoint/contracts/catalog';
+import type { Listener } from '@holdpoint/runtime/nats/listener';
+import { type Accept, type AskOutcome, isOutcome } from '../logic.ts';
+
+/** What the ledger has of an effect, as a message to its approval; undefined while it has come to nothing, or is another's. */
+export const outcomeIn = (
+  { approval, effect }: Pick<AskOutcome, 'approval' | 'effect'>,
+  view: Pick<EffectView, 'state' | 'epoch' | 'approval'>,
+): Parameters<Accept>[0] | undefined =>
+  view.approval === approval && isOutcome(view.state)
+    ? {
+        aggregate: approval,
+        message: { kind: 'outcome', fact: { id: approval, effect, outcome: view.state, epoch: view.epoch } },
+      }
+    : undefined;
+
+/** Asks once; whoever wants to know asks again. */
+export const createAskOutcome =
+  (listener: Listener) =>
+  (asked: AskOutcome, accept: Accept): void =>
+    void listener.ask('executor', 'get', { id: asked.effect }).then((view) => {
+      const routed = view && outcomeIn(asked, view);
+      if (routed !== undefined) accept(routed);
+    });

@@ -1,0 +1,62 @@
+import { ApprovalView } from '@holdpoint/contracts/approval';
+import { JsonObject } from '@holdpoint/contracts/json';
+import type { Pool } from 'pg';
+import { z } from 'zod';
+
+/** A place in the audit log: a line, and what tells it from one that another history has in its place. */
+export type Place = { readonly seq: number; readonly hash: string };
+
+export type Line = Place & {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly aggregate: string;
+  readonly type: string;
+  /** JSON. */
+  readonly entry: string;
+};
+
+const Head = z.object({ seq: z.coerce.number(), hash: z.string() });
+const Row = Head.extend({
+  at: z.coerce.number(),
+  aggregate: z.string(),
+  type: z.string(),
+  entry: z.string(),
+});
+
+/** Where the log stands. */
+export const readHead = async (pool: Pool): Promise<Place> => {
+  const { rows } = await pool.query('SELECT seq, hash FROM audit_head');
+  return Head.parse(rows[0]);
+};
+
+/** The lines from this one on, in their order, at most so many. */
+export const readLines = async (pool: Pool, from: number, limit: number): Promise<readonly Line[]> => {
+  const { rows } = await pool.query({
+    name: 'feed-lines',
+    text: 'SELECT seq, hash, at, aggregate, type, entry FROM audit WHERE seq >= $1 ORDER BY seq LIMIT $2',
+    values: [from, limit],
+  });
+  return z.array(Row).parse(rows);
+};
+
+/** What approvals look like now. One that was withdrawn before it was asked for, or is retired, is not among them. */
+export const readViews = async (
+  pool: Pool,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, ApprovalView>> => {
+  if (ids.length === 0) return new Map();
+  const { rows } = await pool.query<{ id: string; view: unknown }>({
+    name: 'feed-views',
+    text: 'SELECT id, view FROM heads WHERE id = ANY($1)',
+    values: [ids],
+  });
+  return new Map(
+    rows.flatMap(({ id, view }) => {
+      const { data } = ApprovalView.safeParse(view);
+      return data === undefined ? [] : [[id, data] as const];
+    }),
+  );
+};
+
+/** What a line keeps of its event. */
+export const entryOf = ({ entry }: Line): JsonObject => JsonObject.parse(JSON.parse(entry));

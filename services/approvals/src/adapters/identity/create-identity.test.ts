@@ -1,0 +1,209 @@
+import { createHash } from 'node:crypto';
+import type { Scope } from '@holdpoint/contracts/access-token';
+import { silentLogger } from '@holdpoint/runtime/log';
+import { describe, expect, test } from 'vitest';
+import type { StoredToken } from '../../projections/tokens.ts';
+import { createAttempts, FAILURES_MAX } from './attempts.ts';
+import { createIdentity, type IdentityParts } from './create-identity.ts';
+import { createDirectory } from './directory.ts';
+import type { Identity } from './identity.ts';
+
+const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');
+const known = [
+  { name: 'ada', groups: ['operators'], tokenSha256: hashOf('hpt_ada'), discord: '42', oidc: 'sub-ada' },
+  { name: 'grace', groups: ['auditors', 'operators'], roles: ['lead'], tokenSha256: hashOf('hpt_grace') },
+];
+
+const stored = (secret: string, more: Partial<StoredToken> = {}): StoredToken => ({
+  sha256: hashOf(secret),
+  principal: 'bot',
+  groups: ['bots'],
+  scopes: ['approvals:read'],
+  revoked: false,
+  expired: false,
+  ...more,
+});
+
+const identityWith = (
+  tokens: readonly StoredToken[] = [],
+  more: Partial<IdentityParts> = {},
+): Identity & { readonly attempts: IdentityParts['attempts'] } => {
+  const attempts = createAttempts(silentLogger(), () => 0);
+  const directory = createDirectory(known);
+  const identity = createIdentity({
+    directory: () => directory,
+    administrators: ['operators'],
+    findToken: (sha256) => Promise.resolve(tokens.find((token) => token.sha256 === sha256)),
+    attempts,
+    ...more,
+  });
+  return { ...identity, attempts };
+};
+
+const shown = (
+  identity: Identity,
+  authorization: string | undefined,
+  scope: Scope = 'approvals:read',
+  source = 'bus',
+) => identity.authenticate({ authorization, source }, scope);
+
+const errorFor = async (authorization: string | undefined, identity = identityWith()): Promise<unknown> => {
+  try {
+    await shown(identity, authorization);
+  } catch (error) {
+    return error;
+  }
+  throw new Error('somebody was let in');
+};
+
+describe('who has a token of the directory', () => {
+  test.each([
+    ['Bearer hpt_ada', { name: 'ada', groups: ['operators'] }],
+    ['Bearer hpt_grace', { name: 'grace', groups: ['auditors', 'operators'], roles: ['lead'] }],
+    ['bearer hpt_ada', { name: 'ada', groups: ['operators'] }],
+  ])(
+    '%s is who it belongs to, may do everything, and its hash goes no further',
+    async (authorization, who) => {
+      expect(await shown(identityWith(), authorization, 'tokens:write')).toEqual(who);
+    },
+  );
+
+  test('is found by what Discord calls him, and known by his name', () => {
+    const identity = identityWith();
+    expect(identity.ofDiscord('42')).toEqual({ name: 'ada', groups: ['operators'] });
+    expect(identity.ofDiscord('43')).toBeUndefined();
+    expect([identity.knows('ada'), identity.knows('bot')]).toEqual([true, false]);
+  });
+});
+
+describe('who has none, or a wrong one, is told the same:', () => {
+  test.each([
+    '',
+    'hpt_ada',
+    'Bearer',
+    'Bearer ',
+    'Bearer hpt_mallory',
+    'Bearer hpt_ad',
+    'Bearer hpt_adaa',
+    'Bearer HPT_ADA',
+    'Bearer hpt_ada hpt_grace',
+    'Bearer  hpt_ada',
+    ' Bearer hpt_ada',
+    'Bearer hpt_ada ',
+    'Bearer hpt_ada\n',
+    'Basic hpt_ada',
+    `Bearer ${hashOf('hpt_ada')}`,
+  ])('%j', async (authorization) => {
+    const error = await errorFor(authorization);
+    expect(error).toEqual(await errorFor(undefined));
+    expect(error).toMatchObject({ code: 'APPROVALS_UNAUTHENTICATED' });
+  });
+
+  test('a token without end', async () => {
+    expect(await errorFor(`Bearer ${'x'.repeat(100_000)}`)).toEqual(await errorFor(undefined));
+  });
+
+  test('the token is not in what is said', async () => {
+    const error = await errorFor('Bearer sesame');
+    expect(JSON.stringify(error) + String(error)).not.toContain('sesame');
+  });
+
+  test('the hash of nothing is nobody’s token', async () => {
+    const directory = createDirectory([{ name: 'nobody', groups: [], tokenSha256: hashOf('') }]);
+    const careless = identityWith([stored('')], { directory: () => directory });
+    for (const authorization of [undefined, '', 'Bearer ', 'Bearer'])
+      expect(await errorFor(authorization, careless)).toMatchObject({ code: 'APPROVALS_UNAUTHENTICATED' });
+  });
+});
+
+describe('a token of the store', () => {
+  test('is good for its scopes, and for nothing else', async () => {
+    const identity = identityWith([stored('s')]);
+    expect(await shown(identity, 'Bearer s')).toEqual({
+      name: 'bot',
+      groups: ['bots'],
+      scopes: ['approvals:read'],
+    });
+    await expect(shown(identity, 'Bearer s', 'approvals:decide')).rejects.toMatchObject({
+      code: 'APPROVALS_SCOPE',
+    });
+  });
+
+  test('of somebody whom the directory knows gives him the groups that stand there', async () => {
+    const identity = identityWith([stored('s', { principal: 'grace', groups: ['operators', 'releasers'] })]);
+    expect(await shown(identity, 'Bearer s')).toEqual({
+      name: 'grace',
+      groups: ['auditors', 'operators'],
+      roles: ['lead'],
+      scopes: ['approvals:read'],
+    });
+  });
+
+  test.each([
+    ['expired', 'this token has expired'],
+    ['revoked', 'this token was revoked'],
+  ] as const)('that is %s lets nobody in, and whoever has it hears why', async (state, message) => {
+    const error = await errorFor('Bearer s', identityWith([stored('s', { [state]: true })]));
+    expect(error).toMatchObject({ code: 'APPROVALS_UNAUTHENTICATED', message });
+  });
+
+  test('of somebody of the issuer whom the directory has by now is worth nothing: he would be two', async () => {
+    const identity = identityWith([
+      stored('s', { principal: 'oidc:sub-ada' }),
+      stored('t', { principal: 'oidc:sub-eve' }),
+    ]);
+    expect(await errorFor('Bearer s', identity)).toMatchObject({ code: 'APPROVALS_UNAUTHENTICATED' });
+    expect(await shown(identity, 'Bearer t')).toMatchObject({ name: 'oidc:sub-eve' });
+  });
+
+  test('that a store finds under another hash than it was asked for is not taken', async () => {
+    const findToken = () => Promise.resolve(stored('another'));
+    expect(await errorFor('Bearer s', identityWith([], { findToken }))).toMatchObject({
+      code: 'APPROVALS_UNAUTHENTICATED',
+    });
+  });
+});
+
+describe('a source of many wrong tokens', () => {
+  const afterFailures = async () => {
+    const identity = identityWith([stored('s')]);
+    for (let i = 0; i < FAILURES_MAX; i += 1)
+      expect(await errorFor(`Bearer wrong-${String(i)}`, identity)).toMatchObject({
+        code: 'APPROVALS_UNAUTHENTICATED',
+      });
+    return identity;
+  };
+
+  test('is told to wait, and for how long', async () => {
+    expect(await errorFor('Bearer wrong', await afterFailures())).toMatchObject({
+      code: 'APPROVALS_TOO_MANY_ATTEMPTS',
+      details: { retryAfterSeconds: 60 },
+    });
+  });
+
+  test('is let in with a good one all the same', async () => {
+    const identity = await afterFailures();
+    expect(await shown(identity, 'Bearer hpt_ada')).toMatchObject({ name: 'ada' });
+    expect(await shown(identity, 'Bearer s')).toMatchObject({ name: 'bot' });
+  });
+
+  test('slows down nobody elsewhere', async () => {
+    const identity = await afterFailures();
+    await expect(shown(identity, 'Bearer x', 'approvals:read', '10.0.0.2')).rejects.toMatchObject({
+      code: 'APPROVALS_UNAUTHENTICATED',
+    });
+  });
+
+  test('is none that shows no token, or a good one for something else', async () => {
+    const identity = identityWith([stored('s')]);
+    for (let i = 0; i < 2 * FAILURES_MAX; i += 1) {
+      await errorFor(undefined, identity);
+      await expect(shown(identity, 'Bearer s', 'audit:read')).rejects.toMatchObject({
+        code: 'APPROVALS_SCOPE',
+      });
+    }
+    expect(await errorFor('Bearer wrong', identity)).toMatchObject({ code: 'APPROVALS_UNAUTHENTICATED' });
+    const counted = identity.attempts.counted().map(({ labels, value }) => [labels.kind, value]);
+    expect(Object.fromEntries(counted)).toMatchObject({ missing: 40, scope: 40, unknown: 1, revoked: 0 });
+  });
+});

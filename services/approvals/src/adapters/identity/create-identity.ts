@@ -1,0 +1,98 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Scope } from '@holdpoint/contracts/access-token';
+import { isAmong } from '@holdpoint/contracts/audience';
+import { HoldpointError } from '@holdpoint/contracts/errors';
+import type { Principal } from '../../domain/approval-state.ts';
+import type { StoredToken } from '../../projections/tokens.ts';
+import type { Attempts, Failure } from './attempts.ts';
+import { bearerOf } from './bearer.ts';
+import type { Directory } from './directory.ts';
+import type { Credentials, Identity } from './identity.ts';
+import { OIDC_PREFIX } from './names.ts';
+import { looksLikeJwt, type OidcTokens, personOf } from './oidc.ts';
+import type { OidcSettings } from './settings.ts';
+
+export type IdentityParts = {
+  /** As it is now. */
+  readonly directory: () => Directory;
+  readonly administrators: readonly string[];
+  readonly oidc?: (OidcTokens & { readonly settings: OidcSettings }) | undefined;
+  /** By the SHA-256 of its secret, in hexadecimal. */
+  readonly findToken: (sha256: string) => Promise<StoredToken | undefined>;
+  readonly attempts: Attempts;
+};
+
+type Proof = { readonly principal: Principal } | { readonly failure: Failure };
+
+/** Said to whoever has the secret: to him it is no secret what became of it. */
+const SAID: Readonly<Partial<Record<Failure, string>>> = {
+  expired: 'this token has expired',
+  revoked: 'this token was revoked',
+};
+
+const ownerOf = (token: StoredToken, directory: Directory): Principal | undefined => {
+  const { principal: name, groups, scopes } = token;
+  const known = directory.ofName(name);
+  if (known !== undefined) return { ...known, scopes };
+  // Made before the directory had him under his own name: with this one he would be a second person.
+  const isKnownByNow = name.startsWith(OIDC_PREFIX) && directory.ofOidc(name.slice(OIDC_PREFIX.length));
+  return isKnownByNow ? undefined : { name, groups, scopes };
+};
+
+const proofOf = (token: StoredToken | undefined, hash: Buffer, directory: Directory): Proof => {
+  if (token === undefined || !timingSafeEqual(Buffer.from(token.sha256, 'hex'), hash))
+    return { failure: 'unknown' };
+  if (token.revoked) return { failure: 'revoked' };
+  if (token.expired) return { failure: 'expired' };
+  const principal = ownerOf(token, directory);
+  return principal === undefined ? { failure: 'revoked' } : { principal };
+};
+
+export const createIdentity = ({
+  directory,
+  administrators,
+  oidc,
+  findToken,
+  attempts,
+}: IdentityParts): Identity => {
+  const prove = async (token: string): Promise<Proof> => {
+    const hash = createHash('sha256').update(token).digest();
+    const listed = directory().ofToken(hash);
+    if (listed !== undefined) return { principal: listed };
+    if (oidc === undefined || !looksLikeJwt(token))
+      return proofOf(await findToken(hash.toString('hex')), hash, directory());
+    const claims = await oidc.claimsOf(token);
+    const principal = claims && personOf(claims, oidc.settings, directory());
+    return principal === undefined ? { failure: 'oidc' } : { principal };
+  };
+
+  const refuse = (source: string, failure: Failure): HoldpointError => {
+    const wait = attempts.failed(source, failure);
+    if (wait === undefined)
+      return new HoldpointError('APPROVALS_UNAUTHENTICATED', SAID[failure] ?? 'a valid token is needed');
+    return new HoldpointError('APPROVALS_TOO_MANY_ATTEMPTS', 'too many tokens were wrong: wait a while', {
+      details: { retryAfterSeconds: Math.ceil(wait / 1_000) },
+    });
+  };
+
+  const authenticate = async ({ authorization, source }: Credentials, scope: Scope): Promise<Principal> => {
+    if (authorization === undefined) {
+      attempts.noted(source, 'missing');
+      throw new HoldpointError('APPROVALS_UNAUTHENTICATED', 'a valid token is needed');
+    }
+    const token = bearerOf(authorization);
+    const proof: Proof = token === undefined ? { failure: 'unknown' } : await prove(token);
+    if ('failure' in proof) throw refuse(source, proof.failure);
+    const { principal } = proof;
+    if (principal.scopes === undefined || principal.scopes.includes(scope)) return principal;
+    attempts.noted(source, 'scope');
+    throw new HoldpointError('APPROVALS_SCOPE', `this token is not good for ${scope}`);
+  };
+
+  return {
+    authenticate,
+    ofDiscord: (user) => directory().ofDiscord(user),
+    isAdministrator: (principal) => isAmong(administrators, principal),
+    knows: (name) => directory().ofName(name) !== undefined,
+  };
+};

@@ -1,0 +1,99 @@
+import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { KeysClaims, publicKeysIn, signingKeyOf, vouchedFor } from '@holdpoint/contracts/signing-keys';
+import { createVerifier, keyIdOf } from '@holdpoint/runtime/jws';
+import { silentLogger } from '@holdpoint/runtime/log';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createKeyring, type Keyring, parseGrantKeys } from './keyring.ts';
+
+const newKey = (): KeyObject => generateKeyPairSync('ed25519').privateKey;
+const privatePem = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' }).toString();
+const publicOf = (key: KeyObject): KeyObject => createPublicKey(privatePem(key));
+const publicPem = (key: KeyObject): string => signingKeyOf(publicOf(key)).publicKey;
+const kidOf = (key: KeyObject): string => keyIdOf(publicOf(key));
+
+const [one, two, old] = [newKey(), newKey(), newKey()] as const;
+const AUDIT = { use: 'audit', seq: 1, hash: '0'.repeat(64), iat: 1 } as const;
+
+let folder = '';
+let path = '';
+let keyring: Keyring;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'holdpoint-keyring-'));
+  path = join(folder, 'grant.key.pem');
+  const text = privatePem(one) + privatePem(two) + publicPem(old);
+  writeFileSync(path, text);
+  keyring = createKeyring(parseGrantKeys(text), path, silentLogger());
+});
+afterEach(async () => {
+  await keyring.stop();
+  rmSync(folder, { recursive: true });
+});
+
+const signedBy = (key: KeyObject): boolean =>
+  createVerifier([publicOf(key)])(keyring.sign(AUDIT)) !== undefined;
+
+describe('a keyring', () => {
+  test('signs with its first key', () => {
+    expect([signedBy(one), signedBy(two)]).toEqual([true, false]);
+  });
+
+  test('publishes all of its keys, each vouching for all, and those that are retired apart', () => {
+    const { keys, retired, statements } = keyring.publish(5_000, 'n');
+    expect([keys.map(({ kid }) => kid), retired?.map(({ kid }) => kid)]).toEqual([
+      [kidOf(one), kidOf(two)],
+      [kidOf(old)],
+    ]);
+    expect(statements).toHaveLength(2);
+    for (const key of [one, two]) {
+      const vouched = vouchedFor([publicOf(key)], statements, 'n');
+      expect(vouched.keys.map(keyIdOf).toSorted()).toEqual([kidOf(one), kidOf(two)].toSorted());
+      expect(vouched.retired.map(keyIdOf)).toEqual([kidOf(old)]);
+    }
+    const claims = KeysClaims.parse(createVerifier([publicOf(one)])(statements[0] ?? ''));
+    expect(claims).toMatchObject({ nonce: 'n', iat: 5 });
+    expect(JSON.stringify(keyring.publish(0))).not.toContain('PRIVATE');
+  });
+
+  test('has the tokens of approvals outlive a change of keys', async () => {
+    const token = keyring.tokens.of('a-1');
+    writeFileSync(path, privatePem(two) + privatePem(one));
+    await vi.waitUntil(() => signedBy(two), { timeout: 20_000 });
+    expect([keyring.tokens.is('a-1', token), keyring.tokens.of('a-1') === token]).toEqual([true, false]);
+  });
+});
+
+test.each([
+  ['nothing', '', 'not a private key in PEM'],
+  ['public keys alone', publicPem(one), 'not a private key in PEM'],
+  [
+    'a key that is none',
+    '-----BEGIN PRIVATE KEY-----\nsesame\n-----END PRIVATE KEY-----',
+    'not a private key in PEM',
+  ],
+  [
+    'a retired key that is none',
+    `${privatePem(one)}-----BEGIN PUBLIC KEY-----\nsesame\n-----END PUBLIC KEY-----`,
+    'not a public key in PEM',
+  ],
+  [
+    'a key of another kind',
+    generateKeyPairSync('rsa', { modulusLength: 2_048 })
+      .privateKey.export({ type: 'pkcs8', format: 'pem' })
+      .toString(),
+    'not an Ed25519 key',
+  ],
+])('a file with %s is refused, and not shown', (_, text, problem) => {
+  expect(() => parseGrantKeys(text)).toThrow(`HOLDPOINT_GRANT_KEY_FILE: ${problem}`);
+  expect(() => parseGrantKeys(text)).not.toThrow('sesame');
+});
+
+test('keys are told from retired ones by what is there of them', () => {
+  const { signing, retired } = parseGrantKeys(publicPem(old) + privatePem(one));
+  expect([signing.map(kidOf), retired.map(keyIdOf)]).toEqual([
+    [kidOf(one)],
+    publicKeysIn(publicPem(old)).map(keyIdOf),
+  ]);
+});

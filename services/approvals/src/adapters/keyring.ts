@@ -1,0 +1,128 @@
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import type { AuditClaims } from '@holdpoint/contracts/audit';
+import type { SignedClaims } from '@holdpoint/contracts/effect';
+import {
+  type KeysClaims,
+  type PublishedKeys,
+  publicKeysIn,
+  type SigningKey,
+  signingKeyOf,
+} from '@holdpoint/contracts/signing-keys';
+import { ConfigError } from '@holdpoint/runtime/config';
+import { type Followed, followFile } from '@holdpoint/runtime/follow-file';
+import { createSigner } from '@holdpoint/runtime/jws';
+import type { Logger } from '@holdpoint/runtime/log';
+import { type ApprovalTokens, createApprovalTokens } from './approval-token.ts';
+
+/** The first key signs; the others have signed, or will. Of those that are retired only the public half is left. */
+export type GrantKeys = {
+  readonly signing: readonly [KeyObject, ...KeyObject[]];
+  readonly retired: readonly KeyObject[];
+};
+
+/** The variable that names the file. */
+export const KEY_FILE = 'HOLDPOINT_GRANT_KEY_FILE';
+const PEM = /-----BEGIN ([A-Z ]+)-----[^-]+-----END [A-Z ]+-----/g;
+
+const privateKeyOf = (pem: string, variable: string): KeyObject => {
+  let key: KeyObject;
+  try {
+    key = createPrivateKey(pem);
+  } catch (cause) {
+    throw new ConfigError(`${variable}: not a private key in PEM`, { cause });
+  }
+  if (key.asymmetricKeyType !== 'ed25519') throw new ConfigError(`${variable}: not an Ed25519 key`);
+  return key;
+};
+
+const retiredKeysOf = (pem: string, variable: string): readonly KeyObject[] => {
+  try {
+    return publicKeysIn(pem);
+  } catch (cause) {
+    throw new ConfigError(`${variable}: not a public key in PEM`, { cause });
+  }
+};
+
+/** Throws `ConfigError`; it shows no key. */
+export const parseGrantKeys = (text: string, variable = KEY_FILE): GrantKeys => {
+  const blocks = [...text.matchAll(PEM)].map(([pem, label]) => ({ pem, isPublic: label === 'PUBLIC KEY' }));
+  const [first, ...others] = blocks
+    .filter(({ isPublic }) => !isPublic)
+    .map(({ pem }) => privateKeyOf(pem, variable));
+  if (first === undefined) throw new ConfigError(`${variable}: not a private key in PEM`);
+  const retired = blocks
+    .filter(({ isPublic }) => isPublic)
+    .flatMap(({ pem }) => retiredKeysOf(pem, variable));
+  return { signing: [first, ...others], retired };
+};
+
+/** What the keys of one moment do. */
+type Held = {
+  readonly sign: (claims: object) => string;
+  readonly signers: readonly ((claims: object) => string)[];
+  readonly keys: readonly SigningKey[];
+  readonly retired: readonly SigningKey[];
+  readonly tokens: ApprovalTokens;
+};
+
+const hold = ({ signing, retired }: GrantKeys): Held => ({
+  sign: createSigner(signing[0]),
+  signers: signing.map(createSigner),
+  keys: signing.map((key) => signingKeyOf(createPublicKey(key.export({ type: 'pkcs8', format: 'pem' })))),
+  retired: retired.map(signingKeyOf),
+  tokens: createApprovalTokens(signing),
+});
+
+export type Keyring = {
+  /** With the first key. */
+  readonly sign: (claims: SignedClaims | AuditClaims) => string;
+  readonly tokens: ApprovalTokens;
+  /** What may be known of the keys, and a statement on it by each. `now` in epoch milliseconds. */
+  readonly publish: (now: number, nonce?: string) => PublishedKeys;
+  readonly stop: () => Promise<void>;
+};
+
+type Keys = Pick<Followed<Held>, 'current' | 'stop'>;
+
+const fixed = (held: Held): Keys => ({ current: () => held, stop: () => Promise.resolve() });
+
+const followKeys = (first: GrantKeys, path: string, log: Logger): Keys =>
+  followFile(
+    {
+      name: KEY_FILE,
+      path,
+      parse: (text) => hold(parseGrantKeys(text)),
+      changed: ({ keys, retired }) =>
+        log.info(
+          { keys: keys.map(({ kid }) => kid), retired: retired.map(({ kid }) => kid) },
+          'keys for grants were read: the first one signs',
+        ),
+    },
+    hold(first),
+    log,
+  );
+
+/** The keys; where they come from a file, from the moment on at which it has them: a change of keys needs no restart. */
+export const createKeyring = (first: GrantKeys, path: string | undefined, log: Logger): Keyring => {
+  const followed = path === undefined ? fixed(hold(first)) : followKeys(first, path, log);
+  const now = (): Held => followed.current();
+  return {
+    sign: (claims) => now().sign(claims),
+    tokens: {
+      of: (id) => now().tokens.of(id),
+      is: (id, token) => now().tokens.is(id, token),
+    },
+    publish: (at, nonce) => {
+      const { signers, keys, retired } = now();
+      const published = { keys: [...keys], ...(retired.length > 0 && { retired: [...retired] }) };
+      const claims: KeysClaims = {
+        use: 'keys',
+        ...published,
+        ...(nonce !== undefined && { nonce }),
+        iat: Math.floor(at / 1_000),
+      };
+      return { ...published, statements: signers.map((sign) => sign(claims)) };
+    },
+    stop: followed.stop,
+  };
+};

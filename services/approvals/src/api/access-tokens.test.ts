@@ -1,0 +1,107 @@
+import { CreateAccessToken, Scope } from '@holdpoint/contracts/access-token';
+import { isAmong } from '@holdpoint/contracts/audience';
+import { accessTokenIdOf } from '@holdpoint/contracts/ids';
+import { describe, expect, test } from 'vitest';
+import type { Principal } from '../domain/approval-state.ts';
+import { tokenMessage } from './access-tokens.ts';
+
+const sha256 = 'a'.repeat(64);
+const identity = {
+  isAdministrator: (principal: Principal) => isAmong(['operators'], principal),
+  knows: (name: string) => name === 'ada' || name === 'grace',
+};
+const grace: Principal = { name: 'grace', groups: ['operators'] };
+const ada: Principal = { name: 'ada', groups: ['developers'] };
+const bot: Principal = {
+  name: 'bot',
+  groups: ['bots', 'nightly'],
+  scopes: ['approvals:read', 'tokens:write'],
+};
+
+const made = (by: Principal, wanted: object = {}) =>
+  tokenMessage(identity, by, CreateAccessToken.parse({ name: 'a token', sha256, ...wanted }));
+
+const refusalOf = (by: Principal, wanted: object): unknown => {
+  try {
+    made(by, wanted);
+  } catch (error) {
+    return error;
+  }
+  throw new Error('it was made');
+};
+
+test('a token is its maker’s, and good for reading and deciding, unless more is said', () => {
+  expect(made(ada, { expiresInMs: 60_000 })).toEqual({
+    kind: 'create_token',
+    token: {
+      id: accessTokenIdOf(sha256),
+      name: 'a token',
+      principal: 'ada',
+      groups: [],
+      scopes: ['approvals:read', 'approvals:decide'],
+    },
+    sha256,
+    expiresInMs: 60_000,
+    by: 'ada',
+  });
+});
+
+describe('groups', () => {
+  test('of whom the directory knows stay there: a token keeps none', () => {
+    expect(made(ada, { groups: ['developers'] })).toMatchObject({ token: { groups: [] } });
+    expect(made(grace, { principal: 'ada', groups: ['auditors'] })).toMatchObject({ token: { groups: [] } });
+  });
+
+  test('of anybody else are his own, or fewer', () => {
+    const scopes = ['approvals:read'];
+    expect(made(bot, { scopes })).toMatchObject({ token: { groups: ['bots', 'nightly'] } });
+    expect(made(bot, { scopes, groups: ['bots'] })).toMatchObject({ token: { groups: ['bots'] } });
+    expect(made(bot, { scopes, groups: [] })).toMatchObject({ token: { groups: [] } });
+    expect(refusalOf(bot, { scopes, groups: ['bots', 'operators'] })).toMatchObject({
+      code: 'APPROVALS_NOT_ENTITLED',
+    });
+    expect(refusalOf(ada, { groups: ['operators'] })).toMatchObject({ code: 'APPROVALS_NOT_ENTITLED' });
+  });
+
+  test('of somebody new are what an administrator says, and none otherwise', () => {
+    expect(made(grace, { principal: 'release-bot', groups: ['releasers'] })).toMatchObject({
+      token: { principal: 'release-bot', groups: ['releasers'] },
+      by: 'grace',
+    });
+    expect(made(grace, { principal: 'release-bot' })).toMatchObject({ token: { groups: [] } });
+  });
+
+  test.each(['user:ada', 'role:lead', 'group:operators', 'a\nb'])(
+    'that would pass for somebody else are none, for administrators neither: %j',
+    (group) => {
+      expect(refusalOf(grace, { principal: 'x', groups: [group] })).toMatchObject({
+        code: 'CONTRACT_INVALID',
+      });
+    },
+  );
+});
+
+describe('a token for another', () => {
+  test.each(['grace', 'release-bot'])('%s is made by administrators alone', (principal) => {
+    expect(refusalOf(ada, { principal })).toMatchObject({ code: 'APPROVALS_NOT_ENTITLED' });
+    expect(made(grace, { principal })).toMatchObject({ token: { principal } });
+  });
+});
+
+describe('scopes', () => {
+  test('may be any of those that are its maker’s', () => {
+    expect(made(ada, { scopes: [...Scope.options, 'audit:read'] })).toMatchObject({
+      token: { scopes: Scope.options },
+    });
+  });
+
+  test.each([
+    ['what is usual', undefined],
+    ['more', ['approvals:read', 'audit:read']],
+  ])('of a token do not grow with the next: %s', (_, scopes) => {
+    expect(refusalOf(bot, { scopes })).toMatchObject({ code: 'APPROVALS_SCOPE' });
+    const small: Principal = { ...grace, scopes: ['tokens:write'] };
+    expect(refusalOf(small, { scopes })).toMatchObject({ code: 'APPROVALS_SCOPE' });
+    expect(refusalOf(small, { principal: 'ada', scopes })).toMatchObject({ code: 'APPROVALS_SCOPE' });
+  });
+});

@@ -1,0 +1,93 @@
+import { type CreateAccessToken, Scope } from '@holdpoint/contracts/access-token';
+import { HoldpointError } from '@holdpoint/contracts/errors';
+import { accessTokenIdOf } from '@holdpoint/contracts/ids';
+import { GroupName } from '../adapters/identity/names.ts';
+import type { Identity } from '../adapters/identity/identity.ts';
+import type { TokenMessage } from '../domain/access-token.ts';
+import type { Principal } from '../domain/approval-state.ts';
+import type { Office } from '../office.ts';
+import { listTokens } from '../projections/tokens.ts';
+import { type ApprovalsEndpoints, callerOf } from './deciding.ts';
+
+/** What a token is good for unless its maker says more, or less. */
+const DEFAULT_SCOPES: readonly Scope[] = ['approvals:read', 'approvals:decide'];
+
+const beyond = (wanted: readonly string[], own: readonly string[]): readonly string[] =>
+  wanted.filter((each) => !own.includes(each));
+
+const notEntitled = (text: string): HoldpointError => new HoldpointError('APPROVALS_NOT_ENTITLED', text);
+
+type Asking = { readonly by: Principal; readonly administrator: boolean };
+
+/** Nobody gives on what the token that he shows is not good for, an administrator neither: a token that leaks is worth no more. */
+const scopesFor = ({ scopes = [...DEFAULT_SCOPES] }: CreateAccessToken, { by }: Asking): Scope[] => {
+  const [missing] = beyond(scopes, by.scopes ?? Scope.options);
+  if (missing === undefined) return [...new Set(scopes)];
+  throw new HoldpointError(
+    'APPROVALS_SCOPE',
+    `this token is not good for ${missing}, and can make none that is`,
+  );
+};
+
+const groupsFor = (
+  { groups: wanted }: CreateAccessToken,
+  principal: string,
+  { by, administrator }: Asking,
+) => {
+  const groups = wanted ?? (principal === by.name ? by.groups : []);
+  const [unfit] = groups.filter((group) => !GroupName.safeParse(group).success);
+  if (unfit !== undefined) throw new HoldpointError('CONTRACT_INVALID', 'groups: not the name of a group');
+  const [foreign] = beyond(groups, by.groups);
+  if (foreign === undefined || administrator) return groups;
+  throw notEntitled(`${by.name} is not in the group ${foreign}: an administrator can make such a token`);
+};
+
+/** What is to be decided on a token that somebody wants made. Throws `HoldpointError`. */
+export const tokenMessage = (
+  identity: Pick<Identity, 'isAdministrator' | 'knows'>,
+  by: Principal,
+  wanted: CreateAccessToken,
+): TokenMessage => {
+  const asking: Asking = { by, administrator: identity.isAdministrator(by) };
+  const principal = wanted.principal ?? by.name;
+  if (principal !== by.name && !asking.administrator)
+    throw notEntitled(`only an administrator makes tokens for others than ${by.name}`);
+  const scopes = scopesFor(wanted, asking);
+  const groups = groupsFor(wanted, principal, asking);
+  const { name, sha256, expiresInMs } = wanted;
+  const token = {
+    id: accessTokenIdOf(sha256),
+    name,
+    principal,
+    // Whoever leaves the directory leaves his groups there: a token does not keep them.
+    groups: identity.knows(principal) ? [] : [...groups],
+    scopes,
+  };
+  return { kind: 'create_token', token, sha256, expiresInMs, by: by.name };
+};
+
+export const accessTokenEndpoints = (
+  office: Office,
+): Pick<ApprovalsEndpoints, 'token_create' | 'token_revoke' | 'token_list'> => ({
+  token_create: {
+    command: async (payload, caller) => {
+      const by = await callerOf(office, caller, 'tokens:write');
+      const message = tokenMessage(office.identity, by, payload);
+      return { aggregate: accessTokenIdOf(payload.sha256), message };
+    },
+  },
+  token_revoke: {
+    command: async ({ id }, caller) => {
+      const by = await callerOf(office, caller, 'tokens:write');
+      const administrator = office.identity.isAdministrator(by);
+      return { aggregate: id, message: { kind: 'revoke_token', id, by: by.name, administrator } };
+    },
+  },
+  token_list: {
+    query: async (page, caller) => {
+      const by = await callerOf(office, caller, 'approvals:read');
+      const principal = office.identity.isAdministrator(by) ? undefined : by.name;
+      return listTokens(office.pool, { ...page, principal });
+    },
+  },
+});

@@ -1,0 +1,47 @@
+import { HEADERS, SURFACE_HEADER, traceOf } from '@holdpoint/contracts/cloudevents';
+import type { Caller, Endpoints } from '@holdpoint/runtime/nats/api';
+import { Scope } from '@holdpoint/contracts/access-token';
+import type { Via } from '../decisions.ts';
+import type { Principal } from '../domain/approval-state.ts';
+import type { DeskMessage } from '../domain/desk.ts';
+import { BUS, type Office, surfaceOf } from '../office.ts';
+
+export type ApprovalsEndpoints = Endpoints<'approvals', DeskMessage>;
+
+/** Whose call it is. */
+export const callerOf = (
+  { identity }: Office,
+  { header, source = BUS }: Caller,
+  scope: Scope,
+): Promise<Principal> => identity.authenticate({ authorization: header('authorization'), source }, scope);
+
+const viaOf = ({ header, source }: Caller): Via => ({
+  surface: surfaceOf(header(SURFACE_HEADER), source === undefined ? 'bus' : 'http'),
+  trace: traceOf(header(HEADERS.trace)),
+});
+
+export const decidingEndpoints = (
+  office: Office,
+): Pick<ApprovalsEndpoints, 'decide' | 'decide_many' | 'whoami'> => ({
+  decide: {
+    query: async (payload, caller) =>
+      office.decisions.decide(await callerOf(office, caller, 'approvals:decide'), payload, viaOf(caller)),
+  },
+  decide_many: {
+    query: async (payload, caller) =>
+      office.decisions.decideMany(await callerOf(office, caller, 'approvals:decide'), payload, viaOf(caller)),
+  },
+  whoami: {
+    query: async (_, caller) => {
+      const principal = await callerOf(office, caller, 'approvals:read');
+      const { name, groups, roles = [], scopes = Scope.options } = principal;
+      return {
+        name,
+        groups: [...groups],
+        roles: [...roles],
+        scopes: [...scopes],
+        administrator: office.identity.isAdministrator(principal),
+      };
+    },
+  },
+});

@@ -1,0 +1,20 @@
+import { HoldpointError } from '@holdpoint/contracts/errors';
+import { readState } from '@holdpoint/runtime/postgres/read';
+import type { Office } from '../office.ts';
+import { previousOf } from '../projections/previous.ts';
+import { approvalView, listRequests } from '../projections/requests.ts';
+import type { ApprovalsEndpoints } from './deciding.ts';
+
+export const inboxEndpoints = ({ pool, decider }: Office): Pick<ApprovalsEndpoints, 'get' | 'list'> => ({
+  get: {
+    query: async ({ id }) => {
+      const state = await readState(pool, decider, id);
+      if (state.status !== 'pending' && state.status !== 'closed')
+        throw new HoldpointError('APPROVALS_UNKNOWN', `no approval is called ${id}`);
+      const view = approvalView(state);
+      const previous = await previousOf(pool, decider, view);
+      return { ...view, ...(previous && { previous }) };
+    },
+  },
+  list: { query: (page) => listRequests(pool, page) },
+});

@@ -1,0 +1,52 @@
+import type { RuleView } from '@holdpoint/contracts/standing-rule';
+import { ruleIdOf } from '@holdpoint/contracts/ids';
+import { ask } from '@holdpoint/runtime/ask';
+import { decidesRollback } from '../domain/rollback-rule.ts';
+import { builtInRule, decides, ruleView } from '../domain/rule.ts';
+import type { Office } from '../office.ts';
+import { listRules, readActiveRules, testRule } from '../projections/rules.ts';
+import { type ApprovalsEndpoints, callerOf } from './deciding.ts';
+
+/** Standing rules: `check` is what others call checkApproval, `rule_add` what they call persistRule. */
+export const ruleEndpoints = (
+  office: Office,
+): Pick<ApprovalsEndpoints, 'check' | 'rule_add' | 'rule_revoke' | 'rule_list' | 'rule_test'> => {
+  const { pool, engine, identity, rollbackRule } = office;
+  return {
+    check: {
+      query: async ({ audience, requestedBy, workflow, ...effect }) => {
+        const now = Date.now();
+        if (rollbackRule && decidesRollback({ effect }))
+          return { approved: true, rule: ruleView(builtInRule, now) };
+        const found = (await readActiveRules(pool)).find((rule) =>
+          // Without an audience: would it, if its author were among those who are asked?
+          decides(
+            rule,
+            { effect, requestedBy, workflow, audience: audience ?? [`user:${rule.author.name}`] },
+            now,
+          ),
+        );
+        return found === undefined ? { approved: false } : { approved: true, rule: ruleView(found, now) };
+      },
+    },
+    rule_add: {
+      query: async (spec, caller) => {
+        const { name, groups, roles } = await callerOf(office, caller, 'rules:write');
+        const id = ruleIdOf(name, caller.identity);
+        const author = { name, groups, ...(roles && { roles }) };
+        const message = { kind: 'add_rule', id, spec, author } as const;
+        return (await ask(engine, { aggregate: id, message })) as RuleView;
+      },
+    },
+    rule_revoke: {
+      query: async ({ id, reason }, caller) => {
+        const by = await callerOf(office, caller, 'rules:write');
+        const administrator = identity.isAdministrator(by);
+        const message = { kind: 'revoke_rule', id, by, administrator, reason } as const;
+        return (await ask(engine, { aggregate: id, message })) as RuleView;
+      },
+    },
+    rule_list: { query: (page) => listRules(pool, page, { rollbackRule }) },
+    rule_test: { query: ({ match, last }) => testRule(pool, match, last) },
+  };
+};

@@ -1,0 +1,13 @@
+/** What came of interactions since the start, each under its name. */
+export type Counts = {
+  readonly add: (result: string) => void;
+  readonly read: () => readonly { readonly labels: { readonly result: string }; readonly value: number }[];
+};
+
+export const createCounts = (): Counts => {
+  const counts = new Map<string, number>();
+  return {
+    add: (result) => void counts.set(result, (counts.get(result) ?? 0) + 1),
+    read: () => [...counts].map(([result, value]) => ({ labels: { result }, value })),
+  };
+};

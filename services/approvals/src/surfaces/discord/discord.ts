@@ -1,0 +1,42 @@
+import type { AddGauge } from '@holdpoint/runtime/metrics';
+import type { Hono } from 'hono';
+import type { ApprovalsParts } from '../../logic.ts';
+import type { Office } from '../../office.ts';
+import { createCounts } from './counts.ts';
+import { createDeliveries } from './deliveries.ts';
+import { createRest } from './rest.ts';
+import { discordRoutes } from './routes.ts';
+import type { DiscordSettings } from './settings.ts';
+
+/** People asked on Discord: messages with buttons go out, and what is pressed comes in. */
+export type Discord = {
+  readonly deliver: NonNullable<ApprovalsParts['deliver']>;
+  readonly routes: Hono;
+  /** Resolves once nothing is under way any more. What is not told by then is told by whoever starts next. */
+  readonly stop: () => Promise<void>;
+};
+
+export const createDiscord = (office: Office, settings: DiscordSettings, gauge: AddGauge): Discord => {
+  const log = office.log.child({ surface: 'discord' });
+  const rest = createRest(settings, log);
+  const deliveries = createDeliveries({ ...office, log, rest });
+  const counts = createCounts();
+  gauge(
+    'discord_interactions',
+    'Interactions since the start, by what came of them',
+    ['result'],
+    counts.read,
+  );
+  gauge(
+    'discord_circuit_open',
+    'Whether Discord is left alone for a while because it does not answer',
+    [],
+    () => [{ labels: {}, value: rest.isOpen() ? 1 : 0 }],
+  );
+  const { publicKey } = settings;
+  return {
+    deliver: deliveries.deliver,
+    routes: discordRoutes({ office: { ...office, log }, deliveries, publicKey, counts }),
+    stop: deliveries.stop,
+  };
+};

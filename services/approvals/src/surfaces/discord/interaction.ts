@@ -1,0 +1,45 @@
+import { z } from 'zod';
+
+const Snowflake = z.string().regex(/^\d{1,20}$/);
+const User = z.object({ id: Snowflake });
+
+/** Texts come in a label each; those of older modals in a row. */
+const Input = z.object({ custom_id: z.string(), value: z.string().max(10_000) });
+const Part = z.union([
+  z.object({ component: Input }).transform(({ component }) => [component]),
+  z.object({ components: z.array(Input) }).transform(({ components }) => components),
+]);
+
+const pressed = {
+  id: Snowflake,
+  /** In a server it is a member who presses, elsewhere a user. */
+  member: z.object({ user: User }).optional(),
+  user: User.optional(),
+  message: z.object({ id: Snowflake }).optional(),
+};
+
+/** What Discord calls us with, as far as it matters: a ping, a button, a form that was sent. */
+export const Interaction = z.discriminatedUnion('type', [
+  z.object({ type: z.literal(1) }),
+  z.object({ type: z.literal(3), ...pressed, data: z.object({ custom_id: z.string() }) }),
+  z.object({
+    type: z.literal(5),
+    ...pressed,
+    data: z.object({
+      custom_id: z.string(),
+      components: z.array(Part).transform((parts) => parts.flat()),
+    }),
+  }),
+]);
+export type Interaction = z.infer<typeof Interaction>;
+export type Pressed = Exclude<Interaction, { type: 1 }>;
+
+/** The form's one text. */
+export const COMMENT = 'comment';
+
+export const userOf = ({ member, user }: Pressed): string | undefined => (member?.user ?? user)?.id;
+
+export const commentOf = (pressed: Pressed): string | undefined =>
+  pressed.type === 5
+    ? pressed.data.components.find(({ custom_id: name }) => name === COMMENT)?.value
+    : undefined;

@@ -1,0 +1,160 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from '@holdpoint/runtime/log';
+import CircuitBreaker from 'opossum';
+import { z } from 'zod';
+import type { Message } from './message.ts';
+import type { DiscordSettings } from './settings.ts';
+
+/** Discord has not done what it was asked to. What it answered with is not in it, but for two numbers. */
+export class DiscordFailure extends Error {
+  override readonly name = 'DiscordFailure';
+  /** `away`: it may work later; `refused`: it will not, as things are; `waiting`: it was not even tried. */
+  readonly kind: 'away' | 'refused' | 'waiting';
+  /** Discord's own number for the reason. */
+  readonly reason: number | undefined;
+
+  constructor(kind: DiscordFailure['kind'], message: string, reason?: number, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.kind = kind;
+    this.reason = reason;
+  }
+}
+
+/** The message is not there any more. */
+export const UNKNOWN_MESSAGE = 10_008;
+
+const TIMEOUT_MS = 10_000;
+/** Rather than wait longer for Discord's leave, a notice waits for its timer. */
+const PAUSE_MAX_MS = 5_000;
+const PAUSE_DEFAULT_MS = 1_000;
+
+/** With fewer tries than this in the window nothing is made of their failures. */
+const TRIES_MIN = 3;
+const WINDOW_MS = 60_000;
+const BUCKETS = 10;
+const FAILED_PERCENT = 50;
+/** Shorter than the first repetition of a notice: that one finds the circuit ready for a try. */
+const OPEN_MS = 10_000;
+
+const Made = z.object({ id: z.string().regex(/^\d{1,20}$/) });
+const Refused = z.object({ code: z.number().optional(), retry_after: z.number().optional() });
+
+export type NewMessage = Pick<Message, 'allowed_mentions'> &
+  Partial<Message> & {
+    readonly nonce: string;
+    readonly enforce_nonce: true;
+    readonly message_reference?: { readonly message_id: string; readonly fail_if_not_exists: false };
+  };
+
+/** What is asked of Discord: one thing after another, each of them once. Whoever calls waits for nobody else. */
+export type DiscordRest = {
+  /** Resolves to the message's number: of the one that is there already, if it has the same nonce. Throws `DiscordFailure`. */
+  readonly create: (message: NewMessage) => Promise<string>;
+  readonly edit: (id: string, message: Message) => Promise<void>;
+  readonly isOpen: () => boolean;
+  /** Ends what is under way. */
+  readonly stop: () => void;
+};
+
+type Call = () => Promise<unknown>;
+
+/** Text of an answer as JSON; nothing that could be read is an answer, too. */
+const bodyOf = async (response: Response): Promise<unknown> => {
+  const text = await response.text();
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    // A proxy's page, say: the status has to do.
+    return {};
+  }
+};
+
+export const createRest = (
+  { api, token, channel }: Pick<DiscordSettings, 'api' | 'token' | 'channel'>,
+  log: Logger,
+  now: () => number = Date.now,
+): DiscordRest => {
+  const stopping = new AbortController();
+  let pausedUntil = 0;
+
+  const breaker = new CircuitBreaker<[Call], unknown>((run) => run(), {
+    name: 'discord',
+    // Requests have time limits of their own.
+    timeout: false,
+    errorThresholdPercentage: FAILED_PERCENT,
+    volumeThreshold: TRIES_MIN,
+    rollingCountTimeout: WINDOW_MS,
+    rollingCountBuckets: BUCKETS,
+    rollingPercentilesEnabled: false,
+    enableSnapshots: false,
+    resetTimeout: OPEN_MS,
+    errorFilter: (error: unknown) => !(error instanceof DiscordFailure && error.kind === 'away'),
+  });
+  breaker.on('open', () => log.warn({}, 'discord does not answer: notices wait'));
+  breaker.on('close', () => log.info({}, 'discord answers again'));
+
+  /** Discord says when it wants to be asked again. */
+  const heed = (response: Response, retryAfter: number | undefined): void => {
+    const isSpent = response.headers.get('x-ratelimit-remaining') === '0';
+    const seconds = retryAfter ?? (isSpent ? Number(response.headers.get('x-ratelimit-reset-after')) : 0);
+    const ms = Number.isFinite(seconds) ? Math.max(seconds * 1_000, 0) : PAUSE_DEFAULT_MS;
+    pausedUntil = Math.max(pausedUntil, now() + ms);
+  };
+
+  const sent = async (method: string, path: string, body: object): Promise<unknown> => {
+    const response = await fetch(`${api}/channels/${channel}/messages${path}`, {
+      method,
+      headers: {
+        authorization: `Bot ${token}`,
+        'content-type': 'application/json',
+        'user-agent': 'DiscordBot (https://holdpoint.dev, 1)',
+      },
+      body: JSON.stringify(body),
+      // The token goes nowhere else.
+      redirect: 'error',
+      signal: AbortSignal.any([stopping.signal, AbortSignal.timeout(TIMEOUT_MS)]),
+    });
+    const answer = await bodyOf(response);
+    const { code, retry_after: retryAfter } = Refused.safeParse(answer).data ?? {};
+    if (response.status === 429) {
+      heed(response, retryAfter ?? PAUSE_DEFAULT_MS / 1_000);
+      throw new DiscordFailure('waiting', 'discord wants to be asked later');
+    }
+    heed(response, undefined);
+    if (response.ok) return answer;
+    const kind = response.status >= 500 || response.status === 408 ? 'away' : 'refused';
+    const reason = code === undefined ? '' : ` (${String(code)})`;
+    throw new DiscordFailure(kind, `discord answered ${String(response.status)}${reason}`, code);
+  };
+
+  const call = async (method: string, path: string, body: object): Promise<unknown> => {
+    const pause = pausedUntil - now();
+    if (pause > PAUSE_MAX_MS) throw new DiscordFailure('waiting', 'discord wants to be asked later');
+    try {
+      if (pause > 0) await sleep(pause, undefined, { signal: stopping.signal });
+      return await breaker.fire(() =>
+        sent(method, path, body).catch((error: unknown) => {
+          if (error instanceof DiscordFailure || stopping.signal.aborted) throw error;
+          throw new DiscordFailure('away', 'discord could not be reached', undefined, error);
+        }),
+      );
+    } catch (error) {
+      if (error instanceof DiscordFailure) throw error;
+      throw new DiscordFailure('waiting', 'discord was not asked', undefined, error);
+    }
+  };
+
+  return {
+    create: async (message) => {
+      const made = Made.safeParse(await call('POST', '', message));
+      if (!made.success) throw new DiscordFailure('refused', 'discord did not say which message it made');
+      return made.data.id;
+    },
+    edit: async (id, message) => void (await call('PATCH', `/${id}`, message)),
+    isOpen: () => breaker.opened,
+    stop: () => {
+      stopping.abort();
+      breaker.shutdown();
+    },
+  };
+};

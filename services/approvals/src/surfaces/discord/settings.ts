@@ -1,0 +1,101 @@
+import { createPublicKey, type KeyObject } from 'node:crypto';
+import { ConfigError, readSecretFile } from '@holdpoint/runtime/config';
+import { z } from 'zod';
+
+/** Empty counts as left out, because that is how a file of settings hands on what nobody has said. */
+const orNothing = <Schema extends z.ZodType>(schema: Schema) =>
+  z.preprocess((text) => (text === '' ? undefined : text), schema);
+
+const isHere = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(host);
+
+/** The bot's token is sent there. */
+const isSafe = (text: string): boolean => {
+  const url = URL.parse(text);
+  if (url === null || url.search !== '' || url.hash !== '' || url.username !== '') return false;
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isHere(url.hostname));
+};
+
+/** How people are asked on Discord; nobody is, unless all of it is set. */
+export const DiscordEnv = z.object({
+  HOLDPOINT_DISCORD_TOKEN_FILE: orNothing(z.string().optional()),
+  HOLDPOINT_DISCORD_CHANNEL: orNothing(
+    z
+      .string()
+      .regex(/^\d{1,20}$/, 'the number of a channel')
+      .optional(),
+  ),
+  /** Of the application, 64 hex digits: what Discord signs interactions with. */
+  HOLDPOINT_DISCORD_PUBLIC_KEY: orNothing(
+    z
+      .string()
+      .regex(/^[0-9a-f]{64}$/, '64 hex digits')
+      .optional(),
+  ),
+  /** For tests: where Discord's API is. */
+  HOLDPOINT_DISCORD_API: orNothing(
+    z
+      .string()
+      .refine(isSafe, 'an https URL, or an http URL of this machine')
+      .default('https://discord.com/api/v10'),
+  ),
+});
+
+export type DiscordSettings = {
+  /** Of the bot. It goes into the header of requests to Discord, and nowhere else. */
+  readonly token: string;
+  readonly channel: string;
+  readonly publicKey: KeyObject;
+  /** Without a slash at its end. */
+  readonly api: string;
+};
+
+const NEEDED = [
+  'HOLDPOINT_DISCORD_TOKEN_FILE',
+  'HOLDPOINT_DISCORD_CHANNEL',
+  'HOLDPOINT_DISCORD_PUBLIC_KEY',
+] as const;
+
+/** What may stand in a header: an error about one that may not would show it. */
+const TOKEN = /^[\u0021-\u007e]{1,512}$/;
+
+const readToken = (path: string): string => {
+  const token = readSecretFile('HOLDPOINT_DISCORD_TOKEN_FILE', path);
+  if (!TOKEN.test(token)) throw new ConfigError('HOLDPOINT_DISCORD_TOKEN_FILE: the file holds no bot token');
+  return token;
+};
+
+/** An Ed25519 key from its 32 bytes. */
+const readKey = (hex: string): KeyObject => {
+  const x = Buffer.from(hex, 'hex').toString('base64url');
+  try {
+    return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
+  } catch (cause) {
+    throw new ConfigError('HOLDPOINT_DISCORD_PUBLIC_KEY: not an Ed25519 key', { cause });
+  }
+};
+
+const withoutSlashes = (url: string): string => {
+  let end = url.length;
+  while (url[end - 1] === '/') end -= 1;
+  return url.slice(0, end);
+};
+
+/** Undefined when nobody is to be asked on Discord. Throws `ConfigError`; it names what is missing. */
+export const readDiscord = (env: z.infer<typeof DiscordEnv>): DiscordSettings | undefined => {
+  const {
+    HOLDPOINT_DISCORD_TOKEN_FILE: tokenFile,
+    HOLDPOINT_DISCORD_CHANNEL: channel,
+    HOLDPOINT_DISCORD_PUBLIC_KEY: publicKey,
+    HOLDPOINT_DISCORD_API: api,
+  } = env;
+  const missing = NEEDED.filter((name) => env[name] === undefined);
+  if (missing.length === NEEDED.length) return undefined;
+  if (tokenFile === undefined || channel === undefined || publicKey === undefined)
+    throw new ConfigError(`${missing.join(', ')}: not set, and Discord needs all of ${NEEDED.join(', ')}`);
+  return {
+    token: readToken(tokenFile),
+    channel,
+    publicKey: readKey(publicKey),
+    api: withoutSlashes(api),
+  };
+};

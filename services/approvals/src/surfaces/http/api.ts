@@ -1,0 +1,143 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { api } from '@holdpoint/contracts/catalog';
+import { HEADERS, SURFACE_HEADER, traceOf } from '@holdpoint/contracts/cloudevents';
+import { errorBody, HoldpointError } from '@holdpoint/contracts/errors';
+import { ask } from '@holdpoint/runtime/ask';
+import { parseAs } from '@holdpoint/runtime/inbound';
+import type { Caller, Endpoint } from '@holdpoint/runtime/nats/api';
+import { type Context, Hono } from 'hono';
+import type { z } from 'zod';
+import { callerOf } from '../../api/deciding.ts';
+import { endpoints } from '../../api/endpoints.ts';
+import type { DeskMessage } from '../../domain/desk.ts';
+import type { Office } from '../../office.ts';
+import { readBody } from './body.ts';
+import type { Origins } from './origins.ts';
+import { fieldsOf } from './query.ts';
+import { refusalOf } from './refusal.ts';
+import { type Route, ROUTES } from './routes.ts';
+import { sourceOf } from './source.ts';
+
+export const API_PATH = '/api/v1';
+export type Env = { readonly Bindings: { readonly incoming: IncomingMessage } };
+
+/** Whoever waits longer than this is told to ask again. */
+const ANSWER_WITHIN_MS = 15_000;
+
+const ALWAYS: Readonly<Record<string, string>> = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+};
+
+const READABLE = [HEADERS.trace, 'authorization', 'content-type', 'idempotency-key', SURFACE_HEADER].join(
+  ', ',
+);
+
+/** Who repeats a request with the same key means the same; two people never do. */
+const identityOf = (header: Caller['header']): string => {
+  const key = header('idempotency-key');
+  if (key === undefined) return crypto.randomUUID();
+  const parts = [header('authorization') ?? '', key];
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+};
+
+const callerIn = ({ req, env }: Context<Env>): Caller => {
+  const header = (name: string): string | undefined => req.header(name) ?? undefined;
+  return { header, identity: identityOf(header), source: sourceOf(env.incoming) };
+};
+
+/** What is asked for, from wherever it stands. The path says it last: nothing else may say otherwise. */
+const requestOf = async ({ method }: Route, schema: z.ZodType, context: Context<Env>): Promise<unknown> => {
+  const { req } = context;
+  const said = method === 'POST' ? await readBody(req.raw) : fieldsOf(schema, new URL(req.url).searchParams);
+  const named = req.param();
+  for (const [name, value] of Object.entries(named))
+    if (Object.hasOwn(said, name) && said[name] !== value)
+      throw new HoldpointError('CONTRACT_INVALID', `${name}: not the one of the path`);
+  return parseAs(schema, { ...said, ...named });
+};
+
+const within = async <Answer>(answer: Promise<Answer>): Promise<Answer> => {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new HoldpointError('RUNTIME_UNAVAILABLE', 'not answered in time; ask again')),
+      ANSWER_WITHIN_MS,
+    );
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+type AnyEndpoint = Endpoint<DeskMessage, unknown, unknown>;
+
+const answerOf = async (
+  office: Office,
+  route: Route,
+  endpoint: AnyEndpoint,
+  context: Context<Env>,
+): Promise<unknown> => {
+  const caller = callerIn(context);
+  // Before anything of the request is looked at: strangers learn nothing by what is wrong with it.
+  if (route.scope !== undefined) await callerOf(office, caller, route.scope);
+  const request = await requestOf(route, api.approvals[route.endpoint].request, context);
+  if ('query' in endpoint) return endpoint.query(request, caller);
+  const routed = await endpoint.command(request, caller);
+  return ask(office.engine, routed, traceOf(caller.header(HEADERS.trace)));
+};
+
+const noSuchPath = errorBody('CONTRACT_UNKNOWN_SUBJECT', 'no such path');
+
+/** The API of the bus over HTTP: the same endpoints with the same contracts, answers and errors. */
+export const createApi = (office: Office, origins: Origins): Hono<Env> => {
+  const app = new Hono<Env>({ strict: true });
+  const serving = endpoints(office) as Readonly<Record<Route['endpoint'], AnyEndpoint>>;
+
+  app.use(async ({ req, header }, next) => {
+    for (const [name, value] of Object.entries(ALWAYS)) header(name, value);
+    header('vary', 'origin');
+    const origin = req.header('origin');
+    if (origin !== undefined && origins.isConfigured(origin)) header('access-control-allow-origin', origin);
+    await next();
+  });
+
+  for (const route of ROUTES)
+    app.on(route.method, route.path, async (context) =>
+      context.json(await within(answerOf(office, route, serving[route.endpoint], context))),
+    );
+
+  const methods = Map.groupBy(ROUTES, ({ path }) => path);
+  for (const [path, routes] of methods) {
+    const known = new Set(routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])));
+    const allow = [...known, 'OPTIONS'].join(', ');
+    app.all(path, (context) => {
+      context.header('allow', allow);
+      if (context.req.method !== 'OPTIONS')
+        return context.json(errorBody('CONTRACT_UNKNOWN_SUBJECT', `only ${allow} can be asked here`), 405);
+      if (context.res.headers.has('access-control-allow-origin')) {
+        context.header('access-control-allow-methods', allow);
+        context.header('access-control-allow-headers', READABLE);
+        context.header('access-control-max-age', '600');
+      }
+      return context.body(null, 204);
+    });
+  }
+  app.all('*', (context) => context.json(noSuchPath, 404));
+
+  app.onError((error, context) => {
+    const { status, body, headers } = refusalOf(error, office.log);
+    for (const [name, value] of Object.entries(headers)) context.header(name, value);
+    return context.body(JSON.stringify(body), {
+      status: status as 500,
+      headers: { 'content-type': 'application/json' },
+    });
+  });
+  return app;
+};

@@ -1,0 +1,32 @@
+import { getRequestListener } from '@hono/node-server';
+import { errorBody } from '@holdpoint/contracts/errors';
+import type { Web } from '@holdpoint/runtime/http';
+import { Hono } from 'hono';
+import type { Office } from '../../office.ts';
+import { API_PATH, createApi, type Env } from './api.ts';
+import { createOrigins } from './origins.ts';
+import { refusalOf } from './refusal.ts';
+import type { WebSettings } from './settings.ts';
+
+/**
+ * What the service answers over HTTP: the API for people and programs, and whatever else there is: what surfaces call back, and
+ * pages.
+ */
+export const createWeb = (
+  office: Office,
+  { HOLDPOINT_WEB_ORIGINS: origins }: Pick<WebSettings, 'HOLDPOINT_WEB_ORIGINS'>,
+  ...routes: readonly Hono[]
+): Pick<Web, 'request'> => {
+  const app = new Hono<Env>();
+  app.route(API_PATH, createApi(office, createOrigins(origins)));
+  for (const route of routes) app.route('/', route);
+  app.notFound((context) => context.json(errorBody('CONTRACT_UNKNOWN_SUBJECT', 'no such path'), 404));
+  app.onError((error, context) => {
+    const { status, body } = refusalOf(error, office.log);
+    return context.json(body, status as 500);
+  });
+  const listener = getRequestListener((request, env) => app.fetch(request, env), {
+    overrideGlobalObjects: false,
+  });
+  return { request: (request, response) => void listener(request, response) };
+};

@@ -1,0 +1,35 @@
+import { api } from '@holdpoint/contracts/catalog';
+import { describe, expect, test } from 'vitest';
+import { fieldsOf } from './query.ts';
+
+const list = api.approvals.list.request;
+const fields = (query: string) => fieldsOf(list, new URLSearchParams(query));
+
+describe('a query', () => {
+  test('is what the contract has, numbers as numbers and lists as lists', () => {
+    expect(fields('limit=5&status=pending&audience=user:ada&audience=operators&search=12')).toEqual({
+      limit: 5,
+      status: 'pending',
+      audience: ['user:ada', 'operators'],
+      search: '12',
+    });
+    expect(fields('audience=one')).toEqual({ audience: ['one'] });
+    expect(fields('')).toEqual({});
+  });
+
+  test('leaves to the contract what is no number', () => {
+    expect(fields('limit=')).toEqual({ limit: '' });
+    expect(fields('limit=1e3')).toEqual({ limit: '1e3' });
+    expect(fields('limit=99999999999999999999')).toEqual({ limit: '99999999999999999999' });
+  });
+
+  test.each([
+    ['statu=pending', 'statu: no such parameter'],
+    ['__proto__=x', '__proto__: no such parameter'],
+    ['constructor=x', 'constructor: no such parameter'],
+    ['limit=1&limit=2', 'limit: more than once'],
+    [`${'x'.repeat(300)}=1`, `${'x'.repeat(100)}: no such parameter`],
+  ])('of %s is refused', (query, message) => {
+    expect(() => fields(query)).toThrow(expect.objectContaining({ code: 'CONTRACT_INVALID', message }));
+  });
+});

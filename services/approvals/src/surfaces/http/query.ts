@@ -1,0 +1,35 @@
+import { HoldpointError } from '@holdpoint/contracts/errors';
+import { z } from 'zod';
+
+const NUMBER = /^-?\d{1,15}$/;
+
+const invalid = (name: string, problem: string): HoldpointError =>
+  new HoldpointError('CONTRACT_INVALID', `${name.slice(0, 100).toWellFormed()}: ${problem}`);
+
+/** What a field is, whatever it may be left out for. */
+const innermost = (schema: z.core.$ZodType): z.core.$ZodType =>
+  schema instanceof z.ZodOptional || schema instanceof z.ZodDefault ? innermost(schema.unwrap()) : schema;
+
+const valueOf = (schema: z.core.$ZodType, name: string, texts: readonly string[]): unknown => {
+  const field = innermost(schema);
+  if (field instanceof z.ZodArray) return texts;
+  const [text = '', ...more] = texts;
+  if (more.length > 0) throw invalid(name, 'more than once');
+  // What is no number is left as it is: the contract says so better.
+  return field instanceof z.ZodNumber && NUMBER.test(text) ? Number(text) : text;
+};
+
+/**
+ * The fields of a request from a query, as its contract has them; one that holds several values is named once for each of
+ * them. Throws `CONTRACT_INVALID` on a name that the contract does not have: a filter that is misspelt would not be one.
+ */
+export const fieldsOf = (schema: z.ZodType, query: URLSearchParams): Readonly<Record<string, unknown>> => {
+  const shape: Readonly<Record<string, z.core.$ZodType>> = schema instanceof z.ZodObject ? schema.shape : {};
+  return Object.fromEntries(
+    [...new Set(query.keys())].map((name) => {
+      const field = Object.hasOwn(shape, name) ? shape[name] : undefined;
+      if (field === undefined) throw invalid(name, 'no such parameter');
+      return [name, valueOf(field, name, query.getAll(name))];
+    }),
+  );
+};

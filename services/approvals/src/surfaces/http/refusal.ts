@@ -1,0 +1,39 @@
+import { type ErrorBody, ErrorCode, ERRORS, HoldpointError, toErrorBody } from '@holdpoint/contracts/errors';
+import { errorFields } from '@holdpoint/runtime/error-fields';
+import type { Logger } from '@holdpoint/runtime/log';
+import { isAway } from '@holdpoint/runtime/postgres/errors';
+
+export type Refusal = {
+  readonly status: number;
+  readonly body: ErrorBody;
+  readonly headers: Readonly<Record<string, string>>;
+};
+
+/** What a caller may do about it. */
+const hints: Readonly<Record<number, Readonly<Record<string, string>>>> = {
+  401: { 'www-authenticate': 'Bearer realm="holdpoint"' },
+  413: { connection: 'close' },
+  429: { 'retry-after': '1' },
+  503: { 'retry-after': '1' },
+};
+
+/** An error as the API tells it; what only the service may know goes into its log. */
+export const refusalOf = (error: unknown, log: Logger): Refusal => {
+  const known = error instanceof HoldpointError;
+  if (!known) log.error(errorFields(error), 'request failed');
+  const body =
+    !known && isAway(error)
+      ? toErrorBody(new HoldpointError('RUNTIME_UNAVAILABLE', 'the store does not answer; ask again'))
+      : toErrorBody(error);
+  const code = ErrorCode.safeParse(body.code);
+  const status = code.success ? ERRORS[code.data] : 500;
+  const { retryAfterSeconds } = body.details ?? {};
+  return {
+    status,
+    body,
+    headers: {
+      ...hints[status],
+      ...(typeof retryAfterSeconds === 'number' && { 'retry-after': String(retryAfterSeconds) }),
+    },
+  };
+};

@@ -1,0 +1,56 @@
+import type { ApprovalView } from '@holdpoint/contracts/approval';
+import { policyOf } from '@holdpoint/contracts/approval-policy';
+import { isAmong } from '@holdpoint/contracts/audience';
+import type { WatchMessage } from '@holdpoint/contracts/watch';
+import type { FeedEvent } from '../../adapters/feed.ts';
+import type { Principal } from '../../domain/approval-state.ts';
+
+type Told = Extract<WatchMessage, { readonly approval: ApprovalView }>;
+
+/** What watchers are told of an event, as far as they are told of it. */
+const messageOf = ({ type, seq, at, view: approval }: FeedEvent, token?: string): Told | undefined => {
+  const told = { seq, at, approval, ...(token !== undefined && { token }) };
+  switch (type) {
+    case 'requested':
+      return { type: 'approval.requested', ...told };
+    case 'resolved':
+      return { type: 'approval.resolved', ...told };
+    case 'voted':
+    case 'handed_on':
+    case 'reminded':
+      return { type: 'approval.updated', change: type, ...told };
+    case 'decision_refused':
+    case 'delivered':
+    case 'delivery_failed':
+    case 'effect_noted':
+      return undefined;
+  }
+};
+
+/** Whether this person's word would count as things stand. */
+const mayDecide = (person: Principal, { status, audience, requestedBy, ...asked }: ApprovalView): boolean =>
+  status === 'pending' &&
+  (person.scopes?.includes('approvals:decide') ?? true) &&
+  isAmong(audience, person) &&
+  !(policyOf(asked).fourEyes && requestedBy === person.name);
+
+/**
+ * The text of what one person is told of an event; undefined when it is not for him. Everybody is told the same, with or
+ * without the approval's token: it is written once for all.
+ */
+export const createAnnouncements = (tokenOf: (id: string) => string) => {
+  const written = new WeakMap<FeedEvent, Map<boolean, string | undefined>>();
+  return (event: FeedEvent, person: Principal, all: boolean): string | undefined => {
+    const { view, id } = event;
+    if (!all && !isAmong(view.audience, person)) return undefined;
+    const withToken = mayDecide(person, view);
+    const texts = written.get(event) ?? new Map<boolean, string | undefined>();
+    written.set(event, texts);
+    if (!texts.has(withToken)) {
+      const message = messageOf(event, withToken ? tokenOf(id) : undefined);
+      texts.set(withToken, message && JSON.stringify(message));
+    }
+    return texts.get(withToken);
+  };
+};
+export type Announcements = ReturnType<typeof createAnnouncements>;

@@ -1,0 +1,258 @@
+import { HoldpointError } from '@holdpoint/contracts/errors';
+import { WATCH_CLOSED, type WatchMessage, WatchRequest } from '@holdpoint/contracts/watch';
+import { errorFields } from '@holdpoint/runtime/error-fields';
+import { parseAs, parseJson } from '@holdpoint/runtime/inbound';
+import type { RawData, WebSocket } from 'ws';
+import type { Feed, Following } from '../../adapters/feed.ts';
+import type { Principal } from '../../domain/approval-state.ts';
+import type { Office } from '../../office.ts';
+import { refusalOf } from '../http/refusal.ts';
+import type { Announcements } from './announcement.ts';
+import { type Place, PLACES, type Places } from './places.ts';
+
+export type WatchParts = {
+  readonly office: Office;
+  readonly feed: Feed;
+  readonly announce: Announcements;
+  readonly heartbeatMs: number;
+  readonly persons: Places;
+};
+
+/** What came with the connection. */
+export type Arrival = {
+  readonly source: string;
+  readonly authorization?: string | undefined;
+  /** When the credentials have been looked at already. */
+  readonly principal?: Principal;
+  /** Of somebody who has not said yet who he is. */
+  readonly place?: Place;
+};
+
+const AUTHENTICATE_WITHIN_MS = 5_000;
+const BAD_MAX = 10;
+/** So many heartbeats are left unanswered at the end. One may be because of this process, which was too busy to read. */
+const MISSED_MAX = 2;
+/** More than this has not been taken by the watcher: it cannot keep up. */
+const BUFFERED_MAX_BYTES = 1_048_576;
+/** Whoever catches up is handed more once less than this is left. */
+const BUFFERED_LOW_BYTES = 262_144;
+
+type Session = { readonly authorization: string; principal: Principal };
+type Said<Type extends WatchRequest['type']> = Extract<WatchRequest, { readonly type: Type }>;
+
+const invalid = (problem: string): HoldpointError => new HoldpointError('CONTRACT_INVALID', problem);
+
+const bytesOf = (data: RawData): Uint8Array => {
+  if (Array.isArray(data)) return Buffer.concat(data);
+  return data instanceof ArrayBuffer ? new Uint8Array(data) : data;
+};
+
+/** What the sender called its message, even if the rest of it cannot be read. */
+const refIn = (said: unknown): { readonly ref?: string } => {
+  const ref = typeof said === 'object' && said !== null && 'ref' in said ? said.ref : undefined;
+  return typeof ref === 'string' && ref.length > 0 && ref.length <= 100 ? { ref } : {};
+};
+
+/** One watcher, from when its connection is taken over until it ends. */
+export const attendWatcher = (
+  socket: WebSocket,
+  { office, feed, announce, heartbeatMs, persons }: WatchParts,
+  arrival: Arrival,
+): void => {
+  const { identity, decisions, log } = office;
+  const { source } = arrival;
+  let session: Session | undefined;
+  let { place } = arrival;
+  let following: Following | undefined;
+  let [bad, waiting, missed] = [0, 0, 0];
+  let [isHeldBack, isOver] = [false, false];
+
+  const end = (why: keyof typeof WATCH_CLOSED, text: string): void => {
+    if (isOver) return;
+    isOver = true;
+    following?.stop();
+    socket.close(WATCH_CLOSED[why], text);
+  };
+
+  const sendText = (text: string): void => {
+    if (isOver || socket.readyState !== socket.OPEN) return;
+    if (socket.bufferedAmount > BUFFERED_MAX_BYTES) return end('slow', 'too slow: resume from what was seen');
+    socket.send(text, () => {
+      if (!isHeldBack || socket.bufferedAmount >= BUFFERED_LOW_BYTES) return;
+      isHeldBack = false;
+      feed.wake();
+    });
+  };
+  const send = (message: WatchMessage): void => sendText(JSON.stringify(message));
+
+  const known = (): Session => {
+    if (session === undefined)
+      throw new HoldpointError('APPROVALS_UNAUTHENTICATED', 'say who you are first: authenticate');
+    return session;
+  };
+
+  const welcome = async (authorization: string, principal: Principal): Promise<void> => {
+    const { name } = principal;
+    const own = persons.take(name);
+    if (own === undefined) {
+      const text = `at most ${String(PLACES.person)} connections for one person`;
+      send({ type: 'error', error: { code: 'APPROVALS_TOO_MANY_ATTEMPTS', message: text } });
+      return end('tooMany', text);
+    }
+    place?.free();
+    place = own;
+    // It has ended in the meantime, and nobody else would give the place back.
+    if (socket.readyState !== socket.OPEN) own.free();
+    clearTimeout(patience);
+    session = { authorization, principal };
+    send({ type: 'hello', seq: await feed.seq(), name, heartbeatMs });
+  };
+
+  const authenticate = async (authorization: string): Promise<void> => {
+    if (session !== undefined) throw invalid('type: authenticated already');
+    try {
+      await welcome(authorization, await identity.authenticate({ authorization, source }, 'approvals:read'));
+    } catch (error) {
+      const { status, body } = refusalOf(error, log);
+      send({ type: 'error', error: body });
+      if (status === 401) end('unauthenticated', body.code);
+      else if (status === 403) end('forbidden', body.code);
+      else end(status === 429 ? 'tooMany' : 'unavailable', body.code);
+    }
+  };
+
+  const mayAskForAll = ({ principal }: Session, all: boolean | undefined): void => {
+    if (all === true && principal.scopes?.includes('audit:read') === false)
+      throw new HoldpointError('APPROVALS_SCOPE', 'the token is not for audit:read');
+  };
+  const seesAll = ({ principal }: Session, all: boolean | undefined): boolean =>
+    all === true || identity.isAdministrator(principal);
+
+  const subscribe = async ({ after, all }: Said<'subscribe'>): Promise<void> => {
+    const current = known();
+    mayAskForAll(current, all);
+    const from = after ?? (await feed.seq());
+    following?.stop();
+    if (isOver) return;
+    following = feed.follow(
+      {
+        hear: (event) => {
+          const text = announce(event, current.principal, seesAll(current, all));
+          if (text !== undefined) sendText(text);
+        },
+        ready: () => {
+          const isReady = socket.bufferedAmount < BUFFERED_LOW_BYTES;
+          if (!isReady) isHeldBack = true;
+          return isReady;
+        },
+        setBack: (seq) => send({ type: 'reset', seq }),
+      },
+      from,
+    );
+    send({ type: 'subscribed', seq: from });
+  };
+
+  /** Each decision by itself is made by whoever the token belongs to at that moment. */
+  const respond = async ({ type: _, ref, ...payload }: Said<'approval.respond'>): Promise<void> => {
+    const { authorization } = known();
+    try {
+      const by = await identity.authenticate({ authorization, source }, 'approvals:decide');
+      const ok = await decisions.decide(by, payload, { surface: 'websocket' });
+      send({ type: 'approval.responded', ref, ok });
+    } catch (error) {
+      send({ type: 'approval.responded', ref, error: refusalOf(error, log).body });
+    }
+  };
+
+  const handle = async (said: WatchRequest): Promise<void> => {
+    switch (said.type) {
+      case 'authenticate':
+        return authenticate(`Bearer ${said.token}`);
+      case 'subscribe':
+        return subscribe(said);
+      case 'approval.respond':
+        return respond(said);
+      case 'ping':
+        return send({ type: 'pong' });
+      case 'pong':
+        return undefined;
+    }
+  };
+
+  const take = async (data: RawData, isBinary: boolean): Promise<void> => {
+    if (isOver) return;
+    let said: unknown;
+    try {
+      if (isBinary) throw invalid('(body): not text');
+      said = parseJson(bytesOf(data));
+      await handle(parseAs(WatchRequest, said));
+      bad = 0;
+    } catch (error) {
+      bad += 1;
+      send({ type: 'error', error: refusalOf(error, log).body, ...refIn(said) });
+      if (bad >= BAD_MAX) end('badMessages', 'too many messages that cannot be taken');
+    }
+  };
+
+  // One after the other; whoever says more than is handled is not read any further.
+  let turn: Promise<void> = Promise.resolve();
+  const inTurn = (work: () => Promise<void>): void => {
+    waiting += 1;
+    socket.pause();
+    turn = turn.then(work).then(() => {
+      waiting -= 1;
+      if (waiting === 0) socket.resume();
+    });
+  };
+
+  const patience = setTimeout(() => {
+    if (session === undefined && waiting === 0) end('unauthenticated', 'nobody has said who this is');
+  }, AUTHENTICATE_WITHIN_MS);
+
+  /** A token that was revoked, or has expired, ends it; a store that cannot answer does not. */
+  const lookAgain = async (current: Session): Promise<void> => {
+    const { authorization } = current;
+    try {
+      current.principal = await identity.authenticate({ authorization, source }, 'approvals:read');
+    } catch (error) {
+      const code = error instanceof HoldpointError ? error.code : undefined;
+      // Only a token that is wrong has to wait.
+      if (code === 'APPROVALS_UNAUTHENTICATED' || code === 'APPROVALS_TOO_MANY_ATTEMPTS')
+        end('unauthenticated', code);
+      else if (code === 'APPROVALS_SCOPE') end('forbidden', code);
+      else log.debug(errorFields(error), 'a watcher could not be looked up again');
+    }
+  };
+  const heartbeat = setInterval(() => {
+    if (missed >= MISSED_MAX && waiting === 0) return socket.terminate();
+    missed += 1;
+    if (socket.readyState === socket.OPEN) socket.ping();
+    send({ type: 'ping', ...(following && { seq: following.seq() }) });
+    if (session !== undefined) void lookAgain(session);
+  }, heartbeatMs);
+
+  socket.on('pong', () => (missed = 0));
+  socket.on('message', (data, isBinary) => {
+    missed = 0;
+    inTurn(() => take(data, isBinary));
+  });
+  // A close follows each.
+  socket.on('error', (error) => log.debug(errorFields(error), 'a watcher has said what is no message'));
+  socket.on('close', () => {
+    isOver = true;
+    clearTimeout(patience);
+    clearInterval(heartbeat);
+    following?.stop();
+    place?.free();
+  });
+
+  const { authorization, principal } = arrival;
+  if (authorization !== undefined)
+    inTurn(() =>
+      principal === undefined ? authenticate(authorization) : welcome(authorization, principal).catch(unable),
+    );
+  function unable(error: unknown): void {
+    send({ type: 'error', error: refusalOf(error, log).body });
+    end('unavailable', 'try again');
+  }
+};

@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto';
+import { lstat, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createGitExec, type GitExec, type GitParts } from './exec.ts';
+import { filtersIn } from './hardening.ts';
+import { gitDirOf, withAllStaged } from './snapshot.ts';
+import { refuseFilters, stageWith } from './staging.ts';
+
+export type WayBack = {
+  readonly from: string;
+  readonly to: string;
+  /** Of the commit that keeps what is not committed. */
+  readonly message: string;
+  /** Keeps a commit that no ref may lead to. */
+  readonly keep: (commit: string) => Promise<void>;
+  /** Moves HEAD; whatever throws before it is done has changed nothing in the checkout. */
+  readonly move: () => Promise<void>;
+};
+
+/** Refuses to write files that need a filter, as the commit itself says it. */
+const refuseFiltersOf = async (
+  root: string,
+  parts: GitParts,
+  gitDir: string,
+  { to }: WayBack,
+  tree: string,
+) => {
+  const index = join(gitDir, `holdpoint-index-${randomUUID()}`);
+  const exec = createGitExec(root, { ...parts, env: { ...parts.env, GIT_INDEX_FILE: index } });
+  if (filtersIn(await exec.config()).size === 0) return;
+  try {
+    await exec.run(['read-tree', to]);
+    const changed = await exec.list(['diff-tree', '-r', '-z', '--name-only', '--no-renames', tree, to, '--']);
+    await refuseFilters(exec, changed, 'index');
+  } finally {
+    await rm(index, { force: true });
+    await rm(`${index}.lock`, { force: true });
+  }
+};
+
+/** What stands where a file is to be, or where one of its folders is to be. */
+const inTheWayOf = async (root: string, path: string): Promise<string | undefined> => {
+  const parts = path.split('/');
+  for (let count = 1; count <= parts.length; count += 1) {
+    const place = parts.slice(0, count).join('/');
+    const there = await lstat(join(root, place)).catch(() => undefined);
+    if (there === undefined) return undefined;
+    if (!there.isDirectory() || count === parts.length) return place;
+  }
+  return undefined;
+};
+
+/** What is ignored stays, unless a file comes in its place: then it is staged, to be kept like all the rest. */
+const stageIgnored = async (root: string, all: GitExec, to: string): Promise<void> => {
+  const tree = await all.text(['write-tree']);
+  const argv = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--diff-filter=A'];
+  const added = await all.list([...argv, tree, to, '--']);
+  const found = new Set<string>();
+  for (const path of added) {
+    const place = await inTheWayOf(root, path);
+    if (place !== undefined) found.add(place);
+  }
+  await stageWith(all, root, [...found], { force: true });
+};
+
+/**
+ * Puts a checkout to a commit, after all that is in it has been kept: HEAD, and upon it what is not committed. What is untracked
+ * goes only when it was kept; what is ignored stays.
+ */
+export const goBack = async (root: string, parts: GitParts, way: WayBack): Promise<void> => {
+  const { from, to, message, keep, move } = way;
+  const exec = createGitExec(root, parts);
+  const gitDir = await gitDirOf(exec);
+  await withAllStaged(root, parts, gitDir, async (all) => {
+    await stageIgnored(root, all, to);
+    const tree = await all.text(['write-tree']);
+    await refuseFiltersOf(root, parts, gitDir, way, tree);
+    const committed = await exec.text(['rev-parse', '--verify', '--end-of-options', `${from}^{tree}`]);
+    const kept =
+      tree === committed
+        ? from
+        : await exec.text(['commit-tree', tree, '-p', from, '-F', '-'], { stdin: message });
+    await keep(kept);
+    await move();
+    await all.run(['read-tree', '--reset', '-u', to]);
+  });
+  // The files are right by now; this is for the index, and for a merge or the like that was under way.
+  await exec.run(['reset', '--hard', '--quiet', to]);
+};

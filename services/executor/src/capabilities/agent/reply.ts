@@ -1,0 +1,130 @@
+import { AttemptReport, TOKENS_MAX, Usage } from '@holdpoint/contracts/attempt';
+import { z } from 'zod';
+import { storable } from '../../adapters/process/kept-output.ts';
+
+const MARK = 'HOLDPOINT-REPORT';
+/** Of a reply without a report: its beginning says best what was tried. */
+const BEGINNING_MAX = 1_000;
+
+const SECTION = `## The end of your reply
+
+End your reply with one line of this form, and nothing after it:
+
+${MARK} {"approach": "...", "done": "...", "next": "...", "stop": "done|context_exhausted|gave_up"}
+
+Write valid JSON, all of it on that line. \`approach\`: in two or three sentences the way that you took. \`done\`: what is done by now. \`next\`: what
+is left to do. \`stop\`: \`done\` when you are done, \`context_exhausted\` when there is more to do than you can keep in mind, so that a new
+session has to go on, and \`gave_up\` when you do not know how to go on.
+`;
+
+/** The prompt, and what an agent that reports is asked for. */
+export const askingForReport = (prompt: string): string => `${prompt.trimEnd()}\n\n${SECTION}`;
+
+const { approach, done, next, stop } = AttemptReport.shape;
+
+/** As any store can hold it. */
+const cut = (text: string, max: number): string => storable(text).slice(0, max).toWellFormed();
+
+/** A text that says something: the line that was asked for is sometimes copied as it is. */
+const saying = (field: typeof approach) => {
+  const max = field.unwrap().maxLength ?? Infinity;
+  return z
+    .string()
+    .transform((text) => cut(text.trim(), max))
+    .refine((text) => text !== '' && text !== '...')
+    .optional()
+    .catch(undefined);
+};
+
+const Said = z.object({
+  approach: saying(approach),
+  done: saying(done),
+  next: saying(next),
+  stop: stop.catch(undefined),
+});
+
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+// Agents make lists, quotes and code of what they were asked for.
+const LINE = new RegExp(`^[\\s>*\`-]*${MARK}[\\s*\`:]*(\\{.*\\})[\\s*\`]*$`);
+
+type Report = z.infer<typeof Said>;
+
+/** Takes the last line with a report out of a text. One that cannot be read stays where it is. */
+const takeReport = (text: string): { readonly text: string; readonly report: Report } => {
+  const lines = text.split('\n');
+  const at = lines.findLastIndex((line) => LINE.test(line));
+  const { success, data } = Said.safeParse(parseJson(LINE.exec(lines[at] ?? '')?.[1] ?? ''));
+  return success ? { text: lines.toSpliced(at, 1).join('\n'), report: data } : { text, report: {} };
+};
+
+const Count = z.int().min(0).max(TOKENS_MAX).catch(0);
+/** What the known agents print as one JSON object: `--output-format json`. */
+const ResultReply = z.object({
+  type: z.literal('result'),
+  subtype: z.string().catch(''),
+  is_error: z.boolean().catch(false),
+  result: z.string().catch(''),
+  total_cost_usd: Usage.shape.costUsd.catch(undefined),
+  usage: z
+    .object({
+      input_tokens: Count,
+      cache_creation_input_tokens: Count,
+      cache_read_input_tokens: Count,
+      output_tokens: Count,
+    })
+    .optional()
+    .catch(undefined),
+});
+
+type Unpacked = { readonly text: string; readonly usage: Usage; readonly failed: boolean };
+
+const unpack = (stdout: string): Unpacked => {
+  const object = stdout.trimStart().startsWith('{') ? parseJson(stdout) : undefined;
+  const { data } = ResultReply.safeParse(object);
+  if (data === undefined) return { text: stdout, usage: {}, failed: false };
+  const { result, usage, total_cost_usd: costUsd, is_error, subtype } = data;
+  const tokens = usage && {
+    inputTokens: usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens,
+    outputTokens: usage.output_tokens,
+  };
+  return {
+    text: storable(result).toWellFormed(),
+    usage: { ...tokens, ...(costUsd !== undefined && { costUsd }) },
+    // Out of turns, it says so only there, and has no result.
+    failed: is_error || subtype.startsWith('error'),
+  };
+};
+
+export type Reply = {
+  /** What the agent said, without what only we have asked for. */
+  readonly text: string;
+  readonly report: Pick<AttemptReport, 'approach' | 'done' | 'next' | 'stop'>;
+  readonly usage: Usage;
+  /** Why it failed, as it says itself, however it ended. */
+  readonly problem: string | undefined;
+};
+
+const withoutGaps = <Value extends object>(value: Value): Value =>
+  Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as Value;
+
+/** Makes of what an agent printed what it said, and what it said of itself. */
+export const readReply = (stdout: string): Reply => {
+  const { text: said, usage, failed } = unpack(stdout);
+  const { text, report } = takeReport(said);
+  const beginning = cut(text.trim(), BEGINNING_MAX);
+  const way = report.approach ?? (beginning === '' ? undefined : beginning);
+  const exhausted = report.stop === 'context_exhausted' ? 'says that its context is exhausted' : undefined;
+  return {
+    text,
+    report: withoutGaps({ ...report, approach: way }),
+    usage,
+    problem: exhausted ?? (failed ? 'says that it failed' : undefined),
+  };
+};

@@ -1,0 +1,30 @@
+import type { TaskId } from '@holdpoint/contracts/ids';
+import { errorFields } from '@holdpoint/runtime/error-fields';
+import type { Engine } from '@holdpoint/runtime/engine';
+import type { Logger } from '@holdpoint/runtime/log';
+import type { Pool } from 'pg';
+import { CIRCUIT_TIMER } from '../domain/asks.ts';
+import type { OrchestratorMessage } from '../domain/orchestrator.ts';
+import { tasksHeldUp } from '../projections/tasks.ts';
+
+/** Whoever is left asks by its own timer. */
+const WOKEN_MAX = 1_000;
+
+/** A circuit has closed: whoever waits for one asks now whether it may start, and not only when its time comes. */
+export const createWakeHeld = (pool: Pool, engine: Engine<OrchestratorMessage>, log: Logger) => {
+  const wake = (task: TaskId): void =>
+    engine.accept({
+      aggregate: task,
+      message: { kind: 'timer', name: CIRCUIT_TIMER, data: { ask: 0 } },
+      settled: () => undefined,
+      failed: (error) => log.warn({ task, code: error.code }, 'a task that waits could not be woken'),
+      unavailable: () => undefined,
+    });
+  return async (): Promise<void> => {
+    try {
+      for (const task of await tasksHeldUp(pool, WOKEN_MAX)) wake(task);
+    } catch (error) {
+      log.warn(errorFields(error), 'tasks that wait could not be looked up; they ask by themselves');
+    }
+  };
+};

@@ -1,0 +1,44 @@
+import { type CircuitEvent, type CircuitView, isWorkflowCircuit } from '@holdpoint/contracts/circuit';
+import type { Clock } from '@holdpoint/runtime/clock';
+import { followCircuits } from '@holdpoint/runtime/nats/circuits';
+import type { Listener } from '@holdpoint/runtime/nats/listener';
+
+/** More workflows than this are never broken at the same time. */
+const PAGES_MAX = 4;
+
+export type WorkflowCircuits = {
+  /** The circuits of workflows that are not closed, as far as is known here. */
+  readonly open: () => readonly string[];
+  readonly follow: (listener: Listener, clock: Clock) => { readonly stop: () => void };
+};
+
+/**
+ * Which workflows have a circuit that is open. Whether a task may start is recovery's to say; this only tells which tasks
+ * have to ask, so that all others start without asking.
+ */
+export const createWorkflowCircuits = (closed: (circuit: string) => void): WorkflowCircuits => {
+  let open: ReadonlySet<string> = new Set();
+
+  const hear = ({ type, target }: CircuitEvent): void => {
+    if (!isWorkflowCircuit(target) || type === 'circuit_counted') return;
+    const next = new Set(open);
+    if (type === 'circuit_closed') next.delete(target);
+    else next.add(target);
+    open = next;
+    if (type === 'circuit_closed') closed(target);
+  };
+
+  const hearAll = (all: readonly CircuitView[]): void => {
+    const found = new Set(
+      all.flatMap(({ target, state }) => (isWorkflowCircuit(target) && state !== 'closed' ? [target] : [])),
+    );
+    const gone = [...open].filter((target) => !found.has(target));
+    open = found;
+    for (const target of gone) closed(target);
+  };
+
+  return {
+    open: () => [...open],
+    follow: (listener, clock) => followCircuits(listener, clock, PAGES_MAX, { hear, hearAll }),
+  };
+};

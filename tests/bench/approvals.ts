@@ -1,0 +1,217 @@
+import type { Client } from '@holdpoint/cli/client';
+import type { ApiRequest, ApiResponse } from '@holdpoint/contracts/catalog';
+import { ApprovalId } from '@holdpoint/contracts/ids';
+import { type AdminConnection, withAdmin } from '@holdpoint/infra/postgres/admin';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Percentiles, percentiles, round } from './figures.ts';
+
+/** Requests of one load, by their number. */
+const idOf = (run: string, number: number): ApprovalId => ApprovalId.parse(`a-${run}-${String(number)}`);
+
+/** Told apart by everything that a list can be asked for: kinds, classes, 40 groups, 200 requesters, tasks of five, rare and common words. */
+const REQUESTS = `
+  SELECT i, 'a-' || $1 || '-' || i AS id, asked_at, 86400000 + i::bigint * 7919 % 3600000 AS timeout,
+         CASE WHEN kind IN ('deploy', 'merge', 'destructive_edit') OR kind || class = 'write_externalopaque' THEN 'high'
+              WHEN kind = 'write_external' OR class = 'opaque' THEN 'medium' ELSE 'low' END AS risk,
+         jsonb_build_object(
+           'id', 'a-' || $1 || '-' || i, 'task', task, 'node', 'gate', 'revision', 1, 'effectId', 'e-' || $1 || '-' || i,
+           'effect', jsonb_build_object('task', task, 'node', 'gate', 'uses', 'cap.file.append', 'kind', kind,
+             'effectClass', class, 'target', 'file:reports/' || i % 1000 || '.txt', 'idempotencyKey', 'append:' || i,
+             'args', jsonb_build_object('file', 'reports/' || i % 1000 || '.txt', 'line', repeat('a line of text ', 20))),
+           'digest', md5(i::text) || md5(id::text), 'title', 'append a line to report number' || i,
+           'requestedBy', 'person-' || i % 200,
+           'audience', jsonb_build_array('operators', 'group:team-' || i % 40)) AS request
+    FROM (SELECT i, i AS id, 't-' || $1 || '-' || i / 5 AS task,
+                 (extract(epoch FROM now()) * 1000)::bigint - 1000000 + i AS asked_at,
+                 (ARRAY['write_external','deploy','merge','notify','destructive_edit','other'])[1 + i % 6] AS kind,
+                 (ARRAY['fenced','keyed','probeable','idempotent','opaque'])[1 + i / 6 % 5] AS class
+            FROM generate_series($2::int, $3::int) AS i) AS numbers`;
+
+const BATCH = 20_000;
+
+type Load = { readonly from: number; readonly to: number };
+
+const inBatches = async (
+  { from, to }: Load,
+  add: (first: number, last: number) => Promise<unknown>,
+): Promise<number> => {
+  const began = performance.now();
+  for (let first = from; first < to; first += BATCH) await add(first, Math.min(first + BATCH, to) - 1);
+  return round((performance.now() - began) / 1_000, 1);
+};
+
+const HEADS = `
+  INSERT INTO heads (id, version, status, created_at, view)
+  SELECT id, 1, 'pending', asked_at, (request || jsonb_build_object('timeoutMs', timeout, 'status', 'pending',
+           'risk', risk, 'requestedAt', asked_at, 'expiresAt', asked_at + timeout))::json FROM (${REQUESTS}) AS r`;
+
+/**
+ * Adds requests that can be decided, by SQL into the tables of the service: their events, through the trigger that writes the audit
+ * log, their timers, and their heads, through the triggers that fill the inbox. Seconds that it took.
+ */
+export const loadDecidable = (admin: AdminConnection, run: string, load: Load): Promise<number> =>
+  withAdmin(admin, async (client) => {
+    await client.query('SET search_path = approvals; SET statement_timeout = 0');
+    return inBatches(load, async (...numbers) => {
+      const values = [run, ...numbers];
+      await client.query(
+        `INSERT INTO events (aggregate, version, type, at, data)
+         SELECT id, 1, 'requested', now(), (request || jsonb_build_object('type', 'requested', 'timeoutMs', timeout,
+                  'expiresAt', asked_at + timeout))::json FROM (${REQUESTS}) AS r`,
+        values,
+      );
+      await client.query(
+        `INSERT INTO timers (aggregate, name, due_at, data)
+         SELECT id, 'expiry', to_timestamp((asked_at + timeout) / 1000.0), 'null' FROM (${REQUESTS}) AS r`,
+        values,
+      );
+      await client.query(HEADS, values);
+    });
+  });
+
+/**
+ * Adds requests that are only listed: heads without triggers, the inbox from them with the functions of its migration, and the indexes
+ * of the inbox anew once everything is there. Seconds that it took.
+ */
+export const loadListed = (admin: AdminConnection, run: string, load: Load): Promise<number> =>
+  withAdmin(admin, async (client) => {
+    const began = performance.now();
+    await client.query(
+      'SET search_path = approvals; SET statement_timeout = 0; SET session_replication_role = replica',
+    );
+    const { rows: indexes } = await client.query<{ name: string; text: string }>(
+      `SELECT indexname AS name, indexdef AS text FROM pg_indexes
+        WHERE schemaname = 'approvals' AND tablename LIKE 'inbox%' AND indexname NOT LIKE '%_pkey'`,
+    );
+    for (const { name } of indexes) await client.query(`DROP INDEX ${name}`);
+    await inBatches(load, (...numbers) => client.query(HEADS, [run, ...numbers]));
+    await client.query(
+      `INSERT INTO inbox SELECT h.id, h.created_at, (h.view->'expiresAt')::text::bigint, inbox_risk(h.view->'effect'),
+              inbox_token(h.view->'effect'->'kind'), inbox_token(h.view->'task'), (h.view->'requestedBy')::text, inbox_words(h.view)
+         FROM heads h WHERE h.status = 'pending' ON CONFLICT DO NOTHING`,
+    );
+    await client.query(
+      `INSERT INTO inbox_entries (id, member, requested_at, expires_at, risk, kind, requester)
+       SELECT i.id, a.member, i.requested_at, i.expires_at, i.risk, i.kind, i.requester
+         FROM inbox i JOIN heads h ON h.id = i.id
+        CROSS JOIN LATERAL (SELECT '' UNION ALL SELECT inbox_audience(h.view)) AS a(member) ON CONFLICT DO NOTHING`,
+    );
+    for (const { text } of indexes) await client.query(text);
+    await client.query('ANALYZE heads, inbox, inbox_entries');
+    return round((performance.now() - began) / 1_000, 1);
+  });
+
+export type DecisionFigures = {
+  readonly figure: 'decisions';
+  readonly pending: number;
+  readonly decisionsPerSecond: number;
+  readonly decided: number;
+  /** From when it was due to be sent to its answer, over the bus. */
+  readonly decideMs: Percentiles;
+};
+
+const TICK_MS = 10;
+
+/** Decides on the requests of a load in turn, so many a second whatever the answers take. Throws what went wrong with any. */
+export const measureDecisions = async (
+  client: Client,
+  run: string,
+  { pending, rate, seconds }: { readonly pending: number; readonly rate: number; readonly seconds: number },
+): Promise<DecisionFigures> => {
+  const durations: number[] = [];
+  const answers: Promise<unknown>[] = [];
+  const began = performance.now();
+  const count = Math.min(pending, Math.floor(rate * seconds));
+  const decide = async (number: number): Promise<void> => {
+    const dueAt = began + (number * 1_000) / rate;
+    await client.call(
+      'approvals',
+      'decide',
+      { id: idOf(run, number), decision: number % 5 === 0 ? 'reject' : 'approve' },
+      { timeoutMs: 30_000 },
+    );
+    durations.push(performance.now() - dueAt);
+  };
+  for (let sent = 0; sent < count;) {
+    const due = Math.min(count, Math.floor(((performance.now() - began) * rate) / 1_000) + 1);
+    for (; sent < due; sent += 1) answers.push(decide(sent));
+    await delay(TICK_MS);
+  }
+  await Promise.all(answers);
+  const took = (performance.now() - began) / 1_000;
+  return {
+    figure: 'decisions',
+    pending,
+    decisionsPerSecond: round(durations.length / took, 1),
+    decided: durations.length,
+    decideMs: percentiles(durations),
+  };
+};
+
+const TEAMS = Array.from({ length: 8 }, (_, i) => `group:team-${String(i)}`);
+
+const listsOf = (
+  run: string,
+  pending: number,
+): readonly (readonly [string, ApiRequest<'approvals', 'list'>])[] => [
+  ['oldest first', {}],
+  ['expiring first', { order: 'expiring' }],
+  ['by risk', { order: 'risk' }],
+  ['of a person with 8 groups', { audience: ['operators', ...TEAMS] }],
+  ['of a person with 8 groups, by risk', { audience: ['operators', ...TEAMS], order: 'risk' }],
+  [
+    'of a group, of one kind, expiring first',
+    { audience: TEAMS.slice(1, 2), kind: 'deploy', order: 'expiring' },
+  ],
+  [
+    'of a kind and a requester that never meet',
+    { kind: 'deploy', requester: 'person-0', audience: ['operators'] },
+  ],
+  ['of a requester, of low risk', { requester: 'person-11', risk: 'low' }],
+  ['of a task', { task: `t-${run}-${String(Math.floor(pending / 10))}` as never }],
+  ['with a word that all have', { search: 'append' }],
+  ['with a word that one in a thousand has', { search: '777' }],
+  ['with a word that one has', { search: `number${String(pending - 7)}`, order: 'risk' }],
+  ['with words that all have and one has', { search: `append number${String(pending - 7)}` }],
+  ['with a word that nothing has', { search: 'nowhere' }],
+];
+
+export type PageFigures = {
+  readonly figure: 'page of pending';
+  readonly list: string;
+  readonly pending: number;
+  readonly items: number;
+  readonly pageMs: Percentiles;
+};
+
+const PAGES = 40;
+
+/** Asks for one page over the bus again and again: the first, and where there are more, the ones behind it. */
+export const measurePages = async (
+  client: Client,
+  run: string,
+  pending: number,
+  print: (figures: PageFigures) => void,
+): Promise<void> => {
+  for (const [list, asked] of listsOf(run, pending)) {
+    const durations: number[] = [];
+    let [items, after]: [number, string | undefined] = [0, undefined];
+    for (let page = 0; page < PAGES; page += 1) {
+      const at = performance.now();
+      const answer: ApiResponse<'approvals', 'list'> = await client.call('approvals', 'list', {
+        ...asked,
+        ...(after !== undefined && { after }),
+      });
+      durations.push(performance.now() - at);
+      items += answer.items.length;
+      after = answer.next;
+    }
+    print({
+      figure: 'page of pending',
+      list,
+      pending,
+      items: round(items / PAGES, 1),
+      pageMs: percentiles(durations),
+    });
+  }
+};

@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import type { Client } from '@holdpoint/cli/client';
+import { WATCH_PATH } from '@holdpoint/contracts/watch';
+import { connectAs } from '@holdpoint/infra/nats/connect';
+import { setTimeout as delay } from 'node:timers/promises';
+import { WebSocket } from 'ws';
+import { publishRequest, requestOf } from '../harness/requests.ts';
+import { type Percentiles, percentiles, round } from './figures.ts';
+
+/** Of one person: fewer than the service lets one have. */
+const PER_PERSON = 40;
+const CONNECT_AT_ONCE = 50;
+/** Between two requests, so that one is told before the next comes. */
+const PAUSE_MS = 500;
+
+export type WatcherFigures = {
+  readonly figure: 'watchers';
+  readonly watchers: number;
+  readonly requests: number;
+  /** From when a request was sent, or its decision, until a watcher has been told of it, for every one of them. */
+  readonly requestToToldMs: Percentiles & { readonly most: number };
+  readonly decisionToToldMs: Percentiles & { readonly most: number };
+  /** Until the last of them was told, for each request and each decision. */
+  readonly untilAllToldMs: Percentiles;
+};
+
+const withMost = (durations: readonly number[]): Percentiles & { readonly most: number } => ({
+  ...percentiles(durations),
+  most: round(
+    durations.reduce((most, each) => Math.max(most, each), 0),
+    1,
+  ),
+});
+
+/** A token of somebody who watches, made by the operator. */
+const tokenOf = async (client: Client, run: string, number: number): Promise<string> => {
+  const secret = `hpt_${run}_${crypto.randomUUID()}`;
+  await client.call('approvals', 'token_create', {
+    name: 'bench',
+    sha256: createHash('sha256').update(secret).digest('hex'),
+    principal: `watcher-${run}-${String(number)}`,
+    groups: ['operators'],
+    scopes: ['approvals:read', 'approvals:decide'],
+  });
+  return secret;
+};
+
+const connectOne = async (port: number, token: string, hear: (text: string) => void): Promise<WebSocket> => {
+  const socket = new WebSocket(`ws://127.0.0.1:${String(port)}${WATCH_PATH}`, {
+    headers: { authorization: `Bearer ${token}` },
+    perMessageDeflate: false,
+  });
+  const subscribed = new Promise<void>((resolve) => {
+    socket.on('message', (data: Buffer) => {
+      const text = data.toString();
+      if (text.startsWith('{"type":"hello"')) socket.send('{"type":"subscribe"}');
+      else if (text.startsWith('{"type":"subscribed"')) resolve();
+      else hear(text);
+    });
+  });
+  await Promise.race([
+    subscribed,
+    once(socket, 'close').then(() => {
+      throw new Error('a watcher was not taken');
+    }),
+  ]);
+  return socket;
+};
+
+/** Puts requests and decides on them one by one, while so many watch, and hears when each of them is told. */
+export const measureWatchers = async (
+  client: Client,
+  where: { readonly natsUrl: string; readonly credentialsDir: string; readonly httpPort: number },
+  { run, watchers, requests }: { readonly run: string; readonly watchers: number; readonly requests: number },
+): Promise<WatcherFigures> => {
+  const tokens = await Promise.all(
+    Array.from({ length: Math.ceil(watchers / PER_PERSON) }, (_, i) => tokenOf(client, run, i)),
+  );
+  let hear: (text: string) => void = () => undefined;
+  const sockets: WebSocket[] = [];
+  for (let from = 0; from < watchers; from += CONNECT_AT_ONCE) {
+    const more = Array.from({ length: Math.min(CONNECT_AT_ONCE, watchers - from) }, (_, i) =>
+      connectOne(where.httpPort, tokens[Math.floor((from + i) / PER_PERSON)] ?? '', (text) => hear(text)),
+    );
+    sockets.push(...(await Promise.all(more)));
+  }
+  const { natsUrl: url, credentialsDir } = where;
+  const bus = await connectAs({ url, credentialsDir, user: 'orchestrator' });
+
+  /** How long it takes until each watcher has heard a message of this type about this approval. */
+  const told = async (type: string, id: string, act: () => Promise<unknown>): Promise<readonly number[]> => {
+    const durations: number[] = [];
+    const began = performance.now();
+    const everybody = new Promise<void>((resolve) => {
+      hear = (text) => {
+        if (!text.startsWith(`{"type":"${type}"`) || !text.includes(`"${id}"`)) return;
+        durations.push(performance.now() - began);
+        if (durations.length === watchers) resolve();
+      };
+    });
+    await act();
+    await everybody;
+    return durations;
+  };
+
+  const [requested, resolved]: [(readonly number[])[], (readonly number[])[]] = [[], []];
+  for (let i = 0; i < requests; i += 1) {
+    const request = requestOf();
+    const { id } = request;
+    requested.push(await told('approval.requested', id, () => publishRequest(bus, request)));
+    await delay(PAUSE_MS);
+    resolved.push(
+      await told('approval.resolved', id, () =>
+        client.call('approvals', 'decide', { id, decision: 'reject' }, { timeoutMs: 30_000 }),
+      ),
+    );
+    await delay(PAUSE_MS);
+  }
+  for (const socket of sockets) socket.terminate();
+  await bus.close();
+  return {
+    figure: 'watchers',
+    watchers,
+    requests,
+    requestToToldMs: withMost(requested.flat()),
+    decisionToToldMs: withMost(resolved.flat()),
+    untilAllToldMs: percentiles([...requested, ...resolved].map((each) => each.at(-1) ?? Number.NaN)),
+  };
+};

@@ -1,0 +1,54 @@
+import type { TaskEvent } from '@holdpoint/contracts/task';
+import type { TaskChange } from '../books.ts';
+import type { World } from '../world.ts';
+import { nodeState } from '@holdpoint/orchestrator/domain/state';
+import { isOpen } from './open-findings.ts';
+import { nodesOf } from './attempts.ts';
+
+/** What follows what a person has said of a job that is stuck. */
+const FOLLOWS: Readonly<Record<string, (event: TaskEvent) => boolean>> = {
+  retry: ({ type }) => type === 'node_retrying' || type === 'rewound',
+  skip: ({ type }) => type === 'node_skipped',
+  done: (event) => event.type === 'node_succeeded' && event.by !== undefined,
+  cancel: (event) => event.type === 'node_ended' && event.outcome === 'cancelled',
+};
+
+/** What a person says of a job that is stuck is what follows, and nothing else does. */
+export const watchAnswers = ({ judge, books }: World) => {
+  const said = new Map<string, string>();
+  return ({ aggregate, before, event, after }: TaskChange): void => {
+    if (before.phase === 'absent' || after.phase === 'absent') return;
+    if (event.type === 'stuck_answered') {
+      const approval = books.approvals.stateOf(event.approval);
+      const decided = approval.status === 'closed' ? approval.decided : undefined;
+      judge.expect(
+        'what is answered of a stuck job is what a person has said',
+        decided?.outcome === 'answered' && decided.answer === event.answer && decided.by === event.by,
+        aggregate,
+        () => JSON.stringify({ event, decided }),
+      );
+      said.set(aggregate, `${event.node} ${event.answer}`);
+      return;
+    }
+    if (
+      event.type === 'node_retrying' &&
+      nodeState(before, event.node).status === 'escalated' &&
+      !isOpen('what a person grants counts as a loop of the node')
+    )
+      judge.expect(
+        'what a person grants is no loop of the node',
+        nodeState(after, event.node).loops === nodeState(before, event.node).loops,
+        aggregate,
+        () => JSON.stringify({ event, loops: nodeState(after, event.node).loops }),
+      );
+    const [node = '', answer = ''] = said.get(aggregate)?.split(' ') ?? [];
+    if (answer === '' || (event.type !== 'rewound' && !nodesOf(event).includes(node))) return;
+    said.delete(aggregate);
+    judge.expect(
+      'what is answered of a stuck job is what a person has said',
+      FOLLOWS[answer]?.(event) === true,
+      aggregate,
+      () => `${event.type} of ${node} follows ${answer}`,
+    );
+  };
+};

@@ -1,0 +1,137 @@
+import { type FailureClass, FailureClass as Classes } from '@holdpoint/contracts/recovery';
+import type { RecoveryRules } from '@holdpoint/contracts/recovery-rules';
+import type { TaskEvent } from '@holdpoint/contracts/task';
+import { isTerminal } from '@holdpoint/orchestrator/domain/phases';
+import { nodeState, type Task } from '@holdpoint/orchestrator/domain/state';
+import { TABLE, THRESHOLDS } from '@holdpoint/recovery/domain/verdict-table';
+import { taskIn, type TaskChange } from '../books.ts';
+import type { World } from '../world.ts';
+
+/** How many failures of one class may be followed by another attempt: as the rows of the class say, up to its threshold. */
+const followedOf = (failureClass: FailureClass, rules: RecoveryRules = {}): number => {
+  const own = failureClass === 'CONTEXT_EXHAUSTED' ? rules.continues : undefined;
+  const threshold = own ?? rules.thresholds?.[failureClass] ?? THRESHOLDS[failureClass];
+  const rows = TABLE.filter(({ class: of, verdict }) => of === failureClass && FOLLOWED.has(verdict));
+  return Math.max(0, ...rows.map(({ up }) => (up === 'before' ? threshold - 1 : threshold)));
+};
+
+const FOLLOWED: ReadonlySet<string> = new Set(['retry', 'rollback', 'continue']);
+
+/**
+ * So often a job fails at the most before a person is asked, unless it succeeds in between: as often as each class may be
+ * followed by another attempt, and once more. With the thresholds that are built in: 2 + 1 + 1 + 4 + 5 + 2 + 1 = 16.
+ */
+export const failuresMost = (rules?: RecoveryRules): number =>
+  Classes.options.reduce((sum, each) => sum + followedOf(each, rules), 0) + 1;
+
+/** How often a job may go on in a new session before a person is asked, unless it succeeds in between. */
+const continuesMost = (rules?: RecoveryRules): number => followedOf('CONTEXT_EXHAUSTED', rules);
+
+/** Somebody has said what is to become of the node: from there on it is counted anew. */
+const isWord = (event: TaskEvent): boolean => {
+  switch (event.type) {
+    case 'stuck_answered':
+    case 'doubt_answered':
+    case 'approval_closed':
+      return true;
+    case 'node_retrying':
+      return event.command !== undefined;
+    case 'rewound':
+      return event.command !== undefined || event.route === undefined || event.by !== undefined;
+    default:
+      return false;
+  }
+};
+
+export const nodesOf = (event: TaskEvent): readonly string[] => {
+  if (event.type === 'rewound') return event.nodes;
+  return 'node' in event && event.node !== undefined ? [event.node] : [];
+};
+
+/** Watches how often jobs are tried, what comes between two attempts, and that all of it comes to an end. */
+export const watchAttempts = ({ judge, books }: World) => {
+  const failures = new Map<string, number>();
+  const continues = new Map<string, number>();
+  /** By job and attempt: what it was taken back by. */
+  const rollbacks = new Map<string, string>();
+
+  const count = (counts: Map<string, number>, job: string): number => {
+    const by = (counts.get(job) ?? 0) + 1;
+    counts.set(job, by);
+    return by;
+  };
+
+  const checkRollback = (before: Task, event: TaskEvent): void => {
+    if (event.type === 'rollback_ordered') {
+      const key = `${before.id}/${event.node} ${String(event.attempt)}`;
+      judge.expect(
+        'a worktree is taken back once for an attempt',
+        !rollbacks.has(key) && nodeState(before, event.node).attempt === event.attempt,
+        before.id,
+        () => `${key} by ${event.by}, and by ${String(rollbacks.get(key))}`,
+      );
+      rollbacks.set(key, event.by);
+    }
+    if (event.type === 'rollback_ended') {
+      const rollback = taskIn(books, event.by);
+      judge.expect(
+        'a job goes on after its worktree was taken back, and not before',
+        rollback?.outcome === event.outcome && isTerminal(rollback.phase),
+        before.id,
+        () =>
+          `${event.node}: ${event.by} is said to have ${event.outcome}, and is ${String(rollback?.phase)}`,
+      );
+    }
+    if ((event.type === 'node_retrying' || event.type === 'rewound') && event.verdict?.kind === 'rollback') {
+      const node = event.type === 'rewound' ? (event.route ?? event.node) : event.node;
+      const { attempt, mending } = nodeState(before, node);
+      const by = rollbacks.get(`${before.id}/${node} ${String(attempt)}`) ?? '';
+      judge.expect(
+        'a job goes on after its worktree was taken back, and not before',
+        mending === undefined && taskIn(books, by)?.outcome === 'succeeded',
+        before.id,
+        () => `${event.type} of ${node} ${String(attempt)}: ${by} is ${String(taskIn(books, by)?.phase)}`,
+      );
+    }
+  };
+
+  const checkSession = (before: Task, event: TaskEvent): void => {
+    if (event.type !== 'node_retrying' || event.verdict?.kind !== 'continue') return;
+    const { session = 1, mending } = nodeState(before, event.node);
+    judge.expect(
+      'a job goes on in the session after the one that it was in, once that is put by',
+      event.session === session + 1 && mending?.kind === 'continue',
+      before.id,
+      () => `${event.node} goes on in session ${String(event.session)} after ${String(session)}`,
+    );
+    const most = continuesMost(before.definition.recovery);
+    const by = count(continues, `${before.id}/${event.node}`);
+    judge.expect(
+      'a job goes on in new sessions no more often than it may',
+      by <= most,
+      before.id,
+      () => `${event.node} goes on for the ${String(by)}th time, ${String(most)} are allowed`,
+    );
+  };
+
+  return ({ before, event, after }: TaskChange): void => {
+    if (before.phase === 'absent' || after.phase === 'absent') return;
+    if (isWord(event) || event.type === 'node_succeeded')
+      for (const node of nodesOf(event)) {
+        failures.delete(`${before.id}/${node}`);
+        continues.delete(`${before.id}/${node}`);
+      }
+    if (event.type === 'node_failed') {
+      const most = failuresMost(before.definition.recovery);
+      const by = count(failures, `${before.id}/${event.node}`);
+      judge.expect(
+        'a job fails no more often than the verdict table lets it, before a person is asked',
+        by <= most,
+        before.id,
+        () => `${event.node} has failed ${String(by)} times, ${String(most)} are allowed`,
+      );
+    }
+    checkRollback(before, event);
+    checkSession(before, event);
+  };
+};

@@ -1,0 +1,30 @@
+import type { TaskChange } from '../books.ts';
+import { nodeState } from '@holdpoint/orchestrator/domain/state';
+import { verifyGrant } from '../grants.ts';
+import type { World } from '../world.ts';
+import { isOpen } from './open-findings.ts';
+
+/** A budget grows by what somebody has granted, once each time; and nothing starts on a budget that is used up. */
+export const watchBudgets = ({ judge, books }: World) => {
+  const used = new Set<string>();
+  return ({ before, event }: TaskChange): void => {
+    if (before.phase === 'absent') return;
+    if (event.type === 'budget_extended') {
+      const approval = books.approvals.stateOf(event.approval);
+      const token = nodeState(before, event.node).gate?.grant?.token ?? '';
+      if (verifyGrant(token) === undefined && isOpen('a forged approval extends a budget')) return;
+      const closed = approval.status === 'closed' ? approval : undefined;
+      const asked = closed?.request.effect.args['budget'];
+      const extension = (asked as { readonly extension?: unknown } | undefined)?.extension;
+      judge.expect(
+        'a budget is extended once for each approval, and never without one',
+        closed?.decided.outcome === 'approved' &&
+          extension === (before.extensions ?? 0) + 1 &&
+          !used.has(event.approval),
+        before.id,
+        () => JSON.stringify({ event, extension, before: before.extensions, decided: closed?.decided }),
+      );
+      used.add(event.approval);
+    }
+  };
+};

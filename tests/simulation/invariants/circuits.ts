@@ -1,0 +1,60 @@
+import { circuitIdOf } from '@holdpoint/contracts/ids';
+import { isWorkflowCircuit } from '@holdpoint/contracts/circuit';
+import type { TaskEvent } from '@holdpoint/contracts/task';
+import { isCircuit } from '@holdpoint/recovery/domain/recovery';
+import type { RecoveryChange, TaskChange } from '../books.ts';
+import type { World } from '../world.ts';
+
+/** What only a task does that may start. */
+const STARTS: ReadonlySet<TaskEvent['type']> = new Set([
+  'step_ordered',
+  'effect_ordered',
+  'approval_requested',
+  'locks_wanted',
+  'node_started',
+  'node_waiting',
+]);
+
+/** While the circuit of its workflow is open a task that was held does not start; one tries at a time. */
+export const watchCircuits = ({ judge, books }: World) => {
+  /** By circuit: every task that was ever let try, so that a late answer is known for one. */
+  const tried = new Map<string, Set<string>>();
+  const closed = new Set<string>();
+
+  const checkRelease = (task: string, event: Extract<TaskEvent, { type: 'released' }>): void => {
+    const { circuit, trial } = event;
+    const state = books.recovery.stateOf(circuitIdOf(circuit));
+    const wasClosed = closed.has(circuit) || !isCircuit(state);
+    judge.expect(
+      'a task that is held starts only when recovery lets it',
+      trial ? tried.get(circuit)?.has(task) === true : wasClosed,
+      task,
+      () => `released, ${trial ? 'to try' : 'for good'}: ${JSON.stringify(state)}`,
+    );
+  };
+
+  return {
+    ofTask: ({ aggregate, before, event }: TaskChange): void => {
+      if (before.phase === 'absent') return;
+      if (event.type === 'released') checkRelease(aggregate, event);
+      if (!STARTS.has(event.type)) return;
+      judge.expect(
+        'a task that is held starts only when recovery lets it',
+        before.circuit?.state !== 'waiting',
+        aggregate,
+        () => `${event.type} while it waits for ${JSON.stringify(before.circuit)}`,
+      );
+    },
+    ofRecovery: ({ aggregate, before, event }: RecoveryChange): void => {
+      if (event.type === 'circuit_closed') closed.add(event.target);
+      if (event.type !== 'circuit_half_opened' || event.executor === undefined) return;
+      const { target, executor } = event;
+      const free =
+        isCircuit(before) && before.state === 'half_open' && before.executor === undefined && !before.held;
+      judge.expect('one at a time tries a circuit', free, aggregate, () => JSON.stringify({ before, event }));
+      if (!isWorkflowCircuit(target)) return;
+      const known = tried.get(target) ?? new Set();
+      tried.set(target, known.add(executor.replace(/^task:/, '')));
+    },
+  };
+};

@@ -1,0 +1,110 @@
+import { CIRCUIT_TIMER, replyTimer, retryTimer } from '@holdpoint/orchestrator/domain/asks';
+import { isTerminal } from '@holdpoint/orchestrator/domain/phases';
+import { type NodeState, nodeState, type Task } from '@holdpoint/orchestrator/domain/state';
+import type { NodeId } from '@holdpoint/contracts/ids';
+import { isCircuit } from '@holdpoint/recovery/domain/recovery';
+import { stuckAt } from '@holdpoint/recovery/domain/history';
+import { type RecoveryChange, taskIn, tasksIn } from '../books.ts';
+import type { World } from '../world.ts';
+import { isOpen } from './open-findings.ts';
+
+/** What asks again for a node that recovery, or a person, has to say something about. */
+const timerOf = (node: NodeId, { status, stuck, doubt }: NodeState): string | undefined => {
+  switch (status) {
+    case 'recovering':
+      return replyTimer(node);
+    case 'retrying':
+      return retryTimer(node);
+    case 'escalated':
+      // Where nobody is asked by name, whoever looks after tasks finds it by its phase.
+      return stuck === undefined && doubt?.approval === undefined ? undefined : replyTimer(node);
+    default:
+      return undefined;
+  }
+};
+
+/** Whoever waits for recovery, for a person or for a circuit has something that asks again, whatever becomes of the messages. */
+export const checkMoving = ({ judge, databases }: World, task: Task): void => {
+  if (isTerminal(task.phase)) return;
+  const { timers } = databases.orchestrator.tables;
+  const expectTimer = (name: string, what: () => string): void =>
+    judge.expect(
+      'whoever waits for recovery, or for an answer, asks again',
+      timers.has(`${task.id}/${name}`),
+      task.id,
+      () => `no timer ${name}: ${what()}`,
+    );
+  if (task.circuit?.state === 'waiting') expectTimer(CIRCUIT_TIMER, () => JSON.stringify(task.circuit));
+  for (const { id } of task.definition.nodes) {
+    const state = nodeState(task, id);
+    const timer = timerOf(id, state);
+    if (timer !== undefined) expectTimer(timer, () => JSON.stringify(state));
+  }
+};
+
+/** The jobs of a task that recovery has on its list. */
+const listed = ({ books }: World, task: string): readonly (readonly [NodeId, number])[] => {
+  const state = books.recovery.stateOf(task);
+  if (isCircuit(state)) return [];
+  const nodes = Object.keys(state.stuck ?? {}) as NodeId[];
+  return nodes.flatMap((id) => {
+    const attempt = stuckAt(state, id);
+    return attempt === undefined ? [] : [[id, attempt] as const];
+  });
+};
+
+/** What is heard late of an earlier attempt says nothing of a later one that was given up. */
+export const checkLateNews = (
+  { judge }: World,
+  { aggregate, before, event, after }: RecoveryChange,
+): void => {
+  if (event.type !== 'assessed' && event.type !== 'recorded') return;
+  if (isCircuit(before) || isCircuit(after)) return;
+  if (isOpen('what is heard late of an earlier attempt takes a later one off the list')) return;
+  const { node, attempt } = event;
+  const stuck = stuckAt(before, node);
+  if (stuck === undefined || stuck <= attempt) return;
+  judge.expect(
+    'news of an earlier attempt takes no later one off the list',
+    stuckAt(after, node) === stuck,
+    aggregate,
+    () => `${event.type} ${node} ${String(attempt)}: ${String(stuck)} was stuck`,
+  );
+};
+
+/** Whatever is stuck can be found, long after the last fault and after everything that was told. */
+export const checkStuck = (world: World): void => {
+  const { judge, books } = world;
+  for (const task of tasksIn(books))
+    for (const { id } of task.definition.nodes) {
+      const { status, verdict, attempt } = nodeState(task, id);
+      if (status !== 'escalated' || verdict === undefined) continue;
+      const isSaid = verdict.kind === 'skip' || verdict.kind === 'escalate';
+      if (!isSaid && isOpen('what the orchestrator gives up itself is on no list')) continue;
+      judge.expect(
+        'a job that recovery has given up is on its list',
+        listed(world, task.id).some(([node, number]) => node === id && number === attempt) ||
+          // Taken off by what came late, it is on it no more.
+          isOpen('what is heard late of an earlier attempt takes a later one off the list'),
+        task.id,
+        () => `${id} ${String(attempt)} is not: ${JSON.stringify({ verdict, list: listed(world, task.id) })}`,
+      );
+    }
+};
+
+/** In the end the list of stuck jobs says nothing that is not so: recovery asks from time to time, ever more rarely. */
+export const checkStuckList = (world: World): void => {
+  const { judge, books } = world;
+  checkStuck(world);
+  for (const [aggregate] of books.recovery.states)
+    for (const [node, attempt] of listed(world, aggregate)) {
+      const task = taskIn(books, aggregate);
+      const state = task && nodeState(task, node);
+      judge.expect(
+        'a job that is stuck no more is on no list',
+        state?.status === 'escalated' && state.attempt === attempt,
+        aggregate,
+        () => `${node} ${String(attempt)}: ${JSON.stringify(state)}`,
+      );
+    }
+};

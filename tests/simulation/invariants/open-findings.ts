@@ -1,0 +1,22 @@
+/** What was found and is not mended yet. */
+export type Finding =
+  | 'a hand-off runs without the locks of its node'
+  | 'what a person grants counts as a loop of the node'
+  | 'a forged approval extends a budget'
+  | 'what the orchestrator gives up itself is on no list'
+  | 'a rollback that has ended is called off'
+  | 'a job asks for more budget with locks in its hands'
+  | 'what is heard late of an earlier attempt takes a later one off the list';
+
+/** Each name leaves out one thing that an invariant would hold it to: whoever mends it takes the name away. */
+const OPEN: ReadonlySet<Finding> = new Set<Finding>([
+  'a hand-off runs without the locks of its node',
+  'what a person grants counts as a loop of the node',
+  'a forged approval extends a budget',
+  'what the orchestrator gives up itself is on no list',
+  'a rollback that has ended is called off',
+  'a job asks for more budget with locks in its hands',
+  'what is heard late of an earlier attempt takes a later one off the list',
+]);
+
+export const isOpen = (finding: Finding): boolean => OPEN.has(finding);

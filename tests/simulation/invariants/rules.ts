@@ -1,0 +1,36 @@
+import type { RuleEvent } from '@holdpoint/contracts/standing-rule';
+import { decides, type Rule, statusOf } from '@holdpoint/approvals/domain/rule';
+import { decidesRollback, ROLLBACK_RULE } from '@holdpoint/approvals/domain/rollback-rule';
+import type { World } from '../world.ts';
+
+/** A rule decides only while it holds, as often as it says, and on what its author might decide on himself. */
+export const checkRule = (
+  { judge, books, rollbackRule }: World,
+  aggregate: string,
+  before: Rule | undefined,
+  event: RuleEvent,
+): void => {
+  if (event.type === 'rule_added') {
+    judge.expect('a rule is added once', before === undefined, aggregate, () => JSON.stringify(before));
+    return;
+  }
+  if (event.type !== 'rule_used') return;
+  const approval = books.approvals.stateOf(event.approval);
+  const request =
+    approval.status === 'pending' || approval.status === 'closed' ? approval.request : undefined;
+  const holds =
+    before !== undefined &&
+    request !== undefined &&
+    (before.id === ROLLBACK_RULE
+      ? rollbackRule && decidesRollback(request)
+      : decides(before, request, event.at));
+  judge.expect('a rule decides only on what it may', holds, aggregate, () =>
+    JSON.stringify({ rule: before && statusOf(before, event.at), request }),
+  );
+  judge.expect(
+    'a rule decides once on each approval',
+    before?.usedFor.includes(event.approval) === false,
+    aggregate,
+    () => `${event.approval} was decided on twice`,
+  );
+};

@@ -1,0 +1,98 @@
+import { isDeepStrictEqual } from 'node:util';
+import { RecoverTask } from '@holdpoint/contracts/task';
+import type { FailureAssessed, Verdict } from '@holdpoint/contracts/recovery';
+import { subjects } from '@holdpoint/contracts/subjects';
+import { isCircuit } from '@holdpoint/recovery/domain/recovery';
+import { isFailure } from '@holdpoint/recovery/domain/history';
+import { nodeState } from '@holdpoint/orchestrator/domain/state';
+import type { RecoveryChange, TaskChange } from '../books.ts';
+import type { World } from '../world.ts';
+
+const withoutHint = ({ hint: _, ...verdict }: Verdict): Omit<Verdict, 'hint'> => verdict;
+
+/** What a verdict may lead to: what it says, or a person where that cannot be done. */
+const LEADS_TO: Readonly<Record<string, ReadonlySet<Verdict['kind']>>> = {
+  node_retrying: new Set<Verdict['kind']>(['retry', 'rollback', 'continue']),
+  rewound: new Set<Verdict['kind']>(['retry', 'rollback']),
+  rollback_ordered: new Set<Verdict['kind']>(['rollback']),
+  continue_ordered: new Set<Verdict['kind']>(['continue']),
+  node_escalated: new Set<Verdict['kind']>(['skip', 'escalate', 'retry', 'rollback']),
+};
+
+/** Every failure has one verdict, which stays the same, is what is done, and reaches whoever tries next. */
+export const watchVerdicts = (world: World) => {
+  const { judge, books, watchers } = world;
+  const assessed = new Set<string>();
+
+  const failureOf = (task: string, node: string, attempt: number): FailureAssessed | undefined => {
+    const state = books.recovery.stateOf(task);
+    if (isCircuit(state)) return undefined;
+    return state.attempts.filter(isFailure).find((each) => each.node === node && each.attempt === attempt);
+  };
+
+  const recover = subjects.taskCommand('recover');
+  watchers.published.push(({ subject, body }) => {
+    if (subject !== recover) return;
+    const { task, node, attempt, verdict } = RecoverTask.parse(JSON.parse(body));
+    const known = failureOf(task, node, attempt);
+    judge.expect(
+      'a verdict is the same however often it is told',
+      known !== undefined && isDeepStrictEqual(JSON.parse(JSON.stringify(known.verdict)), { ...verdict }),
+      task,
+      () => `${node} ${String(attempt)}: ${JSON.stringify({ verdict, known: known?.verdict })}`,
+    );
+  });
+
+  const checkFollowed = ({ aggregate, before, event }: TaskChange): void => {
+    if (before.phase === 'absent' || !('verdict' in event) || event.verdict === undefined) return;
+    const { node, verdict } = event;
+    // A route back names the node that it leads to, and the one whose verdict it was.
+    const judged = event.type === 'rewound' ? (event.route ?? node) : node;
+    const attempt = nodeState(before, judged).attempt;
+    const known = failureOf(aggregate, judged, attempt)?.verdict;
+    const isSaid = known !== undefined && isDeepStrictEqual(withoutHint(verdict), withoutHint(known));
+    judge.expect(
+      'what follows a failure is what recovery has said of it',
+      isSaid && LEADS_TO[event.type]?.has(verdict.kind) === true,
+      aggregate,
+      () => `${event.type} of ${judged} ${String(attempt)}: ${JSON.stringify({ verdict, known })}`,
+    );
+    if (event.type !== 'node_retrying' && event.type !== 'rewound') return;
+    const { hint = '' } = known ?? {};
+    judge.expect(
+      'whoever tries again is told of the attempts before',
+      hint !== '' && (event.hint ?? '').includes(hint.slice(0, TOLD)),
+      aggregate,
+      () => `${event.type} of ${judged} ${String(attempt)}: ${JSON.stringify({ told: event.hint, hint })}`,
+    );
+  };
+
+  return {
+    ofTask: (change: TaskChange): void => {
+      checkFollowed(change);
+      checkTold(world, change);
+    },
+    ofRecovery: ({ aggregate, event }: RecoveryChange): void => {
+      if (event.type !== 'assessed') return;
+      const key = `${aggregate}/${event.node} ${String(event.attempt)}`;
+      judge.expect('a failure is judged once', !assessed.has(key), aggregate, () => key);
+      assessed.add(key);
+    },
+  };
+};
+
+/** A hand-off says more, and may be cut at its end. */
+const TOLD = 20_000;
+
+/** The main step of an attempt is given what it is to be told. */
+const checkTold = ({ judge }: World, { aggregate, before, event }: TaskChange): void => {
+  if (before.phase === 'absent' || event.type !== 'step_ordered' || !event.step.startsWith('run')) return;
+  const { hint } = nodeState(before, event.node);
+  if (hint === undefined) return;
+  judge.expect(
+    'whoever tries again is told of the attempts before',
+    event.effect.args['hint'] === hint,
+    aggregate,
+    () => `${event.node} ${event.step}: ${JSON.stringify({ args: event.effect.args, hint })}`,
+  );
+};
