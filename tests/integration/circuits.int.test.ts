@@ -137,6 +137,7 @@ test('what one executor has found of a target protects all, outlives restarts, a
 });
 
 test('a person opens the circuit of a target, and closes it: nothing is sent in between', async () => {
+  target.become('well');
   const before = target.seen().length;
   const set = (state: 'open' | 'closed') =>
     system.client.ask('recovery', 'circuit', {
