@@ -2,7 +2,6 @@ import type { TaskEvent } from '@holdpoint/contracts/task';
 import type { TaskChange } from '../books.ts';
 import type { World } from '../world.ts';
 import { nodeState } from '@holdpoint/orchestrator/domain/state';
-import { isOpen } from './open-findings.ts';
 import { nodesOf } from './attempts.ts';
 
 /** What follows what a person has said of a job that is stuck. */
@@ -30,11 +29,7 @@ export const watchAnswers = ({ judge, books }: World) => {
       said.set(aggregate, `${event.node} ${event.answer}`);
       return;
     }
-    if (
-      event.type === 'node_retrying' &&
-      nodeState(before, event.node).status === 'escalated' &&
-      !isOpen('what a person grants counts as a loop of the node')
-    )
+    if (event.type === 'node_retrying' && nodeState(before, event.node).status === 'escalated')
       judge.expect(
         'what a person grants is no loop of the node',
         nodeState(after, event.node).loops === nodeState(before, event.node).loops,

@@ -1,7 +1,6 @@
 /** What was found and is not mended yet. */
 export type Finding =
   | 'a hand-off runs without the locks of its node'
-  | 'what a person grants counts as a loop of the node'
   | 'a forged approval extends a budget'
   | 'what the orchestrator gives up itself is on no list'
   | 'a rollback that has ended is called off'
@@ -11,7 +10,6 @@ export type Finding =
 /** Each name leaves out one thing that an invariant would hold it to: whoever mends it takes the name away. */
 const OPEN: ReadonlySet<Finding> = new Set<Finding>([
   'a hand-off runs without the locks of its node',
-  'what a person grants counts as a loop of the node',
   'a forged approval extends a budget',
   'what the orchestrator gives up itself is on no list',
   'a rollback that has ended is called off',

@@ -339,8 +339,10 @@ const fold = (task: Task, event: TaskEvent): Task => {
       const before = nodeState(task, event.node);
       const { gate: asked, failure } = before;
       const gate = asked && undecided(asked);
-      const loops =
-        event.verdict === undefined && event.command === undefined ? (before.loops ?? 0) + 1 : before.loops;
+      // What recovery or a person lets it try is no loop of its own; a person was asked of whatever had been given up.
+      const ownRule =
+        event.verdict === undefined && event.command === undefined && before.status !== 'escalated';
+      const loops = ownRule ? (before.loops ?? 0) + 1 : before.loops;
       // Outside of a graph with scripts the same grant still holds for the same effect.
       const kept = { ...(gate && before.preview === undefined && { gate }), ...(failure && { failure }) };
       // Nobody need say what became of it any more.

@@ -409,6 +409,17 @@ describe('a job that is stuck', () => {
     expect(task.sent('recovery.settle')[0]?.data).toMatchObject({ node: 'check', attempt: 1, how: 'retry' });
   });
 
+  test('is tried once more by a person without a loop of its template being spent', () => {
+    const granted = failedCheck(1)
+      .when(says('check', 'escalate', { class: 'TRANSIENT' }), answers('check', 'retry'))
+      .when(fails('check', FAILED));
+    expect(granted.node('check').loops ?? 0).toBe(0);
+    expect(granted.when(says('check', 'retry')).said).toEqual([
+      'rewound work,check',
+      'step_ordered work.run#2',
+    ]);
+  });
+
   test.each([
     ['skip', 'node_skipped check', 'skipped', 'skip'],
     ['done', 'node_succeeded check', 'succeeded', 'done'],
