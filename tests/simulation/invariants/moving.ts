@@ -60,7 +60,6 @@ export const checkLateNews = (
 ): void => {
   if (event.type !== 'assessed' && event.type !== 'recorded') return;
   if (isCircuit(before) || isCircuit(after)) return;
-  if (isOpen('what is heard late of an earlier attempt takes a later one off the list')) return;
   const { node, attempt } = event;
   const stuck = stuckAt(before, node);
   if (stuck === undefined || stuck <= attempt) return;
@@ -83,9 +82,7 @@ export const checkStuck = (world: World): void => {
       if (!isSaid && isOpen('what the orchestrator gives up itself is on no list')) continue;
       judge.expect(
         'a job that recovery has given up is on its list',
-        listed(world, task.id).some(([node, number]) => node === id && number === attempt) ||
-          // Taken off by what came late, it is on it no more.
-          isOpen('what is heard late of an earlier attempt takes a later one off the list'),
+        listed(world, task.id).some(([node, number]) => node === id && number === attempt),
         task.id,
         () => `${id} ${String(attempt)} is not: ${JSON.stringify({ verdict, list: listed(world, task.id) })}`,
       );

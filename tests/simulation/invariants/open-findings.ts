@@ -5,7 +5,6 @@ export type Finding =
   | 'what the orchestrator gives up itself is on no list'
   | 'a rollback that has ended is called off'
   | 'a job asks for more budget with locks in its hands'
-  | 'what is heard late of an earlier attempt takes a later one off the list';
 
 /** Each name leaves out one thing that an invariant would hold it to: whoever mends it takes the name away. */
 const OPEN: ReadonlySet<Finding> = new Set<Finding>([
@@ -14,7 +13,6 @@ const OPEN: ReadonlySet<Finding> = new Set<Finding>([
   'what the orchestrator gives up itself is on no list',
   'a rollback that has ended is called off',
   'a job asks for more budget with locks in its hands',
-  'what is heard late of an earlier attempt takes a later one off the list',
 ]);
 
 export const isOpen = (finding: Finding): boolean => OPEN.has(finding);

@@ -68,10 +68,11 @@ export const isFailure = (attempt: Attempt): attempt is FailureAssessed => attem
 export const failureOf = ({ attempts }: History, node: NodeId, number: number): FailureAssessed | undefined =>
   attempts.filter(isFailure).find((each) => each.node === node && each.attempt === number);
 
-/** What has failed of a job since it last succeeded, oldest first. */
+/** What has failed of a job since it last succeeded, as it was heard: a success that is heard late is not the last thing that was. */
 export const failuresSinceSuccess = ({ attempts }: History, node: NodeId): readonly FailureAssessed[] => {
   const ofJob = attempts.filter((each) => each.node === node);
-  return ofJob.slice(ofJob.findLastIndex((each) => !isFailure(each)) + 1).filter(isFailure);
+  const success = Math.max(0, ...ofJob.flatMap((each) => (isFailure(each) ? [] : [each.attempt])));
+  return ofJob.filter(isFailure).filter(({ attempt }) => attempt > success);
 };
 
 /** The commit that a worktree may go back to: what a check has passed on last, else the one that it began from. */

@@ -122,6 +122,32 @@ describe('a failure', () => {
       .thenEmitsLike({ type: 'settled', attempt: 2 });
   });
 
+  test.each([
+    ['a success', { kind: 'record', payload: { task, node, attempt: 1 } }],
+    ['a failure', assess(failure(1))],
+  ] as const)(
+    'counts although %s of an earlier attempt is heard after it',
+    (_what, late: RecoveryMessage) => {
+      const history = historyOf(recoveryDecider, [assess(failure(2)), NOW], [late, NOW]);
+      given(...history)
+        .when(assess(failure(3)), NOW)
+        .thenEmitsLike({ verdict: { kind: 'retry', delayMs: late.kind === 'record' ? 2_000 : 4_000 } });
+    },
+  );
+
+  test('that is given up stays so, whatever is heard late of the failure of an earlier attempt', () => {
+    for (const late of [failure(1), inDoubt]) {
+      const history = historyOf(
+        recoveryDecider,
+        [assess({ ...inDoubt, attempt: 2 }), NOW],
+        [assess(late), NOW],
+      );
+      given(...history)
+        .when({ kind: 'settle', payload: { task, node, attempt: 2, how: 'done' } }, NOW)
+        .thenEmitsLike({ type: 'settled', attempt: 2 });
+    }
+  });
+
   test('is not a timer', () => {
     given(...after(failure(1)))
       .when({ kind: 'timer', name: 'any', data: null }, NOW)
