@@ -4,7 +4,6 @@ import type { Board, Held } from '@holdpoint/orchestrator/domain/board/state';
 import { findNode, nodeDefinition, type Task } from '@holdpoint/orchestrator/domain/state';
 import { type BoardChange, boardsIn, taskIn, type TaskChange } from '../books.ts';
 import type { World } from '../world.ts';
-import { isOpen } from './open-findings.ts';
 
 const collide = (one: readonly Lock[], other: readonly Lock[]): boolean =>
   one.some(({ key, mode }) =>
@@ -43,7 +42,6 @@ export const checkBoard = ({ judge, books }: World, { aggregate, event, after }:
   }
 };
 
-const HANDOFF = 'handoff';
 const EARLY: ReadonlySet<string> = new Set(['inspect', 'preview']);
 
 const boardOf = ({ books }: World, task: Task): Board | undefined => {
@@ -54,12 +52,6 @@ const boardOf = ({ books }: World, task: Task): Board | undefined => {
 /** What is ordered under locks is ordered while the board says that they are held. */
 export const checkLocked = (world: World, { before, event, after }: TaskChange): void => {
   if (before.phase === 'absent' || after.phase === 'absent' || after.repository === undefined) return;
-  if (
-    event.type === 'step_ordered' &&
-    event.step === HANDOFF &&
-    isOpen('a hand-off runs without the locks of its node')
-  )
-    return;
   const orders = event.type === 'effect_ordered' || (event.type === 'step_ordered' && !EARLY.has(event.step));
   if (!orders) return;
   const { locks = [] } = nodeDefinition(after, event.node);

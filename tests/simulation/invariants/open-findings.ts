@@ -1,14 +1,12 @@
 /** What was found and is not mended yet. */
 export type Finding =
-  | 'a hand-off runs without the locks of its node'
   | 'a forged approval extends a budget'
   | 'what the orchestrator gives up itself is on no list'
   | 'a rollback that has ended is called off'
-  | 'a job asks for more budget with locks in its hands'
+  | 'a job asks for more budget with locks in its hands';
 
 /** Each name leaves out one thing that an invariant would hold it to: whoever mends it takes the name away. */
 const OPEN: ReadonlySet<Finding> = new Set<Finding>([
-  'a hand-off runs without the locks of its node',
   'a forged approval extends a budget',
   'what the orchestrator gives up itself is on no list',
   'a rollback that has ended is called off',

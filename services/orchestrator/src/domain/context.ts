@@ -27,3 +27,7 @@ export const contextNow = (task: Task, node: NodeId) =>
     (context, { context: changes }) => contextAfter(context, changes),
     contextBefore(task, node),
   );
+
+/** Whether a session of it leaves something that the next can go on with. */
+export const hasWorktree = (task: Task, node: NodeId): boolean =>
+  task.repository !== undefined && contextNow(task, node).worktree !== undefined;

@@ -3,6 +3,7 @@ import type { CommandId, NodeId, TaskId } from '@holdpoint/contracts/ids';
 import type { JsonObject } from '@holdpoint/contracts/json';
 import { RollbackInputs } from '@holdpoint/contracts/rollback';
 import type { Checkpoint, TaskEvent, TaskPhase } from '@holdpoint/contracts/task';
+import { hasWorktree } from './context.ts';
 import { effectGate } from './effect-gate.ts';
 import { followed } from './earlier-attempts.ts';
 import {
@@ -283,8 +284,9 @@ const fold = (task: Task, event: TaskEvent): Task => {
       const failed = ofNode(task, event.node, {
         ...OVER,
         ...withdrawalOf(before, 'the attempt failed', event.step ?? 'run'),
-        // While nobody can know whether it happened, nobody else may do what it was locked for.
-        locks: event.outcome === 'in_doubt' ? before.locks : undefined,
+        // While nobody can know whether it happened, nobody else may do what it was locked for; nor may anybody touch what
+        // a session has left before recovery has said whether the next one goes on with it.
+        locks: event.outcome === 'in_doubt' || hasWorktree(task, event.node) ? before.locks : undefined,
         status: 'recovering',
         doubt: event.doubt,
         failure: {
@@ -300,7 +302,11 @@ const fold = (task: Task, event: TaskEvent): Task => {
     }
     case 'rollback_ordered': {
       const { by, inputs, verdict } = event;
-      return ofNode(task, event.node, { mending: { kind: 'rollback', by, inputs, verdict } });
+      // The task that takes the worktree back takes the locks as well.
+      return ofNode(task, event.node, {
+        locks: undefined,
+        mending: { kind: 'rollback', by, inputs, verdict },
+      });
     }
     case 'rollback_ended': {
       const { mending } = nodeState(task, event.node);

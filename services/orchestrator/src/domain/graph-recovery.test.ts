@@ -4,7 +4,16 @@ import { rollbackIdOf } from '@holdpoint/contracts/ids';
 import { RollbackInputs } from '@holdpoint/contracts/rollback';
 import { SubmitTask } from '@holdpoint/contracts/task';
 import { describe, expect, test } from 'vitest';
-import { type Answer, approves, breaks, ended, fails, rejects, succeeds } from '../testing/answers.ts';
+import {
+  type Answer,
+  approves,
+  breaks,
+  ended,
+  fails,
+  locked,
+  rejects,
+  succeeds,
+} from '../testing/answers.ts';
 import { agent, control, effect, gate, id, lock, merge, node } from '../testing/graphs.ts';
 import { play, REPOSITORY } from '../testing/play.ts';
 import { byHand, NOW, TASK, verdictOf } from '../testing/tasks.ts';
@@ -376,6 +385,52 @@ describe('a new session', () => {
     ['cannot be carried out', breaks('work')],
   ])('begins although putting it by %s: it is in the files all the same', (_how, answer) => {
     expect(going().when(answer).said).toEqual(['node_retrying work#2']);
+  });
+
+  describe('of a job with locks', () => {
+    const WORK = { uses: 'cap.agent.invoke', after: ['prepare'], onError: RECOVER } as const;
+    const failed = (result = {}) =>
+      play(
+        [
+          node('prepare', { uses: 'cap.env.builtin.worktree.prepare' }),
+          agent('work', { ...WORK, locks: [lock('branch:draft/w', 'exclusive')] }),
+          node('beside'),
+        ],
+        { repository: REPOSITORY },
+      ).when(succeeds('prepare', prepared), locked('work'), fails('work', result));
+    const released = (task: ReturnType<typeof failed>) =>
+      task.sent('task.board').map(({ data }) => (data as { request: { ask: string } }).request.ask);
+
+    test('puts by what there is before anybody else has them', () => {
+      const task = failed(SPENT);
+      expect([released(task), task.node('work').locks]).toEqual([[], 'held']);
+      const going = task.when(says('work', 'continue', { class: 'CONTEXT_EXHAUSTED', session: 2 }));
+      expect(going.said).toEqual(['continue_ordered work', 'step_ordered work.handoff']);
+      expect([released(going), going.node('work').locks]).toEqual([[], 'held']);
+      const next = going.when(succeeds('work'));
+      expect([released(next), next.node('work').locks]).toEqual([['release'], undefined]);
+      expect(next.wait(0).said).toEqual(['locks_wanted work#2']);
+    });
+
+    test.each([
+      ['is tried again', says('work', 'retry')],
+      ['is stuck', says('work', 'escalate')],
+      ['is taken back first, by a task that takes them itself', says('work', 'rollback', { commit: GOOD })],
+      ['is cancelled', () => byHand('cancel', { node: id('work') })],
+    ] as const)('gives them back when it %s', (_what, then) => {
+      const task = failed().when(then);
+      expect([released(task), task.node('work').locks]).toEqual([['release'], undefined]);
+    });
+
+    test('gives them back with its failure where there is nothing to put by', () => {
+      const task = play(
+        [agent('only', { uses: 'cap.agent.invoke', onError: RECOVER, locks: [lock('one')] })],
+        {
+          repository: REPOSITORY,
+        },
+      ).when(locked('only'), fails('only', SPENT));
+      expect(released(task)).toEqual(['release']);
+    });
   });
 
   test('of a job without a worktree begins at once', () => {

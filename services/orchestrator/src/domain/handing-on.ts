@@ -2,7 +2,7 @@ import type { NodeId } from '@holdpoint/contracts/ids';
 import { HINT_MAX, type Verdict } from '@holdpoint/contracts/recovery';
 import type { StepResult } from '@holdpoint/contracts/step';
 import { replyTimer, retryTimer } from './asks.ts';
-import { contextNow } from './context.ts';
+import { hasWorktree } from './context.ts';
 import type { Draft } from './draft.ts';
 import { workOf } from './effects.ts';
 import { letGo } from './ending.ts';
@@ -17,8 +17,7 @@ export const handOn = (draft: Draft, node: NodeId, verdict: Verdict): void => {
   draft.timer({ clear: replyTimer(node) });
   draft.emit({ type: 'continue_ordered', node, attempt, verdict });
   const task = draft.task();
-  if (task.repository === undefined || contextNow(task, node).worktree === undefined)
-    return handedOn(draft, node, undefined);
+  if (!hasWorktree(task, node)) return handedOn(draft, node, undefined);
   const { base } = placeOf(task, node);
   const args = {
     message: `wip: session ${String((verdict.session ?? 2) - 1)} of ${node} hands on`,

@@ -8,6 +8,7 @@ import type { Outcome } from '@holdpoint/contracts/workflow';
 import type { Outgoing } from '@holdpoint/runtime/decider';
 import { replyTimer, submitRollback, watchPeer } from './asks.ts';
 import type { Draft } from './draft.ts';
+import { giveBack } from './ending.ts';
 import { compensationFor, happenedIn, placeOf } from './evidence.ts';
 import { loopsFrom } from './loops.ts';
 import { rewoundBy } from './rewind.ts';
@@ -54,7 +55,8 @@ const inputsFor = (draft: Draft, node: NodeId, commit: string | undefined): unkn
 /** The worktree goes back to a commit before another attempt: an effect like any other, with a task of its own. */
 export const rollBack = (draft: Draft, node: NodeId, verdict: Verdict, giveUp: GiveUp): void => {
   const task = draft.task();
-  const { attempt } = nodeState(task, node);
+  const before = nodeState(task, node);
+  const { attempt } = before;
   const { commit } = verdict;
   const { data: inputs } = RollbackInputs.safeParse(inputsFor(draft, node, commit));
   if (inputs === undefined || commit === undefined || task.repository === undefined)
@@ -70,6 +72,7 @@ export const rollBack = (draft: Draft, node: NodeId, verdict: Verdict, giveUp: G
     inputs: JsonObject.parse(inputs),
     verdict,
   });
+  giveBack(draft, node, before);
   for (const question of mendingQuestions(draft.task(), node, 0)) draft.send(question);
   awaitReply(draft, node);
 };
