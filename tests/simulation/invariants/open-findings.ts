@@ -10,7 +10,6 @@ const OPEN: ReadonlySet<Finding> = new Set<Finding>([
   'a forged approval extends a budget',
   'what the orchestrator gives up itself is on no list',
   'a rollback that has ended is called off',
-  'a job asks for more budget with locks in its hands',
 ]);
 
 export const isOpen = (finding: Finding): boolean => OPEN.has(finding);

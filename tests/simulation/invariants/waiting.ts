@@ -9,12 +9,11 @@ import {
 } from '@holdpoint/orchestrator/domain/state';
 import { isTerminal } from '@holdpoint/orchestrator/domain/phases';
 import { graphOf } from '@holdpoint/workflows/graph';
-import { circuitIdOf, type NodeId, repositoryIdOf } from '@holdpoint/contracts/ids';
+import { circuitIdOf, type NodeId } from '@holdpoint/contracts/ids';
 import { isCircuit } from '@holdpoint/recovery/domain/recovery';
 import { taskIn, tasksIn } from '../books.ts';
 import type { World } from '../world.ts';
 
-import { isOpen } from './open-findings.ts';
 import { checkStuck } from './moving.ts';
 
 /** Why a node may still wait when everybody has done his part and nothing happens any more; undefined when it may not. */
@@ -32,10 +31,6 @@ const excuseOf = (world: World, task: Task, node: NodeId): string | undefined =>
       return wait?.kind === 'artifacts' ? artifactIsMissing(world, task, node) : undefined;
     case 'awaiting_approval':
       return 'a person is asked';
-    case 'locking':
-      return isLockedOut(world, task) && isOpen('a job asks for more budget with locks in its hands')
-        ? 'whoever has its lock asks a person'
-        : undefined;
     case 'escalated': {
       const question = world.books.approvals.stateOf(openQuestion(nodeState(task, node)) ?? '');
       return question.status === 'pending' ? 'a person is asked' : undefined;
@@ -53,15 +48,6 @@ const excuseOf = (world: World, task: Task, node: NodeId): string | undefined =>
 const isCircuitOpen = ({ books }: World, circuit: string): boolean => {
   const state = books.recovery.stateOf(circuitIdOf(circuit));
   return isCircuit(state) && state.state !== 'closed';
-};
-
-const isLockedOut = ({ books }: World, { repository = '' }: Task): boolean => {
-  const board = books.orchestrator.stateOf(repositoryIdOf(repository));
-  if (board.phase !== 'board') return false;
-  return board.held.some((job) => {
-    const holder = taskIn(books, job.task);
-    return holder !== undefined && nodeState(holder, job.node).status === 'awaiting_approval';
-  });
 };
 
 const peerIsOpen = ({ books }: World, task: Task): string | undefined =>

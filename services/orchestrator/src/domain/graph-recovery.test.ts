@@ -651,6 +651,31 @@ describe('a budget', () => {
     expect(task.when(succeeds('two', spends(10))).task.phase).toBe('completed');
   });
 
+  test('that is used up several times over is asked about as often, before the job starts', () => {
+    const task = two({ tokens: 400 }).when(approves('two'));
+    expect(task.said).toEqual([
+      'approval_closed two approved',
+      'budget_extended two',
+      'approval_requested two',
+    ]);
+    const more = task.sent('approval.request')[0]?.data;
+    expect(more).toMatchObject({ effect: { args: { budget: { extension: 2 } } } });
+    expect(task.when(approves('two')).said.at(-1)).toBe('step_ordered two.run');
+  });
+
+  test('is looked at before a job asks for its locks, and not with them in its hands', () => {
+    const task = play(
+      [
+        agent('one', { uses: 'cap.agent.invoke' }),
+        agent('two', { uses: 'cap.agent.invoke', locks: [lock('one')] }),
+        agent('three', { uses: 'cap.agent.invoke', after: ['one'], locks: [lock('one')] }),
+      ],
+      { repository: REPOSITORY, policy: { budget: { tokens: 1_000 } } },
+    ).when(succeeds('one', spends(990)));
+    expect(task.said).toEqual(['node_succeeded one.run', 'approval_requested three']);
+    expect(task.when(locked('two')).said).toEqual(['locks_held two', 'step_ordered two.run']);
+  });
+
   test('that is not extended stops the job', () => {
     const task = two({ tokens: 1_000 }).when(rejects('two'));
     expect(task.task.error?.code).toBe('ERR_FORBIDDEN');

@@ -138,19 +138,20 @@ const isPreviewed = (draft: Draft, node: NodeDefinition): boolean => {
   return false;
 };
 
+/**
+ * Whether nobody has to be asked, or has been and has let it. A budget that is used up several times over is extended as
+ * often. Whoever has asked for locks was let start: asking people with locks in hand would hold up everybody who wants them.
+ */
 const isApproved = (draft: Draft, node: NodeDefinition): boolean => {
-  const more = needsMore(draft.task(), node);
-  if (node.effect === undefined && node.approval === undefined && !more) return true;
-  const { gate, status } = nodeState(draft.task(), node.id);
-  if (more && !isBudgetGranted(draft.task(), node)) {
-    if (status !== 'awaiting_approval') requestApproval(draft, node.id);
-    return false;
-  }
-  // The start of a node is not bound to a time; an effect is, and the executor holds it to that.
-  const until = node.effect === undefined ? Infinity : (gate?.grant?.validUntil ?? 0);
-  if (gate?.grant !== undefined && until > draft.now + GRANT_MARGIN_MS) {
-    if (more) extendBudget(draft, node);
-    return true;
+  const { gate, status, locks } = nodeState(draft.task(), node.id);
+  const wantsMore = (): boolean => locks === undefined && needsMore(draft.task(), node);
+  const isExtended = wantsMore() && isBudgetGranted(draft.task(), node);
+  if (isExtended) extendBudget(draft, node);
+  if (!wantsMore()) {
+    if (isExtended || (node.effect === undefined && node.approval === undefined)) return true;
+    // The start of a node is not bound to a time; an effect is, and the executor holds it to that.
+    const until = node.effect === undefined ? Infinity : (gate?.grant?.validUntil ?? 0);
+    if (gate?.grant !== undefined && until > draft.now + GRANT_MARGIN_MS) return true;
   }
   if (status !== 'awaiting_approval') requestApproval(draft, node.id);
   return false;
