@@ -24,11 +24,12 @@ export const createDecisions = (
     by: Principal,
     payload: DecideApproval,
     { surface, trace }: Via,
+    isOneOfMany = false,
   ): Promise<Decided> => {
     const { id, token } = payload;
     if (token !== undefined && !isTokenOf(id, token))
       throw new HoldpointError('APPROVALS_TOKEN_MISMATCH', 'the token is not the one of this approval');
-    const message = { kind: 'decide', payload, by, surface } as const;
+    const message = { kind: 'decide', payload, by, surface, isOneOfMany } as const;
     const answer = await ask(engine, { aggregate: id, message }, trace);
     return answer as Decided;
   };
@@ -44,7 +45,8 @@ export const createDecisions = (
       items: await Promise.all(
         items.map(async (item) => {
           try {
-            return { id: item.id, decided: await decide(by, { ...item, ...said }, via) };
+            const decided = await decide(by, { ...item, ...said }, via, true);
+            return { id: item.id, decided };
           } catch (error) {
             if (error instanceof HoldpointError) return { id: item.id, error: toErrorBody(error) };
             throw error;

@@ -7,11 +7,13 @@ import {
   APPROVAL,
   ASKED,
   cancellation,
+  CHOICE,
   DEADLINE,
   decider,
   decides,
   desk,
   grace,
+  inputFor,
   linus,
   mallory,
   questionFor,
@@ -51,16 +53,17 @@ const checkEnd = ({ state, resolutions }: World): void => {
   expect(resolutions).toBe('decided' in state ? 1 : 0);
   if (state.status === 'withdrawn') expect(state.decided.outcome).toBe('cancelled');
   if (state.status !== 'closed') return;
-  const { outcome, by, grant, statement, at } = state.decided;
+  const { outcome, by, grant, statement, response, at } = state.decided;
   expect(by).not.toContain('mallory');
   expect(grant === undefined).toBe(outcome !== 'approved');
   const question = questionOf(state.request);
-  expect(statement === undefined).toBe(outcome !== 'answered' || question === 'stuck');
+  expect(statement === undefined).toBe(outcome !== 'answered' || question !== 'doubt');
   expect(
     question !== 'effect'
       ? ['answered', 'cancelled', 'expired']
       : ApprovalOutcome.exclude(['answered']).options,
   ).toContain(outcome);
+  expect(response === undefined).toBe(outcome !== 'answered' || question !== 'input');
   if (outcome === 'approved' || outcome === 'answered') expect(at).toBeLessThan(state.expiresAt);
 };
 
@@ -90,6 +93,8 @@ test('every sequence of messages leads to one resolution at the most', () => {
     ['request', { kind: 'request', payload: requestFor() }],
     ['ask of a doubt', { kind: 'request', payload: questionFor() }],
     ['ask of a stuck job', { kind: 'request', payload: stuckFor() }],
+    ['ask for a choice', { kind: 'request', payload: inputFor(CHOICE) }],
+    ['ask for yes or no', { kind: 'request', payload: inputFor() }],
     ['request other', { kind: 'request', payload: requestFor('other line') }],
     ['request forged', { kind: 'request', payload: requestFor('hello', { digest: '0'.repeat(64) }) }],
     CANCEL,
@@ -98,6 +103,9 @@ test('every sequence of messages leads to one resolution at the most', () => {
     ['a rule', { kind: 'rule_applies', rule: RULE, author: 'ada' }],
     ...[ada, grace, mallory].flatMap((by) =>
       Choice.options.map((choice) => [`${by.name} ${choice}`, decides(by, choice)] as const),
+    ),
+    ...['a', 'c', false].map(
+      (response) => [`ada responds ${String(response)}`, decides(ada, 'respond', { response })] as const,
     ),
   ];
   const { states, ends } = everything(messages, MOMENTS, checkEnd);

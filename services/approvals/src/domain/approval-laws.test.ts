@@ -1,6 +1,7 @@
 import { ApprovalEvent } from '@holdpoint/contracts/approval';
 import { choicesOf, questionOf } from '@holdpoint/contracts/approval-question';
 import { AnswerClaims, GrantClaims } from '@holdpoint/contracts/effect';
+import { inputProblems } from '@holdpoint/contracts/input';
 import { holdsEveryLaw } from '@holdpoint/runtime/testing/laws';
 import { eventsOf, runOf } from '@holdpoint/runtime/testing/run';
 import fc from 'fast-check';
@@ -70,21 +71,26 @@ test('only an approval carries a grant, given in time by somebody entitled, for 
   );
 });
 
-test('only questions are answered, in time and by somebody entitled, and a doubt with a statement on that one', () => {
+test('only questions are answered, in time and by somebody entitled, a doubt with a statement on that one, and a program with what it asked for', () => {
   fc.assert(
     fc.property(acts, (sequence) => {
       const run = runOf(decider, sequence);
       const asked = eventsOf(run).find((event) => event.type === 'requested');
-      for (const { outcome, statement, answer, by, at } of resolutionsOf(run)) {
+      for (const { outcome, statement, answer, response, by, at } of resolutionsOf(run)) {
         const question = questionOf(asked ?? {});
-        expect(answer === undefined).toBe(outcome !== 'answered');
+        const hasResponse = outcome === 'answered' && question === 'input';
+        expect(response !== undefined).toBe(hasResponse);
+        expect(answer === undefined).toBe(outcome !== 'answered' || hasResponse);
         expect(statement === undefined).toBe(outcome !== 'answered' || question !== 'doubt');
         const ends = ['answered', 'expired', 'cancelled'];
         const fits = question === 'effect' ? outcome !== 'answered' : ends.includes(outcome);
         expect(fits, outcome).toBe(true);
-        if (answer === undefined) continue;
+        if (outcome !== 'answered') continue;
         expect(['ada', 'grace']).toContain(by);
         expect(at).toBeLessThan(asked?.expiresAt ?? 0);
+        const { input } = asked ?? {};
+        expect(input === undefined ? [] : inputProblems(input, response ?? null)).toEqual([]);
+        if (answer === undefined) continue;
         expect(choicesOf(asked ?? {})).toContain(answer);
         if (statement === undefined) continue;
         expect(GrantClaims.safeParse(verify(statement)).success).toBe(false);

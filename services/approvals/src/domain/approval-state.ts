@@ -66,6 +66,8 @@ export type ApprovalMessage =
       readonly payload: DecideApproval;
       readonly by: Principal;
       readonly surface?: Surface | undefined;
+      /** It was said of several at once, which nobody has looked at one by one. */
+      readonly isOneOfMany?: boolean;
     }
   | { readonly kind: 'cancel'; readonly payload: CancelApproval }
   /** A standing rule has let itself be used for it. */

@@ -11,6 +11,7 @@ import { type ApprovalTools, decideByPerson, decideByRule, type SignGrant } from
 import { evolveApproval } from './evolve.ts';
 import { delivered, isNoticeTimer, retryNotice, tell } from './notices.ts';
 import { isOutcomeTimer, noteOutcome, outcomeTimerFired } from './outcome.ts';
+import { isSameJson } from './responding.ts';
 import { decidesRollback, ROLLBACK_RULE } from './rollback-rule.ts';
 import {
   askRules,
@@ -23,10 +24,10 @@ import {
 
 /** What is asked must hang together: digest and effect id are computed again from the effect itself. */
 const inconsistency = (asked: RequestApproval): ErrorBody | undefined => {
-  const { effect, digest, effectId, task, node, doubt, stuck } = asked;
-  // One answer could not be both.
-  if (doubt !== undefined && stuck !== undefined)
-    return errorBody('CONTRACT_INVALID', 'doubt, stuck: two questions in one request');
+  const { effect, digest, effectId, task, node, doubt, stuck, input } = asked;
+  // One answer could not be to all of them.
+  if ([doubt, stuck, input].filter((each) => each !== undefined).length > 1)
+    return errorBody('CONTRACT_INVALID', 'doubt, stuck, input: more than one question in one request');
   const isOne =
     effectDigest(effect) === digest &&
     effectIdOf(task, node, effect.idempotencyKey) === effectId &&
@@ -63,8 +64,11 @@ const request = (
     });
   }
   if (state.status === 'withdrawn') return repeatAnswer(state, now);
-  const { digest, doubt } = state.request;
-  const isSame = digest === payload.digest && questionOf(state.request) === questionOf(payload);
+  const { digest, doubt, input } = state.request;
+  const isSame =
+    digest === payload.digest &&
+    questionOf(state.request) === questionOf(payload) &&
+    isSameJson(input, payload.input);
   if (!isSame || doubt?.epoch !== payload.doubt?.epoch) {
     return refused(
       errorBody('APPROVALS_DIGEST_MISMATCH', `approval ${payload.id} was requested for another effect`),

@@ -8,6 +8,7 @@ import type { ApprovalWork, Decided, Over, Pending, Withdrawn } from './approval
 import { courseOver } from './course.ts';
 import { tell, tellSoon } from './notices.ts';
 import { awaitOutcome } from './outcome.ts';
+import { shortResponse } from './responding.ts';
 
 export type Made = Decision<ApprovalEvent, ApprovalWork>;
 
@@ -52,8 +53,9 @@ export const close = (
 
 /** What stands, for whoever comes too late. */
 export const standing = (state: Over): ErrorBody => {
-  const { outcome: status, by, at, answer } = state.decided;
-  const said = answer === undefined ? status : `${status} with ${answer}`;
+  const { outcome: status, by, at, answer, response } = state.decided;
+  const what = response === undefined ? answer : shortResponse(response);
+  const said = what === undefined ? status : `${status} with ${what}`;
   const text = `approval ${aboutOf(state).id} is ${said}, by ${by}`;
   return errorBody('APPROVALS_ALREADY_DECIDED', text, { status, by, at });
 };
@@ -75,7 +77,7 @@ export const repeatAnswer = (state: Over, now: number): Made => {
 
 const ON_EXPIRY = { expire: 'expired', reject: 'rejected', request_changes: 'changes_requested' } as const;
 
-/** What the gate says of a request that nobody has decided. A question is put anew by whoever asked. */
+/** What the gate says of a request that nobody has decided. Whether a question is put anew is for whoever asked it. */
 export const expired = ({ request, expiresAt }: Pending): Decided => ({
   outcome: ON_EXPIRY[policyOf(request).onExpiry],
   by: NOBODY,

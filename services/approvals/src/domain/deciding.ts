@@ -1,12 +1,12 @@
 import {
   type ApprovalOutcome,
   type Choice,
-  type DecideApproval,
+  type RequestApproval,
   type Surface,
   Verb,
   type Vote,
 } from '@holdpoint/contracts/approval';
-import { answerIn, ASKS, choicesOf, policyOf, questionOf } from '@holdpoint/contracts/approval-question';
+import { answerIn, ASKS, policyOf, questionOf } from '@holdpoint/contracts/approval-question';
 import { isAmong } from '@holdpoint/contracts/audience';
 import { DoubtAnswer, type SignedClaims } from '@holdpoint/contracts/effect';
 import { type ErrorBody, errorBody } from '@holdpoint/contracts/errors';
@@ -23,6 +23,7 @@ import type {
 } from './approval-state.ts';
 import { close, expired, type Made, standing } from './closing.ts';
 import { keepRule } from './rule-asking.ts';
+import { isSameJson, notResponding, responseIn, sayableOf } from './responding.ts';
 import { BUILT_IN, decidesRollback, ROLLBACK_RULE } from './rollback-rule.ts';
 import { missingOf, outcomeOf, withVote } from './tally.ts';
 
@@ -80,10 +81,10 @@ const notEntitled = ({ request, audience }: Pending, by: Principal): ErrorBody |
 /** Why this cannot be said of it, or not with these credentials. */
 const notSayable = (
   { request }: Pending,
-  { id, decision: choice, digest, remember }: DecideApproval,
-  { scopes }: Principal,
+  { payload, by: { scopes }, isOneOfMany = false }: Deciding,
 ): ErrorBody | undefined => {
-  const choices = choicesOf(request);
+  const { id, decision: choice, digest, remember } = payload;
+  const choices = sayableOf(request, isOneOfMany);
   if (!choices.includes(choice))
     return errorBody(
       'APPROVALS_NO_CHOICE',
@@ -94,11 +95,11 @@ const notSayable = (
     );
   if (digest !== undefined && digest !== request.digest)
     return errorBody('APPROVALS_DIGEST_MISMATCH', 'the effect is not the one that was shown');
-  if (remember === undefined) return undefined;
+  if (remember === undefined) return notResponding(request, payload);
   if (scopes?.includes('rules:write') === false)
     return errorBody('APPROVALS_SCOPE', 'the token is good for deciding, and not for rules');
   return choice === 'approve' && matches(remember.match, request)
-    ? undefined
+    ? notResponding(request, payload)
     : errorBody('APPROVALS_RULE_REFUSED', 'the rule would not approve what it is to be made from');
 };
 
@@ -122,13 +123,14 @@ const turnedAway = (
 };
 
 /** The same person saying the same again has probably not heard that it was done. */
-const decidedBefore = (
-  state: Closed,
-  { payload: { id, decision: choice }, by }: Deciding,
-  outcome: ApprovalOutcome,
-): Made => {
-  const { decided } = state;
-  const same = decided.outcome === outcome && decided.answer === answerIn(choice);
+const decidedBefore = (state: Closed, { payload, by }: Deciding): Made => {
+  const { decided, request } = state;
+  const { id, decision: choice } = payload;
+  const outcome = outcomeBy(request, choice);
+  const same =
+    decided.outcome === outcome &&
+    decided.answer === answerIn(choice) &&
+    isSameJson(decided.response, request.input && responseIn(payload));
   // Nobody's word closed what the clock has closed, whatever somebody is called.
   const had =
     (decided.by === by.name && decided.surface !== 'clock') ||
@@ -144,9 +146,10 @@ const OUTCOMES: Readonly<Record<Verb, ApprovalOutcome>> = {
   reject: 'rejected',
   request_changes: 'changes_requested',
 };
-const outcomeBy = (choice: Choice): ApprovalOutcome => {
+/** Verbs are for effects: to a question they are an answer, if anything. */
+const outcomeBy = (request: RequestApproval, choice: Choice): ApprovalOutcome => {
   const { data: verb } = Verb.safeParse(choice);
-  return verb === undefined ? 'answered' : OUTCOMES[verb];
+  return verb === undefined || questionOf(request) !== 'effect' ? 'answered' : OUTCOMES[verb];
 };
 
 /** Characters of names in a grant at the most: everybody is in the record, and a grant has to stay short. */
@@ -162,10 +165,11 @@ const namesIn = (votes: readonly Vote[]): string => {
 
 const decidePending = (state: Pending, message: Deciding, now: number, tools: ApprovalTools): Made => {
   const { payload, by, surface } = message;
+  const { request } = state;
   const { id, decision: choice, comment } = payload;
   const problem = notEntitled(state, by);
   if (problem !== undefined) return turnedAway(state, by, problem, surface, now);
-  const unsayable = notSayable(state, payload, by);
+  const unsayable = notSayable(state, message);
   if (unsayable !== undefined) return refused(unsayable);
   if (now >= state.expiresAt) {
     const decided = expired(state);
@@ -175,9 +179,14 @@ const decidePending = (state: Pending, message: Deciding, now: number, tools: Ap
   }
   const said = { by: by.name, comment, surface, at: now };
   const verb = Verb.safeParse(choice).data;
-  if (verb === undefined) {
-    const outcome = outcomeBy(choice);
-    const decided = { outcome, ...said, ...signed(state, choice, by.name, now, tools.sign) };
+  if (verb === undefined || request.input !== undefined) {
+    const outcome = outcomeBy(request, choice);
+    // What a program is told is for nobody to act on who would want a signature.
+    const what =
+      request.input === undefined
+        ? signed(state, choice, by.name, now, tools.sign)
+        : { response: responseIn(payload) };
+    const decided = { outcome, ...said, ...what };
     return close(state, decided, tools.surfaces, now, { answer: acknowledged(id, outcome, by.name) });
   }
   return vote(state, { ...said, decision: verb }, message, tools);
@@ -226,14 +235,14 @@ export const decideByPerson = (
   now: number,
   tools: ApprovalTools,
 ): Made => {
-  const { id, decision: choice } = message.payload;
+  const { id } = message.payload;
   switch (state.status) {
     case 'absent':
       return refused(errorBody('APPROVALS_UNKNOWN', `no approval is called ${id}`));
     case 'withdrawn':
       return refused(standing(state));
     case 'closed':
-      return decidedBefore(state, message, outcomeBy(choice));
+      return decidedBefore(state, message);
     case 'pending':
       return decidePending(state, message, now, tools);
   }

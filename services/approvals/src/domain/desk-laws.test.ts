@@ -1,3 +1,4 @@
+import { questionOf } from '@holdpoint/contracts/approval-policy';
 import { namesOf } from '@holdpoint/contracts/audience';
 import { facts } from '@holdpoint/contracts/catalog';
 import type { Verb } from '@holdpoint/contracts/approval';
@@ -140,6 +141,8 @@ test('a rejection that somebody may give ends it at once where there is a veto',
     for (const { message, before, after, made, now } of run) {
       if (message.kind !== 'decide' || message.payload.decision !== 'reject') continue;
       if (before.status !== 'pending' || before.request.policy?.veto === false) continue;
+      // To a program it is an answer like the other.
+      if (before.request.input !== undefined) continue;
       if (made.answer === undefined || 'error' in made.answer) continue;
       expect(after).toMatchObject({
         status: 'closed',
@@ -179,18 +182,29 @@ test('whom it was put to only ever grows, and only by being handed on', () => {
   });
 });
 
+test('what is said of several at once answers no question', () => {
+  always((run) => {
+    for (const { message, before, made } of run) {
+      if (message.kind !== 'decide' || message.isOneOfMany !== true || before.status !== 'pending') continue;
+      if (message.payload.decision !== 'approve' || questionOf(before.request) === 'effect') continue;
+      expect(made.answer).toHaveProperty('error');
+    }
+  });
+});
+
 test('a rule approves nothing that a person has to look at', () => {
   always((run) => {
     const resolved = resolutionIn(run);
     if (resolved?.rule === undefined) return;
-    const { effect, policy, doubt, stuck, digest } = requestIn(run) ?? {};
+    const { effect, policy, doubt, stuck, input, digest } = requestIn(run) ?? {};
     const isRollback = resolved.rule === ROLLBACK_RULE && digest === rollbackFor().digest;
     expect(isRollback ? [] : ['deploy', 'merge', 'destructive_edit']).not.toContain(effect?.kind);
-    expect({ quorum: policy?.quorum ?? 1, rules: policy?.rules ?? true, doubt, stuck }).toEqual({
+    expect({ quorum: policy?.quorum ?? 1, rules: policy?.rules ?? true, doubt, stuck, input }).toEqual({
       quorum: 1,
       rules: true,
       doubt: undefined,
       stuck: undefined,
+      input: undefined,
     });
   });
 });

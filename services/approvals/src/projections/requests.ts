@@ -22,6 +22,7 @@ export const approvalView = (state: Pending | Closed): ApprovalView => {
     decidedAt: decided?.at,
     comment: decided?.comment,
     answer: decided?.answer,
+    response: decided?.response,
     surface: decided?.surface,
     rule: decided?.rule,
     remembered: decided?.remembered,

@@ -16,6 +16,7 @@ import {
   ASKED,
   barbara,
   cancellation,
+  CHOICE,
   DEADLINE,
   decides,
   DOUBT,
@@ -82,7 +83,14 @@ export const requests: fc.Arbitrary<RequestApproval> = fc
     policy: fc.option(policies, { nil: undefined }),
     audience,
     kind: kinds,
-    asks: rarely(fc.constantFrom<Partial<RequestApproval>>({ doubt: DOUBT }, { stuck: STUCK })),
+    asks: rarely(
+      fc.constantFrom<Partial<RequestApproval>>(
+        { doubt: DOUBT },
+        { stuck: STUCK },
+        { input: { kind: 'approval' } },
+        { input: CHOICE },
+      ),
+    ),
     rollback: rarely(fc.boolean()),
   })
   .map(({ kind, asks, policy, rollback, ...rest }) => {
@@ -118,14 +126,23 @@ const decisionOf = fc
     scopes: rarely(fc.constant(['approvals:decide'] as const)),
     surface: fc.constantFrom('cli', 'web', undefined),
     comment: fc.option(fc.string({ unit: 'binary' }), { nil: undefined }),
+    response: fc.constantFrom('a', 'b', 'c', true, undefined),
+    isOneOfMany: rarely(fc.constant(true)),
   })
-  .map(({ by, choice, remember, scopes, surface, comment }) =>
-    decides(
-      { ...by, ...(scopes !== undefined && { scopes }) },
-      choice,
-      { ...(remember !== undefined && { remember }), ...(comment !== undefined && { comment }) },
-      surface,
-    ),
+  .map(
+    ({ by, choice, remember, scopes, surface, comment, response, isOneOfMany = false }): ApprovalMessage => ({
+      ...decides(
+        { ...by, ...(scopes !== undefined && { scopes }) },
+        choice,
+        {
+          ...(remember !== undefined && { remember }),
+          ...(comment !== undefined && { comment }),
+          ...(response !== undefined && choice === 'respond' && { response }),
+        },
+        surface,
+      ),
+      isOneOfMany,
+    }),
   );
 
 const messageOn = (request: RequestApproval): fc.Arbitrary<ApprovalMessage> =>

@@ -9,6 +9,7 @@ import type {
 import type { ApprovalPolicy } from '@holdpoint/contracts/approval-policy';
 import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect';
 import { ApprovalId, effectIdOf, NodeId, type RuleId, ruleIdOf, TaskId } from '@holdpoint/contracts/ids';
+import type { InputRequest } from '@holdpoint/contracts/input';
 import type { Json } from '@holdpoint/contracts/json';
 import type { RuleEvent, RuleMatch, RuleSpec } from '@holdpoint/contracts/standing-rule';
 import { createSigner, createVerifier } from '@holdpoint/runtime/jws';
@@ -122,6 +123,55 @@ export const stuckFor = (change: Partial<RequestApproval> = {}): RequestApproval
 /** The event that such a request leads to. */
 export const stuckAsked = { type: 'requested', ...stuckFor(), expiresAt: DEADLINE } as const;
 
+/** What a program asks for, and the request that asks: its effect is no more than its name. */
+export const FORM: Extract<InputRequest, { kind: 'form' }> = {
+  kind: 'form',
+  fields: [
+    {
+      type: 'choice',
+      name: 'env',
+      label: 'Where to?',
+      required: true,
+      options: [
+        { value: 'test', label: 'The test system' },
+        { value: 'prod', label: 'Production' },
+      ],
+    },
+    { type: 'number', name: 'percent', required: true, integer: true, min: 1, max: 100 },
+    { type: 'boolean', name: 'watched', required: false },
+    { type: 'text', name: 'why', help: 'For the record.', required: false, multiline: true, maxLength: 500 },
+  ],
+};
+export const CHOICE: Extract<InputRequest, { kind: 'choice' }> = {
+  kind: 'choice',
+  options: [
+    { value: 'a', label: 'The first' },
+    { value: 'b', label: 'The second' },
+  ],
+};
+export const inputFor = (
+  input: InputRequest = { kind: 'approval' },
+  change: Partial<RequestApproval> = {},
+): RequestApproval => {
+  const effect: CanonicalEffect = {
+    ...effectOf(''),
+    uses: 'control.input',
+    args: {},
+    kind: 'other',
+    effectClass: 'idempotent',
+    target: `job:${TASK}/${NODE}`,
+    idempotencyKey: 'input:1',
+  };
+  return requestFor('', {
+    effect,
+    effectId: effectIdOf(TASK, NODE, effect.idempotencyKey),
+    digest: effectDigest(effect),
+    title: 'Ship it?',
+    input,
+    ...change,
+  });
+};
+
 /** A request to put the isolated worktree of a task back. */
 export const rollbackFor = (
   change: Partial<CanonicalEffect> = {},
@@ -161,7 +211,7 @@ export const decides = (
   decision: Choice,
   change: Partial<DecideApproval> = {},
   surface?: Surface,
-): ApprovalMessage => ({
+): Extract<ApprovalMessage, { kind: 'decide' }> => ({
   kind: 'decide',
   by,
   payload: { id: APPROVAL, decision, ...change },
