@@ -1,3 +1,4 @@
+import { formPart, type FormText } from './form-part.ts';
 import { COMMENT } from './interaction.ts';
 import { type Message, NO_MENTIONS } from './message.ts';
 
@@ -6,8 +7,6 @@ export type Answer = { readonly type: number; readonly data?: object };
 
 const [PONG, REPLY, UPDATE, MODAL] = [1, 4, 7, 9];
 const EPHEMERAL = 64;
-/** What Discord lets a person write into one field. */
-const COMMENT_MAX = 4_000;
 
 export const pong: Answer = { type: PONG };
 
@@ -20,25 +19,12 @@ export const whisper = (text: string): Answer => ({
 /** The message that was pressed on becomes this one. */
 export const update = (message: Message): Answer => ({ type: UPDATE, data: message });
 
-/** A form with one text. `title` and `label` are plain: 45 characters at the most. */
-export const form = (customId: string, title: string, label: string): Answer => ({
+/** A form with texts to fill in. `title` is plain: 45 characters at the most. */
+export const form = (customId: string, title: string, texts: readonly FormText[]): Answer => ({
   type: MODAL,
-  data: {
-    custom_id: customId,
-    title,
-    components: [
-      {
-        type: 18,
-        label,
-        component: {
-          type: 4,
-          custom_id: COMMENT,
-          style: 2,
-          required: true,
-          min_length: 1,
-          max_length: COMMENT_MAX,
-        },
-      },
-    ],
-  },
+  data: { custom_id: customId, title, components: texts.map(formPart) },
 });
+
+/** The form that asks for a comment. */
+export const commentForm = (customId: string, title: string, label: string): Answer =>
+  form(customId, title, [{ name: COMMENT, label, required: true, multiline: true }]);

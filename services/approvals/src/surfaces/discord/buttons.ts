@@ -1,7 +1,10 @@
 import type { RequestApproval, Verb } from '@holdpoint/contracts/approval';
 import { policyOf, type Question, questionOf } from '@holdpoint/contracts/approval-question';
+import type { InputOption, InputRequest } from '@holdpoint/contracts/input';
 import { customId, type PressName } from './custom-id.ts';
+import { formTextsOf } from './input-form.ts';
 import { ruleLike } from './remember.ts';
+import { plain } from './text.ts';
 
 type Button = {
   readonly type: 2;
@@ -15,7 +18,7 @@ const [BLUE, GREY, GREEN, RED] = [1, 2, 3, 4];
 
 type Offer = readonly [press: PressName, label: string, style: number];
 
-const ANSWERS: Readonly<Record<Exclude<Question, 'effect'>, readonly Offer[]>> = {
+const ANSWERS: Readonly<Record<Exclude<Question, 'effect' | 'input'>, readonly Offer[]>> = {
   doubt: [
     ['did', 'It happened', GREEN],
     ['not', 'It did not happen', RED],
@@ -29,9 +32,46 @@ const ANSWERS: Readonly<Record<Exclude<Question, 'effect'>, readonly Offer[]>> =
   ],
 };
 
-const rowsOf = (request: RequestApproval): readonly (readonly Offer[])[] => {
-  const question = questionOf(request);
-  if (question !== 'effect') return [ANSWERS[question]];
+/** Discord's own limits. */
+const LABEL_MAX = 80;
+const ROW_MAX = 5;
+
+/** One for each. Where a label had to be cut, or two are the same, all have the numbers of the list above them. */
+const optionOffers = (options: readonly InputOption[]): readonly Offer[] => {
+  const whole = options.map(({ label }) => plain(label, Infinity));
+  const isClear = new Set(whole).size === whole.length && whole.every((label) => label.length <= LABEL_MAX);
+  return options.map(({ label }, i) => [
+    `pick${i}`,
+    plain(isClear ? label : `${String(i + 1)}. ${label}`, LABEL_MAX),
+    GREY,
+  ]);
+};
+
+const inRows = (offers: readonly Offer[]): readonly (readonly Offer[])[] =>
+  Array.from({ length: Math.ceil(offers.length / ROW_MAX) }, (_, i) =>
+    offers.slice(i * ROW_MAX, (i + 1) * ROW_MAX),
+  );
+
+const inputRows = (input: InputRequest): readonly (readonly Offer[])[] => {
+  switch (input.kind) {
+    case 'approval':
+      return [
+        [
+          ['ok', 'Yes', GREEN],
+          ['no', 'No', RED],
+        ],
+      ];
+    case 'choice':
+      return inRows(optionOffers(input.options));
+    case 'text':
+      return [[['in?', 'Answer…', BLUE]]];
+    case 'form':
+      // Where it is answered instead is said by the message.
+      return formTextsOf(input) === undefined ? [] : [[['in?', 'Fill in…', BLUE]]];
+  }
+};
+
+const effectRows = (request: RequestApproval): readonly (readonly Offer[])[] => {
   const { decisions } = policyOf(request);
   const may = (choice: Verb): boolean => decisions.includes(choice);
   return [
@@ -45,6 +85,12 @@ const rowsOf = (request: RequestApproval): readonly (readonly Offer[])[] => {
       ...(ruleLike(request) === undefined ? [] : [['keep', 'Approve and remember', GREY] as const]),
     ],
   ];
+};
+
+const rowsOf = (request: RequestApproval): readonly (readonly Offer[])[] => {
+  if (request.input !== undefined) return inputRows(request.input);
+  const question = questionOf(request);
+  return question === 'doubt' || question === 'stuck' ? [ANSWERS[question]] : effectRows(request);
 };
 
 /** What can be pressed under a request; nothing where its id leaves no room for all of it. */

@@ -29,6 +29,14 @@ describe('what a button says of itself', () => {
     });
   });
 
+  test('is an option by its place, or a form', () => {
+    expect(parseCustomId(customId('pick24', { id, digest, token }) ?? '')?.press).toEqual({
+      does: 'pick',
+      option: 24,
+    });
+    expect(parseCustomId(customId('in?', { id, digest, token }) ?? '')?.press).toEqual({ does: 'open' });
+  });
+
   test('has no room for the longest ids', () => {
     expect(customId('again', { id: 'x'.repeat(44), digest, token })).toHaveLength(100);
     expect(customId('again', { id: 'x'.repeat(45), digest, token })).toBeUndefined();
@@ -45,6 +53,10 @@ describe('what a button says of itself', () => {
     `ok.${'a'.repeat(12)}.0e9b2c5a-8f0e-1d53-9c57-6f6a8f1f4d11.${id}`,
     `toString.${'a'.repeat(12)}.${token}.${id}`,
     `ok.${'a'.repeat(12)}.${token}.a b`,
+    `pick.${'a'.repeat(12)}.${token}.${id}`,
+    `pick01.${'a'.repeat(12)}.${token}.${id}`,
+    `pick100.${'a'.repeat(12)}.${token}.${id}`,
+    `pick-1.${'a'.repeat(12)}.${token}.${id}`,
     'x'.repeat(100_000),
   ])('is nothing when it is %j', (text) => {
     expect(parseCustomId(text)).toBeUndefined();

@@ -2,11 +2,17 @@ import type { Choice } from '@holdpoint/contracts/approval';
 import { ApprovalId } from '@holdpoint/contracts/ids';
 import { z } from 'zod';
 
-/** What a button does: it decides, makes a rule as well, or asks for a text; and what the text is sent with. */
+/**
+ * What a button does: it decides, makes a rule as well, or asks for a text; and what the text is sent with. To a program it
+ * answers with an option, or opens a form; and what that is sent with.
+ */
 export type Press =
   | { readonly does: 'decide'; readonly choice: Choice; readonly remember?: true }
   | { readonly does: 'ask'; readonly choice: Extract<Choice, 'reject' | 'request_changes'> }
-  | { readonly does: 'say'; readonly choice: Extract<Choice, 'reject' | 'request_changes'> };
+  | { readonly does: 'say'; readonly choice: Extract<Choice, 'reject' | 'request_changes'> }
+  | { readonly does: 'pick'; readonly option: number }
+  | { readonly does: 'open' }
+  | { readonly does: 'fill' };
 
 const PRESSES = {
   ok: { does: 'decide', choice: 'approve' },
@@ -22,15 +28,23 @@ const PRESSES = {
   'chg?': { does: 'ask', choice: 'request_changes' },
   'no!': { does: 'say', choice: 'reject' },
   'chg!': { does: 'say', choice: 'request_changes' },
+  'in?': { does: 'open' },
+  'in!': { does: 'fill' },
 } as const satisfies Readonly<Record<string, Press>>;
-export type PressName = keyof typeof PRESSES;
+/** An option goes by its place among them: its value may be longer than there is room for. */
+export type PressName = keyof typeof PRESSES | `pick${number}`;
 
 /** As Discord has it. */
 const MAX = 100;
 const DIGEST_CHARS = 12;
 
-const isPress = (name: string | undefined): name is PressName =>
-  name !== undefined && Object.hasOwn(PRESSES, name);
+const isNamed = (name: string): name is keyof typeof PRESSES => Object.hasOwn(PRESSES, name);
+
+const pressOf = (name = ''): Press | undefined => {
+  const option = /^pick(?<option>0|[1-9]\d?)$/.exec(name)?.groups?.['option'];
+  if (option !== undefined) return { does: 'pick', option: Number(option) };
+  return isNamed(name) ? PRESSES[name] : undefined;
+};
 
 const Token = z.uuid({ version: 'v4' });
 
@@ -53,12 +67,11 @@ export const customId = (
 };
 
 export const parseCustomId = (text: string): CustomId | undefined => {
-  const [press, digest = '', token, id, ...rest] = text.split('.');
+  const [name, digest = '', token, id, ...rest] = text.split('.');
+  const press = pressOf(name);
   const known = ApprovalId.safeParse(id);
-  if (text.length > MAX || rest.length > 0 || !isPress(press) || !known.success) return undefined;
+  if (text.length > MAX || rest.length > 0 || press === undefined || !known.success) return undefined;
   const uuid = Token.safeParse(token);
   const isDigest = digest.length === DIGEST_CHARS && /^[0-9a-f]+$/.test(digest);
-  return isDigest && uuid.success
-    ? { press: PRESSES[press], id: known.data, token: uuid.data, digest }
-    : undefined;
+  return isDigest && uuid.success ? { press, id: known.data, token: uuid.data, digest } : undefined;
 };

@@ -1,5 +1,6 @@
 import type { Answer, ApprovalOutcome, Surface } from '@holdpoint/contracts/approval';
 import type { Closed, Decided } from '../../domain/approval-state.ts';
+import { responseShort } from './input-text.ts';
 import { inline, moment } from './text.ts';
 
 export const OUTCOMES: Readonly<Record<ApprovalOutcome, string>> = {
@@ -43,10 +44,15 @@ const whoOf = ({ outcome, by, surface, votes, rule }: Decided): string => {
   return `by ${people === '' ? inline(by, NAME_MAX) : people}${where}`;
 };
 
+const whatOf = ({ answer, response }: Decided): string | undefined => {
+  if (response !== undefined) return responseShort(response);
+  return answer && ANSWERS[answer];
+};
+
 /** How it ended, in one line of Discord's markup: what, by whom, where, when. */
 export const decisionText = ({ decided }: Pick<Closed, 'decided'>): string => {
-  const answer = decided.answer === undefined ? '' : `: ${ANSWERS[decided.answer]}`;
+  const answer = whatOf(decided);
   const rule = decided.remembered === undefined ? '' : `; remembered as rule ${decided.remembered}`;
   const outcome = OUTCOMES[decided.outcome];
-  return `**${outcome}**${answer}, ${whoOf(decided)}, ${moment(decided.at, 'f')}${rule}`;
+  return `**${outcome}**${answer === undefined ? '' : `: ${answer}`}, ${whoOf(decided)}, ${moment(decided.at, 'f')}${rule}`;
 };

@@ -39,7 +39,10 @@ export const COMMENT = 'comment';
 
 export const userOf = ({ member, user }: Pressed): string | undefined => (member?.user ?? user)?.id;
 
-export const commentOf = (pressed: Pressed): string | undefined =>
-  pressed.type === 5
-    ? pressed.data.components.find(({ custom_id: name }) => name === COMMENT)?.value
-    : undefined;
+/** What was filled in, by the names of its parts. */
+export const textsOf = (pressed: Pressed): ReadonlyMap<string, string> =>
+  new Map(
+    pressed.type === 5
+      ? pressed.data.components.map(({ custom_id: name, value }) => [name, value] as const)
+      : [],
+  );

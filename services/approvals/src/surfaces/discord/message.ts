@@ -5,6 +5,7 @@ import type { Closed, Pending } from '../../domain/approval-state.ts';
 import { missingOf } from '../../domain/tally.ts';
 import { buttonsOf, type Row } from './buttons.ts';
 import { decisionText, OUTCOMES } from './decision-text.ts';
+import { inputText, responseText, WANTED } from './input-text.ts';
 import { inline, jsonBlock, moment, quoted, seeAll, seeAllBy } from './text.ts';
 
 type Field = { readonly name: string; readonly value: string; readonly inline?: boolean };
@@ -62,13 +63,14 @@ const votesOf = (state: Pending): readonly Field[] => {
   return [field('Votes', [missing, ...names].join('; '))];
 };
 
-const endOf = (state: Closed): readonly Field[] => {
-  const { comment } = state.decided;
+const endOf = ({ request, decided }: Closed): readonly Field[] => {
+  const { comment, response } = decided;
   return [
-    field('Decision', decisionText(state)),
+    field('Decision', decisionText({ decided })),
+    ...(response === undefined ? [] : [field('Response', responseText(request.id, request.input, response))]),
     ...(comment === undefined || comment === ''
       ? []
-      : [field('Comment', quoted(comment, COMMENT_MAX, seeAll(state.request.id)))]),
+      : [field('Comment', quoted(comment, COMMENT_MAX, seeAll(request.id)))]),
   ];
 };
 
@@ -77,9 +79,10 @@ const deadlineOf = (state: Pending): readonly Field[] => [
   ...votesOf(state),
 ];
 
-/** What it is about: an effect, all of which was asked for, or a job, which is no more than its name. */
-const subjectOf = ({ id, effect, stuck }: RequestApproval): readonly Field[] =>
-  stuck === undefined
+/** What it is about: an effect, all of which was asked for; a job, or what a program asks for, which are no more than a name. */
+const subjectOf = ({ id, effect, stuck, input }: RequestApproval): readonly Field[] => {
+  if (input !== undefined) return [field('Asks for', WANTED[input.kind], true)];
+  return stuck === undefined
     ? [
         field('Action', inline(effect.uses, NAME_MAX), true),
         field('Kind', inline(effect.kind, NAME_MAX), true),
@@ -87,26 +90,40 @@ const subjectOf = ({ id, effect, stuck }: RequestApproval): readonly Field[] =>
         field('Target', inline(effect.target, TARGET_MAX, seeAll(id))),
       ]
     : [field('Failure', inline(stuck.class, NAME_MAX), true)];
+};
+
+/** Only an effect that is to run, or may have, is what its digest says. */
+const digestOf = (request: RequestApproval): readonly Field[] => {
+  const question = questionOf(request);
+  return question === 'effect' || question === 'doubt' ? [field('Digest', `\`${request.digest}\``)] : [];
+};
+
+/** Where it can be decided when there is nothing to press. */
+const elsewhereOf = ({ id, input }: RequestApproval): Field =>
+  input === undefined
+    ? field('Buttons', 'its id leaves no room for any: decide on it elsewhere')
+    : field('Answer', `on the command line: \`holdpoint approvals respond ${id}\``);
 
 const fieldsOf = (state: Pending | Closed, hasButtons: boolean): readonly Field[] => {
   const { request, audience } = state;
-  const { id, digest, requestedBy, task, node, gate } = request;
+  const { id, requestedBy, task, node, gate } = request;
   return [
     ...subjectOf(request),
     field('Asked for by', inline(requestedBy, NAME_MAX), true),
     field('Step', inline(`${task}/${node}`, NAME_MAX), true),
     ...(gate === undefined ? [] : [field('Gate', inline(gate, NAME_MAX), true)]),
     field('May decide', inline(audience.join(', '), AUDIENCE_MAX, seeAll(id))),
-    ...(questionOf(request) === 'stuck' ? [] : [field('Digest', `\`${digest}\``)]),
+    ...digestOf(request),
     ...(state.status === 'pending' ? deadlineOf(state) : endOf(state)),
-    ...(hasButtons || state.status === 'closed'
-      ? []
-      : [field('Buttons', 'its id leaves no room for any: decide on it elsewhere')]),
+    ...(hasButtons || state.status === 'closed' ? [] : [elsewhereOf(request)]),
   ];
 };
 
-const descriptionOf = (request: RequestApproval, max: number): string =>
-  request.stuck === undefined ? effectText(request, max) : reportText(request, request.stuck.reason, max);
+const descriptionOf = (request: RequestApproval, max: number): string => {
+  const { stuck, input } = request;
+  if (input !== undefined) return inputText(request, input, max);
+  return stuck === undefined ? effectText(request, max) : reportText(request, stuck.reason, max);
+};
 
 /** Why it is stuck, and as much of the report as there is room for. */
 const reportText = (request: RequestApproval, why: string, max: number): string => {
@@ -136,6 +153,7 @@ const HEADS: Readonly<Record<Question, string>> = {
   effect: 'Approval needed',
   doubt: 'What became of it?',
   stuck: 'A job is stuck',
+  input: 'A program asks',
 };
 
 const titleOf = (state: Pending | Closed): string => {

@@ -2,17 +2,16 @@ import { ERRORS, HoldpointError } from '@holdpoint/contracts/errors';
 import { readState } from '@holdpoint/runtime/postgres/read';
 import type { Closed, Pending, Principal } from '../../domain/approval-state.ts';
 import type { Office } from '../../office.ts';
-import { type Answer, form, update, whisper } from './answers.ts';
-import { type CustomId, customId, parseCustomId } from './custom-id.ts';
+import { type Answer, update, whisper } from './answers.ts';
+import { type CustomId, parseCustomId } from './custom-id.ts';
 import { decisionText } from './decision-text.ts';
 import type { Deliveries } from './deliveries.ts';
-import { commentOf, type Pressed } from './interaction.ts';
+import { type Pressed, textsOf } from './interaction.ts';
 import { messageOf } from './message.ts';
-import { ruleLike } from './remember.ts';
+import { formFor, isSent, type Said, saidBy, strange } from './said.ts';
 import { inline } from './text.ts';
 
 type Asked = Pending | Closed;
-type Decide = Extract<CustomId['press'], { does: 'decide' | 'say' }>;
 
 const stateOf = async ({ pool, decider }: Office, id: string): Promise<Asked> => {
   const state = await readState(pool, decider, id);
@@ -20,39 +19,17 @@ const stateOf = async ({ pool, decider }: Office, id: string): Promise<Asked> =>
   throw new HoldpointError('APPROVALS_UNKNOWN', `no approval is called ${id}`);
 };
 
-const FORMS = {
-  reject: { press: 'no!', title: 'Reject with a reason', label: 'Why?' },
-  request_changes: { press: 'chg!', title: 'Request changes', label: 'What should be different?' },
-} as const;
-
-const formFor = ({ press, id, token }: CustomId, digest: string): Answer => {
-  const { press: name, title, label } = FORMS[press.choice === 'reject' ? 'reject' : 'request_changes'];
-  const named = customId(name, { id, digest, token });
-  // It is no longer than that of the button that asked for it.
-  if (named === undefined) throw new Error('the id of a form is too long');
-  return form(named, title, label);
-};
-
-const ruleFor = (press: Decide, { request }: Asked) => {
-  if (press.does === 'say' || press.remember === undefined) return undefined;
-  const rule = ruleLike(request);
-  if (rule === undefined)
-    throw new HoldpointError('APPROVALS_RULE_REFUSED', 'no rule may decide on the like of it');
-  return rule;
-};
-
 const decideOn = async (
   office: Office,
-  { press, id, token }: Omit<CustomId, 'press'> & { readonly press: Decide },
-  state: Asked,
+  { id, token }: Pick<CustomId, 'id' | 'token'>,
+  said: Said,
+  { request: { digest } }: Asked,
   by: Principal,
-  comment: string | undefined,
   stale: () => void,
 ): Promise<Answer> => {
-  const remember = ruleFor(press, state);
   const { status, missing = 0 } = await office.decisions.decide(
     by,
-    { id, decision: press.choice, digest: state.request.digest, token, comment, remember },
+    { id, digest, token, ...said },
     { surface: 'discord' },
   );
   if (status === 'pending') {
@@ -71,16 +48,12 @@ const refusalOf = async (office: Office, error: HoldpointError, id: string): Pro
   return whisper(state.status === 'closed' ? `It is decided already. ${decisionText(state)}` : said);
 };
 
-/** A button or a form that cannot be ours, or not of this approval. */
-const strange = (): HoldpointError =>
-  new HoldpointError('APPROVALS_TOKEN_MISMATCH', 'this button belongs to no approval, or was changed');
-
 /** What of it is in the way; thrown before anything is done. */
 const check = (office: Office, pressed: Pressed): CustomId => {
   const parsed = parseCustomId(pressed.data.custom_id);
   if (parsed === undefined || !office.tokens.is(parsed.id, parsed.token)) throw strange();
   // Forms are sent, buttons are pressed; nothing is both.
-  if ((parsed.press.does === 'say') !== (pressed.type === 5)) throw strange();
+  if (isSent(parsed.press) !== (pressed.type === 5)) throw strange();
   return parsed;
 };
 
@@ -95,12 +68,9 @@ const done = async (
   const { digest } = state.request;
   if (!digest.startsWith(named.digest))
     throw new HoldpointError('APPROVALS_DIGEST_MISMATCH', 'the effect is not the one that was shown');
-  if (press.does !== 'ask') {
-    const comment = commentOf(pressed)?.trim();
-    if (press.does === 'say' && !comment) throw new HoldpointError('CONTRACT_INVALID', 'the text is empty');
-    return decideOn(office, { ...named, press }, state, by, comment, stale);
-  }
-  if (state.status === 'pending') return formFor({ ...named, press }, digest);
+  if (press.does !== 'ask' && press.does !== 'open')
+    return decideOn(office, named, saidBy(press, state.request, textsOf(pressed)), state, by, stale);
+  if (state.status === 'pending') return formFor({ ...named, press }, state.request);
   return whisper(`It is decided already. ${decisionText(state)}`);
 };
 
@@ -122,7 +92,8 @@ export const press = async (
     const named = check(office, pressed);
     id = named.id;
     const answer = await done(office, pressed, named, by, stale);
-    return { answer, result: named.press.does === 'ask' ? 'form' : 'decided' };
+    const { does } = named.press;
+    return { answer, result: does === 'ask' || does === 'open' ? 'form' : 'decided' };
   } catch (error) {
     if (!(error instanceof HoldpointError)) throw error;
     const { code } = error;

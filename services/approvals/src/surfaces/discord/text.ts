@@ -40,9 +40,16 @@ export const seeAll = (id: string): string => seeAllBy(`holdpoint approvals show
  */
 export const inline = (text: string, max: number, note = ' …'): string => {
   if (text === '') return '(empty)';
-  const seen = text.trim() === '' ? Array.from(text, () => '\\\\u\\{20\\}') : Array.from(text, shown);
-  return plainNumber(fitting(seen, max - 1, note));
+  const pieces = text.trim() === '' ? Array.from(text, () => '\\\\u\\{20\\}') : Array.from(text, shown);
+  return plainNumber(fitting(pieces, max - 1, note));
 };
+
+const seen = (character: string): string =>
+  UNSEEN.test(character) ? `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}` : character;
+
+/** Untrusted text for where Discord knows no markup: on a button, or in a form. */
+export const plain = (text: string, max: number): string =>
+  text.trim() === '' ? '(blank)' : fitting(Array.from(text, seen), max, ' …');
 
 const quotedPieces = function* (text: string): Generator<string> {
   for (const [index, line] of text.split(/\r?\n/).entries()) {
