@@ -62,7 +62,8 @@ const byHand = {
 /** Without `node` the whole task is meant. */
 const job = { ...byHand, node: NodeId.optional() } as const;
 
-export const CancelTask = z.object(job);
+/** With `ifOpen` a task that has ended, or that nobody has heard of, is as good as cancelled; without it that is refused. */
+export const CancelTask = z.object({ ...job, ifOpen: z.boolean().optional() });
 export const PauseTask = z.object(job);
 export const ResumeTask = z.object(job);
 /** Leave a node out that has not started, or that failed; what follows it goes on. */

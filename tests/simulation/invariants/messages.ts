@@ -2,7 +2,6 @@ import { AGGREGATES, type ServiceName } from '@holdpoint/contracts/subjects';
 import type { BatchWrite, WireMessage } from '@holdpoint/runtime/ports';
 import { DeadLetter } from '@holdpoint/contracts/dead-letter';
 import { MALFORMED } from '../adversary.ts';
-import { isOpen } from './open-findings.ts';
 import { messageIdOf, type World } from '../world.ts';
 
 const DEAD_LETTERS = 'hp.dlq.';
@@ -21,8 +20,7 @@ export const watchMessages = ({ watchers, judge, bus }: World): (() => void) => 
     const letter = DeadLetter.parse(JSON.parse(body));
     judge.expect(
       'only what is malformed on purpose is a dead letter',
-      letter.body === MALFORMED ||
-        (isOpen('a rollback that has ended is called off') && letter.subject === 'hp.cmd.task.cancel'),
+      letter.body === MALFORMED,
       taskIn(letter.body),
       () => `${letter.subject}: ${JSON.stringify(letter.reason)} ${letter.body.slice(0, 200)}`,
     );

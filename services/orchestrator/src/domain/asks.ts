@@ -270,13 +270,25 @@ export const submitRollback = (
     requestedBy: task.requestedBy,
   } satisfies SubmitTask);
 
-/** Nobody waits for the rollback any more. */
-export const cancelRollback = (task: Task, node: NodeId, by: TaskId): Outgoing =>
-  command('task', 'cancel', subjects.taskCommand('cancel'), by, {
-    id: by,
-    by: task.id,
-    reason: `${jobOf(task.id, node)} goes on without it`,
-  });
+/**
+ * Nobody waits for the rollback any more. It may be over by now, or its submission be overtaken: so it is asked, too, how it
+ * has ended.
+ */
+const cancelRollback = (task: Task, node: NodeId, by: TaskId, ask: number): readonly Outgoing[] =>
+  ask > ROLLBACK_ASKS_MAX
+    ? []
+    : [
+        command('task', 'cancel', subjects.taskCommand('cancel'), `${by}.${String(ask)}`, {
+          id: by,
+          by: task.id,
+          reason: `${jobOf(task.id, node)} goes on without it`,
+          ifOpen: true,
+        }),
+        watchPeer(task, by, `over.${String(ask)}`),
+      ];
+
+/** After most of an hour in which nobody has heard of it, its submission was lost. */
+const ROLLBACK_ASKS_MAX = 12;
 
 /** Asks people what is to become of a job that is stuck. Nobody is hurried: it stays as it is. */
 export const askStuck = (task: Task, node: NodeId, ask: number): Outgoing => {
@@ -354,7 +366,7 @@ export const report = (task: Task, ask: number): Outgoing =>
   });
 
 /** Asks another task to tell how it, or one of its nodes, ends. */
-export const watchPeer = (task: Task, peer: string, ask: number): Outgoing => {
+export const watchPeer = (task: Task, peer: string, ask: number | string): Outgoing => {
   const [id = peer, node] = peer.split('/');
   const data = { id, watcher: task.id, ...(node !== undefined && { node }) };
   const key = `${task.id}.${peer}.${String(ask)}`;
@@ -370,10 +382,10 @@ export const askToWithdraw = (
   task: Task,
   node: NodeId,
   ask: number,
-): readonly { readonly of: string; readonly message: Outgoing }[] => {
+): readonly { readonly of: string; readonly messages: readonly Outgoing[] }[] => {
   const { withdrawn } = nodeState(task, node);
   if (withdrawn === undefined) return [];
-  const { approval, questions = [], effects, reason } = withdrawn;
+  const { approval, questions = [], effects, rollbacks = [], reason } = withdrawn;
   const about = { task: task.id, node };
   const pool = poolOf(task, node);
   const take = (
@@ -386,7 +398,7 @@ export const askToWithdraw = (
     // A request is for one revision; the same effect may be ordered, and taken back, in several attempts.
     const key = 'attempt' in which ? `${id}.${String(which.attempt)}` : id;
     const data = { id, ...about, ...which, reason: why };
-    return { of: id, message: command(of, 'cancel', subject, `${key}.${String(ask)}`, data) };
+    return { of: id, messages: [command(of, 'cancel', subject, `${key}.${String(ask)}`, data)] };
   };
   return [
     ...(approval === undefined ? [] : [approval]).map(({ id, revision }) =>
@@ -398,5 +410,9 @@ export const askToWithdraw = (
     ...effects.map(({ id, attempt }) =>
       take('effect', subjects.effectCommand('cancel', pool), id, { attempt }),
     ),
+    ...rollbacks.flatMap((by) => {
+      const messages = cancelRollback(task, node, by, ask);
+      return messages.length === 0 ? [] : [{ of: by as string, messages }];
+    }),
   ];
 };

@@ -43,9 +43,15 @@ const unknownNode = (draft: Draft, node: NodeId | undefined): Answer | undefined
 
 export const cancel = (
   draft: Draft,
-  { by = 'unknown', reason = 'cancelled by hand', node }: Said,
+  {
+    by = 'unknown',
+    reason = 'cancelled by hand',
+    node,
+    ifOpen = false,
+  }: Said & { readonly ifOpen?: boolean | undefined },
   command: CommandId,
 ): Decision<TaskEvent> => {
+  if (ifOpen && isTerminal(draft.task().phase)) return draft.done();
   const unknown = unknownNode(draft, node);
   if (unknown !== undefined) return draft.done(unknown);
   if (node !== undefined) return cancelNode(draft, node, `${reason} (${by})`, command);

@@ -170,7 +170,10 @@ const decide = (
     case 'skip':
     case 'retry':
     case 'done':
-      if (state.phase === 'absent') return unknownTask(message.task);
+      if (state.phase === 'absent')
+        return message.kind === 'cancel' && message.payload.ifOpen === true
+          ? decision({})
+          : unknownTask(message.task);
       return decideByHand(createDraft(state, state.id, now), message);
     case 'approval':
     case 'effect':

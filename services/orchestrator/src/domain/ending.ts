@@ -4,7 +4,6 @@ import type { NodeId } from '@holdpoint/contracts/ids';
 import type { Settlement } from '@holdpoint/contracts/recovery';
 import { Outcome } from '@holdpoint/contracts/workflow';
 import {
-  cancelRollback,
   CIRCUIT_TIMER,
   inform,
   lookTimer,
@@ -63,9 +62,6 @@ export const giveBack = (draft: Draft, node: NodeId, before: NodeState): void =>
     draft.send(releaseLocks(draft.task(), node, before.attempt, draft.now));
   for (const of of newlyWithdrawn(nodeState(draft.task(), node).withdrawn, before.withdrawn))
     withdraw(draft, node, 0, of);
-  const after = nodeState(draft.task(), node);
-  if (before.mending?.kind === 'rollback' && after.mending === undefined)
-    draft.send(cancelRollback(draft.task(), node, before.mending.by));
   settleStuck(draft, node, before);
 };
 
@@ -90,6 +86,7 @@ export const settleStuck = (draft: Draft, node: NodeId, { status, verdict, attem
 const thingsIn = (withdrawn: Withdrawal | undefined): readonly (readonly [of: string, key: string])[] => [
   ...(withdrawn?.approval ? [[withdrawn.approval.id, withdrawn.approval.id] as const] : []),
   ...(withdrawn?.questions ?? []).map(({ id }) => [id, id] as const),
+  ...(withdrawn?.rollbacks ?? []).map((id) => [id, id] as const),
   ...(withdrawn?.effects ?? []).map(({ id, attempt }) => [id, `${id}.${String(attempt)}`] as const),
 ];
 

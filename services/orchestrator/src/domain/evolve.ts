@@ -121,7 +121,14 @@ const stepEnded = (task: Task, { node, step, result }: Extract<TaskEvent, { type
   // It had happened before whatever was asked since: the attempt goes on from there.
   const late =
     step === 'run' && status !== 'running'
-      ? { status: 'running', reason: undefined, ...withdrawalOf(before, 'the effect has happened', step) }
+      ? {
+          status: 'running',
+          reason: undefined,
+          // What was to come before another attempt is not wanted any more.
+          orders: undefined,
+          mending: undefined,
+          ...withdrawalOf(before, 'the effect has happened', step),
+        }
       : {};
   const open = Object.fromEntries(Object.entries(orders).filter(([, order]) => order.step !== step));
   const rest = Object.keys(open).length > 0 ? open : undefined;

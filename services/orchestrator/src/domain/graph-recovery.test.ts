@@ -259,7 +259,32 @@ describe('a rollback', () => {
 
   test('is called off with its job', () => {
     const task = ordered().when(() => byHand('cancel', { node: id('check') }));
-    expect(task.sent('task.cancel')[0]?.data).toMatchObject({ id: BY, by: TASK });
+    expect(task.sent('task.cancel')[0]?.data).toMatchObject({ id: BY, by: TASK, ifOpen: true });
+  });
+
+  describe('that is called off', () => {
+    const AGAIN = `withdraw:check:${BY}`;
+    const off = () => ordered().when(() => byHand('cancel', { node: id('check') }));
+    const again =
+      (ask: number): Answer =>
+      () => ({ kind: 'timer', name: AGAIN, data: { ask } });
+
+    test('is called off again, and asked how it has ended, until it has', () => {
+      const later = off().when(again(1));
+      expect(later.made.send).toMatchObject([
+        { id: `task.cancel.${BY}.1`, data: { id: BY, by: TASK, ifOpen: true } },
+        { subject: 'hp.cmd.task.watch', data: { id: BY, watcher: TASK } },
+      ]);
+      expect(later.timers.has(AGAIN)).toBe(true);
+      for (const outcome of ['cancelled', 'succeeded', 'failed'] as const)
+        expect(later.when(ended(BY, outcome)).timers.has(AGAIN)).toBe(false);
+    });
+
+    test('is called off although nobody has heard of it yet, but not for ever', () => {
+      expect(() => off().when(ended(BY, 'unknown'))).toThrow('changes something');
+      expect(off().when(again(12)).timers.has(AGAIN)).toBe(true);
+      expect(off().wait(7_200_000).timers.has(AGAIN)).toBe(false);
+    });
   });
 
   test('takes back what had happened since, the latest first, and holds the locks of the job', () => {

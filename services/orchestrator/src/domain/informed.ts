@@ -12,6 +12,7 @@ import { peerOf } from './evolve.ts';
 import { look } from './proceed.ts';
 import { again, giveUp } from './recovering.ts';
 import { rolledBack, waitsForRollback } from './rolling-back.ts';
+import { rollbackOver } from './withdraw.ts';
 import { endOf, findNode, nodeDefinition, nodeState } from './state.ts';
 
 type About<Kind extends Information['about']> = Extract<Information, { readonly about: Kind }>;
@@ -73,6 +74,7 @@ const artifactsKnown = (draft: Draft, { node, attempt, standings }: About<'artif
 const peerEnded = (draft: Draft, { peer, node, outcome }: About<'peer'>): void => {
   const name = peerOf({ peer, node });
   const { peers, definition } = draft.task();
+  if (outcome !== 'unknown' && node === undefined) rollbackOver(draft, peer);
   const waiting = waitsForRollback(draft.task(), peer);
   if (waiting !== undefined && node === undefined) rolledBack(draft, waiting, outcome, { again, giveUp });
   if (peers[name] !== null) return;

@@ -21,7 +21,7 @@ const WITHDRAWN_KEPT = 100;
 
 /** What a node still asks of others, to be taken back. An effect that has started may be applied all the same. */
 export const withdrawalOf = (
-  { status, gate, orders = {}, attempt, revision, withdrawn, underGrant, doubt, stuck }: NodeState,
+  { status, gate, orders = {}, attempt, revision, withdrawn, underGrant, doubt, stuck, mending }: NodeState,
   why: string,
   endedBy?: string,
 ): { readonly withdrawn?: Withdrawal } => {
@@ -34,7 +34,9 @@ export const withdrawalOf = (
   const asked = open && endedBy !== 'approval' ? gate : undefined;
   const approval = asked && { id: asked.approval, revision };
   const question = openQuestion({ ...(doubt && { doubt }), ...(stuck && { stuck }) });
-  if (effects.length === 0 && approval === undefined && question === undefined) return {};
+  const rollback = mending?.kind === 'rollback' ? [mending.by] : [];
+  if (effects.length === 0 && approval === undefined && question === undefined && rollback.length === 0)
+    return {};
   const reason = why.slice(0, REASON_MAX).toWellFormed();
   const known = (withdrawn?.effects ?? []).filter(({ id }) => effects.every((effect) => effect.id !== id));
   const all = [...known, ...effects].slice(-WITHDRAWN_KEPT);
@@ -42,12 +44,14 @@ export const withdrawalOf = (
   const put =
     question === undefined ? [] : [{ id: question, revision: questionRevision({ revision }), reason }];
   const questions = [...(withdrawn?.questions ?? []), ...put].slice(-WITHDRAWN_KEPT);
+  const rollbacks = [...(withdrawn?.rollbacks ?? []), ...rollback].slice(-WITHDRAWN_KEPT);
   return {
     withdrawn: {
       reason,
       effects: all,
       ...(request && { approval: request }),
       ...(questions.length > 0 && { questions }),
+      ...(rollbacks.length > 0 && { rollbacks }),
     },
   };
 };

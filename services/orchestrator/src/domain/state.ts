@@ -106,6 +106,8 @@ export type Withdrawal = {
     readonly reason: string;
   }[];
   readonly effects: readonly { readonly id: EffectId; readonly attempt: number }[];
+  /** Tasks that were to take its worktree back. */
+  readonly rollbacks?: readonly TaskId[];
 };
 
 /** Nobody knows what became of its effect: what people are asked about it, and what they have said. */

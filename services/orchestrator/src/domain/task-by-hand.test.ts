@@ -77,6 +77,23 @@ describe('cancelling', () => {
   test.each(['completed', 'failed'] as const)('a task that is %s is refused', (name) => {
     givenTask(name).when(byHand('cancel'), NOW).thenRefuses('ORCHESTRATOR_ILLEGAL_IN_PHASE');
   });
+
+  test.each(['completed', 'failed'] as const)(
+    'a task that is %s is no news where only an open one is meant',
+    (name) => {
+      givenTask(name)
+        .when(byHand('cancel', { ifOpen: true }), NOW)
+        .thenNothing()
+        .thenAnswers({ phase: name });
+    },
+  );
+
+  test('a task that nobody has heard of is refused, unless only an open one is meant', () => {
+    given().when(byHand('cancel'), NOW).thenRefuses('ORCHESTRATOR_UNKNOWN_TASK');
+    given()
+      .when(byHand('cancel', { ifOpen: true }), NOW)
+      .thenNothing();
+  });
 });
 
 describe('pausing', () => {

@@ -1,15 +1,15 @@
 import type { ApprovalResolved } from '@holdpoint/contracts/approval';
 import type { EffectEvent } from '@holdpoint/contracts/effect';
-import type { NodeId } from '@holdpoint/contracts/ids';
+import type { NodeId, TaskId } from '@holdpoint/contracts/ids';
 import { askToWithdraw, repeatTimer, withdrawTimer } from './asks.ts';
 import type { Draft } from './draft.ts';
-import { findNode } from './state.ts';
+import { findNode, nodeState } from './state.ts';
 
 /** Takes back what the node has asked of others, and goes on asking until they have confirmed that it is. */
 export const withdraw = (draft: Draft, node: NodeId, ask = 0, only?: string): void => {
-  for (const { of, message } of askToWithdraw(draft.task(), node, ask)) {
+  for (const { of, messages } of askToWithdraw(draft.task(), node, ask)) {
     if (only !== undefined && of !== only) continue;
-    draft.send(message);
+    for (const message of messages) draft.send(message);
     draft.timer(repeatTimer(withdrawTimer(node, of), ask, draft.now));
   }
 };
@@ -35,4 +35,12 @@ export const withdrawalConfirmed = (draft: Draft, report: Report): void => {
   const { approval, questions = [], effects } = withdrawn;
   const wasAsked = approval?.id === id || questions.some((question) => question.id === id);
   if (wasAsked || effects.some((effect) => effect.id === id)) draft.timer({ clear: withdrawTimer(node, id) });
+};
+
+/** A task that was to take a worktree back has ended, and will not touch it any more. */
+export const rollbackOver = (draft: Draft, by: TaskId): void => {
+  for (const { id } of draft.task().definition.nodes) {
+    if (nodeState(draft.task(), id).withdrawn?.rollbacks?.includes(by) === true)
+      draft.timer({ clear: withdrawTimer(id, by) });
+  }
 };

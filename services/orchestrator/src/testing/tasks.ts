@@ -25,7 +25,14 @@ let given = 0;
 /** A command of its own each time: only the same value again is a redelivery. */
 export const byHand = (
   kind: ByHand['kind'],
-  change: { by?: string; reason?: string; node?: NodeId; attempt?: number; rewind?: boolean } = {},
+  change: {
+    by?: string;
+    reason?: string;
+    node?: NodeId;
+    attempt?: number;
+    rewind?: boolean;
+    ifOpen?: boolean;
+  } = {},
 ): ByHand => {
   given += 1;
   const commandId = commandIdOf(kind, String(given));
