@@ -196,7 +196,7 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
   });
 });
 
-const ENDED: ReadonlySet<NodeStatus> = new Set(['succeeded', 'skipped', 'blocked']);
+const ENDED: ReadonlySet<NodeStatus> = new Set(['succeeded', 'skipped', 'blocked', 'failed', 'cancelled']);
 
 const TIMER_OF: Partial<Record<NodeStatus, string>> = {
   awaiting_approval: 'reply',
