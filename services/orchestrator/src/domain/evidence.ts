@@ -55,12 +55,11 @@ export const reportOf = (task: Task, node: NodeId): AttemptReport | undefined =>
   return Object.keys(found).length > 0 ? found : undefined;
 };
 
-const evidenceOf = (task: Task, node: NodeId) => {
-  const { attempt, gate, exitCode, failure, session } = nodeState(task, node);
+const evidenceOf = (task: Task, node: NodeId, exitCode: number | undefined) => {
+  const { attempt, gate, session } = nodeState(task, node);
   const { uses, effect } = nodeDefinition(task, node);
   const report = reportOf(task, node);
   const place = placeOf(task, node);
-  const code = failure?.result?.exitCode ?? exitCode;
   return {
     task: task.id,
     node,
@@ -69,7 +68,7 @@ const evidenceOf = (task: Task, node: NodeId) => {
     workflow: `${task.definition.id}@${task.definition.version}`,
     goal: task.goal.slice(0, GOAL_MAX).toWellFormed(),
     ...(effect && gate && { target: gate.effect.target.slice(0, TARGET_MAX) }),
-    ...(code !== undefined && { exitCode: code }),
+    ...(exitCode !== undefined && { exitCode }),
     ...(report && { report }),
     ...(Object.keys(place).length > 0 && { place }),
     ...(session !== undefined && { session }),
@@ -125,7 +124,7 @@ export const failureOf = (task: Task, node: NodeId): AssessFailure => {
   const { recovery } = task.definition;
   const output = failure.result?.hint;
   return {
-    ...evidenceOf(task, node),
+    ...evidenceOf(task, node, failure.result?.exitCode),
     outcome: failure.outcome,
     error: failure.error,
     ...(gate && { effectClass: gate.effect.effectClass }),
@@ -139,10 +138,10 @@ export const failureOf = (task: Task, node: NodeId): AssessFailure => {
 
 /** What recovery is told of an attempt that has succeeded; undefined where nobody would ever ask for it. */
 export const recordOf = (task: Task, node: NodeId): RecordAttempt | undefined => {
-  const { outputs = {} } = nodeState(task, node);
+  const { outputs = {}, exitCode } = nodeState(task, node);
   const { onError, uses } = nodeDefinition(task, node);
   const checked = uses.startsWith('control.gate.') && outputs['clean'] === true;
   const good = checked ? commitIn(outputs['commit']) : undefined;
   if (good === undefined && onError?.strategy !== 'recover') return undefined;
-  return { ...evidenceOf(task, node), ...(good !== undefined && { good }) };
+  return { ...evidenceOf(task, node, exitCode), ...(good !== undefined && { good }) };
 };

@@ -1,5 +1,5 @@
 import type { StuckAnswer } from '@holdpoint/contracts/approval';
-import type { AssessFailure, Verdict } from '@holdpoint/contracts/recovery';
+import type { AssessFailure, RecordAttempt, Verdict } from '@holdpoint/contracts/recovery';
 import { rollbackIdOf } from '@holdpoint/contracts/ids';
 import { RollbackInputs } from '@holdpoint/contracts/rollback';
 import { SubmitTask } from '@holdpoint/contracts/task';
@@ -137,6 +137,17 @@ describe('a success', () => {
     expect(done.sent('recovery.record').map(({ data }) => data)).toMatchObject([
       { task: TASK, node: 'check', attempt: 1, good: GOOD, place: { worktree: place.worktree } },
     ]);
+  });
+
+  test('after a failure is told with its own exit code', () => {
+    const again = working()
+      .when(fails('work', { exitCode: 3 }), says('work', 'retry'))
+      .wait(1);
+    const codes = [{}, { exitCode: 0 }].map(
+      (result) =>
+        (again.when(succeeds('work', result)).sent('recovery.record')[0]?.data as RecordAttempt).exitCode,
+    );
+    expect(codes).toEqual([undefined, 0]);
   });
 
   test.each([
