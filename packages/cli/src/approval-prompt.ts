@@ -1,9 +1,10 @@
 import type { ApprovalView, Choice } from '@holdpoint/contracts/approval';
 import { choicesOf, type Question, questionOf } from '@holdpoint/contracts/approval-question';
 import { HoldpointError } from '@holdpoint/contracts/errors';
+import { type Ask, askForResponse } from './approval-input-prompt.ts';
 import { canRemember, ruleFrom } from './approval-remember.ts';
 import type { Client } from './client.ts';
-import { answerText, decideOn, type Said } from './decisions.ts';
+import { answerText, decideOn, respondTo } from './decisions.ts';
 import type { Terminal } from './surroundings.ts';
 
 type Key = {
@@ -33,22 +34,23 @@ const STUCK: readonly Key[] = [
   { key: 'd', word: 'done', choice: 'done', says: 'mark as done' },
   { key: 'c', word: 'cancel', choice: 'cancel', says: 'cancel' },
 ];
-const PROMPTS: Readonly<Record<Question, { readonly asks: string; readonly keys: readonly Key[] }>> = {
+type Prompt = { readonly asks: string; readonly keys: readonly Key[] };
+const PROMPTS: Readonly<Record<Exclude<Question, 'input'>, Prompt>> = {
   effect: { asks: 'Approve it?', keys: DECISION },
   doubt: { asks: 'Did it happen?', keys: DOUBT },
   stuck: { asks: 'What now?', keys: STUCK },
 };
 
 /** What can be typed; everything else leaves it as it is. */
-const keysOf = (approval: ApprovalView): readonly Key[] => {
+const keysOf = (approval: ApprovalView, { keys }: Prompt): readonly Key[] => {
   const choices = choicesOf(approval);
-  return PROMPTS[questionOf(approval)].keys.filter(
+  return keys.filter(
     ({ choice, remembers }) => choices.includes(choice) && (remembers === undefined || canRemember(approval)),
   );
 };
 
-const promptOf = (approval: ApprovalView, keys: readonly Key[]): string =>
-  `${PROMPTS[questionOf(approval)].asks} [${keys.map(({ key, says }) => `${key}: ${says}`).join(', ')}, other: later] `;
+const promptOf = ({ asks }: Prompt, keys: readonly Key[]): string =>
+  `${asks} [${keys.map(({ key, says }) => `${key}: ${says}`).join(', ')}, other: later] `;
 
 export type Prompted = { readonly lines: readonly string[]; readonly decided: boolean };
 const LEFT: Prompted = { lines: ['left as it is'], decided: false };
@@ -56,15 +58,9 @@ const LEFT: Prompted = { lines: ['left as it is'], decided: false };
 const type = async ({ ask }: Terminal, prompt: string): Promise<string> =>
   (await ask(prompt, new AbortController().signal))?.trim() ?? '';
 
-const decide = async (
-  client: Client,
-  approval: ApprovalView,
-  choice: Choice,
-  said: Said,
-): Promise<Prompted> => {
+const told = async (decide: () => Promise<Prompted>): Promise<Prompted> => {
   try {
-    const answer = await decideOn(client, approval, choice, said);
-    return { lines: answerText(approval, answer, choice), decided: answer.status !== 'pending' };
+    return await decide();
   } catch (error) {
     // Too late, or not entitled: the next one may still be decided.
     if (!(error instanceof HoldpointError)) throw error;
@@ -75,20 +71,37 @@ const decide = async (
   }
 };
 
+/** Asks for what a program wants, and says it. */
+export const askFor = async (client: Client, ask: Ask, approval: ApprovalView): Promise<Prompted> => {
+  const response = approval.input && (await askForResponse(ask, approval.input));
+  if (response === undefined) return LEFT;
+  return told(async () => {
+    const { lines } = await respondTo(client, approval, response);
+    return { lines, decided: true };
+  });
+};
+
 /** Asks for a decision on what was shown, and makes it. What is refused is told as a line. */
 export const askAbout = async (
   client: Client,
   terminal: Terminal,
   approval: ApprovalView,
 ): Promise<Prompted> => {
-  const keys = keysOf(approval);
-  const typed = (await type(terminal, promptOf(approval, keys))).toLowerCase();
+  const question = questionOf(approval);
+  if (question === 'input') {
+    const { signal } = new AbortController();
+    return askFor(client, (asked) => terminal.ask(asked, signal), approval);
+  }
+  const prompt = PROMPTS[question];
+  const keys = keysOf(approval, prompt);
+  const typed = (await type(terminal, promptOf(prompt, keys))).toLowerCase();
   const chosen = keys.find(({ key, word }) => key === typed || word === typed);
   if (chosen === undefined) return LEFT;
   const comment = chosen.needsComment && (await type(terminal, 'What is to change? '));
   if (comment === '') return LEFT;
-  return decide(client, approval, chosen.choice, {
-    comment,
-    ...(chosen.remembers && { remember: ruleFrom(approval) }),
+  const said = { comment, ...(chosen.remembers && { remember: ruleFrom(approval) }) };
+  return told(async () => {
+    const answer = await decideOn(client, approval, chosen.choice, said);
+    return { lines: answerText(approval, answer, chosen.choice), decided: answer.status !== 'pending' };
   });
 };

@@ -1,9 +1,10 @@
 import { type ApprovalView, riskOf, type StuckAnswer } from '@holdpoint/contracts/approval';
-import { choicesOf, questionOf, reportCommand } from '@holdpoint/contracts/approval-question';
+import { choicesOf, type Question, questionOf, reportCommand } from '@holdpoint/contracts/approval-question';
 import type { ApiResponse, ApprovalDetail } from '@holdpoint/contracts/catalog';
 import type { DoubtAnswer } from '@holdpoint/contracts/effect';
 import { jobOf } from '@holdpoint/contracts/ids';
 import { changesText } from './approval-changes.ts';
+import { inputText, inputWants, responseLine, responseText } from './approval-input.ts';
 import { ASKED } from './asked.ts';
 import { policyText, votesShort, voteTexts } from './approval-votes.ts';
 import { columns, instant, shorten, span } from './columns.ts';
@@ -14,18 +15,28 @@ import { previewText } from './preview-text.ts';
 
 const TITLE_SHOWN = 60;
 
-/** What it is about, in a line: the effect, or what a job that is stuck has failed with. */
-export const subjectLine = ({ effect, stuck }: ApprovalView): string =>
-  stuck === undefined ? effectLine(effect) : `stuck with ${stuck.class}`;
+/** What it is about, in a line: the effect, what a job that is stuck has failed with, or what a program asks for. */
+export const subjectLine = ({ effect, stuck, input }: ApprovalView): string => {
+  if (input !== undefined) return `asks for ${inputWants(input)}`;
+  return stuck === undefined ? effectLine(effect) : `stuck with ${stuck.class}`;
+};
+
+/** `answered with skip`, or with what a program was told. */
+const outcomeText = ({ status, answer, response }: ApprovalView): string => {
+  const said = response === undefined ? answer : responseLine(response);
+  return said === undefined ? status.replace('_', ' ') : `answered with ${said}`;
+};
 
 /** `approved by operator on 2026-01-15 09:31:00Z: fine` */
-export const decisionText = ({ status, answer, decidedBy, decidedAt, comment }: ApprovalView): string =>
-  [
-    answer === undefined ? status.replace('_', ' ') : `answered with ${answer}`,
+export const decisionText = (approval: ApprovalView): string => {
+  const { decidedBy, decidedAt, comment } = approval;
+  return [
+    outcomeText(approval),
     decidedBy === undefined ? '' : ` by ${decidedBy}`,
     decidedAt === undefined ? '' : ` on ${instant(decidedAt)}`,
     comment === undefined ? '' : `: ${comment}`,
   ].join('');
+};
 
 const stateText = (approval: ApprovalView, now: number): string =>
   approval.status === 'pending'
@@ -94,24 +105,41 @@ const stuckText = (approval: ApprovalView, { class: failed, reason }: Stuck): re
 
 /** The question itself, where it is not whether the effect may run. */
 const questionText = (approval: ApprovalView, begunAt: number | undefined): readonly string[] => {
-  const { doubt, stuck } = approval;
+  const { doubt, stuck, input } = approval;
   if (doubt !== undefined) return doubtText(approval, doubt.reason, begunAt);
+  if (input !== undefined) return inputText(approval, input);
   return stuck === undefined ? [] : stuckText(approval, stuck);
 };
 
-/** What the gate says, or the report. Marked as somebody's words: nothing in it is to look like a line of ours. */
-const bodyText = ({ body, stuck }: ApprovalView): readonly string[] =>
-  body === undefined || body === ''
-    ? []
-    : [
-        stuck === undefined ? 'the gate says' : 'the report',
-        ...printableLines(body).map((line) => `  | ${line}`.trimEnd()),
-      ];
+/** Marked as somebody's words: nothing in it is to look like a line of ours. */
+const saidText = (head: string, text: string): readonly string[] => [
+  head,
+  ...printableLines(text).map((line) => `  | ${line}`.trimEnd()),
+];
 
-/** The effect that is decided on. Of a job that is stuck there is none: what stands in its place is the name of the job. */
+const BODIES: Readonly<Record<Question, string>> = {
+  effect: 'the gate says',
+  doubt: 'the gate says',
+  stuck: 'the report',
+  input: 'the program says',
+};
+
+/** What the gate or the program says, or the report. */
+const bodyText = (approval: ApprovalView): readonly string[] => {
+  const { body = '' } = approval;
+  return body === '' ? [] : saidText(BODIES[questionOf(approval)], body);
+};
+
+/** All that was said to a program. */
+const respondedText = ({ response }: ApprovalView): readonly string[] =>
+  response === undefined ? [] : responseText(response).flatMap((text) => saidText('the response', text));
+
+/** Where an effect is decided on. What stands in its place otherwise is no more than a name. */
+const hasEffect = (approval: ApprovalView): boolean => ['effect', 'doubt'].includes(questionOf(approval));
+
 const effectRows = (approval: ApprovalView): readonly (readonly string[])[] => {
   const { effect, digest } = approval;
-  if (questionOf(approval) === 'stuck') return [];
+  if (!hasEffect(approval)) return [];
   return [
     ['effect', `${effectLine(effect)}, ${effect.effectClass}`],
     ['key', effect.idempotencyKey],
@@ -120,7 +148,7 @@ const effectRows = (approval: ApprovalView): readonly (readonly string[])[] => {
 };
 
 const detailText = (approval: ApprovalDetail): readonly Line[] =>
-  questionOf(approval) === 'stuck'
+  !hasEffect(approval)
     ? []
     : [
         ...changesText(approval),
@@ -151,6 +179,7 @@ export const approvalText = (approval: ApprovalDetail, now: number, begunAt?: nu
   ]),
   ...questionText(approval, begunAt),
   ...bodyText(approval),
+  ...respondedText(approval),
   ...detailText(approval),
 ];
 

@@ -5,4 +5,5 @@ export const ASKED: Readonly<Record<Question, string>> = {
   effect: 'may it run?',
   doubt: 'did it happen?',
   stuck: 'what now?',
+  input: 'a program asks',
 };

@@ -3,7 +3,9 @@ import { questionOf } from '@holdpoint/contracts/approval-question';
 import type { ApiResponse } from '@holdpoint/contracts/catalog';
 import { HoldpointError } from '@holdpoint/contracts/errors';
 import type { EffectId } from '@holdpoint/contracts/ids';
+import type { Json } from '@holdpoint/contracts/json';
 import type { RuleSpec } from '@holdpoint/contracts/standing-rule';
+import { responseLine } from './approval-input.ts';
 import { decisionText, subjectLine } from './approval-text.ts';
 import type { Client } from './client.ts';
 import { Refusal } from './refusal.ts';
@@ -21,6 +23,7 @@ export type Said = {
   readonly comment?: string | undefined;
   readonly digest?: string | undefined;
   readonly remember?: RuleSpec | undefined;
+  readonly response?: Json | undefined;
 };
 
 /** Bound to what was shown: an effect that is edited in between is not decided on by mistake. */
@@ -36,6 +39,7 @@ export const decideOn = (
     digest: said.digest ?? digest,
     ...(said.comment !== undefined && { comment: said.comment }),
     ...(said.remember !== undefined && { remember: said.remember }),
+    ...(said.response !== undefined && { response: said.response }),
   };
   return client
     .call('approvals', 'decide', request)
@@ -70,6 +74,17 @@ export const answerText = (approval: ApprovalView, answer: Answer, choice: Choic
   answerLine(answer, choice),
   aboutLine(approval),
 ];
+
+/** Tells a program what it asks for. Whether it fits is for the service to say, which knows what was asked by then. */
+export const respondTo = async (
+  client: Client,
+  approval: ApprovalView,
+  response: Json,
+  said: Pick<Said, 'comment' | 'digest'> = {},
+): Promise<{ readonly answer: Answer; readonly lines: readonly string[] }> => {
+  const answer = await decideOn(client, approval, 'respond', { ...said, response });
+  return { answer, lines: decidedText(approval, answer, `answered with ${responseLine(response)}`) };
+};
 
 /** The question that people are asked about an effect. */
 export const questionAbout = async (client: Client, effect: EffectId): Promise<ApprovalView> => {

@@ -25,6 +25,7 @@ import { EXIT } from '../failure.ts';
 import { Refusal } from '../refusal.ts';
 import type { Session } from '../session.ts';
 import { UsageError } from '../usage-error.ts';
+import { addRespond } from './approvals-responding.ts';
 
 const LIST_MAX = 500;
 const USES_MAX = 1_000;
@@ -309,5 +310,6 @@ export const addApprovals = (program: Command, session: Session): void => {
   addReading(approvals, session);
   addVerbs(approvals, session);
   addAnswer(approvals, session);
+  addRespond(approvals, session);
   addWatch(approvals, session);
 };

@@ -99,6 +99,17 @@ describe('a run that waits for a person', () => {
     expect(out).toContain('a-1 is approved by ada');
   });
 
+  test('asks for what a program wants, and says it', async () => {
+    const wanted = { ...approval, title: 'Ship it?', input: { kind: 'approval' } };
+    const { out, decided } = await atDesk({ canDecide: true, answer: 'n' }, [waiting], {
+      'approvals.get': wanted,
+      'approvals.decide': { id: 'a-1', status: 'answered', by: 'ada' },
+    });
+    expect(out).toContain('t-1/deploy waits for a person: holdpoint approvals respond a-1\n');
+    expect(decided).toEqual([{ id: 'a-1', decision: 'respond', digest: approval.digest, response: false }]);
+    expect(out).toContain('a-1 is answered with no by ada');
+  });
+
   test.each(['', 'n', 'yess', undefined])('is left as it is after the answer %s', async (answer) => {
     expect((await atDesk({ canDecide: true, answer })).decided).toEqual([]);
   });

@@ -5,6 +5,8 @@ import { jobOf } from '@holdpoint/contracts/ids';
 import type { NodeView, TaskView } from '@holdpoint/contracts/task';
 import { setTimeout as pause } from 'node:timers/promises';
 import { indented } from '../approval-changes.ts';
+import type { Ask } from '../approval-input-prompt.ts';
+import { askFor } from '../approval-prompt.ts';
 import { approvalText } from '../approval-text.ts';
 import type { Client } from '../client.ts';
 import { answerLine, decideOn } from '../decisions.ts';
@@ -33,12 +35,17 @@ const decidedElsewhere = async (client: Client, id: ApprovalId, signal: AbortSig
   }
 };
 
-/** The answer of whoever sits at the terminal, unless somebody else is faster. */
-const askHere = async (client: Client, { ask }: Terminal, id: ApprovalId): Promise<string | undefined> => {
+/** Lets whoever sits at the terminal be asked, unless somebody else is faster. */
+const askHere = async <Made>(
+  client: Client,
+  { ask }: Terminal,
+  id: ApprovalId,
+  asking: (ask: Ask) => Promise<Made>,
+): Promise<Made> => {
   const over = new AbortController();
   const elsewhere = decidedElsewhere(client, id, over.signal).finally(() => over.abort());
   try {
-    return await ask('Approve it? [y/N] ', over.signal);
+    return await asking((prompt) => ask(prompt, over.signal));
   } finally {
     over.abort();
     await elsewhere;
@@ -65,12 +72,18 @@ export const createDesk = (
   const here = json || client.canDecide !== true ? undefined : terminal();
 
   const tell = async (node: NodeView, run: TaskView, approval: ApprovalView): Promise<void> => {
-    const how = `${jobOf(run.id, node.id)} waits for a person: holdpoint approvals approve ${approval.id}`;
+    const { id, input } = approval;
+    const verb = input === undefined ? 'approve' : 'respond';
+    const how = `${jobOf(run.id, node.id)} waits for a person: holdpoint approvals ${verb} ${id}`;
     if (json) return warn(how);
     lines([[{ text: how, paint: 'waits' }]]);
     if (here === undefined) return;
     lines(indented(approvalText(approval, now())));
-    const answer = await askHere(client, here, approval.id);
+    if (input !== undefined) {
+      const asked = await askHere(client, here, id, (ask) => askFor(client, ask, approval));
+      return lines(asked.lines);
+    }
+    const answer = await askHere(client, here, id, (ask) => ask('Approve it? [y/N] '));
     if (answer !== undefined && /^y(es)?$/i.test(answer.trim())) lines([await approve(client, approval)]);
     else lines([answer === undefined ? '' : 'left as it is']);
   };
@@ -85,9 +98,9 @@ export const createDesk = (
       warn(hint);
     }
     for (const node of run.nodes) {
-      if (node.job !== 'waiting_on_approval' || node.approval === undefined || told.has(node.approval))
-        continue;
-      const approval = await findApproval(client, node.approval);
+      const waitsFor = node.approval ?? node.question;
+      if (node.job !== 'waiting_on_approval' || waitsFor === undefined || told.has(waitsFor)) continue;
+      const approval = await findApproval(client, waitsFor);
       if (approval?.status !== 'pending') continue;
       told.add(approval.id);
       await tell(node, run, approval);
