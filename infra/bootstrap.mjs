@@ -48,7 +48,7 @@ const workspaceFolders = () => [
   '.',
   'infra',
   'tests',
-  ...['packages', 'services'].flatMap((group) =>
+  ...['packages', 'services', 'examples'].flatMap((group) =>
     readdirSync(join(root, group)).map((name) => join(group, name)),
   ),
 ];

@@ -22,9 +22,12 @@ const PARTS: readonly Part[] = [
   part('contracts', 'packages/contracts'),
   part('runtime', 'packages/runtime'),
   part('workflows', 'packages/workflows'),
+  part('programs', 'packages/programs'),
+  part('sdk', 'packages/sdk'),
   part('cli', 'packages/cli'),
   part('chaos', 'packages/chaos'),
   ...SERVICE_NAMES.map((name) => part(name, `services/${name}`)),
+  part('examples', 'examples', 'examples'),
   part('infra', 'infra', 'infra'),
   part('tests', 'tests', 'tests'),
 ];
@@ -34,9 +37,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   contracts: [],
   runtime: ['contracts'],
   workflows: ['contracts'],
+  programs: ['contracts', 'runtime', 'workflows'],
+  // What users write and test their programs with: the same decider, on the runtime in memory.
+  sdk: ['contracts', 'runtime', 'programs'],
   cli: ['contracts', 'workflows'],
   ...Object.fromEntries(SERVICE_NAMES.map((name) => [name, ['contracts', 'runtime']])),
-  orchestrator: ['contracts', 'runtime', 'workflows'],
+  orchestrator: ['contracts', 'runtime', 'workflows', 'programs'],
+  examples: ['sdk'],
   infra: ['contracts', 'cli', 'workflows'],
   // The checker judges histories by the table of the service that writes them.
   chaos: ['contracts', 'cli', 'infra', 'orchestrator', 'workflows'],
@@ -114,6 +121,18 @@ const contractsStayPortable: Rule = ({ from, to }) =>
     ? 'contracts use no part of Node.js but node:crypto'
     : undefined;
 
+/** The orchestrator decides by it, and users' tests do. */
+const programsStayPure: Rule = ({ from, to }) => {
+  if (!from.startsWith('packages/programs/src/') || isTest(from)) return undefined;
+  const isPure =
+    to.kind === 'file' &&
+    (to.part?.name === 'contracts' ||
+      to.part?.name === 'programs' ||
+      to.path === DECIDER ||
+      (to.part?.name === 'workflows' && !to.path.startsWith(WORKFLOW_FILES)));
+  return isPure ? undefined : 'programs import only contracts, the decider contract of the runtime, and what is pure of workflows';
+};
+
 const WORKFLOW_FILES = 'packages/workflows/src/files/';
 
 /** Templates, graphs and expressions come in as data, so that the orchestrator's domain may use them. */
@@ -138,10 +157,11 @@ const domainStaysPure: Rule = ({ from, part: { dir }, to }) => {
   if (to.kind === 'file' && (to.part?.name === 'contracts' || to.path.startsWith(`${dir}/src/domain/`)))
     return undefined;
   if (to.kind === 'file' && to.path === DECIDER) return undefined;
+  if (to.kind === 'file' && to.part?.name === 'programs') return undefined;
   // Whether a service may know workflows at all is the business of `direction`.
   if (to.kind === 'file' && to.part?.name === 'workflows' && !to.path.startsWith(WORKFLOW_FILES))
     return undefined;
-  return 'a domain imports only contracts, the decider contract of the runtime, what is pure of workflows, and its own domain';
+  return 'a domain imports only contracts, the decider contract of the runtime, what is pure of workflows, programs, and its own domain';
 };
 
 /** Inside a service: domain <- projections, adapters <- api, service <- main. */
@@ -225,6 +245,7 @@ export const checkImports = (files: readonly SourceFacts[]): readonly Violation[
     resolvable,
     direction,
     contractsStayPortable,
+    programsStayPure,
     workflowsReadFilesInOnePlace,
     filesStayAtTheEdge,
     domainStaysPure,

@@ -13,6 +13,7 @@ import { createTaskDecider } from '@holdpoint/orchestrator/domain/decide';
 import type { createOrchestratorDecider } from '@holdpoint/orchestrator/domain/orchestrator';
 import { rollback } from '@holdpoint/orchestrator/domain/workflows/rollback';
 import { CIRCUIT_TIMER } from '@holdpoint/orchestrator/domain/asks';
+import { NOTHING_KNOWN } from '@holdpoint/orchestrator/known';
 import { orchestratorLogic } from '@holdpoint/orchestrator/logic';
 import { DEFAULT_POOL } from '@holdpoint/contracts/streams';
 import { recoveryDecider } from '@holdpoint/recovery/domain/recovery';
@@ -90,7 +91,10 @@ export const startCluster = (world: World, replicas: number, bug: Bug = {}): Clu
   const orchestrator = (life: Life, _crash: () => void, accept: (task: string, m: TaskMessage) => void) => {
     const wake = (task: string): void =>
       accept(task, { kind: 'timer', name: CIRCUIT_TIMER, data: { ask: 0 } });
-    return withBug(orchestratorLogic(tasks, followWorkflowCircuits(world, life, wake)), bug);
+    return withBug(
+      orchestratorLogic(tasks, { ...NOTHING_KNOWN, open: followWorkflowCircuits(world, life, wake) }),
+      bug,
+    );
   };
   const surfaces = ['discord'] as const;
   const desk = createDeskDecider(

@@ -34,14 +34,15 @@ export const ApprovalPolicy = z.object({
 });
 export type ApprovalPolicy = z.infer<typeof ApprovalPolicy>;
 
-/** What is asked: whether an effect may run, what became of one, or what is to become of a job that is stuck. */
-export type Question = 'effect' | 'doubt' | 'stuck';
+/** What is asked: whether an effect may run, what became of one, what is to become of a job that is stuck, or what a program wants to know. */
+export type Question = 'effect' | 'doubt' | 'stuck' | 'input';
 
 /** What of a request says what it asks. */
-export type Asking = { readonly doubt?: unknown; readonly stuck?: unknown };
+export type Asking = { readonly doubt?: unknown; readonly stuck?: unknown; readonly input?: unknown };
 
-export const questionOf = ({ doubt, stuck }: Asking): Question => {
+export const questionOf = ({ doubt, stuck, input }: Asking): Question => {
   if (doubt !== undefined) return 'doubt';
+  if (input !== undefined) return 'input';
   return stuck === undefined ? 'effect' : 'stuck';
 };
 

@@ -6,7 +6,7 @@ export { policyOf, type Question, questionOf } from './approval-policy.ts';
 
 /** What can be said of what is asked. */
 export const choicesOf = (
-  request: Pick<RequestApproval, 'policy' | 'doubt' | 'stuck'>,
+  request: Pick<RequestApproval, 'policy' | 'doubt' | 'stuck' | 'input'>,
 ): readonly Choice[] => {
   switch (questionOf(request)) {
     case 'effect':
@@ -15,6 +15,8 @@ export const choicesOf = (
       return DoubtAnswer.options;
     case 'stuck':
       return StuckAnswer.options;
+    case 'input':
+      return ['respond'];
   }
 };
 
@@ -26,6 +28,7 @@ export const ASKS: Readonly<Record<Question, string>> = {
   effect: 'whether it may run',
   doubt: 'what became of it',
   stuck: 'what is to become of a job that is stuck',
+  input: 'what a program wants to know',
 };
 
 /** What shows the whole report on a job that is stuck, for where there is no room for it. */

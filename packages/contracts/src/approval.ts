@@ -4,6 +4,8 @@ import { Audience } from './audience.ts';
 import { CanonicalEffect, Digest, DoubtAnswer, Grant } from './effect.ts';
 import { FailureClass } from './failure-class.ts';
 import { ApprovalId, EffectId, NodeId, RuleId, TaskId } from './ids.ts';
+import { InputRequest } from './input.ts';
+import { Json } from './json.ts';
 import { WAIT_MAX_MS } from './side-effect.ts';
 import { RuleSpec } from './standing-rule.ts';
 
@@ -31,6 +33,8 @@ export const RequestApproval = z.object({
   doubt: z.object({ epoch: z.int().min(1), reason: z.string().max(2_000) }).optional(),
   /** Asks what is to become of a job that is stuck, whose report is the body: the answers are those of {@link StuckAnswer}. */
   stuck: z.object({ class: FailureClass, reason: z.string().max(2_000) }).optional(),
+  /** Asks for something that a program wants to know: the answer is `respond`, with a response that fits. */
+  input: InputRequest.optional(),
   /** What the gate has to say to whoever decides: plain text. Whoever wrote the goal may have a part in it. */
   body: z.string().max(BODY_MAX).optional(),
   /** How a decision comes about; one person's, when left out. */
@@ -53,13 +57,15 @@ export const Answer = z.enum([...DoubtAnswer.options, ...StuckAnswer.exclude(['r
 export type Answer = z.infer<typeof Answer>;
 
 /** Whatever a person can say: what of it fits depends on what was asked. */
-export const Choice = z.enum([...Verb.options, ...Answer.options]);
+export const Choice = z.enum([...Verb.options, ...Answer.options, 'respond']);
 export type Choice = z.infer<typeof Choice>;
 
 /** A person's decision. Who decides is never part of it: that comes from the credentials it was sent with. */
 export const DecideApproval = z.object({
   id: ApprovalId,
   decision: Choice,
+  /** With `respond`: what was asked for. */
+  response: Json.optional(),
   comment: z.string().max(10_000).optional(),
   /** What the person saw; refused when it is not what the request holds. */
   digest: Digest.optional(),
@@ -129,6 +135,8 @@ export const ApprovalResolved = z.object({
   /** With `answered`: what was said of the doubt, or of the job; of a doubt with compact JWS that says so to the executor. */
   answer: Answer.optional(),
   statement: Grant.optional(),
+  /** With `answered`, to what a program asked for: what was said. */
+  response: Json.optional(),
   /** Everybody whose word counted, where it took more than one. */
   votes: z.array(Vote).optional(),
   surface: Surface.optional(),
@@ -243,6 +251,7 @@ export const ApprovalView = z.object({
   decidedAt: Time.optional(),
   comment: z.string().optional(),
   answer: Answer.optional(),
+  response: Json.optional(),
   /** How much harm it could do, from its kind and class. */
   risk: Risk.optional(),
   /** Who has decided so far, where more than one has to. */

@@ -148,10 +148,22 @@ const logChannel: Channel = {
   answeredBy: [],
 };
 
+const workChannel: Channel = {
+  key: 'work.order',
+  address: withParameter(subjects.work(PLACE), 'hash'),
+  summary: 'Phases of programs, for the workers that have their code.',
+  messages: ['work.order'],
+  senders: ['orchestrator'],
+  parameters: { hash: 'Of the version of the program.' },
+  stream: 'HP_WORK',
+  answeredBy: [],
+};
+
 export const asyncApiChannels = (): readonly Channel[] => [
   ...commandChannels,
   ...factChannels,
   ...apiChannels,
+  workChannel,
   logChannel,
   ...deadLetterChannels,
 ];

@@ -63,6 +63,7 @@ export const headersOf = ({ kind, name, service }: Message): Schema => {
       };
     }
     case 'dead-letter':
+    case 'work':
       return shared('commandHeaders');
     case 'log':
       return shared('noHeaders');

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ErrorBody } from './errors.ts';
 import { NodeId, RepositoryId, TaskId } from './ids.ts';
 import { JsonObject } from './json.ts';
 import { Lock, Outcome } from './workflow.ts';
@@ -69,6 +70,9 @@ export const Information = z.discriminatedUnion('about', [
     peer: TaskId,
     node: NodeId.optional(),
     outcome: z.union([Outcome, z.literal('unknown')]),
+    /** Of a task as a whole that has one node: what that gave, when it is not too large; and why it did not succeed. */
+    outputs: JsonObject.optional(),
+    error: ErrorBody.optional(),
   }),
 ]);
 export type Information = z.infer<typeof Information>;

@@ -48,6 +48,7 @@ import {
   Verdict,
 } from './recovery.ts';
 import { ARTIFACT_RANGE_MAX_BYTES, ArtifactUri, ArtifactView, StoredArtifact } from './stored-artifact.ts';
+import { ProgramDefinition, ProgramEvent, ProgramView, SayOfWork, WorkAnswer } from './program.ts';
 import type { ServiceName } from './subjects.ts';
 import {
   AdmitTask,
@@ -103,7 +104,11 @@ export type CommandOf<S extends ServiceName> = {
 
 /** Every fact on the bus, by the service that states it: `hp.evt.<aggregate>.<event>.<id>`. */
 export const facts = {
-  orchestrator: z.discriminatedUnion('type', [...TaskEvent.options, ...BoardEvent.options]),
+  orchestrator: z.discriminatedUnion('type', [
+    ...TaskEvent.options,
+    ...BoardEvent.options,
+    ...ProgramEvent.options,
+  ]),
   approvals: z.discriminatedUnion('type', [
     ...ApprovalEvent.options,
     ...RuleEvent.options,
@@ -302,6 +307,13 @@ export const api = {
       z.object({ id: TaskId }),
       z.object({ events: z.array(HistoryEntry) }),
     ),
+    program_register: endpoint(
+      'Make versions of programs known, so that tasks can be started by their names; the same again changes nothing',
+      z.object({ programs: z.array(ProgramDefinition).min(1).max(50) }),
+      z.object({ items: z.array(ProgramView) }),
+    ),
+    program_list: endpoint('Programs that are known, the latest first', Page, pageOf(ProgramView)),
+    work: endpoint('What a worker says of the phase that it has been given', SayOfWork, WorkAnswer),
   },
   approvals: {
     decide: endpoint(

@@ -26,6 +26,23 @@ export const ERRORS = {
   NODE_CANCELLED: 409,
   NODE_DEPENDENCY: 409,
   NODE_EXPRESSION: 422,
+  /** Of workflows whose phases are code. */
+  ORCHESTRATOR_PROGRAM_INVALID: 422,
+  ORCHESTRATOR_UNKNOWN_PROGRAM: 404,
+  /** Whoever says something of a phase does not hold its lease: it was given to another, or is over. */
+  ORCHESTRATOR_WORK_LOST: 409,
+  /** What a phase wants recorded is another thing than what it had recorded under the same key. */
+  ORCHESTRATOR_RECORD_CONFLICT: 409,
+  PROGRAM_STATE_TOO_LARGE: 413,
+  PROGRAM_RECORDS_TOO_LARGE: 413,
+  PROGRAM_STATE_INVALID: 422,
+  PROGRAM_OUTPUT_INVALID: 422,
+  PROGRAM_NEXT_UNKNOWN: 422,
+  PROGRAM_PHASE_FAILED: 422,
+  PROGRAM_PHASE_TIMEOUT: 408,
+  PROGRAM_INPUT_EXPIRED: 408,
+  PROGRAM_WORKER_LOST: 502,
+  PROGRAM_ENDLESS: 422,
   APPROVALS_UNKNOWN: 404,
   APPROVALS_ALREADY_DECIDED: 409,
   APPROVALS_UNAUTHENTICATED: 401,
@@ -33,6 +50,8 @@ export const ERRORS = {
   APPROVALS_DIGEST_MISMATCH: 409,
   /** The decision is none of those that the request leaves open. */
   APPROVALS_NO_CHOICE: 422,
+  /** The answer is none to what was asked for. */
+  APPROVALS_RESPONSE_INVALID: 422,
   /** Whoever asked for an effect may not decide on it. */
   APPROVALS_FOUR_EYES: 403,
   /** The token is good, and not for this. */

@@ -96,6 +96,14 @@ export const stuckIdOf = (task: TaskId, node: NodeId, question: number): Approva
 export const rollbackIdOf = (task: TaskId, node: NodeId, attempt: number): TaskId =>
   `t-${shortHash(['rollback', task, node, String(attempt)], 12)}` as TaskId;
 
+/** One question of one task of a program. */
+export const inputIdOf = (task: TaskId, question: number): ApprovalId =>
+  `a-${shortHash(['input', task, String(question)], 10)}` as ApprovalId;
+
+/** The task that carries out an effect of a program; one that did not happen may be asked for anew. */
+export const effectTaskIdOf = (task: TaskId, idempotencyKey: string, asked: number): TaskId =>
+  `t-${shortHash(['effect', task, idempotencyKey, String(asked)], 12)}` as TaskId;
+
 /** The attempt is left out on purpose: a key that changed with it would turn every retry into a second application. */
 export const effectIdOf = (task: TaskId, node: NodeId, idempotencyKey: string): EffectId =>
   `e-${shortHash([task, node, idempotencyKey], 16)}` as EffectId;

@@ -5,9 +5,10 @@ import { commandDescriptions, factDescriptions } from './descriptions.ts';
 import { ErrorBody } from './errors.ts';
 import { Json } from './json.ts';
 import { LogLine } from './log.ts';
+import { WorkOrder } from './program.ts';
 import { AGGREGATES, type ServiceName, SERVICES } from './subjects.ts';
 
-export const MESSAGE_KINDS = ['command', 'fact', 'api', 'log', 'dead-letter'] as const;
+export const MESSAGE_KINDS = ['command', 'fact', 'api', 'work', 'log', 'dead-letter'] as const;
 export type MessageKind = (typeof MESSAGE_KINDS)[number];
 
 /** Everything that is ever the body of a message. */
@@ -68,6 +69,13 @@ export const messages: readonly Message[] = [
     description: 'Why a request was refused; codes are promises, texts are not.',
     service: undefined,
     schema: ErrorBody,
+  },
+  {
+    kind: 'work',
+    name: 'order',
+    description: 'A phase of a program is to be worked on. It may come twice, or too late: the lease tells.',
+    service: 'orchestrator',
+    schema: WorkOrder,
   },
   {
     kind: 'log',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { TOKEN } from './ids.ts';
-import { filters, type ServiceName } from './subjects.ts';
+import { filters, type ServiceName, subjects } from './subjects.ts';
 
 const MIB = 1024 * 1024;
 const HOUR_MS = 3_600_000;
@@ -55,6 +55,7 @@ const stream = (
 export const streams = [
   stream('HP_CMD', filters.commands, 'commands to the services', 72 * HOUR_MS, 1024 * MIB),
   stream('HP_EVT', filters.facts, 'facts, for everyone to watch', 7 * 24 * HOUR_MS, 2048 * MIB),
+  stream('HP_WORK', filters.work, 'phases of programs, for their workers', 24 * HOUR_MS, 512 * MIB),
   stream('HP_LOG', filters.logs, 'live output of running work', 24 * HOUR_MS, 256 * MIB),
   stream(
     'HP_DLQ',
@@ -98,6 +99,16 @@ const consumer = (
   service,
   filter,
   description: `Holdpoint: ${service} reads ${filter}`,
+  ackWaitMs: 30_000,
+  maxAckPending: 5_000,
+});
+
+/** What the workers of one version of a program read from, together. They make it themselves: nobody else knows of them. */
+export const workConsumer = (hash: string): Omit<ConsumerDeclaration, 'service'> => ({
+  name: `work-${hash}`,
+  stream: 'HP_WORK',
+  filter: subjects.work(hash),
+  description: `Holdpoint: workers of the program ${hash}`,
   ackWaitMs: 30_000,
   maxAckPending: 5_000,
 });

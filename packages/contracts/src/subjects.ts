@@ -32,6 +32,8 @@ export const subjects = {
   effectCommand: (command: string, pool: string) => subject('cmd', 'effect', command, pool),
   recoveryCommand: (command: string) => subject('cmd', 'recovery', command),
   fact: (aggregate: Aggregate, event: string, id: string) => subject('evt', aggregate, event, id),
+  /** Work on phases of one version of a program, for whoever has its code. */
+  work: (hash: string) => subject('work', hash),
   log: (task: string, node: string) => subject('log', task, node),
   api: (service: ServiceName, endpoint: string) => subject('api', service, endpoint),
   deadLetter: (service: ServiceName) => subject('dlq', service),
@@ -56,6 +58,7 @@ export const filters = {
   ruleFacts: (['rule_added', 'rule_revoked'] as const).map((event) => `${PREFIX}.evt.approval.${event}.*`),
   /** Where a service is answered that has asked another. */
   answersTo: (service: ServiceName) => `_ASK_${service}.>`,
+  work: `${PREFIX}.work.>`,
   logs: `${PREFIX}.log.>`,
   apiOf: (service: ServiceName) => `${PREFIX}.api.${service}.>`,
   deadLetters: `${PREFIX}.dlq.>`,

@@ -10,6 +10,7 @@ import { Gate } from './gate.ts';
 import { ApprovalId, CommandId, EffectId, NodeId, TaskId } from './ids.ts';
 import { Json, JsonObject } from './json.ts';
 import { Verdict } from './recovery.ts';
+import { ProgramDefinition } from './program.ts';
 import { Payload, StepContext, StepResult } from './step.ts';
 import { Budget, Outcome, WAIT_MAX_MS, WorkflowDefinition } from './workflow.ts';
 
@@ -40,6 +41,8 @@ export const SubmitTask = z.object({
   workflow: z.string().min(1).max(200),
   /** A workflow of one's own, with every placeholder resolved; it is checked whole before anything is recorded. */
   definition: WorkflowDefinition.optional(),
+  /** A workflow whose phases are code, as its workers have registered it; by its name alone, the latest that is known. */
+  program: ProgramDefinition.optional(),
   /** Absolute path of the repository that the task works in, on the executor's machine. */
   repository: z.string().min(2).max(4_096).regex(/^\//, 'an absolute path').optional(),
   /** What the entry nodes wait for: `<task>/<node>`, or `<task>` for all of it. */
@@ -454,5 +457,8 @@ export const TaskView = z.object({
   budget: Budget.optional(),
   /** The circuit that it waits for. */
   circuit: z.string().optional(),
+  /** Of a program: its state, as the last phase has left it, and the tasks that carry out its effects. */
+  state: JsonObject.optional(),
+  effects: z.array(TaskId).optional(),
 });
 export type TaskView = z.infer<typeof TaskView>;

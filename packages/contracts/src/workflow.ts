@@ -79,6 +79,8 @@ const byOutcome = <Schema extends z.ZodType>(schema: Schema) =>
 /** One node, with every placeholder resolved. What a template leaves out is left out here as well. */
 export const NodeDefinition = z.object({
   id: NodeId,
+  /** Its texts are final: no expressions are put in. */
+  verbatim: z.literal(true).optional(),
   /** For people only. */
   name: z.string().max(256).optional(),
   /** The import that it came from. */

@@ -1,13 +1,23 @@
+import { facts } from '@holdpoint/contracts/catalog';
 import { HoldpointError } from '@holdpoint/contracts/errors';
 import { commandIdOf, RepositoryId, type TaskId, taskIdFrom } from '@holdpoint/contracts/ids';
+import type { ProgramDefinition } from '@holdpoint/contracts/program';
 import { TaskEvent } from '@holdpoint/contracts/task';
+import { isProgram } from '@holdpoint/programs/state';
 import type { Endpoints } from '@holdpoint/runtime/nats/api';
 import { readHistory, readState } from '@holdpoint/runtime/postgres/read';
 import type { Meta, Routed } from '@holdpoint/runtime/inbound';
 import type { Pool } from 'pg';
 import { forkAt } from './domain/fork.ts';
 import type { ByHand } from './domain/messages.ts';
-import { orchestratorDecider, type OrchestratorMessage } from './domain/orchestrator.ts';
+import {
+  orchestratorDecider,
+  type OrchestratorEvent,
+  type OrchestratorMessage,
+} from './domain/orchestrator.ts';
+import { type Known, NOTHING_KNOWN } from './known.ts';
+import { programView } from './program-view.ts';
+import { listPrograms, type ProgramRow, registered, registerPrograms } from './projections/programs.ts';
 import { listTasks } from './projections/tasks.ts';
 import { taskView } from './view.ts';
 
@@ -31,19 +41,43 @@ const historyOf = async (pool: Pool, id: TaskId) => {
   return events;
 };
 
+/** The message that starts a fork of whatever the origin is. */
+const forkOf = (
+  history: Awaited<ReturnType<typeof historyOf>>,
+  version: number,
+  to: { readonly task: TaskId; readonly by: string },
+): OrchestratorMessage | undefined => {
+  if (history[0]?.type !== 'program_submitted')
+    return forkAt(
+      history.map(({ data }) => TaskEvent.parse(data)),
+      version,
+      to,
+    );
+  if (history.length < version) return undefined;
+  const origin = history
+    .slice(0, version)
+    .map(({ data }) => facts.orchestrator.parse(data) as OrchestratorEvent)
+    .reduce(orchestratorDecider.evolve, orchestratorDecider.initial);
+  return isProgram(origin) ? { kind: 'fork_program', origin, version, ...to } : undefined;
+};
+
 /** The id that the submitter chose, or one that follows from the message itself, so that a repeat finds the same task. */
 export const taskIdOf = (chosen: TaskId | undefined, identity: string): TaskId =>
   chosen ?? taskIdFrom(identity);
 
 export const endpoints = (
   pool: Pool,
-  /** Circuits of workflows that are not closed. */
-  open: () => readonly string[] = () => [],
+  { open, named }: Known = NOTHING_KNOWN,
+  register: (programs: readonly ProgramDefinition[]) => Promise<readonly ProgramRow[]> = (programs) =>
+    registerPrograms(pool, programs),
 ): Endpoints<'orchestrator', OrchestratorMessage> => ({
   submit: {
     command: (payload, { identity }) => {
       const task = taskIdOf(payload.id, identity);
-      return { aggregate: task, message: { kind: 'submit', payload, task, openCircuits: open() } };
+      return {
+        aggregate: task,
+        message: { kind: 'submit', payload: named(payload), task, openCircuits: open() },
+      };
     },
   },
   cancel: byHand('cancel'),
@@ -55,8 +89,8 @@ export const endpoints = (
   fork: {
     command: async ({ task: origin, version, id, by = 'unknown' }, { identity }) => {
       const task = taskIdOf(id, identity);
-      const history = (await historyOf(pool, origin)).map(({ data }) => TaskEvent.parse(data));
-      const message = forkAt(history, version, { task, by });
+      const history = await historyOf(pool, origin);
+      const message = forkOf(history, version, { task, by });
       if (message === undefined)
         throw new HoldpointError(
           'ORCHESTRATOR_UNKNOWN_VERSION',
@@ -69,11 +103,14 @@ export const endpoints = (
     query: async ({ id }) => {
       const state = await readState(pool, orchestratorDecider, id);
       if (state.phase === 'absent' || state.phase === 'board') throw unknown(id);
-      return taskView(state);
+      return isProgram(state) ? programView(state) : taskView(state);
     },
   },
   list: { query: (page) => listTasks(pool, page) },
   history: {
     query: async ({ id }) => ({ events: [...(await historyOf(pool, id))] }),
   },
+  program_register: { query: async ({ programs }) => registered(await register(programs)) },
+  program_list: { query: (page) => listPrograms(pool, page) },
+  work: { command: (payload) => ({ aggregate: payload.task, message: { kind: 'work', payload } }) },
 });

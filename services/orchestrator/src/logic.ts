@@ -13,6 +13,7 @@ import {
   type OrchestratorMessage,
   type OrchestratorState,
 } from './domain/orchestrator.ts';
+import { type Known, NOTHING_KNOWN } from './known.ts';
 import { snapshotDue } from './domain/snapshots.ts';
 import type { TaskState } from './domain/state.ts';
 import { summarise } from './projections/tasks.ts';
@@ -21,7 +22,7 @@ import { summarise } from './projections/tasks.ts';
 const UNDER_WAY = /\.(prepared|started|cancel_requested|superseded|probed|answered)\.[^.]+$/;
 
 const commandOf =
-  (open: () => readonly string[]): Inbound<OrchestratorMessage>['decode'] =>
+  ({ open, named }: Known): Inbound<OrchestratorMessage>['decode'] =>
   (subject, body, { identity }) => {
     const command = parseCommand('orchestrator', subject, body);
     const { kind, payload } = command;
@@ -32,6 +33,7 @@ const commandOf =
       aggregate: task,
       message: {
         ...command,
+        ...(kind === 'submit' && { payload: named(payload) }),
         task,
         commandId: commandIdOf(kind, identity),
         ...(kind === 'submit' && { openCircuits: open() }),
@@ -39,10 +41,8 @@ const commandOf =
     } as Routed<OrchestratorMessage>;
   };
 
-const decodersWith = (
-  open: () => readonly string[],
-): Readonly<Record<string, Inbound<OrchestratorMessage>['decode']>> => ({
-  orchestrator: commandOf(open),
+const decodersWith = (known: Known): Readonly<Record<string, Inbound<OrchestratorMessage>['decode']>> => ({
+  orchestrator: commandOf(known),
   'orchestrator-approval': (subject, body) => {
     const fact = parseFact('approvals', subject, body);
     if (fact?.type !== 'resolved') return undefined;
@@ -65,8 +65,7 @@ const inbound = (decoders: ReturnType<typeof decodersWith>): readonly Inbound<Or
 
 export const orchestratorLogic = (
   tasks?: Decider<TaskState, TaskMessage, TaskEvent>,
-  /** Circuits of workflows that are not closed: tasks of these ask before they start. */
-  open: () => readonly string[] = () => [],
+  known: Known = NOTHING_KNOWN,
 ): ServiceLogic<OrchestratorState, OrchestratorMessage, OrchestratorEvent, never> => ({
   kind: {
     service: 'orchestrator',
@@ -75,5 +74,5 @@ export const orchestratorLogic = (
     summarise,
     snapshotDue,
   },
-  inbound: inbound(decodersWith(open)),
+  inbound: inbound(decodersWith(known)),
 });

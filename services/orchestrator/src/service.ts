@@ -4,6 +4,7 @@ import { type RunningService, startService } from '@holdpoint/runtime/service';
 import { systemClock } from '@holdpoint/runtime/system-clock';
 import { defaultGate } from '@holdpoint/workflows/files/gate-source';
 import { shippedFiles } from '@holdpoint/workflows/files/shipped';
+import { createProgramCatalog } from './adapters/program-catalog.ts';
 import { createWakeHeld } from './adapters/wake-held.ts';
 import { createWorkflowCircuits } from './adapters/workflow-circuits.ts';
 import { endpoints } from './api.ts';
@@ -17,15 +18,23 @@ export const startOrchestrator = (env: OrchestratorEnv, log: Logger): Promise<Ru
   let wake: (() => Promise<void>) | undefined;
   const circuits = createWorkflowCircuits(() => void wake?.());
   const decider = createTaskDecider([...builtIn, ...stageWorkflows(shippedFiles())], defaultGate());
+  const catalog = createProgramCatalog(log);
+  const known = { open: circuits.open, named: catalog.named };
   return startService(
     {
       service: 'orchestrator',
-      logic: orchestratorLogic(decider, circuits.open),
-      endpoints: (pool) => endpoints(pool, circuits.open),
+      logic: orchestratorLogic(decider, known),
+      endpoints: (pool) => endpoints(pool, known, (programs) => catalog.register(pool, programs)),
       attend: (pool, engine, _announce, _artifacts, { listener }) => {
         wake = createWakeHeld(pool, engine, log);
         const following = circuits.follow(listener, systemClock);
-        return { stop: () => Promise.resolve(following.stop()) };
+        const learning = catalog.follow(pool);
+        return {
+          stop: async () => {
+            following.stop();
+            await learning.stop();
+          },
+        };
       },
       topologySeedFile: env.HOLDPOINT_NATS_TOPOLOGY_SEED_FILE,
       consumers: consumersFor(env.HOLDPOINT_POOLS),

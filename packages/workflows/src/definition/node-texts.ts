@@ -19,8 +19,8 @@ const isPrompt = (uses: string, arg: string): boolean =>
   uses.endsWith('.prompt.resolve') || (uses === 'control.gate.conflict_resolution' && arg === 'prompt_text');
 
 /** Scripts have braces of their own: arguments are filled in only where a node has what templates did not have before. */
-const fillsArguments = ({ effect, forEach }: NodeDefinition): boolean =>
-  effect !== undefined || forEach !== undefined;
+const fillsArguments = ({ effect, forEach, verbatim }: NodeDefinition): boolean =>
+  verbatim !== true && (effect !== undefined || forEach !== undefined);
 
 /** What takes an effect back is given what that was ordered with, with everything put in long ago. */
 const isPutIn = (uses: string): boolean => uses.endsWith('.compensate');
@@ -45,8 +45,8 @@ const argsOf = (
     isFilledIn(node, uses, name) ? within(`${path}.${name}`, value) : [],
   );
 
-const effectOf = ({ effect }: NodeDefinition): Written[] =>
-  (['idempotencyKey', 'target', 'probe', 'compensate'] as const).flatMap((field) =>
+const effectOf = ({ effect, verbatim }: NodeDefinition): Written[] =>
+  (verbatim === true ? [] : (['idempotencyKey', 'target', 'probe', 'compensate'] as const)).flatMap((field) =>
     within(`effect.${field}`, effect?.[field] ?? null),
   );
 

@@ -26,6 +26,10 @@ export type StepPlan = {
 export const renderedText = (task: Task, text: string, more: JsonObject = {}): string =>
   text.includes('{{') ? renderText(text, scopeFor(task, text, more)) : text;
 
+/** A text of a node's effect, filled in where its author wants it so. Throws `ExpressionError`. */
+export const filledIn = (task: Task, { verbatim }: NodeDefinition, text: string): string =>
+  verbatim === true ? text : renderedText(task, text);
+
 const rendered = (task: Task, value: Json, more: JsonObject): Json => {
   if (typeof value === 'string') return renderedText(task, value, more);
   if (typeof value !== 'object' || value === null) return value;
@@ -82,8 +86,8 @@ const inputOf = (task: Task, node: NodeDefinition, plan: StepPlan): StepInput =>
   const { script, fixScript, autoResolve, agent, timeoutMs, produces, effect, onError } = node;
   const args = argsOf(task, node, plan);
   const declared = {
-    ...(effect?.probe !== undefined && { probe: renderedText(task, effect.probe) }),
-    ...(effect?.compensate !== undefined && { compensate: renderedText(task, effect.compensate) }),
+    ...(effect?.probe !== undefined && { probe: filledIn(task, node, effect.probe) }),
+    ...(effect?.compensate !== undefined && { compensate: filledIn(task, node, effect.compensate) }),
   };
   return {
     with: main ? { ...args, ...declared } : args,
@@ -183,7 +187,7 @@ export const gatedOf = (task: Task, id: NodeId): CanonicalEffect => {
     ...about,
     kind,
     effectClass,
-    target: targetOf(renderedText(task, target), preview),
-    idempotencyKey: keyOf(renderedText(task, idempotencyKey), preview, undone),
+    target: targetOf(filledIn(task, node, target), preview),
+    idempotencyKey: keyOf(filledIn(task, node, idempotencyKey), preview, undone),
   };
 };

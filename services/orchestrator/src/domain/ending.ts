@@ -1,4 +1,4 @@
-import { errorBody } from '@holdpoint/contracts/errors';
+import { type ErrorBody, errorBody } from '@holdpoint/contracts/errors';
 import type { JsonObject } from '@holdpoint/contracts/json';
 import type { NodeId } from '@holdpoint/contracts/ids';
 import type { Settlement } from '@holdpoint/contracts/recovery';
@@ -107,13 +107,26 @@ export const tellBoard = (draft: Draft, ask = 0): void => {
   draft.timer(repeatTimer(REPORT_TIMER, ask, draft.now));
 };
 
+/** A message that tells of an end has room for outputs of this size. */
+const GAVE_MAX = 64 * 1024;
+
+/** What a task of one node has come to, for whoever has submitted it to learn that. */
+export const gaveOf = (task: Task): { readonly outputs?: JsonObject; readonly error?: ErrorBody } => {
+  const [only, ...others] = task.definition.nodes;
+  if (only === undefined || others.length > 0) return {};
+  const { outputs, error = task.error } = nodeState(task, only.id);
+  const fits = outputs !== undefined && JSON.stringify(outputs).length <= GAVE_MAX;
+  return { ...(fits && { outputs }), ...(error !== undefined && { error }) };
+};
+
 /** Tells the tasks that wait for this node. */
 const tellWatchers = (draft: Draft, node: NodeId | undefined, outcome: Outcome | undefined): void => {
   const { id, watchers, version } = draft.task();
   for (const watcher of watchers) {
     if (watcher.node !== node || outcome === undefined) continue;
     const key = `peer.${id}.${node ?? ''}.${String(version)}`;
-    const about = { about: 'peer', task: watcher.task, peer: id, outcome } as const;
+    const gave = node === undefined ? gaveOf(draft.task()) : {};
+    const about = { about: 'peer', task: watcher.task, peer: id, outcome, ...gave } as const;
     draft.send(inform(watcher.task, key, { ...about, ...(node !== undefined && { node }) }));
   }
 };

@@ -2,7 +2,7 @@ import type { CanonicalEffect } from '@holdpoint/contracts/effect';
 import type { Gate, GateContext } from '@holdpoint/contracts/gate';
 import type { NodeId } from '@holdpoint/contracts/ids';
 import { asSent, type JsonObject } from '@holdpoint/contracts/json';
-import { renderedText } from './effects.ts';
+import { filledIn } from './effects.ts';
 import { allNodes } from './nodes.ts';
 import { hasEnded, nodeDefinition, nodeState, type Task } from './state.ts';
 
@@ -29,7 +29,8 @@ const nodeIn = (task: Task, id: NodeId, revision: number): JsonObject => {
 
 const effectIn = (task: Task, id: NodeId, { effect, digest }: About): JsonObject => {
   const { kind, effectClass, uses, target, args, idempotencyKey } = effect;
-  const { probe, compensate, rollbackHint } = nodeDefinition(task, id).effect ?? {};
+  const node = nodeDefinition(task, id);
+  const { probe, compensate, rollbackHint } = node.effect ?? {};
   return {
     kind,
     class: effectClass,
@@ -38,8 +39,8 @@ const effectIn = (task: Task, id: NodeId, { effect, digest }: About): JsonObject
     args,
     digest,
     idempotency_key: idempotencyKey,
-    probe: probe === undefined ? null : renderedText(task, probe),
-    compensate: compensate === undefined ? null : renderedText(task, compensate),
+    probe: probe === undefined ? null : filledIn(task, node, probe),
+    compensate: compensate === undefined ? null : filledIn(task, node, compensate),
     rollback_hint: rollbackHint ?? null,
   };
 };

@@ -7,7 +7,7 @@ import type { Outcome } from '@holdpoint/contracts/workflow';
 import type { Outgoing } from '@holdpoint/runtime/decider';
 import { inform, PEERS_TIMER, releaseLocks, REPORT_TIMER } from './asks.ts';
 import type { Draft } from './draft.ts';
-import { endNode } from './ending.ts';
+import { endNode, gaveOf } from './ending.ts';
 import { peerOf } from './evolve.ts';
 import { look } from './proceed.ts';
 import { again, giveUp } from './recovering.ts';
@@ -87,13 +87,19 @@ const peerEnded = (draft: Draft, { peer, node, outcome }: About<'peer'>): void =
 
 type Watch = { readonly id: TaskId; readonly watcher: TaskId; readonly node?: NodeId | undefined };
 
-const answer = ({ id, watcher, node }: Watch, outcome: Outcome | 'unknown', at: number): Outgoing =>
+const answer = (
+  { id, watcher, node }: Watch,
+  outcome: Outcome | 'unknown',
+  at: number,
+  gave: ReturnType<typeof gaveOf> = {},
+): Outgoing =>
   inform(watcher, `peer.${id}.${node ?? ''}.${outcome}.${String(at)}`, {
     about: 'peer',
     task: watcher,
     peer: id,
     outcome,
     ...(node !== undefined && { node }),
+    ...gave,
   });
 
 /** Nobody has heard of that task, so nobody need wait for it. */
@@ -105,7 +111,8 @@ export const watched = (draft: Draft, watch: Watch): void => {
   const { node, watcher } = watch;
   const state = node === undefined ? undefined : findNode(task, node);
   const outcome = node === undefined ? task.outcome : state === undefined ? 'unknown' : endOf(state);
-  if (outcome !== undefined) return draft.send(answer(watch, outcome, draft.now));
+  if (outcome !== undefined)
+    return draft.send(answer(watch, outcome, draft.now, node === undefined ? gaveOf(task) : {}));
   const known = task.watchers.some((each) => each.task === watcher && each.node === node);
   if (!known) draft.emit({ type: 'watched', watcher, ...(node !== undefined && { node }) });
 };

@@ -5,10 +5,17 @@ import type { Summary } from '@holdpoint/runtime/ports';
 import { decodeCursor, pageOf } from '@holdpoint/runtime/postgres/page';
 import type { Pool } from 'pg';
 import { z } from 'zod';
+import { isProgram, type Program } from '@holdpoint/programs/state';
 import type { OrchestratorState } from '../domain/orchestrator.ts';
+import type { Task } from '../domain/state.ts';
 
 /** Longer goals are cut in lists; the task itself has all of it. */
 const GOAL_SHOWN_MAX = 200;
+
+const workflowOf = (state: Task | Program): string => {
+  const { id, version } = isProgram(state) ? state.program : state.definition;
+  return `${id}@${version}`;
+};
 
 /** What lists show of a task. A board is in no list. */
 export const summarise = (state: OrchestratorState): Summary =>
@@ -17,7 +24,7 @@ export const summarise = (state: OrchestratorState): Summary =>
     : {
         status: state.phase,
         view: {
-          workflow: `${state.definition.id}@${state.definition.version}`,
+          workflow: workflowOf(state),
           goal: state.goal.slice(0, GOAL_SHOWN_MAX).toWellFormed(),
         },
       };

@@ -1,0 +1,173 @@
+import { effectClassOf, isCustom, namesProbe } from '@holdpoint/contracts/capabilities';
+import { type ErrorBody, errorBody } from '@holdpoint/contracts/errors';
+import { effectTaskIdOf, type TaskId } from '@holdpoint/contracts/ids';
+import { digestOf } from '@holdpoint/contracts/json';
+import type { EffectEnd, Entry, ProgramEffect } from '@holdpoint/contracts/program';
+import { DEFAULT_POOL } from '@holdpoint/contracts/streams';
+import type { SubmitTask } from '@holdpoint/contracts/task';
+import { type NodeDefinition, WorkflowDefinition } from '@holdpoint/contracts/workflow';
+import { definitionProblems } from '@holdpoint/workflows/definition-problems';
+import { problemText } from '@holdpoint/workflows/problem';
+import type { Draft } from './draft.ts';
+import {
+  cancelEffect,
+  effectTimer,
+  repeatTimer,
+  submitEffect,
+  watchEffect,
+  withdrawTimer,
+} from './outgoing.ts';
+import { bytesOf, type Recorded, roomProblem } from './records.ts';
+import { effectKey, effectsOf, entryOf, type Program } from './state.ts';
+
+type EffectEntry = Extract<Entry, { readonly kind: 'effect' }>;
+
+/** As long as a request waits for a person when nothing else is said. */
+const APPROVAL_MS = 24 * 3_600_000;
+/** What an effect gives is kept with the task that carries it out; of the program it is when it is no larger than this. */
+const OUTPUTS_MAX_BYTES = 48 * 1_024;
+
+const nodeFor = (task: Program, effect: ProgramEffect): NodeDefinition => {
+  const { uses, kind, args, target, idempotencyKey, probe, compensate, rollbackHint, timeoutMs } = effect;
+  const known = effectClassOf(uses, kind, {
+    probe: namesProbe({ with: { probe: probe ?? args['probe'] ?? null } }),
+  });
+  return {
+    id: task.node,
+    uses,
+    after: [],
+    args,
+    verbatim: true,
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    effect: {
+      kind,
+      effectClass: known ?? (isCustom(uses) ? effect.effectClass : undefined) ?? 'opaque',
+      idempotencyKey,
+      target,
+      pool: effect.pool ?? DEFAULT_POOL,
+      audience: effect.audience ?? ['operators'],
+      approvalTimeoutMs: effect.approvalTimeoutMs ?? APPROVAL_MS,
+      ...(probe !== undefined && { probe }),
+      ...(compensate !== undefined && { compensate }),
+      ...(rollbackHint !== undefined && { rollbackHint }),
+    },
+  };
+};
+
+/** The workflow of the task that carries it out: one node, as people and standing rules know it by the name of the program. */
+const definitionFor = (task: Program, effect: ProgramEffect): WorkflowDefinition => ({
+  id: task.program.id,
+  version: task.program.version,
+  nodes: [nodeFor(task, effect)],
+});
+
+const PROBLEMS_SHOWN = 5;
+
+/** What is wrong with an effect, as with one that a template declares. */
+const problemsIn = (definition: WorkflowDefinition): ErrorBody | undefined => {
+  const { success, error } = WorkflowDefinition.safeParse(definition);
+  const problems = success
+    ? definitionProblems(definition)
+        .filter(({ severity }) => severity === 'error')
+        .map(problemText)
+    : error.issues.map(({ path, message }) => `${path.map(String).join('.')}: ${message}`);
+  if (problems.length === 0) return undefined;
+  const shown = problems.slice(0, PROBLEMS_SHOWN);
+  return errorBody('ORCHESTRATOR_PROGRAM_INVALID', `the effect cannot be run: ${shown.join('; ')}`, {
+    problems: shown,
+  });
+};
+
+const submissionOf = (
+  task: Program,
+  child: TaskId,
+  effect: ProgramEffect,
+): SubmitTask & { readonly id: TaskId } => ({
+  id: child,
+  workflow: `${task.program.id}@${task.program.version}`,
+  definition: definitionFor(task, effect),
+  goal: effect.title ?? `${effect.uses} on ${effect.target}, for ${task.id}`,
+  requestedBy: task.requestedBy,
+  ...(task.repository !== undefined && { repository: task.repository }),
+});
+
+/** Whether what is known of it answers whoever asks now: what did not happen may be asked for anew, by another attempt. */
+const stands = (task: Program, { key, ended }: EffectEntry): boolean => {
+  if (ended === undefined || ended.outcome === 'succeeded') return true;
+  const { visit, attempt } = task.asked[key] ?? { visit: 0, attempt: 0 };
+  // What people have refused stays refused as long as the phase is the same.
+  return visit === task.visit && (ended.outcome === 'blocked' || attempt === task.attempt);
+};
+
+/** Has an effect carried out, by a task of its own. The same one again is answered with what became of it. */
+export const recordEffect = (draft: Draft, effect: ProgramEffect): Recorded => {
+  const task = draft.task();
+  const key = effectKey(effect.idempotencyKey);
+  const digest = digestOf(effect);
+  const known = entryOf(task, key);
+  if (known?.kind === 'effect' && stands(task, known)) {
+    if (known.digest === digest) return { entry: known };
+    return {
+      error: errorBody(
+        'ERR_IDEMPOTENCY_CONFLICT',
+        `another effect was asked for under the key ${JSON.stringify(effect.idempotencyKey)}`,
+      ),
+    };
+  }
+  const definition = definitionFor(task, effect);
+  const problem = problemsIn(definition);
+  if (problem !== undefined) return { error: problem };
+  const asked = (task.asked[key]?.count ?? 0) + 1;
+  const entry: EffectEntry = {
+    kind: 'effect',
+    key,
+    digest,
+    task: effectTaskIdOf(task.id, effect.idempotencyKey, asked),
+  };
+  const full = known === undefined ? roomProblem(task, entry) : undefined;
+  if (full !== undefined) return { error: full };
+  const { node, visit, attempt, lease } = task;
+  draft.emit({ type: 'phase_recorded', node, visit, attempt, lease, entry, effect });
+  askForEffect(draft, entry.task, effect, 0);
+  return { entry };
+};
+
+const askForEffect = (draft: Draft, child: TaskId, effect: ProgramEffect, ask: number): void => {
+  draft.send(submitEffect(submissionOf(draft.task(), child, effect), ask));
+  draft.send(watchEffect(child, draft.task().id, ask));
+  draft.timer(repeatTimer(effectTimer(child), ask, draft.now));
+};
+
+/** Nothing was heard of the task that carries out an effect. */
+export const askForEffectAgain = (draft: Draft, child: TaskId, ask: number): void => {
+  const task = draft.task();
+  const entry = effectsOf(task).find((each) => each.task === child);
+  const effect = entry === undefined ? undefined : task.wanted[entry.key];
+  if (entry === undefined || entry.ended !== undefined || effect === undefined) return;
+  askForEffect(draft, child, effect, ask);
+};
+
+/** How the effect has ended, as far as there is room for it. */
+export const endOf = ({ outcome, outputs, error }: EffectEnd): EffectEnd => ({
+  outcome,
+  ...(outputs !== undefined && bytesOf(outputs) <= OUTPUTS_MAX_BYTES && { outputs }),
+  ...(error !== undefined && { error }),
+});
+
+/** What is under way is called off: it may still happen, and then its own task knows. */
+export const withdrawEffects = (draft: Draft, reason: string): void => {
+  for (const { task: child, ended } of effectsOf(draft.task()))
+    if (ended === undefined) {
+      draft.timer({ clear: effectTimer(child) });
+      withdrawEffect(draft, child, reason, 0);
+    }
+};
+
+export const withdrawEffect = (draft: Draft, child: TaskId, reason: string, ask: number): void => {
+  draft.send(cancelEffect(draft.task(), child, reason, ask));
+  draft.send(watchEffect(child, draft.task().id, WITHDRAWN + ask));
+  draft.timer(repeatTimer(withdrawTimer(child), ask, draft.now));
+};
+
+/** Watching again is another question than before, or the bus takes it for a repeat. */
+const WITHDRAWN = 1_000;

@@ -1,0 +1,272 @@
+import type { CommandId } from '@holdpoint/contracts/ids';
+import type { Entry } from '@holdpoint/contracts/program';
+import type { TaskPhase } from '@holdpoint/contracts/task';
+import {
+  entryOf,
+  hasEnded,
+  type PhaseSeen,
+  type Program,
+  type ProgramFact,
+  type ProgramState,
+} from './state.ts';
+
+type Without<Event> = Event extends unknown ? Omit<Event, 'id' | 'phase'> : never;
+/** A fact before it is known in which phase it leaves the task. */
+export type ProgramChange = Without<ProgramFact>;
+
+type Of<Type extends ProgramFact['type']> = Extract<ProgramFact, { readonly type: Type }>;
+
+/** A message comes again while its acknowledgement is missing, not after so many others that were acted upon. */
+const COMMANDS_KEPT = 50;
+/** Of what failed before, whoever tries again is told the latest. */
+const FAILURES_KEPT = 10;
+
+const created = (event: Of<'program_submitted'>): Program => ({
+  kind: 'program',
+  id: event.id,
+  version: 1,
+  phase: event.phase,
+  goal: event.goal,
+  acceptanceCriteria: event.acceptanceCriteria,
+  inputs: event.inputs,
+  requestedBy: event.requestedBy,
+  contentDigest: event.contentDigest,
+  ...(event.repository !== undefined && { repository: event.repository }),
+  submittedAt: event.at,
+  program: event.program,
+  hash: event.hash,
+  state: event.state,
+  node: event.forkedFrom?.node ?? event.program.initial,
+  visit: 1,
+  attempt: 1,
+  status: 'held',
+  activation: 'run',
+  lease: 0,
+  losses: 0,
+  entries: event.forkedFrom?.entries ?? [],
+  asked: {},
+  wanted: {},
+  failures: [],
+  questions: 0,
+  ended: 0,
+  seen: {},
+  pausedByHand: false,
+  watchers: [],
+});
+
+const heard = (task: Program, command: CommandId | undefined): Program => {
+  const { commands = [] } = task;
+  return command === undefined || commands.includes(command)
+    ? task
+    : { ...task, commands: [...commands, command].slice(-COMMANDS_KEPT) };
+};
+
+const seen = (task: Program, node: string, how: Omit<PhaseSeen, 'attempt'>): Program['seen'] => ({
+  ...task.seen,
+  [node]: { ...how, attempt: task.attempt },
+});
+
+/** Nobody holds the phase any more. */
+const released = ({ worker: _, ...task }: Program): Program => task;
+
+const noted = (task: Program, { entry, effect }: Of<'phase_recorded'>): Program => {
+  const known = entryOf(task, entry.key) !== undefined;
+  const entries = known
+    ? task.entries.map((each) => (each.key === entry.key ? entry : each))
+    : [...task.entries, entry];
+  if (entry.kind !== 'effect') return { ...task, entries, losses: 0 };
+  const { count = 0 } = task.asked[entry.key] ?? {};
+  const asked = { count: count + 1, visit: task.visit, attempt: task.attempt };
+  return {
+    ...task,
+    entries,
+    losses: 0,
+    asked: { ...task.asked, [entry.key]: asked },
+    wanted: effect === undefined ? task.wanted : { ...task.wanted, [entry.key]: effect },
+  };
+};
+
+const informed = (task: Program, { key, ended }: Of<'phase_informed'>): Program => ({
+  ...task,
+  wanted: Object.fromEntries(Object.entries(task.wanted).filter(([of]) => of !== key)),
+  entries: task.entries.map((entry) => {
+    if (entry.key !== key) return entry;
+    if (entry.kind === 'sleep') return { ...entry, over: true };
+    return entry.kind === 'effect' && ended !== undefined ? { ...entry, ended } : entry;
+  }),
+});
+
+/** The next phase begins with nothing but the state, and the effects of the whole task. */
+const entered = (task: Program, node: Program['node'] | undefined, visit: number): Program => {
+  const {
+    retried: _retried,
+    question: _question,
+    paused: _paused,
+    answer: _answer,
+    suspendedOn: _suspended,
+    waits: _waits,
+    ...rest
+  } = released(task);
+  return {
+    ...rest,
+    node: node ?? task.node,
+    visit,
+    attempt: 1,
+    status: 'held',
+    activation: 'run',
+    losses: 0,
+    entries: task.entries.filter(({ kind }) => kind === 'effect'),
+    failures: [],
+    ended: task.ended + 1,
+  };
+};
+
+/** Another attempt begins the phase anew; what it has recorded stands. */
+const again = (task: Program, attempt: number, command: CommandId | undefined): Program => {
+  const {
+    retried: _retried,
+    question: _question,
+    paused: _paused,
+    answer: _answer,
+    suspendedOn: _suspended,
+    outcome: _outcome,
+    error: _error,
+    ...rest
+  } = released(task);
+  return heard({ ...rest, attempt, status: 'retrying', activation: 'run', losses: 0 }, command);
+};
+
+const asking = (task: Program, event: Of<'input_requested'>): Program => {
+  const { approval, effectId, effect, digest, about, asks, state, output, question } = event;
+  return {
+    ...released(task),
+    status: 'asked',
+    questions: question,
+    question: { approval, effectId, effect, digest, about, asks },
+    ...(state !== undefined && { paused: { state, asks, ...(output !== undefined && { output }) } }),
+  };
+};
+
+const over = (task: Program, outcome: NonNullable<Program['outcome']>): Program => {
+  const { suspendedOn: _, waits: _waits, ...rest } = released(task);
+  return { ...rest, status: 'ended', outcome };
+};
+
+const changed = (task: Program, event: Exclude<ProgramFact, Of<'program_submitted'>>): Program => {
+  switch (event.type) {
+    case 'phase_ordered': {
+      const { suspendedOn: _, ...rest } = released(task);
+      return { ...rest, status: 'ordered', lease: event.lease, activation: event.activation };
+    }
+    case 'phase_started': {
+      const { waits: _, ...rest } = task;
+      const known = { ...rest.seen, [event.node]: { status: 'open', attempt: event.attempt } as const };
+      return { ...rest, status: 'started', worker: event.worker, seen: known };
+    }
+    case 'phase_waiting':
+      return { ...task, waits: event.reason };
+    case 'phase_recorded':
+      return noted(task, event);
+    case 'phase_informed':
+      return informed(task, event);
+    case 'phase_suspended':
+      return { ...released(task), ...doneBy(task), status: 'suspended', suspendedOn: event.on };
+    case 'phase_returned':
+      return { ...released(task), status: 'held', losses: task.losses + (event.lost ? 1 : 0) };
+    case 'phase_retried':
+      return { ...task, retried: event.state };
+    case 'phase_completed': {
+      const output = event.output === undefined ? {} : { output: event.output };
+      const known = seen(task, event.node, { status: 'succeeded', ...output });
+      const next = entered(
+        { ...task, ...doneBy(task), state: event.state, seen: known },
+        event.next,
+        event.next === undefined ? task.visit : task.visit + 1,
+      );
+      return { ...next, ...output };
+    }
+    case 'phase_skipped': {
+      const known = seen(task, event.node, { status: 'skipped' });
+      return entered({ ...task, ...doneBy(task), seen: known }, event.next, task.visit + 1);
+    }
+    case 'phase_failed': {
+      const { attempt, stage, error } = event;
+      const failures = [...task.failures, { attempt, stage, error }].slice(-FAILURES_KEPT);
+      const known = seen(task, event.node, { status: 'failed', error });
+      return { ...released(task), ...doneBy(task), status: 'held', failures, seen: known };
+    }
+    case 'phase_retrying':
+      return again(task, event.attempt, event.command);
+    case 'input_requested':
+      return { ...asking(task, event), ...doneBy(task) };
+    case 'input_received': {
+      const { question: _, ...rest } = task;
+      return { ...rest, status: 'held', answer: event.answer };
+    }
+    case 'state_checkpoint':
+      return task;
+    case 'watched':
+      return { ...task, watchers: [...task.watchers, event.watcher] };
+    case 'paused':
+      return heard({ ...task, pausedByHand: true }, event.command);
+    case 'resumed':
+      return heard({ ...task, pausedByHand: false }, event.command);
+    case 'completed':
+      return over(task, 'succeeded');
+    case 'failed':
+      return { ...over(task, event.outcome ?? 'failed'), error: event.error };
+    case 'cancelled':
+      return over(task, 'cancelled');
+  }
+};
+
+/** Whose word it was that has just been taken. */
+const doneBy = ({ lease, worker }: Program): Pick<Program, 'done'> =>
+  worker === undefined ? {} : { done: { lease, worker } };
+
+export const evolve = (state: ProgramState, event: ProgramFact): ProgramState => {
+  if (event.type === 'program_submitted') return created(event);
+  if (state.phase === 'absent') throw new Error(`a task that does not exist has ${event.type}`);
+  const task = state as Program;
+  return { ...changed(task, event), version: task.version + 1, phase: event.phase };
+};
+
+/** What people see of a phase that is under way: it works, waits for a person, waits to be tried again, or is kept from going on. */
+const phaseFor = (task: Program): TaskPhase => {
+  if (task.pausedByHand) return 'paused';
+  switch (task.status) {
+    case 'asked':
+      return task.question?.about === 'failure' ? 'paused' : 'awaiting_approval';
+    case 'retrying':
+      return 'recovering';
+    case 'suspended': {
+      const waits = (task.suspendedOn ?? []).map((key) => entryOf(task, key));
+      return waits.some((entry) => entry?.kind === 'effect' && !hasEnded(entry))
+        ? 'awaiting_approval'
+        : 'executing';
+    }
+    default:
+      return 'executing';
+  }
+};
+
+/** The phase of the task once this has happened: it follows from the task by this one rule. */
+export const taskPhaseAfter = (state: ProgramState, change: ProgramChange): TaskPhase => {
+  switch (change.type) {
+    case 'program_submitted':
+      return 'execution_ready';
+    case 'completed':
+    case 'failed':
+    case 'cancelled':
+      return change.type;
+    default: {
+      if (state.phase === 'absent') throw new Error(`a task that does not exist has ${change.type}`);
+      const task = state as Program;
+      // Those who wait for it may be told of when it is over.
+      if (change.type === 'watched' || change.type === 'phase_informed') {
+        if (task.status === 'ended') return task.phase;
+      }
+      return phaseFor(changed(task, { ...change, id: task.id, phase: task.phase } as never));
+    }
+  }
+};

@@ -1,0 +1,40 @@
+import type { ApprovalResolved } from '@holdpoint/contracts/approval';
+import type { Information } from '@holdpoint/contracts/board';
+import type { CommandId, TaskId } from '@holdpoint/contracts/ids';
+import type { Json } from '@holdpoint/contracts/json';
+import type { SayOfWork } from '@holdpoint/contracts/program';
+import type { SubmitTask } from '@holdpoint/contracts/task';
+import type { Program } from './state.ts';
+
+type Said = {
+  readonly id: TaskId;
+  readonly by?: string | undefined;
+  readonly reason?: string | undefined;
+};
+
+/** What a person wants of the whole task. The command tells a repeat from the same wish once more. */
+export type ByHand = {
+  readonly kind: 'cancel' | 'pause' | 'resume' | 'retry';
+  readonly payload: Said;
+  readonly commandId: CommandId;
+};
+
+/** A task as it was at one version: the fork begins with the phase that it had come to. */
+export type ForkedFrom = {
+  readonly kind: 'fork_program';
+  readonly task: TaskId;
+  readonly origin: Program;
+  readonly version: number;
+  readonly by: string;
+};
+
+/** Everything that a task of a program may be told. */
+export type ProgramMessage =
+  | { readonly kind: 'submit'; readonly task: TaskId; readonly payload: SubmitTask }
+  | ForkedFrom
+  | ByHand
+  | { readonly kind: 'work'; readonly payload: SayOfWork }
+  | { readonly kind: 'approval'; readonly fact: ApprovalResolved }
+  | { readonly kind: 'inform'; readonly information: Information }
+  | { readonly kind: 'watch'; readonly watcher: TaskId; readonly node?: string | undefined }
+  | { readonly kind: 'timer'; readonly name: string; readonly data: Json };

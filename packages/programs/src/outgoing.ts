@@ -1,0 +1,132 @@
+import type { RequestApproval } from '@holdpoint/contracts/approval';
+import type { Information } from '@holdpoint/contracts/board';
+import { eventType } from '@holdpoint/contracts/cloudevents';
+import type { ApprovalId, TaskId } from '@holdpoint/contracts/ids';
+import type { WorkGiven, WorkOrder } from '@holdpoint/contracts/program';
+import { type Aggregate, subjects } from '@holdpoint/contracts/subjects';
+import type { SubmitTask } from '@holdpoint/contracts/task';
+import type { Outgoing, TimerChange } from '@holdpoint/runtime/decider';
+import type { OpenQuestion, Program } from './state.ts';
+
+/** The bus may lose any message: whoever waits for an answer asks again, at first after this, then ever more rarely. */
+const FIRST_REPEAT_MS = 20_000;
+const REPEAT_FACTOR = 3;
+const LAST_REPEAT_MS = 300_000;
+
+/** Set with question number `ask`, counted from zero: when it has not been answered by then, the next one is put. */
+export const repeatTimer = (name: string, ask: number, now: number): TimerChange => ({
+  set: name,
+  dueAt: now + Math.min(FIRST_REPEAT_MS * REPEAT_FACTOR ** ask, LAST_REPEAT_MS),
+  data: { ask: ask + 1 },
+});
+
+export const LEASE_TIMER = 'lease';
+export const ORDER_TIMER = 'order';
+export const QUESTION_TIMER = 'question';
+export const RETRY_TIMER = 'retry';
+/** Of a task that carries out an effect: until it is known how it ended. */
+export const effectTimer = (task: TaskId): string => `effect:${task}`;
+export const sleepTimer = (key: string): string => `sleep:${key}`;
+/** Of what is asked for, and not wanted any more: until that is confirmed. */
+export const withdrawTimer = (id: string): string => `withdraw:${id}`;
+
+const command = (aggregate: Aggregate, name: string, key: string, data: object): Outgoing => ({
+  subject: aggregate === 'approval' ? subjects.approvalCommand(name) : subjects.taskCommand(name),
+  id: `${aggregate}.${name}.${key}`,
+  type: eventType(aggregate, name),
+  data,
+});
+
+/** A message has room for this much beside what names the work. */
+const GIVEN_MAX_BYTES = 256 * 1_024;
+
+/** A worker is wanted. `ask` counts the repeats of the same order. */
+export const orderWork = (task: Program, given: WorkGiven, ask: number): Outgoing => {
+  const { id, node, visit, attempt, lease, hash, program, activation } = task;
+  const fits = Buffer.byteLength(JSON.stringify(given)) <= GIVEN_MAX_BYTES;
+  const data: WorkOrder = {
+    task: id,
+    node,
+    visit,
+    attempt,
+    lease,
+    program: { id: program.id, version: program.version, hash },
+    activation,
+    ...(fits && { given }),
+  };
+  return {
+    subject: subjects.work(hash),
+    id: `work.${id}.${String(lease)}.${String(ask)}`,
+    type: eventType('task', 'work'),
+    data,
+  };
+};
+
+/** The task that carries out an effect: sent again, it finds the same task. */
+export const submitEffect = (submission: SubmitTask & { readonly id: TaskId }, ask: number): Outgoing =>
+  command('task', 'submit', `${submission.id}.${String(ask)}`, submission);
+
+export const watchEffect = (task: TaskId, watcher: TaskId, ask: number): Outgoing =>
+  command('task', 'watch', `${watcher}.${task}.${String(ask)}`, { id: task, watcher });
+
+export const cancelEffect = (task: Program, effect: TaskId, reason: string, ask: number): Outgoing =>
+  command('task', 'cancel', `${effect}.${String(task.version)}.${String(ask)}`, {
+    id: effect,
+    by: task.id,
+    reason,
+  });
+
+/** No question waits longer, unless its author says so. */
+const QUESTION_MS = 7 * 86_400_000;
+
+/** Puts a question to people. */
+export const askPeople = (
+  task: Program,
+  { approval: id, effectId, effect, digest, asks }: OpenQuestion,
+  ask: number,
+): Outgoing => {
+  const request: RequestApproval = {
+    id,
+    task: task.id,
+    node: task.node,
+    revision: task.questions,
+    effectId,
+    effect,
+    digest,
+    title: asks.title,
+    requestedBy: task.requestedBy,
+    audience: asks.audience ?? ['operators'],
+    timeoutMs: asks.timeoutMs ?? QUESTION_MS,
+    input: asks.input,
+    ...(asks.body !== undefined && asks.body !== '' && { body: asks.body }),
+    workflow: task.program.id,
+  };
+  return command('approval', 'request', `${id}.${String(ask)}`, request);
+};
+
+export const withdrawQuestion = (
+  task: Program,
+  id: ApprovalId,
+  revision: number,
+  reason: string,
+  ask: number,
+): Outgoing =>
+  command('approval', 'cancel', `${id}.${String(ask)}`, {
+    id,
+    task: task.id,
+    node: task.node,
+    revision,
+    reason: reason.slice(0, 1_000).toWellFormed(),
+  });
+
+/** Tells another task how this one has ended. */
+export const tellWatcher = (
+  { id, outcome, version }: Pick<Program, 'id' | 'outcome' | 'version'>,
+  watcher: TaskId,
+  now: number,
+): Outgoing | undefined => {
+  if (outcome === undefined) return undefined;
+  const information: Information = { about: 'peer', task: watcher, peer: id, outcome };
+  const key = `${watcher}.peer.${id}.${outcome}.${String(version)}.${String(now)}`;
+  return command('task', 'inform', key, { id: watcher, information });
+};

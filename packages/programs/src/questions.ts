@@ -1,0 +1,120 @@
+import type { ApprovalResolved } from '@holdpoint/contracts/approval';
+import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect';
+import { errorBody } from '@holdpoint/contracts/errors';
+import { effectIdOf, inputIdOf, jobOf } from '@holdpoint/contracts/ids';
+import { asSent, type Json, type JsonObject } from '@holdpoint/contracts/json';
+import type { ProgramAnswer, ProgramQuestion } from '@holdpoint/contracts/program';
+import { checkpoint } from './checkpoints.ts';
+import type { Draft } from './draft.ts';
+import { failTask } from './ending.ts';
+import { orderPhase } from './ordering.ts';
+import { askPeople, QUESTION_TIMER, repeatTimer } from './outgoing.ts';
+import { tryAgain } from './retrying.ts';
+import type { OpenQuestion, Program } from './state.ts';
+
+/** The question itself, in the form in which people are asked about effects: that is what they look at, and nothing is carried out. */
+const questionAsEffect = (task: Program, asks: ProgramQuestion, question: number): CanonicalEffect => ({
+  task: task.id,
+  node: task.node,
+  uses: 'control.input',
+  args: { input: asSent(asks.input), title: asks.title, ...(asks.body !== undefined && { body: asks.body }) },
+  kind: 'other',
+  effectClass: 'idempotent',
+  target: `job:${jobOf(task.id, task.node)}`,
+  idempotencyKey: `input:${String(question)}`,
+});
+
+type About =
+  | { readonly about: 'failure' }
+  | { readonly about: 'phase'; readonly state: JsonObject; readonly output?: Json | undefined };
+
+/** Asks people for something. It is recorded before anybody is asked. */
+export const ask = (draft: Draft, asks: ProgramQuestion, about: About): void => {
+  const { id, node, visit, attempt, questions } = draft.task();
+  checkpoint(draft, 'before people are asked');
+  const question = questions + 1;
+  const effect = questionAsEffect(draft.task(), asks, question);
+  draft.emit({
+    type: 'input_requested',
+    node,
+    visit,
+    attempt,
+    approval: inputIdOf(id, question),
+    effectId: effectIdOf(id, node, effect.idempotencyKey),
+    effect,
+    digest: effectDigest(effect),
+    question,
+    asks,
+    ...about,
+  });
+  putQuestion(draft, 0);
+};
+
+export const putQuestion = (draft: Draft, times: number): void => {
+  const { question } = draft.task();
+  if (question === undefined) return;
+  draft.send(askPeople(draft.task(), question, times));
+  draft.timer(repeatTimer(QUESTION_TIMER, times, draft.now));
+};
+
+/** Whether it is to be tried again: what people are asked when a phase says that they shall be. */
+export const RETRY = 'retry';
+const FAIL = 'fail';
+
+const TITLE_MAX = 500;
+
+export const askAboutFailure = (
+  draft: Draft,
+  { title, body }: { readonly title?: string | undefined; readonly body?: string | undefined },
+  message: string,
+): void => {
+  const { node, id } = draft.task();
+  ask(
+    draft,
+    {
+      title: (title ?? `${jobOf(id, node)} failed: ${message}`).slice(0, TITLE_MAX).toWellFormed(),
+      ...(body !== undefined && { body }),
+      input: {
+        kind: 'choice',
+        options: [
+          { value: RETRY, label: 'Try again' },
+          { value: FAIL, label: 'Let the task fail' },
+        ],
+      },
+    },
+    { about: 'failure' },
+  );
+};
+
+/** Only the answer to what this task has asked counts, whoever says so. */
+export const answered = (draft: Draft, fact: ApprovalResolved): void => {
+  const { question, pausedByHand: _, ...task } = draft.task();
+  if (question?.approval !== fact.id || task.status !== 'asked') return;
+  const said = fact.outcome === 'answered' && fact.response !== undefined;
+  const answer: ProgramAnswer = {
+    outcome: said ? 'answered' : 'expired',
+    by: fact.by,
+    ...(said && { response: fact.response }),
+    ...(fact.comment !== undefined && { comment: fact.comment }),
+  };
+  draft.timer({ clear: QUESTION_TIMER });
+  draft.emit({
+    type: 'input_received',
+    node: task.node,
+    visit: task.visit,
+    attempt: task.attempt,
+    approval: fact.id,
+    answer,
+  });
+  if (question.about === 'phase') return orderPhase(draft, 'respond');
+  return decided(draft, question, answer);
+};
+
+const decided = (draft: Draft, _question: OpenQuestion, answer: ProgramAnswer): void => {
+  if (answer.response === RETRY) return tryAgain(draft, 0, { by: answer.by });
+  const { failures, node } = draft.task();
+  const why =
+    answer.outcome === 'expired' ? 'nobody has said what is to become of it' : `${answer.by} lets it fail`;
+  const last = failures.at(-1)?.error ?? errorBody('PROGRAM_PHASE_FAILED', why);
+  return failTask(draft, { ...last, message: `${last.message} (${why})` }, node);
+};

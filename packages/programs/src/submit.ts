@@ -1,0 +1,108 @@
+import { errorBody } from '@holdpoint/contracts/errors';
+import type { TaskId } from '@holdpoint/contracts/ids';
+import { digestOf } from '@holdpoint/contracts/json';
+import { type ProgramDefinition, programHash, STATE_MAX_BYTES } from '@holdpoint/contracts/program';
+import type { SubmitTask } from '@holdpoint/contracts/task';
+import { type Decision, refused } from '@holdpoint/runtime/decider';
+import { createDraft } from './draft.ts';
+import type { ForkedFrom } from './messages.ts';
+import { orderPhase } from './ordering.ts';
+import { bytesOf, stateTooLarge } from './records.ts';
+import { effectsOf, phaseOf, type Program, type ProgramFact, type ProgramState } from './state.ts';
+
+const conflict = (task: TaskId): Decision<never> =>
+  refused(errorBody('ORCHESTRATOR_TASK_CONFLICT', `task ${task} was submitted before with other content`));
+
+/** What is wrong with a program, beside its shape. */
+export const programProblems = ({ initial, phases }: ProgramDefinition): readonly string[] => {
+  const names = phases.map(({ id }) => id);
+  const twice = names.filter((name, place) => names.indexOf(name) !== place);
+  const unknown = phases.flatMap((phase) =>
+    phase.type === 'terminal'
+      ? []
+      : (phase.next ?? [])
+          .filter((name) => !names.includes(name))
+          .map((name) => `${phase.id} leads to ${name}`),
+  );
+  return [
+    ...twice.map((name) => `there are two phases ${name}`),
+    ...unknown.map((leads) => `${leads}, and there is no such phase`),
+    ...(names.includes(initial) ? [] : [`it begins with ${initial}, and there is no such phase`]),
+    ...(phases.some(({ type }) => type === 'terminal') ? [] : ['no phase ends it']),
+  ];
+};
+
+/** A new task starts at once; a repeat is answered with the task it made; the same id with other content is refused. */
+export const submit = (
+  state: ProgramState,
+  task: TaskId,
+  program: ProgramDefinition,
+  submission: SubmitTask,
+  now: number,
+): Decision<ProgramFact> => {
+  const { goal, acceptanceCriteria = [], inputs = {}, requestedBy = 'unknown', repository } = submission;
+  const { id: _, ...content } = submission;
+  const contentDigest = digestOf({ ...content, program, acceptanceCriteria, inputs, requestedBy });
+  const draft = createDraft(state, task, now);
+  if (state.phase !== 'absent')
+    return (state as Program).contentDigest === contentDigest ? draft.done() : conflict(task);
+  const problems = programProblems(program);
+  if (problems.length > 0)
+    return refused(
+      errorBody('ORCHESTRATOR_PROGRAM_INVALID', `the program cannot be run: ${problems.join('; ')}`, {
+        problems: [...problems],
+      }),
+    );
+  if (bytesOf(inputs) > STATE_MAX_BYTES) return refused(stateTooLarge());
+  draft.emit({
+    type: 'program_submitted',
+    goal,
+    acceptanceCriteria,
+    inputs,
+    requestedBy,
+    program,
+    hash: programHash(program),
+    // What is put in is the state that the first phase begins with: the worker holds it to the schema.
+    state: inputs,
+    ...(repository !== undefined && { repository }),
+    at: now,
+    contentDigest,
+  });
+  orderPhase(draft);
+  return draft.done();
+};
+
+/** A new task that goes on from where another was: with the phase that it had come to, from the beginning of that. */
+export const fork = (
+  state: ProgramState,
+  { task, origin, version, by }: ForkedFrom,
+  now: number,
+): Decision<ProgramFact> => {
+  const contentDigest = digestOf({ forkedFrom: origin.id, version, by });
+  const draft = createDraft(state, task, now);
+  if (state.phase !== 'absent')
+    return (state as Program).contentDigest === contentDigest ? draft.done() : conflict(task);
+  const { goal, acceptanceCriteria, inputs, program, hash, repository, node } = origin;
+  const isLast = phaseOf(origin, node) === undefined;
+  draft.emit({
+    type: 'program_submitted',
+    goal,
+    acceptanceCriteria: [...acceptanceCriteria],
+    inputs,
+    requestedBy: by,
+    program,
+    hash,
+    state: origin.state,
+    ...(repository !== undefined && { repository }),
+    forkedFrom: {
+      task: origin.id,
+      version,
+      node: isLast ? program.initial : node,
+      entries: effectsOf(origin).filter(({ ended }) => ended?.outcome === 'succeeded'),
+    },
+    at: now,
+    contentDigest,
+  });
+  orderPhase(draft);
+  return draft.done();
+};

@@ -1,0 +1,74 @@
+import { type ProgramDefinition, programHash } from '@holdpoint/contracts/program';
+import type { SubmitTask } from '@holdpoint/contracts/task';
+import { errorFields } from '@holdpoint/runtime/error-fields';
+import type { Logger } from '@holdpoint/runtime/log';
+import { startPeriodic } from '@holdpoint/runtime/periodic';
+import type { Pool } from 'pg';
+import { type ProgramRow, programsAfter, registerPrograms } from '../projections/programs.ts';
+
+/** What another replica has registered is known here after this. */
+const READ_EVERY_MS = 2_000;
+const PAGE = 200;
+/** A number is drawn before its row is committed: the latest are read again, so that none is passed over. */
+const OVERLAP = 100;
+
+/**
+ * Which programs are known by their names. A task keeps what it was started with; this only says what a name means when
+ * somebody starts one.
+ */
+export const createProgramCatalog = (log: Logger) => {
+  /** By `id`, and by `id@version`: the one that was registered last. */
+  const latest = new Map<string, ProgramRow>();
+  let place = 0;
+
+  const learn = (row: ProgramRow): void => {
+    for (const name of [row.id, `${row.id}@${row.version}`]) {
+      const known = latest.get(name);
+      if (known === undefined || known.place < row.place) latest.set(name, row);
+    }
+    place = Math.max(place, row.place);
+  };
+
+  const read = async (pool: Pool): Promise<void> => {
+    let from = Math.max(0, place - OVERLAP);
+    for (;;) {
+      const rows = await programsAfter(pool, from, PAGE);
+      for (const row of rows) learn(row);
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < PAGE) return;
+      from = last.place;
+    }
+  };
+
+  return {
+    find: (name: string): ProgramDefinition | undefined => latest.get(name)?.definition,
+    /** A submission that names a program says which one, from here on. What brings a definition of its own stays as it is. */
+    named: (submission: SubmitTask): SubmitTask => {
+      if (submission.definition !== undefined || submission.program !== undefined) return submission;
+      const program = latest.get(submission.workflow)?.definition;
+      return program === undefined ? submission : { ...submission, program };
+    },
+    register: async (pool: Pool, programs: readonly ProgramDefinition[]): Promise<readonly ProgramRow[]> => {
+      const rows = await registerPrograms(pool, programs);
+      for (const row of rows) learn(row);
+      log.info(
+        { programs: programs.map((each) => `${each.id}@${each.version} ${programHash(each)}`) },
+        'registered',
+      );
+      return rows;
+    },
+    follow: (pool: Pool): { readonly stop: () => Promise<void> } => {
+      const first = read(pool).catch((error: unknown) =>
+        log.warn(errorFields(error), 'programs could not be read: those known before are found'),
+      );
+      const following = startPeriodic('programs', READ_EVERY_MS, () => read(pool), log);
+      return {
+        stop: async () => {
+          await following.stop();
+          await first;
+        },
+      };
+    },
+  };
+};
+export type ProgramCatalog = ReturnType<typeof createProgramCatalog>;

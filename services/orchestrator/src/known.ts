@@ -1,0 +1,10 @@
+import type { SubmitTask } from '@holdpoint/contracts/task';
+
+/** What whoever takes a submission knows beside it. */
+export type Known = {
+  /** Circuits of workflows that are not closed: tasks of these ask before they start. */
+  readonly open: () => readonly string[];
+  /** The submission of a program by its name, with the program that the name stands for. */
+  readonly named: (submission: SubmitTask) => SubmitTask;
+};
+export const NOTHING_KNOWN: Known = { open: () => [], named: (submission) => submission };
