@@ -32,6 +32,7 @@ const EXPECTED = {
   orchestrator: ['nats.seed', 'postgres.password', 'topology.seed'],
   postgres: ['hp_admin.password'],
   recovery: ['nats.seed', 'postgres.password'],
+  worker: ['nats.seed'],
 };
 
 describe('secrets for containers', () => {

@@ -41,6 +41,7 @@ export const sharesOf = (credentialsDir: string): readonly Share[] => {
         { from: files.operatorToken, name: 'operator.token' },
       ],
     },
+    { to: 'worker', secrets: [{ from: files.natsSeed('worker'), name: 'nats.seed' }] },
     {
       to: 'postgres',
       secrets: [

@@ -9,6 +9,7 @@ export const natsUsers = [
   'topology',
   'operator',
   'monitor',
+  'worker',
 ] as const;
 export type NatsUser = (typeof natsUsers)[number];
 

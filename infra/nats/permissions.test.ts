@@ -74,6 +74,18 @@ describe('who may say what', () => {
     ['$O.HP_ARTIFACTS.C.AbCd', ['executor']],
     ['$O.HP_ARTIFACTS.M.c29tZQ==', ['executor']],
     ['$O.OTHER.C.AbCd', []],
+    // Programs keep what is theirs apart from what executors have made, and take work from no stream but their own.
+    ['$O.HP_PROGRAMS.C.AbCd', ['worker']],
+    ['$JS.API.STREAM.PURGE.OBJ_HP_PROGRAMS', ['worker']],
+    ['$JS.API.CONSUMER.CREATE.OBJ_HP_PROGRAMS.mine.$O.HP_PROGRAMS.C.AbCd', ['operator', 'worker']],
+    ['hp.work.0123456789abcdef0123456789abcdef01234567', ['orchestrator']],
+    ['hp.api.orchestrator.work', ['operator', 'worker']],
+    ['hp.api.orchestrator.program_register', ['operator', 'worker']],
+    ['hp.api.orchestrator.program_list', ['operator']],
+    ['$JS.API.CONSUMER.MSG.NEXT.HP_WORK.work-0123', ['worker']],
+    ['$JS.API.CONSUMER.CREATE.HP_WORK.work-0123.hp.work.0123', ['worker']],
+    ['$JS.API.STREAM.DELETE.HP_WORK', []],
+    ['$JS.API.STREAM.PURGE.HP_WORK', []],
     ['$JS.API.STREAM.CREATE.OBJ_HP_ARTIFACTS', ['topology']],
     ['$JS.API.STREAM.DELETE.OBJ_HP_ARTIFACTS', []],
     ['$JS.API.STREAM.PURGE.OBJ_HP_ARTIFACTS', ['executor']],
@@ -172,6 +184,9 @@ describe('who may hear what', () => {
     ['hp.api.approvals.decide', ['approvals']],
     ['hp.cmd.effect.run.default', ['operator']],
     ['hp.evt.approval.resolved.a-1', ['approvals', 'operator', 'monitor']],
+    ['hp.evt.task.phase_informed.t-1', ['operator', 'monitor', 'worker']],
+    ['hp.evt.effect.applied.e-1', ['operator', 'monitor']],
+    ['_INBOX_worker.x.1', ['worker']],
     ['$SRV.PING', SERVICES],
   ])('%s is heard by %j', (subject, users) => {
     expect(subscribersOf(subject)).toEqual(users);

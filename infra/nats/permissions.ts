@@ -1,4 +1,4 @@
-import { buckets, consumers, streams } from '@holdpoint/contracts/streams';
+import { artifactBucket, buckets, consumers, programBucket, streams } from '@holdpoint/contracts/streams';
 import type { BucketDeclaration, ConsumerDeclaration, StreamDeclaration } from '@holdpoint/contracts/streams';
 import { AGGREGATES, filters, PREFIX, SERVICES, subjects } from '@holdpoint/contracts/subjects';
 import type { ServiceName } from '@holdpoint/contracts/subjects';
@@ -32,6 +32,8 @@ const SERVICE_DISCOVERY = '$SRV.>';
 const ADVISORIES = '$JS.EVENT.ADVISORY.>';
 
 const bucketsOf = (declared: Declared) => declared.buckets ?? buckets;
+const bucketsNamed = (name: string, declared: Declared) =>
+  bucketsOf(declared).filter((bucket) => bucket.name === name);
 /** Every stream, those of object stores among them. */
 const streamNames = (declared: Declared): readonly string[] => [
   ...declared.streams.map(({ name }) => name),
@@ -46,7 +48,7 @@ const inboxOf = (user: NatsUser) => `_INBOX_${user}.>`;
  * publish there on the requester's behalf. These subjects are fixed, so no request widens what a service may publish.
  * The inboxes of the services are not among them: nobody can pretend to be the JetStream API to a service.
  */
-const REQUESTER_INBOXES = ['_INBOX.>', inboxOf('operator'), inboxOf('monitor')] as const;
+const REQUESTER_INBOXES = ['_INBOX.>', inboxOf('operator'), inboxOf('monitor'), inboxOf('worker')] as const;
 
 /** Architecture, section 2: what each service may say. Everything else that a service publishes is derived. */
 const speech: Readonly<Record<ServiceName, readonly string[]>> = {
@@ -54,6 +56,7 @@ const speech: Readonly<Record<ServiceName, readonly string[]>> = {
     subjects.approvalCommand('request'),
     subjects.approvalCommand('cancel'),
     filters.effectCommands('*'),
+    filters.work,
     ...(['assess', 'record', 'settle', 'enter'] as const).map(subjects.recoveryCommand),
     // It asks how circuits stand.
     subjects.api('recovery', 'circuits'),
@@ -97,7 +100,7 @@ const rule = (allow: readonly string[], deny: readonly string[] = []): Rule => (
 
 /** Executors store what they have made, and read it for those who ask. */
 const storesOf = (service: ServiceName, declared: Declared): readonly string[] =>
-  service === 'executor' ? bucketsOf(declared).flatMap(writeBucket) : [];
+  service === 'executor' ? bucketsNamed(artifactBucket.name, declared).flatMap(writeBucket) : [];
 
 const serviceUser = (service: ServiceName, declared: Declared): Permissions => {
   const own = declared.consumers.filter((consumer) => consumer.service === service);
@@ -138,7 +141,8 @@ const infos = (declared: Declared): readonly string[] => [
 /** Commands are between services: people can count them, but not read them. Facts are for everybody. */
 const readableByPeople = (declared: Declared): readonly string[] => {
   const withCommands = declared.consumers.filter(({ filter }) => filter === filters.approvalCommands);
-  const closed = new Set(withCommands.map(({ stream }) => stream));
+  // Whoever may read a stream by consumers may take from those of others: work is for workers.
+  const closed = new Set([...withCommands.map(({ stream }) => stream), WORK_STREAM]);
   return streamNames(declared).filter((name) => !closed.has(name));
 };
 
@@ -169,6 +173,23 @@ const monitorUser = (declared: Declared): Permissions => ({
   subscribe: rule([filters.facts, inboxOf('monitor'), ADVISORIES]),
 });
 
+/** The stream of work, with the consumers that workers make themselves, one for each version of a program. */
+const WORK_STREAM: (typeof streams)[number]['name'] = 'HP_WORK';
+
+/** Runs the code of programs: takes work, says what becomes of it, and keeps what is too large for a message. */
+const workerUser = (declared: Declared): Permissions => ({
+  publish: rule([
+    subjects.api('orchestrator', 'work'),
+    subjects.api('orchestrator', 'program_register'),
+    '$JS.API.INFO',
+    streamInfo(WORK_STREAM),
+    `$JS.API.CONSUMER.INFO.${WORK_STREAM}.*`,
+    ...readStream(WORK_STREAM, []).allow,
+    ...bucketsNamed(programBucket.name, declared).flatMap(writeBucket),
+  ]),
+  subscribe: rule([inboxOf('worker'), filters.factsOf('task')]),
+});
+
 const permissionsOf = (user: NatsUser, declared: Declared): Permissions => {
   switch (user) {
     case 'topology':
@@ -177,6 +198,8 @@ const permissionsOf = (user: NatsUser, declared: Declared): Permissions => {
       return operatorUser(declared);
     case 'monitor':
       return monitorUser(declared);
+    case 'worker':
+      return workerUser(declared);
     case 'orchestrator':
     case 'approvals':
     case 'executor':

@@ -67,8 +67,11 @@ export const inputText = ({ id, status }: ApprovalView, input: InputRequest): re
   ...(status === 'pending' ? [`  holdpoint approvals respond ${id} ${FLAGS[input.kind]}`] : []),
 ];
 
-/** All of a response that is more than a line shows. */
-export const responseText = (response: Json): readonly string[] => {
-  if (typeof response === 'boolean') return [];
-  return typeof response === 'string' ? [response] : [JSON.stringify(response, undefined, 2)];
+/** All of a response that is more than a line shows: a text as it is, a form field by field. */
+export const responseText = (response: Json): string => {
+  if (typeof response === 'string') return response;
+  if (typeof response !== 'object' || response === null) return '';
+  return Object.entries(response)
+    .map(([name, value]) => `${name}: ${JSON.stringify(value)}`)
+    .join('\n');
 };

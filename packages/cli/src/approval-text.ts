@@ -131,8 +131,10 @@ const bodyText = (approval: ApprovalView): readonly string[] => {
 };
 
 /** All that was said to a program. */
-const respondedText = ({ response }: ApprovalView): readonly string[] =>
-  response === undefined ? [] : responseText(response).flatMap((text) => saidText('the response', text));
+const respondedText = ({ response = null }: ApprovalView): readonly string[] => {
+  const text = responseText(response);
+  return text === '' ? [] : saidText('the response', text);
+};
 
 /** Where an effect is decided on. What stands in its place otherwise is no more than a name. */
 const hasEffect = (approval: ApprovalView): boolean => ['effect', 'doubt'].includes(questionOf(approval));

@@ -1,8 +1,10 @@
 import type { ApiResponse, HistoryEntry } from '@holdpoint/contracts/catalog';
+import { ProgramEvent } from '@holdpoint/contracts/program';
 import { TaskEvent, type TaskPhase, type TaskView } from '@holdpoint/contracts/task';
 import { ASKED } from './asked.ts';
 import { clock, columns, instant, shorten } from './columns.ts';
 import { eventText } from './event-text.ts';
+import { programText } from './program-text.ts';
 import { EXIT } from './failure.ts';
 import { printableLines } from './printable.ts';
 import { stuckLines } from './recovery/stuck.ts';
@@ -81,11 +83,17 @@ export const taskListText = ({ items, next }: ApiResponse<'orchestrator', 'list'
   ...(next === undefined ? [] : [`more: --after ${next}`]),
 ];
 
+const detailOf = (data: HistoryEntry['data']): string => {
+  const event = TaskEvent.safeParse(data).data;
+  if (event !== undefined) return eventText(event);
+  const ofProgram = ProgramEvent.safeParse(data).data;
+  return ofProgram === undefined ? '' : programText(ofProgram);
+};
+
 /** One event as one line. An event of a newer release has its name and no details. */
 export const entryText = ({ version, at, type, data }: HistoryEntry): string => {
-  const event = TaskEvent.safeParse(data);
   const phase = typeof data['phase'] === 'string' ? data['phase'] : '';
-  const detail = event.success ? eventText(event.data) : '';
+  const detail = detailOf(data);
   return `${String(version).padStart(4)}  ${clock(at)}  ${phase.padEnd(17)}  ${type.padEnd(18)}  ${detail}`.trimEnd();
 };
 

@@ -13,6 +13,7 @@ import { jobOf, NodeId, TaskId } from './ids.ts';
 
 const doubt = { epoch: 1, reason: 'lost' };
 const stuck = { class: 'UNKNOWN', reason: 'nobody knows' } as const;
+const input = { kind: 'approval' } as const;
 const policy = {
   decisions: ['approve' as const],
   quorum: 3,
@@ -29,18 +30,19 @@ describe('what is asked', () => {
     ['effect', { policy }, ['approve']],
     ['doubt', { doubt, policy }, ['applied', 'not_applied', 'retry']],
     ['stuck', { stuck, policy }, ['retry', 'skip', 'done', 'cancel']],
+    ['input', { input, policy }, ['respond']],
   ])('is told by what stands in the request, and leaves open what fits: %s', (question, asked, choices) => {
     expect(questionOf(asked)).toBe(question);
     expect(choicesOf(asked)).toEqual(choices);
     expect(ASKS[question]).not.toBe('');
   });
 
-  test('whatever can be said is said of an effect that is to run, or answers a question', () => {
+  test('whatever can be said is said of an effect that is to run, answers a question, or responds to a program', () => {
     const answers = Choice.options.filter((choice) => answerIn(choice) !== undefined);
     expect(answers.toSorted()).toEqual(
       ['applied', 'not_applied', 'retry', 'skip', 'done', 'cancel'].toSorted(),
     );
-    const all = [{}, { doubt }, { stuck }].flatMap((asked) => choicesOf(asked));
+    const all = [{}, { doubt }, { stuck }, { input }].flatMap((asked) => choicesOf(asked));
     expect(new Set(all)).toEqual(new Set(Choice.options));
   });
 
@@ -69,15 +71,18 @@ describe('a policy', () => {
     expect(policyOf({ policy: { ...policy, rules: false } })).toEqual({ ...policy, rules: false });
   });
 
-  test.each([{ doubt }, { stuck }])('says of a question who is asked and may decide: %j', (asked) => {
-    expect(policyOf({ policy, ...asked })).toMatchObject({
-      quorum: 1,
-      veto: true,
-      onExpiry: 'expire',
-      rules: false,
-      fourEyes: true,
-      remindMs: policy.remindMs,
-      handOn: policy.handOn,
-    });
-  });
+  test.each([{ doubt }, { stuck }, { input }])(
+    'says of a question who is asked and may decide: %j',
+    (asked) => {
+      expect(policyOf({ policy, ...asked })).toMatchObject({
+        quorum: 1,
+        veto: true,
+        onExpiry: 'expire',
+        rules: false,
+        fourEyes: true,
+        remindMs: policy.remindMs,
+        handOn: policy.handOn,
+      });
+    },
+  );
 });

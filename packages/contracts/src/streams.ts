@@ -86,7 +86,16 @@ export const artifactBucket: BucketDeclaration = {
   maxBytes: 2048 * MIB,
 };
 
-export const buckets: readonly BucketDeclaration[] = [artifactBucket];
+/** What programs keep because it is too large for a message, named by the SHA-256 of its content. */
+export const programBucket: BucketDeclaration = {
+  name: 'HP_PROGRAMS',
+  stream: 'OBJ_HP_PROGRAMS',
+  description: 'Holdpoint: what programs keep',
+  maxAgeMs: 30 * 24 * HOUR_MS,
+  maxBytes: 1024 * MIB,
+};
+
+export const buckets: readonly BucketDeclaration[] = [artifactBucket, programBucket];
 
 const consumer = (
   name: string,

@@ -22,6 +22,8 @@ const question = {
   decidedAt: undefined,
   comment: undefined,
   stuck: undefined,
+  input: undefined,
+  response: undefined,
 };
 const request = { ...question, id: 'a-1', doubt: undefined };
 const ordered = {

@@ -11,13 +11,21 @@ export type Timeline = {
   readonly waitedOn: readonly string[];
 };
 
-const STARTS: ReadonlySet<string> = new Set(['node_started', 'step_ordered', 'effect_ordered']);
+const STARTS: ReadonlySet<string> = new Set([
+  'node_started',
+  'step_ordered',
+  'effect_ordered',
+  'phase_started',
+]);
 const ENDS: ReadonlySet<string> = new Set([
   'node_succeeded',
   'node_ended',
   'node_skipped',
   'node_blocked',
   'node_failed',
+  'phase_completed',
+  'phase_skipped',
+  'phase_failed',
 ]);
 
 const attemptOf = (data: HistoryEntry['data']): number => {
