@@ -42,6 +42,8 @@ export const EnterCircuit = z.object({
   target: TargetName,
   task: TaskId,
   ended: z.enum(['well', 'badly']).optional(),
+  /** It was let try and does not, or was called off: that says nothing of the workflow, and another one may try. */
+  left: z.boolean().optional(),
   /** With `ended`: what the repository says of its circuit. */
   circuit: RecoveryRules.shape.circuit,
 });

@@ -236,21 +236,17 @@ export const settleJob = (job: SettleJob, now: number): Outgoing => {
   return command('recovery', 'settle', subjects.recoveryCommand('settle'), key, job);
 };
 
-/** Asks recovery whether a task may start, or tells it how the one ended that was let try. */
-export const enterCircuit = (
-  task: Task,
-  target: string,
-  now: number,
-  ended?: EnterCircuit['ended'],
-): Outgoing => {
+/** How a task has ended that was let try; or that it does not, which says nothing of its workflow. */
+export type Trial = 'well' | 'badly' | 'left';
+
+/** Asks recovery whether a task may start, or tells it what has become of the one that was let try. */
+export const enterCircuit = (task: Task, target: string, now: number, trial?: Trial): Outgoing => {
   const circuit = task.definition.recovery?.circuit;
-  const data: EnterCircuit = {
-    target,
-    task: task.id,
-    ...(ended && { ended, ...(circuit && { circuit }) }),
-  };
-  const key = `${task.id}.${ended ?? String(now)}`;
-  return command('recovery', 'enter', subjects.recoveryCommand('enter'), key, data);
+  const ended = trial !== undefined && trial !== 'left' && { ended: trial, ...(circuit && { circuit }) };
+  const data: EnterCircuit = { target, task: task.id, ...(trial === 'left' ? { left: true } : ended) };
+  // It may have to be said again, whatever has become of it before.
+  const key = trial === undefined ? String(now) : `${trial}.${String(now)}`;
+  return command('recovery', 'enter', subjects.recoveryCommand('enter'), `${task.id}.${key}`, data);
 };
 
 /** Submits the task that takes a worktree back. */
@@ -412,7 +408,7 @@ export const askToWithdraw = (
     ),
     ...rollbacks.flatMap((by) => {
       const messages = cancelRollback(task, node, by, ask);
-      return messages.length === 0 ? [] : [{ of: by as string, messages }];
+      return messages.length === 0 ? [] : [{ of: by, messages }];
     }),
   ];
 };

@@ -1,6 +1,8 @@
 import type { AdmitTask } from '@holdpoint/contracts/task';
-import { CIRCUIT_TIMER, enterCircuit, repeatTimer } from './asks.ts';
+import { CIRCUIT_TIMER, enterCircuit, repeatTimer, type Trial } from './asks.ts';
 import type { Draft } from './draft.ts';
+import { isTerminal } from './phases.ts';
+import type { Task } from './state.ts';
 import { touchOpen } from './touch.ts';
 
 /** The circuit of its workflow is open, as far as is known: nothing starts before recovery lets it. */
@@ -22,8 +24,9 @@ const MARGIN_MS = 250;
 
 /** What recovery says of it. Only a circuit that is closed, or half open for this task, lets it start. */
 export const admitted = (draft: Draft, { circuit: name, state, until }: AdmitTask): void => {
-  const { circuit } = draft.task();
-  if (circuit?.state !== 'waiting' || circuit.name !== name) return;
+  const { circuit, phase } = draft.task();
+  if (isTerminal(phase) || circuit?.state !== 'waiting' || circuit.name !== name)
+    return state === 'half_open' ? turnDown(draft, name) : undefined;
   if (state === 'open') {
     if (until === undefined) return;
     const dueAt = Math.max(until, draft.now) + MARGIN_MS;
@@ -34,8 +37,25 @@ export const admitted = (draft: Draft, { circuit: name, state, until }: AdmitTas
   touchOpen(draft);
 };
 
-/** Whoever was let try says how it ended. A task that was called off says nothing. */
-export const leaveCircuit = (draft: Draft, ended: 'well' | 'badly'): void => {
-  const { circuit } = draft.task();
-  if (circuit?.state === 'trial') draft.send(enterCircuit(draft.task(), circuit.name, draft.now, ended));
+const isTrialOf = ({ circuit }: Task, name: string): boolean =>
+  circuit?.state === 'trial' && circuit.name === name;
+
+/** Whoever is let try and does not says so at once, or nobody else could try until his time is over. */
+const turnDown = (draft: Draft, name: string): void => {
+  const task = draft.task();
+  if (!isTrialOf(task, name)) return draft.send(enterCircuit(task, name, draft.now, 'left'));
+  if (isTerminal(task.phase)) leaveCircuit(draft);
+};
+
+/** What people have said no to says nothing against the workflow, and what was called off says nothing at all. */
+const trialOf = ({ phase, outcome }: Task): Trial => {
+  if (phase === 'cancelled') return 'left';
+  return outcome === 'failed' ? 'badly' : 'well';
+};
+
+/** Whoever was let try says what has become of it. */
+export const leaveCircuit = (draft: Draft): void => {
+  const task = draft.task();
+  const { circuit } = task;
+  if (circuit?.state === 'trial') draft.send(enterCircuit(task, circuit.name, draft.now, trialOf(task)));
 };

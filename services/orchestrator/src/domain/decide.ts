@@ -137,7 +137,7 @@ const decideReply = (draft: Draft, message: Reply): void => {
     case 'recover':
       return open ? recover(draft, message.payload) : settleEnded(draft, message.payload);
     case 'admit':
-      return open ? admitted(draft, message.payload) : undefined;
+      return admitted(draft, message.payload);
     case 'watch':
       return watched(draft, message.payload);
     case 'inform':

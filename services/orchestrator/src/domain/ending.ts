@@ -163,9 +163,7 @@ export const endTask = (
   });
   if (Object.values(before.peers).includes(null)) draft.timer({ clear: PEERS_TIMER });
   if (before.circuit?.state === 'waiting') draft.timer({ clear: CIRCUIT_TIMER });
-  // What people have said no to says nothing against the workflow.
-  if (end.type !== 'cancelled')
-    leaveCircuit(draft, end.type === 'failed' && end.outcome !== 'blocked' ? 'badly' : 'well');
+  leaveCircuit(draft);
   tellBoard(draft);
   tellWatchers(draft, undefined, draft.task().outcome);
 };

@@ -143,11 +143,13 @@ describe('a success', () => {
     const again = working()
       .when(fails('work', { exitCode: 3 }), says('work', 'retry'))
       .wait(1);
-    const codes = [{}, { exitCode: 0 }].map(
-      (result) =>
-        (again.when(succeeds('work', result)).sent('recovery.record')[0]?.data as RecordAttempt).exitCode,
+    const records = [{}, { exitCode: 0 }].flatMap((result) =>
+      again
+        .when(succeeds('work', result))
+        .sent('recovery.record')
+        .map(({ data }) => data as RecordAttempt),
     );
-    expect(codes).toEqual([undefined, 0]);
+    expect(records.map(({ exitCode }) => exitCode)).toEqual([undefined, 0]);
   });
 
   test.each([
@@ -590,6 +592,37 @@ describe('the circuit of a workflow', () => {
   ])('that lets it try hears how it has ended: %s', (how, answer) => {
     const task = held().when(admits('half_open'), answer);
     expect(task.sent('recovery.enter')[0]?.data).toEqual({ target: CIRCUIT, task: TASK, ended: how });
+  });
+
+  test('that lets it try hears that it is called off', () => {
+    const task = held().when(admits('half_open'), () => byHand('cancel'));
+    const left = { target: CIRCUIT, task: TASK, left: true };
+    expect(task.sent('recovery.enter').map(({ data }) => data)).toEqual([left]);
+    // What it was told before comes again: what it has said may have been lost.
+    expect(
+      task
+        .when(admits('half_open'))
+        .sent('recovery.enter')
+        .map(({ data }) => data),
+    ).toEqual([left]);
+  });
+
+  test.each([
+    ['that was called off meanwhile', () => held().when(() => byHand('cancel'))],
+    ['that was let start by then', () => held().when(admits('closed'))],
+    ['that is done by then', () => held().when(admits('closed'), succeeds('only'))],
+  ])('that lets one try %s hears that it does not', (_what, begun) => {
+    expect(
+      begun()
+        .when(admits('half_open'))
+        .sent('recovery.enter')
+        .map(({ data }) => data),
+    ).toEqual([{ target: CIRCUIT, task: TASK, left: true }]);
+  });
+
+  test('that has let it try is told again how it has ended, when it asks again', () => {
+    const task = held().when(admits('half_open'), succeeds('only'), admits('half_open'));
+    expect(task.sent('recovery.enter')[0]?.data).toEqual({ target: CIRCUIT, task: TASK, ended: 'well' });
   });
 
   test('of another workflow is nothing to it', () => {

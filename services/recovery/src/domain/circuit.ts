@@ -222,13 +222,14 @@ const admit = (task: TaskId, answer: Omit<AdmitTask, 'id'>, now: number): Outgoi
   data: { id: task, ...answer },
 });
 
-/** A task wants to start, or the one that was let try has come to its end. */
+/** A task wants to start, or the one that was let try has come to its end, or does not try any more. */
 const enter = (
   state: Circuit | undefined,
-  { target: circuit, task, ended, circuit: rules = WORKFLOW_CIRCUIT }: EnterCircuit,
+  { target: circuit, task, ended, left = false, circuit: rules = WORKFLOW_CIRCUIT }: EnterCircuit,
   now: number,
 ): Made => {
   const isTrial = state?.state === 'half_open' && state.executor === taskName(task);
+  if (left) return isTrial ? decision({ events: [halfOpened(state)], timers: [{ clear: NEXT }] }) : nothing;
   if (ended !== undefined) {
     if (!isTrial) return nothing;
     const about = { target: circuit, reason: `task ${task} has tried it` };

@@ -149,6 +149,22 @@ describe('the task that has tried', () => {
       .thenNothing();
   });
 
+  test('no more gives its turn to whoever asks next', () => {
+    const left = (n: number): RecoveryMessage => ({
+      kind: 'enter',
+      payload: { target, task: taskOf(n), left: true },
+    });
+    given(...trying)
+      .when(left(7), NOW)
+      .thenEmits({ type: 'circuit_half_opened', id, target })
+      .thenSends()
+      .thenTimes({ clear: 'circuit' });
+    for (const history of [trying, halfOpen, open, []])
+      given(...history)
+        .when(left(8), NOW)
+        .thenNothing();
+  });
+
   test('and was given up itself opens it at once', () => {
     given(...trying)
       .when(count(7), NOW + RULES.windowMs * 2)
