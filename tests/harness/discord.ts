@@ -47,18 +47,45 @@ const Body = z.strictObject({
 });
 export type DiscordMessage = z.infer<typeof Body> & { readonly id: string; readonly edits: number };
 
-/** What an interaction was answered with. */
-const Answer = z.object({
-  type: z.number(),
-  data: z
-    .looseObject({
-      content: z.string().optional(),
-      flags: z.number().optional(),
-      custom_id: z.string().max(100).optional(),
-      title: z.string().max(45).optional(),
-    })
-    .optional(),
+/** What an interaction was answered with; a form with the limits that Discord has. */
+const FormPart = z.strictObject({
+  type: z.literal(18),
+  label: text(45),
+  description: text(100).optional(),
+  component: z.strictObject({
+    type: z.literal(4),
+    custom_id: z.string().min(1).max(100),
+    style: z.int().min(1).max(2),
+    required: z.boolean(),
+    min_length: z.int().min(0).max(4_000).optional(),
+    max_length: z.int().min(1).max(4_000),
+    placeholder: text(100).optional(),
+  }),
 });
+const Form = z.object({
+  type: z.literal(9),
+  data: z.strictObject({
+    custom_id: z.string().min(1).max(100),
+    title: text(45),
+    components: z
+      .array(FormPart)
+      .min(1)
+      .max(5)
+      .refine((parts) => new Set(parts.map(({ component }) => component.custom_id)).size === parts.length),
+  }),
+});
+const Answer = z
+  .object({
+    type: z.number(),
+    data: z
+      .looseObject({
+        content: z.string().optional(),
+        flags: z.number().optional(),
+        custom_id: z.string().max(100).optional(),
+      })
+      .optional(),
+  })
+  .refine((answer) => answer.type !== 9 || Form.safeParse(answer).success, 'no form that discord takes');
 export type DiscordAnswer = z.infer<typeof Answer> & { readonly status: number; readonly code?: string };
 
 export type Sent = {
@@ -269,18 +296,20 @@ export const startDiscord = async (folder: string) => {
         forged,
       ),
     /** A person sends the form that a button was answered with. */
-    submit: (press: Press, customId: string, comment: string, forged: Forged = {}) =>
-      interact(
-        press,
-        5,
-        {
-          custom_id: customId,
-          components: [
-            { type: 18, id: 1, component: { type: 4, id: 2, custom_id: 'comment', value: comment } },
-          ],
-        },
-        forged,
-      ),
+    submit: (
+      press: Press,
+      customId: string,
+      typed: string | Readonly<Record<string, string>>,
+      forged: Forged = {},
+    ) => {
+      const texts = typeof typed === 'string' ? { comment: typed } : typed;
+      const components = Object.entries(texts).map(([name, value], i) => ({
+        type: 18,
+        id: 2 * i + 1,
+        component: { type: 4, id: 2 * i + 2, custom_id: name, value },
+      }));
+      return interact(press, 5, { custom_id: customId, components }, forged);
+    },
     stop: async (): Promise<void> => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

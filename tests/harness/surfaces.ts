@@ -1,6 +1,7 @@
 import { type Choice, type DecideApproval, Verb } from '@holdpoint/contracts/approval';
 import type { ApiResponse } from '@holdpoint/contracts/catalog';
 import { ErrorBody } from '@holdpoint/contracts/errors';
+import type { Json } from '@holdpoint/contracts/json';
 import { WebSocket } from 'ws';
 import { Refusal } from './client.ts';
 import { commandLine } from './command-line.ts';
@@ -49,15 +50,25 @@ const typedFor = (id: string, said: Choice): readonly string[] => {
   return verb === undefined ? ['answer', id, said] : [VERBS[verb], id];
 };
 
+/** A response by the flag that it has of its own. */
+const typedResponse = (response: Json | undefined): readonly string[] => {
+  if (typeof response === 'boolean') return [response ? '--yes' : '--no'];
+  if (typeof response === 'string') return ['--text', response];
+  return Object.entries(response ?? {}).flatMap(([name, value]) => [
+    '--field',
+    typeof value === 'string' ? `${name}=${value}` : `${name}:=${JSON.stringify(value)}`,
+  ]);
+};
+
 /** The command line does not know of tokens of approvals, and binds a decision to what it has shown itself. */
 export const onTheCommandLine = (system: System): SurfaceDriver => ({
   name: 'the command line',
   surface: 'cli',
-  decide: async (as, { id, decision, comment, digest }) => {
+  decide: async (as, { id, decision, response, comment, digest }) => {
     const holdpoint = commandLine(system, undefined, { HOLDPOINT_TOKEN: as.token });
     const { code, out, err } = await holdpoint(
       'approvals',
-      ...typedFor(id, decision),
+      ...(decision === 'respond' ? ['respond', id, ...typedResponse(response)] : typedFor(id, decision)),
       ...(comment === undefined ? [] : ['--comment', comment]),
       // An answer is bound to what was shown, and to nothing else.
       ...(digest === undefined || !Verb.safeParse(decision).success ? [] : ['--digest', digest]),
@@ -126,8 +137,8 @@ export const overWebSocket = (base: string): SurfaceDriver => ({
 
 /** By what each is said, whatever is asked. */
 const BUTTONS: Readonly<Record<Choice, readonly string[]>> = {
-  approve: ['Approve'],
-  reject: ['Reject'],
+  approve: ['Approve', 'Yes'],
+  reject: ['Reject', 'No'],
   request_changes: ['Request changes…'],
   applied: ['It happened'],
   not_applied: ['It did not happen'],
@@ -135,8 +146,29 @@ const BUTTONS: Readonly<Record<Choice, readonly string[]>> = {
   skip: ['Skip'],
   done: ['Mark as done'],
   cancel: ['Cancel'],
+  // What it is said with depends on the response.
+  respond: [],
 };
 const WITH_REASON = { ...BUTTONS, reject: ['Reject with reason…'] } as const;
+
+/** Options are pressed by their labels, which are their values in these tests; anything else is typed. */
+const labelsFor = ({ decision, response, comment }: DecideApproval): readonly string[] => {
+  if (decision !== 'respond') return (comment === undefined ? BUTTONS : WITH_REASON)[decision];
+  if (typeof response === 'boolean') return [response ? 'Yes' : 'No'];
+  return [...(typeof response === 'string' ? [response] : []), 'Answer…', 'Fill in…'];
+};
+
+/** What is typed into a form, by its names. */
+const typedOn = ({ response, comment }: DecideApproval): Readonly<Record<string, string>> => {
+  if (response === undefined) return { comment: comment ?? 'as it was agreed' };
+  if (typeof response !== 'object' || response === null) return { answer: String(response) };
+  return Object.fromEntries(
+    Object.entries(response).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? value : JSON.stringify(value),
+    ]),
+  );
+};
 
 /** What is said under a message, as a code and a text; it is Discord's markup. */
 const toldOn = (answer: DiscordAnswer): Awaited<ReturnType<SurfaceDriver['decide']>> => {
@@ -169,10 +201,11 @@ export const onDiscord = ({ client }: System, discord: DiscordStandIn, port: num
     surface: 'discord',
     hasButtons: true,
     see: async (id) => void (await see(id)),
-    decide: async ({ discord: user = '0' }, { id, decision, comment }) => {
+    decide: async ({ discord: user = '0' }, request) => {
+      const { id } = request;
       const message = await see(id);
       const press: Press = { port, user, message };
-      const labels = (comment === undefined ? BUTTONS : WITH_REASON)[decision];
+      const labels = labelsFor(request);
       const label = message.components
         .flatMap(({ components }) => components.map((each) => each.label))
         .find((each) => labels.includes(each));
@@ -181,7 +214,7 @@ export const onDiscord = ({ client }: System, discord: DiscordStandIn, port: num
       const pressed = await discord.press(press, label);
       if (pressed.type !== 9) return told(pressed, id);
       const form = pressed.data?.custom_id ?? '';
-      return told(await discord.submit(press, form, comment ?? 'as it was agreed'), id);
+      return told(await discord.submit(press, form, typedOn(request)), id);
     },
   };
 };

@@ -1,6 +1,7 @@
 import { RequestApproval } from '@holdpoint/contracts/approval';
 import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect';
 import { type ApprovalId, approvalIdOf, effectIdOf } from '@holdpoint/contracts/ids';
+import type { InputRequest } from '@holdpoint/contracts/input';
 import { SERVICES, type ServiceName, subjects } from '@holdpoint/contracts/subjects';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -232,6 +233,90 @@ describe('people are asked', () => {
     );
     const late = await pressed(message, 'Cancel', GRACE);
     expect(whispered(late)).toContain('It is decided already. **Answered**: it counts as done, by ada');
+  });
+
+  test('what a program wants: a form that says what does not fit, and the response is shown', async () => {
+    const input: InputRequest = {
+      kind: 'form',
+      fields: [
+        {
+          type: 'choice',
+          name: 'env',
+          label: 'Where *to*?',
+          required: true,
+          options: [
+            { value: 'test', label: 'Test' },
+            { value: 'prod', label: 'Production' },
+          ],
+        },
+        { type: 'number', name: 'percent', required: true, integer: true },
+        { type: 'text', name: 'comment', required: false },
+      ],
+    };
+    const approval = await ask({ input, title: 'Ship *it*?', body: 'all is @green' });
+    const message = await messageFor(approval);
+    expect(labels(message)).toEqual([['Fill in…']]);
+    expect(message.embeds[0]?.title).toBe('A program asks: Ship \\*it\\*?');
+    expect(message.embeds[0]?.description).toContain('> all is \\@green');
+    expect(message.embeds[0]?.description).toContain('Where \\*to\\*?, one of test, prod');
+    const form = await pressed(message, 'Fill in…');
+    expect(form).toMatchObject({
+      status: 200,
+      type: 9,
+      data: { components: [{ label: 'Where *to*?' }, {}, {}] },
+    });
+    const send = (typed: Readonly<Record<string, string>>, user = ADA) =>
+      discord.submit({ port: port(), user, message }, form.data?.custom_id ?? '', typed);
+    const wrong = whispered(await send({ env: 'moon', percent: 'five', comment: '' }));
+    expect(wrong).toContain('env\\: one of test, prod; percent\\: a number is needed');
+    expect((await get(approval)).status).toBe('pending');
+    expect(whispered(await send({ env: 'test', percent: '5' }, MALLORY))).toContain('NOT\\_ENTITLED');
+    expect(await send({ env: 'production', percent: '5', comment: '' })).toMatchObject({
+      status: 200,
+      type: 7,
+    });
+    expect(await get(approval)).toMatchObject({
+      status: 'answered',
+      response: { env: 'prod', percent: 5 },
+      decidedBy: 'ada',
+      surface: 'discord',
+    });
+    const after = await ended(approval);
+    expect(fieldsOf(after)['Response']).toContain('"env": "prod"');
+    expect(fieldsOf(after)['Decision']).toContain('**Answered**: a form, by ada on Discord');
+    expect(whispered(await pressed(message, 'Fill in…', GRACE))).toContain('It is decided already');
+  });
+
+  test('what a program wants, and is answered elsewhere: the response is shown as what it is', async () => {
+    const approval = await ask({ input: { kind: 'text' }, title: 'What shall it be called?' });
+    const message = await messageFor(approval);
+    expect(labels(message)).toEqual([['Answer…']]);
+    await system.client.ask('approvals', 'decide', {
+      id: approval,
+      decision: 'respond',
+      response: `@everyone \u202e[x](https://e.example) ${'x'.repeat(5_000)}`,
+    });
+    const after = await ended(approval);
+    expect(after.id).toBe(message.id);
+    expect(fieldsOf(after)['Response']).toMatch(/^> \\@everyone \\\\u\\\{202e\\\}\\\[x\\\]/);
+    expect(fieldsOf(after)['Response']).toContain(`all of it: \`holdpoint approvals show ${approval}\``);
+  });
+
+  test('what a program wants, and no form holds: it is answered on the command line', async () => {
+    const fields: InputRequest = {
+      kind: 'form',
+      fields: Array.from({ length: 6 }, (_, i) => ({
+        type: 'boolean',
+        name: `f${String(i)}`,
+        required: false,
+      })),
+    };
+    const approval = await ask({ input: fields });
+    const message = await messageFor(approval);
+    expect(message.components).toEqual([]);
+    expect(fieldsOf(message)['Answer']).toBe(
+      `on the command line: \`holdpoint approvals respond ${approval}\``,
+    );
   });
 
   test('and reminded, and others with them, by replies to the message', async () => {

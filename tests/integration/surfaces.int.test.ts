@@ -1,6 +1,8 @@
 import { type DecideApproval, type RequestApproval, StuckAnswer } from '@holdpoint/contracts/approval';
 import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect';
-import { approvalIdOf, effectIdOf } from '@holdpoint/contracts/ids';
+import { approvalIdOf, effectIdOf, inputIdOf } from '@holdpoint/contracts/ids';
+import type { InputRequest } from '@holdpoint/contracts/input';
+import type { Json } from '@holdpoint/contracts/json';
 import { SERVICES } from '@holdpoint/contracts/subjects';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -186,6 +188,143 @@ describe.each(SURFACES)('what is to become of a stuck job, asked over %s', (name
   });
 });
 
+/** What a program asks for, as the orchestrator puts it: its effect is no more than its name. */
+const wanting = (input: InputRequest): Partial<RequestApproval> => {
+  const sample = sampleEffect();
+  const effect: CanonicalEffect = {
+    ...sample,
+    uses: 'control.input',
+    args: {},
+    kind: 'other',
+    effectClass: 'idempotent',
+    target: `job:${sample.task}/${sample.node}`,
+    idempotencyKey: 'input:1',
+  };
+  const { task, node, idempotencyKey } = effect;
+  return {
+    id: inputIdOf(task, 1),
+    task,
+    node,
+    effect,
+    effectId: effectIdOf(task, node, idempotencyKey),
+    digest: effectDigest(effect),
+    title: 'Ship it?',
+    input,
+  };
+};
+
+const CHOICE: InputRequest = {
+  kind: 'choice',
+  options: Array.from({ length: 25 }, (_, i) => ({ value: `v${String(i)}`, label: `v${String(i)}` })),
+};
+const TEXT: InputRequest = { kind: 'text', maxLength: 40 };
+const FORM: InputRequest = {
+  kind: 'form',
+  fields: [
+    { type: 'choice', name: 'env', required: true, options: [{ value: 'prod', label: 'Production' }] },
+    { type: 'number', name: 'percent', required: true, integer: true, min: 1, max: 100 },
+    { type: 'boolean', name: 'watched', required: false },
+    { type: 'text', name: 'comment', label: 'Why?', required: false, multiline: true },
+  ],
+};
+
+describe.each(SURFACES)('what a program asks for, asked over %s', (name) => {
+  const decide = on(name);
+
+  test.each<readonly [InputRequest['kind'], InputRequest, Json]>([
+    ['approval', { kind: 'approval' }, true],
+    ['approval', { kind: 'approval' }, false],
+    ['choice', CHOICE, 'v24'],
+    ['text', TEXT, 'as it *is*, @ada'],
+    ['form', FORM, { env: 'prod', percent: 5, watched: false, comment: 'why not' }],
+  ])('%s: the response is recorded with who and where, and signed by nobody', async (_, input, response) => {
+    const { id } = await asked(wanting(input));
+    expect(await decide(ada, { id, decision: 'respond', response })).toMatchObject({
+      ok: { id, status: 'answered' },
+    });
+    expect(await view(id)).toMatchObject({
+      status: 'answered',
+      response,
+      decidedBy: 'ada',
+      surface: drivers[name]?.surface,
+    });
+    const { items } = await system.client.ask('approvals', 'audit', { about: id });
+    const lineOf = (type: string) =>
+      JSON.parse(items.find((item) => item.type === type)?.entry ?? '{}') as Readonly<
+        Record<string, unknown>
+      >;
+    expect(lineOf('requested')).toMatchObject({ input });
+    expect(lineOf('resolved')).toMatchObject({ outcome: 'answered', response, by: 'ada' });
+    expect(Object.keys(lineOf('resolved')).filter((key) => key.endsWith('Sha256'))).toEqual([]);
+  });
+
+  test.each([
+    ['approve', true],
+    ['reject', false],
+  ] as const)('%s says yes or no as well, without a comment', async (decision, response) => {
+    const { id } = await asked(wanting({ kind: 'approval' }));
+    expect(await decide(ada, { id, decision })).toMatchObject({ ok: { id, status: 'answered' } });
+    expect(await view(id)).toMatchObject({ status: 'answered', response, decidedBy: 'ada' });
+  });
+
+  test.each<readonly [InputRequest, Json, RegExp]>([
+    [TEXT, 'x'.repeat(41), /at most 40 characters/],
+    [FORM, { env: 'moon', percent: 5.5 }, /env: one of prod; percent: a whole number is needed/],
+  ])('to %j, %j does not fit, and it goes on waiting', async (input, response, problem) => {
+    const { id } = await asked(wanting(input));
+    expect(await decide(ada, { id, decision: 'respond', response })).toMatchObject({
+      code: 'APPROVALS_RESPONSE_INVALID',
+      message: expect.stringMatching(problem) as unknown,
+    });
+    expect(await view(id)).toMatchObject({ status: 'pending' });
+  });
+
+  test.each(['approve', 'applied', 'skip'] as const)('%s is no answer to a choice', async (decision) => {
+    const { id } = await asked(wanting(CHOICE));
+    expect(await decide(ada, { id, decision })).toMatchObject({ code: 'APPROVALS_NO_CHOICE' });
+    expect(await view(id)).toMatchObject({ status: 'pending' });
+  });
+
+  test('a second response is told what was said, and by whom', async () => {
+    const { id } = await asked(wanting(CHOICE));
+    await drivers[name]?.see?.(id);
+    await system.client.ask('approvals', 'decide', { id, decision: 'respond', response: 'v3' }, grace.token);
+    expect(await decide(ada, { id, decision: 'respond', response: 'v4' })).toMatchObject({
+      code: 'APPROVALS_ALREADY_DECIDED',
+      message: expect.stringMatching(/answered.*v3.*grace/is) as unknown,
+    });
+    expect(await view(id)).toMatchObject({ status: 'answered', response: 'v3', decidedBy: 'grace' });
+  });
+
+  test('an outsider is refused', async () => {
+    const { id } = await asked(wanting(TEXT));
+    expect(await decide(mallory, { id, decision: 'respond', response: 'yes' })).toMatchObject({
+      code: 'APPROVALS_NOT_ENTITLED',
+    });
+  });
+});
+
+test('several at once are decided alike, and what programs ask for is left out', async () => {
+  const [effect, question] = [await asked(), await asked(wanting({ kind: 'approval' }))];
+  const { items } = await system.client.ask(
+    'approvals',
+    'decide_many',
+    { items: [{ id: effect.id }, { id: question.id }], decision: 'approve' },
+    ada.token,
+  );
+  expect(items).toMatchObject([
+    { id: effect.id, decided: { status: 'approved' } },
+    { id: question.id, error: { code: 'APPROVALS_NO_CHOICE' } },
+  ]);
+  expect(await view(question.id)).toMatchObject({ status: 'pending' });
+});
+
+test('what a program asks for in vain has expired, and is not put again', async () => {
+  const { id } = await asked({ ...wanting(TEXT), timeoutMs: 1_000 });
+  await untilTrue('it has expired', async () => (await view(id)).status === 'expired');
+  expect(await view(id)).toMatchObject({ surface: 'clock' });
+});
+
 describe('a request that asks what is to become of a stuck job', () => {
   test('is found like any other, and is no risk', async () => {
     const { id, task } = await asked(stuck());
@@ -204,7 +343,7 @@ describe('a request that asks what is to become of a stuck job', () => {
     );
     expect(reason).toMatchObject({
       code: 'CONTRACT_INVALID',
-      message: expect.stringContaining('two questions') as unknown,
+      message: expect.stringContaining('more than one question') as unknown,
     });
     await expect(view(request.id)).rejects.toMatchObject({ code: 'APPROVALS_UNKNOWN' });
   });

@@ -5,6 +5,8 @@ import {
   ASKED,
   ada,
   decider,
+  FORM,
+  inputFor,
   NODE,
   questionFor,
   requestFor,
@@ -13,6 +15,7 @@ import {
 import type { Choice } from '@holdpoint/contracts/approval';
 import { CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect';
 import { effectIdOf } from '@holdpoint/contracts/ids';
+import type { Json } from '@holdpoint/contracts/json';
 import type { Loaded } from '@holdpoint/runtime/batch';
 import { runOf } from '@holdpoint/runtime/testing/run';
 import { z } from 'zod';
@@ -30,10 +33,11 @@ const after = (...messages: readonly ApprovalMessage[]): Loaded<ApprovalState> =
 };
 const request: ApprovalMessage = { kind: 'request', payload: requestFor() };
 const question: ApprovalMessage = { kind: 'request', payload: questionFor() };
-const decide = (decision: Choice): ApprovalMessage => ({
+const wanted: ApprovalMessage = { kind: 'request', payload: inputFor(FORM) };
+const decide = (decision: Choice, response?: Json): ApprovalMessage => ({
   kind: 'decide',
   by: ada,
-  payload: { id: APPROVAL, decision },
+  payload: { id: APPROVAL, decision, ...(response !== undefined && { response }) },
 });
 
 const situations = {
@@ -43,6 +47,8 @@ const situations = {
   rejected: after(request, decide('reject')),
   questioned: after(question),
   answered: after(question, decide('applied')),
+  wanted: after(wanted),
+  responded: after(wanted, decide('respond', { env: 'prod', percent: 5 })),
 };
 
 const Asked = z.looseObject({ effect: CanonicalEffect });
