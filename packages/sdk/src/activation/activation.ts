@@ -1,0 +1,177 @@
+import { HoldpointError } from '@holdpoint/contracts/errors';
+import type { PhaseEnd, WorkGiven, WorkOrder } from '@holdpoint/contracts/program';
+import type { Clock } from '@holdpoint/runtime/clock';
+import type { AnyPhase } from '../definition/phase.ts';
+import type { Workflow } from '../definition/workflow.ts';
+import { PhaseAborted } from './abort.ts';
+import { createActivity } from './activity.ts';
+import { failureOf } from './failure.ts';
+import { createLife } from './life.ts';
+import type { WorkerLine, WorkerLog, WorkPort } from './port.ts';
+import type { PhaseRun } from './phase-run.ts';
+import { createRecords } from './records.ts';
+import { failedEnd, runPhase } from './run-phase.ts';
+import { createSession } from './session.ts';
+import { createStateHolder } from './state.ts';
+import { createStopwatch } from './stopwatch.ts';
+
+export type ActivationParts = {
+  readonly workflow: Workflow;
+  readonly order: WorkOrder;
+  /** It has come before: whether it is still wanted is asked first. */
+  readonly isRepeat: boolean;
+  readonly port: WorkPort;
+  readonly clock: Clock;
+  /** The worker, by a name that no other has. */
+  readonly worker: string;
+  /** A phase that does nothing but wait for so long is given back, and ordered anew when there is news. */
+  readonly parkMs: number;
+  readonly log: WorkerLog;
+  /** The order need not come again. */
+  readonly acknowledge: () => void;
+};
+
+/** One order, worked off. */
+export type RunningActivation = {
+  /** Resolves when it is over, in whatever way; it never rejects. */
+  readonly done: Promise<void>;
+  /** Somebody else shall go on with it. */
+  readonly giveBack: (reason: string) => void;
+  /** Whether it does nothing but wait for what it has recorded. */
+  readonly isWaiting: () => boolean;
+};
+
+const WORK_MS = 15 * 60_000;
+
+const timeoutOf = (phase: AnyPhase): number =>
+  phase.type === 'terminal' ? WORK_MS : (phase.spec.timeoutMs ?? WORK_MS);
+
+/** Starts to work off an order: the same code for a worker on the bus and for one in memory. */
+export const startActivation = (parts: ActivationParts): RunningActivation => {
+  const { workflow, order, isRepeat, port, clock, worker, parkMs, acknowledge } = parts;
+  const { task, node, lease, attempt } = order;
+  const life = createLife();
+  let isWaiting = false;
+  let drop: (reason: PhaseAborted) => void = () => undefined;
+  const dropped = new Promise<PhaseAborted>((resolve) => (drop = resolve));
+
+  const log = (line: Pick<WorkerLine, 'level' | 'message' | 'fields'>): void =>
+    parts.log({ ...line, workflow: workflow.id, task, node, attempt });
+
+  const abort = (reason: PhaseAborted): void => {
+    life.abort(reason);
+    activity.stop();
+    if (reason.why === 'lost' || reason.why === 'stopping') drop(reason);
+  };
+  const session = createSession({ port, clock, task, lease, worker, onLost: abort });
+  const activity = createActivity({
+    clock,
+    parkMs,
+    onWaiting: (now) => {
+      isWaiting = now;
+      if (now) stopwatch.pause();
+      else stopwatch.run();
+    },
+  });
+  const phase = workflow.phases.get(node);
+  const limitMs = phase === undefined ? WORK_MS : timeoutOf(phase);
+  const stopwatch = createStopwatch(clock, limitMs, () =>
+    abort(new PhaseAborted('timeout', `the phase has worked longer than ${String(limitMs)} ms`)),
+  );
+
+  const work = async (given: WorkGiven): Promise<PhaseEnd | undefined> => {
+    if (phase === undefined)
+      return failedEnd('run', new HoldpointError('PROGRAM_NEXT_UNKNOWN', `there is no phase ${node}`));
+    const records = createRecords({
+      entries: given.entries,
+      session,
+      activity,
+      clock,
+      isOver: () => isOver,
+    });
+    const run: PhaseRun = {
+      order,
+      given,
+      workflow,
+      life,
+      records,
+      activity,
+      port,
+      clock,
+      log,
+      root: activity.open(),
+      state: createStateHolder(given.state),
+    };
+    const deaf = port.listen(task, (news) => {
+      records.hear(news);
+      if (news.kind === 'cancelled')
+        abort(new PhaseAborted('cancelled', `the task was cancelled: ${news.reason}`));
+    });
+    try {
+      return await Promise.race([
+        runPhase(run, phase, session),
+        activity.parked.then((on): PhaseEnd => ({ how: 'suspended', on: [...on] })),
+        dropped.then((reason): PhaseEnd | undefined =>
+          reason.why === 'stopping' ? { how: 'returned', reason: reason.message } : undefined,
+        ),
+      ]);
+    } finally {
+      deaf();
+    }
+  };
+
+  let isOver = false;
+  /** What a phase does from now on counts for nothing. */
+  const settle = (): void => {
+    isOver = true;
+    activity.stop();
+    stopwatch.pause();
+    life.abandon();
+  };
+
+  /** What an end is refused with is how the phase has failed. */
+  const conclude = async (end: PhaseEnd): Promise<void> => {
+    try {
+      await session.end(end);
+    } catch (error) {
+      if (!(error instanceof HoldpointError) || end.how === 'failed') throw error;
+      await session.end(failedEnd('after', error));
+    }
+  };
+
+  const claim = async (give: boolean): Promise<WorkGiven | undefined> => {
+    const { claimed, given } = await session.claim(give);
+    if (claimed !== 'unanswered') acknowledge();
+    return claimed === 'held' ? given : undefined;
+  };
+
+  const main = async (): Promise<void> => {
+    stopwatch.run();
+    // The first time, nobody else can have it: what it needs is there, and so it begins while the lease is asked for.
+    const claiming = claim(order.given === undefined);
+    const given = isRepeat || order.given === undefined ? ((await claiming) ?? order.given) : order.given;
+    if (given === undefined || life.aborted()?.why === 'lost') return;
+    const end = await work(given);
+    settle();
+    if (end === undefined || life.aborted()?.why === 'lost') return;
+    if (life.aborted()?.why === 'cancelled' && end.how !== 'returned') return;
+    await conclude(end);
+  };
+
+  const done = main()
+    .catch((error: unknown) => {
+      if (error instanceof PhaseAborted) return;
+      const { code, message } = failureOf(error);
+      log({ level: 'error', message: 'the phase could not be concluded', fields: { code, message } });
+    })
+    .finally(() => {
+      settle();
+      session.close();
+    });
+
+  return {
+    done,
+    giveBack: (reason) => abort(new PhaseAborted('stopping', reason)),
+    isWaiting: () => isWaiting,
+  };
+};

@@ -1,0 +1,54 @@
+import type { PhaseAborted } from './abort.ts';
+
+/** What never comes: whoever awaits it is left behind. */
+const never = new Promise<never>(() => undefined);
+
+/** How long what a phase does still counts. It ends by an abort, which is told, or by being abandoned, which is not. */
+export type Life = {
+  readonly signal: AbortSignal;
+  readonly aborted: () => PhaseAborted | undefined;
+  readonly abort: (reason: PhaseAborted) => void;
+  /** Whatever it still waits for never comes. */
+  readonly abandon: () => void;
+  /** What is awaited, unless the life ends before it: then a rejection with the reason, or nothing at all. */
+  readonly during: <Value>(work: () => Value | Promise<Value>) => Promise<Value>;
+};
+
+export const createLife = (): Life => {
+  const controller = new AbortController();
+  let reason: PhaseAborted | undefined;
+  let isAbandoned = false;
+  let fail: (error: PhaseAborted) => void = () => undefined;
+  const failure = new Promise<never>((_resolve, reject) => (fail = reject));
+  failure.catch(() => undefined);
+
+  const check = async (): Promise<void> => {
+    if (isAbandoned) await never;
+    if (reason !== undefined) throw reason;
+  };
+
+  return {
+    signal: controller.signal,
+    aborted: () => reason,
+    abort: (cause) => {
+      if (reason !== undefined || isAbandoned) return;
+      reason = cause;
+      controller.abort(cause);
+      fail(cause);
+    },
+    abandon: () => {
+      isAbandoned = true;
+    },
+    during: async (work) => {
+      await check();
+      try {
+        const value = await Promise.race([work(), failure]);
+        if (isAbandoned) await never;
+        return value;
+      } catch (error) {
+        if (isAbandoned) await never;
+        throw error;
+      }
+    },
+  };
+};

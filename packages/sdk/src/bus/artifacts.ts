@@ -1,0 +1,41 @@
+import { Readable } from 'node:stream';
+import { HoldpointError } from '@holdpoint/contracts/errors';
+import { sha256Of } from '@holdpoint/contracts/json';
+import { artifactUriOf, type StoredArtifact } from '@holdpoint/contracts/stored-artifact';
+import { artifactBucket } from '@holdpoint/contracts/streams';
+import { createObjectStore } from '@holdpoint/runtime/nats/object-store';
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { WorkPort } from '../activation/port.ts';
+
+const unavailable = (cause: unknown): HoldpointError =>
+  new HoldpointError('RUNTIME_UNAVAILABLE', 'the artifacts cannot be reached', { cause });
+
+/** What is kept in the artifacts of the bus, by the SHA-256 of its content. */
+export const artifactsOver = (connection: NatsConnection): Pick<WorkPort, 'keep' | 'fetch'> => {
+  const objects = createObjectStore(connection, artifactBucket);
+  return {
+    keep: async (content, { name, mediaType, task, node, attempt }): Promise<StoredArtifact> => {
+      const sha256 = sha256Of(content);
+      const about = { name, mediaType, task, node, attempt: String(attempt) };
+      try {
+        // Stored anew even if it is there: it is to last as long as the facts that name it from now on.
+        const stored = await objects.put(sha256, about, Readable.from([Buffer.from(content)]));
+        if (stored.sha256 !== sha256) throw new Error(`the store has ${stored.sha256} in place of ${sha256}`);
+      } catch (error) {
+        throw unavailable(error);
+      }
+      return { uri: artifactUriOf(sha256), sha256, bytes: content.length, mediaType, name };
+    },
+    fetch: async ({ sha256, uri }) => {
+      const pieces: Uint8Array[] = [];
+      try {
+        for await (const piece of objects.read(sha256)) pieces.push(piece);
+      } catch (error) {
+        throw unavailable(error);
+      }
+      const content = Buffer.concat(pieces);
+      if (sha256Of(content) === sha256) return content;
+      throw new HoldpointError('EXECUTOR_UNKNOWN_ARTIFACT', `${uri} is not there any more`);
+    },
+  };
+};

@@ -1,0 +1,47 @@
+import { ProgramEvent } from '@holdpoint/contracts/program';
+import { subjects } from '@holdpoint/contracts/subjects';
+import type { Msg, NatsConnection } from '@nats-io/transport-node';
+import type { TaskNews, WorkPort } from '../activation/port.ts';
+import { artifactsOver } from './artifacts.ts';
+import { type AskService, askOver } from './ask-service.ts';
+
+/** Shorter than a heartbeat: a word that got lost is said again in time. */
+const SAY_TIMEOUT_MS = 3_000;
+
+const Informed = ProgramEvent.options.find((option) => option.shape.type.value === 'phase_informed');
+
+const newsIn = (event: 'phase_informed' | 'cancelled', msg: Msg): TaskNews | undefined => {
+  const body: unknown = msg.json();
+  if (event === 'cancelled') {
+    const reason = typeof body === 'object' && body !== null && 'reason' in body ? body.reason : undefined;
+    return { kind: 'cancelled', reason: typeof reason === 'string' ? reason : 'no reason is known' };
+  }
+  const parsed = Informed?.safeParse(body);
+  return parsed?.success === true && parsed.data.type === 'phase_informed'
+    ? { kind: 'informed', key: parsed.data.key }
+    : undefined;
+};
+
+/** The world of a phase on the bus. */
+export const busPort = (connection: NatsConnection, ask: AskService = askOver(connection)): WorkPort => ({
+  say: (said) => ask('orchestrator', 'work', said, { timeoutMs: SAY_TIMEOUT_MS }),
+  ...artifactsOver(connection),
+  listen: (task, hear) => {
+    const heard = (['phase_informed', 'cancelled'] as const).map((event) =>
+      connection.subscribe(subjects.fact('task', event, task), {
+        callback: (error, msg) => {
+          if (error !== null) return;
+          try {
+            const news = newsIn(event, msg);
+            if (news !== undefined) hear(news);
+          } catch {
+            // It is no fact. What is asked anyway every few seconds tells the same.
+          }
+        },
+      }),
+    );
+    return () => {
+      for (const subscription of heard) subscription.unsubscribe();
+    };
+  },
+});

@@ -1,0 +1,124 @@
+import { HEADERS } from '@holdpoint/contracts/cloudevents';
+import type { HistoryEntry } from '@holdpoint/contracts/catalog';
+import { HoldpointError } from '@holdpoint/contracts/errors';
+import { TaskId } from '@holdpoint/contracts/ids';
+import { JsonObject } from '@holdpoint/contracts/json';
+import { filters } from '@holdpoint/contracts/subjects';
+import { parseJson } from '@holdpoint/runtime/inbound';
+import { systemClock } from '@holdpoint/runtime/system-clock';
+import type { Msg, NatsConnection } from '@nats-io/transport-node';
+import { checkState } from '../activation/state.ts';
+import { artifactsOver } from '../bus/artifacts.ts';
+import { askOver } from '../bus/ask-service.ts';
+import type { Workflow } from '../definition/workflow.ts';
+import { createHandle, type WorkflowHandle } from './handle.ts';
+import { persistently } from './persistently.ts';
+import type { ClientPort } from './port.ts';
+
+export type StartOptions = {
+  /** Chosen by whoever starts the task, who may then repeat it safely. */
+  readonly id?: string;
+  readonly goal?: string;
+  readonly requestedBy?: string;
+  /** Absolute path of the repository that the task works in, on the executor's machine. */
+  readonly repository?: string;
+};
+
+/** Starts tasks, and follows them. */
+export type Client = {
+  /**
+   * Starts a task. Of a workflow by its name the latest version that is known runs, or the one that `id@version` names.
+   * Throws `HoldpointError`: `PROGRAM_STATE_INVALID` when the input does not fit, `ORCHESTRATOR_UNKNOWN_PROGRAM`, …
+   */
+  readonly start: {
+    <State, Input, Result>(
+      workflow: Workflow<State, Input, Result>,
+      input: Input,
+      options?: StartOptions,
+    ): Promise<WorkflowHandle<State, Result>>;
+    (workflow: string, input: JsonObject, options?: StartOptions): Promise<WorkflowHandle>;
+  };
+  /** A task that was started before, by whomever; typed when its workflow is given. */
+  readonly get: <State = unknown, Result = unknown>(
+    id: string,
+    workflow?: Workflow<State, never, Result>,
+  ) => WorkflowHandle<State, Result>;
+};
+
+const inputsFor = (workflow: Workflow | string, input: unknown): JsonObject => {
+  if (typeof workflow !== 'string') return checkState(workflow.schema, input);
+  const { success, data } = JsonObject.safeParse(input);
+  if (success) return data;
+  throw new HoldpointError('CONTRACT_INVALID', 'the input is a JSON object');
+};
+
+/** A client of whatever world there is: the bus, or the memory of a test. */
+export const clientOver = (port: ClientPort, token?: string): Client => {
+  const start = async (
+    workflow: Workflow | string,
+    input: unknown,
+    { id, goal, requestedBy, repository }: StartOptions = {},
+  ): Promise<WorkflowHandle> => {
+    // With an id of its own a submission that was not answered is simply made again.
+    const task = TaskId.parse(id ?? `t-${crypto.randomUUID()}`);
+    const name = typeof workflow === 'string' ? workflow : `${workflow.id}@${workflow.version}`;
+    const submission = {
+      id: task,
+      workflow: name,
+      goal: goal ?? `Run ${name}`,
+      inputs: inputsFor(workflow, input),
+      ...(typeof workflow !== 'string' && { program: workflow.definition }),
+      ...(requestedBy !== undefined && { requestedBy }),
+      ...(repository !== undefined && { repository }),
+    };
+    await persistently(port, () => port.ask('orchestrator', 'submit', submission));
+    return createHandle(port, task, token);
+  };
+  return {
+    start,
+    get: (id) => createHandle(port, TaskId.parse(id), token),
+  };
+};
+
+const factIn = (msg: Msg): HistoryEntry | undefined => {
+  const version = Number(msg.headers?.get(HEADERS.version));
+  const at = Date.parse(msg.headers?.get(HEADERS.time) ?? '');
+  const type = msg.subject.split('.')[3];
+  const data = JsonObject.safeParse(parseJson(msg.data));
+  return data.success && version >= 1 && at >= 0 && type !== undefined
+    ? { version, at, type, data: data.data }
+    : undefined;
+};
+
+export type ClientOptions = {
+  /** To the bus, as a user that may ask the orchestrator and watch its facts. The client does not close it. */
+  readonly connection: NatsConnection;
+  /** An API token of the approvals service: `respond` needs one. */
+  readonly token?: string;
+};
+
+export const createClient = ({ connection, token }: ClientOptions): Client =>
+  clientOver(
+    {
+      ask: askOver(connection),
+      fetch: artifactsOver(connection).fetch,
+      clock: systemClock,
+      watch: async (task, onFact) => {
+        const subscription = connection.subscribe(filters.factsAbout('task', task), {
+          callback: (error, msg) => {
+            if (error !== null) return onFact(undefined);
+            try {
+              onFact(factIn(msg));
+            } catch {
+              // The bus only says that there is more to read.
+              onFact(undefined);
+            }
+          },
+        });
+        // The answer comes after the server has taken the subscription.
+        await connection.flush();
+        return () => subscription.unsubscribe();
+      },
+    },
+    token,
+  );

@@ -1,0 +1,100 @@
+import type { HistoryEntry } from '@holdpoint/contracts/catalog';
+import type { ErrorBody } from '@holdpoint/contracts/errors';
+import type { Json } from '@holdpoint/contracts/json';
+import type { PhaseFailure, ProgramAnswer, ProgramQuestion } from '@holdpoint/contracts/program';
+import type { Frozen } from '../definition/frozen.ts';
+import { factIn, type KnownFact } from './facts.ts';
+
+type At = {
+  /** Gapless among all events of the task; not all of them are told here. */
+  readonly version: number;
+  /** Epoch milliseconds, by the store's clock. */
+  readonly at: number;
+};
+type Named<Name extends string, More> = { readonly name: Name } & At & More;
+type InPhase = { readonly phase: string; readonly visit: number; readonly attempt: number };
+
+/** What becomes of a task, as its clients are told. */
+export type WorkflowEvent<State = unknown> =
+  | Named<'phase:started', InPhase & { readonly worker: string }>
+  | Named<
+      'phase:completed',
+      InPhase & {
+        readonly state: Frozen<State>;
+        readonly output: Json | undefined;
+        readonly next: string | undefined;
+      }
+    >
+  | Named<'phase:skipped', InPhase & { readonly next: string; readonly reason: string }>
+  | Named<'phase:failed', InPhase & { readonly stage: PhaseFailure['stage']; readonly error: ErrorBody }>
+  | Named<'phase:retrying', InPhase & { readonly delayMs: number; readonly by: string | undefined }>
+  | Named<
+      'input:requested',
+      InPhase & {
+        readonly approval: string;
+        readonly question: ProgramQuestion;
+        /** `phase`: the phase asks; `failure`: whether it is to be tried again. */
+        readonly about: 'phase' | 'failure';
+      }
+    >
+  | Named<'input:received', InPhase & ProgramAnswer & { readonly approval: string }>
+  | Named<'state:checkpoint', { readonly phase: string; readonly digest: string; readonly reason: string }>
+  | Named<'workflow:completed', object>
+  | Named<'workflow:failed', { readonly error: ErrorBody }>
+  | Named<'workflow:cancelled', { readonly by: string; readonly reason: string }>;
+
+const phaseIn = ({ node, visit, attempt }: { node: string; visit: number; attempt: number }): InPhase => ({
+  phase: node,
+  visit,
+  attempt,
+});
+
+const eventFor = (fact: KnownFact, at: At): WorkflowEvent<object> | undefined => {
+  switch (fact.type) {
+    case 'phase_started':
+      return { name: 'phase:started', ...at, ...phaseIn(fact), worker: fact.worker };
+    case 'phase_completed': {
+      const { state, output, next } = fact;
+      return { name: 'phase:completed', ...at, ...phaseIn(fact), state, output, next };
+    }
+    case 'phase_skipped':
+      return { name: 'phase:skipped', ...at, ...phaseIn(fact), next: fact.next, reason: fact.reason };
+    case 'phase_failed':
+      return { name: 'phase:failed', ...at, ...phaseIn(fact), stage: fact.stage, error: fact.error };
+    case 'phase_retrying':
+      return { name: 'phase:retrying', ...at, ...phaseIn(fact), delayMs: fact.delayMs, by: fact.by };
+    case 'input_requested': {
+      const { approval, asks: question, about } = fact;
+      return { name: 'input:requested', ...at, ...phaseIn(fact), approval, question, about };
+    }
+    case 'input_received':
+      return { name: 'input:received', ...at, ...phaseIn(fact), ...fact.answer, approval: fact.approval };
+    case 'state_checkpoint':
+      return { name: 'state:checkpoint', ...at, phase: fact.node, digest: fact.digest, reason: fact.reason };
+    case 'completed':
+      return { name: 'workflow:completed', ...at };
+    case 'failed':
+      return { name: 'workflow:failed', ...at, error: fact.error };
+    case 'cancelled':
+      return { name: 'workflow:cancelled', ...at, by: fact.by, reason: fact.reason };
+    case 'program_submitted':
+    case 'phase_ordered':
+    case 'phase_waiting':
+    case 'phase_recorded':
+    case 'phase_informed':
+    case 'phase_suspended':
+    case 'phase_returned':
+    case 'phase_retried':
+      return undefined;
+  }
+};
+
+/** An event as it is told, if it is told at all. */
+export const eventIn = <State>(entry: HistoryEntry): WorkflowEvent<State> | undefined => {
+  const fact = factIn(entry);
+  const { version, at } = entry;
+  return fact && (eventFor(fact, { version, at }) as WorkflowEvent<State> | undefined);
+};
+
+/** Nothing comes after it. */
+export const isEnd = ({ name }: WorkflowEvent): boolean => name.startsWith('workflow:');

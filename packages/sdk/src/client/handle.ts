@@ -1,0 +1,129 @@
+import { SURFACE_HEADER } from '@holdpoint/contracts/cloudevents';
+import type { HistoryEntry } from '@holdpoint/contracts/catalog';
+import { HoldpointError } from '@holdpoint/contracts/errors';
+import { TaskId } from '@holdpoint/contracts/ids';
+import type { Json } from '@holdpoint/contracts/json';
+import { fullOutput } from '../activation/phase-run.ts';
+import type { Frozen } from '../definition/frozen.ts';
+import { WorkflowCancelled, WorkflowFailed } from './errors.ts';
+import { eventIn, isEnd, type WorkflowEvent } from './events.ts';
+import { factIn } from './facts.ts';
+import { followTask, historyOf } from './follow.ts';
+import { persistently } from './persistently.ts';
+import type { ClientPort } from './port.ts';
+import { nothing, type OpenInput, type Story, told } from './story.ts';
+
+export type RespondOptions = {
+  readonly comment?: string;
+  /** Answers only if this phase has asked. */
+  readonly phase?: string;
+};
+
+export type ForkOptions = {
+  /** A version of the task, or the name of a phase: where the task came to it last. */
+  readonly at: number | string;
+  readonly id?: string;
+};
+
+/** One task of a workflow. */
+export type WorkflowHandle<State = unknown, Result = unknown> = {
+  readonly id: string;
+  /** What the task comes to, once it has ended. Throws `WorkflowFailed` or `WorkflowCancelled`. */
+  readonly result: () => Promise<Result>;
+  /** As it is by now. */
+  readonly state: () => Promise<Frozen<State>>;
+  /** Everything that becomes of the task, from its first event to its end, each once and in order. */
+  readonly events: () => AsyncGenerator<WorkflowEvent<State>, void, undefined>;
+  /**
+   * Answers what the task asks at this moment, in the name of whoever the token belongs to. Throws when nothing is asked, or
+   * when the answer does not fit.
+   */
+  readonly respond: (response: Json, options?: RespondOptions) => Promise<void>;
+  readonly cancel: (reason: string) => Promise<void>;
+  /** Starts another task with everything as it was there. Effects that had happened do not happen again. */
+  readonly fork: (options: ForkOptions) => Promise<WorkflowHandle<State, Result>>;
+};
+
+const tellAll = (entries: readonly HistoryEntry[]): Story =>
+  entries.reduce((story, entry) => {
+    const fact = factIn(entry);
+    return fact === undefined ? story : told(story, fact, entry.version);
+  }, nothing);
+
+const versionFor = (story: Story, at: number | string): number => {
+  if (typeof at === 'number') return at;
+  const version = story.reached[at];
+  if (version !== undefined) return version;
+  throw new HoldpointError('ORCHESTRATOR_UNKNOWN_VERSION', `the task has not come to the phase ${at}`);
+};
+
+const openInput = ({ input }: Story, phase: string | undefined): OpenInput => {
+  if (input !== undefined && (phase === undefined || input.phase === phase)) return input;
+  const who = phase === undefined ? 'the task asks' : `the phase ${phase} asks`;
+  throw new HoldpointError('ORCHESTRATOR_ILLEGAL_IN_PHASE', `${who} nothing at this moment`);
+};
+
+export const createHandle = <State, Result>(
+  port: ClientPort,
+  id: TaskId,
+  token: string | undefined,
+): WorkflowHandle<State, Result> => {
+  const { ask } = port;
+  const story = async (): Promise<Story> => tellAll(await persistently(port, () => historyOf(port, id)));
+
+  async function* events(): AsyncGenerator<WorkflowEvent<State>, void, undefined> {
+    for await (const entry of followTask(port, id)) {
+      const event = eventIn<State>(entry);
+      if (event === undefined) continue;
+      yield event;
+      if (isEnd(event)) return;
+    }
+  }
+
+  const ended = async (): Promise<{ readonly end: WorkflowEvent; readonly output: Json | undefined }> => {
+    let output: Json | undefined;
+    for await (const event of events()) {
+      if (event.name === 'phase:completed') output = event.output;
+      if (isEnd(event)) return { end: event, output };
+    }
+    throw new Error('the events of a task have no end');
+  };
+
+  return {
+    id,
+    events,
+    state: async () => (await story()).state as Frozen<State>,
+    result: async () => {
+      const { end, output } = await ended();
+      const full = await persistently(port, () => fullOutput(port, output));
+      if (end.name === 'workflow:failed') throw new WorkflowFailed(id, end.error, full);
+      if (end.name === 'workflow:cancelled') throw new WorkflowCancelled(id, end.by, end.reason);
+      return full as Result;
+    },
+    respond: async (response, { comment, phase } = {}) => {
+      if (token === undefined)
+        throw new HoldpointError(
+          'APPROVALS_UNAUTHENTICATED',
+          'an answer needs a token: createClient({ token })',
+        );
+      const { approval } = openInput(await story(), phase);
+      const headers = { authorization: `Bearer ${token}`, [SURFACE_HEADER]: 'api' };
+      const said = { id: approval, decision: 'respond' as const, response };
+      // What has just been asked may not have come to the approvals yet.
+      await persistently(
+        port,
+        () => ask('approvals', 'decide', { ...said, ...(comment !== undefined && { comment }) }, { headers }),
+        ['RUNTIME_UNAVAILABLE', 'APPROVALS_UNKNOWN'],
+      );
+    },
+    cancel: async (reason) => {
+      await persistently(port, () => ask('orchestrator', 'cancel', { id, reason }));
+    },
+    fork: async ({ at, id: wanted }) => {
+      const version = versionFor(await story(), at);
+      const fork = TaskId.parse(wanted ?? `t-${crypto.randomUUID()}`);
+      await persistently(port, () => ask('orchestrator', 'fork', { task: id, version, id: fork }));
+      return createHandle<State, Result>(port, fork, token);
+    },
+  };
+};

@@ -1,0 +1,348 @@
+import { describe, expectTypeOf, test } from 'vitest';
+import type { Json } from '@holdpoint/contracts/json';
+import { z } from 'zod';
+import { ask } from './ask.ts';
+import type { ArtifactRef, PhaseContext } from './context.ts';
+import { phasesFor } from './phases-for.ts';
+import { defineWorkflow, type InputOf, type OutputOf, type StateOf } from './workflow.ts';
+
+const State = z.object({
+  topic: z.string(),
+  drafts: z.array(z.string()).default([]),
+  approved: z.boolean().optional(),
+});
+const { agentPhase, humanPhase, effectPhase, terminalPhase, terminal } = phasesFor(State);
+const named = { id: 'letter', version: '1', state: State } as const;
+const done = terminal();
+
+type SeenState = {
+  readonly topic: string;
+  readonly drafts: readonly string[];
+  readonly approved?: boolean | undefined;
+};
+
+/** What does not compile is not run. */
+const expectNotToCompile = (_body: () => unknown): void => undefined;
+
+describe('inside of a phase', () => {
+  test('state, context and output are known without a word', () => {
+    agentPhase({
+      guard: (state) => {
+        expectTypeOf(state).toEqualTypeOf<SeenState>();
+        return state.drafts.length === 0;
+      },
+      before: (context) => expectTypeOf(context.state).toEqualTypeOf<SeenState>(),
+      run: async (context) => {
+        expectTypeOf(context).toEqualTypeOf<PhaseContext<z.output<typeof State>, z.input<typeof State>>>();
+        expectTypeOf(context.input.drafts).toEqualTypeOf<readonly string[] | undefined>();
+        const length = await context.step('count', () => context.state.drafts.length);
+        expectTypeOf(length).toEqualTypeOf<number>();
+        expectTypeOf(await context.artifact('notes', 'text')).toEqualTypeOf<ArtifactRef>();
+        return { words: length };
+      },
+      after: (context, output) => {
+        expectTypeOf(output).toEqualTypeOf<{ words: number }>();
+        context.update((draft) => {
+          expectTypeOf(draft.drafts).toEqualTypeOf<string[]>();
+          draft.drafts.push(String(output.words));
+        });
+      },
+      next: (state, output) => {
+        expectTypeOf(state).toEqualTypeOf<SeenState>();
+        // The guard may have skipped the phase.
+        expectTypeOf(output).toEqualTypeOf<{ words: number } | undefined>();
+        return output === undefined ? 'skipped' : 'counted';
+      },
+    });
+  });
+
+  test('without a guard there is always an output', () => {
+    agentPhase({
+      run: () => 42,
+      next: (_state, output) => {
+        expectTypeOf(output).toEqualTypeOf<number>();
+        return 'done';
+      },
+    });
+  });
+
+  test('items are known, what they come to is a list, and none of them changes the state', () => {
+    agentPhase({
+      forEach: (state) => state.drafts.map((text, index) => ({ text, index })),
+      run: (context, item, index) => {
+        expectTypeOf(item).toEqualTypeOf<{ text: string; index: number }>();
+        expectTypeOf(index).toEqualTypeOf<number>();
+        expectTypeOf(context).not.toHaveProperty('update');
+        return item.text.length;
+      },
+      after: (_context, outputs) => expectTypeOf(outputs).toEqualTypeOf<number[]>(),
+      next: (_state, outputs) => {
+        expectTypeOf(outputs).toEqualTypeOf<number[]>();
+        return 'done';
+      },
+    });
+  });
+
+  test('a round may be followed by another', () => {
+    agentPhase({
+      run: () => ({ score: 0.5 }),
+      until: (state, output) => {
+        expectTypeOf(state).toEqualTypeOf<SeenState>();
+        expectTypeOf(output).toEqualTypeOf<{ score: number }>();
+        return output.score > 0.9;
+      },
+      next: 'done',
+    });
+  });
+
+  test('an effect is typed by the schema of its result', () => {
+    effectPhase({
+      effect: () => ({
+        kind: 'deploy',
+        capability: 'cap.http.request',
+        args: { url: 'https://example.com' },
+        idempotencyKey: 'k',
+        result: z.object({ status: z.number() }),
+      }),
+      onResult: (outputs, draft) => {
+        expectTypeOf(outputs).toEqualTypeOf<{ status: number }>();
+        draft.approved = outputs.status === 200;
+      },
+      onRejected: 'refused',
+      next: (state) => {
+        expectTypeOf(state).toEqualTypeOf<SeenState>();
+        return 'done';
+      },
+    });
+  });
+
+  test('a state may hold any JSON', () => {
+    const Any = z.object({ found: z.json().optional(), by: z.record(z.string(), z.json()).default({}) });
+    const phases = phasesFor(Any);
+    const look = phases.agentPhase({
+      run: async (context) => {
+        expectTypeOf(context.state.found).toEqualTypeOf<Json | undefined>();
+        context.update((draft) => {
+          draft.found = { deep: [1, 'two', null] };
+        });
+        return context.step('s', () => context.state.by);
+      },
+      next: (state) => (state.found === undefined ? 'look' : 'done'),
+    });
+    defineWorkflow({
+      ...named,
+      state: Any,
+      initial: 'look',
+      phases: { look, done: phases.terminal({ output: (state) => state.found }) },
+    });
+  });
+
+  test('an error that is tried again may change the state', () => {
+    agentPhase({
+      run: () => undefined,
+      onError: {
+        strategy: 'retry',
+        maxRetries: 2,
+        onRetry: (error, draft) => {
+          expectTypeOf(error.attempt).toEqualTypeOf<number>();
+          draft.drafts = [];
+        },
+      },
+      next: 'done',
+    });
+  });
+});
+
+describe('what people say', () => {
+  test('is yes or no', () => {
+    humanPhase({
+      input: ask.approval(),
+      prompt: (state, error) => {
+        expectTypeOf(state).toEqualTypeOf<SeenState>();
+        expectTypeOf(error?.message).toEqualTypeOf<string | undefined>();
+        return { title: state.topic };
+      },
+      onResponse: (response, draft) => {
+        expectTypeOf(response).toEqualTypeOf<boolean>();
+        draft.approved = response;
+      },
+      next: (_state, response) => (response ? 'done' : 'again'),
+    });
+  });
+
+  test('is one of some', () => {
+    humanPhase({
+      input: ask.choice(['keep', { value: 'drop', label: 'Drop it' }]),
+      prompt: { title: 'What now?' },
+      onResponse: (response) => expectTypeOf(response).toEqualTypeOf<'keep' | 'drop'>(),
+      next: 'done',
+    });
+  });
+
+  test('is one of what the state has', () => {
+    humanPhase({
+      input: ask.choice((state) => state.drafts),
+      prompt: { title: 'Which?' },
+      onResponse: (response) => expectTypeOf(response).toEqualTypeOf<string>(),
+      next: 'done',
+    });
+  });
+
+  test('is words', () => {
+    humanPhase({
+      input: ask.text({ maxLength: 100 }),
+      prompt: { title: 'Why?' },
+      onResponse: (response) => expectTypeOf(response).toEqualTypeOf<string>(),
+      next: 'done',
+    });
+  });
+
+  test('is a form', () => {
+    agentPhase({
+      run: () => ['a draft'],
+      human: {
+        input: ask.form(z.object({ tone: z.enum(['kind', 'firm']), urgent: z.boolean().default(false) })),
+        prompt: (_state, output) => {
+          expectTypeOf(output).toEqualTypeOf<string[]>();
+          return output.length === 0 ? undefined : { title: 'How?', body: output.join('\n') };
+        },
+        onResponse: (response) =>
+          expectTypeOf(response).toEqualTypeOf<{ tone: 'kind' | 'firm'; urgent: boolean }>(),
+      },
+      next: (_state, _output, response) => {
+        expectTypeOf(response).toEqualTypeOf<{ tone: 'kind' | 'firm'; urgent: boolean } | undefined>();
+        return 'done';
+      },
+    });
+  });
+});
+
+describe('a workflow', () => {
+  test('is typed by its state, by what it is started with, and by what it comes to', () => {
+    const workflow = defineWorkflow({
+      ...named,
+      initial: 'write',
+      phases: {
+        write: agentPhase({ run: () => 1, next: (state) => (state.approved === true ? 'good' : 'bad') }),
+        good: terminalPhase({ output: (state) => ({ drafts: state.drafts.length }) }),
+        bad: terminalPhase({ outcome: 'failed', output: () => 'nothing' }),
+      },
+    });
+    expectTypeOf<StateOf<typeof workflow>>().toEqualTypeOf<SeenState>();
+    expectTypeOf<InputOf<typeof workflow>>().toEqualTypeOf<{
+      topic: string;
+      drafts?: string[] | undefined;
+      approved?: boolean | undefined;
+    }>();
+    expectTypeOf<OutputOf<typeof workflow>>().toEqualTypeOf<string | { drafts: number }>();
+  });
+
+  test('may go in circles, as long as there is a way out', () => {
+    const round = defineWorkflow({
+      ...named,
+      initial: 'a',
+      phases: {
+        a: agentPhase({ run: () => 1, next: 'b' }),
+        b: agentPhase({ run: () => 1, next: (_state, output) => (output > 1 ? 'a' : 'done') }),
+        done,
+      },
+    });
+    expectTypeOf<OutputOf<typeof round>>().toEqualTypeOf<undefined>();
+  });
+});
+
+describe('what does not compile', () => {
+  const work = agentPhase({ run: () => 1, next: 'done' });
+
+  test('an initial phase that there is not', () =>
+    expectNotToCompile(() =>
+      defineWorkflow({
+        ...named,
+        // @ts-expect-error -- it names no phase
+        initial: 'wrok',
+        // @ts-expect-error -- and so reaches no end
+        phases: { work, done },
+      }),
+    ));
+
+  test('a name of a phase that there is not', () =>
+    expectNotToCompile(() =>
+      defineWorkflow({
+        ...named,
+        initial: 'work',
+        phases: {
+          // @ts-expect-error -- it names no phase
+          work: agentPhase({ run: () => 1, next: 'odne' }),
+          // @ts-expect-error -- so does a function
+          other: agentPhase({ run: () => 1, next: (_state, output) => (output > 1 ? 'done' : 'odne') }),
+          // @ts-expect-error -- and so do other ways on
+          third: effectPhase({
+            effect: () => ({ kind: 'other', capability: 'cap.x', args: {}, idempotencyKey: 'k' }),
+            onRejected: 'odne',
+            next: 'done',
+          }),
+          done,
+        },
+      }),
+    ));
+
+  test('no way to an end', () =>
+    expectNotToCompile(() => {
+      // @ts-expect-error -- there is none
+      defineWorkflow({ ...named, initial: 'a', phases: { a: agentPhase({ run: () => 1, next: 'a' }) } });
+      defineWorkflow({
+        ...named,
+        initial: 'a',
+        // @ts-expect-error -- there is one, and no way to it
+        phases: { a: agentPhase({ run: () => 1, next: 'a' }), done },
+      });
+    }));
+
+  test('a question without anything that follows from the answer', () =>
+    expectNotToCompile(() => {
+      // @ts-expect-error -- onResponse is needed
+      humanPhase({ input: ask.approval(), prompt: { title: 'Well?' }, next: 'done' });
+      agentPhase({
+        run: () => 1,
+        // @ts-expect-error -- here as well
+        human: { input: ask.approval(), prompt: { title: 'Well?' } },
+        next: 'done',
+      });
+    }));
+
+  test('a phase of another state', () =>
+    expectNotToCompile(() => {
+      const other = phasesFor(z.object({ topic: z.number() }));
+      defineWorkflow({
+        ...named,
+        initial: 'work',
+        // @ts-expect-error -- its state is another
+        phases: { work: other.agentPhase({ run: () => 1, next: 'done' }), done },
+      });
+    }));
+
+  test('a change of the state that is no change of a draft', () =>
+    expectNotToCompile(() => {
+      agentPhase({
+        run: (context) => {
+          // @ts-expect-error -- it is only read
+          context.state.topic = 'x';
+          // @ts-expect-error -- all of it
+          context.state.drafts[0] = 'x';
+        },
+        next: 'done',
+      });
+    }));
+
+  test('retries without a number', () =>
+    expectNotToCompile(() => {
+      // @ts-expect-error -- how many?
+      agentPhase({ run: () => 1, onError: { strategy: 'retry' }, next: 'done' });
+    }));
+
+  test('what is none of the types of a phase', () =>
+    expectNotToCompile(() => {
+      // @ts-expect-error -- there is no such type
+      defineWorkflow({ ...named, initial: 'a', phases: { a: { type: 'robot', spec: {} }, done } });
+    }));
+});

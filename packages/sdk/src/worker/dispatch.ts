@@ -1,0 +1,98 @@
+import type { JsMsg } from '@nats-io/jetstream';
+import { createSlots } from './slots.ts';
+import type { OrderSource } from './order-source.ts';
+
+const PULL_MS = 10_000;
+/** With fewer places than versions, each has its turn. */
+const TURN_MS = 1_000;
+const FIRST_RETRY_MS = 250;
+const LAST_RETRY_MS = 5_000;
+
+export type DispatchParts = {
+  /** By the hash of the version. */
+  readonly sources: ReadonlyMap<string, OrderSource>;
+  readonly concurrency: number;
+  /** Works off an order; resolves when its place is free again. */
+  readonly take: (hash: string, order: JsMsg) => Promise<void>;
+  readonly onTrouble: (hash: string, error: unknown) => void;
+};
+
+type Asked = {
+  readonly hash: string;
+  readonly source: OrderSource;
+  open: number;
+  turn: number;
+  retryMs: number;
+  away: boolean;
+};
+
+/** Asks for orders of several versions, altogether for no more than there are free places. */
+export const createDispatch = ({ sources, concurrency, take, onTrouble }: DispatchParts) => {
+  const asked: Asked[] = [...sources].map(([hash, source]) => ({
+    hash,
+    source,
+    open: 0,
+    turn: 0,
+    retryMs: FIRST_RETRY_MS,
+    away: false,
+  }));
+  const withinMs = concurrency < asked.length ? TURN_MS : PULL_MS;
+  const retries = new Set<NodeJS.Timeout>();
+  let stopped = false;
+  let turns = 0;
+
+  const slots = createSlots(concurrency, () => pump());
+
+  /** Whom is asked next: who is asked least, and among those who was asked longest ago. */
+  const next = (): Asked | undefined =>
+    asked.filter(({ away }) => !away).sort((one, other) => one.open - other.open || one.turn - other.turn)[0];
+
+  const pump = (): void => {
+    while (!stopped && slots.free() > 0) {
+      const of = next();
+      if (of === undefined) return;
+      const present = asked.filter(({ away }) => !away).length;
+      void ask(of, slots.take(Math.ceil(slots.free() / present)));
+    }
+  };
+
+  const ask = async (of: Asked, count: number): Promise<void> => {
+    let left = count;
+    turns += 1;
+    of.turn = turns;
+    of.open += count;
+    try {
+      await of.source.pull(count, withinMs, (order) => {
+        left -= 1;
+        of.open -= 1;
+        void take(of.hash, order).finally(() => slots.giveBack(1));
+      });
+      of.retryMs = FIRST_RETRY_MS;
+    } catch (error) {
+      if (!stopped && !of.away) later(of, error);
+    }
+    of.open -= left;
+    slots.giveBack(left);
+  };
+
+  const later = (of: Asked, error: unknown): void => {
+    of.away = true;
+    onTrouble(of.hash, error);
+    const retry = setTimeout(() => {
+      retries.delete(retry);
+      of.away = false;
+      pump();
+    }, of.retryMs);
+    retries.add(retry);
+    of.retryMs = Math.min(of.retryMs * 2, LAST_RETRY_MS);
+  };
+
+  pump();
+  return {
+    stop: (): void => {
+      stopped = true;
+      for (const retry of retries) clearTimeout(retry);
+      for (const { source } of asked) source.stop();
+    },
+  };
+};

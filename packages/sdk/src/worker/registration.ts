@@ -1,0 +1,67 @@
+import { HoldpointError } from '@holdpoint/contracts/errors';
+import type { ProgramDefinition } from '@holdpoint/contracts/program';
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { AskService } from '../bus/ask-service.ts';
+
+const AGAIN_MS = 60_000;
+const FIRST_RETRY_MS = 250;
+const LAST_RETRY_MS = 10_000;
+/** That many fit into one request. */
+const AT_ONCE = 20;
+
+/** Keeps versions known to the orchestrator, which may have been set back to an earlier day. */
+export const keepRegistered = (
+  connection: NatsConnection,
+  ask: AskService,
+  programs: readonly ProgramDefinition[],
+  onTrouble: (error: unknown) => void,
+) => {
+  let stopped = false;
+  let timer: NodeJS.Timeout | undefined;
+  let retryMs = FIRST_RETRY_MS;
+  let isFirst = true;
+  let settle: { readonly done: () => void; readonly refused: (error: unknown) => void };
+  const ready = new Promise<void>((done, refused) => (settle = { done, refused }));
+  // Whoever does not look at it is told by the log.
+  ready.catch(() => undefined);
+
+  const register = async (): Promise<void> => {
+    for (let from = 0; from < programs.length; from += AT_ONCE)
+      await ask('orchestrator', 'program_register', { programs: programs.slice(from, from + AT_ONCE) });
+  };
+
+  const run = async (): Promise<void> => {
+    clearTimeout(timer);
+    let againMs = AGAIN_MS;
+    try {
+      await register();
+      settle.done();
+      isFirst = false;
+      retryMs = FIRST_RETRY_MS;
+    } catch (error) {
+      const isPassing = error instanceof HoldpointError && error.code === 'RUNTIME_UNAVAILABLE';
+      if (!isPassing) settle.refused(error);
+      if (!isPassing || isFirst) onTrouble(error);
+      isFirst = false;
+      if (isPassing) {
+        againMs = retryMs;
+        retryMs = Math.min(retryMs * 2, LAST_RETRY_MS);
+      }
+    }
+    if (!stopped) timer = setTimeout(() => void run(), againMs).unref();
+  };
+
+  const watch = async (): Promise<void> => {
+    for await (const { type } of statuses) if (type === 'reconnect' && !stopped) void run();
+  };
+  const statuses = connection.status();
+  void watch();
+  void run();
+  return {
+    ready,
+    stop: (): void => {
+      stopped = true;
+      clearTimeout(timer);
+    },
+  };
+};
