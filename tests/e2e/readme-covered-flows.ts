@@ -36,10 +36,17 @@ const IDENTITY = 'tests/integration/identity.int.test.ts';
 const RULES = 'packages/cli/src/commands/rules.test.ts';
 const AUDIT = 'packages/cli/src/commands/audit.test.ts';
 const GATES = 'packages/cli/src/commands/gates.test.ts';
+const SURFACES = 'tests/harness/surfaces.ts';
 /** Each decision goes over the same suite, wherever it is made. */
 const DECIDED: Cover = [
-  ['tests/harness/surfaces.ts', "'approvals',"],
+  [SURFACES, "'approvals',"],
   ['tests/integration/surfaces.int.test.ts', '%s is recorded with who, why and where'],
+];
+
+const RESPONDING = 'packages/cli/src/commands/responding.test.ts';
+const RESPONDED: Cover = [
+  [SURFACES, `['respond', id, ...typedResponse(response)]`],
+  ['tests/integration/surfaces.int.test.ts', '%s: the response is recorded with who and where'],
 ];
 
 /** In the documents the flows have other names and other scripts; what is typed in the tests is the same otherwise. */
@@ -60,6 +67,23 @@ export const coveredFlows: Readonly<Record<string, Cover>> = {
   ],
   'holdpoint approvals answer <approval> skip --comment not needed for this release': [
     [DESK, `['approvals', 'answer', 'a-1', answer, '--comment', 'as agreed']`],
+  ],
+  'holdpoint approvals respond <approval> --yes': [...RESPONDED, [SURFACES, `response ? '--yes' : '--no'`]],
+  'holdpoint approvals respond <approval> --choice staging': [
+    ...RESPONDED,
+    [RESPONDING, `['--choice', 'prod']`],
+  ],
+  'holdpoint approvals respond <approval> --text Spring greetings --comment as agreed': [
+    ...RESPONDED,
+    [SURFACES, `['--text', response]`],
+  ],
+  'holdpoint approvals respond <approval> --field env=staging --field percent=10': [
+    ...RESPONDED,
+    [RESPONDING, `['--field', 'env=prod', '--field', 'percent=10'`],
+  ],
+  'holdpoint approvals respond <approval> --json {"env":"staging","percent":10}': [
+    ...RESPONDED,
+    [RESPONDING, `'--json', '{"env":"test","percent":5}'`],
   ],
   'npm run --silent holdpoint -- effects show <effect>': [[DOUBTS, 'effects show']],
   'npm run --silent holdpoint -- artifacts list <task>': [
