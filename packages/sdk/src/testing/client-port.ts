@@ -1,0 +1,94 @@
+import { commandIdOf, type TaskId } from '@holdpoint/contracts/ids';
+import type { HistoryEntry } from '@holdpoint/contracts/catalog';
+import { HoldpointError } from '@holdpoint/contracts/errors';
+import type { Json } from '@holdpoint/contracts/json';
+import type { ProgramDefinition } from '@holdpoint/contracts/program';
+import type { SubmitTask } from '@holdpoint/contracts/task';
+import type { AskService } from '../bus/ask-service.ts';
+import type { ClientPort } from '../client/port.ts';
+import type { Workflow } from '../definition/workflow.ts';
+import type { TestOrchestrator } from './orchestrator.ts';
+import type { People } from './people.ts';
+
+type Watcher = (fact: HistoryEntry | undefined) => void;
+
+type Payload = {
+  readonly id: TaskId;
+  readonly task: TaskId;
+  readonly version: number;
+  readonly reason?: string;
+  readonly by?: string;
+  readonly comment?: string;
+  readonly response: Json;
+} & Omit<SubmitTask, 'id'>;
+
+/** The services as a client asks them, in memory. */
+export const createClientPort = (
+  workflows: readonly Workflow[],
+  orchestrator: TestOrchestrator,
+  people: People,
+  fetch: ClientPort['fetch'],
+) => {
+  const watchers = new Map<string, Set<Watcher>>();
+  let commands = 0;
+
+  const programFor = (name: string): ProgramDefinition => {
+    const found = workflows.findLast(({ id, version }) => name === id || name === `${id}@${version}`);
+    if (found !== undefined) return found.definition;
+    throw new HoldpointError('ORCHESTRATOR_UNKNOWN_PROGRAM', `no program is called ${name}`);
+  };
+
+  const answer = async (endpoint: string, payload: Payload): Promise<unknown> => {
+    const { id, task, version, reason, by = 'tester' } = payload;
+    switch (endpoint) {
+      case 'orchestrator.submit': {
+        const program = payload.program ?? programFor(payload.workflow);
+        return orchestrator.tell(id, { kind: 'submit', task: id, payload: { ...payload, program } });
+      }
+      case 'orchestrator.get':
+        return { id, version: orchestrator.at(id).version };
+      case 'orchestrator.history':
+        orchestrator.at(id);
+        return { events: orchestrator.history(id) };
+      case 'orchestrator.cancel':
+      case 'orchestrator.pause':
+      case 'orchestrator.resume':
+      case 'orchestrator.retry': {
+        commands += 1;
+        const kind = endpoint.slice('orchestrator.'.length) as 'cancel' | 'pause' | 'resume' | 'retry';
+        const commandId = commandIdOf(kind, String(commands));
+        return orchestrator.tell(id, { kind, payload: { id, by, reason }, commandId });
+      }
+      case 'orchestrator.fork': {
+        const origin = orchestrator.at(task, version);
+        return orchestrator.tell(id, { kind: 'fork_program', task: id, origin, version, by });
+      }
+      case 'approvals.decide':
+        people.decide(id, {
+          response: payload.response,
+          ...(payload.comment !== undefined && { comment: payload.comment }),
+        });
+        return { id, status: 'answered', by: 'tester' };
+      default:
+        throw new HoldpointError('CONTRACT_UNKNOWN_SUBJECT', `a test environment does not know ${endpoint}`);
+    }
+  };
+
+  const port: ClientPort = {
+    ask: ((service: string, endpoint: string, payload: Payload) =>
+      answer(`${service}.${endpoint}`, payload)) as unknown as AskService,
+    fetch,
+    watch: (task, onFact) => {
+      watchers.set(task, (watchers.get(task) ?? new Set()).add(onFact));
+      return Promise.resolve(() => void watchers.get(task)?.delete(onFact));
+    },
+    // Nothing gets lost on the way to a client: it need not ask, and so keeps no time from standing still.
+    clock: { after: () => () => undefined },
+  };
+  return {
+    port,
+    tell: (task: string, entry: HistoryEntry): void => {
+      for (const watcher of watchers.get(task) ?? []) watcher(entry);
+    },
+  };
+};

@@ -1,0 +1,181 @@
+import type { CancelApproval, RequestApproval } from '@holdpoint/contracts/approval';
+import type { WorkOrder } from '@holdpoint/contracts/program';
+import type { SubmitTask } from '@holdpoint/contracts/task';
+import type { WireMessage } from '@holdpoint/runtime/ports';
+import { failureOf } from '../activation/failure.ts';
+import type { WorkerLine } from '../activation/port.ts';
+import { type Client, clientOver } from '../client/create-client.ts';
+import { factIn as knownFact } from '../client/facts.ts';
+import type { Workflow } from '../definition/workflow.ts';
+import { createClientPort } from './client-port.ts';
+import { startDriver } from './driver.ts';
+import { type CarryingOut, createEffects, type TestEffect, type TestEffectEnd } from './effects.ts';
+import { type Carried, type CrashOptions, type CrashPoint, createFaults } from './faults.ts';
+import { createTestOrchestrator, factIn } from './orchestrator.ts';
+import { type Answering, createPeople, type TestAnswer, type TestQuestion } from './people.ts';
+import { createTimeline } from './timeline.ts';
+import { createTestWorkers } from './worker.ts';
+
+export type TestEnvironmentOptions = {
+  readonly workflows: readonly Workflow[];
+  /** When the test's day begins, in epoch milliseconds: 1 January 2026, when left out. */
+  readonly epoch?: number;
+  /** As of a worker; 30 s of the test's time, when left out. */
+  readonly parkMs?: number;
+  /**
+   * Time passes once no phase has done anything for so long: real milliseconds, 50 when left out. More for phases whose
+   * functions wait for something real.
+   */
+  readonly graceMs?: number;
+};
+
+/** A world of its own, in memory: orchestrator, workers, people, effects, and a time that passes as fast as it can. */
+export type TestEnvironment = {
+  /** Of the same kind as one of the bus. */
+  readonly client: Client;
+  readonly start: Client['start'];
+  /** How people answer, by a function, or by answers in the order of the questions. Without one, time stands still. */
+  readonly onInput: (answering: Answering | readonly TestAnswer[]) => void;
+  /** What becomes of effects; without it, or where it gives nothing, each succeeds with no outputs. */
+  readonly onEffect: (carryingOut: CarryingOut) => void;
+  /** Questions that nobody has answered yet. */
+  readonly questions: () => readonly TestQuestion[];
+  readonly answer: (question: TestQuestion, answer: TestAnswer) => void;
+  /** The effects that were asked for, each once. */
+  readonly effects: () => readonly TestEffect[];
+  /** Ends an effect that is pending. */
+  readonly endEffect: (idempotencyKey: string, end: TestEffectEnd) => void;
+  /** The test's time, in epoch milliseconds. */
+  readonly now: () => number;
+  /** Lets so much time pass, whoever waits for whom. */
+  readonly advance: (ms: number) => Promise<void>;
+  /** Resolves when nothing more happens by itself: all is over, or somebody is waited for. */
+  readonly settled: () => Promise<void>;
+  /** The worker dies there; the next begins a second later and knows nothing. */
+  readonly crashWorkerAt: (point: CrashPoint, options?: CrashOptions) => void;
+  readonly crashWorker: () => void;
+  /** The worker stops as on SIGTERM, and gives back what it has not finished. */
+  readonly restartWorker: () => Promise<void>;
+  readonly lose: (what: Carried, times?: number) => void;
+  readonly double: (what: 'order' | 'word', times?: number) => void;
+  /** What phases and the worker had to say. */
+  readonly lines: () => readonly WorkerLine[];
+  readonly stop: () => void;
+};
+
+const EPOCH = Date.UTC(2026, 0, 1);
+const PARK_MS = 30_000;
+const GRACE_MS = 50;
+
+/** Runs workflows as a deployment does, with the same orchestrator's decisions and the same worker's code, in no time. */
+export const createTestEnvironment = (options: TestEnvironmentOptions): TestEnvironment => {
+  const { workflows, epoch = EPOCH, parkMs = PARK_MS, graceMs = GRACE_MS } = options;
+  const timeline = createTimeline();
+  const faults = createFaults();
+  const lines: WorkerLine[] = [];
+  const log = (line: WorkerLine): void => void lines.push(line);
+  const trouble = (error: unknown): void =>
+    log({ level: 'error', message: 'the orchestrator failed', fields: { error: failureOf(error).message } });
+
+  /** Each message takes a moment: nobody is answered within his own call. */
+  const deliver = (message: WireMessage): void => {
+    driver.stir();
+    queueMicrotask(() => route(message));
+  };
+  const orchestrator = createTestOrchestrator({ timeline, epoch, deliver, onTrouble: trouble });
+  const tell: Parameters<typeof createPeople>[2] & Parameters<typeof createEffects>[1] = (task, message) => {
+    driver.stir();
+    orchestrator.tell(task, message).catch(trouble);
+  };
+  const people = createPeople(timeline, epoch, tell);
+  const effects = createEffects(timeline, tell);
+  const driver = startDriver({
+    now: timeline.now,
+    nextAt: () => {
+      const all = [timeline.nextAt(), orchestrator.nextTimerAt()].filter((at) => at !== undefined);
+      return all.length === 0 ? undefined : Math.max(Math.min(...all), timeline.now());
+    },
+    moveTo: (time) => {
+      timeline.moveTo(time);
+      orchestrator.fireTimers();
+    },
+    isBusy: () => workers.isBusy(),
+    idle: () => orchestrator.idle(),
+    maySkip: () => people.open().length === 0,
+    events: () => orchestrator.events(),
+    graceMs,
+  });
+  const workers = createTestWorkers({
+    workflows,
+    orchestrator,
+    timeline,
+    faults,
+    parkMs,
+    log,
+    stir: driver.stir,
+  });
+  const { port, tell: tellClients } = createClientPort(workflows, orchestrator, people, workers.fetch);
+  const client = clientOver(
+    { ...port, ask: (...asked) => (driver.stir(), port.ask(...asked).finally(driver.stir)) },
+    'the token of a tester',
+  );
+
+  const route = (message: WireMessage): void => {
+    const fact = factIn(message);
+    if (fact !== undefined) {
+      tellClients(fact.task, fact.entry);
+      const known = knownFact(fact.entry);
+      if (known?.type === 'phase_informed') workers.hear(fact.task, { kind: 'informed', key: known.key });
+      if (known?.type === 'cancelled') workers.hear(fact.task, { kind: 'cancelled', reason: known.reason });
+      return;
+    }
+    const [, area, aggregate, command] = message.subject.split('.');
+    const data = JSON.parse(message.body) as { readonly id: string; readonly watcher: string };
+    if (area === 'work') return workers.take(data as unknown as WorkOrder);
+    switch (`${String(aggregate)}.${String(command)}`) {
+      case 'task.submit':
+        return effects.submit(data as unknown as SubmitTask);
+      case 'task.watch':
+        return effects.watch(data.id, data.watcher);
+      case 'task.cancel':
+        return effects.cancel(data.id);
+      case 'approval.request':
+        return people.ask(data as unknown as RequestApproval);
+      case 'approval.cancel': {
+        const { task, node, revision } = data as unknown as CancelApproval;
+        if (task !== undefined && node !== undefined && revision !== undefined)
+          people.cancel(data.id, { task, node, revision });
+        return undefined;
+      }
+      default:
+        return undefined;
+    }
+  };
+
+  return {
+    client,
+    start: client.start,
+    onInput: (answering) => {
+      people.answerWith(answering);
+      driver.stir();
+    },
+    onEffect: effects.carryOutWith,
+    questions: people.open,
+    answer: ({ approval }, answer) => people.decide(approval, answer),
+    effects: effects.all,
+    endEffect: effects.end,
+    now: () => epoch + timeline.now(),
+    advance: driver.advance,
+    settled: driver.settled,
+    crashWorkerAt: faults.crashAt,
+    crashWorker: () => workers.crash(),
+    restartWorker: () => workers.restart(),
+    lose: (what, times = 1) => faults.lose(what, times),
+    double: (what, times = 1) => faults.double(what, times),
+    lines: () => lines,
+    stop: () => {
+      workers.stop();
+      driver.stop();
+    },
+  };
+};

@@ -1,0 +1,125 @@
+import type { HistoryEntry } from '@holdpoint/contracts/catalog';
+import { HEADERS } from '@holdpoint/contracts/cloudevents';
+import { HoldpointError } from '@holdpoint/contracts/errors';
+import type { JsonObject } from '@holdpoint/contracts/json';
+import { programDecider } from '@holdpoint/programs/decider';
+import type { ProgramMessage } from '@holdpoint/programs/messages';
+import { isProgram, type Program, type ProgramFact, type ProgramState } from '@holdpoint/programs/state';
+import { ask } from '@holdpoint/runtime/ask';
+import { createEngine } from '@holdpoint/runtime/engine';
+import { createMemoryStore } from '@holdpoint/runtime/memory/store';
+import type { WireMessage } from '@holdpoint/runtime/ports';
+import type { Timeline } from './timeline.ts';
+
+/** The orchestrator in memory: the same decider, on the same engine, as in a deployment. */
+export type TestOrchestrator = {
+  /** Resolves once it is committed; throws `HoldpointError` with what it is refused with. */
+  readonly tell: (task: string, message: ProgramMessage) => Promise<JsonObject>;
+  readonly history: (task: string) => readonly HistoryEntry[];
+  /** The task as it was at a version. Throws `HoldpointError` when there is none. */
+  readonly at: (task: string, version?: number) => Program;
+  /** When a timer is due next, in milliseconds since the test began. */
+  readonly nextTimerAt: () => number | undefined;
+  readonly fireTimers: () => void;
+  /** Resolves when nothing is decided any more. */
+  readonly idle: () => Promise<void>;
+  /** Counts events: whether anything has happened. */
+  readonly events: () => number;
+};
+
+const CACHED_MAX = 100;
+const BATCH_MAX = 50;
+
+type Parts = {
+  readonly timeline: Timeline;
+  /** What the test's day begins with. Epoch milliseconds. */
+  readonly epoch: number;
+  /** Takes what the orchestrator sends, facts among it. */
+  readonly deliver: (message: WireMessage) => void;
+  readonly onTrouble: (error: unknown) => void;
+};
+
+const headerOf = ({ headers }: WireMessage, name: string): string | undefined =>
+  headers.find(([each]) => each === name)?.[1];
+
+const entryIn = (message: WireMessage, type: string, version: number): HistoryEntry => ({
+  version,
+  at: Date.parse(headerOf(message, HEADERS.time) ?? ''),
+  type,
+  data: JSON.parse(message.body) as JsonObject,
+});
+
+/** A fact about a task, as a line of its history. */
+export const factIn = (
+  message: WireMessage,
+): { readonly task: string; readonly entry: HistoryEntry } | undefined => {
+  const [, kind, aggregate, type = '', task = ''] = message.subject.split('.');
+  const version = Number(headerOf(message, HEADERS.version));
+  return kind === 'evt' && aggregate === 'task' && version > 0
+    ? { task, entry: entryIn(message, type, version) }
+    : undefined;
+};
+
+export const createTestOrchestrator = ({ timeline, epoch, deliver, onTrouble }: Parts): TestOrchestrator => {
+  const store = createMemoryStore(() => epoch + timeline.now());
+  const histories = new Map<string, HistoryEntry[]>();
+  let events = 0;
+
+  const publish = (message: WireMessage): void => {
+    const fact = factIn(message);
+    if (fact !== undefined) {
+      events += 1;
+      const known = histories.get(fact.task) ?? [];
+      histories.set(fact.task, [...known, fact.entry]);
+    }
+    deliver(message);
+  };
+
+  const engine = createEngine<ProgramState, ProgramMessage, ProgramFact, never>({
+    kind: {
+      service: 'orchestrator',
+      aggregate: 'task',
+      decider: programDecider,
+      summarise: ({ phase }) => ({ status: phase, view: null }),
+      snapshotDue: () => false,
+    },
+    store,
+    publisher: {
+      publish: (messages) => {
+        for (const message of messages) publish(message);
+        return Promise.resolve(true);
+      },
+    },
+    perform: () => undefined,
+    observer: {
+      committed: () => undefined,
+      batchFailed: (_messages, error) => onTrouble(error),
+      timerFailed: (_aggregate, _name, error) => onTrouble(error),
+      publishUnconfirmed: () => undefined,
+      tellingFailed: onTrouble,
+    },
+    batchMax: BATCH_MAX,
+    cacheMax: CACHED_MAX,
+  });
+
+  return {
+    tell: (task, message) => ask<ProgramMessage>(engine, { aggregate: task, message }),
+    history: (task) => histories.get(task) ?? [],
+    at: (task, version = Infinity) => {
+      const entries = (histories.get(task) ?? []).filter((entry) => entry.version <= version);
+      const state = entries.reduce<ProgramState>(
+        (before, { data }) => programDecider.evolve(before, data as unknown as ProgramFact),
+        programDecider.initial,
+      );
+      if (isProgram(state)) return state;
+      throw new HoldpointError('ORCHESTRATOR_UNKNOWN_TASK', `no task is called ${task}`);
+    },
+    nextTimerAt: () => {
+      const due = [...store.tables.timers.values()].map(({ dueAt }) => dueAt - epoch);
+      return due.length === 0 ? undefined : Math.min(...due);
+    },
+    fireTimers: () => engine.tick(),
+    idle: () => engine.idle(),
+    events: () => events,
+  };
+};

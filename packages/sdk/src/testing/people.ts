@@ -1,0 +1,117 @@
+import type { RequestApproval } from '@holdpoint/contracts/approval';
+import { HoldpointError } from '@holdpoint/contracts/errors';
+import { inputProblems, type InputRequest } from '@holdpoint/contracts/input';
+import type { Json } from '@holdpoint/contracts/json';
+import type { ProgramMessage } from '@holdpoint/programs/messages';
+import type { Timeline } from './timeline.ts';
+
+/** A question as a person sees it. */
+export type TestQuestion = {
+  readonly approval: string;
+  readonly task: string;
+  readonly phase: string;
+  readonly title: string;
+  readonly body: string | undefined;
+  readonly input: InputRequest;
+  readonly audience: readonly string[];
+};
+
+/** What a person says; `expired`: nobody says anything, and the time is over. */
+export type TestAnswer =
+  | { readonly response: Json; readonly by?: string; readonly comment?: string }
+  | { readonly expired: true };
+
+/** Answers questions as they come; undefined leaves one open. */
+export type Answering = (question: TestQuestion) => TestAnswer | undefined;
+
+type Open = { readonly request: RequestApproval; readonly callOff: () => void };
+
+export type People = {
+  readonly answerWith: (answering: Answering | readonly TestAnswer[]) => void;
+  readonly open: () => readonly TestQuestion[];
+  readonly ask: (request: RequestApproval) => void;
+  readonly cancel: (id: string, about: Pick<RequestApproval, 'task' | 'node' | 'revision'>) => void;
+  /** Throws `HoldpointError` when there is no such question, or when the answer does not fit. */
+  readonly decide: (id: string, answer: TestAnswer) => void;
+};
+
+type Resolved = Extract<ProgramMessage, { readonly kind: 'approval' }>;
+
+const seen = ({ id, task, node, title, body, input, audience }: RequestApproval): TestQuestion => ({
+  approval: id,
+  task,
+  phase: node,
+  title,
+  body,
+  input: input ?? { kind: 'approval' },
+  audience,
+});
+
+/** The approvals service in memory, as far as programs ask it. */
+export const createPeople = (
+  timeline: Timeline,
+  epoch: number,
+  tell: (task: string, message: Resolved) => void,
+): People => {
+  const open = new Map<string, Open>();
+  const resolved = new Map<string, Resolved>();
+  let answering: Answering = () => undefined;
+
+  const resolve = (
+    about: Pick<RequestApproval, 'id' | 'task' | 'node' | 'revision'>,
+    more: Pick<Resolved['fact'], 'outcome' | 'by' | 'response' | 'comment'>,
+  ): void => {
+    const { id, task, node, revision } = about;
+    const at = epoch + timeline.now();
+    const message: Resolved = {
+      kind: 'approval',
+      fact: { type: 'resolved', id, task, node, revision, at, ...more },
+    };
+    resolved.set(id, message);
+    open.get(id)?.callOff();
+    open.delete(id);
+    tell(task, message);
+  };
+
+  const decide: People['decide'] = (id, answer) => {
+    const { request } = open.get(id) ?? {};
+    if (request === undefined)
+      throw new HoldpointError('APPROVALS_UNKNOWN', `there is no open question ${id}`);
+    if ('expired' in answer) return resolve(request, { outcome: 'expired', by: 'clock' });
+    const { response, by = 'tester', comment } = answer;
+    const problems = inputProblems(seen(request).input, response);
+    if (problems.length > 0) throw new HoldpointError('APPROVALS_RESPONSE_INVALID', problems.join('; '));
+    return resolve(request, { outcome: 'answered', by, response, ...(comment !== undefined && { comment }) });
+  };
+
+  const offer = (request: RequestApproval): void => {
+    const answer = answering(seen(request));
+    if (answer !== undefined) decide(request.id, answer);
+  };
+
+  return {
+    open: () => [...open.values()].map(({ request }) => seen(request)),
+    decide,
+    answerWith: (next) => {
+      const queue = typeof next === 'function' ? undefined : [...next];
+      answering = typeof next === 'function' ? next : () => queue?.shift();
+      for (const { request } of open.values()) offer(request);
+    },
+    ask: (request) => {
+      const known = resolved.get(request.id);
+      if (known !== undefined) return tell(request.task, known);
+      if (open.has(request.id)) return;
+      const callOff = timeline.after(request.timeoutMs, () =>
+        resolve(request, { outcome: 'expired', by: 'clock' }),
+      );
+      open.set(request.id, { request, callOff });
+      offer(request);
+    },
+    cancel: (id, about) => {
+      const known = resolved.get(id);
+      if (known !== undefined) tell(about.task, known);
+      else
+        resolve({ ...about, id: id as RequestApproval['id'] }, { outcome: 'cancelled', by: 'orchestrator' });
+    },
+  };
+};
