@@ -8,7 +8,7 @@ export const RECOVERY_BUGS: readonly Bug[] = [
   {
     name: 'a verdict is forgotten, and whoever asks again gets another',
     file: `${RECOVERY}/recovery.ts`,
-    find: `  if (known !== undefined) return decision({ send: [suggest(known, now)] });`,
+    find: `  if (known !== undefined && !isRefused) return decision({ send: [suggest(known, now)] });`,
     replace: `  if (known !== undefined && now < 0) return decision({ send: [suggest(known, now)] });`,
     caughtBy: [SEEDS, recovery('asked about again gets the verdict that was given, under a new message id')],
   },

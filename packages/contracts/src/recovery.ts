@@ -72,6 +72,8 @@ export const AssessFailure = z.object({
   /** Which have happened since the point that the job may be sent back to, the latest first. */
   effects: z.array(PastEffect).max(100).optional(),
   rules: RecoveryRules.optional(),
+  /** Why what was said of this attempt cannot be done: then it is given up. */
+  refused: z.string().min(1).max(1_000).optional(),
 });
 export type AssessFailure = z.infer<typeof AssessFailure>;
 

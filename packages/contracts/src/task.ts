@@ -124,7 +124,7 @@ export const CheckpointKind = z.enum([
   'resume_blocked',
   /** What a gate names when a request is made. */
   'noted',
-  /** What a gate suggested, and the orchestrator did not do. */
+  /** What a gate or recovery suggested, and the orchestrator did not do. */
   'suggestion_refused',
 ]);
 export type CheckpointKind = z.infer<typeof CheckpointKind>;

@@ -6,7 +6,6 @@ import { isCircuit } from '@holdpoint/recovery/domain/recovery';
 import { stuckAt } from '@holdpoint/recovery/domain/history';
 import { type RecoveryChange, taskIn, tasksIn } from '../books.ts';
 import type { World } from '../world.ts';
-import { isOpen } from './open-findings.ts';
 
 /** What asks again for a node that recovery, or a person, has to say something about. */
 const timerOf = (node: NodeId, { status, stuck, doubt }: NodeState): string | undefined => {
@@ -78,8 +77,6 @@ export const checkStuck = (world: World): void => {
     for (const { id } of task.definition.nodes) {
       const { status, verdict, attempt } = nodeState(task, id);
       if (status !== 'escalated' || verdict === undefined) continue;
-      const isSaid = verdict.kind === 'skip' || verdict.kind === 'escalate';
-      if (!isSaid && isOpen('what the orchestrator gives up itself is on no list')) continue;
       judge.expect(
         'a job that recovery has given up is on its list',
         listed(world, task.id).some(([node, number]) => node === id && number === attempt),

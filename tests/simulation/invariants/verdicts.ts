@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { RecoverTask } from '@holdpoint/contracts/task';
 import type { FailureAssessed, Verdict } from '@holdpoint/contracts/recovery';
+import { isGivingUp } from '@holdpoint/contracts/failure-class';
 import { subjects } from '@holdpoint/contracts/subjects';
 import { isCircuit } from '@holdpoint/recovery/domain/recovery';
 import { isFailure } from '@holdpoint/recovery/domain/history';
@@ -10,19 +11,19 @@ import type { World } from '../world.ts';
 
 const withoutHint = ({ hint: _, ...verdict }: Verdict): Omit<Verdict, 'hint'> => verdict;
 
-/** What a verdict may lead to: what it says, or a person where that cannot be done. */
+/** What a verdict may lead to. One that cannot be followed leads to another one. */
 const LEADS_TO: Readonly<Record<string, ReadonlySet<Verdict['kind']>>> = {
   node_retrying: new Set<Verdict['kind']>(['retry', 'rollback', 'continue']),
   rewound: new Set<Verdict['kind']>(['retry', 'rollback']),
   rollback_ordered: new Set<Verdict['kind']>(['rollback']),
   continue_ordered: new Set<Verdict['kind']>(['continue']),
-  node_escalated: new Set<Verdict['kind']>(['skip', 'escalate', 'retry', 'rollback']),
+  node_escalated: new Set<Verdict['kind']>(['skip', 'escalate']),
 };
 
 /** Every failure has one verdict, which stays the same, is what is done, and reaches whoever tries next. */
 export const watchVerdicts = (world: World) => {
   const { judge, books, watchers } = world;
-  const assessed = new Set<string>();
+  const assessed = new Map<string, readonly Verdict[]>();
 
   const failureOf = (task: string, node: string, attempt: number): FailureAssessed | undefined => {
     const state = books.recovery.stateOf(task);
@@ -34,12 +35,12 @@ export const watchVerdicts = (world: World) => {
   watchers.published.push(({ subject, body }) => {
     if (subject !== recover) return;
     const { task, node, attempt, verdict } = RecoverTask.parse(JSON.parse(body));
-    const known = failureOf(task, node, attempt);
+    const known = assessed.get(`${task}/${node} ${String(attempt)}`) ?? [];
     judge.expect(
       'a verdict is the same however often it is told',
-      known !== undefined && isDeepStrictEqual(JSON.parse(JSON.stringify(known.verdict)), { ...verdict }),
+      known.some((each) => isDeepStrictEqual(JSON.parse(JSON.stringify(each)), { ...verdict })),
       task,
-      () => `${node} ${String(attempt)}: ${JSON.stringify({ verdict, known: known?.verdict })}`,
+      () => `${node} ${String(attempt)}: ${JSON.stringify({ verdict, known })}`,
     );
   });
 
@@ -75,8 +76,13 @@ export const watchVerdicts = (world: World) => {
     ofRecovery: ({ aggregate, event }: RecoveryChange): void => {
       if (event.type !== 'assessed') return;
       const key = `${aggregate}/${event.node} ${String(event.attempt)}`;
-      judge.expect('a failure is judged once', !assessed.has(key), aggregate, () => key);
-      assessed.add(key);
+      const known = assessed.get(key) ?? [];
+      const [first] = known;
+      // Once more where what was said of it cannot be done.
+      const isOnce =
+        first === undefined || (known.length === 1 && !isGivingUp(first) && isGivingUp(event.verdict));
+      judge.expect('a failure is judged once', isOnce, aggregate, () => key);
+      assessed.set(key, [...known, event.verdict]);
     },
   };
 };

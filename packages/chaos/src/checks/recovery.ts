@@ -14,10 +14,10 @@ const jobOf = ({ data }: StoredEvent): string => `${String(data['node'])} ${Stri
 const assessedIn = (recovery: StoredAggregate | undefined): readonly StoredEvent[] =>
   recovery?.events.filter(({ type }) => type === 'assessed') ?? [];
 
-/** What each verdict leads to; every other one only where it says why it cannot. */
+/** What each verdict leads to. */
 const LEADS_TO: Readonly<Record<string, readonly string[]>> = {
-  retry: ['node_retrying', 'rewound', 'node_escalated'],
-  rollback: ['rollback_ordered', 'node_escalated'],
+  retry: ['node_retrying', 'rewound'],
+  rollback: ['rollback_ordered'],
   continue: ['continue_ordered'],
   skip: ['node_escalated'],
   escalate: ['node_escalated'],
@@ -37,6 +37,14 @@ const followedBy = (events: readonly StoredEvent[], from: number): StoredEvent |
   return next !== undefined && FOLLOWS.has(next.type) && verdictOf(next) !== undefined ? next : undefined;
 };
 
+const isGivingUp = (event: StoredEvent): boolean =>
+  event.type === 'assessed' && ['skip', 'escalate'].includes(String(verdictOf(event)?.kind));
+
+/** One verdict, unless it could not be followed: then the job is given up. */
+const isOneVerdict = ([first, second, ...more]: readonly StoredEvent[]): boolean =>
+  second === undefined ||
+  (first !== undefined && !isGivingUp(first) && isGivingUp(second) && more.length === 0);
+
 export const verdicts: Check = {
   id: 'K23',
   promise: 'a failure has one verdict, and what follows from it is what the verdict says',
@@ -45,14 +53,14 @@ export const verdicts: Check = {
     const { expect, finding } = takeNotes(id);
     const judged = Map.groupBy(assessedIn(recovery), jobOf);
     for (const [job, all] of judged)
-      expect(all.length === 1, () => `${job} has ${String(all.length)} verdicts`);
+      expect(isOneVerdict(all), () => `${job} has ${String(all.length)} verdicts`);
     const events = task?.events ?? [];
     events.forEach((event, i) => {
       if (event.type !== 'node_failed') return;
-      const [assessed] = judged.get(jobOf(event)) ?? [];
       const next = followedBy(events, i);
       if (next === undefined) return;
-      const said = assessed && verdictOf(assessed);
+      const all = (judged.get(jobOf(event)) ?? []).map(verdictOf);
+      const said = all.find((each) => LEADS_TO[String(each?.kind)]?.includes(next.type) === true) ?? all[0];
       const done = verdictOf(next);
       expect(
         said?.rule !== undefined && said.rule === done?.rule,
@@ -84,9 +92,6 @@ const givenUpIn = (task: StoredAggregate | undefined): ReadonlySet<string> => {
     }),
   );
 };
-
-const isGivingUp = (event: StoredEvent): boolean =>
-  event.type === 'assessed' && ['skip', 'escalate'].includes(String(verdictOf(event)?.kind));
 
 export const stuckJobs: Check = {
   id: 'K24',

@@ -218,7 +218,8 @@ export const orderStep = (task: Task, node: NodeId, id: EffectId, ask: number): 
 /** Asks the recovery service what to do about the attempt that failed. */
 export const askRecovery = (task: Task, node: NodeId, ask: number): Outgoing => {
   const failure = failureOf(task, node);
-  const key = `${task.id}.${node}.${String(failure.attempt)}.${String(ask)}`;
+  const asked = failure.refused === undefined ? String(ask) : `refused.${String(ask)}`;
+  const key = `${task.id}.${node}.${String(failure.attempt)}.${asked}`;
   return command('recovery', 'assess', subjects.recoveryCommand('assess'), key, failure);
 };
 

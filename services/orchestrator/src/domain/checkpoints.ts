@@ -3,7 +3,7 @@ import type { NodeId } from '@holdpoint/contracts/ids';
 import type { Checkpoint } from '@holdpoint/contracts/task';
 import type { Draft } from './draft.ts';
 import { markOf } from './evolve.ts';
-import { nodeState } from './state.ts';
+import { type NodeState, nodeState, type Task } from './state.ts';
 
 type Noted = Pick<Checkpoint, 'kind' | 'epoch' | 'revision' | 'name' | 'reason'>;
 
@@ -48,6 +48,24 @@ export const noteApplied = (draft: Draft, node: NodeId): void => {
   const reason = 'its worker was lost, and what its class allows then was done: it is applied';
   checkpoint(draft, node, { kind: 'resume_granted', reason });
 };
+
+/** A verdict that cannot be followed; recovery is asked again with the reason. */
+const REFUSED = { kind: 'suggestion_refused', name: 'verdict' } as const;
+
+export const noteRefusal = (draft: Draft, node: NodeId, reason: string): void =>
+  checkpoint(draft, node, { ...REFUSED, reason });
+
+/** Why what recovery has said of this attempt cannot be done; undefined while nothing of the kind is known. */
+export const refusalOf = (
+  { checkpoints = [] }: Task,
+  node: NodeId,
+  { attempt, marks = [] }: NodeState,
+): string | undefined =>
+  marks.includes(markOf(REFUSED))
+    ? (checkpoints.findLast(
+        (each) => each.node === node && each.attempt === attempt && markOf(each) === markOf(REFUSED),
+      )?.reason ?? 'it cannot be done here')
+    : undefined;
 
 /** Somebody, or a rule, lets an attempt be followed by another although nobody knows what became of its effect. */
 export const grantResume = (draft: Draft, node: NodeId, reason: string): void => {

@@ -9,6 +9,7 @@ import {
   type RecordAttempt,
   type WorkPlace,
 } from '@holdpoint/contracts/recovery';
+import { refusalOf } from './checkpoints.ts';
 import { contextNow } from './context.ts';
 import { type NodeState, nodeDefinition, nodeState, type Task } from './state.ts';
 import { nearestAgent } from './upstream.ts';
@@ -122,6 +123,7 @@ export const failureOf = (task: Task, node: NodeId): AssessFailure => {
   const crashes = crashesOf(state);
   const effects = pastEffects(task);
   const { recovery } = task.definition;
+  const refused = refusalOf(task, node, state);
   const output = failure.result?.hint;
   return {
     ...evidenceOf(task, node, failure.result?.exitCode),
@@ -133,6 +135,7 @@ export const failureOf = (task: Task, node: NodeId): AssessFailure => {
     ...(crashes > 0 && { crashes }),
     ...(effects.length > 0 && { effects }),
     ...(recovery && { rules: recovery }),
+    ...(refused !== undefined && { refused }),
   };
 };
 

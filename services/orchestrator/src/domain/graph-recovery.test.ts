@@ -194,9 +194,13 @@ describe('a retry', () => {
   });
 
   test('is no more than the template allows: then a person is asked', () => {
-    const stuck = failedCheck(0).when(says('check', 'retry'));
+    const refused = failedCheck(0).when(says('check', 'retry'));
+    expect(assessed(refused).refused).toBe('its template allows no more attempts');
+    expect(refused.wait(20_000).sent('recovery.assess')[0]?.data).toEqual(assessed(refused));
+    expect(() => refused.when(says('check', 'retry'))).toThrow('changes something');
+    const stuck = refused.when(says('check', 'escalate', { reason: 'given up' }));
     expect(stuck.said).toEqual(['node_escalated check', 'stuck_asked check']);
-    expect(stuck.node('check').reason).toBe('because; its template allows no more attempts');
+    expect(stuck.node('check').reason).toBe('given up');
   });
 
   test('comes once, however often the verdict comes', () => {
@@ -257,12 +261,9 @@ describe('a rollback', () => {
 
   test.each(['failed', 'blocked', 'cancelled'] as const)('that has %s makes the job stuck', (outcome) => {
     const task = ordered().when(ended(BY, outcome));
-    expect(task.said).toEqual([
-      `rollback_ended check ${outcome}`,
-      'node_escalated check',
-      'stuck_asked check',
-    ]);
-    expect(task.node('check').reason).toBe(`going back has ${outcome}: see task ${BY}`);
+    expect(task.said[0]).toBe(`rollback_ended check ${outcome}`);
+    expect(assessed(task).refused).toBe(`going back has ${outcome}: see task ${BY}`);
+    expect(task.when(says('check', 'escalate')).said).toEqual(['node_escalated check', 'stuck_asked check']);
   });
 
   test('that nobody has heard of yet is waited for', () => {
@@ -369,11 +370,12 @@ describe('a rollback', () => {
   });
 
   test('without a repository cannot be: a person is asked', () => {
-    const stuck = play([node('only', { onError: RECOVER })]).when(
+    const refused = play([node('only', { onError: RECOVER })]).when(
       fails('only'),
       says('only', 'rollback', { commit: GOOD }),
     );
-    expect(stuck.said).toEqual(['node_escalated only', 'stuck_asked only']);
+    expect(assessed(refused).refused).toBe('it cannot be gone back to here');
+    expect(refused.when(says('only', 'escalate')).said).toEqual(['node_escalated only', 'stuck_asked only']);
   });
 });
 

@@ -10,7 +10,7 @@ import type { Draft } from './draft.ts';
 import { endNode, gaveOf } from './ending.ts';
 import { peerOf } from './evolve.ts';
 import { look } from './proceed.ts';
-import { again, giveUp } from './recovering.ts';
+import { again, refuseVerdict } from './recovering.ts';
 import { rolledBack, waitsForRollback } from './rolling-back.ts';
 import { rollbackOver } from './withdraw.ts';
 import { endOf, findNode, nodeDefinition, nodeState } from './state.ts';
@@ -76,7 +76,8 @@ const peerEnded = (draft: Draft, { peer, node, outcome }: About<'peer'>): void =
   const { peers, definition } = draft.task();
   if (outcome !== 'unknown' && node === undefined) rollbackOver(draft, peer);
   const waiting = waitsForRollback(draft.task(), peer);
-  if (waiting !== undefined && node === undefined) rolledBack(draft, waiting, outcome, { again, giveUp });
+  if (waiting !== undefined && node === undefined)
+    rolledBack(draft, waiting, outcome, { again, refuse: refuseVerdict });
   if (peers[name] !== null) return;
   draft.emit({ type: 'peer_ended', peer, outcome, ...(node !== undefined && { node }) });
   if (Object.values(draft.task().peers).every((ended) => ended !== null)) draft.timer({ clear: PEERS_TIMER });

@@ -3,8 +3,8 @@ import type { NodeId } from '@holdpoint/contracts/ids';
 import type { Verdict } from '@holdpoint/contracts/recovery';
 import type { RecoverTask } from '@holdpoint/contracts/task';
 import type { Outgoing } from '@holdpoint/runtime/decider';
-import { replyTimer, retryTimer, settleJob } from './asks.ts';
-import { grantResume } from './checkpoints.ts';
+import { askRecovery, replyTimer, retryTimer, settleJob } from './asks.ts';
+import { grantResume, noteRefusal, refusalOf } from './checkpoints.ts';
 import { askPeople } from './doubts.ts';
 import type { Draft } from './draft.ts';
 import { giveBack } from './ending.ts';
@@ -14,6 +14,7 @@ import { proceed } from './proceed.ts';
 import { rewind } from './rewind.ts';
 import { rollBack } from './rolling-back.ts';
 import { findNode, type NodeState, nodeState } from './state.ts';
+import { awaitReply } from './steps.ts';
 import { askWhatBecomes } from './stuck.ts';
 
 /** Carries out what recovery suggests for the attempt that failed. */
@@ -26,14 +27,16 @@ export const recover = (draft: Draft, suggestion: RecoverTask): void => {
   }
   // What a verdict leads to is under way.
   if (state.mending !== undefined) return undefined;
+  // It comes again, and recovery has yet to hear that it cannot be done.
+  if (!isGivingUp(verdict) && refusalOf(draft.task(), node, state) !== undefined) return undefined;
   switch (verdict.kind) {
     case 'retry':
       return again(draft, node, verdict);
     case 'skip':
     case 'escalate':
-      return giveUp(draft, node, verdict, verdict.reason);
+      return giveUp(draft, node, verdict);
     case 'rollback':
-      return rollBack(draft, node, verdict, giveUp);
+      return rollBack(draft, node, verdict, refuseVerdict);
     case 'continue':
       return handOn(draft, node, verdict);
   }
@@ -58,7 +61,7 @@ export const again = (draft: Draft, node: NodeId, verdict: Verdict): void => {
   const { delayMs, hint, reason } = verdict;
   const back = wayBack(task, node, verdict);
   if (back.length > 0 && !mayLeadBack(task, node))
-    return giveUp(draft, node, verdict, `${reason}; its template allows no more attempts`);
+    return refuseVerdict(draft, node, 'its template allows no more attempts');
   draft.timer({ clear: replyTimer(node) });
   grantResume(draft, node, `a verdict lets it go on: ${reason}`);
   if (back.length > 0) {
@@ -77,13 +80,16 @@ const tryAgain = (draft: Draft, node: NodeId, { hint, ...verdict }: Verdict, att
   giveBack(draft, node, before);
 };
 
+/** What recovery has said cannot be done. It gives the job up then, and has it on its list: only it does so. */
+export const refuseVerdict = (draft: Draft, node: NodeId, reason: string): void => {
+  noteRefusal(draft, node, reason);
+  draft.send(askRecovery(draft.task(), node, 0));
+  awaitReply(draft, node);
+};
+
 /** Nothing tries it again by itself: a person decides. */
-export const giveUp = (
-  draft: Draft,
-  node: NodeId,
-  { hint: _, ...verdict }: Verdict,
-  reason: string,
-): void => {
+const giveUp = (draft: Draft, node: NodeId, { hint: _, ...verdict }: Verdict): void => {
+  const { reason } = verdict;
   const state = nodeState(draft.task(), node);
   const { attempt, doubt, failure } = state;
   draft.timer({ clear: replyTimer(node) });

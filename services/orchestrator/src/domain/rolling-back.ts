@@ -15,7 +15,7 @@ import { rewoundBy } from './rewind.ts';
 import { nodeDefinition, nodeState, type Task } from './state.ts';
 import { awaitReply } from './steps.ts';
 
-type GiveUp = (draft: Draft, node: NodeId, verdict: Verdict, reason: string) => void;
+type Refuse = (draft: Draft, node: NodeId, reason: string) => void;
 
 /** What has happened of what is going to be done anew, the latest first, as the task is told that takes it back. */
 const toUndo = (draft: Draft, node: NodeId): UndoInputs[] => {
@@ -53,14 +53,14 @@ const inputsFor = (draft: Draft, node: NodeId, commit: string | undefined): unkn
 };
 
 /** The worktree goes back to a commit before another attempt: an effect like any other, with a task of its own. */
-export const rollBack = (draft: Draft, node: NodeId, verdict: Verdict, giveUp: GiveUp): void => {
+export const rollBack = (draft: Draft, node: NodeId, verdict: Verdict, refuse: Refuse): void => {
   const task = draft.task();
   const before = nodeState(task, node);
   const { attempt } = before;
   const { commit } = verdict;
   const { data: inputs } = RollbackInputs.safeParse(inputsFor(draft, node, commit));
   if (inputs === undefined || commit === undefined || task.repository === undefined)
-    return giveUp(draft, node, verdict, `${verdict.reason}; it cannot be gone back to here`);
+    return refuse(draft, node, 'it cannot be gone back to here');
   const by = rollbackIdOf(task.id, node, attempt);
   draft.timer({ clear: replyTimer(node) });
   draft.emit({
@@ -98,13 +98,13 @@ export const rolledBack = (
   outcome: Outcome | 'unknown',
   {
     again,
-    giveUp,
-  }: { readonly again: (draft: Draft, node: NodeId, verdict: Verdict) => void; readonly giveUp: GiveUp },
+    refuse,
+  }: { readonly again: (draft: Draft, node: NodeId, verdict: Verdict) => void; readonly refuse: Refuse },
 ): void => {
   const { mending, attempt } = nodeState(draft.task(), node);
   if (mending?.kind !== 'rollback' || outcome === 'unknown') return;
   const { by, verdict } = mending;
   draft.emit({ type: 'rollback_ended', node, attempt, by, outcome });
   if (outcome === 'succeeded') return again(draft, node, verdict);
-  return giveUp(draft, node, verdict, `going back has ${outcome}: see task ${by}`);
+  return refuse(draft, node, `going back has ${outcome}: see task ${by}`);
 };

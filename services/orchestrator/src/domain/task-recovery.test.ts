@@ -72,13 +72,14 @@ describe('the verdict', () => {
     },
   );
 
-  test('rollback of what has no repository makes the job stuck', () => {
+  test('rollback of what has no repository is refused: recovery has to give it up', () => {
     givenTask('recovering')
       .when(recover('rollback'), NOW)
-      .thenEmitsLike(
-        { type: 'node_escalated', reason: 'because; it cannot be gone back to here' },
-        { type: 'stuck_asked' },
-      );
+      .thenEmitsLike({ type: 'checkpoint', kind: 'suggestion_refused', name: 'verdict' })
+      .thenSends({
+        subject: 'hp.cmd.recovery.assess',
+        data: { ...job, refused: 'it cannot be gone back to here' },
+      });
   });
 
   test('continue grants another attempt, with what it hands on', () => {

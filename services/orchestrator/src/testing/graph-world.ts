@@ -288,7 +288,9 @@ export const createWorld = (submission: SubmitTask) => {
         return answer(known);
       }
       case 'recovery.assess': {
-        const kind = mood.good ? 'retry' : VERDICTS[mood.dice % VERDICTS.length];
+        const { refused } = data as { readonly refused?: string };
+        const usual = mood.good ? 'retry' : VERDICTS[mood.dice % VERDICTS.length];
+        const kind = refused === undefined ? usual : 'escalate';
         const commit = kind === 'rollback' ? { commit: 'a'.repeat(40) } : {};
         const verdict = { ...verdictOf(kind ?? 'retry', mood.dice % 3 === 0 ? 0 : 1_000), ...commit };
         const payload = { task: TASK, node: said.node, attempt: said.attempt, verdict };

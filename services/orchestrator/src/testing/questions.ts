@@ -1,3 +1,4 @@
+import { isGivingUp } from '@holdpoint/contracts/failure-class';
 import { canonicalJson, type JsonObject } from '@holdpoint/contracts/json';
 import type { NodeId } from '@holdpoint/contracts/ids';
 import type { Outgoing } from '@holdpoint/runtime/decider';
@@ -12,6 +13,7 @@ type Said = {
   readonly node?: NodeId;
   readonly attempt?: number;
   readonly grant?: string;
+  readonly refused?: string;
   readonly effect?: { readonly node: NodeId };
 };
 type Question = { readonly purpose: string; readonly node: NodeId | undefined; readonly said: Said };
@@ -67,7 +69,10 @@ const answers = (message: TaskMessage, { purpose, node, said }: Question, effect
     }
     case 'recover': {
       const { payload } = message;
-      return purpose === 'recovery.assess' && payload.node === node && payload.attempt === said.attempt;
+      const isAbout = payload.node === node && payload.attempt === said.attempt;
+      // What cannot be done is no answer to that.
+      const isHeard = said.refused === undefined || isGivingUp(payload.verdict);
+      return purpose === 'recovery.assess' && isAbout && isHeard;
     }
     default:
       return false;

@@ -51,12 +51,20 @@ const stuckAfter = (
   return event.type === 'assessed' && isStuckBy(event) ? { ...others, [node]: { attempt } } : others;
 };
 
+/** What was said of a failure may turn out not to be possible: then something else is said of it, in its place. */
+const attemptsAfter = (attempts: readonly Attempt[], event: Attempt): readonly Attempt[] => {
+  const place = attempts.findLastIndex(
+    ({ type, node, attempt }) => type === 'assessed' && node === event.node && attempt === event.attempt,
+  );
+  return event.type === 'recorded' || place < 0 ? [...attempts, event] : attempts.with(place, event);
+};
+
 export const evolveHistory = (history: History, event: Exclude<RecoveryEvent, CircuitEvent>): History => {
   const { attempts, stuck } = history;
   switch (event.type) {
     case 'assessed':
     case 'recorded':
-      return { attempts: [...attempts, event].slice(-KEPT), stuck: stuckAfter(history, event) };
+      return { attempts: attemptsAfter(attempts, event).slice(-KEPT), stuck: stuckAfter(history, event) };
     case 'settled':
       return { attempts, stuck: without(stuck, event.node) };
   }

@@ -148,6 +148,35 @@ describe('a failure', () => {
     }
   });
 
+  test('whose verdict cannot be followed is given up, and is on the list with a report', () => {
+    const refused = { ...failure(1), refused: 'its template allows no more attempts' };
+    const verdict = {
+      kind: 'escalate',
+      delayMs: 0,
+      class: 'TRANSIENT',
+      reason: expect.stringMatching(/; its template allows no more attempts$/) as string,
+      report: expect.stringContaining('- Attempts: 1') as string,
+    };
+    given(...after(failure(1)))
+      .when(assess(refused), NOW + 9)
+      .thenEmitsLike({ type: 'assessed', attempt: 1, at: NOW, verdict })
+      .thenSends({ subject: 'hp.cmd.task.recover', data: { attempt: 1, verdict } })
+      .thenTimes({ set: 'stuck:append', dueAt: NOW + 300_009, data: { count: 0 } });
+    const history = after(failure(1), refused);
+    for (const again of [failure(1), refused])
+      given(...history)
+        .when(assess(again), NOW)
+        .thenEmits()
+        .thenSends({ data: { verdict } });
+    given(...history)
+      .when({ kind: 'settle', payload: { task, node, attempt: 1, how: 'retry' } }, NOW)
+      .thenEmitsLike({ type: 'settled', attempt: 1 });
+    // It is the same failure: the next one is the second.
+    given(...history)
+      .when(assess(failure(2)), NOW)
+      .thenEmitsLike({ verdict: { kind: 'retry', delayMs: 2_000 } });
+  });
+
   test('is not a timer', () => {
     given(...after(failure(1)))
       .when({ kind: 'timer', name: 'any', data: null }, NOW)

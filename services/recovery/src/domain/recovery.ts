@@ -34,7 +34,7 @@ import {
   sessionOf,
   stuckAt,
 } from './history.ts';
-import { judge } from './verdict.ts';
+import { givenUp, judge } from './verdict.ts';
 
 /** What recovery keeps: the attempts of tasks, and circuits. Their ids never coincide. */
 export type RecoveryState = History | Circuit;
@@ -115,11 +115,18 @@ const assessed = (state: History, failure: AssessFailure, now: number): FailureA
   };
 };
 
+/** What was said of an attempt cannot be done: nothing is left but to give it up. */
+const assessedAgain = (state: History, failure: AssessFailure, known: FailureAssessed): FailureAssessed => ({
+  ...known,
+  verdict: givenUp(state, failure, known.verdict),
+});
+
 const assess = (state: History, failure: AssessFailure, now: number): Decision<RecoveryEvent> => {
   const { node, attempt } = failure;
   const known = failureOf(state, node, attempt);
-  if (known !== undefined) return decision({ send: [suggest(known, now)] });
-  const event = assessed(state, failure, now);
+  const isRefused = failure.refused !== undefined && known !== undefined && !isStuckBy(known);
+  if (known !== undefined && !isRefused) return decision({ send: [suggest(known, now)] });
+  const event = isRefused ? assessedAgain(state, failure, known) : assessed(state, failure, now);
   const isStuck = isStuckBy(event);
   return decision({
     events: [event],

@@ -88,3 +88,21 @@ const withDetails = (
       return { ...verdict, report: cut(reportOn(history, failure, verdict), REPORT_MAX) };
   }
 };
+
+/** What a verdict becomes that the orchestrator cannot follow. */
+export const givenUp = (history: History, failure: AssessFailure, verdict: Verdict): Verdict => {
+  const { class: found, rule, because, reason } = verdict;
+  const { refused = '' } = failure;
+  const before = history.attempts.filter(
+    ({ node, attempt }) => node !== failure.node || attempt !== failure.attempt,
+  );
+  const base: Verdict = {
+    kind: 'escalate',
+    delayMs: 0,
+    class: found,
+    rule,
+    reason: `${reason}; ${refused}`,
+    ...(because && { because }),
+  };
+  return withDetails(base, { ...history, attempts: before }, failure, undefined);
+};
