@@ -34,7 +34,7 @@ export type ArtifactOptions = {
 };
 
 /** What one item of a phase is given. Everything that it records stands when the phase is run again. */
-export type ItemContext<State, Input = JsonObject> = {
+export type ItemContext<State, Input = unknown> = {
   /** As it is at this moment. It is never changed in place. */
   readonly state: Frozen<State>;
   /** What the task was started with. */
@@ -69,7 +69,7 @@ export type ItemContext<State, Input = JsonObject> = {
 };
 
 /** What a phase is given. */
-export type PhaseContext<State, Input = JsonObject> = ItemContext<State, Input> & {
+export type PhaseContext<State, Input = unknown> = ItemContext<State, Input> & {
   /** Changes the state, by an Immer draft. What is changed counts once the phase is completed. */
   readonly update: (recipe: Recipe<State>) => void;
 };
