@@ -1,6 +1,7 @@
 import type { Verb } from '@holdpoint/contracts/approval';
 import { TaskId } from '@holdpoint/contracts/ids';
 import type { Command } from 'commander';
+import { subjectLine } from '../approval-text.ts';
 import { as, oneOf } from '../arguments.ts';
 import type { Client } from '../client.ts';
 import { withExample } from '../example.ts';
@@ -13,7 +14,6 @@ import { isEnded, statusSpan } from '../jobs/status.ts';
 import type { Line } from '../painted.ts';
 import { Refusal } from '../refusal.ts';
 import type { Session } from '../session.ts';
-import { effectLine } from '../event-text.ts';
 
 type Options = { readonly format?: 'text' | 'json'; readonly reason?: string; readonly run?: TaskId };
 
@@ -35,7 +35,7 @@ const decidedLines = ({ job, by, approval, missing }: Decided, decision: Decisio
   missing > 0
     ? [`${job.id} is ${STATES[decision]} by ${by}; it takes ${String(missing)} more`]
     : [`${job.id} is ${STATES[decision]} by ${by}, and `, statusSpan(job.node.job)],
-  `  ${effectLine(approval.effect)}`,
+  `  ${subjectLine(approval)}`,
 ];
 
 /** Of a run, everything that waits for somebody; of a job, what it waits for or why there is nothing. */

@@ -23,13 +23,17 @@ export const findApproval = async (
   }
 };
 
-export const isPending = ({ node }: Job): boolean =>
-  node.approval !== undefined && node.job === 'waiting_on_approval';
+/** What a job waits for people about: its approval, or what its program asks for. */
+export const waitsFor = ({ job, approval, question }: Job['node']): ApprovalId | undefined =>
+  job === 'waiting_on_approval' ? (approval ?? question) : undefined;
+
+export const isPending = ({ node }: Job): boolean => waitsFor(node) !== undefined;
 
 /** Says what the job does instead of waiting for somebody. */
 export const pendingApproval = (job: Job): ApprovalId => {
   const { id, node } = job;
-  if (isPending(job) && node.approval !== undefined) return node.approval;
+  const pending = waitsFor(node);
+  if (pending !== undefined) return pending;
   const wait = waitText(node);
   const why = wait === '' ? '' : `, it waits for ${wait}`;
   throw new Refusal(

@@ -31,12 +31,13 @@ const excerpt = async (client: Client, run: TaskView, node: NodeView): Promise<r
 };
 
 /** What people are asked about a job, as far as it is there by now. */
-type Asked = { readonly doubt?: ApprovalId } | 'to come';
+type Asked = { readonly doubt?: ApprovalId } | 'to come' | 'by a program';
 
 const askedAbout = async (client: Client, { question, verdict }: NodeView): Promise<Asked> => {
   if (question === undefined) return verdict?.class === 'EFFECT_IN_DOUBT' ? 'to come' : {};
   const asked = await findApproval(client, question);
   if (asked === undefined) return 'to come';
+  if (asked.input !== undefined) return 'by a program';
   return asked.doubt === undefined ? {} : { doubt: asked.id };
 };
 
@@ -67,7 +68,7 @@ export const createStuckTeller = (
     const key = `${attempt} ${node.question ?? ''}`;
     if (told.has(key)) return;
     const asked = await askedAbout(client, node);
-    if (asked === 'to come') return;
+    if (asked === 'to come' || asked === 'by a program') return;
     const again = asked.doubt === undefined && told.has(attempt);
     told.add(key);
     if (asked.doubt === undefined) told.add(attempt);

@@ -100,14 +100,28 @@ describe('a run that waits for a person', () => {
   });
 
   test('asks for what a program wants, and says it', async () => {
+    const phase = { question: 'a-1', gated: true };
+    const program = runView('t-1', [nodeView('deploy', 'waiting_on_approval', phase)]);
     const wanted = { ...approval, title: 'Ship it?', input: { kind: 'approval' } };
-    const { out, decided } = await atDesk({ canDecide: true, answer: 'n' }, [waiting], {
+    const { out, decided } = await atDesk({ canDecide: true, answer: 'n' }, [program], {
       'approvals.get': wanted,
       'approvals.decide': { id: 'a-1', status: 'answered', by: 'ada' },
     });
     expect(out).toContain('t-1/deploy waits for a person: holdpoint approvals respond a-1\n');
     expect(decided).toEqual([{ id: 'a-1', decision: 'respond', digest: approval.digest, response: false }]);
     expect(out).toContain('a-1 is answered with no by ada');
+  });
+
+  test('asks for what a program wants to know of its failure, which is not told as stuck', async () => {
+    const failed = runView('t-1', [nodeView('review', 'escalated', { question: 'a-1' })]);
+    const options = [{ value: 'retry', label: 'Try again' }];
+    const { out, err, decided } = await atDesk({ canDecide: true, answer: '1' }, [failed, failed], {
+      'approvals.get': { ...approval, title: 'review failed', input: { kind: 'choice', options } },
+      'approvals.decide': { id: 'a-1', status: 'answered', by: 'ada' },
+    });
+    expect(decided).toEqual([{ id: 'a-1', decision: 'respond', digest: approval.digest, response: 'retry' }]);
+    expect(out).toContain('t-1/review waits for a person: holdpoint approvals respond a-1\n');
+    expect(out + err).not.toContain('stuck');
   });
 
   test.each(['', 'n', 'yess', undefined])('is left as it is after the answer %s', async (answer) => {

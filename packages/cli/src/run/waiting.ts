@@ -10,7 +10,7 @@ import { askFor } from '../approval-prompt.ts';
 import { approvalText } from '../approval-text.ts';
 import type { Client } from '../client.ts';
 import { answerLine, decideOn } from '../decisions.ts';
-import { findApproval } from '../jobs/approval.ts';
+import { findApproval, waitsFor } from '../jobs/approval.ts';
 import type { Session } from '../session.ts';
 import { createStuckTeller } from './stuck-teller.ts';
 import type { Terminal } from '../surroundings.ts';
@@ -98,10 +98,12 @@ export const createDesk = (
       warn(hint);
     }
     for (const node of run.nodes) {
-      const waitsFor = node.approval ?? node.question;
-      if (node.job !== 'waiting_on_approval' || waitsFor === undefined || told.has(waitsFor)) continue;
-      const approval = await findApproval(client, waitsFor);
-      if (approval?.status !== 'pending') continue;
+      // Of a failure a program asks as it asks for anything else; what is stuck is told below.
+      const asked = node.job === 'escalated' ? node.question : waitsFor(node);
+      if (asked === undefined || told.has(asked)) continue;
+      const approval = await findApproval(client, asked);
+      if (approval?.status !== 'pending' || (node.job === 'escalated' && approval.input === undefined))
+        continue;
       told.add(approval.id);
       await tell(node, run, approval);
     }
