@@ -143,9 +143,9 @@ export const DECISION_BUGS: readonly Bug[] = [
   {
     name: 'the key of an effect has the attempt in it',
     file: 'services/orchestrator/src/domain/effects.ts',
-    find: `    idempotencyKey: keyOf(renderedText(task, idempotencyKey), preview, undone),`,
+    find: `    idempotencyKey: keyOf(filledIn(task, node, idempotencyKey), preview, undone),`,
     replace:
-      '    idempotencyKey: `${keyOf(renderedText(task, idempotencyKey), preview, undone)}.${String(attempt)}`,',
+      '    idempotencyKey: `${keyOf(filledIn(task, node, idempotencyKey), preview, undone)}.${String(attempt)}`,',
     caughtBy: [SEEDS],
   },
   {
