@@ -70,10 +70,12 @@ describe('an effect of a phase', () => {
     const { ended } = await play(
       {
         first: phaseWith(async (context) => {
-          await context.effect(request()).catch((error: unknown) => {
-            expect(error).toBeInstanceOf(EffectRejected);
-            context.update((draft) => void draft.notes.push((error as Error).message));
-          });
+          try {
+            await context.effect(request());
+          } catch (error) {
+            if (!(error instanceof EffectRejected)) throw error;
+            context.update((draft) => void draft.notes.push(error.message));
+          }
         }),
       },
       { prepare: (env) => env.onEffect(() => ({ outcome: 'rejected', comment: 'not today' })) },
@@ -83,15 +85,17 @@ describe('an effect of a phase', () => {
 
   test('that fails throws with the code of what went wrong; another attempt asks for it anew', async () => {
     let asked = 0;
+    const seen: unknown[] = [];
     const { ended, env } = await play(
       {
         first: agentPhase({
           run: async (context) => {
-            await context.effect(request()).catch((error: unknown) => {
-              expect(error).toBeInstanceOf(EffectFailed);
-              expect(error).toMatchObject({ code: 'EXECUTOR_TARGET_REFUSED' });
+            try {
+              await context.effect(request());
+            } catch (error) {
+              seen.push(error);
               throw error;
-            });
+            }
           },
           onError: { strategy: 'retry', maxRetries: 1 },
           next: 'done',
@@ -108,6 +112,8 @@ describe('an effect of a phase', () => {
       },
     );
     expect(await ended()).toMatchObject({ topic: 'tea' });
+    expect(seen).toEqual([expect.any(EffectFailed)]);
+    expect(seen).toMatchObject([{ code: 'EXECUTOR_TARGET_REFUSED' }]);
     expect(env.effects()).toHaveLength(2);
   });
 

@@ -22,17 +22,14 @@ describe('what people say comes into the state', () => {
       { tone: 'firm' },
     ],
   ])('%s', async (_what, input, response) => {
-    const { ended } = await play(
-      { first: asking(input as Parameters<typeof asking>[0]) },
-      { prepare: (env) => env.onInput([{ response }]) },
-    );
+    const { ended } = await play({ first: asking(input) }, { prepare: (env) => env.onInput([{ response }]) });
     expect(await ended()).toMatchObject({ more: response });
   });
 
   test('with what its schema makes of it', async () => {
     const form = ask.form(z.object({ name: z.string().trim(), urgent: z.boolean().default(true) }));
     const { ended } = await play(
-      { first: asking(form as Parameters<typeof asking>[0]) },
+      { first: asking(form) },
       { prepare: (env) => env.onInput([{ response: { name: ' Ada ' } }]) },
     );
     expect(await ended()).toMatchObject({ more: { name: 'Ada', urgent: true } });
@@ -72,7 +69,7 @@ test('what only the schema refuses is asked again, with what was wrong', async (
   const form = ask.form(
     z.object({ from: z.int(), to: z.int() }).refine(({ from, to }) => from < to, 'backwards'),
   );
-  const { env, ended } = await play({ first: asking(form as Parameters<typeof asking>[0]) });
+  const { env, ended } = await play({ first: asking(form) });
   await env.settled();
   const [first] = env.questions();
   if (first !== undefined) env.answer(first, { response: { from: 3, to: 1 }, by: 'ada' });
@@ -158,7 +155,7 @@ describe('an agent phase', () => {
   });
 });
 
-test.each([
+test.each<readonly [string, () => unknown, string]>([
   ['an async function', async () => undefined, 'the state is changed at once'],
   [
     'one that throws',

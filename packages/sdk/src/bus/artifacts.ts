@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { HoldpointError } from '@holdpoint/contracts/errors';
 import { sha256Of } from '@holdpoint/contracts/json';
 import { artifactUriOf, type StoredArtifact } from '@holdpoint/contracts/stored-artifact';
-import { artifactBucket } from '@holdpoint/contracts/streams';
+import { programBucket } from '@holdpoint/contracts/streams';
 import { createObjectStore } from '@holdpoint/runtime/nats/object-store';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { WorkPort } from '../activation/port.ts';
@@ -12,7 +12,7 @@ const unavailable = (cause: unknown): HoldpointError =>
 
 /** What is kept in the artifacts of the bus, by the SHA-256 of its content. */
 export const artifactsOver = (connection: NatsConnection): Pick<WorkPort, 'keep' | 'fetch'> => {
-  const objects = createObjectStore(connection, artifactBucket);
+  const objects = createObjectStore(connection, programBucket);
   return {
     keep: async (content, { name, mediaType, task, node, attempt }): Promise<StoredArtifact> => {
       const sha256 = sha256Of(content);

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import type { PhaseAborted } from '../activation/abort.ts';
 import { ask } from '../definition/ask.ts';
 import type { CrashPoint } from './faults.ts';
 import { agentPhase, effectPhase, environmentOf, ends, humanPhase, play, State } from './fixture.ts';
-import { defineWorkflow, type Workflow } from '../definition/workflow.ts';
+import { defineWorkflow } from '../definition/workflow.ts';
 import type { TestEnvironment } from './create-test-environment.ts';
 
 /** Every kind of phase, and everything that a phase can record. */
@@ -69,7 +70,7 @@ const everything = () => {
     },
   });
   const play = async (prepare: (env: TestEnvironment) => void) => {
-    const env = environmentOf(workflow as unknown as Workflow, { parkMs: 5_000 });
+    const env = environmentOf(workflow, { parkMs: 5_000 });
     env.onInput((question) => ({ response: question.phase === 'work' ? true : 'TRUE' }));
     env.onEffect(({ idempotencyKey }) => ({
       outcome: 'succeeded',
@@ -136,7 +137,7 @@ test('a worker that stops gives back what it cannot finish', async () => {
       run: async (context) => {
         seen.push('run');
         context.signal.addEventListener('abort', () =>
-          seen.push(String((context.signal.reason as { why: string }).why)),
+          seen.push((context.signal.reason as PhaseAborted).why),
         );
         if (seen.length === 1) await new Promise(() => undefined);
       },

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Phase } from '../definition/phase.ts';
 import { phasesFor } from '../definition/phases-for.ts';
 import { defineWorkflow, type Workflow } from '../definition/workflow.ts';
+import type { WorkflowEvent } from '../client/events.ts';
 import type { WorkflowHandle } from '../client/handle.ts';
 import {
   createTestEnvironment,
@@ -55,7 +56,7 @@ export const environmentOf = (
   workflow: Workflow<never, never, never> | Workflow,
   options: Partial<TestEnvironmentOptions> = {},
 ): TestEnvironment => {
-  const env = createTestEnvironment({ workflows: [workflow as Workflow], ...options });
+  const env = createTestEnvironment({ workflows: [workflow], ...options });
   onTestFinished(env.stop);
   return env;
 };
@@ -65,6 +66,7 @@ export type Played = {
   readonly handle: WorkflowHandle<State>;
   /** What it came to, or what it failed with. */
   readonly ended: () => Promise<unknown>;
+  readonly events: () => Promise<readonly WorkflowEvent[]>;
   /** The names of its events, with the phase and the attempt. */
   readonly told: () => Promise<readonly string[]>;
 };
@@ -82,22 +84,24 @@ export const play = async (
   } = {},
 ): Promise<Played> => {
   const workflow = workflowOf(phases);
-  const env = environmentOf(workflow as Workflow, options);
+  const env = environmentOf(workflow, options);
   prepare?.(env);
   const handle = (await env.start(workflow, input)) as WorkflowHandle<State>;
+  const events = async (): Promise<readonly WorkflowEvent[]> => {
+    const all: WorkflowEvent[] = [];
+    for await (const event of handle.events()) all.push(event);
+    return all;
+  };
   return {
     env,
     handle,
     ended: () => handle.result().catch((error: unknown) => error),
-    told: async () => {
-      const names: string[] = [];
-      for await (const event of handle.events())
-        names.push(
-          'phase' in event
-            ? `${event.name} ${event.phase}${'attempt' in event ? `#${String(event.attempt)}` : ''}`
-            : event.name,
-        );
-      return names;
-    },
+    events,
+    told: async () =>
+      (await events()).map((event) =>
+        'phase' in event
+          ? `${event.name} ${event.phase}${'attempt' in event ? `#${String(event.attempt)}` : ''}`
+          : event.name,
+      ),
   };
 };

@@ -47,12 +47,18 @@ export const createDispatch = ({ sources, concurrency, take, onTrouble }: Dispat
   const next = (): Asked | undefined =>
     asked.filter(({ away }) => !away).sort((one, other) => one.open - other.open || one.turn - other.turn)[0];
 
+  /** So that all are asked for as many, as far as that goes. */
+  const shareOf = (of: Asked): number => {
+    const present = asked.filter(({ away }) => !away);
+    const all = present.reduce((sum, { open }) => sum + open, slots.free());
+    return Math.max(1, Math.ceil(all / present.length) - of.open);
+  };
+
   const pump = (): void => {
     while (!stopped && slots.free() > 0) {
       const of = next();
       if (of === undefined) return;
-      const present = asked.filter(({ away }) => !away).length;
-      void ask(of, slots.take(Math.ceil(slots.free() / present)));
+      void ask(of, slots.take(shareOf(of)));
     }
   };
 

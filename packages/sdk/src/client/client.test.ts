@@ -1,0 +1,232 @@
+import { describe, expect, test } from 'vitest';
+import type { HistoryEntry } from '@holdpoint/contracts/catalog';
+import { HoldpointError } from '@holdpoint/contracts/errors';
+import type { TaskId } from '@holdpoint/contracts/ids';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { AskService } from '../bus/ask-service.ts';
+import { ask } from '../definition/ask.ts';
+import { agentPhase, effectPhase, humanPhase, play } from '../testing/fixture.ts';
+import { clientOver } from './create-client.ts';
+import type { WorkflowEvent } from './events.ts';
+import { followTask } from './follow.ts';
+
+const review = humanPhase({
+  input: ask.choice(['good', 'bad']),
+  prompt: { title: 'Good?' },
+  onResponse: (response, draft) => void draft.notes.push(response),
+  next: (_state, response) => (response === 'good' ? 'done' : 'bad'),
+});
+const work = agentPhase({
+  run: (context) => context.update((draft) => void (draft.count += 1)),
+  next: 'second',
+});
+
+describe('a handle', () => {
+  test('answers what is asked', async () => {
+    const { handle, env, ended } = await play({ first: work, second: review });
+    await env.settled();
+    expect(await handle.state()).toMatchObject({ count: 1, notes: [] });
+    await expect(handle.respond('ugly')).rejects.toMatchObject({ code: 'APPROVALS_RESPONSE_INVALID' });
+    await expect(handle.respond('good', { phase: 'first' })).rejects.toMatchObject({
+      code: 'ORCHESTRATOR_ILLEGAL_IN_PHASE',
+    });
+    await handle.respond('good', { comment: 'very' });
+    expect(await ended()).toMatchObject({ count: 1, notes: ['good'] });
+    await expect(handle.respond('good')).rejects.toMatchObject({ code: 'ORCHESTRATOR_ILLEGAL_IN_PHASE' });
+    expect(await handle.state()).toMatchObject({ notes: ['good'] });
+  });
+
+  test('needs a token to answer', async () => {
+    const client = clientOver({ ask: undefined as unknown as AskService } as never);
+    await expect(client.get('t-1').respond(true)).rejects.toMatchObject({
+      code: 'APPROVALS_UNAUTHENTICATED',
+    });
+  });
+
+  test('tells everything that becomes of the task, whenever it is asked', async () => {
+    const { handle, env } = await play({ first: work, second: review });
+    const live: string[] = [];
+    const following = (async () => {
+      for await (const { name } of handle.events()) live.push(name);
+    })();
+    await env.settled();
+    expect(live).toEqual([
+      'phase:started',
+      'phase:completed',
+      'phase:started',
+      'state:checkpoint',
+      'input:requested',
+    ]);
+    await handle.respond('bad', { comment: 'sorry' });
+    await following;
+    expect(live.slice(-4)).toEqual([
+      'phase:completed',
+      'phase:started',
+      'phase:completed',
+      'workflow:failed',
+    ]);
+    const later: WorkflowEvent[] = [];
+    for await (const event of env.client.get(handle.id).events()) later.push(event);
+    expect(later.map(({ name }) => name)).toEqual(live);
+    expect(later.find(({ name }) => name === 'input:received')).toMatchObject({
+      phase: 'second',
+      outcome: 'answered',
+      response: 'bad',
+      comment: 'sorry',
+    });
+  });
+
+  test('cancels', async () => {
+    const { handle, env, ended } = await play({ first: work, second: review });
+    await env.settled();
+    await handle.cancel('no more');
+    expect(await ended()).toMatchObject({
+      name: 'WorkflowCancelled',
+      code: 'NODE_CANCELLED',
+      reason: 'no more',
+    });
+    expect(env.questions()).toEqual([]);
+  });
+
+  test('forks from a phase: what had happened does not happen again', async () => {
+    const send = effectPhase({
+      effect: () => ({
+        kind: 'other',
+        capability: 'cap.file.append',
+        args: { path: 'x' },
+        idempotencyKey: 'k',
+      }),
+      onResult: (_outputs, draft) => void (draft.count += 1),
+      next: 'second',
+    });
+    const { handle, env, ended } = await play(
+      { first: send, second: review },
+      { prepare: (env) => env.onInput([{ response: 'bad' }, { response: 'good' }]) },
+    );
+    expect(await ended()).toMatchObject({ output: 'bad' });
+    const fork = await handle.fork({ at: 'second', id: 'other' });
+    expect(fork.id).toBe('other');
+    expect(await fork.result()).toMatchObject({ count: 1, notes: ['good'] });
+    const whole = await handle.fork({ at: 1 });
+    env.onInput([{ response: 'good' }]);
+    expect(await whole.result()).toMatchObject({ count: 1 });
+    expect(env.effects()).toHaveLength(2);
+    await expect(handle.fork({ at: 'done' })).rejects.toMatchObject({ code: 'ORCHESTRATOR_UNKNOWN_VERSION' });
+  });
+
+  test('starts the same task once', async () => {
+    const { env } = await play({ first: work, second: review });
+    env.onInput(() => ({ response: 'good' }));
+    const one = await env.start('fixture@1', { topic: 'x' }, { id: 'mine' });
+    const same = await env.start('fixture@1', { topic: 'x' }, { id: 'mine' });
+    expect(one.id).toBe(same.id);
+    await one.result();
+    await expect(env.start('fixture@1', { topic: 'y' }, { id: 'mine' })).rejects.toMatchObject({
+      code: 'ORCHESTRATOR_TASK_CONFLICT',
+    });
+  });
+
+  test('of a task that there is not says so', async () => {
+    const { env } = await play({ first: work, second: review });
+    await expect(env.client.get('nobody').state()).rejects.toMatchObject({
+      code: 'ORCHESTRATOR_UNKNOWN_TASK',
+    });
+    await expect(env.client.get('nobody').result()).rejects.toMatchObject({
+      code: 'ORCHESTRATOR_UNKNOWN_TASK',
+    });
+  });
+});
+
+describe('following a task', () => {
+  const entry = (version: number): HistoryEntry => ({
+    version,
+    at: version,
+    type: `e${String(version)}`,
+    data: {},
+  });
+
+  /** A store with a growing history, and a bus that says what it is told to. */
+  const world = () => {
+    const history: HistoryEntry[] = [entry(1), entry(2)];
+    const timers = new Set<() => void>();
+    const asked: string[] = [];
+    let tell: (fact: HistoryEntry | undefined) => void = () => undefined;
+    let isAway = false;
+    let isDeaf = false;
+    const port = {
+      ask: ((_service: string, endpoint: string) => {
+        asked.push(endpoint);
+        if (isAway) return Promise.reject(new HoldpointError('RUNTIME_UNAVAILABLE', 'away'));
+        return Promise.resolve(endpoint === 'get' ? { version: history.length } : { events: [...history] });
+      }) as unknown as AskService,
+      fetch: () => Promise.reject(new Error('nothing')),
+      watch: (_task: string, onFact: typeof tell) => {
+        tell = onFact;
+        return Promise.resolve(() => {
+          isDeaf = true;
+        });
+      },
+      clock: {
+        after: (_ms: number, step: () => void) => {
+          timers.add(step);
+          return () => void timers.delete(step);
+        },
+      },
+    };
+    const seen: number[] = [];
+    const follow = (async () => {
+      for await (const { version } of followTask(port, 't-1' as TaskId)) {
+        seen.push(version);
+        if (version === 7) return;
+      }
+    })();
+    return {
+      seen,
+      asked,
+      follow,
+      history,
+      isDeaf: () => isDeaf,
+      away: (now: boolean) => {
+        isAway = now;
+      },
+      tell: (fact: HistoryEntry | undefined) => tell(fact),
+      settle: async () => {
+        for (let turns = 0; turns < 5; turns += 1) await turn();
+      },
+      pass: () => {
+        for (const step of timers) step();
+      },
+    };
+  };
+
+  test('gives each event once and in order, whatever gets lost or comes twice', async () => {
+    const { seen, asked, follow, history, isDeaf, away, tell, settle, pass } = world();
+    await settle();
+    expect(seen).toEqual([1, 2]);
+    // In turn, and twice.
+    tell(entry(3));
+    tell(entry(3));
+    await settle();
+    expect(seen).toEqual([1, 2, 3]);
+    expect(asked).toEqual(['history']);
+    // One is missing: the store has it, once it answers.
+    history.push(entry(3), entry(4), entry(5));
+    away(true);
+    tell(entry(5));
+    await settle();
+    expect(seen).toEqual([1, 2, 3]);
+    away(false);
+    pass();
+    await settle();
+    expect(seen).toEqual([1, 2, 3, 4, 5]);
+    // All of it is lost: it is asked for.
+    history.push(entry(6));
+    pass();
+    await settle();
+    expect(seen.at(-1)).toBe(6);
+    tell(entry(7));
+    await follow;
+    expect(seen).toEqual([1, 2, 3, 4, 5, 6, 7]);
+    expect(isDeaf()).toBe(true);
+  });
+});

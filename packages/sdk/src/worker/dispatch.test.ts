@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest';
+import type { JsMsg } from '@nats-io/jetstream';
+import { setImmediate as turn } from 'node:timers/promises';
+import { createDispatch } from './dispatch.ts';
+import { createKnownOrders } from './known-orders.ts';
+import type { OrderSource } from './order-source.ts';
+
+type Pull = {
+  readonly most: number;
+  readonly give: (order: string) => void;
+  readonly end: (error?: Error) => void;
+};
+
+/** A version whose orders come when the test says so. */
+const source = () => {
+  const pulls: Pull[] = [];
+  let stops = 0;
+  const from: OrderSource = {
+    pull: (most, _withinMs, take) =>
+      new Promise((resolve, reject) => {
+        let left = most;
+        const over = (): void => {
+          pulls.splice(pulls.indexOf(pull), 1);
+          resolve();
+        };
+        const pull: Pull = {
+          most,
+          give: (order) => {
+            take(order as unknown as JsMsg);
+            left -= 1;
+            if (left === 0) over();
+          },
+          end: (error) =>
+            error === undefined ? over() : (pulls.splice(pulls.indexOf(pull), 1), reject(error)),
+        };
+        pulls.push(pull);
+      }),
+    stop: () => {
+      stops += 1;
+    },
+  };
+  return { from, pulls, stops: () => stops, open: () => pulls.map(({ most }) => most) };
+};
+
+const start = (concurrency: number, names: readonly string[]) => {
+  const sources = new Map(names.map((name) => [name, source()]));
+  const working = new Map<string, () => void>();
+  const troubles: string[] = [];
+  const dispatch = createDispatch({
+    sources: new Map([...sources].map(([name, { from }]) => [name, from])),
+    concurrency,
+    take: (_hash, order) => new Promise((resolve) => void working.set(order as unknown as string, resolve)),
+    onTrouble: (hash) => void troubles.push(hash),
+  });
+  const of = (name: string) => {
+    const found = sources.get(name);
+    if (found === undefined) throw new Error(name);
+    return found;
+  };
+  return { dispatch, of, working, troubles };
+};
+
+describe('orders are asked for', () => {
+  test('as many as there are places, and no more', async () => {
+    const { of, working } = start(3, ['a']);
+    expect(of('a').open()).toEqual([3]);
+    of('a').pulls[0]?.give('1');
+    of('a').pulls[0]?.give('2');
+    await turn();
+    expect(of('a').open()).toEqual([3]);
+    of('a').pulls[0]?.give('3');
+    await turn();
+    expect(of('a').open()).toEqual([]);
+    working.get('2')?.();
+    await turn();
+    expect(of('a').open()).toEqual([1]);
+  });
+
+  test('of several versions, altogether for no more', async () => {
+    const { of, working } = start(4, ['a', 'b']);
+    expect([of('a').open(), of('b').open()]).toEqual([[2], [2]]);
+    of('a').pulls[0]?.give('1');
+    of('a').pulls[0]?.give('2');
+    await turn();
+    working.get('1')?.();
+    await turn();
+    // Who is asked least comes next.
+    expect([of('a').open(), of('b').open()]).toEqual([[1], [2]]);
+  });
+
+  test('of each in its turn where there are fewer places', async () => {
+    const { of } = start(1, ['a', 'b']);
+    expect([of('a').open(), of('b').open()]).toEqual([[1], []]);
+    of('a').pulls[0]?.end();
+    await turn();
+    expect([of('a').open(), of('b').open()]).toEqual([[], [1]]);
+  });
+
+  test('again after a while where they cannot be had, while others go on', async () => {
+    const { of, troubles } = start(2, ['a', 'b']);
+    of('a').pulls[0]?.end(new Error('no stream'));
+    await turn();
+    expect(troubles).toEqual(['a']);
+    expect([of('a').open(), of('b').open()]).toEqual([[], [1, 1]]);
+    of('b').pulls[0]?.end();
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(of('a').open()).toHaveLength(0);
+    of('b').pulls[0]?.end();
+    await turn();
+    expect(of('a').open()).toEqual([1]);
+  });
+
+  test('no more once it has stopped', async () => {
+    const { of, dispatch } = start(2, ['a']);
+    dispatch.stop();
+    of('a').pulls[0]?.end();
+    await turn();
+    expect([of('a').open(), of('a').stops()]).toEqual([[], 1]);
+  });
+});
+
+test('an order that was taken is known, until it is forgotten', () => {
+  const known = createKnownOrders();
+  expect([known.add('t', 1), known.add('t', 1), known.add('t', 2)]).toEqual([true, false, true]);
+  known.forget('t', 1);
+  expect(known.add('t', 1)).toBe(true);
+});
+
+test('of many orders the oldest are forgotten', () => {
+  const known = createKnownOrders();
+  for (let lease = 0; lease < 5_001; lease += 1) known.add('t', lease);
+  expect([known.add('t', 0), known.add('t', 5_000)]).toEqual([true, false]);
+});
