@@ -4,6 +4,7 @@ import { traceOf } from '@holdpoint/contracts/cloudevents';
 import { DeadLetter } from '@holdpoint/contracts/dead-letter';
 import type { ErrorBody } from '@holdpoint/contracts/errors';
 import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/streams';
+import { WorkOrder } from '@holdpoint/contracts/program';
 import { AGGREGATES, type ServiceName, SERVICES } from '@holdpoint/contracts/subjects';
 import { createBatch, factOf, type Loaded } from '@holdpoint/runtime/batch';
 import type { ServiceLogic } from '@holdpoint/runtime/core';
@@ -38,6 +39,7 @@ const serviceOf = (aggregate: string | undefined): ServiceName | undefined =>
 /** What is sent is what its receiver takes; that nobody here reads it is not what it says. */
 export const checkReceivable = ({ subject, body }: Pick<WireMessage, 'subject' | 'body'>): void => {
   const [, kind, aggregate] = subject.split('.');
+  if (kind === 'work') return void WorkOrder.parse(parseJson(Buffer.from(body)));
   const service = serviceOf(aggregate);
   if (service === undefined) throw new Error(`nobody has ${subject}`);
   const data = parseJson(Buffer.from(body));
@@ -86,7 +88,7 @@ type Logic<State, Message, Event extends { readonly type: string }, Work> = Pick
 >;
 
 /** Decides a message as the engine does, and looks at everything that would be stored and sent. */
-const decideFully = <State, Message, Event extends { readonly type: string }, Work>(
+export const decideFully = <State, Message, Event extends { readonly type: string }, Work>(
   { kind }: Logic<State, Message, Event, Work>,
   loaded: Loaded<State>,
   { aggregate, message }: Routed<Message>,

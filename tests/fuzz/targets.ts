@@ -16,6 +16,7 @@ import { grants } from './targets/grants.ts';
 import { health } from './targets/health.ts';
 import { names } from './targets/names.ts';
 import { outside } from './targets/outside.ts';
+import { programs } from './targets/programs.ts';
 import { recovery } from './targets/recovery.ts';
 import { recoveryRules } from './targets/recovery-rules.ts';
 import { schemas } from './targets/schemas.ts';
@@ -38,6 +39,7 @@ export const targets: readonly AnyTarget[] = [
   outside,
   health,
   fork,
+  programs,
   steps,
   flowConfig,
   recoveryRules,

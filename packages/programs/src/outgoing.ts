@@ -73,7 +73,8 @@ export const cancelEffect = (task: Program, effect: TaskId, reason: string, ask:
   command('task', 'cancel', `${effect}.${String(task.version)}.${String(ask)}`, {
     id: effect,
     by: task.id,
-    reason,
+    reason: reason.slice(0, 1_000).toWellFormed(),
+    ifOpen: true,
   });
 
 /** No question waits longer, unless its author says so. */

@@ -10,7 +10,7 @@ import type { WorkPort } from '../activation/port.ts';
 const unavailable = (cause: unknown): HoldpointError =>
   new HoldpointError('RUNTIME_UNAVAILABLE', 'the artifacts cannot be reached', { cause });
 
-/** What is kept in the artifacts of the bus, by the SHA-256 of its content. */
+/** What programs keep on the bus, by the SHA-256 of its content. */
 export const artifactsOver = (connection: NatsConnection): Pick<WorkPort, 'keep' | 'fetch'> => {
   const objects = createObjectStore(connection, programBucket);
   return {

@@ -1,0 +1,71 @@
+import { ProgramDefinition, SayOfWork } from '@holdpoint/contracts/program';
+import { SubmitTask } from '@holdpoint/contracts/task';
+import { orchestratorLogic } from '@holdpoint/orchestrator/logic';
+import { programWith, TASK } from '@holdpoint/programs/fixture';
+import { parseAs, parseJson } from '@holdpoint/runtime/inbound';
+import fc from 'fast-check';
+import { decideFully } from '../decisions.ts';
+import { bodyFor } from '../hostile/body.ts';
+import { casesFor, sometimesLinked, validMessage } from '../messages.ts';
+import { keepsPrototypesClean, refusalOf } from '../promises.ts';
+import { leaseIn, programSituations } from '../situations/programs.ts';
+import { target } from '../target.ts';
+import { type Bytes, bytesOf } from '../text.ts';
+
+type Input = { readonly asks: string; readonly situation: string; readonly body: Bytes };
+
+const WORKER = 'worker-1';
+const logic = orchestratorLogic();
+const situations = { ...programSituations, absent: { version: 0, state: logic.kind.decider.initial } };
+
+const ASKS: Readonly<Record<string, (situation: string) => (value: object) => object>> = {
+  'api/orchestrator.work.request': (situation) => (value) => ({
+    ...value,
+    task: TASK,
+    lease: leaseIn(situation),
+    worker: WORKER,
+  }),
+  'api/orchestrator.submit.request': () => (value) => ({
+    ...value,
+    id: TASK,
+    definition: undefined,
+    program: programWith(),
+  }),
+};
+
+/** What workers say, and programs that are submitted: decided or refused, and whatever follows can be stored, sent and read. */
+export const programs = target<Input>({
+  name: 'programs',
+  runs: 60,
+  reaches: ['decided', 'CONTRACT_INVALID', 'CONTRACT_NOT_JSON'],
+  cases: casesFor(Object.keys(ASKS), (asks) =>
+    fc.constantFrom(...Object.keys(situations)).chain((situation) =>
+      fc.record({
+        asks: fc.constant(asks),
+        situation: fc.constant(situation),
+        body: bodyFor(
+          sometimesLinked(validMessage(asks), (ASKS[asks] ?? (() => (value) => value))(situation)),
+        ),
+      }),
+    ),
+  ),
+  check: ({ asks, situation, body }) => {
+    const loaded = situations[situation as keyof typeof situations];
+    if (loaded === undefined) throw new Error(`there is no ${situation}`);
+    try {
+      const value = parseJson(bytesOf(body));
+      if (asks === 'api/orchestrator.work.request') {
+        const payload = parseAs(SayOfWork, value);
+        return decideFully(logic, loaded, { aggregate: TASK, message: { kind: 'work', payload } }, undefined);
+      }
+      const payload = parseAs(SubmitTask, value);
+      const program = ProgramDefinition.safeParse(payload.program).data;
+      const message = { kind: 'submit', task: TASK, payload: { ...payload, program } } as const;
+      return decideFully(logic, loaded, { aggregate: TASK, message }, undefined);
+    } catch (error) {
+      return refusalOf(error).code;
+    } finally {
+      keepsPrototypesClean();
+    }
+  },
+});
