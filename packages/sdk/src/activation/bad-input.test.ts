@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { StoredArtifact } from '@holdpoint/contracts/stored-artifact';
 import { phasesFor } from '../definition/phases-for.ts';
-import { defineWorkflow, type Workflow } from '../definition/workflow.ts';
+import { defineWorkflow } from '../definition/workflow.ts';
 import { agentPhase, environmentOf, play } from '../testing/fixture.ts';
 
 describe('a state', () => {

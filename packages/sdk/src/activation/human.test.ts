@@ -170,7 +170,7 @@ test.each<readonly [string, () => unknown, string]>([
       first: humanPhase({
         input: ask.approval(),
         prompt: { title: 'Well?' },
-        onResponse: onResponse as () => void,
+        onResponse,
         next: 'done',
       }),
     },

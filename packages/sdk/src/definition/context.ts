@@ -60,7 +60,7 @@ export type ItemContext<State, Input = unknown> = {
   readonly sleep: (ms: number, name?: string) => Promise<void>;
   /** Hands a line to the log of the worker. */
   readonly log: (line: string, fields?: { readonly [name: string]: Json }) => void;
-  /** Keeps what is too large for the state, for a week. The name tells one artifact of a phase from another. */
+  /** Keeps what is too large for the state, for a month. The name tells one artifact of a phase from another. */
   readonly artifact: (
     name: string,
     content: string | Uint8Array | Json,
