@@ -2,6 +2,8 @@ export type { AbortCause } from './activation/abort.ts';
 export { PhaseAborted } from './activation/abort.ts';
 export { EffectFailed, EffectRejected } from './activation/effect-request.ts';
 export type { WorkerLine, WorkerLog } from './activation/port.ts';
+export type { ConnectOptions } from './bus/connect.ts';
+export { connectToBus } from './bus/connect.ts';
 export type { Client, ClientOptions, StartOptions } from './client/create-client.ts';
 export { createClient } from './client/create-client.ts';
 export { WorkflowCancelled, WorkflowFailed } from './client/errors.ts';

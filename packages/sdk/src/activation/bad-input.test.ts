@@ -138,3 +138,34 @@ test('an artifact of the author is an output like any other', async () => {
   }) as unknown;
   expect(await events()).toContainEqual(expect.objectContaining({ phase: 'first', output }));
 });
+
+test('what a phase needs comes with the claim when it is too large for an order', async () => {
+  const { ended } = await play(
+    {
+      first: agentPhase({
+        run: (context) => context.update((draft) => void (draft.count = context.state.topic.length)),
+        next: 'done',
+      }),
+    },
+    { input: { topic: 'x'.repeat(200_000) } },
+  );
+  expect(await ended()).toMatchObject({ count: 200_000 });
+});
+
+test('what a phase has begun and does not wait for cannot end the worker', async () => {
+  const { ended } = await play(
+    {
+      first: agentPhase({
+        run: async (context) => {
+          void context.sleep(60_000);
+          void context.step('x', () => Promise.reject(new Error('nobody looks')));
+          await new Promise(() => undefined);
+        },
+        timeoutMs: 1_000,
+        next: 'done',
+      }),
+    },
+    { graceMs: 1, parkMs: 86_400_000 },
+  );
+  expect(await ended()).toMatchObject({ code: 'PROGRAM_PHASE_TIMEOUT' });
+});

@@ -1,13 +1,15 @@
 import { HoldpointError } from '@holdpoint/contracts/errors';
 import { digestOf } from '@holdpoint/contracts/json';
-import type { WorkOrder, WorkGiven } from '@holdpoint/contracts/program';
+import type { EffectEnd, Entry, WorkGiven, WorkOrder } from '@holdpoint/contracts/program';
 import { WAIT_MAX_MS } from '@holdpoint/contracts/side-effect';
 import { effectKey } from '@holdpoint/programs/state';
+import type { Clock } from '@holdpoint/runtime/clock';
 import type { EffectRequest } from '../definition/context.ts';
 import type { AnyContext } from '../definition/phase.ts';
 import type { Activity, Branch } from './activity.ts';
 import { artifactContent } from './artifact-content.ts';
 import { effectResult, programEffect } from './effect-request.ts';
+import { insist } from './insist.ts';
 import type { Life } from './life.ts';
 import type { WorkerLine, WorkPort } from './port.ts';
 import type { Records } from './records.ts';
@@ -21,6 +23,7 @@ export type ContextParts = {
   readonly records: Records;
   readonly activity: Activity;
   readonly port: Pick<WorkPort, 'keep'>;
+  readonly clock: Clock;
   readonly log: (line: Pick<WorkerLine, 'level' | 'message' | 'fields'>) => void;
 };
 
@@ -34,9 +37,14 @@ const checkName = (what: string, name: string): string => {
 
 const SOON_MS = 20;
 
+const endOf = ({ ended }: Extract<Entry, { readonly kind: 'effect' }>): EffectEnd => {
+  if (ended === undefined) throw new HoldpointError('RUNTIME_POISON', 'the effect has ended without an end');
+  return ended;
+};
+
 /** What a part of a phase is given. `scope` stands before the names that it records under. */
 export const createContext = (
-  { order, given, state, records, activity, port, log }: ContextParts,
+  { order, given, state, records, activity, port, clock, log }: ContextParts,
   life: Life,
   branch: Branch,
   scope = '',
@@ -44,27 +52,25 @@ export const createContext = (
   const { task, node, attempt, visit } = order;
   let sleeps = 0;
 
-  const effect: AnyContext['effect'] = async <Result>(request: EffectRequest<Result>) => {
-    const ended = await life.during(async () => {
+  const effect: AnyContext['effect'] = <Result>(request: EffectRequest<Result>) =>
+    life.during(async () => {
       const wanted = programEffect(request);
       const known = records.find('effect', effectKey(wanted.idempotencyKey));
-      if (known?.ended?.outcome === 'succeeded' && known.digest === digestOf(wanted)) return known.ended;
+      if (known?.ended?.outcome === 'succeeded' && known.digest === digestOf(wanted))
+        return effectResult(known.ended, request) as Result;
       const record = { kind: 'effect', effect: wanted } as const;
       const entry = await activity.working(branch, () => records.record('effect', record));
-      return (await records.ended<'effect'>(branch, entry, record)).ended;
+      return effectResult(endOf(await records.ended<'effect'>(branch, entry, record)), request) as Result;
     });
-    if (ended === undefined)
-      throw new HoldpointError('RUNTIME_POISON', 'the effect has ended without an end');
-    return effectResult(ended, request) as Result;
-  };
 
-  const sleep: AnyContext['sleep'] = async (ms, name) => {
+  const sleep: AnyContext['sleep'] = (ms, name) => {
     sleeps += 1;
-    const key = `sleep:${scope}${name === undefined ? `#${String(sleeps)}` : checkName('a sleep', name)}`;
-    if (!(ms >= 0 && ms <= WAIT_MAX_MS))
-      throw new HoldpointError('CONTRACT_INVALID', `a sleep has 0 to ${String(WAIT_MAX_MS)} milliseconds`);
-    const record = { kind: 'sleep', key, ms: Math.round(ms) } as const;
-    await life.during(async () => {
+    const number = `#${String(sleeps)}`;
+    return life.during(async () => {
+      const key = `sleep:${scope}${name === undefined ? number : checkName('a sleep', name)}`;
+      if (!(ms >= 0 && ms <= WAIT_MAX_MS))
+        throw new HoldpointError('CONTRACT_INVALID', `a sleep has 0 to ${String(WAIT_MAX_MS)} milliseconds`);
+      const record = { kind: 'sleep', key, ms: Math.round(ms) } as const;
       const known = records.find('sleep', key);
       const entry = known ?? (await activity.working(branch, () => records.record('sleep', record)));
       // How long is left of one that was begun before is the store's to know.
@@ -102,7 +108,9 @@ export const createContext = (
           const known = records.find('artifact', key);
           if (known !== undefined) return known.artifact;
           const { bytes, mediaType } = artifactContent(content, options);
-          const artifact = await port.keep(bytes, { name, mediaType, task, node, attempt });
+          const artifact = await insist(clock, () =>
+            port.keep(bytes, { name, mediaType, task, node, attempt }),
+          );
           return (await records.record('artifact', { kind: 'artifact', key, artifact })).artifact;
         }),
       );

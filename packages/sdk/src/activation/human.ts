@@ -7,6 +7,7 @@ import { inputRequest } from '../definition/ask.ts';
 import type { AnyAsk, AnyHuman, AnyState } from '../definition/phase.ts';
 import type { NodeId } from '@holdpoint/contracts/ids';
 import { StageError } from './failure.ts';
+import { insist } from './insist.ts';
 import { doing, fullOutput, lastFailure, nextOf, type PhaseRun, stateAfter } from './phase-run.ts';
 import { askedAgain, questionFor } from './question.ts';
 
@@ -90,6 +91,8 @@ export const respondToAgent = async (
   human: AnyAsk,
   next: Parameters<typeof nextOf<readonly [AnyState, unknown, unknown]>>[1],
 ): Promise<PhaseEnd> => {
-  const output = await doing(run, 'respond', () => fullOutput(run.port, run.given.output));
+  const output = await doing(run, 'respond', () =>
+    insist(run.clock, () => fullOutput(run.port, run.given.output)),
+  );
   return respond(run, human, [output], (state, response) => nextOf(run, next, state, output, response));
 };

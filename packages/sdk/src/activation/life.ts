@@ -27,6 +27,18 @@ export const createLife = (): Life => {
     if (reason !== undefined) throw reason;
   };
 
+  const lasting = async <Value>(work: () => Value | Promise<Value>): Promise<Value> => {
+    await check();
+    try {
+      const value = await Promise.race([work(), failure]);
+      if (isAbandoned) await never;
+      return value;
+    } catch (error) {
+      if (isAbandoned) await never;
+      throw error;
+    }
+  };
+
   return {
     signal: controller.signal,
     aborted: () => reason,
@@ -39,16 +51,11 @@ export const createLife = (): Life => {
     abandon: () => {
       isAbandoned = true;
     },
-    during: async (work) => {
-      await check();
-      try {
-        const value = await Promise.race([work(), failure]);
-        if (isAbandoned) await never;
-        return value;
-      } catch (error) {
-        if (isAbandoned) await never;
-        throw error;
-      }
+    during: (work) => {
+      const during = lasting(work);
+      // A phase that is broken off may have begun what it does not wait for yet: that must not end the process.
+      during.catch(() => undefined);
+      return during;
     },
   };
 };

@@ -3,13 +3,13 @@ import type { Json, JsonObject } from '@holdpoint/contracts/json';
 import { type PhaseEnd, STATE_MAX_BYTES } from '@holdpoint/contracts/program';
 import { NodeId } from '@holdpoint/contracts/ids';
 import { StoredArtifact } from '@holdpoint/contracts/stored-artifact';
-import type { Clock } from '@holdpoint/runtime/clock';
 import type { PhaseError } from '../definition/context.ts';
 import type { AnyContext, Next } from '../definition/phase.ts';
 import type { Workflow } from '../definition/workflow.ts';
 import type { Branch } from './activity.ts';
 import { type ContextParts, createContext } from './create-context.ts';
 import { inStage } from './failure.ts';
+import { insist } from './insist.ts';
 import { jsonBytes, toJson } from './json-value.ts';
 import type { Life } from './life.ts';
 import type { WorkPort } from './port.ts';
@@ -19,7 +19,6 @@ import { checkState } from './state.ts';
 export type PhaseRun = ContextParts & {
   readonly workflow: Workflow;
   readonly port: WorkPort;
-  readonly clock: Clock;
   readonly life: Life;
   /** The phase as a whole. */
   readonly root: Branch;
@@ -69,7 +68,7 @@ export const storedOutput = async (run: PhaseRun, output: unknown): Promise<{ re
   const { task, node, attempt } = run.order;
   const origin = { name: `${node}.output.json`, mediaType: OUTPUT_MEDIA_TYPE, task, node, attempt };
   const content = Buffer.from(JSON.stringify(json));
-  return { output: await run.life.during(() => run.port.keep(content, origin)) };
+  return { output: await insist(run.clock, () => run.port.keep(content, origin)) };
 };
 
 /** An output as it was, wherever it is kept. */

@@ -1,0 +1,43 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { connectToBus } from './connect.ts';
+
+/** A port that nobody listens on any more. */
+const freePort = async (): Promise<number> => {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+};
+
+test('where nobody answers it says so', async () => {
+  await expect(connectToBus({ url: `nats://127.0.0.1:${String(await freePort())}` })).rejects.toMatchObject({
+    code: 'RUNTIME_UNAVAILABLE',
+    message: 'NATS does not answer: is it running?',
+  });
+});
+
+test.each([
+  ['is not there', undefined],
+  ['is empty', ''],
+  ['holds something else', 'a secret'],
+])(
+  'a seed file that %s is told of before anybody is asked, and what it holds is not shown',
+  async (_what, text) => {
+    const folder = await mkdtemp(join(tmpdir(), 'holdpoint-connect-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const seedFile = join(folder, 'worker.seed');
+    if (text !== undefined) await writeFile(seedFile, text);
+    const refusal: unknown = await connectToBus({ url: 'nats://127.0.0.1:1', seedFile }).catch(
+      (error: unknown) => error,
+    );
+    expect(refusal).toMatchObject({ code: 'ERR_FORBIDDEN' });
+    expect(String(refusal)).toContain(seedFile);
+    expect(String(refusal)).not.toContain('a secret');
+  },
+);
