@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { errors, headers as createHeaders, type Msg, type NatsConnection } from '@nats-io/transport-node';
-import type { TaskId } from '@holdpoint/contracts/ids';
+import { errors, headers as createHeaders, type NatsConnection } from '@nats-io/transport-node';
 import { askOver } from './ask-service.ts';
 
 type Reply = { readonly status?: string; readonly body: string };
@@ -22,7 +21,7 @@ const connectionTo = (answer: () => Reply, asked: unknown[] = []): NatsConnectio
       return new Promise((resolve) => {
         const { status, body: text } = answer();
         if (status !== undefined) headers.set('Nats-Service-Error-Code', status);
-        resolve({ headers, json: () => JSON.parse(text) as unknown } as unknown);
+        resolve({ headers, json: () => JSON.parse(text) as unknown });
       });
     },
   }) as unknown as NatsConnection;
