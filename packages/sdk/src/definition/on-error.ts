@@ -15,7 +15,7 @@ type Retrying<State> = {
 
 /**
  * What a failure leads to. `fail`: the task fails. `retry`: another attempt, so many times, and then the task fails.
- * `pause`: after the retries, if any, people are asked whether to try once more.
+ * `pause`: people are asked whether to try once more, each time; with `maxRetries` so many times, and then the task fails.
  */
 export type OnErrorSpec<State> =
   | { readonly strategy: 'fail' }
