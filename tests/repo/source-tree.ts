@@ -5,7 +5,7 @@ import { factsOf, type SourceFacts } from './source-facts.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-const SOURCE_DIRS = ['packages', 'services', 'infra', 'tests'] as const;
+const SOURCE_DIRS = ['packages', 'services', 'examples', 'infra', 'tests'] as const;
 const SKIPPED: readonly string[] = ['node_modules', '.holdpoint', 'coverage'];
 
 const filesBelow = (dir: string): readonly string[] =>

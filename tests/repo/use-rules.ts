@@ -12,7 +12,12 @@ const isProduction = (path: string): boolean =>
   /^(services|packages\/(runtime|contracts))\//.test(path) && !isTest(path);
 const isDomain = (path: string): boolean => /^services\/[^/]+\/src\/domain\//.test(path) && !isTest(path);
 const mayReadEnvironment = (path: string): boolean =>
-  /^(infra|tests)\//.test(path) || /(^|\/)main\.ts$/.test(path) || isTest(path) || !path.includes('/');
+  /^(infra|tests)\//.test(path) ||
+  /(^|\/)main\.ts$/.test(path) ||
+  // What a reader starts by its name.
+  /^examples\/[^/]+\/(worker|start)\.ts$/.test(path) ||
+  isTest(path) ||
+  !path.includes('/');
 
 const ACKNOWLEDGEMENT = /\.(ack|ackAck|nak|term|working)$/;
 const IMPURE =
