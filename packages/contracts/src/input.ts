@@ -1,12 +1,21 @@
 import { z } from 'zod';
 import type { Json } from './json.ts';
 
+/** Whoever answers by a name means one thing. */
+const areDifferent = (names: readonly string[]): boolean => new Set(names).size === names.length;
+
 /** What a field of a form is called: enough for every surface to name it in a line. */
 const FieldName = z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/, 'a letter, then letters, digits and _');
 const Label = z.string().min(1).max(200);
 
 export const InputOption = z.object({ value: z.string().min(1).max(100), label: Label });
 export type InputOption = z.infer<typeof InputOption>;
+
+const Options = z
+  .array(InputOption)
+  .min(1)
+  .max(25)
+  .refine((options) => areDifferent(options.map(({ value }) => value)), 'each option has a value of its own');
 
 const field = {
   name: FieldName,
@@ -30,9 +39,15 @@ export const InputField = z.discriminatedUnion('type', [
     max: z.number().optional(),
   }),
   z.object({ type: z.literal('boolean'), ...field }),
-  z.object({ type: z.literal('choice'), ...field, options: z.array(InputOption).min(1).max(25) }),
+  z.object({ type: z.literal('choice'), ...field, options: Options }),
 ]);
 export type InputField = z.infer<typeof InputField>;
+
+const Fields = z
+  .array(InputField)
+  .min(1)
+  .max(25)
+  .refine((fields) => areDifferent(fields.map(({ name }) => name)), 'each field has a name of its own');
 
 /** Characters of an answer in words at the most. */
 export const TEXT_MAX = 10_000;
@@ -40,9 +55,9 @@ export const TEXT_MAX = 10_000;
 /** What a person is asked for: yes or no, one of some, words, or a form. */
 export const InputRequest = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('approval') }),
-  z.object({ kind: z.literal('choice'), options: z.array(InputOption).min(1).max(25) }),
+  z.object({ kind: z.literal('choice'), options: Options }),
   z.object({ kind: z.literal('text'), maxLength: z.int().min(1).max(TEXT_MAX).optional() }),
-  z.object({ kind: z.literal('form'), fields: z.array(InputField).min(1).max(25) }),
+  z.object({ kind: z.literal('form'), fields: Fields }),
 ]);
 export type InputRequest = z.infer<typeof InputRequest>;
 export const InputKind = z.enum(['approval', 'choice', 'text', 'form']);

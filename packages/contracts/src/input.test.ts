@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest';
+import { InputRequest, inputProblems } from './input.ts';
+
+const options = [
+  { value: 'keep', label: 'Keep it' },
+  { value: 'drop', label: 'Drop it' },
+];
+const form: InputRequest = {
+  kind: 'form',
+  fields: [
+    { type: 'text', name: 'why', required: true, maxLength: 5 },
+    { type: 'number', name: 'copies', required: false, integer: true, min: 1, max: 3 },
+    { type: 'boolean', name: 'urgent', required: true },
+    { type: 'choice', name: 'what', required: true, options },
+  ],
+};
+const whole = { why: 'so', copies: 2, urgent: false, what: 'keep' };
+
+test.each<[InputRequest, Parameters<typeof inputProblems>[1]]>([
+  [{ kind: 'approval' }, false],
+  [{ kind: 'choice', options }, 'drop'],
+  [{ kind: 'text' }, 'because'],
+  [form, whole],
+  [form, { why: 'so', urgent: true, what: 'drop' }],
+])('%j is answered by %j', (asked, response) => {
+  expect(inputProblems(asked, response)).toEqual([]);
+});
+
+test.each<[InputRequest, Parameters<typeof inputProblems>[1], readonly string[]]>([
+  [{ kind: 'approval' }, 'yes', ['true or false is needed']],
+  [{ kind: 'choice', options }, 'Keep it', ['one of keep, drop']],
+  [{ kind: 'text', maxLength: 3 }, 'because', ['at most 3 characters']],
+  [{ kind: 'text' }, '  ', ['a text is needed']],
+  [form, [], ['the fields of the form are needed']],
+  [form, null, ['the fields of the form are needed']],
+  [form, { ...whole, why: 'because' }, ['why: at most 5 characters']],
+  [form, { ...whole, copies: 1.5 }, ['copies: a whole number is needed']],
+  [form, { ...whole, copies: 4 }, ['copies: at most 3']],
+  [form, { ...whole, copies: 0 }, ['copies: at least 1']],
+  [form, { ...whole, copies: '2' }, ['copies: a number is needed']],
+  [form, { ...whole, more: 1 }, ['more: there is no such field']],
+  [
+    form,
+    { why: 'so', urgent: 1, what: 'burn' },
+    ['urgent: true or false is needed', 'what: one of keep, drop'],
+  ],
+  [form, { urgent: true, what: 'keep' }, ['why: it is needed']],
+])('%j is not answered by %j', (asked, response, problems) => {
+  expect(inputProblems(asked, response)).toEqual(problems);
+});
+
+describe('whoever answers by a name means one thing', () => {
+  test.each([
+    ['two options of one value', { kind: 'choice', options: [options[0], options[0]] }],
+    ['two fields of one name', { kind: 'form', fields: [form.fields[0], form.fields[0]] }],
+  ])('%s are refused', (_what, asked) => {
+    expect(InputRequest.safeParse(asked).success).toBe(false);
+  });
+});

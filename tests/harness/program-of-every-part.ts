@@ -1,0 +1,125 @@
+import { ask, defineWorkflow, phasesFor } from '@holdpoint/sdk';
+import { z } from 'zod';
+
+const State = z.object({
+  file: z.string(),
+  seen: z.array(z.string()).default([]),
+  approved: z.boolean().default(false),
+});
+const { agentPhase, humanPhase, effectPhase, terminalPhase } = phasesFor(State);
+
+/** Every part of a phase in which the user's own code runs, in the order in which a task goes through them. */
+export const PARTS = [
+  'guard',
+  'before',
+  'run',
+  'step',
+  'after step',
+  'item',
+  'after effect',
+  'after sleep',
+  'after',
+  'finally',
+  'next',
+  'prompt',
+  'onResponse',
+  'next of the answer',
+  'effect',
+  'onResult',
+  'output',
+] as const;
+export type Part = (typeof PARTS)[number];
+
+/** What the program is called whose workers die in one part, so that no other worker takes its tasks. */
+export const nameFor = (part: string): string => `every-part.${part.replaceAll(' ', '-')}`;
+
+/** A program that goes through every part of a phase, and says in each that it is there. */
+export const programOfEveryPart = (id: string, at: (part: Part) => void) =>
+  defineWorkflow({
+    id,
+    version: '1',
+    state: State,
+    initial: 'work',
+    phases: {
+      work: agentPhase({
+        guard: () => {
+          at('guard');
+          return true;
+        },
+        before: () => at('before'),
+        run: async (ctx) => {
+          at('run');
+          const made = await ctx.step('make', () => {
+            at('step');
+            return 'made';
+          });
+          at('after step');
+          await ctx.effect({
+            kind: 'write_external',
+            capability: 'cap.file.append',
+            args: { file: ctx.state.file, line: 'first' },
+            idempotencyKey: 'first',
+            target: `file:${ctx.state.file}`,
+          });
+          at('after effect');
+          await ctx.sleep(50, 'a while');
+          at('after sleep');
+          ctx.update((draft) => void draft.seen.push(made));
+        },
+        after: () => at('after'),
+        finally: () => at('finally'),
+        next: () => {
+          at('next');
+          return 'each';
+        },
+      }),
+      each: agentPhase({
+        forEach: () => ['a', 'b', 'c'],
+        parallel: 2,
+        run: (_ctx, item) => {
+          at('item');
+          return item.toUpperCase();
+        },
+        after: (ctx, items) => ctx.update((draft) => void draft.seen.push(...items)),
+        next: 'review',
+      }),
+      review: humanPhase({
+        input: ask.approval(),
+        prompt: () => {
+          at('prompt');
+          return { title: 'Go on?' };
+        },
+        onResponse: (yes, draft) => {
+          at('onResponse');
+          draft.approved = yes;
+        },
+        next: () => {
+          at('next of the answer');
+          return 'publish';
+        },
+      }),
+      publish: effectPhase({
+        effect: (state) => {
+          at('effect');
+          return {
+            kind: 'write_external',
+            capability: 'cap.file.append',
+            args: { file: state.file, line: 'second' },
+            idempotencyKey: 'second',
+            target: `file:${state.file}`,
+          };
+        },
+        onResult: (_outputs, draft) => {
+          at('onResult');
+          draft.seen.push('published');
+        },
+        next: 'done',
+      }),
+      done: terminalPhase({
+        output: (state) => {
+          at('output');
+          return state.seen;
+        },
+      }),
+    },
+  });
