@@ -148,7 +148,8 @@ const asking = (task: Program, event: Of<'input_requested'>): Program => {
 };
 
 const over = (task: Program, outcome: NonNullable<Program['outcome']>): Program => {
-  const { suspendedOn: _, waits: _waits, ...rest } = released(task);
+  // What was asked is withdrawn: the answer to that is no answer to an open question.
+  const { suspendedOn: _, waits: _waits, question: _question, ...rest } = released(task);
   return { ...rest, status: 'ended', outcome };
 };
 

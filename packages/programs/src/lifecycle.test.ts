@@ -399,6 +399,13 @@ describe('a phase that asks people', () => {
       .thenSends();
   });
 
+  test('is withdrawn no more once it is known to be closed', () => {
+    given(...after(...inReview, byHand('cancel')))
+      .when(resolved(question(), 'cancelled'), NOW)
+      .thenEmits()
+      .thenTimes({ clear: `withdraw:${question()}` });
+  });
+
   test('withdraws its question with the task', () => {
     given(...after(...inReview))
       .when(byHand('cancel'), NOW)
