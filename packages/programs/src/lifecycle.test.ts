@@ -406,6 +406,13 @@ describe('a phase that asks people', () => {
       .thenTimes({ clear: `withdraw:${question()}` });
   });
 
+  test('hears no decision on an effect as an answer', () => {
+    given(...after(...inReview))
+      .when(resolved(question(), 'approved'), NOW)
+      .thenEmits()
+      .thenSends();
+  });
+
   test('withdraws its question with the task', () => {
     given(...after(...inReview))
       .when(byHand('cancel'), NOW)

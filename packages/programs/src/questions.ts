@@ -86,10 +86,14 @@ export const askAboutFailure = (
   );
 };
 
+const ANSWERS: ReadonlySet<ApprovalResolved['outcome']> = new Set(['answered', 'expired', 'cancelled']);
+
 /** Only the answer to what this task has asked counts, whoever says so. */
 export const answered = (draft: Draft, fact: ApprovalResolved): void => {
   const { question, pausedByHand: _, ...task } = draft.task();
   if (question?.approval !== fact.id || task.status !== 'asked') return;
+  // What is decided of an effect is no answer: whoever says that of a question is not whom it was put to.
+  if (!ANSWERS.has(fact.outcome)) return;
   const said = fact.outcome === 'answered' && fact.response !== undefined;
   const answer: ProgramAnswer = {
     outcome: said ? 'answered' : 'expired',
