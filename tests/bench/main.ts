@@ -16,6 +16,7 @@ import { percentiles, round } from './figures.ts';
 import { measureGraph, measureValidation } from './graphs.ts';
 import { createLoad } from './load.ts';
 import { cpuSeconds, findProcess, memoryOf } from './processes.ts';
+import { measurePrograms } from './programs.ts';
 import { readProfiles } from './profile.ts';
 import { measureWatchers } from './watchers.ts';
 
@@ -40,6 +41,8 @@ const { values } = parseArgs({
     inbox: { type: 'string', default: '1000000' },
     /** Who watch over WebSocket while requests come and are decided; 0 leaves it out. */
     watchers: { type: 'string', default: '1000' },
+    /** Tasks of a program of three phases kept in flight; empty leaves programs out. */
+    programs: { type: 'string', default: '1,50' },
     /** Also profile the services: slower, so its figures are not comparable. */
     profile: { type: 'boolean', default: false },
   },
@@ -58,6 +61,7 @@ const sizes = numbers(values.graphs);
 const pending = Number(values.pending);
 const inbox = Number(values.inbox);
 const watchers = Number(values.watchers);
+const programs = numbers(values.programs);
 /** Requests that they are told of. */
 const WATCHED = 20;
 /** Each size so often: the first is slower than the others. */
@@ -203,6 +207,13 @@ try {
     const where = { natsUrl, credentialsDir, httpPort: ports.approvals };
     print(await measureWatchers(client, where, { run: String(process.pid), watchers, requests: WATCHED }));
   }
+  if (programs.length > 0)
+    await measurePrograms(
+      client,
+      running,
+      { run: `p${String(process.pid)}`, inFlight: programs, seconds },
+      print,
+    );
   if (inFlight.length > 0) await load.measure(50, WARM_UP_SECONDS);
   for (const atOnce of inFlight) await measure(atOnce, 0);
   if (waiting > 0) {

@@ -152,6 +152,17 @@ describe('an effect of a phase', () => {
     expect(orders).toMatchObject({ count: 1 });
   });
 
+  test('may take weeks', async () => {
+    const afterMs = 21 * 86_400_000;
+    const { ended, env } = await play(
+      { first: phaseWith((context) => context.effect(request())) },
+      { prepare: (env) => env.onEffect(() => ({ outcome: 'succeeded', afterMs })) },
+    );
+    const began = env.now();
+    expect(await ended()).toMatchObject({ topic: 'tea' });
+    expect(env.now() - began).toBeGreaterThanOrEqual(afterMs);
+  });
+
   test('is heard of although the news got lost', async () => {
     const { ended, env } = await play(
       { first: phaseWith((context) => context.effect(request())) },

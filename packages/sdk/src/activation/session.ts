@@ -22,7 +22,10 @@ const POISONED_MAX = 3;
 /** What became of a claim. `unanswered`: the order is left on the bus. */
 export type Claimed = 'held' | 'lost' | 'unanswered';
 
-/** One lease of one phase. Everything that is said waits until the claim was answered. */
+/**
+ * One lease of one phase. What is recorded waits until the claim was answered; an end does not: whoever speaks of an order
+ * first has its lease, and whoever does not hold it is not heard.
+ */
 export type Session = {
   /** Asks for the lease, and keeps it by heartbeats from then on. */
   readonly claim: (give: boolean) => Promise<{ readonly claimed: Claimed; readonly given?: WorkGiven }>;
@@ -133,7 +136,7 @@ export const createSession = ({ port, clock, task, lease, worker, onLost }: Sess
       }
     },
     record: (record) => whileHeld(async () => (await say({ what: 'record', record })).entry),
-    end: (end) => whileHeld(async () => void (await say({ what: 'end', end }))),
+    end: async (end) => void (await say({ what: 'end', end })),
     close: () => {
       isClosed = true;
       callOff();

@@ -102,6 +102,7 @@ export const createTestEnvironment = (options: TestEnvironmentOptions): TestEnvi
     isBusy: () => workers.isBusy(),
     idle: () => orchestrator.idle(),
     maySkip: () => people.open().length === 0,
+    isAwaited: effects.isAnyUnderWay,
     events: () => orchestrator.events(),
     graceMs,
   });

@@ -11,6 +11,8 @@ export type DriverParts = {
   readonly idle: () => Promise<void>;
   /** Whether time may pass by itself. */
   readonly maySkip: () => boolean;
+  /** Whether something is certain to end, however often it is asked for until then. */
+  readonly isAwaited: () => boolean;
   /** Counts events of tasks. */
   readonly events: () => number;
   /** A function that does nothing for so long waits for something that only time brings. Real milliseconds. */
@@ -27,7 +29,7 @@ const FRUITLESS_MAX = 500;
  * it stands still until somebody says something, or moves it.
  */
 export const startDriver = (parts: DriverParts) => {
-  const { now, nextAt, moveTo, isBusy, idle, maySkip, events, graceMs } = parts;
+  const { now, nextAt, moveTo, isBusy, idle, maySkip, isAwaited, events, graceMs } = parts;
   let movements = 0;
   let stopped = false;
   let wake = (): void => undefined;
@@ -65,7 +67,7 @@ export const startDriver = (parts: DriverParts) => {
   const target = (): number | undefined => {
     const next = nextAt();
     if (until !== undefined) return Math.min(next ?? until, until);
-    return next !== undefined && maySkip() && fruitless < FRUITLESS_MAX ? next : undefined;
+    return maySkip() && (fruitless < FRUITLESS_MAX || isAwaited()) ? next : undefined;
   };
 
   const rest = async (): Promise<void> => {

@@ -44,6 +44,8 @@ export type Effects = {
   readonly submit: (submission: SubmitTask) => void;
   readonly watch: (task: string, watcher: string) => void;
   readonly cancel: (task: string) => void;
+  /** Whether one of them ends after a while. */
+  readonly isAnyUnderWay: () => boolean;
 };
 
 const endFor = (end: TestEffectEnd): End | undefined => {
@@ -83,6 +85,7 @@ export const createEffects = (timeline: Timeline, tell: (task: string, message: 
   const tasks = new Map<string, TestEffect>();
   const ends = new Map<string, End>();
   const watchers = new Map<string, Set<string>>();
+  let underWay = 0;
   let carryingOut: CarryingOut = () => undefined;
 
   const inform = (task: string): void => {
@@ -99,8 +102,12 @@ export const createEffects = (timeline: Timeline, tell: (task: string, message: 
     inform(task);
   };
   const carryOut = (task: string, end: TestEffectEnd): void => {
-    if (end.afterMs === undefined) settle(task, endFor(end));
-    else timeline.after(end.afterMs, () => settle(task, endFor(end)));
+    if (end.afterMs === undefined) return settle(task, endFor(end));
+    underWay += 1;
+    timeline.after(end.afterMs, () => {
+      underWay -= 1;
+      settle(task, endFor(end));
+    });
   };
 
   return {
@@ -123,5 +130,6 @@ export const createEffects = (timeline: Timeline, tell: (task: string, message: 
       inform(task);
     },
     cancel: (task) => settle(task, { outcome: 'cancelled' }),
+    isAnyUnderWay: () => underWay > 0,
   };
 };
