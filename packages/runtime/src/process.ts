@@ -5,7 +5,7 @@ import { createLogger, type Logger } from './log.ts';
 import type { RunningService } from './service.ts';
 
 /** A stop that takes longer than this has hung; the process ends all the same, and with an error. */
-const STOP_DEADLINE_MS = 15_000;
+export const STOP_DEADLINE_MS = 15_000;
 
 /** One process among all of them: containers all have the same few process ids. */
 export const instanceName = (service: string): string => `${service}-${hostname()}-${String(process.pid)}`;

@@ -1,4 +1,4 @@
-import { artifactBucket, type ConsumerDeclaration } from '@holdpoint/contracts/streams';
+import { artifactBucket } from '@holdpoint/contracts/streams';
 import type { ServiceName } from '@holdpoint/contracts/subjects';
 import type { Pool } from 'pg';
 import { systemClock } from './system-clock.ts';
@@ -17,7 +17,7 @@ import { createListener, type Listener } from './nats/listener.ts';
 import { createObjectStore, type ObjectStore } from './nats/object-store.ts';
 import { createNatsPublisher } from './nats/publisher.ts';
 import { startSource } from './nats/source.ts';
-import { keepTopology } from './nats/topology.ts';
+import { keepTopology, type Topology } from './nats/topology.ts';
 import { startPeriodic } from './periodic.ts';
 import type { Condition } from './postgres/condition.ts';
 import { createPool } from './postgres/pool.ts';
@@ -51,7 +51,7 @@ export type ServiceSpec<
   /** Seed file of the bus user that creates streams and consumers; only one service has it. */
   readonly topologySeedFile?: string | undefined;
   /** What that user creates. Those of the contracts, when left out. */
-  readonly consumers?: readonly ConsumerDeclaration[];
+  readonly topology?: Topology;
 };
 
 /** What a service hears, and shows, beside its messages. */
@@ -74,7 +74,8 @@ const RETIRE_MS = 30_000;
 /** A row this old was left behind by a crash or by a bus that did not confirm. */
 const OUTBOX_STALE_MS = 5_000;
 const STATES_CACHED_MAX = 10_000;
-const CONNECTIONS_MAX = 8;
+/** To the database, of one process. */
+export const CONNECTIONS_MAX = 8;
 
 /** Starts a service on NATS and PostgreSQL. `stop` finishes the batch in hand, publishes, acknowledges and drains. */
 export const startService = async <
@@ -110,7 +111,7 @@ export const startService = async <
     topologySeed === undefined
       ? undefined
       : await connectBus({ ...bus, seed: topologySeed, user: 'topology' }, log);
-  const keeper = topology && (await keepTopology(topology, log, spec.consumers));
+  const keeper = topology && (await keepTopology(topology, log, spec.topology));
 
   const metrics = createMetrics(spec.service, log, () => engine.backlog());
   const { engine, intakes } = createCore(spec.logic, {

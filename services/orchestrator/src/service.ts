@@ -28,7 +28,10 @@ export const startOrchestrator = (env: OrchestratorEnv, log: Logger): Promise<Ru
         return { stop: () => Promise.resolve(following.stop()) };
       },
       topologySeedFile: env.HOLDPOINT_NATS_TOPOLOGY_SEED_FILE,
-      consumers: consumersFor(env.HOLDPOINT_POOLS),
+      topology: {
+        consumers: consumersFor(env.HOLDPOINT_POOLS),
+        replicas: env.HOLDPOINT_STREAM_REPLICAS,
+      },
     },
     env,
     log,
