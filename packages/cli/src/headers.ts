@@ -25,6 +25,7 @@ const NEEDS_TOKEN: Readonly<Record<keyof Api['approvals'], boolean>> = {
 
 /** A client of an older release may be asked for endpoints that it does not know. */
 const needsToken = (endpoint: string): boolean =>
+  dead_letter: false,
   Object.hasOwn(NEEDS_TOKEN, endpoint) && NEEDS_TOKEN[endpoint as keyof typeof NEEDS_TOKEN];
 
 const what = (endpoint: string): string => (endpoint.startsWith('decide') ? 'a decision' : 'this');

@@ -4,7 +4,8 @@ import { WAIT_MAX_MS } from './side-effect.ts';
 
 /**
  * What a token is good for: to see what waits, to decide, to add and revoke standing rules, to make and revoke tokens, and to
- * read the audit log.
+ * read the audit log. Of those for tasks, one is to see them, what they print and how the services do; one to steer them; and
+ * one to open and close circuits and to settle dead letters.
  */
 export const Scope = z.enum([
   'approvals:read',
@@ -13,6 +14,9 @@ export const Scope = z.enum([
   'tokens:write',
   'audit:read',
 ]);
+  'tasks:read',
+  'tasks:write',
+  'operations:write',
 export type Scope = z.infer<typeof Scope>;
 
 /** A token to be made. The secret never leaves whoever makes it: what is sent is its SHA-256. */

@@ -33,6 +33,7 @@ import {
   RunEffect,
 } from './effect.ts';
 import { ErrorBody } from './errors.ts';
+import { LetterSettled, SettleLetter } from './dead-letter.ts';
 import { AccessTokenId, ApprovalId, EffectId, NodeId, RuleId, TaskId } from './ids.ts';
 import { JsonObject } from './json.ts';
 import { Verb } from './approval-policy.ts';
@@ -279,6 +280,33 @@ export type CheckApproval = z.infer<typeof CheckApproval>;
 /** The request/reply API on the NATS services framework: `hp.api.<service>.<endpoint>`. */
 export const api = {
   orchestrator: {
+/** What every service answers whoever looks after it; the runtime does it for all of them. */
+const care = {
+  about: endpoint(
+    'What this service is: version, clocks, migrations; of one of its replicas',
+    z.object({}),
+    About,
+  ),
+  counts: endpoint('How much is open, and how much has ended within the last hour', z.object({}), Counts),
+  retention: endpoint(
+    'What is kept, for how long, and how much would go by that or by another number of days',
+    AskRetention,
+    Retention,
+  ),
+  retire: endpoint(
+    'Remove at once what has ended longer ago than it is kept, as the service does by itself twice a minute',
+    z.object({}),
+    z.object({ retired: z.int() }),
+  ),
+} as const;
+
+/** Of the service's own dead letters: each service is asked about those that it could not handle itself. */
+const settling = endpoint(
+  'Handle a dead letter of this service once more, or drop it',
+  SettleLetter,
+  LetterSettled,
+);
+
     submit: endpoint('Submit a task; answered once it is stored', SubmitTask, TaskAck),
     cancel: endpoint('Cancel a task', CancelTask, TaskAck),
     pause: endpoint('Pause a task: nothing new is started', PauseTask, TaskAck),
@@ -298,15 +326,28 @@ export const api = {
       pageOf(TaskSummary),
     ),
     history: endpoint(
-      'Every event of one task',
-      z.object({ id: TaskId }),
-      z.object({ events: z.array(HistoryEntry) }),
+      'The events of one task: every one, or with a limit a page of them',
+      z.object({
+        id: TaskId,
+        /** Those with a later version. */
+        after: z.int().min(0).optional(),
+        /** At the most; a page may end before, once it is large. */
+        limit: z.int().min(1).max(1_000).optional(),
+      }),
+      z.object({
+        events: z.array(HistoryEntry),
+        /** How many events the task has. */
+        version: z.int().optional(),
+        /** There are later ones. */
+        more: z.boolean().optional(),
+      }),
     ),
   },
   approvals: {
     decide: endpoint(
       'Decide on an approval; needs the header `authorization: Bearer <token>`',
       DecideApproval,
+    dead_letter: settling,
       Decided,
     ),
     decide_many: endpoint(
@@ -406,6 +447,7 @@ export const api = {
       z.object({ task: TaskId }),
       z.object({ items: z.array(EffectView) }),
     ),
+    dead_letter: settling,
     capabilities: endpoint(
       'What this executor can carry out, its own capabilities among it',
       z.object({ uses: CapabilityLabel.optional() }),
@@ -447,6 +489,7 @@ export const api = {
     ),
     stuck: endpoint('Jobs that wait for a person, by task', Page, pageOf(StuckJob)),
     report: endpoint(
+    dead_letter: settling,
       'What a person needs to know of a job that is stuck, or was: Markdown',
       z.object({ task: TaskId, node: NodeId }),
       z.object({ job: StuckJob, stuck: z.boolean(), report: z.string().max(REPORT_MAX) }),
@@ -478,6 +521,7 @@ export type Api = typeof api;
 export type ApiRequest<S extends ServiceName, E extends keyof Api[S]> = Api[S][E] extends {
   request: infer R extends z.ZodType;
 }
+    dead_letter: settling,
   ? z.input<R>
   : never;
 export type ApiResponse<S extends ServiceName, E extends keyof Api[S]> = Api[S][E] extends {

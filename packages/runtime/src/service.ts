@@ -18,7 +18,11 @@ import { createObjectStore, type ObjectStore } from './nats/object-store.ts';
 import { createNatsPublisher } from './nats/publisher.ts';
 import { startSource } from './nats/source.ts';
 import { keepTopology, type Topology } from './nats/topology.ts';
+import { type BusLook, createBusLook } from './nats/bus-look.ts';
+import { sampleConsumers, sampleStreams } from './nats/figures.ts';
+import { createLetters } from './nats/letters.ts';
 import { startPeriodic } from './periodic.ts';
+import { createSettling, type Settle } from './nats/settle-letters.ts';
 import type { Condition } from './postgres/condition.ts';
 import { createPool } from './postgres/pool.ts';
 import { createRetirement } from './postgres/retire.ts';
@@ -54,8 +58,17 @@ export type ServiceSpec<
   readonly topology?: Topology;
 };
 
-/** What a service hears, and shows, beside its messages. */
-export type Surroundings = { readonly listener: Listener; readonly gauge: AddGauge };
+/** What a service hears, looks at and shows beside its messages. */
+export type Surroundings = {
+  readonly listener: Listener;
+  readonly gauge: AddGauge;
+  /** Figures that have to be asked for. */
+  readonly sample: AddSample;
+  /** The bus as a whole, for who may look at it. */
+  readonly look: BusLook;
+  /** Handles a dead letter of this service once more, or drops it. */
+  readonly settle: Settle;
+};
 
 /** Its check says whether the service can do what it is there for; `web` is what it answers over HTTP beside its health. */
 export type Attendance = {
@@ -131,10 +144,20 @@ export const startService = async <
     engine,
     createAnnouncer(connection),
     createObjectStore(connection, artifactBucket),
-    { listener: createListener(connection, user, log), gauge: metrics.gauge },
+    {
+      listener: createListener(connection, user, log),
+      gauge: metrics.gauge,
+      sample: samples.sample,
+      look: createBusLook(connection, user),
+      settle,
+    },
   );
   const sources = intakes.map(({ inbound, take }) => startSource(connection, inbound.consumer, take, log));
-  const api = await serveApi(connection, spec.service, spec.endpoints(pool, engine), engine, log);
+  sampleStore(pool, samples.sample, Date.now);
+  const own = intakes.map(({ inbound }) => inbound.consumer);
+  sampleConsumers(connection, own, samples.sample);
+  if (topology !== undefined) sampleStreams(topology, samples.sample);
+  const firstLook = samples.look();
   const retirement = createRetirement(pool);
   const jobs = [
     startPeriodic('timers', TICK_MS, () => engine.tick(), log),
@@ -143,6 +166,13 @@ export const startService = async <
   ];
   const checks: readonly Check[] = [
     { name: 'postgres', ready: async () => (await pool.query('SELECT 1')).rowCount === 1 },
+  const settle = createSettling({
+    service: spec.service,
+    letters: createLetters(connection),
+    inbound: spec.logic.inbound,
+    engine,
+    now: () => Date.now(),
+  });
     { name: 'nats', ready: async () => (await connection.flush(), !connection.isClosed()) },
     { name: 'consumers', ready: () => Promise.resolve(sources.every((source) => source.open())) },
     ...(attendance?.check === undefined ? [] : [attendance.check]),
@@ -153,6 +183,23 @@ export const startService = async <
     metrics.registry,
     attendance?.web,
   );
+  const care = careEndpoints<S, Message>({
+    service: spec.service,
+    instance: instanceName(spec.service),
+    pool,
+    migrations: migrationsIn(spec.migrations),
+    retire: async () => {
+      const retired = await retirement.run();
+      metrics.retired(retired);
+      return retired;
+    },
+  });
+  const endpoints = {
+    ...spec.endpoints(pool, engine),
+    ...care,
+    dead_letter: { query: settle },
+  } as Endpoints<S, Message>;
+  const api = await serveApi(connection, spec.service, endpoints, engine, log);
   log.info({ httpPort: http.port }, 'service started');
 
   const stopAll = async (): Promise<void> => {

@@ -18,6 +18,9 @@ import type { Office } from './office.ts';
 import { createDiscord } from './surfaces/discord/discord.ts';
 import { createWeb } from './surfaces/http/app.ts';
 import { createWatch } from './surfaces/websocket/server.ts';
+import { createEvents } from './surfaces/console/events.ts';
+import { createPage } from './surfaces/console/page.ts';
+import { consoleRoutes } from './surfaces/console/routes.ts';
 
 export const startApprovals = (
   { env, grantKeys, grantKeyFile, principals, oidc, discord: asked }: ApprovalsConfig,
@@ -55,7 +58,8 @@ export const startApprovals = (
         askOutcome: (effect, accept) => askOutcome?.(effect, accept),
       }),
       endpoints: (pool, engine) => endpoints(officeOn(pool, engine)),
-      attend: (pool, engine, _announce, _artifacts, { listener, gauge }) => {
+      figures: approvalFigures,
+      attend: (pool, engine, _announce, _artifacts, { listener, gauge, sample, look, settle }) => {
         const office = officeOn(pool, engine);
         const rules = followRules(book, pool, engine, listener, log);
         const anchors = startAuditAnchors(pool, engine, log);
@@ -69,10 +73,18 @@ export const startApprovals = (
         askOutcome = createAskOutcome(listener);
         return {
           stop: async () => {
+        const { HOLDPOINT_WATCH_HEARTBEAT_MS: heartbeatMs, HOLDPOINT_WEB_ORIGINS: origins } = env;
+        const events = createEvents({ office, listener, look, heartbeatMs });
+        gauge('console_streams', 'Pages that follow tasks', [], () => [
+          { labels: {}, value: events.streams() },
+        ]);
+        const page = createPage(env.HOLDPOINT_CONSOLE_FOLDER);
+        const consoleApp = consoleRoutes({ office, listener, look, settle, events, page, origins });
             await watch.stop();
             await Promise.all([
               feed.stop(),
               rules.stop(),
+            events.stop();
               anchors.stop(),
               keyring.stop(),
               stopIdentity(),
@@ -80,7 +92,7 @@ export const startApprovals = (
             ]);
           },
           web: {
-            ...createWeb(office, env, ...(discord === undefined ? [] : [discord.routes])),
+            ...createWeb(office, env, ...(discord === undefined ? [] : [discord.routes]), consoleApp),
             upgrade: watch.upgrade,
           },
         };

@@ -1,8 +1,8 @@
 import { HoldpointError } from '@holdpoint/contracts/errors';
 import { commandIdOf, RepositoryId, type TaskId, taskIdFrom } from '@holdpoint/contracts/ids';
 import { TaskEvent } from '@holdpoint/contracts/task';
-import type { Endpoints } from '@holdpoint/runtime/nats/api';
-import { readHistory, readState } from '@holdpoint/runtime/postgres/read';
+import type { OwnEndpoints } from '@holdpoint/runtime/nats/api';
+import { readHistory, readHistoryPage, readState } from '@holdpoint/runtime/postgres/read';
 import type { Meta, Routed } from '@holdpoint/runtime/inbound';
 import type { Pool } from 'pg';
 import { forkAt } from './domain/fork.ts';
@@ -74,6 +74,15 @@ export const endpoints = (
   },
   list: { query: (page) => listTasks(pool, page) },
   history: {
-    query: async ({ id }) => ({ events: [...(await historyOf(pool, id))] }),
+    query: async ({ id, after = 0, limit }) => {
+      if (limit === undefined) {
+        const events = await historyOf(pool, id);
+        return { events: events.filter(({ version }) => version > after), version: events.length };
+      }
+      if (RepositoryId.safeParse(id).success) throw unknown(id);
+      const { events, ...page } = await readHistoryPage(pool, id, { after, limit });
+      if (page.version === 0) throw unknown(id);
+      return { events: [...events], ...page };
+    },
   },
 });

@@ -38,6 +38,12 @@ export type Endpoints<S extends ServiceName, Message> = {
 };
 
 type AnyEndpoint<Message> = Endpoint<Message, unknown, unknown>;
+/** Those that a service has of its own: the runtime adds what all of them answer. */
+export type OwnEndpoints<S extends ServiceName, Message> = Omit<
+  Endpoints<S, Message>,
+  CareEndpoint | 'dead_letter'
+>;
+
 
 /** Serves `hp.api.<service>.*` on the NATS services framework. A caller is answered only after the commit. */
 export const serveApi = async <S extends ServiceName, Message>(
