@@ -1,33 +1,40 @@
 import { artifactBucket } from '@holdpoint/contracts/streams';
 import type { ServiceName } from '@holdpoint/contracts/subjects';
 import type { Pool } from 'pg';
+import { withAbout } from './about.ts';
+import { careEndpoints, migrationsIn } from './care.ts';
+import { instanceName } from './instance.ts';
 import { systemClock } from './system-clock.ts';
 import { readSecretFile, readSeedFile, type ServiceEnv } from './config.ts';
-import { createCore, type ServiceLogic } from './core.ts';
+import { type CorePorts, createCore, type ServiceLogic } from './core.ts';
+import type { Told } from './batch.ts';
 import type { Engine } from './engine.ts';
 import { crashHook } from './crash.ts';
 import { type Check, serveHttp, type Web } from './http.ts';
 import { errorFields } from './error-fields.ts';
 import type { Logger } from './log.ts';
-import { type AddGauge, createMetrics } from './metrics.ts';
+import type { AddGauge, Meter } from './meter.ts';
+import { createMetrics } from './metrics.ts';
 import { createAnnouncer } from './nats/announcer.ts';
-import { type Endpoints, serveApi } from './nats/api.ts';
+import { type Endpoints, type OwnEndpoints, serveApi } from './nats/api.ts';
 import { connectBus, inboxPrefixOf } from './nats/connection.ts';
+import { type BusLook, createBusLook } from './nats/bus-look.ts';
+import { sampleConsumers, sampleStreams } from './nats/figures.ts';
+import { createLetters } from './nats/letters.ts';
 import { createListener, type Listener } from './nats/listener.ts';
+import { createSettling, type Settle } from './nats/settle-letters.ts';
 import { createObjectStore, type ObjectStore } from './nats/object-store.ts';
 import { createNatsPublisher } from './nats/publisher.ts';
 import { startSource } from './nats/source.ts';
 import { keepTopology, type Topology } from './nats/topology.ts';
-import { type BusLook, createBusLook } from './nats/bus-look.ts';
-import { sampleConsumers, sampleStreams } from './nats/figures.ts';
-import { createLetters } from './nats/letters.ts';
 import { startPeriodic } from './periodic.ts';
-import { createSettling, type Settle } from './nats/settle-letters.ts';
 import type { Condition } from './postgres/condition.ts';
+import { sampleStore } from './postgres/figures.ts';
 import { createPool } from './postgres/pool.ts';
 import { createRetirement } from './postgres/retire.ts';
 import { createPostgresStore } from './postgres/store.ts';
 import type { Announce } from './ports.ts';
+import { type AddSample, createSamples } from './samples.ts';
 
 /** A service, as its `service.ts` describes it to the runtime. */
 export type ServiceSpec<
@@ -39,7 +46,11 @@ export type ServiceSpec<
 > = {
   readonly service: S;
   readonly logic: ServiceLogic<State, Message, Event, Work>;
-  readonly endpoints: (pool: Pool, engine: Engine<Message>) => Endpoints<S, Message>;
+  /** Counts what is committed: is given the instruments once, and then each event after its commit. */
+  readonly figures?: (meter: Meter) => (told: Told<Event>) => void;
+  readonly endpoints: (pool: Pool, engine: Engine<Message>) => OwnEndpoints<S, Message>;
+  /** The folder of its migrations. */
+  readonly migrations: string;
   /** What has to hold in the transaction that commits a batch. */
   readonly condition?: Condition;
   /** What the service keeps in order beside its messages, on the same store. */
@@ -127,7 +138,9 @@ export const startService = async <
   const keeper = topology && (await keepTopology(topology, log, spec.topology));
 
   const metrics = createMetrics(spec.service, log, () => engine.backlog());
-  const { engine, intakes } = createCore(spec.logic, {
+  const samples = createSamples(metrics.gauge, metrics.sampleFailed, log);
+  const count = spec.figures?.(metrics.meter);
+  const ports: CorePorts = {
     store: createPostgresStore(pool, spec.condition),
     publisher: createNatsPublisher(connection, inboxPrefixOf(user)),
     clock: systemClock,
@@ -137,8 +150,19 @@ export const startService = async <
     turn: () => new Promise((resolve) => setImmediate(resolve)),
     batchMax: env.HOLDPOINT_BATCH_MAX,
     cacheMax: STATES_CACHED_MAX,
+    within: withAbout,
+  };
+  const { engine, intakes } = createCore(spec.logic, ports, (told) => {
+    if (count !== undefined) for (const each of told) count(each);
   });
 
+  const settle = createSettling({
+    service: spec.service,
+    letters: createLetters(connection),
+    inbound: spec.logic.inbound,
+    engine,
+    now: () => Date.now(),
+  });
   const attendance = spec.attend?.(
     pool,
     engine,
@@ -159,30 +183,6 @@ export const startService = async <
   if (topology !== undefined) sampleStreams(topology, samples.sample);
   const firstLook = samples.look();
   const retirement = createRetirement(pool);
-  const jobs = [
-    startPeriodic('timers', TICK_MS, () => engine.tick(), log),
-    startPeriodic('outbox', SWEEP_MS, () => engine.sweep(OUTBOX_STALE_MS), log),
-    startPeriodic('retention', RETIRE_MS, async () => metrics.retired(await retirement.run()), log),
-  ];
-  const checks: readonly Check[] = [
-    { name: 'postgres', ready: async () => (await pool.query('SELECT 1')).rowCount === 1 },
-  const settle = createSettling({
-    service: spec.service,
-    letters: createLetters(connection),
-    inbound: spec.logic.inbound,
-    engine,
-    now: () => Date.now(),
-  });
-    { name: 'nats', ready: async () => (await connection.flush(), !connection.isClosed()) },
-    { name: 'consumers', ready: () => Promise.resolve(sources.every((source) => source.open())) },
-    ...(attendance?.check === undefined ? [] : [attendance.check]),
-  ];
-  const http = await serveHttp(
-    { host: env.HOLDPOINT_HTTP_HOST, port: env.HOLDPOINT_HTTP_PORT },
-    checks,
-    metrics.registry,
-    attendance?.web,
-  );
   const care = careEndpoints<S, Message>({
     service: spec.service,
     instance: instanceName(spec.service),
@@ -200,6 +200,23 @@ export const startService = async <
     dead_letter: { query: settle },
   } as Endpoints<S, Message>;
   const api = await serveApi(connection, spec.service, endpoints, engine, log);
+  const jobs = [
+    startPeriodic('timers', TICK_MS, () => engine.tick(), log),
+    startPeriodic('outbox', SWEEP_MS, () => engine.sweep(OUTBOX_STALE_MS), log),
+    startPeriodic('retention', RETIRE_MS, async () => metrics.retired(await retirement.run()), log),
+  ];
+  const checks: readonly Check[] = [
+    { name: 'postgres', ready: async () => (await pool.query('SELECT 1')).rowCount === 1 },
+    { name: 'nats', ready: async () => (await connection.flush(), !connection.isClosed()) },
+    { name: 'consumers', ready: () => Promise.resolve(sources.every((source) => source.open())) },
+    ...(attendance?.check === undefined ? [] : [attendance.check]),
+  ];
+  const http = await serveHttp(
+    { host: env.HOLDPOINT_HTTP_HOST, port: env.HOLDPOINT_HTTP_PORT },
+    checks,
+    metrics.exposition,
+    attendance?.web,
+  );
   log.info({ httpPort: http.port }, 'service started');
 
   const stopAll = async (): Promise<void> => {
@@ -211,7 +228,9 @@ export const startService = async <
     await engine.idle();
     await spec.stopWork?.();
     await engine.idle();
-    await Promise.all(jobs.map((job) => job.stop()));
+    await firstLook;
+    await Promise.all([...jobs, samples].map((job) => job.stop()));
+    metrics.stop();
     await engine
       .flush()
       .catch((error: unknown) => log.warn(errorFields(error), 'outbox rows are left for the next start'));

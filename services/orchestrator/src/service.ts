@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { consumersFor } from '@holdpoint/contracts/streams';
 import type { Logger } from '@holdpoint/runtime/log';
 import { type RunningService, startService } from '@holdpoint/runtime/service';
@@ -11,6 +12,7 @@ import type { OrchestratorEnv } from './config.ts';
 import { createTaskDecider } from './domain/decide.ts';
 import { builtIn } from './domain/workflows/catalog.ts';
 import { stageWorkflows } from './domain/workflows/stages.ts';
+import { taskFigures } from './figures.ts';
 import { orchestratorLogic } from './logic.ts';
 
 export const startOrchestrator = (env: OrchestratorEnv, log: Logger): Promise<RunningService> => {
@@ -21,7 +23,9 @@ export const startOrchestrator = (env: OrchestratorEnv, log: Logger): Promise<Ru
     {
       service: 'orchestrator',
       logic: orchestratorLogic(decider, circuits.open),
+      migrations: join(import.meta.dirname, '..', 'migrations'),
       endpoints: (pool) => endpoints(pool, circuits.open),
+      figures: taskFigures,
       attend: (pool, engine, _announce, _artifacts, { listener }) => {
         wake = createWakeHeld(pool, engine, log);
         const following = circuits.follow(listener, systemClock);
