@@ -1,4 +1,5 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -51,4 +52,27 @@ test('the configuration of NATS has no secret in it, and serves where the manife
   expect(text).toContain('executor-web');
   for (const made of (await secrets()).values())
     for (const secret of Object.values(made)) expect(text).not.toContain(secret.trim());
+});
+
+describe('the program that makes them', () => {
+  const run = (...args: readonly string[]) =>
+    spawnSync(process.execPath, [join(import.meta.dirname, 'secrets.ts'), ...args], { encoding: 'utf8' });
+
+  test('writes all of them into a file for its owner alone, and never over another', async () => {
+    const file = join(credentials, 'secrets.json');
+    expect(run('--credentials', credentials, '--nats', '--output', file).status).toBe(0);
+    const { items } = JSON.parse(await readFile(file, 'utf8')) as { readonly items: readonly unknown[] };
+    expect(items).toEqual([
+      ...(await secretManifests(credentials)),
+      await natsManifest(credentials, ['default']),
+    ]);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(run('--credentials', credentials, '--output', file).status).toBe(64);
+  });
+
+  test('says what is missing, and prints no secret then', () => {
+    const { status, stdout, stderr } = run('--credentials', join(credentials, 'nowhere'));
+    expect([status, stdout]).toEqual([64, '']);
+    expect(stderr).toContain('nowhere');
+  });
 });

@@ -17,6 +17,7 @@ import { measureGraph, measureValidation } from './graphs.ts';
 import { createLoad } from './load.ts';
 import { cpuSeconds, findProcess, memoryOf } from './processes.ts';
 import { readProfiles } from './profile.ts';
+import { liftConnectionLimits, measureReplicas, startReplicas } from './replicas.ts';
 import { measureWatchers } from './watchers.ts';
 
 const { values } = parseArgs({
@@ -40,6 +41,10 @@ const { values } = parseArgs({
     inbox: { type: 'string', default: '1000000' },
     /** Who watch over WebSocket while requests come and are decided; 0 leaves it out. */
     watchers: { type: 'string', default: '1000' },
+    /** How many of each service work side by side, one figure set for each number; empty leaves them out. */
+    replicas: { type: 'string', default: '' },
+    /** Tasks in flight then. */
+    'replicas-in-flight': { type: 'string', default: '500' },
     /** Also profile the services: slower, so its figures are not comparable. */
     profile: { type: 'boolean', default: false },
   },
@@ -58,6 +63,7 @@ const sizes = numbers(values.graphs);
 const pending = Number(values.pending);
 const inbox = Number(values.inbox);
 const watchers = Number(values.watchers);
+const replicas = numbers(values.replicas);
 /** Requests that they are told of. */
 const WATCHED = 20;
 /** Each size so often: the first is slower than the others. */
@@ -115,12 +121,8 @@ const withCapabilities = (env: Record<string, Record<string, string>>) => ({
   },
 });
 
-const stack = createStack({
-  root,
-  dataDir,
-  progress: onStderr,
-  env: withCapabilities(values.profile ? await profiling() : {}),
-});
+const serviceEnv = withCapabilities(values.profile ? await profiling() : {});
+const stack = createStack({ root, dataDir, progress: onStderr, env: serviceEnv });
 process.once('SIGINT', () => void stack.stop().then(() => process.exit(130)));
 
 try {
@@ -228,6 +230,20 @@ try {
     });
     await measurePages(client, waits, inbox, print);
   }
+  if (replicas.length > 0) await liftConnectionLimits(running);
+  const more: Awaited<ReturnType<typeof startReplicas>>[number][] = [];
+  for (const count of replicas) {
+    while (more.length < (count - 1) * services.length)
+      more.push(...(await startReplicas(running, dataDir, serviceEnv)));
+    const all = {
+      ...pids,
+      ...Object.fromEntries(more.map(({ service, pid }, at) => [`${service}-${String(at)}`, pid()])),
+    };
+    const atOnce = Number(values['replicas-in-flight']);
+    await load.measure(atOnce, WARM_UP_SECONDS);
+    print(await measureReplicas(running, load, all, { replicas: count, inFlight: atOnce, seconds }));
+  }
+  await Promise.all(more.map((replica) => replica.stop()));
   await client.close();
 } finally {
   await stack.stop();

@@ -15,6 +15,12 @@ const documented = [
   'docs/effects.md',
   'docs/capabilities.md',
   'docs/recovery.md',
+  'docs/concepts.md',
+  'docs/deployment.md',
+  'docs/scaling.md',
+  'docs/security.md',
+  'docs/upgrade.md',
+  'CONTRIBUTING.md',
 ].flatMap((file) => documentedIn(file, readSource(file)));
 
 /** What two documents say alike is typed once. */

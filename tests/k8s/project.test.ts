@@ -201,6 +201,26 @@ describe.each(OVERLAYS)('%s', (overlay) => {
     expect(postgresRoles).toContain('hp_admin');
   });
 
+  test('what is labelled `provision` is all that the job needs before the services come', () => {
+    const first = new Set(
+      manifests
+        .filter(({ metadata }) => metadata.labels['app.kubernetes.io/component'] === 'provision')
+        .map(({ kind, metadata }) => `${kind}/${metadata.name}`),
+    );
+    for (const needed of [
+      'Namespace/holdpoint',
+      'ServiceAccount/provision',
+      'ConfigMap/holdpoint-addresses',
+      'NetworkPolicy/nobody',
+      'NetworkPolicy/names',
+      'NetworkPolicy/data',
+      'Job/provision',
+    ])
+      expect([...first]).toContain(needed);
+    for (const [, { kind, metadata }] of services)
+      expect([...first]).not.toContain(`${kind}/${metadata.name}`);
+  });
+
   test('keeps the journals: none of its executors is ever taken away by a machine', () => {
     const executors = services.filter(([service]) => service === 'executor').map(([, workload]) => workload);
     expect(executors.length).toBeGreaterThan(0);

@@ -12,7 +12,12 @@ const titlesOf = (file: string): readonly string[] | undefined =>
   repository.exists(file) ? factsOf(file, readSource(file)).tests : undefined;
 
 test('every relative link of the documents leads somewhere', () => {
-  const documents = ['README.md', ...filesEnding('.md', ['docs', 'packages', 'services', 'infra', 'tests'])];
+  const documents = [
+    'README.md',
+    'CONTRIBUTING.md',
+    'SECURITY.md',
+    ...filesEnding('.md', ['docs', 'packages', 'services', 'infra', 'tests']),
+  ];
   expect(documents).toContain(GUARANTEES);
   expect(documents.flatMap((path) => brokenLinks(path, repository))).toEqual([]);
 });
