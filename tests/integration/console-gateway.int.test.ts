@@ -5,13 +5,14 @@ import { api } from '@holdpoint/contracts/catalog';
 import { SERVICES, type ServiceName } from '@holdpoint/contracts/subjects';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { publish } from '../harness/bus.ts';
+import { commandLine } from '../harness/command-line.ts';
 import type { ServiceInProcess } from '../harness/in-process.ts';
 import { type TestPrincipal, writePrincipals } from '../harness/principals.ts';
 import { openEvents, type ReadEvents } from '../harness/server-events.ts';
 import { createSystem, type System } from '../harness/system.ts';
 import { newTaskId, submitSample, waitForPhase, waitForRequest } from '../harness/tasks.ts';
 import { until, untilTrue } from '../harness/until.ts';
-import { type Call, callHttp } from '../harness/web.ts';
+import { type Answered, type Call, callHttp } from '../harness/web.ts';
 
 const guest: TestPrincipal = { name: 'guest', groups: ['visitors'], token: 'hpt_guest' };
 const SCRIPT = `export const words = ${JSON.stringify('hold point '.repeat(400))};\n`;
@@ -160,6 +161,30 @@ describe('what is passed on', () => {
     expect(first).toEqual({ events: whole.events.slice(0, 2), version: whole.events.length, more: true });
     const rest = await ask('api/orchestrator/history', { id, after: 2, limit: 1_000 });
     expect(rest.body).toEqual({ events: whole.events.slice(2), version: whole.events.length, more: false });
+  });
+});
+
+test('what was decided is listed newest first, page by page', async () => {
+  const order = (listed: Answered) =>
+    api.approvals.list.response.parse(listed.body).items.map(({ id }) => id);
+  for (let i = 0; i < 3; i += 1) {
+    const task = await submitSample(system.client);
+    await waitForRequest(system.client, task);
+    await ask('api/approvals/decide', { id: task.approval, decision: 'reject' });
+  }
+  const oldest = order(await ask('api/approvals/list', { status: 'rejected', limit: 500 }));
+  const newest: string[] = [];
+  let after: string | undefined;
+  do {
+    const page = await ask('api/approvals/list', { status: 'rejected', order: 'newest', limit: 2, after });
+    newest.push(...order(page));
+    after = api.approvals.list.response.parse(page.body).next;
+  } while (after !== undefined);
+  expect(newest).toEqual(oldest.toReversed());
+  expect(newest.length).toBeGreaterThanOrEqual(3);
+  expect(await ask('api/approvals/list', { order: 'newest' })).toMatchObject({
+    status: 400,
+    body: { code: 'CONTRACT_INVALID' },
   });
 });
 
@@ -321,6 +346,9 @@ describe('what happens to tasks', () => {
     events.stop();
     const again = await open('?after=anything');
     expect(again.status).toBe(400);
+    const anew = await open('?after=3');
+    await until('it is told to load the list', () => anew.all('reset')[0]);
+    anew.stop();
   });
 
   test('ends when the token is no good any more, and says why', async () => {
@@ -395,6 +423,10 @@ describe('a dead letter', () => {
       by: 'operator',
     });
     await untilTrue('it is shown no more', async () => (await list()).every(({ seq }) => seq !== second.seq));
+    // Nor by the command line.
+    const { out } = await commandLine(system)('dlq', 'list', '--json');
+    const shown = (JSON.parse(out) as { readonly items: readonly { readonly sequence: number }[] }).items;
+    expect(shown.map(({ sequence }) => sequence)).toEqual((await list()).map(({ seq }) => seq));
     // What has become of it stays.
     expect((await ask('api/dlq/retry', { seq: second.seq })).body).toMatchObject({ action: 'drop' });
     const open = (await list()).filter(({ service }) => service === 'orchestrator').length;

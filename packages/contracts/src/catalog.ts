@@ -246,8 +246,11 @@ export const ListApprovals = Page.extend({
   requester: z.string().max(200).optional(),
   /** Words in title, target, capability or task. */
   search: z.string().max(200).optional(),
-  /** `oldest` first, `expiring` first, or by `risk`, the highest first. Of what is decided, always the oldest. */
-  order: z.enum(['oldest', 'expiring', 'risk']).default('oldest'),
+  /**
+   * `oldest` first, `expiring` first, or by `risk`, the highest first. Of what is decided, the oldest, or with `newest` the
+   * newest; that is no order of what waits.
+   */
+  order: z.enum(['oldest', 'expiring', 'risk', 'newest']).default('oldest'),
 });
 export type ListApprovals = z.infer<typeof ListApprovals>;
 
@@ -364,7 +367,7 @@ const settling = endpoint(
     ),
     get: endpoint('One approval with the exact effect', z.object({ id: ApprovalId }), ApprovalDetail),
     list: endpoint(
-      'What waits in the order that is asked for; what is decided oldest first. A page may end before it is full: `next` goes on',
+      'What waits in the order that is asked for; what is decided oldest or newest first. A page may end before it is full: `next` goes on',
       ListApprovals,
       pageOf(ApprovalView),
     ),

@@ -34,6 +34,9 @@ export type Wanted = {
 /** Streams altogether, and of one person: a browser has one for each tab. */
 const STREAMS = { all: 2_000, person: 30 } as const;
 
+/** Of all tasks: nothing of before is wanted. */
+const NOW = 'now';
+
 type Source = { readonly look: () => Promise<void>; readonly stop: () => void };
 
 /** What happens to tasks, live: server-sent events for whoever may see tasks, for as long as he may. */
@@ -78,7 +81,7 @@ export const createEvents = ({ office, listener, look, heartbeatMs }: EventsPart
 
   const ofAllTasks = (stream: EventStream, { after }: Wanted): readonly Source[] => {
     // Nobody knows what was missed: the list is loaded again.
-    if (after !== undefined) stream.send({ event: 'reset', data: {} });
+    if (after !== undefined && after !== NOW) stream.send({ event: 'reset', data: {} });
     return [{ look: () => Promise.resolve(), ...followTasks(facts, stream.send) }];
   };
 
@@ -114,7 +117,7 @@ export const createEvents = ({ office, listener, look, heartbeatMs }: EventsPart
     attend: async (response: ServerResponse, wanted: Wanted): Promise<void> => {
       const { name } = await authenticate(wanted);
       const id = wanted.task === undefined ? undefined : parseAs(TaskId, wanted.task);
-      parseCursor(wanted.after);
+      if (id !== undefined || wanted.after !== NOW) parseCursor(wanted.after);
       if (isStopped || open.size >= STREAMS.all)
         throw new HoldpointError('RUNTIME_UNAVAILABLE', 'no more streams are taken at the moment');
       const place = persons.take(name);
