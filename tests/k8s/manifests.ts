@@ -26,20 +26,19 @@ const fileOf = (overlay: string): string => `infra/k8s/rendered/${overlay}.yaml`
 export const renderedText = (overlay: string): string => readSource(fileOf(overlay));
 export const rendered = (overlay: string): readonly Manifest[] => parseManifests(renderedText(overlay));
 
-/** Undefined where there is no kubectl. */
-export const kustomized = (overlay: string): string | undefined => {
-  const { error, status, stdout, stderr } = spawnSync(
-    'kubectl',
-    ['kustomize', `infra/k8s/overlays/${overlay}`],
-    {
-      cwd: ROOT,
-      encoding: 'utf8',
-    },
-  );
+/** What kubectl makes of a folder; undefined where there is no kubectl. */
+export const kustomizedFolder = (folder: string): string | undefined => {
+  const { error, status, stdout, stderr } = spawnSync('kubectl', ['kustomize', folder], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
   if (error !== undefined) return undefined;
   if (status !== 0) throw new Error(`kubectl kustomize: ${stderr}`);
   return stdout;
 };
+
+export const kustomized = (overlay: string): string | undefined =>
+  kustomizedFolder(`infra/k8s/overlays/${overlay}`);
 
 const KeyRef = z.strictObject({ name: z.string(), key: z.string() });
 const EnvVar = z.strictObject({
