@@ -170,6 +170,7 @@ describe.each(servers)('on %s', (_origin, program, extraConfig) => {
       ['hp.cmd.task.submit', ['orchestrator', 'operator']],
       ['hp.cmd.task.cancel', ['orchestrator', 'operator']],
       ['hp.cmd.task.done', ['operator']],
+      ['hp.cmd.task.checkpoint', ['operator']],
       ['hp.cmd.task.recover', ['recovery']],
       ['hp.cmd.task.admit', ['recovery']],
       ['hp.cmd.approval.request', ['orchestrator']],

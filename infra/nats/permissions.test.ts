@@ -37,6 +37,7 @@ describe('who may say what', () => {
     ['hp.cmd.task.cancel', ['orchestrator', 'operator']],
     ['hp.cmd.task.retry', ['operator']],
     ['hp.cmd.task.done', ['operator']],
+    ['hp.cmd.task.checkpoint', ['operator']],
     ['hp.cmd.task.recover', ['recovery']],
     ['hp.cmd.task.admit', ['recovery']],
     ['hp.cmd.approval.decide', []],

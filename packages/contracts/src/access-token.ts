@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AgentName } from './agent.ts';
 import { AccessTokenId } from './ids.ts';
 import { WAIT_MAX_MS } from './side-effect.ts';
 
@@ -13,10 +14,10 @@ export const Scope = z.enum([
   'rules:write',
   'tokens:write',
   'audit:read',
-]);
   'tasks:read',
   'tasks:write',
   'operations:write',
+]);
 export type Scope = z.infer<typeof Scope>;
 
 /** A token to be made. The secret never leaves whoever makes it: what is sent is its SHA-256. */
@@ -33,6 +34,8 @@ export const CreateAccessToken = z.object({
   /** For somebody who is in no directory. Those of whoever makes it at the most, unless he is an administrator. */
   groups: z.array(z.string().min(1).max(100)).max(50).optional(),
   scopes: z.array(Scope).min(1).optional(),
+  /** Whoever shows it is this agent of the principal's, and decides on nothing that the principal or an agent of his has asked for. */
+  agent: AgentName.optional(),
   expiresInMs: z
     .int()
     .min(60_000)
@@ -51,6 +54,7 @@ const shown = {
   /** Of its own: where the directory knows the principal, what it says there counts instead. */
   groups: z.array(z.string()),
   scopes: z.array(Scope),
+  agent: AgentName.optional(),
   expiresAt: Time.optional(),
 } as const;
 

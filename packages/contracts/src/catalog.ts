@@ -10,6 +10,7 @@ import {
 } from './approval.ts';
 import { AccessTokenView, CreateAccessToken, Scope, TokenEvent } from './access-token.ts';
 import { AuditAnchored, AuditLine } from './audit.ts';
+import { About, AskRetention, Counts, Retention } from './care.ts';
 import { RuleEvent, RuleMatch, RuleSpec, RuleView } from './standing-rule.ts';
 import { KeysNonce, PublishedKeys } from './signing-keys.ts';
 import {
@@ -32,8 +33,8 @@ import {
   ResolveEffect,
   RunEffect,
 } from './effect.ts';
-import { ErrorBody } from './errors.ts';
 import { LetterSettled, SettleLetter } from './dead-letter.ts';
+import { ErrorBody } from './errors.ts';
 import { AccessTokenId, ApprovalId, EffectId, NodeId, RuleId, TaskId } from './ids.ts';
 import { JsonObject } from './json.ts';
 import { Verb } from './approval-policy.ts';
@@ -55,6 +56,7 @@ import {
   CancelTask,
   CompleteNode,
   PauseTask,
+  RecordCheckpoint,
   RecoverTask,
   ResumeTask,
   RetryTask,
@@ -77,6 +79,7 @@ export const commands = {
     retry: RetryTask,
     skip: SkipTask,
     done: CompleteNode,
+    checkpoint: RecordCheckpoint,
     recover: RecoverTask,
     admit: AdmitTask,
     watch: WatchTask,
@@ -280,9 +283,6 @@ export const CheckApproval = z.object({
 });
 export type CheckApproval = z.infer<typeof CheckApproval>;
 
-/** The request/reply API on the NATS services framework: `hp.api.<service>.<endpoint>`. */
-export const api = {
-  orchestrator: {
 /** What every service answers whoever looks after it; the runtime does it for all of them. */
 const care = {
   about: endpoint(
@@ -310,6 +310,10 @@ const settling = endpoint(
   LetterSettled,
 );
 
+/** The request/reply API on the NATS services framework: `hp.api.<service>.<endpoint>`. */
+export const api = {
+  orchestrator: {
+    ...care,
     submit: endpoint('Submit a task; answered once it is stored', SubmitTask, TaskAck),
     cancel: endpoint('Cancel a task', CancelTask, TaskAck),
     pause: endpoint('Pause a task: nothing new is started', PauseTask, TaskAck),
@@ -317,6 +321,7 @@ const settling = endpoint(
     retry: endpoint('Give failed or escalated nodes another attempt', RetryTask, TaskAck),
     skip: endpoint('Leave a node out', SkipTask, TaskAck),
     done: endpoint('Take a node as done that has not succeeded', CompleteNode, TaskAck),
+    checkpoint: endpoint('Record a note that whoever goes on with a task finds', RecordCheckpoint, TaskAck),
     fork: endpoint(
       'Start a new task from a version of another: what had ended by then is carried over',
       ForkTask,
@@ -345,12 +350,13 @@ const settling = endpoint(
         more: z.boolean().optional(),
       }),
     ),
+    dead_letter: settling,
   },
   approvals: {
+    ...care,
     decide: endpoint(
       'Decide on an approval; needs the header `authorization: Bearer <token>`',
       DecideApproval,
-    dead_letter: settling,
       Decided,
     ),
     decide_many: endpoint(
@@ -380,6 +386,8 @@ const settling = endpoint(
         roles: z.array(z.string()),
         scopes: z.array(Scope),
         administrator: z.boolean(),
+        /** The token is an agent's, that acts for whoever is named. */
+        agent: z.string().optional(),
       }),
     ),
     check: endpoint(
@@ -442,15 +450,16 @@ const settling = endpoint(
       z.object({ nonce: KeysNonce.optional() }),
       PublishedKeys,
     ),
+    dead_letter: settling,
   },
   executor: {
+    ...care,
     get: endpoint('One effect as the ledger has it', z.object({ id: EffectId }), EffectView),
     list: endpoint(
       'The effects of one task',
       z.object({ task: TaskId }),
       z.object({ items: z.array(EffectView) }),
     ),
-    dead_letter: settling,
     capabilities: endpoint(
       'What this executor can carry out, its own capabilities among it',
       z.object({ uses: CapabilityLabel.optional() }),
@@ -483,8 +492,10 @@ const settling = endpoint(
         data: z.string().optional(),
       }),
     ),
+    dead_letter: settling,
   },
   recovery: {
+    ...care,
     history: endpoint(
       'The attempts of a task, or of one job of it, oldest first: those that failed with their verdicts',
       z.object({ task: TaskId, node: NodeId.optional() }),
@@ -492,7 +503,6 @@ const settling = endpoint(
     ),
     stuck: endpoint('Jobs that wait for a person, by task', Page, pageOf(StuckJob)),
     report: endpoint(
-    dead_letter: settling,
       'What a person needs to know of a job that is stuck, or was: Markdown',
       z.object({ task: TaskId, node: NodeId }),
       z.object({ job: StuckJob, stuck: z.boolean(), report: z.string().max(REPORT_MAX) }),
@@ -514,6 +524,7 @@ const settling = endpoint(
       pageOf(CircuitView),
     ),
     circuit: endpoint('Open the circuit of a target, or close it', SetCircuit, CircuitView),
+    dead_letter: settling,
   },
 } as const satisfies Record<
   ServiceName,
@@ -521,10 +532,11 @@ const settling = endpoint(
 >;
 
 export type Api = typeof api;
+/** What the runtime answers for every service. */
+export type CareEndpoint = keyof typeof care;
 export type ApiRequest<S extends ServiceName, E extends keyof Api[S]> = Api[S][E] extends {
   request: infer R extends z.ZodType;
 }
-    dead_letter: settling,
   ? z.input<R>
   : never;
 export type ApiResponse<S extends ServiceName, E extends keyof Api[S]> = Api[S][E] extends {

@@ -39,7 +39,7 @@ export const endpoints = (
   pool: Pool,
   /** Circuits of workflows that are not closed. */
   open: () => readonly string[] = () => [],
-): Endpoints<'orchestrator', OrchestratorMessage> => ({
+): OwnEndpoints<'orchestrator', OrchestratorMessage> => ({
   submit: {
     command: (payload, { identity }) => {
       const task = taskIdOf(payload.id, identity);
@@ -52,6 +52,7 @@ export const endpoints = (
   retry: byHand('retry'),
   skip: byHand('skip'),
   done: byHand('done'),
+  checkpoint: byHand('checkpoint'),
   fork: {
     command: async ({ task: origin, version, id, by = 'unknown' }, { identity }) => {
       const task = taskIdOf(id, identity);

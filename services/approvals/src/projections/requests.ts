@@ -20,6 +20,7 @@ export const approvalView = (state: Pending | Closed): ApprovalView => {
     requestedAt,
     expiresAt,
     decidedBy: decided?.by,
+    ...(decided?.agent !== undefined && { decidedByAgent: decided.agent }),
     decidedAt: decided?.at,
     comment: decided?.comment,
     answer: decided?.answer,
@@ -39,7 +40,6 @@ const PAGE_MAX_BYTES = 524_288;
 /** Requests of earlier releases do not say their risk. */
 const withRisk = (view: ApprovalView): ApprovalView => ({ risk: riskOf(view.effect), ...view });
 
-/**
 const orderOf = ({ status, order }: Pick<ListApprovals, 'status' | 'order'>): Order => {
   if (status !== 'pending') return order === 'newest' ? 'newest' : 'decided';
   if (order === 'newest')
@@ -47,6 +47,7 @@ const orderOf = ({ status, order }: Pick<ListApprovals, 'status' | 'order'>): Or
   return order;
 };
 
+/**
  * Approvals of one status: what waits in any order, what is decided oldest or newest first. A page ends early when it grows too large, or
  * when it has been looked for long enough. Throws `CONTRACT_INVALID` when `after` is not the `next` of a page in this order.
  */
