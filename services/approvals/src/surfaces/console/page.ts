@@ -44,7 +44,7 @@ const deflated = { br: promisify(brotliCompress), gzip: promisify(gzip) };
 
 const fileOf = async (path: string, plain: Buffer): Promise<PageFile> => {
   const etag = `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`;
-  const type = TYPES[extname(path)] ?? 'application/octet-stream';
+  const type = TYPES[extname(path)] ?? '';
   const small =
     plain.length < COMPRESSED_MIN_BYTES || type.startsWith('image/png') || type.startsWith('font/');
   const encoded = small
@@ -62,8 +62,8 @@ const load = async (folder: string): Promise<ReadonlyMap<string, PageFile>> => {
   for (const entry of entries.filter((each) => each.isFile()).slice(0, FILES_MAX)) {
     const file = join(entry.parentPath, entry.name);
     const path = `/${relative(folder, file).split(sep).join('/')}`;
-    // Maps are for who builds the page.
-    if (!path.endsWith('.map')) files.set(path, await fileOf(path, await readFile(file)));
+    // What is of no kind that a page is made of is for who builds it.
+    if (Object.hasOwn(TYPES, extname(path))) files.set(path, await fileOf(path, await readFile(file)));
   }
   return files;
 };
