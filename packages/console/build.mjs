@@ -1,7 +1,16 @@
 // Builds the page when it is not there, or not of these sources. Plain JavaScript, so that what installs the workspace can ask
 // whether that is needed before anything else runs; `node packages/console/build.mjs` builds it with Node.js 24.
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -54,4 +63,5 @@ export const buildPage = async () => {
   }
 };
 
-if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href && !isBuilt()) await buildPage();
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href && !isBuilt())
+  await buildPage();

@@ -23,7 +23,13 @@ export default defineConfig({
   root: here('.'),
   base: './',
   // What a page of ours loads comes from files: the policy of its origin forbids everything inline.
-  build: { outDir: 'dist', emptyOutDir: true, assetsInlineLimit: 0, modulePreload: { polyfill: false }, target: 'es2022' },
+  build: {
+    outDir: 'dist',
+    emptyOutDir: true,
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    target: 'es2022',
+  },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   plugins: [contractsInBrowser()],
 });

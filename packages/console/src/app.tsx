@@ -13,10 +13,16 @@ import { TasksPage } from './tasks/tasks-page.tsx';
 
 /** Of this tab, and gone with it. */
 const TOKEN = 'holdpoint-token';
-const EXPIRED = 'Your token has expired, or was revoked. Nothing that you did not see confirmed was decided. Sign in again.';
+const EXPIRED =
+  'Your token has expired, or was revoked. Nothing that you did not see confirmed was decided. Sign in again.';
 const SAID_FOR_MS = 6_000;
 
-const NAMES: Readonly<Record<Page, string>> = { inbox: 'Inbox', tasks: 'Tasks', recovery: 'Recovery', health: 'Health' };
+const NAMES: Readonly<Record<Page, string>> = {
+  inbox: 'Inbox',
+  tasks: 'Tasks',
+  recovery: 'Recovery',
+  health: 'Health',
+};
 const STATES: Readonly<Record<WatchState, string>> = {
   connecting: 'Connecting …',
   live: 'Live',
@@ -79,7 +85,11 @@ const useRoute = (): Route => {
   return route;
 };
 
-const Signed = ({ token, me, onOut }: {
+const Signed = ({
+  token,
+  me,
+  onOut,
+}: {
   readonly token: string;
   readonly me: Me;
   readonly onOut: (notice?: string) => void;
@@ -136,10 +146,14 @@ const Signed = ({ token, me, onOut }: {
   });
   return (
     <SessionContext.Provider value={session}>
-      <a class="skip" href="#main" onClick={(event) => {
-        event.preventDefault();
-        document.querySelector<HTMLElement>('main')?.focus();
-      }}>
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => {
+          event.preventDefault();
+          document.querySelector<HTMLElement>('main')?.focus();
+        }}
+      >
         Skip to the content
       </a>
       <header class="top">

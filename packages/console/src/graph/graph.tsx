@@ -1,9 +1,14 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { visible } from '../text/visible.ts';
 import type { Tone, Word } from '../tasks/words.ts';
 import type { Edge, Placed } from './layout.ts';
 
-export type GraphNode = { readonly id: string; readonly label: string; readonly word: Word; readonly attempt: number };
+export type GraphNode = {
+  readonly id: string;
+  readonly label: string;
+  readonly word: Word;
+  readonly attempt: number;
+};
 
 /** A picture of more nodes is none. */
 export const NODES_MAX = 300;
@@ -20,26 +25,35 @@ const pathOf = (points: readonly { x: number; y: number }[]): string =>
 const SIGNS: Readonly<Record<Tone, string>> = { good: '✓', bad: '✗', warn: '!', busy: '▶', quiet: '·' };
 
 /** A workflow with the state of each of its nodes. Says nothing that the list of jobs beside it does not say in words. */
-export const Graph = ({ nodes, edges, selected, onSelect }: {
+export const Graph = ({
+  nodes,
+  edges,
+  selected,
+  onSelect,
+}: {
   readonly nodes: readonly GraphNode[];
   readonly edges: readonly Edge[];
   readonly selected: string | undefined;
   readonly onSelect: (id: string) => void;
 }) => {
   const [drawing, setDrawing] = useState<Placed>();
+  const box = useRef<HTMLDivElement>(null);
   const shape = JSON.stringify([nodes.map(({ id }) => id), edges]);
   useEffect(() => {
     let isOver = false;
     void import('./layout.ts').then(({ placed }) => {
       if (isOver) return;
-      const direction = innerWidth > 800 && nodes.length < 9 ? 'LR' : 'TB';
-      setDrawing(placed(nodes.map(({ id }) => id), edges, direction));
+      const ids = nodes.map(({ id }) => id);
+      const flat = placed(ids, edges, 'LR');
+      const room = box.current?.clientWidth ?? innerWidth;
+      // From left to right where there is room for it, else from top to bottom.
+      setDrawing(flat.width <= room ? flat : placed(ids, edges, 'TB'));
     });
     return () => {
       isOver = true;
     };
   }, [shape]);
-  if (drawing === undefined) return null;
+  if (drawing === undefined) return <div ref={box} />;
   const places = new Map(drawing.nodes.map((place) => [place.id, place]));
   return (
     <div class="graph" tabIndex={0} role="group" aria-label="Picture of the workflow">
@@ -51,7 +65,15 @@ export const Graph = ({ nodes, edges, selected, onSelect }: {
         aria-label={`Workflow with ${String(nodes.length)} steps; the list of steps says the same in words`}
       >
         <defs>
-          <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+          <marker
+            id="arrow"
+            viewBox="0 0 8 8"
+            refX="7"
+            refY="4"
+            markerWidth="7"
+            markerHeight="7"
+            orient="auto"
+          >
             <path d="M0 0L8 4L0 8z" class="arrow" />
           </marker>
         </defs>

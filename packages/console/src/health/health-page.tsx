@@ -42,7 +42,10 @@ const DeadLetter = ({ letter, onDone }: { readonly letter: Letter; readonly onDo
     <li>
       <p>
         <strong>{letter.service}</strong> <Badge word={[letter.code, 'bad']} />{' '}
-        {letter.at !== undefined && <When at={letter.at} />} <code class="dim"><Safe text={letter.subject} /></code>
+        {letter.at !== undefined && <When at={letter.at} />}{' '}
+        <code class="dim">
+          <Safe text={letter.subject} />
+        </code>
       </p>
       <Long text={letter.reason} block={false} characters={400} />
       <Long text={letter.body} characters={400} lines={6} />
@@ -75,9 +78,15 @@ const DeadLetter = ({ letter, onDone }: { readonly letter: Letter; readonly onDo
 
 const DeadLetters = () => {
   const { caller } = useSession();
-  const { value, error, reload } = useLoad(async (signal) => lettersOf(await caller.send('dlq/list', { limit: 50 }, { signal })), []);
+  const { value, error, reload } = useLoad(
+    async (signal) => lettersOf(await caller.send('dlq/list', { limit: 50 }, { signal })),
+    [],
+  );
   return (
-    <Section title="Messages that could not be handled" aside={value && `${String(value.items.length)}${value.next === undefined ? '' : '+'}`}>
+    <Section
+      title="Messages that could not be handled"
+      aside={value && `${String(value.items.length)}${value.next === undefined ? '' : '+'}`}
+    >
       {error !== undefined && <Problem text={error} retry={reload} />}
       {value === undefined && error === undefined && <Busy />}
       {value?.items.length === 0 && <Empty>None.</Empty>}
@@ -93,7 +102,10 @@ const DeadLetters = () => {
 /** How the system itself is. */
 export const HealthPage = () => {
   const { caller } = useSession();
-  const { value, error, reload } = useLoad(async (signal) => healthOf(await caller.read('console/health', signal)), []);
+  const { value, error, reload } = useLoad(
+    async (signal) => healthOf(await caller.read('console/health', signal)),
+    [],
+  );
   useEffect(() => {
     const timer = setInterval(() => {
       if (document.visibilityState === 'visible') reload();
@@ -145,7 +157,8 @@ export const HealthPage = () => {
                       : consumers.map((consumer) => (
                           <div key={consumer.name}>
                             {consumer.name}: {consumer.pending.toLocaleString()}
-                            {consumer.unacknowledged > 0 && `, ${consumer.unacknowledged.toLocaleString()} in hand`}
+                            {consumer.unacknowledged > 0 &&
+                              `, ${consumer.unacknowledged.toLocaleString()} in hand`}
                           </div>
                         ))}
                   </td>

@@ -21,7 +21,8 @@ type Bag = Readonly<Record<string, unknown>>;
 const bagOf = (value: unknown): Bag => (typeof value === 'object' && value !== null ? (value as Bag) : {});
 const listOf = (value: unknown): readonly Bag[] => (Array.isArray(value) ? value.map(bagOf) : []);
 const numberIn = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
-const textIn = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+const textIn = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;
 
 /** Reads it leniently: a page that looks after a broken system breaks on nothing that is missing. */
 export const healthOf = (value: unknown): HealthView => {
@@ -58,7 +59,9 @@ export type Letter = {
   readonly at: number | undefined;
 };
 
-export const lettersOf = (value: unknown): { readonly items: readonly Letter[]; readonly next: string | undefined } => {
+export const lettersOf = (
+  value: unknown,
+): { readonly items: readonly Letter[]; readonly next: string | undefined } => {
   const { items, next } = bagOf(value);
   return {
     items: listOf(items).flatMap((item) => {

@@ -54,12 +54,17 @@ const Votes = ({ votes }: { readonly votes: ApprovalDetail['votes'] }) =>
       <ul>
         {votes.map(({ by, decision, comment, at, surface }) => (
           <li key={by}>
-            <strong><Safe text={by} /></strong>: {textFor(CHOICES, decision).toLowerCase()}
+            <strong>
+              <Safe text={by} />
+            </strong>
+            : {textFor(CHOICES, decision).toLowerCase()}
             {surface !== undefined && ` on ${textFor(SURFACES, surface)}`}, <When at={at} />
             {comment !== undefined && (
               <>
                 {' '}
-                <q><Safe text={comment} /></q>
+                <q>
+                  <Safe text={comment} />
+                </q>
               </>
             )}
           </li>
@@ -92,7 +97,10 @@ const Why = ({ approval }: { readonly approval: ApprovalDetail }) => {
 const Earlier = ({ approval }: { readonly approval: ApprovalDetail }) => {
   const { caller } = useSession();
   const { task, node } = approval;
-  const { value } = useLoad((signal) => caller.ask('recovery', 'history', { task, node }, { signal }), [task, node]);
+  const { value } = useLoad(
+    (signal) => caller.ask('recovery', 'history', { task, node }, { signal }),
+    [task, node],
+  );
   return value === undefined || value.items.length === 0 ? null : (
     <Section title="Earlier attempts" open={false} aside={String(value.items.length)}>
       <AttemptsTable attempts={value.items} />
@@ -103,10 +111,11 @@ const Earlier = ({ approval }: { readonly approval: ApprovalDetail }) => {
 /** One request with all that a decision needs. */
 export const ApprovalPage = ({ id }: { readonly id: string }) => {
   const { caller, watch } = useSession();
-  const { value: approval, error, reload } = useLoad(
-    (signal) => caller.ask('approvals', 'get', { id }, { signal }),
-    [id],
-  );
+  const {
+    value: approval,
+    error,
+    reload,
+  } = useLoad((signal) => caller.ask('approvals', 'get', { id }, { signal }), [id]);
   useEffect(
     () =>
       watch.hear({
@@ -126,7 +135,9 @@ export const ApprovalPage = ({ id }: { readonly id: string }) => {
         ‹ Inbox
       </a>
       {error !== undefined && <Problem text={error} retry={reload} />}
-      <p class="kicker">{askedOf(approval)}</p>
+      <p class="kicker">
+        <Short text={approval.requestedBy} max={60} /> asks: {askedOf(approval)}
+      </p>
       <h2 id="approval-title" tabIndex={-1}>
         <Short text={approval.title} max={500} />
       </h2>
@@ -138,6 +149,14 @@ export const ApprovalPage = ({ id }: { readonly id: string }) => {
       <DecideForm key={approval.id} approval={approval} onSettled={reload} />
       <Decided approval={approval} />
       <Votes votes={approval.votes} />
+      <Why approval={approval} />
+      {approval.body !== undefined && approval.body !== '' && (
+        <Section title={isStuck ? 'The report' : 'What the gate says'}>
+          {isStuck ? <Markdown text={approval.body} /> : <Long text={approval.body} />}
+        </Section>
+      )}
+      <SinceLast previous={approval.previous} />
+      <EffectView approval={approval} />
       <Section title="Who asks">
         <Facts
           rows={[
@@ -158,14 +177,6 @@ export const ApprovalPage = ({ id }: { readonly id: string }) => {
           ]}
         />
       </Section>
-      <Why approval={approval} />
-      <SinceLast previous={approval.previous} />
-      {approval.body !== undefined && approval.body !== '' && (
-        <Section title={isStuck ? 'The report' : 'What the gate says'}>
-          {isStuck ? <Markdown text={approval.body} /> : <Long text={approval.body} />}
-        </Section>
-      )}
-      <EffectView approval={approval} />
       <Earlier approval={approval} />
     </article>
   );

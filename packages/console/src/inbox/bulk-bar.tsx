@@ -14,7 +14,11 @@ const VERBS: readonly (readonly [Verb, string, string])[] = [
 const AT_ONCE = 200;
 
 /** The same decision on all that are selected, each on exactly what was shown. */
-export const BulkBar = ({ approvals, onDone, onClear }: {
+export const BulkBar = ({
+  approvals,
+  onDone,
+  onClear,
+}: {
   readonly approvals: readonly ApprovalView[];
   readonly onDone: () => void;
   readonly onClear: () => void;
@@ -60,9 +64,14 @@ export const BulkBar = ({ approvals, onDone, onClear }: {
       else
         await look(decision)
           .then((counted) =>
-            say(`The answer was lost: ${String(counted)} of ${String(chosen.length)} have arrived. What is still listed was not decided.`, 'bad'),
+            say(
+              `The answer was lost: ${String(counted)} of ${String(chosen.length)} have arrived. What is still listed was not decided.`,
+              'bad',
+            ),
           )
-          .catch(() => say('Holdpoint cannot be reached. What is still listed later was not decided.', 'bad'));
+          .catch(() =>
+            say('Holdpoint cannot be reached. What is still listed later was not decided.', 'bad'),
+          );
     } finally {
       setBusy(false);
       onDone();

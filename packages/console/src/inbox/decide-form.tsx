@@ -10,7 +10,12 @@ import { canRemember, DAYS, ruleFrom } from './remember.ts';
 import { type Sending, useDecision } from './use-decision.ts';
 
 const KEYS: Readonly<Partial<Record<Choice, string>>> = { approve: 'a', reject: 'r', request_changes: 'c' };
-const TONES: Readonly<Partial<Record<Choice, string>>> = { approve: 'go', applied: 'go', reject: 'stop', cancel: 'stop' };
+const TONES: Readonly<Partial<Record<Choice, string>>> = {
+  approve: 'go',
+  applied: 'go',
+  reject: 'stop',
+  cancel: 'stop',
+};
 
 export const SendingNote = ({ sending }: { readonly sending: Sending }) =>
   sending.state === 'idle' ? null : (
@@ -24,11 +29,16 @@ const hindrance = (approval: ApprovalView, me: ReturnType<typeof useSession>['me
   if (!mayDo(me, 'approvals:decide')) return 'Your token is for looking only.';
   if (policyOf(approval).fourEyes && approval.requestedBy === me.name)
     return 'You have asked for this yourself, so somebody else has to decide.';
-  return isAmong(approval.audience, me) ? undefined : `Only ${approval.audience.join(', ')} may decide on this.`;
+  return isAmong(approval.audience, me)
+    ? undefined
+    : `Only ${approval.audience.join(', ')} may decide on this.`;
 };
 
 /** What is decided, said once more before it is sent. */
-export const DecideForm = ({ approval, onSettled }: {
+export const DecideForm = ({
+  approval,
+  onSettled,
+}: {
   readonly approval: ApprovalView;
   readonly onSettled: () => void;
 }) => {
@@ -142,7 +152,11 @@ export const DecideForm = ({ approval, onSettled }: {
                 <div class="row">
                   <label>
                     On (a * stands for anything)
-                    <input value={target} maxLength={512} onInput={({ currentTarget }) => setTarget(currentTarget.value)} />
+                    <input
+                      value={target}
+                      maxLength={512}
+                      onInput={({ currentTarget }) => setTarget(currentTarget.value)}
+                    />
                   </label>
                   <label>
                     For days
@@ -151,7 +165,9 @@ export const DecideForm = ({ approval, onSettled }: {
                       min={1}
                       max={360}
                       value={days}
-                      onInput={({ currentTarget }) => setDays(Math.max(1, Math.min(360, currentTarget.valueAsNumber || 1)))}
+                      onInput={({ currentTarget }) =>
+                        setDays(Math.max(1, Math.min(360, currentTarget.valueAsNumber || 1)))
+                      }
                     />
                   </label>
                 </div>
@@ -160,7 +176,11 @@ export const DecideForm = ({ approval, onSettled }: {
             </fieldset>
           )}
           <div class="row">
-            <button type="submit" class={`primary ${TONES[chosen.choice] ?? ''}`} disabled={isBusy || isIncomplete}>
+            <button
+              type="submit"
+              class={`primary ${TONES[chosen.choice] ?? ''}`}
+              disabled={isBusy || isIncomplete}
+            >
               {remember && chosen.choice === 'approve' ? 'Approve and remember' : `Confirm: ${chosen.label}`}
             </button>
             <button type="button" disabled={isBusy} onClick={() => setChoice(undefined)}>

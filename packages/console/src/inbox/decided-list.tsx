@@ -32,7 +32,10 @@ export const DecidedList = ({ openId }: { readonly openId: string | undefined })
     ...(words.trim() !== '' && { search: words.trim() }),
     ...(after !== undefined && { after }),
   });
-  const first = useLoad<Page>((signal) => caller.ask('approvals', 'list', request(), { signal }), [status, words]);
+  const first = useLoad<Page>(
+    (signal) => caller.ask('approvals', 'list', request(), { signal }),
+    [status, words],
+  );
   useEffect(() => setMore([]), [first.value]);
   useEffect(
     () =>
@@ -98,7 +101,9 @@ export const DecidedList = ({ openId }: { readonly openId: string | undefined })
         <button
           type="button"
           class="more"
-          onClick={() => void caller.ask('approvals', 'list', request(next)).then((page) => setMore([...more, page]))}
+          onClick={() =>
+            void caller.ask('approvals', 'list', request(next)).then((page) => setMore([...more, page]))
+          }
         >
           More
         </button>

@@ -5,7 +5,11 @@ import { isDiff } from '../text/diff-lines.ts';
 /** A part of an effect that reads better by itself than as JSON. */
 export type EffectPart =
   | { readonly kind: 'diff' | 'text' | 'command'; readonly name: string; readonly text: string }
-  | { readonly kind: 'commits'; readonly name: string; readonly commits: readonly { sha: string; subject: string }[] };
+  | {
+      readonly kind: 'commits';
+      readonly name: string;
+      readonly commits: readonly { sha: string; subject: string }[];
+    };
 
 type Bag = { readonly [key: string]: Json };
 const isBag = (value: Json | undefined): value is Bag =>
@@ -62,4 +66,4 @@ const partsIn = (value: Bag, depth: number): readonly EffectPart[] =>
   });
 
 /** What of an effect people want to read first: commands, changes, and texts. All of it is in its arguments once more. */
-export const partsOf = ({ args }: Pick<CanonicalEffect, 'args'>): readonly EffectPart[] => partsIn(args as Bag, 0);
+export const partsOf = ({ args }: Pick<CanonicalEffect, 'args'>): readonly EffectPart[] => partsIn(args, 0);

@@ -37,11 +37,34 @@ export const EffectView = ({ approval }: { readonly approval: ApprovalView }) =>
       <Section title="What exactly is done">
         <Facts
           rows={[
-            ['Does', <><strong>{KINDS[effect.kind]}</strong> with <code><Safe text={effect.uses} /></code></>],
-            ['On', <code class="target"><Safe text={effect.target} /></code>],
+            [
+              'Does',
+              <>
+                <strong>{KINDS[effect.kind]}</strong> with{' '}
+                <code>
+                  <Safe text={effect.uses} />
+                </code>
+              </>,
+            ],
+            [
+              'On',
+              <code class="target">
+                <Safe text={effect.target} />
+              </code>,
+            ],
             ['If interrupted', textFor(INTERRUPTED, effect.effectClass)],
-            ['Known as', <code><Safe text={effect.idempotencyKey} /></code>],
-            ['Digest', <code class="digest" title="SHA-256 of all of it: what runs is what has this digest">{digest}</code>],
+            [
+              'Known as',
+              <code>
+                <Safe text={effect.idempotencyKey} />
+              </code>,
+            ],
+            [
+              'Digest',
+              <code class="digest" title="SHA-256 of all of it: what runs is what has this digest">
+                {digest}
+              </code>,
+            ],
           ]}
         />
         {parts.map((part, i) => (
@@ -69,7 +92,10 @@ export const SinceLast = ({ previous }: { readonly previous: ApprovalDetail['pre
         {wordFor(STATUSES, previous.status)[0].toLowerCase()}
         {previous.comment !== undefined && (
           <>
-            : <q><Safe text={previous.comment} /></q>
+            :{' '}
+            <q>
+              <Safe text={previous.comment} />
+            </q>
           </>
         )}
       </p>

@@ -27,6 +27,10 @@ test('what is told of a request takes its place, and takes it away once it is de
   const voted = view('a-2', { risk: 'low' });
   expect(withTold(items, voted).find(({ id }) => id === 'a-2')).toBe(voted);
   expect(withTold(items, voted)).toHaveLength(4);
-  expect(withTold(items, view('a-2', { status: 'rejected' })).map(({ id }) => id)).toEqual(['a-1', 'a-3', 'a-4']);
+  expect(withTold(items, view('a-2', { status: 'rejected' })).map(({ id }) => id)).toEqual([
+    'a-1',
+    'a-3',
+    'a-4',
+  ]);
   expect(withTold(items, view('a-9', {}))).toHaveLength(5);
 });

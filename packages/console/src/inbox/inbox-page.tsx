@@ -62,7 +62,13 @@ const usePending = () => {
   return { items, error, isCut, load };
 };
 
-const Row = ({ approval, isOpen, isChosen, onChoose, now }: {
+const Row = ({
+  approval,
+  isOpen,
+  isChosen,
+  onChoose,
+  now,
+}: {
   readonly approval: ApprovalView;
   readonly isOpen: boolean;
   readonly isChosen: boolean;
@@ -71,12 +77,7 @@ const Row = ({ approval, isOpen, isChosen, onChoose, now }: {
 }) => (
   <li class={isOpen ? 'row-item open' : 'row-item'}>
     {onChoose ? (
-      <input
-        type="checkbox"
-        aria-label={`Select ${approval.id}`}
-        checked={isChosen}
-        onChange={onChoose}
-      />
+      <input type="checkbox" aria-label={`Select ${approval.id}`} checked={isChosen} onChange={onChoose} />
     ) : (
       <span class="no-check" />
     )}
@@ -131,7 +132,8 @@ export const InboxPage = ({ rest: [id, ...more] }: { readonly rest: readonly str
 
   const move = (by: number): void => {
     const at = shown.findIndex(({ id: each }) => each === openId);
-    const next = shown[at < 0 ? (by > 0 ? 0 : shown.length - 1) : Math.max(0, Math.min(shown.length - 1, at + by))];
+    const next =
+      shown[at < 0 ? (by > 0 ? 0 : shown.length - 1) : Math.max(0, Math.min(shown.length - 1, at + by))];
     if (next) goTo(hrefOf('inbox', next.id));
   };
   const toggle = (each: string): void => {
@@ -191,13 +193,16 @@ export const InboxPage = ({ rest: [id, ...more] }: { readonly rest: readonly str
                 <option value="low">Low</option>
               </select>
               <label class="check">
-                <input type="checkbox" checked={isMine} onChange={() => setMine(!isMine)} /> Only mine to decide
+                <input type="checkbox" checked={isMine} onChange={() => setMine(!isMine)} /> Only mine to
+                decide
               </label>
             </div>
             {error !== undefined && <Problem text={error} retry={() => void load()} />}
             {items === undefined && error === undefined && <Busy />}
             {items !== undefined && shown.length === 0 && (
-              <Empty>{items.length === 0 ? 'Nothing waits for a decision.' : 'Nothing of what waits fits.'}</Empty>
+              <Empty>
+                {items.length === 0 ? 'Nothing waits for a decision.' : 'Nothing of what waits fits.'}
+              </Empty>
             )}
             {selected.length > 0 && (
               <BulkBar
@@ -230,7 +235,9 @@ export const InboxPage = ({ rest: [id, ...more] }: { readonly rest: readonly str
       </section>
       <section class="pane detail" aria-label="Request">
         {openId === undefined ? (
-          <Empty>Choose a request. Keys: j and k move, a approves, r rejects, c requests changes, ? shows all.</Empty>
+          <Empty>
+            Choose a request. Keys: j and k move, a approves, r rejects, c requests changes, ? shows all.
+          </Empty>
         ) : (
           <ApprovalPage key={openId} id={openId} />
         )}

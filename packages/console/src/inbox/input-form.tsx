@@ -21,7 +21,11 @@ const responseOf = (input: InputQuestion, values: Values): unknown => {
   );
 };
 
-const Field = ({ field, value, onValue }: {
+const Field = ({
+  field,
+  value,
+  onValue,
+}: {
   readonly field: InputField;
   readonly value: string | boolean | undefined;
   readonly onValue: (value: string | boolean) => void;
@@ -30,7 +34,11 @@ const Field = ({ field, value, onValue }: {
   if (type === 'boolean')
     return (
       <label class="check">
-        <input type="checkbox" checked={value === true} onChange={({ currentTarget }) => onValue(currentTarget.checked)} />
+        <input
+          type="checkbox"
+          checked={value === true}
+          onChange={({ currentTarget }) => onValue(currentTarget.checked)}
+        />
         <Safe text={label} />
       </label>
     );
@@ -66,7 +74,11 @@ const Field = ({ field, value, onValue }: {
 };
 
 /** A question with answers of its own: one of several, a text, or a form. */
-export const InputForm = ({ input, busy, onAnswer }: {
+export const InputForm = ({
+  input,
+  busy,
+  onAnswer,
+}: {
   readonly input: InputQuestion;
   readonly busy: boolean;
   readonly onAnswer: (response: unknown, comment: string) => void;
@@ -117,11 +129,20 @@ export const InputForm = ({ input, busy, onAnswer }: {
       )}
       {input.kind === 'form' &&
         input.fields.map((field) => (
-          <Field key={field.name} field={field} value={values[field.name]} onValue={(value) => set(field.name, value)} />
+          <Field
+            key={field.name}
+            field={field}
+            value={values[field.name]}
+            onValue={(value) => set(field.name, value)}
+          />
         ))}
       <label>
         Comment (optional)
-        <input maxLength={10_000} value={comment} onInput={({ currentTarget }) => setComment(currentTarget.value)} />
+        <input
+          maxLength={10_000}
+          value={comment}
+          onInput={({ currentTarget }) => setComment(currentTarget.value)}
+        />
       </label>
       <button type="submit" class="primary go" disabled={busy}>
         Send the answer

@@ -30,14 +30,14 @@ describe('a question with answers of its own', () => {
   });
 
   test('offers its options, as words or with labels', () => {
-    expect(inputOf({ input: { kind: 'choice', options: ['a', { value: 'b', label: 'Bee' }, 7] } })).toMatchObject(
-      {
-        options: [
-          { value: 'a', label: 'a' },
-          { value: 'b', label: 'Bee' },
-        ],
-      },
-    );
+    expect(
+      inputOf({ input: { kind: 'choice', options: ['a', { value: 'b', label: 'Bee' }, 7] } }),
+    ).toMatchObject({
+      options: [
+        { value: 'a', label: 'a' },
+        { value: 'b', label: 'Bee' },
+      ],
+    });
   });
 
   test.each([

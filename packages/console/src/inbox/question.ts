@@ -14,7 +14,11 @@ const EFFECT = {
 } as const;
 const DOUBT: Readonly<Record<DoubtAnswer, Option>> = {
   applied: option('applied', 'It happened', 'it is recorded as done, and the task goes on'),
-  not_applied: option('not_applied', 'It did not happen', 'the step has failed, and the task follows from that'),
+  not_applied: option(
+    'not_applied',
+    'It did not happen',
+    'the step has failed, and the task follows from that',
+  ),
   retry: option('retry', 'Do it once more', 'whether it happened or not, it is done again'),
 };
 const STUCK: Readonly<Record<StuckAnswer, Option>> = {

@@ -13,7 +13,10 @@ const approval = (rest: object = {}, kind = 'notify'): ApprovalView =>
 
 test('a rule from a request approves it, and the service takes it', () => {
   const spec = ruleFrom(approval(), 'notify:*', 7);
-  expect(spec).toMatchObject({ match: { kinds: ['notify'], target: 'notify:*', workflow: 'shop' }, expiresInMs: 604_800_000 });
+  expect(spec).toMatchObject({
+    match: { kinds: ['notify'], target: 'notify:*', workflow: 'shop' },
+    expiresInMs: 604_800_000,
+  });
   expect(RuleSpec.safeParse(spec).success).toBe(true);
 });
 

@@ -15,7 +15,12 @@ export const ruleFrom = (approval: ApprovalView, target: string, days = DAYS): R
   if (effect.kind === 'work') return undefined;
   const spec: RuleSpec = {
     name: `${effect.uses} on ${target}`.slice(0, NAME_MAX),
-    match: { kinds: [effect.kind], capability: effect.uses, target, ...(workflow !== undefined && { workflow }) },
+    match: {
+      kinds: [effect.kind],
+      capability: effect.uses,
+      target,
+      ...(workflow !== undefined && { workflow }),
+    },
     expiresInMs: days * DAY_MS,
   };
   return matches(spec.match, approval) ? spec : undefined;

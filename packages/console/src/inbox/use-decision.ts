@@ -25,7 +25,8 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const REFUSALS: Readonly<Record<string, string>> = {
   APPROVALS_ALREADY_DECIDED: 'Somebody was faster: this has been decided already. Below is what stands.',
-  APPROVALS_DIGEST_MISMATCH: 'What you looked at is not what is asked any more. Look again before you decide.',
+  APPROVALS_DIGEST_MISMATCH:
+    'What you looked at is not what is asked any more. Look again before you decide.',
   APPROVALS_NOT_ENTITLED: 'You are not among those who may decide on this.',
   APPROVALS_FOUR_EYES: 'You have asked for this yourself, so somebody else has to decide.',
   APPROVALS_SCOPE: 'Your token does not allow decisions.',
@@ -63,7 +64,10 @@ export const useDecision = (onSettled: () => void) => {
   const found = async (id: string, decision: Decision): Promise<Sending> => {
     const view = await lookAt(caller, id);
     if (view === undefined)
-      return { state: 'refused', text: 'Holdpoint cannot be reached. Look here again before you decide once more.' };
+      return {
+        state: 'refused',
+        text: 'Holdpoint cannot be reached. Look here again before you decide once more.',
+      };
     switch (lookFor(view, { by: me.name, decision: decision.decision }).kind) {
       case 'counted':
         return { state: 'done', text: 'The connection was lost, but your decision has arrived.' };
@@ -90,7 +94,10 @@ export const useDecision = (onSettled: () => void) => {
       };
     } catch (error) {
       if (error instanceof CallError && error.unknown) {
-        setSending({ state: 'looking', text: 'The answer was lost. Looking whether your decision has arrived …' });
+        setSending({
+          state: 'looking',
+          text: 'The answer was lost. Looking whether your decision has arrived …',
+        });
         return found(view.id, decision);
       }
       key.current = undefined;

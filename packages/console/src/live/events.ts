@@ -17,7 +17,12 @@ type Told = {
  * Follows a stream of server-sent events, and goes on behind the last that was seen whenever the connection ends. Read with
  * `fetch`, because the token travels in a header and never in an address.
  */
-export const followEvents = (caller: Caller, path: string, after: string | undefined, told: Told): Following => {
+export const followEvents = (
+  caller: Caller,
+  path: string,
+  after: string | undefined,
+  told: Told,
+): Following => {
   const stopped = new AbortController();
   let seen = after;
   let tries = 0;

@@ -25,7 +25,12 @@ export const Problem = ({ text, retry }: { readonly text: string; readonly retry
   </div>
 );
 
-export const Section = ({ title, children, open = true, aside }: {
+export const Section = ({
+  title,
+  children,
+  open = true,
+  aside,
+}: {
   readonly title: string;
   readonly children: ComponentChildren;
   readonly open?: boolean;
@@ -54,10 +59,12 @@ export const Facts = ({ rows }: { readonly rows: readonly (readonly [string, Com
   </dl>
 );
 
-export const Empty = ({ children }: { readonly children: ComponentChildren }) => <p class="empty">{children}</p>;
+export const Empty = ({ children }: { readonly children: ComponentChildren }) => (
+  <p class="empty">{children}</p>
+);
 
 export const Busy = () => (
-  <p class="busy" role="status">
+  <p class="loading" role="status">
     Loading …
   </p>
 );

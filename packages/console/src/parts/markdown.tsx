@@ -47,7 +47,11 @@ const Piece = ({ token }: { readonly token: Token }) => {
       return ordered ? <ol>{lines}</ol> : <ul>{lines}</ul>;
     }
     case 'text':
-      return token.tokens === undefined ? <Safe text={(token as Tokens.Text).text} /> : <>{inner(token.tokens)}</>;
+      return token.tokens === undefined ? (
+        <Safe text={(token as Tokens.Text).text} />
+      ) : (
+        <>{inner(token.tokens)}</>
+      );
     default:
       return <Safe text={token.raw} />;
   }

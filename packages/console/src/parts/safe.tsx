@@ -24,7 +24,12 @@ const LIMITS = { characters: 4_000, lines: 60 } as const;
 const STEP = 16;
 
 /** The same for a long one: what is behind the first part is shown when it is asked for. */
-export const Long = ({ text, characters = LIMITS.characters, lines = LIMITS.lines, block = true }: {
+export const Long = ({
+  text,
+  characters = LIMITS.characters,
+  lines = LIMITS.lines,
+  block = true,
+}: {
   readonly text: string;
   readonly characters?: number;
   readonly lines?: number;

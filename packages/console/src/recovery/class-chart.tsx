@@ -33,7 +33,10 @@ export const ClassChart = () => {
   const { value, error, reload } = useLoad((signal) => failuresOf(caller, signal), []);
   const { spanMs, buckets } = bucketsOf(value ?? []);
   const shown = FAILURE_ORDER.filter((name) => value?.some((failure) => failure.class === name));
-  const most = Math.max(1, ...buckets.map(({ counts }) => Object.values(counts).reduce((sum, n) => sum + n, 0)));
+  const most = Math.max(
+    1,
+    ...buckets.map(({ counts }) => Object.values(counts).reduce((sum, n) => sum + n, 0)),
+  );
   const step = WIDTH / Math.max(1, buckets.length);
   return (
     <Section title="What went wrong, over time">
@@ -45,7 +48,12 @@ export const ClassChart = () => {
           <p class="hint">
             Failures of the latest {TASKS_LOOKED} tasks, one bar for {span(spanMs)}.
           </p>
-          <svg class="chart" viewBox={`0 0 ${String(WIDTH)} ${String(HEIGHT)}`} role="img" aria-label="Failures by class over time; the table below says the same">
+          <svg
+            class="chart"
+            viewBox={`0 0 ${String(WIDTH)} ${String(HEIGHT)}`}
+            role="img"
+            aria-label="Failures by class over time; the table below says the same"
+          >
             {buckets.map(({ from, counts }, i) => {
               let top = HEIGHT - 4;
               return shown.map((name) => {

@@ -1,7 +1,10 @@
 import type { FailureClass } from '@holdpoint/contracts/failure-class';
 
 export type Failure = { readonly at: number; readonly class: FailureClass };
-export type Bucket = { readonly from: number; readonly counts: Readonly<Partial<Record<FailureClass, number>>> };
+export type Bucket = {
+  readonly from: number;
+  readonly counts: Readonly<Partial<Record<FailureClass, number>>>;
+};
 
 const SPANS_MS = [60_000, 300_000, 900_000, 3_600_000, 14_400_000, 86_400_000, 604_800_000] as const;
 const BUCKETS_MAX = 24;

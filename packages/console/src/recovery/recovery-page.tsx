@@ -44,11 +44,15 @@ const Stuck = () => {
   const [open, setOpen] = useState<string>();
   const after = keys.at(-1);
   const { value, error, reload } = useLoad(
-    (signal) => caller.ask('recovery', 'stuck', { limit: 50, ...(after !== undefined && { after }) }, { signal }),
+    (signal) =>
+      caller.ask('recovery', 'stuck', { limit: 50, ...(after !== undefined && { after }) }, { signal }),
     [after],
   );
   return (
-    <Section title="Stuck jobs" aside={value && `${String(value.items.length)}${value.next === undefined ? '' : '+'}`}>
+    <Section
+      title="Stuck jobs"
+      aside={value && `${String(value.items.length)}${value.next === undefined ? '' : '+'}`}
+    >
       {error !== undefined && <Problem text={error} retry={reload} />}
       {value === undefined && error === undefined && <Busy />}
       {value?.items.length === 0 && <Empty>Nothing is stuck.</Empty>}
@@ -70,7 +74,12 @@ const Stuck = () => {
               </button>
               <Facts
                 rows={[
-                  ['Job', <a href={hrefOf('tasks', job.task)}>{job.task} / <Safe text={job.node} /></a>],
+                  [
+                    'Job',
+                    <a href={hrefOf('tasks', job.task)}>
+                      {job.task} / <Safe text={job.node} />
+                    </a>,
+                  ],
                   ['Why', <Long text={job.reason} block={false} characters={300} />],
                   ['Since', <When at={job.since} />],
                   ['Attempts', String(job.attempts)],
@@ -159,7 +168,9 @@ const Circuits = () => {
   );
   return (
     <Section title="What is outside" aside={value && String(value.items.length)}>
-      <p class="hint">Targets that failed so often that nothing is sent to them for a while, and those that were so before.</p>
+      <p class="hint">
+        Targets that failed so often that nothing is sent to them for a while, and those that were so before.
+      </p>
       {error !== undefined && <Problem text={error} retry={reload} />}
       {value === undefined && error === undefined && <Busy />}
       {value?.items.length === 0 && <Empty>Nothing was ever cut off.</Empty>}

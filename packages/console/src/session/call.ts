@@ -45,6 +45,8 @@ export type Caller = {
   readonly now: () => number;
 };
 
+type Init = Omit<RequestInit, 'headers'> & { readonly headers?: Readonly<Record<string, string>> };
+
 const textOf = async (response: Response): Promise<unknown> => {
   try {
     return (await response.json()) as unknown;
@@ -70,7 +72,7 @@ const errorOf = async (response: Response): Promise<CallError> => {
  */
 export const createCaller = (token: string, onExpired: () => void): Caller => {
   let skew = 0;
-  const fetched = async (path: string, init: RequestInit, signal?: AbortSignal): Promise<Response> => {
+  const fetched = async (path: string, init: Init, signal?: AbortSignal): Promise<Response> => {
     let response: Response;
     try {
       response = await fetch(path, {
@@ -93,7 +95,7 @@ export const createCaller = (token: string, onExpired: () => void): Caller => {
     if (response.status === 401) onExpired();
     throw await errorOf(response);
   };
-  const answered = async (path: string, init: RequestInit, signal?: AbortSignal): Promise<unknown> => {
+  const answered = async (path: string, init: Init, signal?: AbortSignal): Promise<unknown> => {
     const late = AbortSignal.timeout(ANSWER_WITHIN_MS);
     const response = await fetched(path, init, signal ? AbortSignal.any([signal, late]) : late);
     try {

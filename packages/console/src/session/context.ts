@@ -25,7 +25,8 @@ export const useSession = (): Session => {
 };
 
 /** Whether the token is good for something; a service that knows no such scope yet refuses by itself. */
-export const mayDo = ({ scopes }: Me, scope: string): boolean => (scopes as readonly string[]).includes(scope);
+export const mayDo = ({ scopes }: Me, scope: string): boolean =>
+  (scopes as readonly string[]).includes(scope);
 
 /** A key for one thing that somebody does, however often it has to be sent. Not `randomUUID`: that wants HTTPS. */
 export const createKey = (): string => {

@@ -13,9 +13,13 @@ const textOf = (error: unknown): string => {
 };
 
 /** Whose a token is. Throws `CallError`. */
-export const whoIs = (token: string): Promise<Me> => createCaller(token, () => undefined).ask('approvals', 'whoami', {});
+export const whoIs = (token: string): Promise<Me> =>
+  createCaller(token, () => undefined).ask('approvals', 'whoami', {});
 
-export const SignIn = ({ notice, onToken }: {
+export const SignIn = ({
+  notice,
+  onToken,
+}: {
   readonly notice: string | undefined;
   readonly onToken: (token: string, me: Me) => void;
 }) => {
@@ -74,8 +78,8 @@ export const SignIn = ({ notice, onToken }: {
         </button>
       </form>
       <p class="hint">
-        Whoever runs Holdpoint gives you one, or you make one with <code>holdpoint tokens create</code>. It is kept in this tab
-        only, and gone when you close it.
+        Whoever runs Holdpoint gives you one, or you make one with <code>holdpoint tokens create</code>. It is
+        kept in this tab only, and gone when you close it.
       </p>
     </main>
   );

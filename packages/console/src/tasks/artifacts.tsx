@@ -16,7 +16,8 @@ const bytesOf = (base64: string): Uint8Array<ArrayBuffer> =>
 
 const partOf = async (caller: Caller, uri: string, offset: number): Promise<Uint8Array<ArrayBuffer>> => {
   const { data } = await caller.ask('executor', 'artifact', { uri, offset, limit: CHUNK_BYTES });
-  if (data === undefined) throw new CallError('EXECUTOR_UNKNOWN_ARTIFACT', 'its content is not kept any more');
+  if (data === undefined)
+    throw new CallError('EXECUTOR_UNKNOWN_ARTIFACT', 'its content is not kept any more');
   return bytesOf(data);
 };
 
@@ -30,7 +31,10 @@ const save = async (caller: Caller, { uri, bytes, name }: ArtifactView): Promise
   }
   // Never under the type that it says of itself: it is saved, and not opened by the browser.
   const address = URL.createObjectURL(new Blob(parts, { type: 'application/octet-stream' }));
-  const link = Object.assign(document.createElement('a'), { href: address, download: name.replaceAll(/[^\w.-]/g, '_') });
+  const link = Object.assign(document.createElement('a'), {
+    href: address,
+    download: name.replaceAll(/[^\w.-]/g, '_'),
+  });
   link.click();
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 };
@@ -58,20 +62,35 @@ const Row = ({ artifact }: { readonly artifact: ArtifactView }) => {
         class="link"
         disabled={isBusy}
         onClick={() =>
-          attempt(async () => setText(text === undefined ? new TextDecoder().decode(await partOf(caller, artifact.uri, 0)) : undefined))
+          attempt(async () =>
+            setText(
+              text === undefined
+                ? new TextDecoder().decode(await partOf(caller, artifact.uri, 0))
+                : undefined,
+            ),
+          )
         }
       >
         {text === undefined ? 'show' : 'hide'}
       </button>{' '}
       {artifact.bytes <= WHOLE_MAX_BYTES && (
-        <button type="button" class="link" disabled={isBusy} onClick={() => attempt(() => save(caller, artifact))}>
+        <button
+          type="button"
+          class="link"
+          disabled={isBusy}
+          onClick={() => attempt(() => save(caller, artifact))}
+        >
           save
         </button>
       )}
       {text !== undefined && (
         <>
           <Long text={text} />
-          {artifact.bytes > CHUNK_BYTES && <p class="hint">The first {size(CHUNK_BYTES)} of {size(artifact.bytes)}.</p>}
+          {artifact.bytes > CHUNK_BYTES && (
+            <p class="hint">
+              The first {size(CHUNK_BYTES)} of {size(artifact.bytes)}.
+            </p>
+          )}
         </>
       )}
     </li>
@@ -87,7 +106,14 @@ export const Artifacts = ({ task, version }: { readonly task: string; readonly v
     [task, limit, version],
   );
   return (
-    <Section title="Artifacts" aside={value === undefined ? undefined : `${String(value.items.length)}${value.next === undefined ? '' : '+'}`}>
+    <Section
+      title="Artifacts"
+      aside={
+        value === undefined
+          ? undefined
+          : `${String(value.items.length)}${value.next === undefined ? '' : '+'}`
+      }
+    >
       {error !== undefined && <Problem text={error} retry={reload} />}
       {value === undefined && error === undefined && <Busy />}
       {value?.items.length === 0 && <Empty>None.</Empty>}

@@ -24,12 +24,14 @@ export const AttemptsTable = ({ attempts }: { readonly attempts: readonly Attemp
         </p>
         {attempt.approach !== undefined && (
           <div>
-            <span class="label">Approach</span> <Long text={attempt.approach} block={false} characters={600} />
+            <span class="label">Approach</span>{' '}
+            <Long text={attempt.approach} block={false} characters={600} />
           </div>
         )}
         {attempt.error !== undefined && (
           <div>
-            <span class="label">Error</span> <Long text={attempt.error.message} block={false} characters={600} />{' '}
+            <span class="label">Error</span>{' '}
+            <Long text={attempt.error.message} block={false} characters={600} />{' '}
             <code class="dim">{attempt.error.code}</code>
           </div>
         )}
@@ -41,7 +43,8 @@ export const AttemptsTable = ({ attempts }: { readonly attempts: readonly Attemp
         )}
         {attempt.files !== undefined && attempt.files.length > 0 && (
           <div>
-            <span class="label">Files</span> <Long text={attempt.files.join(', ')} block={false} characters={400} />
+            <span class="label">Files</span>{' '}
+            <Long text={attempt.files.join(', ')} block={false} characters={400} />
           </div>
         )}
       </li>

@@ -70,7 +70,9 @@ export const AuditTrail = ({ approvals }: { readonly approvals: readonly string[
   const { value, error, reload } = useLoad(
     async (signal) => {
       const found = await Promise.all(
-        (allowed ? approvals : []).map((about) => caller.ask('approvals', 'audit', { about, limit: 1_000 }, { signal })),
+        (allowed ? approvals : []).map((about) =>
+          caller.ask('approvals', 'audit', { about, limit: 1_000 }, { signal }),
+        ),
       );
       return found.flatMap(({ items }) => items).sort((a, b) => a.seq - b.seq);
     },
@@ -83,7 +85,12 @@ export const AuditTrail = ({ approvals }: { readonly approvals: readonly string[
     try {
       const { verifyLog } = await import('../audit/verify-log.ts');
       const wanted = new Set((value ?? []).map(({ seq }) => seq));
-      const verified = await verifyLog(caller, wanted, (lines) => setState({ state: 'running', lines }), signal);
+      const verified = await verifyLog(
+        caller,
+        wanted,
+        (lines) => setState({ state: 'running', lines }),
+        signal,
+      );
       setState({ state: 'done', verified });
     } catch (failed) {
       if (!signal.aborted) setState({ state: 'failed', text: textOfError(failed) });
@@ -114,7 +121,9 @@ export const AuditTrail = ({ approvals }: { readonly approvals: readonly string[
             ))}
           </ol>
           <button type="button" onClick={() => void verify()} disabled={state.state === 'running'}>
-            {state.state === 'running' ? `Verifying … ${state.lines.toLocaleString()} lines` : 'Verify the whole log'}
+            {state.state === 'running'
+              ? `Verifying … ${state.lines.toLocaleString()} lines`
+              : 'Verify the whole log'}
           </button>
           {state.state === 'failed' && <Problem text={state.text} />}
           {verified !== undefined && <Report verified={verified} />}

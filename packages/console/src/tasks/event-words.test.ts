@@ -9,7 +9,15 @@ test('an event is told in words, also one of a newer service', () => {
 
 test('what it says is who, why and what came of it, each once', () => {
   expect(
-    eventText({ data: { outcome: 'changes_requested', by: 'ada', comment: 'shorter', reason: 'x', error: { message: 'x' } } }),
+    eventText({
+      data: {
+        outcome: 'changes_requested',
+        by: 'ada',
+        comment: 'shorter',
+        reason: 'x',
+        error: { message: 'x' },
+      },
+    }),
   ).toBe('changes requested, x, by ada, “shorter”');
   expect(eventText({ data: { outcome: 7, wait: null, by: 'ada' } })).toBe('by ada');
 });

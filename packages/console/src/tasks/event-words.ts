@@ -59,7 +59,9 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 /** What an event says beside its name: who, why, what came of it. */
 export const eventText = ({ data }: Pick<HistoryEntry, 'data'>): string => {
   const bag: Bag = data;
-  const [error, wait, result, verdict] = ['error', 'wait', 'result', 'verdict'].map((name) => bagOf(bag[name]));
+  const [error, wait, result, verdict] = ['error', 'wait', 'result', 'verdict'].map((name) =>
+    bagOf(bag[name]),
+  );
   const parts = [
     textOf(bag['outcome']).replaceAll('_', ' '),
     textOf(bag['answer']).replaceAll('_', ' '),

@@ -27,7 +27,13 @@ const STATES: Readonly<Record<EventsState, string>> = {
 };
 
 /** What a task prints, as it prints it. */
-export const LogView = ({ log: { lines, dropped }, state, node, nodes, onNode }: {
+export const LogView = ({
+  log: { lines, dropped },
+  state,
+  node,
+  nodes,
+  onNode,
+}: {
   readonly log: LogLines;
   readonly state: EventsState;
   readonly node: string;

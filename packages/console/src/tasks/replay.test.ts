@@ -4,7 +4,12 @@ import { definitionIn, taskAt, withEvent } from './replay.ts';
 
 const history = (...events: readonly (readonly [type: string, data: object])[]): readonly HistoryEntry[] =>
   events.map(([type, data], i) => ({ version: i + 1, at: 100 + i, type, data: { type, ...data } as never }));
-const definition = { nodes: [{ id: 'build', after: [] }, { id: 'ship', after: ['build'] }] };
+const definition = {
+  nodes: [
+    { id: 'build', after: [] },
+    { id: 'ship', after: ['build'] },
+  ],
+};
 const events = history(
   ['submitted', { phase: 'queued', definition }],
   ['node_started', { phase: 'executing', node: 'build', attempt: 1 }],
@@ -13,10 +18,15 @@ const events = history(
   ['node_started', { phase: 'executing', node: 'build', attempt: 2 }],
   ['node_succeeded', { phase: 'executing', node: 'build', attempt: 2 }],
   ['approval_requested', { phase: 'awaiting_approval', node: 'ship', attempt: 1 }],
-  ['node_ended', { phase: 'failed', node: 'ship', attempt: 1, outcome: 'blocked', error: { code: 'ERR_FORBIDDEN' } }],
+  [
+    'node_ended',
+    { phase: 'failed', node: 'ship', attempt: 1, outcome: 'blocked', error: { code: 'ERR_FORBIDDEN' } },
+  ],
 );
 const jobs = (version: number) =>
-  Object.fromEntries([...taskAt(events, version).nodes].map(([id, { job, attempt }]) => [id, `${job} ${String(attempt)}`]));
+  Object.fromEntries(
+    [...taskAt(events, version).nodes].map(([id, { job, attempt }]) => [id, `${job} ${String(attempt)}`]),
+  );
 
 describe('a task at one version', () => {
   test.each([
@@ -37,7 +47,12 @@ describe('a task at one version', () => {
   test('starts anew what was rewound, with its next attempt', () => {
     const rewound = [
       ...events,
-      { version: 9, at: 1, type: 'rewound', data: { node: 'build', nodes: ['build', 'ship'], phase: 'executing' } },
+      {
+        version: 9,
+        at: 1,
+        type: 'rewound',
+        data: { node: 'build', nodes: ['build', 'ship'], phase: 'executing' },
+      },
     ];
     expect([...taskAt(rewound, 9).nodes.values()]).toEqual([
       { job: 'queued', attempt: 3 },

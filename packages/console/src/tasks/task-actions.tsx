@@ -40,7 +40,12 @@ const verbsForNode = ({ phase }: TaskView, { job }: Node): readonly Verb[] => {
 };
 
 /** Asks once more before anything is done to a task, or to one step of it. */
-export const TaskActions = ({ task, node, version, onDone }: {
+export const TaskActions = ({
+  task,
+  node,
+  version,
+  onDone,
+}: {
   readonly task: TaskView;
   readonly node?: Node;
   /** Where a fork begins. */
@@ -124,7 +129,11 @@ export const TaskActions = ({ task, node, version, onDone }: {
         void confirm();
       }}
     >
-      <div class="choices" role="group" aria-label={node === undefined ? 'What to do with the task' : 'What to do with the step'}>
+      <div
+        class="choices"
+        role="group"
+        aria-label={node === undefined ? 'What to do with the task' : 'What to do with the step'}
+      >
         {verbs.map((each) => (
           <button
             key={each}
@@ -151,7 +160,11 @@ export const TaskActions = ({ task, node, version, onDone }: {
           {verb !== 'fork' && (
             <label>
               Why (optional)
-              <input maxLength={1_000} value={reason} onInput={({ currentTarget }) => setReason(currentTarget.value)} />
+              <input
+                maxLength={1_000}
+                value={reason}
+                onInput={({ currentTarget }) => setReason(currentTarget.value)}
+              />
             </label>
           )}
           <div class="row">

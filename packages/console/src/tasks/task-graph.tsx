@@ -26,7 +26,13 @@ const edgesOf = (task: TaskView, events: readonly HistoryEntry[]): readonly Edge
 };
 
 /** The workflow as it stands, or as it stood at an earlier version. */
-export const TaskGraph = ({ task, events, then, selected, onSelect }: {
+export const TaskGraph = ({
+  task,
+  events,
+  then,
+  selected,
+  onSelect,
+}: {
   readonly task: TaskView;
   readonly events: readonly HistoryEntry[];
   readonly then: TaskThen | undefined;

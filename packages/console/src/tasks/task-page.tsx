@@ -26,7 +26,8 @@ const Phases = ({ events }: { readonly events: readonly HistoryEntry[] }) => {
     const found: { phase: string; from: number; version: number }[] = [];
     for (const { data, at, version } of events) {
       const phase = data['phase'];
-      if (typeof phase === 'string' && found.at(-1)?.phase !== phase) found.push({ phase, from: at, version });
+      if (typeof phase === 'string' && found.at(-1)?.phase !== phase)
+        found.push({ phase, from: at, version });
     }
     return found;
   }, [events]);
@@ -67,7 +68,9 @@ const Timeline = ({ events }: { readonly events: readonly HistoryEntry[] }) => {
               {typeof event.data['node'] === 'string' && (
                 <>
                   {' '}
-                  <code><Safe text={event.data['node']} /></code>
+                  <code>
+                    <Safe text={event.data['node']} />
+                  </code>
                 </>
               )}{' '}
               <Short text={eventText(event)} max={300} />
@@ -79,7 +82,11 @@ const Timeline = ({ events }: { readonly events: readonly HistoryEntry[] }) => {
   );
 };
 
-const Replay = ({ events, version, onVersion }: {
+const Replay = ({
+  events,
+  version,
+  onVersion,
+}: {
   readonly events: readonly HistoryEntry[];
   readonly version: number | undefined;
   readonly onVersion: (version: number | undefined) => void;
@@ -121,7 +128,12 @@ const Replay = ({ events, version, onVersion }: {
   );
 };
 
-const NodeDetail = ({ task, node, version, onDone }: {
+const NodeDetail = ({
+  task,
+  node,
+  version,
+  onDone,
+}: {
   readonly task: TaskView;
   readonly node: Node;
   readonly version: number;
@@ -130,7 +142,12 @@ const NodeDetail = ({ task, node, version, onDone }: {
   <div class="node-detail">
     <Facts
       rows={[
-        ['Does', <code><Safe text={node.uses} /></code>],
+        [
+          'Does',
+          <code>
+            <Safe text={node.uses} />
+          </code>,
+        ],
         ['Waits for', node.wait && <Long text={node.wait.detail} block={false} characters={400} />],
         ['Why', node.reason && <Long text={node.reason} block={false} characters={800} />],
         ['Came to', node.detail && <Long text={node.detail} block={false} characters={800} />],
@@ -148,7 +165,13 @@ const NodeDetail = ({ task, node, version, onDone }: {
   </div>
 );
 
-const Steps = ({ task, then, selected, onSelect, onDone }: {
+const Steps = ({
+  task,
+  then,
+  selected,
+  onSelect,
+  onDone,
+}: {
   readonly task: TaskView;
   readonly then: TaskThen | undefined;
   readonly selected: string | undefined;
@@ -173,9 +196,13 @@ const Steps = ({ task, then, selected, onSelect, onDone }: {
                 <Short text={node.name ?? node.id} max={80} />
               </span>
               <Badge word={wordFor(JOBS, then === undefined ? node.job : (old?.job ?? 'queued'))} />
-              {(old?.attempt ?? node.attempt) > 1 && <span class="dim">attempt {old?.attempt ?? node.attempt}</span>}
+              {(old?.attempt ?? node.attempt) > 1 && (
+                <span class="dim">attempt {old?.attempt ?? node.attempt}</span>
+              )}
             </button>
-            {isOpen && <NodeDetail task={task} node={node} version={then?.version ?? task.version} onDone={onDone} />}
+            {isOpen && (
+              <NodeDetail task={task} node={node} version={then?.version ?? task.version} onDone={onDone} />
+            )}
           </li>
         );
       })}
@@ -193,20 +220,27 @@ const Steps = ({ task, then, selected, onSelect, onDone }: {
 const ASKS = new Set(['approval_requested', 'doubt_asked', 'stuck_asked']);
 
 /** The requests that a task has put to people, the latest of them. */
-const approvalsIn = (events: readonly HistoryEntry[]): readonly string[] => [
-  ...new Set(
-    events.flatMap(({ type, data }) => (ASKS.has(type) && typeof data['approval'] === 'string' ? [data['approval']] : [])),
-  ),
-].slice(-50);
+const approvalsIn = (events: readonly HistoryEntry[]): readonly string[] =>
+  [
+    ...new Set(
+      events.flatMap(({ type, data }) =>
+        ASKS.has(type) && typeof data['approval'] === 'string' ? [data['approval']] : [],
+      ),
+    ),
+  ].slice(-50);
 
 const Attempts = ({ id, version }: { readonly id: string; readonly version: number }) => {
   const { caller } = useSession();
-  const { value, error, reload } = useLoad((signal) => caller.ask('recovery', 'history', { task: id }, { signal }), [
-    id,
-    version,
-  ]);
+  const { value, error, reload } = useLoad(
+    (signal) => caller.ask('recovery', 'history', { task: id }, { signal }),
+    [id, version],
+  );
   return (
-    <Section title="Attempts" aside={value && String(value.items.length)} open={value !== undefined && value.items.length > 0}>
+    <Section
+      title="Attempts"
+      aside={value && String(value.items.length)}
+      open={value !== undefined && value.items.length > 0}
+    >
       {error !== undefined && <Problem text={error} retry={reload} />}
       {value?.items.length === 0 && <Empty>Nothing had to be tried more than once.</Empty>}
       {value !== undefined && <AttemptsTable attempts={value.items} />}
@@ -220,7 +254,10 @@ export const TaskPage = ({ id }: { readonly id: string }) => {
   const [version, setVersion] = useState<number>();
   const [selected, setSelected] = useState<string>();
   const [logNode, setLogNode] = useState('');
-  const then = useMemo(() => (version === undefined ? undefined : taskAt(events, version)), [events, version]);
+  const then = useMemo(
+    () => (version === undefined ? undefined : taskAt(events, version)),
+    [events, version],
+  );
   const approvals = useMemo(() => approvalsIn(events), [events]);
   const { value: task, error, reload } = view;
   if (task === undefined) return error === undefined ? <Busy /> : <Problem text={error} retry={reload} />;
@@ -237,21 +274,25 @@ export const TaskPage = ({ id }: { readonly id: string }) => {
       <p class="badges">
         <Badge word={wordFor(PHASES, then?.phase ?? task.phase)} />
         <code>{task.id}</code>
-        <span class={`live ${state}`}>{state === 'live' ? 'live' : state === 'lost' ? 'reconnecting …' : 'connecting …'}</span>
+        <span class={`live ${state}`}>
+          {state === 'live' ? 'live' : state === 'lost' ? 'reconnecting …' : 'connecting …'}
+        </span>
       </p>
       {waiting.map((node) => {
         const asked = node.question ?? node.approval;
         return (
           <p key={node.id} class="note waits">
-            <strong><Safe text={node.name ?? node.id} /></strong> {wordFor(JOBS, node.job)[0].toLowerCase()}
+            <strong>
+              <Safe text={node.name ?? node.id} />
+            </strong>{' '}
+            {wordFor(JOBS, node.job)[0].toLowerCase()}
             {node.wait && (
               <>
                 {' '}
                 (<Short text={node.wait.detail} />)
               </>
             )}
-            .{' '}
-            {asked !== undefined && <a href={hrefOf('inbox', asked)}>Decide</a>}
+            . {asked !== undefined && <a href={hrefOf('inbox', asked)}>Decide</a>}
           </p>
         );
       })}
@@ -279,8 +320,18 @@ export const TaskPage = ({ id }: { readonly id: string }) => {
       <Section title="Timeline" open={false} aside={String(events.length)}>
         <Timeline events={events} />
       </Section>
-      <Section title="Live log" open={log.lines.length > 0} aside={log.lines.length > 0 ? String(log.lines.length + log.dropped) : undefined}>
-        <LogView log={log} state={state} node={logNode} nodes={task.nodes.map((node) => node.id)} onNode={setLogNode} />
+      <Section
+        title="Live log"
+        open={log.lines.length > 0}
+        aside={log.lines.length > 0 ? String(log.lines.length + log.dropped) : undefined}
+      >
+        <LogView
+          log={log}
+          state={state}
+          node={logNode}
+          nodes={task.nodes.map((node) => node.id)}
+          onNode={setLogNode}
+        />
       </Section>
       <Attempts id={task.id} version={task.version} />
       <Artifacts task={task.id} version={task.version} />

@@ -98,7 +98,8 @@ const TaskList = ({ openId }: { readonly openId: string | undefined }) => {
           value={words}
           onInput={({ currentTarget }) => setWords(currentTarget.value)}
           onKeyDown={({ key }) => {
-            if (key === 'Enter' && /^t-[\w-]+$/.test(words.trim())) location.hash = hrefOf('tasks', words.trim());
+            if (key === 'Enter' && /^t-[\w-]+$/.test(words.trim()))
+              location.hash = hrefOf('tasks', words.trim());
           }}
         />
         <select

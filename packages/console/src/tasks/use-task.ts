@@ -20,13 +20,19 @@ const jsonOf = (text: string): unknown => {
   }
 };
 
-type Told = { readonly version: number; readonly at?: number; readonly type?: string; readonly data: { readonly type?: string } };
+type Told = {
+  readonly version: number;
+  readonly at?: number;
+  readonly type?: string;
+  readonly data: HistoryEntry['data'];
+};
 
 const entryOf = (said: unknown): HistoryEntry | undefined => {
   const told = said as Told | undefined;
   if (typeof told !== 'object' || typeof told.version !== 'number') return undefined;
-  const type = told.type ?? told.data.type ?? '';
-  return { version: told.version, at: told.at ?? Date.now(), type, data: told.data as HistoryEntry['data'] };
+  const inner = told.data['type'];
+  const type = told.type ?? (typeof inner === 'string' ? inner : '');
+  return { version: told.version, at: told.at ?? Date.now(), type, data: told.data };
 };
 
 /** One task as it stands, with its history and what it prints, kept up with what happens. */
@@ -45,7 +51,8 @@ export const useTask = (id: string) => {
       for (;;) {
         const after = history.current.at(-1)?.version ?? 0;
         const page = await caller.ask('orchestrator', 'history', { id, after, limit: PAGE }, { signal });
-        for (const event of page.events) history.current = withEvent(history.current, event) ?? history.current;
+        for (const event of page.events)
+          history.current = withEvent(history.current, event) ?? history.current;
         if (page.more !== true || page.events.length === 0) return;
       }
     },

@@ -23,7 +23,7 @@ export const piecesOf = (text: string): readonly Piece[] => {
   for (const match of text.matchAll(RUN)) {
     plain += text.slice(at, match.index);
     at = match.index + match[0].length;
-    const characters = [...match[0]];
+    const characters = Array.from(match[0]);
     for (const [i, character] of characters.entries()) {
       if (character === '\r' && characters[i + 1] === '\n') continue;
       if (character === '\n' || character === '\t') plain += character;
