@@ -18,6 +18,7 @@ import { createLoad } from './load.ts';
 import { cpuSeconds, findProcess, memoryOf } from './processes.ts';
 import { readProfiles } from './profile.ts';
 import { liftConnectionLimits, measureReplicas, startReplicas } from './replicas.ts';
+import { startTraceSink } from './traces.ts';
 import { measureWatchers } from './watchers.ts';
 
 const { values } = parseArgs({
@@ -45,6 +46,8 @@ const { values } = parseArgs({
     replicas: { type: 'string', default: '' },
     /** Tasks in flight then. */
     'replicas-in-flight': { type: 'string', default: '500' },
+    /** Share of the tasks that are traced, 0 to 1, for a receiver that throws the spans away; nothing is, when left out. */
+    traces: { type: 'string' },
     /** Also profile the services: slower, so its figures are not comparable. */
     profile: { type: 'boolean', default: false },
   },
@@ -121,7 +124,14 @@ const withCapabilities = (env: Record<string, Record<string, string>>) => ({
   },
 });
 
-const serviceEnv = withCapabilities(values.profile ? await profiling() : {});
+const share = values.traces === undefined ? undefined : Number(values.traces);
+const sink = share === undefined ? undefined : await startTraceSink();
+const withTraces = (env: Record<string, Record<string, string>>): Record<string, Record<string, string>> =>
+  sink === undefined || share === undefined
+    ? env
+    : Object.fromEntries(services.map((service) => [service, { ...env[service], ...sink.env(share) }]));
+
+const serviceEnv = withTraces(withCapabilities(values.profile ? await profiling() : {}));
 const stack = createStack({ root, dataDir, progress: onStderr, env: serviceEnv });
 process.once('SIGINT', () => void stack.stop().then(() => process.exit(130)));
 
@@ -174,6 +184,7 @@ try {
     node: process.version,
     nats: running.nats?.origin,
     profiled: values.profile,
+    traced: share ?? 0,
     date: new Date().toISOString(),
   });
   for (const count of sizes) print(measureValidation(count));
@@ -247,6 +258,10 @@ try {
   await client.close();
 } finally {
   await stack.stop();
+  if (sink !== undefined) {
+    print({ figure: 'spans', bytes: sink.bytes() });
+    sink.stop();
+  }
 }
 if (values.profile)
   print({ figure: 'profile, percent of CPU time by part', ...(await readProfiles(profiles)) });
