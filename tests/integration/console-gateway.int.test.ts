@@ -60,10 +60,11 @@ const ask = (path: string, body: unknown = {}, more: Call = {}) =>
   });
 
 /** A token that is good for some things only. */
-const tokenFor = async (...scopes: readonly string[]): Promise<string> => {
+const tokenFor = (...scopes: readonly string[]): Promise<string> => tokenOf({ scopes });
+const tokenOf = async (more: object): Promise<string> => {
   const secret = `hpt_${crypto.randomUUID()}`;
   const sha256 = createHash('sha256').update(secret).digest('hex');
-  const made = await ask('api/approvals/token_create', { name: 'narrow', sha256, scopes });
+  const made = await ask('api/approvals/token_create', { name: 'narrow', sha256, ...more });
   expect(made.status).toBe(200);
   return secret;
 };
@@ -228,6 +229,20 @@ describe('nothing is passed on', () => {
       expect(await ask(path, { id }, { token: narrow })).toMatchObject({
         status: 403,
         body: { code: 'APPROVALS_SCOPE' },
+      });
+  });
+
+  test('as a command of an agent, which has ways of its own', async () => {
+    const { id } = await submitSample(system.client);
+    const token = await tokenOf({
+      scopes: ['tasks:read', 'tasks:write', 'operations:write'],
+      agent: 'helper',
+    });
+    expect((await ask('api/orchestrator/get', { id }, { token })).status).toBe(200);
+    for (const path of ['api/orchestrator/cancel', 'api/dlq/drop'])
+      expect(await ask(path, { id }, { token })).toMatchObject({
+        status: 403,
+        body: { code: 'APPROVALS_NOT_ENTITLED' },
       });
   });
 

@@ -44,7 +44,8 @@ export const followTasks = (
     latest.clear();
     if (isTooMuch)
       send({ event: 'reset', data: { reason: 'more happens than is told: load the list again' } });
-    else for (const data of told) send({ event: 'fact', data });
+    // Whoever goes on behind one of them has missed what nobody knows, and loads the list again.
+    else for (const data of told) send({ event: 'fact', id: '0', data });
     isTooMuch = false;
   }, TELL_EVERY_MS);
   return {

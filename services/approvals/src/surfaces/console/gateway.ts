@@ -1,3 +1,4 @@
+import type { Scope } from '@holdpoint/contracts/access-token';
 import { api } from '@holdpoint/contracts/catalog';
 import { HEADERS, SURFACE_HEADER, traceOf } from '@holdpoint/contracts/cloudevents';
 import { type ErrorBody, ErrorCode, HoldpointError } from '@holdpoint/contracts/errors';
@@ -8,6 +9,7 @@ import type { Listener } from '@holdpoint/runtime/nats/listener';
 import type { z } from 'zod';
 import { callerOf } from '../../api/deciding.ts';
 import { endpoints } from '../../api/endpoints.ts';
+import type { Principal } from '../../domain/approval-state.ts';
 import type { Office } from '../../office.ts';
 import { type AnyEndpoint, askEndpoint } from '../http/api.ts';
 import { allowedAt, type OtherService, ownRoute } from './allowed.ts';
@@ -29,6 +31,17 @@ export const refusalFrom = ({ code, message, details }: ErrorBody): HoldpointErr
   return known.success
     ? new HoldpointError(known.data, message, details && { details })
     : new HoldpointError('RUNTIME_POISON', `${code}: ${message}`, details && { details });
+};
+
+/** The person whose command it is. Agents have ways of their own, on which their names are kept. */
+export const commanderOf = async (office: Office, caller: Caller, scope: Scope): Promise<Principal> => {
+  const person = await callerOf(office, caller, scope);
+  if (person.agent !== undefined)
+    throw new HoldpointError(
+      'APPROVALS_NOT_ENTITLED',
+      `${person.agent} is an agent: commands of the console are a person's`,
+    );
+  return person;
 };
 
 const schemaOf = (service: OtherService, endpoint: string): z.ZodType =>
@@ -64,7 +77,8 @@ export const createGateway = (office: Office, listener: Pick<Listener, 'call'>) 
 
   const passOn = async ({ service, endpoint, body, caller }: Asked): Promise<unknown> => {
     const allowed = allowedAt(service, endpoint);
-    const person = await callerOf(office, caller, allowed?.scope ?? 'tasks:read');
+    const who = allowed?.named === true ? commanderOf : callerOf;
+    const person = await who(office, caller, allowed?.scope ?? 'tasks:read');
     if (allowed === undefined) throw unknownEndpoint();
     const said = await body();
     const named = allowed.named ? { ...said, by: person.name } : said;

@@ -14,7 +14,7 @@ import { refusalOf } from '../http/refusal.ts';
 import { sourceOf } from '../http/source.ts';
 import { createDeadLetters } from './dead-letters.ts';
 import type { Events } from './events.ts';
-import { createGateway } from './gateway.ts';
+import { commanderOf, createGateway } from './gateway.ts';
 import { createHealth } from './health.ts';
 import { pageRoutes } from './page-routes.ts';
 import type { Page } from './page.ts';
@@ -54,7 +54,7 @@ export const consoleRoutes = (parts: ConsoleParts): Hono<Env> => {
   });
   for (const action of ['retry', 'drop'] as const)
     asked.post(`/api/dlq/${action}`, async (context) => {
-      const { name } = await personAt(context, 'operations:write');
+      const { name } = await commanderOf(office, callerIn(context), 'operations:write');
       return context.json(await within(letters[action](await readBody(context.req.raw), name)));
     });
   asked.post('/api/:service/:endpoint', async (context) => {
