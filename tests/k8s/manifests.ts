@@ -23,8 +23,7 @@ export const parseManifests = (text: string): readonly Manifest[] =>
   parseAllDocuments(text).map((document) => Manifest.parse(document.toJS()));
 
 const fileOf = (overlay: string): string => `infra/k8s/rendered/${overlay}.yaml`;
-export const renderedText = (overlay: string): string => readSource(fileOf(overlay));
-export const rendered = (overlay: string): readonly Manifest[] => parseManifests(renderedText(overlay));
+export const rendered = (overlay: string): readonly Manifest[] => parseManifests(readSource(fileOf(overlay)));
 
 /** What kubectl makes of a folder; undefined where there is no kubectl. */
 export const kustomizedFolder = (folder: string): string | undefined => {

@@ -19,7 +19,25 @@ const basename = (image: string): string =>
     .replace(/:[^:/]+$/, '')
     .replace(/^.*\//, '')
     .replace(/^holdpoint-/, '');
-const targetOf = (workload: Workload): string => basename(containerOf(workload).image);
+
+const Compose = z.object({
+  services: z.record(
+    z.string(),
+    z.looseObject({
+      image: z.string().optional(),
+      build: z.looseObject({ target: z.string() }).optional(),
+      command: z.array(z.string()).optional(),
+      environment: z.record(z.string(), z.string()).default({}),
+    }),
+  ),
+});
+const compose = Compose.parse(parse(readSource('infra/compose/compose.yaml'), { merge: true })).services;
+
+/** What an image is built from: compose names those that it builds after its services. */
+const targetOf = (workload: Workload): string => {
+  const name = basename(containerOf(workload).image);
+  return compose[name]?.build?.target ?? name;
+};
 
 const isService = (name: string): name is ServiceName => SERVICES.some((service) => service === name);
 /** With the service that each runs; executors of several pools are one service. */
@@ -37,17 +55,6 @@ const SETTINGS: Readonly<Record<ServiceName, ReadonlySet<string>>> = {
   recovery: new Set(Object.keys(RecoveryEnv.shape)),
 };
 
-const Compose = z.object({
-  services: z.record(
-    z.string(),
-    z.looseObject({
-      image: z.string().optional(),
-      command: z.array(z.string()).optional(),
-      environment: z.record(z.string(), z.string()).default({}),
-    }),
-  ),
-});
-const compose = Compose.parse(parse(readSource('infra/compose/compose.yaml'), { merge: true })).services;
 const dockerfile = readSource('infra/docker/Dockerfile');
 
 const ConfigMap = z.looseObject({ data: z.record(z.string(), z.string()) });
