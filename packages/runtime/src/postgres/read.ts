@@ -50,7 +50,7 @@ export const readHistoryPage = async (
   const { rows } = await pool.query(
     `SELECT version, at, type, data FROM (
        SELECT version, at, type, data, sum(length(data::text)) OVER (ORDER BY version) - length(data::text) AS before
-       FROM (SELECT version, at, type, data FROM events WHERE aggregate = $1 AND version > $2 ORDER BY version LIMIT $3) page
+       FROM (SELECT version, at, type, data FROM events WHERE aggregate = $1 AND version > $2::bigint ORDER BY version LIMIT $3) page
      ) sized WHERE before < $4 ORDER BY version`,
     [id, after, limit, PAGE_MAX_CHARACTERS],
   );
