@@ -44,7 +44,7 @@ describe.skipIf(chromium === undefined)('the page', () => {
     for (const { context } of visitors.splice(0)) await context.close();
     Object.assign(standIn.state, sampleState());
     // Neither errors of its own, nor anything that its policy had to forbid.
-    expect(complaints).toEqual([]);
+    if (complaints.length > 0) throw new Error(`a browser complains: ${complaints.join('; ')}`);
   });
 
   test('is loaded with less than 200 KB, compressed', async () => {
@@ -58,9 +58,9 @@ describe.skipIf(chromium === undefined)('the page', () => {
     );
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(FIRST_LOAD_MAX_BYTES);
     // Nothing of it comes from anywhere else.
-    for (const name of await readdir(join(DIST, 'assets')))
-      if (name.endsWith('.css'))
-        expect(await readFile(join(DIST, 'assets', name), 'utf8')).not.toMatch(/url\(|@import/);
+    const sheets = (await readdir(join(DIST, 'assets'))).filter((name) => name.endsWith('.css'));
+    const styles = await Promise.all(sheets.map((name) => readFile(join(DIST, 'assets', name), 'utf8')));
+    expect(styles.join('\n')).not.toMatch(/url\(|@import/);
   });
 
   const PAGES = [
@@ -140,6 +140,7 @@ describe.skipIf(chromium === undefined)('the page', () => {
     await page.locator('[data-service=executor]').getByText('Does not answer', { exact: true }).waitFor();
     await page.locator('[data-service=recovery]').getByText('Working').waitFor();
     await page.getByText('goal: Required').waitFor();
+    expect(await page.locator('.card.down').count()).toBe(1);
   });
 
   describe('a decision is never made twice', () => {
@@ -195,6 +196,9 @@ describe.skipIf(chromium === undefined)('the page', () => {
     standIn.disconnect();
     await page.getByText('Tell #builds that the build is done').waitFor({ state: 'detached' });
     await page.getByText('Live', { exact: true }).waitFor();
+    expect(await page.locator('[data-row]').count()).toBe(
+      standIn.state.approvals.filter(({ status }) => status === 'pending').length,
+    );
   });
 
   test('whose token has expired asks for another, and says that nothing was decided', async () => {

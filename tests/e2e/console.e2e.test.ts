@@ -45,7 +45,7 @@ describe.skipIf(chromium === undefined)('the console', () => {
   afterEach(async () => {
     const complaints = visitors.flatMap((visitor) => visitor.complaints);
     for (const { context } of visitors.splice(0)) await context.close();
-    expect(complaints).toEqual([]);
+    if (complaints.length > 0) throw new Error(`a browser complains: ${complaints.join('; ')}`);
   });
 
   const open = async (hash: string, as: keyof typeof token = 'operator'): Promise<Visitor> => {

@@ -56,7 +56,7 @@ export const Graph = ({
   if (drawing === undefined) return <div ref={box} />;
   const places = new Map(drawing.nodes.map((place) => [place.id, place]));
   return (
-    <div class="graph" tabIndex={0} role="group" aria-label="Picture of the workflow">
+    <div class="graph" ref={box} tabIndex={0} role="group" aria-label="Picture of the workflow">
       <svg
         width={drawing.width}
         height={drawing.height}

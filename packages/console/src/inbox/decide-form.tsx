@@ -1,7 +1,7 @@
 import type { ApprovalView, Choice } from '@holdpoint/contracts/approval';
 import { isAmong } from '@holdpoint/contracts/audience';
 import { policyOf } from '@holdpoint/contracts/approval-policy';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useKeys } from '../parts/use-keys.ts';
 import { mayDo, useSession } from '../session/context.ts';
 import { InputForm } from './input-form.tsx';
@@ -60,7 +60,8 @@ export const DecideForm = ({
     forget();
     setChoice(next);
   };
-  useEffect(() => {
+  // Before the next key is pressed: whoever types on at once means the comment, and no other decision.
+  useLayoutEffect(() => {
     if (choice !== undefined) box.current?.focus();
   }, [choice]);
   useKeys(

@@ -115,7 +115,12 @@ const Replay = ({
         {version === undefined ? 'now' : `version ${String(shown)} of ${String(last)}`}
         {event !== undefined && (
           <>
-            : {eventWord(event.type)} <Short text={eventText(event)} max={120} />, <When at={event.at} />
+            {': '}
+            <Short
+              text={[eventWord(event.type), eventText(event)].filter(Boolean).join(': ')}
+              max={160}
+            />,{' '}
+            <When at={event.at} />
           </>
         )}
       </span>
