@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { coveredCare } from './readme-covered-care.ts';
 import { coveredCluster } from './readme-covered-cluster.ts';
 import { coveredFlows } from './readme-covered-flows.ts';
 import { readSource } from '../repo/source-tree.ts';
@@ -59,7 +60,7 @@ const covered: Readonly<Record<string, () => Cover>> = {
   ),
 };
 
-const coveredElsewhere = { ...coveredFlows, ...coveredCluster };
+const coveredElsewhere = { ...coveredCare, ...coveredFlows, ...coveredCluster };
 
 export const coveredCommands = [...Object.keys(covered), ...Object.keys(coveredElsewhere)];
 

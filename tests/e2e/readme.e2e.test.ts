@@ -12,6 +12,8 @@ const documented = [
   'docs/operations.md',
   'docs/workflows.md',
   'docs/approvals.md',
+  'docs/backup.md',
+  'docs/mcp.md',
   'docs/effects.md',
   'docs/capabilities.md',
   'docs/recovery.md',
