@@ -200,10 +200,8 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
     for (const item of items) {
       try {
         const answer = decideOne(item.aggregate, item.message, item.trace);
-        after.push(() => {
-          observer.handled?.(kindOf(item.message), now() - item.since);
-          item.settled(answer);
-        });
+        after.push(() => observer.handled?.(kindOf(item.message), now() - item.since));
+        after.push(() => item.settled(answer));
       } catch (cause) {
         after.push(() => item.failed(toErrorBody(cause), cause));
       }

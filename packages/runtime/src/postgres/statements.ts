@@ -4,7 +4,7 @@ export type Statement = { readonly name: string; readonly text: string };
 const statement = (name: string, text: string): Statement => ({ name: `hp_${name}`, text });
 
 const MILLIS = (time: string): string => `(extract(epoch FROM ${time}) * 1000)::bigint::text`;
-const CLOCK = MILLIS('clock_timestamp()');
+const CLOCK = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint::text';
 /** Rises whenever something was retired: from then on an id may stand for something else. */
 const RETIRED = '(SELECT retired FROM retention)::text';
 
