@@ -52,7 +52,7 @@ describe('what is told to whoever counts', () => {
     const told: Told<TallyEvent>[] = [];
     const { send, clock } = engineInMemory({
       kind: { ...tallyKind, statusOf: word },
-      tell: (each) => void told.push(...(each as readonly Told<TallyEvent>[])),
+      tell: (each) => void told.push(...each),
     });
     await send('e-1', add('a'));
     clock.advance(500);
