@@ -1,8 +1,8 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { availableParallelism, cpus, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { services } from '@holdpoint/infra/credentials/layout';
+import { layout, services } from '@holdpoint/infra/credentials/layout';
 import { root } from '@holdpoint/infra/local/folders';
 import { connectOperator } from '@holdpoint/infra/local/operator';
 import { DATABASE } from '@holdpoint/infra/postgres/provision';
@@ -10,7 +10,9 @@ import { onStderr } from '@holdpoint/infra/local/progress';
 import { createStack, type RunningStack } from '@holdpoint/infra/local/stack';
 import { setTimeout as delay } from 'node:timers/promises';
 import { loadDecidable, loadListed, measureDecisions, measurePages } from './approvals.ts';
+import { findChromium } from '../harness/browser.ts';
 import { bytesBelow } from './disk.ts';
+import { measureConsole } from './console.ts';
 import { connectOrders } from './effects.ts';
 import { percentiles, round } from './figures.ts';
 import { measureGraph, measureValidation } from './graphs.ts';
@@ -42,6 +44,8 @@ const { values } = parseArgs({
     inbox: { type: 'string', default: '1000000' },
     /** Who watch over WebSocket while requests come and are decided; 0 leaves it out. */
     watchers: { type: 'string', default: '1000' },
+    /** Requests that somebody sees in a browser, where there is chromium; 0 leaves it out. */
+    console: { type: 'string', default: '50' },
     /** How many of each service work side by side, one figure set for each number; empty leaves them out. */
     replicas: { type: 'string', default: '' },
     /** Tasks in flight then. */
@@ -66,6 +70,7 @@ const sizes = numbers(values.graphs);
 const pending = Number(values.pending);
 const inbox = Number(values.inbox);
 const watchers = Number(values.watchers);
+const seenInBrowser = Number(values.console);
 const replicas = numbers(values.replicas);
 /** Requests that they are told of. */
 const WATCHED = 20;
@@ -215,6 +220,13 @@ try {
     const { natsUrl, credentialsDir, ports } = running;
     const where = { natsUrl, credentialsDir, httpPort: ports.approvals };
     print(await measureWatchers(client, where, { run: String(process.pid), watchers, requests: WATCHED }));
+  }
+  const chromium = findChromium(process.env);
+  if (seenInBrowser > 0 && chromium !== undefined) {
+    const { natsUrl, credentialsDir, ports } = running;
+    const where = { natsUrl, credentialsDir, httpPort: ports.approvals };
+    const token = (await readFile(layout(credentialsDir).operatorToken, 'utf8')).trim();
+    print(await measureConsole(client, where, { chromium, token, requests: seenInBrowser }));
   }
   if (inFlight.length > 0) await load.measure(50, WARM_UP_SECONDS);
   for (const atOnce of inFlight) await measure(atOnce, 0);

@@ -4,7 +4,14 @@ import { join } from 'node:path';
 import { root } from '@holdpoint/infra/local/folders';
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { findChromium, seriousFindings, startChromium, type Visitor, visit } from '../harness/browser.ts';
+import {
+  buildPage,
+  findChromium,
+  seriousFindings,
+  startChromium,
+  type Visitor,
+  visit,
+} from '../harness/browser.ts';
 import { HOSTILE, sampleState } from '../harness/console-sample.ts';
 import { type ConsoleStandIn, startConsoleStandIn } from '../harness/console-stand-in.ts';
 import { untilTrue } from '../harness/until.ts';
@@ -32,6 +39,7 @@ const open = async (hash: string, options: Parameters<typeof visit>[3] = {}): Pr
 
 describe.skipIf(chromium === undefined)('the page', () => {
   beforeAll(async () => {
+    await buildPage();
     standIn = await startConsoleStandIn(sampleState());
     browser = await startChromium(chromium ?? '');
   });

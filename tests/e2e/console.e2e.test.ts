@@ -1,7 +1,14 @@
 import { SERVICES } from '@holdpoint/contracts/subjects';
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { findChromium, seriousFindings, startChromium, type Visitor, visit } from '../harness/browser.ts';
+import {
+  buildPage,
+  findChromium,
+  seriousFindings,
+  startChromium,
+  type Visitor,
+  visit,
+} from '../harness/browser.ts';
 import type { ServiceInProcess } from '../harness/in-process.ts';
 import { writePrincipals } from '../harness/principals.ts';
 import { createSystem, type System } from '../harness/system.ts';
@@ -22,6 +29,7 @@ describe.skipIf(chromium === undefined)('the console', () => {
   const visitors: Visitor[] = [];
 
   beforeAll(async () => {
+    await buildPage();
     system = await createSystem();
     token.operator = system.client.token;
     const principals = await writePrincipals(system.folder, [

@@ -1,6 +1,10 @@
+import { execFile } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { root } from '@holdpoint/infra/local/folders';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 
 /** Where Linux distributions have it; or wherever somebody says. */
@@ -22,6 +26,11 @@ const ARGS = [
   '--disable-sync',
   '--disable-dev-shm-usage',
 ];
+
+/** Builds the page, if it is not there or of other sources: whoever runs a test by itself has built nothing. */
+export const buildPage = async (): Promise<void> => {
+  await promisify(execFile)(process.execPath, [join(root, 'packages/console/build.mjs')]);
+};
 
 export const startChromium = (executablePath: string): Promise<Browser> =>
   chromium.launch({ executablePath, args: ARGS, timeout: 60_000 });
