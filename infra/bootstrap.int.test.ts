@@ -85,6 +85,41 @@ describe('a command', { timeout: 30_000 }, () => {
   });
 });
 
+describe('the console', { timeout: 30_000 }, () => {
+  /** Stands in for the one that builds: it has built when there is a file. */
+  const builder = async (script: string) => {
+    await mkdir(join(root, 'packages', 'console'), { recursive: true });
+    await writeFile(
+      join(root, 'packages', 'console', 'build.mjs'),
+      `import { existsSync, writeFileSync, appendFileSync } from 'node:fs';
+const built = new URL('./built', import.meta.url);
+export const isBuilt = () => existsSync(built);
+if (process.argv[1] === new URL(import.meta.url).pathname) {
+  appendFileSync(new URL('./builds', import.meta.url), 'once\\n');
+  ${script}
+}`,
+    );
+  };
+  const builds = async () =>
+    (await readFile(join(root, 'packages', 'console', 'builds'), 'utf8')).trim().split('\n').length;
+
+  test('is built before what serves it, and once, also by two commands at once', async () => {
+    await builder(`setTimeout(() => writeFileSync(built, ''), 300);`);
+    const [first, second] = await Promise.all([bootstrap(['demo', '0']), bootstrap(['demo', '0'])]);
+    expect([first.code, second.code]).toEqual([0, 0]);
+    expect(first.err + second.err).toContain('building the console ...\n');
+    expect(await bootstrap(['demo', '0'])).toEqual({ code: 0, out: '["0"]\n', err: '' });
+    expect(await builds()).toBe(1);
+  });
+
+  test('that cannot be built is said, and keeps nobody from anything else', async () => {
+    await builder(`console.error('ERROR: no such thing'); process.exit(1);`);
+    const { code, out, err } = await bootstrap(['demo', '0']);
+    expect({ code, out }).toEqual({ code: 0, out: '["0"]\n' });
+    expect(err).toContain('holdpoint: the console could not be built: ERROR: no such thing\n');
+  });
+});
+
 describe('the installation', { timeout: 30_000 }, () => {
   test('is done once, and again when what it depends on changes', async () => {
     expect((await bootstrap(['demo', '0'])).err).toMatch(

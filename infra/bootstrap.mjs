@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const PNPM = '12.21.0';
 const NODE_MIN = 20;
@@ -30,6 +30,8 @@ const commands = {
   planted: 'tests/planted/plant.ts',
   holdpoint: 'packages/cli/src/main.ts',
 };
+/** Those that start services, which serve the console. */
+const serving = ['start', 'demo', 'test', 'bench', 'soak'];
 /** `holdpoint <subcommand>` that only a clone has: they know more of the repository than the command line may. */
 const subcommands = { chaos: 'packages/chaos/src/main.ts' };
 
@@ -203,6 +205,28 @@ const install = async () => {
   rmSync(lockFile, { force: true });
 };
 
+/** The console is built of its sources whenever they have changed. Without it everything else works all the same. */
+const buildConsole = async () => {
+  const builder = join(root, 'packages', 'console', 'build.mjs');
+  if (!existsSync(builder)) return;
+  const { isBuilt } = await import(pathToFileURL(builder).href);
+  if (isBuilt()) return;
+  let hasLock = false;
+  try {
+    mkdirSync(dirname(lockFile), { recursive: true });
+    await takeLock();
+    hasLock = true;
+    if (isBuilt()) return;
+    say('building the console ...');
+    const { status, stderr } = spawnSync(realpathSync(nodeFile), [builder], { encoding: 'utf8' });
+    if (status !== 0) say(`holdpoint: the console could not be built: ${complaint(stderr)}`);
+  } catch (error) {
+    say(`holdpoint: the console could not be built: ${error.message}`);
+  } finally {
+    if (hasLock) rmSync(lockFile, { force: true });
+  }
+};
+
 const handOver = async (script, args) => {
   const proxied = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy'].some(
     (name) => process.env[name],
@@ -225,6 +249,7 @@ if (process.platform === 'win32') fail('Holdpoint runs on Linux and macOS; on Wi
 if (!Object.hasOwn(commands, command ?? ''))
   fail(`usage: node infra/bootstrap.mjs ${Object.keys(commands).join('|')} [arguments]`, 64);
 await install();
+if (serving.includes(command)) await buildConsole();
 const isSubcommand = command === 'holdpoint' && Object.hasOwn(subcommands, args[0] ?? '');
 const script = isSubcommand ? subcommands[args[0]] : commands[command];
 if (!existsSync(join(root, script))) fail(`${script} does not exist`);

@@ -11,6 +11,8 @@ type Check = { readonly name: string; readonly program: string; readonly args: r
 
 const checks: readonly Check[] = [
   { name: 'types', program: 'tsc', args: ['--noEmit'] },
+  // Code for browsers has types of its own.
+  { name: 'types of the console', program: 'tsc', args: ['--noEmit', '-p', 'packages/console'] },
   { name: 'lint', program: 'oxlint', args: [] },
   { name: 'format', program: 'oxfmt', args: ['--check', '.'] },
 ];

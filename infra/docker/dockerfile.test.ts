@@ -32,3 +32,13 @@ test('every service has a target of its own, and no image runs as root', async (
     expect([target, `${inherited}${stage}`.match(/^USER .*$/gm)?.at(-1)]).toEqual([target, 'USER 1000:1000']);
   }
 });
+
+test('the image of approvals holds the page of the console, built where nothing of its bundler is kept', async () => {
+  const stages = (await text('infra/docker/Dockerfile')).split(/^FROM /m).slice(1);
+  const [approvals, page] = ['approvals', 'console'].map((name) =>
+    stages.find((stage) => only(stage, /AS (?<it>\S+)$/m) === name),
+  );
+  expect(approvals).toContain('COPY --from=console /app/packages/console/dist packages/console/dist');
+  expect(page).toContain('RUN node packages/console/build.mjs');
+  expect(page).not.toContain('--no-optional');
+});

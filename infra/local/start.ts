@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 import type { Client } from '@holdpoint/cli/client';
+import { layout } from '../credentials/layout.ts';
 import { dataDirOf, root } from './folders.ts';
 import { connectOperator } from './operator.ts';
 import { defaultPorts } from './ports.ts';
@@ -32,6 +33,10 @@ const describe = (running: Partial<Running>): void => {
   say(`  PostgreSQL    ${database}`);
   for (const [name, url] of Object.entries(services))
     say(`  ${name.padEnd(13)} ${url}   /healthz /readyz /metrics`);
+  if (services['approvals'] !== undefined)
+    say(
+      `  console       ${services['approvals']}/   sign in with what is in ${layout(credentials).operatorToken}`,
+    );
   say(`  credentials   ${credentials}`);
   say(`  workspace     ${workspace}`);
   say(`  logs          ${logs}`);

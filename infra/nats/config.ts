@@ -35,6 +35,15 @@ export type ServerSettings = {
    * takes from the bus is sent again from PostgreSQL.
    */
   readonly sync?: 'always' | 'periodic';
+  /** Servers that keep the streams together. Each has a `serverName` of its own; routes lead to the others. */
+  readonly cluster?: {
+    readonly name: string;
+    readonly host: string;
+    readonly port: number;
+    readonly routes: readonly string[];
+  };
+  /** `HOLDPOINT_STREAM_REPLICAS` of the orchestrator: what an account may keep counts every copy. */
+  readonly streamReplicas?: number;
 };
 
 const list = (subjects: readonly string[]) =>
@@ -60,9 +69,20 @@ const usersText = (publicKeys: PublicNkeys, table: PermissionTable): string =>
 const fileStoreMaxMib =
   Math.ceil([...streams, ...buckets].reduce((sum, { maxBytes }) => sum + maxBytes, 0) / MIB) + 512;
 
+const clusterText = (cluster: ServerSettings['cluster']): string =>
+  cluster === undefined
+    ? ''
+    : `
+cluster {
+  name: ${JSON.stringify(cluster.name)}
+  listen: "${cluster.host}:${cluster.port}"
+  routes: ${list(cluster.routes)}
+}
+`;
+
 /** A nats-server.conf. Every line is understood by 2.9, except those for later versions. */
 export const renderServerConfig = (settings: ServerSettings): string => {
-  const { version, publicKeys, host, port, monitor, storeDir } = settings;
+  const { version, publicKeys, host, port, monitor, storeDir, streamReplicas = 1 } = settings;
   const sync = settings.sync === 'always' && atLeast(version, 2, 10) ? ['  sync_interval: always'] : [];
   return `# Written by Holdpoint. Subjects come from infra/nats/permissions.ts: change them there.
 server_name: ${JSON.stringify(settings.serverName ?? 'holdpoint')}
@@ -82,10 +102,10 @@ write_deadline: "5s"
 jetstream {
 ${[`  store_dir: ${JSON.stringify(storeDir)}`, '  max_memory_store: 64MB', `  max_file_store: ${fileStoreMaxMib}MB`, ...sync].join('\n')}
 }
-
+${clusterText(settings.cluster)}
 accounts {
   HP {
-    jetstream: { max_mem: 64MB, max_file: ${fileStoreMaxMib}MB, max_streams: ${streams.length + buckets.length + 12}, max_consumers: 512 }
+    jetstream: { max_mem: 64MB, max_file: ${fileStoreMaxMib * streamReplicas}MB, max_streams: ${streams.length + buckets.length + 12}, max_consumers: 512 }
     users: [
 ${usersText(publicKeys, settings.permissions ?? permissionTable({ streams, consumers: consumersFor(settings.pools ?? []) }))}
     ]

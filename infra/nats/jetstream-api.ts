@@ -7,6 +7,12 @@ export const streamInfo = (stream: string) => `$JS.API.STREAM.INFO.${stream}`;
 export const writeStream = (stream: string) =>
   [`$JS.API.STREAM.CREATE.${stream}`, `$JS.API.STREAM.UPDATE.${stream}`] as const;
 
+/** How far behind each reader of a stream is. */
+export const listConsumers = (stream: string) => `$JS.API.CONSUMER.LIST.${stream}`;
+
+/** One message by its number, or the next of a subject: no consumer, and nothing that lasts. */
+export const getDirect = (stream: string) => `$JS.API.DIRECT.GET.${stream}`;
+
 export const consumerInfo = ({ stream, name }: Named) => `$JS.API.CONSUMER.INFO.${stream}.${name}`;
 
 export const fetchFrom = ({ stream, name }: Named) => `$JS.API.CONSUMER.MSG.NEXT.${stream}.${name}`;

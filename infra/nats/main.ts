@@ -6,6 +6,8 @@ import { poolsIn } from './pools.ts';
 /** Prints a nats-server.conf for a server that somebody else runs: compose, Kubernetes, a machine of one's own. */
 const usage = `usage: node infra/nats/main.ts --credentials <folder> [--server-version 2.15.0] [--host 0.0.0.0] [--port 4222]
        [--monitor-port 8222] [--store /data/jetstream] [--sync always] [--pools default,gpu]
+       of a cluster, for each of its servers: --server-name nats-0 --cluster-name holdpoint --cluster-port 6222
+       --routes nats://nats-0:6222,nats://nats-1:6222,nats://nats-2:6222 --stream-replicas 3
 `;
 
 const options = {
@@ -17,6 +19,11 @@ const options = {
   store: { type: 'string', default: '/data/jetstream' },
   sync: { type: 'string' },
   pools: { type: 'string', default: '' },
+  'server-name': { type: 'string' },
+  'cluster-name': { type: 'string' },
+  'cluster-port': { type: 'string', default: '6222' },
+  routes: { type: 'string', default: '' },
+  'stream-replicas': { type: 'string', default: '1' },
 } as const;
 
 const portNumber = (text: string): number => {
@@ -25,10 +32,19 @@ const portNumber = (text: string): number => {
   return port;
 };
 
+const replicas = (text: string): number => {
+  if (!/^[135]$/.test(text)) throw new Error('--stream-replicas is 1, 3 or 5');
+  return Number(text);
+};
+
 const render = async (): Promise<string> => {
   const { values } = parseArgs({ options });
   if (values.credentials === undefined) throw new Error('--credentials is missing');
   const monitorPort = values['monitor-port'];
+  const serverName = values['server-name'];
+  const clusterName = values['cluster-name'];
+  if (clusterName !== undefined && serverName === undefined)
+    throw new Error('each server of a cluster has a --server-name of its own');
   return renderServerConfig({
     version: parseServerVersion(values['server-version']),
     publicKeys: await readPublicNkeys(values.credentials),
@@ -37,6 +53,16 @@ const render = async (): Promise<string> => {
     storeDir: values.store,
     sync: values.sync === 'always' ? 'always' : 'periodic',
     pools: poolsIn(values.pools),
+    streamReplicas: replicas(values['stream-replicas']),
+    ...(serverName !== undefined && { serverName }),
+    ...(clusterName !== undefined && {
+      cluster: {
+        name: clusterName,
+        host: values.host,
+        port: portNumber(values['cluster-port']),
+        routes: values.routes.split(',').filter((route) => route !== ''),
+      },
+    }),
     ...(monitorPort !== undefined && { monitor: { host: values.host, port: portNumber(monitorPort) } }),
   });
 };

@@ -37,6 +37,7 @@ describe('who may say what', () => {
     ['hp.cmd.task.cancel', ['orchestrator', 'operator']],
     ['hp.cmd.task.retry', ['operator']],
     ['hp.cmd.task.done', ['operator']],
+    ['hp.cmd.task.checkpoint', ['operator']],
     ['hp.cmd.task.recover', ['recovery']],
     ['hp.cmd.task.admit', ['recovery']],
     ['hp.cmd.approval.decide', []],
@@ -60,10 +61,21 @@ describe('who may say what', () => {
     ['$JS.API.STREAM.CREATE.OTHER', []],
     ['$JS.API.STREAM.UPDATE.HP_EVT', ['topology']],
     ['hp.cmd.recovery.circuit', ['executor']],
-    ['hp.api.recovery.circuits', ['orchestrator', 'executor', 'operator']],
+    ['hp.api.recovery.circuits', ['orchestrator', 'approvals', 'executor', 'operator']],
     ['hp.api.recovery.classify', ['operator']],
-    ['hp.api.orchestrator.done', ['operator']],
-    ['hp.api.recovery.circuit', ['operator']],
+    ['hp.api.orchestrator.done', ['approvals', 'operator']],
+    ['hp.api.orchestrator.submit', ['operator']],
+    ['hp.api.recovery.circuit', ['approvals', 'operator']],
+    ['hp.api.executor.dead_letter', ['approvals', 'operator']],
+    ['hp.api.approvals.dead_letter', ['operator']],
+    ['hp.dlq.approvals.settled', ['approvals']],
+    ['_ASK_approvals.x', SERVICES],
+    ['$SRV.PING', ['approvals', 'operator', 'monitor']],
+    ['$SRV.STATS', ['operator', 'monitor']],
+    ['$JS.API.DIRECT.GET.HP_LOG', ['approvals', 'operator']],
+    ['$JS.API.DIRECT.GET.HP_DLQ', [...SERVICES, 'operator']],
+    ['$JS.API.DIRECT.GET.HP_CMD', []],
+    ['$JS.API.CONSUMER.CREATE.HP_LOG.mine', ['operator']],
     ['hp.evt.recovery.circuit_opened.o-1', ['recovery']],
     ['_ASK_executor.x', ['approvals', 'recovery']],
     ['_ASK_orchestrator.x', ['recovery']],
@@ -128,7 +140,15 @@ describe('who may say what', () => {
       'hp.cmd.recovery.count',
     ]);
     for (const other of ['hp.api.approvals.decide', 'hp.api.orchestrator.done', 'hp.api.recovery.circuit'])
-      expect(publishersOf(other)).toEqual(['operator']);
+      expect(allows(table.recovery.publish, other)).toBe(false);
+  });
+
+  test('approvals gives no command on the bus, whatever its console passes on', () => {
+    for (const [service, each] of Object.entries(commands))
+      for (const command of Object.keys(each))
+        expect(publishersOf(`hp.cmd.${AGGREGATES[service as ServiceName]}.${command}`)).not.toContain(
+          'approvals',
+        );
   });
 
   test.each(streams.map(({ name }) => name))('nobody deletes or empties %s', (name) => {
@@ -179,6 +199,10 @@ describe('who may hear what', () => {
     ['_ASK_orchestrator.x', ['orchestrator']],
     ['hp.evt.recovery.circuit_opened.o-1', ['orchestrator', 'executor', 'operator', 'monitor']],
     ['hp.evt.recovery.assessed.t-1', ['operator', 'monitor']],
+    ['hp.evt.task.submitted.t-1', ['approvals', 'operator', 'monitor']],
+    ['hp.evt.effect.applied.e-1', ['operator', 'monitor']],
+    ['hp.dlq.executor', ['operator']],
+    ['_ASK_approvals.x', ['approvals']],
     ['_INBOX_operator.x.1', ['operator']],
     ['_INBOX.x.1', ['operator']],
     ['hp.api.approvals.decide', ['approvals']],
@@ -193,7 +217,7 @@ describe('who may hear what', () => {
   });
 
   test('people read what running work prints, live and from the stream', () => {
-    expect(subscribersOf('hp.log.t-1.build')).toEqual(['operator']);
+    expect(subscribersOf('hp.log.t-1.build')).toEqual(['approvals', 'operator']);
     expect(publishersOf('$JS.API.CONSUMER.CREATE.HP_LOG.mine')).toEqual(['operator']);
   });
 

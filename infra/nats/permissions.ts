@@ -1,3 +1,4 @@
+import type { Api } from '@holdpoint/contracts/catalog';
 import { artifactBucket, buckets, consumers, programBucket, streams } from '@holdpoint/contracts/streams';
 import type { BucketDeclaration, ConsumerDeclaration, StreamDeclaration } from '@holdpoint/contracts/streams';
 import { AGGREGATES, filters, PREFIX, SERVICES, subjects } from '@holdpoint/contracts/subjects';
@@ -10,6 +11,8 @@ import {
   consumerInfo,
   createConsumer,
   fetchFrom,
+  getDirect,
+  listConsumers,
   readStream,
   streamInfo,
   writeBucket,
@@ -50,6 +53,30 @@ const inboxOf = (user: NatsUser) => `_INBOX_${user}.>`;
  */
 const REQUESTER_INBOXES = ['_INBOX.>', inboxOf('operator'), inboxOf('monitor'), inboxOf('worker')] as const;
 
+/** Exactly the endpoints that a page may ask for: what is not named here cannot be passed on, whatever the gateway does. */
+const passedOn = {
+  orchestrator: [
+    ...(['get', 'list', 'history'] as const),
+    ...(['cancel', 'pause', 'resume', 'retry', 'skip', 'done', 'fork'] as const),
+    'dead_letter',
+  ],
+  executor: ['get', 'list', 'artifacts', 'artifact', 'capabilities', 'order', 'dead_letter'],
+  recovery: ['history', 'stuck', 'report', 'circuits', 'circuit', 'dead_letter'],
+} as const satisfies { readonly [S in Exclude<ServiceName, 'approvals'>]: readonly (keyof Api[S])[] };
+
+const forTheConsole: readonly string[] = [
+  ...Object.entries(passedOn).flatMap(([service, endpoints]) =>
+    endpoints.map((endpoint) => subjects.api(service as ServiceName, endpoint)),
+  ),
+  // Who is there answers to it, and it to itself.
+  '$SRV.PING',
+  filters.answersTo('approvals'),
+  // How full streams are and how far behind their readers; single lines of what running work prints.
+  ...streams.map(({ name }) => streamInfo(name)),
+  ...[...new Set(consumers.map(({ stream }) => stream))].map(listConsumers),
+  getDirect('HP_LOG'),
+];
+
 /** Architecture, section 2: what each service may say. Everything else that a service publishes is derived. */
 const speech: Readonly<Record<ServiceName, readonly string[]>> = {
   orchestrator: [
@@ -62,9 +89,11 @@ const speech: Readonly<Record<ServiceName, readonly string[]>> = {
     subjects.api('recovery', 'circuits'),
     // Between tasks, and with the board of their repository: to itself. A rollback is a task that it submits and calls off.
     ...(['watch', 'inform', 'board', 'submit', 'cancel'] as const).map(subjects.taskCommand),
+    filters.answersTo('approvals'),
   ],
-  // Executors ask it for its public keys; it asks them what became of an effect.
-  approvals: [filters.answersTo('executor'), subjects.api('executor', 'get')],
+  // Executors ask it for its public keys; it asks them what became of an effect. The rest is what its console passes on for
+  // people who have signed in, and what it looks at for them: decision 21.
+  approvals: [filters.answersTo('executor'), ...forTheConsole],
   // What it finds of the targets that it talks to; and it asks how their circuits stand.
   executor: [
     filters.logs,
@@ -79,6 +108,7 @@ const speech: Readonly<Record<ServiceName, readonly string[]>> = {
     subjects.recoveryCommand('count'),
     filters.answersTo('executor'),
     filters.answersTo('orchestrator'),
+    filters.answersTo('approvals'),
   ],
 };
 
@@ -86,12 +116,27 @@ const speech: Readonly<Record<ServiceName, readonly string[]>> = {
 const hearing: Readonly<Record<ServiceName, readonly string[]>> = {
   orchestrator: [...filters.circuitFacts, filters.answersTo('orchestrator')],
   // What another replica has stated: what is shown to people is looked up then.
-  approvals: [filters.factsOf('approval'), filters.answersTo('approvals')],
+  approvals: [
+    filters.factsOf('approval'),
+    filters.answersTo('approvals'),
+    // For who watches tasks in a browser.
+    filters.factsOf('task'),
+    filters.logs,
+  ],
   executor: [...filters.circuitFacts, filters.answersTo('executor')],
   recovery: [],
 };
 
-const taskCommandsOfPeople = ['submit', 'cancel', 'pause', 'resume', 'retry', 'skip', 'done'] as const;
+const taskCommandsOfPeople = [
+  'submit',
+  'cancel',
+  'pause',
+  'resume',
+  'retry',
+  'skip',
+  'done',
+  'checkpoint',
+] as const;
 
 /** What only its receiver may read: requests carry the token of the person who sends them. */
 const confidential = SERVICES.map(filters.apiOf);
@@ -110,6 +155,9 @@ const serviceUser = (service: ServiceName, declared: Declared): Permissions => {
       ...speech[service],
       ...storesOf(service, declared),
       subjects.deadLetter(service),
+      // Of its own dead letters, by whoever settles one.
+      subjects.settledLetter(service),
+      getDirect('HP_DLQ'),
       ...own.flatMap((consumer) => [consumerInfo(consumer), fetchFrom(consumer), ...acknowledge(consumer)]),
       ...REQUESTER_INBOXES,
     ]),

@@ -13,6 +13,7 @@ test('a URL becomes a connection', () => {
     credentialsDir: '/credentials',
     waitMs: 60_000,
     keepDays: undefined,
+    roleConnectionsMax: 20,
   });
 });
 
@@ -36,6 +37,14 @@ test('how long things are kept is left as it is, unless it is said', () => {
   expect(readConfig({ ...env, HOLDPOINT_KEEP_DAYS: '365' }).keepDays).toBe(365);
   for (const days of ['3', '0', '-1', '4.5', 'ever'])
     expect(() => readConfig({ ...env, HOLDPOINT_KEEP_DAYS: days })).toThrow(/^HOLDPOINT_KEEP_DAYS: /);
+});
+
+test('how many connections a role may have is bounded below by what one replica opens', () => {
+  expect(readConfig({ ...env, HOLDPOINT_ROLE_CONNECTIONS_MAX: '80' }).roleConnectionsMax).toBe(80);
+  for (const connections of ['7', '-1', 'many'])
+    expect(() => readConfig({ ...env, HOLDPOINT_ROLE_CONNECTIONS_MAX: connections })).toThrow(
+      /^HOLDPOINT_ROLE_CONNECTIONS_MAX: /,
+    );
 });
 
 const wrong = () =>

@@ -1,6 +1,7 @@
 import { KEEP_MIN_DAYS } from '@holdpoint/contracts/retention';
 import { z } from 'zod';
 import type { AdminConnection } from './admin.ts';
+import { ROLE_CONNECTIONS_MAX } from './roles.ts';
 
 const Env = z.object({
   /** Somebody who may create roles and databases, such as `postgres://hp_admin@postgres:5432/postgres`. */
@@ -11,6 +12,8 @@ const Env = z.object({
   HOLDPOINT_ADMIN_DATABASE_PASSWORD_FILE: z.string().min(1).optional(),
   HOLDPOINT_CREDENTIALS: z.string().min(1),
   HOLDPOINT_ADMIN_WAIT_MS: z.coerce.number().int().min(0).max(600_000).default(60_000),
+  /** Connections of each service's role at the most, of all its replicas together: eight for each of them. */
+  HOLDPOINT_ROLE_CONNECTIONS_MAX: z.coerce.number().int().min(8).max(10_000).default(ROLE_CONNECTIONS_MAX),
   /** How long what has ended is kept. The database refuses less than it needs to be safe. */
   HOLDPOINT_KEEP_DAYS: z
     .literal('')
@@ -25,6 +28,7 @@ export type ProvisionConfig = {
   readonly credentialsDir: string;
   readonly waitMs: number;
   readonly keepDays: number | undefined;
+  readonly roleConnectionsMax: number;
 };
 
 const DEFAULT_PORT = 5_432;
@@ -61,5 +65,6 @@ export const readConfig = (environment: NodeJS.ProcessEnv): ProvisionConfig => {
     credentialsDir: data.HOLDPOINT_CREDENTIALS,
     waitMs: data.HOLDPOINT_ADMIN_WAIT_MS,
     keepDays: data.HOLDPOINT_KEEP_DAYS,
+    roleConnectionsMax: data.HOLDPOINT_ROLE_CONNECTIONS_MAX,
   };
 };

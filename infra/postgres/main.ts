@@ -17,9 +17,9 @@ const passwordOf = async ({ connection, passwordFile, credentialsDir }: Provisio
 
 try {
   const config = readConfig(process.env);
-  const { connection, credentialsDir, waitMs, keepDays } = config;
+  const { connection, credentialsDir, waitMs, keepDays, roleConnectionsMax } = config;
   const admin = { ...connection, password: await passwordOf(config) };
-  const { applied } = await provision({ admin, credentialsDir, root, waitMs, keepDays });
+  const { applied } = await provision({ admin, credentialsDir, root, waitMs, keepDays, roleConnectionsMax });
   for (const [service, names] of Object.entries(applied)) {
     process.stdout.write(
       `${service}: ${names.length === 0 ? 'up to date' : `applied ${names.join(', ')}`}\n`,

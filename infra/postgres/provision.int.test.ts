@@ -184,6 +184,21 @@ describe('provisioning', { timeout: 30_000 }, () => {
     expect(rows).toEqual([{ rolname: 'hp_executor', rolconnlimit: 20, rolinherit: false, rolsuper: false }]);
   });
 
+  test('a role is given as many connections as its replicas need, and the usual number again when nothing is said', async () => {
+    const limits = () =>
+      withAdmin(server.admin, async (client) => {
+        const { rows } = await client.query<{ limit: number }>(
+          'select distinct rolconnlimit as limit from pg_roles where rolname = any ($1)',
+          [services.map(roleOf)],
+        );
+        return rows.map(({ limit }) => limit);
+      });
+    await provisionIt({ roleConnectionsMax: 80 });
+    expect(await limits()).toEqual([80]);
+    await provisionIt();
+    expect(await limits()).toEqual([20]);
+  });
+
   test('a new password replaces the old one, which no statement shows', async () => {
     const old = await readPostgresPassword(credentialsDir, 'hp_approvals');
     const rotated = join(dir, 'rotated');

@@ -23,6 +23,8 @@ export type ProvisionOptions = {
   readonly waitMs?: number;
   /** How long what has ended is kept; as it was, when left out. */
   readonly keepDays?: number | undefined;
+  /** Connections of each service's role at the most. */
+  readonly roleConnectionsMax?: number;
 };
 
 export type Provisioned = { readonly applied: Readonly<Record<ServiceName, readonly string[]>> };
@@ -39,14 +41,22 @@ const createDatabase = async (client: Client, database: string): Promise<void> =
 
 /** Roles, database, schemas, migrations and rights: everything that the services need of PostgreSQL. May be run again. */
 export const provision = async (options: ProvisionOptions): Promise<Provisioned> => {
-  const { admin, credentialsDir, root, database = DATABASE, waitMs = 0, keepDays } = options;
+  const {
+    admin,
+    credentialsDir,
+    root,
+    database = DATABASE,
+    waitMs = 0,
+    keepDays,
+    roleConnectionsMax,
+  } = options;
   const inside = { ...admin, database };
   return withAdmin(
     admin,
     async (client) => {
       await client.query('set statement_timeout = 0');
       await client.query('select pg_advisory_lock($1)', [LOCK]);
-      await provisionRoles(client, credentialsDir);
+      await provisionRoles(client, credentialsDir, roleConnectionsMax);
       await createDatabase(client, database);
       const applied = await withAdmin(inside, async (db) => {
         await closeDatabase(db, database);

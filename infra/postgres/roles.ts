@@ -11,19 +11,25 @@ const SETTINGS: Readonly<Record<string, string>> = {
   lock_timeout: '2s',
   idle_in_transaction_session_timeout: '10s',
 };
-const CONNECTIONS_MAX = 20;
+/** Of two replicas of a service, and some room. */
+export const ROLE_CONNECTIONS_MAX = 20;
 
 const createRole = async (client: Client, name: string): Promise<void> => {
   const { rowCount } = await client.query('select from pg_roles where rolname = $1', [name]);
   if (rowCount === 0) await client.query(`create role ${escapeIdentifier(name)} nologin`);
 };
 
-const serviceRole = async (client: Client, service: ServiceName, credentialsDir: string): Promise<void> => {
+const serviceRole = async (
+  client: Client,
+  service: ServiceName,
+  credentialsDir: string,
+  connectionsMax: number,
+): Promise<void> => {
   const role = escapeIdentifier(roleOf(service));
   const verifier = scramVerifier(await readPostgresPassword(credentialsDir, roleOf(service)));
   await createRole(client, roleOf(service));
   await client.query(
-    `alter role ${role} login noinherit nocreatedb nocreaterole connection limit ${CONNECTIONS_MAX} password ${escapeLiteral(verifier)}`,
+    `alter role ${role} login noinherit nocreatedb nocreaterole connection limit ${connectionsMax} password ${escapeLiteral(verifier)}`,
   );
   for (const [setting, value] of Object.entries(SETTINGS)) {
     await client.query(`alter role ${role} set ${setting} = ${escapeLiteral(value)}`);
@@ -33,11 +39,15 @@ const serviceRole = async (client: Client, service: ServiceName, credentialsDir:
 };
 
 /** The owner of everything, whom nobody logs in as, and a login for each service. */
-export const provisionRoles = async (client: Client, credentialsDir: string): Promise<void> => {
+export const provisionRoles = async (
+  client: Client,
+  credentialsDir: string,
+  connectionsMax: number = ROLE_CONNECTIONS_MAX,
+): Promise<void> => {
   await createRole(client, ownerRole);
   const owner = escapeIdentifier(ownerRole);
   await client.query(`alter role ${owner} nologin noinherit nocreatedb nocreaterole`);
   // Needed where the administrator is no superuser, as with managed PostgreSQL.
   await client.query(`grant ${owner} to current_user`);
-  for (const service of services) await serviceRole(client, service, credentialsDir);
+  for (const service of services) await serviceRole(client, service, credentialsDir, connectionsMax);
 };

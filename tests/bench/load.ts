@@ -119,3 +119,5 @@ export const createLoad = async (client: Client, run: string) => {
     },
   };
 };
+
+export type Load = Awaited<ReturnType<typeof createLoad>>;

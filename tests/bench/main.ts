@@ -1,8 +1,8 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { availableParallelism, cpus, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { services } from '@holdpoint/infra/credentials/layout';
+import { layout, services } from '@holdpoint/infra/credentials/layout';
 import { root } from '@holdpoint/infra/local/folders';
 import { connectOperator } from '@holdpoint/infra/local/operator';
 import { DATABASE } from '@holdpoint/infra/postgres/provision';
@@ -10,7 +10,9 @@ import { onStderr } from '@holdpoint/infra/local/progress';
 import { createStack, type RunningStack } from '@holdpoint/infra/local/stack';
 import { setTimeout as delay } from 'node:timers/promises';
 import { loadDecidable, loadListed, measureDecisions, measurePages } from './approvals.ts';
+import { findChromium } from '../harness/browser.ts';
 import { bytesBelow } from './disk.ts';
+import { measureConsole } from './console.ts';
 import { connectOrders } from './effects.ts';
 import { percentiles, round } from './figures.ts';
 import { measureGraph, measureValidation } from './graphs.ts';
@@ -18,6 +20,8 @@ import { createLoad } from './load.ts';
 import { cpuSeconds, findProcess, memoryOf } from './processes.ts';
 import { measurePrograms } from './programs.ts';
 import { readProfiles } from './profile.ts';
+import { liftConnectionLimits, measureReplicas, startReplicas } from './replicas.ts';
+import { startTraceSink } from './traces.ts';
 import { measureWatchers } from './watchers.ts';
 
 const { values } = parseArgs({
@@ -43,6 +47,14 @@ const { values } = parseArgs({
     watchers: { type: 'string', default: '1000' },
     /** Tasks of a program of three phases kept in flight; empty leaves programs out. */
     programs: { type: 'string', default: '1,50' },
+    /** Requests that somebody sees in a browser, where there is chromium; 0 leaves it out. */
+    console: { type: 'string', default: '50' },
+    /** How many of each service work side by side, one figure set for each number; empty leaves them out. */
+    replicas: { type: 'string', default: '' },
+    /** Tasks in flight then. */
+    'replicas-in-flight': { type: 'string', default: '500' },
+    /** Share of the tasks that are traced, 0 to 1, for a receiver that throws the spans away; nothing is, when left out. */
+    traces: { type: 'string' },
     /** Also profile the services: slower, so its figures are not comparable. */
     profile: { type: 'boolean', default: false },
   },
@@ -62,6 +74,8 @@ const pending = Number(values.pending);
 const inbox = Number(values.inbox);
 const watchers = Number(values.watchers);
 const programs = numbers(values.programs);
+const seenInBrowser = Number(values.console);
+const replicas = numbers(values.replicas);
 /** Requests that they are told of. */
 const WATCHED = 20;
 /** Each size so often: the first is slower than the others. */
@@ -119,12 +133,15 @@ const withCapabilities = (env: Record<string, Record<string, string>>) => ({
   },
 });
 
-const stack = createStack({
-  root,
-  dataDir,
-  progress: onStderr,
-  env: withCapabilities(values.profile ? await profiling() : {}),
-});
+const share = values.traces === undefined ? undefined : Number(values.traces);
+const sink = share === undefined ? undefined : await startTraceSink();
+const withTraces = (env: Record<string, Record<string, string>>): Record<string, Record<string, string>> =>
+  sink === undefined || share === undefined
+    ? env
+    : Object.fromEntries(services.map((service) => [service, { ...env[service], ...sink.env(share) }]));
+
+const serviceEnv = withTraces(withCapabilities(values.profile ? await profiling() : {}));
+const stack = createStack({ root, dataDir, progress: onStderr, env: serviceEnv });
 process.once('SIGINT', () => void stack.stop().then(() => process.exit(130)));
 
 try {
@@ -176,6 +193,7 @@ try {
     node: process.version,
     nats: running.nats?.origin,
     profiled: values.profile,
+    traced: share ?? 0,
     date: new Date().toISOString(),
   });
   for (const count of sizes) print(measureValidation(count));
@@ -214,6 +232,13 @@ try {
       { run: `p${String(process.pid)}`, inFlight: programs, seconds },
       print,
     );
+  const chromium = findChromium(process.env);
+  if (seenInBrowser > 0 && chromium !== undefined) {
+    const { natsUrl, credentialsDir, ports } = running;
+    const where = { natsUrl, credentialsDir, httpPort: ports.approvals };
+    const token = (await readFile(layout(credentialsDir).operatorToken, 'utf8')).trim();
+    print(await measureConsole(client, where, { chromium, token, requests: seenInBrowser }));
+  }
   if (inFlight.length > 0) await load.measure(50, WARM_UP_SECONDS);
   for (const atOnce of inFlight) await measure(atOnce, 0);
   if (waiting > 0) {
@@ -239,9 +264,27 @@ try {
     });
     await measurePages(client, waits, inbox, print);
   }
+  if (replicas.length > 0) await liftConnectionLimits(running);
+  const more: Awaited<ReturnType<typeof startReplicas>>[number][] = [];
+  for (const count of replicas) {
+    while (more.length < (count - 1) * services.length)
+      more.push(...(await startReplicas(running, dataDir, serviceEnv)));
+    const all = {
+      ...pids,
+      ...Object.fromEntries(more.map(({ service, pid }, at) => [`${service}-${String(at)}`, pid()])),
+    };
+    const atOnce = Number(values['replicas-in-flight']);
+    await load.measure(atOnce, WARM_UP_SECONDS);
+    print(await measureReplicas(running, load, all, { replicas: count, inFlight: atOnce, seconds }));
+  }
+  await Promise.all(more.map((replica) => replica.stop()));
   await client.close();
 } finally {
   await stack.stop();
+  if (sink !== undefined) {
+    print({ figure: 'spans', bytes: sink.bytes() });
+    sink.stop();
+  }
 }
 if (values.profile)
   print({ figure: 'profile, percent of CPU time by part', ...(await readProfiles(profiles)) });

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { coveredCare } from './readme-covered-care.ts';
+import { coveredCluster } from './readme-covered-cluster.ts';
 import { coveredFlows } from './readme-covered-flows.ts';
 import { readSource } from '../repo/source-tree.ts';
 
@@ -58,11 +60,13 @@ const covered: Readonly<Record<string, () => Cover>> = {
   ),
 };
 
-export const coveredCommands = [...Object.keys(covered), ...Object.keys(coveredFlows)];
+const coveredElsewhere = { ...coveredCare, ...coveredFlows, ...coveredCluster };
+
+export const coveredCommands = [...Object.keys(covered), ...Object.keys(coveredElsewhere)];
 
 /** Who else tries this very command; undefined: nobody. */
 export const coverOf = (words: readonly string[]): Cover | undefined =>
-  covered[words.join(' ')]?.() ?? coveredFlows[words.join(' ')];
+  covered[words.join(' ')]?.() ?? coveredElsewhere[words.join(' ')];
 
 /** What the covering files do not say. Throws where there is no such file. */
 export const gapsOf = (cover: Cover): readonly string[] =>

@@ -12,9 +12,17 @@ const documented = [
   'docs/operations.md',
   'docs/workflows.md',
   'docs/approvals.md',
+  'docs/backup.md',
+  'docs/mcp.md',
   'docs/effects.md',
   'docs/capabilities.md',
   'docs/recovery.md',
+  'docs/concepts.md',
+  'docs/deployment.md',
+  'docs/scaling.md',
+  'docs/security.md',
+  'docs/upgrade.md',
+  'CONTRIBUTING.md',
 ].flatMap((file) => documentedIn(file, readSource(file)));
 
 /** What two documents say alike is typed once. */

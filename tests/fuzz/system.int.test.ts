@@ -110,6 +110,7 @@ const INLETS: readonly (readonly [user: ServiceName | 'operator', subject: strin
   ['operator', 'hp.cmd.task.retry', 'command/task.retry'],
   ['operator', 'hp.cmd.task.skip', 'command/task.skip'],
   ['operator', 'hp.cmd.task.done', 'command/task.done'],
+  ['operator', 'hp.cmd.task.checkpoint', 'command/task.checkpoint'],
   ['orchestrator', 'hp.cmd.task.watch', 'command/task.watch'],
   ['orchestrator', 'hp.cmd.task.inform', 'command/task.inform'],
   ['orchestrator', 'hp.cmd.task.board', 'command/task.board'],

@@ -2,6 +2,7 @@ import type { AnyTarget } from './target.ts';
 import { answers } from './targets/answers.ts';
 import { approval } from './targets/approval.ts';
 import { classification } from './targets/classification.ts';
+import { consoleTarget } from './targets/console.ts';
 import { commandLine } from './targets/command-line.ts';
 import { definitions } from './targets/definitions.ts';
 import { templates } from './targets/templates.ts';
@@ -32,6 +33,7 @@ export const targets: readonly AnyTarget[] = [
   recovery,
   answers,
   commandLine,
+  consoleTarget,
   settings,
   names,
   grants,

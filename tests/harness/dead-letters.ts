@@ -18,6 +18,8 @@ export const watchDeadLetters = async (connection: NatsConnection): Promise<Dead
   const seen: SeenLetter[] = [];
   connection.subscribe(filters.deadLetters, {
     callback: (_error, msg) => {
+      // What became of one is said beside it.
+      if (msg.subject.endsWith('.settled')) return;
       seen.push({ ...DeadLetter.parse(msg.json()), service: msg.subject.split('.').at(-1) ?? '' });
     },
   });

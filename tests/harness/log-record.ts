@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { aboutFields } from '@holdpoint/runtime/about';
 import type { Logger } from '@holdpoint/runtime/log';
 import { pino } from 'pino';
 import { z } from 'zod';
@@ -27,7 +28,7 @@ export const recordingLogger = (service: string): LogRecord & { readonly log: Lo
     text += line;
   };
   return {
-    log: pino({ level: 'info', base: { service } }, { write }),
+    log: pino({ level: 'info', base: { service }, mixin: aboutFields }, { write }),
     lines: () => Promise.resolve(parseLines(text)),
   };
 };

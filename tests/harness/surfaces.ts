@@ -16,7 +16,7 @@ export type Decided = ApiResponse<'approvals', 'decide'>;
 export type SurfaceDriver = {
   readonly name: string;
   /** As the record calls it. */
-  readonly surface: 'api' | 'cli' | 'http' | 'websocket' | 'discord';
+  readonly surface: 'api' | 'cli' | 'http' | 'web' | 'websocket' | 'discord';
   /** Its buttons are of a message that is there, and pressed by somebody whom Discord vouches for. */
   readonly hasButtons?: true;
   /** Somebody looks at the request, and does not look again. */
@@ -90,6 +90,21 @@ export const overHttp = (base: string): SurfaceDriver => ({
       method: 'POST',
       headers: { authorization: `Bearer ${as.token}`, 'content-type': 'application/json' },
       body: JSON.stringify(said),
+    });
+    const body: unknown = await answer.json();
+    return answer.ok ? { ok: body as Decided } : ErrorBody.parse(body);
+  },
+});
+
+/** As the page of the console asks, which is of the same origin. */
+export const overTheConsole = (base: string): SurfaceDriver => ({
+  name: 'the console',
+  surface: 'web',
+  decide: async (as, request) => {
+    const answer = await fetch(`${base}/console/api/approvals/decide`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${as.token}`, 'content-type': 'application/json', origin: base },
+      body: JSON.stringify(request),
     });
     const body: unknown = await answer.json();
     return answer.ok ? { ok: body as Decided } : ErrorBody.parse(body);

@@ -369,7 +369,14 @@ describe('tokens of an issuer', () => {
       name: 'oidc:sub-eve',
       groups: ['operators'],
       roles: [],
-      scopes: ['approvals:read', 'approvals:decide', 'rules:write', 'audit:read'],
+      scopes: [
+        'approvals:read',
+        'approvals:decide',
+        'rules:write',
+        'audit:read',
+        'tasks:read',
+        'tasks:write',
+      ],
       administrator: true,
     });
     const { id } = await desk.pending();

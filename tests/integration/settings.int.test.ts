@@ -55,6 +55,8 @@ test.each([
   ['HOLDPOINT_CRASH', 'sometimes'],
   ['HOLDPOINT_DATABASE_PASSWORD_FILE', '/nonexistent/password'],
   ['HOLDPOINT_NATS_SEED_FILE', '/nonexistent/seed'],
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', 'sesame'],
+  ['OTEL_TRACES_SAMPLER', 'every-second-one'],
 ])('a wrong %s is named, and its value is not shown', async (variable, value) => {
   // All services read these alike.
   const { code, err } = await run('recovery', { ...system.environment('recovery'), [variable]: value });

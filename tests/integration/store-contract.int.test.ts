@@ -132,6 +132,7 @@ describe.each(backings)('a store %s', (_name, open) => {
         history: {
           snapshot: undefined,
           events: [1, 2, 3].map((version) => ({ type: 'happened', version, ...(version === 1 && odd) })),
+          course: expect.anything() as unknown,
         },
       });
     });
@@ -141,17 +142,31 @@ describe.each(backings)('a store %s', (_name, open) => {
       const state = { counted: 2, ä: ['"'] };
       await append(store, id);
       await append(store, id, { snapshots: [{ aggregate: id, version: 2, state: JSON.stringify(state) }] });
-      expect((await read(id)).history).toEqual({ snapshot: { version: 2, state }, events: [] });
+      expect((await read(id)).history).toMatchObject({ snapshot: { version: 2, state }, events: [] });
       await append(store, id);
-      expect((await read(id)).history).toEqual({
+      expect((await read(id)).history).toMatchObject({
         snapshot: { version: 2, state },
         events: [{ type: 'happened', version: 3 }],
       });
       await append(store, id, { snapshots: [{ aggregate: id, version: 4, state: '{"counted":4}' }] });
-      expect((await read(id)).history).toEqual({
+      expect((await read(id)).history).toMatchObject({
         snapshot: { version: 4, state: { counted: 4 } },
         events: [],
       });
+    });
+
+    test('says when it began, and the time and the trace of the latest event, whatever snapshots there are', async () => {
+      const id = newId();
+      const trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+      const first = eventOf(id, 1);
+      await commitTo(store, id, () => ({ events: [first] }));
+      expect((await read(id)).history?.course).toEqual({ since: first.at, at: first.at, trace: undefined });
+      const second = { ...eventOf(id, 2), at: first.at + 86_400_000, trace };
+      await commitTo(store, id, () => ({
+        events: [second],
+        snapshots: [{ aggregate: id, version: 2, state: '{}' }],
+      }));
+      expect((await read(id)).history?.course).toEqual({ since: first.at, at: second.at, trace });
     });
 
     test('is loaded for several aggregates at once', async () => {

@@ -16,6 +16,7 @@ import {
   onTheBus,
   onTheCommandLine,
   overHttp,
+  overTheConsole,
   overWebSocket,
   type SurfaceDriver,
 } from '../harness/surfaces.ts';
@@ -61,6 +62,7 @@ beforeAll(async () => {
       onTheBus(system),
       onTheCommandLine(system),
       overHttp(base),
+      overTheConsole(base),
       overWebSocket(base),
       onDiscord(system, discord, port),
     ].map((driver) => [driver.name, driver]),
@@ -82,7 +84,7 @@ const asked = async (more: Partial<RequestApproval> = {}): Promise<RequestApprov
 };
 
 /** Where a decision is a request that may name and bring anything; on Discord there is a message, or there is none. */
-const BY_REQUEST = ['the bus', 'the command line', 'HTTP', 'WebSocket'] as const;
+const BY_REQUEST = ['the bus', 'the command line', 'HTTP', 'the console', 'WebSocket'] as const;
 const SURFACES = [...BY_REQUEST, 'Discord'] as const;
 
 const on = (name: string) => (as: TestPrincipal, request: DecideApproval) => {

@@ -32,8 +32,8 @@ export const ENGINE_BUGS: readonly Bug[] = [
   {
     name: 'the act begins before its intent is committed',
     file: ENGINE,
-    find: `after.push(() => options.perform(work, trace));`,
-    replace: `options.perform(work, trace);`,
+    find: `after.push(() => options.perform(work, trace, task));`,
+    replace: `options.perform(work, trace, task);`,
     caughtBy: [SEEDS, engine('nobody is answered, and no work is begun')],
   },
   {

@@ -14,6 +14,8 @@ const titlesOf = (file: string): readonly string[] | undefined =>
 test('every relative link of the documents leads somewhere', () => {
   const documents = [
     'README.md',
+    'CONTRIBUTING.md',
+    'SECURITY.md',
     ...filesEnding('.md', ['docs', 'packages', 'services', 'examples', 'infra', 'tests']),
   ];
   expect(documents).toContain(GUARANTEES);

@@ -25,6 +25,7 @@ const PARTS: readonly Part[] = [
   part('programs', 'packages/programs'),
   part('sdk', 'packages/sdk'),
   part('cli', 'packages/cli'),
+  part('console', 'packages/console'),
   part('chaos', 'packages/chaos'),
   ...SERVICE_NAMES.map((name) => part(name, `services/${name}`)),
   part('examples', 'examples', 'examples'),
@@ -41,6 +42,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // What users write and test their programs with: the same decider, on the runtime in memory.
   sdk: ['contracts', 'runtime', 'programs'],
   cli: ['contracts', 'workflows'],
+  console: ['contracts'],
   ...Object.fromEntries(SERVICE_NAMES.map((name) => [name, ['contracts', 'runtime']])),
   orchestrator: ['contracts', 'runtime', 'workflows', 'programs'],
   examples: ['sdk'],

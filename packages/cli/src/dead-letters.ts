@@ -1,7 +1,8 @@
-import { BODY_MAX_BYTES, DeadLetter } from '@holdpoint/contracts/dead-letter';
+import { BODY_MAX_BYTES, DeadLetter, LetterSettled } from '@holdpoint/contracts/dead-letter';
 import { HoldpointError } from '@holdpoint/contracts/errors';
 import { sha256Of } from '@holdpoint/contracts/json';
 import type { streams } from '@holdpoint/contracts/streams';
+import { SERVICES, subjects } from '@holdpoint/contracts/subjects';
 import {
   JetStreamApiError,
   type JetStreamManager,
@@ -32,6 +33,16 @@ const notALetter = (stored: StoredMsg): DeadLetter => ({
   at: stored.time.getTime(),
 });
 
+/** Which letter this says to be settled: people have handled it again, or dropped it. */
+const settledBy = (stored: StoredMsg): number | undefined => {
+  if (!SERVICES.some((service) => subjects.settledLetter(service) === stored.subject)) return undefined;
+  try {
+    return LetterSettled.safeParse(stored.json()).data?.sequence;
+  } catch {
+    return undefined;
+  }
+};
+
 const parseLetter = (stored: StoredMsg): DeadLetter | undefined => {
   try {
     return DeadLetter.safeParse(stored.json()).data;
@@ -59,7 +70,7 @@ const load = async (manager: JetStreamManager, sequence: number): Promise<Stored
   }
 };
 
-/** The latest dead letters, newest first. */
+/** The latest dead letters that nobody has settled, newest first. */
 export const listDeadLetters = async (
   connection: NatsConnection,
   limit: number,
@@ -74,13 +85,18 @@ export const listDeadLetters = async (
     );
   });
   const buried: Buried[] = [];
+  // What became of a letter is said after it: whoever goes backwards has read it by then.
+  const settled = new Set<number>();
   for (
     let sequence = state.last_seq;
     sequence >= Math.max(state.first_seq, 1) && buried.length < limit;
     sequence -= 1
   ) {
+    if (settled.has(sequence)) continue;
     const stored = await load(manager, sequence);
-    if (stored !== undefined) buried.push(buriedOf(stored));
+    const about = stored && settledBy(stored);
+    if (about !== undefined) settled.add(about);
+    else if (stored !== undefined) buried.push(buriedOf(stored));
   }
   return buried;
 };

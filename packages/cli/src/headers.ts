@@ -6,6 +6,10 @@ import { headers as createHeaders, type MsgHdrs } from '@nats-io/transport-node'
 
 /** Which endpoints of approvals ask whose call it is. The token goes only there, not to everybody who serves an endpoint. */
 const NEEDS_TOKEN: Readonly<Record<keyof Api['approvals'], boolean>> = {
+  about: false,
+  counts: false,
+  retention: false,
+  retire: false,
   decide: true,
   decide_many: true,
   get: false,
@@ -21,6 +25,7 @@ const NEEDS_TOKEN: Readonly<Record<keyof Api['approvals'], boolean>> = {
   token_list: true,
   audit: true,
   keys: false,
+  dead_letter: false,
 };
 
 /** A client of an older release may be asked for endpoints that it does not know. */

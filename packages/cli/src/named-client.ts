@@ -9,6 +9,7 @@ const NAMED: Readonly<Record<string, 'requestedBy' | 'by'>> = {
   retry: 'by',
   skip: 'by',
   done: 'by',
+  checkpoint: 'by',
   fork: 'by',
 };
 
@@ -32,5 +33,5 @@ export const namedClient = (client: Client, user: string | undefined): Client =>
       service === 'orchestrator' ? withName(endpoint, payload, user) : payload,
       options,
     );
-  return { ...client, call };
+  return { ...client, call, userName: user };
 };

@@ -6,16 +6,20 @@ import { addCapabilities } from './commands/capabilities.ts';
 import { addCircuits } from './commands/circuits.ts';
 import { addCompletions } from './commands/completions.ts';
 import { addDeadLetters } from './commands/dead-letters.ts';
+import { addDoctor } from './commands/doctor.ts';
 import { addEffects } from './commands/effects.ts';
 import { addFlows } from './commands/flows.ts';
+import { addGc } from './commands/gc.ts';
 import { addGates } from './commands/gates.ts';
 import { addInit } from './commands/init.ts';
 import { addJobs } from './commands/jobs.ts';
+import { addMcp } from './commands/mcp.ts';
 import { addRecovery } from './commands/recovery.ts';
 import { addRules } from './commands/rules.ts';
 import { addRun } from './commands/run.ts';
 import { addTask } from './commands/task.ts';
 import { addTokens } from './commands/tokens.ts';
+import { addTop } from './commands/top.ts';
 import { addUndo } from './commands/undo.ts';
 import { reportFailure } from './failure.ts';
 import { printableLines } from './printable.ts';
@@ -47,6 +51,10 @@ const COMMANDS = [
   addUndo,
   addCapabilities,
   addDeadLetters,
+  addDoctor,
+  addTop,
+  addGc,
+  addMcp,
   addCompletions,
 ] as const;
 

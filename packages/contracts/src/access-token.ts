@@ -1,10 +1,12 @@
 import { z } from 'zod';
+import { AgentName } from './agent.ts';
 import { AccessTokenId } from './ids.ts';
 import { WAIT_MAX_MS } from './side-effect.ts';
 
 /**
  * What a token is good for: to see what waits, to decide, to add and revoke standing rules, to make and revoke tokens, and to
- * read the audit log.
+ * read the audit log. Of those for tasks, one is to see them, what they print and how the services do; one to steer them; and
+ * one to open and close circuits and to settle dead letters.
  */
 export const Scope = z.enum([
   'approvals:read',
@@ -12,6 +14,9 @@ export const Scope = z.enum([
   'rules:write',
   'tokens:write',
   'audit:read',
+  'tasks:read',
+  'tasks:write',
+  'operations:write',
 ]);
 export type Scope = z.infer<typeof Scope>;
 
@@ -29,6 +34,8 @@ export const CreateAccessToken = z.object({
   /** For somebody who is in no directory. Those of whoever makes it at the most, unless he is an administrator. */
   groups: z.array(z.string().min(1).max(100)).max(50).optional(),
   scopes: z.array(Scope).min(1).optional(),
+  /** Whoever shows it is this agent of the principal's, and decides on nothing that the principal or an agent of his has asked for. */
+  agent: AgentName.optional(),
   expiresInMs: z
     .int()
     .min(60_000)
@@ -47,6 +54,7 @@ const shown = {
   /** Of its own: where the directory knows the principal, what it says there counts instead. */
   groups: z.array(z.string()),
   scopes: z.array(Scope),
+  agent: AgentName.optional(),
   expiresAt: Time.optional(),
 } as const;
 

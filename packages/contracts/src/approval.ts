@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AgentName } from './agent.ts';
 import { ApprovalPolicy, Verb } from './approval-policy.ts';
 import { Audience } from './audience.ts';
 import { CanonicalEffect, Digest, DoubtAnswer, Grant } from './effect.ts';
@@ -26,6 +27,8 @@ export const RequestApproval = z.object({
   digest: Digest,
   title: z.string().min(1).max(500),
   requestedBy: z.string().min(1).max(200),
+  /** The agent that has asked, for whoever `requestedBy` names. */
+  agent: AgentName.optional(),
   /** Who may decide. */
   audience: Audience,
   timeoutMs: z.int().min(1_000).max(WAIT_MAX_MS),
@@ -111,6 +114,8 @@ export const Vote = z.object({
   decision: Verb,
   comment: z.string().optional(),
   surface: Surface.optional(),
+  /** The agent that has said it for him. */
+  agent: AgentName.optional(),
   at: Time,
 });
 export type Vote = z.infer<typeof Vote>;
@@ -140,6 +145,8 @@ export const ApprovalResolved = z.object({
   /** Everybody whose word counted, where it took more than one. */
   votes: z.array(Vote).optional(),
   surface: Surface.optional(),
+  /** The agent that has decided for whoever `by` names. */
+  agent: AgentName.optional(),
   /** The standing rule that decided. */
   rule: RuleId.optional(),
   /** The rule that was made with it. */
@@ -165,6 +172,7 @@ export const DecisionRefused = z.object({
   by: z.string(),
   code: z.string(),
   surface: Surface.optional(),
+  agent: AgentName.optional(),
   at: Time,
 });
 export const ApprovalReminded = z.object({
@@ -248,6 +256,8 @@ export const ApprovalView = z.object({
   requestedAt: Time,
   expiresAt: Time,
   decidedBy: z.string().optional(),
+  /** The agent that has decided for him. */
+  decidedByAgent: AgentName.optional(),
   decidedAt: Time.optional(),
   comment: z.string().optional(),
   answer: Answer.optional(),

@@ -30,6 +30,7 @@ const COMMAND_SENDERS: {
     retry: 'client',
     skip: 'client',
     done: 'client',
+    checkpoint: 'client',
     recover: 'recovery',
     admit: 'recovery',
     watch: 'orchestrator',

@@ -10,6 +10,7 @@ import {
 } from './approval.ts';
 import { AccessTokenView, CreateAccessToken, Scope, TokenEvent } from './access-token.ts';
 import { AuditAnchored, AuditLine } from './audit.ts';
+import { About, AskRetention, Counts, Retention } from './care.ts';
 import { RuleEvent, RuleMatch, RuleSpec, RuleView } from './standing-rule.ts';
 import { KeysNonce, PublishedKeys } from './signing-keys.ts';
 import {
@@ -32,6 +33,7 @@ import {
   ResolveEffect,
   RunEffect,
 } from './effect.ts';
+import { LetterSettled, SettleLetter } from './dead-letter.ts';
 import { ErrorBody } from './errors.ts';
 import { AccessTokenId, ApprovalId, EffectId, NodeId, RuleId, TaskId } from './ids.ts';
 import { JsonObject } from './json.ts';
@@ -55,6 +57,7 @@ import {
   CancelTask,
   CompleteNode,
   PauseTask,
+  RecordCheckpoint,
   RecoverTask,
   ResumeTask,
   RetryTask,
@@ -77,6 +80,7 @@ export const commands = {
     retry: RetryTask,
     skip: SkipTask,
     done: CompleteNode,
+    checkpoint: RecordCheckpoint,
     recover: RecoverTask,
     admit: AdmitTask,
     watch: WatchTask,
@@ -250,8 +254,11 @@ export const ListApprovals = Page.extend({
   requester: z.string().max(200).optional(),
   /** Words in title, target, capability or task. */
   search: z.string().max(200).optional(),
-  /** `oldest` first, `expiring` first, or by `risk`, the highest first. Of what is decided, always the oldest. */
-  order: z.enum(['oldest', 'expiring', 'risk']).default('oldest'),
+  /**
+   * `oldest` first, `expiring` first, or by `risk`, the highest first. Of what is decided, the oldest, or with `newest` the
+   * newest; that is no order of what waits.
+   */
+  order: z.enum(['oldest', 'expiring', 'risk', 'newest']).default('oldest'),
 });
 export type ListApprovals = z.infer<typeof ListApprovals>;
 
@@ -281,9 +288,37 @@ export const CheckApproval = z.object({
 });
 export type CheckApproval = z.infer<typeof CheckApproval>;
 
+/** What every service answers whoever looks after it; the runtime does it for all of them. */
+const care = {
+  about: endpoint(
+    'What this service is: version, clocks, migrations; of one of its replicas',
+    z.object({}),
+    About,
+  ),
+  counts: endpoint('How much is open, and how much has ended within the last hour', z.object({}), Counts),
+  retention: endpoint(
+    'What is kept, for how long, and how much would go by that or by another number of days',
+    AskRetention,
+    Retention,
+  ),
+  retire: endpoint(
+    'Remove at once what has ended longer ago than it is kept, as the service does by itself twice a minute',
+    z.object({}),
+    z.object({ retired: z.int() }),
+  ),
+} as const;
+
+/** Of the service's own dead letters: each service is asked about those that it could not handle itself. */
+const settling = endpoint(
+  'Handle a dead letter of this service once more, or drop it',
+  SettleLetter,
+  LetterSettled,
+);
+
 /** The request/reply API on the NATS services framework: `hp.api.<service>.<endpoint>`. */
 export const api = {
   orchestrator: {
+    ...care,
     submit: endpoint('Submit a task; answered once it is stored', SubmitTask, TaskAck),
     cancel: endpoint('Cancel a task', CancelTask, TaskAck),
     pause: endpoint('Pause a task: nothing new is started', PauseTask, TaskAck),
@@ -291,6 +326,7 @@ export const api = {
     retry: endpoint('Give failed or escalated nodes another attempt', RetryTask, TaskAck),
     skip: endpoint('Leave a node out', SkipTask, TaskAck),
     done: endpoint('Take a node as done that has not succeeded', CompleteNode, TaskAck),
+    checkpoint: endpoint('Record a note that whoever goes on with a task finds', RecordCheckpoint, TaskAck),
     fork: endpoint(
       'Start a new task from a version of another: what had ended by then is carried over',
       ForkTask,
@@ -303,9 +339,21 @@ export const api = {
       pageOf(TaskSummary),
     ),
     history: endpoint(
-      'Every event of one task',
-      z.object({ id: TaskId }),
-      z.object({ events: z.array(HistoryEntry) }),
+      'The events of one task: every one, or with a limit a page of them',
+      z.object({
+        id: TaskId,
+        /** Those with a later version. */
+        after: z.int().min(0).optional(),
+        /** At the most; a page may end before, once it is large. */
+        limit: z.int().min(1).max(1_000).optional(),
+      }),
+      z.object({
+        events: z.array(HistoryEntry),
+        /** How many events the task has. */
+        version: z.int().optional(),
+        /** There are later ones. */
+        more: z.boolean().optional(),
+      }),
     ),
     program_register: endpoint(
       'Make versions of programs known, so that tasks can be started by their names; the same again changes nothing',
@@ -314,8 +362,10 @@ export const api = {
     ),
     program_list: endpoint('Programs that are known, the latest first', Page, pageOf(ProgramView)),
     work: endpoint('What a worker says of the phase that it has been given', SayOfWork, WorkAnswer),
+    dead_letter: settling,
   },
   approvals: {
+    ...care,
     decide: endpoint(
       'Decide on an approval; needs the header `authorization: Bearer <token>`',
       DecideApproval,
@@ -335,7 +385,7 @@ export const api = {
     ),
     get: endpoint('One approval with the exact effect', z.object({ id: ApprovalId }), ApprovalDetail),
     list: endpoint(
-      'What waits in the order that is asked for; what is decided oldest first. A page may end before it is full: `next` goes on',
+      'What waits in the order that is asked for; what is decided oldest or newest first. A page may end before it is full: `next` goes on',
       ListApprovals,
       pageOf(ApprovalView),
     ),
@@ -348,6 +398,8 @@ export const api = {
         roles: z.array(z.string()),
         scopes: z.array(Scope),
         administrator: z.boolean(),
+        /** The token is an agent's, that acts for whoever is named. */
+        agent: z.string().optional(),
       }),
     ),
     check: endpoint(
@@ -410,8 +462,10 @@ export const api = {
       z.object({ nonce: KeysNonce.optional() }),
       PublishedKeys,
     ),
+    dead_letter: settling,
   },
   executor: {
+    ...care,
     get: endpoint('One effect as the ledger has it', z.object({ id: EffectId }), EffectView),
     list: endpoint(
       'The effects of one task',
@@ -450,8 +504,10 @@ export const api = {
         data: z.string().optional(),
       }),
     ),
+    dead_letter: settling,
   },
   recovery: {
+    ...care,
     history: endpoint(
       'The attempts of a task, or of one job of it, oldest first: those that failed with their verdicts',
       z.object({ task: TaskId, node: NodeId.optional() }),
@@ -480,6 +536,7 @@ export const api = {
       pageOf(CircuitView),
     ),
     circuit: endpoint('Open the circuit of a target, or close it', SetCircuit, CircuitView),
+    dead_letter: settling,
   },
 } as const satisfies Record<
   ServiceName,
@@ -487,6 +544,8 @@ export const api = {
 >;
 
 export type Api = typeof api;
+/** What the runtime answers for every service. */
+export type CareEndpoint = keyof typeof care;
 export type ApiRequest<S extends ServiceName, E extends keyof Api[S]> = Api[S][E] extends {
   request: infer R extends z.ZodType;
 }

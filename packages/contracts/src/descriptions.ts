@@ -16,6 +16,7 @@ export const commandDescriptions: {
     retry: 'Give failed or escalated nodes another attempt.',
     skip: 'Leave a node out that has not started, or that failed.',
     done: 'Take a node as done that has not succeeded; what follows it goes on.',
+    checkpoint: 'Record a note that whoever goes on with a task finds among its checkpoints.',
     admit: 'How the circuit stands that a task waits for.',
     watch: 'Tell the sender, another task, how a task or a node of it ends.',
     inform: 'What a task is told by the board of its repository, or by a task that it waits for.',

@@ -6,3 +6,6 @@ export const KEEP_MIN_DAYS = 4;
 
 /** What nobody has set otherwise. */
 export const KEEP_DAYS = 90;
+
+/** What nobody lives to see, and what a mistake looks like. */
+export const KEEP_MAX_DAYS = 36_500;

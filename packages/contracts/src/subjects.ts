@@ -37,6 +37,8 @@ export const subjects = {
   log: (task: string, node: string) => subject('log', task, node),
   api: (service: ServiceName, endpoint: string) => subject('api', service, endpoint),
   deadLetter: (service: ServiceName) => subject('dlq', service),
+  /** What became of dead letters of this service. */
+  settledLetter: (service: ServiceName) => subject('dlq', service, 'settled'),
 } as const;
 
 /** Filters, for consumers and permissions: the only places where wildcards stand. */
@@ -62,4 +64,6 @@ export const filters = {
   logs: `${PREFIX}.log.>`,
   apiOf: (service: ServiceName) => `${PREFIX}.api.${service}.>`,
   deadLetters: `${PREFIX}.dlq.>`,
+  settledLetters: `${PREFIX}.dlq.*.settled`,
+  logsOf: (task: string) => `${PREFIX}.log.${checked(task)}.*`,
 } as const;

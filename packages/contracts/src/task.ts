@@ -5,6 +5,7 @@ import { CircuitState, TargetName } from './circuit.ts';
 import { DoubtCause } from './doubt-cause.ts';
 import { CanonicalEffect, Digest, DoubtAnswer, Grant } from './effect.ts';
 import { ErrorBody } from './errors.ts';
+import { AgentName } from './agent.ts';
 import { ArtifactStanding } from './board.ts';
 import { Gate } from './gate.ts';
 import { ApprovalId, CommandId, EffectId, NodeId, TaskId } from './ids.ts';
@@ -53,6 +54,8 @@ export const SubmitTask = z.object({
   acceptanceCriteria: z.array(z.string().max(10_000)).max(100).optional(),
   inputs: JsonObject.optional(),
   requestedBy: z.string().min(1).max(200).optional(),
+  /** The agent that has submitted it, for whoever `requestedBy` names. */
+  agent: AgentName.optional(),
 });
 export type SubmitTask = z.infer<typeof SubmitTask>;
 
@@ -84,6 +87,17 @@ export const RetryTask = z.object({
 
 /** Take a job as done that has not succeeded: somebody has done it by hand, or knows better. What follows it goes on. */
 export const CompleteNode = z.object({ ...byHand, node: NodeId, outputs: JsonObject.optional() });
+
+/** A note that whoever goes on with the task finds among its checkpoints. The same name counts once for each attempt. */
+export const RecordCheckpoint = z.object({
+  id: TaskId,
+  node: NodeId,
+  name: z.string().trim().min(1).max(200),
+  note: z.string().max(1_000),
+  by: z.string().max(200).optional(),
+  agent: AgentName.optional(),
+});
+export type RecordCheckpoint = z.infer<typeof RecordCheckpoint>;
 
 /** A verdict of the recovery service: a suggestion, which the orchestrator carries out or refuses. */
 export const RecoverTask = z.object({
@@ -122,7 +136,7 @@ export const CheckpointKind = z.enum([
   'duplicate_effect_prevented',
   'resume_granted',
   'resume_blocked',
-  /** What a gate names when a request is made. */
+  /** What a gate names when a request is made, or somebody records. */
   'noted',
   /** What a gate or recovery suggested, and the orchestrator did not do. */
   'suggestion_refused',
@@ -135,9 +149,12 @@ export const Checkpoint = z.object({
   epoch: z.int().min(1).optional(),
   /** Of the request that it is about. */
   revision: z.int().min(1).optional(),
-  /** What the gate calls it, with `noted`. */
+  /** What the gate calls it, or whoever has recorded it, with `noted`. */
   name: z.string().max(200).optional(),
   reason: z.string(),
+  /** Who has recorded it, when it was nobody of Holdpoint. */
+  by: z.string().optional(),
+  agent: AgentName.optional(),
 });
 export type Checkpoint = z.infer<typeof Checkpoint>;
 
@@ -180,6 +197,7 @@ export const TaskEvent = z.discriminatedUnion('type', [
     acceptanceCriteria: z.array(z.string()),
     inputs: JsonObject,
     requestedBy: z.string(),
+    agent: AgentName.optional(),
     definition: WorkflowDefinition,
     /** The gate of effects that have none of their own. */
     gate: Gate.optional(),
@@ -443,6 +461,7 @@ export const TaskView = z.object({
   repository: z.string().optional(),
   after: z.array(z.string()).optional(),
   requestedBy: z.string(),
+  agent: AgentName.optional(),
   /** How the run as a whole ended, once it has. */
   outcome: Outcome.optional(),
   /** Nodes without a route for success: what `--after run:<id>` waits for. */

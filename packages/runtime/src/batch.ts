@@ -3,7 +3,7 @@ import { HoldpointError } from '@holdpoint/contracts/errors';
 import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/streams';
 import { type Aggregate, type ServiceName, subjects } from '@holdpoint/contracts/subjects';
 import type { Decider, Decision, TimerChange } from './decider.ts';
-import type { BatchWrite, Summary, StoredEvent, TimerRow, WireMessage } from './ports.ts';
+import type { BatchWrite, Course, Summary, StoredEvent, TimerRow, WireMessage } from './ports.ts';
 
 /** One kind of aggregate, as the engine runs it. */
 export type AggregateKind<State, Message, Event extends { readonly type: string }, Work> = {
@@ -14,6 +14,10 @@ export type AggregateKind<State, Message, Event extends { readonly type: string 
   readonly summarise: (state: State) => Summary;
   /** Whether a snapshot is taken of a state at this version, which the events of one decision have led to. */
   readonly snapshotDue: (state: State, version: number, events: readonly Event[]) => boolean;
+  /** A word for a state, for whoever counts how often each is entered. */
+  readonly statusOf?: (state: State) => string;
+  /** The task that an aggregate is about, and in whose trace it is; nothing, where it is about many or about none. */
+  readonly taskOf?: (aggregate: string, state: State) => string | undefined;
 };
 
 /** What is sent is part of the facts that tell of it, so it has to be smaller than the largest that is read. */
@@ -29,7 +33,20 @@ const withinLimit = (what: string, body: string, limit: number): string => {
   throw new HoldpointError('CONTRACT_PAYLOAD_TOO_LARGE', message);
 };
 
-export type Loaded<State> = { readonly version: number; readonly state: State };
+export type Loaded<State> = {
+  readonly version: number;
+  readonly state: State;
+  readonly course?: Course | undefined;
+};
+
+/** An event of the batch, and how long after the first one of its aggregate it came. */
+export type Told<Event> = {
+  readonly event: Event;
+  readonly aggregate: string;
+  readonly ageMs: number;
+  /** Of the last event of a decision: the word that the state goes by since then, if it was another before. */
+  readonly entered?: string | undefined;
+};
 
 /**
  * Collects what the decisions of one batch change, with each decision seeing the state that the ones before it left.
@@ -42,6 +59,7 @@ export const createBatch = <State, Message, Event extends { readonly type: strin
 ) => {
   const current = new Map<string, Loaded<State>>();
   const events: StoredEvent[] = [];
+  const told: Told<Event>[] = [];
   const outbox: WireMessage[] = [];
   const snapshots = new Map<string, BatchWrite['snapshots'][number]>();
   const timers = new Map<string, TimerRow | { aggregate: string; name: string }>();
@@ -59,11 +77,23 @@ export const createBatch = <State, Message, Event extends { readonly type: strin
     });
     // Only now, so that an event which cannot be folded leaves nothing of its decision behind.
     events.push(...facts);
+    const since = before.course?.since ?? now;
+    const status = kind.statusOf?.(state);
+    const entered = status === kind.statusOf?.(before.state) ? undefined : status;
+    added.forEach((event, index) => {
+      const isLast = index === added.length - 1;
+      told.push({
+        event,
+        aggregate,
+        ageMs: now - since,
+        ...(isLast && entered !== undefined && { entered }),
+      });
+    });
     if (kind.snapshotDue(state, version, added)) {
       // A later one of the same batch takes its place.
       snapshots.set(aggregate, { aggregate, version, state: JSON.stringify(state) });
     }
-    current.set(aggregate, { version, state });
+    current.set(aggregate, { version, state, course: { since, at: now, trace } });
   };
 
   const setTimer = (aggregate: string, change: TimerChange, trace: string | undefined): void => {
@@ -92,6 +122,9 @@ export const createBatch = <State, Message, Event extends { readonly type: strin
   };
 
   return {
+    stateOf,
+    /** For whoever counts them. */
+    told: (): readonly Told<Event>[] => told,
     decide: (aggregate: string, message: Message): Decision<Event, Work> =>
       kind.decider.decide(stateOf(aggregate).state, message, { now }),
     apply,

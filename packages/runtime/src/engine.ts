@@ -1,9 +1,9 @@
 import { type ErrorBody, toErrorBody } from '@holdpoint/contracts/errors';
-import { type AggregateKind, createBatch, factOf, isEmpty, type Loaded } from './batch.ts';
+import { type AggregateKind, createBatch, factOf, isEmpty, type Loaded, type Told } from './batch.ts';
 import { createCache } from './cache.ts';
 import type { Answer, TimerFired } from './decider.ts';
 import type { EngineObserver } from './observer.ts';
-import { continueTrace } from './telemetry.ts';
+import { kindOf, placeOf, startDecision } from './telemetry.ts';
 import {
   CommitUnknown,
   Conflict,
@@ -32,12 +32,19 @@ export type Item<Message> = {
   readonly unavailable: () => void;
 };
 
+/** An item, and when it came. */
+type Waiting<Message> = Item<Message> & { readonly since: number };
+
 export type EngineOptions<State, Message, Event extends { readonly type: string }, Work> = {
   readonly kind: AggregateKind<State, Message | TimerFired, Event, Work>;
   readonly store: Store;
   readonly publisher: Publisher;
-  readonly perform: (work: Work, trace: string | undefined) => void;
+  readonly perform: (work: Work, trace: string | undefined, task: string | undefined) => void;
   readonly observer: EngineObserver;
+  /** What was committed, for whoever counts it. */
+  readonly tell?: ((told: readonly Told<Event>[]) => void) | undefined;
+  /** Milliseconds that only go forward, to tell how long something took. Without it everything takes no time. */
+  readonly now?: () => number;
   readonly crash?: CrashHook;
   /**
    * Lets whatever has arrived come in before the next batch is taken: without it a batch would hold the first message of
@@ -69,8 +76,9 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
   const { kind, store, publisher, observer, batchMax } = options;
   const crash: CrashHook = options.crash ?? (() => undefined);
   const turn = options.turn ?? (() => Promise.resolve());
+  const now = options.now ?? (() => 0);
   const cache = createCache<State>(options.cacheMax);
-  const waiting: Item<Message>[] = [];
+  const waiting: Waiting<Message>[] = [];
   const posts: { readonly message: WireMessage; readonly stored: () => void }[] = [];
   let confirmed: string[] = [];
   const underWay = new Set<Promise<void>>();
@@ -78,7 +86,8 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
   let busy = false;
   let timersWanted = false;
 
-  const rebuild = ({ snapshot, events }: History): Loaded<State> => ({
+  const rebuild = ({ snapshot, events, course }: History): Loaded<State> => ({
+    course,
     version: (snapshot?.version ?? 0) + events.length,
     // The store holds what this very decider wrote.
     state: (events as readonly Event[]).reduce(
@@ -145,20 +154,37 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
   /** Decides every item inside the transaction and commits; returns what to do once that is durable. */
   const decideAll = async (
     transaction: Transaction,
-    items: readonly Item<Message>[],
+    items: readonly Waiting<Message>[],
     due: readonly TimerRow[],
+    began: number,
   ): Promise<() => void> => {
     const batch = createBatch(kind, transaction.now, await loader(transaction));
     const after: (() => void)[] = [];
     const decideOne = (aggregate: string, message: Message | TimerFired, incoming: string | undefined) => {
-      const { trace, end } = continueTrace(`${kind.service}.decide`, incoming);
+      const before = batch.stateOf(aggregate);
+      const origin = kind.taskOf?.(aggregate, before.state) === undefined ? undefined : before.course;
+      const span = startDecision(kind.service, message, placeOf(incoming, origin, transaction.now));
+      const { trace } = span;
       try {
         const made = batch.decide(aggregate, message);
         batch.apply(aggregate, made, trace);
-        for (const work of made.work) after.push(() => options.perform(work, trace));
+        const { state } = batch.stateOf(aggregate);
+        const task = kind.taskOf?.(aggregate, state);
+        const status = kind.statusOf?.(state);
+        span.about({
+          'holdpoint.aggregate': aggregate,
+          ...(task !== undefined && { 'holdpoint.task': task }),
+          ...(status !== undefined &&
+            status !== kind.statusOf?.(before.state) && { 'holdpoint.entered': status }),
+          'holdpoint.events': made.events.map(({ type }) => type),
+        });
+        for (const work of made.work) after.push(() => options.perform(work, trace, task));
         return made.answer;
+      } catch (error) {
+        span.failed(toErrorBody(error).code);
+        throw error;
       } finally {
-        end();
+        span.end();
       }
     };
     for (const { aggregate, name, data, trace } of due) {
@@ -168,12 +194,13 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
         decideOne(aggregate, { kind: 'timer', name, data }, trace);
       } catch (cause) {
         batch.setTimer(aggregate, { set: name, dueAt: transaction.now + TIMER_RETRY_MS, data }, trace);
-        observer.timerFailed(aggregate, name, cause);
+        observer.timerFailed(aggregate, name, cause, trace);
       }
     }
     for (const item of items) {
       try {
         const answer = decideOne(item.aggregate, item.message, item.trace);
+        after.push(() => observer.handled?.(kindOf(item.message), now() - item.since));
         after.push(() => item.settled(answer));
       } catch (cause) {
         after.push(() => item.failed(toErrorBody(cause), cause));
@@ -193,7 +220,8 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
         : await transaction.commit(write);
       pass('after_commit');
       for (const [id, loaded] of batch.states()) cache.put(id, loaded);
-      observer.committed(items.length + due.length, write);
+      observer.committed(items.length + due.length, write, now() - began);
+      tellOf(() => options.tell?.(batch.told()));
       return () => {
         if (rowId !== undefined) publish(rowId, { events: write.events, messages: write.outbox });
         pass('after_publish');
@@ -209,19 +237,21 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
     }
   };
 
-  const attempt = async (items: readonly Item<Message>[]): Promise<void> => {
+  const attempt = async (items: readonly Waiting<Message>[]): Promise<void> => {
+    const began = now();
     const transaction = await store.lock([...new Set(items.map((item) => item.aggregate))].sort());
-    (await guarded(transaction, () => decideAll(transaction, items, [])))();
+    (await guarded(transaction, () => decideAll(transaction, items, [], began)))();
   };
 
   /** Deciding is idempotent, so a batch whose fate is unknown is simply decided again. */
-  const runBatch = async (items: readonly Item<Message>[]): Promise<boolean> => {
+  const runBatch = async (items: readonly Waiting<Message>[]): Promise<boolean> => {
     for (let tries = 1; ; tries += 1) {
       try {
         await attempt(items);
         return true;
       } catch (error) {
         const again = error instanceof Conflict || error instanceof CommitUnknown;
+        if (again) observer.decidedAgain?.(error instanceof Conflict ? 'conflict' : 'commit_unknown');
         if (again && tries < ATTEMPTS_MAX) continue;
         if (error instanceof DataRefused) return await isolate(items, error);
         observer.batchFailed(items.length, error);
@@ -232,7 +262,7 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
   };
 
   /** One message carries something that the store will never take: find it, and let the others through. */
-  const isolate = async (items: readonly Item<Message>[], cause: DataRefused): Promise<boolean> => {
+  const isolate = async (items: readonly Waiting<Message>[], cause: DataRefused): Promise<boolean> => {
     if (items.length > 1) for (const item of items) await runBatch([item]);
     else items[0]?.failed(toErrorBody(cause), cause);
     return items.length > 0;
@@ -240,8 +270,9 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
 
   const fireTimers = async (): Promise<void> => {
     timersWanted = false;
+    const began = now();
     const { transaction, due } = await store.lockDue(DUE_TIMERS_MAX);
-    (await guarded(transaction, () => decideAll(transaction, [], due)))();
+    (await guarded(transaction, () => decideAll(transaction, [], due, began)))();
     timersWanted ||= due.length === DUE_TIMERS_MAX;
   };
 
@@ -268,7 +299,7 @@ export const createEngine = <State, Message, Event extends { readonly type: stri
 
   return {
     accept: (item: Item<Message>): void => {
-      waiting.push(item);
+      waiting.push({ ...item, since: now() });
       wake();
     },
     /** Stores a message to publish that no decision made: a dead letter. `stored` is called after the commit. */

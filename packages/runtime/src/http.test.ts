@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { Counter, Registry } from 'prom-client';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Check, type HttpServer, serveHttp } from './http.ts';
+import { createMeter } from './meter.ts';
 
 const servers: HttpServer[] = [];
 afterEach(async () => {
@@ -12,9 +12,9 @@ afterEach(async () => {
 
 const serve = async (
   checks: readonly Check[] = [],
-  registry = new Registry(),
+  figures = createMeter('test').exposition,
 ): Promise<(path: string) => Promise<Response>> => {
-  const server = await serveHttp({ host: '127.0.0.1', port: 0 }, checks, registry);
+  const server = await serveHttp({ host: '127.0.0.1', port: 0 }, checks, figures);
   servers.push(server);
   return (path) => fetch(`http://127.0.0.1:${String(server.port)}${path}`);
 };
@@ -60,11 +60,11 @@ describe('readiness', () => {
 
 describe('metrics', () => {
   test('are what the registry has, as Prometheus reads it', async () => {
-    const registry = new Registry();
-    new Counter({ name: 'holdpoint_things_total', help: 'Things', registers: [registry] }).inc(3);
-    const response = await (await serve([], registry))('/metrics');
+    const { counter, exposition } = createMeter('test');
+    counter('holdpoint_things_total', 'Things')(3);
+    const response = await (await serve([], exposition))('/metrics');
     expect(response.headers.get('content-type')).toMatch(/^text\/plain/);
-    expect(await response.text()).toContain('holdpoint_things_total 3');
+    expect(await response.text()).toContain('holdpoint_things_total{service="test"} 3');
   });
 });
 
@@ -77,7 +77,9 @@ test('a port that is taken is an error, not a server that nobody reaches', async
   const port = await new Promise<number>((resolve) => {
     holder.listen(0, '127.0.0.1', () => resolve((holder.address() as { port: number }).port));
   });
-  await expect(serveHttp({ host: '127.0.0.1', port }, [], new Registry())).rejects.toMatchObject({
+  await expect(
+    serveHttp({ host: '127.0.0.1', port }, [], createMeter('test').exposition),
+  ).rejects.toMatchObject({
     code: 'EADDRINUSE',
   });
   await new Promise((resolve) => holder.close(resolve));
@@ -96,7 +98,7 @@ describe('a stop', () => {
     ['has said half of what it wants', 'GET /healthz HTTP/1.1\r\nHost: x'],
     ['sends a body without end', 'POST /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx'],
   ])('does not wait for a caller that %s', async (_, said) => {
-    const server = await serveHttp({ host: '127.0.0.1', port: 0 }, [], new Registry());
+    const server = await serveHttp({ host: '127.0.0.1', port: 0 }, [], createMeter('test').exposition);
     const socket = connect(server.port, '127.0.0.1');
     await once(socket, 'connect');
     const heard = once(socket, 'close');
@@ -116,7 +118,7 @@ describe('a connection that is taken over for another protocol', () => {
     server: HttpServer;
   }> => {
     const taken: Duplex[] = [];
-    const server = await serveHttp({ host: '127.0.0.1', port: 0 }, [], new Registry(), {
+    const server = await serveHttp({ host: '127.0.0.1', port: 0 }, [], createMeter('test').exposition, {
       request: (_request, response) => response.end(),
       upgrade: (_request, socket) => {
         taken.push(socket);
@@ -152,17 +154,10 @@ describe('a connection that is taken over for another protocol', () => {
 
 describe('what cannot be found out', () => {
   test('is an answer as well, and ends nobody', async () => {
-    const registry = new Registry();
-    registry.registerMetric(
-      new Counter({
-        name: 'broken',
-        help: 'x',
-        registers: [],
-        collect: () => {
-          throw new Error('out of order');
-        },
-      }),
-    );
-    expect((await (await serve([], registry))('/metrics')).status).toBe(500);
+    const { gauge, exposition } = createMeter('test');
+    gauge('broken', 'x', [], () => {
+      throw new Error('out of order');
+    });
+    expect((await (await serve([], exposition))('/metrics')).status).toBe(500);
   });
 });

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Registry } from 'prom-client';
+import type { Exposition } from './meter.ts';
 
 /** What `/readyz` asks; each answers with a reason when it is not ready. */
 export type Check = { readonly name: string; readonly ready: () => Promise<boolean> };
@@ -19,7 +19,7 @@ export type Web = {
 export const serveHttp = async (
   { host, port }: { readonly host: string; readonly port: number },
   checks: readonly Check[],
-  registry: Registry,
+  figures: Exposition,
   web?: Web,
 ): Promise<HttpServer> => {
   const server = createServer((request, response) => {
@@ -30,8 +30,8 @@ export const serveHttp = async (
     else if (request.url === '/readyz')
       void readiness(checks).then(({ ready, body }) => send(ready ? 200 : 503, body));
     else if (request.url === '/metrics') {
-      void registry.metrics().then(
-        (text) => send(200, text, registry.contentType),
+      void figures.text().then(
+        (text) => send(200, text, figures.contentType),
         () => send(500, '{"status":"metrics cannot be collected"}'),
       );
     } else if (web !== undefined) web.request(request, response);

@@ -14,6 +14,8 @@ export type Routed<Message> = {
   readonly later?: boolean;
   /** Called once the message's fate is known, whatever it is: gives back what was reserved for it. */
   readonly released?: () => void;
+  /** The `traceparent` of what it comes from, where that is known better than by whoever hands it on. */
+  readonly trace?: string | undefined;
 };
 
 const decoder = new TextDecoder('utf-8', { fatal: true });

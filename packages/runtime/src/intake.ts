@@ -6,6 +6,7 @@ import type { Engine } from './engine.ts';
 import { type Meta, parseJson, type Routed } from './inbound.ts';
 import { errorFields } from './error-fields.ts';
 import type { CoreLog } from './core-log.ts';
+import { traceFields } from './telemetry.ts';
 
 /** One durable consumer and how its messages become the decider's. `undefined` means: not for this service. */
 export type Inbound<Message> = {
@@ -32,6 +33,8 @@ export interface Delivery {
   giveBack(delayMs: number): void;
 }
 
+const aboutOf = (delivery: Delivery) => traceFields(traceOf(delivery.header(HEADERS.trace)));
+
 const FIRST_RETRY_MS = 1_000;
 const LAST_RETRY_MS = 30_000;
 const backoffMs = (deliveries: number): number =>
@@ -50,14 +53,20 @@ export const createIntake = <Message>(
 
   const bury = (delivery: Delivery, reason: ErrorBody): void => {
     const { subject, deliveries } = delivery;
-    log.warn({ subject, code: reason.code, deliveries }, 'message goes to the dead letters');
+    log.warn(
+      { ...aboutOf(delivery), subject, code: reason.code, deliveries },
+      'message goes to the dead letters',
+    );
     const letter = deadLetterOf(service, { ...delivery, headers: delivery.headers() }, reason);
     engine.post(letter, () => delivery.ack());
   };
 
   const retryOrBury = (delivery: Delivery, reason: ErrorBody, cause: unknown): void => {
     const { subject, deliveries } = delivery;
-    log.error({ ...errorFields(cause), subject, deliveries }, 'message could not be handled');
+    log.error(
+      { ...errorFields(cause), ...aboutOf(delivery), subject, deliveries },
+      'message could not be handled',
+    );
     if (deliveries >= DELIVERIES_MAX) bury(delivery, reason);
     else delivery.giveBack(backoffMs(deliveries));
   };

@@ -1,86 +1,105 @@
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { errorFields } from './error-fields.ts';
 import type { Logger } from './log.ts';
+import { type AddGauge, createMeter, type Exposition, type Meter } from './meter.ts';
 import type { EngineObserver } from './observer.ts';
+import { showProcess } from './process-figures.ts';
+import { traceFields } from './telemetry.ts';
+
+export type { AddGauge } from './meter.ts';
 
 export type Metrics = {
-  readonly registry: Registry;
+  readonly exposition: Exposition;
   readonly observer: EngineObserver;
   /** So many aggregates were removed. */
   readonly retired: (aggregates: number) => void;
+  /** Figures of the store or of the bus could not be read. */
+  readonly sampleFailed: () => void;
+  /** The service's own instruments: `holdpoint_` is put before their names. */
+  readonly meter: Meter;
   readonly gauge: AddGauge;
+  readonly stop: () => void;
 };
 
-/** A figure that is read when somebody asks for it, once for each of its labels. */
-export type AddGauge = (
-  name: string,
-  help: string,
-  labelNames: readonly string[],
-  read: () => readonly { readonly labels: Readonly<Record<string, string>>; readonly value: number }[],
-) => void;
+/** Seconds: from an answer that nobody notices to one that everybody does. */
+const LATENCIES = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+const prefixed = ({ counter, histogram, gauge }: Meter): Meter => ({
+  counter: (name, ...rest) => counter(`holdpoint_${name}`, ...rest),
+  histogram: (name, ...rest) => histogram(`holdpoint_${name}`, ...rest),
+  gauge: (name, ...rest) => gauge(`holdpoint_${name}`, ...rest),
+});
 
 /** What the engine does, as Prometheus metrics and, where somebody may have to act, as log lines. */
 export const createMetrics = (service: string, log: Logger, backlog: () => number): Metrics => {
-  const registry = new Registry();
-  registry.setDefaultLabels({ service });
-  collectDefaultMetrics({ register: registry });
-  const registers = [registry];
-  const counter = (name: string, help: string) => new Counter({ name: `holdpoint_${name}`, help, registers });
-  const batchSize = new Histogram({
-    name: 'holdpoint_batch_messages',
-    help: 'Messages decided in one transaction',
-    buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500],
-    registers,
-  });
-  const events = counter('events_total', 'Events committed');
-  const sent = counter('messages_sent_total', 'Messages written to the outbox');
-  const failures = counter('batch_failures_total', 'Transactions that did not commit');
-  const timerFailures = counter('timer_failures_total', 'Timers whose message could not be decided');
-  const unconfirmed = counter('publish_unconfirmed_total', 'Messages the bus did not confirm in time');
-  const retired = counter('retired_total', 'Aggregates removed because they ended long ago');
-  const waiting = new Gauge({
-    name: 'holdpoint_backlog_messages',
-    help: 'Messages taken from the bus or the API that wait for a transaction',
-    registers: [],
-    collect() {
-      this.set(backlog());
-    },
-  });
-  registry.registerMetric(waiting);
-  const gauge: AddGauge = (name, help, labelNames, read) => {
-    const added = new Gauge({
-      name: `holdpoint_${name}`,
-      help,
-      labelNames: [...labelNames],
-      registers: [],
-      collect() {
-        this.reset();
-        for (const { labels, value } of read()) this.set(labels, value);
-      },
-    });
-    registry.registerMetric(added);
-  };
+  const { exposition, ...instruments } = createMeter(service);
+  const shown = showProcess(instruments);
+  const meter = prefixed(instruments);
+  const batchSize = meter.histogram(
+    'batch_messages',
+    'Messages decided in one transaction',
+    [1, 2, 5, 10, 20, 50, 100, 200, 500],
+  );
+  const batchSeconds = meter.histogram(
+    'batch_seconds',
+    'From asking for the locks of a batch to its commit',
+    LATENCIES,
+  );
+  const handled = meter.histogram(
+    'message_seconds',
+    'From the arrival of a message, of the bus or of a caller, to the commit of what it led to, by kind of message',
+    LATENCIES,
+  );
+  const events = meter.counter('events_total', 'Events committed');
+  const sent = meter.counter('messages_sent_total', 'Messages written to the outbox');
+  const failures = meter.counter('batch_failures_total', 'Transactions that did not commit');
+  const again = meter.counter(
+    'batch_retries_total',
+    'Batches decided again: another was faster (conflict), or the commit was not answered (commit_unknown)',
+    [{ reason: 'conflict' }, { reason: 'commit_unknown' }],
+  );
+  const timerFailures = meter.counter('timer_failures_total', 'Timers whose message could not be decided');
+  const unconfirmed = meter.counter('publish_unconfirmed_total', 'Messages the bus did not confirm in time');
+  const retired = meter.counter('retired_total', 'Aggregates removed because they ended long ago');
+  const unread = meter.counter(
+    'samples_failed_total',
+    'Figures of the store or of the bus that could not be read',
+  );
+  meter.gauge(
+    'backlog_messages',
+    'Messages taken from the bus or the API that wait for a transaction',
+    [],
+    () => [{ labels: {}, value: backlog() }],
+  );
   return {
-    registry,
-    gauge,
-    retired: (aggregates) => retired.inc(aggregates),
+    exposition,
+    meter,
+    gauge: meter.gauge,
+    stop: shown.stop,
+    retired: (aggregates) => retired(aggregates),
+    sampleFailed: () => unread(1),
     observer: {
-      committed: (messages, write) => {
-        batchSize.observe(messages);
-        events.inc(write.events.length);
-        sent.inc(write.outbox.length + write.events.length);
+      committed: (messages, write, ms) => {
+        batchSize(messages);
+        batchSeconds(ms / 1_000);
+        events(write.events.length);
+        sent(write.outbox.length + write.events.length);
       },
+      handled: (kind, ms) => handled(ms / 1_000, { kind }),
+      decidedAgain: (reason) => again(1, { reason }),
       batchFailed: (messages, error) => {
-        failures.inc();
+        failures(1);
         log.error({ ...errorFields(error), messages }, 'batch failed');
       },
-      timerFailed: (aggregate, name, error) => {
-        timerFailures.inc();
-        log.error({ ...errorFields(error), aggregate, name }, 'timer could not be decided');
+      timerFailed: (aggregate, name, error, trace) => {
+        timerFailures(1);
+        log.error(
+          { ...errorFields(error), ...traceFields(trace), aggregate, name },
+          'timer could not be decided',
+        );
       },
       tellingFailed: (error) => log.error(errorFields(error), 'committed, but not told'),
       publishUnconfirmed: (messages) => {
-        unconfirmed.inc(messages);
+        unconfirmed(messages);
         log.warn({ messages }, 'publish not confirmed; the sweeper repeats it');
       },
     },

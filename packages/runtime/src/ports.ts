@@ -56,7 +56,12 @@ export type BatchWrite = {
 export type History = {
   readonly snapshot: { readonly version: number; readonly state: unknown } | undefined;
   readonly events: readonly unknown[];
+  /** When it began, and where the latest event stands. Without it nothing is said of either. */
+  readonly course?: Course | undefined;
 };
+
+/** When an aggregate began, and when its latest event was, in epoch milliseconds; and the trace of that. */
+export type Course = { readonly since: number; readonly at: number; readonly trace: string | undefined };
 
 /** An open transaction that holds the locks of its aggregates. It ends with `commit` or `rollback`. */
 export interface Transaction {

@@ -1,14 +1,22 @@
-import { hostname } from 'node:os';
 import { ConfigError, EXIT_CONFIG } from './config.ts';
+import { instanceName } from './instance.ts';
 import { errorFields } from './error-fields.ts';
 import { createLogger, type Logger } from './log.ts';
 import type { RunningService } from './service.ts';
+import { readTracing, startTracing, type Tracing } from './tracing.ts';
 
 /** A stop that takes longer than this has hung; the process ends all the same, and with an error. */
-const STOP_DEADLINE_MS = 15_000;
+export const STOP_DEADLINE_MS = 15_000;
 
-/** One process among all of them: containers all have the same few process ids. */
-export const instanceName = (service: string): string => `${service}-${hostname()}-${String(process.pid)}`;
+/** Before anything is taken, so that the first message is traced as well. */
+const traceInto = async (
+  service: string,
+  env: NodeJS.ProcessEnv,
+  log: Logger,
+): Promise<Tracing | undefined> => {
+  const settings = readTracing(env);
+  return settings && (await startTracing(settings, { service, instance: instanceName(service) }, log));
+};
 
 /**
  * Runs a service as this process: stops on SIGTERM and SIGINT, ends with 78 on a wrong setting, and ends at once on an
@@ -34,9 +42,13 @@ export const runProcess = async (
   let stop = (): void => process.exit(0);
   process.once('SIGTERM', () => stop());
   process.once('SIGINT', () => stop());
+  const tracing = await traceInto(service, env, log).catch(die);
   const running = await start(env, log).catch(die);
   stop = () => {
     setTimeout(() => process.exit(1), STOP_DEADLINE_MS).unref();
-    void running.stop().then(() => process.exit(0), die);
+    void running
+      .stop()
+      .then(() => tracing?.stop())
+      .then(() => process.exit(0), die);
   };
 };

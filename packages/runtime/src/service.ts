@@ -1,29 +1,40 @@
-import { artifactBucket, type ConsumerDeclaration } from '@holdpoint/contracts/streams';
+import { artifactBucket } from '@holdpoint/contracts/streams';
 import type { ServiceName } from '@holdpoint/contracts/subjects';
 import type { Pool } from 'pg';
+import { withAbout } from './about.ts';
+import { careEndpoints, migrationsIn } from './care.ts';
+import { instanceName } from './instance.ts';
 import { systemClock } from './system-clock.ts';
 import { readSecretFile, readSeedFile, type ServiceEnv } from './config.ts';
-import { createCore, type ServiceLogic } from './core.ts';
+import { type CorePorts, createCore, type ServiceLogic } from './core.ts';
+import type { Told } from './batch.ts';
 import type { Engine } from './engine.ts';
 import { crashHook } from './crash.ts';
 import { type Check, serveHttp, type Web } from './http.ts';
 import { errorFields } from './error-fields.ts';
 import type { Logger } from './log.ts';
-import { type AddGauge, createMetrics } from './metrics.ts';
+import type { AddGauge, Meter } from './meter.ts';
+import { createMetrics } from './metrics.ts';
 import { createAnnouncer } from './nats/announcer.ts';
-import { type Endpoints, serveApi } from './nats/api.ts';
+import { type Endpoints, type OwnEndpoints, serveApi } from './nats/api.ts';
 import { connectBus, inboxPrefixOf } from './nats/connection.ts';
+import { type BusLook, createBusLook } from './nats/bus-look.ts';
+import { sampleConsumers, sampleStreams } from './nats/figures.ts';
+import { createLetters } from './nats/letters.ts';
 import { createListener, type Listener } from './nats/listener.ts';
+import { createSettling, type Settle } from './nats/settle-letters.ts';
 import { createObjectStore, type ObjectStore } from './nats/object-store.ts';
 import { createNatsPublisher } from './nats/publisher.ts';
 import { startSource } from './nats/source.ts';
-import { keepTopology } from './nats/topology.ts';
+import { keepTopology, type Topology } from './nats/topology.ts';
 import { startPeriodic } from './periodic.ts';
 import type { Condition } from './postgres/condition.ts';
+import { sampleStore } from './postgres/figures.ts';
 import { createPool } from './postgres/pool.ts';
 import { createRetirement } from './postgres/retire.ts';
 import { createPostgresStore } from './postgres/store.ts';
 import type { Announce } from './ports.ts';
+import { type AddSample, createSamples } from './samples.ts';
 
 /** A service, as its `service.ts` describes it to the runtime. */
 export type ServiceSpec<
@@ -35,7 +46,11 @@ export type ServiceSpec<
 > = {
   readonly service: S;
   readonly logic: ServiceLogic<State, Message, Event, Work>;
-  readonly endpoints: (pool: Pool, engine: Engine<Message>) => Endpoints<S, Message>;
+  /** Counts what is committed: is given the instruments once, and then each event after its commit. */
+  readonly figures?: (meter: Meter) => (told: Told<Event>) => void;
+  readonly endpoints: (pool: Pool, engine: Engine<Message>) => OwnEndpoints<S, Message>;
+  /** The folder of its migrations. */
+  readonly migrations: string;
   /** What has to hold in the transaction that commits a batch. */
   readonly condition?: Condition;
   /** What the service keeps in order beside its messages, on the same store. */
@@ -51,11 +66,20 @@ export type ServiceSpec<
   /** Seed file of the bus user that creates streams and consumers; only one service has it. */
   readonly topologySeedFile?: string | undefined;
   /** What that user creates. Those of the contracts, when left out. */
-  readonly consumers?: readonly ConsumerDeclaration[];
+  readonly topology?: Topology;
 };
 
-/** What a service hears, and shows, beside its messages. */
-export type Surroundings = { readonly listener: Listener; readonly gauge: AddGauge };
+/** What a service hears, looks at and shows beside its messages. */
+export type Surroundings = {
+  readonly listener: Listener;
+  readonly gauge: AddGauge;
+  /** Figures that have to be asked for. */
+  readonly sample: AddSample;
+  /** The bus as a whole, for who may look at it. */
+  readonly look: BusLook;
+  /** Handles a dead letter of this service once more, or drops it. */
+  readonly settle: Settle;
+};
 
 /** Its check says whether the service can do what it is there for; `web` is what it answers over HTTP beside its health. */
 export type Attendance = {
@@ -74,7 +98,8 @@ const RETIRE_MS = 30_000;
 /** A row this old was left behind by a crash or by a bus that did not confirm. */
 const OUTBOX_STALE_MS = 5_000;
 const STATES_CACHED_MAX = 10_000;
-const CONNECTIONS_MAX = 8;
+/** To the database, of one process. */
+export const CONNECTIONS_MAX = 8;
 
 /** Starts a service on NATS and PostgreSQL. `stop` finishes the batch in hand, publishes, acknowledges and drains. */
 export const startService = async <
@@ -110,10 +135,12 @@ export const startService = async <
     topologySeed === undefined
       ? undefined
       : await connectBus({ ...bus, seed: topologySeed, user: 'topology' }, log);
-  const keeper = topology && (await keepTopology(topology, log, spec.consumers));
+  const keeper = topology && (await keepTopology(topology, log, spec.topology));
 
   const metrics = createMetrics(spec.service, log, () => engine.backlog());
-  const { engine, intakes } = createCore(spec.logic, {
+  const samples = createSamples(metrics.gauge, metrics.sampleFailed, log);
+  const count = spec.figures?.(metrics.meter);
+  const ports: CorePorts = {
     store: createPostgresStore(pool, spec.condition),
     publisher: createNatsPublisher(connection, inboxPrefixOf(user)),
     clock: systemClock,
@@ -123,18 +150,56 @@ export const startService = async <
     turn: () => new Promise((resolve) => setImmediate(resolve)),
     batchMax: env.HOLDPOINT_BATCH_MAX,
     cacheMax: STATES_CACHED_MAX,
+    within: withAbout,
+  };
+  const { engine, intakes } = createCore(spec.logic, ports, (told) => {
+    if (count !== undefined) for (const each of told) count(each);
   });
 
+  const settle = createSettling({
+    service: spec.service,
+    letters: createLetters(connection),
+    inbound: spec.logic.inbound,
+    engine,
+    now: () => Date.now(),
+  });
   const attendance = spec.attend?.(
     pool,
     engine,
     createAnnouncer(connection),
     createObjectStore(connection, artifactBucket),
-    { listener: createListener(connection, user, log), gauge: metrics.gauge },
+    {
+      listener: createListener(connection, user, log),
+      gauge: metrics.gauge,
+      sample: samples.sample,
+      look: createBusLook(connection, user),
+      settle,
+    },
   );
   const sources = intakes.map(({ inbound, take }) => startSource(connection, inbound.consumer, take, log));
-  const api = await serveApi(connection, spec.service, spec.endpoints(pool, engine), engine, log);
+  sampleStore(pool, samples.sample, Date.now);
+  const own = intakes.map(({ inbound }) => inbound.consumer);
+  sampleConsumers(connection, own, samples.sample);
+  if (topology !== undefined) sampleStreams(topology, samples.sample);
+  const firstLook = samples.look();
   const retirement = createRetirement(pool);
+  const care = careEndpoints<S, Message>({
+    service: spec.service,
+    instance: instanceName(spec.service),
+    pool,
+    migrations: migrationsIn(spec.migrations),
+    retire: async () => {
+      const retired = await retirement.run();
+      metrics.retired(retired);
+      return retired;
+    },
+  });
+  const endpoints = {
+    ...spec.endpoints(pool, engine),
+    ...care,
+    dead_letter: { query: settle },
+  } as Endpoints<S, Message>;
+  const api = await serveApi(connection, spec.service, endpoints, engine, log);
   const jobs = [
     startPeriodic('timers', TICK_MS, () => engine.tick(), log),
     startPeriodic('outbox', SWEEP_MS, () => engine.sweep(OUTBOX_STALE_MS), log),
@@ -149,7 +214,7 @@ export const startService = async <
   const http = await serveHttp(
     { host: env.HOLDPOINT_HTTP_HOST, port: env.HOLDPOINT_HTTP_PORT },
     checks,
-    metrics.registry,
+    metrics.exposition,
     attendance?.web,
   );
   log.info({ httpPort: http.port }, 'service started');
@@ -163,7 +228,9 @@ export const startService = async <
     await engine.idle();
     await spec.stopWork?.();
     await engine.idle();
-    await Promise.all(jobs.map((job) => job.stop()));
+    await firstLook;
+    await Promise.all([...jobs, samples].map((job) => job.stop()));
+    metrics.stop();
     await engine
       .flush()
       .catch((error: unknown) => log.warn(errorFields(error), 'outbox rows are left for the next start'));

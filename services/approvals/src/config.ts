@@ -5,6 +5,7 @@ import { checkJwks } from './adapters/identity/oidc-keys.ts';
 import { IdentityEnv, type OidcSettings, oidcSettings } from './adapters/identity/settings.ts';
 import { type GrantKeys, KEY_FILE, parseGrantKeys } from './adapters/keyring.ts';
 import { DiscordEnv, type DiscordSettings, readDiscord } from './surfaces/discord/settings.ts';
+import { ConsoleEnv } from './surfaces/console/settings.ts';
 import { WebEnv } from './surfaces/http/settings.ts';
 
 const isSet = (env: { readonly [name: string]: unknown }, name: string): boolean =>
@@ -22,6 +23,7 @@ export const ApprovalsEnv = ServiceEnv.extend({
   HOLDPOINT_ROLLBACK_RULE: z.enum(['on', 'off']).default('on'),
   ...IdentityEnv.shape,
   ...WebEnv.shape,
+  ...ConsoleEnv.shape,
   ...DiscordEnv.shape,
 }).refine((env) => isSet(env, 'HOLDPOINT_GRANT_KEY_FILE') !== isSet(env, 'HOLDPOINT_GRANT_KEY'), {
   path: ['HOLDPOINT_GRANT_KEY_FILE'],

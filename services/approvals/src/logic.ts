@@ -91,6 +91,11 @@ const performWith =
     }
   };
 
+const taskOf = (state: DeskState): string | undefined => {
+  if (state.status === 'pending' || state.status === 'closed') return state.request.task;
+  return state.status === 'withdrawn' ? state.about.task : undefined;
+};
+
 export const approvalsLogic = ({
   decider,
   rulesFor = () => [],
@@ -102,6 +107,7 @@ export const approvalsLogic = ({
     aggregate: 'approval',
     decider,
     summarise,
+    taskOf: (_id, state) => taskOf(state),
     snapshotDue: snapshotEvery(SNAPSHOT_EVERY),
   },
   inbound: inboundOf(rulesFor),

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Engine } from '@holdpoint/runtime/engine';
 import type { Logger } from '@holdpoint/runtime/log';
 import { type RunningService, startService } from '@holdpoint/runtime/service';
@@ -12,10 +13,14 @@ import type { ApprovalsConfig } from './config.ts';
 import { createRuleBook } from './adapters/rule-book.ts';
 import { createDecisions } from './decisions.ts';
 import { createDeskDecider, type DeskMessage } from './domain/desk.ts';
+import { approvalFigures, sampleDesk } from './figures.ts';
 import { followRules } from './adapters/follow-rules.ts';
 import { type ApprovalsParts, approvalsLogic } from './logic.ts';
 import type { Office } from './office.ts';
 import { createDiscord } from './surfaces/discord/discord.ts';
+import { createEvents } from './surfaces/console/events.ts';
+import { createPage } from './surfaces/console/page.ts';
+import { consoleRoutes } from './surfaces/console/routes.ts';
 import { createWeb } from './surfaces/http/app.ts';
 import { createWatch } from './surfaces/websocket/server.ts';
 
@@ -54,21 +59,32 @@ export const startApprovals = (
         deliver: (delivery, accept) => deliver?.(delivery, accept),
         askOutcome: (effect, accept) => askOutcome?.(effect, accept),
       }),
+      migrations: join(import.meta.dirname, '..', 'migrations'),
       endpoints: (pool, engine) => endpoints(officeOn(pool, engine)),
-      attend: (pool, engine, _announce, _artifacts, { listener, gauge }) => {
+      figures: approvalFigures,
+      attend: (pool, engine, _announce, _artifacts, { listener, gauge, sample, look, settle }) => {
         const office = officeOn(pool, engine);
         const rules = followRules(book, pool, engine, listener, log);
         const anchors = startAuditAnchors(pool, engine, log);
         const feed = createFeed(pool, listener, log);
         const watch = createWatch(office, feed, env);
+        sampleDesk(pool, sample);
         gauge('watchers', 'WebSocket connections', [], () => [{ labels: {}, value: watch.watchers() }]);
         const { failures, stop: stopIdentity } = identityOn(pool);
         gauge('authentication_failures_total', 'Calls by nobody that is known', ['kind'], failures);
         const discord = asked && createDiscord(office, asked, gauge);
+        const { HOLDPOINT_WATCH_HEARTBEAT_MS: heartbeatMs, HOLDPOINT_WEB_ORIGINS: origins } = env;
+        const events = createEvents({ office, listener, look, heartbeatMs });
+        gauge('console_streams', 'Pages that follow tasks', [], () => [
+          { labels: {}, value: events.streams() },
+        ]);
+        const page = createPage(env.HOLDPOINT_CONSOLE_FOLDER);
+        const consoleApp = consoleRoutes({ office, listener, look, settle, events, page, origins });
         deliver = discord?.deliver;
         askOutcome = createAskOutcome(listener);
         return {
           stop: async () => {
+            events.stop();
             await watch.stop();
             await Promise.all([
               feed.stop(),
@@ -80,7 +96,7 @@ export const startApprovals = (
             ]);
           },
           web: {
-            ...createWeb(office, env, ...(discord === undefined ? [] : [discord.routes])),
+            ...createWeb(office, env, ...(discord === undefined ? [] : [discord.routes]), consoleApp),
             upgrade: watch.upgrade,
           },
         };

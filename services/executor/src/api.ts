@@ -2,7 +2,7 @@ import type { EffectView } from '@holdpoint/contracts/catalog';
 import type { EffectEvent } from '@holdpoint/contracts/effect';
 import { HoldpointError } from '@holdpoint/contracts/errors';
 import type { Decider } from '@holdpoint/runtime/decider';
-import type { Endpoints } from '@holdpoint/runtime/nats/api';
+import type { OwnEndpoints } from '@holdpoint/runtime/nats/api';
 import { readState } from '@holdpoint/runtime/postgres/read';
 import type { Pool } from 'pg';
 import type { ArtifactQueries } from './adapters/artifacts/queries.ts';
@@ -23,7 +23,7 @@ export const endpoints = (
   artifacts: () => ArtifactQueries,
   whyWaiting: WhyWaiting,
   known: Known,
-): Endpoints<'executor', EffectMessage> => ({
+): OwnEndpoints<'executor', EffectMessage> => ({
   ...capabilityEndpoints(pool, decider, known),
   get: {
     query: async ({ id }) => {

@@ -4,10 +4,11 @@ import { DEFAULT_POOL, executorConsumer } from '@holdpoint/contracts/streams';
 import { type Decider, decision } from '@holdpoint/runtime/decider';
 import { type ServiceLogic, SNAPSHOT_EVERY, snapshotEvery } from '@holdpoint/runtime/core';
 import { parseCommand, type Routed } from '@holdpoint/runtime/inbound';
+import { startSpan } from '@holdpoint/runtime/telemetry';
 import type { Places } from './adapters/places.ts';
 import type { Runner } from './adapters/runner.ts';
 import type { EffectMessage, EffectWork } from './domain/effect.ts';
-import type { EffectState } from './domain/ledger.ts';
+import { type EffectState, entryIn } from './domain/ledger.ts';
 import { summarise } from './projections/effects.ts';
 
 export type ExecutorParts = {
@@ -88,6 +89,34 @@ const decode = (
   };
 };
 
+type Accept = (routed: Routed<EffectMessage>) => void;
+
+/** What is done outside is a span of its own, from the start to what is known of it; it ends with the process, if that ends first. */
+const traced = (work: EffectWork, accept: Accept, trace: string | undefined): Accept => {
+  if (work.kind !== 'start' && work.kind !== 'probe') return accept;
+  const { effect, id, attempt } = work.order;
+  const span = startSpan(
+    work.kind === 'start' ? `effect ${effect.uses}` : `probe ${effect.uses}`,
+    { parent: trace, links: [] },
+    {
+      'holdpoint.task': effect.task,
+      'holdpoint.node': effect.node,
+      'holdpoint.attempt': attempt,
+      'holdpoint.aggregate': id,
+      'holdpoint.kind': effect.kind,
+    },
+  );
+  return (routed) => {
+    const { message } = routed;
+    if (message.kind !== 'outcome' && message.kind !== 'probed') return accept(routed);
+    const found = message.kind === 'outcome' ? message.outcome.kind : message.finding.found;
+    span.about({ 'holdpoint.outcome': found });
+    if (found === 'failed_clean' || found === 'unknown') span.failed(found);
+    span.end();
+    return accept({ ...routed, trace: span.trace });
+  };
+};
+
 export const executorLogic = (
   parts: ExecutorParts,
 ): ServiceLogic<EffectState, EffectMessage, EffectEvent, EffectWork> => ({
@@ -102,15 +131,16 @@ export const executorLogic = (
           : parts.decider.decide(state, asThingsAre(message, parts.places), at),
     },
     summarise,
+    taskOf: (_id, state) => entryIn(state)?.order.effect.task,
     snapshotDue: snapshotEvery(SNAPSHOT_EVERY),
   },
   inbound: parts.pools.map((pool) => ({
     consumer: executorConsumer(pool),
     decode: (subject, body) => decode(subject, body, parts),
   })),
-  perform: (work, accept) => {
+  perform: (work, accept, trace) => {
     // The ledger offers what waits to any executor; one of another pool leaves it to the next time.
     if (work.kind === 'await_place' && !parts.pools.includes(work.order.pool ?? DEFAULT_POOL)) return;
-    parts.runner.perform(work, accept);
+    parts.runner.perform(work, traced(work, accept, trace));
   },
 });

@@ -9,7 +9,7 @@ import type { Engine } from '@holdpoint/runtime/engine';
 import type { Logger } from '@holdpoint/runtime/log';
 import type { ObjectStore } from '@holdpoint/runtime/nats/object-store';
 import type { Announce } from '@holdpoint/runtime/ports';
-import { instanceName } from '@holdpoint/runtime/process';
+import { instanceName } from '@holdpoint/runtime/instance';
 import {
   type Attendance,
   type RunningService,
@@ -44,6 +44,7 @@ import { createSecrets } from './adapters/secrets.ts';
 import { createStandings } from './adapters/standing.ts';
 import { tellJournalled } from './adapters/tell-journalled.ts';
 import { createWorkRecords, type WorkRecords } from './adapters/work-records.ts';
+import { sampleVolumes } from './adapters/volumes.ts';
 import { createWorkspace } from './adapters/workspace.ts';
 import { endpoints } from './api.ts';
 import type { Capability } from './capabilities/capability.ts';
@@ -57,6 +58,7 @@ import type { ExecutorConfig } from './config.ts';
 import type { Verify } from './domain/admission.ts';
 import { factsWith } from './domain/custom-facts.ts';
 import { createEffectDecider, type EffectMessage } from './domain/effect.ts';
+import { effectFigures, sampleLedger } from './figures.ts';
 import { executorLogic } from './logic.ts';
 
 /** What runs when the executor stops may take so long to end. */
@@ -178,10 +180,12 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
     engine: Engine<EffectMessage>,
     saying: Announce,
     objects: ObjectStore,
-    { listener, gauge }: Surroundings,
+    { listener, gauge, sample }: Surroundings,
   ): Attendance => {
     announce = saying;
     showFigures(gauge, places, circuits);
+    sampleLedger(database, sample);
+    sampleVolumes({ workspace, state: config.state, journal: kept.folder }, sample);
     const following = followRecovery(listener, circuits, systemClock);
     keys.learnFrom((nonce) => listener.ask('approvals', 'keys', { nonce }));
     artifacts.connect(database, objects);
@@ -213,7 +217,9 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
       logic: executorLogic({ decider, places, runner, pools, mayLearnKeyOf: keys.mayLearnKeyOf }),
       endpoints: (database) =>
         endpoints(database, decider, artifacts.queries, whyWaiting, { capabilities: all, classOf, kindOf }),
+      migrations: join(import.meta.dirname, '..', 'migrations'),
       condition: gate.condition,
+      figures: effectFigures,
       attend,
       stopWork: async () => {
         await runner.stop(STOP_GRACE_MS);

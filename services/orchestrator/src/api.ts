@@ -4,8 +4,8 @@ import { commandIdOf, RepositoryId, type TaskId, taskIdFrom } from '@holdpoint/c
 import type { ProgramDefinition } from '@holdpoint/contracts/program';
 import { TaskEvent } from '@holdpoint/contracts/task';
 import { isProgram } from '@holdpoint/programs/state';
-import type { Endpoints } from '@holdpoint/runtime/nats/api';
-import { readHistory, readState } from '@holdpoint/runtime/postgres/read';
+import type { OwnEndpoints } from '@holdpoint/runtime/nats/api';
+import { readHistory, readHistoryPage, readState } from '@holdpoint/runtime/postgres/read';
 import type { Meta, Routed } from '@holdpoint/runtime/inbound';
 import type { Pool } from 'pg';
 import { forkAt } from './domain/fork.ts';
@@ -70,7 +70,7 @@ export const endpoints = (
   { open, named }: Known = NOTHING_KNOWN,
   register: (programs: readonly ProgramDefinition[]) => Promise<readonly ProgramRow[]> = (programs) =>
     registerPrograms(pool, programs),
-): Endpoints<'orchestrator', OrchestratorMessage> => ({
+): OwnEndpoints<'orchestrator', OrchestratorMessage> => ({
   submit: {
     command: (payload, { identity }) => {
       const task = taskIdOf(payload.id, identity);
@@ -86,6 +86,7 @@ export const endpoints = (
   retry: byHand('retry'),
   skip: byHand('skip'),
   done: byHand('done'),
+  checkpoint: byHand('checkpoint'),
   fork: {
     command: async ({ task: origin, version, id, by = 'unknown' }, { identity }) => {
       const task = taskIdOf(id, identity);
@@ -108,7 +109,16 @@ export const endpoints = (
   },
   list: { query: (page) => listTasks(pool, page) },
   history: {
-    query: async ({ id }) => ({ events: [...(await historyOf(pool, id))] }),
+    query: async ({ id, after = 0, limit }) => {
+      if (limit === undefined) {
+        const events = await historyOf(pool, id);
+        return { events: events.filter(({ version }) => version > after), version: events.length };
+      }
+      if (RepositoryId.safeParse(id).success) throw unknown(id);
+      const { events, ...page } = await readHistoryPage(pool, id, { after, limit });
+      if (page.version === 0) throw unknown(id);
+      return { events: [...events], ...page };
+    },
   },
   program_register: { query: async ({ programs }) => registered(await register(programs)) },
   program_list: { query: (page) => listPrograms(pool, page) },

@@ -73,6 +73,8 @@ export const orchestratorLogic = (
     decider: createOrchestratorDecider(tasks),
     summarise,
     snapshotDue,
+    taskOf: (id, { phase }) => (phase === 'absent' || phase === 'board' ? undefined : id),
+    statusOf: ({ phase }) => phase,
   },
   inbound: inbound(decodersWith(known)),
 });

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { consumersFor } from '@holdpoint/contracts/streams';
 import type { Logger } from '@holdpoint/runtime/log';
 import { type RunningService, startService } from '@holdpoint/runtime/service';
@@ -12,6 +13,7 @@ import type { OrchestratorEnv } from './config.ts';
 import { createTaskDecider } from './domain/decide.ts';
 import { builtIn } from './domain/workflows/catalog.ts';
 import { stageWorkflows } from './domain/workflows/stages.ts';
+import { taskFigures } from './figures.ts';
 import { orchestratorLogic } from './logic.ts';
 
 export const startOrchestrator = (env: OrchestratorEnv, log: Logger): Promise<RunningService> => {
@@ -24,7 +26,9 @@ export const startOrchestrator = (env: OrchestratorEnv, log: Logger): Promise<Ru
     {
       service: 'orchestrator',
       logic: orchestratorLogic(decider, known),
+      migrations: join(import.meta.dirname, '..', 'migrations'),
       endpoints: (pool) => endpoints(pool, known, (programs) => catalog.register(pool, programs)),
+      figures: taskFigures,
       attend: (pool, engine, _announce, _artifacts, { listener }) => {
         wake = createWakeHeld(pool, engine, log);
         const following = circuits.follow(listener, systemClock);
@@ -37,7 +41,10 @@ export const startOrchestrator = (env: OrchestratorEnv, log: Logger): Promise<Ru
         };
       },
       topologySeedFile: env.HOLDPOINT_NATS_TOPOLOGY_SEED_FILE,
-      consumers: consumersFor(env.HOLDPOINT_POOLS),
+      topology: {
+        consumers: consumersFor(env.HOLDPOINT_POOLS),
+        replicas: env.HOLDPOINT_STREAM_REPLICAS,
+      },
     },
     env,
     log,

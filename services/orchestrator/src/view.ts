@@ -131,6 +131,7 @@ export const taskView = (task: Task): TaskView => {
     repository: task.repository,
     ...(after.length > 0 && { after }),
     requestedBy: task.requestedBy,
+    ...(task.agent !== undefined && { agent: task.agent }),
     outcome: task.outcome,
     entries: [...graph.entries],
     // What leads back when it succeeds is no end: it may not even be reached.

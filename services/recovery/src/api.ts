@@ -2,7 +2,7 @@ import { HoldpointError } from '@holdpoint/contracts/errors';
 import { circuitIdOf, jobOf } from '@holdpoint/contracts/ids';
 import type { RecoveryEvent } from '@holdpoint/contracts/recovery';
 import type { Decider } from '@holdpoint/runtime/decider';
-import type { Endpoints } from '@holdpoint/runtime/nats/api';
+import type { OwnEndpoints } from '@holdpoint/runtime/nats/api';
 import { readState } from '@holdpoint/runtime/postgres/read';
 import type { Pool } from 'pg';
 import { classify } from './domain/classification/classify.ts';
@@ -19,7 +19,7 @@ const UNSAID = { code: 'NODE_FAILED', message: '' };
 export const endpoints = (
   pool: Pool,
   decider: Decider<RecoveryState, RecoveryMessage, RecoveryEvent>,
-): Endpoints<'recovery', RecoveryMessage> => ({
+): OwnEndpoints<'recovery', RecoveryMessage> => ({
   history: {
     query: async ({ task, node }) => {
       const state = await readState(pool, decider, task);

@@ -5,7 +5,7 @@ import { consumers } from '@holdpoint/contracts/streams';
 import { type ServiceLogic, SNAPSHOT_EVERY, snapshotEvery } from '@holdpoint/runtime/core';
 import type { Decider } from '@holdpoint/runtime/decider';
 import { parseCommand } from '@holdpoint/runtime/inbound';
-import { recoveryDecider, type RecoveryMessage, type RecoveryState } from './domain/recovery.ts';
+import { isCircuit, recoveryDecider, type RecoveryMessage, type RecoveryState } from './domain/recovery.ts';
 import { summarise } from './projections/summary.ts';
 
 /** Circuits are kept by their names, everything else by its task. */
@@ -30,6 +30,7 @@ export const createRecoveryLogic = (
     aggregate: 'recovery',
     decider,
     summarise,
+    taskOf: (id, state) => (isCircuit(state) ? undefined : id),
     snapshotDue: snapshotEvery(SNAPSHOT_EVERY),
   },
   inbound: consumers

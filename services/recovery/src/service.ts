@@ -1,8 +1,10 @@
+import { join } from 'node:path';
 import type { Logger } from '@holdpoint/runtime/log';
 import { type RunningService, startService } from '@holdpoint/runtime/service';
 import { endpoints } from './api.ts';
 import type { RecoveryEnv } from './config.ts';
 import { createRecoveryDecider } from './domain/recovery.ts';
+import { recoveryFigures, sampleRecovery } from './figures.ts';
 import { createRecoveryLogic } from './logic.ts';
 
 export const startRecovery = (env: RecoveryEnv, log: Logger): Promise<RunningService> => {
@@ -11,7 +13,13 @@ export const startRecovery = (env: RecoveryEnv, log: Logger): Promise<RunningSer
     {
       service: 'recovery',
       logic: createRecoveryLogic(decider),
+      migrations: join(import.meta.dirname, '..', 'migrations'),
+      figures: recoveryFigures,
       endpoints: (pool) => endpoints(pool, decider),
+      attend: (pool, _engine, _announce, _artifacts, { sample }) => {
+        sampleRecovery(pool, sample);
+        return { stop: () => Promise.resolve() };
+      },
     },
     env,
     log,

@@ -123,6 +123,10 @@ const LINES: Readonly<Record<string, { readonly line: string; readonly asks: rea
   'recovery reset': { line: 'recovery reset workflow:flow', asks: ['recovery.circuit'] },
   'capabilities list': { line: 'capabilities list', asks: ['executor.capabilities'] },
   'capabilities show': { line: 'capabilities show cap.http.request', asks: ['executor.capabilities'] },
+  gc: {
+    line: 'gc',
+    asks: ['orchestrator.retention', 'approvals.retention', 'executor.retention', 'recovery.retention'],
+  },
   'dlq list': { line: 'dlq list', asks: [] },
   'dlq show': { line: 'dlq show 1', asks: [] },
 };

@@ -62,12 +62,12 @@ const requests: fc.Arbitrary<Bytes> = fc.oneof(
 );
 
 let server: Promise<HttpServer> | undefined;
-const { registry } = createMetrics('fuzz', silentLogger(), () => 0);
+const { exposition } = createMetrics('fuzz', silentLogger(), () => 0);
 const portOf = async (): Promise<number> => {
   server ??= serveHttp(
     { host: '127.0.0.1', port: 0 },
     [{ name: 'x', ready: () => Promise.resolve(true) }],
-    registry,
+    exposition,
   );
   return (await server).port;
 };

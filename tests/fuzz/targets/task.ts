@@ -160,6 +160,7 @@ export const task = decisionTarget(
     'command/task.retry': onNode('retry', { id: TASK, attempt: undefined }),
     'command/task.skip': onNode('skip', { id: TASK }),
     'command/task.done': onNode('done', { id: TASK }),
+    'command/task.checkpoint': onNode('checkpoint', { id: TASK }),
     'command/task.admit': command('admit', { id: TASK, circuit: CIRCUIT }),
     'command/task.recover': onNode('recover', { task: TASK, attempt: 1 }),
     'command/task.watch': command('watch', { id: TASK, node: undefined }),

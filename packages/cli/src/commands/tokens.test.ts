@@ -61,6 +61,14 @@ describe('tokens create', () => {
     expect(out).toContain('only showing');
   });
 
+  test('names the agent that it is for, and says so', async () => {
+    const agents = { 'approvals.token_create': { ...token, agent: 'claude' } };
+    const line = ['tokens', 'create', 'claude', '--agent', 'claude'];
+    const { calls, err } = await typeLine(line, agents);
+    expect(calls).toMatchObject([['approvals.token_create', { name: 'claude', agent: 'claude' }]]);
+    expect(err).toContain('is a token of the agent claude of ada');
+  });
+
   test('sends whose it is, what it is good for and until when', async () => {
     const line =
       'tokens create ci --for bot --scope approvals:read --scope audit:read --group bots --expires 30d';

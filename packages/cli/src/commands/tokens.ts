@@ -18,7 +18,13 @@ const SECRET_BYTES = 32;
 
 const newSecret = (): string => `hpt_${randomBytes(SECRET_BYTES).toString('base64url')}`;
 
-const { name: Name, principal: Principal, groups: Groups, expiresInMs: Expires } = CreateAccessToken.shape;
+const {
+  name: Name,
+  principal: Principal,
+  groups: Groups,
+  agent: Agent,
+  expiresInMs: Expires,
+} = CreateAccessToken.shape;
 
 const asScope = (text: string, before: readonly Scope[] = []): readonly Scope[] => {
   const { success, data } = Scope.safeParse(text);
@@ -42,6 +48,7 @@ type Create = {
   readonly for?: string;
   readonly scope?: readonly Scope[];
   readonly group?: readonly string[];
+  readonly agent?: string;
   readonly expires?: number;
   readonly out?: string;
   readonly json?: true;
@@ -53,6 +60,7 @@ const asked = (name: string, sha256: string, options: Create): CreateAccessToken
   ...(options.for !== undefined && { principal: options.for }),
   ...(options.scope !== undefined && { scopes: [...options.scope] }),
   ...(options.group !== undefined && { groups: [...options.group] }),
+  ...(options.agent !== undefined && { agent: options.agent }),
   ...(options.expires !== undefined && { expiresInMs: options.expires }),
 });
 
@@ -63,7 +71,7 @@ const stateText = ({ status, expiresAt, revokedBy }: AccessTokenView, now: numbe
 };
 
 const madeText = (token: AccessTokenView, now: number): readonly string[] => [
-  `${token.id} is a token of ${token.principal}, called ${token.name}`,
+  `${token.id} is a token of ${token.agent === undefined ? '' : `the agent ${token.agent} of `}${token.principal}, called ${token.name}`,
   `  good for ${token.scopes.join(', ')}, ${stateText(token, now)}`,
 ];
 
@@ -117,6 +125,11 @@ const addCreate = (tokens: Command, session: Session): void => {
       )
       .option('--scope <scope>', `${Scope.options.join(', ')}; may be repeated`, asScope)
       .option('--group <group>', 'of somebody whom the directory does not know; may be repeated', asGroups)
+      .option(
+        '--agent <name>',
+        'for an agent of that principal, which may decide on nothing that either of them has asked for',
+        as(Agent.unwrap()),
+      )
       .option('--expires <time>', 'such as 12h or 30d', asExpiry)
       .option('--out <file>', 'write the secret into a new file that only you can read')
       .option('--json', 'print the answer as it came, with the secret unless it is in a file')
@@ -184,9 +197,11 @@ const whoamiText = ({
   roles,
   scopes,
   administrator,
+  agent,
 }: ApiResponse<'approvals', 'whoami'>): readonly string[] =>
   columns([
     ['you are', administrator ? `${name}, an administrator` : name],
+    ...(agent === undefined ? [] : [['acting as', `the agent ${agent}`]]),
     ['groups', groups.join(', ') || 'none'],
     ...(roles.length > 0 ? [['roles', roles.join(', ')]] : []),
     ['good for', scopes.join(', ')],

@@ -1,6 +1,7 @@
 import {
   Conflict,
   type BatchWrite,
+  type Course,
   type History,
   type OutboxRow,
   type Head,
@@ -38,6 +39,7 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
     outbox: new Map(),
     heads: new Map(),
   };
+  const courses = new Map<string, Course>();
   const locks = createLocks();
   let lastRow = 0;
 
@@ -45,7 +47,8 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
 
   const historyOf = (aggregate: string): History => {
     const snapshot = tables.snapshots.get(aggregate);
-    return { snapshot, events: (tables.events.get(aggregate) ?? []).slice(snapshot?.version ?? 0) };
+    const events = (tables.events.get(aggregate) ?? []).slice(snapshot?.version ?? 0);
+    return { snapshot, events, course: courses.get(aggregate) };
   };
 
   const apply = (write: BatchWrite, now: number): string | undefined => {
@@ -53,8 +56,9 @@ export const createMemoryStore = (clock: () => number): Store & { readonly table
       if (version <= versionOf(aggregate))
         throw new Conflict(`version ${String(version)} of ${aggregate} exists`);
     }
-    for (const { aggregate, body } of write.events) {
+    for (const { aggregate, body, at, trace } of write.events) {
       const event = JSON.parse(body) as unknown;
+      courses.set(aggregate, { since: courses.get(aggregate)?.since ?? at, at, trace });
       const history = tables.events.get(aggregate);
       if (history === undefined) tables.events.set(aggregate, [event]);
       else history.push(event);

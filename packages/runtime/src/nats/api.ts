@@ -1,6 +1,6 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { type ServiceMsg, Svcm } from '@nats-io/services';
-import { api } from '@holdpoint/contracts/catalog';
+import { api, type CareEndpoint } from '@holdpoint/contracts/catalog';
 import { HEADERS, traceOf } from '@holdpoint/contracts/cloudevents';
 import {
   type ErrorBody,
@@ -12,6 +12,7 @@ import {
 } from '@holdpoint/contracts/errors';
 import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/streams';
 import { type ServiceName, subjects } from '@holdpoint/contracts/subjects';
+import { VERSION } from '@holdpoint/contracts/version';
 import type { z } from 'zod';
 import type { Engine } from '../engine.ts';
 import { type Meta, parseAs, parseJson, type Routed } from '../inbound.ts';
@@ -37,6 +38,12 @@ export type Endpoints<S extends ServiceName, Message> = {
   readonly [E in keyof (typeof api)[S]]: Endpoint<Message, Output<S, E, 'request'>, Output<S, E, 'response'>>;
 };
 
+/** Those that a service has of its own: the runtime adds what all of them answer. */
+export type OwnEndpoints<S extends ServiceName, Message> = Omit<
+  Endpoints<S, Message>,
+  CareEndpoint | 'dead_letter'
+>;
+
 type AnyEndpoint<Message> = Endpoint<Message, unknown, unknown>;
 
 /** Serves `hp.api.<service>.*` on the NATS services framework. A caller is answered only after the commit. */
@@ -49,7 +56,7 @@ export const serveApi = async <S extends ServiceName, Message>(
 ): Promise<{ readonly stop: () => Promise<void> }> => {
   const micro = await new Svcm(connection).add({
     name: `holdpoint-${service}`,
-    version: '0.1.0',
+    version: VERSION,
     description: `Holdpoint ${service}`,
   });
   const declared: Readonly<Record<string, { description: string; request: z.ZodType }>> = api[service];

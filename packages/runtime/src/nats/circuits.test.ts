@@ -11,8 +11,8 @@ afterEach(() => void vi.useRealTimers());
 /** Recovery as it is heard by whoever starts: it gives these answers in turn, and the last of them from then on. */
 const follow = (...answers: readonly ({ readonly items: readonly unknown[] } | undefined)[]) => {
   let asks = 0;
-  const listener: Listener = {
-    listen: () => undefined,
+  const listener: Pick<Listener, 'listen' | 'ask'> = {
+    listen: () => ({ stop: () => undefined }),
     ask: () => Promise.resolve(answers[Math.min(asks++, answers.length - 1)] as never),
   };
   const heard: number[] = [];

@@ -19,7 +19,7 @@ export type CircuitsHeard = {
 
 /** All that recovery has, up to so many pages of 500; undefined when it does not answer. */
 const askForAll = async (
-  listener: Listener,
+  listener: Pick<Listener, 'listen' | 'ask'>,
   pagesMax: number,
 ): Promise<readonly CircuitView[] | undefined> => {
   const all: CircuitView[] = [];
@@ -40,7 +40,7 @@ const askForAll = async (
  * recovery has answered, or, when it seems to be away, has been asked three times.
  */
 export const followCircuits = (
-  listener: Listener,
+  listener: Pick<Listener, 'listen' | 'ask'>,
   clock: Clock,
   pagesMax: number,
   { hear, hearAll }: CircuitsHeard,

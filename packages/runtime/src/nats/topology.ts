@@ -27,7 +27,12 @@ export const ASSERT_EVERY_MS = 2_000;
 const CREATED_BY_OTHERS_MS = 100;
 const CREATED_BY_OTHERS_LOOKS = 20;
 
-const streamConfig = (stream: StreamDeclaration) => ({
+/** What is to be there, and on how many servers of a cluster each stream is kept: 1, 3 or 5. */
+export type Topology = { readonly consumers: readonly ConsumerDeclaration[]; readonly replicas: number };
+
+const ALONE: Topology = { consumers, replicas: 1 };
+
+const streamConfig = (stream: StreamDeclaration, replicas: number) => ({
   name: stream.name,
   subjects: [...stream.subjects],
   description: stream.description,
@@ -38,13 +43,13 @@ const streamConfig = (stream: StreamDeclaration) => ({
   max_age: stream.maxAgeMs * NANOS_PER_MS,
   max_bytes: stream.maxBytes,
   duplicate_window: stream.duplicateWindowMs * NANOS_PER_MS,
-  num_replicas: 1,
+  num_replicas: replicas,
   deny_delete: true,
   allow_direct: true,
 });
 
 /** An object store as its clients expect one: a piece of an object, or what is known of it, is a message. */
-const bucketConfig = (bucket: BucketDeclaration) => ({
+const bucketConfig = (bucket: BucketDeclaration, replicas: number) => ({
   name: bucket.stream,
   subjects: [`$O.${bucket.name}.C.>`, `$O.${bucket.name}.M.>`],
   description: bucket.description,
@@ -54,7 +59,7 @@ const bucketConfig = (bucket: BucketDeclaration) => ({
   storage: StorageType.File,
   max_age: bucket.maxAgeMs * NANOS_PER_MS,
   max_bytes: bucket.maxBytes,
-  num_replicas: 1,
+  num_replicas: replicas,
   allow_rollup_hdrs: true,
   allow_direct: true,
 });
@@ -102,16 +107,24 @@ const createUnlessThere = async (
   }
 };
 
-const assertStream = (manager: JetStreamManager, stream: StreamDeclaration): Promise<boolean> =>
+const assertStream = (
+  manager: JetStreamManager,
+  stream: StreamDeclaration,
+  replicas: number,
+): Promise<boolean> =>
   createUnlessThere(
     () => manager.streams.info(stream.name),
-    () => manager.streams.add(streamConfig(stream)),
+    () => manager.streams.add(streamConfig(stream, replicas)),
   );
 
-const assertBucket = (manager: JetStreamManager, bucket: BucketDeclaration): Promise<boolean> =>
+const assertBucket = (
+  manager: JetStreamManager,
+  bucket: BucketDeclaration,
+  replicas: number,
+): Promise<boolean> =>
   createUnlessThere(
     () => manager.streams.info(bucket.stream),
-    () => manager.streams.add(bucketConfig(bucket)),
+    () => manager.streams.add(bucketConfig(bucket, replicas)),
   );
 
 const assertConsumer = (manager: JetStreamManager, consumer: ConsumerDeclaration): Promise<boolean> =>
@@ -123,11 +136,11 @@ const assertConsumer = (manager: JetStreamManager, consumer: ConsumerDeclaration
 /** Creates what is missing; returns the names of what it made. */
 export const assertTopology = async (
   manager: JetStreamManager,
-  declared: readonly ConsumerDeclaration[] = consumers,
+  { consumers: declared, replicas }: Topology = ALONE,
 ): Promise<readonly string[]> => {
   const made: string[] = [];
-  for (const stream of streams) if (await assertStream(manager, stream)) made.push(stream.name);
-  for (const bucket of buckets) if (await assertBucket(manager, bucket)) made.push(bucket.stream);
+  for (const stream of streams) if (await assertStream(manager, stream, replicas)) made.push(stream.name);
+  for (const bucket of buckets) if (await assertBucket(manager, bucket, replicas)) made.push(bucket.stream);
   for (const consumer of declared)
     if (await assertConsumer(manager, consumer)) made.push(`${consumer.stream}/${consumer.name}`);
   return made;
@@ -136,10 +149,10 @@ export const assertTopology = async (
 /** Brings streams and consumers of an earlier release to what this one declares. */
 export const updateTopology = async (
   manager: JetStreamManager,
-  declared: readonly ConsumerDeclaration[] = consumers,
+  { consumers: declared, replicas }: Topology = ALONE,
 ): Promise<void> => {
-  for (const stream of streams) await manager.streams.update(stream.name, streamConfig(stream));
-  for (const bucket of buckets) await manager.streams.update(bucket.stream, bucketConfig(bucket));
+  for (const stream of streams) await manager.streams.update(stream.name, streamConfig(stream, replicas));
+  for (const bucket of buckets) await manager.streams.update(bucket.stream, bucketConfig(bucket, replicas));
   for (const consumer of declared)
     await manager.consumers.update(consumer.stream, consumer.name, consumerConfig(consumer));
 };
@@ -148,15 +161,15 @@ export const updateTopology = async (
 export const keepTopology = async (
   connection: NatsConnection,
   log: Logger,
-  declared: readonly ConsumerDeclaration[] = consumers,
+  topology: Topology = ALONE,
 ): Promise<{ readonly stop: () => void }> => {
   const manager = await jetstreamManager(connection, { checkAPI: false });
   const assert = async (): Promise<void> => {
-    const made = await assertTopology(manager, declared);
+    const made = await assertTopology(manager, topology);
     if (made.length > 0) log.info({ made }, 'streams and consumers created');
   };
   await assert();
-  await updateTopology(manager, declared);
+  await updateTopology(manager, topology);
   let busy = false;
   const timer = setInterval(() => {
     if (busy) return;

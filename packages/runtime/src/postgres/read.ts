@@ -31,6 +31,38 @@ const EventRow = z.object({
   data: z.record(z.string(), z.json()),
 });
 
+/** So much JSON makes a page: an answer has to fit into a message of the bus, with whatever one event adds to it. */
+const PAGE_MAX_CHARACTERS = 262_144;
+
+export type HistoryPage = {
+  readonly events: readonly HistoryEntry[];
+  /** How many events there are. */
+  readonly version: number;
+  readonly more: boolean;
+};
+
+/** Events after a version, oldest first: `limit` at the most, and fewer where they are large. At least one, if there is any. */
+export const readHistoryPage = async (
+  pool: Pool,
+  id: string,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Promise<HistoryPage> => {
+  const { rows } = await pool.query(
+    `SELECT version, at, type, data FROM (
+       SELECT version, at, type, data, sum(length(data::text)) OVER (ORDER BY version) - length(data::text) AS before
+       FROM (SELECT version, at, type, data FROM events WHERE aggregate = $1 AND version > $2::bigint ORDER BY version LIMIT $3) page
+     ) sized WHERE before < $4 ORDER BY version`,
+    [id, after, limit, PAGE_MAX_CHARACTERS],
+  );
+  const head = await pool.query<{ readonly version: number | null }>(
+    'SELECT max(version)::int AS version FROM events WHERE aggregate = $1',
+    [id],
+  );
+  const events = z.array(EventRow).parse(rows);
+  const version = head.rows[0]?.version ?? 0;
+  return { events, version, more: (events.at(-1)?.version ?? after) < version };
+};
+
 /** Every event of one aggregate, oldest first. */
 export const readHistory = async (pool: Pool, id: string): Promise<readonly HistoryEntry[]> => {
   const { rows } = await pool.query(

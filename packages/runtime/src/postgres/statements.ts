@@ -3,6 +3,7 @@ export type Statement = { readonly name: string; readonly text: string };
 
 const statement = (name: string, text: string): Statement => ({ name: `hp_${name}`, text });
 
+const MILLIS = (time: string): string => `(extract(epoch FROM ${time}) * 1000)::bigint::text`;
 const CLOCK = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint::text';
 /** Rises whenever something was retired: from then on an id may stand for something else. */
 const RETIRED = '(SELECT retired FROM retention)::text';
@@ -31,8 +32,12 @@ export const statements = {
     'history',
     `SELECT h.id, s.version AS snapshot_version, s.state AS snapshot_state,
             (SELECT coalesce(json_agg(e.data ORDER BY e.version), '[]') FROM events e
-              WHERE e.aggregate = h.id AND e.version > coalesce(s.version, 0)) AS events
-       FROM unnest($1::text[]) AS h(id) LEFT JOIN snapshots s ON s.aggregate = h.id`,
+              WHERE e.aggregate = h.id AND e.version > coalesce(s.version, 0)) AS events,
+            (SELECT ${MILLIS('e.at')} FROM events e WHERE e.aggregate = h.id AND e.version = 1) AS since,
+            l.at, l.trace
+       FROM unnest($1::text[]) AS h(id) LEFT JOIN snapshots s ON s.aggregate = h.id
+       LEFT JOIN LATERAL (SELECT ${MILLIS('e.at')} AS at, e.trace FROM events e
+                           WHERE e.aggregate = h.id ORDER BY e.version DESC LIMIT 1) l ON true`,
   ),
   // Every kind of write in one statement; each parameter is the JSON array of its kind.
   write: statement(

@@ -28,6 +28,9 @@ type HistoryRow = {
   readonly snapshot_version: number | null;
   readonly snapshot_state: unknown;
   readonly events: readonly unknown[];
+  readonly since: string | null;
+  readonly at: string | null;
+  readonly trace: string | null;
 };
 type DueRow = {
   readonly aggregate: string;
@@ -122,6 +125,10 @@ const historyOf = (row: HistoryRow): History => ({
   snapshot:
     row.snapshot_version === null ? undefined : { version: row.snapshot_version, state: row.snapshot_state },
   events: row.events,
+  course:
+    row.since === null || row.at === null
+      ? undefined
+      : { since: Millis.parse(row.since), at: Millis.parse(row.at), trace: row.trace ?? undefined },
 });
 
 type Session = { readonly transaction: Transaction; readonly client: PoolClient };

@@ -105,3 +105,13 @@ describe('scopes', () => {
     expect(refusalOf(small, { principal: 'ada', scopes })).toMatchObject({ code: 'APPROVALS_SCOPE' });
   });
 });
+
+describe('an agent', () => {
+  test('is named in the token that is made for it', () => {
+    expect(made(ada, { agent: 'claude' })).toMatchObject({ token: { principal: 'ada', agent: 'claude' } });
+  });
+
+  test('makes none, or it could make one that is no agent’s', () => {
+    expect(refusalOf({ ...ada, agent: 'claude' }, {})).toMatchObject({ code: 'APPROVALS_NOT_ENTITLED' });
+  });
+});

@@ -54,7 +54,9 @@ export const tokenMessage = (
     throw notEntitled(`only an administrator makes tokens for others than ${by.name}`);
   const scopes = scopesFor(wanted, asking);
   const groups = groupsFor(wanted, principal, asking);
-  const { name, sha256, expiresInMs } = wanted;
+  const { name, sha256, expiresInMs, agent } = wanted;
+  // An agent that could make tokens could make one that is no agent's, and decide as its owner.
+  if (by.agent !== undefined) throw notEntitled(`${by.agent} is an agent: a person makes tokens`);
   const token = {
     id: accessTokenIdOf(sha256),
     name,
@@ -62,6 +64,7 @@ export const tokenMessage = (
     // Whoever leaves the directory leaves his groups there: a token does not keep them.
     groups: identity.knows(principal) ? [] : [...groups],
     scopes,
+    ...(agent !== undefined && { agent }),
   };
   return { kind: 'create_token', token, sha256, expiresInMs, by: by.name };
 };

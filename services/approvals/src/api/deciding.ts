@@ -1,12 +1,12 @@
 import { HEADERS, SURFACE_HEADER, traceOf } from '@holdpoint/contracts/cloudevents';
-import type { Caller, Endpoints } from '@holdpoint/runtime/nats/api';
+import type { Caller, OwnEndpoints } from '@holdpoint/runtime/nats/api';
 import { Scope } from '@holdpoint/contracts/access-token';
 import type { Via } from '../decisions.ts';
 import type { Principal } from '../domain/approval-state.ts';
 import type { DeskMessage } from '../domain/desk.ts';
 import { BUS, type Office, surfaceOf } from '../office.ts';
 
-export type ApprovalsEndpoints = Endpoints<'approvals', DeskMessage>;
+export type ApprovalsEndpoints = OwnEndpoints<'approvals', DeskMessage>;
 
 /** Whose call it is. */
 export const callerOf = (
@@ -34,13 +34,14 @@ export const decidingEndpoints = (
   whoami: {
     query: async (_, caller) => {
       const principal = await callerOf(office, caller, 'approvals:read');
-      const { name, groups, roles = [], scopes = Scope.options } = principal;
+      const { name, groups, roles = [], scopes = Scope.options, agent } = principal;
       return {
         name,
         groups: [...groups],
         roles: [...roles],
         scopes: [...scopes],
         administrator: office.identity.isAdministrator(principal),
+        ...(agent !== undefined && { agent }),
       };
     },
   },

@@ -1,3 +1,4 @@
+import { HoldpointError } from '@holdpoint/contracts/errors';
 import type { RuleView } from '@holdpoint/contracts/standing-rule';
 import { ruleIdOf } from '@holdpoint/contracts/ids';
 import { ask } from '@holdpoint/runtime/ask';
@@ -31,7 +32,10 @@ export const ruleEndpoints = (
     },
     rule_add: {
       query: async (spec, caller) => {
-        const { name, groups, roles } = await callerOf(office, caller, 'rules:write');
+        const { name, groups, roles, agent } = await callerOf(office, caller, 'rules:write');
+        // With a rule it would approve what it asks for itself.
+        if (agent !== undefined)
+          throw new HoldpointError('APPROVALS_NOT_ENTITLED', `${agent} is an agent: a person makes rules`);
         const id = ruleIdOf(name, caller.identity);
         const author = { name, groups, ...(roles && { roles }) };
         const message = { kind: 'add_rule', id, spec, author } as const;

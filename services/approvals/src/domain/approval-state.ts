@@ -56,6 +56,8 @@ export type Over = Closed | Withdrawn;
 export type Principal = Member & {
   /** What the credentials are good for; everything, when left out. */
   readonly scopes?: readonly Scope[] | undefined;
+  /** It is an agent of his that speaks, and not he himself. */
+  readonly agent?: string | undefined;
 };
 
 export type ApprovalMessage =

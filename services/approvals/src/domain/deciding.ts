@@ -72,8 +72,14 @@ const notEntitled = ({ request, audience }: Pending, by: Principal): ErrorBody |
     const text = `${by.name} is not among those who may decide: ${audience.join(', ')}`;
     return errorBody('APPROVALS_NOT_ENTITLED', text);
   }
-  const isOwn = policyOf(request).fourEyes && request.requestedBy === by.name;
-  return isOwn
+  const isOwn = request.requestedBy === by.name;
+  // Whatever the gate lets people do: what an agent has asked for it does not decide on, nor does another one of the same person.
+  if (isOwn && by.agent !== undefined)
+    return errorBody(
+      'APPROVALS_FOUR_EYES',
+      `${by.agent} acts for ${by.name}, who has asked for it: a person has to decide`,
+    );
+  return isOwn && policyOf(request).fourEyes
     ? errorBody('APPROVALS_FOUR_EYES', `${by.name} has asked for it: somebody else has to decide`)
     : undefined;
 };
@@ -81,7 +87,7 @@ const notEntitled = ({ request, audience }: Pending, by: Principal): ErrorBody |
 /** Why this cannot be said of it, or not with these credentials. */
 const notSayable = (
   { request }: Pending,
-  { payload, by: { scopes }, isOneOfMany = false }: Deciding,
+  { payload, by: { scopes, agent }, isOneOfMany = false }: Deciding,
 ): ErrorBody | undefined => {
   const { id, decision: choice, digest, remember } = payload;
   const choices = sayableOf(request, isOneOfMany);
@@ -96,12 +102,16 @@ const notSayable = (
   if (digest !== undefined && digest !== request.digest)
     return errorBody('APPROVALS_DIGEST_MISMATCH', 'the effect is not the one that was shown');
   if (remember === undefined) return notResponding(request, payload);
-  if (scopes?.includes('rules:write') === false)
+  if (agent !== undefined || scopes?.includes('rules:write') === false)
     return errorBody('APPROVALS_SCOPE', 'the token is good for deciding, and not for rules');
   return choice === 'approve' && matches(remember.match, request)
     ? notResponding(request, payload)
     : errorBody('APPROVALS_RULE_REFUSED', 'the rule would not approve what it is to be made from');
 };
+
+/** For the record: whose word it was, and who has said it for him. */
+const agentOf = ({ agent }: { readonly agent?: string | undefined }) =>
+  agent === undefined ? {} : { agent };
 
 /** Attempts of people who may not are kept, each once; nobody can fill the history with them. */
 const REFUSED_MAX = 50;
@@ -117,7 +127,9 @@ const turnedAway = (
   const isNew = !state.refused.includes(`${by.name}/${code}`) && state.refused.length < REFUSED_MAX;
   const { id } = state.request;
   return decision({
-    events: isNew ? [{ type: 'decision_refused', id, by: by.name, code, surface, at: now }] : [],
+    events: isNew
+      ? [{ type: 'decision_refused', id, by: by.name, ...agentOf(by), code, surface, at: now }]
+      : [],
     answer: { error },
   });
 };
@@ -177,7 +189,7 @@ const decidePending = (state: Pending, message: Deciding, now: number, tools: Ap
       answer: { error: standing({ ...state, status: 'closed', decided }) },
     });
   }
-  const said = { by: by.name, comment, surface, at: now };
+  const said = { by: by.name, ...agentOf(by), comment, surface, at: now };
   const verb = Verb.safeParse(choice).data;
   if (verb === undefined || request.input !== undefined) {
     const outcome = outcomeBy(request, choice);
@@ -212,6 +224,7 @@ const vote = (state: Pending, cast: Vote, { payload, by }: Deciding, tools: Appr
   const decided: Decided = {
     outcome,
     by: cast.by,
+    ...agentOf(cast),
     comment: cast.comment,
     surface: cast.surface,
     ...(policy.quorum > 1 && { votes: [...votes] }),

@@ -143,3 +143,56 @@ describe('attempts of people who may not', () => {
     expect(codes).toEqual(Array(200).fill('APPROVALS_NOT_ENTITLED'));
   });
 });
+
+describe('an agent', () => {
+  const agent: Principal = { ...linus, agent: 'claude' };
+  const open = () => under({});
+
+  test('decides on nothing that its owner has asked for, whatever the gate lets people do', () => {
+    given(open())
+      .when(decides(agent, 'approve'), ASKED + 1)
+      .thenEmits({
+        type: 'decision_refused',
+        id: APPROVAL,
+        by: 'linus',
+        agent: 'claude',
+        code: 'APPROVALS_FOUR_EYES',
+        at: ASKED + 1,
+      })
+      .thenAnswersError('APPROVALS_FOUR_EYES');
+  });
+
+  test('nor on what another agent of his, or itself, has asked for', () => {
+    for (const name of ['claude', 'other'])
+      given(requestedBy(requestUnder({}, { audience: ['operators'], agent: name })))
+        .when(decides(agent, 'approve'), ASKED + 1)
+        .thenEmitsLike({ type: 'decision_refused', agent: 'claude' })
+        .thenAnswersError('APPROVALS_FOUR_EYES');
+  });
+
+  test('has asked for its owner: with four eyes he does not decide either, and without them he does', () => {
+    const asked = (policy: ApprovalPolicy) =>
+      requestedBy(requestUnder(policy, { audience: ['operators'], agent: 'claude' }));
+    given(asked({ fourEyes: true }))
+      .when(decides(linus, 'approve'), ASKED + 1)
+      .thenAnswersError('APPROVALS_FOUR_EYES');
+    given(asked({}))
+      .when(decides(linus, 'approve'), ASKED + 1)
+      .thenEmitsLike({ outcome: 'approved' });
+  });
+
+  test('decides for its owner on what others have asked for, and both are in the record', () => {
+    given(open())
+      .when(decides({ ...ada, agent: 'reviewer' }, 'approve'), ASKED + 1)
+      .thenEmitsLike({ type: 'resolved', outcome: 'approved', by: 'ada', agent: 'reviewer' });
+  });
+
+  test('and its owner are one person where several have to approve', () => {
+    const run = runOf(decider, [
+      { message: { kind: 'request', payload: requestUnder({ quorum: 2 }) }, now: ASKED },
+      { message: decides(ada, 'approve'), now: ASKED + 1 },
+      { message: decides({ ...ada, agent: 'reviewer' }, 'approve'), now: ASKED + 2 },
+    ]);
+    expect(eventsOf(run).map(({ type }) => type)).toEqual(['requested', 'voted']);
+  });
+});

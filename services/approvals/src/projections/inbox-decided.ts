@@ -17,7 +17,8 @@ const Row = z.object({
 /** So much of what is stored, compressed as it may be, is looked into at once at the most. */
 const BYTES_MAX = 4 * 1_024 * 1_024;
 
-const TEXT = `SELECT at, id, read::int, (
+/** In one direction or the other: only what is read first, and what lies behind a place, differs. */
+const textFor = (behind: '<' | '>', direction: 'ASC' | 'DESC'): string => `SELECT at, id, read::int, (
     ($4::text IS NULL OR inbox_token(view->'effect'->'kind') = $4)
     AND ($5::smallint IS NULL OR inbox_risk(view->'effect') = $5)
     AND ($6::text IS NULL OR inbox_token(view->'task') = $6)
@@ -26,18 +27,28 @@ const TEXT = `SELECT at, id, read::int, (
     AND ($9::text IS NULL OR inbox_words(view) @@ lower($9)::tsquery)) AS fits
   FROM (
     SELECT created_at AS at, id, view, count(*) OVER () AS read,
-           sum(pg_column_size(view)) OVER (ORDER BY created_at, id) - pg_column_size(view) AS bytes_before
+           sum(pg_column_size(view)) OVER (ORDER BY created_at ${direction}, id ${direction}) - pg_column_size(view) AS bytes_before
       FROM (SELECT created_at, id, view FROM heads
-             WHERE status = $1 AND (created_at, id) > ($2, $3) ORDER BY created_at, id LIMIT $10) AS heads) AS looked
+             WHERE status = $1 AND (created_at, id) ${behind} ($2, $3)
+             ORDER BY created_at ${direction}, id ${direction} LIMIT $10) AS heads) AS looked
   WHERE bytes_before < ${String(BYTES_MAX)}
-  ORDER BY at, id`;
+  ORDER BY at ${direction}, id ${direction}`;
+
+const QUERIES = {
+  decided: { name: 'hp_decided', text: textFor('>', 'ASC') },
+  newest: { name: 'hp_decided_newest', text: textFor('<', 'DESC') },
+} as const;
+type Direction = keyof typeof QUERIES;
 
 const lookAt =
-  (pool: Pool, { status, kind, risk, task, requester, audience, search }: Asked): Look =>
+  (
+    pool: Pool,
+    direction: Direction,
+    { status, kind, risk, task, requester, audience, search }: Asked,
+  ): Look =>
   async ({ at, id }, most) => {
     const { rows } = await pool.query({
-      name: 'hp_decided',
-      text: TEXT,
+      ...QUERIES[direction],
       values: [
         status,
         at,
@@ -63,14 +74,19 @@ const LOOKED_MAX = 1_000;
 const STEP = 250;
 
 /**
- * A page of what was decided, oldest first. It is looked for among all of that status: where little fits, a page may end
+ * A page of what was decided, oldest or newest first. It is looked for among all of that status: where little fits, a page may end
  * before it is full.
  */
-export const decidedPlaces = async (pool: Pool, asked: Asked, from: Place): Promise<PlacesPage> => {
+export const decidedPlaces = async (
+  pool: Pool,
+  direction: Direction,
+  asked: Asked,
+  from: Place,
+): Promise<PlacesPage> => {
   const { kind, risk, task, requester, audience, search, limit } = asked;
   const wanted = limit + 1;
   const isFiltered = [kind, risk, task, requester, audience, search].some((each) => each !== undefined);
   const [most, step] = isFiltered ? [LOOKED_MAX, Math.max(STEP, wanted)] : [wanted, wanted];
   const start = { found: [], at: from, looked: 0, ended: false };
-  return pageOfPlaces(await gather(lookAt(pool, asked), start, { wanted, most, step }), limit);
+  return pageOfPlaces(await gather(lookAt(pool, direction, asked), start, { wanted, most, step }), limit);
 };

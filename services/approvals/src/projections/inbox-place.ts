@@ -1,8 +1,8 @@
 import { HoldpointError } from '@holdpoint/contracts/errors';
 import { TOKEN } from '@holdpoint/contracts/ids';
 
-/** How a list is ordered: what waits in one of three ways, what is decided in one. */
-export type Order = 'oldest' | 'expiring' | 'risk' | 'decided';
+/** How a list is ordered: what waits in one of three ways, what is decided in two. */
+export type Order = 'oldest' | 'expiring' | 'risk' | 'decided' | 'newest';
 
 /** A place in an ordered list. `rank` comes first, and is 0 where the order has none; `at` is in epoch milliseconds. */
 export type Place = { readonly rank: number; readonly at: number; readonly id: string };
@@ -10,7 +10,18 @@ export type Place = { readonly rank: number; readonly at: number; readonly id: s
 /** Before everything. */
 export const START: Place = { rank: 0, at: -1, id: '' };
 
-const LETTERS: Readonly<Record<Order, string>> = { oldest: 'o', expiring: 'e', risk: 'r', decided: 'd' };
+/** After everything: where whoever reads backwards begins. */
+const END: Place = { rank: 0, at: Number.MAX_SAFE_INTEGER, id: '' };
+
+export const startOf = (order: Order): Place => (order === 'newest' ? END : START);
+
+const LETTERS: Readonly<Record<Order, string>> = {
+  oldest: 'o',
+  expiring: 'e',
+  risk: 'r',
+  decided: 'd',
+  newest: 'n',
+};
 
 export const encodePlace = (order: Order, { rank, at, id }: Place): string =>
   `${LETTERS[order]}${String(rank)}.${String(at)}.${id}`;

@@ -1,11 +1,12 @@
 import { ApprovalView, riskOf } from '@holdpoint/contracts/approval';
 import type { ListApprovals } from '@holdpoint/contracts/catalog';
+import { HoldpointError } from '@holdpoint/contracts/errors';
 import type { Pool } from 'pg';
 import { z } from 'zod';
 import type { Closed, Pending } from '../domain/approval-state.ts';
 import { decidedPlaces } from './inbox-decided.ts';
 import { pendingPlaces } from './inbox-pending.ts';
-import { decodePlace, encodePlace, START } from './inbox-place.ts';
+import { decodePlace, encodePlace, type Order, startOf } from './inbox-place.ts';
 
 /** An approval as the API shows it. */
 export const approvalView = (state: Pending | Closed): ApprovalView => {
@@ -19,6 +20,7 @@ export const approvalView = (state: Pending | Closed): ApprovalView => {
     requestedAt,
     expiresAt,
     decidedBy: decided?.by,
+    ...(decided?.agent !== undefined && { decidedByAgent: decided.agent }),
     decidedAt: decided?.at,
     comment: decided?.comment,
     answer: decided?.answer,
@@ -39,19 +41,26 @@ const PAGE_MAX_BYTES = 524_288;
 /** Requests of earlier releases do not say their risk. */
 const withRisk = (view: ApprovalView): ApprovalView => ({ risk: riskOf(view.effect), ...view });
 
+const orderOf = ({ status, order }: Pick<ListApprovals, 'status' | 'order'>): Order => {
+  if (status !== 'pending') return order === 'newest' ? 'newest' : 'decided';
+  if (order === 'newest')
+    throw new HoldpointError('CONTRACT_INVALID', 'order: what waits is not listed newest first');
+  return order;
+};
+
 /**
- * Approvals of one status: what waits in any order, what is decided oldest first. A page ends early when it grows too large, or
+ * Approvals of one status: what waits in any order, what is decided oldest or newest first. A page ends early when it grows too large, or
  * when it has been looked for long enough. Throws `CONTRACT_INVALID` when `after` is not the `next` of a page in this order.
  */
 export const listRequests = async (
   pool: Pool,
   { after, ...asked }: ListApprovals,
 ): Promise<{ items: ApprovalView[]; next?: string }> => {
-  const order = asked.status === 'pending' ? asked.order : 'decided';
-  const from = after === undefined ? START : decodePlace(order, after);
+  const order = orderOf(asked);
+  const from = after === undefined ? startOf(order) : decodePlace(order, after);
   const { places, next } =
-    order === 'decided'
-      ? await decidedPlaces(pool, asked, from)
+    order === 'decided' || order === 'newest'
+      ? await decidedPlaces(pool, order, asked, from)
       : await pendingPlaces(pool, { ...asked, order }, from);
   if (places.length === 0) return { items: [], ...(next && { next: encodePlace(order, next) }) };
   const ids = places.map(({ id }) => id);

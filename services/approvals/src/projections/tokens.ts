@@ -12,7 +12,10 @@ const Kept = AccessTokenView.omit({ status: true }).extend({
   sha256: z.string(),
 });
 
-export type StoredToken = Pick<z.infer<typeof Kept>, 'sha256' | 'principal' | 'groups' | 'scopes'> & {
+export type StoredToken = Pick<
+  z.infer<typeof Kept>,
+  'sha256' | 'principal' | 'groups' | 'scopes' | 'agent'
+> & {
   readonly revoked: boolean;
   /** By the database's clock. */
   readonly expired: boolean;

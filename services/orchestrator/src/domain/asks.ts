@@ -82,6 +82,12 @@ type Question = Pick<
   'id' | 'title' | 'audience' | 'timeoutMs' | 'doubt' | 'body' | 'policy' | 'gate'
 >;
 
+/** Who has asked for the task: whatever it asks of others is asked for by the same. */
+const requesterOf = ({ requestedBy, agent }: Task) => ({
+  requestedBy,
+  ...(agent !== undefined && { agent }),
+});
+
 const requestApproval = (task: Task, node: NodeId, { id, ...question }: Question, ask: number): Outgoing => {
   const { effectId, effect, digest } = gateOf(task, node);
   return command('approval', 'request', subjects.approvalCommand('request'), `${id}.${String(ask)}`, {
@@ -92,7 +98,7 @@ const requestApproval = (task: Task, node: NodeId, { id, ...question }: Question
     effectId,
     effect,
     digest,
-    requestedBy: task.requestedBy,
+    ...requesterOf(task),
     workflow: task.definition.id,
     ...question,
   });
@@ -264,7 +270,7 @@ export const submitRollback = (
     goal: `Take ${jobOf(task.id, node)} back to where its last check had passed`,
     inputs,
     ...(task.repository !== undefined && { repository: task.repository }),
-    requestedBy: task.requestedBy,
+    ...requesterOf(task),
   } satisfies SubmitTask);
 
 /**
@@ -304,7 +310,7 @@ export const askStuck = (task: Task, node: NodeId, ask: number): Outgoing => {
     effect,
     digest,
     title: `Stuck: ${jobOf(task.id, node)}: ${beginningOf(task.goal)}`.slice(0, TITLE_MAX).toWellFormed(),
-    requestedBy: task.requestedBy,
+    ...requesterOf(task),
     audience,
     timeoutMs: WAIT_MAX_MS,
     stuck: { class: verdict.class, reason: reason.slice(0, STUCK_REASON_MAX).toWellFormed() },

@@ -5,7 +5,7 @@ import type { Draft } from './draft.ts';
 import { markOf } from './evolve.ts';
 import { type NodeState, nodeState, type Task } from './state.ts';
 
-type Noted = Pick<Checkpoint, 'kind' | 'epoch' | 'revision' | 'name' | 'reason'>;
+type Noted = Pick<Checkpoint, 'kind' | 'epoch' | 'revision' | 'name' | 'reason' | 'by' | 'agent'>;
 
 /** Enough for people to go by. */
 const REASON_MAX = 1_000;

@@ -21,6 +21,7 @@ import {
 } from './asks.ts';
 import { admitted, askToEnter } from './circuits.ts';
 import { cancel, done, pause, resume, retry, skip } from './commands.ts';
+import { record } from './recording.ts';
 import { createDraft, type Draft } from './draft.ts';
 import { tellBoard } from './ending.ts';
 import { evolve } from './evolve.ts';
@@ -60,6 +61,8 @@ const decideByHand = (draft: Draft, message: ByHand): Decision<TaskEvent> => {
       return retry(draft, message.payload, commandId);
     case 'done':
       return done(draft, message.payload, commandId);
+    case 'checkpoint':
+      return record(draft, message.payload);
   }
 };
 
@@ -170,6 +173,7 @@ const decide = (
     case 'skip':
     case 'retry':
     case 'done':
+    case 'checkpoint':
       if (state.phase === 'absent')
         return message.kind === 'cancel' && message.payload.ifOpen === true
           ? decision({})

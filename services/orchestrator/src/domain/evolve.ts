@@ -36,6 +36,7 @@ const created = (event: Submitted): Task => {
     acceptanceCriteria: event.acceptanceCriteria,
     inputs: event.inputs,
     requestedBy: event.requestedBy,
+    ...(event.agent !== undefined && { agent: event.agent }),
     contentDigest: event.contentDigest,
     ...(event.gate && { gate: event.gate }),
     definition: event.definition,

@@ -199,6 +199,8 @@ export type Task = {
   readonly acceptanceCriteria: readonly string[];
   readonly inputs: JsonObject;
   readonly requestedBy: string;
+  /** The agent that has submitted it for him. */
+  readonly agent?: string;
   readonly contentDigest: string;
   readonly definition: WorkflowDefinition;
   /** Of effects that have none of their own. */

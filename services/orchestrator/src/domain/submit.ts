@@ -110,7 +110,7 @@ export const submit = (
   now: number,
   openCircuits: readonly string[] = [],
 ): Decision<TaskEvent> => {
-  const { goal, workflow, acceptanceCriteria = [], inputs = {}, requestedBy = 'unknown' } = submission;
+  const { goal, workflow, acceptanceCriteria = [], inputs = {}, requestedBy = 'unknown', agent } = submission;
   const { id: _, ...content } = submission;
   const contentDigest = digestOf({ ...content, acceptanceCriteria, inputs, requestedBy });
   const draft = createDraft(state, task, now);
@@ -128,6 +128,7 @@ export const submit = (
     acceptanceCriteria,
     inputs,
     requestedBy,
+    ...(agent !== undefined && { agent }),
     contentDigest,
     workflow,
     definition: withApproval(definition, submission.approval),

@@ -207,3 +207,12 @@ describe('a source of many wrong tokens', () => {
     expect(Object.fromEntries(counted)).toMatchObject({ missing: 40, scope: 40, unknown: 1, revoked: 0 });
   });
 });
+
+test('an agent’s token says so of whoever shows it, known to the directory or not', async () => {
+  const identity = identityWith([
+    stored('hpt_claude', { principal: 'ada', agent: 'claude' }),
+    stored('hpt_robot', { agent: 'robot' }),
+  ]);
+  expect(await shown(identity, 'Bearer hpt_claude')).toMatchObject({ name: 'ada', agent: 'claude' });
+  expect(await shown(identity, 'Bearer hpt_robot')).toMatchObject({ name: 'bot', agent: 'robot' });
+});

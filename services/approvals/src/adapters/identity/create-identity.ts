@@ -31,12 +31,13 @@ const SAID: Readonly<Partial<Record<Failure, string>>> = {
 };
 
 const ownerOf = (token: StoredToken, directory: Directory): Principal | undefined => {
-  const { principal: name, groups, scopes } = token;
+  const { principal: name, groups, scopes, agent } = token;
+  const acting = agent === undefined ? {} : { agent };
   const known = directory.ofName(name);
-  if (known !== undefined) return { ...known, scopes };
+  if (known !== undefined) return { ...known, scopes, ...acting };
   // Made before the directory had him under his own name: with this one he would be a second person.
   const isKnownByNow = name.startsWith(OIDC_PREFIX) && directory.ofOidc(name.slice(OIDC_PREFIX.length));
-  return isKnownByNow ? undefined : { name, groups, scopes };
+  return isKnownByNow ? undefined : { name, groups, scopes, ...acting };
 };
 
 const proofOf = (token: StoredToken | undefined, hash: Buffer, directory: Directory): Proof => {

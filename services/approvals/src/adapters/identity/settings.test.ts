@@ -77,7 +77,14 @@ describe('an issuer', () => {
       jwks: 'https://issuer.example/keys',
       groupsClaim: 'groups',
       nameClaim: 'sub',
-      scopes: ['approvals:read', 'approvals:decide', 'rules:write', 'audit:read'],
+      scopes: [
+        'approvals:read',
+        'approvals:decide',
+        'rules:write',
+        'audit:read',
+        'tasks:read',
+        'tasks:write',
+      ],
     });
   });
 

@@ -31,8 +31,11 @@ const isSafeUrl = (text: string): boolean => {
   return url !== null && (url.protocol === 'https:' || (url.protocol === 'http:' && isHere(url.hostname)));
 };
 
-/** Everything but making tokens: those would outlast what the issuer says of a person. */
-const OIDC_SCOPES = Scope.options.filter((scope) => scope !== 'tokens:write');
+/**
+ * Everything but making tokens, which would outlast what the issuer says of a person, and operating the system, which is not
+ * for everybody whom an issuer knows.
+ */
+const OIDC_SCOPES = Scope.options.filter((scope) => scope !== 'tokens:write' && scope !== 'operations:write');
 
 const Claim = (claim: string) => orNothing(z.string().max(200).default(claim));
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { api } from '@holdpoint/contracts/catalog';
 import { HEADERS, SURFACE_HEADER, traceOf } from '@holdpoint/contracts/cloudevents';
 import { errorBody, HoldpointError } from '@holdpoint/contracts/errors';
@@ -20,12 +20,15 @@ import { type Route, ROUTES } from './routes.ts';
 import { sourceOf } from './source.ts';
 
 export const API_PATH = '/api/v1';
-export type Env = { readonly Bindings: { readonly incoming: IncomingMessage } };
+export type Env = {
+  readonly Bindings: { readonly incoming: IncomingMessage; readonly outgoing: ServerResponse };
+};
 
 /** Whoever waits longer than this is told to ask again. */
 const ANSWER_WITHIN_MS = 15_000;
 
-const ALWAYS: Readonly<Record<string, string>> = {
+/** With everything that is meant for one caller alone. */
+export const PRIVATE: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'referrer-policy': 'no-referrer',
@@ -45,7 +48,7 @@ const identityOf = (header: Caller['header']): string => {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 };
 
-const callerIn = ({ req, env }: Context<Env>): Caller => {
+export const callerIn = ({ req, env }: Context<Env>): Caller => {
   const header = (name: string): string | undefined => req.header(name) ?? undefined;
   return { header, identity: identityOf(header), source: sourceOf(env.incoming) };
 };
@@ -61,7 +64,8 @@ const requestOf = async ({ method }: Route, schema: z.ZodType, context: Context<
   return parseAs(schema, { ...said, ...named });
 };
 
-const within = async <Answer>(answer: Promise<Answer>): Promise<Answer> => {
+/** Throws `RUNTIME_UNAVAILABLE` when it takes too long. */
+export const within = async <Answer>(answer: Promise<Answer>): Promise<Answer> => {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(
@@ -76,7 +80,19 @@ const within = async <Answer>(answer: Promise<Answer>): Promise<Answer> => {
   }
 };
 
-type AnyEndpoint = Endpoint<DeskMessage, unknown, unknown>;
+export type AnyEndpoint = Endpoint<DeskMessage, unknown, unknown>;
+
+/** What an endpoint of the service answers, as it answers on the bus. */
+export const askEndpoint = async (
+  office: Office,
+  endpoint: AnyEndpoint,
+  request: unknown,
+  caller: Caller,
+): Promise<unknown> => {
+  if ('query' in endpoint) return endpoint.query(request, caller);
+  const routed = await endpoint.command(request, caller);
+  return ask(office.engine, routed, traceOf(caller.header(HEADERS.trace)));
+};
 
 const answerOf = async (
   office: Office,
@@ -88,9 +104,7 @@ const answerOf = async (
   // Before anything of the request is looked at: strangers learn nothing by what is wrong with it.
   if (route.scope !== undefined) await callerOf(office, caller, route.scope);
   const request = await requestOf(route, api.approvals[route.endpoint].request, context);
-  if ('query' in endpoint) return endpoint.query(request, caller);
-  const routed = await endpoint.command(request, caller);
-  return ask(office.engine, routed, traceOf(caller.header(HEADERS.trace)));
+  return askEndpoint(office, endpoint, request, caller);
 };
 
 const noSuchPath = errorBody('CONTRACT_UNKNOWN_SUBJECT', 'no such path');
@@ -101,7 +115,7 @@ export const createApi = (office: Office, origins: Origins): Hono<Env> => {
   const serving = endpoints(office) as Readonly<Record<Route['endpoint'], AnyEndpoint>>;
 
   app.use(async ({ req, header }, next) => {
-    for (const [name, value] of Object.entries(ALWAYS)) header(name, value);
+    for (const [name, value] of Object.entries(PRIVATE)) header(name, value);
     header('vary', 'origin');
     const origin = req.header('origin');
     if (origin !== undefined && origins.isConfigured(origin)) header('access-control-allow-origin', origin);

@@ -15,11 +15,11 @@ import type { WebSettings } from './settings.ts';
 export const createWeb = (
   office: Office,
   { HOLDPOINT_WEB_ORIGINS: origins }: Pick<WebSettings, 'HOLDPOINT_WEB_ORIGINS'>,
-  ...routes: readonly Hono[]
+  ...routes: readonly (Hono | Hono<Env>)[]
 ): Pick<Web, 'request'> => {
   const app = new Hono<Env>();
   app.route(API_PATH, createApi(office, createOrigins(origins)));
-  for (const route of routes) app.route('/', route);
+  for (const route of routes) app.route('/', route as Hono<Env>);
   app.notFound((context) => context.json(errorBody('CONTRACT_UNKNOWN_SUBJECT', 'no such path'), 404));
   app.onError((error, context) => {
     const { status, body } = refusalOf(error, office.log);

@@ -32,7 +32,7 @@ const mayDecide = (person: Principal, { status, audience, requestedBy, ...asked 
   status === 'pending' &&
   (person.scopes?.includes('approvals:decide') ?? true) &&
   isAmong(audience, person) &&
-  !(policyOf(asked).fourEyes && requestedBy === person.name);
+  !((policyOf(asked).fourEyes || person.agent !== undefined) && requestedBy === person.name);
 
 /**
  * The text of what one person is told of an event; undefined when it is not for him. Everybody is told the same, with or

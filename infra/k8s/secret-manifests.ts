@@ -1,0 +1,66 @@
+import { readFile } from 'node:fs/promises';
+import { sharesOf } from '../compose/hand-out.ts';
+import { layout, postgresRoles } from '../credentials/layout.ts';
+import { readPublicNkeys } from '../credentials/read.ts';
+import { parseServerVersion, renderServerConfig } from '../nats/config.ts';
+
+const NAMESPACE = 'holdpoint';
+
+type Manifest = {
+  readonly apiVersion: 'v1';
+  readonly kind: 'Secret' | 'ConfigMap';
+  readonly metadata: { readonly name: string; readonly namespace: string };
+  readonly type?: 'Opaque';
+  readonly stringData?: Readonly<Record<string, string>>;
+  readonly data?: Readonly<Record<string, string>>;
+};
+
+const secret = async (
+  name: string,
+  files: readonly { readonly from: string; readonly name: string }[],
+): Promise<Manifest> => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name, namespace: NAMESPACE },
+  type: 'Opaque',
+  stringData: Object.fromEntries(
+    await Promise.all(files.map(async ({ from, name: key }) => [key, await readFile(from, 'utf8')] as const)),
+  ),
+});
+
+/** Those of a role each: what migrations need, and nothing of the bus or of grants. */
+const provisioning = (credentialsDir: string): Promise<Manifest> =>
+  secret(
+    'holdpoint-provision',
+    postgresRoles.map((role) => ({
+      from: layout(credentialsDir).postgresPassword(role),
+      name: `${role}.password`,
+    })),
+  );
+
+/** The secrets that the manifests name, one for each that mounts one, as a credentials folder has them. */
+export const secretManifests = async (credentialsDir: string): Promise<readonly Manifest[]> => [
+  ...(await Promise.all(
+    sharesOf(credentialsDir).map(({ to, secrets }) => secret(`holdpoint-${to}`, secrets)),
+  )),
+  await provisioning(credentialsDir),
+];
+
+/** The configuration of the one NATS server of the overlay `dev`: public keys and permissions. */
+export const natsManifest = async (credentialsDir: string, pools: readonly string[]): Promise<Manifest> => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'holdpoint-nats', namespace: NAMESPACE },
+  data: {
+    'nats-server.conf': renderServerConfig({
+      version: parseServerVersion('2.15.0'),
+      publicKeys: await readPublicNkeys(credentialsDir),
+      host: '0.0.0.0',
+      port: 4222,
+      monitor: { host: '0.0.0.0', port: 8222 },
+      storeDir: '/data',
+      pools,
+      sync: 'always',
+    }),
+  },
+});

@@ -1,0 +1,80 @@
+import { HoldpointError } from '@holdpoint/contracts/errors';
+import { NodeId, TaskId } from '@holdpoint/contracts/ids';
+import { type McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js';
+import type { z } from 'zod';
+import type { Client } from '../client.ts';
+import { logSource } from '../logs.ts';
+
+const TASKS_LISTED = 50;
+/** What an agent can take in; the artifact of the log has all of it. */
+const LOG_MAX_CHARACTERS = 200_000;
+
+/** The library hands on the text of an error alone: the code goes into it. */
+const reading = async <Read>(read: () => Promise<Read>): Promise<Read> => {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof HoldpointError)) throw error;
+    throw new Error(`${error.code}: ${error.message}`, { cause: error });
+  }
+};
+
+const part = <Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> =>
+  schema.parse(Array.isArray(value) ? value[0] : value);
+
+const logText = async (client: Client, task: TaskId, node: NodeId): Promise<string> => {
+  const lines: string[] = [];
+  let size = 0;
+  let left = 0;
+  await logSource(client.connection, task, node).read(0, ({ stream, line }) => {
+    size += line.length;
+    if (size <= LOG_MAX_CHARACTERS) lines.push(stream === 'stderr' ? `[stderr] ${line}` : line);
+    else left += 1;
+  });
+  if (left > 0) lines.push(`… and ${String(left)} more lines: holdpoint artifacts get ${task}/${node}`);
+  return lines.join('\n');
+};
+
+/** What an agent can read: tasks, what their nodes have printed, and what recovery says of those that are stuck. */
+export const addResources = (server: McpServer, client: Client): void => {
+  server.registerResource(
+    'task',
+    new ResourceTemplate('holdpoint://task/{id}', {
+      list: async () => {
+        const { items } = await client.call('orchestrator', 'list', { limit: TASKS_LISTED });
+        return {
+          resources: items.map(({ id, goal, phase }) => ({
+            uri: `holdpoint://task/${id}`,
+            name: id,
+            description: `${phase}: ${goal.slice(0, 200)}`,
+            mimeType: 'application/json',
+          })),
+        };
+      },
+    }),
+    { description: 'One task with its nodes', mimeType: 'application/json' },
+    async (uri, { id }) => {
+      const task = await reading(() => client.call('orchestrator', 'get', { id: part(TaskId, id) }));
+      return { contents: [{ uri: uri.href, mimeType: 'application/json', text: JSON.stringify(task) }] };
+    },
+  );
+  server.registerResource(
+    'log',
+    new ResourceTemplate('holdpoint://log/{task}/{node}', { list: undefined }),
+    { description: 'What a node of a task has printed, as long as the bus keeps it', mimeType: 'text/plain' },
+    async (uri, { task, node }) => {
+      const text = await logText(client, part(TaskId, task), part(NodeId, node));
+      return { contents: [{ uri: uri.href, mimeType: 'text/plain', text }] };
+    },
+  );
+  server.registerResource(
+    'report',
+    new ResourceTemplate('holdpoint://report/{task}/{node}', { list: undefined }),
+    { description: 'What a person needs to know of a job that is stuck', mimeType: 'text/markdown' },
+    async (uri, { task, node }) => {
+      const asked = { task: part(TaskId, task), node: part(NodeId, node) };
+      const { report } = await reading(() => client.call('recovery', 'report', asked));
+      return { contents: [{ uri: uri.href, mimeType: 'text/markdown', text: report }] };
+    },
+  );
+};

@@ -1,0 +1,207 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Verb } from '@holdpoint/contracts/approval-policy';
+import { Digest } from '@holdpoint/contracts/effect';
+import { HoldpointError } from '@holdpoint/contracts/errors';
+import { ApprovalId, TaskId, taskIdFrom } from '@holdpoint/contracts/ids';
+import { JsonObject } from '@holdpoint/contracts/json';
+import { RecordCheckpoint, type TaskView } from '@holdpoint/contracts/task';
+import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { z } from 'zod';
+import type { Client } from '../client.ts';
+import { decideOn } from '../decisions.ts';
+import { type Acting, mustBeProven } from './acting.ts';
+import { AskedEffect, EFFECT, effectWorkflow } from './effect-task.ts';
+import { answering } from './result.ts';
+import { waitForTask } from './waiting.ts';
+
+const WAIT_DEFAULT_MS = 60_000;
+const WAIT_MAX_MS = 600_000;
+/** A request reaches its gate within a moment, or something is away. */
+const REQUEST_WITHIN_MS = 10_000;
+const REQUEST_GAP_MS = 100;
+const APPROVALS_SHOWN = 50;
+
+/** A task, and what of it waits for a decision. */
+const withApprovals = async (client: Client, task: TaskView): Promise<object> => {
+  const page = await client.call('approvals', 'list', { task: task.id, limit: APPROVALS_SHOWN });
+  const approvals = page.items.map(
+    ({ id, node, title, digest, effect, audience, requestedBy, agent, expiresAt, risk }) => ({
+      id,
+      node,
+      title,
+      digest,
+      effect,
+      audience,
+      requestedBy,
+      ...(agent !== undefined && { agent }),
+      expiresAt,
+      ...(risk !== undefined && { risk }),
+    }),
+  );
+  return { task, approvals };
+};
+
+/** The digest of what is asked, once the approvals service has it; nothing, when it does not come in time. */
+const requestOf = async (
+  client: Client,
+  id: ApprovalId,
+  signal: AbortSignal,
+): Promise<{ readonly digest?: string }> => {
+  for (const overAt = performance.now() + REQUEST_WITHIN_MS; ;) {
+    try {
+      return { digest: (await client.call('approvals', 'get', { id })).digest };
+    } catch (error) {
+      const mayCome = error instanceof HoldpointError && error.code === 'APPROVALS_UNKNOWN';
+      if (!mayCome) throw error;
+      if (signal.aborted || performance.now() >= overAt) return {};
+    }
+    await pause(REQUEST_GAP_MS);
+  }
+};
+
+const addAsking = (server: McpServer, client: Client, { owner, agent }: Acting): void => {
+  const by = { requestedBy: owner, agent };
+  server.registerTool(
+    'task_get',
+    {
+      description: 'One task with its nodes, and the approvals that it waits for.',
+      inputSchema: { id: TaskId },
+      annotations: { readOnlyHint: true },
+    },
+    ({ id }) =>
+      answering(async () => withApprovals(client, await client.call('orchestrator', 'get', { id }))),
+  );
+  server.registerTool(
+    'task_submit',
+    {
+      description:
+        'Run a workflow on a goal. Its effects wait for people; with an id of your own you may submit again safely.',
+      inputSchema: {
+        workflow: z.string().min(1).max(200).describe('id or id@version'),
+        goal: z.string().trim().min(1).max(100_000),
+        inputs: JsonObject.optional(),
+        acceptanceCriteria: z.array(z.string().max(10_000)).max(100).optional(),
+        id: TaskId.optional(),
+      },
+      annotations: { destructiveHint: false },
+    },
+    ({ workflow, goal, inputs, acceptanceCriteria, id }) =>
+      answering(() =>
+        client.call(
+          'orchestrator',
+          'submit',
+          {
+            workflow,
+            goal,
+            ...by,
+            ...(inputs && { inputs }),
+            ...(acceptanceCriteria && { acceptanceCriteria }),
+            ...(id && { id }),
+          },
+          { requestId: randomUUID() },
+        ),
+      ),
+  );
+  server.registerTool(
+    'task_request_approval',
+    {
+      description:
+        'Ask people whether one exact effect may happen. It is carried out once, after somebody entitled has approved it; wait for that with task_wait.',
+      inputSchema: AskedEffect,
+      annotations: { destructiveHint: false },
+    },
+    (asked, { signal }) =>
+      answering(async () => {
+        const id = asked.id ?? taskIdFrom(randomUUID());
+        const definition = await effectWorkflow(client, asked, id);
+        const request = { id, workflow: definition.id, definition, goal: asked.goal, ...by };
+        await client.call('orchestrator', 'submit', request);
+        const { task } = await waitForTask(client, id, {
+          until: 'standing',
+          timeoutMs: REQUEST_WITHIN_MS,
+          signal,
+        });
+        const approval = task.nodes.find((node) => node.id === EFFECT)?.approval;
+        if (approval === undefined) return { id, phase: task.phase };
+        return { id, phase: task.phase, approval, ...(await requestOf(client, approval, signal)) };
+      }),
+  );
+};
+
+const addSaying = (server: McpServer, client: Client, acting: Acting): void => {
+  server.registerTool(
+    'task_resolve_approval',
+    {
+      description:
+        'Decide on an approval for your owner. It takes a token that was made for you, and never works on what your owner or an agent of his has asked for.',
+      inputSchema: {
+        id: ApprovalId,
+        digest: Digest.describe('of the effect as task_get has shown it: another effect is not decided on'),
+        decision: Verb,
+        comment: z.string().max(10_000).optional(),
+      },
+    },
+    ({ id, digest, decision, comment }) =>
+      answering(() => {
+        mustBeProven(acting);
+        return decideOn(client, { id, digest }, decision, { comment });
+      }),
+  );
+  server.registerTool(
+    'task_record_checkpoint',
+    {
+      description:
+        'Leave a note with a node of a task for whoever goes on with it. The same name counts once.',
+      inputSchema: RecordCheckpoint.pick({ id: true, node: true, name: true, note: true }).shape,
+      annotations: { destructiveHint: false, idempotentHint: true },
+    },
+    (note) =>
+      answering(() =>
+        client.call(
+          'orchestrator',
+          'checkpoint',
+          { ...note, by: acting.owner, agent: acting.agent },
+          { requestId: randomUUID() },
+        ),
+      ),
+  );
+};
+
+const addWaiting = (server: McpServer, client: Client): void => {
+  server.registerTool(
+    'task_wait',
+    {
+      description: 'Wait until a task has ended, or stands still because people have to decide.',
+      inputSchema: {
+        id: TaskId,
+        until: z.enum(['ended', 'standing']).default('ended'),
+        timeoutMs: z.int().min(0).max(WAIT_MAX_MS).default(WAIT_DEFAULT_MS),
+      },
+      annotations: { readOnlyHint: true },
+    },
+    ({ id, until, timeoutMs }, { signal, sendNotification, _meta }) =>
+      answering(async () => {
+        const progressToken = _meta?.progressToken;
+        const { task, reached } = await waitForTask(client, id, {
+          until,
+          timeoutMs,
+          signal,
+          onChange: ({ version, phase }) => {
+            if (progressToken === undefined) return;
+            const params = { progressToken, progress: version, message: phase };
+            // Whoever does not listen any more has gone, and the wait ends with that.
+            void sendNotification({ method: 'notifications/progress', params }).catch(() => undefined);
+          },
+        });
+        return { reached, ...(await withApprovals(client, task)) };
+      }),
+  );
+};
+
+/** What an agent can do: ask, look, wait, leave notes, and, with a token of its own, decide on what others have asked for. */
+export const addTools = (server: McpServer, client: Client, acting: Acting): void => {
+  addAsking(server, client, acting);
+  addSaying(server, client, acting);
+  addWaiting(server, client);
+};

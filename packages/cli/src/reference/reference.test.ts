@@ -1,0 +1,52 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ERRORS } from '@holdpoint/contracts/errors';
+import { Command } from 'commander';
+import { describe, expect, test } from 'vitest';
+import { placesOf } from '../completions.ts';
+import { createProgram } from '../program.ts';
+import { referenceFiles } from './files.ts';
+import { commandReference, GENERATE_COMMAND } from './markdown.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..', '..', '..');
+
+test('the reference that is checked in is what the program says of itself', () => {
+  const stale = [...referenceFiles()].filter(([path, content]) => {
+    const file = join(ROOT, path);
+    return !existsSync(file) || readFileSync(file, 'utf8') !== content;
+  });
+  expect(
+    stale.map(([path]) => path),
+    `run ${GENERATE_COMMAND}`,
+  ).toEqual([]);
+});
+
+describe('the reference', () => {
+  const files = referenceFiles();
+
+  test('has a heading for every command', () => {
+    const silent = {
+      connect: () => Promise.reject(new Error('unused')),
+      out: () => {},
+      err: () => {},
+      now: () => 0,
+    };
+    const text = files.get('docs/reference/cli.md') ?? '';
+    const headings = new Set(text.split('\n').map((line) => line.replace(/^#+ /, '')));
+    const commands = placesOf(createProgram(silent, []).program).map(({ path }) => path);
+    expect(commands.filter((path) => path !== '' && !headings.has(path))).toEqual([]);
+    expect(commands).toContain('doctor');
+  });
+
+  test('has every error', () => {
+    const text = files.get('docs/reference/errors.md') ?? '';
+    expect(Object.keys(ERRORS).filter((code) => !text.includes(`| \`${code}\` |`))).toEqual([]);
+  });
+
+  test('shows what a cell cannot hold as it is', () => {
+    const program = new Command('x');
+    program.command('run').description('a | b <c>').option('--of <a|b>', 'one | other', 'a');
+    const text = commandReference(program);
+    expect(text).toContain('one \\| other (a, when left out)');
+  });
+});

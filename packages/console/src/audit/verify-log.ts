@@ -1,0 +1,42 @@
+import type { AuditLine } from '@holdpoint/contracts/audit';
+import { type AuditReport, createAuditVerifier } from '@holdpoint/contracts/audit-verify';
+import type { Caller } from '../session/call.ts';
+import { createVerifier } from './jws.ts';
+
+const PAGE = 1_000;
+
+export type Verified = {
+  readonly report: AuditReport;
+  /** Of the lines that were asked about: their hashes as the whole log has them. */
+  readonly hashes: ReadonlyMap<number, string>;
+};
+
+/**
+ * Goes through the whole audit log, in this page and not in the service: what was altered, taken out, put in or moved is found.
+ * The signatures are held against the keys that the service publishes, so who distrusts those compares them by hand.
+ */
+export const verifyLog = async (
+  caller: Caller,
+  wanted: ReadonlySet<number>,
+  onProgress: (lines: number) => void,
+  signal: AbortSignal,
+): Promise<Verified> => {
+  const { keys, retired = [] } = await caller.ask('approvals', 'keys', {}, { signal });
+  const verify = createVerifier([...keys, ...retired].map(({ publicKey }) => publicKey));
+  const verifier = createAuditVerifier({ anchors: [], verify });
+  const hashes = new Map<number, string>();
+  let [after, lines] = [0, 0];
+  for (;;) {
+    const page = await caller.ask('approvals', 'audit', { after, limit: PAGE }, { signal });
+    for (const line of page.items) {
+      verifier.take(line);
+      if (wanted.has(line.seq)) hashes.set(line.seq, line.hash);
+    }
+    lines += page.items.length;
+    onProgress(lines);
+    const last: AuditLine | undefined = page.items.at(-1);
+    if (!page.more || last === undefined || last.seq <= after) break;
+    after = last.seq;
+  }
+  return { report: verifier.finish(), hashes };
+};

@@ -1,0 +1,115 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { visible } from '../text/visible.ts';
+import type { Tone, Word } from '../tasks/words.ts';
+import type { Edge, Placed } from './layout.ts';
+
+export type GraphNode = {
+  readonly id: string;
+  readonly label: string;
+  readonly word: Word;
+  readonly attempt: number;
+};
+
+/** A picture of more nodes is none. */
+export const NODES_MAX = 300;
+const LABEL_MAX = 24;
+const [WIDTH, HEIGHT] = [190, 54];
+
+const cut = (text: string): string => {
+  const shown = visible(text);
+  return shown.length > LABEL_MAX ? `${shown.slice(0, LABEL_MAX - 1)}…` : shown;
+};
+const pathOf = (points: readonly { x: number; y: number }[]): string =>
+  points.map(({ x, y }, i) => `${i === 0 ? 'M' : 'L'}${x.toFixed(1)} ${y.toFixed(1)}`).join(' ');
+
+const SIGNS: Readonly<Record<Tone, string>> = { good: '✓', bad: '✗', warn: '!', busy: '▶', quiet: '·' };
+
+/** A workflow with the state of each of its nodes. Says nothing that the list of jobs beside it does not say in words. */
+export const Graph = ({
+  nodes,
+  edges,
+  selected,
+  onSelect,
+}: {
+  readonly nodes: readonly GraphNode[];
+  readonly edges: readonly Edge[];
+  readonly selected: string | undefined;
+  readonly onSelect: (id: string) => void;
+}) => {
+  const [drawing, setDrawing] = useState<Placed>();
+  const box = useRef<HTMLDivElement>(null);
+  const shape = JSON.stringify([nodes.map(({ id }) => id), edges]);
+  useEffect(() => {
+    let isOver = false;
+    void import('./layout.ts').then(({ placed }) => {
+      if (isOver) return;
+      const ids = nodes.map(({ id }) => id);
+      const flat = placed(ids, edges, 'LR');
+      const room = box.current?.clientWidth ?? innerWidth;
+      // From left to right where there is room for it, else from top to bottom.
+      setDrawing(flat.width <= room ? flat : placed(ids, edges, 'TB'));
+    });
+    return () => {
+      isOver = true;
+    };
+  }, [shape]);
+  if (drawing === undefined) return <div ref={box} />;
+  const places = new Map(drawing.nodes.map((place) => [place.id, place]));
+  return (
+    <div class="graph" ref={box} tabIndex={0} role="group" aria-label="Picture of the workflow">
+      <svg
+        width={drawing.width}
+        height={drawing.height}
+        viewBox={`0 0 ${String(drawing.width)} ${String(drawing.height)}`}
+        role="img"
+        aria-label={`Workflow with ${String(nodes.length)} steps; the list of steps says the same in words`}
+      >
+        <defs>
+          <marker
+            id="arrow"
+            viewBox="0 0 8 8"
+            refX="7"
+            refY="4"
+            markerWidth="7"
+            markerHeight="7"
+            orient="auto"
+          >
+            <path d="M0 0L8 4L0 8z" class="arrow" />
+          </marker>
+        </defs>
+        {drawing.edges.map(({ from, to, route, points }) => (
+          <path
+            key={`${from} ${to} ${route ?? ''}`}
+            d={pathOf(points)}
+            class={route === undefined ? 'edge' : 'edge route'}
+            marker-end="url(#arrow)"
+          >
+            <title>{route === undefined ? 'then' : `when ${route}`}</title>
+          </path>
+        ))}
+        {nodes.map(({ id, label, word: [word, tone], attempt }) => {
+          const place = places.get(id);
+          if (place === undefined) return null;
+          return (
+            <g
+              key={id}
+              class={`node ${tone}${selected === id ? ' selected' : ''}`}
+              transform={`translate(${(place.x - WIDTH / 2).toFixed(1)} ${(place.y - HEIGHT / 2).toFixed(1)})`}
+              onClick={() => onSelect(id)}
+            >
+              <title>{visible(`${label}: ${word}`)}</title>
+              <rect width={WIDTH} height={HEIGHT} rx="8" />
+              <text x="12" y="22" class="name">
+                {cut(label)}
+              </text>
+              <text x="12" y="41" class="state">
+                {SIGNS[tone]} {word}
+                {attempt > 1 && ` (attempt ${String(attempt)})`}
+              </text>
+            </g>
+          );
+        })}
+      </svg>
+    </div>
+  );
+};

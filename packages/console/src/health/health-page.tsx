@@ -1,0 +1,174 @@
+import { useEffect, useState } from 'preact/hooks';
+import { Badge, Busy, Empty, Problem, Section, When } from '../parts/bits.tsx';
+import { Long, Safe } from '../parts/safe.tsx';
+import { textOfError, useLoad } from '../parts/use-load.ts';
+import { createKey, mayDo, useSession } from '../session/context.ts';
+import { size } from '../text/time.ts';
+import { healthOf, type Letter, lettersOf } from './health-view.ts';
+
+const LOOK_EVERY_MS = 5_000;
+
+const DOES: Readonly<Record<string, string>> = {
+  orchestrator: 'leads tasks from step to step',
+  approvals: 'asks people, and serves this page',
+  executor: 'carries out what was approved',
+  recovery: 'decides what follows when something fails',
+};
+const HOLDS: Readonly<Record<string, string>> = {
+  HP_CMD: 'Orders to services',
+  HP_EVT: 'What has happened',
+  HP_LOG: 'Live output',
+  HP_DLQ: 'Messages that could not be handled',
+};
+
+const DeadLetter = ({ letter, onDone }: { readonly letter: Letter; readonly onDone: () => void }) => {
+  const { caller, me, say } = useSession();
+  const [asked, setAsked] = useState<'retry' | 'drop'>();
+  const [isBusy, setBusy] = useState(false);
+  const send = async (verb: 'retry' | 'drop'): Promise<void> => {
+    setBusy(true);
+    try {
+      await caller.send(`dlq/${verb}`, { seq: letter.seq }, { key: createKey() });
+      say(verb === 'retry' ? 'Handed over once more.' : 'Dropped.', 'good');
+    } catch (error) {
+      say(textOfError(error), 'bad');
+    } finally {
+      setBusy(false);
+      setAsked(undefined);
+      onDone();
+    }
+  };
+  return (
+    <li>
+      <p>
+        <strong>{letter.service}</strong> <Badge word={[letter.code, 'bad']} />{' '}
+        {letter.at !== undefined && <When at={letter.at} />}{' '}
+        <code class="dim">
+          <Safe text={letter.subject} />
+        </code>
+      </p>
+      <Long text={letter.reason} block={false} characters={400} />
+      <Long text={letter.body} characters={400} lines={6} />
+      {mayDo(me, 'operations:write') && (
+        <div class="row">
+          {asked === undefined ? (
+            <>
+              <button type="button" onClick={() => setAsked('retry')}>
+                Try again
+              </button>
+              <button type="button" class="stop" onClick={() => setAsked('drop')}>
+                Drop
+              </button>
+            </>
+          ) : (
+            <>
+              <button type="button" class="primary" disabled={isBusy} onClick={() => void send(asked)}>
+                Confirm: {asked === 'retry' ? 'try it again' : 'drop it for good'}
+              </button>
+              <button type="button" disabled={isBusy} onClick={() => setAsked(undefined)}>
+                Back
+              </button>
+            </>
+          )}
+        </div>
+      )}
+    </li>
+  );
+};
+
+const DeadLetters = () => {
+  const { caller } = useSession();
+  const { value, error, reload } = useLoad(
+    async (signal) => lettersOf(await caller.send('dlq/list', { limit: 50 }, { signal })),
+    [],
+  );
+  return (
+    <Section
+      title="Messages that could not be handled"
+      aside={value && `${String(value.items.length)}${value.next === undefined ? '' : '+'}`}
+    >
+      {error !== undefined && <Problem text={error} retry={reload} />}
+      {value === undefined && error === undefined && <Busy />}
+      {value?.items.length === 0 && <Empty>None.</Empty>}
+      <ul class="plain">
+        {value?.items.map((letter) => (
+          <DeadLetter key={letter.seq} letter={letter} onDone={reload} />
+        ))}
+      </ul>
+    </Section>
+  );
+};
+
+/** How the system itself is. */
+export const HealthPage = () => {
+  const { caller } = useSession();
+  const { value, error, reload } = useLoad(
+    async (signal) => healthOf(await caller.read('console/health', signal)),
+    [],
+  );
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible') reload();
+    }, LOOK_EVERY_MS);
+    return () => clearInterval(timer);
+  }, [reload]);
+  return (
+    <div class="single">
+      <h2 tabIndex={-1}>Health</h2>
+      {error !== undefined && <Problem text={error} retry={reload} />}
+      {value === undefined && error === undefined && <Busy />}
+      <Section title="Services">
+        <ul class="cards">
+          {value?.services.map(({ name, up, replicas, latencyMs, detail }) => (
+            <li key={name} data-service={name} class={up ? 'card' : 'card down'}>
+              <strong>{name}</strong> <Badge word={up ? ['Working', 'good'] : ['Does not answer', 'bad']} />
+              <p class="dim">{DOES[name]}</p>
+              <p>
+                {replicas !== undefined && `${String(replicas)} running`}
+                {latencyMs !== undefined && ` · answered in ${String(Math.round(latencyMs))} ms`}
+              </p>
+              {detail !== undefined && <Long text={detail} block={false} characters={300} />}
+            </li>
+          ))}
+        </ul>
+      </Section>
+      <Section title="Queues">
+        <div class="wide-table" tabIndex={0} role="group" aria-label="Queues">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Queue</th>
+                <th scope="col">Messages kept</th>
+                <th scope="col">Size</th>
+                <th scope="col">Still to be read, by whom</th>
+              </tr>
+            </thead>
+            <tbody>
+              {value?.streams.map(({ name, description, messages, bytes, consumers }) => (
+                <tr key={name}>
+                  <th scope="row" title={description}>
+                    {HOLDS[name] ?? name}
+                  </th>
+                  <td>{messages?.toLocaleString() ?? '?'}</td>
+                  <td>{bytes === undefined ? '?' : size(bytes)}</td>
+                  <td>
+                    {consumers.length === 0
+                      ? '–'
+                      : consumers.map((consumer) => (
+                          <div key={consumer.name}>
+                            {consumer.name}: {consumer.pending.toLocaleString()}
+                            {consumer.unacknowledged > 0 &&
+                              `, ${consumer.unacknowledged.toLocaleString()} in hand`}
+                          </div>
+                        ))}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </Section>
+      <DeadLetters />
+    </div>
+  );
+};

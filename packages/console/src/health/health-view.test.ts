@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { healthOf, lettersOf } from './health-view.ts';
+
+test('what is missing is missing, and breaks nothing', () => {
+  expect(healthOf(undefined)).toEqual({ services: [], streams: [] });
+  expect(healthOf({ services: [null, { name: 'executor', up: 'yes' }] }).services).toEqual([
+    { name: '?', up: false, replicas: undefined, latencyMs: undefined, detail: undefined },
+    { name: 'executor', up: false, replicas: undefined, latencyMs: undefined, detail: undefined },
+  ]);
+});
+
+test('streams say how far behind each of their readers is', () => {
+  const health = healthOf({
+    streams: [
+      {
+        name: 'HP_CMD',
+        messages: 3,
+        consumers: [{ name: 'c', service: 'executor', pending: 2, ackPending: 1 }],
+      },
+    ],
+  });
+  expect(health.streams[0]?.consumers).toEqual([{ name: 'executor', pending: 2, unacknowledged: 1 }]);
+});
+
+test('a dead letter without a number cannot be named, and is left out', () => {
+  const letter = {
+    subject: 'hp.cmd.task.submit',
+    reason: { code: 'CONTRACT_INVALID', message: 'no goal' },
+    body: '{}',
+    at: 7,
+  };
+  expect(
+    lettersOf({ items: [{ seq: 3, service: 'orchestrator', letter }, { letter }, 'x'], next: '3' }),
+  ).toEqual({
+    items: [
+      {
+        seq: 3,
+        service: 'orchestrator',
+        subject: 'hp.cmd.task.submit',
+        code: 'CONTRACT_INVALID',
+        reason: 'no goal',
+        body: '{}',
+        at: 7,
+      },
+    ],
+    next: '3',
+  });
+});

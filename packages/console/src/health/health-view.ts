@@ -1,0 +1,86 @@
+/** What the gateway says of the services, as far as it says it. */
+export type HealthView = {
+  readonly services: readonly {
+    readonly name: string;
+    readonly up: boolean;
+    readonly replicas: number | undefined;
+    readonly latencyMs: number | undefined;
+    readonly detail: string | undefined;
+  }[];
+  readonly streams: readonly {
+    readonly name: string;
+    readonly description: string | undefined;
+    readonly messages: number | undefined;
+    readonly bytes: number | undefined;
+    readonly consumers: readonly Consumer[];
+  }[];
+};
+export type Consumer = { readonly name: string; readonly pending: number; readonly unacknowledged: number };
+
+type Bag = Readonly<Record<string, unknown>>;
+const bagOf = (value: unknown): Bag => (typeof value === 'object' && value !== null ? (value as Bag) : {});
+const listOf = (value: unknown): readonly Bag[] => (Array.isArray(value) ? value.map(bagOf) : []);
+const numberIn = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
+const textIn = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;
+
+/** Reads it leniently: a page that looks after a broken system breaks on nothing that is missing. */
+export const healthOf = (value: unknown): HealthView => {
+  const { services, streams } = bagOf(value);
+  return {
+    services: listOf(services).map(({ name, up, replicas, latencyMs, detail }) => ({
+      name: textIn(name) ?? '?',
+      up: up === true,
+      replicas: numberIn(replicas),
+      latencyMs: numberIn(latencyMs),
+      detail: textIn(detail),
+    })),
+    streams: listOf(streams).map(({ name, description, messages, bytes, consumers }) => ({
+      name: textIn(name) ?? '?',
+      description: textIn(description),
+      messages: numberIn(messages),
+      bytes: numberIn(bytes),
+      consumers: listOf(consumers).map((consumer) => ({
+        name: textIn(consumer['service']) ?? textIn(consumer['name']) ?? '?',
+        pending: numberIn(consumer['pending']) ?? 0,
+        unacknowledged: numberIn(consumer['ackPending']) ?? 0,
+      })),
+    })),
+  };
+};
+
+export type Letter = {
+  readonly seq: number;
+  readonly service: string;
+  readonly subject: string;
+  readonly code: string;
+  readonly reason: string;
+  readonly body: string;
+  readonly at: number | undefined;
+};
+
+export const lettersOf = (
+  value: unknown,
+): { readonly items: readonly Letter[]; readonly next: string | undefined } => {
+  const { items, next } = bagOf(value);
+  return {
+    items: listOf(items).flatMap((item) => {
+      const letter = item['letter'] === undefined ? item : bagOf(item['letter']);
+      const reason = bagOf(letter['reason']);
+      const seq = numberIn(item['seq']) ?? numberIn(item['sequence']);
+      if (seq === undefined) return [];
+      return [
+        {
+          seq,
+          service: textIn(item['service']) ?? '?',
+          subject: textIn(letter['subject']) ?? '?',
+          code: textIn(reason['code']) ?? '?',
+          reason: textIn(reason['message']) ?? '',
+          body: textIn(letter['body']) ?? '',
+          at: numberIn(letter['at']),
+        },
+      ];
+    }),
+    next: textIn(next),
+  };
+};

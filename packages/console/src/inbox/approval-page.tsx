@@ -1,0 +1,183 @@
+import type { ApprovalDetail } from '@holdpoint/contracts/catalog';
+import { policyOf, questionOf } from '@holdpoint/contracts/approval-policy';
+import { useEffect } from 'preact/hooks';
+import { Badge, Busy, Facts, Problem, Section, When } from '../parts/bits.tsx';
+import { Markdown } from '../parts/markdown.tsx';
+import { Long, Safe, Short } from '../parts/safe.tsx';
+import { useLoad } from '../parts/use-load.ts';
+import { useNow } from '../parts/use-now.ts';
+import { useSession } from '../session/context.ts';
+import { hrefOf } from '../text/route.ts';
+import { span } from '../text/time.ts';
+import { CHOICES, CLASSES, STATUSES, SURFACES, textFor, wordFor } from '../tasks/words.ts';
+import { AttemptsTable } from '../tasks/attempts.tsx';
+import { DecideForm } from './decide-form.tsx';
+import { EffectView, SinceLast } from './effect-view.tsx';
+import { riskShown } from './inbox-order.ts';
+import { askedOf } from './question.ts';
+
+/** How much time there is to decide. */
+export const TimeLeft = ({ expiresAt }: { readonly expiresAt: number }) => {
+  const left = expiresAt - useNow();
+  const tone = left < 60_000 ? 'bad' : left < 300_000 ? 'warn' : 'quiet';
+  return <span class={`left ${tone}`}>{left > 0 ? `${span(left)} left` : 'time is up'}</span>;
+};
+
+export const Risk = ({ approval }: { readonly approval: Parameters<typeof riskShown>[0] }) => {
+  const risk = riskShown(approval);
+  const tone = risk === 'high' ? 'bad' : risk === 'medium' ? 'warn' : 'quiet';
+  return <Badge word={[`${risk} risk`, tone]} />;
+};
+
+const Decided = ({ approval }: { readonly approval: ApprovalDetail }) =>
+  approval.status === 'pending' ? null : (
+    <Section title="Decision">
+      <Facts
+        rows={[
+          ['Outcome', <Badge word={wordFor(STATUSES, approval.status)} />],
+          ['Answer', approval.answer && textFor(CHOICES, approval.answer)],
+          ['By', approval.decidedBy && <Safe text={approval.decidedBy} />],
+          ['Where', approval.surface && textFor(SURFACES, approval.surface)],
+          ['When', approval.decidedAt !== undefined && <When at={approval.decidedAt} />],
+          ['Comment', approval.comment && <Long text={approval.comment} block={false} />],
+          ['By the rule', approval.rule],
+          ['Remembered as', approval.remembered],
+          ['What came of it', approval.outcome?.replaceAll('_', ' ')],
+        ]}
+      />
+    </Section>
+  );
+
+const Votes = ({ votes }: { readonly votes: ApprovalDetail['votes'] }) =>
+  votes === undefined || votes.length === 0 ? null : (
+    <Section title="Who has decided so far">
+      <ul>
+        {votes.map(({ by, decision, comment, at, surface }) => (
+          <li key={by}>
+            <strong>
+              <Safe text={by} />
+            </strong>
+            : {textFor(CHOICES, decision).toLowerCase()}
+            {surface !== undefined && ` on ${textFor(SURFACES, surface)}`}, <When at={at} />
+            {comment !== undefined && (
+              <>
+                {' '}
+                <q>
+                  <Safe text={comment} />
+                </q>
+              </>
+            )}
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+
+const Why = ({ approval }: { readonly approval: ApprovalDetail }) => {
+  const { doubt, stuck } = approval;
+  if (doubt !== undefined)
+    return (
+      <Section title="Why nobody knows">
+        <Long text={doubt.reason} />
+        <p>Look at the target named below, then say what you found.</p>
+      </Section>
+    );
+  if (stuck === undefined) return null;
+  return (
+    <Section title="Why it is stuck">
+      <p>
+        <Badge word={[textFor(CLASSES, stuck.class), 'bad']} />
+      </p>
+      <Long text={stuck.reason} />
+    </Section>
+  );
+};
+
+/** Earlier attempts of the job that asks. */
+const Earlier = ({ approval }: { readonly approval: ApprovalDetail }) => {
+  const { caller } = useSession();
+  const { task, node } = approval;
+  const { value } = useLoad(
+    (signal) => caller.ask('recovery', 'history', { task, node }, { signal }),
+    [task, node],
+  );
+  return value === undefined || value.items.length === 0 ? null : (
+    <Section title="Earlier attempts" open={false} aside={String(value.items.length)}>
+      <AttemptsTable attempts={value.items} />
+    </Section>
+  );
+};
+
+/** One request with all that a decision needs. */
+export const ApprovalPage = ({ id }: { readonly id: string }) => {
+  const { caller, watch } = useSession();
+  const {
+    value: approval,
+    error,
+    reload,
+  } = useLoad((signal) => caller.ask('approvals', 'get', { id }, { signal }), [id]);
+  useEffect(
+    () =>
+      watch.hear({
+        approval: (told) => {
+          if (told.id === id) reload();
+        },
+        gap: reload,
+      }),
+    [id, watch, reload],
+  );
+  if (approval === undefined) return error === undefined ? <Busy /> : <Problem text={error} retry={reload} />;
+  const policy = policyOf(approval);
+  const isStuck = questionOf(approval) === 'stuck';
+  return (
+    <article class="approval" aria-labelledby="approval-title">
+      <a class="back" href={hrefOf('inbox')}>
+        ‹ Inbox
+      </a>
+      {error !== undefined && <Problem text={error} retry={reload} />}
+      <p class="kicker">
+        <Short text={approval.requestedBy} max={60} /> asks: {askedOf(approval)}
+      </p>
+      <h2 id="approval-title" tabIndex={-1}>
+        <Short text={approval.title} max={500} />
+      </h2>
+      <p class="badges">
+        <Badge word={wordFor(STATUSES, approval.status)} />
+        <Risk approval={approval} />
+        {approval.status === 'pending' && <TimeLeft expiresAt={approval.expiresAt} />}
+      </p>
+      <DecideForm key={approval.id} approval={approval} onSettled={reload} />
+      <Decided approval={approval} />
+      <Votes votes={approval.votes} />
+      <Why approval={approval} />
+      {approval.body !== undefined && approval.body !== '' && (
+        <Section title={isStuck ? 'The report' : 'What the gate says'}>
+          {isStuck ? <Markdown text={approval.body} /> : <Long text={approval.body} />}
+        </Section>
+      )}
+      <SinceLast previous={approval.previous} />
+      <EffectView approval={approval} />
+      <Section title="Who asks">
+        <Facts
+          rows={[
+            ['Asked by', <Safe text={approval.requestedBy} />],
+            ['Through the agent', approval.agent !== undefined && <Safe text={approval.agent} />],
+            ['When', <When at={approval.requestedAt} />],
+            [
+              'For the task',
+              <a href={hrefOf('tasks', approval.task)}>
+                {approval.task} / <Safe text={approval.node} />
+              </a>,
+            ],
+            ['Workflow', approval.workflow !== undefined && <Safe text={approval.workflow} />],
+            ['Decided by', <Safe text={approval.audience.join(', ')} />],
+            ['Takes', policy.quorum > 1 && `${String(policy.quorum)} different people`],
+            ['Four eyes', policy.fourEyes && 'whoever asked may not decide'],
+            ['Revision', approval.revision > 1 && String(approval.revision)],
+          ]}
+        />
+      </Section>
+      <Earlier approval={approval} />
+    </article>
+  );
+};

@@ -1,0 +1,197 @@
+import type { ApprovalView, Choice } from '@holdpoint/contracts/approval';
+import { isAmong } from '@holdpoint/contracts/audience';
+import { policyOf } from '@holdpoint/contracts/approval-policy';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useKeys } from '../parts/use-keys.ts';
+import { mayDo, useSession } from '../session/context.ts';
+import { InputForm } from './input-form.tsx';
+import { inputOf, optionsFor } from './question.ts';
+import { canRemember, DAYS, ruleFrom } from './remember.ts';
+import { type Sending, useDecision } from './use-decision.ts';
+
+const KEYS: Readonly<Partial<Record<Choice, string>>> = { approve: 'a', reject: 'r', request_changes: 'c' };
+const TONES: Readonly<Partial<Record<Choice, string>>> = {
+  approve: 'go',
+  applied: 'go',
+  reject: 'stop',
+  cancel: 'stop',
+};
+
+export const SendingNote = ({ sending }: { readonly sending: Sending }) =>
+  sending.state === 'idle' ? null : (
+    <p class={`note ${sending.state}`} role={sending.state === 'refused' ? 'alert' : 'status'}>
+      {sending.state === 'sending' ? 'Sending …' : sending.text}
+    </p>
+  );
+
+/** Why this person cannot decide, as far as it is known before trying. */
+const hindrance = (approval: ApprovalView, me: ReturnType<typeof useSession>['me']): string | undefined => {
+  if (!mayDo(me, 'approvals:decide')) return 'Your token is for looking only.';
+  if (policyOf(approval).fourEyes && approval.requestedBy === me.name)
+    return 'You have asked for this yourself, so somebody else has to decide.';
+  return isAmong(approval.audience, me)
+    ? undefined
+    : `Only ${approval.audience.join(', ')} may decide on this.`;
+};
+
+/** What is decided, said once more before it is sent. */
+export const DecideForm = ({
+  approval,
+  onSettled,
+}: {
+  readonly approval: ApprovalView;
+  readonly onSettled: () => void;
+}) => {
+  const { me } = useSession();
+  const { sending, decide, forget } = useDecision(onSettled);
+  const [choice, setChoice] = useState<Choice>();
+  const [comment, setComment] = useState('');
+  const [remember, setRemember] = useState(false);
+  const [target, setTarget] = useState(approval.effect.target);
+  const [days, setDays] = useState(DAYS);
+  const box = useRef<HTMLTextAreaElement>(null);
+  const options = optionsFor(approval);
+  const input = inputOf(approval);
+  const hindered = hindrance(approval, me);
+  const isBusy = sending.state === 'sending' || sending.state === 'looking';
+
+  const choose = (next: Choice): void => {
+    if (isBusy || hindered !== undefined) return;
+    forget();
+    setChoice(next);
+  };
+  // Before the next key is pressed: whoever types on at once means the comment, and no other decision.
+  useLayoutEffect(() => {
+    if (choice !== undefined) box.current?.focus();
+  }, [choice]);
+  useKeys(
+    Object.fromEntries(
+      options.flatMap(({ choice: each }) => {
+        const key = input === undefined ? KEYS[each] : undefined;
+        return key === undefined ? [] : [[key, () => choose(each)]];
+      }),
+    ),
+  );
+
+  if (approval.status !== 'pending') return <SendingNote sending={sending} />;
+  if (hindered !== undefined) return <p class="note">{hindered}</p>;
+  if (input !== undefined)
+    return (
+      <>
+        <InputForm
+          input={input}
+          busy={isBusy}
+          onAnswer={(response, said) =>
+            void decide(approval, { decision: 'respond', response, ...(said !== '' && { comment: said }) })
+          }
+        />
+        <SendingNote sending={sending} />
+      </>
+    );
+
+  const chosen = options.find(({ choice: each }) => each === choice);
+  const rule = remember && choice === 'approve' ? ruleFrom(approval, target, days) : undefined;
+  const isIncomplete = remember && choice === 'approve' && rule === undefined;
+  const send = (): void => {
+    if (chosen === undefined || isIncomplete) return;
+    void decide(approval, {
+      decision: chosen.choice,
+      ...(comment.trim() !== '' && { comment: comment.trim() }),
+      ...(rule && { remember: rule }),
+    });
+  };
+  return (
+    <form
+      class="decide"
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+    >
+      <div class="choices" role="group" aria-label="Your decision">
+        {options.map(({ choice: each, label, follows }) => (
+          <button
+            key={each}
+            type="button"
+            class={`choice ${TONES[each] ?? ''}`}
+            aria-pressed={choice === each}
+            title={follows}
+            disabled={isBusy}
+            onClick={() => choose(each)}
+          >
+            {label}
+            {KEYS[each] !== undefined && <kbd aria-hidden="true">{KEYS[each]}</kbd>}
+          </button>
+        ))}
+      </div>
+      {chosen !== undefined && sending.state !== 'done' && (
+        <div class="confirm">
+          <p>
+            <strong>{chosen.label}:</strong> {chosen.follows}.
+          </p>
+          <label>
+            Comment{chosen.choice === 'request_changes' ? ' (what should be different)' : ' (optional)'}
+            <textarea
+              ref={box}
+              rows={2}
+              maxLength={10_000}
+              value={comment}
+              onInput={({ currentTarget }) => setComment(currentTarget.value)}
+              onKeyDown={(event) => {
+                if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) send();
+                if (event.key === 'Escape') setChoice(undefined);
+              }}
+            />
+          </label>
+          {chosen.choice === 'approve' && canRemember(approval) && mayDo(me, 'rules:write') && (
+            <fieldset>
+              <label class="check">
+                <input type="checkbox" checked={remember} onChange={() => setRemember(!remember)} />
+                Approve and remember: approve the like of it by itself from now on
+              </label>
+              {remember && (
+                <div class="row">
+                  <label>
+                    On (a * stands for anything)
+                    <input
+                      value={target}
+                      maxLength={512}
+                      onInput={({ currentTarget }) => setTarget(currentTarget.value)}
+                    />
+                  </label>
+                  <label>
+                    For days
+                    <input
+                      type="number"
+                      min={1}
+                      max={360}
+                      value={days}
+                      onInput={({ currentTarget }) =>
+                        setDays(Math.max(1, Math.min(360, currentTarget.valueAsNumber || 1)))
+                      }
+                    />
+                  </label>
+                </div>
+              )}
+              {isIncomplete && <p class="note refused">That rule would not approve this request itself.</p>}
+            </fieldset>
+          )}
+          <div class="row">
+            <button
+              type="submit"
+              class={`primary ${TONES[chosen.choice] ?? ''}`}
+              disabled={isBusy || isIncomplete}
+            >
+              {remember && chosen.choice === 'approve' ? 'Approve and remember' : `Confirm: ${chosen.label}`}
+            </button>
+            <button type="button" disabled={isBusy} onClick={() => setChoice(undefined)}>
+              Cancel
+            </button>
+            <span class="hint">Ctrl+Enter sends, Esc goes back</span>
+          </div>
+        </div>
+      )}
+      <SendingNote sending={sending} />
+    </form>
+  );
+};

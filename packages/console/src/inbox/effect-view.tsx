@@ -1,0 +1,104 @@
+import type { ApprovalDetail } from '@holdpoint/contracts/catalog';
+import type { ApprovalView } from '@holdpoint/contracts/approval';
+import { questionOf } from '@holdpoint/contracts/approval-policy';
+import { Facts, Section } from '../parts/bits.tsx';
+import { Diff } from '../parts/diff.tsx';
+import { Long, Safe } from '../parts/safe.tsx';
+import { INTERRUPTED, KINDS, STATUSES, textFor, wordFor } from '../tasks/words.ts';
+import { type EffectPart, partsOf } from './effect-parts.ts';
+
+const Part = ({ part }: { readonly part: EffectPart }) => {
+  switch (part.kind) {
+    case 'diff':
+      return <Diff text={part.text} />;
+    case 'commits':
+      return (
+        <ul class="commits">
+          {part.commits.map(({ sha, subject }) => (
+            <li key={sha}>
+              <code>{sha.slice(0, 12)}</code> <Safe text={subject} />
+            </li>
+          ))}
+        </ul>
+      );
+    case 'command':
+    case 'text':
+      return <Long text={part.text} />;
+  }
+};
+
+/** The exact effect, with nothing left out: this is what a person decides on. */
+export const EffectView = ({ approval }: { readonly approval: ApprovalView }) => {
+  if (questionOf(approval) === 'stuck') return null;
+  const { effect, digest } = approval;
+  const parts = partsOf(effect);
+  return (
+    <>
+      <Section title="What exactly is done">
+        <Facts
+          rows={[
+            [
+              'Does',
+              <>
+                <strong>{KINDS[effect.kind]}</strong> with{' '}
+                <code>
+                  <Safe text={effect.uses} />
+                </code>
+              </>,
+            ],
+            [
+              'On',
+              <code class="target">
+                <Safe text={effect.target} />
+              </code>,
+            ],
+            ['If interrupted', textFor(INTERRUPTED, effect.effectClass)],
+            [
+              'Known as',
+              <code>
+                <Safe text={effect.idempotencyKey} />
+              </code>,
+            ],
+            [
+              'Digest',
+              <code class="digest" title="SHA-256 of all of it: what runs is what has this digest">
+                {digest}
+              </code>,
+            ],
+          ]}
+        />
+        {parts.map((part, i) => (
+          <div key={i} class="part">
+            <h4>
+              <Safe text={part.name} />
+            </h4>
+            <Part part={part} />
+          </div>
+        ))}
+      </Section>
+      <Section title="All arguments" open={parts.length === 0}>
+        <Long text={JSON.stringify(effect.args, undefined, 2)} />
+      </Section>
+    </>
+  );
+};
+
+/** What is different since somebody looked at it last. */
+export const SinceLast = ({ previous }: { readonly previous: ApprovalDetail['previous'] }) =>
+  previous === undefined ? null : (
+    <Section title="What changed since the last review">
+      <p>
+        The last request (<a href={`#/inbox/${encodeURIComponent(previous.id)}`}>{previous.id}</a>) was{' '}
+        {wordFor(STATUSES, previous.status)[0].toLowerCase()}
+        {previous.comment !== undefined && (
+          <>
+            :{' '}
+            <q>
+              <Safe text={previous.comment} />
+            </q>
+          </>
+        )}
+      </p>
+      {previous.changes === '' ? <p>Nothing is different.</p> : <Diff text={previous.changes} />}
+    </Section>
+  );

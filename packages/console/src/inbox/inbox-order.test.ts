@@ -1,0 +1,36 @@
+import type { ApprovalView } from '@holdpoint/contracts/approval';
+import { expect, test } from 'vitest';
+import { inOrder, withTold } from './inbox-order.ts';
+
+const view = (id: string, rest: Partial<ApprovalView>): ApprovalView =>
+  ({ id, status: 'pending', requestedAt: 0, expiresAt: 0, ...rest }) as ApprovalView;
+const items = [
+  view('a-1', { risk: 'low', requestedAt: 1, expiresAt: 9 }),
+  view('a-2', { risk: 'high', requestedAt: 3, expiresAt: 8 }),
+  view('a-3', { risk: 'high', requestedAt: 2, expiresAt: 7 }),
+  view('a-4', { requestedAt: 4, expiresAt: 1 }),
+];
+
+test.each([
+  ['risk', 'a-3 a-2 a-4 a-1'],
+  ['oldest', 'a-1 a-3 a-2 a-4'],
+  ['expiring', 'a-4 a-3 a-2 a-1'],
+] as const)('by %s it is %s', (order, ids) => {
+  expect(
+    inOrder(items, order)
+      .map(({ id }) => id)
+      .join(' '),
+  ).toBe(ids);
+});
+
+test('what is told of a request takes its place, and takes it away once it is decided', () => {
+  const voted = view('a-2', { risk: 'low' });
+  expect(withTold(items, voted).find(({ id }) => id === 'a-2')).toBe(voted);
+  expect(withTold(items, voted)).toHaveLength(4);
+  expect(withTold(items, view('a-2', { status: 'rejected' })).map(({ id }) => id)).toEqual([
+    'a-1',
+    'a-3',
+    'a-4',
+  ]);
+  expect(withTold(items, view('a-9', {}))).toHaveLength(5);
+});

@@ -1,0 +1,23 @@
+import type { ApprovalView } from '@holdpoint/contracts/approval';
+
+export type InboxOrder = 'risk' | 'oldest' | 'expiring';
+
+const RISKS = ['high', 'medium', 'low'] as const;
+export const riskShown = ({ risk }: Pick<ApprovalView, 'risk'>) => risk ?? 'medium';
+
+/** What comes first: the greatest harm, then what has waited longest; or one of the two times alone. */
+export const inOrder = (items: readonly ApprovalView[], order: InboxOrder): readonly ApprovalView[] => {
+  const age = (a: ApprovalView, b: ApprovalView): number => a.requestedAt - b.requestedAt;
+  const by: Readonly<Record<InboxOrder, typeof age>> = {
+    risk: (a, b) => RISKS.indexOf(riskShown(a)) - RISKS.indexOf(riskShown(b)) || age(a, b),
+    oldest: age,
+    expiring: (a, b) => a.expiresAt - b.expiresAt || age(a, b),
+  };
+  return [...items].sort((a, b) => by[order](a, b) || (a.id < b.id ? -1 : 1));
+};
+
+/** What is pending after somebody was told how an approval stands by now. */
+export const withTold = (items: readonly ApprovalView[], told: ApprovalView): readonly ApprovalView[] => {
+  const others = items.filter(({ id }) => id !== told.id);
+  return told.status === 'pending' ? [...others, told] : others;
+};

@@ -1,0 +1,152 @@
+import { useState } from 'preact/hooks';
+import { Safe } from '../parts/safe.tsx';
+import type { InputField, InputQuestion } from './question.ts';
+
+type Values = Readonly<Record<string, string | boolean>>;
+
+const valueOf = ({ name, type }: InputField, values: Values): unknown => {
+  const said = values[name];
+  if (type === 'boolean') return said === true;
+  if (said === undefined || said === '') return undefined;
+  return type === 'number' ? Number(said) : said;
+};
+
+const responseOf = (input: InputQuestion, values: Values): unknown => {
+  if (input.kind !== 'form') return values['answer'];
+  return Object.fromEntries(
+    input.fields.flatMap((field) => {
+      const value = valueOf(field, values);
+      return value === undefined ? [] : [[field.name, value]];
+    }),
+  );
+};
+
+const Field = ({
+  field,
+  value,
+  onValue,
+}: {
+  readonly field: InputField;
+  readonly value: string | boolean | undefined;
+  readonly onValue: (value: string | boolean) => void;
+}) => {
+  const { name, label, type, options, required } = field;
+  if (type === 'boolean')
+    return (
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={value === true}
+          onChange={({ currentTarget }) => onValue(currentTarget.checked)}
+        />
+        <Safe text={label} />
+      </label>
+    );
+  return (
+    <label>
+      <Safe text={label} />
+      {options.length > 0 ? (
+        <select
+          name={name}
+          required={required}
+          value={String(value ?? '')}
+          onChange={({ currentTarget }) => onValue(currentTarget.value)}
+        >
+          <option value="">…</option>
+          {options.map((option) => (
+            <option key={option} value={option}>
+              {option}
+            </option>
+          ))}
+        </select>
+      ) : (
+        <input
+          name={name}
+          inputMode={type === 'number' ? 'decimal' : 'text'}
+          {...(type === 'number' && { pattern: '-?[0-9]+([.][0-9]+)?', title: 'a number' })}
+          required={required}
+          value={String(value ?? '')}
+          onInput={({ currentTarget }) => onValue(currentTarget.value)}
+        />
+      )}
+    </label>
+  );
+};
+
+/** A question with answers of its own: one of several, a text, or a form. */
+export const InputForm = ({
+  input,
+  busy,
+  onAnswer,
+}: {
+  readonly input: InputQuestion;
+  readonly busy: boolean;
+  readonly onAnswer: (response: unknown, comment: string) => void;
+}) => {
+  const [values, setValues] = useState<Values>({});
+  const [comment, setComment] = useState('');
+  const set = (name: string, value: string | boolean): void => setValues({ ...values, [name]: value });
+  return (
+    <form
+      class="decide"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onAnswer(responseOf(input, values), comment.trim());
+      }}
+    >
+      {input.prompt !== undefined && (
+        <p class="prompt">
+          <Safe text={input.prompt} />
+        </p>
+      )}
+      {input.kind === 'choice' && (
+        <fieldset>
+          <legend>Your answer</legend>
+          {input.options.map(({ value, label }) => (
+            <label key={value} class="check">
+              <input
+                type="radio"
+                name="answer"
+                required
+                checked={values['answer'] === value}
+                onChange={() => set('answer', value)}
+              />
+              <Safe text={label} />
+            </label>
+          ))}
+        </fieldset>
+      )}
+      {input.kind === 'text' && (
+        <label>
+          Your answer
+          <textarea
+            rows={4}
+            required={!input.optional}
+            value={String(values['answer'] ?? '')}
+            onInput={({ currentTarget }) => set('answer', currentTarget.value)}
+          />
+        </label>
+      )}
+      {input.kind === 'form' &&
+        input.fields.map((field) => (
+          <Field
+            key={field.name}
+            field={field}
+            value={values[field.name]}
+            onValue={(value) => set(field.name, value)}
+          />
+        ))}
+      <label>
+        Comment (optional)
+        <input
+          maxLength={10_000}
+          value={comment}
+          onInput={({ currentTarget }) => setComment(currentTarget.value)}
+        />
+      </label>
+      <button type="submit" class="primary go" disabled={busy}>
+        Send the answer
+      </button>
+    </form>
+  );
+};

@@ -1,0 +1,34 @@
+import type { ApprovalView } from '@holdpoint/contracts/approval';
+import { RuleSpec } from '@holdpoint/contracts/standing-rule';
+import { expect, test } from 'vitest';
+import { canRemember, ruleFrom } from './remember.ts';
+
+const approval = (rest: object = {}, kind = 'notify'): ApprovalView =>
+  ({
+    effect: { kind, uses: 'cap.notify.send', target: 'notify:#builds', args: {} },
+    requestedBy: 'ada',
+    workflow: 'shop',
+    ...rest,
+  }) as unknown as ApprovalView;
+
+test('a rule from a request approves it, and the service takes it', () => {
+  const spec = ruleFrom(approval(), 'notify:*', 7);
+  expect(spec).toMatchObject({
+    match: { kinds: ['notify'], target: 'notify:*', workflow: 'shop' },
+    expiresInMs: 604_800_000,
+  });
+  expect(RuleSpec.safeParse(spec).success).toBe(true);
+});
+
+test('a target that does not fit makes no rule', () => {
+  expect(ruleFrom(approval(), 'notify:#other')).toBeUndefined();
+});
+
+test.each([
+  ['a merge', approval({}, 'merge')],
+  ['a gate without rules', approval({ policy: { rules: false } })],
+  ['a quorum', approval({ policy: { quorum: 2 } })],
+  ['a question', approval({ doubt: { epoch: 1, reason: 'x' } })],
+])('%s cannot be remembered', (_, request) => {
+  expect(canRemember(request)).toBe(false);
+});

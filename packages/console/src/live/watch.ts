@@ -1,0 +1,153 @@
+import type { ApprovalView } from '@holdpoint/contracts/approval';
+import type { WatchMessage } from '@holdpoint/contracts/watch';
+import { delayOf } from './backoff.ts';
+
+export type WatchState = 'connecting' | 'live' | 'lost';
+export type Heard = {
+  /** How an approval stands by now, and what has happened to it. */
+  readonly approval: (approval: ApprovalView, change: string) => void;
+  /** Something may have been missed: load again. */
+  readonly gap: () => void;
+};
+export type Watch = {
+  readonly hear: (heard: Heard) => () => void;
+  readonly state: () => WatchState;
+  readonly onState: (changed: (state: WatchState) => void) => () => void;
+  readonly stop: () => void;
+};
+
+const PATH = 'api/v1/watch';
+const PROTOCOL = 'holdpoint.v1';
+/** Nothing at all was heard for so many heartbeats: it is dead, whatever the browser thinks. */
+const MISSED_MAX = 3;
+const UNAUTHENTICATED = 4401;
+
+const messageIn = (data: unknown): WatchMessage | undefined => {
+  try {
+    return typeof data === 'string' ? (JSON.parse(data) as WatchMessage) : undefined;
+  } catch {
+    // Nothing that is meant for this page.
+    return undefined;
+  }
+};
+
+/** One connection to what is told of approvals, for the whole page; it goes on where it ended, for as long as it is wanted. */
+export const createWatch = (
+  token: string,
+  { all, onExpired }: { readonly all: boolean; readonly onExpired: () => void },
+): Watch => {
+  const listeners = new Set<Heard>();
+  const watchers = new Set<(state: WatchState) => void>();
+  let state: WatchState = 'connecting';
+  let socket: WebSocket | undefined;
+  let seen: number | undefined;
+  let tries = 0;
+  let isStopped = false;
+  let retry: ReturnType<typeof setTimeout> | undefined;
+  let silence: ReturnType<typeof setTimeout> | undefined;
+
+  const turn = (next: WatchState): void => {
+    if (state === next) return;
+    state = next;
+    for (const changed of watchers) changed(next);
+  };
+  const tell = (approval: ApprovalView, change: string): void => {
+    for (const { approval: hear } of listeners) hear(approval, change);
+  };
+  const gap = (): void => {
+    for (const heard of listeners) heard.gap();
+  };
+
+  const take = (message: WatchMessage, say: (said: object) => void): void => {
+    switch (message.type) {
+      case 'hello':
+        say({ type: 'subscribe', after: seen ?? message.seq, ...(all && { all }) });
+        seen ??= message.seq;
+        return;
+      case 'subscribed':
+        tries = 0;
+        turn('live');
+        // What was listed before it was heard of may be older than that.
+        return gap();
+      case 'approval.requested':
+      case 'approval.resolved':
+        seen = message.seq;
+        return tell(message.approval, message.type.slice('approval.'.length));
+      case 'approval.updated':
+        seen = message.seq;
+        return tell(message.approval, message.change);
+      case 'reset':
+        seen = message.seq;
+        return gap();
+      case 'ping':
+        if (message.seq !== undefined) seen = Math.max(seen ?? 0, message.seq);
+        return say({ type: 'pong' });
+      case 'approval.responded':
+      case 'pong':
+      case 'error':
+        return undefined;
+    }
+  };
+
+  const connect = (): void => {
+    if (isStopped) return;
+    const url = new URL(PATH, document.baseURI);
+    url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
+    const mine = new WebSocket(url, [PROTOCOL, `bearer.${token}`]);
+    socket = mine;
+    let heartbeatMs = 15_000;
+    const listen = (): void => {
+      clearTimeout(silence);
+      silence = setTimeout(() => lost(), heartbeatMs * MISSED_MAX);
+    };
+    const lost = (code = 0): void => {
+      if (socket !== mine) return;
+      socket = undefined;
+      clearTimeout(silence);
+      mine.close();
+      if (isStopped) return;
+      if (code === UNAUTHENTICATED) return onExpired();
+      turn('lost');
+      retry = setTimeout(connect, delayOf(tries, Math.random()));
+      tries += 1;
+    };
+    mine.addEventListener('message', ({ data }) => {
+      listen();
+      const message = messageIn(data);
+      if (message?.type === 'hello') heartbeatMs = message.heartbeatMs;
+      if (message) take(message, (said) => mine.send(JSON.stringify(said)));
+    });
+    mine.addEventListener('close', ({ code }) => lost(code));
+    listen();
+  };
+  /** A page that is looked at again, or a machine that is online again, does not wait for its turn. */
+  const hurry = (): void => {
+    if (isStopped || socket !== undefined || document.visibilityState === 'hidden') return;
+    clearTimeout(retry);
+    connect();
+  };
+  addEventListener('online', hurry);
+  document.addEventListener('visibilitychange', hurry);
+  connect();
+
+  return {
+    hear: (heard) => {
+      listeners.add(heard);
+      return () => listeners.delete(heard);
+    },
+    state: () => state,
+    onState: (changed) => {
+      watchers.add(changed);
+      return () => watchers.delete(changed);
+    },
+    stop: () => {
+      isStopped = true;
+      clearTimeout(retry);
+      clearTimeout(silence);
+      removeEventListener('online', hurry);
+      document.removeEventListener('visibilitychange', hurry);
+      socket?.close();
+      socket = undefined;
+    },
+  };
+};

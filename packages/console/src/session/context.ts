@@ -1,0 +1,38 @@
+import type { ApiResponse } from '@holdpoint/contracts/catalog';
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import type { Watch } from '../live/watch.ts';
+import type { Caller } from './call.ts';
+
+export type Me = ApiResponse<'approvals', 'whoami'>;
+
+/** Whoever is signed in, and what is asked and heard in his name. */
+export type Session = {
+  readonly caller: Caller;
+  readonly me: Me;
+  readonly watch: Watch;
+  /** Says something at the edge of the page, also to those who do not see it. */
+  readonly say: (text: string, tone?: 'good' | 'bad') => void;
+  readonly signOut: () => void;
+};
+
+export const SessionContext = createContext<Session | undefined>(undefined);
+
+export const useSession = (): Session => {
+  const session = useContext(SessionContext);
+  if (session === undefined) throw new TypeError('used outside of a session');
+  return session;
+};
+
+/** Whether the token is good for something; a service that knows no such scope yet refuses by itself. */
+export const mayDo = ({ scopes }: Me, scope: string): boolean =>
+  (scopes as readonly string[]).includes(scope);
+
+/** A key for one thing that somebody does, however often it has to be sent. Not `randomUUID`: that wants HTTPS. */
+export const createKey = (): string => {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  const hex = Array.from(bytes, (byte, i) =>
+    (i === 6 ? (byte & 0x0f) | 0x40 : i === 8 ? (byte & 0x3f) | 0x80 : byte).toString(16).padStart(2, '0'),
+  ).join('');
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+};

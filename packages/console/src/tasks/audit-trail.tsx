@@ -1,0 +1,134 @@
+import type { AuditLine } from '@holdpoint/contracts/audit';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Verified } from '../audit/verify-log.ts';
+import { Badge, Busy, Empty, Facts, Problem, Section, When } from '../parts/bits.tsx';
+import { Safe } from '../parts/safe.tsx';
+import { textOfError, useLoad } from '../parts/use-load.ts';
+import { mayDo, useSession } from '../session/context.ts';
+import type { Word } from './words.ts';
+
+type State =
+  | { readonly state: 'idle' }
+  | { readonly state: 'running'; readonly lines: number }
+  | { readonly state: 'done'; readonly verified: Verified }
+  | { readonly state: 'failed'; readonly text: string };
+
+const SAID = ['by', 'requestedBy', 'outcome', 'decision', 'surface', 'rule', 'comment', 'digest'] as const;
+
+/** What of a line is for people. */
+const entryText = (entry: string): string => {
+  try {
+    const said = JSON.parse(entry) as Readonly<Record<string, unknown>>;
+    return SAID.flatMap((name) => {
+      const value = said[name];
+      return typeof value === 'string' ? [`${name} ${name === 'digest' ? value.slice(0, 12) : value}`] : [];
+    }).join(', ');
+  } catch {
+    // Shown for what it is.
+    return entry;
+  }
+};
+
+const markOf = (line: AuditLine, verified: Verified | undefined): Word => {
+  if (verified === undefined) return ['not verified yet', 'quiet'];
+  const broken = verified.report.problems.some(({ seq }) => seq === line.seq);
+  if (broken || verified.hashes.get(line.seq) !== line.hash) return ['does not hold', 'bad'];
+  // A fault further up leaves open what was there.
+  if (verified.report.problemCount > 0) return ['in a broken log', 'warn'];
+  return line.seq <= verified.report.anchoredTo ? ['✓ verified, signed', 'good'] : ['✓ verified', 'good'];
+};
+
+const Report = ({ verified: { report } }: { readonly verified: Verified }) => (
+  <div class={report.problemCount === 0 ? 'note done' : 'note refused'} role="status">
+    {report.problemCount === 0 ? (
+      <p>
+        ✓ The whole log holds: {report.lines.toLocaleString()} lines, each standing on the one before;{' '}
+        {report.anchors} signatures of the service, up to line {report.anchoredTo}.
+      </p>
+    ) : (
+      <>
+        <p>✗ The log does not hold: {report.problemCount} faults.</p>
+        <ul>
+          {report.problems.slice(0, 20).map(({ seq, fault, text }) => (
+            <li key={`${String(seq)} ${fault}`}>
+              line {seq}: <Safe text={text} />
+            </li>
+          ))}
+        </ul>
+      </>
+    )}
+  </div>
+);
+
+/** Everything that the audit log says of a task's requests, and whether the log holds. */
+export const AuditTrail = ({ approvals }: { readonly approvals: readonly string[] }) => {
+  const { caller, me } = useSession();
+  const allowed = mayDo(me, 'audit:read');
+  const [state, setState] = useState<State>({ state: 'idle' });
+  const over = useRef<AbortController>(undefined);
+  useEffect(() => () => over.current?.abort(), []);
+  const { value, error, reload } = useLoad(
+    async (signal) => {
+      const found = await Promise.all(
+        (allowed ? approvals : []).map((about) =>
+          caller.ask('approvals', 'audit', { about, limit: 1_000 }, { signal }),
+        ),
+      );
+      return found.flatMap(({ items }) => items).sort((a, b) => a.seq - b.seq);
+    },
+    [approvals, allowed],
+  );
+  const verify = async (): Promise<void> => {
+    over.current?.abort();
+    const { signal } = (over.current = new AbortController());
+    setState({ state: 'running', lines: 0 });
+    try {
+      const { verifyLog } = await import('../audit/verify-log.ts');
+      const wanted = new Set((value ?? []).map(({ seq }) => seq));
+      const verified = await verifyLog(
+        caller,
+        wanted,
+        (lines) => setState({ state: 'running', lines }),
+        signal,
+      );
+      setState({ state: 'done', verified });
+    } catch (failed) {
+      if (!signal.aborted) setState({ state: 'failed', text: textOfError(failed) });
+    }
+  };
+  const verified = state.state === 'done' ? state.verified : undefined;
+  return (
+    <Section title="Audit trail">
+      {!allowed && <Empty>Your token does not allow a look into the audit log.</Empty>}
+      {error !== undefined && <Problem text={error} retry={reload} />}
+      {allowed && value === undefined && error === undefined && <Busy />}
+      {value !== undefined && allowed && (
+        <>
+          {value.length === 0 && <Empty>Nobody was asked for anything yet.</Empty>}
+          <ol class="audit">
+            {value.map((line) => (
+              <li key={line.seq}>
+                <Facts
+                  rows={[
+                    [`Line ${String(line.seq)}`, <strong>{line.type.replaceAll('_', ' ')}</strong>],
+                    ['Says', <Safe text={entryText(line.entry)} />],
+                    ['When', <When at={line.at} />],
+                    ['About', <code>{line.aggregate}</code>],
+                  ]}
+                />
+                <Badge word={markOf(line, verified)} />
+              </li>
+            ))}
+          </ol>
+          <button type="button" onClick={() => void verify()} disabled={state.state === 'running'}>
+            {state.state === 'running'
+              ? `Verifying … ${state.lines.toLocaleString()} lines`
+              : 'Verify the whole log'}
+          </button>
+          {state.state === 'failed' && <Problem text={state.text} />}
+          {verified !== undefined && <Report verified={verified} />}
+        </>
+      )}
+    </Section>
+  );
+};

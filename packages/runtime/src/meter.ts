@@ -1,0 +1,93 @@
+import { PrometheusSerializer } from '@opentelemetry/exporter-prometheus';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import {
+  AggregationTemporality,
+  InstrumentType,
+  MeterProvider,
+  MetricReader,
+} from '@opentelemetry/sdk-metrics';
+
+export type Labels = Readonly<Record<string, string>>;
+
+/** One figure, with whatever tells it from the others of its name. */
+export type Reading = { readonly labels: Labels; readonly value: number };
+
+/** A figure that is read when somebody asks for it, once for each of its labels. A name that ends with `_total` only rises. */
+export type AddGauge = (
+  name: string,
+  help: string,
+  labelNames: readonly string[],
+  read: () => readonly Reading[],
+) => void;
+
+/** Instruments of one service. Names get no prefix here. */
+export type Meter = {
+  /** Counts from zero on, under each of the labels that are given: what was never counted is there to be compared with. */
+  readonly counter: (
+    name: string,
+    help: string,
+    from?: readonly Labels[],
+  ) => (by: number, labels?: Labels) => void;
+  readonly histogram: (
+    name: string,
+    help: string,
+    buckets: readonly number[],
+  ) => (value: number, labels?: Labels) => void;
+  readonly gauge: AddGauge;
+};
+
+/** What a service shows of itself, in the text format of Prometheus. */
+export type Exposition = { readonly contentType: string; readonly text: () => Promise<string> };
+
+/** Nobody is told: it is read when somebody asks. */
+class OnDemand extends MetricReader {
+  protected override onForceFlush(): Promise<void> {
+    return Promise.resolve();
+  }
+  protected override onShutdown(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+/** Labels that are read no more, of a target that is forgotten, say, go with the next reading: a gauge that is kept would stand for ever. */
+const temporalityOf = (type: InstrumentType): AggregationTemporality =>
+  type === InstrumentType.OBSERVABLE_GAUGE ? AggregationTemporality.DELTA : AggregationTemporality.CUMULATIVE;
+
+/** OpenTelemetry's instruments. Every line carries the name of the service. */
+export const createMeter = (service: string): Meter & { readonly exposition: Exposition } => {
+  const reader = new OnDemand({ aggregationTemporalitySelector: temporalityOf });
+  const provider = new MeterProvider({ resource: resourceFromAttributes({ service }), readers: [reader] });
+  const meter = provider.getMeter('holdpoint');
+  const serializer = new PrometheusSerializer(undefined, false, /^service$/, true, true);
+  return {
+    counter: (name, description, from = [{}]) => {
+      const counter = meter.createCounter(name, { description });
+      for (const labels of from) counter.add(0, labels);
+      return (by, labels) => counter.add(by, labels);
+    },
+    histogram: (name, description, buckets) => {
+      const histogram = meter.createHistogram(name, {
+        description,
+        advice: { explicitBucketBoundaries: [...buckets] },
+      });
+      return (value, labels) => histogram.record(value, labels);
+    },
+    gauge: (name, description, _labelNames, read) => {
+      const rises = name.endsWith('_total');
+      const observed = rises
+        ? meter.createObservableCounter(name, { description })
+        : meter.createObservableGauge(name, { description });
+      observed.addCallback((result) => {
+        for (const { labels, value } of read()) result.observe(value, labels);
+      });
+    },
+    exposition: {
+      contentType: 'text/plain; version=0.0.4; charset=utf-8',
+      text: async () => {
+        const { resourceMetrics, errors } = await reader.collect();
+        if (errors.length > 0) throw new AggregateError(errors, 'not every figure could be read');
+        return `${serializer.serialize(resourceMetrics)}\n`;
+      },
+    },
+  };
+};

@@ -1,0 +1,97 @@
+import { readdirSync } from 'node:fs';
+import { constants, monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks';
+import type { Meter } from './meter.ts';
+
+const NANOS = 1e9;
+const MICROS = 1e6;
+const RESOLUTION_MS = 10;
+const OPEN_FILES = '/proc/self/fd';
+
+/** Files that are open, where the system tells. */
+const openFiles = (): readonly { readonly labels: object; readonly value: number }[] => {
+  try {
+    return [{ labels: {}, value: readdirSync(OPEN_FILES).length }];
+  } catch {
+    return [];
+  }
+};
+
+const GC_KINDS: Readonly<Record<number, string>> = {
+  [constants.NODE_PERFORMANCE_GC_MAJOR]: 'major',
+  [constants.NODE_PERFORMANCE_GC_MINOR]: 'minor',
+  [constants.NODE_PERFORMANCE_GC_INCREMENTAL]: 'incremental',
+  [constants.NODE_PERFORMANCE_GC_WEAKCB]: 'weakcb',
+};
+
+/** The process itself, under the names that dashboards for Node.js know. */
+export const showProcess = ({ gauge, histogram }: Meter): { readonly stop: () => void } => {
+  const one = (name: string, help: string, read: () => number): void =>
+    gauge(name, help, [], () => [{ labels: {}, value: read() }]);
+  const startedAt = Date.now() / 1_000 - process.uptime();
+  one('process_cpu_user_seconds_total', 'CPU time in user mode', () => process.cpuUsage().user / MICROS);
+  one('process_cpu_system_seconds_total', 'CPU time in the system', () => process.cpuUsage().system / MICROS);
+  one('process_cpu_seconds_total', 'CPU time', () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / MICROS;
+  });
+  one('process_start_time_seconds', 'When the process began, since the epoch', () => startedAt);
+  one('process_resident_memory_bytes', 'Memory that is held', () => process.memoryUsage.rss());
+  gauge('process_open_fds', 'Files and connections that are open', [], () =>
+    openFiles().map(({ value }) => ({ labels: {}, value })),
+  );
+  one('nodejs_heap_size_total_bytes', 'Heap that is taken', () => process.memoryUsage().heapTotal);
+  one('nodejs_heap_size_used_bytes', 'Heap that is used', () => process.memoryUsage().heapUsed);
+  one('nodejs_external_memory_bytes', 'Memory of buffers', () => process.memoryUsage().external);
+  gauge('nodejs_version_info', 'The version of Node.js', ['version'], () => [
+    { labels: { version: process.version }, value: 1 },
+  ]);
+  const delay = showEventLoop(gauge);
+  const collected = histogram(
+    'nodejs_gc_duration_seconds',
+    'Pauses of garbage collection by kind',
+    [0.001, 0.01, 0.1, 1, 2, 5],
+  );
+  const observer = new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) {
+      const { kind = 0 } = 'detail' in entry ? (entry.detail as { readonly kind?: number }) : {};
+      collected(entry.duration / 1_000, { kind: GC_KINDS[kind] ?? 'other' });
+    }
+  });
+  observer.observe({ entryTypes: ['gc'] });
+  return {
+    stop: () => {
+      delay.disable();
+      observer.disconnect();
+    },
+  };
+};
+
+/** How late the process gets to its work. Each reading begins anew, so that a bad minute is not hidden by a good day. */
+const showEventLoop = (gauge: Meter['gauge']): ReturnType<typeof monitorEventLoopDelay> => {
+  const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  delay.enable();
+  // Whatever reads them reads them together; the last of them begins anew.
+  const figures: readonly [string, string, () => number][] = [
+    ['min', 'least', () => delay.min],
+    ['max', 'most', () => delay.max],
+    ['mean', 'mean', () => delay.mean],
+    ['stddev', 'standard deviation', () => delay.stddev],
+    ['p50', 'median', () => delay.percentile(50)],
+    ['p90', '90th percentile', () => delay.percentile(90)],
+    ['p99', '99th percentile', () => delay.percentile(99)],
+  ];
+  figures.forEach(([name, help, read], index) => {
+    gauge(
+      `nodejs_eventloop_lag_${name}_seconds`,
+      `Delay of the event loop since the last reading: ${help}`,
+      [],
+      () => {
+        // Nothing was measured yet: a minimum of nothing is no number to show.
+        const value = delay.count === 0 ? 0 : read() / NANOS;
+        if (index === figures.length - 1) delay.reset();
+        return [{ labels: {}, value }];
+      },
+    );
+  });
+  return delay;
+};

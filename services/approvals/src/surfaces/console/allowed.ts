@@ -1,0 +1,47 @@
+import type { Scope } from '@holdpoint/contracts/access-token';
+import type { Api } from '@holdpoint/contracts/catalog';
+import type { ServiceName } from '@holdpoint/contracts/subjects';
+import { ROUTES } from '../http/routes.ts';
+
+/** What a token has to be good for, and whether whoever shows it is named as the one who does it. */
+export type Allowed = { readonly scope: Scope; readonly named: boolean };
+
+const read: Allowed = { scope: 'tasks:read', named: false };
+const steer: Allowed = { scope: 'tasks:write', named: true };
+const operate: Allowed = { scope: 'operations:write', named: true };
+
+export type OtherService = Exclude<ServiceName, 'approvals'>;
+type Table = { readonly [S in OtherService]: { readonly [E in keyof Api[S]]?: Allowed } };
+
+/** What is passed on to other services, and nothing else: the bus lets this service ask for nothing else either. */
+const PASSED_ON: Table = {
+  orchestrator: {
+    get: read,
+    list: read,
+    history: read,
+    cancel: steer,
+    pause: steer,
+    resume: steer,
+    retry: steer,
+    skip: steer,
+    done: steer,
+    fork: steer,
+  },
+  executor: { get: read, list: read, artifacts: read, artifact: read, capabilities: read, order: read },
+  recovery: { history: read, stuck: read, report: read, circuits: read, circuit: operate },
+};
+
+export const allowedAt = (service: string, endpoint: string): Allowed | undefined => {
+  if (!Object.hasOwn(PASSED_ON, service)) return undefined;
+  const endpoints: Readonly<Record<string, Allowed>> = PASSED_ON[service as OtherService];
+  return Object.hasOwn(endpoints, endpoint) ? endpoints[endpoint] : undefined;
+};
+
+/** Every pair that is passed on, as `service.endpoint`. */
+export const passedOn = (): readonly string[] =>
+  Object.entries(PASSED_ON).flatMap(([service, endpoints]) =>
+    Object.keys(endpoints).map((endpoint) => `${service}.${endpoint}`),
+  );
+
+/** An endpoint of this service, if it is to be had over HTTP at all. */
+export const ownRoute = (endpoint: string) => ROUTES.find((route) => route.endpoint === endpoint);

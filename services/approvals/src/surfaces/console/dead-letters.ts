@@ -1,0 +1,75 @@
+import type { SettleLetter } from '@holdpoint/contracts/dead-letter';
+import { HoldpointError } from '@holdpoint/contracts/errors';
+import type { JsonObject } from '@holdpoint/contracts/json';
+import type { ServiceName } from '@holdpoint/contracts/subjects';
+import { parseAs } from '@holdpoint/runtime/inbound';
+import type { BusLook, Letter } from '@holdpoint/runtime/nats/bus-look';
+import type { Answer, Listener } from '@holdpoint/runtime/nats/listener';
+import type { Settle } from '@holdpoint/runtime/nats/settle-letters';
+import { z } from 'zod';
+import { refusalFrom } from './gateway.ts';
+
+const ListLetters = z.object({
+  limit: z.int().min(1).max(100).default(20),
+  /** The `next` of the page before. */
+  after: z
+    .string()
+    .regex(/^\d{1,15}$/, 'the next of the page before')
+    .optional(),
+});
+const Named = z.object({ seq: z.int().min(1) });
+
+export type LetterPage = {
+  readonly items: readonly {
+    readonly seq: number;
+    readonly service: ServiceName;
+    readonly letter: Letter['letter'];
+  }[];
+  readonly next?: string;
+};
+
+export type DeadLetterParts = {
+  readonly look: Pick<BusLook, 'letters' | 'letter'>;
+  readonly listener: Pick<Listener, 'call'>;
+  /** Settles a letter of this very service. */
+  readonly settle: Settle;
+};
+
+const fromBus = async <Value>(asked: Promise<Value>): Promise<Value> => {
+  try {
+    return await asked;
+  } catch (cause) {
+    throw new HoldpointError('RUNTIME_UNAVAILABLE', 'the bus does not answer; ask again', { cause });
+  }
+};
+
+/** Dead letters for a page: shown from the bus, settled by the service that could not handle them. */
+export const createDeadLetters = ({ look, listener, settle: settleOwn }: DeadLetterParts) => {
+  const settle = async (action: 'retry' | 'drop', body: JsonObject, by: string): Promise<unknown> => {
+    const { seq: sequence } = parseAs(Named, body);
+    const letter = await fromBus(look.letter(sequence));
+    if (letter === undefined)
+      throw new HoldpointError('RUNTIME_UNKNOWN_LETTER', `there is no dead letter ${String(sequence)}`);
+    const request: SettleLetter = { sequence, action, by };
+    const answer: Answer =
+      letter.service === 'approvals'
+        ? { ok: await settleOwn(request) }
+        : await listener.call(letter.service, 'dead_letter', request);
+    if ('error' in answer) throw refusalFrom(answer.error);
+    return answer.ok;
+  };
+
+  return {
+    list: async (body: JsonObject): Promise<LetterPage> => {
+      const { limit, after } = parseAs(ListLetters, body);
+      const before = after === undefined ? undefined : Number(after);
+      const { items, next } = await fromBus(look.letters(limit, before));
+      return {
+        items: items.map(({ sequence: seq, service, letter }) => ({ seq, service, letter })),
+        ...(next !== undefined && { next: String(next) }),
+      };
+    },
+    retry: (body: JsonObject, by: string) => settle('retry', body, by),
+    drop: (body: JsonObject, by: string) => settle('drop', body, by),
+  };
+};

@@ -1,0 +1,95 @@
+import type { Scope } from '@holdpoint/contracts/access-token';
+import { api } from '@holdpoint/contracts/catalog';
+import { HEADERS, SURFACE_HEADER, traceOf } from '@holdpoint/contracts/cloudevents';
+import { type ErrorBody, ErrorCode, HoldpointError } from '@holdpoint/contracts/errors';
+import type { JsonObject } from '@holdpoint/contracts/json';
+import { parseAs } from '@holdpoint/runtime/inbound';
+import type { Caller } from '@holdpoint/runtime/nats/api';
+import type { Listener } from '@holdpoint/runtime/nats/listener';
+import type { z } from 'zod';
+import { callerOf } from '../../api/deciding.ts';
+import { endpoints } from '../../api/endpoints.ts';
+import type { Principal } from '../../domain/approval-state.ts';
+import type { Office } from '../../office.ts';
+import { type AnyEndpoint, askEndpoint } from '../http/api.ts';
+import { allowedAt, type OtherService, ownRoute } from './allowed.ts';
+
+/** What a page asks, and who. */
+export type Asked = {
+  readonly service: string;
+  readonly endpoint: string;
+  readonly body: () => Promise<JsonObject>;
+  readonly caller: Caller;
+};
+
+const unknownEndpoint = (): HoldpointError =>
+  new HoldpointError('CONTRACT_UNKNOWN_SUBJECT', 'there is no such endpoint for pages');
+
+/** As the other service has said it. A code of a newer version is kept in the text. */
+export const refusalFrom = ({ code, message, details }: ErrorBody): HoldpointError => {
+  const known = ErrorCode.safeParse(code);
+  return known.success
+    ? new HoldpointError(known.data, message, details && { details })
+    : new HoldpointError('RUNTIME_POISON', `${code}: ${message}`, details && { details });
+};
+
+/** The person whose command it is. Agents have ways of their own, on which their names are kept. */
+export const commanderOf = async (office: Office, caller: Caller, scope: Scope): Promise<Principal> => {
+  const person = await callerOf(office, caller, scope);
+  if (person.agent !== undefined)
+    throw new HoldpointError(
+      'APPROVALS_NOT_ENTITLED',
+      `${person.agent} is an agent: commands of the console are a person's`,
+    );
+  return person;
+};
+
+const schemaOf = (service: OtherService, endpoint: string): z.ZodType =>
+  (api[service] as Readonly<Record<string, { readonly request: z.ZodType }>>)[endpoint]?.request ??
+  (() => {
+    throw unknownEndpoint();
+  })();
+
+/** Whatever a page says of where it is: it is a page. */
+const asPage = (caller: Caller): Caller => ({
+  ...caller,
+  header: (name) => (name === SURFACE_HEADER ? 'web' : caller.header(name)),
+});
+
+/**
+ * Answers a page: what concerns approvals by the endpoints that everybody has, the rest by asking the service that it is of.
+ * Nothing is decided here. Whoever is signed in is named as the one who gives a command, whatever the page says. Throws
+ * `HoldpointError`.
+ */
+export const createGateway = (office: Office, listener: Pick<Listener, 'call'>) => {
+  const own = endpoints(office) as Readonly<Record<string, AnyEndpoint>>;
+
+  const askHere = async ({ endpoint, body, caller }: Asked): Promise<unknown> => {
+    const route = ownRoute(endpoint);
+    const serving = Object.hasOwn(own, endpoint) ? own[endpoint] : undefined;
+    // Strangers do not learn what there is.
+    if (route?.scope !== undefined || serving === undefined || route === undefined)
+      await callerOf(office, caller, route?.scope ?? 'approvals:read');
+    if (route === undefined || serving === undefined) throw unknownEndpoint();
+    const request = parseAs(api.approvals[route.endpoint].request, await body());
+    return askEndpoint(office, serving, request, asPage(caller));
+  };
+
+  const passOn = async ({ service, endpoint, body, caller }: Asked): Promise<unknown> => {
+    const allowed = allowedAt(service, endpoint);
+    const who = allowed?.named === true ? commanderOf : callerOf;
+    const person = await who(office, caller, allowed?.scope ?? 'tasks:read');
+    if (allowed === undefined) throw unknownEndpoint();
+    const said = await body();
+    const named = allowed.named ? { ...said, by: person.name } : said;
+    const other = service as OtherService;
+    const request = parseAs(schemaOf(other, endpoint), named);
+    const sent = { id: caller.identity, trace: traceOf(caller.header(HEADERS.trace)) };
+    const answer = await listener.call(other, endpoint, request, sent);
+    if ('error' in answer) throw refusalFrom(answer.error);
+    return answer.ok;
+  };
+
+  return (asked: Asked): Promise<unknown> => (asked.service === 'approvals' ? askHere(asked) : passOn(asked));
+};
+export type Gateway = ReturnType<typeof createGateway>;

@@ -1,0 +1,124 @@
+import type { ServiceName } from '@holdpoint/contracts/subjects';
+import { SERVICES } from '@holdpoint/contracts/subjects';
+import { consumers } from '@holdpoint/contracts/streams';
+import { errorFields } from '@holdpoint/runtime/error-fields';
+import type { BusLook, StreamLook } from '@holdpoint/runtime/nats/bus-look';
+import type { Answer, Listener } from '@holdpoint/runtime/nats/listener';
+import type { Office } from '../../office.ts';
+
+/** How the system does, as a page shows it. What could not be found out is left out. */
+export type Health = {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly services: readonly {
+    readonly name: ServiceName;
+    /** It answers, and so does its store. */
+    readonly up: boolean;
+    /** Processes of it that the bus reaches. */
+    readonly replicas?: number;
+    readonly latencyMs?: number;
+    readonly detail?: string;
+  }[];
+  readonly streams?: readonly (Omit<StreamLook, 'consumers'> & {
+    readonly consumers: readonly (StreamLook['consumers'][number] & { readonly service?: ServiceName })[];
+  })[];
+  /** Those that nobody has settled. */
+  readonly deadLetters?: Readonly<Record<ServiceName, number>>;
+};
+
+/** Whoever has not answered by then is not there. */
+const PING_WITHIN_MS = 500;
+const LOOK_WITHIN_MS = 4_000;
+/** However many pages ask, the system is asked once in this time. */
+const KEPT_MS = 2_000;
+
+/** A question that takes the store, and finds nothing. */
+const QUESTIONS = {
+  orchestrator: ['list', { limit: 1 }],
+  executor: ['list', { task: 'console-health' }],
+  recovery: ['stuck', { limit: 1 }],
+} as const satisfies Record<Exclude<ServiceName, 'approvals'>, readonly [endpoint: string, request: object]>;
+
+/** A pool has one more for each executor pool: `executor-gpu`. */
+const ownerOf = (consumer: string): ServiceName | undefined =>
+  consumers.find(({ name }) => name === consumer)?.service ??
+  SERVICES.find((service) => consumer.startsWith(`${service}-`));
+
+const timed = async <Value>(ask: Promise<Value>): Promise<readonly [value: Value, ms: number]> => {
+  const begun = performance.now();
+  return [await ask, Math.round(performance.now() - begun)];
+};
+
+export type HealthParts = {
+  readonly office: Office;
+  readonly listener: Pick<Listener, 'call'>;
+  readonly look: BusLook;
+};
+
+export const createHealth = ({ office, listener, look }: HealthParts): (() => Promise<Health>) => {
+  const { pool, log } = office;
+
+  const askOne = async (service: ServiceName): Promise<Answer> => {
+    if (service !== 'approvals') {
+      const [endpoint, request] = QUESTIONS[service];
+      return listener.call(service, endpoint, request);
+    }
+    try {
+      await pool.query('SELECT 1');
+      return { ok: {} };
+    } catch {
+      return { error: { code: 'RUNTIME_UNAVAILABLE', message: 'the store does not answer' } };
+    }
+  };
+
+  const orNothing = async <Value>(what: string, looking: Promise<Value>): Promise<Value | undefined> => {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<undefined>((resolve) => {
+      timer = setTimeout(() => resolve(undefined), LOOK_WITHIN_MS);
+    });
+    try {
+      return await Promise.race([looking, late]);
+    } catch (error) {
+      log.warn({ ...errorFields(error), what }, 'the bus cannot be looked at');
+      return undefined;
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+
+  const find = async (): Promise<Health> => {
+    const [instances, answers, streams, deadLetters] = await Promise.all([
+      look.instances(PING_WITHIN_MS),
+      Promise.all(SERVICES.map((service) => timed(askOne(service)))),
+      orNothing('streams', look.streams()),
+      orNothing('dead letters', look.letterCounts()),
+    ]);
+    return {
+      at: Date.now(),
+      services: SERVICES.map((name, i) => {
+        const [answer, ms] = answers[i] ?? [{ ok: {} }, 0];
+        const replicas = instances.filter(({ service }) => service === name).length;
+        return 'ok' in answer
+          ? { name, up: true, replicas, latencyMs: ms }
+          : { name, up: false, replicas, detail: answer.error.message };
+      }),
+      ...(streams && {
+        streams: streams.map((stream) => ({
+          ...stream,
+          consumers: stream.consumers.map((consumer) => {
+            const service = ownerOf(consumer.name);
+            return { ...consumer, ...(service && { service }) };
+          }),
+        })),
+      }),
+      ...(deadLetters && { deadLetters }),
+    };
+  };
+
+  let kept: { readonly health: Promise<Health>; readonly until: number } | undefined;
+  return () => {
+    const now = performance.now();
+    if (kept === undefined || now >= kept.until) kept = { health: find(), until: now + KEPT_MS };
+    return kept.health;
+  };
+};

@@ -1,0 +1,96 @@
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import type { Scope } from '@holdpoint/contracts/access-token';
+import { errorBody, HoldpointError } from '@holdpoint/contracts/errors';
+import type { Listener } from '@holdpoint/runtime/nats/listener';
+import type { BusLook } from '@holdpoint/runtime/nats/bus-look';
+import type { Settle } from '@holdpoint/runtime/nats/settle-letters';
+import { type Context, Hono } from 'hono';
+import { callerOf } from '../../api/deciding.ts';
+import type { Office } from '../../office.ts';
+import { callerIn, type Env, PRIVATE, within } from '../http/api.ts';
+import { readBody } from '../http/body.ts';
+import { createOrigins } from '../http/origins.ts';
+import { refusalOf } from '../http/refusal.ts';
+import { sourceOf } from '../http/source.ts';
+import { createDeadLetters } from './dead-letters.ts';
+import type { Events } from './events.ts';
+import { commanderOf, createGateway } from './gateway.ts';
+import { createHealth } from './health.ts';
+import { pageRoutes } from './page-routes.ts';
+import type { Page } from './page.ts';
+
+export type ConsoleParts = {
+  readonly office: Office;
+  readonly listener: Pick<Listener, 'call' | 'listen'>;
+  readonly look: BusLook;
+  readonly settle: Settle;
+  readonly events: Events;
+  readonly page: Page;
+  readonly origins: readonly string[];
+};
+
+const CONSOLE = '/console';
+
+/** The console: its page, and what the page asks. */
+export const consoleRoutes = (parts: ConsoleParts): Hono<Env> => {
+  const { office, listener, events, page, origins: configured } = parts;
+  const origins = createOrigins(configured);
+  const gateway = createGateway(office, listener);
+  const health = createHealth(parts);
+  const letters = createDeadLetters(parts);
+  const personAt = (context: Context<Env>, scope: Scope) => callerOf(office, callerIn(context), scope);
+  const app = new Hono<Env>({ strict: true });
+
+  const asked = new Hono<Env>({ strict: true });
+  asked.use(async ({ req, header }, next) => {
+    for (const [name, value] of Object.entries(PRIVATE)) header(name, value);
+    if (!origins.mayConnect(req.header('origin'), req.header('host')))
+      throw new HoldpointError('APPROVALS_ORIGIN_REFUSED', 'pages of this origin may not ask here');
+    await next();
+  });
+  asked.post('/api/dlq/list', async (context) => {
+    await personAt(context, 'tasks:read');
+    return context.json(await within(letters.list(await readBody(context.req.raw))));
+  });
+  for (const action of ['retry', 'drop'] as const)
+    asked.post(`/api/dlq/${action}`, async (context) => {
+      const { name } = await commanderOf(office, callerIn(context), 'operations:write');
+      return context.json(await within(letters[action](await readBody(context.req.raw), name)));
+    });
+  asked.post('/api/:service/:endpoint', async (context) => {
+    const { service, endpoint } = context.req.param();
+    const body = () => readBody(context.req.raw);
+    return context.json(await within(gateway({ service, endpoint, body, caller: callerIn(context) })));
+  });
+  asked.get('/health', async (context) => {
+    await personAt(context, 'tasks:read');
+    return context.json(await within(health()));
+  });
+  asked.get('/events', async (context) => {
+    const { req, env } = context;
+    // The head of a stream that nobody reads says nothing.
+    if (req.method !== 'GET') return context.body(null, 405, { allow: 'GET' });
+    const { task, after = req.header('last-event-id'), log } = req.query();
+    await events.attend(env.outgoing, {
+      authorization: req.header('authorization'),
+      source: sourceOf(env.incoming),
+      task,
+      after,
+      log: log === '1',
+    });
+    return RESPONSE_ALREADY_SENT;
+  });
+  asked.all('*', (context) => context.json(errorBody('CONTRACT_UNKNOWN_SUBJECT', 'no such path'), 404));
+  asked.onError((error, context) => {
+    const { status, body, headers } = refusalOf(error, office.log);
+    for (const [name, value] of Object.entries(headers)) context.header(name, value);
+    return context.body(JSON.stringify(body), {
+      status: status as 500,
+      headers: { 'content-type': 'application/json' },
+    });
+  });
+
+  app.route(CONSOLE, asked);
+  app.route('/', pageRoutes(page));
+  return app;
+};

@@ -1,0 +1,90 @@
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Client } from '@holdpoint/cli/client';
+import { root } from '@holdpoint/infra/local/folders';
+import { connectAs } from '@holdpoint/infra/nats/connect';
+import type { Page } from 'playwright-core';
+import { startChromium, visit } from '../harness/browser.ts';
+import { publishRequest, requestOf } from '../harness/requests.ts';
+import { type Percentiles, percentiles, round } from './figures.ts';
+
+export type ConsoleFigures = {
+  readonly figure: 'console';
+  /** Of everything that came until the inbox was shown, as it came, the answers of the service among it. */
+  readonly firstLoadKb: number;
+  /** Of all files of the page, plain. */
+  readonly filesKb: number;
+  /** From when the address is asked for, by somebody who is signed in, until the inbox can be used. */
+  readonly interactiveMs: Percentiles;
+  /** From when a request is published, or its decision answered, until it is seen in the list, or gone from it. */
+  readonly requestToSeenMs: Percentiles;
+  readonly decisionToSeenMs: Percentiles;
+};
+
+const LOADS = 10;
+
+/** How long it takes until the inbox is live, from the browser's own first moment. */
+const load = async (page: Page): Promise<number> => {
+  const started = performance.now();
+  await page.reload({ waitUntil: 'commit' });
+  await page.getByText('Live', { exact: true }).waitFor();
+  await page.locator('.rows').waitFor({ state: 'attached' });
+  return performance.now() - started;
+};
+
+/** What a browser took from the network since the page was asked for, in bytes. */
+const TRANSFERRED =
+  '[...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")].reduce((sum, { transferSize }) => sum + transferSize, 0)';
+
+const bytesOf = async (folder: string): Promise<number> => {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const sizes = entries
+    .filter((entry) => entry.isFile())
+    .map(async (entry) => (await stat(join(entry.parentPath, entry.name))).size);
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+};
+
+/** Loads the console in a browser, then puts requests and decides on them one by one, and sees when it shows them. */
+export const measureConsole = async (
+  client: Client,
+  where: { readonly natsUrl: string; readonly credentialsDir: string; readonly httpPort: number },
+  {
+    chromium,
+    token,
+    requests,
+  }: { readonly chromium: string; readonly token: string; readonly requests: number },
+): Promise<ConsoleFigures> => {
+  const browser = await startChromium(chromium);
+  const connection = await connectAs({ ...where, url: where.natsUrl, user: 'orchestrator' });
+  try {
+    const { page } = await visit(browser, `http://127.0.0.1:${String(where.httpPort)}/`, token);
+    await page.getByText('Live', { exact: true }).waitFor();
+    const firstLoad = Number(await page.evaluate(TRANSFERRED));
+    const loads: number[] = [];
+    for (let i = 0; i < LOADS; i += 1) loads.push(await load(page));
+    const [seen, gone]: [number[], number[]] = [[], []];
+    for (let i = 0; i < requests; i += 1) {
+      const request = requestOf();
+      const row = page.locator(`[data-row="${request.id}"]`);
+      const asked = performance.now();
+      await publishRequest(connection, request);
+      await row.waitFor({ state: 'attached' });
+      seen.push(performance.now() - asked);
+      await client.call('approvals', 'decide', { id: request.id, decision: 'reject' });
+      const decided = performance.now();
+      await row.waitFor({ state: 'detached' });
+      gone.push(performance.now() - decided);
+    }
+    return {
+      figure: 'console',
+      firstLoadKb: round(firstLoad / 1_000, 1),
+      filesKb: round((await bytesOf(join(root, 'packages/console/dist'))) / 1_000, 1),
+      interactiveMs: percentiles(loads),
+      requestToSeenMs: percentiles(seen),
+      decisionToSeenMs: percentiles(gone),
+    };
+  } finally {
+    await browser.close();
+    await connection.close();
+  }
+};

@@ -1,0 +1,278 @@
+import { brotliCompressSync } from 'node:zlib';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { root } from '@holdpoint/infra/local/folders';
+import type { Browser } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import {
+  buildPage,
+  findChromium,
+  seriousFindings,
+  startChromium,
+  type Visitor,
+  visit,
+} from '../harness/browser.ts';
+import { HOSTILE, sampleState } from '../harness/console-sample.ts';
+import { type ConsoleStandIn, startConsoleStandIn } from '../harness/console-stand-in.ts';
+import { untilTrue } from '../harness/until.ts';
+
+// The page by itself, in a real browser, with somebody who answers it from memory: what only the page decides.
+
+const chromium = findChromium(process.env);
+if (chromium === undefined)
+  process.stderr.write(
+    'console: the page is not tried, because there is no chromium (or HOLDPOINT_CHROMIUM)\n',
+  );
+
+const DIST = join(root, 'packages/console/dist');
+const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } as const;
+const FIRST_LOAD_MAX_BYTES = 200_000;
+
+let browser: Browser;
+let standIn: ConsoleStandIn;
+const visitors: Visitor[] = [];
+const open = async (hash: string, options: Parameters<typeof visit>[3] = {}): Promise<Visitor> => {
+  const visitor = await visit(browser, standIn.url + hash, standIn.state.token, options);
+  visitors.push(visitor);
+  return visitor;
+};
+
+describe.skipIf(chromium === undefined)('the page', () => {
+  beforeAll(async () => {
+    await buildPage();
+    standIn = await startConsoleStandIn(sampleState());
+    browser = await startChromium(chromium ?? '');
+  });
+  afterAll(async () => {
+    await browser.close();
+    await standIn.stop();
+  });
+  afterEach(async () => {
+    const complaints = visitors.flatMap((visitor) => visitor.complaints);
+    for (const { context } of visitors.splice(0)) await context.close();
+    Object.assign(standIn.state, sampleState());
+    // Neither errors of its own, nor anything that its policy had to forbid.
+    if (complaints.length > 0) throw new Error(`a browser complains: ${complaints.join('; ')}`);
+  });
+
+  test('is loaded with less than 200 KB, compressed', async () => {
+    const index = await readFile(join(DIST, 'index.html'), 'utf8');
+    const named = [...index.matchAll(/(?:src|href)="\.\/([^"]+)"/g)].map(([, path]) => path ?? '');
+    expect(named.some((path) => path.endsWith('.js'))).toBe(true);
+    const sizes = await Promise.all(
+      ['index.html', ...named].map(
+        async (path) => brotliCompressSync(await readFile(join(DIST, path))).length,
+      ),
+    );
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(FIRST_LOAD_MAX_BYTES);
+    // Nothing of it comes from anywhere else.
+    const sheets = (await readdir(join(DIST, 'assets'))).filter((name) => name.endsWith('.css'));
+    const styles = await Promise.all(sheets.map((name) => readFile(join(DIST, 'assets', name), 'utf8')));
+    expect(styles.join('\n')).not.toMatch(/url\(|@import/);
+  });
+
+  const PAGES = [
+    ['the inbox', '#/inbox/a-merge00001'],
+    ['a question', '#/inbox/a-stuck00001'],
+    ['what was decided', '#/inbox/decided'],
+    ['a task', '#/tasks/t-hmd6mtstfwhc'],
+    ['recovery', '#/recovery'],
+    ['health', '#/health'],
+  ] as const;
+  const LOOKS = [
+    ['light', { colorScheme: 'light' }],
+    ['dark, on a phone', { ...PHONE, colorScheme: 'dark' }],
+  ] as const;
+  test.each(
+    PAGES.flatMap(([name, hash]) => LOOKS.map(([look, options]) => [name, look, hash, options] as const)),
+  )('%s, %s, keeps nobody out and scrolls in one direction', async (_, __, hash, options) => {
+    const { page } = await open(hash, options);
+    await page.getByText('Loading').first().waitFor({ state: 'hidden' });
+    await page.locator('h2:visible, .rows:visible').first().waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+  });
+
+  test('shows hostile text harmlessly: tags as text, marks by name, and what never ends in parts', async () => {
+    const { page } = await open('#/inbox/a-hostile001');
+    const article = page.getByRole('article');
+    await article.getByRole('heading', { level: 2 }).waitFor();
+    const title = (await article.getByRole('heading', { level: 2 }).textContent()) ?? '';
+    expect(title).toContain(HOSTILE.script);
+    expect(title).toContain('10U+202E00001');
+    expect(title).toContain('malloryU+200B');
+    expect(title).not.toContain('\u202E');
+    expect(await page.evaluate('document.body.textContent.includes("\\u202e")')).toBe(false);
+    expect(
+      await page.evaluate('document.querySelectorAll("#app script, #app img, #app iframe").length'),
+    ).toBe(0);
+    expect(await page.title()).toBe('Inbox · Holdpoint');
+    // 300,000 characters, twice, and once more in the arguments.
+    expect(((await article.textContent()) ?? '').length).toBeLessThan(40_000);
+    await article
+      .getByRole('button', { name: /show more \(29/ })
+      .first()
+      .click();
+    expect(((await article.textContent()) ?? '').length).toBeGreaterThan(60_000);
+    await page.goto(`${standIn.url}#/tasks/t-hmd6mtstfwhc`);
+    await page.getByRole('log').getByText('64,536 characters more').waitFor();
+    expect((await page.getByRole('log').textContent()) ?? '').toContain(HOSTILE.script);
+    expect(await page.title()).toBe('Tasks · Holdpoint');
+  });
+
+  test('is used by keys alone', async () => {
+    const { page } = await open('#/inbox');
+    await page.getByText('Append one line to greetings.txt').waitFor();
+    await page.keyboard.press('j');
+    await page.getByRole('heading', { level: 2, name: 'Deploy shop 2.4.0 to production' }).waitFor();
+    await page.keyboard.press('j');
+    await page.getByRole('heading', { level: 2, name: 'Merge draft/greetings into main' }).waitFor();
+    await page.keyboard.press('c');
+    await page.keyboard.type('one sentence less');
+    await page.keyboard.press('Control+Enter');
+    await page.getByText('Your decision counts.').waitFor();
+    expect(standIn.decisions.at(-1)).toMatchObject({
+      id: 'a-merge00001',
+      decision: 'request_changes',
+      comment: 'one sentence less',
+    });
+    await page.locator('body').click({ position: { x: 700, y: 850 } });
+    await page.keyboard.press('4');
+    await page.getByRole('heading', { level: 2, name: 'Health' }).waitFor();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+  });
+
+  test('shows a service that does not answer as such', async () => {
+    const { page } = await open('#/health');
+    await page.locator('[data-service=executor]').getByText('Does not answer', { exact: true }).waitFor();
+    await page.locator('[data-service=recovery]').getByText('Working').waitFor();
+    await page.getByText('goal: Required').waitFor();
+    expect(await page.locator('.card.down').count()).toBe(1);
+  });
+
+  describe('a decision is never made twice', () => {
+    const approve = async ({ page }: Visitor): Promise<void> => {
+      await page.getByRole('button', { name: 'Approve' }).click();
+      await page.getByRole('button', { name: 'Confirm: Approve' }).click();
+    };
+    /** A browser sends what it has sent on a dead connection once more, by itself: it is one decision, by its key. */
+    const sent = () => new Set(standIn.keysOf('a-write00001')).size;
+
+    test('when the answer is lost on its way back: the page looks, and finds it', async () => {
+      standIn.state.fate = 'lose-after';
+      const before = sent();
+      const visitor = await open('#/inbox/a-write00001');
+      await approve(visitor);
+      await visitor.page.getByText('your decision has arrived').waitFor();
+      expect(sent()).toBe(before + 1);
+    });
+
+    test('when it is lost on its way there: the page looks, says so, and a person sends it again', async () => {
+      standIn.state.fate = 'lose-before';
+      const before = sent();
+      const visitor = await open('#/inbox/a-write00001');
+      await approve(visitor);
+      await visitor.page.getByText('your decision has not arrived').waitFor();
+      expect(sent()).toBe(before);
+      standIn.state.fate = 'answer';
+      await visitor.page.getByRole('button', { name: 'Confirm: Approve' }).click();
+      await visitor.page.getByText('Your decision counts.').waitFor();
+      expect(sent()).toBe(before + 1);
+    });
+
+    test('on a page that is stale: it says that somebody was faster, and what stands', async () => {
+      const visitor = await open('#/inbox/a-write00001');
+      await visitor.page.getByRole('button', { name: 'Reject' }).click();
+      // Decided by somebody else, and nobody is told.
+      standIn.state.approvals = standIn.state.approvals.map((view) =>
+        view.id === 'a-write00001'
+          ? { ...view, status: 'approved', decidedBy: 'grace', decidedAt: Date.now() }
+          : view,
+      );
+      await visitor.page.getByRole('button', { name: 'Confirm: Reject' }).click();
+      await visitor.page.getByText('Somebody was faster').waitFor();
+      await visitor.page.getByRole('article').getByText('grace').waitFor();
+      expect(await visitor.page.getByRole('button', { name: 'Confirm: Reject' }).count()).toBe(0);
+    });
+  });
+
+  test('that loses its connection says so, and catches up with what it has missed', async () => {
+    const { page } = await open('#/inbox');
+    await page.getByText('Live', { exact: true }).waitFor();
+    standIn.state.approvals = standIn.state.approvals.filter(({ id }) => id !== 'a-notify0001');
+    standIn.disconnect();
+    await page.getByText('Tell #builds that the build is done').waitFor({ state: 'detached' });
+    await page.getByText('Live', { exact: true }).waitFor();
+    expect(await page.locator('[data-row]').count()).toBe(
+      standIn.state.approvals.filter(({ status }) => status === 'pending').length,
+    );
+  });
+
+  test('whose token has expired asks for another, and says that nothing was decided', async () => {
+    const visitor = await open('#/inbox/a-write00001');
+    await visitor.page.getByRole('button', { name: 'Approve' }).click();
+    standIn.state.token = 'another';
+    await visitor.page.getByRole('button', { name: 'Confirm: Approve' }).click();
+    await visitor.page.getByText('Your token has expired').waitFor();
+    expect(await visitor.page.evaluate('sessionStorage.length + localStorage.length')).toBe(0);
+    await visitor.page.getByLabel('Your token').fill('wrong');
+    await visitor.page.getByRole('button', { name: 'Sign in' }).click();
+    await visitor.page.getByText('This token is not known').waitFor();
+    expect(await visitor.page.evaluate('document.cookie + location.href')).not.toMatch(
+      /wrong|another|hp_sample/,
+    );
+  });
+
+  test('puts questions with answers of their own, and sends what was answered', async () => {
+    const input = {
+      kind: 'form',
+      prompt: 'Where to?',
+      fields: [
+        { name: 'stage', label: 'Stage', options: ['test', 'live'], required: true },
+        { name: 'count', label: 'How many', type: 'integer' },
+        { name: 'dry', label: 'Only try', type: 'boolean' },
+      ],
+    };
+    standIn.state.approvals = standIn.state.approvals.map((view) => ({
+      ...view,
+      ...(view.id === 'a-write00001' && { input }),
+    }));
+    const { page } = await open('#/inbox/a-write00001');
+    await page.getByText('Where to?').waitFor();
+    await page.getByLabel('Stage').selectOption('live');
+    await page.getByLabel('How many').fill('3');
+    await page.getByRole('button', { name: 'Send the answer' }).click();
+    await untilTrue('the answer has arrived', async () => standIn.decisions.at(-1)?.id === 'a-write00001');
+    expect(standIn.decisions.at(-1)).toMatchObject({
+      decision: 'respond',
+      response: { stage: 'live', count: 3, dry: false },
+    });
+  });
+
+  test('plays a task back, and verifies the audit log by itself', async () => {
+    const { page } = await open('#/tasks/t-hmd6mtstfwhc');
+    const steps = page
+      .getByRole('listitem')
+      .filter({ has: page.getByRole('button', { name: /^Write the greetings/ }) });
+    await steps.getByText('Done').waitFor();
+    const slider = page.getByRole('slider', { name: 'Replay' });
+    await slider.focus();
+    // From the twelfth to the sixth: the first attempt has just failed.
+    for (let i = 0; i < 6; i += 1) await page.keyboard.press('ArrowLeft');
+    await steps.getByText('Trying again').waitFor();
+    await page
+      .getByRole('img', { name: /^Workflow with 6 steps/ })
+      .getByText('! Trying again')
+      .waitFor();
+    await page.getByRole('button', { name: 'Verify the whole log' }).click();
+    await page.getByText('The whole log holds: 4 lines').waitFor();
+    expect(await page.getByText('✓ verified, signed').count()).toBe(2);
+    standIn.state.audit = standIn.state.audit.map((line) =>
+      line.seq === 2 ? { ...line, entry: line.entry.replace('ada', 'eve') } : line,
+    );
+    await page.getByRole('button', { name: 'Verify the whole log' }).click();
+    await page.getByText('The log does not hold').waitFor();
+    await page.getByText('line 2: it does not say what was hashed').waitFor();
+  });
+});

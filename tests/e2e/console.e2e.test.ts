@@ -1,0 +1,156 @@
+import { SERVICES } from '@holdpoint/contracts/subjects';
+import type { Browser } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import {
+  buildPage,
+  findChromium,
+  seriousFindings,
+  startChromium,
+  type Visitor,
+  visit,
+} from '../harness/browser.ts';
+import type { ServiceInProcess } from '../harness/in-process.ts';
+import { writePrincipals } from '../harness/principals.ts';
+import { createSystem, type System } from '../harness/system.ts';
+import { type SampleTask, submitSample, waitForPhase, waitForRequest } from '../harness/tasks.ts';
+
+// The console as people use it: a real browser, and behind it the real services.
+
+const chromium = findChromium(process.env);
+if (chromium === undefined)
+  process.stderr.write('console: nothing is tried, because there is no chromium (or HOLDPOINT_CHROMIUM)\n');
+
+describe.skipIf(chromium === undefined)('the console', () => {
+  let system: System;
+  let browser: Browser;
+  let services: ReadonlyMap<string, ServiceInProcess>;
+  let url: string;
+  const token = { operator: '', grace: 'grace-token-for-the-console' };
+  const visitors: Visitor[] = [];
+
+  beforeAll(async () => {
+    await buildPage();
+    system = await createSystem();
+    token.operator = system.client.token;
+    const principals = await writePrincipals(system.folder, [
+      { name: 'operator', groups: ['operators'], token: token.operator },
+      { name: 'grace', groups: ['operators'], token: token.grace },
+    ]);
+    const env = { HOLDPOINT_PRINCIPALS_FILE: principals };
+    const started = await Promise.all(
+      SERVICES.map(
+        async (name) => [name, await system.start(name, name === 'approvals' ? env : {})] as const,
+      ),
+    );
+    services = new Map(started);
+    url = `http://127.0.0.1:${String(services.get('approvals')?.httpPort ?? 0)}/`;
+    browser = await startChromium(chromium ?? '');
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await system.stop();
+  });
+  afterEach(async () => {
+    const complaints = visitors.flatMap((visitor) => visitor.complaints);
+    for (const { context } of visitors.splice(0)) await context.close();
+    if (complaints.length > 0) throw new Error(`a browser complains: ${complaints.join('; ')}`);
+  });
+
+  const open = async (hash: string, as: keyof typeof token = 'operator'): Promise<Visitor> => {
+    const visitor = await visit(browser, url + hash, token[as]);
+    visitors.push(visitor);
+    return visitor;
+  };
+  const held = async (): Promise<SampleTask> => {
+    const task = await submitSample(system.client);
+    await waitForRequest(system.client, task);
+    return task;
+  };
+
+  test('shows a task that waits, takes the decision, shows it done, and its proof in the audit trail', async () => {
+    const task = await held();
+    const { page } = await open(`#/tasks/${task.id}`);
+    await page.getByRole('link', { name: 'Decide' }).click();
+    const article = page.getByRole('article');
+    await article.getByText(task.line).first().waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByLabel('Comment (optional)').fill('as agreed');
+    await page.getByRole('button', { name: 'Confirm: Approve' }).click();
+    await page.getByText('Your decision counts.').waitFor();
+    await article.getByText('this page').waitFor();
+    expect(await system.client.ask('approvals', 'get', { id: task.approval })).toMatchObject({
+      status: 'approved',
+      decidedBy: 'operator',
+      surface: 'web',
+      comment: 'as agreed',
+    });
+    await page.getByRole('link', { name: new RegExp(task.id) }).click();
+    await waitForPhase(system.client, task.id, 'completed');
+    await page.locator('.badges').getByText('Done').waitFor();
+    await page.getByRole('button', { name: 'Verify the whole log' }).click();
+    await page.getByText('The whole log holds').waitFor();
+    expect(await page.getByText('✓ verified').count()).toBeGreaterThan(1);
+    expect(await seriousFindings(page)).toEqual([]);
+  });
+
+  test('shows in two browsers what one of them has decided, and refuses the other one', async () => {
+    const task = await held();
+    const [first, second] = [
+      await open(`#/inbox/${task.approval}`),
+      await open(`#/inbox/${task.approval}`, 'grace'),
+    ];
+    await second.page.getByRole('button', { name: 'Approve' }).click();
+    await first.page.getByRole('button', { name: 'Reject' }).click();
+    await first.page.getByRole('button', { name: 'Confirm: Reject' }).click();
+    await second.page.getByRole('article').getByText('Rejected').first().waitFor();
+    await second.page.getByRole('status').getByText('rejected by operator').waitFor();
+    expect(await second.page.getByRole('button', { name: 'Confirm: Approve' }).count()).toBe(0);
+    await second.page.locator(`[data-row="${task.approval}"]`).waitFor({ state: 'detached' });
+    const view = await system.client.ask('approvals', 'get', { id: task.approval });
+    expect(view).toMatchObject({ status: 'rejected', decidedBy: 'operator' });
+  });
+
+  test('shows a new request without being asked, and decides on several at once', async () => {
+    const { page } = await open('#/inbox');
+    await page.getByText('Live', { exact: true }).waitFor();
+    const tasks = [await held(), await held()];
+    for (const { approval } of tasks) await page.getByLabel(`Select ${approval}`).check();
+    await page
+      .getByRole('form', { name: 'Decide together' })
+      .getByRole('button', { name: 'Approve' })
+      .click();
+    await page.getByRole('button', { name: 'Approve 2' }).click();
+    await page.getByText('Decided on 2 requests.').waitFor();
+    for (const { id } of tasks) await waitForPhase(system.client, id, 'completed');
+    await page.getByRole('link', { name: 'Decided' }).click();
+    await page.getByText('by operator on this page').first().waitFor();
+  });
+
+  test('pauses a task, lets it go on, and cancels it', async () => {
+    const task = await held();
+    const { page } = await open(`#/tasks/${task.id}`);
+    for (const [verb, phase] of [
+      ['Pause', 'paused'],
+      ['Resume', 'awaiting_approval'],
+      ['Cancel', 'cancelled'],
+    ] as const) {
+      await page.getByRole('button', { name: verb, exact: true }).click();
+      await page.getByRole('button', { name: `Confirm: ${verb}` }).click();
+      await waitForPhase(system.client, task.id, phase);
+    }
+    await page.locator('.badges').getByText('Cancelled').waitFor();
+  });
+
+  test('shows a service that has gone as such, and everything else goes on', async () => {
+    const { page } = await open('#/health');
+    await page.locator('[data-service=recovery]').getByText('Working').waitFor();
+    await services.get('recovery')?.stop();
+    await page
+      .locator('[data-service=recovery]')
+      .getByText('Does not answer', { exact: true })
+      .waitFor({ timeout: 60_000 });
+    await page.locator('[data-service=orchestrator]').getByText('Working').waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+  });
+});

@@ -1,0 +1,40 @@
+/** Where a command is tried by which a system is looked after, or an agent is served. */
+type Cover = readonly (readonly [file: string, says: string])[];
+
+const CARE = 'tests/integration/care.int.test.ts';
+const BACKUP = 'tests/integration/backup.int.test.ts';
+const DUMP = 'tests/harness/dump.ts';
+const MCP = 'tests/integration/mcp.int.test.ts';
+
+/** A dump is put back by these programs where they fit the server that the tests have. */
+const dumped = (...says: readonly string[]): Cover => [
+  [BACKUP, 'dumpDatabase(database'],
+  ...says.map((text) => [DUMP, text] as const),
+];
+
+const HP = '--host=127.0.0.1 --username=hp_admin';
+
+export const coveredCare: Readonly<Record<string, Cover>> = {
+  'holdpoint doctor': [[CARE, `commandLine(system)('doctor')`]],
+  'holdpoint doctor --json': [[CARE, `('doctor', '--json')`]],
+  // The same frames, again and again: what one holds is looked at.
+  'holdpoint top': [[CARE, `('top', '--once')`]],
+  'holdpoint top --once': [[CARE, `('top', '--once')`]],
+  'holdpoint gc': [[CARE, `holdpoint('gc')`]],
+  'holdpoint gc --keep 30': [[CARE, `holdpoint('gc', '--keep', '7')`]],
+  'holdpoint gc --apply': [[CARE, `holdpoint('gc', '--apply')`]],
+  'holdpoint mcp': [[MCP, `'mcp', '--agent', 'claude'`]],
+  'holdpoint mcp --http --port 7461': [[MCP, `'mcp', '--http', '--port', '0'`]],
+  'holdpoint tokens create claude --agent claude --scope approvals:read --scope approvals:decide --expires 30d':
+    [
+      ['packages/cli/src/commands/tokens.test.ts', `'--agent', 'claude'`],
+      [MCP, `scopes: ['approvals:read', 'approvals:decide']`],
+    ],
+  [`pg_dump --format=custom --file=holdpoint.dump ${HP} holdpoint`]: dumped(`'--format=custom'`),
+  'pg_restore --list holdpoint.dump': dumped(`'pg_restore'`),
+  [`dropdb --force ${HP} holdpoint`]: dumped('DROP DATABASE'),
+  [`createdb --owner=hp_owner --encoding=UTF8 --template=template0 ${HP} holdpoint`]: dumped(
+    `ENCODING 'UTF8' TEMPLATE template0`,
+  ),
+  [`pg_restore --exit-on-error ${HP} --dbname=holdpoint holdpoint.dump`]: dumped(`'--exit-on-error'`),
+};

@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Office } from '@holdpoint/approvals/office';
+import { passedOn } from '@holdpoint/approvals/surfaces/console/allowed';
+import { createEvents } from '@holdpoint/approvals/surfaces/console/events';
+import { textOf as eventText } from '@holdpoint/approvals/surfaces/console/event-stream';
+import { createPage } from '@holdpoint/approvals/surfaces/console/page';
+import { consoleRoutes } from '@holdpoint/approvals/surfaces/console/routes';
+import { ErrorBody, ErrorCode, ERRORS, HoldpointError } from '@holdpoint/contracts/errors';
+import type { BusLook } from '@holdpoint/runtime/nats/bus-look';
+import type { Listener } from '@holdpoint/runtime/nats/listener';
+import { silentLogger } from '@holdpoint/runtime/log';
+import fc from 'fast-check';
+import { bodyFor } from '../hostile/body.ts';
+import { nastyText } from '../hostile/strings.ts';
+import { validMessage } from '../messages.ts';
+import { keepsPrototypesClean } from '../promises.ts';
+import { target } from '../target.ts';
+import { type Bytes, bytesOf, type Text, textOf } from '../text.ts';
+
+type Input = {
+  readonly of: 'command' | 'letter' | 'path' | 'stream' | 'event';
+  readonly path: Text;
+  readonly body: Bytes;
+  readonly origin: Text | null;
+};
+
+const PERSON = 'ada';
+const OWN = 'http://console.example';
+const HOST = 'console.example';
+
+/** Whatever is asked of the parts behind: nothing but what a page may ask gets there. */
+const calls: { readonly name: string; readonly payload: Readonly<Record<string, unknown>> }[] = [];
+const listener: Pick<Listener, 'call' | 'listen'> = {
+  call: (service, endpoint, payload) => {
+    calls.push({ name: `${service}.${endpoint}`, payload: payload as (typeof calls)[number]['payload'] });
+    return Promise.resolve({ ok: { answered: true } });
+  },
+  listen: () => ({ stop: () => undefined }),
+};
+const letter = {
+  sequence: 1,
+  service: 'executor',
+  letter: {
+    subject: 'hp.cmd.effect.run.default',
+    reason: { code: 'CONTRACT_NOT_JSON', message: 'not JSON' },
+    headers: {},
+    body: '{',
+    bodyBytes: 1,
+    bodySha256: '0',
+    deliveries: 1,
+    at: 0,
+  },
+} as const;
+const look: BusLook = {
+  instances: () => Promise.resolve([]),
+  streams: () => Promise.resolve([]),
+  letter: (sequence) => Promise.resolve(sequence === 1 ? letter : undefined),
+  letters: () => Promise.resolve({ items: [letter] }),
+  letterCounts: () => Promise.resolve({ orchestrator: 0, approvals: 0, executor: 1, recovery: 0 }),
+  nextLine: () => Promise.resolve(undefined),
+};
+const office = {
+  log: silentLogger(),
+  identity: {
+    // Tokens are a target of their own: here everybody is somebody.
+    authenticate: ({ authorization }: { readonly authorization: string | undefined }) =>
+      authorization === undefined
+        ? Promise.reject(new HoldpointError('APPROVALS_UNAUTHENTICATED', 'a valid token is needed'))
+        : Promise.resolve({ name: PERSON, groups: [] }),
+    isAdministrator: () => false,
+    knows: () => true,
+    ofDiscord: () => undefined,
+  },
+} as unknown as Office;
+const events = createEvents({ office, listener, look, heartbeatMs: 60_000 });
+const app = consoleRoutes({
+  office,
+  listener,
+  look,
+  events,
+  settle: () => Promise.reject(new HoldpointError('RUNTIME_UNKNOWN_LETTER', 'there is none')),
+  page: createPage('/nowhere/at/all'),
+  origins: [],
+});
+
+/** A path as a URL can have it; undefined where no client could send it. */
+const urlOf = (path: string): string | undefined => {
+  const url = URL.parse(`${OWN}/${path}`);
+  return url?.origin === OWN ? url.href : undefined;
+};
+
+const headersOf = (origin: string | undefined): Headers | undefined => {
+  const headers = new Headers({ authorization: 'Bearer x', host: HOST });
+  try {
+    if (origin !== undefined) headers.set('origin', origin);
+    return headers;
+  } catch {
+    // What no header can hold was sent by nobody.
+    return undefined;
+  }
+};
+
+const answerTo = async (method: string, { path, body, origin }: Input): Promise<Response | undefined> => {
+  const url = urlOf(textOf(path));
+  const headers = headersOf(origin === null ? undefined : textOf(origin));
+  if (url === undefined || headers === undefined) return undefined;
+  const request = new Request(url, {
+    method,
+    headers,
+    ...(method === 'POST' && { body: Buffer.from(bytesOf(body)) }),
+  });
+  const incoming = { socket: { remoteAddress: '127.0.0.1' } } as unknown as IncomingMessage;
+  // Nothing is written to it: what is hostile about a stream is refused before it begins.
+  const outgoing = {} as unknown as ServerResponse;
+  return app.request(request, undefined, { incoming, outgoing });
+};
+
+const outcomeOf = async (response: Response): Promise<string> => {
+  const text = await response.text();
+  assert.equal(response.headers.get('x-content-type-options') ?? 'nosniff', 'nosniff');
+  assert.doesNotMatch(text, /\.ts:\d|node_modules|at async/);
+  if (response.status === 200) return 'accepted';
+  if (response.headers.get('content-type')?.startsWith('text/plain') === true) return String(response.status);
+  const { code } = ErrorBody.parse(JSON.parse(text));
+  const known = ErrorCode.parse(code);
+  assert.equal(response.status, ERRORS[known]);
+  assert.notEqual(known, 'RUNTIME_POISON');
+  return code;
+};
+
+const PAGES: ReadonlySet<string> = new Set([
+  ...passedOn(),
+  ...['orchestrator', 'executor', 'recovery'].map((service) => `${service}.dead_letter`),
+]);
+/** What changes something is named after whoever is signed in. */
+const READS = /\.(get|list|history|artifacts?|capabilities|order|stuck|report|circuits)$/;
+
+const checkCalls = (origin: string | undefined): void => {
+  for (const { name, payload } of calls) {
+    assert.ok(PAGES.has(name), name);
+    assert.ok(origin === undefined || origin === OWN || origin === OWN.replace('http', 'https'), origin);
+    if (!READS.test(name)) assert.equal(payload['by'], PERSON);
+  }
+};
+
+const asked = async (method: string, input: Input): Promise<string> => {
+  calls.length = 0;
+  const response = await answerTo(method, input);
+  if (response === undefined) return 'unsendable';
+  const outcome = await outcomeOf(response);
+  checkCalls(input.origin === null ? undefined : textOf(input.origin));
+  return outcome;
+};
+
+/** Whoever reads events by lines reads exactly one, whatever it is about. */
+const checkEvent = (text: string): string => {
+  const written = eventText({ event: 'log', id: '1.2', data: { line: text } });
+  const lines = written.split(/\r\n|\r|\n/);
+  assert.equal(lines.length, 5);
+  assert.deepEqual(lines.slice(-2), ['', '']);
+  const line = JSON.parse(lines[2]?.replace(/^data: /, '') ?? '') as { readonly line: string };
+  assert.equal(line.line, text);
+  return 'accepted';
+};
+
+const origins: fc.Arbitrary<Text | null> = fc.oneof(
+  { weight: 4, arbitrary: fc.constantFrom(null, OWN) },
+  fc.constantFrom('null', 'http://evil.example', `${OWN}.evil`, `${OWN}:80`, 'http://', '*'),
+  nastyText,
+);
+const input = (of: Input['of'], path: fc.Arbitrary<Text>, body: fc.Arbitrary<Bytes>): fc.Arbitrary<Input> =>
+  fc.record({ of: fc.constant(of), path, body, origin: origins });
+const nothing: fc.Arbitrary<Bytes> = fc.constant([]);
+
+const commands: fc.Arbitrary<Input> = fc
+  .constantFrom(...passedOn())
+  .chain((name) =>
+    input(
+      'command',
+      fc.constant(`console/api/${name.replace('.', '/')}`),
+      bodyFor(validMessage(`api/${name}.request`)),
+    ),
+  );
+const letters = input(
+  'letter',
+  fc.constantFrom('console/api/dlq/list', 'console/api/dlq/retry', 'console/api/dlq/drop'),
+  bodyFor(
+    fc.oneof(
+      fc.record({ seq: fc.oneof(fc.constantFrom(1, 2, 0, -1, 2 ** 53), fc.double()), by: nastyText }),
+      fc.record({ limit: fc.integer(), after: nastyText }),
+      fc.constant({}),
+    ),
+  ),
+);
+const paths = input(
+  'path',
+  fc
+    .tuple(fc.constantFrom('', 'console/', 'console/api/', 'console/api/orchestrator/', 'assets/'), nastyText)
+    .map(([start, text]) => `${start}${textOf(text)}`),
+  nothing,
+);
+const streams = input(
+  'stream',
+  fc
+    .record({ task: nastyText, after: nastyText })
+    // A name that is none: no stream begins.
+    .map(
+      ({ task, after }) =>
+        `console/events?${new URLSearchParams({
+          task: `.${textOf(task).toWellFormed()}`,
+          after: textOf(after).toWellFormed(),
+        }).toString()}`,
+    ),
+  nothing,
+);
+
+const checked = (it: Input): string | Promise<string> => {
+  switch (it.of) {
+    case 'command':
+    case 'letter':
+      return asked('POST', it);
+    case 'path':
+    case 'stream':
+      return asked('GET', it);
+    case 'event':
+      return checkEvent(textOf(it.path).toWellFormed());
+  }
+};
+
+/** What a page, or whoever passes for one, asks of the console: answered, or refused with a code, and done by nobody but who is signed in. */
+export const consoleTarget = target<Input>({
+  name: 'console',
+  runs: 60,
+  reaches: [],
+  cases: {
+    commands,
+    letters,
+    paths,
+    streams,
+    events: input('event', nastyText, nothing),
+  },
+  check: async (it) => {
+    const outcome = await checked(it);
+    keepsPrototypesClean();
+    return outcome;
+  },
+});

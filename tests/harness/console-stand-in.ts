@@ -1,0 +1,254 @@
+import { readFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { extname, join } from 'node:path';
+import type { ApprovalView, DecideApproval } from '@holdpoint/contracts/approval';
+import type { ApiResponse, HistoryEntry } from '@holdpoint/contracts/catalog';
+import type { TaskView } from '@holdpoint/contracts/task';
+import { root } from '@holdpoint/infra/local/folders';
+import { type WebSocket, WebSocketServer } from 'ws';
+
+/** What the stand-in has to show; a test changes it as it goes. */
+export type StandInState = {
+  approvals: ApprovalView[];
+  tasks: TaskView[];
+  history: HistoryEntry[];
+  log: object[];
+  recovery: ApiResponse<'recovery', 'history'>;
+  stuck: ApiResponse<'recovery', 'stuck'>['items'];
+  report: string;
+  circuits: ApiResponse<'recovery', 'circuits'>['items'];
+  audit: ApiResponse<'approvals', 'audit'>['items'];
+  keys: ApiResponse<'approvals', 'keys'>['keys'];
+  artifacts: ApiResponse<'executor', 'artifacts'>['items'];
+  health: object;
+  letters: object[];
+  /** What is done with a decision before it is answered: `lose-before` and `lose-after` end the connection instead. */
+  fate: 'answer' | 'lose-before' | 'lose-after';
+  token: string;
+};
+
+export type ConsoleStandIn = {
+  readonly url: string;
+  readonly state: StandInState;
+  /** Every decision that has arrived. */
+  readonly decisions: readonly DecideApproval[];
+  /** The keys that decisions on an approval came with, as often as they came. */
+  readonly keysOf: (id: string) => readonly string[];
+  /** Tells everybody who watches. */
+  readonly tell: (type: 'requested' | 'resolved', approval: ApprovalView) => void;
+  /** Ends every connection that is open. */
+  readonly disconnect: () => void;
+  readonly stop: () => Promise<void>;
+};
+
+const DIST = join(root, 'packages/console/dist');
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+  '.svg': 'image/svg+xml',
+};
+/** As strict as the one of the service. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const bodyOf = async (request: IncomingMessage): Promise<unknown> => {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return JSON.parse(Buffer.concat(chunks).toString() || '{}') as unknown;
+};
+
+const refusal = (status: number, code: string, message: string) => ({ status, body: { code, message } });
+const OUTCOMES = { approve: 'approved', reject: 'rejected', request_changes: 'changes_requested' } as const;
+
+/** Serves the built page, and answers it as the approvals service does, from memory: for what only the page is asked about. */
+export const startConsoleStandIn = async (state: StandInState): Promise<ConsoleStandIn> => {
+  const decisions: DecideApproval[] = [];
+  const keys: (readonly [id: string, key: string])[] = [];
+  const watchers = new Set<WebSocket>();
+  let seq = 1;
+  const tell: ConsoleStandIn['tell'] = (type, approval) => {
+    seq += 1;
+    const text = JSON.stringify({ type: `approval.${type}`, seq, at: Date.now(), approval });
+    for (const socket of watchers) socket.send(text);
+  };
+
+  const decide = (request: DecideApproval) => {
+    const at = state.approvals.findIndex(({ id }) => id === request.id);
+    const view = state.approvals[at];
+    decisions.push(request);
+    if (view === undefined) return refusal(404, 'APPROVALS_UNKNOWN', 'there is no such approval');
+    if (view.status !== 'pending')
+      return refusal(409, 'APPROVALS_ALREADY_DECIDED', `decided by ${view.decidedBy ?? ''}`);
+    const status =
+      (OUTCOMES as Readonly<Record<string, ApprovalView['status']>>)[request.decision] ?? 'answered';
+    const decided: ApprovalView = {
+      ...view,
+      status,
+      decidedBy: 'operator',
+      decidedAt: Date.now(),
+      surface: 'web',
+      ...(request.comment !== undefined && { comment: request.comment }),
+    };
+    state.approvals[at] = decided;
+    tell('resolved', decided);
+    return { status: 200, body: { id: view.id, status, by: 'operator' } };
+  };
+
+  type Asked = Readonly<Record<string, unknown>>;
+  const answers: Readonly<Record<string, (asked: Asked) => unknown>> = {
+    'approvals/whoami': () => ({
+      name: 'operator',
+      groups: ['operators'],
+      roles: [],
+      scopes: [
+        'approvals:read',
+        'approvals:decide',
+        'rules:write',
+        'tokens:write',
+        'audit:read',
+        'tasks:read',
+        'tasks:write',
+        'operations:write',
+      ],
+      administrator: true,
+    }),
+    'approvals/list': ({ status = 'pending' }) => ({
+      items: state.approvals.filter((view) => view.status === status),
+    }),
+    'approvals/get': ({ id }) => state.approvals.find((view) => view.id === id),
+    'approvals/decide_many': ({ items, ...rest }) => ({
+      items: (items as readonly { id: string }[]).map((item) => ({
+        id: item.id,
+        decided: decide({ ...item, ...rest } as DecideApproval).body,
+      })),
+    }),
+    'approvals/audit': ({ after = 0, about }) => ({
+      items: state.audit.filter(
+        (line) => line.seq > Number(after) && (about === undefined || line.aggregate === about),
+      ),
+      more: false,
+    }),
+    'approvals/keys': () => ({ keys: state.keys, statements: [] }),
+    'orchestrator/list': ({ phase }) => ({
+      items: state.tasks
+        .filter((task) => phase === undefined || task.phase === phase)
+        .map(({ id, workflow, goal, phase, version }) => ({
+          id,
+          workflow,
+          goal,
+          phase,
+          version,
+          createdAt: 1_768_469_400_000,
+        })),
+    }),
+    'orchestrator/get': ({ id }) => state.tasks.find((task) => task.id === id),
+    'orchestrator/history': ({ after = 0 }) => ({
+      events: state.history.filter(({ version }) => version > Number(after)),
+      more: false,
+    }),
+    'orchestrator/pause': ({ id }) => {
+      state.tasks = state.tasks.map((task) => (task.id === id ? { ...task, phase: 'paused' } : task));
+      return { id, phase: 'paused', version: 1 };
+    },
+    'executor/artifacts': () => ({ items: state.artifacts }),
+    'recovery/history': () => state.recovery,
+    'recovery/stuck': () => ({ items: state.stuck }),
+    'recovery/report': () => ({ job: state.stuck[0], stuck: true, report: state.report }),
+    'recovery/circuits': () => ({ items: state.circuits }),
+    'recovery/circuit': ({ target, state: to }) => {
+      state.circuits = state.circuits.map((circuit) =>
+        circuit.target === target ? { ...circuit, state: to as 'open' } : circuit,
+      );
+      return state.circuits.find((circuit) => circuit.target === target);
+    },
+    'dlq/list': () => ({ items: state.letters }),
+  };
+
+  const answer = (response: ServerResponse, status: number, body: unknown): void => {
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  };
+  const ask = async (request: IncomingMessage, response: ServerResponse, name: string): Promise<void> => {
+    const asked = (await bodyOf(request)) as Asked;
+    if (name === 'approvals/decide') {
+      if (state.fate !== 'lose-before')
+        keys.push([String(asked['id']), String(request.headers['idempotency-key'])]);
+      if (state.fate === 'lose-before') return void request.socket.destroy();
+      const { status, body } = decide(asked as unknown as DecideApproval);
+      if (state.fate === 'lose-after') return void request.socket.destroy();
+      return answer(response, status, body);
+    }
+    const found = answers[name]?.(asked);
+    return found === undefined
+      ? answer(response, 404, { code: 'APPROVALS_UNKNOWN', message: 'there is no such thing' })
+      : answer(response, 200, found);
+  };
+  const events = (response: ServerResponse, query: URLSearchParams): void => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(': hb\n\n');
+    if (query.get('log') !== '1') return;
+    for (const line of state.log) response.write(`event: log\ndata: ${JSON.stringify(line)}\n\n`);
+  };
+  const file = async (response: ServerResponse, path: string): Promise<void> => {
+    try {
+      const content = await readFile(join(DIST, path === '/' ? 'index.html' : path));
+      response
+        .writeHead(200, {
+          'content-type': TYPES[extname(path === '/' ? '.html' : path)] ?? TYPES['.html'] ?? '',
+          'content-security-policy': POLICY,
+          'x-content-type-options': 'nosniff',
+        })
+        .end(content);
+    } catch {
+      answer(response, 404, { code: 'CONTRACT_UNKNOWN_SUBJECT', message: 'no such path' });
+    }
+  };
+
+  const server = createServer((request, response) => {
+    const url = new URL(request.url ?? '/', 'http://localhost');
+    const isAsked = url.pathname.startsWith('/console/');
+    if (isAsked && request.headers.authorization !== `Bearer ${state.token}`)
+      return answer(response, 401, { code: 'APPROVALS_UNAUTHENTICATED', message: 'the token is not known' });
+    if (url.pathname.startsWith('/console/api/'))
+      return void ask(request, response, url.pathname.slice('/console/api/'.length));
+    if (url.pathname === '/console/health') return answer(response, 200, state.health);
+    if (url.pathname === '/console/events') return events(response, url.searchParams);
+    return void file(response, url.pathname);
+  });
+  const sockets = new WebSocketServer({
+    server,
+    path: '/api/v1/watch',
+    handleProtocols: () => 'holdpoint.v1',
+  });
+  sockets.on('connection', (socket, { headers }) => {
+    if (headers['sec-websocket-protocol']?.includes(`bearer.${state.token}`) !== true)
+      return socket.close(4401);
+    socket.on('close', () => watchers.delete(socket));
+    socket.on('message', (data: Buffer) => {
+      const said = JSON.parse(data.toString()) as { type: string; after?: number };
+      if (said.type !== 'subscribe') return;
+      watchers.add(socket);
+      socket.send(JSON.stringify({ type: 'subscribed', seq: said.after ?? seq }));
+    });
+    socket.send(JSON.stringify({ type: 'hello', seq, name: 'operator', heartbeatMs: 15_000 }));
+  });
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const disconnect = (): void => {
+    for (const socket of sockets.clients) socket.terminate();
+    server.closeAllConnections();
+  };
+  return {
+    url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/`,
+    state,
+    decisions,
+    keysOf: (id) => keys.flatMap(([about, key]) => (about === id ? [key] : [])),
+    tell,
+    disconnect,
+    stop: async () => {
+      disconnect();
+      sockets.close();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+};

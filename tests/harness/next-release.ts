@@ -1,0 +1,59 @@
+import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { SERVICES } from '@holdpoint/contracts/subjects';
+import { root } from '@holdpoint/infra/local/folders';
+import { withAdmin } from '@holdpoint/infra/postgres/admin';
+import { provision, type Provisioned } from '@holdpoint/infra/postgres/provision';
+import type { System } from './system.ts';
+
+const NAME = '9999_next_release';
+
+/** What a release that expands its schema does: a column, an index and a table, on tables that are in use. */
+const MIGRATION = `
+export const up = async (db) => {
+  await db.schema.alterTable('events').addColumn('next_release', 'text').execute();
+  await db.schema.createIndex('events_next_release').on('events').column('next_release').execute();
+  await db.schema.createTable('next_release').addColumn('id', 'text', (column) => column.primaryKey()).execute();
+};
+`;
+
+/** A repository with one more migration of each service, and nothing else. */
+const nextRoot = async (folder: string): Promise<string> => {
+  const next = join(folder, 'next-release');
+  for (const service of SERVICES) {
+    const from = join(root, 'services', service, 'migrations');
+    const to = join(next, 'services', service, 'migrations');
+    await mkdir(to, { recursive: true });
+    // What they import is found wherever they are looked at from.
+    await symlink(join(root, 'services', service, 'node_modules'), join(to, '..', 'node_modules'));
+    for (const name of await readdir(from)) await symlink(join(from, name), join(to, name));
+    await writeFile(join(to, `${NAME}.ts`), MIGRATION);
+  }
+  return next;
+};
+
+const migrateFrom = ({ run, database }: System, from: string): Promise<Provisioned> =>
+  provision({
+    admin: run.admin,
+    credentialsDir: run.credentialsDir,
+    root: from,
+    database: database.name,
+    // All systems of a run have the same roles.
+    roleConnectionsMax: -1,
+  });
+
+/** Runs the migrations of this release, as the job before a deployment does. */
+export const migrateNow = (system: System): Promise<Provisioned> => migrateFrom(system, root);
+
+/** Runs those of a release after this one. */
+export const migrateToNext = async (system: System): Promise<Provisioned> =>
+  migrateFrom(system, await nextRoot(system.folder));
+
+/** What every service has applied then. */
+export const APPLIED_BY_NEXT = Object.fromEntries(SERVICES.map((service) => [service, [NAME]]));
+
+/** Takes away everything that migrations have made. */
+export const dropSchemas = ({ database }: System): Promise<void> =>
+  withAdmin(database.admin, async (client) => {
+    for (const service of SERVICES) await client.query(`drop schema ${service} cascade`);
+  });

@@ -1,0 +1,126 @@
+import { spawnSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import { z } from 'zod';
+import { readSource, ROOT } from '../repo/source-tree.ts';
+
+/** As much of a manifest as everything has; what a test looks at besides it reads with a schema of its own. */
+export const Manifest = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({
+    name: z.string(),
+    namespace: z.string().optional(),
+    labels: z.record(z.string(), z.string()).default({}),
+  }),
+});
+export type Manifest = z.infer<typeof Manifest>;
+
+export const OVERLAYS: readonly string[] = readdirSync(join(ROOT, 'infra/k8s/overlays')).toSorted();
+
+export const parseManifests = (text: string): readonly Manifest[] =>
+  parseAllDocuments(text).map((document) => Manifest.parse(document.toJS()));
+
+const fileOf = (overlay: string): string => `infra/k8s/rendered/${overlay}.yaml`;
+export const rendered = (overlay: string): readonly Manifest[] => parseManifests(readSource(fileOf(overlay)));
+
+/** What kubectl makes of a folder; undefined where there is no kubectl. */
+export const kustomizedFolder = (folder: string): string | undefined => {
+  const { error, status, stdout, stderr } = spawnSync('kubectl', ['kustomize', folder], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  if (error !== undefined) return undefined;
+  if (status !== 0) throw new Error(`kubectl kustomize: ${stderr}`);
+  return stdout;
+};
+
+export const kustomized = (overlay: string): string | undefined =>
+  kustomizedFolder(`infra/k8s/overlays/${overlay}`);
+
+const KeyRef = z.strictObject({ name: z.string(), key: z.string() });
+const EnvVar = z.strictObject({
+  name: z.string(),
+  value: z.string().optional(),
+  valueFrom: z.strictObject({ configMapKeyRef: KeyRef }).optional(),
+});
+const Probe = z.looseObject({
+  httpGet: z.strictObject({ path: z.string(), port: z.string() }).optional(),
+  exec: z.looseObject({}).optional(),
+});
+const Container = z.looseObject({
+  name: z.string(),
+  image: z.string(),
+  command: z.array(z.string()).optional(),
+  args: z.array(z.string()).optional(),
+  env: z.array(EnvVar).default([]),
+  ports: z.array(z.strictObject({ name: z.string(), containerPort: z.int() })).default([]),
+  startupProbe: Probe.optional(),
+  livenessProbe: Probe.optional(),
+  readinessProbe: Probe.optional(),
+  lifecycle: z
+    .strictObject({ preStop: z.strictObject({ sleep: z.strictObject({ seconds: z.number() }) }) })
+    .optional(),
+  resources: z.looseObject({
+    requests: z.record(z.string(), z.string()),
+    limits: z.record(z.string(), z.string()),
+  }),
+  securityContext: z.looseObject({}),
+  volumeMounts: z
+    .array(z.strictObject({ name: z.string(), mountPath: z.string(), readOnly: z.boolean().optional() }))
+    .default([]),
+});
+export type Container = z.infer<typeof Container>;
+
+const Volume = z.looseObject({
+  name: z.string(),
+  secret: z.strictObject({ secretName: z.string(), defaultMode: z.int() }).optional(),
+});
+
+const PodTemplate = z.looseObject({
+  metadata: z.looseObject({ labels: z.record(z.string(), z.string()) }),
+  spec: z.looseObject({
+    serviceAccountName: z.string().optional(),
+    automountServiceAccountToken: z.literal(false),
+    terminationGracePeriodSeconds: z.int().default(30),
+    topologySpreadConstraints: z.array(z.looseObject({ topologyKey: z.string() })).default([]),
+    securityContext: z.looseObject({}),
+    containers: z.array(Container).length(1),
+    volumes: z.array(Volume).default([]),
+  }),
+});
+
+const Labels = z.record(z.string(), z.string());
+const Workload = Manifest.extend({
+  kind: z.enum(['Deployment', 'StatefulSet', 'Job']),
+  spec: z.looseObject({
+    replicas: z.int().optional(),
+    selector: z.strictObject({ matchLabels: Labels }).optional(),
+    template: PodTemplate,
+    podManagementPolicy: z.string().optional(),
+    persistentVolumeClaimRetentionPolicy: z.record(z.string(), z.string()).optional(),
+    volumeClaimTemplates: z
+      .array(z.looseObject({ metadata: z.looseObject({ name: z.string() }) }))
+      .default([]),
+  }),
+});
+export type Workload = z.infer<typeof Workload>;
+
+/** What runs containers. */
+export const workloads = (manifests: readonly Manifest[]): readonly Workload[] =>
+  manifests
+    .filter(({ kind }) => ['Deployment', 'StatefulSet', 'Job'].includes(kind))
+    .map((manifest) => Workload.parse(manifest));
+
+export const isSelected = (
+  labels: Readonly<Record<string, string>>,
+  selector: Readonly<Record<string, string>>,
+): boolean => Object.entries(selector).every(([name, value]) => labels[name] === value);
+
+/** The only container of a pod. */
+export const containerOf = ({ spec }: Workload): Container => {
+  const [container] = spec.template.spec.containers;
+  if (container === undefined) throw new Error('a pod without a container');
+  return container;
+};

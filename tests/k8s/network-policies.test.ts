@@ -1,0 +1,46 @@
+import { describe, expect, test } from 'vitest';
+import { rendered } from './manifests.ts';
+import { allowedOf } from './network-policies.ts';
+
+const NAMES = 'namespace kube-system:53';
+const WORLD = ['0.0.0.0/0:*', '::/0:*'];
+const METRICS = 'namespace monitoring:8080';
+
+/** Architecture, section 2: each talks to the bus and to the database; executors also to the world; people come to approvals. */
+const expected = (nats: string, postgres: string) => {
+  const service = (more: readonly string[] = [], from: readonly string[] = []) => ({
+    egress: [nats, postgres, NAMES, ...more].toSorted(),
+    ingress: [METRICS, ...from].toSorted(),
+  });
+  return {
+    orchestrator: service(),
+    approvals: service([], ['namespace ingress:8080']),
+    executor: service(WORLD),
+    recovery: service(),
+    provision: { egress: [postgres, NAMES].toSorted(), ingress: [] },
+  };
+};
+
+describe('exactly those talk to one another who have to', () => {
+  test('in dev', () => {
+    const all = ['approvals', 'executor', 'orchestrator', 'recovery'];
+    expect(allowedOf(rendered('dev'))).toEqual({
+      ...expected('nats:4222', 'postgres:5432'),
+      nats: { egress: [NAMES], ingress: all.map((name) => `${name}:4222`) },
+      postgres: {
+        egress: [NAMES],
+        ingress: [...all, 'provision'].toSorted().map((name) => `${name}:5432`),
+      },
+    });
+  });
+
+  test.each(['production', 'production-without-keda'])('in %s', (overlay) => {
+    const each = expected('192.0.2.0/24:4222', '198.51.100.0/24:5432');
+    expect(allowedOf(rendered(overlay))).toEqual({ ...each, 'executor-web': each.executor });
+  });
+
+  test('where nothing holds a pod back, it is seen', () => {
+    const open = rendered('dev').filter(({ metadata }) => metadata.name !== 'nobody');
+    expect(() => allowedOf(open)).toThrow(': no policy of ');
+  });
+});

@@ -1,0 +1,362 @@
+import { sharesOf } from '@holdpoint/infra/compose/hand-out';
+import { postgresRoles } from '@holdpoint/infra/credentials/layout';
+import { SERVICES, type ServiceName } from '@holdpoint/contracts/subjects';
+import { ApprovalsEnv } from '@holdpoint/approvals/config';
+import { ExecutorEnv } from '@holdpoint/executor/config';
+import { OrchestratorEnv } from '@holdpoint/orchestrator/config';
+import { RecoveryEnv } from '@holdpoint/recovery/config';
+import { STOP_DEADLINE_MS } from '@holdpoint/runtime/process';
+import { CONNECTIONS_MAX } from '@holdpoint/runtime/service';
+import { consumersFor } from '@holdpoint/contracts/streams';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { readSource } from '../repo/source-tree.ts';
+import { containerOf, isSelected, OVERLAYS, rendered, type Workload, workloads } from './manifests.ts';
+
+const basename = (image: string): string =>
+  image
+    .replace(/:[^:/]+$/, '')
+    .replace(/^.*\//, '')
+    .replace(/^holdpoint-/, '');
+
+const Compose = z.object({
+  services: z.record(
+    z.string(),
+    z.looseObject({
+      image: z.string().optional(),
+      build: z.looseObject({ target: z.string() }).optional(),
+      command: z.array(z.string()).optional(),
+      environment: z.record(z.string(), z.string()).default({}),
+    }),
+  ),
+});
+const compose = Compose.parse(parse(readSource('infra/compose/compose.yaml'), { merge: true })).services;
+
+/** What an image is built from: compose names those that it builds after its services. */
+const targetOf = (workload: Workload): string => {
+  const name = basename(containerOf(workload).image);
+  return compose[name]?.build?.target ?? name;
+};
+
+const isService = (name: string): name is ServiceName => SERVICES.some((service) => service === name);
+/** With the service that each runs; executors of several pools are one service. */
+const servicesOf = (overlay: string): readonly (readonly [ServiceName, Workload])[] =>
+  workloads(rendered(overlay)).flatMap((workload) => {
+    const target = targetOf(workload);
+    return isService(target) ? [[target, workload] as const] : [];
+  });
+
+/** The settings that each service reads. */
+const SETTINGS: Readonly<Record<ServiceName, ReadonlySet<string>>> = {
+  orchestrator: new Set(Object.keys(OrchestratorEnv.shape)),
+  approvals: new Set(Object.keys(ApprovalsEnv.shape)),
+  executor: new Set(Object.keys(ExecutorEnv.shape)),
+  recovery: new Set(Object.keys(RecoveryEnv.shape)),
+};
+
+const dockerfile = readSource('infra/docker/Dockerfile');
+
+const ConfigMap = z.looseObject({ data: z.record(z.string(), z.string()) });
+
+describe.each(OVERLAYS)('%s', (overlay) => {
+  const manifests = rendered(overlay);
+  const all = workloads(manifests);
+  const services = servicesOf(overlay);
+
+  test('runs all four services, and the migrations', () => {
+    expect(new Set(services.map(([service]) => service))).toEqual(new Set(SERVICES));
+    expect(all.filter(({ kind }) => kind === 'Job').map(({ metadata }) => metadata.name)).toEqual([
+      'provision',
+    ]);
+    expect(
+      new Set(
+        manifests.map(({ metadata, kind }) => (kind === 'Namespace' ? metadata.name : metadata.namespace)),
+      ),
+    ).toEqual(new Set(['holdpoint']));
+  });
+
+  test('runs the images that are built, by the commands that they come with', () => {
+    for (const workload of all.filter((each) => !compose[targetOf(each)]?.image)) {
+      const { command } = containerOf(workload);
+      expect(dockerfile).toContain(` AS ${targetOf(workload)}\n`);
+      expect(command).toEqual(workload.kind === 'Job' ? compose['provision']?.command : undefined);
+    }
+  });
+
+  test('runs servers like those of compose', () => {
+    for (const workload of all.filter((each) => compose[targetOf(each)]?.image !== undefined)) {
+      const like = compose[targetOf(workload)];
+      const { image, args, command } = containerOf(workload);
+      expect({ image, args, command }).toEqual({
+        image: like?.image,
+        args: like?.command,
+        command: undefined,
+      });
+    }
+  });
+
+  test('sets what services read, and nothing else', () => {
+    for (const [service, workload] of services) {
+      const unknown = containerOf(workload).env.filter(({ name }) => !SETTINGS[service].has(name));
+      expect([workload.metadata.name, unknown]).toEqual([workload.metadata.name, []]);
+    }
+    const provision = readSource('infra/postgres/config.ts');
+    const job = all.find(({ kind }) => kind === 'Job');
+    for (const { name } of job === undefined ? [] : containerOf(job).env)
+      expect(provision).toContain(`  ${name}: `);
+  });
+
+  test('sets what services cannot do without, as compose does', () => {
+    const isPath = (name: string, value: string): boolean =>
+      /_(FILE|JOURNAL|STATE)$/.test(name) && value.startsWith('/');
+    for (const [service, workload] of services) {
+      const set = new Map(containerOf(workload).env.map(({ name, value }) => [name, value]));
+      expect([...set.keys()]).toEqual(
+        expect.arrayContaining(['HOLDPOINT_NATS_URL', 'HOLDPOINT_DATABASE_URL']),
+      );
+      const paths = Object.entries(compose[service]?.environment ?? {}).filter(([name, value]) =>
+        isPath(name, value),
+      );
+      expect(paths.length).toBeGreaterThan(1);
+      expect(paths.map(([name]) => [name, set.get(name)])).toEqual(paths);
+    }
+  });
+
+  test('takes addresses from the one list of them, which has nothing else', () => {
+    const list = manifests.find(
+      ({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === 'holdpoint-addresses',
+    );
+    const { data } = ConfigMap.parse(list);
+    const refs = all.flatMap((workload) =>
+      containerOf(workload).env.flatMap(({ valueFrom }) => valueFrom?.configMapKeyRef ?? []),
+    );
+    expect(refs.filter(({ name }) => name !== 'holdpoint-addresses')).toEqual([]);
+    expect(new Set(refs.map(({ key }) => key))).toEqual(new Set(Object.keys(data)));
+    for (const service of SERVICES)
+      expect(data[`database-${service}`]).toMatch(new RegExp(`^postgres://hp_${service}@[^/]+/holdpoint`));
+    expect(data['nats']).toMatch(/^(nats|tls):\/\//);
+  });
+
+  test('asks for the health where services tell it', () => {
+    const http = readSource('packages/runtime/src/http.ts');
+    for (const [, workload] of services) {
+      const { ports, startupProbe, livenessProbe, readinessProbe } = containerOf(workload);
+      const [port] = ports;
+      expect(dockerfile).toContain(`HOLDPOINT_HTTP_PORT=${String(port?.containerPort)}`);
+      const probes = [startupProbe, livenessProbe, readinessProbe].map((probe) => probe?.httpGet);
+      expect(probes.map((probe) => probe?.path)).toEqual(['/healthz', '/healthz', '/readyz']);
+      for (const probe of probes) {
+        expect(http).toContain(`request.url === '${String(probe?.path)}'`);
+        expect(probe?.port).toBe(port?.name);
+      }
+    }
+  });
+
+  test('gives every pod longer to end than its service takes', () => {
+    for (const [, workload] of services) {
+      const { terminationGracePeriodSeconds } = workload.spec.template.spec;
+      const before = containerOf(workload).lifecycle?.preStop.sleep.seconds ?? 0;
+      expect(terminationGracePeriodSeconds * 1_000).toBeGreaterThan(before * 1_000 + STOP_DEADLINE_MS);
+    }
+  });
+
+  test('lets no container do more than it has to', () => {
+    for (const workload of all) {
+      const { securityContext, volumes } = workload.spec.template.spec;
+      expect(securityContext).toMatchObject({
+        runAsNonRoot: true,
+        seccompProfile: { type: 'RuntimeDefault' },
+      });
+      expect(securityContext['runAsUser']).toBeGreaterThan(0);
+      const container = containerOf(workload);
+      expect(container.securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+      const { requests, limits } = container.resources;
+      expect([requests['cpu'], requests['memory'], limits['memory']]).not.toContain(undefined);
+      const modes = volumes.flatMap(({ secret }) => secret?.defaultMode ?? []);
+      expect(modes.filter((mode) => mode !== 0o440)).toEqual([]);
+    }
+  });
+
+  test('mounts into each the secrets that are its own', () => {
+    const made = new Set([...sharesOf('/c').map(({ to }) => `holdpoint-${to}`), 'holdpoint-provision']);
+    const own = (target: string): readonly string[] =>
+      target === 'nats' ? [] : [`holdpoint-${target === 'init' ? 'provision' : target}`];
+    for (const workload of all) {
+      const names = workload.spec.template.spec.volumes
+        .flatMap(({ secret }) => secret?.secretName ?? [])
+        // Of whoever runs the database.
+        .filter((name) => workload.kind !== 'Job' || name !== 'holdpoint-database-administrator');
+      expect([workload.metadata.name, names]).toEqual([workload.metadata.name, own(targetOf(workload))]);
+      expect(names.filter((name) => !made.has(name))).toEqual([]);
+    }
+  });
+
+  test('names files that are in these secrets', () => {
+    const shares = new Map(sharesOf('/c').map(({ to, secrets }) => [to, secrets.map(({ name }) => name)]));
+    for (const workload of all) {
+      const paths = containerOf(workload).env.flatMap(({ value }) =>
+        value?.startsWith('/run/holdpoint/') === true ? [value.slice('/run/holdpoint/'.length)] : [],
+      );
+      if (paths.length === 0) continue;
+      expect(shares.get(targetOf(workload))).toEqual(expect.arrayContaining(paths));
+    }
+    expect(postgresRoles).toContain('hp_admin');
+  });
+
+  test('what is labelled `provision` is all that the job needs before the services come', () => {
+    const first = new Set(
+      manifests
+        .filter(({ metadata }) => metadata.labels['app.kubernetes.io/component'] === 'provision')
+        .map(({ kind, metadata }) => `${kind}/${metadata.name}`),
+    );
+    for (const needed of [
+      'Namespace/holdpoint',
+      'ServiceAccount/provision',
+      'ConfigMap/holdpoint-addresses',
+      'NetworkPolicy/nobody',
+      'NetworkPolicy/names',
+      'NetworkPolicy/data',
+      'Job/provision',
+    ])
+      expect([...first]).toContain(needed);
+    for (const [, { kind, metadata }] of services)
+      expect([...first]).not.toContain(`${kind}/${metadata.name}`);
+  });
+
+  test('keeps the journals: none of its executors is ever taken away by a machine', () => {
+    const executors = services.filter(([service]) => service === 'executor').map(([, workload]) => workload);
+    expect(executors.length).toBeGreaterThan(0);
+    for (const { kind, spec } of executors) {
+      expect(kind).toBe('StatefulSet');
+      expect(spec.podManagementPolicy).toBe('Parallel');
+      expect(spec.persistentVolumeClaimRetentionPolicy).toEqual({
+        whenDeleted: 'Retain',
+        whenScaled: 'Retain',
+      });
+      expect(spec.volumeClaimTemplates.map(({ metadata }) => metadata.name)).toContain('journal');
+    }
+  });
+
+  test('spreads what it has several of, and lets one of them go at a time', () => {
+    const Budget = z.looseObject({
+      spec: z.looseObject({
+        maxUnavailable: z.literal(1),
+        selector: z.strictObject({ matchLabels: z.record(z.string(), z.string()) }),
+      }),
+    });
+    const budgets = manifests
+      .filter(({ kind }) => kind === 'PodDisruptionBudget')
+      .map((each) => Budget.parse(each).spec.selector.matchLabels);
+    for (const [, { spec }] of services) {
+      const { labels } = spec.template.metadata;
+      expect(spec.template.spec.topologySpreadConstraints.map(({ topologyKey }) => topologyKey)).toEqual([
+        'kubernetes.io/hostname',
+        'topology.kubernetes.io/zone',
+      ]);
+      expect(budgets.filter((selector) => isSelected(labels, selector))).toHaveLength(1);
+      expect(isSelected(labels, spec.selector?.matchLabels ?? { none: 'selected' })).toBe(true);
+    }
+    // Nobody manages the pods of another.
+    for (const [, { spec }] of services) {
+      const mine = services.filter(([, other]) =>
+        isSelected(other.spec.template.metadata.labels, spec.selector?.matchLabels ?? {}),
+      );
+      expect(mine).toHaveLength(1);
+    }
+  });
+});
+
+const Scaler = z.looseObject({
+  metadata: z.looseObject({ name: z.string() }),
+  spec: z.looseObject({
+    scaleTargetRef: z.looseObject({ kind: z.string(), name: z.string() }),
+    minReplicaCount: z.int().optional(),
+    maxReplicaCount: z.int().optional(),
+    minReplicas: z.int().optional(),
+    maxReplicas: z.int().optional(),
+    advanced: z
+      .looseObject({
+        horizontalPodAutoscalerConfig: z.looseObject({
+          behavior: z.looseObject({ scaleDown: z.looseObject({}) }),
+        }),
+      })
+      .optional(),
+    behavior: z.looseObject({ scaleDown: z.looseObject({}) }).optional(),
+    triggers: z
+      .array(z.looseObject({ type: z.string(), metadata: z.record(z.string(), z.string()) }))
+      .optional(),
+  }),
+});
+const scalersOf = (overlay: string) =>
+  rendered(overlay)
+    .filter(({ kind }) => kind === 'ScaledObject' || kind === 'HorizontalPodAutoscaler')
+    .map((each) => Scaler.parse(each));
+
+describe.each(['production', 'production-without-keda'])('what scales %s', (overlay) => {
+  const scalers = scalersOf(overlay);
+  const services = servicesOf(overlay);
+
+  test('scales each service by one, and says how many there are at the least and at the most', () => {
+    const targets = scalers.map(({ spec }) => `${spec.scaleTargetRef.kind}/${spec.scaleTargetRef.name}`);
+    const scaled = services.filter(([, { spec }]) => spec.replicas === undefined);
+    expect(targets.toSorted()).toEqual(
+      scaled.map(([, { kind, metadata }]) => `${kind}/${metadata.name}`).toSorted(),
+    );
+    for (const { spec } of scalers) {
+      expect(spec.minReplicaCount ?? spec.minReplicas).toBeGreaterThanOrEqual(2);
+      expect(spec.maxReplicaCount ?? spec.maxReplicas).toBeGreaterThan(2);
+    }
+  });
+
+  test('takes no executor away, because each has a journal', () => {
+    for (const { spec } of scalers) {
+      const behavior = spec.behavior ?? spec.advanced?.horizontalPodAutoscalerConfig.behavior;
+      const isExecutor = spec.scaleTargetRef.name.startsWith('executor');
+      expect(behavior?.scaleDown['selectPolicy'] === 'Disabled').toBe(isExecutor);
+    }
+  });
+
+  test('asks for no more connections than the database gives a role', () => {
+    const job = workloads(rendered(overlay)).find(({ kind }) => kind === 'Job');
+    const limit = Number(
+      job && containerOf(job).env.find(({ name }) => name === 'HOLDPOINT_ROLE_CONNECTIONS_MAX')?.value,
+    );
+    for (const service of SERVICES) {
+      const most = services
+        .filter(([each]) => each === service)
+        .map(([, { kind, metadata, spec }]) => {
+          const scaler = scalers.find((each) => each.spec.scaleTargetRef.name === metadata.name)?.spec;
+          const surge = kind === 'Deployment' ? 1 : 0;
+          return (scaler?.maxReplicaCount ?? scaler?.maxReplicas ?? spec.replicas ?? 1) + surge;
+        });
+      expect(most.reduce((sum, each) => sum + each, 0) * CONNECTIONS_MAX).toBeLessThanOrEqual(limit);
+    }
+  });
+});
+
+test('KEDA looks at every consumer of what it scales, and at no other', () => {
+  const pools = ['default', 'web'];
+  const consumers = consumersFor(pools);
+  const [orchestrator] = servicesOf('production').filter(([service]) => service === 'orchestrator');
+  const env = orchestrator && containerOf(orchestrator[1]).env;
+  expect(env?.find(({ name }) => name === 'HOLDPOINT_POOLS')?.value).toBe(pools.join(','));
+  expect(env?.find(({ name }) => name === 'HOLDPOINT_STREAM_REPLICAS')?.value).toBe('3');
+  for (const { spec } of scalersOf('production')) {
+    const { name } = spec.scaleTargetRef;
+    const triggers = spec.triggers ?? [];
+    expect(triggers.map(({ type }) => type)).toContain('cpu');
+    const looked = triggers.filter(({ type }) => type === 'nats-jetstream').map(({ metadata }) => metadata);
+    expect(new Set(looked.map(({ account }) => account))).toEqual(new Set(['HP']));
+    const wanted = consumers.filter((each) =>
+      name === 'executor-web' ? each.name === 'executor-web' : each.service === name,
+    );
+    expect(looked.map(({ stream, consumer }) => `${String(stream)}/${String(consumer)}`).toSorted()).toEqual(
+      wanted.map((each) => `${each.stream}/${each.name}`).toSorted(),
+    );
+  }
+});

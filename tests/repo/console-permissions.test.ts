@@ -1,0 +1,14 @@
+import { passedOn } from '@holdpoint/approvals/surfaces/console/allowed';
+import { permissionTable } from '@holdpoint/infra/nats/permissions';
+import { expect, test } from 'vitest';
+
+/** What the service asks beside what its console passes on: what became of dead letters is each service's own affair. */
+const LETTERS = ['orchestrator', 'executor', 'recovery'].map((service) => `${service}.dead_letter`);
+
+test('the bus lets the approvals service ask for exactly what its console passes on', () => {
+  const { allow } = permissionTable().approvals.publish;
+  const asked = allow
+    .filter((subject) => subject.startsWith('hp.api.'))
+    .map((subject) => subject.replace('hp.api.', ''));
+  expect(asked.toSorted()).toEqual([...passedOn(), ...LETTERS].toSorted());
+});

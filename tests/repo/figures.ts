@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { ROOT } from './source-tree.ts';
+
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+
+/** Documents where alarms and figures are explained. */
+export const EXPLAINED = 'docs/observability.md';
+export const RULES = 'infra/prometheus/holdpoint.rules.yaml';
+export const HOST_RULES = 'infra/prometheus/hosts.rules.yaml';
+export const RULE_TESTS = 'infra/prometheus/holdpoint.rules.test.yaml';
+export const SCRAPING = 'infra/prometheus/prometheus.yaml';
+export const DASHBOARD = 'infra/grafana/holdpoint.json';
+
+const Rules = z.object({
+  groups: z.array(
+    z.object({
+      name: z.string(),
+      rules: z.array(
+        z.object({
+          alert: z.string(),
+          expr: z.string(),
+          labels: z.object({ severity: z.enum(['page', 'ticket']) }),
+          annotations: z.object({ summary: z.string(), runbook: z.string() }),
+        }),
+      ),
+    }),
+  ),
+});
+export type Alarm = z.infer<typeof Rules>['groups'][number]['rules'][number];
+
+export const alarmsIn = (path: string): readonly Alarm[] =>
+  Rules.parse(parse(read(path))).groups.flatMap(({ rules }) => rules);
+
+const Dashboard = z.object({
+  uid: z.string(),
+  panels: z.array(
+    z.object({
+      id: z.int(),
+      title: z.string(),
+      targets: z.array(z.object({ expr: z.string() })).default([]),
+    }),
+  ),
+});
+export const dashboard = (): z.infer<typeof Dashboard> => Dashboard.parse(JSON.parse(read(DASHBOARD)));
+
+/** What an expression of PromQL asks for, of what a service or its process shows. */
+export const metricsIn = (expr: string): readonly string[] => [
+  ...new Set(expr.match(/\b(?:holdpoint|nodejs|process)_[a-z0-9_]+\b/g)),
+];
+
+/** Everything that alarms and panels ask for. */
+export const metricsAskedFor = (): readonly string[] => [
+  ...new Set(
+    [
+      ...alarmsIn(RULES).map(({ expr }) => expr),
+      ...dashboard().panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
+    ].flatMap(metricsIn),
+  ),
+];
+
+/** What the document says that there is: the first column of its tables of figures. */
+export const metricsExplained = (): readonly string[] =>
+  [...read(EXPLAINED).matchAll(/^\| `((?:holdpoint|nodejs|process)_[a-z0-9_]+)`/gm)].map(
+    ([, name]) => name ?? '',
+  );
+
+/** Of a name in an expression, the figure: a histogram has three kinds of lines. */
+export const figureOf = (name: string, explained: ReadonlySet<string>): string =>
+  explained.has(name) ? name : name.replace(/_(?:bucket|sum|count)$/, '');
+
+/** A heading, as a link leads to it. */
+export const headingsIn = (path: string): readonly string[] =>
+  [...read(path).matchAll(/^#+ (.+)$/gm)].map(([, title]) => (title ?? '').toLowerCase());
+
+/** What a service shows: names of figures, and of lines. */
+export const shownIn = (
+  text: string,
+): { readonly figures: ReadonlySet<string>; readonly lines: ReadonlySet<string> } => ({
+  figures: new Set([...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name ?? '')),
+  lines: new Set([...text.matchAll(/^([a-z_][a-z0-9_]*)(?=[{ ])/gim)].map(([, name]) => name ?? '')),
+});
