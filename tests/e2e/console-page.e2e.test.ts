@@ -1,3 +1,4 @@
+import type { InputRequest } from '@holdpoint/contracts/input';
 import { brotliCompressSync } from 'node:zlib';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -225,13 +226,13 @@ describe.skipIf(chromium === undefined)('the page', () => {
   });
 
   test('puts questions with answers of their own, and sends what was answered', async () => {
-    const input = {
+    const options = ['test', 'live'].map((value) => ({ value, label: value }));
+    const input: InputRequest = {
       kind: 'form',
-      prompt: 'Where to?',
       fields: [
-        { name: 'stage', label: 'Stage', options: ['test', 'live'], required: true },
-        { name: 'count', label: 'How many', type: 'integer' },
-        { name: 'dry', label: 'Only try', type: 'boolean' },
+        { type: 'choice', name: 'stage', label: 'Stage', help: 'Where to?', options, required: true },
+        { type: 'number', name: 'count', label: 'How many', integer: true, required: false },
+        { type: 'boolean', name: 'dry', label: 'Only try', required: true },
       ],
     };
     standIn.state.approvals = standIn.state.approvals.map((view) => ({

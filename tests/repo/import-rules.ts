@@ -132,7 +132,9 @@ const programsStayPure: Rule = ({ from, to }) => {
       to.part?.name === 'programs' ||
       to.path === DECIDER ||
       (to.part?.name === 'workflows' && !to.path.startsWith(WORKFLOW_FILES)));
-  return isPure ? undefined : 'programs import only contracts, the decider contract of the runtime, and what is pure of workflows';
+  return isPure
+    ? undefined
+    : 'programs import only contracts, the decider contract of the runtime, and what is pure of workflows';
 };
 
 const WORKFLOW_FILES = 'packages/workflows/src/files/';

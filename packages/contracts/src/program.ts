@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AgentName } from './agent.ts';
 import { ApprovalOutcome } from './approval.ts';
 import { Audience } from './audience.ts';
 import { CanonicalEffect, Digest } from './effect.ts';
@@ -278,6 +279,8 @@ export const ProgramEvent = z.discriminatedUnion('type', [
     acceptanceCriteria: z.array(z.string()),
     inputs: JsonObject,
     requestedBy: z.string(),
+    /** The agent that has submitted it for him. */
+    agent: AgentName.optional(),
     program: ProgramDefinition,
     hash: ProgramHash,
     state: JsonObject,

@@ -88,6 +88,7 @@ const submissionOf = (
   definition: definitionFor(task, effect),
   goal: effect.title ?? `${effect.uses} on ${effect.target}, for ${task.id}`,
   requestedBy: task.requestedBy,
+  ...(task.agent !== undefined && { agent: task.agent }),
   ...(task.repository !== undefined && { repository: task.repository }),
 });
 

@@ -30,6 +30,7 @@ const created = (event: Of<'program_submitted'>): Program => ({
   acceptanceCriteria: event.acceptanceCriteria,
   inputs: event.inputs,
   requestedBy: event.requestedBy,
+  ...(event.agent !== undefined && { agent: event.agent }),
   contentDigest: event.contentDigest,
   ...(event.repository !== undefined && { repository: event.repository }),
   submittedAt: event.at,

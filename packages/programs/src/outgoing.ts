@@ -96,6 +96,7 @@ export const askPeople = (
     digest,
     title: asks.title,
     requestedBy: task.requestedBy,
+    ...(task.agent !== undefined && { agent: task.agent }),
     audience: asks.audience ?? ['operators'],
     timeoutMs: asks.timeoutMs ?? QUESTION_MS,
     input: asks.input,

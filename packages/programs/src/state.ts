@@ -61,6 +61,8 @@ export type Program = {
   readonly acceptanceCriteria: readonly string[];
   readonly inputs: JsonObject;
   readonly requestedBy: string;
+  /** The agent that has submitted it for him. */
+  readonly agent?: string;
   readonly contentDigest: string;
   readonly repository?: string;
   readonly submittedAt: number;

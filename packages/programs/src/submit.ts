@@ -40,7 +40,14 @@ export const submit = (
   submission: SubmitTask,
   now: number,
 ): Decision<ProgramFact> => {
-  const { goal, acceptanceCriteria = [], inputs = {}, requestedBy = 'unknown', repository } = submission;
+  const {
+    goal,
+    acceptanceCriteria = [],
+    inputs = {},
+    requestedBy = 'unknown',
+    agent,
+    repository,
+  } = submission;
   const { id: _, ...content } = submission;
   const contentDigest = digestOf({ ...content, program, acceptanceCriteria, inputs, requestedBy });
   const draft = createDraft(state, task, now);
@@ -60,6 +67,7 @@ export const submit = (
     acceptanceCriteria,
     inputs,
     requestedBy,
+    ...(agent !== undefined && { agent }),
     program,
     hash: programHash(program),
     // What is put in is the state that the first phase begins with: the worker holds it to the schema.

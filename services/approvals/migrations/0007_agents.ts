@@ -1,12 +1,15 @@
 import { type Kysely, sql } from 'kysely';
 
-/** Lines of the audit log name the agent that has asked or decided for somebody. Those of before stay as they are. */
+/**
+ * Lines of the audit log name the agent that has asked or decided for somebody. Those of before stay as they are. One call takes a hundred
+ * arguments, which these are: a question and its answer are never in one event. */
 export const up = async (db: Kysely<unknown>): Promise<void> => {
   await sql`CREATE OR REPLACE FUNCTION audit_entry(e json) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT json_strip_nulls(json_build_object(
       'task', e->'task', 'node', e->'node', 'revision', e->'revision', 'effectId', e->'effectId',
       'digest', e->'digest', 'title', e->'title', 'requestedBy', e->'requestedBy', 'audience', e->'audience',
       'policy', e->'policy', 'gate', e->'gate', 'workflow', e->'workflow', 'doubt', e->'doubt',
+      CASE WHEN e->'input' IS NULL THEN 'response' ELSE 'input' END, coalesce(e->'input', e->'response'),
       'agent', e->'agent', 'expiresAt', e->'expiresAt', 'decision', e->'decision', 'outcome', e->'outcome', 'by', e->'by',
       'comment', e->'comment', 'answer', e->'answer', 'votes', e->'votes', 'surface', e->'surface',
       'rule', e->'rule', 'remembered', e->'remembered', 'code', e->'code', 'reminder', e->'reminder',

@@ -66,6 +66,7 @@ export const programView = (task: Program): TaskView => ({
   version: task.version,
   ...(task.repository !== undefined && { repository: task.repository }),
   requestedBy: task.requestedBy,
+  ...(task.agent !== undefined && { agent: task.agent }),
   ...(task.outcome !== undefined && { outcome: task.outcome }),
   entries: [task.program.initial],
   sinks: task.program.phases.flatMap(({ id, type }) => (type === 'terminal' ? [id] : [])),

@@ -1,22 +1,24 @@
+import type { Json } from '@holdpoint/contracts/json';
 import { useState } from 'preact/hooks';
 import { Safe } from '../parts/safe.tsx';
-import type { InputField, InputQuestion } from './question.ts';
+import { type InputField, TEXT_MAX } from '@holdpoint/contracts/input';
+import type { InputQuestion } from './question.ts';
 
 type Values = Readonly<Record<string, string | boolean>>;
 
-const valueOf = ({ name, type }: InputField, values: Values): unknown => {
+const valueOf = ({ name, type }: InputField, values: Values): Json | undefined => {
   const said = values[name];
   if (type === 'boolean') return said === true;
   if (said === undefined || said === '') return undefined;
   return type === 'number' ? Number(said) : said;
 };
 
-const responseOf = (input: InputQuestion, values: Values): unknown => {
-  if (input.kind !== 'form') return values['answer'];
+const responseOf = (input: InputQuestion, values: Values): Json => {
+  if (input.kind !== 'form') return values['answer'] ?? '';
   return Object.fromEntries(
     input.fields.flatMap((field) => {
       const value = valueOf(field, values);
-      return value === undefined ? [] : [[field.name, value]];
+      return value === undefined ? [] : [[field.name, value] as const];
     }),
   );
 };
@@ -30,7 +32,7 @@ const Field = ({
   readonly value: string | boolean | undefined;
   readonly onValue: (value: string | boolean) => void;
 }) => {
-  const { name, label, type, options, required } = field;
+  const { name, label = name, help, type, required } = field;
   if (type === 'boolean')
     return (
       <label class="check">
@@ -45,7 +47,12 @@ const Field = ({
   return (
     <label>
       <Safe text={label} />
-      {options.length > 0 ? (
+      {help !== undefined && (
+        <span class="hint">
+          <Safe text={help} />
+        </span>
+      )}
+      {type === 'choice' ? (
         <select
           name={name}
           required={required}
@@ -53,9 +60,9 @@ const Field = ({
           onChange={({ currentTarget }) => onValue(currentTarget.value)}
         >
           <option value="">…</option>
-          {options.map((option) => (
-            <option key={option} value={option}>
-              {option}
+          {field.options.map((option) => (
+            <option key={option.value} value={option.value}>
+              {option.label}
             </option>
           ))}
         </select>
@@ -81,7 +88,7 @@ export const InputForm = ({
 }: {
   readonly input: InputQuestion;
   readonly busy: boolean;
-  readonly onAnswer: (response: unknown, comment: string) => void;
+  readonly onAnswer: (response: Json, comment: string) => void;
 }) => {
   const [values, setValues] = useState<Values>({});
   const [comment, setComment] = useState('');
@@ -94,11 +101,6 @@ export const InputForm = ({
         onAnswer(responseOf(input, values), comment.trim());
       }}
     >
-      {input.prompt !== undefined && (
-        <p class="prompt">
-          <Safe text={input.prompt} />
-        </p>
-      )}
       {input.kind === 'choice' && (
         <fieldset>
           <legend>Your answer</legend>
@@ -121,7 +123,8 @@ export const InputForm = ({
           Your answer
           <textarea
             rows={4}
-            required={!input.optional}
+            required
+            maxLength={input.maxLength ?? TEXT_MAX}
             value={String(values['answer'] ?? '')}
             onInput={({ currentTarget }) => set('answer', currentTarget.value)}
           />

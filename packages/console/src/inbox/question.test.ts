@@ -21,32 +21,18 @@ describe('what can be said', () => {
   });
 });
 
-describe('a question with answers of its own', () => {
-  test('is none where there is no input, or only an approval is asked for', () => {
+describe('a question with an answer of its own', () => {
+  test('is none where there is no input', () => {
     expect(inputOf({})).toBeUndefined();
+  });
+
+  test('is answered like an effect where only yes or no is asked for', () => {
     expect(inputOf({ input: { kind: 'approval' } })).toBeUndefined();
-    expect(inputOf({ input: 'text' })).toBeUndefined();
-    expect(inputOf({ input: { kind: ['text'] } })).toBeUndefined();
+    expect(choices({ input: { kind: 'approval' } })).toBe('approve reject');
   });
 
-  test('offers its options, as words or with labels', () => {
-    expect(
-      inputOf({ input: { kind: 'choice', options: ['a', { value: 'b', label: 'Bee' }, 7] } }),
-    ).toMatchObject({
-      options: [
-        { value: 'a', label: 'a' },
-        { value: 'b', label: 'Bee' },
-      ],
-    });
-  });
-
-  test.each([
-    ['a list', { fields: [{ name: 'n', type: 'integer', required: true }] }],
-    ['a schema', { schema: { properties: { n: { type: 'integer' } }, required: ['n'] } }],
-    ['a record', { fields: { n: { type: 'number', required: true } } }],
-  ])('has the fields of its form, given as %s', (_, form) => {
-    expect(inputOf({ input: { kind: 'form', ...form } })?.fields).toEqual([
-      { name: 'n', label: 'n', type: 'number', options: [], required: true },
-    ]);
+  test('is what the program has asked', () => {
+    const input = { kind: 'text', maxLength: 20 } as const;
+    expect(inputOf({ input })).toBe(input);
   });
 });

@@ -1,5 +1,6 @@
 import type { ApprovalView, Choice, StuckAnswer } from '@holdpoint/contracts/approval';
 import { policyOf, questionOf } from '@holdpoint/contracts/approval-policy';
+import type { InputRequest } from '@holdpoint/contracts/input';
 import type { DoubtAnswer } from '@holdpoint/contracts/effect';
 
 /** What can be said, and what follows from it. */
@@ -28,82 +29,17 @@ const STUCK: Readonly<Record<StuckAnswer, Option>> = {
   cancel: option('cancel', 'Give it up', 'it ends as cancelled'),
 };
 
-/** A question with answers of its own, as newer services put it. */
-export type InputQuestion = {
-  readonly kind: 'choice' | 'text' | 'form';
-  readonly prompt: string | undefined;
-  readonly options: readonly { readonly value: string; readonly label: string }[];
-  readonly fields: readonly InputField[];
-  readonly optional: boolean;
-};
-export type InputField = {
-  readonly name: string;
-  readonly label: string;
-  readonly type: 'string' | 'number' | 'boolean';
-  readonly options: readonly string[];
-  readonly required: boolean;
-};
+const YES_OR_NO: readonly Option[] = [
+  option('approve', 'Yes', 'the program goes on with yes'),
+  option('reject', 'No', 'the program goes on with no'),
+];
 
-type Bag = Readonly<Record<string, unknown>>;
-const bagOf = (value: unknown): Bag | undefined =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Bag) : undefined;
-const textIn = (bag: Bag | undefined, ...names: readonly string[]): string | undefined =>
-  names.map((name) => bag?.[name]).find((value) => typeof value === 'string' && value !== '') as
-    | string
-    | undefined;
-const listIn = (bag: Bag, ...names: readonly string[]): readonly unknown[] =>
-  names.map((name) => bag[name]).find((value) => Array.isArray(value)) ?? [];
+/** A question with an answer of its own: one of several, a text, or a form. */
+export type InputQuestion = Exclude<InputRequest, { readonly kind: 'approval' }>;
 
-const optionOf = (value: unknown): readonly { value: string; label: string }[] => {
-  if (typeof value === 'string') return [{ value, label: value }];
-  const bag = bagOf(value);
-  const id = textIn(bag, 'value', 'id', 'key', 'label');
-  return id === undefined ? [] : [{ value: id, label: textIn(bag, 'label', 'title') ?? id }];
-};
-
-const TYPES: Readonly<Record<string, InputField['type']>> = {
-  number: 'number',
-  integer: 'number',
-  boolean: 'boolean',
-};
-const fieldOf = (name: string, value: unknown, required: readonly unknown[]): InputField => {
-  const bag = bagOf(value) ?? {};
-  return {
-    name,
-    label: textIn(bag, 'label', 'title', 'description') ?? name,
-    type: TYPES[textIn(bag, 'type') ?? ''] ?? 'string',
-    options: listIn(bag, 'options', 'enum', 'choices').flatMap((each) =>
-      optionOf(each).map(({ value: said }) => said),
-    ),
-    required: bag['required'] === true || required.includes(name),
-  };
-};
-const fieldsOf = (input: Bag): readonly InputField[] => {
-  const listed = listIn(input, 'fields').flatMap((field) => {
-    const name = textIn(bagOf(field), 'name', 'id', 'key');
-    return name === undefined ? [] : [fieldOf(name, field, [])];
-  });
-  if (listed.length > 0) return listed;
-  const schema = bagOf(input['schema']) ?? bagOf(input['fields']) ?? input;
-  const properties = bagOf(schema['properties']) ?? bagOf(input['fields']);
-  return Object.entries(properties ?? {}).map(([name, field]) =>
-    fieldOf(name, field, listIn(schema, 'required')),
-  );
-};
-
-/** The question of a request that wants more than a decision; undefined for one that does not, or that cannot be read. */
-export const inputOf = (approval: object): InputQuestion | undefined => {
-  const input = bagOf((approval as Bag)['input']);
-  const kind = textIn(input, 'kind');
-  if (input === undefined || (kind !== 'choice' && kind !== 'text' && kind !== 'form')) return undefined;
-  return {
-    kind,
-    prompt: textIn(input, 'prompt', 'question', 'label'),
-    options: listIn(input, 'options', 'choices').flatMap(optionOf),
-    fields: fieldsOf(input),
-    optional: input['required'] === false || input['optional'] === true,
-  };
-};
+/** What a request wants that is more than yes or no. */
+export const inputOf = ({ input }: Pick<ApprovalView, 'input'>): InputQuestion | undefined =>
+  input === undefined || input.kind === 'approval' ? undefined : input;
 
 /** What can be said of what is asked. */
 export const optionsFor = (approval: ApprovalView): readonly Option[] => {
@@ -114,12 +50,13 @@ export const optionsFor = (approval: ApprovalView): readonly Option[] => {
       return Object.values(DOUBT);
     case 'stuck':
       return Object.values(STUCK);
+    case 'input':
+      return YES_OR_NO;
   }
 };
 
 /** What is asked, in a sentence. */
 export const askedOf = (approval: ApprovalView): string => {
-  if (inputOf(approval) !== undefined) return 'A question for you';
   switch (questionOf(approval)) {
     case 'effect':
       return 'May this be carried out?';
@@ -127,5 +64,7 @@ export const askedOf = (approval: ApprovalView): string => {
       return 'Did this happen?';
     case 'stuck':
       return 'What is to become of this job?';
+    case 'input':
+      return 'A question for you';
   }
 };

@@ -123,6 +123,7 @@ export const CHOICES: Readonly<Record<Choice, string>> = {
   skip: 'Leave it out',
   done: 'It is done',
   cancel: 'Give it up',
+  respond: 'Answered',
 };
 
 /** The word for something that a newer service may say and this page does not know. */

@@ -36,6 +36,8 @@ export const asProgramMessage = (
     }
     case 'skip':
       return refusal(`${WHOLE} ended: a phase cannot be skipped by hand`);
+    case 'checkpoint':
+      return refusal('a program says itself where it can be gone on from: nothing is noted beside it');
     case 'done':
       return refusal(`${WHOLE} ended: a phase cannot be taken as done`);
     case 'watch':
