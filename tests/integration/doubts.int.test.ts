@@ -6,6 +6,7 @@ import type { ApprovalView, Choice } from '@holdpoint/contracts/approval';
 import type { DoubtAnswer } from '@holdpoint/contracts/effect';
 import { approvalIdOf, doubtIdOf, effectIdOf, type NodeId } from '@holdpoint/contracts/ids';
 import { SERVICES } from '@holdpoint/contracts/subjects';
+import { withAdmin } from '@holdpoint/infra/postgres/admin';
 import type { TaskPhase, TaskView } from '@holdpoint/contracts/task';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Refusal } from '../harness/client.ts';
@@ -105,6 +106,14 @@ const refusal = async (work: Promise<unknown>): Promise<string> => {
 const historyOf = async ({ id }: SampleTask): Promise<readonly string[]> =>
   (await system.client.ask('orchestrator', 'history', { id })).events.map(({ type }) => type);
 
+/** Whether it is among those that somebody is paged for. */
+const isPaged = async ({ effect }: SampleTask): Promise<boolean> => {
+  const { rows } = await withAdmin(system.database.admin, (client) =>
+    client.query('SELECT FROM executor.doubts WHERE id = $1', [effect]),
+  );
+  return rows.length === 1;
+};
+
 describe('an effect whose answer is lost', () => {
   test('is asked about, plainly and once, by its own id', async () => {
     const task = await taskInDoubt();
@@ -126,6 +135,7 @@ describe('an effect whose answer is lost', () => {
       { kind: 'resume_blocked', node: NODE, epoch: effect.epoch },
     ]);
     expect(await applications(task)).toBe(1);
+    expect(await isPaged(task)).toBe(true);
   });
 
   const ends: readonly (readonly [DoubtAnswer, TaskPhase, state: string, applied: number])[] = [
@@ -148,6 +158,7 @@ describe('an effect whose answer is lost', () => {
       answeredBy: 'operator',
     });
     expect(await applications(task)).toBe(applied);
+    expect(await isPaged(task)).toBe(false);
     expect(nodeOf(view)?.question).toBeUndefined();
     expect(await historyOf(task)).toEqual(expect.arrayContaining(['doubt_asked', 'doubt_answered']));
     const error = { code: 'EXECUTOR_NOT_APPLIED', message: 'it did not happen: operator said so' };

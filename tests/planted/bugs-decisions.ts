@@ -78,12 +78,19 @@ export const DECISION_BUGS: readonly Bug[] = [
   {
     name: 'whoever asked decides although it takes four eyes',
     file: DECIDING,
-    find: `  const isOwn = policyOf(request).fourEyes && request.requestedBy === by.name;`,
-    replace: `  const isOwn = policyOf(request).fourEyes && by.name === '';`,
+    find: `  return isOwn && policyOf(request).fourEyes`,
+    replace: `  return by.name === '' && policyOf(request).fourEyes`,
     caughtBy: [
       entitled('keep whoever asked from deciding, to %s as well'),
       deskLaws('nobody counts who was not asked by then, nor whoever asked where four eyes have to look'),
     ],
+  },
+  {
+    name: 'an agent decides on what its owner has asked for',
+    file: DECIDING,
+    find: `  if (isOwn && by.agent !== undefined)`,
+    replace: `  if (by.name === '' && by.agent !== undefined)`,
+    caughtBy: [entitled('decides on nothing that its owner has asked for, whatever the gate lets people do')],
   },
   {
     name: 'a rejection is no veto',

@@ -106,7 +106,10 @@ export const createBusLook = (connection: NatsConnection, user: string): BusLook
               instances.push({ service, id: pong.data.id, latencyMs: performance.now() - begun });
           },
         });
-        connection.publish('$SRV.PING', undefined, { reply });
+        // The first answer is the request's, and this one's as well; when nobody answers, there is nobody.
+        connection
+          .request('$SRV.PING', undefined, { timeout: withinMs, noMux: true, reply })
+          .catch(() => undefined);
         setTimeout(() => {
           subscription.unsubscribe();
           resolve(instances);
