@@ -15,6 +15,11 @@ const documented = [
   'docs/effects.md',
   'docs/capabilities.md',
   'docs/recovery.md',
+  'docs/sdk.md',
+  'docs/porting.md',
+  'examples/coding-agent/README.md',
+  'examples/data-migration/README.md',
+  'examples/support-reply/README.md',
 ].flatMap((file) => documentedIn(file, readSource(file)));
 
 /** What two documents say alike is typed once. */
