@@ -81,6 +81,14 @@ export const coveredFlows: Readonly<Record<string, Cover>> = {
     ...RESPONDED,
     [RESPONDING, `['--field', 'env=prod', '--field', 'percent=10'`],
   ],
+  'holdpoint approvals respond <approval> --field verdict=deploy': [
+    ...RESPONDED,
+    ['tests/e2e/readme-effects-examples.ts', 'response: { verdict: words'],
+  ],
+  'holdpoint approvals respond <approval> --field verdict=send': [
+    ...RESPONDED,
+    ['tests/e2e/readme-effects-examples.ts', 'response: { verdict: words'],
+  ],
   'holdpoint approvals respond <approval> --json {"env":"staging","percent":10}': [
     ...RESPONDED,
     [RESPONDING, `'--json', '{"env":"test","percent":5}'`],
@@ -135,6 +143,7 @@ export const coveredFlows: Readonly<Record<string, Cover>> = {
   'holdpoint approvals show <approval>': [[DESK, `['approvals', 'show', 'a-1']`]],
   'holdpoint approvals approve <approval> --comment as agreed': DECIDED,
   'holdpoint approvals reject <approval> --comment not on a Friday': DECIDED,
+  'holdpoint approvals approve <approval>': DECIDED,
   'holdpoint approvals request-changes <approval> --comment use the other account': DECIDED,
   'holdpoint approvals watch': [[DESK, `['approvals', 'watch', '--once']`]],
   'holdpoint whoami': [[TOKENS, `['whoami']`]],

@@ -24,7 +24,7 @@ export type Desk = {
   readonly fill: (placeholder: string, value: string) => void;
   readonly valueOf: (placeholder: string) => string;
   /** Types a command that runs until it is stopped. */
-  readonly begin: (words: readonly string[]) => Typed;
+  readonly begin: (words: readonly string[], how?: How) => Typed;
   /** Types a command that ends well, and returns what it has printed. */
   readonly enter: (words: readonly string[], how?: How) => Promise<string>;
   readonly enterOnTerminal: (words: readonly string[]) => Promise<string>;
@@ -122,8 +122,8 @@ export const createDesk = async (documented: readonly Documented[], { nats }: To
       documented,
       fill: (placeholder, value) => void values.set(placeholder, value),
       valueOf,
-      begin: (words) => {
-        const command = type(programOf(words));
+      begin: (words, how) => {
+        const command = type(programOf(words, how));
         begun.push(command);
         return command;
       },

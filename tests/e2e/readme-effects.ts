@@ -1,6 +1,7 @@
 import { coveredCommands, coverOf } from './readme-covered.ts';
 import * as bus from './readme-effects-bus.ts';
 import * as cli from './readme-effects-cli.ts';
+import * as examples from './readme-effects-examples.ts';
 import * as operations from './readme-effects-operations.ts';
 import type { Effect } from './readme-desk.ts';
 import type { Documented } from './readme-lines.ts';
@@ -20,6 +21,7 @@ const effects: Readonly<Record<string, Effect>> = {
   'nats pub hp.cmd.task.submit': bus.expectPublished,
   'nats sub hp.evt.>': bus.expectEveryFact,
   'nats sub hp.evt.task.*.<task>': bus.expectFactsOfTask,
+  'nats sub hp.work.>': examples.expectOrders,
   'nats stream view HP_EVT': bus.expectPastFacts,
   'nats stream view HP_DLQ': operations.expectLettersViewed,
   'nats micro ls': bus.expectServices,
@@ -28,6 +30,12 @@ const effects: Readonly<Record<string, Effect>> = {
   'node infra/credentials/main.ts <folder>': operations.expectCredentials,
   'node infra/nats/main.ts --credentials <folder>': operations.expectServerConfig,
   'node infra/postgres/main.ts': operations.expectDatabase,
+  'node examples/coding-agent/worker.ts': examples.expectWorker,
+  'node examples/coding-agent/start.ts': examples.expectReviewed,
+  'node examples/data-migration/worker.ts': examples.expectWorker,
+  'node examples/data-migration/start.ts': examples.expectApproved,
+  'node examples/support-reply/worker.ts': examples.expectWorker,
+  'node examples/support-reply/start.ts': examples.expectReviewed,
 };
 const names = Object.keys(effects);
 

@@ -23,6 +23,11 @@ const documented = [
   'docs/security.md',
   'docs/upgrade.md',
   'CONTRIBUTING.md',
+  'docs/sdk.md',
+  'docs/porting.md',
+  'examples/coding-agent/README.md',
+  'examples/data-migration/README.md',
+  'examples/support-reply/README.md',
 ].flatMap((file) => documentedIn(file, readSource(file)));
 
 /** What two documents say alike is typed once. */

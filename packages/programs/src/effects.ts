@@ -95,6 +95,8 @@ const submissionOf = (
 /** Whether what is known of it answers whoever asks now: what did not happen may be asked for anew, by another attempt. */
 const stands = (task: Program, { key, ended }: EffectEntry): boolean => {
   if (ended === undefined || ended.outcome === 'succeeded') return true;
+  // Whoever called it off may have done so while it was under way: whether it has happened is not known here.
+  if (ended.outcome === 'cancelled' || ended.error?.code === 'NODE_CANCELLED') return true;
   const { visit, attempt } = task.asked[key] ?? { visit: 0, attempt: 0 };
   // What people have refused stays refused as long as the phase is the same.
   return visit === task.visit && (ended.outcome === 'blocked' || attempt === task.attempt);

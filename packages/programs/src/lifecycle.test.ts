@@ -324,6 +324,25 @@ describe('an effect that a phase asks for', () => {
       .thenNothing();
   });
 
+  test.each([
+    ['cancelled', undefined],
+    ['failed', { code: 'NODE_CANCELLED', message: 'cancelled by hand (ada)' }],
+  ] as const)(
+    'that was called off and is told as %s is not asked for anew: it may have happened',
+    (outcome, error) => {
+      const told = peerEnded(child(), outcome) as Extract<ProgramMessage, { readonly kind: 'inform' }>;
+      const calledOff: ProgramMessage = {
+        ...told,
+        information: { ...told.information, ...(error && { error }) },
+      };
+      const later = [end(1, completed('review')), claim(2), end(2, completed('draft')), claim(3)] as const;
+      given(...after(...asking, calledOff, ...later))
+        .when(record(3, { kind: 'effect', effect: effect() }), NOW)
+        .thenEmits()
+        .thenAnswers({ entry: { ended: { outcome } } });
+    },
+  );
+
   test('that was refused stays refused in this phase, and may be asked for anew by a later one', () => {
     const refused = [...asking, peerEnded(child(), 'blocked')];
     given(...after(...refused))
