@@ -49,7 +49,7 @@ afterAll(async () => {
 
 const isAsked = (handle: Pick<WorkflowHandle, 'id'>): Promise<boolean> =>
   system.client
-    .ask('approvals', 'list', { task: handle.id as never })
+    .ask('approvals', 'list', { task: handle.id })
     .then(({ items }) => items.some(({ input }) => input !== undefined));
 
 const linesOf = async (file: string): Promise<readonly string[]> =>

@@ -83,13 +83,13 @@ const createOne = async () => createClient({ connection: await system.connect('o
 type Handle = Awaited<ReturnType<Awaited<ReturnType<typeof createOne>>['start']>>;
 const untilAsked = (handle: Pick<Handle, 'id'>) =>
   until(`${handle.id} asks`, async () => {
-    const { items } = await system.client.ask('approvals', 'list', { task: handle.id as never });
+    const { items } = await system.client.ask('approvals', 'list', { task: handle.id });
     return items.find(({ input }) => input !== undefined);
   });
 /** Approves what waits for it: the task of the effect has a gate of its own. */
 const approveEffect = async (handle: Pick<Handle, 'id'>): Promise<string> => {
   const child = await until('the effect has a task', async () => {
-    const { effects = [] } = await system.client.ask('orchestrator', 'get', { id: handle.id as never });
+    const { effects = [] } = await system.client.ask('orchestrator', 'get', { id: handle.id });
     return effects[0];
   });
   const approval = await until('its approval is asked for', async () => {
@@ -113,7 +113,7 @@ test('a phase of code, a person and an effect: each is done once, and the effect
     input: { kind: 'approval' },
     requestedBy: 'ada',
   });
-  expect((await system.client.ask('orchestrator', 'get', { id: handle.id as never })).phase).toBe(
+  expect((await system.client.ask('orchestrator', 'get', { id: handle.id })).phase).toBe(
     'awaiting_approval',
   );
   await handle.respond(true, { comment: 'go on' });
@@ -166,7 +166,7 @@ test('a version that no worker has is waited for, and people see it', async () =
   const client = await createOne();
   const handle = await client.start(reply('nobody.txt'), { topic: 'silence' });
   const waits = await until('it is said', async () => {
-    const { nodes } = await system.client.ask('orchestrator', 'get', { id: handle.id as never });
+    const { nodes } = await system.client.ask('orchestrator', 'get', { id: handle.id });
     return nodes.find(({ wait }) => wait !== undefined)?.wait;
   });
   expect(waits.detail).toMatch(/no worker has taken it.*reply@1/);

@@ -66,7 +66,7 @@ const decide = (
     case 'inform':
     case 'watch':
     case 'timer':
-      return state.phase === 'absent' ? decision({}) : reply(state as Program, message, now);
+      return state.phase === 'absent' ? decision({}) : reply(state, message, now);
   }
 };
 

@@ -27,7 +27,7 @@ export const createDraft = (state: ProgramState, id: Program['id'], now: number)
 
   const task = (): Program => {
     if (current.phase === 'absent') throw new Error(`task ${id} does not exist`);
-    return current as Program;
+    return current;
   };
 
   return {

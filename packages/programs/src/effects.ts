@@ -17,7 +17,7 @@ import {
   watchEffect,
   withdrawTimer,
 } from './outgoing.ts';
-import { bytesOf, type Recorded, roomProblem } from './records.ts';
+import { bytesOf, type Recorded, roomProblem } from './room.ts';
 import { effectKey, effectsOf, entryOf, type Program } from './state.ts';
 
 type EffectEntry = Extract<Entry, { readonly kind: 'effect' }>;

@@ -1,5 +1,4 @@
 import type { CommandId } from '@holdpoint/contracts/ids';
-import type { Entry } from '@holdpoint/contracts/program';
 import type { TaskPhase } from '@holdpoint/contracts/task';
 import {
   entryOf,
@@ -229,7 +228,7 @@ const doneBy = ({ lease, worker }: Program): Pick<Program, 'done'> =>
 export const evolve = (state: ProgramState, event: ProgramFact): ProgramState => {
   if (event.type === 'program_submitted') return created(event);
   if (state.phase === 'absent') throw new Error(`a task that does not exist has ${event.type}`);
-  const task = state as Program;
+  const task = state;
   return { ...changed(task, event), version: task.version + 1, phase: event.phase };
 };
 
@@ -263,7 +262,7 @@ export const taskPhaseAfter = (state: ProgramState, change: ProgramChange): Task
       return change.type;
     default: {
       if (state.phase === 'absent') throw new Error(`a task that does not exist has ${change.type}`);
-      const task = state as Program;
+      const task = state;
       // Those who wait for it may be told of when it is over.
       if (change.type === 'watched' || change.type === 'phase_informed') {
         if (task.status === 'ended') return task.phase;

@@ -11,6 +11,7 @@ import type {
   WorkRecord,
 } from '@holdpoint/contracts/program';
 import { programDecider } from './decider.ts';
+import { evolve } from './evolve.ts';
 import type { ProgramMessage } from './messages.ts';
 import type { Program, ProgramFact, ProgramState } from './state.ts';
 
@@ -133,12 +134,11 @@ export const peerEnded = (
 /** The task as it stands after these messages. Throws when there is none. */
 export const taskAfter = (...messages: readonly ProgramMessage[]): Program => {
   const state = messages.reduce<ProgramState>(
-    (before, message) =>
-      programDecider.decide(before, message, { now: NOW }).events.reduce(programDecider.evolve, before),
+    (before, message) => programDecider.decide(before, message, { now: NOW }).events.reduce(evolve, before),
     programDecider.initial,
   );
   if (state.phase === 'absent') throw new Error('there is no task');
-  return state as Program;
+  return state;
 };
 
 export const typesIn = (events: readonly ProgramFact[]): readonly string[] => events.map(({ type }) => type);

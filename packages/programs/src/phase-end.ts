@@ -14,7 +14,7 @@ import { completeTask, failTask } from './ending.ts';
 import { endLease, orderPhase } from './ordering.ts';
 import { sleepTimer } from './outgoing.ts';
 import { ask, askAboutFailure } from './questions.ts';
-import { bytesOf, stateTooLarge } from './records.ts';
+import { bytesOf, stateTooLarge } from './room.ts';
 import { tryAgain } from './retrying.ts';
 import { entryOf, hasEnded, phaseOf, type Program } from './state.ts';
 
@@ -124,7 +124,7 @@ export const failed = (
   draft: Draft,
   stage: PhaseFailure['stage'],
   error: ErrorBody,
-  question: Ended<'failed'>['question'] = undefined,
+  question?: Ended<'failed'>['question'],
 ): void => {
   const task = draft.task();
   const { attempt, node } = task;

@@ -1,41 +1,12 @@
-import { type ErrorCode, errorBody, type ErrorBody } from '@holdpoint/contracts/errors';
-import { canonicalJson } from '@holdpoint/contracts/json';
-import {
-  ENTRIES_MAX,
-  ENTRIES_MAX_BYTES,
-  type Entry,
-  ENTRY_MAX_BYTES,
-  STATE_MAX_BYTES,
-  type WorkRecord,
-} from '@holdpoint/contracts/program';
+import { type ErrorCode, errorBody } from '@holdpoint/contracts/errors';
+import { type Entry, STATE_MAX_BYTES, type WorkRecord } from '@holdpoint/contracts/program';
 import type { Draft } from './draft.ts';
 import { recordEffect } from './effects.ts';
 import { sleepTimer } from './outgoing.ts';
+import { bytesOf, type Recorded, roomProblem, stateTooLarge } from './room.ts';
 import { entryOf, type Program } from './state.ts';
 
-/** What is recorded, or why it is not. */
-export type Recorded = { readonly entry?: Entry } | { readonly error: ErrorBody };
-
-export const bytesOf = (value: unknown): number => Buffer.byteLength(canonicalJson(value));
-
 const refusal = (code: ErrorCode, message: string): Recorded => ({ error: errorBody(code, message) });
-
-/** Why there is no room for it; nothing when there is. */
-export const roomProblem = ({ entries }: Pick<Program, 'entries'>, entry: unknown): ErrorBody | undefined => {
-  const bytes = bytesOf(entry);
-  if (bytes > ENTRY_MAX_BYTES)
-    return errorBody(
-      'PROGRAM_RECORDS_TOO_LARGE',
-      `a record has ${String(bytes)} bytes, at most ${String(ENTRY_MAX_BYTES)} are kept: keep it as an artifact`,
-    );
-  const all = entries.reduce((sum, each) => sum + bytesOf(each), bytes);
-  return entries.length >= ENTRIES_MAX || all > ENTRIES_MAX_BYTES
-    ? errorBody(
-        'PROGRAM_RECORDS_TOO_LARGE',
-        `a phase keeps at most ${String(ENTRIES_MAX)} records of ${String(ENTRIES_MAX_BYTES)} bytes in all`,
-      )
-    : undefined;
-};
 
 const known = (task: Program, key: string, kind: Entry['kind']): Recorded | undefined => {
   const entry = entryOf(task, key);
@@ -60,12 +31,6 @@ const retried = (draft: Draft, { state }: Extract<WorkRecord, { readonly kind: '
   draft.emit({ type: 'phase_retried', node, visit, attempt, lease, state });
   return {};
 };
-
-export const stateTooLarge = (): ErrorBody =>
-  errorBody(
-    'PROGRAM_STATE_TOO_LARGE',
-    `a state has at most ${String(STATE_MAX_BYTES)} bytes: keep what is large as an artifact`,
-  );
 
 /** Records what is not to happen twice; what is known already is answered as it is. */
 export const record = (draft: Draft, wanted: WorkRecord): Recorded => {

@@ -7,8 +7,8 @@ import { type Decision, refused } from '@holdpoint/runtime/decider';
 import { createDraft } from './draft.ts';
 import type { ForkedFrom } from './messages.ts';
 import { orderPhase } from './ordering.ts';
-import { bytesOf, stateTooLarge } from './records.ts';
-import { effectsOf, phaseOf, type Program, type ProgramFact, type ProgramState } from './state.ts';
+import { bytesOf, stateTooLarge } from './room.ts';
+import { effectsOf, phaseOf, type ProgramFact, type ProgramState } from './state.ts';
 
 const conflict = (task: TaskId): Decision<never> =>
   refused(errorBody('ORCHESTRATOR_TASK_CONFLICT', `task ${task} was submitted before with other content`));
@@ -51,8 +51,7 @@ export const submit = (
   const { id: _, ...content } = submission;
   const contentDigest = digestOf({ ...content, program, acceptanceCriteria, inputs, requestedBy });
   const draft = createDraft(state, task, now);
-  if (state.phase !== 'absent')
-    return (state as Program).contentDigest === contentDigest ? draft.done() : conflict(task);
+  if (state.phase !== 'absent') return state.contentDigest === contentDigest ? draft.done() : conflict(task);
   const problems = programProblems(program);
   if (problems.length > 0)
     return refused(
@@ -88,8 +87,7 @@ export const fork = (
 ): Decision<ProgramFact> => {
   const contentDigest = digestOf({ forkedFrom: origin.id, version, by });
   const draft = createDraft(state, task, now);
-  if (state.phase !== 'absent')
-    return (state as Program).contentDigest === contentDigest ? draft.done() : conflict(task);
+  if (state.phase !== 'absent') return state.contentDigest === contentDigest ? draft.done() : conflict(task);
   const { goal, acceptanceCriteria, inputs, program, hash, repository, node } = origin;
   const isLast = phaseOf(origin, node) === undefined;
   draft.emit({

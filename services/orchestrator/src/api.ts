@@ -12,8 +12,8 @@ import { forkAt } from './domain/fork.ts';
 import type { ByHand } from './domain/messages.ts';
 import {
   orchestratorDecider,
-  type OrchestratorEvent,
   type OrchestratorMessage,
+  type OrchestratorState,
 } from './domain/orchestrator.ts';
 import { type Known, NOTHING_KNOWN } from './known.ts';
 import { programView } from './program-view.ts';
@@ -56,8 +56,11 @@ const forkOf = (
   if (history.length < version) return undefined;
   const origin = history
     .slice(0, version)
-    .map(({ data }) => facts.orchestrator.parse(data) as OrchestratorEvent)
-    .reduce(orchestratorDecider.evolve, orchestratorDecider.initial);
+    .map(({ data }) => facts.orchestrator.parse(data))
+    .reduce<OrchestratorState>(
+      (state, event) => orchestratorDecider.evolve(state, event),
+      orchestratorDecider.initial,
+    );
   return isProgram(origin) ? { kind: 'fork_program', origin, version, ...to } : undefined;
 };
 

@@ -56,7 +56,7 @@ export const createOrchestratorDecider = (
     if (isBoard(state)) throw new Error('a board is no task');
     if (event.type === 'program_submitted') return programDecider.evolve(programDecider.initial, event);
     if (isProgram(state)) return programDecider.evolve(state, event as ProgramFact);
-    return tasks.evolve(state as TaskState, event as TaskEvent);
+    return tasks.evolve(state, event as TaskEvent);
   },
   decide: (state, message, at) => {
     if (message.kind === 'board' || (message.kind === 'timer' && isBoard(state))) {
