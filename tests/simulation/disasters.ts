@@ -91,6 +91,7 @@ export const planDisasters = (
       'a worker dies',
       'a worker freezes past its lease',
       'all workers die',
+      'a worker is told to stop',
     ] as const);
     const name = `${kind} @ ${place}`;
     if (without.has(name)) continue;
@@ -99,6 +100,7 @@ export const planDisasters = (
       trace.fault(name);
       const one = choices.pick(`which ${place}`, workers);
       if (kind === 'a worker dies') one.crash();
+      else if (kind === 'a worker is told to stop') one.stop();
       else if (kind === 'all workers die') for (const each of workers) each.crash();
       else one.freeze(choices.between(`length ${place}`, 0, PAST_WORK_LEASE_MS));
     });

@@ -4,7 +4,7 @@ import { type SayOfWork, WorkAnswer, WorkOrder } from '@holdpoint/contracts/prog
 import { artifactUriOf } from '@holdpoint/contracts/stored-artifact';
 import { workConsumer } from '@holdpoint/contracts/streams';
 import type { Delivery } from '@holdpoint/runtime/intake';
-import { startActivation } from '@holdpoint/sdk/activation/activation';
+import { type RunningActivation, startActivation } from '@holdpoint/sdk/activation/activation';
 import type { TaskNews, WorkPort } from '@holdpoint/sdk/activation/port';
 import type { Workflow } from '@holdpoint/sdk/definition/workflow';
 import { createKnownOrders } from '@holdpoint/sdk/worker/known-orders';
@@ -18,6 +18,8 @@ const RESTARTS_AFTER_MS = [50, 4_000] as const;
 const SAY_TIMEOUT_MS = 3_000;
 /** Twice a lease: many wake up while somebody else is at it. */
 const FROZEN_AT_MOST_MS = 60_000;
+/** So long a worker that stops waits until what it gives back is taken. */
+const FAREWELL_MS = 5_000;
 const PARKS_AFTER_MS = [300, 4_000] as const;
 
 export type Words = {
@@ -28,6 +30,8 @@ export type Words = {
 };
 
 export type SimulatedWorker = {
+  /** As SIGTERM does: it gives back what it works on, and ends. */
+  readonly stop: () => void;
   readonly crash: () => void;
   readonly freeze: (ms: number) => void;
 };
@@ -113,6 +117,7 @@ export const startWorkers = (
   const startOne = (name: string): SimulatedWorker => {
     let lives = 0;
     let life: Life;
+    let stop = (): void => undefined;
 
     const crash = (): void => {
       if (!life.isAlive()) return;
@@ -127,6 +132,8 @@ export const startWorkers = (
       life = born;
       const worker = `${name}-${String(lives)}`;
       const known = createKnownOrders();
+      const running = new Set<RunningActivation>();
+      let isStopping = false;
       const parkMs = choices.pick(`${worker} parks`, PARKS_AFTER_MS);
       const end = (): void => {
         if (born.isAlive()) crash();
@@ -158,10 +165,11 @@ export const startWorkers = (
         (delivery: Delivery): void => {
           const { data, deliveries } = delivery;
           const ack = (): void => delivery.ack();
+          if (isStopping) return delivery.giveBack(0);
           const order = WorkOrder.parse(JSON.parse(new TextDecoder().decode(data)));
           if (!known.add(order.task, order.lease)) return ack();
           let isAnswered = false;
-          const { done } = startActivation({
+          const activation = startActivation({
             workflow,
             order,
             isRepeat: deliveries > 1,
@@ -176,10 +184,19 @@ export const startWorkers = (
               ack();
             },
           });
-          void done.then(() => {
+          running.add(activation);
+          void activation.done.then(() => {
+            running.delete(activation);
             if (!isAnswered) known.forget(order.task, order.lease);
           });
         };
+      stop = () =>
+        born.enter(() => {
+          if (isStopping) return;
+          isStopping = true;
+          for (const activation of running) activation.giveBack('the worker stops');
+          born.clock.after(FAREWELL_MS, end);
+        });
       for (const workflow of workflows)
         bus.read(
           { ...workConsumer(workflow.hash), service: 'orchestrator' },
@@ -187,7 +204,7 @@ export const startWorkers = (
         );
     };
     start();
-    return { crash: () => crash(), freeze: (ms) => life.freeze(ms) };
+    return { stop: () => stop(), crash: () => crash(), freeze: (ms) => life.freeze(ms) };
   };
 
   return Array.from({ length: count }, (_, index) => startOne(`worker.${String(index + 1)}`));
