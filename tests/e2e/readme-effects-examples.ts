@@ -13,10 +13,18 @@ const as = ({ system }: Desk, user: 'worker' | 'operator'): How => ({
   },
 });
 
-/** It works until its reader leaves. */
+/** Ctrl-C ends it well; the next one works until its reader leaves. */
 export const expectWorker: Effect = async (desk, words) => {
   const example = words[1]?.split('/')[1] ?? '';
-  await hasPrinted(desk.begin(words, as(desk, 'worker')), `works on ${example} (`);
+  const begin = async (): Promise<Typed> => {
+    const worker = desk.begin(words, as(desk, 'worker'));
+    await hasPrinted(worker, `works on ${example} (`);
+    return worker;
+  };
+  const first = await begin();
+  await first.interrupt();
+  expect(await first.end(), first.printed()).toBe(0);
+  await begin();
 };
 
 const STARTED = /^started (\S+)$/m;

@@ -4,6 +4,7 @@ import { DECISION_BUGS } from './bugs-decisions.ts';
 import { EFFECT_BUGS } from './bugs-effects.ts';
 import { ENGINE_BUGS } from './bugs-engine.ts';
 import { GRAPH_BUGS } from './bugs-graph.ts';
+import { PROGRAM_BUGS } from './bugs-programs.ts';
 import { RECOVERY_BUGS } from './bugs-recovery.ts';
 import { STORE_BUGS } from './bugs-store.ts';
 
@@ -16,4 +17,5 @@ export const BUGS: readonly Bug[] = [
   ...GRAPH_BUGS,
   ...EFFECT_BUGS,
   ...RECOVERY_BUGS,
+  ...PROGRAM_BUGS,
 ];

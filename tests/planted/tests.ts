@@ -34,6 +34,7 @@ export const taskTimers = of('services/orchestrator/src/domain/task-timers.test.
 export const boardLocks = of('services/orchestrator/src/domain/board/board-locks.test.ts');
 export const graphFound = of('services/orchestrator/src/domain/graph-found.test.ts');
 export const graphLoops = of('services/orchestrator/src/domain/graph-loops.test.ts');
+export const programLifecycle = of('packages/programs/src/lifecycle.test.ts');
 export const admission = of('services/executor/src/domain/admission.test.ts');
 export const admissionWork = of('services/executor/src/domain/admission-work.test.ts');
 export const effectWork = of('services/executor/src/domain/effect-work.test.ts');

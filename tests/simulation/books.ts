@@ -18,6 +18,7 @@ import {
 } from '@holdpoint/orchestrator/domain/orchestrator';
 import type { Board } from '@holdpoint/orchestrator/domain/board/state';
 import type { Task, TaskState } from '@holdpoint/orchestrator/domain/state';
+import { isProgram, type Program, type ProgramFact, type ProgramState } from '@holdpoint/programs/state';
 import { recoveryDecider, type RecoveryState } from '@holdpoint/recovery/domain/recovery';
 import type { Decider } from '@holdpoint/runtime/decider';
 import type { StoredEvent } from '@holdpoint/runtime/ports';
@@ -43,10 +44,14 @@ export type Book<State, Event> = {
 
 export type TaskChange = Change<TaskState, TaskEvent>;
 export type BoardChange = Change<OrchestratorState, BoardEvent>;
+export type ProgramChange = Change<ProgramState, ProgramFact>;
 export type RecoveryChange = Change<RecoveryState, RecoveryEvent>;
 
 export const isOfTask = (change: Change<OrchestratorState, OrchestratorEvent>): change is TaskChange =>
-  change.after.phase !== 'board';
+  change.after.phase !== 'board' && !isProgram(change.after);
+
+export const isOfProgram = (change: Change<OrchestratorState, OrchestratorEvent>): change is ProgramChange =>
+  isProgram(change.after);
 
 export type ApprovalChange = Change<ApprovalState, ApprovalEvent>;
 
@@ -99,6 +104,14 @@ export const taskIn = ({ orchestrator }: Pick<Books, 'orchestrator'>, id: string
 
 export const tasksIn = ({ orchestrator }: Pick<Books, 'orchestrator'>): readonly Task[] =>
   [...orchestrator.states.values()].filter((state): state is Task => 'definition' in state);
+
+export const programIn = ({ orchestrator }: Pick<Books, 'orchestrator'>, id: string): Program | undefined => {
+  const state = orchestrator.stateOf(id);
+  return isProgram(state) ? state : undefined;
+};
+
+export const programsIn = ({ orchestrator }: Pick<Books, 'orchestrator'>): readonly Program[] =>
+  [...orchestrator.states.values()].filter((state): state is Program => isProgram(state));
 
 export const boardsIn = ({ orchestrator }: Pick<Books, 'orchestrator'>): readonly Board[] =>
   [...orchestrator.states.values()].filter((state): state is Board => state.phase === 'board');

@@ -2,6 +2,7 @@ import { SERVICES } from '@holdpoint/contracts/subjects';
 import { TARGETS } from './away.ts';
 import type { Cluster } from './cluster.ts';
 import type { Node } from './node.ts';
+import type { SimulatedWorker } from './workers.ts';
 import type { World } from './world.ts';
 
 type Victim = Pick<Node<never>, 'crash' | 'freeze'>;
@@ -21,6 +22,7 @@ const EVERY_MS = 12_000;
 const MOMENT_MS = 3_000;
 const PAST_LEASE_MS = 45_000;
 const JUMP_MS = 20_000;
+const PAST_WORK_LEASE_MS = 70_000;
 const TARGET_AWAY_MS = 30_000;
 
 /** The names of all disasters that a run of this length may have. */
@@ -33,6 +35,7 @@ export const planDisasters = (
   overMs: number,
   severity: number,
   without: ReadonlySet<string>,
+  workers: readonly SimulatedWorker[] = [],
 ): { readonly struck: () => readonly string[] } => {
   const { timeline, choices, databases, bus, away, trace } = world;
   const struck: string[] = [];
@@ -80,6 +83,26 @@ export const planDisasters = (
       struck.push(name);
       trace.fault(name);
       away.goAway(choices.pick(place, TARGETS), choices.between(`length ${place}`, 0, TARGET_AWAY_MS));
+    });
+  }
+  for (let i = 0; i < count(overMs, severity) && workers.length > 0; i += 1) {
+    const place = `worker ${String(i)}`;
+    const kind = choices.pick(place, [
+      'a worker dies',
+      'a worker freezes past its lease',
+      'all workers die',
+      'a worker is told to stop',
+    ] as const);
+    const name = `${kind} @ ${place}`;
+    if (without.has(name)) continue;
+    timeline.in(choices.between(`when ${place}`, 0, overMs), () => {
+      struck.push(name);
+      trace.fault(name);
+      const one = choices.pick(`which ${place}`, workers);
+      if (kind === 'a worker dies') one.crash();
+      else if (kind === 'a worker is told to stop') one.stop();
+      else if (kind === 'all workers die') for (const each of workers) each.crash();
+      else one.freeze(choices.between(`length ${place}`, 0, PAST_WORK_LEASE_MS));
     });
   }
   return { struck: () => struck };

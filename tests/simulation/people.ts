@@ -6,12 +6,14 @@ import {
   type Vote,
 } from '@holdpoint/contracts/approval';
 import { ApprovalId } from '@holdpoint/contracts/ids';
+import type { Json } from '@holdpoint/contracts/json';
 import type { Change } from './books.ts';
 import type { Cluster } from './cluster.ts';
 import { startBreakers } from './breakers.ts';
 import { startHands } from './hands.ts';
 import type { Node, Told } from './node.ts';
 import { PEOPLE } from './gates.ts';
+import { NONSENSE, responseTo } from './program-hands.ts';
 import { startRules } from './rules.ts';
 import { LATE_MS } from './target.ts';
 import type { World } from './world.ts';
@@ -63,8 +65,9 @@ export const startPeople = (world: World, cluster: Cluster) => {
     });
   };
 
-  const decide = (id: ApprovalId, verb: Choice, by: Person): void => {
-    const message = { kind: 'decide', payload: { id, decision: verb }, by } as const;
+  const decide = (id: ApprovalId, verb: Choice, by: Person, response?: Json): void => {
+    const payload = { id, decision: verb, ...(response !== undefined && { response }) };
+    const message = { kind: 'decide', payload, by } as const;
     call(cluster.approvals, id, message, (told) => {
       if (typeof told !== 'object' || told.answer === undefined || !('ok' in told.answer)) return;
       const { ok } = told.answer;
@@ -124,6 +127,29 @@ export const startPeople = (world: World, cluster: Cluster) => {
       );
   };
 
+  /** A program wants to know something: mostly it is told, sometimes what fits nothing, twice, too late or not at all. */
+  const askedByProgram = (request: Extract<ApprovalEvent, { readonly type: 'requested' }>): void => {
+    const id = ApprovalId.parse(request.id);
+    const place = `response to ${id}`;
+    const within = (what: string): number => choices.between(`${what} ${place}`, 0, LOOKS_WITHIN_MS);
+    if (choices.happens(`stranger ${place}`, DECIDES.stranger))
+      timeline.in(within('stranger'), () =>
+        decide(id, 'respond', STRANGER, responseTo(world, request, 'stranger')),
+      );
+    if (choices.happens(`nonsense ${place}`, 0.15))
+      timeline.in(within('nonsense'), () => decide(id, 'respond', OPERATOR, NONSENSE));
+    if (choices.happens(`nobody ${place}`, DECIDES.nobody)) return;
+    const when = choices.happens(`at expiry ${place}`, DECIDES.atExpiry)
+      ? request.timeoutMs + choices.between(place, -AROUND_EXPIRY_MS, AROUND_EXPIRY_MS)
+      : within('when');
+    const response = responseTo(world, request, OPERATOR.name);
+    timeline.in(when, () => decide(id, 'respond', OPERATOR, response));
+    if (choices.happens(`two ${place}`, DECIDES.two))
+      timeline.in(when + choices.between(place, -5, 5), () =>
+        decide(id, 'respond', OTHER, responseTo(world, request, OTHER.name)),
+      );
+  };
+
   /** One has decided, and somebody else has to: mostly somebody does. */
   const secondAsked = (id: ApprovalId): void => {
     const place = `second decision on ${id}`;
@@ -143,6 +169,7 @@ export const startPeople = (world: World, cluster: Cluster) => {
     if (event.type !== 'requested') return;
     const place = `decision on ${event.id}`;
     const id = ApprovalId.parse(event.id);
+    if (event.input !== undefined) return askedByProgram(event);
     if (event.doubt !== undefined) return askedWhatBecame(id, event.effectId);
     if (event.stuck !== undefined) return askedWhatBecomes(id);
     if (choices.happens(`stranger ${place}`, DECIDES.stranger))

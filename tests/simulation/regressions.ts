@@ -26,4 +26,10 @@ export const REGRESSIONS: readonly {
     found:
       'what became of an effect, told once and forgotten by the bus, was never asked for by its approval',
   },
+  {
+    seed: 1_021,
+    tasks: 40,
+    found:
+      'what somebody had called off while it was under way was asked for anew by a program, and happened twice',
+  },
 ];

@@ -9,7 +9,9 @@ import {
   type BoardChange,
   type Change,
   isOfApproval,
+  isOfProgram,
   isOfTask,
+  type ProgramChange,
   type TaskChange,
   taskIn,
   taskOf,
@@ -27,6 +29,7 @@ import { watchGraphs } from './invariants/graph.ts';
 import { checkHead, checkSnapshots, checkVersions } from './invariants/histories.ts';
 import { watchMessages } from './invariants/messages.ts';
 import { checkRule } from './invariants/rules.ts';
+import type { watchPrograms } from './invariants/programs.ts';
 import { watchOrders } from './invariants/orders.ts';
 import { watchTasks } from './invariants/tasks.ts';
 import type { startPeople } from './people.ts';
@@ -39,7 +42,9 @@ import type { World } from './world.ts';
 export const startScribe = (
   world: World,
   people: Pick<ReturnType<typeof startPeople>, 'asked'>,
+  programs: ReturnType<typeof watchPrograms>,
   listeners: readonly ((change: TaskChange) => void)[],
+  ofPrograms: readonly ((change: ProgramChange) => void)[],
 ): (() => void) => {
   const { books, judge, trace, watchers } = world;
 
@@ -69,7 +74,13 @@ export const startScribe = (
     checkAnswer(change);
     checkBudget(change);
     circuits.ofTask(change);
+    programs.ofTask(change);
     for (const heard of listeners) heard(change);
+  };
+
+  const enterProgram = (change: ProgramChange): void => {
+    programs.ofProgram(change);
+    for (const heard of ofPrograms) heard(change);
   };
 
   const enterRule = ({ aggregate, before, event }: Change<DeskState, DeskEvent>): void => {
@@ -82,6 +93,7 @@ export const startScribe = (
       case 'orchestrator':
         for (const change of books.orchestrator.add(events)) {
           if (isOfTask(change)) enterTask(change);
+          else if (isOfProgram(change)) enterProgram(change);
           else checkBoard(world, change as BoardChange);
         }
         return;
@@ -140,6 +152,7 @@ export const startScribe = (
       () => `applies ${application.effect} (${application.uses})`,
     );
     checkApplication(application);
+    programs.applied(application);
   });
   watchers.worked.push((work) => {
     trace.note('target', taskOfEffect(world, work.effect), () => `works ${work.effect} (${work.uses})`);

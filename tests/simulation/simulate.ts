@@ -5,10 +5,14 @@ import { type Bug, startCluster } from './cluster.ts';
 import { planDisasters } from './disasters.ts';
 import { startHousekeeping } from './housekeeping.ts';
 import { checkEnding } from './invariants/ending.ts';
+import { watchPrograms } from './invariants/programs.ts';
 import type { Violation } from './judge.ts';
+import { startProgramHands } from './program-hands.ts';
+import { simulatedProgram, VERSIONS } from './programs.ts';
 import { startPeople } from './people.ts';
 import { startScribe } from './scribe.ts';
 import { startSubmitters } from './submitters.ts';
+import { startWorkers } from './workers.ts';
 import type { TraceLine } from './trace.ts';
 import { createWorld } from './world.ts';
 
@@ -43,6 +47,9 @@ const turn = (): Promise<void> => new Promise((resolve) => process.nextTick(reso
 
 /** In one run, unless it is told otherwise. */
 export const TASKS = 40;
+/** Beside the others, one of a program for so many of them. */
+const TASKS_PER_PROGRAM = 10;
+const WORKERS = 2;
 const STORM_MS = 60_000;
 const SUBMIT_WITHIN_MS = 40_000;
 /** By then everything has long come to its end: asking again takes minutes, and the longest that a question waits for people is a month. */
@@ -69,12 +76,30 @@ export const simulate = async (wanted: Partial<Settings> & { readonly seed: numb
   startHousekeeping(world, cluster);
   const people = startPeople(world, cluster);
   const caretaker = startCaretaker(world, people, STORM_MS);
-  const checkMessages = startScribe(world, people, [people.happened, ({ event }) => caretaker.saw(event)]);
-  const tasks = Array.from({ length: settings.tasks }, (_, i) => `t-${String(i)}`).filter(
-    (task) => !without.has(task),
+  const programs = VERSIONS.map((version) => simulatedProgram(world.choices, version));
+  const words = watchPrograms(world);
+  const workers = startWorkers(
+    world,
+    cluster,
+    programs.filter(({ version }) => version === VERSIONS[0]),
+    WORKERS,
+    words,
   );
-  const { accepted } = startSubmitters(world, cluster, people, tasks, SUBMIT_WITHIN_MS);
-  const disasters = planDisasters(world, cluster, STORM_MS, severity, without);
+  const checkMessages = startScribe(
+    world,
+    people,
+    words,
+    [people.happened, ({ event }) => caretaker.saw(event)],
+    [startProgramHands(world, cluster, people), ({ event }) => caretaker.saw(event)],
+  );
+  const named = (prefix: string, length: number): readonly string[] =>
+    Array.from({ length }, (_, i) => `${prefix}-${String(i)}`);
+  const tasks = [
+    ...named('t', settings.tasks),
+    ...named('p', Math.ceil(settings.tasks / TASKS_PER_PROGRAM)),
+  ].filter((task) => !without.has(task));
+  const { accepted } = startSubmitters(world, cluster, people, tasks, programs, SUBMIT_WITHIN_MS);
+  const disasters = planDisasters(world, cluster, STORM_MS, severity, without, workers);
   const adversary = startAdversary(world, STORM_MS, severity, without);
   const seen = new Map<string, number>();
   watchers.committed.push((service, { events }) => {

@@ -1,9 +1,11 @@
 import { HEADERS } from '@holdpoint/contracts/cloudevents';
 import { TaskId } from '@holdpoint/contracts/ids';
+import type { Workflow } from '@holdpoint/sdk/definition/workflow';
 import type { SubmitTask } from '@holdpoint/contracts/task';
 import { subjects } from '@holdpoint/contracts/subjects';
 import type { Cluster } from './cluster.ts';
 import type { startPeople } from './people.ts';
+import { randomProgram } from './programs.ts';
 import { randomSubmission } from './workflows.ts';
 import type { World } from './world.ts';
 
@@ -23,6 +25,7 @@ export const startSubmitters = (
   cluster: Cluster,
   people: ReturnType<typeof startPeople>,
   wanted: readonly string[],
+  programs: readonly Workflow[],
   overMs: number,
 ) => {
   const accepted = new Set<string>();
@@ -62,7 +65,10 @@ export const startSubmitters = (
 
   for (const name of wanted) {
     const id = TaskId.parse(name);
-    const payload: SubmitTask = { id, ...randomSubmission(choices, id, before(id)) };
+    const said = id.startsWith('p-')
+      ? randomProgram(choices, id, programs)
+      : randomSubmission(choices, id, before(id));
+    const payload: SubmitTask = { id, ...said };
     const peers = (payload.after ?? []).map((job) => job.split('/')[0] ?? job);
     const submit = choices.happens(`by bus ${id}`, BY_BUS) ? byBus : byApi;
     const times = choices.happens(`twice ${id}`, TWICE) ? 2 : 1;

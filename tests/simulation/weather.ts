@@ -62,6 +62,12 @@ const RATES = {
   'circuit fact is missed': 0.2,
   'hand-off is lost': 0.25,
   'job takes its worker down': 0.015,
+  'worker dies before it speaks': 0.01,
+  'worker dies after it was heard': 0.012,
+  'worker freezes before it speaks': 0.01,
+  'word of a worker is lost': 0.015,
+  'word of a worker is doubled': 0.02,
+  'news of a task is lost': 0.1,
 } as const;
 export type Fault = keyof typeof RATES;
 export const FAULTS = Object.keys(RATES) as readonly Fault[];

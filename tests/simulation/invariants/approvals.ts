@@ -1,5 +1,6 @@
 import type { ApprovalEvent, ApprovalResolved } from '@holdpoint/contracts/approval';
 import { choicesOf, policyOf } from '@holdpoint/contracts/approval-question';
+import { inputProblems } from '@holdpoint/contracts/input';
 import { isAmong } from '@holdpoint/contracts/audience';
 import type { ApprovalState, Pending } from '@holdpoint/approvals/domain/approval-state';
 import type { Change } from '../books.ts';
@@ -47,8 +48,19 @@ const checkWhoDecided = ({ judge, books }: World, before: Pending, event: Approv
 const checkAnswer = (
   { judge }: World,
   { request, audience }: Pending,
-  { id, by, answer }: ApprovalResolved,
+  { id, by, answer, response }: ApprovalResolved,
 ): void => {
+  if (request.input !== undefined) {
+    judge.expect(
+      'a program is answered by who was asked, with what it asked for',
+      response !== undefined &&
+        inputProblems(request.input, response).length === 0 &&
+        isEntitled(audience, by),
+      id,
+      () => `${by} said ${JSON.stringify(response)} of ${audience.join(', ')}`,
+    );
+    return;
+  }
   const choices: readonly string[] = choicesOf(request);
   judge.expect(
     'a question is answered by who was asked, with one of its answers',

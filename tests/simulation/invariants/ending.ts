@@ -1,9 +1,10 @@
 import { SERVICES } from '@holdpoint/contracts/subjects';
 import { isTerminal } from '@holdpoint/orchestrator/domain/phases';
-import { taskIn, tasksIn } from '../books.ts';
+import { programIn, taskIn, tasksIn } from '../books.ts';
 import type { World } from '../world.ts';
 import { checkQuietBoards } from './boards.ts';
 import { checkStuckList } from './moving.ts';
+import { checkProgramsEnded } from './programs.ts';
 import { checkTold } from './surfaces.ts';
 
 /** Once nothing goes wrong any more and everybody does his part, everything comes to its end. */
@@ -15,6 +16,7 @@ export const checkEnding = (
   const { judge, books, databases, bus } = world;
   checkQuietBoards(world);
   checkStuckList(world);
+  checkProgramsEnded(world);
   for (const { id, phase } of tasksIn(books))
     judge.expect('every accepted task ends', isTerminal(phase), id, () => `${id} is ${phase}`);
   for (const id of submitted) {
@@ -24,7 +26,7 @@ export const checkEnding = (
       id,
       () => 'it was never accepted',
     );
-    const task = taskIn(books, id);
+    const task = taskIn(books, id) ?? programIn(books, id);
     judge.expect('every accepted task ends', task !== undefined && isTerminal(task.phase), id, () =>
       JSON.stringify(task),
     );

@@ -1,0 +1,365 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Json } from '@holdpoint/contracts/json';
+import type { Entry, SayOfWork, WorkAnswer } from '@holdpoint/contracts/program';
+import { entryIn } from '@holdpoint/executor/domain/ledger';
+import { isTerminal, mayGo, mayReopen } from '@holdpoint/orchestrator/domain/phases';
+import { effectsOf, entryOf, hasEnded, type Program, type ProgramFact } from '@holdpoint/programs/state';
+import { type ProgramChange, programsIn, taskIn, type TaskChange } from '../books.ts';
+import { ProgramState } from '../programs.ts';
+import type { Application } from '../target.ts';
+import type { World } from '../world.ts';
+import { mayRepeat } from './effects.ts';
+
+type Of<Type extends ProgramFact['type']> = Extract<ProgramFact, { readonly type: Type }>;
+type Ending = Of<'phase_completed'> | Of<'input_requested'>;
+
+/** Leases under which nothing may be said any more. */
+const UNDER_A_LEASE: ReadonlySet<string> = new Set([
+  'phase_recorded',
+  'phase_suspended',
+  'phase_returned',
+  'phase_retried',
+  'phase_completed',
+  'phase_skipped',
+]);
+
+/** Phases whose state is changed before another attempt. */
+const CHANGED_BY_RETRY: ReadonlySet<string> = new Set(['tries', 'pauses', 'asks', 'pick', 'act']);
+
+const outputOf = (entry: Entry | undefined): Json | undefined =>
+  entry?.kind === 'step' ? entry.output : undefined;
+
+/** What the phase has come to if nobody was disturbed: it follows from what is recorded, and from nothing else. */
+const linesOf = (task: Program, state: ProgramState): readonly (Json | undefined)[] => {
+  const item = state.plan[state.at];
+  if (item === undefined) return [];
+  const { entries, attempt } = task;
+  const steps = Array.from({ length: item.steps }, (_, at) => at);
+  switch (task.node as string) {
+    case 'each':
+      return steps.map((at) => outputOf(entries.find(({ key }) => key.startsWith(`item:${String(at)}.`))));
+    case 'rounds':
+      return entries.flatMap((entry) => {
+        const output = outputOf(entry);
+        if (!entry.key.startsWith(`run:${String(attempt)}.`)) return [];
+        return [(output as { readonly output: Json } | undefined)?.output];
+      });
+    case 'act':
+      return ['acted'];
+    default: {
+      const artifact = entryOf(task, 'artifact:a');
+      return [
+        ...steps.map((at) => outputOf(entryOf(task, `step:s${String(at)}`))),
+        ...(item.artifact ? [artifact?.kind === 'artifact' ? artifact.artifact.sha256 : undefined] : []),
+        ...(item.key === undefined ? [] : ['did']),
+      ];
+    }
+  }
+};
+
+const WORKS: ReadonlySet<string> = new Set([
+  'work',
+  'tries',
+  'pauses',
+  'each',
+  'rounds',
+  'maybe',
+  'asks',
+  'act',
+]);
+
+/** The state after the work of a phase; `isAsking`: people are still to say something. */
+const expectedState = (task: Program, next: string | undefined, isAsking: boolean): ProgramState => {
+  const before = ProgramState.parse(task.state);
+  const node: string = task.node;
+  const tries = before.tries + (CHANGED_BY_RETRY.has(node) && task.attempt > 1 ? 1 : 0);
+  const after = (lines: readonly (Json | undefined)[], by: number): ProgramState => ({
+    ...before,
+    tries,
+    at: before.at + by,
+    log: [...before.log, ...(lines as readonly string[])],
+  });
+  const isRefused = node === 'act' && next === 'dropped';
+  if (task.activation === 'respond') {
+    const paused = ProgramState.parse(task.paused?.state ?? {});
+    if (task.answer?.outcome !== 'answered') return paused;
+    return { ...paused, at: paused.at + 1, log: [...paused.log, JSON.stringify(task.answer.response)] };
+  }
+  if (node === 'skipped') return after(['skipped'], 1);
+  if (!WORKS.has(node) || isRefused) return after([], 0);
+  return after(linesOf(task, before), isAsking ? 0 : 1);
+};
+
+type Asked = { readonly program: string; readonly key: string };
+
+/** Watches tasks of programs, and the workers that they are given to. */
+export const watchPrograms = (world: World) => {
+  const { judge, books, target } = world;
+  /** By task and lease: who has it, and what was recorded before. */
+  const holders = new Map<string, string>();
+  const recorded = new Map<string, ReadonlySet<string>>();
+  const endings = new Set<string>();
+  /** By the task that carries it out: the effect that the author means. */
+  const children = new Map<string, Asked>();
+  const happened = new Map<string, number>();
+  /** Tasks of effects that somebody has taken as done, or left out. */
+  const byHand = new Set<string>();
+  const keyOf = (task: string, lease: number): string => `${task} ${String(lease)}`;
+
+  const checkLease = (task: string, before: Program, event: ProgramFact): void => {
+    if (event.type === 'phase_ordered') {
+      judge.expect(
+        'leases rise by one',
+        event.lease === before.lease + 1,
+        task,
+        () => `${String(event.lease)} after ${String(before.lease)}`,
+      );
+      recorded.set(keyOf(task, event.lease), new Set(before.entries.map(({ key }) => key)));
+    }
+    if (event.type === 'phase_started') {
+      const key = keyOf(task, event.lease);
+      judge.expect(
+        'a lease is held by one worker',
+        event.lease === before.lease && !holders.has(key),
+        task,
+        () => `${key}: ${event.worker} after ${String(holders.get(key))}`,
+      );
+      holders.set(key, event.worker);
+    }
+    if (!UNDER_A_LEASE.has(event.type) || !('lease' in event)) return;
+    judge.expect(
+      'nothing is recorded of a phase but under its lease',
+      event.lease === before.lease && before.status === 'started',
+      task,
+      () => `${event.type} under ${String(event.lease)}: ${before.status} under ${String(before.lease)}`,
+    );
+  };
+
+  /** An end of the worker's own, not one that it was found to have come to. */
+  const noteEnding = (task: string, before: Program, event: ProgramFact): void => {
+    const isLost = event.type === 'phase_returned' && event.lost;
+    const ends =
+      event.type === 'input_requested' || event.type === 'phase_failed' || UNDER_A_LEASE.has(event.type);
+    if (ends && !isLost && event.type !== 'phase_recorded' && event.type !== 'phase_retried')
+      endings.add(keyOf(task, before.lease));
+  };
+
+  const checkEffect = (task: string, before: Program, { entry, effect }: Of<'phase_recorded'>): void => {
+    const known = entryOf(before, entry.key);
+    if (entry.kind !== 'effect' || effect === undefined) {
+      judge.expect(
+        'what is recorded stays as it was recorded',
+        known === undefined,
+        task,
+        () => `${entry.key} was recorded before: ${JSON.stringify(known)}`,
+      );
+      return;
+    }
+    const isAnew =
+      known?.kind === 'effect' && known.ended !== undefined && known.ended.outcome !== 'succeeded';
+    judge.expect(
+      'an effect is asked for anew only when it has not happened',
+      (known === undefined || isAnew) && !children.has(entry.task),
+      task,
+      () => `${entry.key}: ${JSON.stringify({ known, entry })}`,
+    );
+    children.set(entry.task, { program: task, key: entry.key });
+  };
+
+  const checkInformed = (task: string, { key, ended }: Of<'phase_informed'>, after: Program): void => {
+    const entry = entryOf(after, key);
+    if (entry?.kind !== 'effect') return;
+    judge.expect(
+      'what a program hears of its effect is what became of it',
+      taskIn(books, entry.task)?.outcome === ended?.outcome,
+      task,
+      () => `${key}: ${JSON.stringify(ended)} of ${String(taskIn(books, entry.task)?.phase)}`,
+    );
+  };
+
+  const checkState = (task: string, before: Program, event: Ending): void => {
+    if (event.type === 'input_requested' && event.about === 'failure') return;
+    const next = event.type === 'phase_completed' ? event.next : undefined;
+    const expected = expectedState(before, next, event.type === 'input_requested');
+    judge.expect(
+      'what a phase leaves follows from what it has recorded, whoever was lost on the way',
+      isDeepStrictEqual(ProgramState.parse(event.state), expected),
+      task,
+      () => `${before.node}: ${JSON.stringify({ state: event.state, expected, entries: before.entries })}`,
+    );
+    if (event.type !== 'phase_completed') return;
+    const item = ProgramState.parse(before.state).plan[ProgramState.parse(before.state).at];
+    const depends =
+      before.activation === 'run' && WORKS.has(before.node) && next !== 'dropped' && next !== 'skipped';
+    if (!depends || item?.key === undefined || before.node === 'each' || before.node === 'rounds') return;
+    const entry = entryOf(before, `effect:${item.key}`);
+    const child = entry?.kind === 'effect' ? entry.task : '';
+    judge.expect(
+      'a phase that needs an effect is completed once that has happened',
+      entry?.kind === 'effect' &&
+        entry.ended?.outcome === 'succeeded' &&
+        (happened.has(child) || byHand.has(child) || entry.ended.outputs === undefined),
+      task,
+      () => `${before.node} ${item.key ?? ''}: ${JSON.stringify(entry)}`,
+    );
+  };
+
+  const checkAnswer = (task: string, before: Program, event: Of<'input_received'>): void => {
+    const approval = books.approvals.stateOf(event.approval);
+    const decided = approval.status === 'closed' ? approval.decided : undefined;
+    const { outcome, response } = event.answer;
+    judge.expect(
+      'what a program is answered is what somebody has said',
+      before.question?.approval === event.approval &&
+        (outcome === 'answered'
+          ? decided?.outcome === 'answered' && isDeepStrictEqual(decided.response, response)
+          : decided !== undefined && decided.outcome !== 'answered'),
+      task,
+      () => JSON.stringify({ event, decided }),
+    );
+  };
+
+  const checkEnd = (task: string, before: Program, { event, after }: ProgramChange): void => {
+    const reopened = event.type === 'phase_retrying' && mayReopen(before.phase, event.phase);
+    judge.expect(
+      'a program ends once, unless a person has it tried again',
+      (mayGo(before.phase, event.phase) && (!isTerminal(before.phase) || event.phase === before.phase)) ||
+        reopened,
+      task,
+      () => `${before.phase} to ${event.phase} by ${event.type}`,
+    );
+    if (event.type === 'phase_retrying')
+      judge.expect(
+        'whoever has a phase tried again, it is another attempt',
+        event.attempt === before.attempt + 1,
+        task,
+        () => `${String(event.attempt)} after ${String(before.attempt)}`,
+      );
+    if (event.type === 'completed' && !isTerminal(before.phase))
+      judge.expect(
+        'a program is completed by its last phase',
+        after.phase !== 'absent' && before.node === 'done',
+        task,
+        () => before.node,
+      );
+  };
+
+  return {
+    ofProgram: (change: ProgramChange): void => {
+      const { aggregate, before, event, after } = change;
+      if (before.phase === 'absent') return;
+      checkLease(aggregate, before, event);
+      noteEnding(aggregate, before, event);
+      checkEnd(aggregate, before, change);
+      if (event.type === 'phase_recorded') checkEffect(aggregate, before, event);
+      if (event.type === 'phase_informed') checkInformed(aggregate, event, after as Program);
+      if (event.type === 'phase_completed' || event.type === 'input_requested')
+        checkState(aggregate, before, event);
+      if (event.type === 'input_received') checkAnswer(aggregate, before, event);
+    },
+    ofTask: ({ aggregate, event }: TaskChange): void => {
+      const isByHand =
+        (event.type === 'node_succeeded' && event.by !== undefined) ||
+        event.type === 'node_skipped' ||
+        event.type === 'doubt_answered';
+      if (isByHand) byHand.add(aggregate);
+    },
+    applied: ({ effect }: Application): void => {
+      const order = entryIn(books.executor.stateOf(effect))?.order;
+      const asked = order && children.get(order.effect.task);
+      if (order === undefined || asked === undefined) return;
+      happened.set(order.effect.task, (happened.get(order.effect.task) ?? 0) + 1);
+      const all = [...children]
+        .filter(([, { program, key }]) => program === asked.program && key === asked.key)
+        .map(([child]) => happened.get(child) ?? 0);
+      judge.expect(
+        'an effect of a program happens at most once under its key',
+        all.reduce((sum, count) => sum + count, 0) === 1 || mayRepeat(order),
+        asked.program,
+        () =>
+          `${asked.key}: ${JSON.stringify([...all])} by ${order.effect.task}, ${String(target.applications(effect))}`,
+      );
+    },
+    said: ({ task, lease, say }: SayOfWork): void => {
+      if (say.what !== 'record' || say.record.kind !== 'step') return;
+      const { key } = say.record;
+      judge.expect(
+        'what is recorded is not done again',
+        recorded.get(keyOf(task, lease))?.has(key) !== true,
+        task,
+        () => `${key} under lease ${String(lease)}`,
+      );
+    },
+    heard: ({ task, lease, worker, say }: SayOfWork, answer: WorkAnswer): void => {
+      const key = keyOf(task, lease);
+      const isHeard = say.what === 'end' ? endings.has(key) : answer.lease === lease;
+      judge.expect(
+        'only the holder of the lease is heard',
+        isHeard && holders.get(key) === worker,
+        task,
+        () => `${worker} says ${say.what} under ${key}, which ${String(holders.get(key))} holds`,
+      );
+    },
+  };
+};
+
+/** Why a program may still wait when everybody has done his part; undefined when it may not. */
+const excuseOf = ({ books }: World, task: Program): string | undefined => {
+  switch (task.status) {
+    case 'ordered':
+      return task.program.version !== '1' && task.waits !== undefined ? 'there is no worker' : undefined;
+    case 'asked':
+      return books.approvals.stateOf(task.question?.approval ?? '').status === 'pending'
+        ? 'a person is asked'
+        : undefined;
+    case 'suspended':
+      return (task.suspendedOn ?? []).some((key) => {
+        const entry = entryOf(task, key);
+        const child = entry?.kind === 'effect' ? taskIn(books, entry.task) : undefined;
+        return child !== undefined && !isTerminal(child.phase) && !hasEnded(entry);
+      })
+        ? 'an effect waits'
+        : undefined;
+    default:
+      return undefined;
+  }
+};
+
+/** Long after the last thing that happened: the programs that still wait, each with a reason that the others bear out. */
+export const checkWaitingPrograms = (world: World): readonly Program[] => {
+  const { judge, books } = world;
+  for (const task of programsIn(books).filter(({ status }) => status === 'ended'))
+    for (const { task: child, ended } of effectsOf(task)) {
+      const phase = taskIn(books, child)?.phase;
+      judge.expect(
+        'what a program that is over has under way is called off',
+        ended !== undefined || phase === undefined || isTerminal(phase),
+        task.id,
+        () => `${child} is ${String(phase)}`,
+      );
+    }
+  const open = programsIn(books).filter(({ phase, status }) => !isTerminal(phase) && status !== 'ended');
+  for (const task of open)
+    judge.expect(
+      'a program waits for a person, for an effect, or for a worker that is not there, and says so',
+      excuseOf(world, task) !== undefined,
+      task.id,
+      () => `${task.node} is ${task.status}: ${JSON.stringify({ ...task, program: undefined })}`,
+    );
+  return open;
+};
+
+/** In the end nothing of a program is left. */
+export const checkProgramsEnded = (world: World): void => {
+  const { judge, books } = world;
+  for (const { id, phase, question } of programsIn(books)) {
+    judge.expect('every program ends', isTerminal(phase), id, () => phase);
+    const asked = question && books.approvals.stateOf(question.approval);
+    judge.expect(
+      'every question of a program is answered or withdrawn',
+      asked === undefined || asked.status !== 'pending',
+      id,
+      () => JSON.stringify(question),
+    );
+  }
+};
