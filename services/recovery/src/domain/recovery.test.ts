@@ -162,6 +162,10 @@ describe('a failure', () => {
       .thenEmitsLike({ type: 'assessed', attempt: 1, at: NOW, verdict })
       .thenSends({ subject: 'hp.cmd.task.recover', data: { attempt: 1, verdict } })
       .thenTimes({ set: 'stuck:append', dueAt: NOW + 300_009, data: { count: 0 } });
+    // It may be all that is ever heard of the attempt.
+    given()
+      .when(assess(refused), NOW)
+      .thenEmitsLike({ type: 'assessed', attempt: 1, verdict: { kind: 'escalate' } });
     const history = after(failure(1), refused);
     for (const again of [failure(1), refused])
       given(...history)

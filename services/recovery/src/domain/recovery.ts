@@ -126,7 +126,9 @@ const assess = (state: History, failure: AssessFailure, now: number): Decision<R
   const known = failureOf(state, node, attempt);
   const isRefused = failure.refused !== undefined && known !== undefined && !isStuckBy(known);
   if (known !== undefined && !isRefused) return decision({ send: [suggest(known, now)] });
-  const event = isRefused ? assessedAgain(state, failure, known) : assessed(state, failure, now);
+  // A refusal may be the first that is heard of an attempt: it is given up all the same, or the same word again would do so.
+  const first = known ?? assessed(state, failure, now);
+  const event = failure.refused === undefined ? first : assessedAgain(state, failure, first);
   const isStuck = isStuckBy(event);
   return decision({
     events: [event],
