@@ -12,6 +12,7 @@ import {
   isOfProgram,
   isOfTask,
   type ProgramChange,
+  programIn,
   type TaskChange,
   taskIn,
   taskOf,
@@ -29,7 +30,7 @@ import { watchGraphs } from './invariants/graph.ts';
 import { checkHead, checkSnapshots, checkVersions } from './invariants/histories.ts';
 import { watchMessages } from './invariants/messages.ts';
 import { checkRule } from './invariants/rules.ts';
-import type { watchPrograms } from './invariants/programs.ts';
+import { checkMovingProgram, type watchPrograms } from './invariants/programs.ts';
 import { watchOrders } from './invariants/orders.ts';
 import { watchTasks } from './invariants/tasks.ts';
 import type { startPeople } from './people.ts';
@@ -138,6 +139,8 @@ export const startScribe = (
       for (const { aggregate } of write.heads) {
         const task = taskIn(books, aggregate);
         if (task !== undefined) checkMoving(world, task);
+        const program = programIn(books, aggregate);
+        if (program !== undefined) checkMovingProgram(world, program);
       }
     checkSnapshots(judge, write, books[service]);
     for (const head of write.heads)

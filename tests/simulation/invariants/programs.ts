@@ -303,6 +303,40 @@ export const watchPrograms = (world: World) => {
   };
 };
 
+/** What asks again for a program that somebody has to say something about. */
+const TIMERS: Readonly<Partial<Record<Program['status'], string>>> = {
+  ordered: 'order',
+  started: 'lease',
+  asked: 'question',
+  retrying: 'retry',
+};
+
+/** Whoever waits has something that asks again, whatever becomes of the messages; what is not wanted is called off so. */
+export const checkMovingProgram = ({ judge, databases, books }: World, task: Program): void => {
+  const { timers } = databases.orchestrator.tables;
+  const has = (name: string): boolean => timers.has(`${task.id}/${name}`);
+  const name = TIMERS[task.status];
+  if (name !== undefined && !task.pausedByHand)
+    judge.expect(
+      'a program that waits asks again',
+      has(name),
+      task.id,
+      () => `no timer ${name}: ${task.node} is ${task.status}`,
+    );
+  for (const { task: child, ended, key } of effectsOf(task)) {
+    const peer = taskIn(books, child);
+    if (ended !== undefined || (peer !== undefined && isTerminal(peer.phase))) continue;
+    judge.expect(
+      task.status === 'ended'
+        ? 'what a program that is over has under way is called off'
+        : 'a program that waits asks again',
+      has(`withdraw:${child}`) || (task.status !== 'ended' && has(`effect:${child}`)),
+      task.id,
+      () => `${key}: nothing asks for ${child}, ${String(peer?.phase)}`,
+    );
+  }
+};
+
 /** Why a program may still wait when everybody has done his part; undefined when it may not. */
 const excuseOf = ({ books }: World, task: Program): string | undefined => {
   switch (task.status) {
