@@ -113,9 +113,7 @@ test('a phase of code, a person and an effect: each is done once, and the effect
     input: { kind: 'approval' },
     requestedBy: 'ada',
   });
-  expect((await system.client.ask('orchestrator', 'get', { id: handle.id })).phase).toBe(
-    'awaiting_approval',
-  );
+  expect((await system.client.ask('orchestrator', 'get', { id: handle.id })).phase).toBe('awaiting_approval');
   await handle.respond(true, { comment: 'go on' });
   const child = await approveEffect(handle);
   expect(await handle.result()).toBe('On tea');
