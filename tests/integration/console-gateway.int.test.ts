@@ -494,7 +494,7 @@ describe('how the system does', () => {
       ackPending: 0,
       redelivered: 0,
     });
-    expect(streams.map(({ name }) => name)).toEqual(['HP_CMD', 'HP_EVT', 'HP_LOG', 'HP_DLQ']);
+    expect(streams.map(({ name }) => name)).toEqual(['HP_CMD', 'HP_EVT', 'HP_WORK', 'HP_LOG', 'HP_DLQ']);
     expect((await callHttp(port, '/console/health')).status).toBe(401);
   });
 
