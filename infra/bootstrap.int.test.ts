@@ -21,7 +21,7 @@ const GOOD = () =>
 
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'holdpoint-bootstrap-'));
-  for (const folder of ['bin', 'infra/local', 'tests', 'packages/one', 'services/two'])
+  for (const folder of ['bin', 'infra/local', 'tests', 'packages/one', 'services/two', 'examples/three'])
     await mkdir(join(root, folder), { recursive: true });
   await copyFile(join(import.meta.dirname, 'bootstrap.mjs'), join(root, 'infra', 'bootstrap.mjs'));
   for (const file of ['package.json', 'pnpm-lock.yaml', 'packages/one/package.json'])

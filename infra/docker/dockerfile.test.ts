@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { sharesOf } from '../compose/hand-out.ts';
 import { services } from '../credentials/layout.ts';
 import { root } from '../local/folders.ts';
 
@@ -41,4 +42,42 @@ test('the image of approvals holds the page of the console, built where nothing 
   expect(approvals).toContain('COPY --from=console /app/packages/console/dist packages/console/dist');
   expect(page).toContain('RUN node packages/console/build.mjs');
   expect(page).not.toContain('--no-optional');
+});
+
+/** The packages of this workspace that a service imports, and what those import in turn. */
+const importedBy = async (folder: string): Promise<ReadonlySet<string>> => {
+  const found = new Set<string>();
+  const look = async (manifest: string): Promise<void> => {
+    const { dependencies = {} } = JSON.parse(await text(manifest)) as {
+      dependencies?: Readonly<Record<string, string>>;
+    };
+    const own = Object.keys(dependencies).flatMap((name) => /^@holdpoint\/(.+)$/.exec(name)?.[1] ?? []);
+    for (const name of own) {
+      if (found.has(name)) continue;
+      found.add(name);
+      await look(`packages/${name}/package.json`);
+    }
+  };
+  await look(`${folder}/package.json`);
+  return found;
+};
+
+test.each(services)('the image of %s holds every package that it imports', async (service) => {
+  const stages = (await text('infra/docker/Dockerfile')).split(/^FROM /m).slice(1);
+  const stage = stages.find((each) => only(each, /AS (?<it>\S+)$/m) === service) ?? '';
+  const wanted = [...(await importedBy(`services/${service}`))];
+  expect(wanted).toContain('runtime');
+  expect(wanted.filter((name) => !stage.includes(`COPY packages/${name} packages/${name}\n`))).toEqual([]);
+});
+
+test('whoever is handed secrets has a folder for them, which is not of root', async () => {
+  const made = only(
+    await text('infra/docker/Dockerfile'),
+    /cd \/handed-out && install .*--mode=0750 (?<it>.+)$/m,
+  );
+  expect(made?.split(' ').toSorted()).toEqual(
+    sharesOf('')
+      .map(({ to }) => to)
+      .toSorted(),
+  );
 });

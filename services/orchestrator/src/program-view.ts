@@ -40,7 +40,9 @@ const phaseView = (task: Program, phase: ProgramPhase): NodeView => {
     ...jobOf(task, phase),
     attempt,
     uses: `program.${phase.type}`,
-    after: [],
+    after: task.program.phases.flatMap((other) =>
+      other.type !== 'terminal' && other.next?.includes(id) === true ? [other.id] : [],
+    ),
     gated: phase.type === 'human',
     ...(isCurrent && waits !== undefined && { wait: { kind: 'dependencies', detail: waits } as const }),
     ...(isCurrent && task.question !== undefined && { question: task.question.approval }),
