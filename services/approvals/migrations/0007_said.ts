@@ -1,8 +1,10 @@
 import { type Kysely, sql } from 'kysely';
 
 /**
- * Lines of the audit log name the agent that has asked or decided for somebody. Those of before stay as they are. One call takes a hundred
- * arguments, which these are: a question and its answer are never in one event. */
+ * Lines of the audit log say what a program has asked people for and what they said, and name the agent that has asked or
+ * decided for somebody. Those of before stay as they are. One call takes a hundred arguments, which these are: a question and
+ * its answer are never in one event.
+ */
 export const up = async (db: Kysely<unknown>): Promise<void> => {
   await sql`CREATE OR REPLACE FUNCTION audit_entry(e json) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT json_strip_nulls(json_build_object(
