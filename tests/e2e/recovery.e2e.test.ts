@@ -113,6 +113,13 @@ const typed = async (repository: Repository, ...words: readonly string[]): Promi
   expect(code, `${out}${err}`).toBe(0);
   return out;
 };
+/** That the last one has succeeded is told to recovery, and no task waits for that. */
+const allAttemptsOf = (task: string, node: string, count: number) =>
+  until('recovery has heard of all', async () => {
+    const heard = await attemptsOf(task, node);
+    return heard.length >= count ? heard : undefined;
+  });
+
 const attemptsOf = async (task: string, node: string) =>
   (
     await stack.system.client.ask('recovery', 'history', {
@@ -213,7 +220,7 @@ describe('an agent that', () => {
     );
     const { run_id: id } = await run(repository, 'long');
     expect((await untilEnded(stack, id)).outcome).toBe('succeeded');
-    const attempts = await attemptsOf(id, 'agent');
+    const attempts = await allAttemptsOf(id, 'agent', 3);
     expect(attempts.map(({ session, outcome, class: found }) => [session, outcome, found])).toEqual([
       [1, 'failed', 'CONTEXT_EXHAUSTED'],
       [2, 'failed', 'CONTEXT_EXHAUSTED'],
@@ -260,11 +267,7 @@ describe('an agent that', () => {
       ({ phase }) => phase === 'completed' || phase === 'failed',
     );
     expect(view.outcome).toBe('succeeded');
-    // That the last one has succeeded is told to recovery, and not waited for.
-    const attempts = await until('recovery has heard of all', async () => {
-      const heard = await attemptsOf(id, 'check');
-      return heard.length > 2 ? heard : undefined;
-    });
+    const attempts = await allAttemptsOf(id, 'check', 3);
     expect(attempts.map(({ class: found }) => found)).toEqual([
       'BROKEN_BUILD',
       'VERIFICATION_FAILED',
