@@ -1,5 +1,5 @@
 import { TaskEvent } from '@holdpoint/contracts/task';
-import { type OrchestratorEvent, orchestratorDecider } from '@holdpoint/orchestrator/domain/orchestrator';
+import { orchestratorDecider } from '@holdpoint/orchestrator/domain/orchestrator';
 import { ProgramEvent } from '@holdpoint/contracts/program';
 import { absent, type TaskState } from '@holdpoint/orchestrator/domain/state';
 import { evolve } from '@holdpoint/orchestrator/domain/evolve';
@@ -65,7 +65,7 @@ const foldsProgram = ({ id, head, events }: StoredAggregate, { expect }: Notes):
       expect(!isTerminal(from), () => `${id} goes on with ${parsed.data.type} after it is ${from}`);
       expect(mayGo(from, parsed.data.phase), () => `${id} goes from ${from} to ${parsed.data.phase}`);
     }
-    state = orchestratorDecider.evolve(state, parsed.data as OrchestratorEvent);
+    state = orchestratorDecider.evolve(state, parsed.data);
   }
   expect(
     head?.status === state.phase,

@@ -10,7 +10,7 @@ type Recorded = {
   readonly task?: string;
   readonly output?: unknown;
 };
-const entryIn = ({ data }: StoredEvent): Recorded => (data['entry'] ?? {}) as Recorded;
+const entryIn = ({ data }: StoredEvent): Recorded => data['entry'] ?? {};
 const recordedIn = (program: StoredAggregate | undefined, kind: string): readonly Recorded[] =>
   (program?.events ?? [])
     .filter(({ type }) => type === 'phase_recorded')

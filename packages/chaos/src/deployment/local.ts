@@ -154,7 +154,7 @@ export const startLocal = async (options: LocalOptions): Promise<Deployment> => 
     );
     const hired: LocalWorker[] = [];
     undo(() => Promise.all(hired.map((worker) => worker.stop())));
-    const workers = await progress.step('starting workers of programs', () =>
+    const hire = () =>
       startWorkers(
         {
           root,
@@ -166,15 +166,15 @@ export const startLocal = async (options: LocalOptions): Promise<Deployment> => 
           onEnded: (one) => void ended.push(one),
         },
         (worker) => void hired.push(worker),
-      ),
-    );
+      );
+    const workers = options.workers === 0 ? [] : await progress.step('starting workers of programs', hire);
     const byName = new Map(instances.map((instance) => [instance.name, instance]));
     const find = (name: string): LocalInstance => {
       const found = byName.get(name);
       if (found === undefined) throw new Problem(`there is no ${name} here`);
       return found;
     };
-    const process = (name: string): Pick<LocalWorker, 'signal' | 'end'> =>
+    const processOf = (name: string): Pick<LocalWorker, 'signal' | 'end'> =>
       workers.find((worker) => worker.name === name) ?? find(name);
 
     return {
@@ -186,9 +186,9 @@ export const startLocal = async (options: LocalOptions): Promise<Deployment> => 
       instances: instances.map(({ name, service }) => ({ name, service })),
       workers: workers.map(({ name }) => name),
       isReady: (name) => find(name).isReady(),
-      kill: async (name) => process(name).end('SIGKILL'),
-      pause: async (name) => process(name).signal('SIGSTOP'),
-      resume: async (name) => process(name).signal('SIGCONT'),
+      kill: async (name) => processOf(name).end('SIGKILL'),
+      pause: async (name) => processOf(name).signal('SIGSTOP'),
+      resume: async (name) => processOf(name).signal('SIGCONT'),
       restart: (name) => find(name).restart(),
       nats: servers.breakNats,
       postgres: servers.breakPostgres,
