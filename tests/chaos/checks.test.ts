@@ -1,7 +1,7 @@
 import type { Finding } from '@holdpoint/chaos/checks/check';
 import { CHECKS } from '@holdpoint/chaos/checks/table';
 import { createJudge, held } from '@holdpoint/chaos/checks/verdicts';
-import type { RunEvidence, TaskEvidence } from '@holdpoint/chaos/evidence/evidence';
+import type { ProgramEvidence, RunEvidence, TaskEvidence } from '@holdpoint/chaos/evidence/evidence';
 import type { GraphPlan } from '@holdpoint/chaos/workload/graph';
 import { describe, expect, test } from 'vitest';
 import {
@@ -20,6 +20,7 @@ import {
   TASK,
   withEvents,
 } from './evidence.ts';
+import { soundProgram } from './program-evidence.ts';
 
 const checkOf = (id: string) => {
   const found = CHECKS.find((check) => check.id === id);
@@ -29,6 +30,7 @@ const checkOf = (id: string) => {
 const nothing: Finding = { checked: 0, violations: [] };
 
 type TaskChange = (task: TaskEvidence) => Partial<TaskEvidence>;
+type ProgramChange = (program: ProgramEvidence) => Partial<ProgramEvidence>;
 type RunChange = (run: RunEvidence) => Partial<RunEvidence>;
 
 const ofTask = (id: string, change: TaskChange): Finding => {
@@ -42,6 +44,10 @@ const ofGraphTask = (id: string, change: TaskChange): Finding => {
 const ofTroubledTask = (id: string, change: TaskChange): Finding => {
   const sound = soundTroubledTask();
   return checkOf(id).ofTask?.({ ...sound, ...change(sound) }) ?? nothing;
+};
+const ofProgram = (id: string, change: ProgramChange): Finding => {
+  const sound = soundProgram();
+  return checkOf(id).ofProgram?.({ ...sound, ...change(sound) }) ?? nothing;
 };
 const ofRun = (id: string, change: RunChange): Finding => {
   const sound = soundRun();
@@ -60,6 +66,7 @@ test.each(CHECKS.map(({ id }) => id))(
     judge.takeTask(soundTask());
     judge.takeTask(soundGraphTask());
     judge.takeTask(soundTroubledTask());
+    judge.takeProgram(soundProgram());
     judge.takeRun(soundRun());
     expect(judge.verdicts().flatMap(({ violations }) => violations)).toEqual([]);
     expect(judge.verdicts().every(held)).toBe(true);
@@ -629,7 +636,110 @@ const GRAPH_FAULTS: readonly (readonly [id: string, what: string, change: TaskCh
   ],
 ];
 
+/** The event at a version, changed. */
+const changed =
+  (at: number, data: Record<string, unknown>): ProgramChange =>
+  ({ program }) => ({
+    program: withEvents(program, (events) =>
+      events.map((each) => (each.version === at ? { ...each, data: { ...each.data, ...data } } : each)),
+    ),
+  });
+const versionOf = (type: string, nth = 0): number =>
+  soundProgram().program?.events.filter((each) => each.type === type)[nth]?.version ?? 0;
+/** An event that comes once more, behind the one at a version. */
+const again =
+  (type: string, nth: number, behind: number): ProgramChange =>
+  ({ program }) => ({
+    program: withEvents(program, (events) => {
+      const repeated = events.filter((each) => each.type === type)[nth];
+      return renumbered(
+        events.flatMap((each) => (each.version === behind && repeated ? [each, repeated] : [each])),
+      );
+    }),
+  });
+const endingAt =
+  (version: number, status = 'executing'): ProgramChange =>
+  ({ program }) => ({ program: withEvents(program, (events) => events.slice(0, version), status) });
+
+const PROGRAM_FAULTS: readonly (readonly [id: string, what: string, change: ProgramChange])[] = [
+  [
+    'K1',
+    'a version is missing',
+    ({ program }) => ({ program: withEvents(program, (events) => events.slice(1)) }),
+  ],
+  ['K1', 'lists show another phase', endingAt(9, 'completed')],
+  ['K1', 'something follows the end', again('phase_completed', 0, versionOf('completed'))],
+  [
+    'K6',
+    'a question is answered twice',
+    ({ questions: [question] }) => ({
+      questions: [withEvents(question, (events) => renumbered([...events, ...events.slice(1)]))],
+    }),
+  ],
+  [
+    'K9',
+    'the bus tells what was not stored',
+    ({ facts }) => ({
+      facts: facts.map((fact) => ({ ...fact, type: 'phase_failed' })),
+    }),
+  ],
+  [
+    'K16',
+    'its submission was refused',
+    ({ operations: [asked, answer] }) => ({
+      operations: [asked, answer && { ...answer, type: 'fail' as const }].flatMap((each) => each ?? []),
+    }),
+  ],
+  [
+    'K27',
+    'its effect is applied twice',
+    ({ applications }) => ({
+      applications: [...applications, ...applications],
+    }),
+  ],
+  ['K27', 'it is completed, and its effect was not applied', () => ({ applications: [] })],
+  ['K27', 'it has never asked for what was applied', endingAt(versionOf('phase_recorded', 1) - 1)],
+  ['K27', 'it has asked twice', again('phase_recorded', 1, versionOf('phase_suspended'))],
+  [
+    'K27',
+    'somebody else carries it out',
+    changed(versionOf('phase_recorded', 1), { entry: { kind: 'effect', key: 'effect:count', task: 't-x' } }),
+  ],
+  ['K28', 'it was taken, and is not there', () => ({ program: undefined })],
+  ['K28', 'it is another one', changed(1, { goal: 'something else' })],
+  ['K28', 'it has not ended', endingAt(versionOf('phase_ordered', 2))],
+  [
+    'K28',
+    'it waits for a person, and nobody is asked',
+    (evidence) => ({
+      ...endingAt(versionOf('input_requested'), 'awaiting_approval')(evidence),
+      questions: [],
+    }),
+  ],
+  ['K29', 'a lease is given twice', changed(versionOf('phase_ordered', 1), { lease: 1 })],
+  ['K29', 'a word under an older lease', changed(versionOf('phase_completed'), { lease: 1 })],
+  [
+    'K29',
+    'something is recorded after the lease was lost',
+    again('phase_recorded', 0, versionOf('phase_returned')),
+  ],
+  [
+    'K29',
+    'something is recorded that was given back',
+    again('phase_recorded', 1, versionOf('phase_suspended')),
+  ],
+  ['K30', 'a step is recorded twice', again('phase_recorded', 0, versionOf('phase_started', 1))],
+  [
+    'K30',
+    'a phase leaves what nobody has recorded',
+    changed(versionOf('phase_completed'), { state: { token: 'another' } }),
+  ],
+];
+
 describe('a planted fault is found', () => {
+  test.each(PROGRAM_FAULTS)('of a program, %s: %s', (id, _what, change) => {
+    expect(ofProgram(id, change).violations.length).toBeGreaterThan(0);
+  });
   test.each(TROUBLE_FAULTS)('of an agent in trouble, %s: %s', (id, _what, change) => {
     expect(ofTroubledTask(id, change).violations.length).toBeGreaterThan(0);
   });
@@ -644,7 +754,9 @@ describe('a planted fault is found', () => {
   });
   test('of every check', () => {
     const planted = new Set(
-      [...TASK_FAULTS, ...GRAPH_FAULTS, ...TROUBLE_FAULTS, ...RUN_FAULTS].map(([id]) => id),
+      [...TASK_FAULTS, ...GRAPH_FAULTS, ...TROUBLE_FAULTS, ...PROGRAM_FAULTS, ...RUN_FAULTS].map(
+        ([id]) => id,
+      ),
     );
     expect(CHECKS.map(({ id }) => id).filter((id) => !planted.has(id))).toEqual([]);
   });
@@ -711,6 +823,16 @@ describe('what is no fault', () => {
   ];
   test.each(fine)('%s: %s', (id, _what, change) => {
     expect(ofTask(id, change).violations).toEqual([]);
+  });
+  test('a program that waits for a person who is asked', () => {
+    const waits: ProgramChange = (evidence) => ({
+      ...endingAt(versionOf('input_requested'), 'awaiting_approval')(evidence),
+      questions: evidence.questions.map((question) =>
+        withEvents(question, (events) => events.slice(0, 1), 'pending'),
+      ),
+      applications: [],
+    });
+    for (const id of ['K1', 'K27', 'K28', 'K29', 'K30']) expect(ofProgram(id, waits).violations).toEqual([]);
   });
   test('a refusal by a service that had understood, and a dead letter of our own', () => {
     const letters = [letter('APPROVALS_DIGEST_MISMATCH'), { ...letter('CONTRACT_INVALID'), ours: true }];

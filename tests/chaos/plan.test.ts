@@ -9,7 +9,10 @@ import { makePlan } from '@holdpoint/chaos/plan';
 import { createRandom } from '@holdpoint/chaos/random';
 import { graphOf, planGraph, standingsOf } from '@holdpoint/chaos/workload/graph';
 import { TROUBLES } from '@holdpoint/chaos/workload/trouble';
-import { plannedTask, plannedWithGraphs } from '@holdpoint/chaos/workload/planned';
+import { plannedTask, plannedWithGraphs, plannedWithPrograms } from '@holdpoint/chaos/workload/planned';
+import { childEffectOf, childOf, childSubmissionOf, countedProgram } from '@holdpoint/chaos/workload/program';
+import { effectOf, type Target } from '@holdpoint/chaos/workload/target';
+import type { Deployment } from '@holdpoint/chaos/deployment/deployment';
 import { parseWorkLine } from '@holdpoint/chaos/workload/work-book';
 import { WorkflowDefinition } from '@holdpoint/contracts/workflow';
 import { definitionProblems } from '@holdpoint/workflows/definition-problems';
@@ -26,7 +29,13 @@ const instances = [
   'recovery-2',
 ];
 const planOf = (seed: string, durationMs = 600_000) =>
-  makePlan({ seed, durationMs, everyMs: 5_000, faults: FAULTS, surroundings: { instances } });
+  makePlan({
+    seed,
+    durationMs,
+    everyMs: 5_000,
+    faults: FAULTS,
+    surroundings: { instances, workers: ['worker-1', 'worker-2'] },
+  });
 
 const folder = mkdtempSync(join(tmpdir(), 'holdpoint-plan-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -158,6 +167,45 @@ describe('a task with a graph', () => {
     });
     for (const line of ['', 'ran t-1 try', 'held t-1 try 7', 'ran t-1 try 7 8'])
       expect(() => parseWorkLine(line)).toThrow('not a line of a script');
+  });
+});
+
+describe('a program', () => {
+  test('is one task in ten, beside those with graphs', () => {
+    const planned = plannedWithPrograms(plannedWithGraphs(20, 2));
+    const tasks = Array.from({ length: 1_000 }, (_, n) => planned('s', 'r', n));
+    const programs = tasks.filter(({ program }) => program === true);
+    expect(programs).toHaveLength(100);
+    expect(programs.every(({ graph, via, keyed }) => graph === undefined && via === 'api' && keyed)).toBe(
+      true,
+    );
+    expect(tasks.some(({ graph }) => graph !== undefined)).toBe(true);
+  });
+
+  test('has a task of its own for its effect, which is asked for under the name of the program', () => {
+    const task = plannedTask('s', 'r', 5);
+    const { id, workflow } = childSubmissionOf(task.id);
+    expect(id).toBe(childOf(task.id));
+    expect(id.startsWith('chaos-')).toBe(false);
+    expect(workflow).toBe(`${countedProgram.id}@${countedProgram.definition.version}`);
+    const target = { node: 'request', idempotencyKey: 'request' } as unknown as Target;
+    expect(effectOf(target, { ...task, program: true })).toBe(childEffectOf(task.id));
+    expect(effectOf(target, task)).not.toBe(childEffectOf(task.id));
+  });
+
+  test('is a setting of a plan', () => {
+    const plan = { ...planOf('programs', 60_000), programs: false };
+    writeFileSync(join(folder, 'without.json'), JSON.stringify(plan));
+    expect(readPlan(join(folder, 'without.json')).programs).toBe(false);
+  });
+
+  test('has no faults of its workers where nobody starts them', () => {
+    const faults = FAULTS.filter(({ group }) => group === 'worker');
+    expect(faults.map(({ name }) => name)).toEqual(['worker-killed', 'worker-frozen']);
+    const around = { workers: [] } as unknown as Deployment;
+    for (const { whyNot } of faults) expect(whyNot(around)).toContain('no workers');
+    for (const { whyNot } of faults)
+      expect(whyNot({ workers: ['worker-1'] } as unknown as Deployment)).toBe(undefined);
   });
 });
 

@@ -48,7 +48,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   examples: ['sdk'],
   infra: ['contracts', 'cli', 'workflows'],
   // The checker judges histories by the table of the service that writes them.
-  chaos: ['contracts', 'cli', 'infra', 'orchestrator', 'workflows'],
+  chaos: ['contracts', 'cli', 'infra', 'orchestrator', 'sdk', 'workflows'],
   tests: PARTS.map(({ name }) => name),
 };
 

@@ -5,11 +5,20 @@ import { lookAtAudit } from './evidence/audit.ts';
 import { findOutcries } from './evidence/logs.ts';
 import { findStrangers, lookAtConsumers, lookAtServices } from './evidence/run.ts';
 import { searchText } from './evidence/secrets.ts';
-import { gatherTasks, lookedAtNothing, type TasksOptions } from './evidence/tasks.ts';
+import { gatherPrograms } from './evidence/programs.ts';
+import {
+  gatherTasks,
+  lookedAtNothing,
+  type TasksOptions,
+  wantedForProgram,
+  wantedOf,
+} from './evidence/tasks.ts';
 import type { Settled } from './settle.ts';
+import type { PlannedTask } from './workload/planned.ts';
 import { effectOf } from './workload/target.ts';
 
 export type GatherOptions = Omit<TasksOptions, 'applications' | 'work' | 'saved'> & {
+  readonly planned: readonly PlannedTask[];
   readonly prefix: string;
   readonly peaks: readonly Usage[];
   readonly settled: Settled;
@@ -23,10 +32,25 @@ export const judge = async (options: GatherOptions): Promise<readonly Verdict[]>
   const applications = await target.applications();
   const work = (await target.graphs?.work()) ?? [];
   const saved = (await target.graphs?.saved()) ?? [];
-  const court = createJudge(CHECKS.filter(({ graphs }) => graphs !== true || target.graphs !== undefined));
+  const [programs, others] = [
+    planned.filter(({ program }) => program === true),
+    planned.filter(({ program }) => program !== true),
+  ];
+  const court = createJudge(
+    CHECKS.filter(
+      (check) =>
+        (check.graphs !== true || target.graphs !== undefined) &&
+        (check.programs !== true || programs.length > 0),
+    ),
+  );
   const looked = lookedAtNothing();
-  for await (const task of gatherTasks({ ...options, applications, work, saved }, looked))
-    court.takeTask(task);
+  const given = { ...options, applications, work, saved };
+  const wanted = [
+    ...others.map((task) => wantedOf(target, task)),
+    ...programs.map((task) => wantedForProgram(target, task)),
+  ];
+  for await (const task of gatherTasks(given, wanted, looked)) court.takeTask(task);
+  for await (const program of gatherPrograms(given, programs, looked)) court.takeProgram(program);
 
   const own = new Set<string>(planned.map((task) => effectOf(target, task)));
   const logs = await deployment.logs();

@@ -20,6 +20,8 @@ import { createFileTarget } from './workload/sample-target.ts';
 import type { Target } from './workload/target.ts';
 
 const EXIT = { held: 0, broken: 1, failed: 2 } as const;
+/** So that one goes on with what another has left. */
+const WORKERS = 2;
 const { say } = onStdout;
 
 type Prepared = { readonly deployment: Deployment; readonly target: Target };
@@ -30,11 +32,12 @@ const prepareLocal = async (
   seed: string,
 ): Promise<Prepared> => {
   const around = { env: process.env, progress: onStdout };
-  if (effects === 'counter') return startCountedLocal(folder, seed, around);
+  if (effects === 'counter') return startCountedLocal(folder, seed, { ...around, workers: WORKERS });
   const deployment = await startLocal({
     root,
     folder,
     ...around,
+    workers: 0,
     beforeServices: () => Promise.resolve({}),
   });
   return { deployment, target: createFileTarget(deployment) };
@@ -69,7 +72,7 @@ const planFor = (
   options: Options,
   seed: string,
   possible: readonly Fault[],
-  { instances }: Deployment,
+  { instances, workers }: Deployment,
 ): Plan =>
   options.plan === undefined
     ? makePlan({
@@ -77,7 +80,7 @@ const planFor = (
         durationMs: options.duration,
         everyMs: options.faultEvery,
         faults: possible,
-        surroundings: { instances: instances.map(({ name }) => name) },
+        surroundings: { instances: instances.map(({ name }) => name), workers },
       })
     : readPlan(options.plan);
 

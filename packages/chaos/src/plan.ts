@@ -19,6 +19,8 @@ export const Plan = z.object({
   durationMs: z.int().min(1),
   /** A fault every so often, on average over the whole run. */
   everyMs: z.int().min(1),
+  /** Whether some of its tasks are programs; left out, they are where workers can be started. */
+  programs: z.boolean().optional(),
   mixes: z.array(Mix),
   steps: z.array(PlanStep),
 });

@@ -22,8 +22,15 @@ const countOf = async ({ query }: Deployment, what: string, sql: string): Promis
 };
 
 /** What is under way still. */
-const leftOf = async (deployment: Deployment, prefix: string): Promise<readonly string[]> => {
-  const ours = `LIKE '${prefix}%'`;
+const leftOf = async (
+  deployment: Deployment,
+  prefix: string,
+  children: readonly string[],
+): Promise<readonly string[]> => {
+  const named = children.map((id) => `'${id}'`).join(',');
+  /** The tasks of the run, and those that carry out the effects of its programs. */
+  const ours = (column: string): string =>
+    named === '' ? `${column} LIKE '${prefix}%'` : `(${column} LIKE '${prefix}%' OR ${column} IN (${named}))`;
   const unready: string[] = [];
   for (const { name } of deployment.instances) if (!(await deployment.isReady(name))) unready.push(name);
   const services = await lookAtServices(deployment);
@@ -33,30 +40,30 @@ const leftOf = async (deployment: Deployment, prefix: string): Promise<readonly 
     ...(await countOf(
       deployment,
       'tasks that have not ended',
-      `orchestrator.heads WHERE id ${ours} AND status NOT IN ('completed', 'failed', 'cancelled', 'paused')`,
+      `orchestrator.heads WHERE ${ours('id')} AND status NOT IN ('completed', 'failed', 'cancelled', 'paused')`,
     )),
     ...(await countOf(
       deployment,
       'effects under way',
-      `executor.heads WHERE view->>'task' ${ours} AND status IN ('prepared', 'started')`,
+      `executor.heads WHERE ${ours("view->>'task'")} AND status IN ('prepared', 'started')`,
     )),
     ...(await countOf(
       deployment,
       'approvals that wait',
-      `approvals.heads WHERE view->>'task' ${ours} AND status = 'pending'`,
+      `approvals.heads WHERE ${ours("view->>'task'")} AND status = 'pending'`,
     )),
     // Should the word that it is stuck no more be lost, recovery asks again after five minutes.
     ...(await countOf(
       deployment,
       'jobs on the list that are not stuck',
-      `recovery.heads r WHERE r.id ${ours} AND r.status = 'stuck'
+      `recovery.heads r WHERE ${ours('r.id')} AND r.status = 'stuck'
          AND NOT EXISTS (SELECT 1 FROM orchestrator.heads o WHERE o.id = r.id AND o.status = 'paused')`,
     )),
     // A task that has ended takes back what it asked for until that is confirmed.
     ...(await countOf(
       deployment,
       'questions without an answer',
-      `orchestrator.timers WHERE aggregate ${ours} AND (name LIKE 'withdraw:%' OR name LIKE 'reply:%')`,
+      `orchestrator.timers WHERE ${ours('aggregate')} AND (name LIKE 'withdraw:%' OR name LIKE 'reply:%')`,
     )),
     ...services.flatMap(({ service, outbox, staleTimers }) => [
       ...counted(outbox, `messages of ${service} not sent`),
@@ -71,7 +78,7 @@ const leftOf = async (deployment: Deployment, prefix: string): Promise<readonly 
 /** Waits until nothing is under way any more, and says how long that took. */
 export const settle = async (
   deployment: Deployment,
-  prefix: string,
+  { prefix, children }: { readonly prefix: string; readonly children: readonly string[] },
   { withinMs, say }: { readonly withinMs: number; readonly say: (line: string) => void },
 ): Promise<Settled> => {
   const start = performance.now();
@@ -79,7 +86,7 @@ export const settle = async (
   let left: readonly string[] = ['nothing was looked at'];
   let told = start;
   for (let quiet = 0; performance.now() - start < withinMs;) {
-    left = await leftOf(deployment, prefix).catch((error: unknown) => [
+    left = await leftOf(deployment, prefix, children).catch((error: unknown) => [
       `it cannot be looked at: ${String(error)}`,
     ]);
     quiet = left.length === 0 ? quiet + 1 : 0;

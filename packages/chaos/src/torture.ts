@@ -12,7 +12,8 @@ import { type Report, tallyOf } from './report.ts';
 import { settle } from './settle.ts';
 import { watchUsage } from './usage-watch.ts';
 import { connectTo } from './workload/connect.ts';
-import { plannedWithGraphs, prefixOf } from './workload/planned.ts';
+import { plannedTask, plannedWithGraphs, plannedWithPrograms, prefixOf } from './workload/planned.ts';
+import { childOf } from './workload/program.ts';
 import type { Target } from './workload/target.ts';
 import { startWorkload, type Workload } from './workload/workload.ts';
 
@@ -81,6 +82,23 @@ const hurt = async (options: TortureOptions, recorder: Recorder, workload: Workl
   return tally;
 };
 
+/** Why no task of the run is a program; undefined where some are. */
+const whyNoPrograms = ({ deployment, target, plan }: TortureOptions): string | undefined => {
+  if (plan.programs === false) return 'the plan wants none';
+  if (deployment.workers.length === 0) return 'no workers are started here';
+  return target.programs === true ? undefined : 'the target counts no effects of programs';
+};
+
+const planning = (options: TortureOptions): typeof plannedTask => {
+  const { target, deployment, tasksPerSecond, say } = options;
+  const planned =
+    target.graphs === undefined ? plannedTask : plannedWithGraphs(tasksPerSecond, deployment.people.length);
+  const reason = whyNoPrograms(options);
+  if (reason === undefined) return plannedWithPrograms(planned);
+  say(`  no programs among the tasks: ${reason}`);
+  return planned;
+};
+
 /** Breaks a deployment under load, mends it, and finds out what is left of its promises. */
 export const torture = async (options: TortureOptions): Promise<Report> => {
   const { deployment, target, plan, history, run, tasksPerSecond, settleWithinMs, say } = options;
@@ -95,7 +113,7 @@ export const torture = async (options: TortureOptions): Promise<Report> => {
     target,
     history,
     recorder,
-    ...(target.graphs && { planned: plannedWithGraphs(tasksPerSecond, deployment.people.length) }),
+    planned: planning(options),
   });
   const usage = watchUsage(deployment);
   try {
@@ -111,7 +129,8 @@ export const torture = async (options: TortureOptions): Promise<Report> => {
     await workload.pause();
     say(`waiting until ${String(workload.open())} open decisions are made and everything has settled ...`);
     await workload.finish(DECIDED_WITHIN_MS);
-    const settled = await settle(deployment, prefix, { withinMs: settleWithinMs, say });
+    const children = workload.tasks().flatMap(({ id, program }) => (program === true ? [childOf(id)] : []));
+    const settled = await settle(deployment, { prefix, children }, { withinMs: settleWithinMs, say });
     say('checking ...');
     const peaks = await usage.stop();
     const verdicts = await judge({

@@ -2,7 +2,7 @@ import { facts } from '@holdpoint/contracts/catalog';
 import { HoldpointError } from '@holdpoint/contracts/errors';
 import { commandIdOf, RepositoryId, type TaskId, taskIdFrom } from '@holdpoint/contracts/ids';
 import type { ProgramDefinition } from '@holdpoint/contracts/program';
-import { TaskEvent } from '@holdpoint/contracts/task';
+import { type SubmitTask, TaskEvent } from '@holdpoint/contracts/task';
 import { isProgram } from '@holdpoint/programs/state';
 import type { OwnEndpoints } from '@holdpoint/runtime/nats/api';
 import { readHistory, readHistoryPage, readState } from '@holdpoint/runtime/postgres/read';
@@ -73,13 +73,15 @@ export const endpoints = (
   { open, named }: Known = NOTHING_KNOWN,
   register: (programs: readonly ProgramDefinition[]) => Promise<readonly ProgramRow[]> = (programs) =>
     registerPrograms(pool, programs),
+  lookUp: (submission: SubmitTask) => Promise<SubmitTask> = (submission) =>
+    Promise.resolve(named(submission)),
 ): OwnEndpoints<'orchestrator', OrchestratorMessage> => ({
   submit: {
-    command: (payload, { identity }) => {
+    command: async (payload, { identity }) => {
       const task = taskIdOf(payload.id, identity);
       return {
         aggregate: task,
-        message: { kind: 'submit', payload: named(payload), task, openCircuits: open() },
+        message: { kind: 'submit', payload: await lookUp(payload), task, openCircuits: open() },
       };
     },
   },

@@ -11,7 +11,7 @@ import { createWorkflowCircuits } from './adapters/workflow-circuits.ts';
 import { endpoints } from './api.ts';
 import type { OrchestratorEnv } from './config.ts';
 import { createTaskDecider } from './domain/decide.ts';
-import { builtIn } from './domain/workflows/catalog.ts';
+import { builtIn, findWorkflow } from './domain/workflows/catalog.ts';
 import { stageWorkflows } from './domain/workflows/stages.ts';
 import { taskFigures } from './figures.ts';
 import { orchestratorLogic } from './logic.ts';
@@ -19,7 +19,8 @@ import { orchestratorLogic } from './logic.ts';
 export const startOrchestrator = (env: OrchestratorEnv, log: Logger): Promise<RunningService> => {
   let wake: (() => Promise<void>) | undefined;
   const circuits = createWorkflowCircuits(() => void wake?.());
-  const decider = createTaskDecider([...builtIn, ...stageWorkflows(shippedFiles())], defaultGate());
+  const workflows = [...builtIn, ...stageWorkflows(shippedFiles())];
+  const decider = createTaskDecider(workflows, defaultGate());
   const catalog = createProgramCatalog(log);
   const known = { open: circuits.open, named: catalog.named };
   return startService(
@@ -27,7 +28,16 @@ export const startOrchestrator = (env: OrchestratorEnv, log: Logger): Promise<Ru
       service: 'orchestrator',
       logic: orchestratorLogic(decider, known),
       migrations: join(import.meta.dirname, '..', 'migrations'),
-      endpoints: (pool) => endpoints(pool, known, (programs) => catalog.register(pool, programs)),
+      endpoints: (pool) =>
+        endpoints(
+          pool,
+          known,
+          (programs) => catalog.register(pool, programs),
+          async (submission) =>
+            findWorkflow(workflows, submission.workflow) === undefined
+              ? catalog.lookUp(pool, submission)
+              : catalog.named(submission),
+        ),
       figures: taskFigures,
       attend: (pool, engine, _announce, _artifacts, { listener }) => {
         wake = createWakeHeld(pool, engine, log);

@@ -1,6 +1,6 @@
 import type { StoredAggregate, StoredEvent } from '../evidence/evidence.ts';
 import type { Operation } from '../history.ts';
-import { type Check, type Notes, takeNotes } from './check.ts';
+import { type Check, type Finding, type Notes, takeNotes } from './check.ts';
 
 const OUTCOMES = {
   approve: 'approved',
@@ -12,6 +12,7 @@ const OUTCOMES = {
   skip: 'answered',
   done: 'answered',
   cancel: 'answered',
+  respond: 'answered',
 } as const;
 
 type Told = { readonly status?: unknown; readonly by?: unknown };
@@ -106,21 +107,30 @@ const requestOf = (operations: readonly Operation[], call: number): string | und
       | undefined
   )?.id;
 
+type Decided = {
+  readonly id: string;
+  readonly operations: readonly Operation[];
+  readonly approvals: readonly StoredAggregate[];
+};
+
+const decidedOnce = ({ id, operations, approvals: stored }: Decided): Finding => {
+  const notes = takeNotes(id);
+  const decisions = operations.filter(({ op }) => op === 'approvals.decide');
+  for (const approval of stored) {
+    oneEnd(approval, notes);
+    answersAgree(
+      approval,
+      decisions.filter(({ call }) => requestOf(decisions, call) === approval.id),
+      notes,
+    );
+  }
+  verbsStand(decisions, notes);
+  return notes.finding();
+};
+
 export const approvals: Check = {
   id: 'K6',
   promise: 'an approval ends once, never both decided and expired, and everybody is told the same',
-  ofTask: ({ id, operations, approvals: stored }) => {
-    const notes = takeNotes(id);
-    const decisions = operations.filter(({ op }) => op === 'approvals.decide');
-    for (const approval of stored) {
-      oneEnd(approval, notes);
-      answersAgree(
-        approval,
-        decisions.filter(({ call }) => requestOf(decisions, call) === approval.id),
-        notes,
-      );
-    }
-    verbsStand(decisions, notes);
-    return notes.finding();
-  },
+  ofTask: decidedOnce,
+  ofProgram: ({ id, operations, questions }) => decidedOnce({ id, operations, approvals: questions }),
 };

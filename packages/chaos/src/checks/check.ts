@@ -1,4 +1,4 @@
-import type { RunEvidence, TaskEvidence } from '../evidence/evidence.ts';
+import type { ProgramEvidence, RunEvidence, TaskEvidence } from '../evidence/evidence.ts';
 
 /** What a look at some evidence came to. */
 export type Finding = { readonly checked: number; readonly violations: readonly string[] };
@@ -10,7 +10,10 @@ export type Check = {
   /** Task by task, so that a long run need not fit into memory. */
   /** Only tasks with graphs show it, which not every deployment can have. */
   readonly graphs?: true;
+  /** Only programs show it, which need workers. */
+  readonly programs?: true;
   readonly ofTask?: (task: TaskEvidence) => Finding;
+  readonly ofProgram?: (program: ProgramEvidence) => Finding;
   readonly ofRun?: (run: RunEvidence) => Finding;
 };
 

@@ -1,4 +1,6 @@
 import { TaskEvent } from '@holdpoint/contracts/task';
+import { orchestratorDecider } from '@holdpoint/orchestrator/domain/orchestrator';
+import { ProgramEvent } from '@holdpoint/contracts/program';
 import { absent, type TaskState } from '@holdpoint/orchestrator/domain/state';
 import { evolve } from '@holdpoint/orchestrator/domain/evolve';
 import { isTerminal, mayGo, mayReopen } from '@holdpoint/orchestrator/domain/phases';
@@ -48,6 +50,29 @@ const folds = ({ id, head, events }: StoredAggregate, { expect }: Notes): void =
   );
 };
 
+/** The same for a program, whose facts are its own and those that it shares with every task. */
+const foldsProgram = ({ id, head, events }: StoredAggregate, { expect }: Notes): void => {
+  let state = orchestratorDecider.initial;
+  for (const { version, data } of events) {
+    const parsed = ProgramEvent.or(TaskEvent).safeParse(data);
+    expect(parsed.success, () => `event ${String(version)} of ${id} is none`);
+    if (!parsed.success) return;
+    const from = state.phase;
+    if (from === 'absent') {
+      expect(parsed.data.type === 'program_submitted', () => `${id} begins with ${parsed.data.type}`);
+      if (parsed.data.type !== 'program_submitted') return;
+    } else if (from !== 'board') {
+      expect(!isTerminal(from), () => `${id} goes on with ${parsed.data.type} after it is ${from}`);
+      expect(mayGo(from, parsed.data.phase), () => `${id} goes from ${from} to ${parsed.data.phase}`);
+    }
+    state = orchestratorDecider.evolve(state, parsed.data);
+  }
+  expect(
+    head?.status === state.phase,
+    () => `${id} is ${state.phase} by its events, and ${String(head?.status)} in lists`,
+  );
+};
+
 export const histories: Check = {
   id: 'K1',
   promise: 'histories are gapless, take legal steps only, and fold to what is shown',
@@ -56,6 +81,12 @@ export const histories: Check = {
     if (task !== undefined) folds(task, notes);
     for (const aggregate of [task, recovery, ...approvals, ...effects, ...works])
       if (aggregate !== undefined) gapless(aggregate, notes);
+    return notes.finding();
+  },
+  ofProgram: ({ program, questions }) => {
+    const notes = takeNotes();
+    if (program !== undefined) foldsProgram(program, notes);
+    for (const aggregate of [program, ...questions]) if (aggregate !== undefined) gapless(aggregate, notes);
     return notes.finding();
   },
 };

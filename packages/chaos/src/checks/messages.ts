@@ -1,5 +1,6 @@
+import type { SeenFact } from '../recorder.ts';
 import type { StoredAggregate, TaskEvidence } from '../evidence/evidence.ts';
-import { type Check, takeNotes } from './check.ts';
+import { type Check, type Finding, takeNotes } from './check.ts';
 
 /** Refused by a service that had understood it: a repeat that came too late, say. Anything else has to be ours. */
 const UNDERSTOOD = /^(ORCHESTRATOR|APPROVALS|EXECUTOR|RECOVERY|ERR)_/;
@@ -14,22 +15,31 @@ const storedOf = (
   return (aggregate === 'approval' ? approvals : [...effects, ...works]).find((each) => each.id === id);
 };
 
+type Stored = (aggregate: string, id: string) => StoredAggregate | undefined;
+
+const toldAsStored = (about: string, facts: readonly SeenFact[], stored: Stored): Finding => {
+  const { expect, finding } = takeNotes(about);
+  for (const { aggregate, id, version, type } of facts) {
+    const event = stored(aggregate, id)?.events[version - 1];
+    expect(
+      event?.type === type,
+      () =>
+        `the bus told ${type} of ${aggregate} ${id} as version ${String(version)}; stored is ${String(event?.type)}`,
+    );
+  }
+  return finding();
+};
+
 export const messages: Check = {
   id: 'K9',
   promise:
     'every message of what was committed has gone out and been handled; nothing is told that was not stored',
-  ofTask: (evidence) => {
-    const { expect, finding } = takeNotes(evidence.id);
-    for (const { aggregate, id, version, type } of evidence.facts) {
-      const event = storedOf(evidence, aggregate, id)?.events[version - 1];
-      expect(
-        event?.type === type,
-        () =>
-          `the bus told ${type} of ${aggregate} ${id} as version ${String(version)}; stored is ${String(event?.type)}`,
-      );
-    }
-    return finding();
-  },
+  ofTask: (evidence) =>
+    toldAsStored(evidence.id, evidence.facts, (aggregate, id) => storedOf(evidence, aggregate, id)),
+  ofProgram: ({ id: task, facts, program, questions }) =>
+    toldAsStored(task, facts, (aggregate, id) =>
+      aggregate === 'task' ? program : questions.find((each) => each.id === id),
+    ),
   ofRun: ({ services, consumers, letters }) => {
     const { expect, finding } = takeNotes();
     for (const { service, outbox, staleTimers } of services) {

@@ -1,5 +1,5 @@
 import type { Operation } from '../history.ts';
-import { type Check, takeNotes } from './check.ts';
+import { type Check, type Finding, takeNotes } from './check.ts';
 
 type Seen = { readonly invoked: number; readonly returned: number; readonly version: number };
 
@@ -21,20 +21,25 @@ const seenBy = (operations: readonly Operation[]): readonly Seen[] => {
   });
 };
 
+type Asked = { readonly id: string; readonly operations: readonly Operation[] };
+
+const neverBack = ({ id, operations }: Asked): Finding => {
+  const { expect, finding } = takeNotes(id);
+  const seen = seenBy(operations);
+  for (const one of seen) {
+    const before = seen.filter(({ returned }) => returned < one.invoked);
+    const newest = Math.max(0, ...before.map(({ version }) => version));
+    expect(
+      one.version >= newest,
+      () => `version ${String(one.version)} was shown after version ${String(newest)}`,
+    );
+  }
+  return finding();
+};
+
 export const reads: Check = {
   id: 'K2',
   promise: 'an answer never shows a task older than one that came before it was asked for',
-  ofTask: ({ id, operations }) => {
-    const { expect, finding } = takeNotes(id);
-    const seen = seenBy(operations);
-    for (const one of seen) {
-      const before = seen.filter(({ returned }) => returned < one.invoked);
-      const newest = Math.max(0, ...before.map(({ version }) => version));
-      expect(
-        one.version >= newest,
-        () => `version ${String(one.version)} was shown after version ${String(newest)}`,
-      );
-    }
-    return finding();
-  },
+  ofTask: neverBack,
+  ofProgram: neverBack,
 };

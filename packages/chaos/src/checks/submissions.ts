@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isTerminal } from '@holdpoint/orchestrator/domain/phases';
 import { TaskPhase } from '@holdpoint/contracts/task';
+import type { Operation } from '../history.ts';
 import type { StoredAggregate, TaskEvidence } from '../evidence/evidence.ts';
 import { endOf } from '../workload/graph.ts';
 import { stateOf } from './effects.ts';
 import { wasLeftToPeople } from './graphs.ts';
-import { type Check, takeNotes } from './check.ts';
+import { type Check, type Finding, takeNotes } from './check.ts';
 
 const SUBMIT = 'orchestrator.submit';
 const CONFLICTING = 'conflicting';
@@ -86,37 +87,45 @@ export const outcomes: Check = {
   },
 };
 
+type Asked = { readonly id: string; readonly operations: readonly Operation[] };
+
+const sameTask = ({ id, operations }: Asked): Finding => {
+  const { expect, finding } = takeNotes(id);
+  for (const { op, actor, type, value } of operations) {
+    if (op !== SUBMIT || (type !== 'ok' && type !== 'fail')) continue;
+    const told = value as { id?: string; code?: string } | undefined;
+    if (actor === CONFLICTING)
+      expect(told?.code === 'ORCHESTRATOR_TASK_CONFLICT', () => 'other content was taken under its id');
+    else
+      expect(
+        type === 'ok' && told?.id === id,
+        () => `its submission was answered with ${JSON.stringify(told)}`,
+      );
+  }
+  return finding();
+};
+
 export const repeats: Check = {
   id: 'K16',
   promise: 'a repeated submission is the same task; other content under its id is refused',
-  ofTask: ({ id, operations }) => {
-    const { expect, finding } = takeNotes(id);
-    for (const { op, actor, type, value } of operations) {
-      if (op !== SUBMIT || (type !== 'ok' && type !== 'fail')) continue;
-      const told = value as { id?: string; code?: string } | undefined;
-      if (actor === CONFLICTING)
-        expect(told?.code === 'ORCHESTRATOR_TASK_CONFLICT', () => 'other content was taken under its id');
-      else
-        expect(
-          type === 'ok' && told?.id === id,
-          () => `its submission was answered with ${JSON.stringify(told)}`,
-        );
-    }
-    return finding();
-  },
+  ofTask: sameTask,
+  ofProgram: sameTask,
+};
+
+const neverPoison = ({ id, operations }: Asked): Finding => {
+  const { expect, finding } = takeNotes(id);
+  for (const { op, type, value } of operations) {
+    if (type === 'invoke') continue;
+    const code =
+      typeof value === 'object' && value !== null && !Array.isArray(value) ? value['code'] : undefined;
+    expect(code !== 'RUNTIME_POISON', () => `${op} was answered with RUNTIME_POISON`);
+  }
+  return finding();
 };
 
 export const answers: Check = {
   id: 'K17',
   promise: 'whoever asks for something sensible is answered, or told that it cannot be answered now',
-  ofTask: ({ id, operations }) => {
-    const { expect, finding } = takeNotes(id);
-    for (const { op, type, value } of operations) {
-      if (type === 'invoke') continue;
-      const code =
-        typeof value === 'object' && value !== null && !Array.isArray(value) ? value['code'] : undefined;
-      expect(code !== 'RUNTIME_POISON', () => `${op} was answered with RUNTIME_POISON`);
-    }
-    return finding();
-  },
+  ofTask: neverPoison,
+  ofProgram: neverPoison,
 };

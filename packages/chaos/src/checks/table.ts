@@ -6,6 +6,7 @@ import { gate } from './gate.ts';
 import { graphs, locks, works } from './graphs.ts';
 import { histories } from './histories.ts';
 import { messages } from './messages.ts';
+import { fencing, programEffects, programEnds, recorded } from './programs.ts';
 import { reads } from './reads.ts';
 import { boundedFailures, rollbacks, stuckJobs, verdicts } from './recovery.ts';
 import { bounds, processes, secrets } from './running.ts';
@@ -38,4 +39,8 @@ export const CHECKS: readonly Check[] = [
   stuckJobs,
   boundedFailures,
   rollbacks,
+  programEffects,
+  programEnds,
+  fencing,
+  recorded,
 ];

@@ -1,4 +1,4 @@
-import type { RunEvidence, TaskEvidence } from '../evidence/evidence.ts';
+import type { ProgramEvidence, RunEvidence, TaskEvidence } from '../evidence/evidence.ts';
 import type { Check, Finding } from './check.ts';
 
 export type Verdict = {
@@ -28,6 +28,9 @@ export const createJudge = (checks: readonly Check[]) => {
   return {
     takeTask: (task: TaskEvidence): void => {
       for (const { id, ofTask } of checks) add(id, ofTask?.(task));
+    },
+    takeProgram: (program: ProgramEvidence): void => {
+      for (const { id, ofProgram } of checks) add(id, ofProgram?.(program));
     },
     takeRun: (run: RunEvidence): void => {
       for (const { id, ofRun } of checks) add(id, ofRun?.(run));

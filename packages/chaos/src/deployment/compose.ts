@@ -175,6 +175,7 @@ export const openCompose = async (root: string, projectName: string): Promise<De
         )
       ).toString('utf8'),
     instances: instances.map(({ name, service }) => ({ name, service })),
+    workers: [],
     isReady,
     kill: async (name) => {
       await kill(name);

@@ -11,7 +11,11 @@ export type Counted = { readonly deployment: Deployment; readonly target: Counte
 export const startCountedLocal = async (
   folder: string,
   seed: string,
-  { env, progress }: { readonly env: NodeJS.ProcessEnv; readonly progress: Progress },
+  {
+    env,
+    progress,
+    workers,
+  }: { readonly env: NodeJS.ProcessEnv; readonly progress: Progress; readonly workers: number },
 ): Promise<Counted> => {
   let target: CounterTarget | undefined;
   const deployment = await startLocal({
@@ -19,6 +23,7 @@ export const startCountedLocal = async (
     folder,
     env,
     progress,
+    workers,
     beforeServices: async ({ register, undo }) => {
       target = await startCounterTarget(folder, seed);
       undo(target.stop);

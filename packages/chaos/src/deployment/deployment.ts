@@ -44,6 +44,8 @@ export interface Deployment {
   /** A file of the executors' workspace; empty when there is none. */
   readonly readWorkspace: (file: string) => Promise<string>;
   readonly instances: readonly Instance[];
+  /** Processes that run programs; none where nobody starts them. They are killed, paused and resumed like instances. */
+  readonly workers: readonly string[];
   readonly isReady: (instance: string) => Promise<boolean>;
   readonly kill: (instance: string) => Promise<void>;
   readonly pause: (instance: string) => Promise<void>;

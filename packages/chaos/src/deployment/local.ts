@@ -16,6 +16,7 @@ import { expand } from './expand.ts';
 import { type LocalInstance, startInstances } from './instances.ts';
 import { startServers } from './local-servers.ts';
 import { usageAt } from './usage.ts';
+import { type LocalWorker, startWorkers } from './workers.ts';
 
 export type LocalOptions = {
   readonly root: string;
@@ -23,6 +24,8 @@ export type LocalOptions = {
   readonly env: NodeJS.ProcessEnv;
   /** Starts what the services need beside their servers, and says what they have to know of it. */
   readonly beforeServices: (beside: Beside) => Promise<Readonly<Record<string, string>>>;
+  /** How many processes run programs. */
+  readonly workers: number;
   readonly progress: Progress;
 };
 
@@ -149,12 +152,30 @@ export const startLocal = async (options: LocalOptions): Promise<Deployment> => 
         (instance) => void begun.push(instance),
       ),
     );
+    const hired: LocalWorker[] = [];
+    undo(() => Promise.all(hired.map((worker) => worker.stop())));
+    const hire = () =>
+      startWorkers(
+        {
+          root,
+          folder,
+          credentialsDir,
+          natsUrl: servers.natsUrl,
+          count: options.workers,
+          onStart: (name, { pid }) => register(name, pid),
+          onEnded: (one) => void ended.push(one),
+        },
+        (worker) => void hired.push(worker),
+      );
+    const workers = options.workers === 0 ? [] : await progress.step('starting workers of programs', hire);
     const byName = new Map(instances.map((instance) => [instance.name, instance]));
     const find = (name: string): LocalInstance => {
       const found = byName.get(name);
       if (found === undefined) throw new Problem(`there is no ${name} here`);
       return found;
     };
+    const processOf = (name: string): Pick<LocalWorker, 'signal' | 'end'> =>
+      workers.find((worker) => worker.name === name) ?? find(name);
 
     return {
       kind: 'local',
@@ -163,10 +184,11 @@ export const startLocal = async (options: LocalOptions): Promise<Deployment> => 
       people,
       readWorkspace: async (file) => (await readIfPresent(join(folder, 'workspace', file))) ?? '',
       instances: instances.map(({ name, service }) => ({ name, service })),
+      workers: workers.map(({ name }) => name),
       isReady: (name) => find(name).isReady(),
-      kill: async (name) => find(name).end('SIGKILL'),
-      pause: async (name) => find(name).signal('SIGSTOP'),
-      resume: async (name) => find(name).signal('SIGCONT'),
+      kill: async (name) => processOf(name).end('SIGKILL'),
+      pause: async (name) => processOf(name).signal('SIGSTOP'),
+      resume: async (name) => processOf(name).signal('SIGCONT'),
       restart: (name) => find(name).restart(),
       nats: servers.breakNats,
       postgres: servers.breakPostgres,
@@ -177,11 +199,12 @@ export const startLocal = async (options: LocalOptions): Promise<Deployment> => 
       ended: () => ended,
       usage: () => usageAt(instances),
       logs: async () => [
-        ...instances.map(({ name, logFile }) => logText(name, logFile)),
+        ...[...instances, ...workers].map(({ name, logFile }) => logText(name, logFile)),
         logText('postgres', join(folder, 'logs', 'postgres.log')),
         logText('nats', join(folder, 'logs', 'nats.log')),
       ],
       heal: async () => {
+        for (const { signal } of workers) signal('SIGCONT');
         for (const { links, signal } of instances) {
           signal('SIGCONT');
           for (const link of Object.values(links)) link.heal();

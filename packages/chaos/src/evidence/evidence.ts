@@ -58,6 +58,23 @@ export type TaskEvidence = {
   readonly facts: readonly SeenFact[];
 };
 
+/** Everything that is known of one program of the run; the task of its effect has evidence of its own. */
+export type ProgramEvidence = {
+  readonly id: string;
+  readonly submission: z.input<typeof SubmitTask>;
+  /** Ids of what it asks people, of the task that carries out its effect, and of that effect. */
+  readonly question: string;
+  readonly child: string;
+  readonly effect: string;
+  readonly operations: readonly Operation[];
+  /** Undefined when there is none. */
+  readonly program: StoredAggregate | undefined;
+  readonly questions: readonly StoredAggregate[];
+  /** What reached the world under the key of its effect. */
+  readonly applications: readonly Application[];
+  readonly facts: readonly SeenFact[];
+};
+
 export type ServiceEvidence = {
   readonly service: string;
   readonly outbox: number;

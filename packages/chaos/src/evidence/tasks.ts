@@ -2,10 +2,11 @@ import type { Deployment } from '../deployment/deployment.ts';
 import type { Operation } from '../history.ts';
 import type { Recorder, SeenFact } from '../recorder.ts';
 import type { PlannedTask } from '../workload/planned.ts';
+import { childEffectOf, childOf, childSubmissionOf } from '../workload/program.ts';
 import { type Application, effectOf, type Target } from '../workload/target.ts';
 import type { SavedWork } from '../workload/saved-work.ts';
 import type { WorkLine } from '../workload/work-book.ts';
-import type { StoredAggregate, TaskEvidence } from './evidence.ts';
+import type { Meant, StoredAggregate, TaskEvidence } from './evidence.ts';
 import { foundIn } from './secrets.ts';
 import { loadAggregates } from './store.ts';
 
@@ -14,7 +15,6 @@ const AT_ONCE = 400;
 export type TasksOptions = {
   readonly deployment: Deployment;
   readonly target: Target;
-  readonly planned: readonly PlannedTask[];
   readonly operations: readonly Operation[];
   readonly recorder: Recorder;
   readonly applications: readonly Application[];
@@ -40,7 +40,7 @@ export const lookedAtNothing = (): Looked => ({
   found: new Set(),
 });
 
-const idsIn = ({ events }: StoredAggregate, name: string): readonly string[] =>
+export const idsIn = ({ events }: StoredAggregate, name: string): readonly string[] =>
   events.flatMap(({ data }) => (typeof data[name] === 'string' ? [data[name]] : []));
 
 /** Steps that needed no approval. */
@@ -53,33 +53,66 @@ const workIdsIn = ({ events }: StoredAggregate): ReadonlySet<unknown> =>
     ),
   );
 
-const chunks = function* <Item>(items: readonly Item[]): Generator<readonly Item[]> {
+export const chunks = function* <Item>(items: readonly Item[]): Generator<readonly Item[]> {
   for (let i = 0; i < items.length; i += AT_ONCE) yield items.slice(i, i + AT_ONCE);
 };
 
-const grouped = <Item>(
+export const grouped = <Item>(
   items: Iterable<Item>,
   keyOf: (item: Item) => string,
 ): ReadonlyMap<string, readonly Item[]> => Map.groupBy(items, keyOf);
 
+/** A task that is looked at, and what was meant with it. */
+export type Wanted = { readonly id: string; readonly meant: Meant };
+
+export const wantedOf = (target: Target, task: PlannedTask): Wanted => ({
+  id: task.id,
+  meant: {
+    fate: task.fate,
+    submission: target.submission(task),
+    effect: effectOf(target, task),
+    requestDigest: target.expectedDigest(task),
+    ...(task.graph && { graph: task.graph }),
+  },
+});
+
+/** The task that carries out the effect of a program: nobody has submitted it but the program. */
+export const wantedForProgram = (target: Target, task: PlannedTask): Wanted => ({
+  id: childOf(task.id),
+  meant: {
+    fate: task.fate,
+    submission: childSubmissionOf(task.id),
+    effect: childEffectOf(task.id),
+    requestDigest: target.expectedDigest(task),
+  },
+});
+
+export const searchAggregates = (
+  aggregates: ReadonlyMap<string, StoredAggregate>,
+  secrets: ReadonlyMap<string, string>,
+  looked: Looked,
+): void => {
+  for (const { events } of aggregates.values()) {
+    const text = JSON.stringify(events);
+    looked.bytes += text.length;
+    for (const secret of foundIn(text, secrets)) looked.found.add(secret);
+  }
+};
+
 /** Task by task, everything that is known of it; adds to `looked` what it has seen. */
-export async function* gatherTasks(options: TasksOptions, looked: Looked): AsyncGenerator<TaskEvidence> {
-  const { deployment, target, planned, recorder, secrets } = options;
+export async function* gatherTasks(
+  options: TasksOptions,
+  wanted: readonly Wanted[],
+  looked: Looked,
+): AsyncGenerator<TaskEvidence> {
+  const { deployment, recorder, secrets } = options;
   const operations = grouped(options.operations, ({ key }) => key);
   const facts: ReadonlyMap<string, readonly SeenFact[]> = grouped(recorder.facts(), ({ id }) => id);
   const applications = grouped(options.applications, ({ key }) => key);
   const lines = grouped(options.work, ({ task }) => task);
   const saved = grouped(options.saved, ({ name }) => name.split('/')[0] ?? '');
 
-  const search = (aggregates: ReadonlyMap<string, StoredAggregate>): void => {
-    for (const { events } of aggregates.values()) {
-      const text = JSON.stringify(events);
-      looked.bytes += text.length;
-      for (const secret of foundIn(text, secrets)) looked.found.add(secret);
-    }
-  };
-
-  for (const chunk of chunks(planned)) {
+  for (const chunk of chunks(wanted)) {
     const tasks = await loadAggregates(
       deployment,
       'orchestrator',
@@ -89,7 +122,8 @@ export async function* gatherTasks(options: TasksOptions, looked: Looked): Async
     const approvals = await loadAggregates(deployment, 'approvals', idsOf('approval'));
     const effects = await loadAggregates(deployment, 'executor', idsOf('effectId'));
     const recoveries = await loadAggregates(deployment, 'recovery', [...tasks.keys()]);
-    for (const aggregates of [tasks, approvals, effects, recoveries]) search(aggregates);
+    for (const aggregates of [tasks, approvals, effects, recoveries])
+      searchAggregates(aggregates, secrets, looked);
     for (const id of tasks.keys()) looked.tasks.add(id);
     for (const id of approvals.keys()) looked.approvals.add(id);
     for (const id of effects.keys()) looked.effects.add(id);
@@ -102,16 +136,9 @@ export async function* gatherTasks(options: TasksOptions, looked: Looked): Async
       const ordered = own('effectId', effects);
       const workIds: ReadonlySet<unknown> = task === undefined ? new Set() : workIdsIn(task);
       const ownEffects = ordered.filter(({ id }) => !workIds.has(id));
-      const effect = effectOf(target, one);
       yield {
         id: one.id,
-        meant: {
-          fate: one.fate,
-          submission: target.submission(one),
-          effect,
-          requestDigest: target.expectedDigest(one),
-          ...(one.graph && { graph: one.graph }),
-        },
+        meant: one.meant,
         operations: operations.get(one.id) ?? [],
         task,
         approvals: ownApprovals,
@@ -120,7 +147,7 @@ export async function* gatherTasks(options: TasksOptions, looked: Looked): Async
         lines: lines.get(one.id) ?? [],
         saved: saved.get(one.id) ?? [],
         recovery: recoveries.get(one.id),
-        applications: applications.get(effect) ?? [],
+        applications: applications.get(one.meant.effect) ?? [],
         facts: [one.id, ...[...ownApprovals, ...ordered].map(({ id }) => id)].flatMap(
           (id) => facts.get(id) ?? [],
         ),

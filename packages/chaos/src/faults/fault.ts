@@ -13,11 +13,12 @@ export const FAULT_GROUPS = [
   'message',
   'upgrade',
   'clock',
+  'worker',
 ] as const;
 export type FaultGroup = (typeof FAULT_GROUPS)[number];
 
 /** What there is to break. */
-export type Surroundings = { readonly instances: readonly string[] };
+export type Surroundings = { readonly instances: readonly string[]; readonly workers: readonly string[] };
 
 export type FaultContext = {
   readonly deployment: Deployment;

@@ -11,6 +11,7 @@ import { postgresRestart, terminateSessions } from './postgres-server.ts';
 import { rollingUpgrade } from './rolling-upgrade.ts';
 import { slowWatcher } from './slow-watcher.ts';
 import { stopService } from './stop-service.ts';
+import { workerFrozen, workerKilled } from './worker.ts';
 
 /** Every fault there is. A new one is a file beside this one, and a row here. */
 export const FAULTS: readonly Fault[] = [
@@ -35,4 +36,6 @@ export const FAULTS: readonly Fault[] = [
   malformed,
   rollingUpgrade,
   clockJump,
+  workerKilled,
+  workerFrozen,
 ];

@@ -16,8 +16,8 @@ const sparing = (fault: Fault): Fault =>
   fault.group === 'process'
     ? {
         ...fault,
-        draw: (random, { instances }) =>
-          fault.draw(random, { instances: instances.filter((name) => !name.endsWith('-1')) }),
+        draw: (random, { instances, ...around }) =>
+          fault.draw(random, { ...around, instances: instances.filter((name) => !name.endsWith('-1')) }),
       }
     : fault;
 

@@ -50,7 +50,7 @@ const planOf = (options: Options, seed: string, deployment: Deployment) =>
     durationMs: options.duration,
     everyMs: options.faultEvery,
     faults: chooseFaults(soakFaults(deployment), options.faults),
-    surroundings: { instances: deployment.instances.map(({ name }) => name) },
+    surroundings: { instances: deployment.instances.map(({ name }) => name), workers: deployment.workers },
   });
 
 const run = async (options: Options): Promise<void> => {
@@ -65,6 +65,7 @@ const run = async (options: Options): Promise<void> => {
   const { deployment, target } = await startCountedLocal(folder, seed, {
     env: process.env,
     progress: onStdout,
+    workers: 0,
   });
   const history = createHistory(join(folder, 'history.ndjson'));
   try {

@@ -133,7 +133,8 @@ export const soak = async (options: SoakOptions): Promise<SoakReport> => {
     await deployment.heal();
     await workload.pause();
     await workload.finish(DECIDED_WITHIN_MS);
-    const toRest = () => settle(deployment, prefixOf(run), { withinMs: options.settleWithinMs, say });
+    const toRest = () =>
+      settle(deployment, { prefix: prefixOf(run), children: [] }, { withinMs: options.settleWithinMs, say });
     const settled = await toRest();
     await attendant.stop();
     const settledAgain = await toRest();

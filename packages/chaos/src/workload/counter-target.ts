@@ -7,6 +7,7 @@ import { readIfPresent } from '@holdpoint/infra/credentials/keep';
 import { z } from 'zod';
 import { fetchLedger } from '../counter/ledger.ts';
 import { graphOf } from './graph.ts';
+import { PROGRAM } from './program.ts';
 import type { PlannedTask } from './planned.ts';
 import { makeScratchRepository } from './scratch-repository.ts';
 import type { Target } from './target.ts';
@@ -60,6 +61,12 @@ export const startCounterTarget = async (folder: string, seed: string): Promise<
         body: bodyOf(task),
       };
       const common = { id: task.id, goal: `count ${task.id} once` };
+      if (task.program === true)
+        return {
+          ...common,
+          workflow: PROGRAM,
+          inputs: { task: task.id, origin, url: request.url, body: request.body, token: '' },
+        };
       if (task.graph === undefined)
         return { ...common, workflow: 'http', inputs: { ...request, keyed: task.keyed } };
       const around = { task: task.id, book: scratch.book, request, target: origin };
@@ -81,6 +88,7 @@ export const startCounterTarget = async (folder: string, seed: string): Promise<
           : [],
       ),
     expectedDigest: (task) => digestOf(bodyOf(task)),
+    programs: true,
     graphs: { work: scratch.work, saved: scratch.saved },
     stop: async () => void (await child.stop()),
   };

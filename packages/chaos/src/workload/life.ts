@@ -6,6 +6,7 @@ import { holdFor } from '../nemesis.ts';
 import { type Caller, nextCall, type Outcome, told } from './caller.ts';
 import type { PlannedTask } from './planned.ts';
 import { asksFor } from './graph.ts';
+import { questionOf } from './program.ts';
 import { approvalOf, type Target } from './target.ts';
 
 export type LifeOptions = {
@@ -27,6 +28,9 @@ const PAUSE_MAX_MS = 20_000;
 /** What was published is looked for after this. */
 const LOOK_AFTER_MS = 4_000;
 const PUBLISH_WITHIN_MS = 3_000;
+
+/** What nobody has asked for by then is left to whoever sweeps up: a program may have ended before. */
+const UNKNOWN_TRIES_MAX = 7;
 
 /** Asks until somebody says yes or no. */
 const insist = async <Answer>(
@@ -85,15 +89,19 @@ export const createLife = (options: LifeOptions) => {
     return insist(() => first('conflicting', task.id, 'orchestrator', 'submit', other), over);
   };
 
+  /** The request may be on its way still; that of a program may never come. */
+  const notYetAsked = ({ program }: PlannedTask): ((code: string) => boolean) => {
+    let tries = 0;
+    return (code) => {
+      tries += 1;
+      return code === 'APPROVALS_UNKNOWN' && (program !== true || tries <= UNKNOWN_TRIES_MAX);
+    };
+  };
+
   const decide = async (task: PlannedTask, decision: Verb, by: Caller = first, actor = 'operator') => {
     const id = approvalOf(target, task);
     await requested(id);
-    return insist(
-      () => by(actor, task.id, 'approvals', 'decide', { id, decision }),
-      over,
-      // The request may be on its way still.
-      (code) => code === 'APPROVALS_UNKNOWN',
-    );
+    return insist(() => by(actor, task.id, 'approvals', 'decide', { id, decision }), over, notYetAsked(task));
   };
   /** As many people as it takes. */
   const approve = (task: PlannedTask): Promise<unknown> =>
@@ -127,12 +135,50 @@ export const createLife = (options: LifeOptions) => {
     }
   };
 
+  const respond = async (task: PlannedTask, response: boolean, by: Caller = first, actor = 'operator') => {
+    const id = questionOf(task.id);
+    await requested(id);
+    return insist(
+      () => by(actor, task.id, 'approvals', 'decide', { id, decision: 'respond', response }),
+      over,
+      notYetAsked(task),
+    );
+  };
+
+  /** A program asks before it wants anything: there are two moments at which people may say no, or go. */
+  const settleProgram = async (task: PlannedTask): Promise<unknown> => {
+    switch (task.fate) {
+      case 'approve':
+        await respond(task, true);
+        return decide(task, 'approve');
+      case 'reject':
+        await respond(task, true);
+        return decide(task, 'reject');
+      case 'request_changes':
+        return respond(task, false);
+      case 'race':
+        await Promise.all([respond(task, true), respond(task, false, second, 'second')]);
+        return decide(task, 'approve');
+      case 'cancel_waiting':
+        await requested(questionOf(task.id));
+        return cancel(task);
+      case 'cancel_racing':
+        await respond(task, true);
+        await requested(approvalOf(target, task));
+        return Promise.all([decide(task, 'approve'), cancel(task)]);
+      case 'late':
+        await healed;
+        await respond(task, true);
+        return decide(task, 'approve');
+    }
+  };
+
   return async (task: PlannedTask): Promise<void> => {
     if (!(await submit(task))) return;
     if (task.conflicting) await conflict(task);
     // Nobody is ever asked.
     if (task.graph !== undefined && !asksFor(task.graph)) return;
     await holdFor(task.thinkMs, over);
-    await settle(task);
+    await (task.program === true ? settleProgram(task) : settle(task));
   };
 };

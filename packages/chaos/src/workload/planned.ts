@@ -39,6 +39,8 @@ export type PlannedTask = {
   readonly conflicting: boolean;
   /** It has a graph of its own; without one, a workflow that everybody has. */
   readonly graph?: GraphPlan;
+  /** Its workflow is a program, which workers run. */
+  readonly program?: true;
 };
 
 /** What the ids of all tasks of a run begin with. */
@@ -74,3 +76,16 @@ export const plannedWithGraphs = (tasksPerSecond: number, people: number): typeo
     };
   };
 };
+
+/** One of so many tasks is a program. */
+const PROGRAM_EVERY_TASKS = 10;
+const PROGRAM_TURN = 5;
+
+/** The same, with a program now and then. It is submitted by its name: a version that nobody knows is refused there and then. */
+export const plannedWithPrograms =
+  (others: typeof plannedTask): typeof plannedTask =>
+  (seed, run, n) => {
+    const task = others(seed, run, n);
+    if (n % PROGRAM_EVERY_TASKS !== PROGRAM_TURN || task.graph !== undefined) return task;
+    return { ...task, via: 'api', keyed: true, program: true };
+  };

@@ -18,14 +18,18 @@ const lastOf = (id: string): number => id.charCodeAt(id.length - 1);
 const RETRIED: readonly StuckAnswer[] = ['retry', 'retry', 'retry', 'skip', 'done', 'cancel'];
 /** When nobody is left, no job is tried once more. */
 const ENDED: readonly StuckAnswer[] = ['skip', 'done'];
+const TRIED: readonly StuckAnswer[] = ['retry'];
+const SKIPPED: readonly StuckAnswer[] = ['skip'];
 
 /** What somebody says of a job that is stuck, by one way or by the other: the question's answer, or a word about the job itself. */
 const resolveStuck = (
   caller: Caller,
   { id, task, node }: StuckQuestion,
   alone: boolean,
+  isOfProgram: boolean,
 ): Promise<unknown> => {
-  const among = alone ? ENDED : RETRIED;
+  // What is said of a part of a program is said of its effect, which nobody has carried out by hand.
+  const among = isOfProgram ? (alone ? SKIPPED : TRIED) : alone ? ENDED : RETRIED;
   const said = among[lastOf(id) % among.length] ?? 'done';
   if (id.charCodeAt(id.length - 2) % 2 === 0)
     return caller('sweeper', task, 'approvals', 'decide', { id, decision: said, comment: 'otherwise' });
@@ -42,6 +46,8 @@ export const startSweeper = (
   prefix: string,
   history: History,
   target: Pick<Target, 'applications' | 'release'>,
+  /** Tasks that carry out the effects of programs, whose names do not tell whose they are. */
+  isOfProgram: (task: string) => boolean,
 ) => {
   const stopped = new AbortController();
   let alone = false;
@@ -64,22 +70,23 @@ export const startSweeper = (
     const request = { status: 'pending', limit: PAGE, ...(after !== undefined && { after }) } as const;
     const found = await caller('sweeper', `${prefix}*`, 'approvals', 'list', request, { quiet: true });
     if (found.type !== 'ok') return undefined;
-    const ours = found.answer.items.filter(({ task }) => task.startsWith(prefix));
+    const ours = found.answer.items.filter(({ task }) => task.startsWith(prefix) || isOfProgram(task));
+    const questions = alone ? ours.filter(({ input }) => input !== undefined) : [];
     const stuckJobs = ours.filter(({ stuck }) => stuck !== undefined);
     const again = ours.filter(
-      ({ doubt, stuck, revision }) => doubt === undefined && stuck === undefined && (alone || revision > 1),
+      ({ doubt, stuck, input, revision }) =>
+        doubt === undefined && stuck === undefined && input === undefined && (alone || revision > 1),
     );
     const doubts = alone ? ours.filter(({ doubt }) => doubt !== undefined) : [];
     const answers = await answersTo(doubts);
     const decisions = [
       ...again.map(({ id, task }) => ({ id, task, decision: 'approve' as const })),
+      ...questions.map(({ id, task }) => ({ id, task, decision: 'respond' as const, response: true })),
       ...answers,
     ];
-    await Promise.all(stuckJobs.map((job) => resolveStuck(caller, job, alone)));
+    await Promise.all(stuckJobs.map((job) => resolveStuck(caller, job, alone, isOfProgram(job.task))));
     await Promise.all(
-      decisions.map(({ id, task, decision }) =>
-        caller('sweeper', task, 'approvals', 'decide', { id, decision }),
-      ),
+      decisions.map(({ task, ...decision }) => caller('sweeper', task, 'approvals', 'decide', decision)),
     );
     return found.answer.next;
   };

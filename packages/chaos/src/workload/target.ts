@@ -8,6 +8,7 @@ import {
 import type { SubmitTask } from '@holdpoint/contracts/task';
 import type { z } from 'zod';
 import type { PlannedTask } from './planned.ts';
+import { childApprovalOf, childEffectOf } from './program.ts';
 import type { SavedWork } from './saved-work.ts';
 import type { WorkLine } from './work-book.ts';
 
@@ -40,11 +41,13 @@ export interface Target {
     /** What was kept when their worktrees went back. */
     readonly saved: () => Promise<readonly SavedWork[]>;
   };
+  /** Whether programs can have it as their target. */
+  readonly programs?: true;
   readonly stop: () => Promise<void>;
 }
 
-export const effectOf = ({ node, idempotencyKey }: Target, { id }: PlannedTask): EffectId =>
-  effectIdOf(id, node, idempotencyKey);
+export const effectOf = ({ node, idempotencyKey }: Target, { id, program }: PlannedTask): EffectId =>
+  program === true ? childEffectOf(id) : effectIdOf(id, node, idempotencyKey);
 
-export const approvalOf = ({ node }: Target, { id }: PlannedTask, revision = 1): ApprovalId =>
-  approvalIdOf(id, node, revision);
+export const approvalOf = ({ node }: Target, { id, program }: PlannedTask, revision = 1): ApprovalId =>
+  program === true ? childApprovalOf(id) : approvalIdOf(id, node, revision);

@@ -7,6 +7,7 @@ import { createCaller } from './caller.ts';
 import { connectTo } from './connect.ts';
 import { createLife } from './life.ts';
 import { type PlannedTask, plannedTask, prefixOf } from './planned.ts';
+import { childOf } from './program.ts';
 import type { Target } from './target.ts';
 import { startSweeper } from './sweeper.ts';
 import { createRequested } from './waiting.ts';
@@ -62,11 +63,13 @@ export const startWorkload = async (options: WorkloadOptions): Promise<Workload>
     over: over.signal,
   });
   const tasks: PlannedTask[] = [];
+  const children = new Set<string>();
   const lives = new Set<Promise<void>>();
 
   const begin = (): void => {
     const task = planned(seed, run, tasks.length);
     tasks.push(task);
+    if (task.program === true) children.add(childOf(task.id));
     const life = live(task)
       .catch((error: unknown) => history.add({ note: `the life of ${task.id} broke off: ${String(error)}` }))
       .finally(() => lives.delete(life));
@@ -97,7 +100,8 @@ export const startWorkload = async (options: WorkloadOptions): Promise<Workload>
 
   const working = Promise.all([submitAtRate(), look()]);
   const [firstCaller] = callers;
-  const sweeper = firstCaller && startSweeper(firstCaller, prefixOf(run), history, target);
+  const sweeper =
+    firstCaller && startSweeper(firstCaller, prefixOf(run), history, target, (task) => children.has(task));
   return {
     tasks: () => tasks,
     open: () => lives.size,

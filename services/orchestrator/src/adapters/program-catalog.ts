@@ -40,13 +40,24 @@ export const createProgramCatalog = (log: Logger) => {
     }
   };
 
+  const named = (submission: SubmitTask): SubmitTask => {
+    if (submission.definition !== undefined || submission.program !== undefined) return submission;
+    const program = latest.get(submission.workflow)?.definition;
+    return program === undefined ? submission : { ...submission, program };
+  };
+
   return {
     find: (name: string): ProgramDefinition | undefined => latest.get(name)?.definition,
     /** A submission that names a program says which one, from here on. What brings a definition of its own stays as it is. */
-    named: (submission: SubmitTask): SubmitTask => {
-      if (submission.definition !== undefined || submission.program !== undefined) return submission;
-      const program = latest.get(submission.workflow)?.definition;
-      return program === undefined ? submission : { ...submission, program };
+    named,
+    /**
+     * The same, read anew where the name is not known: another replica may have registered it a moment ago, and a replica
+     * that has just started has read nothing so far. To be told that there is no such workflow is final.
+     */
+    lookUp: async (pool: Pool, submission: SubmitTask): Promise<SubmitTask> => {
+      const { definition, program, workflow } = submission;
+      if (definition === undefined && program === undefined && !latest.has(workflow)) await read(pool);
+      return named(submission);
     },
     register: async (pool: Pool, programs: readonly ProgramDefinition[]): Promise<readonly ProgramRow[]> => {
       const rows = await registerPrograms(pool, programs);

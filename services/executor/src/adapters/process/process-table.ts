@@ -25,13 +25,20 @@ export const processEntry = async (pid: number): Promise<ProcessEntry | undefine
   return text === undefined ? undefined : parseStat(pid, text);
 };
 
+/** A file that cannot be opened because too many are open would look like a process that is gone. */
+const AT_ONCE = 16;
+
 /** Every living process; `undefined` where there is no `/proc`. */
 export const livingProcesses = async (): Promise<readonly ProcessEntry[] | undefined> => {
   const names = await readdir('/proc').catch(() => []);
   const pids = names.filter((name) => /^[0-9]+$/.test(name)).map(Number);
   if (pids.length === 0) return undefined;
-  const entries = await Promise.all(pids.map(processEntry));
-  return entries.filter((entry): entry is ProcessEntry => entry !== undefined && !entry.gone);
+  const living: ProcessEntry[] = [];
+  for (let from = 0; from < pids.length; from += AT_ONCE) {
+    const entries = await Promise.all(pids.slice(from, from + AT_ONCE).map(processEntry));
+    for (const entry of entries) if (entry !== undefined && !entry.gone) living.push(entry);
+  }
+  return living;
 };
 
 /** The value of a variable that a process was started with; `undefined` when it has none, or it may not be seen. */

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import type { Deployment } from '../deployment/deployment.ts';
+import { defineFault } from './fault.ts';
+
+const whyNot = ({ workers }: Deployment): string | undefined =>
+  workers.length > 0 ? undefined : 'no workers of programs are started here';
+
+/** SIGKILL to whoever runs programs; now and then to all of them. Somebody else goes on once their leases are over. */
+export const workerKilled = defineFault({
+  name: 'worker-killed',
+  group: 'worker',
+  weight: 2,
+  params: z.object({ workers: z.array(z.string()).min(1) }),
+  draw: (random, { workers }) => ({
+    workers: random.chance(0.7) ? [random.pick(workers)] : [...workers],
+  }),
+  whyNot,
+  takes: ({ workers }) => workers,
+  inject: async ({ workers }, { deployment }) => {
+    await Promise.all(workers.map((worker) => deployment.kill(worker)));
+  },
+});
+
+/** Asleep past the lease of 30 s: it wakes up in the middle of phases that others have gone on with. */
+export const workerFrozen = defineFault({
+  name: 'worker-frozen',
+  group: 'worker',
+  params: z.object({ worker: z.string(), forMs: z.int().min(1) }),
+  draw: (random, { workers }) => ({ worker: random.pick(workers), forMs: random.int(32_000, 45_000) }),
+  whyNot,
+  takes: ({ worker }) => [worker],
+  inject: async ({ worker, forMs }, { deployment, hold }) => {
+    await deployment.pause(worker);
+    try {
+      await hold(forMs);
+    } finally {
+      await deployment.resume(worker);
+    }
+  },
+});
