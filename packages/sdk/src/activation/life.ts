@@ -1,7 +1,7 @@
 import type { PhaseAborted } from './abort.ts';
 
-/** What never comes: whoever awaits it is left behind. */
-const never = new Promise<never>(() => undefined);
+/** What never comes: whoever awaits it is left behind, and forgotten. One for all would keep whatever has ever awaited it. */
+const never = (): Promise<never> => new Promise(() => undefined);
 
 /** How long what a phase does still counts. It ends by an abort, which is told, or by being abandoned, which is not. */
 export type Life = {
@@ -23,7 +23,7 @@ export const createLife = (): Life => {
   failure.catch(() => undefined);
 
   const check = async (): Promise<void> => {
-    if (isAbandoned) await never;
+    if (isAbandoned) await never();
     if (reason !== undefined) throw reason;
   };
 
@@ -31,10 +31,10 @@ export const createLife = (): Life => {
     await check();
     try {
       const value = await Promise.race([work(), failure]);
-      if (isAbandoned) await never;
+      if (isAbandoned) await never();
       return value;
     } catch (error) {
-      if (isAbandoned) await never;
+      if (isAbandoned) await never();
       throw error;
     }
   };
