@@ -142,7 +142,7 @@ export const DECISION_BUGS: readonly Bug[] = [
   },
   {
     name: 'nobody asks again',
-    file: 'services/orchestrator/src/domain/asks.ts',
+    file: 'packages/runtime/src/decider.ts',
     find: 'Math.min(FIRST_REPEAT_MS * REPEAT_FACTOR ** (ask - 1), LAST_REPEAT_MS)',
     replace: '365 * 86_400_000',
     caughtBy: [SEEDS],

@@ -67,6 +67,15 @@ export const OnError = z.object({
 });
 export type OnError = z.infer<typeof OnError>;
 
+/** Each exponential wait is twice the one before, and none is longer than this. */
+const BACKOFF_MAX_MS = 3_600_000;
+
+/** How long the next attempt waits when so many retries went before it. */
+export const retryDelayMs = (
+  { backoff, delayMs }: Pick<OnError, 'backoff' | 'delayMs'>,
+  retries: number,
+): number => (backoff === 'fixed' ? delayMs : Math.min(delayMs * 2 ** retries, BACKOFF_MAX_MS));
+
 /** The routes out of a node, and its artifacts, by outcome. */
 const byOutcome = <Schema extends z.ZodType>(schema: Schema) =>
   z.object({

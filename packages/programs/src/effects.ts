@@ -8,15 +8,9 @@ import type { SubmitTask } from '@holdpoint/contracts/task';
 import { type NodeDefinition, WorkflowDefinition } from '@holdpoint/contracts/workflow';
 import { definitionProblems } from '@holdpoint/workflows/definition-problems';
 import { problemText } from '@holdpoint/workflows/problem';
+import { repeatTimer } from '@holdpoint/runtime/decider';
 import type { Draft } from './draft.ts';
-import {
-  cancelEffect,
-  effectTimer,
-  repeatTimer,
-  submitEffect,
-  watchEffect,
-  withdrawTimer,
-} from './outgoing.ts';
+import { cancelEffect, effectTimer, submitEffect, watchEffect, withdrawTimer } from './outgoing.ts';
 import { bytesOf, type Recorded, roomProblem } from './room.ts';
 import { effectKey, effectsOf, entryOf, type Program } from './state.ts';
 

@@ -1,13 +1,13 @@
 import type { ErrorBody } from '@holdpoint/contracts/errors';
 import { inputIdOf, type NodeId } from '@holdpoint/contracts/ids';
 import type { JsonObject } from '@holdpoint/contracts/json';
+import { repeatTimer } from '@holdpoint/runtime/decider';
 import type { Draft } from './draft.ts';
 import { withdrawEffects } from './effects.ts';
 import {
   LEASE_TIMER,
   ORDER_TIMER,
   QUESTION_TIMER,
-  repeatTimer,
   RETRY_TIMER,
   sleepTimer,
   tellWatcher,

@@ -5,20 +5,9 @@ import type { ApprovalId, TaskId } from '@holdpoint/contracts/ids';
 import type { WorkGiven, WorkOrder } from '@holdpoint/contracts/program';
 import { type Aggregate, subjects } from '@holdpoint/contracts/subjects';
 import type { SubmitTask } from '@holdpoint/contracts/task';
-import type { Outgoing, TimerChange } from '@holdpoint/runtime/decider';
+import type { Outgoing } from '@holdpoint/runtime/decider';
+import { bytesOf } from './room.ts';
 import type { OpenQuestion, Program } from './state.ts';
-
-/** The bus may lose any message: whoever waits for an answer asks again, at first after this, then ever more rarely. */
-const FIRST_REPEAT_MS = 20_000;
-const REPEAT_FACTOR = 3;
-const LAST_REPEAT_MS = 300_000;
-
-/** Set with question number `ask`, counted from zero: when it has not been answered by then, the next one is put. */
-export const repeatTimer = (name: string, ask: number, now: number): TimerChange => ({
-  set: name,
-  dueAt: now + Math.min(FIRST_REPEAT_MS * REPEAT_FACTOR ** ask, LAST_REPEAT_MS),
-  data: { ask: ask + 1 },
-});
 
 export const LEASE_TIMER = 'lease';
 export const ORDER_TIMER = 'order';
@@ -43,7 +32,7 @@ const GIVEN_MAX_BYTES = 256 * 1_024;
 /** A worker is wanted. `ask` counts the repeats of the same order. */
 export const orderWork = (task: Program, given: WorkGiven, ask: number): Outgoing => {
   const { id, node, visit, attempt, lease, hash, program, activation } = task;
-  const fits = Buffer.byteLength(JSON.stringify(given)) <= GIVEN_MAX_BYTES;
+  const fits = bytesOf(given) <= GIVEN_MAX_BYTES;
   const data: WorkOrder = {
     task: id,
     node,

@@ -1,5 +1,6 @@
 import { type ErrorBody, errorBody } from '@holdpoint/contracts/errors';
 import type { NodeId } from '@holdpoint/contracts/ids';
+import type { Json, JsonObject } from '@holdpoint/contracts/json';
 import {
   ENTRIES_MAX_BYTES,
   type PhaseEnd,
@@ -8,6 +9,7 @@ import {
   STATE_MAX_BYTES,
   VISITS_MAX,
 } from '@holdpoint/contracts/program';
+import { retryDelayMs } from '@holdpoint/contracts/workflow';
 import { checkpoint } from './checkpoints.ts';
 import type { Draft } from './draft.ts';
 import { completeTask, failTask } from './ending.ts';
@@ -19,9 +21,6 @@ import { tryAgain } from './retrying.ts';
 import { entryOf, hasEnded, phaseOf, type Program } from './state.ts';
 
 type Ended<How extends PhaseEnd['how']> = Extract<PhaseEnd, { readonly how: How }>;
-
-/** Each exponential wait is twice the one before, and none is longer than this. */
-const BACKOFF_MAX_MS = 3_600_000;
 
 /** How the phase has ended, or come to a stop, as its worker says. */
 export const phaseEnded = (draft: Draft, end: PhaseEnd): void => {
@@ -60,7 +59,7 @@ const nextProblem = (task: Program, next: NodeId | undefined): ErrorBody | undef
     : undefined;
 };
 
-const tooLarge = (state: unknown, output: unknown): ErrorBody | undefined => {
+const tooLarge = (state: JsonObject, output: Json | undefined): ErrorBody | undefined => {
   if (bytesOf(state) > STATE_MAX_BYTES) return stateTooLarge();
   return output !== undefined && bytesOf(output) > ENTRIES_MAX_BYTES
     ? errorBody('PROGRAM_RECORDS_TOO_LARGE', 'the output is too large: keep it as an artifact')
@@ -133,7 +132,7 @@ export const failed = (
   const left = attempt <= (onError?.maxRetries ?? 0);
   switch (onError?.strategy) {
     case 'retry':
-      return left ? tryAgain(draft, delayFor(onError, attempt)) : failTask(draft, error, node);
+      return left ? tryAgain(draft, retryDelayMs(onError, attempt - 1)) : failTask(draft, error, node);
     case 'pause':
       // What people grant counts like any other attempt: where there is a limit, it holds for them as well.
       return left || onError.maxRetries === 0
@@ -144,9 +143,6 @@ export const failed = (
       return failTask(draft, error, node);
   }
 };
-
-const delayFor = ({ backoff, delayMs }: ProgramOnError, attempt: number): number =>
-  backoff === 'fixed' ? delayMs : Math.min(delayMs * 2 ** (attempt - 1), BACKOFF_MAX_MS);
 
 const asked = (draft: Draft, { state, output, question }: Ended<'asked'>): void => {
   const large = tooLarge(state, output);

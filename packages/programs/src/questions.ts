@@ -4,13 +4,14 @@ import { errorBody } from '@holdpoint/contracts/errors';
 import { effectIdOf, inputIdOf, jobOf } from '@holdpoint/contracts/ids';
 import { asSent, type Json, type JsonObject } from '@holdpoint/contracts/json';
 import type { ProgramAnswer, ProgramQuestion } from '@holdpoint/contracts/program';
+import { repeatTimer } from '@holdpoint/runtime/decider';
 import { checkpoint } from './checkpoints.ts';
 import type { Draft } from './draft.ts';
 import { failTask } from './ending.ts';
 import { orderPhase } from './ordering.ts';
-import { askPeople, QUESTION_TIMER, repeatTimer } from './outgoing.ts';
+import { askPeople, QUESTION_TIMER } from './outgoing.ts';
 import { tryAgain } from './retrying.ts';
-import type { OpenQuestion, Program } from './state.ts';
+import type { Program } from './state.ts';
 
 /** The question itself, in the form in which people are asked about effects: that is what they look at, and nothing is carried out. */
 const questionAsEffect = (task: Program, asks: ProgramQuestion, question: number): CanonicalEffect => ({
@@ -90,7 +91,8 @@ const ANSWERS: ReadonlySet<ApprovalResolved['outcome']> = new Set(['answered', '
 
 /** Only the answer to what this task has asked counts, whoever says so. */
 export const answered = (draft: Draft, fact: ApprovalResolved): void => {
-  const { question, pausedByHand: _, ...task } = draft.task();
+  const task = draft.task();
+  const { question } = task;
   if (question?.approval !== fact.id || task.status !== 'asked') return;
   // What is decided of an effect is no answer: whoever says that of a question is not whom it was put to.
   if (!ANSWERS.has(fact.outcome)) return;
@@ -111,10 +113,10 @@ export const answered = (draft: Draft, fact: ApprovalResolved): void => {
     answer,
   });
   if (question.about === 'phase') return orderPhase(draft, 'respond');
-  return decided(draft, question, answer);
+  return decided(draft, answer);
 };
 
-const decided = (draft: Draft, _question: OpenQuestion, answer: ProgramAnswer): void => {
+const decided = (draft: Draft, answer: ProgramAnswer): void => {
   if (answer.response === RETRY) return tryAgain(draft, 0, { by: answer.by });
   const { failures, node } = draft.task();
   const why =

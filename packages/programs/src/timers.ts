@@ -1,5 +1,6 @@
 import type { ApprovalId, TaskId } from '@holdpoint/contracts/ids';
-import { type Json, JsonObject } from '@holdpoint/contracts/json';
+import type { Json } from '@holdpoint/contracts/json';
+import { askOf } from '@holdpoint/runtime/decider';
 import type { Draft } from './draft.ts';
 import { askForEffectAgain, withdrawEffect } from './effects.ts';
 import { withdraw } from './ending.ts';
@@ -8,11 +9,6 @@ import { LEASE_TIMER, ORDER_TIMER, QUESTION_TIMER, RETRY_TIMER } from './outgoin
 import { goOnWith, returned } from './phase-end.ts';
 import { putQuestion } from './questions.ts';
 import { effectsOf, entryOf, isOver } from './state.ts';
-
-const askOf = (data: Json): number => {
-  const ask = JsonObject.safeParse(data).data?.['ask'];
-  return typeof ask === 'number' ? ask : 1;
-};
 
 const NOT_WANTED = 'the task is over';
 

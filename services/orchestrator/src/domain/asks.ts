@@ -17,7 +17,7 @@ import type { SubmitTask } from '@holdpoint/contracts/task';
 import { DEFAULT_POOL } from '@holdpoint/contracts/streams';
 import { type Aggregate, subjects } from '@holdpoint/contracts/subjects';
 import { type EffectDeclaration, type Lock, WAIT_MAX_MS } from '@holdpoint/contracts/workflow';
-import type { Outgoing, TimerChange } from '@holdpoint/runtime/decider';
+import type { Outgoing } from '@holdpoint/runtime/decider';
 import { budgetAskedIn } from './budget.ts';
 import { TITLE_MAX } from './gate-request.ts';
 import { effectGate } from './effect-gate.ts';
@@ -25,24 +25,6 @@ import { failureOf, recordOf } from './evidence.ts';
 import { foreignNeeds } from './needs.ts';
 import { reportOf } from './report.ts';
 import { type Doubt, type Gate, nodeDefinition, nodeState, questionRevision, type Task } from './state.ts';
-
-/**
- * The bus may lose any command: whoever waits for an answer asks again, at first after this, then ever more rarely.
- * Thousands of tasks may wait for people at the same time, and each of them asks: so it must not be often.
- */
-const FIRST_REPEAT_MS = 20_000;
-const REPEAT_FACTOR = 3;
-const LAST_REPEAT_MS = 300_000;
-
-export const repeatDelayMs = (ask: number): number =>
-  Math.min(FIRST_REPEAT_MS * REPEAT_FACTOR ** (ask - 1), LAST_REPEAT_MS);
-
-/** Set with question number `ask`, counted from zero: when it has not been answered by then, the next one is put. */
-export const repeatTimer = (name: string, ask: number, now: number): TimerChange => ({
-  set: name,
-  dueAt: now + repeatDelayMs(ask + 1),
-  data: { ask: ask + 1 },
-});
 
 export const replyTimer = (node: NodeId): string => `reply:${node}`;
 export const retryTimer = (node: NodeId): string => `retry:${node}`;

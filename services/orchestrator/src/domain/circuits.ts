@@ -1,5 +1,6 @@
 import type { AdmitTask } from '@holdpoint/contracts/task';
-import { CIRCUIT_TIMER, enterCircuit, repeatTimer, type Trial } from './asks.ts';
+import { repeatTimer } from '@holdpoint/runtime/decider';
+import { CIRCUIT_TIMER, enterCircuit, type Trial } from './asks.ts';
 import type { Draft } from './draft.ts';
 import { isTerminal } from './phases.ts';
 import type { Task } from './state.ts';

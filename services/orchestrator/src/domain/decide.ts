@@ -2,7 +2,15 @@ import { errorBody } from '@holdpoint/contracts/errors';
 import type { EffectId, NodeId } from '@holdpoint/contracts/ids';
 import type { Json } from '@holdpoint/contracts/json';
 import type { TaskEvent } from '@holdpoint/contracts/task';
-import { type Decider, type Decision, decision, type Outgoing, refused } from '@holdpoint/runtime/decider';
+import {
+  type Decider,
+  type Decision,
+  decision,
+  type Outgoing,
+  refused,
+  repeatTimer,
+  askOf,
+} from '@holdpoint/runtime/decider';
 import {
   askApproval,
   askArtifacts,
@@ -14,7 +22,6 @@ import {
   orderEffect,
   orderStep,
   PEERS_TIMER,
-  repeatTimer,
   REPORT_TIMER,
   replyTimer,
   resolveDoubt,
@@ -65,9 +72,6 @@ const decideByHand = (draft: Draft, message: ByHand): Decision<TaskEvent> => {
       return record(draft, message.payload);
   }
 };
-
-const askOf = (data: Json): number =>
-  typeof data === 'object' && data !== null && 'ask' in data ? Number(data['ask']) : 1;
 
 /** The bus may have lost question or answer: ask again, with a new message id and a longer wait. */
 const repeatQuestions = (draft: Draft, node: NodeId, ask: number): void => {

@@ -3,13 +3,13 @@ import type { JsonObject } from '@holdpoint/contracts/json';
 import type { NodeId } from '@holdpoint/contracts/ids';
 import type { Settlement } from '@holdpoint/contracts/recovery';
 import { Outcome } from '@holdpoint/contracts/workflow';
+import { repeatTimer } from '@holdpoint/runtime/decider';
 import {
   CIRCUIT_TIMER,
   inform,
   lookTimer,
   PEERS_TIMER,
   releaseLocks,
-  repeatTimer,
   report,
   REPORT_TIMER,
   replyTimer,

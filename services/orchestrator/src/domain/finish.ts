@@ -1,7 +1,7 @@
 import { type ErrorBody, errorBody } from '@holdpoint/contracts/errors';
 import type { NodeId } from '@holdpoint/contracts/ids';
 import type { StepResult } from '@holdpoint/contracts/step';
-import type { NodeDefinition } from '@holdpoint/contracts/workflow';
+import { type NodeDefinition, retryDelayMs } from '@holdpoint/contracts/workflow';
 import { recordAttempt, retryTimer } from './asks.ts';
 import { contextAfter, contextNow } from './context.ts';
 import type { Draft } from './draft.ts';
@@ -71,9 +71,6 @@ const succeed = (draft: Draft, id: NodeId, result: StepResult, step: string | un
   leadsBack(draft, nodeDefinition(draft.task(), id), result);
 };
 
-/** Each exponential wait is twice the one before, and none is longer than this. */
-const BACKOFF_MAX_MS = 3_600_000;
-
 /** The node's own rules for another attempt: `on_error`, `retry.mode = on_failure`, a gate's `policy = retry`. */
 const triesAgain = (draft: Draft, node: NodeDefinition, result: StepResult): boolean => {
   const { attempt, loops = 0 } = nodeState(draft.task(), node.id);
@@ -94,8 +91,7 @@ const triesAgain = (draft: Draft, node: NodeDefinition, result: StepResult): boo
         ? (retry?.budget ?? BUDGET_DEFAULT)
         : 0;
   if (loops >= retriesMax) return false;
-  const { delayMs = 0, backoff = 'fixed' } = onError?.strategy === 'retry' ? onError : {};
-  const wait = backoff === 'fixed' ? delayMs : Math.min(delayMs * 2 ** loops, BACKOFF_MAX_MS);
+  const wait = onError?.strategy === 'retry' ? retryDelayMs(onError, loops) : 0;
   const before = nodeState(draft.task(), node.id);
   draft.emit({ type: 'node_retrying', node: node.id, attempt: attempt + 1, delayMs: wait });
   letGo(draft, node.id, before);

@@ -1,4 +1,5 @@
-import { PEERS_TIMER, repeatTimer, watchPeer } from './asks.ts';
+import { repeatTimer } from '@holdpoint/runtime/decider';
+import { PEERS_TIMER, watchPeer } from './asks.ts';
 import type { Draft } from './draft.ts';
 
 /** Jobs of other tasks that the entries wait for: each is asked to tell how it ends. */

@@ -1,6 +1,7 @@
 import { NodeId } from '@holdpoint/contracts/ids';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, test } from 'vitest';
+import { repeatDelayMs } from '@holdpoint/runtime/decider';
 import {
   approvalOf,
   EFFECT,
@@ -14,7 +15,6 @@ import {
   TASK,
   TERMINAL,
 } from '../testing/tasks.ts';
-import { repeatDelayMs } from './asks.ts';
 import { taskDecider } from './decide.ts';
 
 const given = specFor(taskDecider);

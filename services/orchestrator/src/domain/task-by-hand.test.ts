@@ -2,6 +2,7 @@ import { stuckIdOf } from '@holdpoint/contracts/ids';
 import type { TaskEvent } from '@holdpoint/contracts/task';
 import { continued, specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
+import { repeatDelayMs } from '@holdpoint/runtime/decider';
 import {
   applied,
   approvalOf,
@@ -18,7 +19,6 @@ import {
   TASK,
   TERMINAL,
 } from '../testing/tasks.ts';
-import { repeatDelayMs } from './asks.ts';
 import { taskDecider } from './decide.ts';
 import type { TaskMessage } from './messages.ts';
 import type { Task } from './state.ts';

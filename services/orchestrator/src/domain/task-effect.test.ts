@@ -2,6 +2,7 @@ import { effectDigest } from '@holdpoint/contracts/effect';
 import { effectIdOf, NodeId } from '@holdpoint/contracts/ids';
 import { continued, specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, test } from 'vitest';
+import { repeatDelayMs } from '@holdpoint/runtime/decider';
 import {
   applied,
   approvalOf,
@@ -19,7 +20,6 @@ import {
   TASK,
   TERMINAL,
 } from '../testing/tasks.ts';
-import { repeatDelayMs } from './asks.ts';
 import { taskDecider } from './decide.ts';
 
 const given = specFor(taskDecider);

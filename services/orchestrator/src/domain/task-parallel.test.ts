@@ -3,6 +3,7 @@ import type { EffectEvent } from '@holdpoint/contracts/effect';
 import type { TaskEvent } from '@holdpoint/contracts/task';
 import { continued, specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, test } from 'vitest';
+import { repeatDelayMs } from '@holdpoint/runtime/decider';
 import { EFFECT_NODES, parallelDecider } from '../testing/parallel.ts';
 import {
   applied as appliedFact,
@@ -13,7 +14,6 @@ import {
   resolved,
   TASK,
 } from '../testing/tasks.ts';
-import { repeatDelayMs } from './asks.ts';
 import type { TaskMessage } from './messages.ts';
 
 const [left, right, last] = EFFECT_NODES as [NodeId, NodeId, NodeId];

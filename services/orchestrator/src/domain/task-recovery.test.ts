@@ -1,6 +1,7 @@
 import { NodeId, stuckIdOf } from '@holdpoint/contracts/ids';
 import { continued, specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
+import { repeatDelayMs } from '@holdpoint/runtime/decider';
 import {
   approvalOf,
   byHand,
@@ -17,7 +18,6 @@ import {
   timer,
   verdictOf,
 } from '../testing/tasks.ts';
-import { repeatDelayMs } from './asks.ts';
 import { taskDecider } from './decide.ts';
 
 const given = specFor(taskDecider);

@@ -1,6 +1,7 @@
 import { stuckIdOf } from '@holdpoint/contracts/ids';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
+import { repeatDelayMs } from '@holdpoint/runtime/decider';
 import {
   approvalOf,
   EFFECT,
@@ -13,7 +14,6 @@ import {
   TERMINAL,
   timer,
 } from '../testing/tasks.ts';
-import { repeatDelayMs } from './asks.ts';
 import { taskDecider } from './decide.ts';
 
 const given = specFor(taskDecider);

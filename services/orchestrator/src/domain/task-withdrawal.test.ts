@@ -2,6 +2,7 @@ import { approvalIdOf, type NodeId } from '@holdpoint/contracts/ids';
 import type { TaskEvent } from '@holdpoint/contracts/task';
 import { continued, specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, test } from 'vitest';
+import { repeatDelayMs } from '@holdpoint/runtime/decider';
 import { EFFECT_NODES, parallelDecider } from '../testing/parallel.ts';
 import {
   applied,
@@ -21,7 +22,6 @@ import {
   TERMINAL,
   timer,
 } from '../testing/tasks.ts';
-import { repeatDelayMs } from './asks.ts';
 import { taskDecider } from './decide.ts';
 
 const given = specFor(taskDecider);

@@ -1,7 +1,8 @@
 import type { ApprovalResolved } from '@holdpoint/contracts/approval';
 import type { EffectEvent } from '@holdpoint/contracts/effect';
 import type { NodeId, TaskId } from '@holdpoint/contracts/ids';
-import { askToWithdraw, repeatTimer, withdrawTimer } from './asks.ts';
+import { repeatTimer } from '@holdpoint/runtime/decider';
+import { askToWithdraw, withdrawTimer } from './asks.ts';
 import type { Draft } from './draft.ts';
 import { findNode, nodeState } from './state.ts';
 
