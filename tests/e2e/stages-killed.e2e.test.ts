@@ -63,17 +63,24 @@ describe('the four flows from the command line, with a gate that fails twice, a 
     async () => {
       const seed = seedOfRun();
       onTestFailed(() => console.error(`HOLDPOINT_TEST_SEED=${String(seed)}`));
-      const { standing, kills } = await withStack(async (stack) => {
-        const stopKilling = startKilling(stack.services, createChance(seed));
+      const chance = createChance(seed);
+      const round = async (stack: KillableStack) => {
+        const stopKilling = startKilling(stack.services, chance);
         try {
           const standing = await runStages(stack);
           return { standing, kills: await stopKilling() };
         } finally {
           await stopKilling();
         }
-      });
-      expect(standing).toEqual(calm);
-      expect([...kills.values()].reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(KILLS_MIN);
+      };
+      // A fast machine is through before many are killed: it goes on with another round.
+      for (let killed = 0; killed < KILLS_MIN;) {
+        const { standing, kills } = await withStack(round);
+        expect(standing).toEqual(calm);
+        const count = [...kills.values()].reduce((sum, each) => sum + each, 0);
+        expect(count).toBeGreaterThan(0);
+        killed += count;
+      }
     },
   );
 });

@@ -17,7 +17,7 @@ export type Verified = {
  */
 export const verifyLog = async (
   caller: Caller,
-  wanted: ReadonlySet<number>,
+  isWanted: (line: AuditLine) => boolean,
   onProgress: (lines: number) => void,
   signal: AbortSignal,
 ): Promise<Verified> => {
@@ -30,7 +30,7 @@ export const verifyLog = async (
     const page = await caller.ask('approvals', 'audit', { after, limit: PAGE }, { signal });
     for (const line of page.items) {
       verifier.take(line);
-      if (wanted.has(line.seq)) hashes.set(line.seq, line.hash);
+      if (isWanted(line)) hashes.set(line.seq, line.hash);
     }
     lines += page.items.length;
     onProgress(lines);

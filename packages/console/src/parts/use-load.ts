@@ -17,10 +17,14 @@ export const textOfError = (error: unknown): string =>
       ? error.message
       : String(error);
 
-/** Loads whenever one of the keys changes, and when it is asked to. What was loaded last stays until there is something newer. */
+/**
+ * Loads whenever one of the keys changes, and when it is asked to. With other keys it is another thing that is loaded; with another
+ * version it is the same, and what was loaded last stays until there is something newer.
+ */
 export const useLoad = <Value>(
   load: (signal: AbortSignal) => Promise<Value>,
   keys: readonly unknown[],
+  version?: unknown,
 ): Loaded<Value> => {
   const [shown, setShown] = useState<{ value?: Value; error?: string; busy: boolean }>({ busy: true });
   const [round, setRound] = useState(0);
@@ -42,7 +46,7 @@ export const useLoad = <Value>(
         if (!over.signal.aborted) setShown((last) => ({ ...last, error: textOfError(error), busy: false }));
       });
     return () => over.abort();
-  }, [keyed, round]);
+  }, [keyed, round, version]);
   const reload = useCallback(() => setRound((n) => n + 1), []);
   return { value: shown.value, error: shown.error, busy: shown.busy, reload };
 };

@@ -103,7 +103,8 @@ export const Artifacts = ({ task, version }: { readonly task: string; readonly v
   const [limit, setLimit] = useState(50);
   const { value, error, reload } = useLoad(
     (signal) => caller.ask('executor', 'artifacts', { task, limit }, { signal }),
-    [task, limit, version],
+    [task],
+    `${String(version)} ${String(limit)}`,
   );
   return (
     <Section

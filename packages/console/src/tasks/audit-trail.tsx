@@ -30,7 +30,8 @@ const entryText = (entry: string): string => {
 };
 
 const markOf = (line: AuditLine, verified: Verified | undefined): Word => {
-  if (verified === undefined) return ['not verified yet', 'quiet'];
+  if (verified === undefined || line.seq > (verified.report.head?.seq ?? 0))
+    return ['not verified yet', 'quiet'];
   const broken = verified.report.problems.some(({ seq }) => seq === line.seq);
   if (broken || verified.hashes.get(line.seq) !== line.hash) return ['does not hold', 'bad'];
   // A fault further up leaves open what was there.
@@ -60,8 +61,17 @@ const Report = ({ verified: { report } }: { readonly verified: Verified }) => (
   </div>
 );
 
-/** Everything that the audit log says of a task's requests, and whether the log holds. */
-export const AuditTrail = ({ approvals }: { readonly approvals: readonly string[] }) => {
+/**
+ * Everything that the audit log says of a task's requests, and whether the log holds. It is read anew with each version of the task.
+ * Undefined requests are not known yet.
+ */
+export const AuditTrail = ({
+  approvals,
+  version,
+}: {
+  readonly approvals: readonly string[] | undefined;
+  readonly version: number;
+}) => {
   const { caller, me } = useSession();
   const allowed = mayDo(me, 'audit:read');
   const [state, setState] = useState<State>({ state: 'idle' });
@@ -70,28 +80,31 @@ export const AuditTrail = ({ approvals }: { readonly approvals: readonly string[
   const { value, error, reload } = useLoad(
     async (signal) => {
       const found = await Promise.all(
-        (allowed ? approvals : []).map((about) =>
+        (allowed && approvals ? approvals : []).map((about) =>
           caller.ask('approvals', 'audit', { about, limit: 1_000 }, { signal }),
         ),
       );
       return found.flatMap(({ items }) => items).sort((a, b) => a.seq - b.seq);
     },
     [approvals, allowed],
+    version,
   );
+  const known = approvals && value;
   const verify = async (): Promise<void> => {
     over.current?.abort();
     const { signal } = (over.current = new AbortController());
     setState({ state: 'running', lines: 0 });
     try {
       const { verifyLog } = await import('../audit/verify-log.ts');
-      const wanted = new Set((value ?? []).map(({ seq }) => seq));
       const verified = await verifyLog(
         caller,
-        wanted,
+        ({ aggregate }) => approvals?.includes(aggregate) === true,
         (lines) => setState({ state: 'running', lines }),
         signal,
       );
       setState({ state: 'done', verified });
+      // The log may have got lines since it was shown.
+      reload();
     } catch (failed) {
       if (!signal.aborted) setState({ state: 'failed', text: textOfError(failed) });
     }
@@ -101,12 +114,12 @@ export const AuditTrail = ({ approvals }: { readonly approvals: readonly string[
     <Section title="Audit trail">
       {!allowed && <Empty>Your token does not allow a look into the audit log.</Empty>}
       {error !== undefined && <Problem text={error} retry={reload} />}
-      {allowed && value === undefined && error === undefined && <Busy />}
-      {value !== undefined && allowed && (
+      {allowed && known === undefined && error === undefined && <Busy />}
+      {known !== undefined && allowed && (
         <>
-          {value.length === 0 && <Empty>Nobody was asked for anything yet.</Empty>}
+          {known.length === 0 && <Empty>Nobody was asked for anything yet.</Empty>}
           <ol class="audit">
-            {value.map((line) => (
+            {known.map((line) => (
               <li key={line.seq}>
                 <Facts
                   rows={[

@@ -238,7 +238,8 @@ const Attempts = ({ id, version }: { readonly id: string; readonly version: numb
   const { caller } = useSession();
   const { value, error, reload } = useLoad(
     (signal) => caller.ask('recovery', 'history', { task: id }, { signal }),
-    [id, version],
+    [id],
+    version,
   );
   return (
     <Section
@@ -357,7 +358,7 @@ export const TaskPage = ({ id }: { readonly id: string }) => {
           ))}
         </ol>
       </Section>
-      <AuditTrail approvals={approvals} />
+      <AuditTrail approvals={events.length > 0 ? approvals : undefined} version={task.version} />
     </article>
   );
 };
