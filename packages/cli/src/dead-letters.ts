@@ -1,4 +1,9 @@
-import { BODY_MAX_BYTES, DeadLetter, LetterSettled } from '@holdpoint/contracts/dead-letter';
+import {
+  BODY_MAX_BYTES,
+  DeadLetter,
+  LetterSettled,
+  type SettleLetter,
+} from '@holdpoint/contracts/dead-letter';
 import { HoldpointError } from '@holdpoint/contracts/errors';
 import { sha256Of } from '@holdpoint/contracts/json';
 import type { streams } from '@holdpoint/contracts/streams';
@@ -10,6 +15,7 @@ import {
   type StoredMsg,
 } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
+import type { Client } from './client.ts';
 import { columns, instant, shorten } from './columns.ts';
 import { UsageError } from './usage-error.ts';
 import { printableLines } from './printable.ts';
@@ -106,6 +112,25 @@ export const showDeadLetter = async (connection: NatsConnection, sequence: numbe
   if (stored === undefined) throw new UsageError(`there is no dead letter ${String(sequence)}`);
   return buriedOf(stored);
 };
+
+/** Settles a letter by the service whose it is. One that is settled already stays as it is, and is answered with that. */
+export const settleDeadLetter = async (
+  { connection, call }: Pick<Client, 'connection' | 'call'>,
+  request: SettleLetter,
+): Promise<LetterSettled> => {
+  const { service } = await showDeadLetter(connection, request.sequence);
+  const owner = SERVICES.find((each) => each === service);
+  if (owner === undefined) throw new UsageError(`dead letter ${String(request.sequence)} is of no service`);
+  return call(owner, 'dead_letter', request);
+};
+
+const SETTLED = { retry: 'handled again', drop: 'dropped' } as const;
+
+export const settledText = (
+  { sequence, action, by, at }: LetterSettled,
+  asked: SettleLetter['action'],
+): string =>
+  `dead letter ${String(sequence)} ${action === asked ? 'is' : 'was already'} ${SETTLED[action]}: ${by}, ${instant(at)}`;
 
 export const deadLetterListText = (buried: readonly Buried[]): readonly string[] =>
   buried.length === 0

@@ -18,11 +18,13 @@ const asked = async (
 };
 
 test.each([
-  ['submit', { workflow: 'sample', goal: 'x' }, { requestedBy: 'ada' }],
-  ['cancel', { id: 't-1' }, { by: 'ada' }],
-  ['retry', { id: 't-1', node: 'a' }, { by: 'ada' }],
-])('%s says who gives the command', async (endpoint, payload, name) => {
-  expect(await asked('ada', 'orchestrator', endpoint, payload)).toEqual({ ...payload, ...name });
+  ['orchestrator', 'submit', { workflow: 'sample', goal: 'x' }, { requestedBy: 'ada' }],
+  ['orchestrator', 'cancel', { id: 't-1' }, { by: 'ada' }],
+  ['orchestrator', 'retry', { id: 't-1', node: 'a' }, { by: 'ada' }],
+  ['recovery', 'circuit', { target: 'workflow:sample', state: 'open' }, { by: 'ada' }],
+  ['executor', 'dead_letter', { sequence: 3, action: 'drop' }, { by: 'ada' }],
+])('%s %s says who gives the command', async (service, endpoint, payload, name) => {
+  expect(await asked('ada', service, endpoint, payload)).toEqual({ ...payload, ...name });
 });
 
 test('who is named already stays', async () => {

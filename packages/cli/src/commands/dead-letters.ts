@@ -1,15 +1,54 @@
+import type { SettleLetter } from '@holdpoint/contracts/dead-letter';
 import type { Command } from 'commander';
 import { wholeNumber } from '../arguments.ts';
 import { withExample } from '../example.ts';
-import { deadLetterListText, deadLetterText, listDeadLetters, showDeadLetter } from '../dead-letters.ts';
+import {
+  deadLetterListText,
+  deadLetterText,
+  listDeadLetters,
+  settleDeadLetter,
+  settledText,
+  showDeadLetter,
+} from '../dead-letters.ts';
 import type { Session } from '../session.ts';
 
 const LIST_MAX = 500;
 const LIST_DEFAULT = 20;
 
-export const addDeadLetters = (program: Command, { use, lines, json }: Session): void => {
+const letterNumber = wholeNumber(Number.MAX_SAFE_INTEGER);
+
+const addSettling = (
+  letters: Command,
+  { use, lines, json }: Session,
+  { action, description }: Pick<SettleLetter, 'action'> & { readonly description: string },
+): void => {
+  withExample(
+    letters
+      .command(action)
+      .description(description)
+      .argument('<number>', 'its number in the list', letterNumber)
+      .option('--by <name>', 'who does it')
+      .option('--json', 'print the answer as it came')
+      .action((sequence: number, { by, json: asJson }: { by?: string; json?: true }) =>
+        use(async (client) => {
+          const settled = await settleDeadLetter(client, {
+            sequence,
+            action,
+            ...(by !== undefined && { by }),
+          });
+          if (asJson) json(settled);
+          else lines([settledText(settled, action)]);
+          return undefined;
+        }),
+      ),
+    `dlq ${action} 17`,
+  );
+};
+
+export const addDeadLetters = (program: Command, session: Session): void => {
+  const { use, lines, json } = session;
   const letters = withExample(
-    program.command('dlq').description('see messages that no service could handle'),
+    program.command('dlq').description('see messages that no service could handle, and settle them'),
     'dlq list',
   );
   withExample(
@@ -32,7 +71,7 @@ export const addDeadLetters = (program: Command, { use, lines, json }: Session):
     letters
       .command('show')
       .description('show one dead letter')
-      .argument('<number>', 'its number in the list', wholeNumber(Number.MAX_SAFE_INTEGER))
+      .argument('<number>', 'its number in the list', letterNumber)
       .option('--json', 'print it as JSON')
       .action((sequence: number, options: { json?: true }) =>
         use(async ({ connection }) => {
@@ -44,4 +83,12 @@ export const addDeadLetters = (program: Command, { use, lines, json }: Session):
       ),
     'dlq show 17',
   );
+  addSettling(letters, session, {
+    action: 'retry',
+    description: 'let its service handle a dead letter once more; it stays when that fails again',
+  });
+  addSettling(letters, session, {
+    action: 'drop',
+    description: 'look at a dead letter no more; what became of it stays on record',
+  });
 };
