@@ -21,6 +21,10 @@ const KEPT = /^(ce-|nats-|content-type$|traceparent$)/i;
 const keptOf = (headers: DeadMessage['headers']): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => KEPT.test(name)));
 
+/** A message that is put aside again has made no second letter: it is the same one, by this id. */
+export const letterIdOf = (service: ServiceName, identity: string): string =>
+  `dlq.${service}.${sha256Of(identity).slice(0, 24)}`;
+
 /** What is stored and published of a message that the service cannot handle. */
 export const deadLetterOf = (service: ServiceName, message: DeadMessage, reason: ErrorBody): WireMessage => {
   const letter: DeadLetter = {
@@ -34,7 +38,7 @@ export const deadLetterOf = (service: ServiceName, message: DeadMessage, reason:
     at: message.at,
   };
   const headers = cloudEventHeaders({
-    id: `dlq.${service}.${sha256Of(message.identity).slice(0, 24)}`,
+    id: letterIdOf(service, message.identity),
     source: service,
     type: 'dev.holdpoint.dead_letter.v1',
     subject: service,

@@ -64,7 +64,8 @@ export const createLetters = (connection: NatsConnection): Letters => {
         const stored = await nextOf(jsm, STREAM, filter, from);
         if (stored === undefined) break;
         const settled = readAs(stored, LetterSettled);
-        if (settled !== undefined) found.set(settled.sequence, settled);
+        // Two processes may be asked at the same moment: what was stated first stands.
+        if (settled !== undefined && !found.has(settled.sequence)) found.set(settled.sequence, settled);
         from = stored.seq + 1;
       }
       return found;

@@ -25,7 +25,11 @@ type Message = { readonly subject: string; readonly payload: unknown; readonly i
 type Fate = (item: Item<Message>) => void;
 
 /** One dead letter of the orchestrator, and what its message comes to when it is handled again. */
-const given = (letter: DeadLetter, fate: Fate = (item) => item.settled(undefined)) => {
+const given = (
+  letter: DeadLetter,
+  fate: Fate = (item) => item.settled(undefined),
+  inStream: (stated: readonly LetterSettled[]) => readonly LetterSettled[] = (stated) => stated,
+) => {
   const consumer = consumers.find(({ name }) => name === 'orchestrator');
   if (consumer === undefined) throw new Error('no consumer');
   const inbound: Inbound<Message> = {
@@ -44,7 +48,7 @@ const given = (letter: DeadLetter, fate: Fate = (item) => item.settled(undefined
     letters: {
       find: (sequence) =>
         Promise.resolve(sequence === 7 ? { sequence, service: 'orchestrator', letter } : undefined),
-      settled: () => Promise.resolve(new Map(stated.map((each) => [each.sequence, each]))),
+      settled: () => Promise.resolve(new Map(inStream(stated).map((each) => [each.sequence, each]))),
     },
     engine: {
       accept: (item) => {
@@ -75,6 +79,41 @@ describe('a dead letter that is tried again', () => {
     const first = await settle({ sequence: 7, action: 'drop', by: 'ada' });
     expect(await settle({ sequence: 7, action: 'retry', by: 'eve' })).toEqual(first);
     expect([handled.length, stated.length]).toEqual([0, 1]);
+  });
+
+  test('is handled once, however many ask at once, and all are told the same', async () => {
+    const { settle, handled, stated } = given(letterOf());
+    const asked = [
+      settle({ sequence: 7, action: 'retry', by: 'ada' }),
+      settle({ sequence: 7, action: 'drop', by: 'eve' }),
+      settle({ sequence: 7, action: 'retry', by: 'bob' }),
+    ];
+    expect(new Set((await Promise.all(asked)).map(({ action, by }) => `${action} by ${by}`))).toEqual(
+      new Set(['retry by ada']),
+    );
+    expect([handled.length, stated.length]).toEqual([1, 1]);
+  });
+
+  test('stays settled while what states so is still on its way to the stream', async () => {
+    const { settle, handled, stated } = given(letterOf(), undefined, () => []);
+    const first = await settle({ sequence: 7, action: 'drop', by: 'ada' });
+    expect(await settle({ sequence: 7, action: 'retry', by: 'eve' })).toEqual(first);
+    expect([handled.length, stated.length]).toEqual([0, 1]);
+  });
+
+  test('may be asked for again when it came to nothing', async () => {
+    let away = true;
+    const { settle, stated } = given(letterOf(), (item) => {
+      if (away) item.unavailable();
+      else item.settled(undefined);
+      away = false;
+    });
+    const [first, second] = await Promise.allSettled([
+      settle({ sequence: 7, action: 'retry', by: 'ada' }),
+      settle({ sequence: 7, action: 'retry', by: 'eve' }),
+    ]);
+    expect([first.status, second.status]).toEqual(['rejected', 'fulfilled']);
+    expect(stated).toMatchObject([{ by: 'eve' }]);
   });
 
   test.each<readonly [string, Fate, string]>([

@@ -22,6 +22,9 @@ export type SettlingParts<Message> = {
   readonly now: () => number;
 };
 
+/** People settle them one by one, and each is in the stream a moment later. */
+const STATED_MAX = 1_000;
+
 /** Whether a filter, with its wildcards, lets a subject through. */
 const passes = (filter: string, subject: string): boolean => {
   const [wanted, tokens] = [filter.split('.'), subject.split('.')];
@@ -68,6 +71,15 @@ export const createSettling = <Message>({
   engine,
   now,
 }: SettlingParts<Message>): Settle => {
+  const underWay = new Map<number, Promise<LetterSettled>>();
+  /** What is committed and need not stand in the stream yet, where the next who asks would look for it. */
+  const stated = new Map<number, LetterSettled>();
+  const remember = (settled: LetterSettled): void => {
+    stated.set(settled.sequence, settled);
+    const [oldest] = stated.keys();
+    if (stated.size > STATED_MAX && oldest !== undefined) stated.delete(oldest);
+  };
+
   const handle = ({ aggregate, message, later, released }: Routed<Message>): Promise<void> =>
     new Promise((resolve, reject) => {
       const refuse = (error: HoldpointError): void => {
@@ -93,7 +105,8 @@ export const createSettling = <Message>({
     new Promise((resolve) => {
       const { sequence, at } = settled;
       const headers = cloudEventHeaders({
-        id: `dlq.${service}.settled.${String(sequence)}.${String(at)}`,
+        // The same for whoever states it, so that the stream itself takes but one of two that come at once.
+        id: `dlq.${service}.settled.${String(sequence)}`,
         source: service,
         type: 'dev.holdpoint.dead_letter_settled.v1',
         subject: service,
@@ -104,18 +117,32 @@ export const createSettling = <Message>({
       );
     });
 
-  return async ({ sequence, action, by = 'unknown' }) => {
+  const settle: Settle = async ({ sequence, action, by = 'unknown' }) => {
     const letter = await letters.find(sequence);
     if (letter?.service !== service)
       throw new HoldpointError('RUNTIME_UNKNOWN_LETTER', `there is no dead letter ${String(sequence)}`);
     const before = (await letters.settled(sequence, subjects.settledLetter(service))).get(sequence);
     if (before !== undefined) return before;
+    const mine = stated.get(sequence);
+    // Where the stream was made anew its numbers begin anew: that letter was another one.
+    if (mine !== undefined && mine.at >= letter.letter.at) return mine;
     if (action === 'retry') {
       const routed = routedFrom(letter, inbound);
       if (routed !== undefined) await handle(routed);
     }
     const settled: LetterSettled = { service, sequence, action, by, at: now() };
     await state(settled);
+    remember(settled);
     return settled;
+  };
+
+  return async (wanted) => {
+    const { sequence } = wanted;
+    // Whoever asks meanwhile waits, and is told the same: unless it came to nothing, and then it is tried for him.
+    for (let before = underWay.get(sequence); before !== undefined; before = underWay.get(sequence))
+      await before.catch(() => undefined);
+    const mine = settle(wanted).finally(() => underWay.delete(sequence));
+    underWay.set(sequence, mine);
+    return mine;
   };
 };
