@@ -11,32 +11,48 @@ export class ConfigError extends Error {
 /** sysexits.h: the configuration is wrong, so that starting again will not help. */
 export const EXIT_CONFIG = 78;
 
-const port = z.coerce.number().int().min(0).max(65_535);
+/** A setting that is a whole number from one to another. */
+export const wholeNumber = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
 
 /** What every service reads from the environment. */
 export const ServiceEnv = z.object({
-  HOLDPOINT_NATS_URL: z.string().regex(/^(nats|tls):\/\//, 'a URL such as nats://127.0.0.1:4222'),
-  HOLDPOINT_NATS_SEED_FILE: z.string().min(1).optional(),
+  HOLDPOINT_NATS_URL: z
+    .string()
+    .regex(/^(nats|tls):\/\//, 'a URL such as nats://127.0.0.1:4222')
+    .describe('Where NATS is: `nats://host:port` or `tls://host:port`, several with commas'),
+  HOLDPOINT_NATS_SEED_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('File with the nkey seed of the bus user of the service'),
   HOLDPOINT_DATABASE_URL: z
     .string()
-    .regex(/^postgres(ql)?:\/\//, 'a URL such as postgres://hp_orchestrator@127.0.0.1:5432/holdpoint'),
-  HOLDPOINT_DATABASE_PASSWORD_FILE: z.string().min(1).optional(),
-  HOLDPOINT_HTTP_HOST: z.string().min(1).default('127.0.0.1'),
-  HOLDPOINT_HTTP_PORT: port.default(0),
-  HOLDPOINT_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
-  /** Messages in one transaction at the most. */
-  HOLDPOINT_BATCH_MAX: z.coerce.number().int().min(1).max(5_000).default(500),
-  /**
-   * For tests of recovery: `<point>:<n>` ends the process with SIGKILL at the n-th pass of that point, `<point>:<n>:freeze`
-   * stops it there.
-   */
+    .regex(/^postgres(ql)?:\/\//, 'a URL such as postgres://hp_orchestrator@127.0.0.1:5432/holdpoint')
+    .describe('Where PostgreSQL is, and as which role: `postgres://hp_<service>@host:port/holdpoint`'),
+  HOLDPOINT_DATABASE_PASSWORD_FILE: z.string().min(1).optional().describe("File with the role's password"),
+  HOLDPOINT_HTTP_HOST: z
+    .string()
+    .min(1)
+    .default('127.0.0.1')
+    .describe(
+      'Address of the HTTP port: health and metrics; of approvals, its API, WebSocket and console as well',
+    ),
+  HOLDPOINT_HTTP_PORT: wholeNumber(0, 65_535).default(0).describe('The HTTP port; 0 is any that is free'),
+  HOLDPOINT_LOG_LEVEL: z
+    .enum(['debug', 'info', 'warn', 'error', 'silent'])
+    .default('info')
+    .describe('`debug`, `info`, `warn`, `error` or `silent`'),
+  HOLDPOINT_BATCH_MAX: wholeNumber(1, 5_000).default(500).describe('Messages in one transaction at the most'),
   HOLDPOINT_CRASH: z
     .string()
     .regex(
       new RegExp(`^(${CRASH_POINTS.join('|')}):[1-9]\\d{0,8}(:freeze)?$`),
       'such as after_commit:3 or after_commit:3:freeze',
     )
-    .optional(),
+    .optional()
+    .describe(
+      'For tests of recovery: `<point>:<n>` ends the process with SIGKILL at the n-th pass of that point, `<point>:<n>:freeze` stops it there',
+    ),
 });
 export type ServiceEnv = z.infer<typeof ServiceEnv>;
 

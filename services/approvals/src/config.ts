@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { type KnownPrincipal, readPrincipals } from './adapters/identity/principals-file.ts';
 import { checkJwks } from './adapters/identity/oidc-keys.ts';
 import { IdentityEnv, type OidcSettings, oidcSettings } from './adapters/identity/settings.ts';
+import { SignInEnv, type SignInSettings, signInSettings } from './adapters/identity/sign-in-settings.ts';
 import { type GrantKeys, KEY_FILE, parseGrantKeys } from './adapters/keyring.ts';
 import { DiscordEnv, type DiscordSettings, readDiscord } from './surfaces/discord/settings.ts';
 import { ConsoleEnv } from './surfaces/console/settings.ts';
@@ -12,16 +13,26 @@ const isSet = (env: { readonly [name: string]: unknown }, name: string): boolean
   env[name] !== undefined && env[name] !== '';
 
 export const ApprovalsEnv = ServiceEnv.extend({
-  /**
-   * Ed25519 private keys, PKCS#8 PEM. The first signs; the others have signed, or will, and are published with it. Public keys
-   * among them are retired: they are published for whoever verifies the audit log.
-   */
-  HOLDPOINT_GRANT_KEY_FILE: z.string().optional(),
-  /** The same text itself, where secrets come in the environment. It does not change without a restart. */
-  HOLDPOINT_GRANT_KEY: z.string().optional(),
-  /** Whether the standing rule decides that is built in: rollbacks in the isolated worktrees of tasks. */
-  HOLDPOINT_ROLLBACK_RULE: z.enum(['on', 'off']).default('on'),
+  HOLDPOINT_GRANT_KEY_FILE: z
+    .string()
+    .optional()
+    .describe(
+      'File with Ed25519 private keys, PKCS#8 PEM. The first signs; the others have signed, or will, and are published with it; public keys among them are retired ones, published for whoever verifies the audit log. Read again when it changes',
+    ),
+  HOLDPOINT_GRANT_KEY: z
+    .string()
+    .optional()
+    .describe(
+      'The same text itself, where secrets come in the environment: either this or the file. It does not change without a restart',
+    ),
+  HOLDPOINT_ROLLBACK_RULE: z
+    .enum(['on', 'off'])
+    .default('on')
+    .describe(
+      'Whether the [standing rule that is built in](../approvals.md#the-rule-that-is-built-in) approves rollbacks in isolated worktrees; `off`: a person is asked',
+    ),
   ...IdentityEnv.shape,
+  ...SignInEnv.shape,
   ...WebEnv.shape,
   ...ConsoleEnv.shape,
   ...DiscordEnv.shape,
@@ -38,6 +49,7 @@ export type ApprovalsConfig = {
   readonly grantKeyFile?: string;
   readonly principals: readonly KnownPrincipal[];
   readonly oidc: OidcSettings | undefined;
+  readonly signIn: SignInSettings | undefined;
   readonly discord: DiscordSettings | undefined;
 };
 
@@ -59,6 +71,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv): ApprovalsConfig => {
     ...readGrantKeys(env),
     principals: readPrincipals(env.HOLDPOINT_PRINCIPALS_FILE),
     oidc,
+    signIn: signInSettings(env, oidc),
     discord: readDiscord(env),
   };
 };

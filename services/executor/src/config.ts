@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { delimiter, isAbsolute, resolve } from 'node:path';
 import { DEFAULT_POOL, Pools } from '@holdpoint/contracts/streams';
-import { ConfigError, readEnv, readSecretFile, ServiceEnv } from '@holdpoint/runtime/config';
+import { ConfigError, readEnv, readSecretFile, ServiceEnv, wholeNumber } from '@holdpoint/runtime/config';
 import { z } from 'zod';
 import type { BreakerRules } from './adapters/circuits/breaker.ts';
 import { parseGrantKeys } from './adapters/grant-keys.ts';
@@ -76,67 +76,125 @@ const Limit = (min: number, max: number) =>
   );
 
 export const ExecutorEnv = ServiceEnv.extend({
-  /** The approvals service's public keys, SPKI PEM; several while one replaces another. */
-  HOLDPOINT_GRANT_PUBLIC_KEYS_FILE: z.string().min(1),
-  /** The folder that file effects are confined to. */
-  HOLDPOINT_WORKSPACE: z.string().min(1),
-  /** The folder of the journals: on this machine's own disk, and in no backup. Beside the workspace, when left out. */
-  HOLDPOINT_JOURNAL: z.string().min(1).optional(),
-  /** How far back the journal reaches: no backup older than that is restored without a person's word. */
-  HOLDPOINT_JOURNAL_DAYS: z.coerce.number().min(1).max(3_650).default(7),
-  HOLDPOINT_JOURNAL_MAX_MIB: z.coerce.number().int().min(16).max(1_048_576).default(1_024),
-  /** The pools whose orders it takes, with commas between them. */
-  HOLDPOINT_POOL: Pools.default([DEFAULT_POOL]),
-  /** Effects carried out at the same time; what comes beyond waits in the ledger. */
-  HOLDPOINT_EFFECTS_MAX: z.coerce.number().int().min(1).max(10_000).default(1_000),
-  /** Steps that start programs, carried out at the same time beside those effects. */
-  HOLDPOINT_COMMANDS_MAX: z.coerce
-    .number()
-    .int()
+  HOLDPOINT_GRANT_PUBLIC_KEYS_FILE: z
+    .string()
     .min(1)
-    .max(10_000)
-    .default(() => COMMANDS_PER_CORE * availableParallelism()),
-  /** Of them, so many may talk to the same outside target at a time. */
-  HOLDPOINT_TARGET_MAX: z.coerce.number().int().min(1).max(10_000).default(64),
-  /** The circuit of a target opens when more than half of what was tried in the window has failed, and it was at least so much. */
-  HOLDPOINT_CIRCUIT_TRIES_MIN: z.coerce.number().int().min(1).max(10_000).default(10),
-  HOLDPOINT_CIRCUIT_WINDOW_MS: z.coerce.number().int().min(1_000).max(3_600_000).default(30_000),
-  /** So long after it one order may try, when recovery is away; else recovery says so. */
-  HOLDPOINT_CIRCUIT_OPEN_MS: z.coerce.number().int().min(100).max(3_600_000).default(30_000),
-  /** Folders whose git repositories may be worked in, separated as in PATH. Without any, none. */
-  HOLDPOINT_REPOSITORIES: z.string().default(''),
-  /** The agent of tasks that name none. */
-  HOLDPOINT_AGENT: Argv.optional(),
-  /** Variables that programs see beside those which everything needs, such as the key of an agent's model. */
-  HOLDPOINT_COMMAND_ENV: Names,
-  /** Modules with capabilities of one's own, absolute paths separated as in PATH. Their code runs as the executor does. */
-  HOLDPOINT_CAPABILITIES: z.string().default(''),
-  /** Where it is kept which programs run. Beside the workspace, when left out. */
-  HOLDPOINT_STATE: z.string().min(1).optional(),
-  /** Says which secrets there are, where each comes from and what it may be used for. Without it there are none. */
-  HOLDPOINT_SECRETS_FILE: z.string().optional(),
-  /** Whether programs have a namespace of processes, with which everything of them ends: where it is possible, never or always. */
-  HOLDPOINT_COMMAND_NAMESPACE: z.enum(['auto', 'off', 'required']).default('auto'),
-  /** What programs may use at the most: see `CommandLimits`. Without them there is no limit. */
-  HOLDPOINT_COMMAND_MEMORY_MIB: Limit(64, 16_777_216),
-  HOLDPOINT_COMMAND_PROCESSES: Limit(8, 1_000_000),
-  HOLDPOINT_COMMAND_FILE_MIB: Limit(1, 16_777_216),
-  HOLDPOINT_COMMAND_CPU_SECONDS: Limit(1, 31_536_000),
-  /** Of what one start prints, so much is kept whole: beyond it the start of it. */
-  HOLDPOINT_LOG_MAX_MIB: z.coerce.number().int().min(1).max(1_024).default(64),
-  /** Logs and outputs that wait to be stored, in the folder of the state; beyond it no more are kept until some are. */
-  HOLDPOINT_SPOOL_MAX_MIB: z.coerce.number().int().min(16).max(1_048_576).default(1_024),
-  /**
-   * Where HTTP requests may go of which the target remembers nothing; where to, of which it remembers the key; and where to,
-   * when PUT and DELETE mean the same however often they are sent.
-   */
-  HOLDPOINT_HTTP_TARGETS: Origins,
-  HOLDPOINT_HTTP_KEYED_TARGETS: Origins,
-  HOLDPOINT_HTTP_IDEMPOTENT_TARGETS: Origins,
-  /** Whether `cap.http.request` may reach every public host besides, by https. */
-  HOLDPOINT_HTTP_PUBLIC: z.enum(['on', 'off'], { error: 'on or off' }).default('off'),
-  /** Where notices may go. */
-  HOLDPOINT_NOTIFY_TARGETS: Origins,
+    .describe("File with the approvals service's public keys, SPKI PEM; several while one replaces another"),
+  HOLDPOINT_WORKSPACE: z.string().min(1).describe('The folder that file effects are confined to'),
+  HOLDPOINT_JOURNAL: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      "The folder of the journals: on this machine's own disk, kept over restarts, in no backup; `<workspace>.journal` when left out",
+    ),
+  HOLDPOINT_JOURNAL_DAYS: z.coerce
+    .number()
+    .min(1)
+    .max(3_650)
+    .default(7)
+    .describe('How many days back the journal reaches: longer than the oldest backup that you would restore'),
+  HOLDPOINT_JOURNAL_MAX_MIB: wholeNumber(16, 1_048_576)
+    .default(1_024)
+    .describe('How large the journal may grow, in MiB'),
+  HOLDPOINT_POOL: Pools.default([DEFAULT_POOL]).describe(
+    'The pools whose orders it takes, with commas between them',
+  ),
+  HOLDPOINT_EFFECTS_MAX: wholeNumber(1, 10_000)
+    .default(1_000)
+    .describe('Effects carried out at the same time; others wait in the ledger'),
+  HOLDPOINT_COMMANDS_MAX: wholeNumber(1, 10_000)
+    .optional()
+    .describe(
+      'Steps that start programs (agents, scripts), at the same time and beside other effects; others wait in the ledger. Four for each core, when left out',
+    ),
+  HOLDPOINT_TARGET_MAX: wholeNumber(1, 10_000)
+    .default(64)
+    .describe('Effects that may talk to the same outside target at the same time'),
+  HOLDPOINT_CIRCUIT_TRIES_MIN: wholeNumber(1, 10_000)
+    .default(10)
+    .describe(
+      'The circuit of a target opens when more than half of what was tried in the window has failed, and it was at least so much',
+    ),
+  HOLDPOINT_CIRCUIT_WINDOW_MS: wholeNumber(1_000, 3_600_000)
+    .default(30_000)
+    .describe('That window, in milliseconds'),
+  HOLDPOINT_CIRCUIT_OPEN_MS: wholeNumber(100, 3_600_000)
+    .default(30_000)
+    .describe(
+      'Milliseconds after which one order may try a target that fails, while recovery is away; else recovery says so',
+    ),
+  HOLDPOINT_REPOSITORIES: z
+    .string()
+    .default('')
+    .describe(
+      'Folders whose git repositories tasks may work in: absolute, separated as in `PATH`, each of them there; without any, none',
+    ),
+  HOLDPOINT_AGENT: Argv.optional().describe(
+    'The agent of nodes that name none, as a JSON array: `["my-agent","--print"]`',
+  ),
+  HOLDPOINT_COMMAND_ENV: Names.describe(
+    'Names of variables, with commas between them, that programs see beside `PATH`, `HOME`, `LANG` and the like',
+  ),
+  HOLDPOINT_CAPABILITIES: z
+    .string()
+    .default('')
+    .describe(
+      'Modules with [capabilities of your own](../capabilities.md#capabilities-of-your-own): absolute paths of files, separated as in `PATH`; not in the workspace. Their code runs as the executor does',
+    ),
+  HOLDPOINT_STATE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      "Where it is kept which programs run, on this machine's own disk; `<workspace>.state` when left out",
+    ),
+  HOLDPOINT_SECRETS_FILE: z
+    .string()
+    .optional()
+    .describe(
+      'File that says which [secrets](../operations.md#secrets-of-effects) effects may be given, and what for; without it there are none',
+    ),
+  HOLDPOINT_COMMAND_NAMESPACE: z
+    .enum(['auto', 'off', 'required'])
+    .default('auto')
+    .describe(
+      'Whether programs have a [namespace of processes](../operations.md#what-programs-may-do), with which everything of them ends: `auto` where it is possible, `off`, or `required`, which ends the start where it is not',
+    ),
+  HOLDPOINT_COMMAND_MEMORY_MIB: Limit(64, 16_777_216).describe(
+    'Address space of each process of a program, in MiB',
+  ),
+  HOLDPOINT_COMMAND_PROCESSES: Limit(8, 1_000_000).describe(
+    "Processes and threads of a program; without a user namespace, of the executor's user altogether, and for root not at all",
+  ),
+  HOLDPOINT_COMMAND_FILE_MIB: Limit(1, 16_777_216).describe('Size of any file that a program writes, in MiB'),
+  HOLDPOINT_COMMAND_CPU_SECONDS: Limit(1, 31_536_000).describe(
+    'Seconds of processor time of each process of a program',
+  ),
+  HOLDPOINT_LOG_MAX_MIB: wholeNumber(1, 1_024)
+    .default(64)
+    .describe('MiB of what one start prints that are kept whole; of what is longer, its beginning'),
+  HOLDPOINT_SPOOL_MAX_MIB: wholeNumber(16, 1_048_576)
+    .default(1_024)
+    .describe(
+      'MiB of logs and outputs that may wait in the folder of the state until the bus has them; beyond it no more are kept until some are',
+    ),
+  HOLDPOINT_HTTP_TARGETS: Origins.describe(
+    'Origins that `cap.http.request` may reach: `https://api.example:8443`, several with commas, each exactly',
+  ),
+  HOLDPOINT_HTTP_KEYED_TARGETS: Origins.describe(
+    'The same for `cap.http.keyed_request`: origins that remember an `Idempotency-Key` for longer than an hour',
+  ),
+  HOLDPOINT_HTTP_IDEMPOTENT_TARGETS: Origins.describe(
+    'The same for `cap.http.idempotent_request`: origins where PUT and DELETE mean the same however often they are sent',
+  ),
+  HOLDPOINT_HTTP_PUBLIC: z
+    .enum(['on', 'off'], { error: 'on or off' })
+    .default('off')
+    .describe('`on`: `cap.http.request` may reach every public host by https on port 443, too'),
+  HOLDPOINT_NOTIFY_TARGETS: Origins.describe(
+    'Origins that `cap.notify.*` may reach: `https://discord.com`, `https://hooks.slack.com`, receivers of webhooks',
+  ),
 });
 
 export type ExecutorConfig = {
@@ -270,7 +328,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv): ExecutorConfig => {
     },
     pools: env.HOLDPOINT_POOL,
     effectsMax: env.HOLDPOINT_EFFECTS_MAX,
-    commandsMax: env.HOLDPOINT_COMMANDS_MAX,
+    commandsMax: env.HOLDPOINT_COMMANDS_MAX ?? COMMANDS_PER_CORE * availableParallelism(),
     targetMax: env.HOLDPOINT_TARGET_MAX,
     circuits: {
       triesMin: env.HOLDPOINT_CIRCUIT_TRIES_MIN,

@@ -17,27 +17,27 @@ const isSafe = (text: string): boolean => {
 
 /** How people are asked on Discord; nobody is, unless all of it is set. */
 export const DiscordEnv = z.object({
-  HOLDPOINT_DISCORD_TOKEN_FILE: orNothing(z.string().optional()),
+  HOLDPOINT_DISCORD_TOKEN_FILE: orNothing(z.string().optional()).describe(
+    "People are asked on Discord when this and the next two are set: file with the bot's token",
+  ),
   HOLDPOINT_DISCORD_CHANNEL: orNothing(
     z
       .string()
       .regex(/^\d{1,20}$/, 'the number of a channel')
       .optional(),
-  ),
-  /** Of the application, 64 hex digits: what Discord signs interactions with. */
+  ).describe('The number of the channel on Discord'),
   HOLDPOINT_DISCORD_PUBLIC_KEY: orNothing(
     z
       .string()
       .regex(/^[0-9a-f]{64}$/, '64 hex digits')
       .optional(),
-  ),
-  /** For tests: where Discord's API is. */
+  ).describe("The application's public key, 64 hex digits: what Discord signs interactions with"),
   HOLDPOINT_DISCORD_API: orNothing(
     z
       .string()
       .refine(isSafe, 'an https URL, or an http URL of this machine')
       .default('https://discord.com/api/v10'),
-  ),
+  ).describe("For tests: where Discord's API is"),
 });
 
 export type DiscordSettings = {

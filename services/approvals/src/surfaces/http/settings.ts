@@ -1,3 +1,4 @@
+import { wholeNumber } from '@holdpoint/runtime/config';
 import { z } from 'zod';
 
 const isOrigin = (text: string): boolean =>
@@ -5,7 +6,6 @@ const isOrigin = (text: string): boolean =>
 
 /** What pages may talk to the service from a browser, and how long it waits for watchers that say nothing. */
 export const WebEnv = z.object({
-  /** Origins beside the service's own, with commas between them. */
   HOLDPOINT_WEB_ORIGINS: z
     .string()
     .default('')
@@ -15,8 +15,14 @@ export const WebEnv = z.object({
         .map((each) => each.trim())
         .filter((each) => each !== ''),
     )
-    .refine((origins) => origins.every(isOrigin), 'origins such as https://approvals.example, with commas'),
-  /** How often a watcher is asked whether it is there, and its token whether it still counts. */
-  HOLDPOINT_WATCH_HEARTBEAT_MS: z.coerce.number().int().min(100).max(300_000).default(15_000),
+    .refine((origins) => origins.every(isOrigin), 'origins such as https://approvals.example, with commas')
+    .describe(
+      'Origins beside its own whose pages may call its HTTP API and watch by WebSocket: `https://approvals.example`, several with commas, each exactly',
+    ),
+  HOLDPOINT_WATCH_HEARTBEAT_MS: wholeNumber(100, 300_000)
+    .default(15_000)
+    .describe(
+      'How often, in milliseconds, whoever watches by WebSocket is asked whether he is there, and his token whether it still counts',
+    ),
 });
 export type WebSettings = z.infer<typeof WebEnv>;
