@@ -52,7 +52,8 @@ const rightsOn = ({ name, partition }: Table): string | undefined => {
   if (partition) return undefined; // reached through its parent, with the parent's rights
   if (name.startsWith('kysely_migration') || name === 'retention') return 'select';
   // The database writes it.
-  if (['audit', 'audit_head', 'inbox', 'inbox_entries', 'doubts'].includes(name)) return 'select';
+  if (['audit', 'audit_head', 'inbox', 'inbox_entries', 'doubts', 'failure_counts', 'listed'].includes(name))
+    return 'select';
   return name === 'events' ? 'select, insert' : 'select, insert, update, delete';
 };
 

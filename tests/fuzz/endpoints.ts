@@ -55,6 +55,7 @@ export const ENDPOINTS = [
   'recovery.stuck',
   'recovery.report',
   'recovery.classify',
+  'recovery.classes',
   'recovery.circuits',
   'recovery.circuit',
   'recovery.dead_letter',

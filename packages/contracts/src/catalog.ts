@@ -41,7 +41,10 @@ import { Verb } from './approval-policy.ts';
 import {
   AssessFailure,
   AttemptView,
+  CountClasses,
+  FailureBucket,
   FailureClass,
+  FailureCount,
   RecordAttempt,
   RecoveryEvent,
   REPORT_MAX,
@@ -528,6 +531,17 @@ export const api = {
         class: FailureClass,
         because: Verdict.shape.because.unwrap(),
         fingerprint: z.string(),
+      }),
+    ),
+    classes: endpoint(
+      'How many attempts failed with which class, by hours or days of UTC; where none did, nothing is listed',
+      CountClasses,
+      z.object({
+        /** What was counted: whole buckets, so that it may begin earlier and end later than was asked. */
+        from: z.int(),
+        to: z.int(),
+        bucket: FailureBucket,
+        items: z.array(FailureCount),
       }),
     ),
     circuits: endpoint(

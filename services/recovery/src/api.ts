@@ -11,6 +11,7 @@ import { attemptView, stuckJobs } from './domain/history.ts';
 import { isCircuit, type RecoveryMessage, type RecoveryState } from './domain/recovery.ts';
 import { reportedJob } from './domain/reported.ts';
 import { listCircuits } from './projections/circuits.ts';
+import { countClasses } from './projections/classes.ts';
 import { listStuck } from './projections/stuck.ts';
 
 /** What an error says of itself when only its output is asked about. */
@@ -47,6 +48,7 @@ export const endpoints = (
       return Promise.resolve({ ...classify(failure), fingerprint: fingerprintOf(failure) });
     },
   },
+  classes: { query: (asked) => countClasses(pool, asked) },
   circuits: { query: (page) => listCircuits(pool, page) },
   circuit: {
     command: (payload) => ({

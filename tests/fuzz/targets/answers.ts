@@ -66,6 +66,7 @@ const NAMES = [
   'api/recovery.stuck.response',
   'api/recovery.report.response',
   'api/recovery.classify.response',
+  'api/recovery.classes.response',
   'api/recovery.circuits.response',
   'api/recovery.circuit.response',
   'api/recovery.dead_letter.response',

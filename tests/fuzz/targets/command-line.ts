@@ -119,6 +119,7 @@ const LINES: Readonly<Record<string, { readonly line: string; readonly asks: rea
     asks: ['orchestrator.cancel'],
   },
   'recovery classify': { line: 'recovery classify build.log --exit-code 2', asks: ['recovery.classify'] },
+  'recovery classes': { line: 'recovery classes', asks: ['recovery.classes'] },
   'recovery circuits': { line: 'recovery circuits', asks: ['recovery.circuits'] },
   'recovery reset': { line: 'recovery reset workflow:flow', asks: ['recovery.circuit'] },
   'capabilities list': { line: 'capabilities list', asks: ['executor.capabilities'] },

@@ -134,7 +134,7 @@ const PAGES: ReadonlySet<string> = new Set([
   ...['orchestrator', 'executor', 'recovery'].map((service) => `${service}.dead_letter`),
 ]);
 /** What changes something is named after whoever is signed in. */
-const READS = /\.(get|list|history|artifacts?|capabilities|order|stuck|report|circuits)$/;
+const READS = /\.(get|list|history|artifacts?|capabilities|order|stuck|report|classes|circuits)$/;
 
 const checkCalls = (origin: string | undefined): void => {
   for (const { name, payload } of calls) {

@@ -246,6 +246,8 @@ const NAMES = [
   'api/recovery.report.response',
   'api/recovery.classify.request',
   'api/recovery.classify.response',
+  'api/recovery.classes.request',
+  'api/recovery.classes.response',
   'api/recovery.circuits.request',
   'api/recovery.circuits.response',
   'api/recovery.circuit.request',

@@ -213,6 +213,59 @@ describe('recovery resolve', () => {
   });
 });
 
+describe('recovery classes', () => {
+  const DAY = 86_400_000;
+  const midnight = Date.UTC(2026, 0, 14);
+  const answer = {
+    from: midnight,
+    to: midnight + 2 * DAY,
+    bucket: 'day',
+    items: [
+      { at: midnight, class: 'TRANSIENT', count: 12 },
+      { at: midnight + DAY, class: 'BROKEN_BUILD', count: 1 },
+      { at: midnight + DAY, class: 'TRANSIENT', count: 3 },
+    ],
+  };
+  const type = (words: readonly string[], more: object = {}) =>
+    typeLine(['recovery', 'classes', ...words], { 'recovery.classes': { ...answer, ...more } });
+
+  test('counts the last week by days of UTC, with what each class comes to', async () => {
+    const { out, calls } = await type([]);
+    expect(calls).toEqual([['recovery.classes', { from: NOW - 7 * DAY, to: NOW, bucket: 'day' }]]);
+    expect(out).toBe(
+      [
+        'Day (UTC)   BROKEN_BUILD  TRANSIENT  All',
+        '2026-01-14  0             12         12',
+        '2026-01-15  1             3          4',
+        'all         1             15         16',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  test('of a shorter time counts by hours, unless days are asked for', async () => {
+    const { out, calls } = await type(['--last', '24h'], { bucket: 'hour' });
+    expect(calls).toEqual([['recovery.classes', { from: NOW - DAY, to: NOW, bucket: 'hour' }]]);
+    expect(out).toMatch(/^2026-01-14 00:00Z +0 +12 +12$/m);
+    const days = await type(['--last', '24h', '--bucket', 'day']);
+    expect(days.calls[0]?.[1]).toMatchObject({ bucket: 'day' });
+  });
+
+  test('may be JSON, and says when nothing failed', async () => {
+    expect(JSON.parse((await type(['--json'])).out)).toEqual(answer);
+    expect((await type([], { items: [] })).out).toBe('nothing failed\n');
+  });
+
+  test.each([
+    [['--last', '401d']],
+    [['--last', '401h', '--bucket', 'hour']],
+    [['--last', 'year']],
+    [['--bucket', 'week']],
+  ])('%j is a mistake on the command line', async (words) => {
+    expect(await type(words)).toMatchObject({ code: 2, calls: [] });
+  });
+});
+
 describe('recovery circuits and reset', () => {
   const circuit = {
     id: 'o-1',

@@ -3,6 +3,7 @@ import { withExample } from '../example.ts';
 import type { Session } from '../session.ts';
 import { addCircuitsOfRecovery } from './circuits.ts';
 import { addClassifying } from './recovery-classifying.ts';
+import { addCounting } from './recovery-counting.ts';
 import { addRecoveryReading } from './recovery-reading.ts';
 import { addResolving } from './recovery-resolving.ts';
 
@@ -14,6 +15,6 @@ export const addRecovery = (program: Command, session: Session): void => {
     'recovery stuck',
     'recovery report t-4k2m9x1c7h0a/build',
   );
-  for (const add of [addRecoveryReading, addResolving, addCircuitsOfRecovery, addClassifying])
+  for (const add of [addRecoveryReading, addCounting, addResolving, addCircuitsOfRecovery, addClassifying])
     add(recovery, session);
 };

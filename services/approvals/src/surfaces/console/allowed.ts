@@ -28,7 +28,7 @@ const PASSED_ON: Table = {
     fork: steer,
   },
   executor: { get: read, list: read, artifacts: read, artifact: read, capabilities: read, order: read },
-  recovery: { history: read, stuck: read, report: read, circuits: read, circuit: operate },
+  recovery: { history: read, stuck: read, report: read, classes: read, circuits: read, circuit: operate },
 };
 
 export const allowedAt = (service: string, endpoint: string): Allowed | undefined => {
