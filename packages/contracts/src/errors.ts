@@ -60,6 +60,8 @@ export const ERRORS = {
   /** The token is good, and not for this. */
   APPROVALS_SCOPE: 403,
   APPROVALS_TOO_MANY_ATTEMPTS: 429,
+  /** What the OIDC provider sent somebody back with lets nobody in: he has to sign in there again. */
+  APPROVALS_SIGN_IN_REFUSED: 401,
   /** A notice was tampered with, is too old, or belongs to another approval. */
   APPROVALS_TOKEN_MISMATCH: 403,
   APPROVALS_SIGNATURE_INVALID: 401,

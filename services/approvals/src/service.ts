@@ -25,7 +25,7 @@ import { createWeb } from './surfaces/http/app.ts';
 import { createWatch } from './surfaces/websocket/server.ts';
 
 export const startApprovals = (
-  { env, grantKeys, grantKeyFile, principals, oidc, discord: asked }: ApprovalsConfig,
+  { env, grantKeys, grantKeyFile, principals, oidc, signIn, discord: asked }: ApprovalsConfig,
   log: Logger,
 ): Promise<RunningService> => {
   const keyring = createKeyring(grantKeys, grantKeyFile, log);
@@ -38,7 +38,7 @@ export const startApprovals = (
   const book = createRuleBook(Date.now, log);
   let identity: RunningIdentity | undefined;
   const identityOn = (pool: Pool): RunningIdentity =>
-    (identity ??= startIdentity({ env, principals, oidc }, pool, log));
+    (identity ??= startIdentity({ env, principals, oidc, signIn }, pool, log));
   const officeOn = (pool: Pool, engine: Engine<DeskMessage>): Office => ({
     pool,
     engine,
@@ -79,7 +79,17 @@ export const startApprovals = (
           { labels: {}, value: events.streams() },
         ]);
         const page = createPage(env.HOLDPOINT_CONSOLE_FOLDER);
-        const consoleApp = consoleRoutes({ office, listener, look, settle, events, page, origins });
+        const ways = identityOn(pool).signIn;
+        const consoleApp = consoleRoutes({
+          office,
+          listener,
+          look,
+          settle,
+          events,
+          page,
+          origins,
+          signIn: ways,
+        });
         deliver = discord?.deliver;
         askOutcome = createAskOutcome(listener);
         return {

@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net';
+import { HoldpointError } from '@holdpoint/contracts/errors';
 import type { Logger } from '@holdpoint/runtime/log';
 
 /** Why somebody was not let in. */
@@ -25,6 +26,11 @@ const networkOf = (source: string): string => {
     .map((group) => Number.parseInt(group, 16).toString(16))
     .join(':');
 };
+
+export const tooManyAttempts = (waitMs: number): HoldpointError =>
+  new HoldpointError('APPROVALS_TOO_MANY_ATTEMPTS', 'too many tokens were wrong: wait a while', {
+    details: { retryAfterSeconds: Math.ceil(waitMs / 1_000) },
+  });
 
 export type Attempts = ReturnType<typeof createAttempts>;
 

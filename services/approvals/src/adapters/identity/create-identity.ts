@@ -4,7 +4,7 @@ import { isAmong } from '@holdpoint/contracts/audience';
 import { HoldpointError } from '@holdpoint/contracts/errors';
 import type { Principal } from '../../domain/approval-state.ts';
 import type { StoredToken } from '../../projections/tokens.ts';
-import type { Attempts, Failure } from './attempts.ts';
+import { type Attempts, type Failure, tooManyAttempts } from './attempts.ts';
 import { bearerOf } from './bearer.ts';
 import type { Directory } from './directory.ts';
 import type { Credentials, Identity } from './identity.ts';
@@ -71,9 +71,7 @@ export const createIdentity = ({
     const wait = attempts.failed(source, failure);
     if (wait === undefined)
       return new HoldpointError('APPROVALS_UNAUTHENTICATED', SAID[failure] ?? 'a valid token is needed');
-    return new HoldpointError('APPROVALS_TOO_MANY_ATTEMPTS', 'too many tokens were wrong: wait a while', {
-      details: { retryAfterSeconds: Math.ceil(wait / 1_000) },
-    });
+    return tooManyAttempts(wait);
   };
 
   const authenticate = async ({ authorization, source }: Credentials, scope: Scope): Promise<Principal> => {

@@ -12,6 +12,7 @@ import {
   type JWTVerifyGetKey,
 } from 'jose';
 import { z } from 'zod';
+import { boundedText } from './bounded-text.ts';
 
 /** How long a request for the keys may take. */
 const TIMEOUT_MS = 5_000;
@@ -53,20 +54,6 @@ const parseJwks = (text: string): JWTVerifyGetKey => {
   return keys;
 };
 
-/** At most so much of it: whatever is longer is no set of keys. */
-const boundedText = async (response: Response): Promise<string> => {
-  const parts: Uint8Array[] = [];
-  let length = 0;
-  const body: AsyncIterable<Uint8Array> | readonly Uint8Array[] = response.body ?? [];
-  for await (const part of body) {
-    length += part.length;
-    if (length > JWKS_MAX_BYTES)
-      throw new Error(`the set of keys has more than ${String(JWKS_MAX_BYTES)} bytes`);
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString('utf8');
-};
-
 /** Keeps the two apart: a token that is wrong, and keys that cannot be had. */
 const fetchKeys = (log: Logger, now: () => number): FetchImplementation => {
   let failedAt = -Infinity;
@@ -75,7 +62,7 @@ const fetchKeys = (log: Logger, now: () => number): FetchImplementation => {
     try {
       const response = await fetch(url, options);
       if (response.status !== 200) throw new Error(`the issuer answers ${String(response.status)}`);
-      const text = await boundedText(response);
+      const text = await boundedText(response, JWKS_MAX_BYTES);
       if (keysIn(text) === undefined) throw new Error('what the issuer answers is no JSON Web Key Set');
       return new Response(text);
     } catch (cause) {

@@ -11,11 +11,11 @@ const split = (text: string): readonly string[] =>
     .filter((each) => each !== '');
 
 /** Empty counts as left out, because that is how a file of settings hands on what nobody has said. */
-const orNothing = <Schema extends z.ZodType>(schema: Schema) =>
+export const orNothing = <Schema extends z.ZodType>(schema: Schema) =>
   z.preprocess((text) => (text === '' ? undefined : text), schema);
 
 /** What stands in a text with commas between. One complaint, however many of its parts are wrong. */
-const ListOf = <Members>(schema: z.ZodType<Members>, expected: string) =>
+export const ListOf = <Members>(schema: z.ZodType<Members>, expected: string) =>
   z.string().transform((text, context): Members => {
     const { success, data } = schema.safeParse(split(text));
     if (success) return data;
@@ -26,7 +26,7 @@ const ListOf = <Members>(schema: z.ZodType<Members>, expected: string) =>
 const isHere = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(host);
 
 /** Whoever stands on the way to the keys could make himself anybody: they come over TLS, or from this very machine. */
-const isSafeUrl = (text: string): boolean => {
+export const isSafeUrl = (text: string): boolean => {
   const url = URL.parse(text);
   return url !== null && (url.protocol === 'https:' || (url.protocol === 'http:' && isHere(url.hostname)));
 };

@@ -7,26 +7,32 @@ import { createIdentity } from './create-identity.ts';
 import { createDirectory } from './directory.ts';
 import type { Identity } from './identity.ts';
 import { createOidcKeys } from './oidc-keys.ts';
-import { createOidcTokens } from './oidc.ts';
+import { createOidcTokens, looksLikeJwt, personOf } from './oidc.ts';
 import { type KnownPrincipal, parsePrincipals } from './principals-file.ts';
 import type { IdentityEnv, OidcSettings } from './settings.ts';
+import { createOidcProvider } from './oidc-provider.ts';
+import { createSignIn, type SignIn } from './sign-in.ts';
+import { readClientSecret, secretFileAt, type SignInSettings } from './sign-in-settings.ts';
 
 export type IdentityConfig = {
   readonly env: Pick<IdentityEnv, 'HOLDPOINT_PRINCIPALS_FILE' | 'HOLDPOINT_ADMINISTRATORS'>;
   /** As the file had them when the service started. */
   readonly principals: readonly KnownPrincipal[];
   readonly oidc: OidcSettings | undefined;
+  readonly signIn: SignInSettings | undefined;
 };
 
 export type RunningIdentity = Identity & {
   /** Who was not let in since the start, by kind. */
   readonly failures: Attempts['counted'];
+  /** Where people of the issuer may sign in by its login. */
+  readonly signIn: SignIn | undefined;
   readonly stop: () => Promise<void>;
 };
 
 /** Knows people by the directory, by the tokens in the store and, where an issuer is set, by its own. Throws `ConfigError`. */
 export const startIdentity = (
-  { env, principals, oidc: settings }: IdentityConfig,
+  { env, principals, oidc: settings, signIn: asked }: IdentityConfig,
   pool: Pool,
   log: Logger,
 ): RunningIdentity => {
@@ -41,19 +47,40 @@ export const startIdentity = (
     log,
   );
   const attempts = createAttempts(log);
+  const oidc = settings && keys && { ...createOidcTokens(settings, keys.keyOf), settings };
   const identity = createIdentity({
     directory: directory.current,
     administrators: env.HOLDPOINT_ADMINISTRATORS,
-    ...(settings && keys && { oidc: { ...createOidcTokens(settings, keys.keyOf), settings } }),
+    oidc,
     findToken: (sha256) => findToken(pool, sha256),
     attempts,
   });
+  const secretFile = asked?.secretFile;
+  const secret = secretFile && followFile(secretFileAt(secretFile), readClientSecret(secretFile), log);
+  const subjectOf = async (token: string): Promise<string | undefined> => {
+    const claims = looksLikeJwt(token) ? await oidc?.claimsOf(token) : undefined;
+    const isSomebody = claims && oidc && personOf(claims, oidc.settings, directory.current()) !== undefined;
+    return isSomebody ? claims.sub : undefined;
+  };
+  const signIn =
+    asked &&
+    keys &&
+    createSignIn({
+      settings: asked,
+      provider: createOidcProvider(asked, () => (secret ? secret.current() : undefined), log),
+      idTokens: createOidcTokens({ issuer: asked.issuer, audience: [asked.clientId] }, keys.keyOf),
+      subjectOf,
+      attempts,
+      log,
+    });
   return {
     ...identity,
     failures: attempts.counted,
+    signIn,
     stop: async () => {
       await directory.stop();
       await keys?.stop();
+      if (secret) await secret.stop();
     },
   };
 };

@@ -5,6 +5,7 @@ import type { Listener } from '@holdpoint/runtime/nats/listener';
 import type { BusLook } from '@holdpoint/runtime/nats/bus-look';
 import type { Settle } from '@holdpoint/runtime/nats/settle-letters';
 import { type Context, Hono } from 'hono';
+import type { SignIn } from '../../adapters/identity/sign-in.ts';
 import { callerOf } from '../../api/deciding.ts';
 import type { Office } from '../../office.ts';
 import { callerIn, type Env, PRIVATE, within } from '../http/api.ts';
@@ -18,6 +19,7 @@ import { commanderOf, createGateway } from './gateway.ts';
 import { createHealth } from './health.ts';
 import { pageRoutes } from './page-routes.ts';
 import type { Page } from './page.ts';
+import { signInRoutes } from './sign-in-routes.ts';
 
 export type ConsoleParts = {
   readonly office: Office;
@@ -27,6 +29,8 @@ export type ConsoleParts = {
   readonly events: Events;
   readonly page: Page;
   readonly origins: readonly string[];
+  /** By the login of an OIDC provider, where one is set. */
+  readonly signIn?: SignIn | undefined;
 };
 
 const CONSOLE = '/console';
@@ -80,6 +84,7 @@ export const consoleRoutes = (parts: ConsoleParts): Hono<Env> => {
     });
     return RESPONSE_ALREADY_SENT;
   });
+  asked.route('/sign-in', signInRoutes(parts.signIn, origins));
   asked.all('*', (context) => context.json(errorBody('CONTRACT_UNKNOWN_SUBJECT', 'no such path'), 404));
   asked.onError((error, context) => {
     const { status, body, headers } = refusalOf(error, office.log);

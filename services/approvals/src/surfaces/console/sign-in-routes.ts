@@ -1,0 +1,38 @@
+import { HoldpointError } from '@holdpoint/contracts/errors';
+import { OidcCode } from '@holdpoint/contracts/sign-in';
+import { parseAs } from '@holdpoint/runtime/inbound';
+import { Hono } from 'hono';
+import type { SignIn } from '../../adapters/identity/sign-in.ts';
+import { type Env, within } from '../http/api.ts';
+import { readBody } from '../http/body.ts';
+import type { Origins } from '../http/origins.ts';
+import { sourceOf } from '../http/source.ts';
+
+/**
+ * Whether somebody may be sent back there: to the page that asks, and to it alone. Whatever a page has of an address beside
+ * its place would be told to the provider.
+ */
+const isOwnPage = (
+  uri: string,
+  origin: string | undefined,
+  mayConnect: (origin: string) => boolean,
+): boolean => {
+  const { origin: own, href, pathname } = new URL(uri);
+  return (origin === undefined || origin === own) && mayConnect(own) && href === own + pathname;
+};
+
+/** What a page asks before anybody is signed in. It needs no token, and gives away what everybody may know. */
+export const signInRoutes = (signIn: SignIn | undefined, origins: Origins): Hono<Env> => {
+  const app = new Hono<Env>({ strict: true });
+  app.get('/', async (context) => context.json(signIn === undefined ? {} : await within(signIn.ways())));
+  app.post('/oidc', async ({ req, env, json }) => {
+    if (signIn === undefined)
+      throw new HoldpointError('CONTRACT_UNKNOWN_SUBJECT', 'no OIDC provider is set for the console');
+    const code = parseAs(OidcCode, await readBody(req.raw));
+    const mayConnect = (origin: string): boolean => origins.mayConnect(origin, req.header('host'));
+    if (!isOwnPage(code.redirectUri, req.header('origin'), mayConnect))
+      throw new HoldpointError('APPROVALS_ORIGIN_REFUSED', 'nobody is sent back to another page than this');
+    return json(await within(signIn.redeem(code, sourceOf(env.incoming))));
+  });
+  return app;
+};
