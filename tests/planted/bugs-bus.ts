@@ -1,7 +1,8 @@
 import type { Bug } from './bug.ts';
-import { batch, crashPoints, intake, publisher, SEEDS } from './tests.ts';
+import { batch, crashPoints, intake, publisher, SEEDS, settling } from './tests.ts';
 
 const INTAKE = 'packages/runtime/src/intake.ts';
+const SETTLING = 'packages/runtime/src/nats/settle-letters.ts';
 const PUBLISHER = 'packages/runtime/src/nats/publisher.ts';
 const KILLED = crashPoints(
   'a submission that the bus has taken becomes a task, though the orchestrator is killed at every point while it takes it',
@@ -40,6 +41,31 @@ export const BUS_BUGS: readonly Bug[] = [
     replace: `      void error;
       return delivery.ack();`,
     caughtBy: [intake('is kept of %s; it is acknowledged once that is committed')],
+  },
+  {
+    name: 'a dead letter that is tried again is settled, and not handled',
+    file: SETTLING,
+    find: `      if (routed !== undefined) await handle(routed);`,
+    replace: `      void [routed, handle];`,
+    caughtBy: [
+      SEEDS,
+      settling('is handled as it came, under the same id, and what became of it is stated'),
+      settling('stays when %s'),
+    ],
+  },
+  {
+    name: 'a dead letter is settled by everybody who asks at once',
+    file: SETTLING,
+    find: 'id: `dlq.${service}.settled.${String(sequence)}`,',
+    replace: 'id: `dlq.${service}.settled.${String(sequence)}.${String(at)}.${String(Math.random())}`,',
+    caughtBy: [SEEDS],
+  },
+  {
+    name: 'whoever settles a dead letter does not wait for who is at it',
+    file: SETTLING,
+    find: `    underWay.set(sequence, mine);`,
+    replace: ``,
+    caughtBy: [settling('is handled once, however many ask at once, and all are told the same')],
   },
   {
     name: 'what the store did not take is acknowledged',

@@ -90,7 +90,10 @@ export const DECISION_BUGS: readonly Bug[] = [
     file: DECIDING,
     find: `  if (isOwn && by.agent !== undefined)`,
     replace: `  if (by.name === '' && by.agent !== undefined)`,
-    caughtBy: [entitled('decides on nothing that its owner has asked for, whatever the gate lets people do')],
+    caughtBy: [
+      SEEDS,
+      entitled('decides on nothing that its owner has asked for, whatever the gate lets people do'),
+    ],
   },
   {
     name: 'a rejection is no veto',

@@ -1,10 +1,28 @@
 import type { Bug } from './bug.ts';
-import { enginePostgres, store } from './tests.ts';
+import { enginePostgres, retention, store } from './tests.ts';
 
 const STORE = 'packages/runtime/src/postgres/store.ts';
 const STATEMENTS = 'packages/runtime/src/postgres/statements.ts';
 
 export const STORE_BUGS: readonly Bug[] = [
+  {
+    name: 'what belongs to a task goes although the task has not ended',
+    file: 'packages/runtime/src/postgres/retention.ts',
+    find: `     AND (t.finished_at IS NULL OR t.finished_at >= due`,
+    replace: `     AND (t.finished_at >= due`,
+    caughtBy: [retention('that has not ended nothing ever goes')],
+  },
+  {
+    name: 'what has ended goes although its facts wait to be published',
+    file: 'packages/runtime/src/postgres/retention.ts',
+    find: `(SELECT created_at FROM outbox ORDER BY id LIMIT 1)`,
+    replace: `(SELECT max(created_at) FROM outbox WHERE false)`,
+    caughtBy: [
+      retention(
+        'nothing goes that changed after the oldest message that waits: the outbox points at its events',
+      ),
+    ],
+  },
   {
     name: 'a timer is deleted as it is read, outside of the transaction',
     file: STORE,

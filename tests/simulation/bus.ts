@@ -2,8 +2,10 @@ import { HEADERS } from '@holdpoint/contracts/cloudevents';
 import { type ConsumerDeclaration, streams } from '@holdpoint/contracts/streams';
 import type { Delivery } from '@holdpoint/runtime/intake';
 import { matcher } from '@holdpoint/runtime/memory/bus';
+import type { Letter } from '@holdpoint/runtime/nats/letters';
 import type { Publisher, WireMessage } from '@holdpoint/runtime/ports';
 import type { Choices } from './choices.ts';
+import { createLetterBox, type LetterBox } from './letters.ts';
 import type { Life } from './life.ts';
 import type { Timeline } from './timeline.ts';
 import type { Weather } from './weather.ts';
@@ -35,6 +37,10 @@ export type Bus = {
   readonly wipe: () => void;
   readonly goAway: (ms: number) => void;
   readonly waiting: () => number;
+  /** The dead letters, and what became of them. */
+  readonly letters: LetterBox;
+  /** Whether a consumer is handed what comes on a subject. */
+  readonly reads: (consumer: string, subject: string) => boolean;
   /** Whether a message of this id has ever been stored, whatever became of it. */
   readonly hasStored: (messageId: string) => boolean;
 };
@@ -51,6 +57,8 @@ type PublishFault = (typeof PUBLISH_FAULTS)[number];
 /** What nobody asks for again at once, if ever. */
 const OF_RECOVERY = /^hp\.cmd\.(recovery\.|task\.(recover|admit)$)/;
 
+const LETTERS = 'hp.dlq.';
+
 const encoder = new TextEncoder();
 const CONFIRM_TIMEOUT_MS = 3_000;
 const NOBODY_READS_RETRY_MS = 500;
@@ -65,6 +73,7 @@ export const createBus = (
   weather: Weather,
   choices: Choices,
   published: (wire: WireMessage) => void,
+  lettered: (letter: Letter, id: string) => void,
 ): Bus => {
   const consumers = new Map<string, Consumer>();
   const seen = new Map<string, number>();
@@ -72,6 +81,7 @@ export const createBus = (
   let sequence = 0;
   let awayUntil = 0;
   const isAway = (): boolean => timeline.now() < awayUntil;
+  const letters = createLetterBox(timeline, weather, isAway, lettered);
 
   const plan = (consumer: Consumer, pending: Pending, ms: number): void => {
     pending.callOff();
@@ -136,6 +146,7 @@ export const createBus = (
     sequence += 1;
     const at = Math.floor(timeline.now());
     const message = { name, sequence, at, wire, data: encoder.encode(wire.body) };
+    if (wire.subject.startsWith(LETTERS)) letters.keep(sequence, wire);
     enqueue(message);
     if (doubled) enqueue(message);
   };
@@ -207,8 +218,11 @@ export const createBus = (
       consumer.readers.push(reader);
       reader.life.atEnd(() => consumer.readers.splice(consumer.readers.indexOf(reader), 1));
     },
+    letters,
+    reads: (consumer, subject) => consumers.get(consumer)?.reads(subject) === true,
     wipe: () => {
       seen.clear();
+      letters.wipe();
       for (const { pending } of consumers.values()) {
         for (const each of pending) each.callOff();
         pending.clear();

@@ -20,6 +20,7 @@ import { recoveryDecider } from '@holdpoint/recovery/domain/recovery';
 import { createRecoveryLogic } from '@holdpoint/recovery/logic';
 import { simulatedCapability } from './capabilities.ts';
 import { signGrant, verifyGrant } from './grants.ts';
+import type { RetentionBug } from './retention.ts';
 import { rulesFor } from './rules.ts';
 import { simulatedLook, simulatedSurface } from './surface.ts';
 import type { Life } from './life.ts';
@@ -49,6 +50,7 @@ type OrchestratorDecider = ReturnType<typeof createOrchestratorDecider>;
 
 /** A bug planted on purpose: what it changes. */
 export type Bug = Tampering & {
+  readonly retention?: RetentionBug;
   readonly task?: Changed<TaskDecider>;
   /** Tasks and boards. */
   readonly orchestrator?: Changed<OrchestratorDecider>;

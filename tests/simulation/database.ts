@@ -17,6 +17,10 @@ export type Database = {
   /** Epoch milliseconds by its clock, which may jump. */
   readonly now: () => number;
   readonly jump: (ms: number) => void;
+  /** Whether a transaction holds it that has not ended. */
+  readonly isLocked: (aggregate: string) => boolean;
+  /** Removes aggregates whole. */
+  readonly retire: (aggregates: readonly string[]) => void;
   /** Refuses every call for so long. */
   readonly goAway: (ms: number) => void;
 };
@@ -42,11 +46,14 @@ export const createDatabase = (
 ): Database => {
   let skew = 0;
   let awayUntil = 0;
+  let retired = 0;
+  const held = new Map<string, number>();
   const now = (): number => Math.floor(EPOCH + timeline.now() + skew);
   const memory = createMemoryStore(now);
 
   const connect = (life: Life, crash: () => void): Store => {
     const place = (call: string): string => `${life.name} ${call}`;
+    let seen: number | undefined;
 
     /** A call over the network: the effect on the server, then the answer, each after a while, unless something dies. */
     const call = <Result>(name: string, effect: () => Promise<Result>): Promise<Result> =>
@@ -67,12 +74,20 @@ export const createDatabase = (
         });
       });
 
-    const wrap = (transaction: Transaction): Transaction => {
+    const wrap = (transaction: Transaction, aggregates: readonly string[]): Transaction => {
       let open = true;
+      for (const id of aggregates) held.set(id, (held.get(id) ?? 0) + 1);
+      const release = (): void => {
+        if (open) for (const id of aggregates) held.set(id, (held.get(id) ?? 0) - 1);
+        open = false;
+      };
+      // As on PostgreSQL: once something was retired an id may stand for something else.
+      const anew = retired !== seen;
+      seen = retired;
       const close = async (): Promise<void> => {
         timeline.stir();
         if (open) await transaction.rollback();
-        open = false;
+        release();
       };
       // The server ends what a dead client has left open, once it notices; what is on the wire may come before that.
       const abandoned = (): void =>
@@ -98,8 +113,7 @@ export const createDatabase = (
           await close();
           throw new CommitUnknown('no answer');
         }
-        open = false;
-        const row = await transaction.commit(write);
+        const row = await transaction.commit(write).finally(release);
         committed(write, transaction.now);
         if (fault === 'crash after the commit') crash();
         if (fault === 'commit stands, its answer is lost') throw new CommitUnknown('no answer');
@@ -108,6 +122,7 @@ export const createDatabase = (
 
       return {
         now: transaction.now,
+        anew,
         versions: transaction.versions,
         load: (aggregates) => call('load', () => transaction.load(aggregates)),
         commit: (write) =>
@@ -121,11 +136,12 @@ export const createDatabase = (
     };
 
     return {
-      lock: (aggregates) => call('lock', async () => wrap(await memory.lock(aggregates))),
+      lock: (aggregates) => call('lock', async () => wrap(await memory.lock(aggregates), aggregates)),
       lockDue: (limit) =>
         call('lock due', async () => {
           const { transaction, due } = await memory.lockDue(limit);
-          return { transaction: wrap(transaction), due };
+          const aggregates = [...new Set(due.map(({ aggregate }) => aggregate))];
+          return { transaction: wrap(transaction, aggregates), due };
         }),
       claimOutbox: (olderThanMs, claimMs, limit) =>
         call('claim outbox', () => memory.claimOutbox(olderThanMs, claimMs, limit)),
@@ -137,6 +153,18 @@ export const createDatabase = (
     tables: memory.tables,
     connect,
     now,
+    isLocked: (aggregate) => (held.get(aggregate) ?? 0) > 0,
+    retire: (aggregates) => {
+      const { events, snapshots, heads, timers } = memory.tables;
+      const gone = new Set(aggregates);
+      for (const id of gone) {
+        events.delete(id);
+        snapshots.delete(id);
+        heads.delete(id);
+      }
+      for (const [key, { aggregate }] of timers) if (gone.has(aggregate)) timers.delete(key);
+      retired += gone.size;
+    },
     jump: (ms) => {
       skew += ms;
     },

@@ -3,7 +3,13 @@ import type { Answer } from '@holdpoint/runtime/decider';
 import type { Delivery } from '@holdpoint/runtime/intake';
 import type { Store } from '@holdpoint/runtime/ports';
 import type { EngineObserver } from '@holdpoint/runtime/observer';
+import { createSettling, type Settle } from '@holdpoint/runtime/nats/settle-letters';
+import type { SettleLetter } from '@holdpoint/contracts/dead-letter';
+import { toErrorBody } from '@holdpoint/contracts/errors';
 import { watchAcknowledgements } from './invariants/acknowledgements.ts';
+import { watchRetries } from './invariants/letters.ts';
+import { POISONED, withPoison } from './poison.ts';
+import type { ToldOfLetter } from './letter-keepers.ts';
 import { createLife, type Life } from './life.ts';
 import type { World } from './world.ts';
 
@@ -16,6 +22,8 @@ export type Node<Message> = {
   readonly isUp: () => boolean;
   /** A call of the service's API; what is never told was lost. */
   readonly call: (aggregate: string, message: Message, told: (told: Told) => void) => void;
+  /** A call of the service's endpoint for dead letters. */
+  readonly settle: (letter: SettleLetter, told: (told: ToldOfLetter) => void) => void;
   readonly tick: () => void;
   readonly sweep: () => void;
   readonly crash: () => void;
@@ -25,6 +33,7 @@ export type Node<Message> = {
 /** What a planted bug changes between a service and its world. */
 export type Tampering = {
   readonly store?: (store: Store, world: World, life: Life) => Store;
+  readonly settle?: (settle: Settle) => Settle;
   readonly take?: (take: (delivery: Delivery) => void) => (delivery: Delivery) => void;
 };
 
@@ -58,6 +67,7 @@ export const startNode = <State, Message, Event extends { readonly type: string 
   const { timeline, choices, weather, databases, bus, judge, trace } = world;
   let life = createLife(name, timeline);
   let core: Core<Message>;
+  let settle: Settle;
 
   const problem = (what: string, error: unknown): void => {
     judge.expect(what, false, '', () =>
@@ -73,7 +83,8 @@ export const startNode = <State, Message, Event extends { readonly type: string 
     warn: () => undefined,
     error: (fields: object, message: string) => {
       // What cannot be read is somebody else's fault, and is not said like this.
-      if (message === 'message could not be handled') problem('no decider throws', JSON.stringify(fields));
+      if (message === 'message could not be handled' && !('reason' in fields && fields.reason === POISONED))
+        problem('no decider throws', JSON.stringify(fields));
       trace.note(name, '', () => `logs: ${message} ${JSON.stringify(fields).slice(0, 300)}`);
     },
   };
@@ -99,7 +110,9 @@ export const startNode = <State, Message, Event extends { readonly type: string 
           unavailable: () => undefined,
         }),
       );
-    const { logic, take: watched } = watchAcknowledgements(world, logicFor(born, crash, accept));
+    const plain = logicFor(born, crash, accept);
+    const { logic: checked, take: watched } = watchAcknowledgements(world, plain);
+    const logic = withPoison(world, checked);
     const { service } = logic.kind;
     const store = databases[service].connect(born, crash);
     core = createCore(
@@ -114,6 +127,14 @@ export const startNode = <State, Message, Event extends { readonly type: string 
         cacheMax: CACHE_MAX,
       },
     );
+    const settling = createSettling({
+      service,
+      letters: bus.letters.connect(born),
+      inbound: logic.inbound,
+      engine: watchRetries(world, plain, core.engine),
+      now: databases[service].now,
+    });
+    settle = tampering.settle?.(settling) ?? settling;
     for (const { inbound, take } of core.intakes) {
       bus.read(inbound.consumer, { life: born, take: watched(tampering.take?.(take) ?? take) });
     }
@@ -138,6 +159,15 @@ export const startNode = <State, Message, Event extends { readonly type: string 
           unavailable: () => tell('unavailable'),
         }),
       );
+    },
+    settle: (letter, told) => {
+      const tell = (what: ToldOfLetter): void => {
+        if (!weather.strikes('caller does not hear the answer', `${name} ${String(letter.sequence)}`))
+          timeline.in(weather.latency(`${name} answers on ${String(letter.sequence)}`), () => told(what));
+      };
+      life.enter(() => {
+        settle(letter).then(tell, (error: unknown) => tell({ refused: toErrorBody(error).code }));
+      });
     },
     tick: () => life.enter(() => core.engine.tick()),
     sweep: () =>

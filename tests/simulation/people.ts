@@ -7,6 +7,8 @@ import {
 } from '@holdpoint/contracts/approval';
 import { ApprovalId } from '@holdpoint/contracts/ids';
 import type { Json } from '@holdpoint/contracts/json';
+import type { Principal } from '@holdpoint/approvals/domain/approval-state';
+import { agentThatTries } from './agents.ts';
 import type { Change } from './books.ts';
 import type { Cluster } from './cluster.ts';
 import { startBreakers } from './breakers.ts';
@@ -19,7 +21,7 @@ import { LATE_MS } from './target.ts';
 import type { World } from './world.ts';
 
 const { ada: OPERATOR, linus: OTHER, mallory: STRANGER, grace: SENIOR } = PEOPLE;
-type Person = (typeof PEOPLE)[keyof typeof PEOPLE];
+type Person = Principal;
 
 const ASK_AGAIN_MS = 4_000;
 const CALLS_MAX = 12;
@@ -163,12 +165,29 @@ export const startPeople = (world: World, cluster: Cluster) => {
     timeline.in(choices.between(place, 0, LOOKS_WITHIN_MS), () => decide(id, verbFor(place), SENIOR));
   };
 
+  /** Agents do not wait to be asked, and say what they would like. */
+  const agentAsked = (request: Extract<ApprovalEvent, { readonly type: 'requested' }>): void => {
+    const id = ApprovalId.parse(request.id);
+    const place = `by an agent on ${id}`;
+    const agent = agentThatTries(choices, place);
+    if (agent === undefined) return;
+    timeline.in(choices.between(place, 0, LOOKS_WITHIN_MS), () => {
+      if (request.input !== undefined) decide(id, 'respond', agent, responseTo(world, request, agent.name));
+      else if (request.doubt !== undefined) {
+        // Whoever may answer is believed: only one whose word must not count says what he cannot know.
+        if (agent.name === request.requestedBy) decide(id, 'applied', agent);
+      } else if (request.stuck !== undefined) decide(id, choices.pick(place, StuckAnswer.options), agent);
+      else decide(id, verbFor(place), agent);
+    });
+  };
+
   const asked = ({ event }: Change<unknown, ApprovalEvent>): void => {
     if (event.type === 'voted') return secondAsked(event.id);
     if (event.type === 'handed_on') return seniorAsked(event.id);
     if (event.type !== 'requested') return;
     const place = `decision on ${event.id}`;
     const id = ApprovalId.parse(event.id);
+    agentAsked(event);
     if (event.input !== undefined) return askedByProgram(event);
     if (event.doubt !== undefined) return askedWhatBecame(id, event.effectId);
     if (event.stuck !== undefined) return askedWhatBecomes(id);

@@ -112,6 +112,31 @@ export const PLANTED: readonly Planted[] = [
     },
   },
   {
+    name: 'an agent decides as anybody else does',
+    finds: ['no agent decides on what it, its owner or another agent of his has asked for'],
+    bug: {
+      approval: (decider) => ({
+        ...decider,
+        decide: (state, message, at) => {
+          if (state.status !== 'pending' || message.kind !== 'decide' || message.by.agent === undefined)
+            return decider.decide(state, message, at);
+          const request = { ...state.request, requestedBy: 'somebody else' };
+          return decider.decide({ ...state, request }, message, at);
+        },
+      }),
+    },
+  },
+  {
+    name: 'a dead letter that is to be tried again is dropped',
+    finds: ['a dead letter is settled only as somebody has asked'],
+    bug: { settle: (settle) => (wanted) => settle({ ...wanted, action: 'drop' }) },
+  },
+  {
+    name: 'what belongs to a task goes although the task has not ended',
+    finds: ['nothing goes that is needed', 'what has gone does not come back'],
+    bug: { retention: { heedless: true } },
+  },
+  {
     name: 'a rule decides as often as it is asked',
     finds: ['a rule decides only on what it may'],
     bug: {

@@ -17,6 +17,7 @@ import {
   taskIn,
   taskOf,
 } from './books.ts';
+import { checkAgents } from './invariants/agents.ts';
 import { watchAnswers } from './invariants/answers.ts';
 import { checkApproval } from './invariants/approvals.ts';
 import { watchAttempts } from './invariants/attempts.ts';
@@ -102,6 +103,7 @@ export const startScribe = (
         for (const change of books.approvals.add(events)) {
           if (isOfApproval(change)) {
             checkApproval(world, change);
+            checkAgents(world, change);
             people.asked(change);
           } else enterRule(change);
         }

@@ -9,7 +9,9 @@ import { watchPrograms } from './invariants/programs.ts';
 import type { Violation } from './judge.ts';
 import { startProgramHands } from './program-hands.ts';
 import { simulatedProgram, VERSIONS } from './programs.ts';
+import { startLetterKeepers } from './letter-keepers.ts';
 import { startPeople } from './people.ts';
+import { startRetention } from './retention.ts';
 import { startScribe } from './scribe.ts';
 import { startSubmitters } from './submitters.ts';
 import { startWorkers } from './workers.ts';
@@ -74,6 +76,8 @@ export const simulate = async (wanted: Partial<Settings> & { readonly seed: numb
   const { timeline, judge, watchers } = world;
   const cluster = startCluster(world, replicas, settings.bug);
   startHousekeeping(world, cluster);
+  const checkRetired = startRetention(world, settings.bug.retention);
+  const checkLetters = startLetterKeepers(world, cluster);
   const people = startPeople(world, cluster);
   const caretaker = startCaretaker(world, people, STORM_MS);
   const programs = VERSIONS.map((version) => simulatedProgram(world.choices, version));
@@ -113,7 +117,9 @@ export const simulate = async (wanted: Partial<Settings> & { readonly seed: numb
     if (!timeline.step(END_MS)) {
       judge.expect('everything comes to rest', timeline.isEmpty(), '', () => 'something repeats for ever');
       checkMessages();
+      checkLetters();
       checkEnding(world, tasks, accepted);
+      checkRetired();
       break;
     }
     // Everything that this step has set free runs to its next call of a port.

@@ -6,7 +6,7 @@ import { simulate, TASKS } from './simulate.ts';
 import { FAULTS } from './weather.ts';
 
 const SETTINGS = { tasks: TASKS, bug: {} };
-const FIXED = 60;
+const FIXED = 64;
 /** How long the fresh seeds go on; a bound of the work, not of what it has to reach. */
 const FRESH_MS = Number(process.env['HOLDPOINT_SIMULATION_SECONDS'] ?? 60) * 1_000;
 

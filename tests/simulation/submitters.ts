@@ -3,6 +3,7 @@ import { TaskId } from '@holdpoint/contracts/ids';
 import type { Workflow } from '@holdpoint/sdk/definition/workflow';
 import type { SubmitTask } from '@holdpoint/contracts/task';
 import { subjects } from '@holdpoint/contracts/subjects';
+import { asSubmitted } from './agents.ts';
 import type { Cluster } from './cluster.ts';
 import type { startPeople } from './people.ts';
 import { randomProgram } from './programs.ts';
@@ -68,7 +69,7 @@ export const startSubmitters = (
     const said = id.startsWith('p-')
       ? randomProgram(choices, id, programs)
       : randomSubmission(choices, id, before(id));
-    const payload: SubmitTask = { id, ...said };
+    const payload: SubmitTask = { id, ...asSubmitted(choices, id, said) };
     const peers = (payload.after ?? []).map((job) => job.split('/')[0] ?? job);
     const submit = choices.happens(`by bus ${id}`, BY_BUS) ? byBus : byApi;
     const times = choices.happens(`twice ${id}`, TWICE) ? 2 : 1;

@@ -68,6 +68,8 @@ const RATES = {
   'word of a worker is lost': 0.015,
   'word of a worker is doubled': 0.02,
   'news of a task is lost': 0.1,
+  'message cannot be read': 0.006,
+  'message cannot be handled': 0.006,
 } as const;
 export type Fault = keyof typeof RATES;
 export const FAULTS = Object.keys(RATES) as readonly Fault[];

@@ -1,6 +1,7 @@
 import { effectClassOf } from '@holdpoint/contracts/capabilities';
 import { HEADERS } from '@holdpoint/contracts/cloudevents';
 import { type ServiceName, SERVICES } from '@holdpoint/contracts/subjects';
+import type { Letter } from '@holdpoint/runtime/nats/letters';
 import type { BatchWrite, WireMessage } from '@holdpoint/runtime/ports';
 import { type Away, createAway } from './away.ts';
 import { type Books, createBooks } from './books.ts';
@@ -8,6 +9,7 @@ import { type Bus, createBus } from './bus.ts';
 import { type Choices, createChoices } from './choices.ts';
 import { createDatabase, type Database } from './database.ts';
 import { createJudge, type Judge } from './judge.ts';
+import type { Poison } from './poison.ts';
 import type { Shown } from './surface.ts';
 import { type Application, createTarget, type Target } from './target.ts';
 import { createTimeline, type Timeline } from './timeline.ts';
@@ -22,6 +24,8 @@ export type Watchers = {
   readonly published: ((wire: WireMessage) => void)[];
   readonly applied: ((application: Application) => void)[];
   readonly worked: ((work: Application) => void)[];
+  /** A dead letter, and the id of its message. */
+  readonly lettered: ((letter: Letter, id: string) => void)[];
 };
 
 /** What the executors have seen of each start, by effect and epoch. */
@@ -46,8 +50,12 @@ export type World = {
   /** Whether the rule of approvals for rollbacks in worktrees of their own is on. */
   readonly rollbackRule: boolean;
   readonly watchers: Watchers;
+  readonly poison: Poison;
+  /** Dead letters that are committed, by the ids of their messages. */
+  readonly kept: Set<string>;
 };
 
+const LETTERS = 'hp.dlq.';
 const APPLY_ONCE: ReadonlySet<string | undefined> = new Set(['keyed', 'fenced']);
 
 export const createWorld = ({ seed, traced, ...settings }: WorldSettings): World => {
@@ -55,9 +63,11 @@ export const createWorld = ({ seed, traced, ...settings }: WorldSettings): World
   const choices = createChoices(seed);
   const trace = createTrace(timeline.now, traced);
   const weather = createWeather(choices, timeline, trace, settings);
-  const watchers: Watchers = { committed: [], published: [], applied: [], worked: [] };
+  const watchers: Watchers = { committed: [], published: [], applied: [], worked: [], lettered: [] };
+  const kept = new Set<string>();
   const database = (service: ServiceName): Database =>
     createDatabase(service, timeline, weather, (write, now) => {
+      for (const wire of write.outbox) if (wire.subject.startsWith(LETTERS)) kept.add(messageIdOf(wire));
       for (const heard of watchers.committed) heard(service, write, now);
     });
   return {
@@ -67,6 +77,8 @@ export const createWorld = ({ seed, traced, ...settings }: WorldSettings): World
     trace,
     watchers,
     reports: new Map(),
+    poison: new Map(),
+    kept,
     shown: new Map(),
     judge: createJudge(),
     away: createAway(timeline),
@@ -77,9 +89,17 @@ export const createWorld = ({ seed, traced, ...settings }: WorldSettings): World
       ServiceName,
       Database
     >,
-    bus: createBus(timeline, weather, choices, (wire) => {
-      for (const heard of watchers.published) heard(wire);
-    }),
+    bus: createBus(
+      timeline,
+      weather,
+      choices,
+      (wire) => {
+        for (const heard of watchers.published) heard(wire);
+      },
+      (letter, id) => {
+        for (const heard of watchers.lettered) heard(letter, id);
+      },
+    ),
     target: createTarget(timeline, weather, choices, {
       appliesOnce: (uses) => APPLY_ONCE.has(effectClassOf(uses, 'write_external')),
       applied: (application) => {

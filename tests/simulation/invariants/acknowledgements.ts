@@ -1,5 +1,6 @@
 import type { ServiceLogic } from '@holdpoint/runtime/core';
 import type { Routed } from '@holdpoint/runtime/inbound';
+import { letterIdOf } from '@holdpoint/runtime/dead-letter';
 import type { Delivery } from '@holdpoint/runtime/intake';
 import type { Book } from '../books.ts';
 import type { World } from '../world.ts';
@@ -18,16 +19,27 @@ type Taken<Message> = { readonly routed: Routed<Message>; readonly version: numb
  * must lead to nothing new.
  */
 export const watchAcknowledgements = <State, Message, Event extends { readonly type: string }, Work>(
-  { judge, books, databases }: World,
+  { judge, books, databases, timeline, poison, kept }: World,
   logic: ServiceLogic<State, Message, Event, Work>,
 ) => {
   const { service, decider } = logic.kind;
   const book = books[service] as unknown as Book<State, Event>;
   let decoded: Taken<Message> | undefined;
 
-  const check = (taken: Taken<Message> | undefined): void => {
-    // What nobody could read, or nobody wants, leads to nothing.
-    if (taken === undefined) return;
+  const check = (taken: Taken<Message> | undefined, identity: string): void => {
+    const letter = letterIdOf(service, identity);
+    if (kept.has(letter)) return;
+    if (taken === undefined) {
+      const ill = poison.get(letter);
+      // What nobody wants leads to nothing; what nobody can read, to a letter.
+      judge.expect(
+        'what is acknowledged is committed',
+        ill?.kind !== 'message cannot be read' || ill.until < timeline.now(),
+        '',
+        () => `${service} acknowledged what it could not read, and kept nothing of it`,
+      );
+      return;
+    }
     const { aggregate, message } = taken.routed;
     // Once something has been committed since, it may be this message or another; then nothing can be said.
     const again =
@@ -64,7 +76,7 @@ export const watchAcknowledgements = <State, Message, Event extends { readonly t
         take({
           ...delivery,
           ack: () => {
-            check('taken' in mine ? mine.taken : decoded);
+            check('taken' in mine ? mine.taken : decoded, delivery.identity);
             delivery.ack();
           },
         });

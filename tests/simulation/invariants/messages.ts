@@ -1,10 +1,10 @@
-import { AGGREGATES, type ServiceName } from '@holdpoint/contracts/subjects';
+import { AGGREGATES, type ServiceName, SERVICES, subjects } from '@holdpoint/contracts/subjects';
 import type { BatchWrite, WireMessage } from '@holdpoint/runtime/ports';
 import { DeadLetter } from '@holdpoint/contracts/dead-letter';
 import { MALFORMED } from '../adversary.ts';
 import { messageIdOf, type World } from '../world.ts';
 
-const DEAD_LETTERS = 'hp.dlq.';
+const DEAD_LETTERS: ReadonlySet<string> = new Set(SERVICES.map((service) => subjects.deadLetter(service)));
 
 /** The task that a message is about, for whoever reads the trace. */
 const taskIn = (body: string): string => /"task":"([^"]+)"/.exec(body)?.[1] ?? '';
@@ -13,14 +13,14 @@ const taskIn = (body: string): string => /"task":"([^"]+)"/.exec(body)?.[1] ?? '
  * Nothing is published for a transaction that did not commit, and in the end the bus has had everything of one that did.
  * Returns the check for the end.
  */
-export const watchMessages = ({ watchers, judge, bus }: World): (() => void) => {
+export const watchMessages = ({ watchers, judge, bus, poison }: World): (() => void) => {
   const committed = new Set<string>();
   /** What a service says to another one is never put aside as something that cannot be read. */
-  const checkDeadLetter = ({ body }: WireMessage): void => {
-    const letter = DeadLetter.parse(JSON.parse(body));
+  const checkDeadLetter = (wire: WireMessage): void => {
+    const letter = DeadLetter.parse(JSON.parse(wire.body));
     judge.expect(
-      'only what is malformed on purpose is a dead letter',
-      letter.body === MALFORMED,
+      'only what is malformed, or poison, on purpose is a dead letter',
+      letter.body === MALFORMED || poison.get(messageIdOf(wire)) !== undefined,
       taskIn(letter.body),
       () => `${letter.subject}: ${JSON.stringify(letter.reason)} ${letter.body.slice(0, 200)}`,
     );
@@ -33,7 +33,7 @@ export const watchMessages = ({ watchers, judge, bus }: World): (() => void) => 
   watchers.published.push((wire) => {
     const id = messageIdOf(wire);
     judge.expect('what is published is committed', committed.has(id), '', () => `${wire.subject} ${id}`);
-    if (wire.subject.startsWith(DEAD_LETTERS)) checkDeadLetter(wire);
+    if (DEAD_LETTERS.has(wire.subject)) checkDeadLetter(wire);
   });
   return () => {
     for (const id of committed)

@@ -1,0 +1,30 @@
+import type { ApprovalEvent } from '@holdpoint/contracts/approval';
+import type { ApprovalState } from '@holdpoint/approvals/domain/approval-state';
+import { type Change, programIn, taskIn } from '../books.ts';
+import type { World } from '../world.ts';
+
+/** An agent decides on nothing that its owner has asked for, by whichever agent of his, and whose agent asks is in the record. */
+export const checkAgents = (
+  { judge, books }: World,
+  { aggregate, before, event }: Change<ApprovalState, ApprovalEvent>,
+): void => {
+  if (event.type === 'requested') {
+    const task = taskIn(books, event.task) ?? programIn(books, event.task);
+    judge.expect(
+      'what an agent has asked for is known to be its',
+      task === undefined || (task.agent === event.agent && task.requestedBy === event.requestedBy),
+      aggregate,
+      () => JSON.stringify({ event, by: task?.requestedBy, agent: task?.agent }),
+    );
+    return;
+  }
+  if (before.status !== 'pending' || (event.type !== 'voted' && event.type !== 'resolved')) return;
+  const { requestedBy } = before.request;
+  const said = [event, ...(event.type === 'resolved' ? (event.votes ?? []) : [])];
+  judge.expect(
+    'no agent decides on what it, its owner or another agent of his has asked for',
+    said.every(({ by, agent }) => agent === undefined || by !== requestedBy),
+    aggregate,
+    () => JSON.stringify({ event, requestedBy }),
+  );
+};

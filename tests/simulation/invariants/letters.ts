@@ -1,0 +1,101 @@
+import type { SettleLetter } from '@holdpoint/contracts/dead-letter';
+import type { ServiceName } from '@holdpoint/contracts/subjects';
+import type { Engine } from '@holdpoint/runtime/engine';
+import { parseJson } from '@holdpoint/runtime/inbound';
+import type { ServiceLogic } from '@holdpoint/runtime/core';
+import { LetterSettled } from '@holdpoint/contracts/dead-letter';
+import type { Letter } from '@holdpoint/runtime/nats/letters';
+import type { Book } from '../books.ts';
+import type { ToldOfLetter } from '../letter-keepers.ts';
+import type { World } from '../world.ts';
+
+/** Whatever people ask at the same time, a dead letter is settled once, as one of them has asked. */
+export const watchLetters = ({ judge, bus }: World) => {
+  const wanted = new Map<string, Set<string>>();
+  const keyOf = ({ service, sequence }: Pick<Letter, 'service' | 'sequence'>): string =>
+    `${service} ${String(sequence)}`;
+  const told = new Map<string, number>();
+
+  return {
+    asked: (letter: Letter, { action, by }: SettleLetter): void => {
+      const key = keyOf(letter);
+      wanted.set(key, (wanted.get(key) ?? new Set()).add(`${action} ${String(by)}`));
+    },
+    told: (letter: Letter, answer: ToldOfLetter): void => {
+      if ('refused' in answer) return;
+      judge.expect(
+        'a dead letter is settled only as somebody has asked',
+        wanted.get(keyOf(letter))?.has(`${answer.action} ${answer.by}`) === true,
+        '',
+        () => JSON.stringify({ letter, answer }),
+      );
+      told.set(keyOf(letter), letter.sequence);
+    },
+    /** At the end: what people were told stands in the stream, once. */
+    check: (): void => {
+      for (const [key, sequence] of told) {
+        // The bus may have forgotten the letter since, and all that was said of it.
+        if (bus.letters.find(sequence) === undefined) continue;
+        const statements = bus.letters.statementsOn(sequence);
+        judge.expect('a dead letter is settled once', statements.length === 1, '', () =>
+          JSON.stringify({ key, statements }),
+        );
+        judge.expect(
+          'a dead letter is settled only as somebody has asked',
+          statements.every(({ action, by }) => wanted.get(key)?.has(`${action} ${by}`) === true),
+          '',
+          () => JSON.stringify({ key, statements }),
+        );
+      }
+    },
+  };
+};
+
+/**
+ * A dead letter that was tried again has been handled: when that is stated, deciding its message once more on what is stored
+ * leads to nothing new.
+ */
+export const watchRetries = <State, Message, Event extends { readonly type: string }, Work>(
+  { judge, books, databases, bus }: World,
+  { kind, inbound }: ServiceLogic<State, Message, Event, Work>,
+  engine: Pick<Engine<Message>, 'accept' | 'post'>,
+): Pick<Engine<Message>, 'accept' | 'post'> => {
+  const service: ServiceName = kind.service;
+  const book = books[service] as unknown as Book<State, Event>;
+  const versions = new Map<string, number>();
+
+  const check = ({ sequence, action }: LetterSettled): void => {
+    const letter = bus.letters.find(sequence);
+    if (action !== 'retry' || letter === undefined) return;
+    const { subject, body, headers } = letter.letter;
+    const identity = headers['ce-id'] ?? headers['Nats-Msg-Id'] ?? '';
+    const routed = inbound
+      .filter(({ consumer }) => bus.reads(consumer.name, subject))
+      .map((each) => each.decode(subject, parseJson(Buffer.from(body)), { identity }))
+      .find((each) => each !== undefined);
+    routed?.released?.();
+    if (routed === undefined) return;
+    const { aggregate, message } = routed;
+    // Once something has been committed since it was begun with, it may be this message or another: nothing can be said then.
+    const before = versions.get(aggregate) ?? book.versionOf(aggregate);
+    if (before !== book.versionOf(aggregate)) return;
+    const again = kind.decider.decide(book.stateOf(aggregate), message, { now: databases[service].now() });
+    judge.expect(
+      'a dead letter that counts as tried again was handled',
+      again.events.length === 0,
+      aggregate,
+      () => `${service} states so of ${JSON.stringify(message).slice(0, 300)}, which has led to nothing`,
+    );
+  };
+
+  return {
+    accept: (item) => {
+      versions.set(item.aggregate, book.versionOf(item.aggregate));
+      engine.accept(item);
+    },
+    post: (wire, stored) => {
+      check(LetterSettled.parse(JSON.parse(wire.body)));
+      engine.post(wire, stored);
+    },
+  };
+};

@@ -1,0 +1,65 @@
+import type { ServiceName } from '@holdpoint/contracts/subjects';
+import { isTerminal } from '@holdpoint/orchestrator/domain/phases';
+import { programIn, taskIn } from '../books.ts';
+import type { World } from '../world.ts';
+
+const OPEN: ReadonlySet<string> = new Set(['pending', 'prepared', 'started']);
+
+/** What goes is needed by nobody, does not come back, and in the end everything has gone. */
+export const watchRetired = (world: World) => {
+  const { judge, books, databases, watchers } = world;
+  const gone = new Set<string>();
+
+  const isOpen = (task: string): boolean => {
+    const state = taskIn(books, task) ?? programIn(books, task);
+    return state !== undefined && !isTerminal(state.phase);
+  };
+
+  const taskOf = (service: ServiceName, id: string): string => {
+    const [first] = databases[service].tables.events.get(id) ?? [];
+    const { task } = (first ?? {}) as { readonly task?: unknown };
+    return typeof task === 'string' && service !== 'orchestrator' ? task : id;
+  };
+
+  const statusOf = (service: ServiceName, id: string): string => {
+    const state = books[service].stateOf(id);
+    return 'status' in state ? state.status : '';
+  };
+
+  // Before anything else hears of it: what follows from it would be told instead.
+  watchers.committed.push((service, { events }) => {
+    for (const { aggregate, version, type } of events)
+      judge.expect(
+        'what has gone does not come back',
+        !gone.has(`${service} ${aggregate}`),
+        aggregate,
+        () => `${service} writes ${type} ${String(version)} of ${aggregate}, which was not needed any more`,
+      );
+  });
+
+  return {
+    goes: (service: ServiceName, ids: readonly string[]): void => {
+      for (const id of ids) {
+        gone.add(`${service} ${id}`);
+        const task = taskOf(service, id);
+        judge.expect(
+          'nothing goes that is needed',
+          !isOpen(task) && !OPEN.has(statusOf(service, id)),
+          task,
+          () => `${id} of ${service} goes while it is ${statusOf(service, id)}; its task is ${task}`,
+        );
+      }
+    },
+    check: (tasks: Iterable<string>): void => {
+      for (const id of tasks) {
+        if ((taskIn(books, id) ?? programIn(books, id)) === undefined) continue;
+        judge.expect(
+          'what has ended goes in the end',
+          gone.has(`orchestrator ${id}`),
+          id,
+          () => `${id} is still there`,
+        );
+      }
+    },
+  };
+};
