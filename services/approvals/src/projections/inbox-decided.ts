@@ -1,8 +1,15 @@
 import type { ListApprovals } from '@holdpoint/contracts/catalog';
+import {
+  type Gathered,
+  gather,
+  type Look,
+  pageOfPlaces,
+  type PlacesPage,
+} from '@holdpoint/runtime/postgres/gather';
+import { queryOf } from '@holdpoint/runtime/postgres/words';
 import type { Pool } from 'pg';
 import { z } from 'zod';
-import { queryOf, rankOf, written } from './inbox-filter.ts';
-import { gather, type Look, pageOfPlaces, type PlacesPage } from './inbox-gather.ts';
+import { rankOf, written } from './inbox-filter.ts';
 import type { Place } from './inbox-place.ts';
 
 type Asked = Omit<ListApprovals, 'order' | 'after'>;
@@ -45,7 +52,7 @@ const lookAt =
     pool: Pool,
     direction: Direction,
     { status, kind, risk, task, requester, audience, search }: Asked,
-  ): Look =>
+  ): Look<Place> =>
   async ({ at, id }, most) => {
     const { rows } = await pool.query({
       ...QUERIES[direction],
@@ -82,11 +89,11 @@ export const decidedPlaces = async (
   direction: Direction,
   asked: Asked,
   from: Place,
-): Promise<PlacesPage> => {
+): Promise<PlacesPage<Place>> => {
   const { kind, risk, task, requester, audience, search, limit } = asked;
   const wanted = limit + 1;
   const isFiltered = [kind, risk, task, requester, audience, search].some((each) => each !== undefined);
   const [most, step] = isFiltered ? [LOOKED_MAX, Math.max(STEP, wanted)] : [wanted, wanted];
-  const start = { found: [], at: from, looked: 0, ended: false };
+  const start: Gathered<Place> = { found: [], at: from, looked: 0, ended: false };
   return pageOfPlaces(await gather(lookAt(pool, direction, asked), start, { wanted, most, step }), limit);
 };

@@ -16,16 +16,6 @@ const PAIRS: readonly { readonly kind: string; readonly rank: number }[] = [
   return [...ranks].map((rank) => ({ kind, rank }));
 });
 
-/** Words as the database cuts them: letters and digits, of whatever script. */
-const WORD = /[a-zA-Z0-9\u0080-\u{10FFFF}]+/gu;
-const WORDS_MAX = 20;
-
-/** All of the words, as a `tsquery` that is still to be put in lower case; undefined where nothing is searched for. */
-export const queryOf = (search: string | undefined): string | undefined => {
-  const words = search?.match(WORD)?.slice(0, WORDS_MAX) ?? [];
-  return words.length === 0 ? undefined : words.map((word) => `'${word}'`).join(' & ');
-};
-
 /** Text as the database keeps it: the way JSON writes it, which holds whatever a text may. */
 export const written = (text: string): string => JSON.stringify(text);
 

@@ -1,8 +1,15 @@
 import type { ListApprovals } from '@holdpoint/contracts/catalog';
+import {
+  type Gathered,
+  gather,
+  type Look,
+  pageOfPlaces,
+  type PlacesPage,
+} from '@holdpoint/runtime/postgres/gather';
+import { queryOf } from '@holdpoint/runtime/postgres/words';
 import type { Pool } from 'pg';
 import { z } from 'zod';
-import { branchesOf, type Filter, isClassed, queryOf, rankOf, written } from './inbox-filter.ts';
-import { gather, type Look, pageOfPlaces, type PlacesPage } from './inbox-gather.ts';
+import { branchesOf, type Filter, isClassed, rankOf, written } from './inbox-filter.ts';
 import type { Order, Place } from './inbox-place.ts';
 
 type Asked = Pick<ListApprovals, 'limit' | 'audience' | 'kind' | 'risk' | 'task' | 'requester' | 'search'> & {
@@ -39,7 +46,7 @@ const branchText = (order: Order, classed: boolean, filter: Filter, searched: bo
 
 /** The next of what fits everything but the words, each with whether they fit as well. */
 const lookAt =
-  (pool: Pool, { order, ...filter }: Asked, query: string | undefined): Look =>
+  (pool: Pool, { order, ...filter }: Asked, query: string | undefined): Look<Place> =>
   async (from, most) => {
     const branches = branchesOf(filter, order, from);
     if (branches.length === 0) return { rows: [], ended: true };
@@ -73,7 +80,7 @@ const findBy = async (
   query: string | undefined,
   from: Place,
   most: number | null,
-): Promise<PlacesPage | undefined> => {
+): Promise<PlacesPage<Place> | undefined> => {
   const rank = order === 'risk' ? 'risk' : '0::smallint';
   const by = [
     ...(task === undefined ? [] : ['i.task = $1']),
@@ -110,7 +117,7 @@ const findBy = async (
   });
   const { counted, rows: found } = Found.parse(rows[0]);
   if (most !== null && counted > most) return undefined;
-  return pageOfPlaces({ found, at: from, ended: true }, limit);
+  return pageOfPlaces<Place>({ found, at: from, ended: true }, limit);
 };
 
 /** Common words are found on the way; these many are looked at before it counts as rare what was not found. */
@@ -125,10 +132,10 @@ const STEP = 250;
  * A page of what waits, from behind a place. The work for it is bounded whatever is asked for and however much waits: where
  * words are neither common nor rare, a page may end before it is full.
  */
-export const pendingPlaces = async (pool: Pool, asked: Asked, from: Place): Promise<PlacesPage> => {
+export const pendingPlaces = async (pool: Pool, asked: Asked, from: Place): Promise<PlacesPage<Place>> => {
   const { limit, task, search } = asked;
   const query = queryOf(search);
-  const start = { found: [], at: from, looked: 0, ended: false };
+  const start: Gathered<Place> = { found: [], at: from, looked: 0, ended: false };
   const wanted = limit + 1;
   if (task !== undefined) {
     const page = await findBy(pool, asked, query, from, null);

@@ -1,15 +1,13 @@
-import type { Place } from './inbox-place.ts';
-
 /** A row that was looked at, and whether it is asked for. */
-export type Looked = Place & { readonly fits: boolean };
+export type Looked<Place> = Place & { readonly fits: boolean };
 /** The next rows behind a place; `ended` when there are no more behind them. */
-export type Look = (
+export type Look<Place> = (
   from: Place,
   most: number,
-) => Promise<{ readonly rows: readonly Looked[]; readonly ended: boolean }>;
+) => Promise<{ readonly rows: readonly Looked<Place>[]; readonly ended: boolean }>;
 
 /** What was found on the way, in order. Unless it `ended`, there may be more behind `at`. */
-export type Gathered = {
+export type Gathered<Place> = {
   readonly found: readonly Place[];
   readonly at: Place;
   readonly looked: number;
@@ -17,11 +15,11 @@ export type Gathered = {
 };
 
 /** Goes on looking until there are as many as wanted, nothing is left, or it has looked at so many. */
-export const gather = async (
-  look: Look,
-  { found, at, looked, ended }: Gathered,
+export const gather = async <Place>(
+  look: Look<Place>,
+  { found, at, looked, ended }: Gathered<Place>,
   { wanted, most, step }: { readonly wanted: number; readonly most: number; readonly step: number },
-): Promise<Gathered> => {
+): Promise<Gathered<Place>> => {
   if (ended || found.length >= wanted || looked >= most) return { found, at, looked, ended };
   const { rows, ended: over } = await look(at, Math.min(step, most - looked));
   const next = {
@@ -34,10 +32,13 @@ export const gather = async (
 };
 
 /** A page of places, and behind which one the next begins. */
-export type PlacesPage = { readonly places: readonly Place[]; readonly next?: Place };
+export type PlacesPage<Place> = { readonly places: readonly Place[]; readonly next?: Place };
 
 /** At most `limit` of what was found; the rest of it, or what may still come, is the next page's. */
-export const pageOfPlaces = ({ found, at, ended }: Omit<Gathered, 'looked'>, limit: number): PlacesPage => {
+export const pageOfPlaces = <Place>(
+  { found, at, ended }: Omit<Gathered<Place>, 'looked'>,
+  limit: number,
+): PlacesPage<Place> => {
   const places = found.slice(0, limit);
   const last = places.at(-1);
   if (found.length > limit && last !== undefined) return { places, next: last };
