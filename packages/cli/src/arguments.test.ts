@@ -1,7 +1,7 @@
 import { TaskId } from '@holdpoint/contracts/ids';
 import { InvalidArgumentError } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { as, collect, collectInput, wholeNumber } from './arguments.ts';
+import { as, collect, collectInput, moment, wholeNumber } from './arguments.ts';
 
 describe('inputs', () => {
   const all = (...texts: readonly string[]) =>
@@ -41,6 +41,22 @@ test('a number is whole and within bounds', () => {
   for (const text of ['0', '501', '-1', '1.5', '1e2', '', 'x', ' 1'])
     expect(() => wholeNumber(500)(text)).toThrow(InvalidArgumentError);
 });
+
+test.each([
+  ['2026-01-15', Date.UTC(2026, 0, 15)],
+  ['2026-01-15T09:30Z', Date.UTC(2026, 0, 15, 9, 30)],
+  ['2026-01-15 09:30:05Z', Date.UTC(2026, 0, 15, 9, 30, 5)],
+  ['2026-01-15T09:30:00.250+02:00', Date.UTC(2026, 0, 15, 7, 30, 0, 250)],
+])('%s is a moment, the same on every machine', (text, at) => {
+  expect(moment(text)).toBe(at);
+});
+
+test.each(['', '2026', '2026-13-01', '2026-01-15T09:30', '15.1.2026', '1969-12-31', 'today'])(
+  '%j is none',
+  (text) => {
+    expect(() => moment(text)).toThrow(InvalidArgumentError);
+  },
+);
 
 test('repeated options keep their order', () => {
   expect(collect('b', collect('a'))).toEqual(['a', 'b']);

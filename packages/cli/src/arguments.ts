@@ -47,6 +47,15 @@ export const duration = (text: string): number => {
   return Number(number) * UNITS_MS[unit as keyof typeof UNITS_MS];
 };
 
+const MOMENT = /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
+
+/** A day of UTC, which stands for its first moment, or a time with its zone; in epoch milliseconds. */
+export const moment = (text: string): number => {
+  const at = MOMENT.test(text) ? Date.parse(text.replace(' ', 'T')) : Number.NaN;
+  if (at >= 0) return at;
+  throw new InvalidArgumentError('a day such as 2026-01-15, or a time such as 2026-01-15T09:30:00Z');
+};
+
 export const collect = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
 
 const parseJson = (key: string, text: string): Json => {

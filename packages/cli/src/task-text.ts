@@ -70,7 +70,7 @@ export const taskText = (task: TaskView): readonly string[] => [
 ];
 
 export const taskListText = ({ items, next }: ApiResponse<'orchestrator', 'list'>): readonly string[] => [
-  ...(items.length === 0 ? ['no tasks'] : []),
+  ...(items.length === 0 ? [next === undefined ? 'no tasks' : 'no tasks yet: not all were looked at'] : []),
   ...columns(
     items.map(({ id, phase, workflow, createdAt, goal }) => [
       id,

@@ -143,8 +143,23 @@ export const TaskSummary = z.object({
   version: z.int(),
   /** When it was submitted. Epoch milliseconds. */
   createdAt: z.int(),
+  requestedBy: z.string().optional(),
 });
 export type TaskSummary = z.infer<typeof TaskSummary>;
+
+/** Which tasks are listed; all that is said has to hold. */
+export const ListTasks = Page.extend({
+  phase: TaskPhase.optional(),
+  /** `draft`, or `draft@2` for one version of it alone. */
+  workflow: z.string().min(1).max(300).optional(),
+  requestedBy: z.string().min(1).max(200).optional(),
+  /** Submitted then or later, and before; epoch milliseconds. */
+  createdAfter: z.int().min(0).optional(),
+  createdBefore: z.int().min(0).optional(),
+  /** Words in goal, id or workflow; the last may be the beginning of one. */
+  search: z.string().max(200).optional(),
+});
+export type ListTasks = z.infer<typeof ListTasks>;
 
 /** One line of a task's history: the event as it was recorded, with its version and time in epoch milliseconds. */
 export const HistoryEntry = z.object({ version: z.int(), at: z.int(), type: z.string(), data: JsonObject });
@@ -337,8 +352,8 @@ export const api = {
     ),
     get: endpoint('One task with its nodes', z.object({ id: TaskId }), TaskView),
     list: endpoint(
-      'Tasks, latest submission first',
-      Page.extend({ phase: TaskPhase.optional() }),
+      'Tasks, latest submission first. A page may end before it is full: `next` goes on',
+      ListTasks,
       pageOf(TaskSummary),
     ),
     history: endpoint(

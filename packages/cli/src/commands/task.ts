@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { HistoryEntry } from '@holdpoint/contracts/catalog';
+import type { ApiRequest, HistoryEntry } from '@holdpoint/contracts/catalog';
 import { TaskId } from '@holdpoint/contracts/ids';
 import type { JsonObject } from '@holdpoint/contracts/json';
 import { TaskPhase } from '@holdpoint/contracts/task';
 import type { Command } from 'commander';
-import { as, collect, collectInput, wholeNumber } from '../arguments.ts';
+import { as, collect, collectInput, moment, wholeNumber } from '../arguments.ts';
 import { withExample } from '../example.ts';
 import { followTask, taskSource } from '../follow-task.ts';
 import type { Session } from '../session.ts';
@@ -52,6 +52,8 @@ const addSubmit = (task: Command, { use, lines, json }: Session): void => {
   );
 };
 
+type Listing = ApiRequest<'orchestrator', 'list'> & { readonly json?: true };
+
 const addReading = (task: Command, { use, lines, json }: Session): void => {
   withExample(
     task
@@ -72,21 +74,29 @@ const addReading = (task: Command, { use, lines, json }: Session): void => {
   withExample(
     task
       .command('list')
-      .description('list tasks, latest change first')
+      .description('list tasks, the latest submission first')
       .option('--phase <phase>', `only those in this phase: ${TaskPhase.options.join(', ')}`, as(TaskPhase))
+      .option('--workflow <id[@version]>', 'only those of this workflow')
+      .option('--requested-by <name>', 'only those that this person has asked for')
+      .option('--created-after <time>', 'only those submitted then or later', moment)
+      .option('--created-before <time>', 'only those submitted before', moment)
+      .option(
+        '--search <words>',
+        'only those with these words in goal, id or workflow; the last may be begun',
+      )
       .option('--limit <number>', 'how many', wholeNumber(LIST_MAX))
       .option('--after <place>', 'go on where an earlier list ended')
       .option('--json', 'print the answer as it came')
-      .action(
-        ({ json: asJson, ...page }: { json?: true; phase?: TaskPhase; limit?: number; after?: string }) =>
-          use(async (client) => {
-            const answer = await client.call('orchestrator', 'list', page);
-            if (asJson) json(answer);
-            else lines(taskListText(answer));
-            return undefined;
-          }),
+      .action(({ json: asJson, ...page }: Listing) =>
+        use(async (client) => {
+          const answer = await client.call('orchestrator', 'list', page);
+          if (asJson) json(answer);
+          else lines(taskListText(answer));
+          return undefined;
+        }),
       ),
     'task list --phase awaiting_approval',
+    'task list --workflow draft --created-after 2026-01-15 --search "release notes"',
   );
 };
 

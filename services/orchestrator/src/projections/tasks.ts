@@ -1,13 +1,15 @@
-import type { TaskSummary } from '@holdpoint/contracts/catalog';
+import type { ListTasks, TaskSummary } from '@holdpoint/contracts/catalog';
 import type { TaskId } from '@holdpoint/contracts/ids';
 import { TaskPhase } from '@holdpoint/contracts/task';
 import type { Summary } from '@holdpoint/runtime/ports';
-import { decodeCursor, pageOf } from '@holdpoint/runtime/postgres/page';
+import { decodeCursor, encodeCursor } from '@holdpoint/runtime/postgres/page';
 import type { Pool } from 'pg';
 import { z } from 'zod';
 import { isProgram, type Program } from '@holdpoint/programs/state';
 import type { OrchestratorState } from '../domain/orchestrator.ts';
 import type { Task } from '../domain/state.ts';
+import { type Filter, startOf } from './task-filter.ts';
+import { taskPlaces } from './task-places.ts';
 
 /** Longer goals are cut in lists; the task itself has all of it. */
 const GOAL_SHOWN_MAX = 200;
@@ -35,27 +37,49 @@ const Row = z.object({
   version: z.int(),
   createdAt: z.coerce.number(),
   view: z.object({ workflow: z.string(), goal: z.string() }),
+  requestedBy: z.string().nullable(),
 });
+
+/** Those of the tasks that are still there, as they are by now, in the order in which they were found. */
+const summariesOf = async (pool: Pool, ids: readonly string[]): Promise<TaskSummary[]> => {
+  const { rows } = await pool.query({
+    name: 'hp_tasks_listed',
+    text: `SELECT h.id, h.status AS phase, h.version, h.created_at AS "createdAt", h.view,
+                  nullif(l.requester, '') AS "requestedBy"
+             FROM unnest($1::text[]) WITH ORDINALITY AS w(id, place)
+             JOIN heads h ON h.id = w.id LEFT JOIN listed l ON l.id = h.id ORDER BY w.place`,
+    values: [ids],
+  });
+  return z
+    .array(Row)
+    .parse(rows)
+    .map(({ view, requestedBy, ...head }) => ({
+      ...head,
+      ...view,
+      ...(requestedBy !== null && { requestedBy }),
+    }));
+};
+
+/** No text of the database holds this character, so whoever asks for one that does asks for nothing. */
+const isNowhere = ({ workflow = '', requestedBy = '' }: Filter): boolean =>
+  `${workflow}${requestedBy}`.includes('\0');
 
 /** Tasks, latest submission first. */
 export const listTasks = async (
   pool: Pool,
-  {
-    limit,
-    after,
-    phase,
-  }: { readonly limit: number; readonly after?: string | undefined; readonly phase?: TaskPhase | undefined },
+  { limit, after, ...filter }: ListTasks,
 ): Promise<{ items: TaskSummary[]; next?: string }> => {
-  const from = after === undefined ? undefined : decodeCursor(after);
-  const { rows } = await pool.query(
-    `SELECT id, status AS phase, version, created_at AS "createdAt", view FROM heads
-      WHERE status <> 'board' AND ($1::text IS NULL OR status = $1) AND ($2::bigint IS NULL OR (created_at, id) < ($2, $3))
-      ORDER BY created_at DESC, id DESC LIMIT $4`,
-    [phase ?? null, from?.at ?? null, from?.id ?? null, limit + 1],
-  );
-  const page = pageOf(z.array(Row).parse(rows), limit, ({ createdAt, id }) => ({ at: createdAt, id }));
-  const items = page.rows.map(({ view, ...head }) => ({ ...head, ...view }));
-  return { items, ...(page.next !== undefined && { next: page.next }) };
+  const from = startOf(after === undefined ? undefined : decodeCursor(after), filter);
+  if (isNowhere(filter)) return { items: [] };
+  const { places, next } = await taskPlaces(pool, filter, limit, from);
+  const items =
+    places.length === 0
+      ? []
+      : await summariesOf(
+          pool,
+          places.map(({ id }) => id),
+        );
+  return { items, ...(next && { next: encodeCursor(next) }) };
 };
 
 /** Tasks that wait for a circuit to close, the oldest first. */
