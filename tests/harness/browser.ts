@@ -78,7 +78,7 @@ export const visit = async (
 
 export const signIn = async (page: Page, token: string): Promise<void> => {
   await page.getByLabel('Your token').fill(token);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   await page.getByRole('navigation', { name: 'Pages' }).waitFor();
 };
 

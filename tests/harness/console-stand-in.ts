@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { extname, join } from 'node:path';
 import type { ApprovalView, DecideApproval } from '@holdpoint/contracts/approval';
 import type { ApiResponse, HistoryEntry } from '@holdpoint/contracts/catalog';
+import type { FailureCount } from '@holdpoint/contracts/recovery';
 import type { TaskView } from '@holdpoint/contracts/task';
 import { root } from '@holdpoint/infra/local/folders';
 import { type WebSocket, WebSocketServer } from 'ws';
@@ -18,6 +19,10 @@ export type StandInState = {
   stuck: ApiResponse<'recovery', 'stuck'>['items'];
   report: string;
   circuits: ApiResponse<'recovery', 'circuits'>['items'];
+  /** What failed so many hours or days back, whichever are asked for: 1 is the one that it is now. */
+  classes: readonly (Pick<FailureCount, 'class' | 'count'> & { readonly back: number })[];
+  /** Where the first page of tasks ends, if there are others. */
+  more?: string | undefined;
   audit: ApiResponse<'approvals', 'audit'>['items'];
   keys: ApiResponse<'approvals', 'keys'>['keys'];
   artifacts: ApiResponse<'executor', 'artifacts'>['items'];
@@ -33,6 +38,8 @@ export type ConsoleStandIn = {
   readonly state: StandInState;
   /** Every decision that has arrived. */
   readonly decisions: readonly DecideApproval[];
+  /** Every list of tasks that was asked for. */
+  readonly lists: readonly Readonly<Record<string, unknown>>[];
   /** The keys that decisions on an approval came with, as often as they came. */
   readonly keysOf: (id: string) => readonly string[];
   /** Tells everybody who watches. */
@@ -65,6 +72,7 @@ const OUTCOMES = { approve: 'approved', reject: 'rejected', request_changes: 'ch
 /** Serves the built page, and answers it as the approvals service does, from memory: for what only the page is asked about. */
 export const startConsoleStandIn = async (state: StandInState): Promise<ConsoleStandIn> => {
   const decisions: DecideApproval[] = [];
+  const lists: Readonly<Record<string, unknown>>[] = [];
   const keys: (readonly [id: string, key: string])[] = [];
   const watchers = new Set<WebSocket>();
   let seq = 1;
@@ -131,18 +139,27 @@ export const startConsoleStandIn = async (state: StandInState): Promise<ConsoleS
       more: false,
     }),
     'approvals/keys': () => ({ keys: state.keys, statements: [] }),
-    'orchestrator/list': ({ phase }) => ({
-      items: state.tasks
-        .filter((task) => phase === undefined || task.phase === phase)
-        .map(({ id, workflow, goal, phase, version }) => ({
-          id,
-          workflow,
-          goal,
-          phase,
-          version,
-          createdAt: 1_768_469_400_000,
-        })),
-    }),
+    'orchestrator/list': (asked) => {
+      lists.push(asked);
+      const { phase, workflow, requestedBy, search = '' } = asked;
+      return {
+        items: state.tasks
+          .filter((task) => phase === undefined || task.phase === phase)
+          .filter((task) => workflow === undefined || task.workflow === workflow)
+          .filter((task) => requestedBy === undefined || task.requestedBy === requestedBy)
+          .filter(({ goal }) => goal.toLowerCase().includes(String(search).toLowerCase()))
+          .map(({ id, workflow, goal, phase, version, requestedBy }) => ({
+            id,
+            workflow,
+            goal,
+            phase,
+            version,
+            createdAt: 1_768_469_400_000,
+            requestedBy,
+          })),
+        ...(state.more !== undefined && asked['after'] === undefined && { next: state.more }),
+      };
+    },
     'orchestrator/get': ({ id }) => state.tasks.find((task) => task.id === id),
     'orchestrator/history': ({ after = 0 }) => ({
       events: state.history.filter(({ version }) => version > Number(after)),
@@ -156,6 +173,15 @@ export const startConsoleStandIn = async (state: StandInState): Promise<ConsoleS
     'recovery/history': () => state.recovery,
     'recovery/stuck': () => ({ items: state.stuck }),
     'recovery/report': () => ({ job: state.stuck[0], stuck: true, report: state.report }),
+    'recovery/classes': ({ from, to, bucket }) => ({
+      from,
+      to,
+      bucket,
+      items: state.classes.map(({ back, ...item }) => ({
+        ...item,
+        at: Number(to) - back * (bucket === 'day' ? 86_400_000 : 3_600_000),
+      })),
+    }),
     'recovery/circuits': () => ({ items: state.circuits }),
     'recovery/circuit': ({ target, state: to }) => {
       state.circuits = state.circuits.map((circuit) =>
@@ -207,6 +233,8 @@ export const startConsoleStandIn = async (state: StandInState): Promise<ConsoleS
 
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://localhost');
+    // With a token alone.
+    if (url.pathname === '/console/sign-in') return answer(response, 200, {});
     const isAsked = url.pathname.startsWith('/console/');
     if (isAsked && request.headers.authorization !== `Bearer ${state.token}`)
       return answer(response, 401, { code: 'APPROVALS_UNAUTHENTICATED', message: 'the token is not known' });
@@ -242,6 +270,7 @@ export const startConsoleStandIn = async (state: StandInState): Promise<ConsoleS
     url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/`,
     state,
     decisions,
+    lists,
     keysOf: (id) => keys.flatMap(([about, key]) => (about === id ? [key] : [])),
     tell,
     disconnect,

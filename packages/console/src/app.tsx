@@ -7,7 +7,8 @@ import { Safe } from './parts/safe.tsx';
 import { RecoveryPage } from './recovery/recovery-page.tsx';
 import { createCaller, isExpired } from './session/call.ts';
 import { mayDo, type Me, type Session, SessionContext } from './session/context.ts';
-import { SignIn, whoIs } from './session/sign-in.tsx';
+import { type Arrival, takeArrival } from './session/oidc.ts';
+import { redeem, redeemProblem, SignIn, whoIs } from './session/sign-in.tsx';
 import { hrefOf, type Page, type Route, routeOf } from './text/route.ts';
 import { TasksPage } from './tasks/tasks-page.tsx';
 
@@ -192,12 +193,16 @@ const Signed = ({
 
 type State =
   | { readonly state: 'out'; readonly notice: string | undefined }
+  | { readonly state: 'arriving'; readonly arrival: Extract<Arrival, { readonly kind: 'code' }> }
   | { readonly state: 'asking'; readonly token: string }
   | { readonly state: 'in'; readonly token: string; readonly me: Me };
 
 const initial = (): State => {
+  const arrival = takeArrival();
+  if (arrival?.kind === 'code') return { state: 'arriving', arrival };
   const token = sessionStorage.getItem(TOKEN);
-  return token === null ? { state: 'out', notice: undefined } : { state: 'asking', token };
+  // Who is signed in stays so, whatever link he has followed.
+  return token === null ? { state: 'out', notice: arrival?.notice } : { state: 'asking', token };
 };
 
 export const App = () => {
@@ -206,6 +211,16 @@ export const App = () => {
     sessionStorage.removeItem(TOKEN);
     setState({ state: 'out', notice });
   }, []);
+  const arrival = state.state === 'arriving' ? state.arrival : undefined;
+  useEffect(() => {
+    if (arrival === undefined) return;
+    redeem(arrival.code)
+      .then((token) => {
+        sessionStorage.setItem(TOKEN, token);
+        setState({ state: 'asking', token });
+      })
+      .catch((error: unknown) => leave(redeemProblem(error, arrival.name)));
+  }, [arrival, leave]);
   const asking = state.state === 'asking' ? state.token : undefined;
   const [problem, setProblem] = useState(false);
   const [round, setRound] = useState(0);
@@ -227,6 +242,7 @@ export const App = () => {
           }}
         />
       );
+    case 'arriving':
     case 'asking':
       return (
         <main class="sign-in">

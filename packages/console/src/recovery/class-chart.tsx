@@ -1,97 +1,138 @@
-import { FAILURE_ORDER } from './class-order.ts';
+import type { FailureClass } from '@holdpoint/contracts/failure-class';
+import type { FailureBucket } from '@holdpoint/contracts/recovery';
+import { useState } from 'preact/hooks';
 import { Busy, Empty, Problem, Section } from '../parts/bits.tsx';
 import { useLoad } from '../parts/use-load.ts';
-import type { Caller } from '../session/call.ts';
 import { useSession } from '../session/context.ts';
-import { instant, span } from '../text/time.ts';
 import { CLASSES } from '../tasks/words.ts';
-import { bucketsOf, type Failure } from './class-counts.ts';
+import { instant, utcDay } from '../text/time.ts';
+import { type Bar, barsOf, rangeOf, type SpanName, SPANS, sumOf } from './class-counts.ts';
+import { FAILURE_ORDER } from './class-order.ts';
 
-const TASKS_LOOKED = 60;
-const AT_ONCE = 4;
 const [WIDTH, HEIGHT] = [720, 180];
 
-/** The failures of the latest tasks, as recovery has classified them. */
-const failuresOf = async (caller: Caller, signal: AbortSignal): Promise<readonly Failure[]> => {
-  const { items } = await caller.ask('orchestrator', 'list', { limit: TASKS_LOOKED }, { signal });
-  const found: Failure[] = [];
-  const left = items.map(({ id }) => id);
-  const look = async (): Promise<void> => {
-    for (let task = left.pop(); task !== undefined; task = left.pop()) {
-      const history = await caller.ask('recovery', 'history', { task }, { signal });
-      for (const { at, class: failed } of history.items)
-        if (at !== undefined && failed !== undefined) found.push({ at, class: failed });
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, look));
-  return found;
+/** Hours are the same for everybody, and said in the time of whoever reads; days begin at midnight of UTC, and say so. */
+const beginning = (from: number, bucket: FailureBucket): string =>
+  bucket === 'day' ? utcDay(from) : instant(from);
+
+type Shown = {
+  readonly bars: readonly Bar[];
+  readonly classes: readonly FailureClass[];
+  readonly bucket: FailureBucket;
 };
 
-/** Failures by class over time. */
+const Bars = ({ bars, classes, bucket }: Shown) => {
+  const most = Math.max(1, ...bars.map(({ all }) => all));
+  const step = WIDTH / Math.max(1, bars.length);
+  return (
+    <svg
+      class="chart"
+      viewBox={`0 0 ${String(WIDTH)} ${String(HEIGHT)}`}
+      role="img"
+      aria-label="Failures by class over time; the table below says the same"
+    >
+      {bars.map(({ from, counts }, i) => {
+        let top = HEIGHT - 4;
+        return classes.map((name) => {
+          const height = ((counts[name] ?? 0) / most) * (HEIGHT - 12);
+          top -= height;
+          return (
+            <rect
+              key={`${String(from)} ${name}`}
+              class={`class-${name.toLowerCase()}`}
+              x={i * step + 2}
+              y={top}
+              width={Math.max(2, Math.min(60, step - 4))}
+              height={height}
+            >
+              <title>{`${CLASSES[name]}: ${String(counts[name] ?? 0)}, ${beginning(from, bucket)}`}</title>
+            </rect>
+          );
+        });
+      })}
+    </svg>
+  );
+};
+
+const Counts = ({ bars, classes, bucket }: Shown) => (
+  <div class="wide-table" tabIndex={0} role="group" aria-label="Failures by class, in numbers">
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">{bucket === 'day' ? 'Day (UTC)' : 'Hour from'}</th>
+          {classes.map((name) => (
+            <th key={name} scope="col">
+              <span class={`swatch class-${name.toLowerCase()}`} aria-hidden="true" /> {CLASSES[name]}
+            </th>
+          ))}
+          <th scope="col">All</th>
+        </tr>
+      </thead>
+      <tbody>
+        {bars
+          .filter(({ all }) => all > 0)
+          .toReversed()
+          .map(({ from, counts, all }) => (
+            <tr key={from}>
+              <th scope="row">{beginning(from, bucket)}</th>
+              {classes.map((name) => (
+                <td key={name}>{counts[name] ?? 0}</td>
+              ))}
+              <td>{all}</td>
+            </tr>
+          ))}
+      </tbody>
+      <tfoot>
+        <tr>
+          <th scope="row">Together</th>
+          {classes.map((name) => (
+            <td key={name}>{sumOf(bars, name)}</td>
+          ))}
+          <td>{bars.reduce((sum, { all }) => sum + all, 0)}</td>
+        </tr>
+      </tfoot>
+    </table>
+  </div>
+);
+
+/** Failures of all tasks by class, over a day, a week or a month. */
 export const ClassChart = () => {
   const { caller } = useSession();
-  const { value, error, reload } = useLoad((signal) => failuresOf(caller, signal), []);
-  const { spanMs, buckets } = bucketsOf(value ?? []);
-  const shown = FAILURE_ORDER.filter((name) => value?.some((failure) => failure.class === name));
-  const most = Math.max(
-    1,
-    ...buckets.map(({ counts }) => Object.values(counts).reduce((sum, n) => sum + n, 0)),
+  const [span, setSpan] = useState<SpanName>('week');
+  const { value, error, reload } = useLoad(
+    (signal) => caller.ask('recovery', 'classes', rangeOf(span, Date.now()), { signal }),
+    [span],
   );
-  const step = WIDTH / Math.max(1, buckets.length);
+  const bars = value === undefined ? [] : barsOf(value, value.items);
+  const classes = FAILURE_ORDER.filter((name) => sumOf(bars, name) > 0);
   return (
     <Section title="What went wrong, over time">
+      <div class="row" role="group" aria-label="How far back">
+        {(Object.keys(SPANS) as readonly SpanName[]).map((name) => (
+          <button
+            key={name}
+            type="button"
+            class={name === span ? 'primary' : ''}
+            aria-pressed={name === span}
+            onClick={() => setSpan(name)}
+          >
+            {SPANS[name].text}
+          </button>
+        ))}
+      </div>
       {error !== undefined && <Problem text={error} retry={reload} />}
       {value === undefined && error === undefined && <Busy />}
-      {value?.length === 0 && <Empty>Nothing failed in the latest {TASKS_LOOKED} tasks.</Empty>}
-      {buckets.length > 0 && (
+      {value !== undefined && classes.length === 0 && <Empty>Nothing failed in this time.</Empty>}
+      {value !== undefined && classes.length > 0 && (
         <>
           <p class="hint">
-            Failures of the latest {TASKS_LOOKED} tasks, one bar for {span(spanMs)}.
+            Attempts of all tasks that failed.{' '}
+            {value.bucket === 'day'
+              ? 'One bar for each day, from midnight to midnight UTC.'
+              : 'One bar for each hour, in your time.'}
           </p>
-          <svg
-            class="chart"
-            viewBox={`0 0 ${String(WIDTH)} ${String(HEIGHT)}`}
-            role="img"
-            aria-label="Failures by class over time; the table below says the same"
-          >
-            {buckets.map(({ from, counts }, i) => {
-              let top = HEIGHT - 4;
-              return shown.map((name) => {
-                const height = ((counts[name] ?? 0) / most) * (HEIGHT - 12);
-                top -= height;
-                return (
-                  <rect
-                    key={`${String(from)} ${name}`}
-                    class={`class-${name.toLowerCase()}`}
-                    x={i * step + 2}
-                    y={top}
-                    width={Math.max(2, Math.min(60, step - 4))}
-                    height={height}
-                  >
-                    <title>{`${CLASSES[name]}: ${String(counts[name] ?? 0)}, from ${instant(from)}`}</title>
-                  </rect>
-                );
-              });
-            })}
-          </svg>
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Class</th>
-                <th scope="col">Failures</th>
-              </tr>
-            </thead>
-            <tbody>
-              {shown.map((name) => (
-                <tr key={name}>
-                  <th scope="row">
-                    <span class={`swatch class-${name.toLowerCase()}`} aria-hidden="true" /> {CLASSES[name]}
-                  </th>
-                  <td>{value?.filter((failure) => failure.class === name).length}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <Bars bars={bars} classes={classes} bucket={value.bucket} />
+          <Counts bars={bars} classes={classes} bucket={value.bucket} />
         </>
       )}
     </Section>

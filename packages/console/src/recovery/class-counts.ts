@@ -1,32 +1,48 @@
 import type { FailureClass } from '@holdpoint/contracts/failure-class';
+import type { FailureBucket, FailureCount } from '@holdpoint/contracts/recovery';
 
-export type Failure = { readonly at: number; readonly class: FailureClass };
-export type Bucket = {
+type Span = { readonly text: string; readonly bucket: FailureBucket; readonly buckets: number };
+
+/** How far back the chart goes: so many whole hours, or days, the last of which is the one that it is now. */
+export const SPANS = {
+  day: { text: 'Day', bucket: 'hour', buckets: 24 },
+  week: { text: 'Week', bucket: 'day', buckets: 7 },
+  month: { text: 'Month', bucket: 'day', buckets: 31 },
+} as const satisfies Readonly<Record<string, Span>>;
+export type SpanName = keyof typeof SPANS;
+
+const SIZE_MS: Readonly<Record<FailureBucket, number>> = { hour: 3_600_000, day: 86_400_000 };
+
+export type Range = { readonly from: number; readonly to: number; readonly bucket: FailureBucket };
+
+/** What is asked for. Days are those of UTC, as the store counts them. */
+export const rangeOf = (name: SpanName, now: number): Range => {
+  const { bucket, buckets } = SPANS[name];
+  const size = SIZE_MS[bucket];
+  const to = (Math.floor(now / size) + 1) * size;
+  return { from: to - buckets * size, to, bucket };
+};
+
+export type Bar = {
   readonly from: number;
   readonly counts: Readonly<Partial<Record<FailureClass, number>>>;
+  readonly all: number;
 };
 
-const SPANS_MS = [60_000, 300_000, 900_000, 3_600_000, 14_400_000, 86_400_000, 604_800_000] as const;
-const BUCKETS_MAX = 24;
-
-/** Failures counted by class in spans of equal length, chosen so that all of them fit into one chart. */
-export const bucketsOf = (
-  failures: readonly Failure[],
-): { readonly spanMs: number; readonly buckets: readonly Bucket[] } => {
-  const times = failures.map(({ at }) => at);
-  const [first, last] = [Math.min(...times), Math.max(...times)];
-  if (!Number.isFinite(first)) return { spanMs: SPANS_MS[0], buckets: [] };
-  const spanMs =
-    SPANS_MS.find((span) => Math.floor(last / span) - Math.floor(first / span) < BUCKETS_MAX) ??
-    Math.ceil((last - first + 1) / (BUCKETS_MAX - 1));
-  const start = Math.floor(first / spanMs);
-  const buckets = Array.from({ length: Math.floor(last / spanMs) - start + 1 }, (_, i) => ({
-    from: (start + i) * spanMs,
-    counts: {} as Partial<Record<FailureClass, number>>,
-  }));
-  for (const { at, class: failed } of failures) {
-    const counts = buckets[Math.floor(at / spanMs) - start]?.counts;
-    if (counts) counts[failed] = (counts[failed] ?? 0) + 1;
-  }
-  return { spanMs, buckets };
+/** One bar for each bucket, also where nothing failed: time that is left out would look shorter than it was. */
+export const barsOf = ({ from, to, bucket }: Range, items: readonly FailureCount[]): readonly Bar[] => {
+  const size = SIZE_MS[bucket];
+  return Array.from({ length: Math.max(0, Math.ceil((to - from) / size)) }, (_, i) => {
+    const start = from + i * size;
+    const own = items.filter(({ at }) => at === start);
+    return {
+      from: start,
+      counts: Object.fromEntries(own.map((item) => [item.class, item.count])),
+      all: own.reduce((sum, { count }) => sum + count, 0),
+    };
+  });
 };
+
+/** How many of one class there are in all bars together. */
+export const sumOf = (bars: readonly Bar[], name: FailureClass): number =>
+  bars.reduce((sum, { counts }) => sum + (counts[name] ?? 0), 0);

@@ -39,6 +39,8 @@ export type Caller = {
   /** The same for what is no endpoint of the bus: `dlq/list`, or a path that is read when there is no body. */
   readonly send: (path: string, body: unknown, options?: Options) => Promise<unknown>;
   readonly read: (path: string, signal?: AbortSignal) => Promise<unknown>;
+  /** A body that is sent to a path of its own. */
+  readonly post: (path: string, body: unknown, options?: Options) => Promise<unknown>;
   /** A body that goes on, such as events. Throws `CallError` unless it is there. */
   readonly open: (path: string, signal: AbortSignal) => Promise<Response>;
   /** Epoch milliseconds by the clock of the service, as far as its answers tell. */
@@ -67,17 +69,21 @@ const errorOf = async (response: Response): Promise<CallError> => {
 };
 
 /**
- * Calls with one token. A call that got no answer throws with `unknown`: whoever changes something looks before sending it again.
+ * Calls with one token, or as nobody. A call that got no answer throws with `unknown`: whoever changes something looks before sending it again.
  * `onExpired` hears of every answer that the token is not good any more.
  */
-export const createCaller = (token: string, onExpired: () => void): Caller => {
+export const createCaller = (token: string | undefined, onExpired: () => void): Caller => {
   let skew = 0;
   const fetched = async (path: string, init: Init, signal?: AbortSignal): Promise<Response> => {
     let response: Response;
     try {
       response = await fetch(path, {
         ...init,
-        headers: { authorization: `Bearer ${token}`, accept: 'application/json', ...init.headers },
+        headers: {
+          ...(token !== undefined && { authorization: `Bearer ${token}` }),
+          accept: 'application/json',
+          ...init.headers,
+        },
         cache: 'no-store',
         credentials: 'omit',
         redirect: 'error',
@@ -105,9 +111,9 @@ export const createCaller = (token: string, onExpired: () => void): Caller => {
       throw new CallError('CONSOLE_UNREACHABLE', 'the answer was cut off', { unknown: true });
     }
   };
-  const send: Caller['send'] = (path, body, { signal, key } = {}) =>
+  const post: Caller['post'] = (path, body, { signal, key } = {}) =>
     answered(
-      `${API}/${path}`,
+      path,
       {
         method: 'POST',
         body: JSON.stringify(body),
@@ -115,11 +121,13 @@ export const createCaller = (token: string, onExpired: () => void): Caller => {
       },
       signal,
     );
+  const send: Caller['send'] = (path, body, options) => post(`${API}/${path}`, body, options);
   return {
     // What the service says is what its contract has; what a newer one adds is not looked at.
     ask: async (service, endpoint, request, options) =>
       (await send(`${service}/${endpoint}`, request, options)) as never,
     send,
+    post,
     read: (path, signal) => answered(path, {}, signal),
     open: (path, signal) => fetched(path, { headers: { accept: 'text/event-stream' } }, signal),
     now: () => Date.now() + skew,

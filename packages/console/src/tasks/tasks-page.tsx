@@ -1,6 +1,5 @@
 import type { TaskSummary } from '@holdpoint/contracts/catalog';
-import type { TaskPhase } from '@holdpoint/contracts/task';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { followEvents } from '../live/events.ts';
 import { Badge, Busy, Empty, Problem, When } from '../parts/bits.tsx';
 import { Short } from '../parts/safe.tsx';
@@ -8,6 +7,8 @@ import { useKeys } from '../parts/use-keys.ts';
 import { useLoad } from '../parts/use-load.ts';
 import { useSession } from '../session/context.ts';
 import { hrefOf } from '../text/route.ts';
+import { askedFor, endOf, NO_FILTER, type TaskFilter } from './task-filter.ts';
+import { TaskFilters } from './task-filters.tsx';
 import { TaskPage } from './task-page.tsx';
 import { PHASES, wordFor } from './words.ts';
 
@@ -23,6 +24,12 @@ const Row = ({ task, isOpen }: { readonly task: TaskSummary; readonly isOpen: bo
       </span>
       <span class="row-sub">
         <Short text={task.workflow} max={60} /> · {task.id}
+        {task.requestedBy !== undefined && (
+          <>
+            {' '}
+            · <Short text={task.requestedBy} max={40} />
+          </>
+        )}
       </span>
       <span class="row-meta">
         <Badge word={wordFor(PHASES, task.phase)} />
@@ -34,8 +41,7 @@ const Row = ({ task, isOpen }: { readonly task: TaskSummary; readonly isOpen: bo
 
 const TaskList = ({ openId }: { readonly openId: string | undefined }) => {
   const { caller } = useSession();
-  const [phase, setPhase] = useState<TaskPhase | ''>('');
-  const [words, setWords] = useState('');
+  const [filter, setFilter] = useState(NO_FILTER);
   // The keys that led to each page: back is as fast as on, however many tasks there are.
   const [keys, setKeys] = useState<readonly string[]>([]);
   const after = keys.at(-1);
@@ -44,11 +50,15 @@ const TaskList = ({ openId }: { readonly openId: string | undefined }) => {
       caller.ask(
         'orchestrator',
         'list',
-        { limit: PAGE, ...(phase !== '' && { phase }), ...(after !== undefined && { after }) },
+        { limit: PAGE, ...askedFor(filter, Date.now()), ...(after !== undefined && { after }) },
         { signal },
       ),
-    [phase, after],
+    [filter, after],
   );
+  const onFilter = useCallback((next: TaskFilter) => {
+    setKeys([]);
+    setFilter(next);
+  }, []);
   const isFirst = after === undefined;
   const pending = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => {
@@ -68,12 +78,8 @@ const TaskList = ({ openId }: { readonly openId: string | undefined }) => {
       pending.current = undefined;
     };
   }, [caller, isFirst, reload]);
-  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
-  const items = value?.items ?? [];
-  const shown = items.filter((task) => {
-    const text = `${task.goal} ${task.workflow} ${task.id}`.toLowerCase();
-    return wanted.every((word) => text.includes(word));
-  });
+  const shown = value?.items ?? [];
+  const end = value && endOf(shown.length, shown.length === PAGE, value.next !== undefined);
   const move = (by: number): void => {
     const at = shown.findIndex(({ id }) => id === openId);
     const next = shown[Math.max(0, Math.min(shown.length - 1, at < 0 ? 0 : at + by))];
@@ -89,43 +95,15 @@ const TaskList = ({ openId }: { readonly openId: string | undefined }) => {
   });
   return (
     <>
-      <div class="filters">
-        <input
-          id="task-search"
-          type="search"
-          placeholder="Find on this page, or open by id"
-          aria-label="Find on this page, or open a task by its id"
-          value={words}
-          onInput={({ currentTarget }) => setWords(currentTarget.value)}
-          onKeyDown={({ key }) => {
-            if (key === 'Enter' && /^t-[\w-]+$/.test(words.trim()))
-              location.hash = hrefOf('tasks', words.trim());
-          }}
-        />
-        <select
-          aria-label="State"
-          value={phase}
-          onChange={({ currentTarget }) => {
-            setKeys([]);
-            setPhase(currentTarget.value as TaskPhase | '');
-          }}
-        >
-          <option value="">Any state</option>
-          {Object.entries(PHASES).map(([name, [word]]) => (
-            <option key={name} value={name}>
-              {word}
-            </option>
-          ))}
-        </select>
-      </div>
+      <TaskFilters onChange={onFilter} />
       {error !== undefined && <Problem text={error} retry={reload} />}
       {value === undefined && error === undefined && <Busy />}
-      {value !== undefined && shown.length === 0 && <Empty>No tasks here.</Empty>}
       <ul class="rows">
         {shown.map((task) => (
           <Row key={task.id} task={task} isOpen={task.id === openId} />
         ))}
       </ul>
+      {end !== undefined && <Empty>{end}</Empty>}
       <div class="row pager">
         <button type="button" disabled={isFirst} onClick={() => setKeys(keys.slice(0, -1))}>
           ‹ Newer

@@ -23,6 +23,10 @@ export const span = (ms: number): string => {
 export const instant = (ms: number): string =>
   new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' }).format(ms);
 
+/** A day as the store counts days: the same for people in every time zone. */
+export const utcDay = (ms: number): string =>
+  new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' }).format(ms);
+
 /** Bytes as people read them. */
 export const size = (bytes: number): string => {
   if (bytes < 1_024) return `${String(bytes)} B`;

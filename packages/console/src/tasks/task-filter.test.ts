@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { askedFor, endOf, NO_FILTER } from './task-filter.ts';
+
+test('what nobody has filled in is not asked for', () => {
+  expect(askedFor(NO_FILTER, 0)).toEqual({});
+  expect(askedFor({ ...NO_FILTER, words: ' ', workflow: ' ', person: '  ' }, 0)).toEqual({});
+});
+
+test('what somebody has filled in is asked of all tasks', () => {
+  const filter = {
+    words: ' greet ',
+    phase: 'failed',
+    workflow: 'draft@2 ',
+    person: ' ada',
+    days: '7',
+  } as const;
+  expect(askedFor(filter, 700_000_000)).toEqual({
+    search: 'greet',
+    phase: 'failed',
+    workflow: 'draft@2',
+    requestedBy: 'ada',
+    createdAfter: 700_000_000 - 7 * 86_400_000,
+  });
+});
+
+test.each([
+  [0, false, false, 'No tasks here.'],
+  [0, false, true, 'None among the latest that were looked at: Older goes on.'],
+  [3, false, true, 'Not all were looked at: Older goes on.'],
+  [50, true, true, undefined],
+  [3, false, false, undefined],
+])('%i tasks, full: %j, more: %j', (shown, isFull, more, said) => {
+  expect(endOf(shown, isFull, more)).toBe(said);
+});
