@@ -70,7 +70,8 @@ describe('a submission', () => {
       body: new TextDecoder().decode(bytes.subarray(0, BODY_MAX_BYTES)),
       bodyBytes: bytes.length,
       bodySha256: createHash('sha256').update(bytes).digest('hex'),
-      deliveries: 1,
+      // What another replica may have registered a moment ago is looked for before it is refused.
+      deliveries: code === 'ORCHESTRATOR_UNKNOWN_WORKFLOW' ? (expect.any(Number) as number) : 1,
     });
   });
 

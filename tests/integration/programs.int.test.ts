@@ -1,10 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ask, createClient, defineWorkflow, phasesFor, startWorker, type Worker } from '@holdpoint/sdk';
+import type { NodeId } from '@holdpoint/contracts/ids';
+import type { ProgramDefinition } from '@holdpoint/contracts/program';
+import { subjects } from '@holdpoint/contracts/subjects';
 import { layout } from '@holdpoint/infra/credentials/layout';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
+import { publish } from '../harness/bus.ts';
 import { createSystem, type System } from '../harness/system.ts';
+import { newTaskId } from '../harness/tasks.ts';
 import { until } from '../harness/until.ts';
 
 const State = z.object({
@@ -183,4 +188,25 @@ test('a task is started by the name of a program from the bus, and a fork of it 
   expect(await fork.state()).toMatchObject({ topic: 'soup', text: 'On soup' });
   await fork.respond(false);
   expect(await fork.result()).toBe('nothing');
+});
+
+test('a name that one replica has just registered is known to all when it comes over the bus', async () => {
+  await system.start('orchestrator');
+  const END = 'done' as NodeId;
+  // Both replicas read commands: of so many each gets some.
+  for (let version = 1; version <= 8; version += 1) {
+    const program: ProgramDefinition = {
+      id: `named-${String(version)}`,
+      version: '1',
+      code: 'a'.repeat(64),
+      initial: END,
+      phases: [{ type: 'terminal', id: END, outcome: 'succeeded' }],
+    };
+    await system.client.ask('orchestrator', 'program_register', { programs: [program] });
+    const submission = { id: newTaskId(), workflow: program.id, goal: 'by name' };
+    await publish(system.client.connection, subjects.taskCommand('submit'), JSON.stringify(submission));
+    await until(`${program.id} is started`, () =>
+      system.client.ask('orchestrator', 'get', { id: submission.id }).catch(() => undefined),
+    );
+  }
 });

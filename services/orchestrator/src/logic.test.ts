@@ -1,6 +1,7 @@
 import { commandIdOf } from '@holdpoint/contracts/ids';
 import { subjects } from '@holdpoint/contracts/subjects';
 import { describe, expect, test } from 'vitest';
+import { NOTHING_KNOWN } from './known.ts';
 import { orchestratorLogic } from './logic.ts';
 
 const decoded = (kind: string, identity: string) => {
@@ -16,4 +17,14 @@ describe.each(['cancel', 'pause', 'resume', 'retry'])('%s', (kind) => {
     expect(decoded(kind, 'HP_CMD/7/1')).toEqual(first);
     expect(decoded(kind, 'HP_CMD/8/1')).not.toEqual(first);
   });
+});
+
+test.each([true, false])('a submission is decided on once it is certain what it names: %s', (isCertain) => {
+  const known = { ...NOTHING_KNOWN, isCertain: () => isCertain };
+  const commands = orchestratorLogic(undefined, known).inbound.find(
+    ({ consumer }) => consumer.name === 'orchestrator',
+  );
+  const submission = { id: 't-1', workflow: 'reply', goal: 'reply' };
+  const routed = commands?.decode(subjects.taskCommand('submit'), submission, { identity: 'HP_CMD/7/1' });
+  expect(routed?.later).toBe(isCertain ? undefined : true);
 });

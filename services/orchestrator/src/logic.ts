@@ -22,7 +22,7 @@ import { summarise } from './projections/tasks.ts';
 const UNDER_WAY = /\.(prepared|started|cancel_requested|superseded|probed|answered)\.[^.]+$/;
 
 const commandOf =
-  ({ open, named }: Known): Inbound<OrchestratorMessage>['decode'] =>
+  ({ open, named, isCertain }: Known): Inbound<OrchestratorMessage>['decode'] =>
   (subject, body, { identity }) => {
     const command = parseCommand('orchestrator', subject, body);
     const { kind, payload } = command;
@@ -38,6 +38,7 @@ const commandOf =
         commandId: commandIdOf(kind, identity),
         ...(kind === 'submit' && { openCircuits: open() }),
       },
+      ...(kind === 'submit' && !isCertain(payload) && { later: true }),
     } as Routed<OrchestratorMessage>;
   };
 

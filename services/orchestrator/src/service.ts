@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { consumersFor } from '@holdpoint/contracts/streams';
+import type { SubmitTask } from '@holdpoint/contracts/task';
 import type { Logger } from '@holdpoint/runtime/log';
 import { type RunningService, startService } from '@holdpoint/runtime/service';
 import { systemClock } from '@holdpoint/runtime/system-clock';
@@ -14,6 +15,7 @@ import { createTaskDecider } from './domain/decide.ts';
 import { builtIn, findWorkflow } from './domain/workflows/catalog.ts';
 import { stageWorkflows } from './domain/workflows/stages.ts';
 import { taskFigures } from './figures.ts';
+import type { Known } from './known.ts';
 import { orchestratorLogic } from './logic.ts';
 
 export const startOrchestrator = (env: OrchestratorEnv, log: Logger): Promise<RunningService> => {
@@ -22,7 +24,12 @@ export const startOrchestrator = (env: OrchestratorEnv, log: Logger): Promise<Ru
   const workflows = [...builtIn, ...stageWorkflows(shippedFiles())];
   const decider = createTaskDecider(workflows, defaultGate());
   const catalog = createProgramCatalog(log);
-  const known = { open: circuits.open, named: catalog.named };
+  const isShipped = ({ workflow }: SubmitTask) => findWorkflow(workflows, workflow) !== undefined;
+  const known: Known = {
+    open: circuits.open,
+    named: catalog.named,
+    isCertain: (submission) => isShipped(submission) || catalog.isCertain(submission),
+  };
   return startService(
     {
       service: 'orchestrator',
@@ -34,9 +41,7 @@ export const startOrchestrator = (env: OrchestratorEnv, log: Logger): Promise<Ru
           known,
           (programs) => catalog.register(pool, programs),
           async (submission) =>
-            findWorkflow(workflows, submission.workflow) === undefined
-              ? catalog.lookUp(pool, submission)
-              : catalog.named(submission),
+            isShipped(submission) ? catalog.named(submission) : catalog.lookUp(pool, submission),
         ),
       figures: taskFigures,
       attend: (pool, engine, _announce, _artifacts, { listener }) => {

@@ -52,4 +52,27 @@ describe('a name', () => {
     expect(await catalog().lookUp(pool, whole)).toEqual(whole);
     expect(reads()).toBe(0);
   });
+
+  test("over the bus is nobody's only once all has been read that was there when it came", async () => {
+    const { isCertain, lookUp } = catalog();
+    const { pool } = tableOf(row);
+    const reading = lookUp(pool, submission('other'));
+    // This reading may have passed the place where it was registered meanwhile.
+    expect(isCertain(submission('nobody'))).toBe(false);
+    await reading;
+    expect(isCertain(submission('nobody'))).toBe(false);
+    await lookUp(pool, submission('other'));
+    expect(isCertain(submission('nobody'))).toBe(true);
+    expect(isCertain(submission('reply'))).toBe(true);
+    expect(isCertain({ ...submission('whole'), program })).toBe(true);
+  });
+
+  test("that was nobody's is looked for anew when it comes again", async () => {
+    const { isCertain, lookUp } = catalog();
+    const { pool } = tableOf(row);
+    expect(isCertain(submission('nobody'))).toBe(false);
+    await lookUp(pool, submission('other'));
+    expect(isCertain(submission('nobody'))).toBe(true);
+    expect(isCertain(submission('nobody'))).toBe(false);
+  });
 });
