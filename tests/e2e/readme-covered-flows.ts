@@ -117,6 +117,8 @@ export const coveredFlows: Readonly<Record<string, Cover>> = {
     [RECOVERY, `['recovery', 'classify', ...words]`],
     [RECOVERY, 'of a file says the class, by which rule, and on what evidence'],
   ],
+  'holdpoint recovery classes': [[RECOVERY, `['recovery', 'classes', ...words]`]],
+  'holdpoint recovery classes --last 24h --json': [[RECOVERY, `['recovery', 'classes', ...words]`]],
   'holdpoint recovery circuits': [[RECOVERY, `['recovery', ...words]`]],
   'holdpoint recovery reset <target>': [[RECOVERY, `['recovery', 'reset', 'workflow:release'`]],
   'holdpoint task get <task>': [

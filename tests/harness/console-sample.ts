@@ -299,6 +299,12 @@ export const sampleState = (): StandInState => ({
   recovery: example('recovery.history.response') as StandInState['recovery'],
   stuck: (example('recovery.stuck.response') as { items: StandInState['stuck'] }).items,
   report: (example('approvals.get.response--stuck') as { body: string }).body,
+  classes: [
+    { class: 'TRANSIENT', count: 12, back: 5 },
+    { class: 'BROKEN_BUILD', count: 1, back: 1 },
+    { class: 'VERIFICATION_FAILED', count: 3, back: 1 },
+  ],
+  more: undefined,
   circuits: (example('recovery.circuits.response') as { items: StandInState['circuits'] }).items.slice(0, 1),
   ...audited(),
   artifacts: (example('executor.artifacts.response') as { items: StandInState['artifacts'] }).items,

@@ -1,0 +1,160 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import {
+  buildPage,
+  findChromium,
+  seriousFindings,
+  startChromium,
+  type Visitor,
+  visit,
+} from '../harness/browser.ts';
+import { sampleState } from '../harness/console-sample.ts';
+import { type ConsoleStandIn, startConsoleStandIn } from '../harness/console-stand-in.ts';
+import { untilTrue } from '../harness/until.ts';
+
+// What the page asks of all tasks, and how it shows what is counted over them.
+
+const chromium = findChromium(process.env);
+if (chromium === undefined)
+  process.stderr.write(
+    'console: lists are not tried, because there is no chromium (or HOLDPOINT_CHROMIUM)\n',
+  );
+
+const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } as const;
+const LOOKS = [
+  ['light', { colorScheme: 'light' }],
+  ['dark, on a phone', { ...PHONE, colorScheme: 'dark' }],
+] as const;
+const DAY = 86_400_000;
+
+let browser: Browser;
+let standIn: ConsoleStandIn;
+const visitors: Visitor[] = [];
+const open = async (hash: string, options: Parameters<typeof visit>[3] = {}): Promise<Visitor> => {
+  const visitor = await visit(browser, standIn.url + hash, standIn.state.token, options);
+  visitors.push(visitor);
+  return visitor;
+};
+
+describe.skipIf(chromium === undefined)('the page', () => {
+  beforeAll(async () => {
+    await buildPage();
+    standIn = await startConsoleStandIn(sampleState());
+    browser = await startChromium(chromium ?? '');
+  });
+  afterAll(async () => {
+    await browser.close();
+    await standIn.stop();
+  });
+  afterEach(async () => {
+    const complaints = visitors.flatMap((visitor) => visitor.complaints);
+    for (const { context } of visitors.splice(0)) await context.close();
+    Object.assign(standIn.state, sampleState());
+    if (complaints.length > 0) throw new Error(`a browser complains: ${complaints.join('; ')}`);
+  });
+
+  describe('failures over time', () => {
+    const table = ({ page }: Visitor) => page.getByRole('group', { name: 'Failures by class, in numbers' });
+    const rowsOf = async (visitor: Visitor): Promise<readonly string[]> => {
+      await table(visitor).getByRole('row').first().waitFor();
+      return table(visitor).getByRole('row').allInnerTexts();
+    };
+
+    test.each(LOOKS)('are a chart and a table that say the same, %s', async (_, options) => {
+      const visitor = await open('#/recovery', options);
+      const rows = await rowsOf(visitor);
+      expect(rows.map((row) => row.split('\t').slice(1).join(' ').replaceAll(/\s+/g, ' '))).toEqual([
+        expect.stringMatching(/All$/) as string,
+        '1 3 0 4',
+        '0 0 12 12',
+        '1 3 12 16',
+      ]);
+      const bars = visitor.page.getByRole('img', { name: /^Failures by class over time/ }).locator('rect');
+      const heights = await Promise.all(
+        (await bars.all()).map(async (bar) => Number(await bar.getAttribute('height'))),
+      );
+      // Seven days of three classes each; what is twelve is highest.
+      expect(heights.length).toBe(21);
+      expect(heights.filter((height) => height > 0).length).toBe(3);
+      expect(await seriousFindings(visitor.page)).toEqual([]);
+      expect(await visitor.page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    });
+
+    test('are shown for a day by hours of the reader, for a week and a month by days of UTC', async () => {
+      // Where it is another day than in UTC for most of the time.
+      const visitor = await open('#/recovery', { timezoneId: 'Pacific/Kiritimati' });
+      const { page } = visitor;
+      const today = Math.floor(Date.now() / DAY) * DAY;
+      const day = (at: number): string =>
+        new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' }).format(at);
+      await rowsOf(visitor);
+      expect([day(today), day(today - DAY)]).toContain((await rowsOf(visitor))[1]?.split('\t')[0]);
+      await page.getByText('from midnight to midnight UTC').waitFor();
+      await page.getByRole('button', { name: 'Day', exact: true }).click();
+      await page.getByText('One bar for each hour, in your time.').waitFor();
+      expect((await rowsOf(visitor))[1]).toMatch(/\d{1,2}:00:00\t/);
+      expect(await page.locator('.chart rect').count()).toBe(24 * 3);
+      await page.getByRole('button', { name: 'Month', exact: true }).click();
+      await page.getByText('from midnight to midnight UTC').waitFor();
+      expect(await page.locator('.chart rect').count()).toBe(31 * 3);
+      expect(
+        await page.getByRole('button', { name: 'Month', exact: true }).getAttribute('aria-pressed'),
+      ).toBe('true');
+      standIn.state.classes = [];
+      await page.getByRole('button', { name: 'Week', exact: true }).click();
+      await page.getByText('Nothing failed in this time.').waitFor();
+    });
+  });
+
+  describe('tasks', () => {
+    const asked = () => standIn.lists.at(-1);
+
+    test('are looked for among all of them, by everything that stands in the fields', async () => {
+      const { page } = await open('#/tasks');
+      const rows = page.getByRole('region', { name: 'Tasks' }).getByRole('listitem');
+      await rows.nth(2).waitFor();
+      await page.getByPlaceholder('Words, or an id').fill(' append ');
+      await untilTrue('only one is there', async () => (await rows.count()) === 1);
+      expect(asked()).toEqual({ limit: 50, search: 'append' });
+      await page.getByLabel('State').selectOption('completed');
+      await page.getByPlaceholder('Workflow').fill('draft@2');
+      await page.getByPlaceholder('Asked for by').fill('ada');
+      await page.getByLabel('Submitted').selectOption('7');
+      await page.getByText('No tasks here.').waitFor();
+      const { createdAfter, ...rest } = asked() ?? {};
+      expect(rest).toEqual({
+        limit: 50,
+        search: 'append',
+        phase: 'completed',
+        workflow: 'draft@2',
+        requestedBy: 'ada',
+      });
+      expect(Math.abs(Date.now() - 7 * DAY - Number(createdAfter))).toBeLessThan(600_000);
+      await page.getByPlaceholder('Words, or an id').fill('t-hmd6mtstfwhc');
+      await page.getByPlaceholder('Words, or an id').press('Enter');
+      await page.getByRole('heading', { level: 2, name: 'Greet the reader in three languages' }).waitFor();
+    });
+
+    test('that are not found yet may be further on; another question begins at the front', async () => {
+      standIn.state.more = '1768469400000.t-hmd6mtstfwhc';
+      const { page } = await open('#/tasks');
+      await page.getByText('Not all were looked at: Older goes on.').waitFor();
+      await page.getByRole('button', { name: 'Older ›' }).click();
+      await page.getByText('page 2').waitFor();
+      await untilTrue('the next page is asked for', () =>
+        Promise.resolve(asked()?.['after'] === standIn.state.more),
+      );
+      await page.getByPlaceholder('Workflow').fill('nothing');
+      await page.getByText('None among the latest that were looked at: Older goes on.').waitFor();
+      await page.getByText('page 1').waitFor();
+      expect(asked()).toEqual({ limit: 50, workflow: 'nothing' });
+    });
+
+    test.each(LOOKS)('can be looked for by everybody, %s', async (_, options) => {
+      const { page } = await open('#/tasks', options);
+      await page.getByPlaceholder('Asked for by').waitFor();
+      expect(await seriousFindings(page)).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    });
+  });
+});
