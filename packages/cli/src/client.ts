@@ -1,7 +1,7 @@
+import { encodeRequest, readAnswer } from '@holdpoint/contracts/answer';
 import type { Api, ApiRequest, ApiResponse } from '@holdpoint/contracts/catalog';
 import { type ServiceName, subjects } from '@holdpoint/contracts/subjects';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { encodeRequest, readAnswer } from './answer.ts';
 import { connectTo, toHoldpointError } from './connection.ts';
 import { headersFor } from './headers.ts';
 import type { Settings } from './settings.ts';

@@ -1,4 +1,4 @@
-import { readAnswer, encodeRequest } from '@holdpoint/cli/answer';
+import { readAnswer, encodeRequest } from '@holdpoint/contracts/answer';
 import type { Client } from '@holdpoint/cli/client';
 import { type Fact, watchFacts } from '@holdpoint/cli/watch';
 import { HoldpointError } from '@holdpoint/contracts/errors';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type Reply, readAnswer } from '@holdpoint/cli/answer';
+import { type Reply, readAnswer } from '@holdpoint/contracts/answer';
 import { HoldpointError } from '@holdpoint/contracts/errors';
 import type { ServiceName } from '@holdpoint/contracts/subjects';
 import fc from 'fast-check';

@@ -1,13 +1,11 @@
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/streams';
-import { headers as createHeaders } from '@nats-io/transport-node';
+import { HoldpointError } from './errors.ts';
+import { PAYLOAD_MAX_BYTES } from './streams.ts';
 import { describe, expect, test } from 'vitest';
 import { encodeRequest, readAnswer, type Reply } from './answer.ts';
 
 const reply = (body: string, headers: Readonly<Record<string, string>> = {}): Reply => {
-  const wire = createHeaders();
-  for (const [name, value] of Object.entries(headers)) wire.set(name, value);
-  return { headers: wire, json: <T>() => JSON.parse(body) as T };
+  const wire = new Map(Object.entries(headers));
+  return { headers: { get: (name) => wire.get(name) ?? '' }, json: () => JSON.parse(body) as unknown };
 };
 
 const refusal = (read: () => unknown): Pick<HoldpointError, 'code' | 'message' | 'details'> => {

@@ -1,10 +1,8 @@
-import { api, type Api, type ApiResponse } from '@holdpoint/contracts/catalog';
-import { ErrorBody, type ErrorCode, HoldpointError } from '@holdpoint/contracts/errors';
-import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/streams';
-import type { ServiceName } from '@holdpoint/contracts/subjects';
-import type { Msg } from '@nats-io/transport-node';
+import { api, type Api, type ApiResponse } from './catalog.ts';
+import { ErrorBody, type ErrorCode, HoldpointError } from './errors.ts';
+import { PAYLOAD_MAX_BYTES } from './streams.ts';
+import type { ServiceName } from './subjects.ts';
 import type { z } from 'zod';
-import { shorten } from './columns.ts';
 
 /** Nested deeper than any service takes, it cannot even be written down. */
 const jsonText = (payload: unknown): string => {
@@ -25,7 +23,11 @@ export const encodeRequest = (payload: unknown): Uint8Array => {
   );
 };
 
-export type Reply = Pick<Msg, 'headers' | 'json'>;
+/** What came back over the bus: as much of it as is looked at. */
+export type Reply = {
+  readonly headers?: { readonly get: (name: string) => string } | undefined;
+  readonly json: () => unknown;
+};
 
 const jsonOf = (reply: Reply): unknown => {
   try {
@@ -53,6 +55,7 @@ const refusalIn = (service: ServiceName, reply: Reply): HoldpointError | undefin
 type Endpoint = { readonly response: z.ZodType };
 
 const PROBLEMS_SHOWN = 20;
+const PATH_SHOWN = 100;
 
 /** What is wrong with an answer. One that is nested without end is wrong as well, though it cannot be walked. */
 const problemsOf = ({ response }: Endpoint, answer: unknown): string | undefined => {
@@ -60,7 +63,10 @@ const problemsOf = ({ response }: Endpoint, answer: unknown): string | undefined
     return response
       .safeParse(answer)
       .error?.issues.slice(0, PROBLEMS_SHOWN)
-      .map(({ path, message }) => `${shorten(path.map(String).join('.'), 100) || '(body)'}: ${message}`)
+      .map(
+        ({ path, message }) =>
+          `${path.map(String).join('.').slice(0, PATH_SHOWN).toWellFormed() || '(body)'}: ${message}`,
+      )
       .join('; ');
   } catch (error) {
     if (error instanceof RangeError) return '(body): nested too deeply';
