@@ -74,6 +74,13 @@ export const startPeople = (world: World, cluster: Cluster) => {
       if (typeof told !== 'object' || told.answer === undefined || !('ok' in told.answer)) return;
       const { ok } = told.answer;
       const state = books.approvals.stateOf(id);
+      if (by.agent !== undefined && 'request' in state)
+        judge.expect(
+          'no agent is told that it has decided on what its owner has asked for',
+          state.request.requestedBy !== by.name,
+          id,
+          () => `${by.agent ?? ''} was told ${JSON.stringify(ok)}`,
+        );
       const counted = (votes: readonly Vote[] = []): boolean => votes.some((vote) => vote.by === ok['by']);
       const stands =
         (state.status === 'closed' &&

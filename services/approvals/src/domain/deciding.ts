@@ -143,10 +143,13 @@ const decidedBefore = (state: Closed, { payload, by }: Deciding): Made => {
     decided.outcome === outcome &&
     decided.answer === answerIn(choice) &&
     isSameJson(decided.response, request.input && responseIn(payload));
+  // What he has said himself an agent of his has not, nor the other way round.
+  const isHis = (word: { readonly by: string; readonly agent?: string | undefined }): boolean =>
+    word.by === by.name && word.agent === by.agent;
   // Nobody's word closed what the clock has closed, whatever somebody is called.
   const had =
-    (decided.by === by.name && decided.surface !== 'clock') ||
-    decided.votes?.some((vote) => vote.by === by.name && vote.decision === choice) === true;
+    (isHis(decided) && decided.surface !== 'clock') ||
+    decided.votes?.some((vote) => isHis(vote) && vote.decision === choice) === true;
   const more = decided.remembered === undefined ? {} : { remembered: decided.remembered };
   return same && had && decided.rule === undefined
     ? decision({ answer: acknowledged(id, outcome, by.name, more) })

@@ -187,6 +187,19 @@ describe('an agent', () => {
       .thenEmitsLike({ type: 'resolved', outcome: 'approved', by: 'ada', agent: 'reviewer' });
   });
 
+  test('that comes once its owner has decided is told what stands, and not that it has', () => {
+    const run = runOf(decider, [
+      { message: { kind: 'request', payload: requestUnder({}) }, now: ASKED },
+      { message: decides(linus, 'approve'), now: ASKED + 1 },
+      { message: decides(agent, 'approve'), now: ASKED + 2 },
+      { message: decides(linus, 'approve'), now: ASKED + 3 },
+    ]);
+    expect(run.map(({ made: { answer } }) => answer).slice(2)).toMatchObject([
+      { error: { code: 'APPROVALS_ALREADY_DECIDED', details: { by: 'linus' } } },
+      { ok: { status: 'approved', by: 'linus' } },
+    ]);
+  });
+
   test('and its owner are one person where several have to approve', () => {
     const run = runOf(decider, [
       { message: { kind: 'request', payload: requestUnder({ quorum: 2 }) }, now: ASKED },
