@@ -14,6 +14,7 @@ import { findChromium } from '../harness/browser.ts';
 import { bytesBelow } from './disk.ts';
 import { measureConsole } from './console.ts';
 import { connectOrders } from './effects.ts';
+import { loadFailures, measureClasses } from './failure-classes.ts';
 import { percentiles, round } from './figures.ts';
 import { measureGraph, measureValidation } from './graphs.ts';
 import { createLoad } from './load.ts';
@@ -21,6 +22,7 @@ import { cpuSeconds, findProcess, memoryOf } from './processes.ts';
 import { measurePrograms } from './programs.ts';
 import { readProfiles } from './profile.ts';
 import { liftConnectionLimits, measureReplicas, startReplicas } from './replicas.ts';
+import { loadTasks, measureTaskPages } from './task-lists.ts';
 import { startTraceSink } from './traces.ts';
 import { measureWatchers } from './watchers.ts';
 
@@ -43,6 +45,10 @@ const { values } = parseArgs({
     decisions: { type: 'string', default: '500' },
     /** Requests that wait while they are listed; 0 leaves it out. */
     inbox: { type: 'string', default: '1000000' },
+    /** Tasks that are listed by everything that lists can be asked for; 0 leaves it out. */
+    listed: { type: 'string', default: '1000000' },
+    /** Failures that are counted by class; 0 leaves it out. */
+    failures: { type: 'string', default: '1000000' },
     /** Who watch over WebSocket while requests come and are decided; 0 leaves it out. */
     watchers: { type: 'string', default: '1000' },
     /** Tasks of a program of three phases kept in flight; empty leaves programs out. */
@@ -72,6 +78,8 @@ const waiting = Number(values.waiting);
 const sizes = numbers(values.graphs);
 const pending = Number(values.pending);
 const inbox = Number(values.inbox);
+const listed = Number(values.listed);
+const failures = Number(values.failures);
 const watchers = Number(values.watchers);
 const programs = numbers(values.programs);
 const seenInBrowser = Number(values.console);
@@ -263,6 +271,22 @@ try {
       seconds: await loadListed(added, waits, { from: pending, to: inbox }),
     });
     await measurePages(client, waits, inbox, print);
+  }
+  if (listed > 0) {
+    print({
+      figure: 'loading tasks that are only listed, by SQL',
+      count: listed,
+      seconds: await loadTasks(added, waits, listed),
+    });
+    await measureTaskPages(client, waits, listed, print);
+  }
+  if (failures > 0) {
+    print({
+      figure: 'loading failures, by SQL, and counting them',
+      count: failures,
+      seconds: await loadFailures(added, waits, failures),
+    });
+    await measureClasses(client, failures, print);
   }
   if (replicas.length > 0) await liftConnectionLimits(running);
   const more: Awaited<ReturnType<typeof startReplicas>>[number][] = [];

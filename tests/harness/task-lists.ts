@@ -3,6 +3,7 @@ import { ListTasks } from '@holdpoint/contracts/catalog';
 import type { TaskPhase } from '@holdpoint/contracts/task';
 import { roleOf } from '@holdpoint/infra/credentials/layout';
 import { readPostgresPassword } from '@holdpoint/infra/credentials/read';
+import type { Bounds } from '@holdpoint/orchestrator/projections/task-places';
 import { listTasks } from '@holdpoint/orchestrator/projections/tasks';
 import { silentLogger } from '@holdpoint/runtime/log';
 import { createPool } from '@holdpoint/runtime/postgres/pool';
@@ -47,11 +48,12 @@ export const keepTasks = async (pool: Pool, tasks: readonly KeptTask[]): Promise
 export const listAllTasks = async (
   pool: Pool,
   asked: ApiRequest<'orchestrator', 'list'>,
+  bounds?: Bounds,
 ): Promise<{ readonly items: readonly TaskSummary[]; readonly pages: number }> => {
   const items: TaskSummary[] = [];
   let after: string | undefined;
   for (let pages = 1; ; pages += 1) {
-    const page = await listTasks(pool, ListTasks.parse({ ...asked, after }));
+    const page = await listTasks(pool, ListTasks.parse({ ...asked, after }), bounds);
     items.push(...page.items);
     after = page.next;
     if (after === undefined) return { items, pages };

@@ -108,13 +108,17 @@ const findByWords = async (
   return counted > most ? undefined : pageOfPlaces<Cursor>({ found, at: from, ended: true }, limit);
 };
 
-/** Common words are found on the way; these many are looked at before it counts as rare what was not found. */
-const LOOKED_FIRST = 1_000;
-/** What has a word that is no more common than this is sorted whole. */
-const RARE_MAX = 5_000;
-/** A page ends here at the latest, with whatever was found by then. */
-const LOOKED_MAX = 5_000;
-const STEP = 500;
+/** How far is looked for one page, whatever is asked for. */
+export type Bounds = {
+  /** Common words are found on the way; these many tasks are looked at before it counts as rare what was not found. */
+  readonly first: number;
+  /** What has a word that is no more common than this is sorted whole. */
+  readonly rare: number;
+  /** A page ends here at the latest, with whatever was found by then. */
+  readonly all: number;
+  readonly step: number;
+};
+export const BOUNDS: Bounds = { first: 1_000, rare: 20_000, all: 5_000, step: 500 };
 
 /**
  * A page of tasks, the latest first, from behind a place. The work for it is bounded whatever is asked for and however many
@@ -123,8 +127,8 @@ const STEP = 500;
 export const taskPlaces = async (
   pool: Pool,
   filter: Filter,
-  limit: number,
-  from: Cursor,
+  { limit, from }: { readonly limit: number; readonly from: Cursor },
+  bounds: Bounds = BOUNDS,
 ): Promise<PlacesPage<Cursor>> => {
   const query = typedQueryOf(filter.search);
   const asked = query === undefined ? { ...filter, search: undefined } : filter;
@@ -133,13 +137,10 @@ export const taskPlaces = async (
   const look = lookAt(pool, asked, query);
   if (isExact(asked))
     return pageOfPlaces(await gather(look, start, { wanted, most: wanted, step: wanted }), limit);
-  const step = Math.max(STEP, wanted);
-  const first = await gather(look, start, {
-    wanted,
-    most: query === undefined ? LOOKED_MAX : LOOKED_FIRST,
-    step,
-  });
+  const step = Math.max(bounds.step, wanted);
+  const most = query === undefined ? bounds.all : bounds.first;
+  const first = await gather(look, start, { wanted, most, step });
   if (query === undefined || first.ended || first.found.length >= wanted) return pageOfPlaces(first, limit);
-  const rare = await findByWords(pool, asked, query, from, { limit, most: RARE_MAX });
-  return rare ?? pageOfPlaces(await gather(look, first, { wanted, most: LOOKED_MAX, step }), limit);
+  const rare = await findByWords(pool, asked, query, from, { limit, most: bounds.rare });
+  return rare ?? pageOfPlaces(await gather(look, first, { wanted, most: bounds.all, step }), limit);
 };

@@ -9,7 +9,7 @@ import { isProgram, type Program } from '@holdpoint/programs/state';
 import type { OrchestratorState } from '../domain/orchestrator.ts';
 import type { Task } from '../domain/state.ts';
 import { type Filter, startOf } from './task-filter.ts';
-import { taskPlaces } from './task-places.ts';
+import { BOUNDS, type Bounds, taskPlaces } from './task-places.ts';
 
 /** Longer goals are cut in lists; the task itself has all of it. */
 const GOAL_SHOWN_MAX = 200;
@@ -68,10 +68,11 @@ const isNowhere = ({ workflow = '', requestedBy = '' }: Filter): boolean =>
 export const listTasks = async (
   pool: Pool,
   { limit, after, ...filter }: ListTasks,
+  bounds: Bounds = BOUNDS,
 ): Promise<{ items: TaskSummary[]; next?: string }> => {
   const from = startOf(after === undefined ? undefined : decodeCursor(after), filter);
   if (isNowhere(filter)) return { items: [] };
-  const { places, next } = await taskPlaces(pool, filter, limit, from);
+  const { places, next } = await taskPlaces(pool, filter, { limit, from }, bounds);
   const items =
     places.length === 0
       ? []
