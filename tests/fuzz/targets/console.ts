@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { SignIn } from '@holdpoint/approvals/adapters/identity/sign-in';
 import type { Office } from '@holdpoint/approvals/office';
 import { passedOn } from '@holdpoint/approvals/surfaces/console/allowed';
 import { createEvents } from '@holdpoint/approvals/surfaces/console/events';
@@ -7,6 +8,7 @@ import { textOf as eventText } from '@holdpoint/approvals/surfaces/console/event
 import { createPage } from '@holdpoint/approvals/surfaces/console/page';
 import { consoleRoutes } from '@holdpoint/approvals/surfaces/console/routes';
 import { ErrorBody, ErrorCode, ERRORS, HoldpointError } from '@holdpoint/contracts/errors';
+import type { OidcCode } from '@holdpoint/contracts/sign-in';
 import type { BusLook } from '@holdpoint/runtime/nats/bus-look';
 import type { Listener } from '@holdpoint/runtime/nats/listener';
 import { silentLogger } from '@holdpoint/runtime/log';
@@ -60,6 +62,15 @@ const look: BusLook = {
   letterCounts: () => Promise.resolve({ orchestrator: 0, approvals: 0, executor: 1, recovery: 0 }),
   nextLine: () => Promise.resolve(undefined),
 };
+/** Whatever is handed to an OIDC provider in the name of who signs in. */
+const redeemed: OidcCode[] = [];
+const signIn: SignIn = {
+  ways: () => Promise.resolve({}),
+  redeem: (code) => {
+    redeemed.push(code);
+    return Promise.resolve({ token: 'x' });
+  },
+};
 const office = {
   log: silentLogger(),
   identity: {
@@ -82,6 +93,7 @@ const app = consoleRoutes({
   settle: () => Promise.reject(new HoldpointError('RUNTIME_UNKNOWN_LETTER', 'there is none')),
   page: createPage('/nowhere/at/all'),
   origins: [],
+  signIn,
 });
 
 /** A path as a URL can have it; undefined where no client could send it. */
@@ -136,20 +148,35 @@ const PAGES: ReadonlySet<string> = new Set([
 /** What changes something is named after whoever is signed in. */
 const READS = /\.(get|list|history|artifacts?|capabilities|order|stuck|report|classes|circuits)$/;
 
+const isOwn = (origin: string): boolean => origin === OWN || origin === OWN.replace('http', 'https');
+
+/** Nobody is sent back to another page than the one that asks. */
+const checkRedeemed = (origin: string | undefined): void => {
+  for (const { redirectUri } of redeemed) {
+    assert.ok(origin === undefined || isOwn(origin), origin);
+    const back = new URL(redirectUri);
+    assert.ok(isOwn(back.origin), redirectUri);
+    assert.equal(redirectUri, back.origin + back.pathname);
+  }
+};
+
 const checkCalls = (origin: string | undefined): void => {
   for (const { name, payload } of calls) {
     assert.ok(PAGES.has(name), name);
-    assert.ok(origin === undefined || origin === OWN || origin === OWN.replace('http', 'https'), origin);
+    assert.ok(origin === undefined || isOwn(origin), origin);
     if (!READS.test(name)) assert.equal(payload['by'], PERSON);
   }
 };
 
 const asked = async (method: string, input: Input): Promise<string> => {
   calls.length = 0;
+  redeemed.length = 0;
   const response = await answerTo(method, input);
   if (response === undefined) return 'unsendable';
   const outcome = await outcomeOf(response);
-  checkCalls(input.origin === null ? undefined : textOf(input.origin));
+  const origin = input.origin === null ? undefined : textOf(input.origin);
+  checkCalls(origin);
+  checkRedeemed(origin);
   return outcome;
 };
 
@@ -191,6 +218,34 @@ const letters = input(
       fc.record({ limit: fc.integer(), after: nastyText }),
       fc.constant({}),
     ),
+  ),
+);
+const codes = input(
+  'command',
+  fc.constantFrom('console/sign-in/oidc', 'console/sign-in'),
+  bodyFor(
+    fc.record({
+      code: fc.oneof(fc.constant('a-code'), nastyText.map(textOf)),
+      verifier: fc.oneof(fc.constant('v'.repeat(43)), nastyText.map(textOf)),
+      nonce: fc.oneof(fc.constant('a-nonce'), nastyText.map(textOf)),
+      redirectUri: fc.oneof(
+        fc.constantFrom(
+          `${OWN}/`,
+          `${OWN}/console/`,
+          OWN,
+          `${OWN}/?next=x`,
+          `${OWN}/#x`,
+          `${OWN}/\n`,
+          `${OWN}:81/`,
+          `${OWN}.evil/`,
+          'http://console.example@evil.example/',
+          'http://evil.example/',
+          'javascript:alert(1)',
+        ),
+        nastyText.map(textOf),
+        nastyText.map((text) => `${OWN}/${textOf(text)}`),
+      ),
+    }),
   ),
 );
 const paths = input(
@@ -236,6 +291,7 @@ export const consoleTarget = target<Input>({
   cases: {
     commands,
     letters,
+    codes,
     paths,
     streams,
     events: input('event', nastyText, nothing),

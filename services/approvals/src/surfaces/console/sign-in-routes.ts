@@ -17,8 +17,8 @@ const isOwnPage = (
   origin: string | undefined,
   mayConnect: (origin: string) => boolean,
 ): boolean => {
-  const { origin: own, href, pathname } = new URL(uri);
-  return (origin === undefined || origin === own) && mayConnect(own) && href === own + pathname;
+  const { origin: own, pathname } = new URL(uri);
+  return (origin === undefined || origin === own) && mayConnect(own) && uri === own + pathname;
 };
 
 /** What a page asks before anybody is signed in. It needs no token, and gives away what everybody may know. */
