@@ -41,24 +41,28 @@ const Claim = (claim: string) => orNothing(z.string().max(200).default(claim));
 
 /** Who may decide, and how it is known who somebody is. */
 export const IdentityEnv = z.object({
-  /** JSON: who may decide, with the SHA-256 of their tokens. Read again when it changes. */
-  HOLDPOINT_PRINCIPALS_FILE: z.string().min(1),
-  /** Who may make tokens for others and revoke anybody's rules: an audience, with commas between its members. */
+  HOLDPOINT_PRINCIPALS_FILE: z
+    .string()
+    .min(1)
+    .describe(
+      'The directory, who may decide: `{"principals":[{"name","groups","roles","tokenSha256","discord","oidc"}]}`, of which `name` and `groups` are needed. Read again within seconds of a change; a broken file is logged, and what it held stays',
+    ),
   HOLDPOINT_ADMINISTRATORS: orNothing(
     ListOf(Audience, 'groups, user:<name> or role:<name>, with commas between them').default(['operators']),
+  ).describe(
+    "Who makes tokens for others and revokes anybody's, with commas: groups, `user:<name>`, `role:<name>`",
   ),
-  /** Whose OIDC tokens count, exactly as their `iss` has it; nobody's, unless audience and keys are set as well. */
   HOLDPOINT_OIDC_ISSUER: orNothing(
     z.string().max(500).regex(/^\S+$/, 'the issuer, as its tokens name it').optional(),
+  ).describe(
+    'Whose OIDC tokens count, exactly as their `iss` has it; this, the audience and the keys are set together',
   ),
-  /** Whom such a token has to be meant for: any of these, with commas between them. */
   HOLDPOINT_OIDC_AUDIENCE: orNothing(
     ListOf(
       z.array(z.string().max(500)).min(1).max(20),
       'up to 20 names, with commas between them',
     ).optional(),
-  ),
-  /** Where the issuer's public keys are: a URL, or the absolute path of a file. */
+  ).describe('Whom such a token has to be meant for: any of these, with commas between them'),
   HOLDPOINT_OIDC_JWKS: orNothing(
     z
       .string()
@@ -67,13 +71,17 @@ export const IdentityEnv = z.object({
         'an https URL, an http URL of this machine, or the absolute path of a file',
       )
       .optional(),
+  ).describe(
+    "Where the issuer's public keys are: an https URL, or the absolute path of a file, which is read again when it changes",
   ),
-  /** The claims that name a person's groups, and the person. */
-  HOLDPOINT_OIDC_GROUPS_CLAIM: Claim('groups'),
-  HOLDPOINT_OIDC_NAME_CLAIM: Claim('sub'),
-  /** What such a token is good for, with commas between. */
+  HOLDPOINT_OIDC_GROUPS_CLAIM: Claim('groups').describe("The claim that names a person's groups"),
+  HOLDPOINT_OIDC_NAME_CLAIM: Claim('sub').describe(
+    'The claim that names the person, who is called `oidc:<name>` unless the directory has his `sub` under `oidc`',
+  ),
   HOLDPOINT_OIDC_SCOPES: orNothing(
     ListOf(z.array(Scope).min(1), Scope.options.join(', ')).default(OIDC_SCOPES),
+  ).describe(
+    'What such a token is good for, with commas; all but `tokens:write` and `operations:write` when left out',
   ),
 });
 export type IdentityEnv = z.infer<typeof IdentityEnv>;
