@@ -36,14 +36,13 @@ const keyOf = (path: Path, { phase, requestedBy, workflow }: Filter): string | n
   }
 };
 
-/** What is asked of a task beside its time; from `$first` on, in this order. */
-const fitsFrom = (first: number): string => {
-  const [phase, requester, flow, workflow] = [0, 1, 2, 3].map((i) => `$${String(first + i)}`);
-  return `($${String(first)}::text IS NULL OR h.status = ${String(phase)})
-    AND (${String(requester)}::text IS NULL OR l.requester = ${String(requester)})
-    AND (${String(flow)}::text IS NULL OR l.flow = ${String(flow)})
-    AND (${String(workflow)}::text IS NULL OR l.workflow = ${String(workflow)})`;
-};
+const COLUMNS = ['h.status', 'l.requester', 'l.flow', 'l.workflow'] as const;
+/** What is asked of a task beside its time and its words: parameters from `$first` on. */
+const fitsFrom = (first: number): string =>
+  COLUMNS.map((column, i) => {
+    const asked = `$${String(first + i)}`;
+    return `(${asked}::text IS NULL OR ${column} = ${asked})`;
+  }).join(' AND ');
 const valuesOf = ({ phase, requestedBy, workflow }: Filter): readonly (string | null)[] => [
   phase ?? null,
   requestedBy ?? null,
