@@ -198,6 +198,23 @@ describe.skipIf(chromium === undefined)('the page', () => {
     });
   });
 
+  test('keeps what it says of what somebody did, whatever is told of others meanwhile', async () => {
+    const { page } = await open('#/recovery');
+    const again = page.getByRole('button', { name: 'Use again' });
+    await again.waitFor();
+    // From here on no time goes by: what is said stays until something else takes its place.
+    await page.clock.install();
+    await page.clock.pauseAt(Date.now() + 60_000);
+    await again.click();
+    await page.getByRole('button', { name: 'Confirm: use it again' }).click();
+    await page.getByText('It is used again.').waitFor();
+    const [approval] = standIn.state.approvals;
+    if (approval === undefined) throw new TypeError('there is nothing to tell of');
+    standIn.tell('requested', approval);
+    await page.getByText(/^New request: /).waitFor();
+    expect(await page.getByText('It is used again.').count()).toBe(1);
+  });
+
   test('that loses its connection says so, and catches up with what it has missed', async () => {
     const { page } = await open('#/inbox');
     await page.getByText('Live', { exact: true }).waitFor();

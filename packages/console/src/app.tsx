@@ -3,6 +3,7 @@ import { HealthPage } from './health/health-page.tsx';
 import { InboxPage } from './inbox/inbox-page.tsx';
 import { createWatch, type WatchState } from './live/watch.ts';
 import { useKeys } from './parts/use-keys.ts';
+import { useSaid } from './parts/use-said.ts';
 import { Safe } from './parts/safe.tsx';
 import { RecoveryPage } from './recovery/recovery-page.tsx';
 import { createCaller, isExpired } from './session/call.ts';
@@ -16,7 +17,6 @@ import { TasksPage } from './tasks/tasks-page.tsx';
 const TOKEN = 'holdpoint-token';
 const EXPIRED =
   'Your token has expired, or was revoked. Nothing that you did not see confirmed was decided. Sign in again.';
-const SAID_FOR_MS = 6_000;
 
 const NAMES: Readonly<Record<Page, string>> = {
   inbox: 'Inbox',
@@ -81,6 +81,8 @@ const useRoute = (): Route => {
   useEffect(() => {
     const turn = (): void => setRoute(routeOf(location.hash));
     addEventListener('hashchange', turn);
+    // Whoever was fast has gone on before anybody listened.
+    turn();
     return () => removeEventListener('hashchange', turn);
   }, []);
   return route;
@@ -96,14 +98,8 @@ const Signed = ({
   readonly onOut: (notice?: string) => void;
 }) => {
   const route = useRoute();
-  const [said, setSaid] = useState<{ readonly text: string; readonly tone: string }>();
+  const { said, say, tell } = useSaid();
   const [isHelp, setHelp] = useState(false);
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  const say = useCallback<Session['say']>((text, tone = 'good') => {
-    clearTimeout(timer.current);
-    setSaid({ text, tone });
-    timer.current = setTimeout(() => setSaid(undefined), SAID_FOR_MS);
-  }, []);
   const session = useMemo<Session>(() => {
     const onExpired = (): void => onOut(EXPIRED);
     const all = me.administrator || mayDo(me, 'audit:read');
@@ -126,11 +122,11 @@ const Signed = ({
         approval: ({ title, status, decidedBy }, change) => {
           // What this person did himself is said where he did it.
           if (change === 'resolved' && decidedBy !== me.name)
-            say(`${status.replace('_', ' ')} by ${decidedBy ?? 'nobody'}: ${title.slice(0, 80)}`);
-          if (change === 'requested') say(`New request: ${title.slice(0, 80)}`);
+            tell(`${status.replace('_', ' ')} by ${decidedBy ?? 'nobody'}: ${title.slice(0, 80)}`);
+          if (change === 'requested') tell(`New request: ${title.slice(0, 80)}`);
         },
       }),
-    [session, me.name, say],
+    [session, me.name, tell],
   );
   useEffect(() => {
     document.title = `${NAMES[route.page]} · Holdpoint`;
@@ -180,11 +176,11 @@ const Signed = ({
         <PageOf {...route} />
       </main>
       <div class="said" role="status" aria-live="polite">
-        {said !== undefined && (
-          <p class={said.tone}>
-            <Safe text={said.text} />
+        {said.map(({ kind, text, tone }) => (
+          <p key={kind} class={tone}>
+            <Safe text={text} />
           </p>
-        )}
+        ))}
       </div>
       {isHelp && <Help onClose={() => setHelp(false)} />}
     </SessionContext.Provider>

@@ -1,0 +1,32 @@
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import type { Session } from '../session/context.ts';
+
+const SAID_FOR_MS = 6_000;
+
+/** What has come of what this person did, and what others did meanwhile: neither takes the place of the other. */
+type Kind = 'own' | 'news';
+type Said = { readonly kind: Kind; readonly text: string; readonly tone: 'good' | 'bad' };
+
+/** What is said at the edge of the page, for a while: the latest of each kind. */
+export const useSaid = () => {
+  const [said, setSaid] = useState<readonly Said[]>([]);
+  const timers = useRef(new Map<Kind, ReturnType<typeof setTimeout>>());
+  useEffect(() => {
+    const running = timers.current;
+    return () => {
+      for (const timer of running.values()) clearTimeout(timer);
+    };
+  }, []);
+  const put = useCallback((next: Said): void => {
+    const others = (all: readonly Said[]) => all.filter(({ kind }) => kind !== next.kind);
+    clearTimeout(timers.current.get(next.kind));
+    timers.current.set(
+      next.kind,
+      setTimeout(() => setSaid(others), SAID_FOR_MS),
+    );
+    setSaid((all) => [...others(all), next]);
+  }, []);
+  const say = useCallback<Session['say']>((text, tone = 'good') => put({ kind: 'own', text, tone }), [put]);
+  const tell = useCallback((text: string): void => put({ kind: 'news', text, tone: 'good' }), [put]);
+  return { said, say, tell };
+};
