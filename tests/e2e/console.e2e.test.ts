@@ -1,66 +1,22 @@
-import { SERVICES } from '@holdpoint/contracts/subjects';
-import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import {
-  buildPage,
-  findChromium,
-  seriousFindings,
-  startChromium,
-  type Visitor,
-  visit,
-} from '../harness/browser.ts';
-import type { ServiceInProcess } from '../harness/in-process.ts';
-import { writePrincipals } from '../harness/principals.ts';
-import { createSystem, type System } from '../harness/system.ts';
+import { seriousFindings } from '../harness/browser.ts';
+import { chromium, type Console, startConsole } from '../harness/console.ts';
+import type { System } from '../harness/system.ts';
 import { type SampleTask, submitSample, waitForPhase, waitForRequest } from '../harness/tasks.ts';
 
 // The console as people use it: a real browser, and behind it the real services.
 
-const chromium = findChromium(process.env);
-if (chromium === undefined)
-  process.stderr.write('console: nothing is tried, because there is no chromium (or HOLDPOINT_CHROMIUM)\n');
-
 describe.skipIf(chromium === undefined)('the console', () => {
+  let tried: Console;
   let system: System;
-  let browser: Browser;
-  let services: ReadonlyMap<string, ServiceInProcess>;
-  let url: string;
-  const token = { operator: '', grace: 'grace-token-for-the-console' };
-  const visitors: Visitor[] = [];
-
   beforeAll(async () => {
-    await buildPage();
-    system = await createSystem();
-    token.operator = system.client.token;
-    const principals = await writePrincipals(system.folder, [
-      { name: 'operator', groups: ['operators'], token: token.operator },
-      { name: 'grace', groups: ['operators'], token: token.grace },
-    ]);
-    const env = { HOLDPOINT_PRINCIPALS_FILE: principals };
-    const started = await Promise.all(
-      SERVICES.map(
-        async (name) => [name, await system.start(name, name === 'approvals' ? env : {})] as const,
-      ),
-    );
-    services = new Map(started);
-    url = `http://127.0.0.1:${String(services.get('approvals')?.httpPort ?? 0)}/`;
-    browser = await startChromium(chromium ?? '');
+    tried = await startConsole(chromium ?? '');
+    system = tried.system;
   });
-  afterAll(async () => {
-    await browser?.close();
-    await system.stop();
-  });
-  afterEach(async () => {
-    const complaints = visitors.flatMap((visitor) => visitor.complaints);
-    for (const { context } of visitors.splice(0)) await context.close();
-    if (complaints.length > 0) throw new Error(`a browser complains: ${complaints.join('; ')}`);
-  });
+  afterAll(() => tried.stop());
+  afterEach(() => tried.leave());
 
-  const open = async (hash: string, as: keyof typeof token = 'operator'): Promise<Visitor> => {
-    const visitor = await visit(browser, url + hash, token[as]);
-    visitors.push(visitor);
-    return visitor;
-  };
+  const open: Console['open'] = (...visit) => tried.open(...visit);
   const held = async (): Promise<SampleTask> => {
     const task = await submitSample(system.client);
     await waitForRequest(system.client, task);
@@ -161,7 +117,7 @@ describe.skipIf(chromium === undefined)('the console', () => {
   test('shows a service that has gone as such, and everything else goes on', async () => {
     const { page } = await open('#/health');
     await page.locator('[data-service=recovery]').getByText('Working').waitFor();
-    await services.get('recovery')?.stop();
+    await tried.services.get('recovery')?.stop();
     await page
       .locator('[data-service=recovery]')
       .getByText('Does not answer', { exact: true })

@@ -1,0 +1,364 @@
+import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { approvalIdOf, NodeId, type TaskId } from '@holdpoint/contracts/ids';
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { publish } from '../harness/bus.ts';
+import { seriousFindings } from '../harness/browser.ts';
+import { chromium, type Console, startConsole } from '../harness/console.ts';
+import { printing, rewritten, stuckOn, submitScripted } from '../harness/scripted.ts';
+import { newTaskId, type SampleTask, submitSample, waitForPhase, waitForRequest } from '../harness/tasks.ts';
+import { until, untilTrue } from '../harness/until.ts';
+
+// What people do with what stands still, or has ended, in the console: a real browser, and behind it the real services, which
+// are asked what has come of it.
+
+describe.skipIf(chromium === undefined)('in the console', () => {
+  let tried: Console;
+  beforeAll(async () => {
+    tried = await startConsole(chromium ?? '');
+  });
+  afterAll(() => tried.stop());
+  afterEach(() => tried.leave());
+
+  const ask: Console['system']['client']['ask'] = (...asked) => tried.system.client.ask(...asked);
+  const open = async (hash: string): Promise<Page> => (await tried.open(hash)).page;
+  const held = async (): Promise<SampleTask> => {
+    const task = await submitSample(tried.system.client);
+    await waitForRequest(tried.system.client, task);
+    return task;
+  };
+  const scripted = (definition: Parameters<typeof submitScripted>[2]): Promise<TaskId> =>
+    submitScripted(tried.system.client, tried.repository, definition);
+  const phaseOf = async (id: TaskId) => (await ask('orchestrator', 'get', { id })).phase;
+  const nodeOf = async (id: TaskId, name: string) =>
+    (await ask('orchestrator', 'get', { id })).nodes.find((node) => node.id === name);
+
+  test('a task is forked from a version that was replayed, and the new one is another task', async () => {
+    const task = await held();
+    await ask('approvals', 'decide', { id: task.approval, decision: 'approve' });
+    await waitForPhase(tried.system.client, task.id, 'completed');
+    const page = await open(`#/tasks/${task.id}`);
+    const slider = page.getByRole('slider', { name: 'Replay' });
+    await slider.focus();
+    await slider.press('Home');
+    await page.getByText(/^version 1 of \d+/).waitFor();
+    await page.locator('.badges').getByText('Queued').waitFor();
+    await page.getByRole('button', { name: 'Fork' }).click();
+    await page.getByText('(version 1)').waitFor();
+    await page.getByRole('button', { name: 'Confirm: Fork' }).click();
+    await page.waitForURL((url) => /^#\/tasks\/.+/.test(url.hash) && !url.hash.includes(task.id));
+    const forked = new URL(page.url()).hash.replace('#/tasks/', '') as TaskId;
+    await page.locator('.badges').getByText(forked).waitFor();
+    await page.getByRole('link', { name: 'Decide' }).waitFor();
+    expect(await waitForPhase(tried.system.client, forked, 'awaiting_approval')).toMatchObject({
+      goal: 'append a line',
+      requestedBy: 'operator',
+    });
+    const { events } = await ask('orchestrator', 'history', { id: forked });
+    expect(events[0]?.data['forkedFrom']).toMatchObject({ task: task.id, version: 1 });
+    expect(await phaseOf(task.id)).toBe('completed');
+  });
+
+  test('a task is played back with the slider, and forth to what it is now', async () => {
+    const task = await held();
+    const page = await open(`#/tasks/${task.id}`);
+    const badge = page.locator('.badges');
+    await badge.getByText('Waiting for a decision').waitFor();
+    const slider = page.getByRole('slider', { name: 'Replay' });
+    await slider.focus();
+    await slider.press('Home');
+    await badge.getByText('Queued').waitFor();
+    await page.getByText(/^version 1 of \d+/).waitFor();
+    // What happens meanwhile does not move what is looked at.
+    await ask('approvals', 'decide', { id: task.approval, decision: 'approve' });
+    const { version } = await waitForPhase(tried.system.client, task.id, 'completed');
+    await page.getByText(`version 1 of ${String(version)}`).waitFor();
+    await badge.getByText('Queued').waitFor();
+    await page.getByRole('button', { name: 'Back to now' }).click();
+    await badge.getByText('Done').waitFor();
+    expect(await slider.getAttribute('aria-valuetext')).toContain(
+      `version ${String(version)} of ${String(version)}`,
+    );
+  });
+
+  describe('a job that is stuck', () => {
+    const stuck = async (mended: string): Promise<TaskId> => {
+      const id = await scripted(
+        stuckOn(mended, `test -e ${mended} || { echo "there is no ${mended}"; exit 3; }`),
+      );
+      await untilTrue(`${id} is stuck`, async () => (await nodeOf(id, 'work'))?.job === 'escalated');
+      await untilTrue('it is on the list', async () =>
+        (await ask('recovery', 'stuck', { limit: 500 })).items.some(({ task }) => task === id),
+      );
+      return id;
+    };
+    const isListed = async (id: TaskId): Promise<boolean> =>
+      (await ask('recovery', 'stuck', { limit: 500 })).items.some(({ task }) => task === id);
+
+    test.each([
+      ['Try it once more', 'succeeded', 'retry', 2],
+      ['Leave it out', 'skipped', 'skip', 1],
+      ['It is done', 'succeeded', 'done', 1],
+      ['Give it up', 'cancelled', 'cancel', 1],
+    ] as const)(
+      'is on the list with its report, and settled there: %s',
+      async (label, job, answer, attempt) => {
+        const mended = `mended-${answer}`;
+        const id = await stuck(mended);
+        const page = await open('#/recovery');
+        const row = page
+          .getByRole('listitem')
+          .filter({ has: page.getByRole('link', { name: `${id} / work` }) });
+        await row.getByRole('button').first().click();
+        await row.locator('.report').getByText(`there is no ${mended}`).first().waitFor();
+        expect(await seriousFindings(page)).toEqual([]);
+        if (answer === 'retry') writeFileSync(join(tried.repository, mended), '');
+        await row.getByRole('link', { name: 'Say what is to become of it' }).click();
+        await page.getByRole('article').getByText('What is to become of this job?').waitFor();
+        await page.getByRole('button', { name: label, exact: true }).click();
+        await page.getByLabel('Comment (optional)').fill(`said with ${answer}`);
+        await page.getByRole('button', { name: `Confirm: ${label}` }).click();
+        await page.getByText('Your decision counts.').waitFor();
+        await untilTrue(`the step is ${job}`, async () => (await nodeOf(id, 'work'))?.job === job);
+        const { events } = await ask('orchestrator', 'history', { id });
+        expect(events.find(({ type }) => type === 'stuck_answered')?.data).toMatchObject({
+          answer,
+          by: 'operator',
+          comment: `said with ${answer}`,
+        });
+        expect(await nodeOf(id, 'work')).toMatchObject({ attempt });
+        await untilTrue('it is off the list', async () => !(await isListed(id)));
+        await page.goto(`${tried.url}#/recovery`);
+        await page.getByRole('heading', { level: 2, name: 'Recovery' }).waitFor();
+        await page.getByText('Loading').first().waitFor({ state: 'hidden' });
+        await row.waitFor({ state: 'detached' });
+      },
+    );
+
+    test.each([
+      ['Try again', 'succeeded', 'Done'],
+      ['Leave out', 'skipped', 'Left out'],
+      ['Take as done', 'succeeded', 'Done'],
+    ] as const)('is settled at its task: %s', async (label, job, shown) => {
+      const mended = `mended-${label.replaceAll(' ', '-')}`;
+      const id = await stuck(mended);
+      const page = await open(`#/tasks/${id}`);
+      const step = page.getByRole('listitem').filter({ has: page.getByRole('button', { name: /^work/ }) });
+      await step.getByText('Stuck: needs a person').waitFor();
+      await step.getByRole('button', { name: /^work/ }).click();
+      writeFileSync(join(tried.repository, mended), '');
+      const actions = step.getByRole('group', { name: 'What to do with the step' });
+      await actions.getByRole('button', { name: label }).click();
+      await step.getByLabel('Why (optional)').fill('as it was agreed');
+      await step.getByRole('button', { name: `Confirm: ${label}` }).click();
+      await page.getByText(`${label}: done.`).waitFor();
+      await untilTrue(`the step is ${job}`, async () => (await nodeOf(id, 'work'))?.job === job);
+      await step.getByText(shown).first().waitFor();
+      expect(await nodeOf(id, 'work')).toMatchObject({ attempt: label === 'Try again' ? 2 : 1 });
+      await waitForPhase(tried.system.client, id, 'completed');
+      await untilTrue('it is off the list', async () => !(await isListed(id)));
+    });
+  });
+
+  test('a target is used again that was cut off, and cut off again', async () => {
+    const target = 'https://deploy.example';
+    const circuit = async () =>
+      (await ask('recovery', 'circuits', { limit: 500 })).items.find((each) => each.target === target);
+    await ask('recovery', 'circuit', { target, state: 'open', by: 'grace', reason: 'it is being moved' });
+    const page = await open('#/recovery');
+    const row = page.getByRole('listitem').filter({ hasText: target });
+    await row.getByText('it is being moved').waitFor();
+    await row.getByRole('button', { name: 'Use again' }).click();
+    await row.getByRole('button', { name: 'Confirm: use it again' }).click();
+    await page.getByText('It is used again.').waitFor();
+    expect(await circuit()).toMatchObject({ state: 'closed', by: 'operator' });
+    await row.getByRole('button', { name: 'Cut off' }).click();
+    await row.getByRole('button', { name: /^Confirm: cut it off/ }).click();
+    await page.getByText('Nothing is sent there any more.').waitFor();
+    expect(await circuit()).toMatchObject({ state: 'open', by: 'operator' });
+    await row.getByRole('button', { name: 'Use again' }).waitFor();
+  });
+
+  test('a message that could not be handled is tried again once it can be, and another is dropped', async () => {
+    const id = newTaskId();
+    const { connection } = tried.system.client;
+    await publish(connection, 'hp.cmd.task.cancel', JSON.stringify({ id }));
+    await publish(connection, 'hp.cmd.task.cancel', `{"id":"broken-${id}`);
+    const page = await open('#/health');
+    const first = page.getByRole('listitem').filter({ hasText: `{"id":"${id}"}` });
+    const second = page.getByRole('listitem').filter({ hasText: `broken-${id}` });
+    // What is listed is listed anew when it is looked at anew.
+    await until('both are listed', async () => {
+      await page.reload();
+      await page.getByText('Loading').first().waitFor({ state: 'hidden' });
+      return (await first.count()) === 1 && (await second.count()) === 1 ? true : undefined;
+    });
+    await first.getByRole('button', { name: 'Try again' }).click();
+    await first.getByRole('button', { name: 'Confirm: try it again' }).click();
+    // What stands against it stands still: it stays, and why is said.
+    await page.getByRole('status').getByText(`no task is called ${id}`).waitFor();
+    await first.waitFor();
+    const { file, line } = { file: 'sample.txt', line: 'late' };
+    await ask('orchestrator', 'submit', {
+      id,
+      workflow: 'sample',
+      goal: 'come late',
+      inputs: { file, line },
+    });
+    await first.getByRole('button', { name: 'Try again' }).click();
+    await first.getByRole('button', { name: 'Confirm: try it again' }).click();
+    await page.getByText('Handed over once more.').waitFor();
+    await waitForPhase(tried.system.client, id, 'cancelled');
+    await first.waitFor({ state: 'detached' });
+    await second.getByRole('button', { name: 'Drop' }).click();
+    await second.getByRole('button', { name: 'Confirm: drop it for good' }).click();
+    await page.getByText('Dropped.').waitFor();
+    await second.waitFor({ state: 'detached' });
+  });
+
+  test('a request is approved and the like of it remembered: the rule is there, and decides the next', async () => {
+    const file = `remembered-${newTaskId()}.txt`;
+    const task = await submitSample(tried.system.client, file);
+    await waitForRequest(tried.system.client, task);
+    const page = await open(`#/inbox/${task.approval}`);
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByLabel(/^Approve and remember/).check();
+    await page.getByLabel('For days').fill('2');
+    await page.getByRole('button', { name: 'Approve and remember' }).click();
+    await page.getByText('Your decision counts.').waitFor();
+    await waitForPhase(tried.system.client, task.id, 'completed');
+    const { items } = await ask('approvals', 'rule_list', { status: 'active', limit: 500 });
+    const rule = items.find(({ match }) => match.target === `file:${file}`);
+    expect(rule).toMatchObject({
+      author: 'operator',
+      from: task.approval,
+      match: { kinds: ['write_external'], capability: 'cap.file.append', workflow: 'sample' },
+    });
+    await page.getByRole('article').getByText(String(rule?.id)).waitFor();
+    const next = await submitSample(tried.system.client, file);
+    await waitForPhase(tried.system.client, next.id, 'completed');
+    expect(await ask('approvals', 'get', { id: next.approval })).toMatchObject({
+      status: 'approved',
+      surface: 'rule',
+      rule: rule?.id,
+    });
+    // Of another file nobody has said anything.
+    const other = await held();
+    expect((await ask('approvals', 'get', { id: other.approval })).status).toBe('pending');
+    await page.goto(`${tried.url}#/inbox/${next.approval}`);
+    await page.getByRole('article').getByText('a standing rule').waitFor();
+  });
+
+  test('changes are requested with a comment, and the next request shows what is different since', async () => {
+    const file = `rewritten-${newTaskId()}.txt`;
+    const count = `drafts-of-${file}`;
+    const id = await scripted(
+      rewritten(`echo x >> ${count}; echo "draft $(wc -l < ${count} | tr -d ' ')"`, file),
+    );
+    const publishes = NodeId.parse('publish');
+    const [one, two] = [approvalIdOf(id, publishes, 1), approvalIdOf(id, publishes, 2)];
+    await until('it is requested', () => ask('approvals', 'get', { id: one }));
+    const page = await open(`#/inbox/${one}`);
+    const article = page.getByRole('article');
+    await article.getByText('draft 1').first().waitFor();
+    await page.getByRole('button', { name: 'Request changes' }).click();
+    await page.getByLabel('Comment (what should be different)').fill('it wants a second look');
+    await page.getByRole('button', { name: 'Confirm: Request changes' }).click();
+    await page.getByText('Your decision counts.').waitFor();
+    await until('it is requested anew', () => ask('approvals', 'get', { id: two }));
+    await page.locator(`[data-row="${two}"]`).click();
+    await article.getByText('What changed since the last review').waitFor();
+    await article.getByText('it wants a second look').waitFor();
+    const changes = article
+      .getByRole('group')
+      .filter({ hasText: 'What changed since the last review' })
+      .getByRole('group', { name: 'Changes' });
+    await changes.locator('.removed').getByText('draft 1').waitFor();
+    await changes.locator('.added').getByText('draft 2').waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByRole('button', { name: 'Confirm: Approve' }).click();
+    await page.getByText('Your decision counts.').waitFor();
+    await waitForPhase(tried.system.client, id, 'completed');
+    // Nothing but what was approved has happened.
+    expect(readFileSync(join(tried.system.workspace, file), 'utf8')).toMatch(/^\S+\tdraft 2\n$/);
+    expect(await ask('approvals', 'get', { id: one })).toMatchObject({
+      status: 'changes_requested',
+      decidedBy: 'operator',
+      comment: 'it wants a second look',
+    });
+  });
+
+  test('several requests are rejected at once, with one comment', async () => {
+    const tasks = [await held(), await held(), await held()];
+    const [spared, ...rejected] = tasks;
+    const page = await open('#/inbox');
+    for (const { approval } of rejected) await page.getByLabel(`Select ${approval}`).check();
+    const form = page.getByRole('form', { name: 'Decide together' });
+    await form.getByRole('button', { name: 'Reject' }).click();
+    await form.getByLabel('Comment for all').fill('not on a Friday');
+    await form.getByRole('button', { name: 'Reject 2' }).click();
+    await page.getByText('Decided on 2 requests.').waitFor();
+    for (const { id, approval } of rejected) {
+      expect(await ask('approvals', 'get', { id: approval })).toMatchObject({
+        status: 'rejected',
+        decidedBy: 'operator',
+        surface: 'web',
+        comment: 'not on a Friday',
+      });
+      await waitForPhase(tried.system.client, id, 'failed');
+      await page.locator(`[data-row="${approval}"]`).waitFor({ state: 'detached' });
+    }
+    if (spared === undefined) throw new TypeError('none was spared');
+    await page.locator(`[data-row="${spared.approval}"]`).waitFor();
+    expect((await ask('approvals', 'get', { id: spared.approval })).status).toBe('pending');
+  });
+
+  describe('what a task has printed', () => {
+    /** Long ones, because of many at once the live log leaves some out. */
+    const LINES = 1_200;
+
+    test('is searched, and saved as it is stored, to the last byte', async () => {
+      const id = await scripted(
+        printing(
+          `seq -f 'line %.0f of many ${'and long '.repeat(60)}' 1 ${String(LINES)}; echo "the needle, Zoë"`,
+        ),
+      );
+      await waitForPhase(tried.system.client, id, 'completed');
+      const artifact = await until('its log is stored', async () =>
+        (await ask('executor', 'artifacts', { task: id })).items.find(
+          ({ storedAt }) => storedAt !== undefined,
+        ),
+      );
+      // More than one answer holds: the page puts it together.
+      expect(artifact.bytes).toBeGreaterThan(600_000);
+      const page = await open(`#/tasks/${id}`);
+      const log = page.getByRole('log');
+      await log.getByText('the needle, Zoë').waitFor();
+      await page.getByLabel('Search the log').fill('NEEDLE');
+      await page.getByText('1 lines found').waitFor();
+      expect(await log.locator('.log-line').allTextContents()).toEqual([
+        expect.stringContaining('the needle, Zoë') as string,
+      ]);
+      await page.getByLabel('Search the log').fill('line 1199');
+      await log.getByText('line 1199 of many').waitFor();
+      expect(await log.locator('.log-line').count()).toBe(1);
+
+      const row = page.getByRole('listitem').filter({ hasText: artifact.name });
+      await row.getByRole('button', { name: 'show' }).click();
+      await row.getByText('line 1 of many').waitFor();
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        row.getByRole('button', { name: 'save' }).click(),
+      ]);
+      expect(download.suggestedFilename()).toBe(artifact.name.replaceAll(/[^\w.-]/g, '_'));
+      const saved = await readFile(await download.path());
+      expect(saved.length).toBe(artifact.bytes);
+      expect(createHash('sha256').update(saved).digest('hex')).toBe(artifact.sha256);
+      expect(artifact.uri).toBe(`artifact://${artifact.sha256}`);
+    });
+  });
+});
