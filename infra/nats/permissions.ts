@@ -56,8 +56,8 @@ const REQUESTER_INBOXES = ['_INBOX.>', inboxOf('operator'), inboxOf('monitor'), 
 /** Exactly the endpoints that a page may ask for: what is not named here cannot be passed on, whatever the gateway does. */
 const passedOn = {
   orchestrator: [
-    ...(['get', 'list', 'history'] as const),
-    ...(['cancel', 'pause', 'resume', 'retry', 'skip', 'done', 'fork'] as const),
+    ...(['get', 'list', 'history', 'workflows'] as const),
+    ...(['submit', 'cancel', 'pause', 'resume', 'retry', 'skip', 'done', 'fork'] as const),
     'dead_letter',
   ],
   executor: ['get', 'list', 'artifacts', 'artifact', 'capabilities', 'order', 'dead_letter'],

@@ -14,6 +14,7 @@ export const ENDPOINTS = [
   'orchestrator.history',
   'orchestrator.program_register',
   'orchestrator.program_list',
+  'orchestrator.workflows',
   'orchestrator.work',
   'orchestrator.dead_letter',
   'orchestrator.about',

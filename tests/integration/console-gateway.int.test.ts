@@ -139,6 +139,51 @@ describe('what is passed on', () => {
     expect(JSON.stringify(events)).not.toContain('somebody-else');
   });
 
+  test('is a task that is started by whoever is signed in, and one however often it comes', async () => {
+    const { body } = await ask('api/orchestrator/workflows');
+    const { items } = api.orchestrator.workflows.response.parse(body);
+    expect(items.map(({ id }) => id)).toEqual(['sample', 'http', 'draft', 'approve', 'merge', 'develop']);
+    const headers = { 'idempotency-key': crypto.randomUUID() };
+    const said = { workflow: 'sample@1', goal: 'from a page', requestedBy: 'somebody-else' };
+    const started = [
+      await ask('api/orchestrator/submit', said, { headers }),
+      await ask('api/orchestrator/submit', said, { headers }),
+    ].map((answer) => api.orchestrator.submit.response.parse(answer.body).id);
+    expect(new Set(started).size).toBe(1);
+    const [id] = started;
+    if (id === undefined) throw new TypeError('none was started');
+    expect(await system.client.ask('orchestrator', 'get', { id })).toMatchObject({
+      workflow: 'sample@1',
+      requestedBy: 'operator',
+    });
+    // Under an id that the page has chosen it is one even with another key.
+    const chosen = { ...said, id: newTaskId() };
+    for (let i = 0; i < 2; i += 1)
+      expect((await ask('api/orchestrator/submit', chosen)).body).toMatchObject({ id: chosen.id });
+    expect(await ask('api/orchestrator/submit', { ...chosen, goal: 'another' })).toMatchObject({
+      status: 409,
+      body: { code: 'ORCHESTRATOR_TASK_CONFLICT' },
+    });
+  });
+
+  test.each<readonly [string, object]>([
+    ['a workflow of its own', { definition: { id: 'mine', version: '1', nodes: [] } }],
+    ['a program of its own', { program: {} }],
+    ['that nobody has to approve its start', { approval: 'none' }],
+    ['for whom it acts', { agent: 'helper' }],
+  ])('is no task with which a page brings %s', async (_, more) => {
+    const id = newTaskId();
+    const said = { id, workflow: 'sample', goal: 'from a page', ...more };
+    expect(await ask('api/orchestrator/submit', said)).toMatchObject({
+      status: 400,
+      body: {
+        code: 'CONTRACT_INVALID',
+        message: expect.stringContaining(Object.keys(more)[0] ?? '') as string,
+      },
+    });
+    expect(await ask('api/orchestrator/get', { id })).toMatchObject({ status: 404 });
+  });
+
   test('is refused as the other service refuses it', async () => {
     expect(await ask('api/orchestrator/get', { id: 't-none' })).toMatchObject({
       status: 404,
@@ -190,15 +235,17 @@ test('what was decided is listed newest first, page by page', async () => {
 });
 
 describe('nothing is passed on', () => {
-  test.each(['orchestrator/submit', 'orchestrator/nothing', 'executor/resolve', 'recovery/classify'])(
-    'that is not for pages: %s',
-    async (path) => {
-      expect(await ask(`api/${path}`)).toMatchObject({
-        status: 404,
-        body: { code: 'CONTRACT_UNKNOWN_SUBJECT' },
-      });
-    },
-  );
+  test.each([
+    'orchestrator/program_register',
+    'orchestrator/nothing',
+    'executor/resolve',
+    'recovery/classify',
+  ])('that is not for pages: %s', async (path) => {
+    expect(await ask(`api/${path}`)).toMatchObject({
+      status: 404,
+      body: { code: 'CONTRACT_UNKNOWN_SUBJECT' },
+    });
+  });
 
   test.each([
     'approvals/__proto__',
@@ -220,8 +267,14 @@ describe('nothing is passed on', () => {
     expect((await ask('api/orchestrator/get', { id }, { token: 'hpt_wrong' })).status).toBe(401);
     const narrow = await tokenFor('tasks:read');
     expect((await ask('api/orchestrator/get', { id }, { token: narrow })).status).toBe(200);
+    // Who may steer tasks may not start any by that.
+    const said = { workflow: 'sample', goal: 'from a page' };
+    expect(
+      await ask('api/orchestrator/submit', said, { token: await tokenFor('tasks:read', 'tasks:write') }),
+    ).toMatchObject({ status: 403, body: { code: 'APPROVALS_SCOPE' } });
     for (const path of [
       'api/orchestrator/cancel',
+      'api/orchestrator/submit',
       'api/recovery/circuit',
       'api/approvals/list',
       'api/dlq/drop',
@@ -235,11 +288,11 @@ describe('nothing is passed on', () => {
   test('as a command of an agent, which has ways of its own', async () => {
     const { id } = await submitSample(system.client);
     const token = await tokenOf({
-      scopes: ['tasks:read', 'tasks:write', 'operations:write'],
+      scopes: ['tasks:read', 'tasks:write', 'tasks:submit', 'operations:write'],
       agent: 'helper',
     });
     expect((await ask('api/orchestrator/get', { id }, { token })).status).toBe(200);
-    for (const path of ['api/orchestrator/cancel', 'api/dlq/drop'])
+    for (const path of ['api/orchestrator/cancel', 'api/orchestrator/submit', 'api/dlq/drop'])
       expect(await ask(path, { id }, { token })).toMatchObject({
         status: 403,
         body: { code: 'APPROVALS_NOT_ENTITLED' },

@@ -5,8 +5,8 @@ import { WAIT_MAX_MS } from './side-effect.ts';
 
 /**
  * What a token is good for: to see what waits, to decide, to add and revoke standing rules, to make and revoke tokens, and to
- * read the audit log. Of those for tasks, one is to see them, what they print and how the services do; one to steer them; and
- * one to open and close circuits and to settle dead letters.
+ * read the audit log. Of those for tasks, one is to see them, what they print and how the services do; one to steer them; one to
+ * start new ones, and so to have executors run what their inputs say; and one to open and close circuits and to settle dead letters.
  */
 export const Scope = z.enum([
   'approvals:read',
@@ -17,6 +17,7 @@ export const Scope = z.enum([
   'tasks:read',
   'tasks:write',
   'operations:write',
+  'tasks:submit',
 ]);
 export type Scope = z.infer<typeof Scope>;
 

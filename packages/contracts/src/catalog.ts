@@ -37,6 +37,7 @@ import { LetterSettled, SettleLetter } from './dead-letter.ts';
 import { ErrorBody } from './errors.ts';
 import { AccessTokenId, ApprovalId, EffectId, NodeId, RuleId, TaskId } from './ids.ts';
 import { JsonObject } from './json.ts';
+import { OfferedWorkflow } from './offered-workflow.ts';
 import { Verb } from './approval-policy.ts';
 import {
   AssessFailure,
@@ -379,6 +380,11 @@ export const api = {
       z.object({ items: z.array(ProgramView) }),
     ),
     program_list: endpoint('Programs that are known, the latest first', Page, pageOf(ProgramView)),
+    workflows: endpoint(
+      'Workflows that a task can be started with by their names, and what each takes; of programs the latest version',
+      z.object({}),
+      z.object({ items: z.array(OfferedWorkflow) }),
+    ),
     work: endpoint('What a worker says of the phase that it has been given', SayOfWork, WorkAnswer),
     dead_letter: settling,
   },

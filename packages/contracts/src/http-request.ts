@@ -17,7 +17,7 @@ const RESERVED_HEADER =
 /** What gives credentials: arguments are shown to people, kept for ever and published as facts, so these name a secret. */
 const SECRET_HEADER = /^(authorization|cookie)$/i;
 
-const HttpMethod = z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
+export const HttpMethod = z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
 
 /** Where a URL leads; undefined when it is none that a request may be sent to. What is shown is what is parsed: no blanks. */
 const parseTarget = (text: string): URL | undefined => {

@@ -15,7 +15,9 @@ import {
   type OrchestratorMessage,
   type OrchestratorState,
 } from './domain/orchestrator.ts';
+import { type BuiltInWorkflow, builtIn } from './domain/workflows/catalog.ts';
 import { type Known, NOTHING_KNOWN } from './known.ts';
+import { offeredWorkflows } from './offered-workflows.ts';
 import { programView } from './program-view.ts';
 import { listPrograms, type ProgramRow, registered, registerPrograms } from './projections/programs.ts';
 import { listTasks } from './projections/tasks.ts';
@@ -75,6 +77,7 @@ export const endpoints = (
     registerPrograms(pool, programs),
   lookUp: (submission: SubmitTask) => Promise<SubmitTask> = (submission) =>
     Promise.resolve(named(submission)),
+  workflows: readonly BuiltInWorkflow[] = builtIn,
 ): OwnEndpoints<'orchestrator', OrchestratorMessage> => ({
   submit: {
     command: async (payload, { identity }) => {
@@ -127,5 +130,6 @@ export const endpoints = (
   },
   program_register: { query: async ({ programs }) => registered(await register(programs)) },
   program_list: { query: (page) => listPrograms(pool, page) },
+  workflows: { query: () => offeredWorkflows(pool, workflows) },
   work: { command: (payload) => ({ aggregate: payload.task, message: { kind: 'work', payload } }) },
 });

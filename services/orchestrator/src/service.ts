@@ -42,6 +42,7 @@ export const startOrchestrator = (env: OrchestratorEnv, log: Logger): Promise<Ru
           (programs) => catalog.register(pool, programs),
           async (submission) =>
             isShipped(submission) ? catalog.named(submission) : catalog.lookUp(pool, submission),
+          workflows,
         ),
       figures: taskFigures,
       attend: (pool, engine, _announce, _artifacts, { listener }) => {

@@ -25,6 +25,7 @@ const NAMES = [
   'api/orchestrator.history.response',
   'api/orchestrator.program_register.response',
   'api/orchestrator.program_list.response',
+  'api/orchestrator.workflows.response',
   'api/orchestrator.work.response',
   'api/orchestrator.dead_letter.response',
   'api/orchestrator.about.response',

@@ -146,7 +146,7 @@ const PAGES: ReadonlySet<string> = new Set([
   ...['orchestrator', 'executor', 'recovery'].map((service) => `${service}.dead_letter`),
 ]);
 /** What changes something is named after whoever is signed in. */
-const READS = /\.(get|list|history|artifacts?|capabilities|order|stuck|report|classes|circuits)$/;
+const READS = /\.(get|list|history|workflows|artifacts?|capabilities|order|stuck|report|classes|circuits)$/;
 
 const isOwn = (origin: string): boolean => origin === OWN || origin === OWN.replace('http', 'https');
 
@@ -164,7 +164,12 @@ const checkCalls = (origin: string | undefined): void => {
   for (const { name, payload } of calls) {
     assert.ok(PAGES.has(name), name);
     assert.ok(origin === undefined || isOwn(origin), origin);
-    if (!READS.test(name)) assert.equal(payload['by'], PERSON);
+    if (name === 'orchestrator.submit') {
+      assert.equal(payload['requestedBy'], PERSON);
+      // Who may approve stands in a definition, and who has asked in what is said of an agent: a page brings neither.
+      for (const part of ['definition', 'program', 'agent', 'approval'])
+        assert.ok(!Object.hasOwn(payload, part), part);
+    } else if (!READS.test(name)) assert.equal(payload['by'], PERSON);
   }
 };
 

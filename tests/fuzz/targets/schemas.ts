@@ -164,6 +164,8 @@ const NAMES = [
   'api/orchestrator.program_register.response',
   'api/orchestrator.program_list.request',
   'api/orchestrator.program_list.response',
+  'api/orchestrator.workflows.request',
+  'api/orchestrator.workflows.response',
   'api/orchestrator.work.request',
   'api/orchestrator.work.response',
   'api/orchestrator.dead_letter.request',

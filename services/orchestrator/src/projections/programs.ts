@@ -81,3 +81,12 @@ export const listPrograms = async (
   const page = pageOf(z.array(Row).parse(rows), limit, ({ place, hash }) => ({ at: place, id: hash }));
   return { items: page.rows.map(viewOf), ...(page.next !== undefined && { next: page.next }) };
 };
+
+/** Of each name the version that was registered last, by their names. */
+export const latestPrograms = async (pool: Pool, limit: number): Promise<readonly ProgramRow[]> => {
+  const { rows } = await pool.query(
+    `SELECT * FROM (SELECT DISTINCT ON (id) ${COLUMNS} FROM programs ORDER BY id, place DESC) AS latest ORDER BY id LIMIT $1`,
+    [limit],
+  );
+  return z.array(Row).parse(rows);
+};

@@ -32,10 +32,11 @@ export const isSafeUrl = (text: string): boolean => {
 };
 
 /**
- * Everything but making tokens, which would outlast what the issuer says of a person, and operating the system, which is not
- * for everybody whom an issuer knows.
+ * Everything but making tokens, which would outlast what the issuer says of a person, and operating the system and starting
+ * tasks, whose inputs say what executors run: neither is for everybody whom an issuer knows.
  */
-const OIDC_SCOPES = Scope.options.filter((scope) => scope !== 'tokens:write' && scope !== 'operations:write');
+const NOT_FOR_EVERYBODY: readonly Scope[] = ['tokens:write', 'operations:write', 'tasks:submit'];
+const OIDC_SCOPES = Scope.options.filter((scope) => !NOT_FOR_EVERYBODY.includes(scope));
 
 const Claim = (claim: string) => orNothing(z.string().max(200).default(claim));
 
@@ -81,7 +82,7 @@ export const IdentityEnv = z.object({
   HOLDPOINT_OIDC_SCOPES: orNothing(
     ListOf(z.array(Scope).min(1), Scope.options.join(', ')).default(OIDC_SCOPES),
   ).describe(
-    'What such a token is good for, with commas; all but `tokens:write` and `operations:write` when left out',
+    'What such a token is good for, with commas; all but `tokens:write`, `operations:write` and `tasks:submit` when left out',
   ),
 });
 export type IdentityEnv = z.infer<typeof IdentityEnv>;

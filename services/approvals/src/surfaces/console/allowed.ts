@@ -1,14 +1,40 @@
 import type { Scope } from '@holdpoint/contracts/access-token';
 import type { Api } from '@holdpoint/contracts/catalog';
 import type { ServiceName } from '@holdpoint/contracts/subjects';
+import { SubmitTask } from '@holdpoint/contracts/task';
+import { z } from 'zod';
 import { ROUTES } from '../http/routes.ts';
 
-/** What a token has to be good for, and whether whoever shows it is named as the one who does it. */
-export type Allowed = { readonly scope: Scope; readonly named: boolean };
+/** What a token has to be good for, and as what whoever shows it is named, where something is done. */
+export type Allowed = {
+  readonly scope: Scope;
+  readonly named?: 'by' | 'requestedBy';
+  /** When a page may say less than others do. */
+  readonly takes?: z.ZodType<object>;
+};
 
-const read: Allowed = { scope: 'tasks:read', named: false };
-const steer: Allowed = { scope: 'tasks:write', named: true };
-const operate: Allowed = { scope: 'operations:write', named: true };
+/**
+ * A page starts what is known by its name. It brings no workflow of its own, which would say who may approve its effects, and
+ * leaves out no approval that a workflow asks for. What it may not say is refused: to leave it out would be another task.
+ */
+const NamedTask = z.strictObject(
+  SubmitTask.pick({
+    id: true,
+    workflow: true,
+    repository: true,
+    after: true,
+    goal: true,
+    acceptanceCriteria: true,
+    inputs: true,
+    // Whatever it says of that: it is whoever is signed in.
+    requestedBy: true,
+  }).shape,
+);
+
+const read: Allowed = { scope: 'tasks:read' };
+const steer: Allowed = { scope: 'tasks:write', named: 'by' };
+const start: Allowed = { scope: 'tasks:submit', named: 'requestedBy', takes: NamedTask };
+const operate: Allowed = { scope: 'operations:write', named: 'by' };
 
 export type OtherService = Exclude<ServiceName, 'approvals'>;
 type Table = { readonly [S in OtherService]: { readonly [E in keyof Api[S]]?: Allowed } };
@@ -19,6 +45,8 @@ const PASSED_ON: Table = {
     get: read,
     list: read,
     history: read,
+    workflows: read,
+    submit: start,
     cancel: steer,
     pause: steer,
     resume: steer,

@@ -77,11 +77,12 @@ export const createGateway = (office: Office, listener: Pick<Listener, 'call'>) 
 
   const passOn = async ({ service, endpoint, body, caller }: Asked): Promise<unknown> => {
     const allowed = allowedAt(service, endpoint);
-    const who = allowed?.named === true ? commanderOf : callerOf;
+    const who = allowed?.named === undefined ? callerOf : commanderOf;
     const person = await who(office, caller, allowed?.scope ?? 'tasks:read');
     if (allowed === undefined) throw unknownEndpoint();
-    const said = await body();
-    const named = allowed.named ? { ...said, by: person.name } : said;
+    const { named: as, takes } = allowed;
+    const said = takes === undefined ? await body() : parseAs(takes, await body());
+    const named = as === undefined ? said : { ...said, [as]: person.name };
     const other = service as OtherService;
     const request = parseAs(schemaOf(other, endpoint), named);
     const sent = { id: caller.identity, trace: traceOf(caller.header(HEADERS.trace)) };

@@ -1,3 +1,4 @@
+import type { OfferedWorkflow } from '@holdpoint/contracts/offered-workflow';
 import type { SubmitTask } from '@holdpoint/contracts/task';
 import type { WorkflowDefinition } from '@holdpoint/contracts/workflow';
 import { http } from './http.ts';
@@ -10,7 +11,11 @@ export type BuiltInWorkflow = {
   readonly id: string;
   readonly version: string;
   readonly define: (submission: SubmitTask) => Defined;
+  /** How it is shown to whoever starts a task by hand; left out when others than people do that. */
+  readonly offer?: Offer;
 };
+
+export type Offer = Pick<OfferedWorkflow, 'title' | 'repository' | 'inputs'>;
 
 /** What is to be run, or what is wrong with what was asked for. */
 export type Defined = WorkflowDefinition | { readonly problems: readonly string[] };
@@ -27,4 +32,15 @@ export const findWorkflow = (
 ): BuiltInWorkflow | undefined => {
   const candidates = workflows.filter(({ id, version }) => [id, `${id}@${version}`].includes(reference));
   return candidates.toSorted((a, b) => b.version.localeCompare(a.version, 'en', { numeric: true }))[0];
+};
+
+/** What people may choose from: the latest version of each. */
+export const offered = (workflows: readonly BuiltInWorkflow[]): readonly OfferedWorkflow[] => {
+  const names = new Set(workflows.flatMap(({ id, offer }) => (offer === undefined ? [] : [id])));
+  return [...names].flatMap((name) => {
+    const found = findWorkflow(workflows, name);
+    if (found?.offer === undefined) return [];
+    const { id, version, offer } = found;
+    return [{ id, version, kind: 'built_in', ...offer }];
+  });
 };

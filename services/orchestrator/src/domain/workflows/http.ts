@@ -1,4 +1,4 @@
-import { HttpRequest, originOf } from '@holdpoint/contracts/http-request';
+import { HttpMethod, HttpRequest, originOf } from '@holdpoint/contracts/http-request';
 import type { NodeId } from '@holdpoint/contracts/ids';
 import type { Json, JsonObject } from '@holdpoint/contracts/json';
 import { DEFAULT_POOL } from '@holdpoint/contracts/streams';
@@ -34,6 +34,43 @@ const ask = (inputs: JsonObject): Asked => {
 export const http: BuiltInWorkflow = {
   id: 'http',
   version: '1',
+  offer: {
+    title: 'Send one HTTP request, once somebody has approved it',
+    repository: 'unused',
+    inputs: [
+      {
+        type: 'text',
+        name: 'url',
+        label: 'Address',
+        help: 'beginning with https:// or http://',
+        required: true,
+      },
+      {
+        type: 'choice',
+        name: 'method',
+        label: 'Method',
+        required: false,
+        options: HttpMethod.options.map((value) => ({ value, label: value })),
+        default: 'POST',
+      },
+      {
+        type: 'json',
+        name: 'headers',
+        label: 'Headers',
+        help: 'as JSON: names with their values',
+        required: false,
+      },
+      { type: 'json', name: 'body', label: 'Body', help: 'as JSON', required: false },
+      {
+        type: 'boolean',
+        name: 'keyed',
+        label: 'The target remembers an Idempotency-Key',
+        help: 'only for targets that the executor knows to do so',
+        required: false,
+        default: false,
+      },
+    ],
+  },
   define: ({ inputs = {} }): WorkflowDefinition => {
     const { args, origin } = ask(inputs);
     const keyed = inputs['keyed'] === true;

@@ -10,15 +10,37 @@ const text = (inputs: JsonObject, name: string, otherwise: string): string => {
   return typeof value === 'string' && value !== '' ? value : otherwise;
 };
 
+const LINE_MAX = 1_000;
 /** What a file can take as one line; without it a goal of two lines would fail after it was approved. */
 const firstLine = (goal: string): string =>
   /^[^\r\n\0]*/.exec(goal)?.[0].slice(0, LINE_MAX).toWellFormed() ?? '';
-const LINE_MAX = 1_000;
 
 /** One gated effect: appends a line to a file in the executor's workspace. Inputs: `file`, `line` (default: the goal's first line). */
 export const sample: BuiltInWorkflow = {
   id: 'sample',
   version: '1',
+  offer: {
+    title: 'Append a line to a file, once somebody has approved it',
+    repository: 'unused',
+    inputs: [
+      {
+        type: 'text',
+        name: 'file',
+        label: 'File',
+        help: 'in the workspace of the executor',
+        required: false,
+        default: 'sample.txt',
+      },
+      {
+        type: 'text',
+        name: 'line',
+        label: 'Line',
+        help: 'the first line of the goal, when left out',
+        required: false,
+        maxLength: LINE_MAX,
+      },
+    ],
+  },
   define: ({ goal, inputs = {} }): WorkflowDefinition => {
     const file = text(inputs, 'file', 'sample.txt');
     const line = text(inputs, 'line', firstLine(goal));

@@ -3,6 +3,7 @@ import type { SubmitTask } from '@holdpoint/contracts/task';
 import { compileTemplate, loadTemplate, type Template } from '@holdpoint/workflows/compile';
 import { problemText } from '@holdpoint/workflows/problem';
 import type { BuiltInWorkflow, Defined } from './catalog.ts';
+import { stageInputs, stageTitle } from './stage-inputs.ts';
 
 type TemplateFile = { readonly path: string; readonly text: string };
 
@@ -48,11 +49,17 @@ const define = (template: Template, { goal, inputs = {} }: SubmitTask): Defined 
  */
 export const stageWorkflows = (files: readonly TemplateFile[]): readonly BuiltInWorkflow[] => {
   const texts = new Map(files.map(({ path, text }) => [path, text]));
-  return files.flatMap(({ path }): readonly BuiltInWorkflow[] => {
+  return files.flatMap(({ path, text }): readonly BuiltInWorkflow[] => {
     if (!path.startsWith(FOLDER)) return [];
     const id = path.slice(FOLDER.length, -ENDING.length);
     const { template, problems } = loadTemplate(path, (name) => texts.get(name));
     if (template === undefined) throw new Error(`${path}: ${problems.map(problemText).join('; ')}`);
-    return [{ id, version: '1', define: (submission) => define(template, submission) }];
+    const title = stageTitle(text);
+    const offer = {
+      ...(title !== undefined && { title }),
+      repository: 'needed',
+      inputs: stageInputs(template),
+    } as const;
+    return [{ id, version: '1', offer, define: (submission) => define(template, submission) }];
   });
 };
