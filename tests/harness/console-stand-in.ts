@@ -3,7 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { extname, join } from 'node:path';
 import type { ApprovalView, DecideApproval } from '@holdpoint/contracts/approval';
-import type { ApiResponse, HistoryEntry } from '@holdpoint/contracts/catalog';
+import type { ApiRequest, ApiResponse, HistoryEntry } from '@holdpoint/contracts/catalog';
+import { TaskId } from '@holdpoint/contracts/ids';
 import type { FailureCount } from '@holdpoint/contracts/recovery';
 import type { TaskView } from '@holdpoint/contracts/task';
 import { root } from '@holdpoint/infra/local/folders';
@@ -26,9 +27,12 @@ export type StandInState = {
   audit: ApiResponse<'approvals', 'audit'>['items'];
   keys: ApiResponse<'approvals', 'keys'>['keys'];
   artifacts: ApiResponse<'executor', 'artifacts'>['items'];
+  workflows: ApiResponse<'orchestrator', 'workflows'>['items'];
+  /** What a task that is started is refused with. */
+  refusal: { readonly code: string; readonly message: string; readonly details?: object } | undefined;
   health: object;
   letters: object[];
-  /** What is done with a decision before it is answered: `lose-before` and `lose-after` end the connection instead. */
+  /** What is done with a decision, or a task that is started, before it is answered: `lose-before` and `lose-after` end the connection instead. */
   fate: 'answer' | 'lose-before' | 'lose-after';
   token: string;
 };
@@ -40,6 +44,8 @@ export type ConsoleStandIn = {
   readonly decisions: readonly DecideApproval[];
   /** Every list of tasks that was asked for. */
   readonly lists: readonly Readonly<Record<string, unknown>>[];
+  /** Every task that was started, as often as it has arrived. */
+  readonly submissions: readonly ApiRequest<'orchestrator', 'submit'>[];
   /** The keys that decisions on an approval came with, as often as they came. */
   readonly keysOf: (id: string) => readonly string[];
   /** Tells everybody who watches. */
@@ -73,6 +79,7 @@ const OUTCOMES = { approve: 'approved', reject: 'rejected', request_changes: 'ch
 export const startConsoleStandIn = async (state: StandInState): Promise<ConsoleStandIn> => {
   const decisions: DecideApproval[] = [];
   const lists: Readonly<Record<string, unknown>>[] = [];
+  const submissions: ApiRequest<'orchestrator', 'submit'>[] = [];
   const keys: (readonly [id: string, key: string])[] = [];
   const watchers = new Set<WebSocket>();
   let seq = 1;
@@ -104,6 +111,18 @@ export const startConsoleStandIn = async (state: StandInState): Promise<ConsoleS
     return { status: 200, body: { id: view.id, status, by: 'operator' } };
   };
 
+  const submit = (request: ApiRequest<'orchestrator', 'submit'>) => {
+    const { refusal: refused } = state;
+    if (refused !== undefined) return { status: 400, body: refused };
+    submissions.push(request);
+    const [like] = state.tasks;
+    const { id, workflow, goal } = request;
+    if (like === undefined || id === undefined) throw new TypeError('there is no task that it could be like');
+    if (state.tasks.every((task) => task.id !== id))
+      state.tasks = [...state.tasks, { ...like, id: TaskId.parse(id), workflow, goal }];
+    return { status: 200, body: { id, phase: 'execution_ready', version: 1 } };
+  };
+
   type Asked = Readonly<Record<string, unknown>>;
   const answers: Readonly<Record<string, (asked: Asked) => unknown>> = {
     'approvals/whoami': () => ({
@@ -119,6 +138,7 @@ export const startConsoleStandIn = async (state: StandInState): Promise<ConsoleS
         'tasks:read',
         'tasks:write',
         'operations:write',
+        'tasks:submit',
       ],
       administrator: true,
     }),
@@ -161,6 +181,7 @@ export const startConsoleStandIn = async (state: StandInState): Promise<ConsoleS
       };
     },
     'orchestrator/get': ({ id }) => state.tasks.find((task) => task.id === id),
+    'orchestrator/workflows': () => ({ items: state.workflows }),
     'orchestrator/history': ({ after = 0 }) => ({
       events: state.history.filter(({ version }) => version > Number(after)),
       more: false,
@@ -205,9 +226,18 @@ export const startConsoleStandIn = async (state: StandInState): Promise<ConsoleS
       if (state.fate === 'lose-after') return void request.socket.destroy();
       return answer(response, status, body);
     }
+    if (name === 'orchestrator/submit') {
+      if (state.fate === 'lose-before') return void request.socket.destroy();
+      const { status, body } = submit(asked as unknown as ApiRequest<'orchestrator', 'submit'>);
+      if (state.fate === 'lose-after') return void request.socket.destroy();
+      return answer(response, status, body);
+    }
     const found = answers[name]?.(asked);
     return found === undefined
-      ? answer(response, 404, { code: 'APPROVALS_UNKNOWN', message: 'there is no such thing' })
+      ? answer(response, 404, {
+          code: name.startsWith('orchestrator/') ? 'ORCHESTRATOR_UNKNOWN_TASK' : 'APPROVALS_UNKNOWN',
+          message: 'there is no such thing',
+        })
       : answer(response, 200, found);
   };
   const events = (response: ServerResponse, query: URLSearchParams): void => {
@@ -271,6 +301,7 @@ export const startConsoleStandIn = async (state: StandInState): Promise<ConsoleS
     state,
     decisions,
     lists,
+    submissions,
     keysOf: (id) => keys.flatMap(([about, key]) => (about === id ? [key] : [])),
     tell,
     disconnect,

@@ -33,6 +33,7 @@ const STATES: Readonly<Record<WatchState, string>> = {
 const KEYS: readonly (readonly [string, string])[] = [
   ['1 2 3 4', 'Inbox, Tasks, Recovery, Health'],
   ['j  k', 'next, previous'],
+  ['n', 'new task'],
   ['/', 'search'],
   ['a  r  c', 'approve, reject, request changes: asks for a comment, then Ctrl+Enter sends'],
   ['x', 'select for a decision on several'],

@@ -1,7 +1,8 @@
 import type { ApprovalView, Choice, DecideApproval } from '@holdpoint/contracts/approval';
 import { useRef, useState } from 'preact/hooks';
+import { lookUntilAnswered } from '../parts/look-until.ts';
 import { textOfError } from '../parts/use-load.ts';
-import { type Caller, CallError } from '../session/call.ts';
+import { CallError } from '../session/call.ts';
 import { createKey, useSession } from '../session/context.ts';
 import { lookFor } from './sent-decision.ts';
 
@@ -19,10 +20,6 @@ export type Sending =
   | { readonly state: 'done'; readonly text: string }
   | { readonly state: 'refused'; readonly text: string };
 
-const LOOK_EVERY_MS = 1_000;
-const LOOKS_MAX = 120;
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-
 const REFUSALS: Readonly<Record<string, string>> = {
   APPROVALS_ALREADY_DECIDED: 'Somebody was faster: this has been decided already. Below is what stands.',
   APPROVALS_DIGEST_MISMATCH:
@@ -37,20 +34,6 @@ const REFUSALS: Readonly<Record<string, string>> = {
 export const refusalText = (error: unknown): string =>
   error instanceof CallError ? (REFUSALS[error.code] ?? error.message) : textOfError(error);
 
-/** Looks at a request until it can be looked at; undefined when that takes too long. */
-const lookAt = async (caller: Caller, id: string): Promise<ApprovalView | undefined> => {
-  for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
-    try {
-      return await caller.ask('approvals', 'get', { id });
-    } catch (error) {
-      // Refused for good: it will not be shown later either.
-      if (!(error instanceof CallError) || !error.unknown) throw error;
-    }
-    await pause(LOOK_EVERY_MS);
-  }
-  return undefined;
-};
-
 /**
  * Sends decisions so that none counts twice: one at a time, and one whose answer was lost is not sent again before a look has
  * shown that it has not arrived. Even then a person does it.
@@ -62,7 +45,7 @@ export const useDecision = (onSettled: () => void) => {
   const key = useRef<string | undefined>(undefined);
 
   const found = async (id: string, decision: Decision): Promise<Sending> => {
-    const view = await lookAt(caller, id);
+    const view = await lookUntilAnswered(() => caller.ask('approvals', 'get', { id }));
     if (view === undefined)
       return {
         state: 'refused',

@@ -7,13 +7,20 @@ export class CallError extends Error {
   readonly status: number;
   /** The request may have been carried out, or not: the answer was lost. */
   readonly unknown: boolean;
+  /** Each thing that is wrong with what was asked, where the service has said them one by one. */
+  readonly problems: readonly string[];
 
-  constructor(code: string, message: string, { status = 0, unknown = false } = {}) {
+  constructor(
+    code: string,
+    message: string,
+    { status = 0, unknown = false, problems = [] as readonly string[] } = {},
+  ) {
     super(message);
     this.name = 'CallError';
     this.code = code;
     this.status = status;
     this.unknown = unknown;
+    this.problems = problems;
   }
 }
 
@@ -58,6 +65,13 @@ const textOf = async (response: Response): Promise<unknown> => {
   }
 };
 
+const problemsIn = (details: unknown): readonly string[] => {
+  const { problems } = (typeof details === 'object' && details !== null ? details : {}) as {
+    readonly problems?: unknown;
+  };
+  return Array.isArray(problems) ? problems.filter((each) => typeof each === 'string') : [];
+};
+
 const errorOf = async (response: Response): Promise<CallError> => {
   const body = await textOf(response);
   const said = typeof body === 'object' && body !== null ? (body as Readonly<Record<string, unknown>>) : {};
@@ -65,7 +79,11 @@ const errorOf = async (response: Response): Promise<CallError> => {
   const message =
     typeof said['message'] === 'string' ? said['message'] : `the service answered ${String(response.status)}`;
   // A gateway that gave up waiting does not know either.
-  return new CallError(code, message, { status: response.status, unknown: response.status >= 500 });
+  return new CallError(code, message, {
+    status: response.status,
+    unknown: response.status >= 500,
+    problems: problemsIn(said['details']),
+  });
 };
 
 /**

@@ -5,8 +5,9 @@ import { Badge, Busy, Empty, Problem, When } from '../parts/bits.tsx';
 import { Short } from '../parts/safe.tsx';
 import { useKeys } from '../parts/use-keys.ts';
 import { useLoad } from '../parts/use-load.ts';
-import { useSession } from '../session/context.ts';
+import { mayDo, useSession } from '../session/context.ts';
 import { hrefOf } from '../text/route.ts';
+import { NewTask } from './new-task.tsx';
 import { askedFor, endOf, NO_FILTER, type TaskFilter } from './task-filter.ts';
 import { TaskFilters } from './task-filters.tsx';
 import { TaskPage } from './task-page.tsx';
@@ -121,14 +122,39 @@ const TaskList = ({ openId }: { readonly openId: string | undefined }) => {
   );
 };
 
+/** Where a task is begun: no task can be called that. */
+const NEW = '~new';
+
+const Begin = () => {
+  const { me } = useSession();
+  const allowed = mayDo(me, 'tasks:submit');
+  const begin = (): void => {
+    if (allowed) location.hash = hrefOf('tasks', NEW);
+  };
+  useKeys({ n: begin });
+  return allowed ? (
+    <div class="filters begin">
+      <a class="button" href={hrefOf('tasks', NEW)}>
+        New task
+      </a>
+    </div>
+  ) : null;
+};
+
+const Detail = ({ id }: { readonly id: string | undefined }) => {
+  if (id === undefined) return <Empty>Choose a task.</Empty>;
+  return id === NEW ? <NewTask /> : <TaskPage key={id} id={id} />;
+};
+
 /** All tasks, and one of them beside the list. */
 export const TasksPage = ({ rest: [id] }: { readonly rest: readonly string[] }) => (
   <div class={id === undefined ? 'split' : 'split has-open'}>
     <section class="pane list" aria-label="Tasks">
+      <Begin />
       <TaskList openId={id} />
     </section>
     <section class="pane detail" aria-label="Task">
-      {id === undefined ? <Empty>Choose a task.</Empty> : <TaskPage key={id} id={id} />}
+      <Detail id={id} />
     </section>
   </div>
 );

@@ -1,0 +1,197 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { buildPage, seriousFindings, startChromium, type Visitor, visit } from '../harness/browser.ts';
+import { sampleState } from '../harness/console-sample.ts';
+import { chromium } from '../harness/console.ts';
+import { type ConsoleStandIn, startConsoleStandIn } from '../harness/console-stand-in.ts';
+
+// How a task is started in the page by itself, in a real browser, with somebody who answers it from memory.
+
+const NEW = '#/tasks/~new';
+const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } as const;
+
+describe.skipIf(chromium === undefined)('a new task, in the page', () => {
+  let browser: Browser;
+  let standIn: ConsoleStandIn;
+  const visitors: Visitor[] = [];
+  beforeAll(async () => {
+    await buildPage();
+    standIn = await startConsoleStandIn(sampleState());
+    browser = await startChromium(chromium ?? '');
+  });
+  afterAll(async () => {
+    await browser.close();
+    await standIn.stop();
+  });
+  afterEach(async () => {
+    const complaints = visitors.flatMap((visitor) => visitor.complaints);
+    for (const { context } of visitors.splice(0)) await context.close();
+    Object.assign(standIn.state, sampleState());
+    if (complaints.length > 0) throw new Error(`a browser complains: ${complaints.join('; ')}`);
+  });
+
+  const open = async (options: Parameters<typeof visit>[3] = {}): Promise<Page> => {
+    const visitor = await visit(browser, standIn.url + NEW, standIn.state.token, options);
+    visitors.push(visitor);
+    await visitor.page.getByRole('button', { name: 'Start the task' }).waitFor();
+    return visitor.page;
+  };
+  /** A browser sends what it has sent on a dead connection once more, by itself: it is one task, by its id. */
+  const startedWith = (goal: string) =>
+    new Map(standIn.submissions.filter((each) => each.goal === goal).map((each) => [each.id, each]));
+  const isAtTask = (page: Page) => page.waitForURL(({ hash }) => /^#\/tasks\/t-[0-9a-f]{20}$/.test(hash));
+
+  test.each([
+    ['light', { colorScheme: 'light' }],
+    ['dark', { colorScheme: 'dark' }],
+    ['dark, on a phone', { ...PHONE, colorScheme: 'dark' }],
+  ] as const)('%s, keeps nobody out and scrolls in one direction', async (_, options) => {
+    const page = await open(options);
+    for (const workflow of ['sample@1', 'merge@1']) {
+      await page.getByRole('article').getByLabel('Workflow').selectOption(workflow);
+      await page.getByRole('button', { name: 'Start the task' }).click();
+      await page.getByRole('alert').waitFor();
+      expect(await seriousFindings(page)).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    }
+    expect(standIn.submissions).toEqual([]);
+  });
+
+  test('asks for what the workflow takes, each as what it is, and sends that', async () => {
+    const page = await open();
+    await page.getByRole('article').getByLabel('Workflow').selectOption('merge@1');
+    await page.getByLabel(/^Goal/).fill('merge the greeting');
+    await page.getByLabel(/^Repository/).fill('/srv/app');
+    await page.getByLabel(/^Command of the agent/).fill('my-agent\n--print');
+    await page.getByLabel(/^Short name/).fill('greeting');
+    await page.getByLabel(/^Check script/).fill('npm test\nnpm run lint');
+    await page.getByText('More settings').click();
+    await page.getByLabel(/^Check retries/).fill('5');
+    await page.getByLabel('Squash').uncheck();
+    await page.getByLabel(/^Method/).selectOption('PUT');
+    await page.getByLabel(/^Headers/).fill('{"x": [1]}');
+    await page.getByLabel(/^Done when/).fill('it is merged\nnothing else is');
+    await page.getByRole('button', { name: 'Start the task' }).click();
+    await isAtTask(page);
+    await page.getByText('The task is started.').waitFor();
+    const [[id, sent] = []] = startedWith('merge the greeting');
+    expect(sent).toEqual({
+      id,
+      workflow: 'merge@1',
+      goal: 'merge the greeting',
+      repository: '/srv/app',
+      acceptanceCriteria: ['it is merged', 'nothing else is'],
+      inputs: {
+        agent: ['my-agent', '--print'],
+        slug: 'greeting',
+        cicd_script: 'npm test\nnpm run lint',
+        cicd_retries: 5,
+        squash: false,
+        method: 'PUT',
+        headers: { x: [1] },
+      },
+    });
+  });
+
+  test('is started by keys alone', async () => {
+    const page = await open();
+    await page.goto(`${standIn.url}#/tasks`);
+    await page.getByText('Choose a task.').waitFor();
+    await page.keyboard.press('n');
+    await page.getByRole('heading', { level: 2, name: 'New task' }).waitFor();
+    await page.getByRole('button', { name: 'Start the task' }).waitFor();
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('by keys');
+    await page.keyboard.press('Control+Enter');
+    await isAtTask(page);
+    expect(startedWith('by keys').size).toBe(1);
+  });
+
+  test('that is not complete is not sent: it says what is missing beside its field, and goes there', async () => {
+    const page = await open();
+    await page.getByRole('article').getByLabel('Workflow').selectOption('merge@1');
+    await page.getByLabel(/^Short name/).fill('kept');
+    await page.getByRole('button', { name: 'Start the task' }).click();
+    await page.getByRole('alert').getByText('Something is missing').waitFor();
+    const goal = page.getByRole('textbox', { name: 'Goal' });
+    expect(await goal.getAttribute('aria-invalid')).toBe('true');
+    expect(await page.evaluate('document.activeElement.id')).toBe('new-goal');
+    expect(await page.locator('.field-problem').allTextContents()).toEqual([
+      'It is needed.',
+      'It is needed.',
+      'It is needed.',
+    ]);
+    expect(await page.getByLabel(/^Short name/).inputValue()).toBe('kept');
+    expect(startedWith('').size).toBe(0);
+  });
+
+  test('that is refused keeps what was typed, and says what the service says: beside a field, or above all', async () => {
+    standIn.state.refusal = {
+      code: 'CONTRACT_INVALID',
+      message: 'the workflow cannot be run: nodes.1.args.file: no path; something else',
+      details: { problems: ['nodes.1.args.file: no path', 'something else <b>'] },
+    };
+    const page = await open();
+    await page.getByLabel(/^Goal/).fill('append it');
+    await page.getByLabel(/^File/).fill('/etc/passwd');
+    await page.getByRole('button', { name: 'Start the task' }).click();
+    await page.getByRole('alert').getByText('something else <b>').waitFor();
+    const field = page.locator('.field', { has: page.getByLabel(/^File/) });
+    expect(await field.locator('.field-problem').textContent()).toBe('no path');
+    expect(await page.getByLabel(/^File/).inputValue()).toBe('/etc/passwd');
+    // Somebody looks elsewhere meanwhile, and signs in again.
+    await page.goto(`${standIn.url}#/health`);
+    await page.getByRole('heading', { level: 2, name: 'Health' }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Your token').fill(standIn.state.token);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('navigation', { name: 'Pages' }).waitFor();
+    await page.evaluate(`location.hash = '${NEW}'`);
+    await page.getByLabel(/^Goal/).waitFor();
+    expect(await page.getByLabel(/^Goal/).inputValue()).toBe('append it');
+    standIn.state.refusal = undefined;
+    await page.getByLabel(/^File/).fill('a.txt');
+    await page.getByRole('button', { name: 'Start the task' }).click();
+    await isAtTask(page);
+    expect([...startedWith('append it').values()]).toMatchObject([{ inputs: { file: 'a.txt' } }]);
+    // The next one begins empty, and is another.
+    await page.evaluate(`location.hash = '${NEW}'`);
+    await page.getByLabel(/^Goal/).waitFor();
+    expect(await page.getByLabel(/^Goal/).inputValue()).toBe('');
+  });
+
+  describe('is never started twice', () => {
+    test('by a double click', async () => {
+      const page = await open();
+      await page.getByLabel(/^Goal/).fill('clicked twice');
+      await page.getByRole('button', { name: 'Start the task' }).dblclick();
+      await isAtTask(page);
+      expect(startedWith('clicked twice').size).toBe(1);
+    });
+
+    test('when the answer is lost on its way back: the page looks, and finds it', async () => {
+      standIn.state.fate = 'lose-after';
+      const page = await open();
+      await page.getByLabel(/^Goal/).fill('lost on its way back');
+      await page.getByRole('button', { name: 'Start the task' }).click();
+      await isAtTask(page);
+      await page.getByRole('heading', { level: 2, name: 'lost on its way back' }).waitFor();
+      expect(startedWith('lost on its way back').size).toBe(1);
+    });
+
+    test('when it is lost on its way there: the page says so, and a person starts it again', async () => {
+      standIn.state.fate = 'lose-before';
+      const page = await open();
+      await page.getByLabel(/^Goal/).fill('lost on its way there');
+      await page.getByRole('button', { name: 'Start the task' }).click();
+      await page.getByText('has not been started so far').waitFor();
+      expect(startedWith('lost on its way there').size).toBe(0);
+      expect(await page.getByLabel(/^Goal/).inputValue()).toBe('lost on its way there');
+      standIn.state.fate = 'answer';
+      await page.getByRole('button', { name: 'Start the task' }).click();
+      await isAtTask(page);
+      expect(startedWith('lost on its way there').size).toBe(1);
+    });
+  });
+});
