@@ -15,6 +15,8 @@ const ANSWER_MAX_BYTES = 262_144;
 const METADATA_MAX_AGE_MS = 600_000;
 /** So long after a failure nobody asks it again. */
 const AFTER_FAILURE_MS = 2_000;
+/** Anybody may ask for tokens as often as he likes: what goes wrong then is logged no more often than this. */
+const LOG_EVERY_MS = 1_000;
 
 export type Metadata = oauth.AuthorizationServer & {
   readonly authorization_endpoint: string;
@@ -92,8 +94,13 @@ export const createOidcProvider = (
   };
   let kept: { readonly metadata: Metadata; readonly at: number } | undefined;
   let asking: Promise<Metadata> | undefined;
-  let failedAt = -Infinity;
+  let [failedAt, loggedAt] = [-Infinity, -Infinity];
 
+  const complain = (error: unknown): void => {
+    if (now() - loggedAt < LOG_EVERY_MS) return;
+    loggedAt = now();
+    log.error(fieldsOf(error), 'the OIDC provider gives no tokens');
+  };
   const discover = async (): Promise<Metadata> => {
     try {
       const url = new URL(issuer);
@@ -155,10 +162,11 @@ export const createOidcProvider = (
         return idToken === undefined ? undefined : { idToken, accessToken };
       } catch (error) {
         if (isRefusal(error)) {
-          log.info(fieldsOf(error), 'a sign-in was refused');
+          // It is counted as every failure; why it was one is only for who looks for it.
+          log.debug(fieldsOf(error), 'a sign-in was refused');
           return undefined;
         }
-        log.error(fieldsOf(error), 'the OIDC provider gives no tokens');
+        complain(error);
         throw unavailable();
       }
     },
