@@ -25,63 +25,59 @@ export const TaskFilters = ({ onChange }: { readonly onChange: (filter: TaskFilt
   }, [filter, told, onChange]);
   const set = (more: Partial<TaskFilter>): void => setFilter({ ...filter, ...more });
   return (
-    <>
-      <div class="filters">
-        <input
-          id="task-search"
-          type="search"
-          placeholder="Words, or an id"
-          aria-label="Words in the goal, the workflow or the id; Enter opens a task by its id"
-          maxLength={200}
-          value={filter.words}
-          onInput={({ currentTarget }) => set({ words: currentTarget.value })}
-          onKeyDown={({ key }) => {
-            const id = filter.words.trim();
-            if (key === 'Enter' && /^t-[\w-]+$/.test(id)) location.hash = hrefOf('tasks', id);
-          }}
-        />
-        <select
-          aria-label="State"
-          value={filter.phase}
-          onChange={({ currentTarget }) => set({ phase: currentTarget.value as TaskFilter['phase'] })}
-        >
-          <option value="">Any state</option>
-          {OPTIONS.phase.map(([name, word]) => (
-            <option key={name} value={name}>
-              {word}
-            </option>
-          ))}
-        </select>
-      </div>
-      <div class="filters">
-        <input
-          type="search"
-          placeholder="Workflow"
-          aria-label="Workflow, with or without its version"
-          maxLength={200}
-          value={filter.workflow}
-          onInput={({ currentTarget }) => set({ workflow: currentTarget.value })}
-        />
-        <input
-          type="search"
-          placeholder="Asked for by"
-          aria-label="Asked for by"
-          maxLength={200}
-          value={filter.person}
-          onInput={({ currentTarget }) => set({ person: currentTarget.value })}
-        />
-        <select
-          aria-label="Submitted"
-          value={filter.days}
-          onChange={({ currentTarget }) => set({ days: currentTarget.value as TaskFilter['days'] })}
-        >
-          {OPTIONS.days.map(([days, word]) => (
-            <option key={days} value={days}>
-              {word}
-            </option>
-          ))}
-        </select>
-      </div>
-    </>
+    <div class="filters">
+      <input
+        id="task-search"
+        type="search"
+        placeholder="Words, or an id"
+        aria-label="Words in the goal, the workflow or the id; Enter opens a task by its id"
+        maxLength={200}
+        value={filter.words}
+        onInput={({ currentTarget }) => set({ words: currentTarget.value })}
+        onKeyDown={({ key }) => {
+          const id = filter.words.trim();
+          if (key === 'Enter' && /^t-[\w-]+$/.test(id)) location.hash = hrefOf('tasks', id);
+        }}
+      />
+      <select
+        aria-label="State"
+        value={filter.phase}
+        onChange={({ currentTarget }) => set({ phase: currentTarget.value as TaskFilter['phase'] })}
+      >
+        <option value="">Any state</option>
+        {OPTIONS.phase.map(([name, word]) => (
+          <option key={name} value={name}>
+            {word}
+          </option>
+        ))}
+      </select>
+      <input
+        type="search"
+        placeholder="Workflow"
+        aria-label="Workflow, with or without its version"
+        maxLength={200}
+        value={filter.workflow}
+        onInput={({ currentTarget }) => set({ workflow: currentTarget.value })}
+      />
+      <input
+        type="search"
+        placeholder="Asked for by"
+        aria-label="Asked for by"
+        maxLength={200}
+        value={filter.person}
+        onInput={({ currentTarget }) => set({ person: currentTarget.value })}
+      />
+      <select
+        aria-label="Submitted"
+        value={filter.days}
+        onChange={({ currentTarget }) => set({ days: currentTarget.value as TaskFilter['days'] })}
+      >
+        {OPTIONS.days.map(([days, word]) => (
+          <option key={days} value={days}>
+            {word}
+          </option>
+        ))}
+      </select>
+    </div>
   );
 };
