@@ -268,6 +268,15 @@ describe.skipIf(chromium === undefined)('the page', () => {
     });
   });
 
+  test('saves no artifact of which only a part is to be had, and says so', async () => {
+    const { page } = await open('#/tasks/t-hmd6mtstfwhc');
+    const downloads: string[] = [];
+    page.on('download', (download) => downloads.push(download.suggestedFilename()));
+    await page.getByRole('button', { name: 'save' }).first().click();
+    await page.getByRole('status').getByText('only a part of it').waitFor();
+    expect(downloads).toEqual([]);
+  });
+
   test('plays a task back, and verifies the audit log by itself', async () => {
     const { page } = await open('#/tasks/t-hmd6mtstfwhc');
     const steps = page

@@ -307,6 +307,7 @@ export const sampleState = (): StandInState => ({
   more: undefined,
   circuits: (example('recovery.circuits.response') as { items: StandInState['circuits'] }).items.slice(0, 1),
   ...audited(),
+  content: 'only the beginning of it',
   artifacts: (example('executor.artifacts.response') as { items: StandInState['artifacts'] }).items,
   health: {
     at: Date.now(),

@@ -27,6 +27,8 @@ export type StandInState = {
   audit: ApiResponse<'approvals', 'audit'>['items'];
   keys: ApiResponse<'approvals', 'keys'>['keys'];
   artifacts: ApiResponse<'executor', 'artifacts'>['items'];
+  /** What each of them holds. */
+  content: string;
   workflows: ApiResponse<'orchestrator', 'workflows'>['items'];
   /** What a task that is started is refused with. */
   refusal: { readonly code: string; readonly message: string; readonly details?: object } | undefined;
@@ -191,6 +193,11 @@ export const startConsoleStandIn = async (state: StandInState): Promise<ConsoleS
       return { id, phase: 'paused', version: 1 };
     },
     'executor/artifacts': () => ({ items: state.artifacts }),
+    'executor/artifact': ({ uri, offset = 0 }) => ({
+      uri,
+      stored: true,
+      data: Buffer.from(state.content).subarray(Number(offset)).toString('base64'),
+    }),
     'recovery/history': () => state.recovery,
     'recovery/stuck': () => ({ items: state.stuck }),
     'recovery/report': () => ({ job: state.stuck[0], stuck: true, report: state.report }),

@@ -25,7 +25,9 @@ const save = async (caller: Caller, { uri, bytes, name }: ArtifactView): Promise
   const parts: Uint8Array<ArrayBuffer>[] = [];
   for (let at = 0; at < bytes;) {
     const part = await partOf(caller, uri, at);
-    if (part.length === 0) break;
+    // A file that ends early would pass for the whole of it.
+    if (part.length === 0)
+      throw new CallError('EXECUTOR_UNKNOWN_ARTIFACT', 'only a part of it is to be had: nothing was saved');
     parts.push(part);
     at += part.length;
   }
