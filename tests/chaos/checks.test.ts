@@ -2,6 +2,7 @@ import type { Finding } from '@holdpoint/chaos/checks/check';
 import { CHECKS } from '@holdpoint/chaos/checks/table';
 import { createJudge, held } from '@holdpoint/chaos/checks/verdicts';
 import type { ProgramEvidence, RunEvidence, TaskEvidence } from '@holdpoint/chaos/evidence/evidence';
+import type { Told } from '@holdpoint/chaos/pages/feed';
 import type { GraphPlan } from '@holdpoint/chaos/workload/graph';
 import { describe, expect, test } from 'vitest';
 import {
@@ -160,7 +161,56 @@ const told =
   (...more: readonly ReturnType<typeof madeOperation>[]): TaskChange =>
   ({ operations }) => ({ operations: [...operations, ...more] });
 
+const fed =
+  (change: (events: readonly Told[]) => readonly Told[]): TaskChange =>
+  ({ feeds }) => ({ feeds: feeds.map((feed) => ({ ...feed, told: [...change(feed.told)] })) });
+const agentHas =
+  (type: 'voted' | 'resolved'): TaskChange =>
+  ({ approvals }) => ({
+    approvals: approvals.map((approval) =>
+      withEvents(approval, ([requested, resolved, ...rest]) => [
+        ...(requested === undefined ? [] : [requested]),
+        madeEvent(2, 250, { ...resolved?.data, type, by: 'client', agent: 'claude' }),
+        ...rest,
+      ]),
+    ),
+  });
+const settledLetter =
+  (change: Partial<RunEvidence['settledLetters'][number]>): RunChange =>
+  ({ settledLetters }) => ({ settledLetters: settledLetters.map((letter) => ({ ...letter, ...change })) });
+
 const TASK_FAULTS: readonly (readonly [id: string, what: string, change: TaskChange])[] = [
+  ['K31', 'a page was not told of an event', fed((events) => events.filter((_, i) => i !== 2))],
+  ['K31', 'a page was told of an event twice', fed((events) => [...events.slice(0, 3), ...events.slice(2)])],
+  [
+    'K31',
+    'a page was told of something else',
+    fed((events) => events.map((each) => ({ ...each, type: 'failed' }))),
+  ],
+  ['K31', 'a page was not told of the end', fed((events) => events.slice(0, -1))],
+  [
+    'K31',
+    'a page that was set back was not told of what came again',
+    fed((events) => [...events.slice(0, 4), { version: 2, type: 'reset' }, ...events.slice(4)]),
+  ],
+  ['K32', 'an agent has decided on what its owner has asked for', agentHas('resolved')],
+  ['K32', 'the vote of an agent counts where its owner has asked', agentHas('voted')],
+  [
+    'K32',
+    'an agent was told that it has decided',
+    ({ meant, operations }) => ({
+      meant: { ...meant, agent: 'claude' },
+      operations: [
+        ...operations,
+        madeOperation(9, 9, 'approvals.decide', 'ok', { status: 'approved' }, 'agent'),
+      ],
+    }),
+  ],
+  [
+    'K32',
+    'it is not known that an agent has asked',
+    ({ meant }) => ({ meant: { ...meant, agent: 'claude' } }),
+  ],
   [
     'K1',
     'a version is missing',
@@ -431,6 +481,9 @@ const auditWith =
 const altered = { problems: [{ seq: 2, fault: 'altered', text: 'it was' }], problemCount: 1 } as const;
 
 const RUN_FAULTS: readonly (readonly [id: string, what: string, change: RunChange])[] = [
+  ['K33', 'a dead letter was settled twice', settledLetter({ stated: ['drop by ada', 'retry by grace'] })],
+  ['K33', 'what people were told of a dead letter is nowhere stated', settledLetter({ stated: [] })],
+  ['K33', 'a dead letter was dropped, and nobody had asked', settledLetter({ asked: ['retry by grace'] })],
   [
     'K20',
     'two hold a lock at the same time',
@@ -763,6 +816,14 @@ describe('a planted fault is found', () => {
 });
 
 describe('what is no fault', () => {
+  test('a page that was set back and told again', () => {
+    const setBack = fed((events) => [
+      ...events.slice(0, 4),
+      { version: 2, type: 'reset' },
+      ...events.slice(2),
+    ]);
+    expect(ofTask('K31', setBack).violations).toEqual([]);
+  });
   const fine: readonly (readonly [id: string, what: string, change: TaskChange])[] = [
     ['K6', 'as many people approved as it takes', ofTwo('operator', 'second')],
     [

@@ -90,7 +90,13 @@ const taskEvents = (): readonly StoredEvent[] => {
 };
 
 export const approvalEvents = (): readonly StoredEvent[] => [
-  event(1, 150, { type: 'requested', id: APPROVAL, digest: DIGEST, expiresAt: 1_000 }),
+  event(1, 150, {
+    type: 'requested',
+    id: APPROVAL,
+    digest: DIGEST,
+    requestedBy: 'client',
+    expiresAt: 1_000,
+  }),
   event(2, 250, { type: 'resolved', id: APPROVAL, outcome: 'approved', by: 'operator', at: 250 }),
 ];
 
@@ -140,6 +146,14 @@ export const soundTask = (): TaskEvidence => ({
   recovery: undefined,
   applications: [{ key: EFFECT, digest: SENT, at: 400 }],
   facts: [{ aggregate: 'task', id: TASK, version: 6, type: 'completed' }],
+  feeds: [
+    {
+      task: TASK,
+      connections: 2,
+      after: '6',
+      told: taskEvents().map(({ version, type }) => ({ version, type })),
+    },
+  ],
 });
 
 const PLAN: GraphPlan = { works: 1, tries: 2, routed: 'fails', lock: 'chaos-1', people: 1 };
@@ -223,6 +237,7 @@ export const soundGraphTask = (): TaskEvidence => {
   const submission = { ...SUBMISSION, workflow: GRAPH.id, definition: GRAPH, inputs: {} };
   return {
     ...sound,
+    feeds: [],
     meant: { ...sound.meant, submission, graph: PLAN },
     task: stored(TASK, 'failed', graphEvents()),
     works: [
@@ -247,6 +262,14 @@ export const soundRun = (): RunEvidence => ({
   services: [{ service: 'executor', outbox: 0, staleTimers: 0, timers: 0, queueBytes: 65_536 }],
   consumers: [{ name: 'executor-default', pending: 0, unacknowledged: 0 }],
   letters: [],
+  settledLetters: [
+    {
+      key: '7 100 abc',
+      told: ['drop by ada', 'drop by ada'],
+      asked: ['drop by ada', 'retry by grace'],
+      stated: ['drop by ada'],
+    },
+  ],
   ended: [{ name: 'executor-1', at: '2026-01-01T00:00:00.000Z', how: 'SIGKILL', caused: true }],
   peaks: [{ instance: 'executor-1', rssBytes: 100_000_000, openFiles: 40 }],
   searched: [{ where: 'executor-1', bytes: 1_000, found: [] }],

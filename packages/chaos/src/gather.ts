@@ -13,6 +13,7 @@ import {
   wantedForProgram,
   wantedOf,
 } from './evidence/tasks.ts';
+import type { SettledLetter } from './evidence/letters.ts';
 import type { Settled } from './settle.ts';
 import type { PlannedTask } from './workload/planned.ts';
 import { effectOf } from './workload/target.ts';
@@ -22,6 +23,9 @@ export type GatherOptions = Omit<TasksOptions, 'applications' | 'work' | 'saved'
   readonly prefix: string;
   readonly peaks: readonly Usage[];
   readonly settled: Settled;
+  readonly settledLetters: readonly SettledLetter[];
+  /** Whether pages and agents were among the people. */
+  readonly pages: boolean;
 };
 
 /** Reads the counter, the stores and the logs, and holds every promise against them. */
@@ -40,7 +44,8 @@ export const judge = async (options: GatherOptions): Promise<readonly Verdict[]>
     CHECKS.filter(
       (check) =>
         (check.graphs !== true || target.graphs !== undefined) &&
-        (check.programs !== true || programs.length > 0),
+        (check.programs !== true || programs.length > 0) &&
+        (check.pages !== true || options.pages),
     ),
   );
   const looked = lookedAtNothing();
@@ -59,6 +64,7 @@ export const judge = async (options: GatherOptions): Promise<readonly Verdict[]>
     services: await lookAtServices(deployment),
     consumers: await lookAtConsumers(deployment),
     letters: recorder.letters(),
+    settledLetters: options.settledLetters,
     ended: deployment.ended(),
     peaks,
     searched: [

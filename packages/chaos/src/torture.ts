@@ -1,4 +1,5 @@
 import { poll } from '@holdpoint/infra/local/poll';
+import type { NatsConnection } from '@nats-io/transport-node';
 import { held } from './checks/verdicts.ts';
 import type { Deployment } from './deployment/deployment.ts';
 import { readSecrets } from './evidence/secrets.ts';
@@ -11,8 +12,16 @@ import { createRecorder, type Recorder } from './recorder.ts';
 import { type Report, tallyOf } from './report.ts';
 import { settle } from './settle.ts';
 import { watchUsage } from './usage-watch.ts';
+import { type Crew, hireCrew } from './pages/crew.ts';
+import { gatherLetters } from './evidence/letters.ts';
 import { connectTo } from './workload/connect.ts';
-import { plannedTask, plannedWithGraphs, plannedWithPrograms, prefixOf } from './workload/planned.ts';
+import {
+  plannedTask,
+  plannedWithGraphs,
+  plannedWithPages,
+  plannedWithPrograms,
+  prefixOf,
+} from './workload/planned.ts';
 import { childOf } from './workload/program.ts';
 import type { Target } from './workload/target.ts';
 import { startWorkload, type Workload } from './workload/workload.ts';
@@ -37,6 +46,7 @@ export type TortureOptions = {
 const PROGRESS_EVERY_MS = 10_000;
 const HEALED_WITHIN_MS = 120_000;
 const DECIDED_WITHIN_MS = 120_000;
+const CAUGHT_UP_WITHIN_MS = 90_000;
 
 const clock = (ms: number): string => {
   const seconds = Math.floor(ms / 1_000);
@@ -45,10 +55,21 @@ const clock = (ms: number): string => {
 
 const listen = async (
   deployment: Deployment,
-): Promise<{ recorder: Recorder; close: () => Promise<void>; secrets: ReadonlyMap<string, string> }> => {
+): Promise<{
+  recorder: Recorder;
+  connection: NatsConnection;
+  close: () => Promise<void>;
+  secrets: ReadonlyMap<string, string>;
+}> => {
   const secrets = await readSecrets(deployment);
   const client = await connectTo(deployment);
-  return { recorder: await createRecorder(client.connection, secrets), close: () => client.close(), secrets };
+  const { connection } = client;
+  return {
+    recorder: await createRecorder(connection, secrets),
+    connection,
+    close: () => client.close(),
+    secrets,
+  };
 };
 
 const phasesOf = async ({ query }: Deployment, prefix: string): Promise<Readonly<Record<string, number>>> => {
@@ -89,14 +110,16 @@ const whyNoPrograms = ({ deployment, target, plan }: TortureOptions): string | u
   return target.programs === true ? undefined : 'the target counts no effects of programs';
 };
 
-const planning = (options: TortureOptions): typeof plannedTask => {
+const planning = (options: TortureOptions, crew: Crew | undefined): typeof plannedTask => {
   const { target, deployment, tasksPerSecond, say } = options;
   const planned =
     target.graphs === undefined ? plannedTask : plannedWithGraphs(tasksPerSecond, deployment.people.length);
   const reason = whyNoPrograms(options);
-  if (reason === undefined) return plannedWithPrograms(planned);
-  say(`  no programs among the tasks: ${reason}`);
-  return planned;
+  const all = reason === undefined ? plannedWithPrograms(planned) : planned;
+  if (reason !== undefined) say(`  no programs among the tasks: ${reason}`);
+  if (crew !== undefined) return plannedWithPages(all);
+  say('  no pages and no agents among the people: it is not known where pages are served');
+  return all;
 };
 
 /** Breaks a deployment under load, mends it, and finds out what is left of its promises. */
@@ -104,7 +127,8 @@ export const torture = async (options: TortureOptions): Promise<Report> => {
   const { deployment, target, plan, history, run, tasksPerSecond, settleWithinMs, say } = options;
   const prefix = prefixOf(run);
   history.add({ plan });
-  const { recorder, close, secrets } = await listen(deployment);
+  const { recorder, close, secrets, connection } = await listen(deployment);
+  const crew = await hireCrew(deployment, plan.seed, history, recorder);
   const workload = await startWorkload({
     seed: plan.seed,
     run,
@@ -113,8 +137,10 @@ export const torture = async (options: TortureOptions): Promise<Report> => {
     target,
     history,
     recorder,
-    planned: planning(options),
+    planned: planning(options, crew),
+    crew,
   });
+  const pages = crew?.watch(workload.tasks);
   const usage = watchUsage(deployment);
   try {
     const tally = await hurt(options, recorder, workload);
@@ -131,6 +157,9 @@ export const torture = async (options: TortureOptions): Promise<Report> => {
     await workload.finish(DECIDED_WITHIN_MS);
     const children = workload.tasks().flatMap(({ id, program }) => (program === true ? [childOf(id)] : []));
     const settled = await settle(deployment, { prefix, children }, { withinMs: settleWithinMs, say });
+    await crew?.dropOne(connection, run);
+    await crew?.stop();
+    await pages?.finish(CAUGHT_UP_WITHIN_MS);
     say('checking ...');
     const peaks = await usage.stop();
     const verdicts = await judge({
@@ -139,7 +168,11 @@ export const torture = async (options: TortureOptions): Promise<Report> => {
       planned: workload.tasks(),
       operations: history.operations(),
       recorder,
-      secrets,
+      secrets:
+        crew === undefined ? secrets : new Map([...secrets, ['token of the agent', crew.agent.secret]]),
+      feeds: pages?.feeds() ?? [],
+      settledLetters: await gatherLetters(connection, history.operations()),
+      pages: crew !== undefined,
       prefix,
       peaks,
       settled,
@@ -160,6 +193,8 @@ export const torture = async (options: TortureOptions): Promise<Report> => {
     };
   } finally {
     await usage.stop();
+    await pages?.stop();
+    await crew?.stop();
     await workload.close();
     await close();
   }

@@ -12,6 +12,8 @@ export type Check = {
   readonly graphs?: true;
   /** Only programs show it, which need workers. */
   readonly programs?: true;
+  /** Only pages, and agents beside them, show it: they need a deployment that says where it serves them. */
+  readonly pages?: true;
   readonly ofTask?: (task: TaskEvidence) => Finding;
   readonly ofProgram?: (program: ProgramEvidence) => Finding;
   readonly ofRun?: (run: RunEvidence) => Finding;

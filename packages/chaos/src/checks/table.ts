@@ -5,6 +5,7 @@ import { answered, applications, doubt, epochs, ledger } from './effects.ts';
 import { gate } from './gate.ts';
 import { graphs, locks, works } from './graphs.ts';
 import { histories } from './histories.ts';
+import { agents, letters, pages } from './pages.ts';
 import { messages } from './messages.ts';
 import { fencing, programEffects, programEnds, recorded } from './programs.ts';
 import { reads } from './reads.ts';
@@ -43,4 +44,7 @@ export const CHECKS: readonly Check[] = [
   programEnds,
   fencing,
   recorded,
+  pages,
+  agents,
+  letters,
 ];

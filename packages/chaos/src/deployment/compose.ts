@@ -176,6 +176,8 @@ export const openCompose = async (root: string, projectName: string): Promise<De
       ).toString('utf8'),
     instances: instances.map(({ name, service }) => ({ name, service })),
     workers: [],
+    // Who publishes which port is its owner's affair.
+    consoles: [],
     isReady,
     kill: async (name) => {
       await kill(name);

@@ -46,6 +46,8 @@ export interface Deployment {
   readonly instances: readonly Instance[];
   /** Processes that run programs; none where nobody starts them. They are killed, paused and resumed like instances. */
   readonly workers: readonly string[];
+  /** Where pages of the console ask; none where that is not to be had. */
+  readonly consoles: readonly string[];
   readonly isReady: (instance: string) => Promise<boolean>;
   readonly kill: (instance: string) => Promise<void>;
   readonly pause: (instance: string) => Promise<void>;

@@ -185,6 +185,7 @@ export const startLocal = async (options: LocalOptions): Promise<Deployment> => 
       readWorkspace: async (file) => (await readIfPresent(join(folder, 'workspace', file))) ?? '',
       instances: instances.map(({ name, service }) => ({ name, service })),
       workers: workers.map(({ name }) => name),
+      consoles: instances.filter(({ service }) => service === 'approvals').map(({ url }) => url),
       isReady: (name) => find(name).isReady(),
       kill: async (name) => processOf(name).end('SIGKILL'),
       pause: async (name) => processOf(name).signal('SIGSTOP'),

@@ -7,6 +7,8 @@ import type { Fate } from '../workload/planned.ts';
 import type { GraphPlan } from '../workload/graph.ts';
 import type { Application } from '../workload/target.ts';
 import type { SavedWork } from '../workload/saved-work.ts';
+import type { Feed } from '../pages/feed.ts';
+import type { SettledLetter } from './letters.ts';
 import type { AuditEvidence } from './audit.ts';
 import type { WorkLine } from '../workload/work-book.ts';
 
@@ -34,6 +36,8 @@ export type Meant = {
   /** What each request for its effect looks like to the target. */
   readonly requestDigest: string | undefined;
   readonly graph?: GraphPlan;
+  /** Who has submitted it for somebody. */
+  readonly agent?: string;
 };
 
 /** Everything that is known of one task of the run. */
@@ -56,6 +60,8 @@ export type TaskEvidence = {
   /** What reached the world under the key of its effect. */
   readonly applications: readonly Application[];
   readonly facts: readonly SeenFact[];
+  /** What pages were told of it. */
+  readonly feeds: readonly Feed[];
 };
 
 /** Everything that is known of one program of the run; the task of its effect has evidence of its own. */
@@ -99,6 +105,8 @@ export type RunEvidence = {
   readonly services: readonly ServiceEvidence[];
   readonly consumers: readonly ConsumerEvidence[];
   readonly letters: readonly SeenLetter[];
+  /** Those that people have tried again or dropped. */
+  readonly settledLetters: readonly SettledLetter[];
   readonly ended: readonly Ended[];
   /** The most that each instance has taken at any time. */
   readonly peaks: readonly {

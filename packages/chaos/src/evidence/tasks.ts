@@ -1,6 +1,8 @@
 import type { Deployment } from '../deployment/deployment.ts';
 import type { Operation } from '../history.ts';
 import type { Recorder, SeenFact } from '../recorder.ts';
+import { AGENT } from '../pages/agent.ts';
+import type { Feed } from '../pages/feed.ts';
 import type { PlannedTask } from '../workload/planned.ts';
 import { childEffectOf, childOf, childSubmissionOf } from '../workload/program.ts';
 import { type Application, effectOf, type Target } from '../workload/target.ts';
@@ -21,6 +23,7 @@ export type TasksOptions = {
   readonly work: readonly WorkLine[];
   readonly saved: readonly SavedWork[];
   readonly secrets: ReadonlyMap<string, string>;
+  readonly feeds: readonly Feed[];
 };
 
 /** What has been looked through on the way. */
@@ -73,6 +76,7 @@ export const wantedOf = (target: Target, task: PlannedTask): Wanted => ({
     effect: effectOf(target, task),
     requestDigest: target.expectedDigest(task),
     ...(task.graph && { graph: task.graph }),
+    ...(task.agent === true && { agent: AGENT }),
   },
 });
 
@@ -110,6 +114,7 @@ export async function* gatherTasks(
   const facts: ReadonlyMap<string, readonly SeenFact[]> = grouped(recorder.facts(), ({ id }) => id);
   const applications = grouped(options.applications, ({ key }) => key);
   const lines = grouped(options.work, ({ task }) => task);
+  const feeds = grouped(options.feeds, ({ task }) => task);
   const saved = grouped(options.saved, ({ name }) => name.split('/')[0] ?? '');
 
   for (const chunk of chunks(wanted)) {
@@ -148,6 +153,7 @@ export async function* gatherTasks(
         saved: saved.get(one.id) ?? [],
         recovery: recoveries.get(one.id),
         applications: applications.get(one.meant.effect) ?? [],
+        feeds: feeds.get(one.id) ?? [],
         facts: [one.id, ...[...ownApprovals, ...ordered].map(({ id }) => id)].flatMap(
           (id) => facts.get(id) ?? [],
         ),

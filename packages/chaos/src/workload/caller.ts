@@ -32,9 +32,20 @@ export const told = (value: unknown): Operation['value'] =>
 let calls = 0;
 export const nextCall = (): number => (calls += 1);
 
+/** How a call leaves; throws `HoldpointError` when it was refused, and anything else when nobody knows. */
+export type Send = <S extends ServiceName, E extends keyof Api[S] & string>(
+  service: S,
+  endpoint: E,
+  request: ApiRequest<S, E>,
+) => Promise<ApiResponse<S, E>>;
+
 /** The API as one person has it. */
-export const createCaller =
-  (client: Client, history: History): Caller =>
+export const createCaller = (client: Client, history: History): Caller =>
+  createRecorded((service, endpoint, request) => client.call(service, endpoint, request), history);
+
+/** The same, whatever way the calls take. */
+export const createRecorded =
+  (send: Send, history: History): Caller =>
   async (actor, key, service, endpoint, request, { quiet } = { quiet: false }) => {
     const about = { actor, op: `${service}.${endpoint}`, key, call: nextCall() };
     const note = (type: 'invoke' | 'ok' | 'fail' | 'info', value: unknown): void => {
@@ -42,7 +53,7 @@ export const createCaller =
     };
     note('invoke', request);
     try {
-      const answer = await client.call(service, endpoint, request);
+      const answer = await send(service, endpoint, request);
       note('ok', answer);
       return { type: 'ok', answer };
     } catch (error) {

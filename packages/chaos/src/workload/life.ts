@@ -1,4 +1,5 @@
 import type { Verb } from '@holdpoint/contracts/approval';
+import type { Crew } from '../pages/crew.ts';
 import { jetstream } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { History } from '../history.ts';
@@ -20,6 +21,7 @@ export type LifeOptions = {
   /** Resolves when the faults are over. */
   readonly healed: Promise<void>;
   readonly over: AbortSignal;
+  readonly crew?: Crew | undefined;
 };
 
 const PAUSE_MIN_MS = 250;
@@ -48,9 +50,13 @@ const insist = async <Answer>(
 
 /** One task, from its submission to the last decision of a person about it. */
 export const createLife = (options: LifeOptions) => {
-  const { callers, connection, target, history, requested, healed, over } = options;
+  const { callers, connection, target, history, requested, healed, over, crew } = options;
   const [first, second = first] = callers;
   if (first === undefined || second === undefined) throw new Error('nobody is there to decide');
+
+  /** One person, at a terminal or before a page. */
+  const whoOf = ({ page }: PlannedTask, which: 0 | 1): Caller =>
+    (page === true ? crew?.callers[which] : undefined) ?? (which === 0 ? first : second);
 
   /** What the bus has taken may be lost with it; what the API then shows has been taken for good. */
   const publish = async (task: PlannedTask): Promise<Outcome<unknown>> => {
@@ -71,7 +77,10 @@ export const createLife = (options: LifeOptions) => {
   };
 
   const submit = async (task: PlannedTask): Promise<boolean> => {
-    const ask = () => first('submitter', task.id, 'orchestrator', 'submit', target.submission(task));
+    const ask = () =>
+      task.agent === true && crew !== undefined
+        ? crew.submitByAgent(target.submission(task))
+        : first('submitter', task.id, 'orchestrator', 'submit', target.submission(task));
     const look = () => first('submitter', task.id, 'orchestrator', 'get', { id: task.id });
     const byBus = async (): Promise<Outcome<unknown>> => {
       await publish(task);
@@ -98,7 +107,12 @@ export const createLife = (options: LifeOptions) => {
     };
   };
 
-  const decide = async (task: PlannedTask, decision: Verb, by: Caller = first, actor = 'operator') => {
+  const decide = async (
+    task: PlannedTask,
+    decision: Verb,
+    by: Caller = whoOf(task, 0),
+    actor = 'operator',
+  ) => {
     const id = approvalOf(target, task);
     await requested(id);
     return insist(() => by(actor, task.id, 'approvals', 'decide', { id, decision }), over, notYetAsked(task));
@@ -107,10 +121,16 @@ export const createLife = (options: LifeOptions) => {
   const approve = (task: PlannedTask): Promise<unknown> =>
     Promise.all([
       decide(task, 'approve'),
-      ...(task.graph?.people === 2 ? [decide(task, 'approve', second, 'second')] : []),
+      ...(task.graph?.people === 2 ? [decide(task, 'approve', whoOf(task, 1), 'second')] : []),
     ]);
-  const cancel = (task: PlannedTask): Promise<unknown> =>
-    insist(() => first('canceller', task.id, 'orchestrator', 'cancel', { id: task.id, by: 'chaos' }), over);
+  const cancel = async (task: PlannedTask): Promise<unknown> => {
+    if (task.letter === true && (await crew?.cancelByLetter(task.id)) === true) return;
+    const by = whoOf(task, 0);
+    return insist(
+      () => by('canceller', task.id, 'orchestrator', 'cancel', { id: task.id, by: 'chaos' }),
+      over,
+    );
+  };
 
   const settle = async (task: PlannedTask): Promise<unknown> => {
     switch (task.fate) {
@@ -121,7 +141,7 @@ export const createLife = (options: LifeOptions) => {
       case 'request_changes':
         return decide(task, 'request_changes');
       case 'race':
-        return Promise.all([decide(task, 'approve'), decide(task, 'reject', second, 'second')]);
+        return Promise.all([decide(task, 'approve'), decide(task, 'reject', whoOf(task, 1), 'second')]);
       case 'cancel_waiting':
         await requested(approvalOf(target, task));
         return cancel(task);
@@ -135,7 +155,12 @@ export const createLife = (options: LifeOptions) => {
     }
   };
 
-  const respond = async (task: PlannedTask, response: boolean, by: Caller = first, actor = 'operator') => {
+  const respond = async (
+    task: PlannedTask,
+    response: boolean,
+    by: Caller = whoOf(task, 0),
+    actor = 'operator',
+  ) => {
     const id = questionOf(task.id);
     await requested(id);
     return insist(
@@ -157,7 +182,7 @@ export const createLife = (options: LifeOptions) => {
       case 'request_changes':
         return respond(task, false);
       case 'race':
-        await Promise.all([respond(task, true), respond(task, false, second, 'second')]);
+        await Promise.all([respond(task, true), respond(task, false, whoOf(task, 1), 'second')]);
         return decide(task, 'approve');
       case 'cancel_waiting':
         await requested(questionOf(task.id));
@@ -173,12 +198,21 @@ export const createLife = (options: LifeOptions) => {
     }
   };
 
+  const tryToApprove = async (task: PlannedTask): Promise<void> => {
+    const id = approvalOf(target, task);
+    await requested(id);
+    await crew?.agent.tryToApprove(task.id, id);
+  };
+
   return async (task: PlannedTask): Promise<void> => {
+    if (task.letter === true) await crew?.cancelEarly(connection, task.id);
     if (!(await submit(task))) return;
     if (task.conflicting) await conflict(task);
     // Nobody is ever asked.
     if (task.graph !== undefined && !asksFor(task.graph)) return;
     await holdFor(task.thinkMs, over);
+    const agent = task.agent === true ? tryToApprove(task) : undefined;
     await (task.program === true ? settleProgram(task) : settle(task));
+    await agent;
   };
 };

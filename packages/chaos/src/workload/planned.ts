@@ -41,6 +41,12 @@ export type PlannedTask = {
   readonly graph?: GraphPlan;
   /** Its workflow is a program, which workers run. */
   readonly program?: true;
+  /** An agent submits it for somebody, and tries to approve it. */
+  readonly agent?: true;
+  /** What people decide on it they decide on a page. */
+  readonly page?: true;
+  /** It is cancelled by a command that came before the task, and is a dead letter by then. */
+  readonly letter?: true;
 };
 
 /** What the ids of all tasks of a run begin with. */
@@ -88,4 +94,20 @@ export const plannedWithPrograms =
     const task = others(seed, run, n);
     if (n % PROGRAM_EVERY_TASKS !== PROGRAM_TURN || task.graph !== undefined) return task;
     return { ...task, via: 'api', keyed: true, program: true };
+  };
+
+/** One of so many tasks is submitted by an agent; half of all decisions are made on pages. */
+const AGENT_EVERY_TASKS = 10;
+const AGENT_TURN = 7;
+
+/** The same, with agents and pages among those who submit and decide. */
+export const plannedWithPages =
+  (others: typeof plannedTask): typeof plannedTask =>
+  (seed, run, n) => {
+    const task = others(seed, run, n);
+    const random = createRandom(`${seed}/page/${String(n)}`);
+    const page = random.chance(0.5) ? { page: true as const } : {};
+    if (task.graph !== undefined || task.program === true) return { ...task, ...page };
+    if (n % AGENT_EVERY_TASKS === AGENT_TURN) return { ...task, ...page, via: 'api', agent: true };
+    return { ...task, ...page, ...(task.fate === 'cancel_waiting' && { letter: true as const }) };
   };

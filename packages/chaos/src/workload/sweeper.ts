@@ -25,11 +25,8 @@ const SKIPPED: readonly StuckAnswer[] = ['skip'];
 const resolveStuck = (
   caller: Caller,
   { id, task, node }: StuckQuestion,
-  alone: boolean,
-  isOfProgram: boolean,
+  among: readonly StuckAnswer[],
 ): Promise<unknown> => {
-  // What is said of a part of a program is said of its effect, which nobody has carried out by hand.
-  const among = isOfProgram ? (alone ? SKIPPED : TRIED) : alone ? ENDED : RETRIED;
   const said = among[lastOf(id) % among.length] ?? 'done';
   if (id.charCodeAt(id.length - 2) % 2 === 0)
     return caller('sweeper', task, 'approvals', 'decide', { id, decision: said, comment: 'otherwise' });
@@ -48,6 +45,8 @@ export const startSweeper = (
   target: Pick<Target, 'applications' | 'release'>,
   /** Tasks that carry out the effects of programs, whose names do not tell whose they are. */
   isOfProgram: (task: string) => boolean,
+  /** Tasks that take a worktree back: nobody says of one that it is done, because it is not. */
+  isRollback: (task: string) => boolean,
 ) => {
   const stopped = new AbortController();
   let alone = false;
@@ -70,7 +69,9 @@ export const startSweeper = (
     const request = { status: 'pending', limit: PAGE, ...(after !== undefined && { after }) } as const;
     const found = await caller('sweeper', `${prefix}*`, 'approvals', 'list', request, { quiet: true });
     if (found.type !== 'ok') return undefined;
-    const ours = found.answer.items.filter(({ task }) => task.startsWith(prefix) || isOfProgram(task));
+    const ours = found.answer.items.filter(
+      ({ task }) => task.startsWith(prefix) || isOfProgram(task) || isRollback(task),
+    );
     const questions = alone ? ours.filter(({ input }) => input !== undefined) : [];
     const stuckJobs = ours.filter(({ stuck }) => stuck !== undefined);
     const again = ours.filter(
@@ -84,7 +85,13 @@ export const startSweeper = (
       ...questions.map(({ id, task }) => ({ id, task, decision: 'respond' as const, response: true })),
       ...answers,
     ];
-    await Promise.all(stuckJobs.map((job) => resolveStuck(caller, job, alone, isOfProgram(job.task))));
+    const amongOf = (task: string): readonly StuckAnswer[] => {
+      if (isRollback(task)) return TRIED;
+      // What is said of a part of a program is said of its effect, which nobody has carried out by hand.
+      if (isOfProgram(task)) return alone ? SKIPPED : TRIED;
+      return alone ? ENDED : RETRIED;
+    };
+    await Promise.all(stuckJobs.map((job) => resolveStuck(caller, job, amongOf(job.task))));
     await Promise.all(
       decisions.map(({ task, ...decision }) => caller('sweeper', task, 'approvals', 'decide', decision)),
     );

@@ -1,4 +1,4 @@
-import { type NodeId, TaskId } from '@holdpoint/contracts/ids';
+import { type NodeId, rollbackIdOf, TaskId } from '@holdpoint/contracts/ids';
 import type { NodeDefinition, OnError } from '@holdpoint/contracts/workflow';
 import type { Random } from '../random.ts';
 
@@ -55,6 +55,13 @@ type Around = {
   /** Writes a line into the book: this was carried out. */
   readonly note: (about: string) => string;
 };
+
+/** More often than that nothing of a run fails. */
+const ATTEMPTS_MAX = 20;
+
+/** The tasks by which its worktree may go back: their names do not tell whose they are. */
+export const rollbacksOf = (task: TaskId): readonly TaskId[] =>
+  Array.from({ length: ATTEMPTS_MAX }, (_, i) => rollbackIdOf(task, 'check' as NodeId, i + 1));
 
 const report = (said: object): string => `echo 'HOLDPOINT-REPORT ${JSON.stringify(said)}'`;
 

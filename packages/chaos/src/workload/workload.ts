@@ -1,4 +1,5 @@
 import type { Deployment } from '../deployment/deployment.ts';
+import type { Crew } from '../pages/crew.ts';
 import type { History } from '../history.ts';
 import { holdFor } from '../nemesis.ts';
 import { createRandom } from '../random.ts';
@@ -10,6 +11,7 @@ import { type PlannedTask, plannedTask, prefixOf } from './planned.ts';
 import { childOf } from './program.ts';
 import type { Target } from './target.ts';
 import { startSweeper } from './sweeper.ts';
+import { rollbacksOf } from './trouble.ts';
 import { createRequested } from './waiting.ts';
 
 export type WorkloadOptions = {
@@ -23,6 +25,8 @@ export type WorkloadOptions = {
   readonly recorder: Recorder;
   /** Another way to plan the tasks. */
   readonly planned?: typeof plannedTask;
+  /** Pages and agents beside the people; without them everybody has a terminal. */
+  readonly crew?: Crew | undefined;
 };
 
 export type Workload = {
@@ -61,15 +65,18 @@ export const startWorkload = async (options: WorkloadOptions): Promise<Workload>
     requested,
     healed,
     over: over.signal,
+    crew: options.crew,
   });
   const tasks: PlannedTask[] = [];
   const children = new Set<string>();
+  const rollbacks = new Set<string>();
   const lives = new Set<Promise<void>>();
 
   const begin = (): void => {
     const task = planned(seed, run, tasks.length);
     tasks.push(task);
     if (task.program === true) children.add(childOf(task.id));
+    if (task.graph !== undefined) for (const id of rollbacksOf(task.id)) rollbacks.add(id);
     const life = live(task)
       .catch((error: unknown) => history.add({ note: `the life of ${task.id} broke off: ${String(error)}` }))
       .finally(() => lives.delete(life));
@@ -101,7 +108,15 @@ export const startWorkload = async (options: WorkloadOptions): Promise<Workload>
   const working = Promise.all([submitAtRate(), look()]);
   const [firstCaller] = callers;
   const sweeper =
-    firstCaller && startSweeper(firstCaller, prefixOf(run), history, target, (task) => children.has(task));
+    firstCaller &&
+    startSweeper(
+      firstCaller,
+      prefixOf(run),
+      history,
+      target,
+      (task) => children.has(task),
+      (task) => rollbacks.has(task),
+    );
   return {
     tasks: () => tasks,
     open: () => lives.size,

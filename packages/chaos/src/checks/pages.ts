@@ -1,0 +1,83 @@
+import { RESET } from '../pages/feed.ts';
+import { type Check, takeNotes } from './check.ts';
+
+export const pages: Check = {
+  id: 'K31',
+  promise:
+    'a page is told of a task what stands, from its first event to its last and none left out, however often it is cut off',
+  pages: true,
+  ofTask: ({ id, task, feeds }) => {
+    const { expect, finding } = takeNotes(id);
+    for (const { told, connections } of feeds) {
+      let version = 0;
+      for (const each of told) {
+        if (each.type === RESET) {
+          version = each.version;
+          continue;
+        }
+        const [before, event] = [version, task?.events[each.version - 1]];
+        version = each.version;
+        expect(
+          each.version === before + 1,
+          () => `version ${String(each.version)} was told after ${String(before)}`,
+        );
+        expect(
+          event?.type === each.type,
+          () => `${each.type} was told as version ${String(each.version)}; stored is ${String(event?.type)}`,
+        );
+      }
+      expect(
+        version === (task?.events.length ?? 0),
+        () =>
+          `in ${String(connections)} connections ${String(version)} of ${String(task?.events.length)} were told`,
+      );
+    }
+    return finding();
+  },
+};
+
+export const agents: Check = {
+  id: 'K32',
+  promise: 'no agent decides on what it, or its owner, has asked for, and none is told that it has',
+  pages: true,
+  ofTask: ({ id, meant, approvals, operations }) => {
+    const { expect, finding } = takeNotes(id);
+    for (const { id: approval, events } of approvals) {
+      const owner = events[0]?.data['requestedBy'];
+      for (const { type, data } of events)
+        if (type === 'voted' || type === 'resolved')
+          expect(
+            data['agent'] === undefined || data['by'] !== owner,
+            () => `${approval} was decided by ${String(data['agent'])}, whose owner has asked for it`,
+          );
+    }
+    if (meant.agent === undefined) return finding();
+    for (const { op, actor, type, value } of operations)
+      if (actor === 'agent' && op === 'approvals.decide' && type !== 'invoke')
+        expect(type !== 'ok', () => `the agent was told ${JSON.stringify(value)}`);
+    for (const { events } of approvals)
+      expect(
+        events[0]?.type !== 'requested' || events[0].data['agent'] === meant.agent,
+        () => `the request does not say that it is ${String(meant.agent)}'s`,
+      );
+    return finding();
+  },
+};
+
+export const letters: Check = {
+  id: 'K33',
+  promise: 'a dead letter that people are told is settled is settled, once, and as one of them has asked',
+  pages: true,
+  ofRun: ({ settledLetters }) => {
+    const { expect, finding } = takeNotes();
+    for (const { key, told, asked, stated } of settledLetters) {
+      expect(
+        stated.length === 1,
+        () => `letter ${key} is settled ${String(stated.length)} times: ${stated.join(', ')}`,
+      );
+      for (const each of [...told, ...stated])
+        expect(asked.includes(each), () => `letter ${key}: ${each}, and nobody has asked for that`);
+    }
+    return finding();
+  },
+};
