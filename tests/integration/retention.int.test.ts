@@ -9,6 +9,7 @@ import { createRetirement } from '@holdpoint/runtime/postgres/retire';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Pool } from 'pg';
 import { askOwner, endDaysAgo } from '../harness/aged.ts';
+import { commandLine } from '../harness/command-line.ts';
 import { createCountingEngine } from '../harness/counting-engine.ts';
 import type { Database } from '../harness/databases.ts';
 import { postgresStore, servicePool, storeDatabase } from '../harness/store-backing.ts';
@@ -332,6 +333,26 @@ describe('of a whole task', () => {
       'EXECUTOR_UNKNOWN_EFFECT',
       'ORCHESTRATOR_UNKNOWN_TASK',
     ]);
+  });
+
+  test('the lines of the audit log stay, and hold', async () => {
+    const { client, database } = system;
+    const task = await completed();
+    // Only what the events themselves say of a line goes with them.
+    const linesOf = async () =>
+      (await client.ask('approvals', 'audit', { about: task.approval })).items.map(
+        ({ storedSha256: _gone, ...line }) => line,
+      );
+    await untilTrue('what became of it is noted', async () =>
+      (await linesOf()).some(({ type }) => type === 'effect_noted'),
+    );
+    const before = await linesOf();
+    await endDaysAgo(database, 'orchestrator', [task.id], OLD);
+    await endDaysAgo(database, 'approvals', [task.approval], OLD);
+    await retireAll();
+    expect(await left(task)).not.toContain('approval');
+    expect(await linesOf()).toEqual(before);
+    expect((await commandLine(system)('audit', 'verify')).out).toMatch(/^the audit log is whole/);
   });
 
   test('the task itself goes last: its id is not free while anything is left under it', async () => {
