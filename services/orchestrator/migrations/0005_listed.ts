@@ -18,8 +18,9 @@ export const up = async (db: Kysely<unknown>): Promise<void> => {
   await sql`${list(sql`heads h WHERE h.status <> 'board'`)} ON CONFLICT DO NOTHING`.execute(db);
   await sql`CREATE INDEX listed_flow ON listed (flow, created_at DESC, id DESC)`.execute(db);
   await sql`CREATE INDEX listed_requester ON listed (requester, created_at DESC, id DESC)`.execute(db);
-  // Without a list of what is still to be added: every search would have to read it.
-  await sql`CREATE INDEX listed_words ON listed USING gin (words) WITH (fastupdate = off)`.execute(db);
+  // Words are gathered before they are added, which is a third of the work; every search reads what was, so it is never much.
+  await sql`CREATE INDEX listed_words ON listed USING gin (words)
+    WITH (fastupdate = on, gin_pending_list_limit = 512)`.execute(db);
   await sql`ANALYZE listed`.execute(db);
   await keepFromNowOn(db);
 };
@@ -54,8 +55,10 @@ const createKeeping = async (db: Kysely<unknown>): Promise<void> => {
   const { rows } = await sql<{ schema: string }>`SELECT current_schema() AS schema`.execute(db);
   const schema = sql.id(rows[0]?.schema ?? '');
   await sql`CREATE FUNCTION words_of(text) RETURNS tsvector LANGUAGE sql IMMUTABLE AS $$
-    SELECT array_to_tsvector(coalesce(array_agg(DISTINCT left(word, 200)), '{}'))
-      FROM regexp_split_to_table(lower($1), '[\\u0001-/:-@\\u005b-\\u0060{-\\u007f]+') AS word WHERE word <> ''
+    SELECT array_to_tsvector(ARRAY(
+      SELECT left(word, 200)
+        FROM unnest(regexp_split_to_array(lower($1), '[\\u0001-/:-@\\u005b-\\u0060{-\\u007f]+')) AS word
+       WHERE word <> ''))
   $$`.execute(db);
   await sql`CREATE FUNCTION keep_listed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = ${schema}, pg_temp AS $$
