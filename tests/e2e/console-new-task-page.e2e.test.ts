@@ -180,6 +180,23 @@ describe.skipIf(chromium === undefined)('a new task, in the page', () => {
       expect(startedWith('lost on its way back').size).toBe(1);
     });
 
+    test('and when it was changed meanwhile, it says so, and what is here now is another task', async () => {
+      const page = await open();
+      standIn.state.refusal = { code: 'ORCHESTRATOR_TASK_CONFLICT', message: 'with other content' };
+      await page.getByLabel(/^Goal/).fill('changed meanwhile');
+      await page.getByRole('button', { name: 'Start the task' }).click();
+      const earlier = page.getByRole('alert').getByRole('link', { name: /^t-/ });
+      await earlier.waitFor();
+      const before = await earlier.textContent();
+      expect(await page.getByLabel(/^Goal/).inputValue()).toBe('changed meanwhile');
+      standIn.state.refusal = undefined;
+      await page.getByRole('button', { name: 'Start the task' }).click();
+      await isAtTask(page);
+      const started = [...startedWith('changed meanwhile').keys()];
+      expect(started).toHaveLength(1);
+      expect(started).not.toContain(before);
+    });
+
     test('when it is lost on its way there: the page says so, and a person starts it again', async () => {
       standIn.state.fate = 'lose-before';
       const page = await open();

@@ -12,8 +12,10 @@ export type Draft = {
 
 const drafts = new Map<string, Draft>();
 
+export const newTaskId = (): string => `t-${createKey().replaceAll('-', '').slice(0, 20)}`;
+
 const begun = (): Draft => ({
-  id: `t-${createKey().replaceAll('-', '').slice(0, 20)}`,
+  id: newTaskId(),
   workflow: '',
   typed: NOTHING_TYPED,
 });

@@ -5,7 +5,7 @@ import { Safe } from '../parts/safe.tsx';
 import { useLoad } from '../parts/use-load.ts';
 import { mayDo, useSession } from '../session/context.ts';
 import { hrefOf } from '../text/route.ts';
-import { type Draft, draftOf, dropDraft, keepDraft } from './draft.ts';
+import { type Draft, draftOf, dropDraft, keepDraft, newTaskId } from './draft.ts';
 import { InputField, Labelled } from './input-fields.tsx';
 import {
   ANY_INPUTS,
@@ -81,7 +81,7 @@ const Inputs = ({
   );
 };
 
-const Said = ({ submitting, id }: { readonly submitting: Submitting; readonly id: string }) => {
+const Said = ({ submitting }: { readonly submitting: Submitting }) => {
   switch (submitting.state) {
     case 'idle':
       return null;
@@ -102,7 +102,9 @@ const Said = ({ submitting, id }: { readonly submitting: Submitting; readonly id
         <div class="note refused" role="alert">
           <p>
             {submitting.text}{' '}
-            {submitting.text.includes('that task') && <a href={hrefOf('tasks', id)}>{id}</a>}
+            {submitting.earlier !== undefined && (
+              <a href={hrefOf('tasks', submitting.earlier)}>{submitting.earlier}</a>
+            )}
           </p>
           {submitting.problems.others.length > 0 && (
             <ul>
@@ -122,10 +124,20 @@ const TaskForm = ({ workflows }: { readonly workflows: readonly OfferedWorkflow[
   const { me, say } = useSession();
   const [draft, setDraft] = useState<Draft>(() => draftOf(me.name));
   const form = useRef<HTMLFormElement>(null);
-  const { submitting, start, refuse } = useSubmission((id) => {
-    dropDraft(me.name);
-    say('The task is started.', 'good');
-    location.hash = hrefOf('tasks', id);
+  const { submitting, start, refuse } = useSubmission(({ submitting: ended, started, isGone }) => {
+    if (started !== undefined) {
+      dropDraft(me.name);
+      say('The task is started.', 'good');
+      if (!isGone) location.hash = hrefOf('tasks', started);
+    } else if (ended.state === 'refused') {
+      // What is here now is another task than the one that has arrived.
+      if (ended.earlier !== undefined) {
+        const next = { ...draftOf(me.name), id: newTaskId() };
+        keepDraft(me.name, next);
+        setDraft(next);
+      }
+      if (isGone) say(`The task was not started: ${ended.text}`, 'bad');
+    }
   });
   const workflow = workflows.find((each) => nameOf(each) === draft.workflow) ?? workflows[0];
   const isBusy = submitting.state === 'sending' || submitting.state === 'looking';
@@ -164,7 +176,7 @@ const TaskForm = ({ workflows }: { readonly workflows: readonly OfferedWorkflow[
         if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) send();
       }}
     >
-      <Said submitting={submitting} id={id} />
+      <Said submitting={submitting} />
       <Labelled name="workflow" label="Workflow" required problem={undefined} help={workflow.title}>
         {(field, told) => (
           <select

@@ -11,7 +11,13 @@ export type Submitting =
   | { readonly state: 'sending' }
   /** The answer was lost: the task is looked for until it is known whether it is there. */
   | { readonly state: 'looking'; readonly text: string }
-  | { readonly state: 'refused'; readonly text: string; readonly problems: Problems };
+  | {
+      readonly state: 'refused';
+      readonly text: string;
+      readonly problems: Problems;
+      /** It was started before, with other content. */
+      readonly earlier?: string;
+    };
 
 const refused = (text: string, problems = NO_PROBLEMS): Submitting => ({ state: 'refused', text, problems });
 
@@ -20,11 +26,18 @@ const UNREACHABLE =
 const NOT_ARRIVED =
   'The connection was lost, and the task has not been started so far. Start it once more: it becomes one task, even if both arrive.';
 const CONFLICT =
-  'It was started before, and you have changed it since: the earlier one has arrived. Look at that task before you start another.';
+  'It was started before, and you have changed it since: the earlier one has arrived. What is here now would be another task; look at the earlier one first.';
 const REFUSALS: Readonly<Record<string, string>> = {
   APPROVALS_SCOPE: 'Your token does not allow to start tasks.',
   APPROVALS_UNAUTHENTICATED: 'Your token is not valid any more. Nothing was started: sign in again.',
-  ORCHESTRATOR_TASK_CONFLICT: CONFLICT,
+};
+
+export type Ended = {
+  readonly submitting: Submitting;
+  /** Once it has been started. */
+  readonly started?: string;
+  /** Whoever sent it looks elsewhere by now. */
+  readonly isGone: boolean;
 };
 
 /** Whether the task is there; undefined when nobody could say so for a long while. */
@@ -43,7 +56,7 @@ const isThere = (caller: Caller, id: Submission['id'] & string): Promise<boolean
  * Starts tasks so that none is started twice: one at a time, each under the id that the page has chosen for it, and one whose
  * answer was lost is looked for before a person starts it again, under the same id.
  */
-export const useSubmission = (onStarted: (id: string) => void) => {
+export const useSubmission = (onEnded: (ended: Ended) => void) => {
   const { caller } = useSession();
   const [submitting, setSubmitting] = useState<Submitting>({ state: 'idle' });
   const isUnderWay = useRef(false);
@@ -60,6 +73,8 @@ export const useSubmission = (onStarted: (id: string) => void) => {
       return undefined;
     } catch (error) {
       if (!(error instanceof CallError)) throw error;
+      if (error.code === 'ORCHESTRATOR_TASK_CONFLICT')
+        return { ...refused(CONFLICT), earlier: submission.id } as Submitting;
       if (!error.unknown) {
         const problems = placed(workflow, error.problems);
         const isBeside = error.problems.length > 0;
@@ -91,9 +106,12 @@ export const useSubmission = (onStarted: (id: string) => void) => {
     } finally {
       isUnderWay.current = false;
     }
-    if (came === undefined) onStarted(submission.id);
-    // Whoever looks elsewhere by now is told nothing of it: the draft is kept, and with it the id.
-    else if (!isGone.current) setSubmitting(came);
+    if (!isGone.current && came !== undefined) setSubmitting(came);
+    onEnded({
+      submitting: came ?? { state: 'idle' },
+      isGone: isGone.current,
+      ...(came === undefined && { started: submission.id }),
+    });
   };
 
   return {
