@@ -389,6 +389,7 @@ describe('of a whole task', () => {
       [task.id, task.approval],
     );
     expect(rows).toEqual([{ finished: null }, { finished: null }]);
+    await retireAll();
     expect(await left(task)).toEqual(['task', 'approval', 'events']);
   });
 

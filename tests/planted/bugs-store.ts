@@ -9,8 +9,8 @@ export const STORE_BUGS: readonly Bug[] = [
     name: 'what belongs to a task goes although the task has not ended',
     file: 'packages/runtime/src/postgres/retention.ts',
     find: `     AND (t.finished_at IS NULL OR t.finished_at >= due`,
-    replace: `     AND false AND (t.finished_at IS NULL OR t.finished_at >= due`,
-    caughtBy: [retention('that has not ended nothing ever goes')],
+    replace: `     AND (t.finished_at >= due`,
+    caughtBy: [retention('its effect and its approval stay as long as it may still order them')],
   },
   {
     name: 'what has ended goes although its facts wait to be published',

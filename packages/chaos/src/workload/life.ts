@@ -212,6 +212,8 @@ export const createLife = (options: LifeOptions) => {
     if (task.graph !== undefined && !asksFor(task.graph)) return;
     await holdFor(task.thinkMs, over);
     const agent = task.agent === true ? tryToApprove(task) : undefined;
+    // Half of the time people are slower than the agent.
+    if (task.page === true) await agent;
     await (task.program === true ? settleProgram(task) : settle(task));
     await agent;
   };
