@@ -42,8 +42,10 @@ export const watchAcknowledgements = <State, Message, Event extends { readonly t
     }
     const { aggregate, message } = taken.routed;
     // Once something has been committed since, it may be this message or another; then nothing can be said.
+    // Nor of what has ended and gone meanwhile: the books remember it, and nobody else does.
+    const isGone = book.versionOf(aggregate) > 0 && !databases[service].tables.events.has(aggregate);
     const again =
-      book.versionOf(aggregate) === taken.version
+      !isGone && book.versionOf(aggregate) === taken.version
         ? decider.decide(book.stateOf(aggregate), asSent(message), { now: databases[service].now() }).events
         : [];
     judge.expect(

@@ -28,7 +28,10 @@ export const gatherLetters = async (
     const stored = await direct.getMessage(STREAM, { seq: from, next_by_subj: filters.settledLetters });
     if (stored === null) break;
     const settled = LetterSettled.parse(stored.json());
-    statements.set(settled.sequence, [...(statements.get(settled.sequence) ?? []), settled]);
+    const before = statements.get(settled.sequence) ?? [];
+    // One statement may be there twice, when its sender did not hear for minutes that it was taken.
+    if (!before.some(({ by, at }) => by === settled.by && at === settled.at))
+      statements.set(settled.sequence, [...before, settled]);
     from = stored.seq + 1;
   }
   const byLetter = Map.groupBy(
