@@ -62,7 +62,11 @@ describe('a submission', () => {
     const subject = subjects.taskCommand('submit');
     await publish(system.client.connection, subject, body, { id });
     const bytes = Buffer.from(body);
-    expect(await letters.next(id)).toMatchObject({
+    const letter = await letters.next(id);
+    // What another replica may have registered a moment ago is looked for before it is refused.
+    const deliveriesMax = code === 'ORCHESTRATOR_UNKNOWN_WORKFLOW' ? 10 : 1;
+    expect(letter.deliveries).toBeLessThanOrEqual(deliveriesMax);
+    expect(letter).toMatchObject({
       service: 'orchestrator',
       subject,
       reason: { code, message: expect.stringMatching(/\S/) as string },
@@ -70,8 +74,6 @@ describe('a submission', () => {
       body: new TextDecoder().decode(bytes.subarray(0, BODY_MAX_BYTES)),
       bodyBytes: bytes.length,
       bodySha256: createHash('sha256').update(bytes).digest('hex'),
-      // What another replica may have registered a moment ago is looked for before it is refused.
-      deliveries: code === 'ORCHESTRATOR_UNKNOWN_WORKFLOW' ? (expect.any(Number) as number) : 1,
     });
   });
 

@@ -1,5 +1,5 @@
 import { ServiceEnv, wholeNumber } from '@holdpoint/runtime/config';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { CIRCUIT_OPEN_MS } from './domain/recovery.ts';
 
 export const RecoveryEnv = ServiceEnv.extend({
