@@ -4,6 +4,7 @@ type Cover = readonly (readonly [file: string, says: string])[];
 const CARE = 'tests/integration/care.int.test.ts';
 const BACKUP = 'tests/integration/backup.int.test.ts';
 const DUMP = 'tests/harness/dump.ts';
+const LETTERS = 'tests/integration/dead-letters.int.test.ts';
 const MCP = 'tests/integration/mcp.int.test.ts';
 
 /** A dump is put back by these programs where they fit the server that the tests have. */
@@ -23,6 +24,8 @@ export const coveredCare: Readonly<Record<string, Cover>> = {
   'holdpoint gc': [[CARE, `holdpoint('gc')`]],
   'holdpoint gc --keep 30': [[CARE, `holdpoint('gc', '--keep', '7')`]],
   'holdpoint gc --apply': [[CARE, `holdpoint('gc', '--apply')`]],
+  'holdpoint dlq retry <number>': [[LETTERS, `holdpoint('dlq', 'retry', number)`]],
+  'holdpoint dlq drop <number>': [[LETTERS, `holdpoint('dlq', 'drop', number,`]],
   'holdpoint mcp': [[MCP, `'mcp', '--agent', 'claude'`]],
   'holdpoint mcp --http --port 7461': [[MCP, `'mcp', '--http', '--port', '0'`]],
   'holdpoint tokens create claude --agent claude --scope approvals:read --scope approvals:decide --expires 30d':

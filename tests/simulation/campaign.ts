@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { type Outcome, type Settings, simulate } from './simulate.ts';
 
 /** What many runs together have come to. */
@@ -34,6 +35,8 @@ export const runCampaign = async (
   for (const seed of seeds) {
     if (isOver()) break;
     const outcome = await simulate({ ...settings, seed });
+    // A run is one long turn of the event loop, and until that is over nothing goes that a weak reference has led to.
+    await setImmediate();
     runs += 1;
     tasks += outcome.tasks.length;
     steps += outcome.steps;
