@@ -83,7 +83,8 @@ const failures = Number(values.failures);
 const watchers = Number(values.watchers);
 const programs = numbers(values.programs);
 const seenInBrowser = Number(values.console);
-const replicas = numbers(values.replicas);
+/** Replicas are only ever added. */
+const replicas = numbers(values.replicas).toSorted((one, other) => one - other);
 /** Requests that they are told of. */
 const WATCHED = 20;
 /** Each size so often: the first is slower than the others. */

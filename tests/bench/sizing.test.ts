@@ -46,7 +46,7 @@ describe('the cells of several databases', () => {
       ['100', 'equally', 100, 0],
     ] as const;
     expect(tableBelow('Several databases')).toEqual(
-      rows.map(([keys, busy, count, skew]) => [keys, busy, String(busiestShare(12, count, skew))]),
+      rows.map(([keys, busy, count, skew]) => [keys, busy, String(busiestShare(24, count, skew))]),
     );
   });
 });
