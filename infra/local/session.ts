@@ -3,6 +3,11 @@ import { messageOf, Problem } from './problem.ts';
 import { AlreadyRunning } from './stack.ts';
 import type { RunningStack, Stack } from './stack.ts';
 
+const OUTPUT = [process.stdout, process.stderr] as const;
+/** Ctrl-C ends whoever reads it at the other end of a pipe as well: nobody is told, and everything is stopped all the same. */
+const unread = (error: NodeJS.ErrnoException): void => {
+  if (error.code !== 'EPIPE') throw error;
+};
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 export type Session = {
@@ -32,6 +37,7 @@ export const runSession = async (
     void stack.stop().finally(() => process.exit(1));
   };
   for (const signal of SIGNALS) process.on(signal, interrupt);
+  for (const stream of OUTPUT) stream.on('error', unread);
   process.once('uncaughtException', crash);
   try {
     const left = once(leave.signal, 'abort').then(() => interruptedCode);

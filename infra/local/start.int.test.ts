@@ -147,6 +147,22 @@ describe('npm start', () => {
     expect(await next.exited).toBe(0);
   });
 
+  test(
+    'interrupted together with whoever reads what it says leaves nothing',
+    { timeout: 180_000 },
+    async () => {
+      const started = launch('infra/local/start.ts');
+      await until(started, /approvals approve/);
+      const pids = (await processesIn(dataDir)).map(({ pid }) => pid);
+      // As Ctrl-C does to both ends of a pipe.
+      started.process.stdout?.destroy();
+      started.process.stderr?.destroy();
+      started.process.kill('SIGINT');
+      expect(await started.exited).toBe(0);
+      expect(await survivors(pids)).toEqual([]);
+    },
+  );
+
   test('interrupted while it starts leaves nothing', { timeout: 180_000 }, async () => {
     const started = launch('infra/local/start.ts');
     await pidOf(dataDir, 'nats');
