@@ -1,8 +1,10 @@
+import type { streams } from '@holdpoint/contracts/streams';
 import { useEffect, useState } from 'preact/hooks';
 import { Badge, Busy, Empty, Problem, Section, When } from '../parts/bits.tsx';
 import { Long, Safe } from '../parts/safe.tsx';
 import { textOfError, useLoad } from '../parts/use-load.ts';
 import { createKey, mayDo, useSession } from '../session/context.ts';
+import { textFor } from '../tasks/words.ts';
 import { size } from '../text/time.ts';
 import { healthOf, type Letter, lettersOf } from './health-view.ts';
 
@@ -14,9 +16,10 @@ const DOES: Readonly<Record<string, string>> = {
   executor: 'carries out what was approved',
   recovery: 'decides what follows when something fails',
 };
-const HOLDS: Readonly<Record<string, string>> = {
+const HOLDS: Readonly<Record<(typeof streams)[number]['name'], string>> = {
   HP_CMD: 'Orders to services',
   HP_EVT: 'What has happened',
+  HP_WORK: 'Work for programs',
   HP_LOG: 'Live output',
   HP_DLQ: 'Messages that could not be handled',
 };
@@ -147,7 +150,7 @@ export const HealthPage = () => {
               {value?.streams.map(({ name, description, messages, bytes, consumers }) => (
                 <tr key={name}>
                   <th scope="row" title={description}>
-                    {HOLDS[name] ?? name}
+                    {textFor(HOLDS, name)}
                   </th>
                   <td>{messages?.toLocaleString() ?? '?'}</td>
                   <td>{bytes === undefined ? '?' : size(bytes)}</td>
