@@ -151,7 +151,12 @@ const withTraces = (env: Record<string, Record<string, string>>): Record<string,
 
 const serviceEnv = withTraces(withCapabilities(values.profile ? await profiling() : {}));
 const stack = createStack({ root, dataDir, progress: onStderr, env: serviceEnv });
-process.once('SIGINT', () => void stack.stop().then(() => process.exit(130)));
+const leave = (): void => {
+  // What is being measured fails when what is beneath it stops: whoever breaks it off knows that.
+  process.on('uncaughtException', () => undefined);
+  void stack.stop().then(() => process.exit(130));
+};
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, leave);
 
 try {
   const running = await stack.start();
