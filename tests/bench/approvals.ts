@@ -1,8 +1,9 @@
 import type { Client } from '@holdpoint/cli/client';
-import type { ApiRequest, ApiResponse } from '@holdpoint/contracts/catalog';
+import type { ApiRequest } from '@holdpoint/contracts/catalog';
 import { ApprovalId } from '@holdpoint/contracts/ids';
 import { type AdminConnection, withAdmin } from '@holdpoint/infra/postgres/admin';
 import { setTimeout as delay } from 'node:timers/promises';
+import { measurePages } from './pages.ts';
 import { type Percentiles, percentiles, round } from './figures.ts';
 
 /** Requests of one load, by their number. */
@@ -184,34 +185,15 @@ export type PageFigures = {
   readonly pageMs: Percentiles;
 };
 
-const PAGES = 40;
-
-/** Asks for one page over the bus again and again: the first, and where there are more, the ones behind it. */
-export const measurePages = async (
+/** Reads each list page by page, over the bus. */
+export const measureInboxPages = async (
   client: Client,
   run: string,
   pending: number,
   print: (figures: PageFigures) => void,
 ): Promise<void> => {
   for (const [list, asked] of listsOf(run, pending)) {
-    const durations: number[] = [];
-    let [items, after]: [number, string | undefined] = [0, undefined];
-    for (let page = 0; page < PAGES; page += 1) {
-      const at = performance.now();
-      const answer: ApiResponse<'approvals', 'list'> = await client.call('approvals', 'list', {
-        ...asked,
-        ...(after !== undefined && { after }),
-      });
-      durations.push(performance.now() - at);
-      items += answer.items.length;
-      after = answer.next;
-    }
-    print({
-      figure: 'page of pending',
-      list,
-      pending,
-      items: round(items / PAGES, 1),
-      pageMs: percentiles(durations),
-    });
+    const pages = await measurePages((after) => client.call('approvals', 'list', { ...asked, ...after }));
+    print({ figure: 'page of pending', list, pending, ...pages });
   }
 };

@@ -9,7 +9,7 @@ import { DATABASE } from '@holdpoint/infra/postgres/provision';
 import { onStderr } from '@holdpoint/infra/local/progress';
 import { createStack, type RunningStack } from '@holdpoint/infra/local/stack';
 import { setTimeout as delay } from 'node:timers/promises';
-import { loadDecidable, loadListed, measureDecisions, measurePages } from './approvals.ts';
+import { loadDecidable, loadListed, measureDecisions, measureInboxPages } from './approvals.ts';
 import { findChromium } from '../harness/browser.ts';
 import { bytesBelow } from './disk.ts';
 import { measureConsole } from './console.ts';
@@ -276,7 +276,7 @@ try {
       count: inbox - pending,
       seconds: await loadListed(added, waits, { from: pending, to: inbox }),
     });
-    await measurePages(client, waits, inbox, print);
+    await measureInboxPages(client, waits, inbox, print);
   }
   if (listed > 0) {
     print({

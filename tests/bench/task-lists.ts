@@ -1,7 +1,8 @@
 import type { Client } from '@holdpoint/cli/client';
-import type { ApiRequest, ApiResponse } from '@holdpoint/contracts/catalog';
+import type { ApiRequest } from '@holdpoint/contracts/catalog';
 import { type AdminConnection, withAdmin } from '@holdpoint/infra/postgres/admin';
-import { type Percentiles, percentiles, round } from './figures.ts';
+import { measurePages } from './pages.ts';
+import { type Percentiles, round } from './figures.ts';
 
 /**
  * Told apart by everything that a list can be asked for: 20 workflows of two versions, 200 people, phases of which those that have not
@@ -87,9 +88,7 @@ export type TaskPageFigures = {
   readonly pageMs: Percentiles;
 };
 
-const PAGES = 40;
-
-/** Asks for one page over the bus again and again: the first, and where there are more, the ones behind it. */
+/** Reads each list page by page, over the bus. */
 export const measureTaskPages = async (
   client: Client,
   run: string,
@@ -97,24 +96,7 @@ export const measureTaskPages = async (
   print: (figures: TaskPageFigures) => void,
 ): Promise<void> => {
   for (const [list, asked] of listsOf(run, tasks)) {
-    const durations: number[] = [];
-    let [items, after]: [number, string | undefined] = [0, undefined];
-    for (let page = 0; page < PAGES; page += 1) {
-      const at = performance.now();
-      const answer: ApiResponse<'orchestrator', 'list'> = await client.call('orchestrator', 'list', {
-        ...asked,
-        ...(after !== undefined && { after }),
-      });
-      durations.push(performance.now() - at);
-      items += answer.items.length;
-      after = answer.next;
-    }
-    print({
-      figure: 'page of tasks',
-      list,
-      tasks,
-      items: round(items / PAGES, 1),
-      pageMs: percentiles(durations),
-    });
+    const pages = await measurePages((after) => client.call('orchestrator', 'list', { ...asked, ...after }));
+    print({ figure: 'page of tasks', list, tasks, ...pages });
   }
 };

@@ -1,57 +1,29 @@
-import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import {
-  buildPage,
-  findChromium,
-  seriousFindings,
-  startChromium,
-  type Visitor,
-  visit,
-} from '../harness/browser.ts';
-import { sampleState } from '../harness/console-sample.ts';
-import { type ConsoleStandIn, startConsoleStandIn } from '../harness/console-stand-in.ts';
+import { seriousFindings, type Visitor } from '../harness/browser.ts';
+import { type ConsoleAlone, PHONE, startConsoleAlone } from '../harness/console-alone.ts';
+import type { ConsoleStandIn } from '../harness/console-stand-in.ts';
+import { chromium } from '../harness/console.ts';
 import { untilTrue } from '../harness/until.ts';
 
 // What the page asks of all tasks, and how it shows what is counted over them.
 
-const chromium = findChromium(process.env);
-if (chromium === undefined)
-  process.stderr.write(
-    'console: lists are not tried, because there is no chromium (or HOLDPOINT_CHROMIUM)\n',
-  );
-
-const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } as const;
 const LOOKS = [
   ['light', { colorScheme: 'light' }],
   ['dark, on a phone', { ...PHONE, colorScheme: 'dark' }],
 ] as const;
 const DAY = 86_400_000;
 
-let browser: Browser;
+let alone: ConsoleAlone;
 let standIn: ConsoleStandIn;
-const visitors: Visitor[] = [];
-const open = async (hash: string, options: Parameters<typeof visit>[3] = {}): Promise<Visitor> => {
-  const visitor = await visit(browser, standIn.url + hash, standIn.state.token, options);
-  visitors.push(visitor);
-  return visitor;
-};
+const open: ConsoleAlone['open'] = (...visit) => alone.open(...visit);
 
 describe.skipIf(chromium === undefined)('the page', () => {
   beforeAll(async () => {
-    await buildPage();
-    standIn = await startConsoleStandIn(sampleState());
-    browser = await startChromium(chromium ?? '');
+    alone = await startConsoleAlone(chromium ?? '');
+    standIn = alone.standIn;
   });
-  afterAll(async () => {
-    await browser.close();
-    await standIn.stop();
-  });
-  afterEach(async () => {
-    const complaints = visitors.flatMap((visitor) => visitor.complaints);
-    for (const { context } of visitors.splice(0)) await context.close();
-    Object.assign(standIn.state, sampleState());
-    if (complaints.length > 0) throw new Error(`a browser complains: ${complaints.join('; ')}`);
-  });
+  afterAll(() => alone.stop());
+  afterEach(() => alone.leave());
 
   describe('failures over time', () => {
     const table = ({ page }: Visitor) => page.getByRole('group', { name: 'Failures by class, in numbers' });

@@ -1,38 +1,26 @@
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { buildPage, seriousFindings, startChromium, type Visitor, visit } from '../harness/browser.ts';
-import { sampleState } from '../harness/console-sample.ts';
+import { seriousFindings } from '../harness/browser.ts';
+import { type ConsoleAlone, PHONE, startConsoleAlone } from '../harness/console-alone.ts';
 import { chromium } from '../harness/console.ts';
-import { type ConsoleStandIn, startConsoleStandIn } from '../harness/console-stand-in.ts';
+import type { ConsoleStandIn } from '../harness/console-stand-in.ts';
 
 // How a task is started in the page by itself, in a real browser, with somebody who answers it from memory.
 
 const NEW = '#/tasks/~new';
-const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } as const;
 
 describe.skipIf(chromium === undefined)('a new task, in the page', () => {
-  let browser: Browser;
+  let alone: ConsoleAlone;
   let standIn: ConsoleStandIn;
-  const visitors: Visitor[] = [];
   beforeAll(async () => {
-    await buildPage();
-    standIn = await startConsoleStandIn(sampleState());
-    browser = await startChromium(chromium ?? '');
+    alone = await startConsoleAlone(chromium ?? '');
+    standIn = alone.standIn;
   });
-  afterAll(async () => {
-    await browser.close();
-    await standIn.stop();
-  });
-  afterEach(async () => {
-    const complaints = visitors.flatMap((visitor) => visitor.complaints);
-    for (const { context } of visitors.splice(0)) await context.close();
-    Object.assign(standIn.state, sampleState());
-    if (complaints.length > 0) throw new Error(`a browser complains: ${complaints.join('; ')}`);
-  });
+  afterAll(() => alone.stop());
+  afterEach(() => alone.leave());
 
-  const open = async (options: Parameters<typeof visit>[3] = {}): Promise<Page> => {
-    const visitor = await visit(browser, standIn.url + NEW, standIn.state.token, options);
-    visitors.push(visitor);
+  const open = async (options: Parameters<ConsoleAlone['open']>[1] = {}): Promise<Page> => {
+    const visitor = await alone.open(NEW, options);
     await visitor.page.getByRole('button', { name: 'Start the task' }).waitFor();
     return visitor.page;
   };

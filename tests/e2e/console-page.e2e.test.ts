@@ -3,58 +3,30 @@ import { brotliCompressSync } from 'node:zlib';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { root } from '@holdpoint/infra/local/folders';
-import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import {
-  buildPage,
-  findChromium,
-  seriousFindings,
-  startChromium,
-  type Visitor,
-  visit,
-} from '../harness/browser.ts';
-import { HOSTILE, sampleState } from '../harness/console-sample.ts';
-import { type ConsoleStandIn, startConsoleStandIn } from '../harness/console-stand-in.ts';
+import { seriousFindings, type Visitor } from '../harness/browser.ts';
+import { type ConsoleAlone, PHONE, startConsoleAlone } from '../harness/console-alone.ts';
+import { HOSTILE } from '../harness/console-sample.ts';
+import type { ConsoleStandIn } from '../harness/console-stand-in.ts';
+import { chromium } from '../harness/console.ts';
 import { untilTrue } from '../harness/until.ts';
 
 // The page by itself, in a real browser, with somebody who answers it from memory: what only the page decides.
 
-const chromium = findChromium(process.env);
-if (chromium === undefined)
-  process.stderr.write(
-    'console: the page is not tried, because there is no chromium (or HOLDPOINT_CHROMIUM)\n',
-  );
-
 const DIST = join(root, 'packages/console/dist');
-const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } as const;
 const FIRST_LOAD_MAX_BYTES = 200_000;
 
-let browser: Browser;
+let alone: ConsoleAlone;
 let standIn: ConsoleStandIn;
-const visitors: Visitor[] = [];
-const open = async (hash: string, options: Parameters<typeof visit>[3] = {}): Promise<Visitor> => {
-  const visitor = await visit(browser, standIn.url + hash, standIn.state.token, options);
-  visitors.push(visitor);
-  return visitor;
-};
+const open: ConsoleAlone['open'] = (...visit) => alone.open(...visit);
 
 describe.skipIf(chromium === undefined)('the page', () => {
   beforeAll(async () => {
-    await buildPage();
-    standIn = await startConsoleStandIn(sampleState());
-    browser = await startChromium(chromium ?? '');
+    alone = await startConsoleAlone(chromium ?? '');
+    standIn = alone.standIn;
   });
-  afterAll(async () => {
-    await browser.close();
-    await standIn.stop();
-  });
-  afterEach(async () => {
-    const complaints = visitors.flatMap((visitor) => visitor.complaints);
-    for (const { context } of visitors.splice(0)) await context.close();
-    Object.assign(standIn.state, sampleState());
-    // Neither errors of its own, nor anything that its policy had to forbid.
-    if (complaints.length > 0) throw new Error(`a browser complains: ${complaints.join('; ')}`);
-  });
+  afterAll(() => alone.stop());
+  afterEach(() => alone.leave());
 
   test('is loaded with less than 200 KB, compressed', async () => {
     const index = await readFile(join(DIST, 'index.html'), 'utf8');

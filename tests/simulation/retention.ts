@@ -23,8 +23,11 @@ const IDLE: ReadonlySet<string> = new Set(['outcome']);
 /** What a task has asked for, by the events that say so. */
 const ASKS: ReadonlySet<string> = new Set(['approval_requested', 'step_ordered', 'input_requested']);
 
-/** The floor, in this world: longer than any message may be late here, or come again, or be tried again by people. */
-export const KEEP_MS = 8 * 60_000;
+/**
+ * The floor, in this world: longer than any message may be late here, or come again, or be tried again by people; and long
+ * enough to ask several times, as everybody does who waits. Four days are some thousand times.
+ */
+export const KEEP_MS = 30 * 60_000;
 /** Most tasks have ended by then, and some wait for people or for others until much later. */
 const BEGINS_MS = KEEP_MS;
 const WITHIN_MS = 40 * 60_000;

@@ -1,0 +1,21 @@
+import { type Percentiles, percentiles, round } from './figures.ts';
+
+const PAGES = 40;
+
+type Page = { readonly items: readonly unknown[]; readonly next?: string | undefined };
+
+/** Asks for one page again and again: the first, and where there are more, the ones behind it. Items are those of a page, on the average. */
+export const measurePages = async (
+  ask: (after: { readonly after?: string }) => Promise<Page>,
+): Promise<{ readonly items: number; readonly pageMs: Percentiles }> => {
+  const durations: number[] = [];
+  let [items, after]: [number, string | undefined] = [0, undefined];
+  for (let page = 0; page < PAGES; page += 1) {
+    const at = performance.now();
+    const answer = await ask(after === undefined ? {} : { after });
+    durations.push(performance.now() - at);
+    items += answer.items.length;
+    after = answer.next;
+  }
+  return { items: round(items / PAGES, 1), pageMs: percentiles(durations) };
+};
