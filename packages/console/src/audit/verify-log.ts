@@ -7,7 +7,9 @@ const PAGE = 1_000;
 
 export type Verified = {
   readonly report: AuditReport;
-  /** Of the lines that were asked about: their hashes as the whole log has them. */
+  /** The approval requests whose lines were compared. */
+  readonly about: ReadonlySet<string>;
+  /** The hash of each of their lines, by sequence number, as the whole log has it. */
   readonly hashes: ReadonlyMap<number, string>;
 };
 
@@ -17,7 +19,7 @@ export type Verified = {
  */
 export const verifyLog = async (
   caller: Caller,
-  isWanted: (line: AuditLine) => boolean,
+  about: ReadonlySet<string>,
   onProgress: (lines: number) => void,
   signal: AbortSignal,
 ): Promise<Verified> => {
@@ -30,7 +32,7 @@ export const verifyLog = async (
     const page = await caller.ask('approvals', 'audit', { after, limit: PAGE }, { signal });
     for (const line of page.items) {
       verifier.take(line);
-      if (isWanted(line)) hashes.set(line.seq, line.hash);
+      if (about.has(line.aggregate)) hashes.set(line.seq, line.hash);
     }
     lines += page.items.length;
     onProgress(lines);
@@ -38,5 +40,5 @@ export const verifyLog = async (
     if (!page.more || last === undefined || last.seq <= after) break;
     after = last.seq;
   }
-  return { report: verifier.finish(), hashes };
+  return { report: verifier.finish(), about, hashes };
 };

@@ -1,11 +1,11 @@
 import type { AuditLine } from '@holdpoint/contracts/audit';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { markOf } from '../audit/mark.ts';
 import type { Verified } from '../audit/verify-log.ts';
 import { Badge, Busy, Empty, Facts, Problem, Section, When } from '../parts/bits.tsx';
 import { Safe } from '../parts/safe.tsx';
 import { textOfError, useLoad } from '../parts/use-load.ts';
 import { mayDo, useSession } from '../session/context.ts';
-import type { Word } from './words.ts';
 
 type State =
   | { readonly state: 'idle' }
@@ -27,16 +27,6 @@ const entryText = (entry: string): string => {
     // Shown for what it is.
     return entry;
   }
-};
-
-const markOf = (line: AuditLine, verified: Verified | undefined): Word => {
-  if (verified === undefined || line.seq > (verified.report.head?.seq ?? 0))
-    return ['not verified yet', 'quiet'];
-  const broken = verified.report.problems.some(({ seq }) => seq === line.seq);
-  if (broken || verified.hashes.get(line.seq) !== line.hash) return ['does not hold', 'bad'];
-  // A fault further up leaves open what was there.
-  if (verified.report.problemCount > 0) return ['in a broken log', 'warn'];
-  return line.seq <= verified.report.anchoredTo ? ['✓ verified, signed', 'good'] : ['✓ verified', 'good'];
 };
 
 const Report = ({ verified: { report } }: { readonly verified: Verified }) => (
@@ -98,7 +88,7 @@ export const AuditTrail = ({
       const { verifyLog } = await import('../audit/verify-log.ts');
       const verified = await verifyLog(
         caller,
-        ({ aggregate }) => approvals?.includes(aggregate) === true,
+        new Set(approvals),
         (lines) => setState({ state: 'running', lines }),
         signal,
       );
