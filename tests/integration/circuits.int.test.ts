@@ -1,10 +1,10 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { KeyObject } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
-import type { CircuitEvent } from '@holdpoint/contracts/circuit';
-import type { RunEffect } from '@holdpoint/contracts/effect';
-import { DEFAULT_POOL } from '@holdpoint/contracts/streams';
-import { filters, subjects } from '@holdpoint/contracts/subjects';
+import type { CircuitEvent } from '@holdpoint/contracts/recovery/circuit';
+import type { RunEffect } from '@holdpoint/contracts/effect/effect';
+import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
+import { filters, subjects } from '@holdpoint/contracts/bus/subjects';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { publish } from '../harness/bus.ts';

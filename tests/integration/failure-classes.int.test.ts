@@ -1,11 +1,11 @@
-import type { FailureBucket, FailureClass } from '@holdpoint/contracts/recovery';
-import { subjects } from '@holdpoint/contracts/subjects';
+import type { FailureBucket, FailureClass } from '@holdpoint/contracts/recovery/recovery';
+import { subjects } from '@holdpoint/contracts/bus/subjects';
 import { root } from '@holdpoint/infra/local/folders';
 import { migrate } from '@holdpoint/infra/postgres/migrate';
 import { grantTables } from '@holdpoint/infra/postgres/schemas';
 import { withAdmin } from '@holdpoint/infra/postgres/admin';
-import { countClasses } from '@holdpoint/recovery/projections/classes';
-import type { StoredEvent } from '@holdpoint/runtime/ports';
+import { countClasses } from '@holdpoint/recovery/queries/classes';
+import type { StoredEvent } from '@holdpoint/runtime/engine/ports';
 import { join } from 'node:path';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';

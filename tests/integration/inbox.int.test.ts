@@ -1,8 +1,8 @@
-import { listRequests } from '@holdpoint/approvals/projections/requests';
-import { ApprovalStatus, type ApprovalView, Risk, riskOf } from '@holdpoint/contracts/approval';
-import { type ApiRequest, ListApprovals } from '@holdpoint/contracts/catalog';
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import { EffectClass, SideEffectKind } from '@holdpoint/contracts/side-effect';
+import { listRequests } from '@holdpoint/approvals/queries/requests';
+import { ApprovalStatus, type ApprovalView, Risk, riskOf } from '@holdpoint/contracts/approval/approval';
+import { type ApiRequest, ListApprovals } from '@holdpoint/contracts/catalog/catalog';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { EffectClass, SideEffectKind } from '@holdpoint/contracts/workflow/side-effect';
 import { root } from '@holdpoint/infra/local/folders';
 import { migrate } from '@holdpoint/infra/postgres/migrate';
 import { grantTables } from '@holdpoint/infra/postgres/schemas';

@@ -1,6 +1,6 @@
-import { workflowCircuit } from '@holdpoint/contracts/circuit';
-import { TaskId } from '@holdpoint/contracts/ids';
-import { SERVICES, subjects } from '@holdpoint/contracts/subjects';
+import { workflowCircuit } from '@holdpoint/contracts/recovery/circuit';
+import { TaskId } from '@holdpoint/contracts/values/ids';
+import { SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { publish } from '../harness/bus.ts';

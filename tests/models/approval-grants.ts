@@ -1,8 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { SignedClaims } from '@holdpoint/contracts/effect';
-import type { SignGrant } from '@holdpoint/approvals/domain/deciding';
-import type { Verify } from '@holdpoint/executor/domain/admission';
-import { createSigner, createVerifier } from '@holdpoint/runtime/jws';
+import { SignedClaims } from '@holdpoint/contracts/effect/effect';
+import type { SignGrant } from '@holdpoint/approvals/approval/decide-request';
+import type { Verify } from '@holdpoint/executor/effect/admission';
+import { createSigner, createVerifier } from '@holdpoint/runtime/service/jws';
 
 const keys = generateKeyPairSync('ed25519');
 const signToken = createSigner(keys.privateKey);

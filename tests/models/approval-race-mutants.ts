@@ -1,8 +1,8 @@
-import { createApprovalDecider } from '@holdpoint/approvals/domain/approval';
-import type { ApprovalMessage, ApprovalState } from '@holdpoint/approvals/domain/approval-state';
+import { createApprovalDecider } from '@holdpoint/approvals/approval/decide';
+import type { ApprovalMessage, ApprovalState } from '@holdpoint/approvals/approval/state';
 import { DEADLINE } from '@holdpoint/approvals/testing/requests';
-import { createEffectDecider, type EffectMessage } from '@holdpoint/executor/domain/effect';
-import { type EffectState, entryIn } from '@holdpoint/executor/domain/ledger';
+import { createEffectDecider, type EffectMessage } from '@holdpoint/executor/effect/decide';
+import { type EffectState, entryIn } from '@holdpoint/executor/effect/state';
 import { sign, verify } from './approval-grants.ts';
 import { type ApprovalDecider, other, type Race, raceOfTwo, realRace } from './approval-race.ts';
 

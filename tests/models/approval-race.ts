@@ -1,12 +1,12 @@
-import type { ApprovalEvent, Verb } from '@holdpoint/contracts/approval';
-import type { EffectEvent, RunEffect } from '@holdpoint/contracts/effect';
-import { createApprovalDecider } from '@holdpoint/approvals/domain/approval';
+import type { ApprovalEvent, Verb } from '@holdpoint/contracts/approval/approval';
+import type { EffectEvent, RunEffect } from '@holdpoint/contracts/effect/effect';
+import { createApprovalDecider } from '@holdpoint/approvals/approval/decide';
 import type {
   ApprovalMessage,
   ApprovalState,
   ApprovalWork,
   Principal,
-} from '@holdpoint/approvals/domain/approval-state';
+} from '@holdpoint/approvals/approval/state';
 import {
   ada,
   APPROVAL,
@@ -17,8 +17,8 @@ import {
   requestFor,
   TASK,
 } from '@holdpoint/approvals/testing/requests';
-import { createEffectDecider, type EffectMessage, type EffectWork } from '@holdpoint/executor/domain/effect';
-import type { EffectState } from '@holdpoint/executor/domain/ledger';
+import { createEffectDecider, type EffectMessage, type EffectWork } from '@holdpoint/executor/effect/decide';
+import type { EffectState } from '@holdpoint/executor/effect/state';
 import type { Answer, Decider } from '@holdpoint/runtime/decider';
 import type { Step } from '@holdpoint/runtime/testing/explore';
 import { sign, verify } from './approval-grants.ts';

@@ -13,9 +13,9 @@ import {
   taskTimers,
 } from './tests.ts';
 
-const APPROVAL = 'services/approvals/src/domain/approval.ts';
-const DECIDING = 'services/approvals/src/domain/deciding.ts';
-const TALLY = 'services/approvals/src/domain/tally.ts';
+const APPROVAL = 'services/approvals/src/approval/decide.ts';
+const DECIDING = 'services/approvals/src/approval/decide-request.ts';
+const TALLY = 'services/approvals/src/approval/tally.ts';
 
 export const DECISION_BUGS: readonly Bug[] = [
   {
@@ -55,7 +55,7 @@ export const DECISION_BUGS: readonly Bug[] = [
   },
   {
     name: 'an approval is answered again under the same message id',
-    file: 'services/approvals/src/domain/closing.ts',
+    file: 'services/approvals/src/approval/close.ts',
     find: 'id: `approval.${id}.again.${String(now)}`,',
     replace: 'id: `approval.${id}.again`,',
     caughtBy: [
@@ -107,7 +107,7 @@ export const DECISION_BUGS: readonly Bug[] = [
   },
   {
     name: 'a standing rule is used once more than it may be',
-    file: 'services/approvals/src/domain/rule.ts',
+    file: 'services/approvals/src/rule/rule.ts',
     find: `uses >= (spec.usesMax ?? Infinity)`,
     replace: `uses > (spec.usesMax ?? Infinity)`,
     caughtBy: [
@@ -119,7 +119,7 @@ export const DECISION_BUGS: readonly Bug[] = [
   },
   {
     name: 'a standing rule decides on a deploy',
-    file: 'packages/contracts/src/standing-rule.ts',
+    file: 'packages/contracts/src/approval/standing-rule.ts',
     find: `  if (kind === 'work' || ALWAYS_A_PERSON.includes(kind)) return false;`,
     replace: `  if (kind === 'work') return false;`,
     caughtBy: [
@@ -130,14 +130,14 @@ export const DECISION_BUGS: readonly Bug[] = [
   },
   {
     name: 'handing on forgets those who were asked before',
-    file: 'services/approvals/src/domain/course.ts',
+    file: 'services/approvals/src/approval/reminders.ts',
     find: `[...new Set([...before, ...step.audience])]`,
     replace: `[...step.audience]`,
     caughtBy: [approvalCourse('is handed on to others as well, and those of before may still decide')],
   },
   {
     name: 'a question is asked again under the same message id',
-    file: 'services/orchestrator/src/domain/asks.ts',
+    file: 'services/orchestrator/src/task/outgoing/outgoing.ts',
     find: `export const askApproval = (task: Task, node: NodeId, ask: number): Outgoing => {`,
     replace: `export const askApproval = (task: Task, node: NodeId, ask: number): Outgoing => {
   ask = 0;`,
@@ -152,7 +152,7 @@ export const DECISION_BUGS: readonly Bug[] = [
   },
   {
     name: 'the key of an effect has the attempt in it',
-    file: 'services/orchestrator/src/domain/effects.ts',
+    file: 'services/orchestrator/src/task/outgoing/node-effects.ts',
     find: `    idempotencyKey: keyOf(filledIn(task, node, idempotencyKey), preview, undone),`,
     replace:
       '    idempotencyKey: `${keyOf(filledIn(task, node, idempotencyKey), preview, undone)}.${String(attempt)}`,',
@@ -160,7 +160,7 @@ export const DECISION_BUGS: readonly Bug[] = [
   },
   {
     name: 'the id of an effect leaves its key out',
-    file: 'packages/contracts/src/ids.ts',
+    file: 'packages/contracts/src/values/ids.ts',
     find: 'shortHash([task, node, idempotencyKey], 16)',
     replace: 'shortHash([task, node], 16)',
     caughtBy: [ids('differ when any part differs, and however the parts are cut')],

@@ -1,5 +1,5 @@
-import type { Principal } from '@holdpoint/approvals/domain/approval-state';
-import type { SubmitTask } from '@holdpoint/contracts/task';
+import type { Principal } from '@holdpoint/approvals/approval/state';
+import type { SubmitTask } from '@holdpoint/contracts/task/task';
 import type { Choices } from './choices.ts';
 import { PEOPLE } from './gates.ts';
 

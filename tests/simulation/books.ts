@@ -1,27 +1,27 @@
-import type { BoardEvent } from '@holdpoint/contracts/board';
-import type { EffectEvent } from '@holdpoint/contracts/effect';
-import type { RecoveryEvent } from '@holdpoint/contracts/recovery';
-import type { TaskEvent } from '@holdpoint/contracts/task';
+import type { BoardEvent } from '@holdpoint/contracts/task/registry';
+import type { EffectEvent } from '@holdpoint/contracts/effect/effect';
+import type { RecoveryEvent } from '@holdpoint/contracts/recovery/recovery';
+import type { TaskEvent } from '@holdpoint/contracts/task/task';
 import {
   createDeskDecider,
   type DeskEvent,
   type DeskState,
   isApproval,
-} from '@holdpoint/approvals/domain/desk';
-import type { ApprovalEvent } from '@holdpoint/contracts/approval';
-import type { ApprovalState } from '@holdpoint/approvals/domain/approval-state';
-import { createEffectDecider } from '@holdpoint/executor/domain/effect';
+} from '@holdpoint/approvals/aggregates';
+import type { ApprovalEvent } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalState } from '@holdpoint/approvals/approval/state';
+import { createEffectDecider } from '@holdpoint/executor/effect/decide';
 import {
   orchestratorDecider,
   type OrchestratorEvent,
   type OrchestratorState,
-} from '@holdpoint/orchestrator/domain/orchestrator';
-import type { Board } from '@holdpoint/orchestrator/domain/board/state';
-import type { Task, TaskState } from '@holdpoint/orchestrator/domain/state';
+} from '@holdpoint/orchestrator/orchestrator';
+import type { Board } from '@holdpoint/orchestrator/registry/state';
+import type { Task, TaskState } from '@holdpoint/orchestrator/task/model/state';
 import { isProgram, type Program, type ProgramFact, type ProgramState } from '@holdpoint/programs/state';
-import { recoveryDecider, type RecoveryState } from '@holdpoint/recovery/domain/recovery';
+import { recoveryDecider, type RecoveryState } from '@holdpoint/recovery/attempts/decide';
 import type { Decider } from '@holdpoint/runtime/decider';
-import type { StoredEvent } from '@holdpoint/runtime/ports';
+import type { StoredEvent } from '@holdpoint/runtime/engine/ports';
 
 /** One event, and the states that it stands between. */
 export type Change<State, Event> = {

@@ -1,5 +1,5 @@
-import { workflowCircuit } from '@holdpoint/contracts/circuit';
-import { circuitIdOf } from '@holdpoint/contracts/ids';
+import { workflowCircuit } from '@holdpoint/contracts/recovery/circuit';
+import { circuitIdOf } from '@holdpoint/contracts/values/ids';
 import type { Cluster } from './cluster.ts';
 import { WORKFLOWS } from './graphs.ts';
 import type { Call } from './people.ts';

@@ -4,10 +4,10 @@ import {
   StuckAnswer,
   type Verb,
   type Vote,
-} from '@holdpoint/contracts/approval';
-import { ApprovalId } from '@holdpoint/contracts/ids';
-import type { Json } from '@holdpoint/contracts/json';
-import type { Principal } from '@holdpoint/approvals/domain/approval-state';
+} from '@holdpoint/contracts/approval/approval';
+import { ApprovalId } from '@holdpoint/contracts/values/ids';
+import type { Json } from '@holdpoint/contracts/values/json';
+import type { Principal } from '@holdpoint/approvals/approval/state';
 import { agentThatTries } from './agents.ts';
 import type { Change } from './books.ts';
 import type { Cluster } from './cluster.ts';

@@ -1,7 +1,7 @@
-import { entryIn } from '@holdpoint/executor/domain/ledger';
-import { isCircuit } from '@holdpoint/recovery/domain/recovery';
+import { entryIn } from '@holdpoint/executor/effect/state';
+import { isCircuit } from '@holdpoint/recovery/attempts/decide';
 import { decision, type TimerChange } from '@holdpoint/runtime/decider';
-import type { TimerRow } from '@holdpoint/runtime/ports';
+import type { TimerRow } from '@holdpoint/runtime/engine/ports';
 import type { Bug } from './cluster.ts';
 
 /** A bug that the simulator has to find, and the invariants by which it may. */

@@ -1,7 +1,7 @@
-import type { RequestApproval } from '@holdpoint/contracts/approval';
-import { type RuleId, ruleIdOf } from '@holdpoint/contracts/ids';
-import type { RuleSpec } from '@holdpoint/contracts/standing-rule';
-import { decides, type Rule } from '@holdpoint/approvals/domain/rule';
+import type { RequestApproval } from '@holdpoint/contracts/approval/approval';
+import { type RuleId, ruleIdOf } from '@holdpoint/contracts/values/ids';
+import type { RuleSpec } from '@holdpoint/contracts/approval/standing-rule';
+import { decides, type Rule } from '@holdpoint/approvals/rule/rule';
 import type { Cluster } from './cluster.ts';
 import { PEOPLE } from './gates.ts';
 import type { Call } from './people.ts';

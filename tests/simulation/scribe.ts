@@ -1,10 +1,10 @@
-import type { ServiceName } from '@holdpoint/contracts/subjects';
-import type { BatchWrite, Summary } from '@holdpoint/runtime/ports';
-import type { DeskEvent, DeskState } from '@holdpoint/approvals/domain/desk';
-import { summarise as summariseRequest } from '@holdpoint/approvals/projections/summary';
-import { summarise as summariseEffect } from '@holdpoint/executor/projections/effects';
-import { summarise as summariseTask } from '@holdpoint/orchestrator/projections/tasks';
-import { recoveryLogic } from '@holdpoint/recovery/logic';
+import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
+import type { BatchWrite, Summary } from '@holdpoint/runtime/engine/ports';
+import type { DeskEvent, DeskState } from '@holdpoint/approvals/aggregates';
+import { summarise as summariseRequest } from '@holdpoint/approvals/queries/summary';
+import { summarise as summariseEffect } from '@holdpoint/executor/queries/effects';
+import { summarise as summariseTask } from '@holdpoint/orchestrator/queries/tasks';
+import { recoveryLogic } from '@holdpoint/recovery/bindings';
 import {
   type BoardChange,
   type Change,

@@ -1,6 +1,6 @@
 import { outcomeIn } from '@holdpoint/approvals/adapters/ask-outcome';
-import type { Accept, AskOutcome, Delivery } from '@holdpoint/approvals/logic';
-import { effectView } from '@holdpoint/executor/projections/effects';
+import type { Accept, AskOutcome, Delivery } from '@holdpoint/approvals/bindings';
+import { effectView } from '@holdpoint/executor/queries/effects';
 import type { Life } from './life.ts';
 import type { World } from './world.ts';
 

@@ -1,7 +1,7 @@
-import { isWorkflowCircuit } from '@holdpoint/contracts/circuit';
-import type { TaskId } from '@holdpoint/contracts/ids';
-import type { RecoveryEvent } from '@holdpoint/contracts/recovery';
-import { isCircuit } from '@holdpoint/recovery/domain/recovery';
+import { isWorkflowCircuit } from '@holdpoint/contracts/recovery/circuit';
+import type { TaskId } from '@holdpoint/contracts/values/ids';
+import type { RecoveryEvent } from '@holdpoint/contracts/recovery/recovery';
+import { isCircuit } from '@holdpoint/recovery/attempts/decide';
 import { tasksIn } from './books.ts';
 import type { Life } from './life.ts';
 import type { World } from './world.ts';

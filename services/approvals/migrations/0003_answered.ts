@@ -1,4 +1,4 @@
-import { changeFinal } from '@holdpoint/runtime/postgres/retention';
+import { changeFinal } from '@holdpoint/runtime/store/retention';
 import type { Kysely } from 'kysely';
 
 /** A question about a doubt is over once it is answered. */

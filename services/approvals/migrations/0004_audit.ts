@@ -1,4 +1,4 @@
-import { createRetire, unlessTaskNeedsIt } from '@holdpoint/runtime/postgres/retention';
+import { createRetire, unlessTaskNeedsIt } from '@holdpoint/runtime/store/retention';
 import { type Kysely, sql } from 'kysely';
 
 /**

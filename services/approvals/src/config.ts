@@ -1,9 +1,9 @@
-import { readEnv, readSecretFile, ServiceEnv } from '@holdpoint/runtime/config';
+import { readEnv, readSecretFile, ServiceEnv } from '@holdpoint/runtime/service/config';
 import { z } from 'zod';
-import { type KnownPrincipal, readPrincipals } from './adapters/identity/principals-file.ts';
-import { checkJwks } from './adapters/identity/oidc-keys.ts';
-import { IdentityEnv, type OidcSettings, oidcSettings } from './adapters/identity/settings.ts';
-import { SignInEnv, type SignInSettings, signInSettings } from './adapters/identity/sign-in-settings.ts';
+import { type KnownPrincipal, readPrincipals } from './adapters/identity/principals/principals-file.ts';
+import { checkJwks } from './adapters/identity/oidc/keys.ts';
+import { IdentityEnv, type OidcSettings, oidcSettings } from './adapters/identity/oidc/settings.ts';
+import { SignInEnv, type SignInSettings, signInSettings } from './adapters/identity/sign-in/settings.ts';
 import { type GrantKeys, KEY_FILE, parseGrantKeys } from './adapters/keyring.ts';
 import { DiscordEnv, type DiscordSettings, readDiscord } from './surfaces/discord/settings.ts';
 import { ConsoleEnv } from './surfaces/console/settings.ts';

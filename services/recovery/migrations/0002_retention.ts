@@ -1,4 +1,4 @@
-import { createRetention, unlessTaskNeedsIt } from '@holdpoint/runtime/postgres/retention';
+import { createRetention, unlessTaskNeedsIt } from '@holdpoint/runtime/store/retention';
 import { type Kysely, sql } from 'kysely';
 
 /** What failed in a task never ends by itself: it goes with its task, whose id it has. */

@@ -1,18 +1,18 @@
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import { circuitIdOf, jobOf } from '@holdpoint/contracts/ids';
-import type { RecoveryEvent } from '@holdpoint/contracts/recovery';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { circuitIdOf, jobOf } from '@holdpoint/contracts/values/ids';
+import type { RecoveryEvent } from '@holdpoint/contracts/recovery/recovery';
 import type { Decider } from '@holdpoint/runtime/decider';
-import type { OwnEndpoints } from '@holdpoint/runtime/nats/api';
-import { readState } from '@holdpoint/runtime/postgres/read';
+import type { OwnEndpoints } from '@holdpoint/runtime/bus/api';
+import { readState } from '@holdpoint/runtime/store/read';
 import type { Pool } from 'pg';
-import { classify } from './domain/classification/classify.ts';
-import { fingerprintOf } from './domain/classification/fingerprint.ts';
-import { attemptView, stuckJobs } from './domain/history.ts';
-import { isCircuit, type RecoveryMessage, type RecoveryState } from './domain/recovery.ts';
-import { reportedJob } from './domain/reported.ts';
-import { listCircuits } from './projections/circuits.ts';
-import { countClasses } from './projections/classes.ts';
-import { listStuck } from './projections/stuck.ts';
+import { classify } from './classification/classify.ts';
+import { fingerprintOf } from './classification/fingerprint.ts';
+import { attemptView, stuckJobs } from './attempts/history.ts';
+import { isCircuit, type RecoveryMessage, type RecoveryState } from './attempts/decide.ts';
+import { reportedJob } from './attempts/reported.ts';
+import { listCircuits } from './queries/circuits.ts';
+import { countClasses } from './queries/classes.ts';
+import { listStuck } from './queries/stuck.ts';
 
 /** What an error says of itself when only its output is asked about. */
 const UNSAID = { code: 'NODE_FAILED', message: '' };

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import type { Logger } from '@holdpoint/runtime/log';
-import { type RunningService, startService } from '@holdpoint/runtime/service';
+import type { Logger } from '@holdpoint/runtime/observability/log';
+import { type RunningService, startService } from '@holdpoint/runtime/service/service';
 import { endpoints } from './api.ts';
 import type { RecoveryEnv } from './config.ts';
-import { createRecoveryDecider } from './domain/recovery.ts';
-import { recoveryFigures, sampleRecovery } from './figures.ts';
-import { createRecoveryLogic } from './logic.ts';
+import { createRecoveryDecider } from './attempts/decide.ts';
+import { recoveryFigures, sampleRecovery } from './metrics.ts';
+import { createRecoveryLogic } from './bindings.ts';
 
 export const startRecovery = (env: RecoveryEnv, log: Logger): Promise<RunningService> => {
   const decider = createRecoveryDecider({ openMs: env.HOLDPOINT_CIRCUIT_OPEN_MS });

@@ -1,5 +1,5 @@
-import { approvalsLogic } from '@holdpoint/approvals/logic';
-import type { ApprovalMessage, ApprovalState } from '@holdpoint/approvals/domain/approval-state';
+import { approvalsLogic } from '@holdpoint/approvals/bindings';
+import type { ApprovalMessage, ApprovalState } from '@holdpoint/approvals/approval/state';
 import {
   APPROVAL,
   ASKED,
@@ -12,11 +12,11 @@ import {
   requestFor,
   TASK,
 } from '@holdpoint/approvals/testing/requests';
-import type { Choice } from '@holdpoint/contracts/approval';
-import { CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect';
-import { effectIdOf } from '@holdpoint/contracts/ids';
-import type { Json } from '@holdpoint/contracts/json';
-import type { Loaded } from '@holdpoint/runtime/batch';
+import type { Choice } from '@holdpoint/contracts/approval/approval';
+import { CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/effect';
+import { effectIdOf } from '@holdpoint/contracts/values/ids';
+import type { Json } from '@holdpoint/contracts/values/json';
+import type { Loaded } from '@holdpoint/runtime/engine/batch';
 import { runOf } from '@holdpoint/runtime/testing/run';
 import { z } from 'zod';
 import { decisionTarget } from '../decisions.ts';

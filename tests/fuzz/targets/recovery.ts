@@ -1,7 +1,7 @@
-import { recoveryDecider, type RecoveryMessage } from '@holdpoint/recovery/domain/recovery';
-import { workflowCircuit } from '@holdpoint/contracts/circuit';
-import { NodeId, TaskId } from '@holdpoint/contracts/ids';
-import { recoveryLogic } from '@holdpoint/recovery/logic';
+import { recoveryDecider, type RecoveryMessage } from '@holdpoint/recovery/attempts/decide';
+import { workflowCircuit } from '@holdpoint/contracts/recovery/circuit';
+import { NodeId, TaskId } from '@holdpoint/contracts/values/ids';
+import { recoveryLogic } from '@holdpoint/recovery/bindings';
 import { runOf } from '@holdpoint/runtime/testing/run';
 import { decisionTarget, NOW } from '../decisions.ts';
 

@@ -1,5 +1,5 @@
-import type { ApprovalEvent } from '@holdpoint/contracts/approval';
-import type { ApprovalState } from '@holdpoint/approvals/domain/approval-state';
+import type { ApprovalEvent } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalState } from '@holdpoint/approvals/approval/state';
 import { type Change, programIn, taskIn } from '../books.ts';
 import type { World } from '../world.ts';
 

@@ -1,12 +1,12 @@
-import type { ApprovalEvent, ApprovalResolved } from '@holdpoint/contracts/approval';
-import { choicesOf, policyOf } from '@holdpoint/contracts/approval-question';
-import { inputProblems } from '@holdpoint/contracts/input';
-import { isAmong } from '@holdpoint/contracts/audience';
-import type { ApprovalState, Pending } from '@holdpoint/approvals/domain/approval-state';
+import type { ApprovalEvent, ApprovalResolved } from '@holdpoint/contracts/approval/approval';
+import { choicesOf, policyOf } from '@holdpoint/contracts/approval/question';
+import { inputProblems } from '@holdpoint/contracts/workflow/input';
+import { isAmong } from '@holdpoint/contracts/workflow/audience';
+import type { ApprovalState, Pending } from '@holdpoint/approvals/approval/state';
 import type { Change } from '../books.ts';
 import { PEOPLE } from '../gates.ts';
 import { verifyGrant } from '../grants.ts';
-import { ROLLBACK_RULE } from '@holdpoint/approvals/domain/rollback-rule';
+import { ROLLBACK_RULE } from '@holdpoint/approvals/rule/rollback-rule';
 import type { World } from '../world.ts';
 
 const isEntitled = (audience: readonly string[], name: string): boolean =>

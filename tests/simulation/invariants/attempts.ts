@@ -1,9 +1,9 @@
-import { type FailureClass, FailureClass as Classes } from '@holdpoint/contracts/recovery';
-import type { RecoveryRules } from '@holdpoint/contracts/recovery-rules';
-import type { TaskEvent } from '@holdpoint/contracts/task';
-import { isTerminal } from '@holdpoint/orchestrator/domain/phases';
-import { nodeState, type Task } from '@holdpoint/orchestrator/domain/state';
-import { TABLE, THRESHOLDS } from '@holdpoint/recovery/domain/verdict-table';
+import { type FailureClass, FailureClass as Classes } from '@holdpoint/contracts/recovery/recovery';
+import type { RecoveryRules } from '@holdpoint/contracts/workflow/recovery-rules';
+import type { TaskEvent } from '@holdpoint/contracts/task/task';
+import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
+import { nodeState, type Task } from '@holdpoint/orchestrator/task/model/state';
+import { TABLE, THRESHOLDS } from '@holdpoint/recovery/attempts/verdict-table';
 import { taskIn, type TaskChange } from '../books.ts';
 import type { World } from '../world.ts';
 

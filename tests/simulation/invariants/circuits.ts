@@ -1,7 +1,7 @@
-import { circuitIdOf } from '@holdpoint/contracts/ids';
-import { isWorkflowCircuit } from '@holdpoint/contracts/circuit';
-import type { TaskEvent } from '@holdpoint/contracts/task';
-import { isCircuit } from '@holdpoint/recovery/domain/recovery';
+import { circuitIdOf } from '@holdpoint/contracts/values/ids';
+import { isWorkflowCircuit } from '@holdpoint/contracts/recovery/circuit';
+import type { TaskEvent } from '@holdpoint/contracts/task/task';
+import { isCircuit } from '@holdpoint/recovery/attempts/decide';
 import type { RecoveryChange, TaskChange } from '../books.ts';
 import type { World } from '../world.ts';
 

@@ -1,9 +1,9 @@
-import { CIRCUIT_TIMER, replyTimer, retryTimer } from '@holdpoint/orchestrator/domain/asks';
-import { isTerminal } from '@holdpoint/orchestrator/domain/phases';
-import { type NodeState, nodeState, type Task } from '@holdpoint/orchestrator/domain/state';
-import type { NodeId } from '@holdpoint/contracts/ids';
-import { isCircuit } from '@holdpoint/recovery/domain/recovery';
-import { stuckAt } from '@holdpoint/recovery/domain/history';
+import { CIRCUIT_TIMER, replyTimer, retryTimer } from '@holdpoint/orchestrator/task/outgoing/outgoing';
+import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
+import { type NodeState, nodeState, type Task } from '@holdpoint/orchestrator/task/model/state';
+import type { NodeId } from '@holdpoint/contracts/values/ids';
+import { isCircuit } from '@holdpoint/recovery/attempts/decide';
+import { stuckAt } from '@holdpoint/recovery/attempts/history';
 import { type RecoveryChange, taskIn, tasksIn } from '../books.ts';
 import type { World } from '../world.ts';
 

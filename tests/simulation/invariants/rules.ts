@@ -1,6 +1,6 @@
-import type { RuleEvent } from '@holdpoint/contracts/standing-rule';
-import { decides, type Rule, statusOf } from '@holdpoint/approvals/domain/rule';
-import { decidesRollback, ROLLBACK_RULE } from '@holdpoint/approvals/domain/rollback-rule';
+import type { RuleEvent } from '@holdpoint/contracts/approval/standing-rule';
+import { decides, type Rule, statusOf } from '@holdpoint/approvals/rule/rule';
+import { decidesRollback, ROLLBACK_RULE } from '@holdpoint/approvals/rule/rollback-rule';
 import type { World } from '../world.ts';
 
 /** A rule decides only while it holds, as often as it says, and on what its author might decide on himself. */

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { RecoverTask } from '@holdpoint/contracts/task';
-import type { FailureAssessed, Verdict } from '@holdpoint/contracts/recovery';
-import { isGivingUp } from '@holdpoint/contracts/failure-class';
-import { subjects } from '@holdpoint/contracts/subjects';
-import { isCircuit } from '@holdpoint/recovery/domain/recovery';
-import { isFailure } from '@holdpoint/recovery/domain/history';
-import { nodeState } from '@holdpoint/orchestrator/domain/state';
+import { RecoverTask } from '@holdpoint/contracts/task/task';
+import type { FailureAssessed, Verdict } from '@holdpoint/contracts/recovery/recovery';
+import { isGivingUp } from '@holdpoint/contracts/workflow/failure-class';
+import { subjects } from '@holdpoint/contracts/bus/subjects';
+import { isCircuit } from '@holdpoint/recovery/attempts/decide';
+import { isFailure } from '@holdpoint/recovery/attempts/history';
+import { nodeState } from '@holdpoint/orchestrator/task/model/state';
 import type { RecoveryChange, TaskChange } from '../books.ts';
 import type { World } from '../world.ts';
 

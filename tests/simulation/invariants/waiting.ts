@@ -1,4 +1,4 @@
-import { artifactLabel, scopeOf } from '@holdpoint/contracts/artifact';
+import { artifactLabel, scopeOf } from '@holdpoint/contracts/workflow/artifact';
 import {
   hasEnded,
   nodeDefinition,
@@ -6,11 +6,11 @@ import {
   openQuestion,
   outcomeOf,
   type Task,
-} from '@holdpoint/orchestrator/domain/state';
-import { isTerminal } from '@holdpoint/orchestrator/domain/phases';
+} from '@holdpoint/orchestrator/task/model/state';
+import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
 import { graphOf } from '@holdpoint/workflows/graph';
-import { circuitIdOf, type NodeId } from '@holdpoint/contracts/ids';
-import { isCircuit } from '@holdpoint/recovery/domain/recovery';
+import { circuitIdOf, type NodeId } from '@holdpoint/contracts/values/ids';
+import { isCircuit } from '@holdpoint/recovery/attempts/decide';
 import { taskIn, tasksIn } from '../books.ts';
 import type { World } from '../world.ts';
 

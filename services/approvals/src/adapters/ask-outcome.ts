@@ -1,6 +1,6 @@
-import type { EffectView } from '@holdpoint/contracts/catalog';
-import type { Listener } from '@holdpoint/runtime/nats/listener';
-import { type Accept, type AskOutcome, isOutcome } from '../logic.ts';
+import type { EffectView } from '@holdpoint/contracts/catalog/catalog';
+import type { Listener } from '@holdpoint/runtime/bus/listener';
+import { type Accept, type AskOutcome, isOutcome } from '../bindings.ts';
 
 /** What the ledger has of an effect, as a message to its approval; undefined while it has come to nothing, or is another's. */
 export const outcomeIn = (

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { AuditHead } from '../projections/audit.ts';
+import type { AuditHead } from '../queries/audit.ts';
 import { isDue } from './audit-anchors.ts';
 
 const MINUTE_MS = 60_000;

@@ -1,12 +1,12 @@
-import { AUDIT_ID } from '@holdpoint/contracts/ids';
-import { ask } from '@holdpoint/runtime/ask';
-import type { Engine } from '@holdpoint/runtime/engine';
-import { errorFields } from '@holdpoint/runtime/error-fields';
-import type { Logger } from '@holdpoint/runtime/log';
-import { startPeriodic } from '@holdpoint/runtime/periodic';
+import { AUDIT_ID } from '@holdpoint/contracts/values/ids';
+import { ask } from '@holdpoint/runtime/engine/ask';
+import type { Engine } from '@holdpoint/runtime/engine/engine';
+import { errorFields } from '@holdpoint/runtime/engine/error-fields';
+import type { Logger } from '@holdpoint/runtime/observability/log';
+import { startPeriodic } from '@holdpoint/runtime/observability/periodic';
 import type { Pool } from 'pg';
-import type { DeskMessage } from '../domain/desk.ts';
-import { type AuditHead, readAuditHash, readAuditHead } from '../projections/audit.ts';
+import type { DeskMessage } from '../aggregates.ts';
+import { type AuditHead, readAuditHash, readAuditHead } from '../queries/audit.ts';
 
 /** How far the log may have come without an anchor, in time and in lines; looked at as often as this. */
 const ANCHOR_EVERY_MS = 5 * 60_000;

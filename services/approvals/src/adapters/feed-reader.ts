@@ -1,5 +1,5 @@
-import { ApprovalView } from '@holdpoint/contracts/approval';
-import { JsonObject } from '@holdpoint/contracts/json';
+import { ApprovalView } from '@holdpoint/contracts/approval/approval';
+import { JsonObject } from '@holdpoint/contracts/values/json';
 import type { Pool } from 'pg';
 import { z } from 'zod';
 

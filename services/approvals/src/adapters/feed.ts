@@ -1,11 +1,11 @@
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
-import { ApprovalEvent, type ApprovalView } from '@holdpoint/contracts/approval';
-import type { JsonObject } from '@holdpoint/contracts/json';
-import { filters } from '@holdpoint/contracts/subjects';
-import { errorFields } from '@holdpoint/runtime/error-fields';
-import type { Logger } from '@holdpoint/runtime/log';
-import type { Listener } from '@holdpoint/runtime/nats/listener';
-import { startPeriodic } from '@holdpoint/runtime/periodic';
+import { ApprovalEvent, type ApprovalView } from '@holdpoint/contracts/approval/approval';
+import type { JsonObject } from '@holdpoint/contracts/values/json';
+import { filters } from '@holdpoint/contracts/bus/subjects';
+import { errorFields } from '@holdpoint/runtime/engine/error-fields';
+import type { Logger } from '@holdpoint/runtime/observability/log';
+import type { Listener } from '@holdpoint/runtime/bus/listener';
+import { startPeriodic } from '@holdpoint/runtime/observability/periodic';
 import type { Pool } from 'pg';
 import { entryOf, type Line, type Place, readHead, readLines, readViews } from './feed-reader.ts';
 

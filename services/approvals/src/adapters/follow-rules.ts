@@ -1,11 +1,11 @@
-import type { Engine } from '@holdpoint/runtime/engine';
-import type { Logger } from '@holdpoint/runtime/log';
-import type { Listener } from '@holdpoint/runtime/nats/listener';
-import { startPeriodic } from '@holdpoint/runtime/periodic';
-import { filters } from '@holdpoint/contracts/subjects';
+import type { Engine } from '@holdpoint/runtime/engine/engine';
+import type { Logger } from '@holdpoint/runtime/observability/log';
+import type { Listener } from '@holdpoint/runtime/bus/listener';
+import { startPeriodic } from '@holdpoint/runtime/observability/periodic';
+import { filters } from '@holdpoint/contracts/bus/subjects';
 import type { Pool } from 'pg';
-import type { DeskMessage } from '../domain/desk.ts';
-import { readActiveRules } from '../projections/rules.ts';
+import type { DeskMessage } from '../aggregates.ts';
+import { readActiveRules } from '../queries/rules.ts';
 import type { RuleBook } from './rule-book.ts';
 
 /** What the bus does not bring is read all the same. */

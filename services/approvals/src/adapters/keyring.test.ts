@@ -2,9 +2,9 @@ import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypt
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { KeysClaims, publicKeysIn, signingKeyOf, vouchedFor } from '@holdpoint/contracts/signing-keys';
-import { createVerifier, keyIdOf } from '@holdpoint/runtime/jws';
-import { silentLogger } from '@holdpoint/runtime/log';
+import { KeysClaims, publicKeysIn, signingKeyOf, vouchedFor } from '@holdpoint/contracts/approval/signing-keys';
+import { createVerifier, keyIdOf } from '@holdpoint/runtime/service/jws';
+import { silentLogger } from '@holdpoint/runtime/observability/log';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createKeyring, type Keyring, parseGrantKeys } from './keyring.ts';
 

@@ -1,17 +1,17 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
-import type { AuditClaims } from '@holdpoint/contracts/audit';
-import type { SignedClaims } from '@holdpoint/contracts/effect';
+import type { AuditClaims } from '@holdpoint/contracts/audit/audit';
+import type { SignedClaims } from '@holdpoint/contracts/effect/effect';
 import {
   type KeysClaims,
   type PublishedKeys,
   publicKeysIn,
   type SigningKey,
   signingKeyOf,
-} from '@holdpoint/contracts/signing-keys';
-import { ConfigError } from '@holdpoint/runtime/config';
-import { type Followed, followFile } from '@holdpoint/runtime/follow-file';
-import { createSigner } from '@holdpoint/runtime/jws';
-import type { Logger } from '@holdpoint/runtime/log';
+} from '@holdpoint/contracts/approval/signing-keys';
+import { ConfigError } from '@holdpoint/runtime/service/config';
+import { type Followed, followFile } from '@holdpoint/runtime/service/follow-file';
+import { createSigner } from '@holdpoint/runtime/service/jws';
+import type { Logger } from '@holdpoint/runtime/observability/log';
 import { type ApprovalTokens, createApprovalTokens } from './approval-token.ts';
 
 /** The first key signs; the others have signed, or will. Of those that are retired only the public half is left. */

@@ -1,8 +1,8 @@
-import type { RequestApproval } from '@holdpoint/contracts/approval';
-import type { RuleId } from '@holdpoint/contracts/ids';
-import { errorFields } from '@holdpoint/runtime/error-fields';
-import type { Logger } from '@holdpoint/runtime/log';
-import { decides, type Rule } from '../domain/rule.ts';
+import type { RequestApproval } from '@holdpoint/contracts/approval/approval';
+import type { RuleId } from '@holdpoint/contracts/values/ids';
+import { errorFields } from '@holdpoint/runtime/engine/error-fields';
+import type { Logger } from '@holdpoint/runtime/observability/log';
+import { decides, type Rule } from '../rule/rule.ts';
 
 /** So many rules are asked about one request, the oldest first. */
 const ASKED_MAX = 8;

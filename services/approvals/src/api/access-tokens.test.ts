@@ -1,8 +1,8 @@
-import { CreateAccessToken, Scope } from '@holdpoint/contracts/access-token';
-import { isAmong } from '@holdpoint/contracts/audience';
-import { accessTokenIdOf } from '@holdpoint/contracts/ids';
+import { CreateAccessToken, Scope } from '@holdpoint/contracts/approval/access-token';
+import { isAmong } from '@holdpoint/contracts/workflow/audience';
+import { accessTokenIdOf } from '@holdpoint/contracts/values/ids';
 import { describe, expect, test } from 'vitest';
-import type { Principal } from '../domain/approval-state.ts';
+import type { Principal } from '../approval/state.ts';
 import { tokenMessage } from './access-tokens.ts';
 
 const sha256 = 'a'.repeat(64);

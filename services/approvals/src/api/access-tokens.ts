@@ -1,12 +1,12 @@
-import { type CreateAccessToken, Scope } from '@holdpoint/contracts/access-token';
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import { accessTokenIdOf } from '@holdpoint/contracts/ids';
-import { GroupName } from '../adapters/identity/names.ts';
+import { type CreateAccessToken, Scope } from '@holdpoint/contracts/approval/access-token';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { accessTokenIdOf } from '@holdpoint/contracts/values/ids';
+import { GroupName } from '../adapters/identity/principals/names.ts';
 import type { Identity } from '../adapters/identity/identity.ts';
-import type { TokenMessage } from '../domain/access-token.ts';
-import type { Principal } from '../domain/approval-state.ts';
-import type { Office } from '../office.ts';
-import { listTokens } from '../projections/tokens.ts';
+import type { TokenMessage } from '../token/access-token.ts';
+import type { Principal } from '../approval/state.ts';
+import type { Office } from '../surfaces/surface-deps.ts';
+import { listTokens } from '../queries/tokens.ts';
 import { type ApprovalsEndpoints, callerOf } from './deciding.ts';
 
 /** What a token is good for unless its maker says more, or less. */

@@ -1,5 +1,5 @@
-import type { Office } from '../office.ts';
-import { listAudit } from '../projections/audit.ts';
+import type { Office } from '../surfaces/surface-deps.ts';
+import { listAudit } from '../queries/audit.ts';
 import { type ApprovalsEndpoints, callerOf } from './deciding.ts';
 
 export const auditEndpoints = (office: Office): Pick<ApprovalsEndpoints, 'audit' | 'keys'> => ({

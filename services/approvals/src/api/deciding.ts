@@ -1,10 +1,10 @@
-import { HEADERS, SURFACE_HEADER, traceOf } from '@holdpoint/contracts/cloudevents';
-import type { Caller, OwnEndpoints } from '@holdpoint/runtime/nats/api';
-import { Scope } from '@holdpoint/contracts/access-token';
-import type { Via } from '../decisions.ts';
-import type { Principal } from '../domain/approval-state.ts';
-import type { DeskMessage } from '../domain/desk.ts';
-import { BUS, type Office, surfaceOf } from '../office.ts';
+import { HEADERS, SURFACE_HEADER, traceOf } from '@holdpoint/contracts/bus/cloudevents';
+import type { Caller, OwnEndpoints } from '@holdpoint/runtime/bus/api';
+import { Scope } from '@holdpoint/contracts/approval/access-token';
+import type { Via } from '../submit-decision.ts';
+import type { Principal } from '../approval/state.ts';
+import type { DeskMessage } from '../aggregates.ts';
+import { BUS, type Office, surfaceOf } from '../surfaces/surface-deps.ts';
 
 export type ApprovalsEndpoints = OwnEndpoints<'approvals', DeskMessage>;
 

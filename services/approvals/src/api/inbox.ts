@@ -1,8 +1,8 @@
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import { readState } from '@holdpoint/runtime/postgres/read';
-import type { Office } from '../office.ts';
-import { previousOf } from '../projections/previous.ts';
-import { approvalView, listRequests } from '../projections/requests.ts';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { readState } from '@holdpoint/runtime/store/read';
+import type { Office } from '../surfaces/surface-deps.ts';
+import { previousOf } from '../queries/previous.ts';
+import { approvalView, listRequests } from '../queries/requests.ts';
 import type { ApprovalsEndpoints } from './deciding.ts';
 
 export const inboxEndpoints = ({ pool, decider }: Office): Pick<ApprovalsEndpoints, 'get' | 'list'> => ({

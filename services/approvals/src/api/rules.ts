@@ -1,11 +1,11 @@
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import type { RuleView } from '@holdpoint/contracts/standing-rule';
-import { ruleIdOf } from '@holdpoint/contracts/ids';
-import { ask } from '@holdpoint/runtime/ask';
-import { decidesRollback } from '../domain/rollback-rule.ts';
-import { builtInRule, decides, ruleView } from '../domain/rule.ts';
-import type { Office } from '../office.ts';
-import { listRules, readActiveRules, testRule } from '../projections/rules.ts';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import type { RuleView } from '@holdpoint/contracts/approval/standing-rule';
+import { ruleIdOf } from '@holdpoint/contracts/values/ids';
+import { ask } from '@holdpoint/runtime/engine/ask';
+import { decidesRollback } from '../rule/rollback-rule.ts';
+import { builtInRule, decides, ruleView } from '../rule/rule.ts';
+import type { Office } from '../surfaces/surface-deps.ts';
+import { listRules, readActiveRules, testRule } from '../queries/rules.ts';
 import { type ApprovalsEndpoints, callerOf } from './deciding.ts';
 
 /** Standing rules: `check` is what others call checkApproval, `rule_add` what they call persistRule. */

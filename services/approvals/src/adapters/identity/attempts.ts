@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import type { Logger } from '@holdpoint/runtime/log';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import type { Logger } from '@holdpoint/runtime/observability/log';
 
 /** Why somebody was not let in. */
 export const FAILURES = ['missing', 'unknown', 'expired', 'revoked', 'oidc', 'scope'] as const;

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import type { Scope } from '@holdpoint/contracts/access-token';
-import { silentLogger } from '@holdpoint/runtime/log';
+import type { Scope } from '@holdpoint/contracts/approval/access-token';
+import { silentLogger } from '@holdpoint/runtime/observability/log';
 import { describe, expect, test } from 'vitest';
-import type { StoredToken } from '../../projections/tokens.ts';
+import type { StoredToken } from '../../queries/tokens.ts';
 import { createAttempts, FAILURES_MAX } from './attempts.ts';
 import { createIdentity, type IdentityParts } from './create-identity.ts';
-import { createDirectory } from './directory.ts';
+import { createDirectory } from './principals/directory.ts';
 import type { Identity } from './identity.ts';
 
 const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');

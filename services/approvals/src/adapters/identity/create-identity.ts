@@ -1,16 +1,16 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { Scope } from '@holdpoint/contracts/access-token';
-import { isAmong } from '@holdpoint/contracts/audience';
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import type { Principal } from '../../domain/approval-state.ts';
-import type { StoredToken } from '../../projections/tokens.ts';
+import type { Scope } from '@holdpoint/contracts/approval/access-token';
+import { isAmong } from '@holdpoint/contracts/workflow/audience';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import type { Principal } from '../../approval/state.ts';
+import type { StoredToken } from '../../queries/tokens.ts';
 import { type Attempts, type Failure, tooManyAttempts } from './attempts.ts';
 import { bearerOf } from './bearer.ts';
-import type { Directory } from './directory.ts';
+import type { Directory } from './principals/directory.ts';
 import type { Credentials, Identity } from './identity.ts';
-import { OIDC_PREFIX } from './names.ts';
-import { looksLikeJwt, type OidcTokens, personOf } from './oidc.ts';
-import type { OidcSettings } from './settings.ts';
+import { OIDC_PREFIX } from './principals/names.ts';
+import { looksLikeJwt, type OidcTokens, personOf } from './oidc/tokens.ts';
+import type { OidcSettings } from './oidc/settings.ts';
 
 export type IdentityParts = {
   /** As it is now. */

@@ -1,5 +1,5 @@
-import type { Scope } from '@holdpoint/contracts/access-token';
-import type { Principal } from '../../domain/approval-state.ts';
+import type { Scope } from '@holdpoint/contracts/approval/access-token';
+import type { Principal } from '../../approval/state.ts';
 
 /** What a caller has shown, and from where: whoever guesses is slowed down. */
 export type Credentials = {

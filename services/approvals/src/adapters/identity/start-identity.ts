@@ -1,18 +1,18 @@
-import { followFile } from '@holdpoint/runtime/follow-file';
-import type { Logger } from '@holdpoint/runtime/log';
+import { followFile } from '@holdpoint/runtime/service/follow-file';
+import type { Logger } from '@holdpoint/runtime/observability/log';
 import type { Pool } from 'pg';
-import { findToken } from '../../projections/tokens.ts';
+import { findToken } from '../../queries/tokens.ts';
 import { type Attempts, createAttempts } from './attempts.ts';
 import { createIdentity } from './create-identity.ts';
-import { createDirectory } from './directory.ts';
+import { createDirectory } from './principals/directory.ts';
 import type { Identity } from './identity.ts';
-import { createOidcKeys } from './oidc-keys.ts';
-import { createOidcTokens, looksLikeJwt, personOf } from './oidc.ts';
-import { type KnownPrincipal, parsePrincipals } from './principals-file.ts';
-import type { IdentityEnv, OidcSettings } from './settings.ts';
-import { createOidcProvider } from './oidc-provider.ts';
-import { createSignIn, type SignIn } from './sign-in.ts';
-import { readClientSecret, secretFileAt, type SignInSettings } from './sign-in-settings.ts';
+import { createOidcKeys } from './oidc/keys.ts';
+import { createOidcTokens, looksLikeJwt, personOf } from './oidc/tokens.ts';
+import { type KnownPrincipal, parsePrincipals } from './principals/principals-file.ts';
+import type { IdentityEnv, OidcSettings } from './oidc/settings.ts';
+import { createOidcProvider } from './oidc/provider.ts';
+import { createSignIn, type SignIn } from './sign-in/sign-in.ts';
+import { readClientSecret, secretFileAt, type SignInSettings } from './sign-in/settings.ts';
 
 export type IdentityConfig = {
   readonly env: Pick<IdentityEnv, 'HOLDPOINT_PRINCIPALS_FILE' | 'HOLDPOINT_ADMINISTRATORS'>;

@@ -1,7 +1,7 @@
-import type { Scope } from '@holdpoint/contracts/access-token';
-import type { Api } from '@holdpoint/contracts/catalog';
-import type { ServiceName } from '@holdpoint/contracts/subjects';
-import { SubmitTask } from '@holdpoint/contracts/task';
+import type { Scope } from '@holdpoint/contracts/approval/access-token';
+import type { Api } from '@holdpoint/contracts/catalog/catalog';
+import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
+import { SubmitTask } from '@holdpoint/contracts/task/task';
 import { z } from 'zod';
 import { ROUTES } from '../http/routes.ts';
 

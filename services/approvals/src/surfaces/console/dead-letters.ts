@@ -1,11 +1,11 @@
-import type { SettleLetter } from '@holdpoint/contracts/dead-letter';
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import type { JsonObject } from '@holdpoint/contracts/json';
-import type { ServiceName } from '@holdpoint/contracts/subjects';
-import { parseAs } from '@holdpoint/runtime/inbound';
-import type { BusLook, Letter } from '@holdpoint/runtime/nats/bus-look';
-import type { Answer, Listener } from '@holdpoint/runtime/nats/listener';
-import type { Settle } from '@holdpoint/runtime/nats/settle-letters';
+import type { SettleLetter } from '@holdpoint/contracts/bus/dead-letter';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import type { JsonObject } from '@holdpoint/contracts/values/json';
+import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
+import { parseAs } from '@holdpoint/runtime/engine/inbound';
+import type { BusLook, Letter } from '@holdpoint/runtime/bus/bus-overview';
+import type { Answer, Listener } from '@holdpoint/runtime/bus/listener';
+import type { Settle } from '@holdpoint/runtime/bus/dead-letter-actions';
 import { z } from 'zod';
 import { refusalFrom } from './gateway.ts';
 

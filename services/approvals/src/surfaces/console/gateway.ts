@@ -1,16 +1,16 @@
-import type { Scope } from '@holdpoint/contracts/access-token';
-import { api } from '@holdpoint/contracts/catalog';
-import { HEADERS, SURFACE_HEADER, traceOf } from '@holdpoint/contracts/cloudevents';
-import { type ErrorBody, ErrorCode, HoldpointError } from '@holdpoint/contracts/errors';
-import type { JsonObject } from '@holdpoint/contracts/json';
-import { parseAs } from '@holdpoint/runtime/inbound';
-import type { Caller } from '@holdpoint/runtime/nats/api';
-import type { Listener } from '@holdpoint/runtime/nats/listener';
+import type { Scope } from '@holdpoint/contracts/approval/access-token';
+import { api } from '@holdpoint/contracts/catalog/catalog';
+import { HEADERS, SURFACE_HEADER, traceOf } from '@holdpoint/contracts/bus/cloudevents';
+import { type ErrorBody, ErrorCode, HoldpointError } from '@holdpoint/contracts/values/errors';
+import type { JsonObject } from '@holdpoint/contracts/values/json';
+import { parseAs } from '@holdpoint/runtime/engine/inbound';
+import type { Caller } from '@holdpoint/runtime/bus/api';
+import type { Listener } from '@holdpoint/runtime/bus/listener';
 import type { z } from 'zod';
 import { callerOf } from '../../api/deciding.ts';
-import { endpoints } from '../../api/endpoints.ts';
-import type { Principal } from '../../domain/approval-state.ts';
-import type { Office } from '../../office.ts';
+import { endpoints } from '../../api.ts';
+import type { Principal } from '../../approval/state.ts';
+import type { Office } from '../surface-deps.ts';
 import { type AnyEndpoint, askEndpoint } from '../http/api.ts';
 import { allowedAt, type OtherService, ownRoute } from './allowed.ts';
 

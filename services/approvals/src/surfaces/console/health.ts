@@ -1,10 +1,10 @@
-import type { ServiceName } from '@holdpoint/contracts/subjects';
-import { SERVICES } from '@holdpoint/contracts/subjects';
-import { consumers } from '@holdpoint/contracts/streams';
-import { errorFields } from '@holdpoint/runtime/error-fields';
-import type { BusLook, StreamLook } from '@holdpoint/runtime/nats/bus-look';
-import type { Answer, Listener } from '@holdpoint/runtime/nats/listener';
-import type { Office } from '../../office.ts';
+import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
+import { consumers } from '@holdpoint/contracts/bus/streams';
+import { errorFields } from '@holdpoint/runtime/engine/error-fields';
+import type { BusLook, StreamLook } from '@holdpoint/runtime/bus/bus-overview';
+import type { Answer, Listener } from '@holdpoint/runtime/bus/listener';
+import type { Office } from '../surface-deps.ts';
 
 /** How the system does, as a page shows it. What could not be found out is left out. */
 export type Health = {

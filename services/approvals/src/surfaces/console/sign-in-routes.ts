@@ -1,8 +1,8 @@
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import { OidcCode } from '@holdpoint/contracts/sign-in';
-import { parseAs } from '@holdpoint/runtime/inbound';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { OidcCode } from '@holdpoint/contracts/approval/sign-in';
+import { parseAs } from '@holdpoint/runtime/engine/inbound';
 import { Hono } from 'hono';
-import type { SignIn } from '../../adapters/identity/sign-in.ts';
+import type { SignIn } from '../../adapters/identity/sign-in/sign-in.ts';
 import { type Env, within } from '../http/api.ts';
 import { readBody } from '../http/body.ts';
 import type { Origins } from '../http/origins.ts';

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { Notice } from '@holdpoint/contracts/approval';
-import { errorFields } from '@holdpoint/runtime/error-fields';
-import { readState } from '@holdpoint/runtime/postgres/read';
-import type { Closed, Pending } from '../../domain/approval-state.ts';
-import { noticeName } from '../../domain/notices.ts';
-import type { Accept, Delivery } from '../../logic.ts';
-import type { Office } from '../../office.ts';
-import { handedOnOf, messageOf, NO_MENTIONS, reminderOf } from './message.ts';
+import type { Notice } from '@holdpoint/contracts/approval/approval';
+import { errorFields } from '@holdpoint/runtime/engine/error-fields';
+import { readState } from '@holdpoint/runtime/store/read';
+import type { Closed, Pending } from '../../approval/state.ts';
+import { noticeName } from '../../approval/notices.ts';
+import type { Accept, Delivery } from '../../bindings.ts';
+import type { Office } from '../surface-deps.ts';
+import { handedOnOf, messageOf, NO_MENTIONS, reminderOf } from './messages/message.ts';
 import { DiscordFailure, type DiscordRest, UNKNOWN_MESSAGE } from './rest.ts';
 
 /** What waits beyond it waits for its timer. */

@@ -1,11 +1,11 @@
-import type { AddGauge } from '@holdpoint/runtime/metrics';
+import type { AddGauge } from '@holdpoint/runtime/observability/metrics';
 import type { Hono } from 'hono';
-import type { ApprovalsParts } from '../../logic.ts';
-import type { Office } from '../../office.ts';
-import { createCounts } from './counts.ts';
+import type { ApprovalsParts } from '../../bindings.ts';
+import type { Office } from '../surface-deps.ts';
+import { createCounts } from './metrics.ts';
 import { createDeliveries } from './deliveries.ts';
 import { createRest } from './rest.ts';
-import { discordRoutes } from './routes.ts';
+import { discordRoutes } from './interactions/routes.ts';
 import type { DiscordSettings } from './settings.ts';
 
 /** People asked on Discord: messages with buttons go out, and what is pressed comes in. */

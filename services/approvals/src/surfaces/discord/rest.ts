@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from '@holdpoint/runtime/log';
+import type { Logger } from '@holdpoint/runtime/observability/log';
 import CircuitBreaker from 'opossum';
 import { z } from 'zod';
-import type { Message } from './message.ts';
+import type { Message } from './messages/message.ts';
 import type { DiscordSettings } from './settings.ts';
 
 /** Discord has not done what it was asked to. What it answered with is not in it, but for two numbers. */

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ConfigError, readEnv } from '@holdpoint/runtime/config';
+import { ConfigError, readEnv } from '@holdpoint/runtime/service/config';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DiscordEnv, readDiscord } from './settings.ts';
 

@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
-import { ConfigError, readSecretFile } from '@holdpoint/runtime/config';
+import { ConfigError, readSecretFile } from '@holdpoint/runtime/service/config';
 import { z } from 'zod';
 
 /** Empty counts as left out, because that is how a file of settings hands on what nobody has said. */

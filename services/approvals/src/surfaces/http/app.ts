@@ -1,8 +1,8 @@
 import { getRequestListener } from '@hono/node-server';
-import { errorBody } from '@holdpoint/contracts/errors';
-import type { Web } from '@holdpoint/runtime/http';
+import { errorBody } from '@holdpoint/contracts/values/errors';
+import type { Web } from '@holdpoint/runtime/service/http';
 import { Hono } from 'hono';
-import type { Office } from '../../office.ts';
+import type { Office } from '../surface-deps.ts';
 import { API_PATH, createApi, type Env } from './api.ts';
 import { createOrigins } from './origins.ts';
 import { refusalOf } from './refusal.ts';

@@ -1,6 +1,6 @@
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import { JsonObject } from '@holdpoint/contracts/json';
-import { parseAs, parseJson } from '@holdpoint/runtime/inbound';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { JsonObject } from '@holdpoint/contracts/values/json';
+import { parseAs, parseJson } from '@holdpoint/runtime/engine/inbound';
 
 /** Far more than any request of people has. */
 export const BODY_MAX_BYTES = 262_144;

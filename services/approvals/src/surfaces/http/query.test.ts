@@ -1,4 +1,4 @@
-import { api } from '@holdpoint/contracts/catalog';
+import { api } from '@holdpoint/contracts/catalog/catalog';
 import { describe, expect, test } from 'vitest';
 import { fieldsOf } from './query.ts';
 

@@ -1,4 +1,4 @@
-import { HoldpointError } from '@holdpoint/contracts/errors';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { z } from 'zod';
 
 const NUMBER = /^-?\d{1,15}$/;

@@ -1,7 +1,7 @@
-import { type ErrorBody, ErrorCode, ERRORS, HoldpointError, toErrorBody } from '@holdpoint/contracts/errors';
-import { errorFields } from '@holdpoint/runtime/error-fields';
-import type { Logger } from '@holdpoint/runtime/log';
-import { isAway } from '@holdpoint/runtime/postgres/errors';
+import { type ErrorBody, ErrorCode, ERRORS, HoldpointError, toErrorBody } from '@holdpoint/contracts/values/errors';
+import { errorFields } from '@holdpoint/runtime/engine/error-fields';
+import type { Logger } from '@holdpoint/runtime/observability/log';
+import { isAway } from '@holdpoint/runtime/store/errors';
 
 export type Refusal = {
   readonly status: number;

@@ -1,5 +1,5 @@
-import type { Api } from '@holdpoint/contracts/catalog';
-import type { Scope } from '@holdpoint/contracts/access-token';
+import type { Api } from '@holdpoint/contracts/catalog/catalog';
+import type { Scope } from '@holdpoint/contracts/approval/access-token';
 
 type Endpoint = keyof Api['approvals'];
 

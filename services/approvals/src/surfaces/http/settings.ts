@@ -1,4 +1,4 @@
-import { wholeNumber } from '@holdpoint/runtime/config';
+import { wholeNumber } from '@holdpoint/runtime/service/config';
 import { z } from 'zod';
 
 const isOrigin = (text: string): boolean =>

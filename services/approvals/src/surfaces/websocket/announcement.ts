@@ -1,9 +1,9 @@
-import type { ApprovalView } from '@holdpoint/contracts/approval';
-import { policyOf } from '@holdpoint/contracts/approval-policy';
-import { isAmong } from '@holdpoint/contracts/audience';
-import type { WatchMessage } from '@holdpoint/contracts/watch';
+import type { ApprovalView } from '@holdpoint/contracts/approval/approval';
+import { policyOf } from '@holdpoint/contracts/workflow/approval-policy';
+import { isAmong } from '@holdpoint/contracts/workflow/audience';
+import type { WatchMessage } from '@holdpoint/contracts/approval/watch';
 import type { FeedEvent } from '../../adapters/feed.ts';
-import type { Principal } from '../../domain/approval-state.ts';
+import type { Principal } from '../../approval/state.ts';
 
 type Told = Extract<WatchMessage, { readonly approval: ApprovalView }>;
 

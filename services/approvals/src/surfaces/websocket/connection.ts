@@ -1,14 +1,14 @@
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import { WATCH_CLOSED, type WatchMessage, WatchRequest } from '@holdpoint/contracts/watch';
-import { errorFields } from '@holdpoint/runtime/error-fields';
-import { parseAs, parseJson } from '@holdpoint/runtime/inbound';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { WATCH_CLOSED, type WatchMessage, WatchRequest } from '@holdpoint/contracts/approval/watch';
+import { errorFields } from '@holdpoint/runtime/engine/error-fields';
+import { parseAs, parseJson } from '@holdpoint/runtime/engine/inbound';
 import type { RawData, WebSocket } from 'ws';
 import type { Feed, Following } from '../../adapters/feed.ts';
-import type { Principal } from '../../domain/approval-state.ts';
-import type { Office } from '../../office.ts';
+import type { Principal } from '../../approval/state.ts';
+import type { Office } from '../surface-deps.ts';
 import { refusalOf } from '../http/refusal.ts';
 import type { Announcements } from './announcement.ts';
-import { type Place, PLACES, type Places } from './places.ts';
+import { type Place, PLACES, type Places } from './connection-limit.ts';
 
 export type WatchParts = {
   readonly office: Office;

@@ -1,6 +1,6 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { BEARER_PROTOCOL, WATCH_PROTOCOL } from '@holdpoint/contracts/watch';
+import { BEARER_PROTOCOL, WATCH_PROTOCOL } from '@holdpoint/contracts/approval/watch';
 import type { Refusal } from '../http/refusal.ts';
 
 const CREDENTIALS_MAX = 8_192;

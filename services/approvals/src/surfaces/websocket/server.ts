@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import { WATCH_CLOSED, WATCH_PATH } from '@holdpoint/contracts/watch';
-import type { Web } from '@holdpoint/runtime/http';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { WATCH_CLOSED, WATCH_PATH } from '@holdpoint/contracts/approval/watch';
+import type { Web } from '@holdpoint/runtime/service/http';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Feed } from '../../adapters/feed.ts';
-import type { Office } from '../../office.ts';
+import type { Office } from '../surface-deps.ts';
 import { createOrigins } from '../http/origins.ts';
 import { refusalOf } from '../http/refusal.ts';
 import type { WebSettings } from '../http/settings.ts';
@@ -14,7 +14,7 @@ import { sourceOf } from '../http/source.ts';
 import { createAnnouncements } from './announcement.ts';
 import { type Arrival, attendWatcher, type WatchParts } from './connection.ts';
 import { bearerOf, chooseProtocol, pathOf, refuse } from './handshake.ts';
-import { createPlaces, PLACES } from './places.ts';
+import { createPlaces, PLACES } from './connection-limit.ts';
 
 export type Watch = {
   readonly upgrade: NonNullable<Web['upgrade']>;

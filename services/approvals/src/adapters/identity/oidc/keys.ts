@@ -1,0 +1,122 @@
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { ConfigError, readSecretFile } from '@holdpoint/runtime/service/config';
+import { errorFields } from '@holdpoint/runtime/engine/error-fields';
+import { followFile } from '@holdpoint/runtime/service/follow-file';
+import type { Logger } from '@holdpoint/runtime/observability/log';
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  customFetch,
+  type FetchImplementation,
+  errors,
+  type JWTVerifyGetKey,
+} from 'jose';
+import { z } from 'zod';
+import { boundedText } from './bounded-text.ts';
+
+/** How long a request for the keys may take. */
+const TIMEOUT_MS = 5_000;
+/** A key that is not known is asked for no more often than this: whoever makes up names of keys makes no load. */
+const COOL_DOWN_MS = 10_000;
+/** After this the keys are asked for again, so that one that was taken back does not count for ever. */
+const MAX_AGE_MS = 600_000;
+/** So long after a failure nobody is asked again. */
+const AFTER_FAILURE_MS = 2_000;
+const JWKS_MAX_BYTES = 262_144;
+
+export type OidcKeys = { readonly keyOf: JWTVerifyGetKey; readonly stop: () => Promise<void> };
+
+const unavailable = (cause?: unknown): HoldpointError =>
+  new HoldpointError('RUNTIME_UNAVAILABLE', 'the keys of the OIDC issuer cannot be read; ask again', {
+    cause,
+  });
+
+const Jwks = z.looseObject({
+  keys: z
+    .array(z.looseObject({ kty: z.string() }))
+    .min(1)
+    .max(100),
+});
+
+/** Undefined for what is no set of keys. Why is not told: it would show a part of whatever is there instead. */
+const keysIn = (text: string): JWTVerifyGetKey | undefined => {
+  try {
+    return createLocalJWKSet(Jwks.parse(JSON.parse(text)));
+  } catch {
+    return undefined;
+  }
+};
+
+/** Throws `ConfigError`. */
+const parseJwks = (text: string): JWTVerifyGetKey => {
+  const keys = keysIn(text);
+  if (keys === undefined) throw new ConfigError('HOLDPOINT_OIDC_JWKS: the file holds no JSON Web Key Set');
+  return keys;
+};
+
+/** Keeps the two apart: a token that is wrong, and keys that cannot be had. */
+const fetchKeys = (log: Logger, now: () => number): FetchImplementation => {
+  let failedAt = -Infinity;
+  return async (url, options) => {
+    if (now() - failedAt < AFTER_FAILURE_MS) throw unavailable();
+    try {
+      const response = await fetch(url, options);
+      if (response.status !== 200) throw new Error(`the issuer answers ${String(response.status)}`);
+      const text = await boundedText(response, JWKS_MAX_BYTES);
+      if (keysIn(text) === undefined) throw new Error('what the issuer answers is no JSON Web Key Set');
+      return new Response(text);
+    } catch (cause) {
+      failedAt = now();
+      log.warn(errorFields(cause), 'the keys of the OIDC issuer cannot be read');
+      throw unavailable(cause);
+    }
+  };
+};
+
+/** What is wrong with the keys is not the token's fault. */
+const blamingKeys =
+  (keyOf: JWTVerifyGetKey): JWTVerifyGetKey =>
+  async (header, token) => {
+    try {
+      return await keyOf(header, token);
+    } catch (error) {
+      const ofToken =
+        error instanceof HoldpointError ||
+        error instanceof errors.JWKSNoMatchingKey ||
+        error instanceof errors.JWKSMultipleMatchingKeys ||
+        error instanceof errors.JOSENotSupported;
+      throw ofToken ? error : unavailable(error);
+    }
+  };
+
+const isPath = (jwks: string): boolean => jwks.startsWith('/');
+
+const readJwks = (path: string): JWTVerifyGetKey => parseJwks(readSecretFile('HOLDPOINT_OIDC_JWKS', path));
+
+/** Throws `ConfigError` when the keys are to come from a file, and it holds none. */
+export const checkJwks = (jwks: string): void => {
+  if (isPath(jwks)) readJwks(jwks);
+};
+
+/** The public keys of an issuer, by URL or from a file. Throws `ConfigError` when a file holds none. */
+export const createOidcKeys = (
+  jwks: string,
+  log: Logger,
+  now: () => number = () => performance.now(),
+): OidcKeys => {
+  if (!isPath(jwks)) {
+    const remote = createRemoteJWKSet(new URL(jwks), {
+      timeoutDuration: TIMEOUT_MS,
+      cooldownDuration: COOL_DOWN_MS,
+      cacheMaxAge: MAX_AGE_MS,
+      [customFetch]: fetchKeys(log, now),
+    });
+    return { keyOf: blamingKeys(remote), stop: () => Promise.resolve() };
+  }
+  const named = { name: 'HOLDPOINT_OIDC_JWKS', path: jwks, parse: parseJwks };
+  const file = followFile(named, readJwks(jwks), log);
+  return {
+    keyOf: blamingKeys((header, token) => file.current()(header, token)),
+    stop: file.stop,
+  };
+};

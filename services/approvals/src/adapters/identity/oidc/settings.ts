@@ -1,0 +1,122 @@
+import { isAbsolute } from 'node:path';
+import { Scope } from '@holdpoint/contracts/approval/access-token';
+import { Audience } from '@holdpoint/contracts/workflow/audience';
+import { ConfigError } from '@holdpoint/runtime/service/config';
+import { z } from 'zod';
+
+const split = (text: string): readonly string[] =>
+  text
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '');
+
+/** Empty counts as left out, because that is how a file of settings hands on what nobody has said. */
+export const orNothing = <Schema extends z.ZodType>(schema: Schema) =>
+  z.preprocess((text) => (text === '' ? undefined : text), schema);
+
+/** What stands in a text with commas between. One complaint, however many of its parts are wrong. */
+export const ListOf = <Members>(schema: z.ZodType<Members>, expected: string) =>
+  z.string().transform((text, context): Members => {
+    const { success, data } = schema.safeParse(split(text));
+    if (success) return data;
+    context.addIssue(expected);
+    return z.NEVER;
+  });
+
+const isHere = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(host);
+
+/** Whoever stands on the way to the keys could make himself anybody: they come over TLS, or from this very machine. */
+export const isSafeUrl = (text: string): boolean => {
+  const url = URL.parse(text);
+  return url !== null && (url.protocol === 'https:' || (url.protocol === 'http:' && isHere(url.hostname)));
+};
+
+/**
+ * Everything but making tokens, which would outlast what the issuer says of a person, and operating the system and starting
+ * tasks, whose inputs say what executors run: neither is for everybody whom an issuer knows.
+ */
+const NOT_FOR_EVERYBODY: readonly Scope[] = ['tokens:write', 'operations:write', 'tasks:submit'];
+const OIDC_SCOPES = Scope.options.filter((scope) => !NOT_FOR_EVERYBODY.includes(scope));
+
+const Claim = (claim: string) => orNothing(z.string().max(200).default(claim));
+
+/** Who may decide, and how it is known who somebody is. */
+export const IdentityEnv = z.object({
+  HOLDPOINT_PRINCIPALS_FILE: z
+    .string()
+    .min(1)
+    .describe(
+      'The directory, who may decide: `{"principals":[{"name","groups","roles","tokenSha256","discord","oidc"}]}`, of which `name` and `groups` are needed. Read again within seconds of a change; a broken file is logged, and what it held stays',
+    ),
+  HOLDPOINT_ADMINISTRATORS: orNothing(
+    ListOf(Audience, 'groups, user:<name> or role:<name>, with commas between them').default(['operators']),
+  ).describe(
+    "Who makes tokens for others and revokes anybody's, with commas: groups, `user:<name>`, `role:<name>`",
+  ),
+  HOLDPOINT_OIDC_ISSUER: orNothing(
+    z.string().max(500).regex(/^\S+$/, 'the issuer, as its tokens name it').optional(),
+  ).describe(
+    'Whose OIDC tokens count, exactly as their `iss` has it; this, the audience and the keys are set together',
+  ),
+  HOLDPOINT_OIDC_AUDIENCE: orNothing(
+    ListOf(
+      z.array(z.string().max(500)).min(1).max(20),
+      'up to 20 names, with commas between them',
+    ).optional(),
+  ).describe('Whom such a token has to be meant for: any of these, with commas between them'),
+  HOLDPOINT_OIDC_JWKS: orNothing(
+    z
+      .string()
+      .refine(
+        (text) => isAbsolute(text) || isSafeUrl(text),
+        'an https URL, an http URL of this machine, or the absolute path of a file',
+      )
+      .optional(),
+  ).describe(
+    "Where the issuer's public keys are: an https URL, or the absolute path of a file, which is read again when it changes",
+  ),
+  HOLDPOINT_OIDC_GROUPS_CLAIM: Claim('groups').describe("The claim that names a person's groups"),
+  HOLDPOINT_OIDC_NAME_CLAIM: Claim('sub').describe(
+    'The claim that names the person, who is called `oidc:<name>` unless the directory has his `sub` under `oidc`',
+  ),
+  HOLDPOINT_OIDC_SCOPES: orNothing(
+    ListOf(z.array(Scope).min(1), Scope.options.join(', ')).default(OIDC_SCOPES),
+  ).describe(
+    'What such a token is good for, with commas; all but `tokens:write`, `operations:write` and `tasks:submit` when left out',
+  ),
+});
+export type IdentityEnv = z.infer<typeof IdentityEnv>;
+
+export type OidcSettings = {
+  readonly issuer: string;
+  readonly audience: readonly string[];
+  /** A URL, or the absolute path of a file. */
+  readonly jwks: string;
+  readonly groupsClaim: string;
+  readonly nameClaim: string;
+  readonly scopes: readonly Scope[];
+};
+
+/** Undefined where no OIDC tokens are taken. Throws `ConfigError` when only a part of it is set. */
+export const oidcSettings = (env: IdentityEnv): OidcSettings | undefined => {
+  const {
+    HOLDPOINT_OIDC_ISSUER: issuer,
+    HOLDPOINT_OIDC_AUDIENCE: audience,
+    HOLDPOINT_OIDC_JWKS: jwks,
+    HOLDPOINT_OIDC_GROUPS_CLAIM: groupsClaim,
+    HOLDPOINT_OIDC_NAME_CLAIM: nameClaim,
+    HOLDPOINT_OIDC_SCOPES: scopes,
+  } = env;
+  if (issuer !== undefined && audience !== undefined && jwks !== undefined)
+    return { issuer, audience, jwks, groupsClaim, nameClaim, scopes };
+  const needed = {
+    HOLDPOINT_OIDC_ISSUER: issuer,
+    HOLDPOINT_OIDC_AUDIENCE: audience,
+    HOLDPOINT_OIDC_JWKS: jwks,
+  };
+  const missing = Object.entries(needed).filter(([, value]) => value === undefined);
+  if (missing.length === Object.keys(needed).length) return undefined;
+  throw new ConfigError(
+    missing.map(([name]) => `${name}: needed beside the other settings of OIDC`).join('; '),
+  );
+};

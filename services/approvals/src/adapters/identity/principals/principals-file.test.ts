@@ -1,0 +1,80 @@
+import { ConfigError } from '@holdpoint/runtime/service/config';
+import { describe, expect, test } from 'vitest';
+import { parsePrincipals } from './principals-file.ts';
+
+const hash = 'a'.repeat(64);
+const textOf = (...principals: readonly object[]): string => JSON.stringify({ principals });
+
+const problemOf = (text: string): string => {
+  try {
+    parsePrincipals(text);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+  throw new Error('it was taken');
+};
+
+test('everything that people are known by is read', () => {
+  const ada = {
+    name: 'ada',
+    groups: ['operators'],
+    roles: ['lead'],
+    tokenSha256: hash,
+    discord: '42',
+    oidc: 'x',
+  };
+  const eve = { name: 'Eve Müller', groups: [] };
+  expect(parsePrincipals(textOf(ada, eve))).toEqual([ada, eve]);
+});
+
+describe('what only one person may have names the place where a second one has it', () => {
+  const own = { name: 'ada', tokenSha256: hash, discord: '42', oidc: 'subject-1' };
+
+  test.each(Object.entries(own))('%s', (field, value) => {
+    const first = { ...own, groups: [] };
+    const second = { name: 'eve', groups: [], [field]: value };
+    const problem = problemOf(textOf(first, { name: 'bob', groups: [] }, second));
+    expect(problem).toContain('HOLDPOINT_PRINCIPALS_FILE');
+    expect(problem).toContain(`principals[2].${field}`);
+    expect(problem).toContain('principals[0]');
+    expect(problem).not.toContain(value);
+  });
+
+  test('names that look the same are the same', () => {
+    const composed = { name: 'Zo\u00e9', groups: [] };
+    expect(problemOf(textOf(composed, { name: 'Zoe\u0301', groups: [] }))).toContain('principals[1].name');
+  });
+});
+
+describe('refused, with its place and without its value:', () => {
+  test.each([
+    ['a name of the issuer’s people', { name: 'oidc:ada', groups: [] }, 'principals[0].name'],
+    ['the same in capitals', { name: 'OIDC:ada', groups: [] }, 'principals[0].name'],
+    ['a name with a line end', { name: 'ada\nlovelace', groups: [] }, 'principals[0].name'],
+    ['a name with what nobody sees', { name: 'ada\u200b', groups: [] }, 'principals[0].name'],
+    [
+      'a group that would pass for a person',
+      { name: 'ada', groups: ['user:eve'] },
+      'principals[0].groups[0]',
+    ],
+    [
+      'a role that would pass for a group',
+      { name: 'ada', groups: [], roles: ['group:x'] },
+      'principals[0].roles[0]',
+    ],
+    [
+      'a secret in place of its hash',
+      { name: 'ada', groups: [], tokenSha256: 'hpt_x' },
+      'principals[0].tokenSha256',
+    ],
+  ])('%s', (_, person, place) => {
+    const problem = problemOf(textOf(person));
+    expect(problem).toContain(place);
+    for (const value of ['lovelace', 'user:eve', 'group:x', 'hpt_x']) expect(problem).not.toContain(value);
+  });
+
+  test.each(['', 'operator, second', '[]', '{"principals":[]}'])('%j', (text) => {
+    expect(problemOf(text)).toContain('HOLDPOINT_PRINCIPALS_FILE');
+  });
+});

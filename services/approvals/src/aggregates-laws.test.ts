@@ -1,0 +1,273 @@
+import { questionOf } from '@holdpoint/contracts/workflow/approval-policy';
+import { namesOf } from '@holdpoint/contracts/workflow/audience';
+import { facts } from '@holdpoint/contracts/catalog/catalog';
+import type { Verb } from '@holdpoint/contracts/approval/approval';
+import { GrantClaims } from '@holdpoint/contracts/effect/effect';
+import { holdsEveryLaw } from '@holdpoint/runtime/testing/laws';
+import { eventsOf, runOf, type Step } from '@holdpoint/runtime/testing/run';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { approvalActs, deskActs, PEOPLE, ruleActs } from '../testing/aggregate-messages.ts';
+import { desk, rollbackFor, verify } from '../testing/requests.ts';
+import type { Pending } from './approval/state.ts';
+import { ROLLBACK_RULE } from './rule/rollback-rule.ts';
+import type { DeskEvent, DeskMessage, DeskState, DeskWork } from './aggregates.ts';
+
+type Run = readonly Step<DeskState, DeskMessage, DeskEvent, DeskWork>[];
+
+const requestIn = (run: Run) => eventsOf(run).find((event) => event.type === 'requested');
+const resolutionIn = (run: Run) => eventsOf(run).find((event) => event.type === 'resolved');
+
+/** The decisions that were taken while it waited, by whom, in their order: counted here by hand. */
+const taken = (run: Run): readonly { readonly by: string; readonly verb: Verb; readonly now: number }[] =>
+  run.flatMap(({ message, made, before, now }) => {
+    if (message.kind !== 'decide' || before.status !== 'pending') return [];
+    const isTaken = made.answer !== undefined && 'ok' in made.answer;
+    return isTaken ? [{ by: message.by.name, verb: message.payload.decision as Verb, now }] : [];
+  });
+
+/** A property of every run of one approval under any policy. */
+const always = (check: (run: Run) => void): void =>
+  fc.assert(
+    fc.property(approvalActs, (acts) => check(runOf(desk, acts))),
+    { numRuns: 500 },
+  );
+
+test('any messages in any order keep every law of a decider', () => {
+  fc.assert(
+    fc.property(deskActs, (acts) => void holdsEveryLaw(desk, acts)),
+    { numRuns: 500 },
+  );
+});
+
+test('every event is one that the contract allows', () => {
+  fc.assert(
+    fc.property(deskActs, (acts) => {
+      for (const event of eventsOf(runOf(desk, acts))) {
+        const sent: unknown = JSON.parse(JSON.stringify(event));
+        expect(facts.approvals.parse(sent)).toEqual(sent);
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('the runs of these tests come to everything that an approval can come to', () => {
+  const ends = new Set<string>();
+  const types = new Set<string>();
+  let votes = 0;
+  for (const acts of fc.sample(approvalActs, { numRuns: 3_000, seed: 6 })) {
+    const run = runOf(desk, acts);
+    for (const event of eventsOf(run)) types.add(event.type);
+    const resolved = resolutionIn(run);
+    if (resolved === undefined) continue;
+    ends.add(
+      resolved.rule === undefined
+        ? resolved.outcome
+        : resolved.rule === ROLLBACK_RULE
+          ? 'by the rule that is built in'
+          : 'by rule',
+    );
+    votes = Math.max(votes, resolved.outcome === 'approved' ? (resolved.votes?.length ?? 1) : 0);
+  }
+  expect([...ends].toSorted()).toEqual(
+    [
+      'answered',
+      'approved',
+      'by rule',
+      'by the rule that is built in',
+      'cancelled',
+      'changes_requested',
+      'expired',
+      'rejected',
+    ].toSorted(),
+  );
+  expect([...types].toSorted()).toEqual(
+    [
+      'decision_refused',
+      'delivered',
+      'delivery_failed',
+      'effect_noted',
+      'handed_on',
+      'reminded',
+      'requested',
+      'resolved',
+      'voted',
+    ].toSorted(),
+  );
+  expect(votes).toBe(3);
+});
+
+test('nobody is counted twice, and never is anything approved by fewer people than its quorum', () => {
+  always((run) => {
+    const resolved = resolutionIn(run);
+    if (resolved?.outcome !== 'approved' || resolved.rule !== undefined) return;
+    const latest = new Map(taken(run).map(({ by, verb }) => [by, verb]));
+    const approvers = [...latest].filter(([, verb]) => verb === 'approve').map(([by]) => by);
+    const quorum = requestIn(run)?.policy?.quorum ?? 1;
+    expect(approvers).toHaveLength(quorum);
+    const said = (resolved.votes ?? []).map(({ by }) => by);
+    expect(new Set(said).size).toBe(said.length);
+    const { by } = GrantClaims.parse(verify(resolved.grant ?? ''));
+    expect(by.split(', ').toSorted()).toEqual(approvers.toSorted());
+  });
+});
+
+test('what enough people have approved in time waits no longer', () => {
+  always((run) => {
+    const last = run.at(-1)?.after;
+    if (last?.status !== 'pending') return;
+    const latest = new Map(taken(run).map(({ by, verb }) => [by, verb]));
+    const approvals = [...latest.values()].filter((verb) => verb === 'approve').length;
+    expect(approvals).toBeLessThan(last.request.policy?.quorum ?? 1);
+  });
+});
+
+test('nothing is decided by a person or a rule at its deadline or after it', () => {
+  always((run) => {
+    const [closing] = run.filter(
+      ({ before, after }) => before.status === 'pending' && after.status === 'closed',
+    );
+    if (closing === undefined || closing.after.status !== 'closed') return;
+    const { surface, outcome } = closing.after.decided;
+    if (surface === 'clock' || outcome === 'cancelled') return;
+    expect(closing.now).toBeLessThan((closing.before as Pending).expiresAt);
+    expect(closing.after.decided.at).toBe(closing.now);
+  });
+});
+
+test('a rejection that somebody may give ends it at once where there is a veto', () => {
+  always((run) => {
+    for (const { message, before, after, made, now } of run) {
+      if (message.kind !== 'decide' || message.payload.decision !== 'reject') continue;
+      if (before.status !== 'pending' || before.request.policy?.veto === false) continue;
+      // To a program it is an answer like the other.
+      if (before.request.input !== undefined) continue;
+      if (made.answer === undefined || 'error' in made.answer) continue;
+      expect(after).toMatchObject({
+        status: 'closed',
+        decided: { outcome: 'rejected', by: message.by.name, at: now },
+      });
+    }
+  });
+});
+
+test('nobody counts who was not asked by then, nor whoever asked where four eyes have to look', () => {
+  always((run) => {
+    for (const { message, before, made } of run) {
+      if (message.kind !== 'decide' || before.status !== 'pending') continue;
+      if (made.answer === undefined || 'error' in made.answer) continue;
+      const { request, steps } = before;
+      const later = (request.policy?.handOn ?? [])
+        .toSorted((a, b) => a.afterMs - b.afterMs)
+        .slice(0, steps)
+        .flatMap((step) => step.audience);
+      const names = namesOf(message.by);
+      expect([...request.audience, ...later].some((asked) => names.includes(asked))).toBe(true);
+      const isOwn = message.by.name === request.requestedBy;
+      expect(request.policy?.fourEyes === true && isOwn).toBe(false);
+    }
+  });
+});
+
+test('whom it was put to only ever grows, and only by being handed on', () => {
+  always((run) => {
+    for (const { before, after, made } of run) {
+      if (before.status !== 'pending' || after.status === 'absent' || after.status === 'withdrawn') continue;
+      if (!('audience' in after)) continue;
+      expect(after.audience).toEqual(expect.arrayContaining([...before.audience]));
+      const isHandedOn = made.events.some(({ type }) => type === 'handed_on');
+      expect(isHandedOn ? before.audience : after.audience).toEqual(before.audience);
+    }
+  });
+});
+
+test('what is said of several at once answers no question', () => {
+  always((run) => {
+    for (const { message, before, made } of run) {
+      if (message.kind !== 'decide' || message.isOneOfMany !== true || before.status !== 'pending') continue;
+      if (message.payload.decision !== 'approve' || questionOf(before.request) === 'effect') continue;
+      expect(made.answer).toHaveProperty('error');
+    }
+  });
+});
+
+test('a rule approves nothing that a person has to look at', () => {
+  always((run) => {
+    const resolved = resolutionIn(run);
+    if (resolved?.rule === undefined) return;
+    const { effect, policy, doubt, stuck, input, digest } = requestIn(run) ?? {};
+    const isRollback = resolved.rule === ROLLBACK_RULE && digest === rollbackFor().digest;
+    expect(isRollback ? [] : ['deploy', 'merge', 'destructive_edit']).not.toContain(effect?.kind);
+    expect({ quorum: policy?.quorum ?? 1, rules: policy?.rules ?? true, doubt, stuck, input }).toEqual({
+      quorum: 1,
+      rules: true,
+      doubt: undefined,
+      stuck: undefined,
+      input: undefined,
+    });
+  });
+});
+
+test('as long as it waits, its expiry is set; once it is over, nothing is set but what is told or kept', () => {
+  always((run) => {
+    const set = new Set<string>();
+    for (const { message, made, after } of run) {
+      if (message.kind === 'timer') set.delete(message.name);
+      for (const timer of made.timers) {
+        if ('set' in timer) set.add(timer.set);
+        else set.delete(timer.clear);
+      }
+      const waits = after.status === 'pending';
+      expect(waits).toBe(set.has('expiry'));
+      const left = [...set].filter((name) => !/^(tell\/|keep_rule$|rules$|outcome$)/.test(name));
+      expect(waits ? [] : left).toEqual([]);
+    }
+  });
+});
+
+test('once it is resolved, its decision is never another', () => {
+  always((run) => {
+    const ends = run.flatMap(({ after }) => ('decided' in after ? [after.decided] : []));
+    for (const end of ends) expect(end).toEqual(ends[0]);
+    expect(eventsOf(run).filter(({ type }) => type === 'resolved').length).toBeLessThanOrEqual(1);
+  });
+});
+
+test('a notice is recorded once for each surface, and each reminder and step once, in their order', () => {
+  always((run) => {
+    const all = eventsOf(run);
+    const told = all.flatMap((event) =>
+      event.type === 'delivered' || event.type === 'delivery_failed'
+        ? [`${event.surface}/${event.notice}/${String(event.number)}`]
+        : [],
+    );
+    expect(new Set(told).size).toBe(told.length);
+    const turns = (type: 'reminded' | 'handed_on') =>
+      all.flatMap((event) =>
+        event.type === type ? [event.type === 'reminded' ? event.reminder : event.step] : [],
+      );
+    for (const numbers of [turns('reminded'), turns('handed_on')])
+      expect(numbers).toEqual(numbers.map((_, index) => index + 1));
+  });
+});
+
+test('a rule is used no more often than it may be, never once it is revoked, and once for each approval', () => {
+  fc.assert(
+    fc.property(ruleActs, (acts) => {
+      const all = eventsOf(runOf(desk, acts));
+      const [added] = all.flatMap((event) => (event.type === 'rule_added' ? [event] : []));
+      const used = all.flatMap((event) => (event.type === 'rule_used' ? [event] : []));
+      expect(used.length).toBeLessThanOrEqual(added?.spec.usesMax ?? Infinity);
+      expect(new Set(used.map(({ approval }) => approval)).size).toBe(used.length);
+      const revoked = all.findIndex(({ type }) => type === 'rule_revoked');
+      expect(revoked < 0 ? [] : all.slice(revoked + 1)).toEqual([]);
+      for (const { at } of used) expect(at).toBeLessThan(added?.expiresAt ?? Infinity);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('everybody in these tests is called otherwise', () => {
+  expect(new Set(PEOPLE.map(({ name }) => name)).size).toBe(PEOPLE.length);
+});

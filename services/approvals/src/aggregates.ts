@@ -1,0 +1,85 @@
+import type { TokenEvent } from '@holdpoint/contracts/approval/access-token';
+import type { ApprovalEvent } from '@holdpoint/contracts/approval/approval';
+import type { AuditAnchored, AuditClaims } from '@holdpoint/contracts/audit/audit';
+import type { SignedClaims } from '@holdpoint/contracts/effect/effect';
+import type { RuleEvent } from '@holdpoint/contracts/approval/standing-rule';
+import { type Decider, type Decision, decision } from '@holdpoint/runtime/decider';
+import { type AccessToken, decideToken, evolveToken, type TokenMessage } from './token/access-token.ts';
+import { type ApprovalOptions, createApprovalDecider } from './approval/decide.ts';
+import type { ApprovalMessage, ApprovalState, ApprovalWork } from './approval/state.ts';
+import { type AuditLog, type AuditMessage, decideAudit, evolveAudit } from './audit/audit-log.ts';
+import { decideRule, evolveRule, type Rule, type RuleMessage, type RuleWork } from './rule/rule.ts';
+
+/** What the approvals service keeps. Ids of different kinds never coincide. */
+export type DeskState = ApprovalState | Rule | AccessToken | AuditLog;
+export type DeskMessage = ApprovalMessage | RuleMessage | TokenMessage | AuditMessage;
+export type DeskEvent = ApprovalEvent | RuleEvent | TokenEvent | AuditAnchored;
+export type DeskWork = ApprovalWork | RuleWork;
+export type DeskDecider = Decider<DeskState, DeskMessage, DeskEvent, DeskWork>;
+
+/** Signs whatever the service states. */
+export type Sign = (claims: SignedClaims | AuditClaims) => string;
+
+export const isApproval = (state: DeskState): state is ApprovalState =>
+  state.status !== 'rule' && state.status !== 'token' && state.status !== 'audit';
+
+/** What stands under an id of this kind, or nothing yet. */
+const ofKind = <Kind extends 'rule' | 'token' | 'audit'>(
+  state: DeskState,
+  kind: Kind,
+): Extract<DeskState, { status: Kind }> | undefined => {
+  if (state.status === kind) return state as Extract<DeskState, { status: Kind }>;
+  if (state.status !== 'absent') throw new Error(`a ${kind} is kept where something else is`);
+  return undefined;
+};
+
+const approvalIn = (state: DeskState): ApprovalState => {
+  if (!isApproval(state)) throw new Error('an approval is kept where something else is');
+  return state;
+};
+
+const evolve =
+  (approvals: ReturnType<typeof createApprovalDecider>) =>
+  (state: DeskState, event: DeskEvent): DeskState => {
+    switch (event.type) {
+      case 'rule_added':
+      case 'rule_used':
+      case 'rule_revoked':
+        return evolveRule(ofKind(state, 'rule'), event);
+      case 'token_created':
+      case 'token_revoked':
+        return evolveToken(ofKind(state, 'token'), event);
+      case 'audit_anchored':
+        return evolveAudit(event);
+      default:
+        return approvals.evolve(approvalIn(state), event);
+    }
+  };
+
+/** Approvals, standing rules, access tokens and the anchors of the audit log behind one decider. */
+export const createDeskDecider = (
+  sign: Sign,
+  options: ApprovalOptions = {},
+  approvals: ReturnType<typeof createApprovalDecider> = createApprovalDecider(sign, options),
+): DeskDecider => ({
+  initial: { status: 'absent' },
+  evolve: evolve(approvals),
+  decide: (state, message, at): Decision<DeskEvent, DeskWork> => {
+    switch (message.kind) {
+      case 'add_rule':
+      case 'use_rule':
+      case 'revoke_rule':
+        return decideRule(ofKind(state, 'rule'), message, at.now, options);
+      case 'create_token':
+      case 'revoke_token':
+        return decideToken(ofKind(state, 'token'), message, at.now);
+      case 'anchor':
+        return decideAudit(ofKind(state, 'audit'), message, at.now, sign);
+      case 'timer':
+        // Only approvals have any.
+        return isApproval(state) ? approvals.decide(state, message, at) : decision({});
+      default:
+        return approvals.decide(approvalIn(state), message, at);
+    }
+  },
+});

@@ -1,0 +1,57 @@
+import type { ApprovalEvent, RequestApproval } from '@holdpoint/contracts/approval/approval';
+import type { RuleId } from '@holdpoint/contracts/values/ids';
+import { asSent, type Json } from '@holdpoint/contracts/values/json';
+import { type Decision, decision } from '@holdpoint/runtime/decider';
+import type { ApprovalWork, Closed, Pending } from './state.ts';
+import { setWith } from './timer-data.ts';
+
+const ASK = 'rules';
+const KEEP = 'keep_rule';
+const AGAIN_MS = 5_000;
+const TRIES_MAX = 5;
+
+/** Asks the first of the rules whether it decides; it hands the question on to the next when it does not. */
+export const askRules = (
+  approval: RequestApproval,
+  rules: readonly RuleId[],
+  now: number,
+  tries = 1,
+): Pick<Decision<ApprovalEvent, ApprovalWork>, 'timers' | 'work'> => {
+  const [rule, ...rest] = rules;
+  if (rule === undefined) return { timers: [], work: [] };
+  return {
+    // What is asked in this process may be lost with it.
+    timers: [{ set: ASK, dueAt: now + AGAIN_MS, data: { rules: [...rules], tries } }],
+    work: [{ kind: 'use_rule', rule, approval, rest }],
+  };
+};
+
+export const rulesTimerFired = (
+  state: Pending | Closed,
+  data: Json,
+  now: number,
+): Decision<ApprovalEvent, ApprovalWork> => {
+  const { rules, tries } = setWith(data) as { readonly rules: readonly RuleId[]; readonly tries: number };
+  if (state.status === 'closed' || tries >= TRIES_MAX) return decision({ timers: [{ clear: ASK }] });
+  return decision(askRules(state.request, rules, now, tries + 1));
+};
+
+/** Has the rule kept that a decision was made with, until it is there. */
+export const keepRule = (
+  work: Extract<ApprovalWork, { kind: 'keep_rule' }>,
+  now: number,
+): Pick<Decision<ApprovalEvent, ApprovalWork>, 'timers' | 'work'> => {
+  const { rule, spec, author, from } = work;
+  const { name, groups, roles } = author;
+  const data = asSent({ rule, spec, from, author: { name, groups, roles } });
+  return { timers: [{ set: KEEP, dueAt: now + AGAIN_MS, data }], work: [work] };
+};
+
+export const keepTimerFired = (data: Json, now: number): Decision<ApprovalEvent, ApprovalWork> =>
+  // It is what `keepRule` has set.
+  decision(keepRule({ kind: 'keep_rule', ...setWith(data) } as Parameters<typeof keepRule>[0], now));
+
+export const ruleKept = (): Decision<ApprovalEvent, ApprovalWork> => decision({ timers: [{ clear: KEEP }] });
+
+export const isAskTimer = (name: string): boolean => name === ASK;
+export const isKeepTimer = (name: string): boolean => name === KEEP;

@@ -1,0 +1,293 @@
+import {
+  type ApprovalOutcome,
+  type Choice,
+  type RequestApproval,
+  type Surface,
+  Verb,
+  type Vote,
+} from '@holdpoint/contracts/approval/approval';
+import { answerIn, ASKS, policyOf, questionOf } from '@holdpoint/contracts/approval/question';
+import { isAmong } from '@holdpoint/contracts/workflow/audience';
+import { DoubtAnswer, type SignedClaims } from '@holdpoint/contracts/effect/effect';
+import { type ErrorBody, errorBody } from '@holdpoint/contracts/values/errors';
+import { rememberedIdOf } from '@holdpoint/contracts/values/ids';
+import { isForRules, matches } from '@holdpoint/contracts/approval/standing-rule';
+import { type Answer, decision, refused } from '@holdpoint/runtime/decider';
+import type {
+  ApprovalMessage,
+  ApprovalState,
+  Closed,
+  Decided,
+  Pending,
+  Principal,
+} from './state.ts';
+import { close, expired, type Made, standing } from './close.ts';
+import { keepRule } from './consult-rules.ts';
+import { isSameJson, notResponding, responseIn, sayableOf } from './response.ts';
+import { BUILT_IN, decidesRollback, ROLLBACK_RULE } from '../rule/rollback-rule.ts';
+import { missingOf, outcomeOf, withVote } from './tally.ts';
+
+/** Signs a grant, or what was said of a doubt. Ed25519 is deterministic, so that deciding stays a pure function. */
+export type SignGrant = (claims: SignedClaims) => string;
+
+/** What the decider is given of the world once and for all. */
+export type ApprovalTools = {
+  readonly sign: SignGrant;
+  readonly surfaces: readonly Surface[];
+  /** Whether the rule decides that is built in. */
+  readonly rollbackRule: boolean;
+};
+
+/** How long a grant, or a statement, may be used after the decision: long enough to outlast a stopped executor. */
+export const GRANT_VALID_MS = 3_600_000;
+
+type Deciding = Extract<ApprovalMessage, { kind: 'decide' }>;
+
+const acknowledged = (
+  id: string,
+  status: ApprovalOutcome | 'pending',
+  by: string,
+  more: { readonly missing?: number; readonly remembered?: string } = {},
+): Answer => ({ ok: { id, status, by, ...more } });
+
+type Signed = Pick<Decided, 'grant' | 'validUntil' | 'answer' | 'statement'>;
+
+/** What the executor goes by: it believes nobody but whoever has the key. */
+const signed = ({ request }: Pending, choice: Choice, by: string, now: number, sign: SignGrant): Signed => {
+  const { id, effectId, digest, doubt } = request;
+  const validUntil = now + GRANT_VALID_MS;
+  const seconds = (ms: number): number => Math.floor(ms / 1_000);
+  const claims = { jti: id, sub: effectId, digest, by, iat: seconds(now), exp: seconds(validUntil) };
+  const answer = answerIn(choice);
+  if (answer === undefined) return choice === 'approve' ? { grant: sign(claims), validUntil } : {};
+  const { data: ofDoubt } = DoubtAnswer.safeParse(answer);
+  // What is said of a stuck job is for the orchestrator alone.
+  if (doubt === undefined || ofDoubt === undefined) return { answer };
+  return { answer, statement: sign({ use: 'answer', ...claims, epoch: doubt.epoch, answer: ofDoubt }) };
+};
+
+/** Why this person may not decide on it, whatever he says. */
+const notEntitled = ({ request, audience }: Pending, by: Principal): ErrorBody | undefined => {
+  if (!isAmong(audience, by)) {
+    const text = `${by.name} is not among those who may decide: ${audience.join(', ')}`;
+    return errorBody('APPROVALS_NOT_ENTITLED', text);
+  }
+  const isOwn = request.requestedBy === by.name;
+  // Whatever the gate lets people do: what an agent has asked for it does not decide on, nor does another one of the same person.
+  if (isOwn && by.agent !== undefined)
+    return errorBody(
+      'APPROVALS_FOUR_EYES',
+      `${by.agent} acts for ${by.name}, who has asked for it: a person has to decide`,
+    );
+  return isOwn && policyOf(request).fourEyes
+    ? errorBody('APPROVALS_FOUR_EYES', `${by.name} has asked for it: somebody else has to decide`)
+    : undefined;
+};
+
+/** Why this cannot be said of it, or not with these credentials. */
+const notSayable = (
+  { request }: Pending,
+  { payload, by: { scopes, agent }, isOneOfMany = false }: Deciding,
+): ErrorBody | undefined => {
+  const { id, decision: choice, digest, remember } = payload;
+  const choices = sayableOf(request, isOneOfMany);
+  if (!choices.includes(choice))
+    return errorBody(
+      'APPROVALS_NO_CHOICE',
+      `${id} asks ${ASKS[questionOf(request)]}: ${choices.join(', ')}`,
+      {
+        choices: [...choices],
+      },
+    );
+  if (digest !== undefined && digest !== request.digest)
+    return errorBody('APPROVALS_DIGEST_MISMATCH', 'the effect is not the one that was shown');
+  if (remember === undefined) return notResponding(request, payload);
+  if (agent !== undefined || scopes?.includes('rules:write') === false)
+    return errorBody('APPROVALS_SCOPE', 'the token is good for deciding, and not for rules');
+  return choice === 'approve' && matches(remember.match, request)
+    ? notResponding(request, payload)
+    : errorBody('APPROVALS_RULE_REFUSED', 'the rule would not approve what it is to be made from');
+};
+
+/** For the record: whose word it was, and who has said it for him. */
+const agentOf = ({ agent }: { readonly agent?: string | undefined }) =>
+  agent === undefined ? {} : { agent };
+
+/** Attempts of people who may not are kept, each once; nobody can fill the history with them. */
+const REFUSED_MAX = 50;
+
+const turnedAway = (
+  state: Pending,
+  by: Principal,
+  error: ErrorBody,
+  surface: Surface | undefined,
+  now: number,
+): Made => {
+  const { code } = error;
+  const isNew = !state.refused.includes(`${by.name}/${code}`) && state.refused.length < REFUSED_MAX;
+  const { id } = state.request;
+  return decision({
+    events: isNew
+      ? [{ type: 'decision_refused', id, by: by.name, ...agentOf(by), code, surface, at: now }]
+      : [],
+    answer: { error },
+  });
+};
+
+/** The same person saying the same again has probably not heard that it was done. */
+const decidedBefore = (state: Closed, { payload, by }: Deciding): Made => {
+  const { decided, request } = state;
+  const { id, decision: choice } = payload;
+  const outcome = outcomeBy(request, choice);
+  const same =
+    decided.outcome === outcome &&
+    decided.answer === answerIn(choice) &&
+    isSameJson(decided.response, request.input && responseIn(payload));
+  // What he has said himself an agent of his has not, nor the other way round.
+  const isHis = (word: { readonly by: string; readonly agent?: string | undefined }): boolean =>
+    word.by === by.name && word.agent === by.agent;
+  // Nobody's word closed what the clock has closed, whatever somebody is called.
+  const had =
+    (isHis(decided) && decided.surface !== 'clock') ||
+    decided.votes?.some((vote) => isHis(vote) && vote.decision === choice) === true;
+  const more = decided.remembered === undefined ? {} : { remembered: decided.remembered };
+  return same && had && decided.rule === undefined
+    ? decision({ answer: acknowledged(id, outcome, by.name, more) })
+    : refused(standing(state));
+};
+
+const OUTCOMES: Readonly<Record<Verb, ApprovalOutcome>> = {
+  approve: 'approved',
+  reject: 'rejected',
+  request_changes: 'changes_requested',
+};
+/** Verbs are for effects: to a question they are an answer, if anything. */
+const outcomeBy = (request: RequestApproval, choice: Choice): ApprovalOutcome => {
+  const { data: verb } = Verb.safeParse(choice);
+  return verb === undefined || questionOf(request) !== 'effect' ? 'answered' : OUTCOMES[verb];
+};
+
+/** Characters of names in a grant at the most: everybody is in the record, and a grant has to stay short. */
+const NAMES_MAX = 400;
+
+/** Names in a grant: enough to know whom to ask. */
+const namesIn = (votes: readonly Vote[]): string => {
+  const names = votes.filter(({ decision: said }) => said === 'approve').map(({ by }) => by);
+  const text = names.join(', ');
+  if (text.length <= NAMES_MAX) return text;
+  return `${text.slice(0, NAMES_MAX).toWellFormed()} … (${String(names.length)} people)`;
+};
+
+const decidePending = (state: Pending, message: Deciding, now: number, tools: ApprovalTools): Made => {
+  const { payload, by, surface } = message;
+  const { request } = state;
+  const { id, decision: choice, comment } = payload;
+  const problem = notEntitled(state, by);
+  if (problem !== undefined) return turnedAway(state, by, problem, surface, now);
+  const unsayable = notSayable(state, message);
+  if (unsayable !== undefined) return refused(unsayable);
+  if (now >= state.expiresAt) {
+    const decided = expired(state);
+    return close(state, decided, tools.surfaces, now, {
+      answer: { error: standing({ ...state, status: 'closed', decided }) },
+    });
+  }
+  const said = { by: by.name, ...agentOf(by), comment, surface, at: now };
+  const verb = Verb.safeParse(choice).data;
+  if (verb === undefined || request.input !== undefined) {
+    const outcome = outcomeBy(request, choice);
+    // What a program is told is for nobody to act on who would want a signature.
+    const what =
+      request.input === undefined
+        ? signed(state, choice, by.name, now, tools.sign)
+        : { response: responseIn(payload) };
+    const decided = { outcome, ...said, ...what };
+    return close(state, decided, tools.surfaces, now, { answer: acknowledged(id, outcome, by.name) });
+  }
+  return vote(state, { ...said, decision: verb }, message, tools);
+};
+
+const vote = (state: Pending, cast: Vote, { payload, by }: Deciding, tools: ApprovalTools): Made => {
+  const { request } = state;
+  const { id, remember } = payload;
+  const policy = policyOf(request);
+  const votes = withVote(state.votes, cast);
+  const outcome = outcomeOf(votes, policy);
+  if (outcome === undefined) {
+    const known = state.votes.some(
+      ({ by: who, decision: said }) => who === cast.by && said === cast.decision,
+    );
+    return decision({
+      events: known ? [] : [{ type: 'voted', id, ...cast, digest: request.digest }],
+      answer: acknowledged(id, 'pending', by.name, { missing: missingOf(votes, policy) }),
+    });
+  }
+  const approvers = outcome === 'approved' ? namesIn(votes) : by.name;
+  const rule = remember && rememberedIdOf(id);
+  const decided: Decided = {
+    outcome,
+    by: cast.by,
+    ...agentOf(cast),
+    comment: cast.comment,
+    surface: cast.surface,
+    ...(policy.quorum > 1 && { votes: [...votes] }),
+    ...(rule !== undefined && { remembered: rule }),
+    ...(outcome === 'approved' && signed(state, 'approve', approvers, cast.at, tools.sign)),
+    at: cast.at,
+  };
+  return close(state, decided, tools.surfaces, cast.at, {
+    answer: acknowledged(id, outcome, by.name, rule === undefined ? {} : { remembered: rule }),
+    ...(remember &&
+      rule !== undefined && {
+        also: keepRule({ kind: 'keep_rule', rule, spec: remember, author: by, from: id }, cast.at),
+      }),
+  });
+};
+
+/** What a person says. The first decision that counts stands; every later one is told which that was. */
+export const decideByPerson = (
+  state: ApprovalState,
+  message: Deciding,
+  now: number,
+  tools: ApprovalTools,
+): Made => {
+  const { id } = message.payload;
+  switch (state.status) {
+    case 'absent':
+      return refused(errorBody('APPROVALS_UNKNOWN', `no approval is called ${id}`));
+    case 'withdrawn':
+      return refused(standing(state));
+    case 'closed':
+      return decidedBefore(state, message);
+    case 'pending':
+      return decidePending(state, message, now, tools);
+  }
+};
+
+/** A standing rule decides as its author would, and only while nobody has. */
+export const decideByRule = (
+  state: ApprovalState,
+  { rule, author }: Extract<ApprovalMessage, { kind: 'rule_applies' }>,
+  now: number,
+  tools: ApprovalTools,
+): Made => {
+  if (state.status !== 'pending' || now >= state.expiresAt) return decision({});
+  const { request } = state;
+  // The rule has looked at all of this: whoever signs looks himself.
+  const isOwn = policyOf(request).fourEyes && request.requestedBy === author;
+  const may =
+    rule === ROLLBACK_RULE
+      ? tools.rollbackRule && author === BUILT_IN.name && decidesRollback(request)
+      : !isOwn && isForRules(request);
+  if (!may) return decision({});
+  const by = `rule ${rule} of ${author}`;
+  const decided: Decided = {
+    outcome: 'approved',
+    by,
+    surface: 'rule',
+    rule,
+    ...signed(state, 'approve', by, now, tools.sign),
+    at: now,
+  };
+  return close(state, decided, tools.surfaces, now);
+};

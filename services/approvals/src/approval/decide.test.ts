@@ -1,0 +1,296 @@
+import { type ApprovalEvent, ApprovalStatus, type Verb } from '@holdpoint/contracts/approval/approval';
+import { specFor } from '@holdpoint/runtime/testing/spec';
+import { describe, expect, test } from 'vitest';
+import { summarise } from '../queries/summary.ts';
+import {
+  ada,
+  APPROVAL,
+  ASKED,
+  cancellation,
+  DEADLINE,
+  decider,
+  effectOf,
+  grace,
+  mallory,
+  requested,
+  requestFor,
+  resolvedHead,
+} from '../../testing/requests.ts';
+import type { ApprovalMessage, Principal } from './state.ts';
+
+const given = specFor(decider);
+const { digest } = requestFor();
+const request = (payload = requestFor()): ApprovalMessage => ({ kind: 'request', payload });
+const decide = (
+  by: Principal,
+  decision: Verb,
+  change: { comment?: string; digest?: string } = {},
+): ApprovalMessage => ({
+  kind: 'decide',
+  by,
+  payload: { id: APPROVAL, decision, ...change },
+});
+const cancel: ApprovalMessage = { kind: 'cancel', payload: cancellation };
+const expiry: ApprovalMessage = { kind: 'timer', name: 'expiry', data: null };
+
+const rejected = {
+  ...resolvedHead,
+  outcome: 'rejected',
+  by: 'ada',
+  comment: undefined,
+  surface: undefined,
+  digest,
+  at: ASKED + 1,
+} as const;
+const expired = {
+  ...resolvedHead,
+  outcome: 'expired',
+  by: 'expiry',
+  surface: 'clock',
+  digest,
+  at: DEADLINE,
+} as const;
+const again = { subject: `hp.evt.approval.resolved.${APPROVAL}`, type: 'dev.holdpoint.approval.resolved.v1' };
+
+describe('a request', () => {
+  test('that is new waits for a decision until its time is over', () => {
+    given().when(request(), ASKED).thenEmits(requested).thenTimes({ set: 'expiry', dueAt: DEADLINE });
+  });
+
+  test('that is repeated while it waits changes nothing', () => {
+    given(requested)
+      .when(request(), ASKED + 5_000)
+      .thenNothing();
+  });
+
+  test('that is repeated after the decision is answered with it again, under a new message id each time', () => {
+    given(requested, rejected)
+      .when(request(), 7_000_000)
+      .thenEmits()
+      .thenSends({ ...again, id: `approval.${APPROVAL}.again.7000000`, data: rejected });
+    given(requested, rejected)
+      .when(request(), 7_000_001)
+      .thenSends({ id: `approval.${APPROVAL}.again.7000001`, data: rejected });
+  });
+
+  test.each([
+    ['while it waits', [requested]],
+    ['after the decision', [requested, rejected]],
+  ])('for another effect under the same id is refused %s', (_, history) => {
+    given(...history)
+      .when(request(requestFor('other line')), ASKED + 1)
+      .thenRefuses('APPROVALS_DIGEST_MISMATCH');
+  });
+
+  const forged: readonly (readonly [what: string, payload: ReturnType<typeof requestFor>])[] = [
+    ['a digest that is not of its effect', requestFor('hello', { digest: 'a'.repeat(64) })],
+    ['an effect that is not of its digest', requestFor('hello', { effect: effectOf('rm -rf') })],
+    ['an effect id that is not of its effect', requestFor('hello', { effectId: requestFor().id as never })],
+    ['a task that is not of its effect', requestFor('hello', { task: 't-2' as never })],
+    ['a node that is not of its effect', requestFor('hello', { node: 'deploy' as never })],
+  ];
+  test.each(forged)('with %s is refused', (_, payload) => {
+    given().when(request(payload), ASKED).thenRefuses('APPROVALS_DIGEST_MISMATCH');
+    given(requested).when(request(payload), ASKED).thenRefuses('APPROVALS_DIGEST_MISMATCH');
+  });
+});
+
+describe('a decision', () => {
+  test.each([
+    ['reject', 'rejected'],
+    ['request_changes', 'changes_requested'],
+  ] as const)('to %s closes the request without a grant', (verb, outcome) => {
+    given(requested)
+      .when(decide(ada, verb, { comment: 'not today' }), ASKED + 1)
+      .thenEmits({
+        ...resolvedHead,
+        outcome,
+        by: 'ada',
+        comment: 'not today',
+        surface: undefined,
+        digest,
+        at: ASKED + 1,
+      })
+      .thenTimes({ clear: 'expiry' })
+      .thenAnswers({ id: APPROVAL, status: outcome, by: 'ada' });
+  });
+
+  test('on what was never requested is refused', () => {
+    given().when(decide(ada, 'approve'), ASKED).thenRefuses('APPROVALS_UNKNOWN');
+  });
+
+  test.each([
+    ['in another group', mallory],
+    ['in no group', { name: 'ada', groups: [] }],
+  ])('by somebody outside the audience, %s, is refused, and kept once', (_, who) => {
+    const attempt = {
+      type: 'decision_refused',
+      id: APPROVAL,
+      by: who.name,
+      code: 'APPROVALS_NOT_ENTITLED',
+      surface: undefined,
+      at: ASKED + 1,
+    } as const;
+    given(requested)
+      .when(decide(who, 'approve'), ASKED + 1)
+      .thenEmits(attempt)
+      .thenTimes()
+      .thenAnswersError('APPROVALS_NOT_ENTITLED');
+    for (const verb of ['approve', 'reject'] as const)
+      given(requested, attempt)
+        .when(decide(who, verb), ASKED + 2)
+        .thenRefuses('APPROVALS_NOT_ENTITLED');
+  });
+
+  test('by a member of one group of several counts', () => {
+    given(requested)
+      .when(decide(grace, 'reject'), ASKED + 1)
+      .thenEmitsLike({ outcome: 'rejected', by: 'grace' });
+  });
+
+  test('by somebody who was shown another effect is refused', () => {
+    given(requested)
+      .when(decide(ada, 'approve', { digest: requestFor('other line').digest }), ASKED + 1)
+      .thenRefuses('APPROVALS_DIGEST_MISMATCH');
+  });
+
+  test('by somebody who was shown this effect counts', () => {
+    given(requested)
+      .when(decide(ada, 'approve', { digest: requestFor().digest }), ASKED + 1)
+      .thenEmitsLike({ outcome: 'approved' });
+  });
+
+  test('by the same person again is answered the same', () => {
+    given(requested, rejected)
+      .when(decide(ada, 'reject'), DEADLINE + 1)
+      .thenNothing()
+      .thenAnswers({ id: APPROVAL, status: 'rejected', by: 'ada' });
+  });
+
+  test.each([
+    ['the same person with another mind', ada, 'approve'],
+    ['another person of the same mind', grace, 'reject'],
+    ['another person', grace, 'approve'],
+    ['an outsider', mallory, 'approve'],
+  ] as const)('that comes too late, from %s, is told what was decided', (_, who, verb) => {
+    given(requested, rejected)
+      .when(decide(who, verb), ASKED + 2)
+      .thenRefuses('APPROVALS_ALREADY_DECIDED');
+  });
+});
+
+describe('the deadline', () => {
+  test('a decision one millisecond before it counts', () => {
+    given(requested)
+      .when(decide(ada, 'approve'), DEADLINE - 1)
+      .thenEmitsLike({ outcome: 'approved', at: DEADLINE - 1 });
+  });
+
+  test.each([
+    ['at it', 0],
+    ['after it', 3_600_000],
+  ])('a decision %s finds the request expired', (_, late) => {
+    given(requested)
+      .when(decide(ada, 'approve'), DEADLINE + late)
+      .thenEmits(expired)
+      .thenTimes({ clear: 'expiry' })
+      .thenAnswersError('APPROVALS_ALREADY_DECIDED');
+  });
+
+  test.each([
+    ['at it', 0],
+    ['after it', 3_600_000],
+  ])('the timer %s closes the request, as of the deadline', (_, late) => {
+    given(requested)
+      .when(expiry, DEADLINE + late)
+      .thenEmits(expired)
+      .thenTimes({ clear: 'expiry' });
+  });
+
+  test('a timer that fires early is set again', () => {
+    given(requested)
+      .when(expiry, DEADLINE - 1)
+      .thenEmits()
+      .thenTimes({ set: 'expiry', dueAt: DEADLINE });
+  });
+
+  test('a timer that fires after the decision, or that nobody set, changes nothing', () => {
+    given(requested, rejected).when(expiry, DEADLINE).thenNothing();
+    given().when(expiry, DEADLINE).thenNothing();
+    given(requested).when({ kind: 'timer', name: 'other', data: null }, DEADLINE).thenNothing();
+  });
+});
+
+describe('a cancellation', () => {
+  const cancelled = {
+    ...resolvedHead,
+    outcome: 'cancelled',
+    by: 'orchestrator',
+    comment: 'task cancelled',
+    at: ASKED + 1,
+  } as const;
+  /** Of a request that there was, what it was about is said as well. */
+  const closed = { ...cancelled, digest } as const;
+
+  test('closes what still waits', () => {
+    given(requested)
+      .when(cancel, ASKED + 1)
+      .thenEmits(closed)
+      .thenTimes({ clear: 'expiry' });
+  });
+
+  test.each([
+    ['decided', [requested, rejected], rejected],
+    ['expired', [requested, expired], expired],
+    ['cancelled', [requested, closed], closed],
+    ['cancelled before it was requested', [cancelled], cancelled],
+  ])('of what is %s is answered with how it ended, under a new message id each time', (_, history, end) => {
+    for (const now of [DEADLINE + 2, DEADLINE + 3])
+      given(...history)
+        .when(cancel, now)
+        .thenEmits()
+        .thenSends({ ...again, id: `approval.${APPROVAL}.again.${String(now)}`, data: end })
+        .thenTimes();
+  });
+
+  test('that comes before its request is remembered', () => {
+    given()
+      .when(cancel, ASKED + 1)
+      .thenEmits(cancelled)
+      .thenTimes();
+    given(cancelled)
+      .when(request(), ASKED + 2)
+      .thenEmits()
+      .thenSends({ ...again, data: cancelled })
+      .thenTimes();
+    given(cancelled)
+      .when(request(requestFor('hello', { digest: 'a'.repeat(64) })), ASKED + 2)
+      .thenRefuses('APPROVALS_DIGEST_MISMATCH');
+    given(cancelled)
+      .when(decide(ada, 'approve'), ASKED + 2)
+      .thenRefuses('APPROVALS_ALREADY_DECIDED');
+    given(cancelled).when(expiry, DEADLINE).thenNothing();
+  });
+
+  test('that comes before its request, and does not say enough to be answered, changes nothing', () => {
+    given()
+      .when({ kind: 'cancel', payload: { id: APPROVAL, reason: 'task cancelled' } }, ASKED)
+      .thenNothing();
+  });
+});
+
+describe('what lists show', () => {
+  const stateAfter = (...history: readonly ApprovalEvent[]) =>
+    history.reduce((state, event) => decider.evolve(state, event), decider.initial);
+
+  test('is every request with how it stands, and nothing that nobody was asked', () => {
+    expect(summarise(stateAfter(requested))).toMatchObject({ status: 'pending', view: { id: APPROVAL } });
+    expect(summarise(stateAfter(requested, rejected))).toMatchObject({
+      status: 'rejected',
+      view: { status: 'rejected', decidedBy: 'ada' },
+    });
+    const { status, view } = summarise(stateAfter({ ...rejected, outcome: 'cancelled' }));
+    expect(view).toBeNull();
+    expect(ApprovalStatus.options).not.toContain(status);
+  });
+});

@@ -1,0 +1,167 @@
+import { questionOf } from '@holdpoint/contracts/workflow/approval-policy';
+import type { ApprovalEvent, CancelApproval, RequestApproval } from '@holdpoint/contracts/approval/approval';
+import { effectDigest } from '@holdpoint/contracts/effect/effect';
+import { type ErrorBody, errorBody } from '@holdpoint/contracts/values/errors';
+import { effectIdOf, type RuleId } from '@holdpoint/contracts/values/ids';
+import { type Decider, decision, refused } from '@holdpoint/runtime/decider';
+import type { ApprovalMessage, ApprovalState, ApprovalWork, Decided } from './state.ts';
+import { close, expired, EXPIRY, type Made, repeatAnswer } from './close.ts';
+import { courseTimerFired, courseTimers, isCourseTimer } from './reminders.ts';
+import { type ApprovalTools, decideByPerson, decideByRule, type SignGrant } from './decide-request.ts';
+import { evolveApproval } from './evolve.ts';
+import { delivered, isNoticeTimer, retryNotice, tell } from './notices.ts';
+import { isOutcomeTimer, noteOutcome, outcomeTimerFired } from './outcome.ts';
+import { isSameJson } from './response.ts';
+import { decidesRollback, ROLLBACK_RULE } from '../rule/rollback-rule.ts';
+import {
+  askRules,
+  isAskTimer,
+  isKeepTimer,
+  keepTimerFired,
+  ruleKept,
+  rulesTimerFired,
+} from './consult-rules.ts';
+
+/** What is asked must hang together: digest and effect id are computed again from the effect itself. */
+const inconsistency = (asked: RequestApproval): ErrorBody | undefined => {
+  const { effect, digest, effectId, task, node, doubt, stuck, input } = asked;
+  // One answer could not be to all of them.
+  if ([doubt, stuck, input].filter((each) => each !== undefined).length > 1)
+    return errorBody('CONTRACT_INVALID', 'doubt, stuck, input: more than one question in one request');
+  const isOne =
+    effectDigest(effect) === digest &&
+    effectIdOf(task, node, effect.idempotencyKey) === effectId &&
+    effect.task === task &&
+    effect.node === node;
+  return isOne
+    ? undefined
+    : errorBody('APPROVALS_DIGEST_MISMATCH', 'digest or effect id do not belong to this effect');
+};
+
+const request = (
+  state: ApprovalState,
+  payload: RequestApproval,
+  rules: readonly RuleId[],
+  now: number,
+  { surfaces, rollbackRule }: ApprovalTools,
+): Made => {
+  const wrong = inconsistency(payload);
+  if (wrong !== undefined) return refused(wrong);
+  if (state.status === 'absent') {
+    const expiresAt = now + payload.timeoutMs;
+    const builtIn = rollbackRule && decidesRollback(payload) ? [ROLLBACK_RULE] : [];
+    const asked = askRules(payload, [...builtIn, ...rules], now);
+    const told = tell(payload.id, surfaces, 'requested', 1, now);
+    return decision<ApprovalEvent, ApprovalWork>({
+      events: [{ type: 'requested', ...payload, expiresAt }],
+      timers: [
+        { set: EXPIRY, dueAt: expiresAt },
+        ...courseTimers(payload, now),
+        ...asked.timers,
+        ...told.timers,
+      ],
+      work: [...asked.work, ...told.work],
+    });
+  }
+  if (state.status === 'withdrawn') return repeatAnswer(state, now);
+  const { digest, doubt, input } = state.request;
+  const isSame =
+    digest === payload.digest &&
+    questionOf(state.request) === questionOf(payload) &&
+    isSameJson(input, payload.input);
+  if (!isSame || doubt?.epoch !== payload.doubt?.epoch) {
+    return refused(
+      errorBody('APPROVALS_DIGEST_MISMATCH', `approval ${payload.id} was requested for another effect`),
+    );
+  }
+  return state.status === 'closed' ? repeatAnswer(state, now) : decision({});
+};
+
+/** Whoever cancels asks until it is answered: an answer that was lost is given again. */
+const cancel = (
+  state: ApprovalState,
+  payload: CancelApproval,
+  now: number,
+  { surfaces }: ApprovalTools,
+): Made => {
+  const decided = { outcome: 'cancelled', by: 'orchestrator', comment: payload.reason, at: now } as const;
+  switch (state.status) {
+    case 'absent':
+      return remember(payload, decided);
+    case 'pending':
+      return close(state, decided, surfaces, now);
+    case 'closed':
+    case 'withdrawn':
+      return repeatAnswer(state, now);
+  }
+};
+
+/** The bus may bring the cancellation first: the request that comes after it finds that nobody wants it any more. */
+const remember = ({ id, task, node, revision }: CancelApproval, decided: Decided): Made =>
+  // An orchestrator of an earlier version says only which approval it is: too little to answer with.
+  task === undefined || node === undefined || revision === undefined
+    ? decision({})
+    : decision({ events: [{ type: 'resolved', id, task, node, revision, ...decided }] });
+
+const timerFired = (
+  state: ApprovalState,
+  { name, data }: Extract<ApprovalMessage, { kind: 'timer' }>,
+  now: number,
+  { surfaces }: ApprovalTools,
+): Made => {
+  if (state.status !== 'pending' && state.status !== 'closed') return decision({});
+  if (isNoticeTimer(name)) return retryNotice(state, name, data, now);
+  if (isKeepTimer(name)) return keepTimerFired(data, now);
+  if (isAskTimer(name)) return rulesTimerFired(state, data, now);
+  if (isOutcomeTimer(name)) return outcomeTimerFired(state, data, now);
+  if (state.status === 'closed') return decision({});
+  if (isCourseTimer(name) && now < state.expiresAt) return courseTimerFired(state, name, data, surfaces, now);
+  if (name !== EXPIRY) return decision({});
+  if (now < state.expiresAt) return decision({ timers: [{ set: EXPIRY, dueAt: state.expiresAt }] });
+  return close(state, expired(state), surfaces, now);
+};
+
+const deliveredTo = (
+  state: ApprovalState,
+  message: Extract<ApprovalMessage, { kind: 'delivered' }>,
+  now: number,
+): Made =>
+  state.status === 'pending' || state.status === 'closed' ? delivered(state, message, now) : decision({});
+
+export type ApprovalOptions = Partial<Omit<ApprovalTools, 'sign'>>;
+
+/** One approval: one question about one exact effect, and one answer. */
+export const createApprovalDecider = (
+  sign: SignGrant,
+  { surfaces = [], rollbackRule = true }: ApprovalOptions = {},
+): Decider<ApprovalState, ApprovalMessage, ApprovalEvent, ApprovalWork> => {
+  const tools: ApprovalTools = { sign, surfaces, rollbackRule };
+  return {
+    initial: { status: 'absent' },
+    evolve: evolveApproval,
+    decide: (state, message, { now }) => {
+      switch (message.kind) {
+        case 'request':
+          return request(state, message.payload, message.rules ?? [], now, tools);
+        case 'decide':
+          return decideByPerson(state, message, now, tools);
+        case 'rule_applies':
+          return decideByRule(state, message, now, tools);
+        case 'consider':
+          return state.status === 'pending'
+            ? decision(askRules(state.request, message.rules, now))
+            : decision({});
+        case 'rule_kept':
+          return ruleKept();
+        case 'cancel':
+          return cancel(state, message.payload, now, tools);
+        case 'delivered':
+          return deliveredTo(state, message, now);
+        case 'outcome':
+          return noteOutcome(state, message, now);
+        case 'timer':
+          return timerFired(state, message, now, tools);
+      }
+    },
+  };
+};

@@ -1,0 +1,211 @@
+import type { ApprovalPolicy } from '@holdpoint/contracts/workflow/approval-policy';
+import { eventsOf, runOf } from '@holdpoint/runtime/testing/run';
+import { specFor } from '@holdpoint/runtime/testing/spec';
+import { describe, expect, test } from 'vitest';
+import {
+  ada,
+  APPROVAL,
+  ASKED,
+  barbara,
+  decider,
+  decides,
+  grace,
+  linus,
+  requestedBy,
+  requestUnder,
+} from '../../testing/requests.ts';
+import type { Principal } from './state.ts';
+
+const given = specFor(decider);
+const under = (policy: ApprovalPolicy, audience: readonly string[] = ['operators']) =>
+  requestedBy(requestUnder(policy, { audience: [...audience] }));
+
+describe('an audience of', () => {
+  const TABLE: readonly (readonly [audience: string, who: Principal, may: boolean])[] = [
+    ['user:ada', ada, true],
+    ['user:ada', grace, false],
+    ['user:operators', ada, false],
+    ['operators', ada, true],
+    ['group:operators', ada, true],
+    ['group:auditors', ada, false],
+    ['group:auditors', grace, true],
+    ['role:release-manager', barbara, true],
+    ['role:release-manager', ada, false],
+    ['role:operators', ada, false],
+    ['release-manager', barbara, false],
+    ['ada', ada, false],
+  ];
+  test.each(TABLE)('%s: whether $name may decide', (audience, who, may) => {
+    const outcome = given(under({}, [audience])).when(decides(who, 'approve'), ASKED + 1);
+    if (may) outcome.thenEmitsLike({ type: 'resolved', outcome: 'approved', by: who.name });
+    else outcome.thenEmitsLike({ type: 'decision_refused' }).thenAnswersError('APPROVALS_NOT_ENTITLED');
+  });
+
+  test('several is any of them', () => {
+    for (const who of [grace, barbara])
+      given(under({}, ['user:grace', 'role:release-manager']))
+        .when(decides(who, 'reject'), ASKED + 1)
+        .thenEmitsLike({ outcome: 'rejected', by: who.name });
+  });
+
+  test('nobody else is any of them, whatever his groups are called', () => {
+    for (const group of ['user:ada', 'role:release-manager'])
+      given(under({}, ['user:ada', 'role:release-manager']))
+        .when(decides({ name: 'mallory', groups: [group] }, 'approve'), ASKED + 1)
+        .thenEmitsLike({ type: 'decision_refused', by: 'mallory' })
+        .thenAnswersError('APPROVALS_NOT_ENTITLED');
+  });
+});
+
+describe('four eyes', () => {
+  test.each(['approve', 'reject', 'request_changes'] as const)(
+    'keep whoever asked from deciding, to %s as well',
+    (verb) => {
+      given(under({ fourEyes: true }))
+        .when(decides(linus, verb, {}, 'cli'), ASKED + 1)
+        .thenEmits({
+          type: 'decision_refused',
+          id: APPROVAL,
+          by: 'linus',
+          code: 'APPROVALS_FOUR_EYES',
+          surface: 'cli',
+          at: ASKED + 1,
+        })
+        .thenAnswersError('APPROVALS_FOUR_EYES');
+    },
+  );
+
+  test('let everybody else decide', () => {
+    given(under({ fourEyes: true }))
+      .when(decides(ada, 'approve'), ASKED + 1)
+      .thenEmitsLike({ outcome: 'approved', by: 'ada' });
+  });
+
+  test('leave whoever asked out of a quorum', () => {
+    const run = runOf(decider, [
+      { message: { kind: 'request', payload: requestUnder({ fourEyes: true, quorum: 2 }) }, now: ASKED },
+      { message: decides(ada, 'approve'), now: ASKED + 1 },
+      { message: decides(linus, 'approve'), now: ASKED + 2 },
+    ]);
+    expect(eventsOf(run).map(({ type }) => type)).toEqual(['requested', 'voted', 'decision_refused']);
+  });
+
+  test('are looked at only where the policy says so', () => {
+    given(under({}))
+      .when(decides(linus, 'approve'), ASKED + 1)
+      .thenEmitsLike({ outcome: 'approved', by: 'linus' });
+  });
+});
+
+describe('what a policy does not let be said', () => {
+  test.each([
+    [['approve', 'reject'], 'request_changes'],
+    [['approve'], 'reject'],
+    [['request_changes'], 'approve'],
+  ] as const)('of %j is refused, and told what can be', (decisions, verb) => {
+    given(under({ decisions: [...decisions] }))
+      .when(decides(ada, verb), ASKED + 1)
+      .thenRefuses('APPROVALS_NO_CHOICE');
+    given(under({ decisions: [...decisions] }))
+      .when(decides(ada, decisions[0]), ASKED + 1)
+      .thenEmitsLike({ type: 'resolved' });
+  });
+});
+
+describe('attempts of people who may not', () => {
+  test('are kept once for each person and reason', () => {
+    const run = runOf(decider, [
+      { message: { kind: 'request', payload: requestUnder({ fourEyes: true }) }, now: ASKED },
+      ...Array.from({ length: 5 }, (_, index) => ({
+        message: decides(index % 2 === 0 ? linus : { name: 'mallory', groups: [] }, 'approve'),
+        now: ASKED + 1 + index,
+      })),
+    ]);
+    expect(eventsOf(run)).toMatchObject([
+      { type: 'requested' },
+      { by: 'linus', code: 'APPROVALS_FOUR_EYES', at: ASKED + 1 },
+      { by: 'mallory', code: 'APPROVALS_NOT_ENTITLED', at: ASKED + 2 },
+    ]);
+  });
+
+  test('cannot fill the history', () => {
+    const run = runOf(decider, [
+      { message: { kind: 'request', payload: requestUnder({}) }, now: ASKED },
+      ...Array.from({ length: 200 }, (_, index) => ({
+        message: decides({ name: `mallory-${String(index)}`, groups: [] }, 'approve'),
+        now: ASKED + 1,
+      })),
+    ]);
+    expect(eventsOf(run).filter(({ type }) => type === 'decision_refused')).toHaveLength(50);
+    const codes = run.flatMap(({ made: { answer } }) =>
+      answer !== undefined && 'error' in answer ? [answer.error.code] : [],
+    );
+    expect(codes).toEqual(Array(200).fill('APPROVALS_NOT_ENTITLED'));
+  });
+});
+
+describe('an agent', () => {
+  const agent: Principal = { ...linus, agent: 'claude' };
+  const open = () => under({});
+
+  test('decides on nothing that its owner has asked for, whatever the gate lets people do', () => {
+    given(open())
+      .when(decides(agent, 'approve'), ASKED + 1)
+      .thenEmits({
+        type: 'decision_refused',
+        id: APPROVAL,
+        by: 'linus',
+        agent: 'claude',
+        code: 'APPROVALS_FOUR_EYES',
+        at: ASKED + 1,
+      })
+      .thenAnswersError('APPROVALS_FOUR_EYES');
+  });
+
+  test('nor on what another agent of his, or itself, has asked for', () => {
+    for (const name of ['claude', 'other'])
+      given(requestedBy(requestUnder({}, { audience: ['operators'], agent: name })))
+        .when(decides(agent, 'approve'), ASKED + 1)
+        .thenEmitsLike({ type: 'decision_refused', agent: 'claude' })
+        .thenAnswersError('APPROVALS_FOUR_EYES');
+  });
+
+  test('has asked for its owner: with four eyes he does not decide either, and without them he does', () => {
+    const asked = (policy: ApprovalPolicy) =>
+      requestedBy(requestUnder(policy, { audience: ['operators'], agent: 'claude' }));
+    given(asked({ fourEyes: true }))
+      .when(decides(linus, 'approve'), ASKED + 1)
+      .thenAnswersError('APPROVALS_FOUR_EYES');
+    given(asked({}))
+      .when(decides(linus, 'approve'), ASKED + 1)
+      .thenEmitsLike({ outcome: 'approved' });
+  });
+
+  test('decides for its owner on what others have asked for, and both are in the record', () => {
+    given(open())
+      .when(decides({ ...ada, agent: 'reviewer' }, 'approve'), ASKED + 1)
+      .thenEmitsLike({ type: 'resolved', outcome: 'approved', by: 'ada', agent: 'reviewer' });
+  });
+
+  test('that comes once its owner has decided is told what stands, and not that it has', () => {
+    const run = runOf(decider, [
+      { message: { kind: 'request', payload: requestUnder({}) }, now: ASKED },
+      { message: decides(linus, 'approve'), now: ASKED + 1 },
+      { message: decides(agent, 'approve'), now: ASKED + 2 },
+      { message: decides(linus, 'approve'), now: ASKED + 3 },
+    ]);
+    expect(run.map(({ made: { answer } }) => answer).slice(2)).toMatchObject([
+      { error: { code: 'APPROVALS_ALREADY_DECIDED', details: { by: 'linus' } } },
+      { ok: { status: 'approved', by: 'linus' } },
+    ]);
+  });
+
+  test('and its owner are one person where several have to approve', () => {
+    const run = runOf(decider, [
+      { message: { kind: 'request', payload: requestUnder({ quorum: 2 }) }, now: ASKED },
+      { message: decides(ada, 'approve'), now: ASKED + 1 },
+      { message: decides({ ...ada, agent: 'reviewer' }, 'approve'), now: ASKED + 2 },
+    ]);
+    expect(eventsOf(run).map(({ type }) => type)).toEqual(['requested', 'voted']);
+  });
+});

@@ -1,0 +1,66 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { ApprovalEvent } from '@holdpoint/contracts/approval/approval';
+import { GrantClaims } from '@holdpoint/contracts/effect/effect';
+import { createSigner, createVerifier } from '@holdpoint/runtime/service/jws';
+import { eventsOf, runOf } from '@holdpoint/runtime/testing/run';
+import { expect, test } from 'vitest';
+import { ada, APPROVAL, ASKED, DEADLINE, decider, requestFor, verify } from '../../testing/requests.ts';
+import { createApprovalDecider } from './decide.ts';
+import type { ApprovalMessage } from './state.ts';
+
+const HOUR_MS = 3_600_000;
+const approve: ApprovalMessage = { kind: 'decide', by: ada, payload: { id: APPROVAL, decision: 'approve' } };
+
+const approvedAt = (now: number, by = decider) => {
+  const acts = [
+    { message: { kind: 'request', payload: requestFor() } as const, now: ASKED },
+    { message: approve, now },
+  ];
+  const resolved = eventsOf(runOf(by, acts)).at(-1);
+  if (resolved?.type !== 'resolved' || resolved.grant === undefined) throw new Error('nothing was granted');
+  return { ...resolved, grant: resolved.grant };
+};
+
+test('an approval is granted for exactly this effect, by whom and until when', () => {
+  const now = DEADLINE - 1;
+  const { digest, effectId } = requestFor();
+  expect(approvedAt(now)).toMatchObject({
+    outcome: 'approved',
+    by: 'ada',
+    at: now,
+    validUntil: now + HOUR_MS,
+  });
+  expect(GrantClaims.parse(verify(approvedAt(now).grant))).toEqual({
+    jti: APPROVAL,
+    sub: effectId,
+    digest,
+    by: 'ada',
+    iat: Math.floor(now / 1_000),
+    exp: Math.floor((now + HOUR_MS) / 1_000),
+  });
+});
+
+test('a grant never outlives what the orchestrator is told of it', () => {
+  for (const now of [ASKED, ASKED + 1, ASKED + 999]) {
+    const { grant, validUntil = 0 } = approvedAt(now);
+    expect(GrantClaims.parse(verify(grant)).exp * 1_000).toBeLessThanOrEqual(validUntil);
+  }
+});
+
+test('the same decision gives the same grant', () => {
+  expect(approvedAt(ASKED + 5).grant).toBe(approvedAt(ASKED + 5).grant);
+});
+
+test('a grant is worth nothing under the key of somebody else', () => {
+  const other = generateKeyPairSync('ed25519');
+  const forged = approvedAt(ASKED, createApprovalDecider(createSigner(other.privateKey))).grant;
+  expect(verify(forged)).toBeUndefined();
+  expect(createVerifier([other.publicKey])(approvedAt(ASKED).grant)).toBeUndefined();
+});
+
+test('what is emitted is what the contract allows', () => {
+  const resolved = approvedAt(ASKED);
+  expect(ApprovalEvent.parse(JSON.parse(JSON.stringify(resolved)))).toEqual(
+    JSON.parse(JSON.stringify(resolved)),
+  );
+});

@@ -1,0 +1,225 @@
+import type { ApprovalEvent } from '@holdpoint/contracts/approval/approval';
+import { specFor } from '@holdpoint/runtime/testing/spec';
+import { describe, expect, test } from 'vitest';
+import {
+  ada,
+  APPROVAL,
+  ASKED,
+  DEADLINE,
+  decides,
+  requestedBy,
+  requestFor,
+  requestUnder,
+  resolvedHead,
+  SURFACES,
+  telling,
+  timer,
+} from '../../testing/requests.ts';
+import type { ApprovalMessage } from './state.ts';
+import { TRIES_MAX } from './notices.ts';
+
+const given = specFor(telling);
+const asked = requestedBy(requestFor());
+const { digest } = requestFor();
+const which = { surface: 'discord', notice: 'requested', number: 1 } as const;
+const name = 'tell/discord/requested/1';
+const delivered: ApprovalEvent = {
+  type: 'delivered',
+  id: APPROVAL,
+  ...which,
+  reference: 'm-1',
+  at: ASKED + 1,
+};
+const tellAgain = (tries: number): ApprovalMessage => timer(name, { ...which, tries });
+const rejected: ApprovalEvent = { ...resolvedHead, outcome: 'rejected', by: 'ada', digest, at: ASKED + 1 };
+
+const deliveries = (notice: 'requested' | 'resolved') =>
+  SURFACES.map((surface) => ({ kind: 'deliver', approval: APPROVAL, surface, notice, number: 1 }) as const);
+const retries = (notice: 'requested' | 'resolved', dueAt: number, tries: number) =>
+  SURFACES.map((surface) => ({
+    set: `tell/${surface}/${notice}/1`,
+    dueAt,
+    data: { surface, notice, number: 1, tries },
+  }));
+
+describe('every surface is told', () => {
+  test('of a request, and again after a while unless it says that it was told', () => {
+    given()
+      .when({ kind: 'request', payload: requestFor() }, ASKED)
+      .thenEmits(asked)
+      .thenTimes({ set: 'expiry', dueAt: DEADLINE }, ...retries('requested', ASKED + 30_000, 1))
+      .thenStarts(...deliveries('requested'));
+  });
+
+  test('once of a request that comes again', () => {
+    given(asked)
+      .when({ kind: 'request', payload: requestFor() }, ASKED + 1)
+      .thenNothing();
+  });
+
+  test('of reminders, and of those who are asked as well, under their number', () => {
+    const policy = { remindMs: [1_000, 2_000], handOn: [{ afterMs: 1_000, audience: ['auditors'] }] };
+    const due = requestedBy(requestUnder(policy));
+    const work = (notice: 'reminded' | 'handed_on', number: number) =>
+      SURFACES.map((surface) => ({ kind: 'deliver', approval: APPROVAL, surface, notice, number }) as const);
+    given(due, { type: 'reminded', id: APPROVAL, reminder: 1, at: ASKED + 1_000 })
+      .when(timer('remind', { number: 2 }), ASKED + 2_000)
+      .thenStarts(...work('reminded', 2));
+    given(due)
+      .when(timer('hand_on', { number: 1 }), ASKED + 1_000)
+      .thenStarts(...work('handed_on', 1));
+  });
+
+  test('of the decision, whatever it is and whoever made it', () => {
+    for (const message of [
+      decides(ada, 'reject'),
+      { kind: 'cancel', payload: { id: APPROVAL, reason: 'over' } } as const,
+    ])
+      given(asked)
+        .when(message, ASKED + 1)
+        .thenTimes({ clear: 'expiry' }, ...retries('resolved', ASKED + 1 + 30_000, 1))
+        .thenStarts(...deliveries('resolved'));
+    given(asked)
+      .when(timer('expiry'), DEADLINE)
+      .thenStarts(...deliveries('resolved'));
+  });
+
+  test('of an expiry that somebody came upon: at once, by timers, for who is refused has set nothing going', () => {
+    given(asked)
+      .when(decides(ada, 'approve'), DEADLINE + 7)
+      .thenEmitsLike({ outcome: 'expired' })
+      .thenTimes({ clear: 'expiry' }, ...retries('resolved', DEADLINE + 7, 0))
+      .thenStarts()
+      .thenAnswersError('APPROVALS_ALREADY_DECIDED');
+    const expired: ApprovalEvent = {
+      ...resolvedHead,
+      outcome: 'expired',
+      by: 'expiry',
+      digest,
+      at: DEADLINE,
+    };
+    const data = { surface: 'discord', notice: 'resolved', number: 1 };
+    given(asked, expired)
+      .when(timer('tell/discord/resolved/1', { ...data, tries: 0 }), DEADLINE + 8)
+      .thenTimes({
+        set: 'tell/discord/resolved/1',
+        dueAt: DEADLINE + 8 + 30_000,
+        data: { ...data, tries: 1 },
+      })
+      .thenStarts({ kind: 'deliver', approval: APPROVAL, surface: 'discord', notice: 'resolved', number: 1 });
+  });
+});
+
+test('a request whose end is come upon long after is told of once, and again only after a while', () => {
+  given(asked)
+    .when(timer('expiry'), DEADLINE + 3_600_000)
+    .thenEmitsLike({ outcome: 'expired', at: DEADLINE })
+    .thenTimes({ clear: 'expiry' }, ...retries('resolved', DEADLINE + 3_600_000 + 30_000, 1))
+    .thenStarts(...deliveries('resolved'));
+});
+
+describe('a delivery', () => {
+  const report: ApprovalMessage = { kind: 'delivered', ...which, reference: 'm-1' };
+
+  test('is recorded with what the surface calls it, and not tried again', () => {
+    given(asked)
+      .when(report, ASKED + 1)
+      .thenEmits(delivered)
+      .thenTimes({ clear: name });
+    given(asked, delivered)
+      .when(tellAgain(1), ASKED + 30_000)
+      .thenEmits()
+      .thenTimes({ clear: name })
+      .thenStarts();
+  });
+
+  test('that is reported twice is recorded once', () => {
+    given(asked, delivered)
+      .when(report, ASKED + 2)
+      .thenNothing();
+    given(asked, delivered, rejected)
+      .when(report, ASKED + 2)
+      .thenNothing();
+  });
+
+  test('is one of one notice to one surface', () => {
+    for (const other of [
+      { ...which, surface: 'websocket' },
+      { ...which, notice: 'reminded' },
+      { ...which, notice: 'reminded', number: 2 },
+    ] as const)
+      given(asked, delivered)
+        .when({ kind: 'delivered', ...other }, ASKED + 2)
+        .thenEmitsLike({ type: 'delivered', ...other });
+  });
+
+  test('of what nobody was asked is none', () => {
+    given().when(report, ASKED).thenNothing();
+    given({ ...rejected, outcome: 'cancelled' })
+      .when(report, ASKED)
+      .thenNothing();
+  });
+
+  test('that was under way when it was decided is still recorded', () => {
+    given(asked, rejected)
+      .when(report, ASKED + 2)
+      .thenEmitsLike({ type: 'delivered', surface: 'discord' });
+  });
+});
+
+describe('a surface that cannot be told', () => {
+  test('is tried again, each time after twice as long, and no less often than once an hour', () => {
+    const delays = Array.from({ length: TRIES_MAX - 1 }, (_, tries) => {
+      const now = ASKED + tries;
+      const made = telling.decide({ ...telling.evolve(telling.initial, asked) }, tellAgain(tries + 1), {
+        now,
+      });
+      expect(made.work).toEqual([{ kind: 'deliver', approval: APPROVAL, ...which }]);
+      const [set] = made.timers;
+      expect(set).toMatchObject({ set: name, data: { ...which, tries: tries + 2 } });
+      return set !== undefined && 'set' in set ? set.dueAt - now : 0;
+    });
+    const minutes = delays.map((ms) => ms / 60_000);
+    expect(minutes.slice(0, 8)).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
+    expect(new Set(minutes.slice(8))).toEqual(new Set([60]));
+  });
+
+  const failed: ApprovalEvent = {
+    type: 'delivery_failed',
+    id: APPROVAL,
+    ...which,
+    problem: `it was tried ${String(TRIES_MAX)} times`,
+    at: ASKED + 9,
+  };
+
+  test('is given up after so many times, and that is recorded', () => {
+    given(asked)
+      .when(tellAgain(TRIES_MAX), ASKED + 9)
+      .thenEmits(failed)
+      .thenTimes({ clear: name })
+      .thenStarts();
+  });
+
+  test('is given up once', () => {
+    given(asked, failed)
+      .when(tellAgain(TRIES_MAX), ASKED + 10)
+      .thenEmits()
+      .thenTimes({ clear: name })
+      .thenStarts();
+  });
+
+  test('is not told any more that something is asked which is decided by now', () => {
+    given(asked, rejected)
+      .when(tellAgain(3), ASKED + 9)
+      .thenEmits()
+      .thenTimes({ clear: name })
+      .thenStarts();
+  });
+
+  test('is told of the decision all the same', () => {
+    const resolved = { surface: 'discord', notice: 'resolved', number: 1 };
+    given(asked, rejected)
+      .when(timer('tell/discord/resolved/1', { ...resolved, tries: 2 }), ASKED + 9)
+      .thenStarts({ kind: 'deliver', approval: APPROVAL, surface: 'discord', notice: 'resolved', number: 1 });
+  });
+});

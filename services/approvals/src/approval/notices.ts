@@ -1,0 +1,102 @@
+import type { ApprovalEvent, Notice, Surface } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalId } from '@holdpoint/contracts/values/ids';
+import type { Json } from '@holdpoint/contracts/values/json';
+import { type Decision, decision, type TimerChange } from '@holdpoint/runtime/decider';
+import type { ApprovalMessage, ApprovalWork, Closed, Pending } from './state.ts';
+import { setWith } from './timer-data.ts';
+
+/** Delivery is repeated with growing delay: a surface that is away for a day is told when it is back. */
+const FIRST_RETRY_MS = 30_000;
+const LAST_RETRY_MS = 3_600_000;
+export const TRIES_MAX = 40;
+
+const retryMs = (tries: number): number => Math.min(FIRST_RETRY_MS * 2 ** (tries - 1), LAST_RETRY_MS);
+
+type Which = { readonly surface: Surface; readonly notice: Notice; readonly number: number };
+
+/** What a notice is called in the state of its approval. */
+export const noticeName = ({ surface, notice, number }: Which): string =>
+  `${surface}/${notice}/${String(number)}`;
+const PREFIX = 'tell/';
+
+const attempt = (
+  approval: ApprovalId,
+  which: Which,
+  tries: number,
+  now: number,
+): { readonly timer: TimerChange; readonly work: ApprovalWork } => ({
+  timer: { set: PREFIX + noticeName(which), dueAt: now + retryMs(tries), data: { ...which, tries } },
+  work: { kind: 'deliver', approval, ...which },
+});
+
+/** Has every surface told, and told again until it says that it was. */
+export const tell = (
+  approval: ApprovalId,
+  surfaces: readonly Surface[],
+  notice: Notice,
+  number: number,
+  now: number,
+): Pick<Decision<ApprovalEvent, ApprovalWork>, 'timers' | 'work'> => {
+  const attempts = surfaces.map((surface) => attempt(approval, { surface, notice, number }, 1, now));
+  return { timers: attempts.map(({ timer }) => timer), work: attempts.map(({ work }) => work) };
+};
+
+/** The same, begun by timers that are due at once. */
+export const tellSoon: typeof tell = (_, surfaces, notice, number, now) => ({
+  timers: surfaces.map((surface) => {
+    const which = { surface, notice, number };
+    return { set: PREFIX + noticeName(which), dueAt: now, data: { ...which, tries: 0 } };
+  }),
+  work: [],
+});
+
+export const isNoticeTimer = (name: string): boolean => name.startsWith(PREFIX);
+
+type Asked = Pending | Closed;
+
+export const retryNotice = (
+  state: Asked,
+  name: string,
+  data: Json,
+  now: number,
+): Decision<ApprovalEvent, ApprovalWork> => {
+  const { tries, ...which } = setWith(data) as Which & { readonly tries: number };
+  const { id } = state.request;
+  // What is over need not be announced any more; that it is over is a notice of its own.
+  const isPointless = state.status === 'closed' && which.notice !== 'resolved';
+  if (state.told.includes(noticeName(which)) || isPointless) return decision({ timers: [{ clear: name }] });
+  if (tries >= TRIES_MAX) {
+    const problem = `it was tried ${String(tries)} times`;
+    return decision({
+      events: [{ type: 'delivery_failed', id, ...which, problem, at: now }],
+      timers: [{ clear: name }],
+    });
+  }
+  const { timer, work } = attempt(id, which, tries + 1, now);
+  return decision({ timers: [timer], work: [work] });
+};
+
+export const delivered = (
+  state: Asked,
+  message: Extract<ApprovalMessage, { kind: 'delivered' }>,
+  now: number,
+): Decision<ApprovalEvent, ApprovalWork> => {
+  const { surface, notice, number, reference } = message;
+  const name = noticeName({ surface, notice, number });
+  if (state.told.includes(name)) return decision({});
+  const { id } = state.request;
+  return decision({
+    events: [
+      {
+        type: 'delivered',
+        id,
+        surface,
+        notice,
+        number,
+        ...(reference !== undefined && { reference }),
+        at: now,
+      },
+    ],
+    timers: [{ clear: PREFIX + name }],
+  });
+};

@@ -1,0 +1,61 @@
+import type { ApprovalEvent } from '@holdpoint/contracts/approval/approval';
+import type { Json } from '@holdpoint/contracts/values/json';
+import { type Decision, decision, type TimerChange } from '@holdpoint/runtime/decider';
+import type { ApprovalMessage, ApprovalState, ApprovalWork, Closed } from './state.ts';
+import { setWith } from './timer-data.ts';
+
+// What became of an effect is told on the bus, which may forget it: whoever wants to know asks.
+
+type Made = Decision<ApprovalEvent, ApprovalWork>;
+
+const ASK = 'outcome';
+const FIRST_ASK_MS = 120_000;
+const ASK_FACTOR = 3;
+const LAST_ASK_MS = 6 * 3_600_000;
+/** Some five days: no effect waits for longer, unless nobody wants it any more. */
+const ASKS_MAX = 25;
+
+export const isOutcomeTimer = (name: string): boolean => name === ASK;
+
+/** Set with the approval. Most effects have come to something long before. */
+export const awaitOutcome = (now: number, asks = 0): TimerChange => ({
+  set: ASK,
+  dueAt: now + Math.min(FIRST_ASK_MS * ASK_FACTOR ** asks, LAST_ASK_MS),
+  data: { asks: asks + 1 },
+});
+
+/** What was applied stays so. Of anything else there may be another attempt, as long as the grant is good. */
+const isSettled = ({ outcome, decided }: Closed, now: number): boolean =>
+  outcome !== undefined &&
+  (outcome.outcome === 'applied' || (outcome.outcome !== 'in_doubt' && now >= (decided.validUntil ?? 0)));
+
+export const outcomeTimerFired = (state: ApprovalState, data: Json, now: number): Made => {
+  const { asks } = setWith(data) as { readonly asks: number };
+  if (state.status !== 'closed' || isSettled(state, now) || asks > ASKS_MAX)
+    return decision({ timers: [{ clear: ASK }] });
+  const { id: approval, effectId: effect } = state.request;
+  return decision<ApprovalEvent, ApprovalWork>({
+    timers: [awaitOutcome(now, asks)],
+    work: [{ kind: 'ask_outcome', approval, effect }],
+  });
+};
+
+/** Later epochs say more, and what is certain says more than a doubt of the same epoch. */
+export const noteOutcome = (
+  state: ApprovalState,
+  { fact }: Extract<ApprovalMessage, { kind: 'outcome' }>,
+  now: number,
+): Made => {
+  if (state.status !== 'closed' || state.decided.grant === undefined) return decision({});
+  if (fact.effect !== state.request.effectId) return decision({});
+  const known = state.outcome;
+  const isNews =
+    known === undefined ||
+    fact.epoch > known.epoch ||
+    (fact.epoch === known.epoch && known.outcome === 'in_doubt' && fact.outcome !== 'in_doubt');
+  if (!isNews) return decision({});
+  return decision<ApprovalEvent, ApprovalWork>({
+    events: [{ type: 'effect_noted', ...fact, at: now }],
+    timers: fact.outcome === 'applied' ? [{ clear: ASK }] : [],
+  });
+};

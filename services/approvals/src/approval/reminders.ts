@@ -1,0 +1,94 @@
+import type { ApprovalEvent, RequestApproval, Surface } from '@holdpoint/contracts/approval/approval';
+import { policyOf } from '@holdpoint/contracts/workflow/approval-policy';
+import type { Json } from '@holdpoint/contracts/values/json';
+import { type Decision, decision, type TimerChange } from '@holdpoint/runtime/decider';
+import type { ApprovalWork, Pending } from './state.ts';
+import { tell } from './notices.ts';
+import { setWith } from './timer-data.ts';
+
+// What happens to a request that nobody decides: those who are asked are reminded, others are asked as well.
+
+const REMIND = 'remind';
+const HAND_ON = 'hand_on';
+
+/** The turns of each kind in their order: when each is due, and to whom it is put then. */
+const remindersOf = (request: RequestApproval): readonly number[] =>
+  policyOf(request).remindMs.toSorted((a, b) => a - b);
+const stepsOf = (request: RequestApproval) =>
+  policyOf(request).handOn.toSorted((a, b) => a.afterMs - b.afterMs);
+
+const remindAt = (request: RequestApproval, requestedAt: number, number: number): readonly TimerChange[] => {
+  const after = remindersOf(request)[number - 1];
+  return after === undefined ? [] : [{ set: REMIND, dueAt: requestedAt + after, data: { number } }];
+};
+
+const handOnAt = (request: RequestApproval, requestedAt: number, number: number): readonly TimerChange[] => {
+  const next = stepsOf(request)[number - 1];
+  return next === undefined ? [] : [{ set: HAND_ON, dueAt: requestedAt + next.afterMs, data: { number } }];
+};
+
+/** The first of each, from when the request is made. */
+export const courseTimers = (request: RequestApproval, now: number): readonly TimerChange[] => [
+  ...remindAt(request, now, 1),
+  ...handOnAt(request, now, 1),
+];
+
+export const isCourseTimer = (name: string): boolean => name === REMIND || name === HAND_ON;
+
+/** What the end of a request leaves no sense to. */
+export const courseOver: readonly TimerChange[] = [{ clear: REMIND }, { clear: HAND_ON }];
+
+/** A turn that was had, that is not due yet, or that there never was: what comes next is set, and may be set already. */
+const isNext = (number: number, had: number, dueAfter: number | undefined, waitedMs: number): boolean =>
+  number === had + 1 && dueAfter !== undefined && waitedMs >= dueAfter;
+
+const orClear = (next: readonly TimerChange[], name: string): Decision<ApprovalEvent, ApprovalWork> =>
+  decision({ timers: next.length > 0 ? next : [{ clear: name }] });
+
+const remind = (
+  { request, requestedAt, reminders }: Pending,
+  number: number,
+  surfaces: readonly Surface[],
+  now: number,
+): Decision<ApprovalEvent, ApprovalWork> => {
+  const due = remindersOf(request)[number - 1];
+  if (!isNext(number, reminders, due, now - requestedAt))
+    return orClear(remindAt(request, requestedAt, reminders + 1), REMIND);
+  const { id } = request;
+  const told = tell(id, surfaces, 'reminded', number, now);
+  return decision<ApprovalEvent, ApprovalWork>({
+    events: [{ type: 'reminded', id, reminder: number, at: now }],
+    timers: [...remindAt(request, requestedAt, number + 1), ...told.timers],
+    work: told.work,
+  });
+};
+
+const handOn = (
+  { request, requestedAt, steps, audience: before }: Pending,
+  number: number,
+  surfaces: readonly Surface[],
+  now: number,
+): Decision<ApprovalEvent, ApprovalWork> => {
+  const step = stepsOf(request)[number - 1];
+  if (step === undefined || !isNext(number, steps, step.afterMs, now - requestedAt))
+    return orClear(handOnAt(request, requestedAt, steps + 1), HAND_ON);
+  const { id } = request;
+  const told = tell(id, surfaces, 'handed_on', number, now);
+  const audience = [...new Set([...before, ...step.audience])];
+  return decision<ApprovalEvent, ApprovalWork>({
+    events: [{ type: 'handed_on', id, step: number, audience, at: now }],
+    timers: [...handOnAt(request, requestedAt, number + 1), ...told.timers],
+    work: told.work,
+  });
+};
+
+export const courseTimerFired = (
+  state: Pending,
+  name: string,
+  data: Json,
+  surfaces: readonly Surface[],
+  now: number,
+): Decision<ApprovalEvent, ApprovalWork> => {
+  const { number } = setWith(data) as { readonly number: number };
+  return (name === REMIND ? remind : handOn)(state, number, surfaces, now);
+};

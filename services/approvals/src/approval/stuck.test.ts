@@ -1,0 +1,147 @@
+import { ApprovalEvent, type Choice, riskOf, StuckAnswer } from '@holdpoint/contracts/approval/approval';
+import { specFor } from '@holdpoint/runtime/testing/spec';
+import { eventsOf, runOf } from '@holdpoint/runtime/testing/run';
+import { describe, expect, test } from 'vitest';
+import { approvalView } from '../queries/requests.ts';
+import {
+  ada,
+  APPROVAL,
+  ASKED,
+  DEADLINE,
+  decider,
+  decides,
+  DOUBT,
+  grace,
+  mallory,
+  questionFor,
+  requestFor,
+  resolvedHead,
+  specOf,
+  STUCK,
+  stuckAsked,
+  stuckFor,
+} from '../../testing/requests.ts';
+import type { ApprovalMessage } from './state.ts';
+
+const given = specFor(decider);
+const ask: ApprovalMessage = { kind: 'request', payload: stuckFor() };
+
+const answeredWith = (answer: StuckAnswer) => {
+  const run = runOf(decider, [
+    { message: ask, now: ASKED },
+    { message: decides(ada, answer, { comment: 'I looked at it' }), now: ASKED + 1 },
+  ]);
+  const resolved = eventsOf(run).at(-1);
+  if (resolved?.type !== 'resolved') throw new Error('nothing was said');
+  return resolved;
+};
+
+describe('a question about a job that is stuck', () => {
+  test.each(StuckAnswer.options)('is answered with %s, and nothing is signed for it', (answer) => {
+    const resolved = answeredWith(answer);
+    const said = JSON.parse(JSON.stringify(resolved)) as unknown;
+    expect(said).toEqual({
+      ...resolvedHead,
+      outcome: 'answered',
+      answer,
+      by: 'ada',
+      comment: 'I looked at it',
+      digest: stuckFor().digest,
+      at: ASKED + 1,
+    });
+    expect(ApprovalEvent.parse(said)).toEqual(said);
+  });
+
+  test.each(['approve', 'reject', 'request_changes', 'applied', 'not_applied'] as const)(
+    'is none that is answered with %s',
+    (choice) => {
+      given(stuckAsked)
+        .when(decides(ada, choice), ASKED + 1)
+        .thenRefuses('APPROVALS_NO_CHOICE');
+    },
+  );
+
+  test('is for its audience alone', () => {
+    given(stuckAsked)
+      .when(decides(mallory, 'skip'), ASKED + 1)
+      .thenEmitsLike({ type: 'decision_refused', by: 'mallory' })
+      .thenAnswersError('APPROVALS_NOT_ENTITLED');
+  });
+
+  test('takes one person, however many an effect would take', () => {
+    const policy = { quorum: 3, veto: false, decisions: ['approve' as const] };
+    given({ ...stuckAsked, policy })
+      .when(decides(ada, 'done'), ASKED + 1)
+      .thenEmitsLike({ type: 'resolved', outcome: 'answered', answer: 'done', by: 'ada' });
+  });
+
+  test('is remembered by no rule', () => {
+    given(stuckAsked)
+      .when(decides(ada, 'retry', { remember: specOf({ match: { target: '*' } }) }), ASKED + 1)
+      .thenRefuses('APPROVALS_RULE_REFUSED');
+  });
+
+  test('has one answer: the same again is acknowledged, everything later is told what stands', () => {
+    const answered = answeredWith('skip');
+    given(stuckAsked, answered)
+      .when(decides(ada, 'skip'), DEADLINE + 1)
+      .thenNothing()
+      .thenAnswers({ id: APPROVAL, status: 'answered', by: 'ada' });
+    for (const [who, choice] of [
+      [ada, 'retry'],
+      [grace, 'skip'],
+      [ada, 'approve'],
+    ] as const satisfies readonly (readonly [typeof ada, Choice])[])
+      given(stuckAsked, answered)
+        .when(decides(who, choice), ASKED + 2)
+        .thenAnswersError('APPROVALS_ALREADY_DECIDED');
+  });
+
+  test('expires, whatever a gate says of effects', () => {
+    given({ ...stuckAsked, policy: { onExpiry: 'reject' } })
+      .when({ kind: 'timer', name: 'expiry', data: null }, DEADLINE)
+      .thenEmitsLike({ type: 'resolved', outcome: 'expired', surface: 'clock' });
+    given(stuckAsked)
+      .when(decides(ada, 'retry'), DEADLINE)
+      .thenEmitsLike({ type: 'resolved', outcome: 'expired' })
+      .thenAnswersError('APPROVALS_ALREADY_DECIDED');
+  });
+
+  test('is told again to whoever asks again', () => {
+    const answered = answeredWith('cancel');
+    given(stuckAsked, answered)
+      .when(ask, ASKED + 9)
+      .thenEmits()
+      .thenSends({ data: answered });
+  });
+
+  test('is no other question about the same', () => {
+    const { stuck: _, ...effect } = stuckFor();
+    for (const payload of [effect, { ...effect, doubt: DOUBT }, questionFor(), requestFor()])
+      given(stuckAsked)
+        .when({ kind: 'request', payload }, ASKED + 1)
+        .thenRefuses('APPROVALS_DIGEST_MISMATCH');
+  });
+
+  test('is not asked together with a doubt', () => {
+    given()
+      .when({ kind: 'request', payload: questionFor({ stuck: STUCK }) }, ASKED)
+      .thenRefuses('CONTRACT_INVALID');
+  });
+
+  test('is shown as what it is, and is no risk', () => {
+    const state = [stuckAsked, answeredWith('done')].reduce(
+      (before, event) => decider.evolve(before, event),
+      decider.initial,
+    );
+    if (state.status !== 'closed') throw new Error('it is not closed');
+    expect(approvalView(state)).toMatchObject({
+      stuck: STUCK,
+      risk: 'low',
+      status: 'answered',
+      answer: 'done',
+      decidedBy: 'ada',
+    });
+    expect(riskOf(stuckFor().effect)).toBe('low');
+  });
+});

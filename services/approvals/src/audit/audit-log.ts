@@ -1,0 +1,25 @@
+import type { AuditAnchored, AuditClaims } from '@holdpoint/contracts/audit/audit';
+import { AUDIT_ID } from '@holdpoint/contracts/values/ids';
+import { type Decision, decision } from '@holdpoint/runtime/decider';
+
+/** Where the audit log stood when it was signed last. */
+export type AuditLog = { readonly status: 'audit'; readonly seq: number; readonly hash: string };
+
+export type AuditMessage = { readonly kind: 'anchor'; readonly seq: number; readonly hash: string };
+
+export type SignAnchor = (claims: AuditClaims) => string;
+
+export const evolveAudit = ({ seq, hash }: AuditAnchored): AuditLog => ({ status: 'audit', seq, hash });
+
+/** Signs how far the log has come. It never goes back, and an anchor of nothing but the last anchor is none. */
+export const decideAudit = (
+  state: AuditLog | undefined,
+  { seq, hash }: AuditMessage,
+  now: number,
+  sign: SignAnchor,
+): Decision<AuditAnchored> => {
+  // The line of the last anchor is the one behind what it tells of.
+  if (state !== undefined && seq <= state.seq + 1) return decision({});
+  const statement = sign({ use: 'audit', seq, hash, iat: Math.floor(now / 1_000) });
+  return decision({ events: [{ type: 'audit_anchored', id: AUDIT_ID, seq, hash, statement, at: now }] });
+};

@@ -1,0 +1,115 @@
+import type { RequestApproval } from '@holdpoint/contracts/approval/approval';
+import type { EffectEvent } from '@holdpoint/contracts/effect/effect';
+import type { RuleId } from '@holdpoint/contracts/values/ids';
+import { consumers } from '@holdpoint/contracts/bus/streams';
+import { type ServiceLogic, SNAPSHOT_EVERY, snapshotEvery } from '@holdpoint/runtime/engine/core';
+import { parseCommand, parseFact, type Routed } from '@holdpoint/runtime/engine/inbound';
+import type { Inbound } from '@holdpoint/runtime/engine/intake';
+import type { ApprovalWork } from './approval/state.ts';
+import type { DeskDecider, DeskEvent, DeskMessage, DeskState, DeskWork } from './aggregates.ts';
+import { summarise } from './queries/summary.ts';
+
+export type Accept = (routed: Routed<DeskMessage>) => void;
+export type AskOutcome = Extract<ApprovalWork, { kind: 'ask_outcome' }>;
+export type Delivery = Extract<ApprovalWork, { kind: 'deliver' }>;
+
+export type ApprovalsParts = {
+  readonly decider: DeskDecider;
+  /** The standing rules that seem to fit a request: they are asked once it is stored. */
+  readonly rulesFor?: (request: RequestApproval) => readonly RuleId[];
+  /** Tells a surface; what it says is handed back, or nothing while it cannot be told. */
+  readonly deliver?: (delivery: Delivery, accept: Accept) => void;
+  /** Asks the executor what became of an effect; what it says is handed back, or nothing while it does not answer. */
+  readonly askOutcome?: (asked: AskOutcome, accept: Accept) => void;
+};
+
+const commandOf =
+  (rulesFor: NonNullable<ApprovalsParts['rulesFor']>): Inbound<DeskMessage>['decode'] =>
+  (subject, body) => {
+    const command = parseCommand('approvals', subject, body);
+    const aggregate = command.payload.id;
+    if (command.kind !== 'request') return { aggregate, message: command };
+    return { aggregate, message: { ...command, rules: rulesFor(command.payload) } };
+  };
+
+/** What is said of an effect once it is over, or once nobody can know: the rest is the executor's own. */
+const OUTCOMES = ['applied', 'failed_clean', 'not_applied', 'in_doubt', 'refused', 'cancelled'];
+const OUTCOME = new RegExp(`\\.(${OUTCOMES.join('|')})\\.[^.]+$`);
+
+export const isOutcome = (state: string): boolean => OUTCOMES.includes(state);
+
+const epochOf = (fact: EffectEvent): number => ('epoch' in fact ? fact.epoch : 0);
+
+/** Only of effects: work has no approval. */
+const outcomeOf: Inbound<DeskMessage>['decode'] = (subject, body) => {
+  const fact = parseFact('executor', subject, body);
+  if (fact?.approval === undefined) return undefined;
+  const { approval, id: effect, type: outcome } = fact;
+  const message = { kind: 'outcome', fact: { id: approval, effect, outcome, epoch: epochOf(fact) } } as const;
+  return { aggregate: approval, message };
+};
+
+const inboundOf = (rulesFor: NonNullable<ApprovalsParts['rulesFor']>): readonly Inbound<DeskMessage>[] => {
+  const readers: Readonly<Record<string, Omit<Inbound<DeskMessage>, 'consumer'>>> = {
+    approvals: { decode: commandOf(rulesFor) },
+    'approvals-effect': { decode: outcomeOf, wants: (subject) => OUTCOME.test(subject) },
+  };
+  return consumers
+    .filter(({ service }) => service === 'approvals')
+    .map((consumer) => {
+      const reader = readers[consumer.name];
+      if (reader === undefined) throw new Error(`nothing reads the consumer ${consumer.name}`);
+      return { consumer, ...reader };
+    });
+};
+
+/** Approvals and the rules that may decide on them talk to each other here, and nowhere that anybody could join in. */
+type Outward = Required<Pick<ApprovalsParts, 'deliver' | 'askOutcome'>>;
+
+const performWith =
+  ({ deliver, askOutcome }: Outward) =>
+  (work: DeskWork, accept: Accept): void => {
+    switch (work.kind) {
+      case 'use_rule': {
+        const { rule, approval, rest } = work;
+        return accept({ aggregate: rule, message: { kind: 'use_rule', rule, approval, rest } });
+      }
+      case 'keep_rule': {
+        const { rule: id, spec, author, from } = work;
+        return accept({ aggregate: id, message: { kind: 'add_rule', id, spec, author, from } });
+      }
+      case 'rule_applies': {
+        const { approval, rule, author } = work;
+        return accept({ aggregate: approval, message: { kind: 'rule_applies', rule, author } });
+      }
+      case 'rule_kept':
+        return accept({ aggregate: work.approval, message: { kind: 'rule_kept' } });
+      case 'deliver':
+        return deliver(work, accept);
+      case 'ask_outcome':
+        return askOutcome(work, accept);
+    }
+  };
+
+const taskOf = (state: DeskState): string | undefined => {
+  if (state.status === 'pending' || state.status === 'closed') return state.request.task;
+  return state.status === 'withdrawn' ? state.about.task : undefined;
+};
+
+export const approvalsLogic = ({
+  decider,
+  rulesFor = () => [],
+  deliver = () => undefined,
+  askOutcome = () => undefined,
+}: ApprovalsParts): ServiceLogic<DeskState, DeskMessage, DeskEvent, DeskWork> => ({
+  kind: {
+    service: 'approvals',
+    aggregate: 'approval',
+    decider,
+    summarise,
+    taskOf: (_id, state) => taskOf(state),
+    snapshotDue: snapshotEvery(SNAPSHOT_EVERY),
+  },
+  inbound: inboundOf(rulesFor),
+  perform: performWith({ deliver, askOutcome }),
+});

@@ -1,0 +1,74 @@
+import { ApprovalOutcome } from '@holdpoint/contracts/approval/approval';
+import type { Told } from '@holdpoint/runtime/engine/batch';
+import type { Meter } from '@holdpoint/runtime/observability/meter';
+import type { AddSample } from '@holdpoint/runtime/observability/polled-metrics';
+import type { Pool } from 'pg';
+import { z } from 'zod';
+import type { DeskEvent } from './aggregates.ts';
+import { readAuditHead } from './queries/audit.ts';
+
+/** Seconds: a rule decides at once, a person may take a week. */
+const WAITS = [0.1, 1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400, 604_800];
+
+/** How requests end, and how long people have to wait for it. */
+export const approvalFigures = (meter: Meter): ((told: Told<DeskEvent>) => void) => {
+  const requested = meter.counter('approvals_requested_total', 'Requests for a decision');
+  const resolved = meter.counter(
+    'approvals_total',
+    'Requests that are over, by outcome',
+    ApprovalOutcome.options.map((outcome) => ({ outcome })),
+  );
+  const waited = meter.histogram(
+    'approval_decision_seconds',
+    'From a request to its decision, by outcome and by who decided: a person or a rule',
+    WAITS,
+  );
+  const refused = meter.counter('decisions_refused_total', 'Decisions of people who may not decide that');
+  return ({ event, ageMs }) => {
+    if (event.type === 'requested') requested(1);
+    if (event.type === 'decision_refused') refused(1);
+    if (event.type !== 'resolved') return;
+    resolved(1, { outcome: event.outcome });
+    waited(ageMs / 1_000, { outcome: event.outcome, by: event.rule === undefined ? 'person' : 'rule' });
+  };
+};
+
+/** Counting a million would take the time of whoever decides on them. */
+const COUNTED_MAX = 100_000;
+const PENDING = `
+  SELECT (SELECT count(*) FROM (SELECT FROM inbox LIMIT ${String(COUNTED_MAX)}) i)::int AS pending,
+         coalesce((SELECT extract(epoch FROM clock_timestamp()) - requested_at / 1000.0 FROM inbox_entries
+                    WHERE member = '' ORDER BY requested_at, id LIMIT 1), 0)::float8 AS oldest`;
+const Pending = z.object({ pending: z.int(), oldest: z.number() });
+
+/** What waits for people, and how long ago the audit log was signed. */
+export const sampleDesk = (pool: Pool, sample: AddSample): void => {
+  sample(
+    {
+      approvals_pending: { help: 'Requests that wait for a decision; counted up to 100,000' },
+      approvals_pending_oldest_seconds: { help: 'Since when the oldest of them waits' },
+    },
+    async () => {
+      const { rows } = await pool.query({ name: 'hp_pending', text: PENDING });
+      const { pending, oldest } = Pending.parse(rows[0]);
+      return { approvals_pending: pending, approvals_pending_oldest_seconds: Math.max(0, oldest) };
+    },
+  );
+  sample(
+    {
+      audit_lines: { help: 'Lines of the audit log' },
+      audit_unanchored_seconds: {
+        help: 'Since when there are lines that no signature covers, at the most; 0: none',
+      },
+    },
+    async () => {
+      const { seq, now, anchor } = await readAuditHead(pool);
+      const covered = anchor?.line ?? 0;
+      return {
+        audit_lines: seq,
+        // Before the first signature nothing says since when; the service signs as soon as it starts.
+        audit_unanchored_seconds: seq <= covered || anchor === undefined ? 0 : (now - anchor.at) / 1_000,
+      };
+    },
+  );
+};

@@ -1,0 +1,109 @@
+import { AuditLine } from '@holdpoint/contracts/audit/audit';
+import { AUDIT_ID } from '@holdpoint/contracts/values/ids';
+import type { Pool } from 'pg';
+import { z } from 'zod';
+
+const MILLIS = (column: string): string => `(extract(epoch FROM ${column}) * 1000)::bigint`;
+
+/**
+ * Lines with what stands of their events now. An event under another type or time counts as gone; where nothing is left of what
+ * it belongs to, it was retired; a later one of the same name is something else.
+ */
+const LINES = `
+  SELECT a.seq::text, a.at::text, a.aggregate, a.version, a.type, a.event_sha256 AS "eventSha256", a.entry, a.previous, a.hash,
+         encode(sha256(convert_to(e.data::text, 'UTF8')), 'hex') AS "storedSha256",
+         e.aggregate IS NULL AND EXISTS (SELECT FROM heads h WHERE h.id = a.aggregate AND h.created_at <= a.at) AS "eventGone"
+    FROM audit a
+    LEFT JOIN events e ON e.aggregate = a.aggregate AND e.version = a.version AND e.type = a.type AND ${MILLIS('e.at')} = a.at`;
+
+const Row = AuditLine.extend({
+  seq: z.coerce.number().int(),
+  at: z.coerce.number().int(),
+  storedSha256: z
+    .string()
+    .nullable()
+    .transform((text) => text ?? undefined),
+  eventGone: z.boolean().transform((gone) => (gone ? (true as const) : undefined)),
+});
+
+export type AuditPage = {
+  /** Lines after this one. */
+  readonly after: number;
+  readonly limit: number;
+  /** Only of this approval, rule or token. */
+  readonly about?: string | undefined;
+};
+
+/** Bytes of one answer: the bus takes a message of 1 MiB, and what is around the lines counts as well. */
+const ANSWER_MAX_BYTES = 700_000;
+
+/** As many as fit into an answer, but one at least: nobody could come past one that was left out. */
+const fitting = (lines: readonly AuditLine[]): readonly AuditLine[] => {
+  let bytes = 0;
+  const end = lines.findIndex((line) => {
+    bytes += Buffer.byteLength(JSON.stringify(line)) + 1;
+    return bytes > ANSWER_MAX_BYTES;
+  });
+  return end < 0 ? lines : lines.slice(0, Math.max(1, end));
+};
+
+/** A page of the audit log, in its order. */
+export const listAudit = async (
+  pool: Pool,
+  { after, limit, about }: AuditPage,
+): Promise<{ items: AuditLine[]; more: boolean }> => {
+  const { rows } = await pool.query({
+    name: about === undefined ? 'hp_audit' : 'hp_audit_about',
+    text: `${LINES} WHERE a.seq > $1 ${about === undefined ? '' : 'AND a.aggregate = $3'} ORDER BY a.seq LIMIT $2`,
+    values: [after, limit + 1, ...(about === undefined ? [] : [about])],
+  });
+  const lines = z.array(Row).parse(rows);
+  const items = fitting(lines.slice(0, limit));
+  return { items: [...items], more: lines.length > items.length };
+};
+
+const Head = z.object({
+  seq: z.coerce.number().int(),
+  hash: z.string(),
+  now: z.coerce.number(),
+  /** Of the last anchor: its own line, when that was written, and what it says. */
+  anchorSeq: z.coerce.number().int().nullable(),
+  anchoredAt: z.coerce.number().nullable(),
+  said: z.string().nullable(),
+});
+const Said = z.object({ seq: z.int(), hash: z.string() });
+
+export type AuditHead = {
+  readonly seq: number;
+  readonly hash: string;
+  /** The database's clock. Epoch milliseconds. */
+  readonly now: number;
+  readonly anchor:
+    | { readonly line: number; readonly at: number; readonly seq: number; readonly hash: string }
+    | undefined;
+};
+
+/** Where the log stands, and where it was anchored last. */
+export const readAuditHead = async (pool: Pool): Promise<AuditHead> => {
+  const { rows } = await pool.query({
+    name: 'hp_audit_head',
+    text: `SELECT h.seq::text, h.hash, ${MILLIS('clock_timestamp()')}::text AS now,
+                  a.seq::text AS "anchorSeq", a.at::text AS "anchoredAt", a.entry AS said
+             FROM audit_head h
+             LEFT JOIN LATERAL (SELECT seq, at, entry FROM audit WHERE aggregate = $1 ORDER BY seq DESC LIMIT 1) a ON true`,
+    values: [AUDIT_ID],
+  });
+  const { anchorSeq, anchoredAt, said, ...head } = Head.parse(rows[0]);
+  if (anchorSeq === null || anchoredAt === null || said === null) return { ...head, anchor: undefined };
+  return { ...head, anchor: { line: anchorSeq, at: anchoredAt, ...Said.parse(JSON.parse(said)) } };
+};
+
+/** The hash of one line, if it is there. */
+export const readAuditHash = async (pool: Pool, seq: number): Promise<string | undefined> => {
+  const { rows } = await pool.query({
+    name: 'hp_audit_hash',
+    text: 'SELECT hash FROM audit WHERE seq = $1',
+    values: [seq],
+  });
+  return z.array(z.object({ hash: z.string() })).parse(rows)[0]?.hash;
+};

@@ -1,0 +1,99 @@
+import type { ListApprovals } from '@holdpoint/contracts/catalog/catalog';
+import {
+  type Gathered,
+  gather,
+  type Look,
+  pageOfPlaces,
+  type PlacesPage,
+} from '@holdpoint/runtime/store/scan-pages';
+import { queryOf } from '@holdpoint/runtime/store/search-words';
+import type { Pool } from 'pg';
+import { z } from 'zod';
+import { rankOf, written } from './inbox-filter.ts';
+import type { Place } from './inbox-cursor.ts';
+
+type Asked = Omit<ListApprovals, 'order' | 'after'>;
+
+const Row = z.object({
+  at: z.coerce.number(),
+  id: z.string(),
+  fits: z.boolean(),
+  read: z.int(),
+});
+
+/** So much of what is stored, compressed as it may be, is looked into at once at the most. */
+const BYTES_MAX = 4 * 1_024 * 1_024;
+
+/** In one direction or the other: only what is read first, and what lies behind a place, differs. */
+const textFor = (behind: '<' | '>', direction: 'ASC' | 'DESC'): string => `SELECT at, id, read::int, (
+    ($4::text IS NULL OR inbox_token(view->'effect'->'kind') = $4)
+    AND ($5::smallint IS NULL OR inbox_risk(view->'effect') = $5)
+    AND ($6::text IS NULL OR inbox_token(view->'task') = $6)
+    AND ($7::text IS NULL OR (view->'requestedBy')::text = $7)
+    AND ($8::text[] IS NULL OR EXISTS (SELECT FROM inbox_audience(view) AS member WHERE member = ANY ($8)))
+    AND ($9::text IS NULL OR inbox_words(view) @@ lower($9)::tsquery)) AS fits
+  FROM (
+    SELECT created_at AS at, id, view, count(*) OVER () AS read,
+           sum(pg_column_size(view)) OVER (ORDER BY created_at ${direction}, id ${direction}) - pg_column_size(view) AS bytes_before
+      FROM (SELECT created_at, id, view FROM heads
+             WHERE status = $1 AND (created_at, id) ${behind} ($2, $3)
+             ORDER BY created_at ${direction}, id ${direction} LIMIT $10) AS heads) AS looked
+  WHERE bytes_before < ${String(BYTES_MAX)}
+  ORDER BY at ${direction}, id ${direction}`;
+
+const QUERIES = {
+  decided: { name: 'hp_decided', text: textFor('>', 'ASC') },
+  newest: { name: 'hp_decided_newest', text: textFor('<', 'DESC') },
+} as const;
+type Direction = keyof typeof QUERIES;
+
+const lookAt =
+  (
+    pool: Pool,
+    direction: Direction,
+    { status, kind, risk, task, requester, audience, search }: Asked,
+  ): Look<Place> =>
+  async ({ at, id }, most) => {
+    const { rows } = await pool.query({
+      ...QUERIES[direction],
+      values: [
+        status,
+        at,
+        id,
+        kind ?? null,
+        risk === undefined ? null : rankOf(risk),
+        task ?? null,
+        requester === undefined ? null : written(requester),
+        audience === undefined ? null : audience.map(written),
+        queryOf(search) ?? null,
+        most,
+      ],
+    });
+    const looked = z.array(Row).parse(rows);
+    const read = looked[0]?.read ?? 0;
+    return {
+      rows: looked.map((row) => ({ ...row, rank: 0 })),
+      ended: read < most && looked.length === read,
+    };
+  };
+
+const LOOKED_MAX = 1_000;
+const STEP = 250;
+
+/**
+ * A page of what was decided, oldest or newest first. It is looked for among all of that status: where little fits, a page may end
+ * before it is full.
+ */
+export const decidedPlaces = async (
+  pool: Pool,
+  direction: Direction,
+  asked: Asked,
+  from: Place,
+): Promise<PlacesPage<Place>> => {
+  const { kind, risk, task, requester, audience, search, limit } = asked;
+  const wanted = limit + 1;
+  const isFiltered = [kind, risk, task, requester, audience, search].some((each) => each !== undefined);
+  const [most, step] = isFiltered ? [LOOKED_MAX, Math.max(STEP, wanted)] : [wanted, wanted];
+  const start: Gathered<Place> = { found: [], at: from, looked: 0, ended: false };
+  return pageOfPlaces(await gather(lookAt(pool, direction, asked), start, { wanted, most, step }), limit);
+};

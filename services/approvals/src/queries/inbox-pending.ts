@@ -1,0 +1,152 @@
+import type { ListApprovals } from '@holdpoint/contracts/catalog/catalog';
+import {
+  type Gathered,
+  gather,
+  type Look,
+  pageOfPlaces,
+  type PlacesPage,
+} from '@holdpoint/runtime/store/scan-pages';
+import { queryOf } from '@holdpoint/runtime/store/search-words';
+import type { Pool } from 'pg';
+import { z } from 'zod';
+import { branchesOf, type Filter, isClassed, rankOf, written } from './inbox-filter.ts';
+import type { Order, Place } from './inbox-cursor.ts';
+
+type Asked = Pick<ListApprovals, 'limit' | 'audience' | 'kind' | 'risk' | 'task' | 'requester' | 'search'> & {
+  readonly order: Exclude<Order, 'decided'>;
+};
+
+const Row = z.object({ rank: z.int(), at: z.coerce.number(), id: z.string() });
+const LookedRow = Row.extend({ fits: z.boolean() });
+const Found = z.object({ counted: z.int(), rows: z.array(Row) });
+
+const columnOf = (order: Order): string => (order === 'expiring' ? 'expires_at' : 'requested_at');
+
+/**
+ * Reads each branch from where it is to begin, no further than it can be needed, and merges them. One entry of each name
+ * that somebody has is the same request, and is given once.
+ */
+const branchText = (order: Order, classed: boolean, filter: Filter, searched: boolean): string => {
+  const column = columnOf(order);
+  return `WITH page AS (
+    SELECT DISTINCT b.rank, x.at, x.id
+      FROM unnest($1::text[], $2::smallint[], $3::text[], $4::smallint[], $5::bigint[], $6::text[])
+             AS b(member, risk, kind, rank, at, id)
+     CROSS JOIN LATERAL (
+       SELECT e.${column} AS at, e.id FROM inbox_entries e
+        WHERE e.member = b.member ${classed ? 'AND e.risk = b.risk AND e.kind = b.kind' : ''}
+              ${filter.requester === undefined ? 'AND $8::text IS NULL' : 'AND e.requester = $8'}
+          AND (e.${column}, e.id) > (b.at, b.id)
+        ORDER BY e.${column}, e.id LIMIT $7) x
+     ORDER BY 1, 2, 3 LIMIT $7)
+  SELECT rank, at, id,
+         ${searched ? '(SELECT i.words @@ lower($9)::tsquery FROM inbox i WHERE i.id = page.id)' : '$9::text IS NULL'} AS fits
+    FROM page ORDER BY rank, at, id`;
+};
+
+/** The next of what fits everything but the words, each with whether they fit as well. */
+const lookAt =
+  (pool: Pool, { order, ...filter }: Asked, query: string | undefined): Look<Place> =>
+  async (from, most) => {
+    const branches = branchesOf(filter, order, from);
+    if (branches.length === 0) return { rows: [], ended: true };
+    const classed = isClassed(filter, order);
+    const parts = [columnOf(order), classed, filter.requester !== undefined, query !== undefined];
+    const { rows } = await pool.query({
+      name: `hp_inbox_${parts.map(String).join('_')}`,
+      text: branchText(order, classed, filter, query !== undefined),
+      values: [
+        branches.map(({ member }) => member),
+        branches.map(({ risk }) => risk),
+        branches.map(({ kind }) => kind),
+        branches.map(({ rank }) => rank),
+        branches.map(({ at }) => at),
+        branches.map(({ id }) => id),
+        most,
+        filter.requester === undefined ? null : written(filter.requester),
+        query ?? null,
+      ],
+    });
+    return { rows: z.array(LookedRow).parse(rows), ended: rows.length < most };
+  };
+
+/**
+ * What few requests have, a task or rare words, is found by that, and the rest of what is asked is held against it. Undefined
+ * when there are more of them than `most`.
+ */
+const findBy = async (
+  pool: Pool,
+  { order, limit, audience, kind, risk, task, requester }: Asked,
+  query: string | undefined,
+  from: Place,
+  most: number | null,
+): Promise<PlacesPage<Place> | undefined> => {
+  const rank = order === 'risk' ? 'risk' : '0::smallint';
+  const by = [
+    ...(task === undefined ? [] : ['i.task = $1']),
+    ...(query === undefined ? [] : ['i.words @@ lower($2)::tsquery']),
+  ].join(' AND ');
+  const { rows } = await pool.query({
+    name: `hp_inbox_by_${String(task !== undefined)}_${String(query !== undefined)}_${order}`,
+    text: `WITH found AS MATERIALIZED (
+        SELECT i.id, i.${columnOf(order)} AS at, i.risk, i.kind, i.requester FROM inbox i WHERE ${by} LIMIT $3),
+      page AS (
+        SELECT ${rank} AS rank, f.at, f.id FROM found f
+         WHERE (${rank}, f.at, f.id) > ($4, $5, $6)
+           AND ($7::text IS NULL OR f.kind = $7) AND ($8::smallint IS NULL OR f.risk = $8)
+           AND ($9::text IS NULL OR f.requester = $9)
+           AND ($10::text[] IS NULL OR EXISTS (
+                 SELECT FROM inbox_entries e WHERE e.id = f.id AND e.member = ANY ($10)))
+         ORDER BY 1, 2, 3 LIMIT $11)
+      SELECT (SELECT count(*)::int FROM found) AS counted,
+             (SELECT coalesce(json_agg(page ORDER BY rank, at, id), '[]') FROM page) AS rows,
+             $1::text, $2::text`,
+    values: [
+      task ?? null,
+      query ?? null,
+      most === null ? null : most + 1,
+      from.rank,
+      from.at,
+      from.id,
+      kind ?? null,
+      risk === undefined ? null : rankOf(risk),
+      requester === undefined ? null : written(requester),
+      audience === undefined ? null : audience.map(written),
+      limit + 1,
+    ],
+  });
+  const { counted, rows: found } = Found.parse(rows[0]);
+  if (most !== null && counted > most) return undefined;
+  return pageOfPlaces<Place>({ found, at: from, ended: true }, limit);
+};
+
+/** Common words are found on the way; these many are looked at before it counts as rare what was not found. */
+const LOOKED_FIRST = 1_000;
+/** What has a word that is no more common than this is sorted whole. */
+const RARE_MAX = 5_000;
+/** A page ends here at the latest, with whatever was found by then. */
+const LOOKED_MAX = 5_000;
+const STEP = 250;
+
+/**
+ * A page of what waits, from behind a place. The work for it is bounded whatever is asked for and however much waits: where
+ * words are neither common nor rare, a page may end before it is full.
+ */
+export const pendingPlaces = async (pool: Pool, asked: Asked, from: Place): Promise<PlacesPage<Place>> => {
+  const { limit, task, search } = asked;
+  const query = queryOf(search);
+  const start: Gathered<Place> = { found: [], at: from, looked: 0, ended: false };
+  const wanted = limit + 1;
+  if (task !== undefined) {
+    const page = await findBy(pool, asked, query, from, null);
+    return page ?? { places: [] };
+  }
+  const look = lookAt(pool, asked, query);
+  if (query === undefined)
+    return pageOfPlaces(await gather(look, start, { wanted, most: wanted, step: wanted }), limit);
+  const step = Math.max(STEP, wanted);
+  const first = await gather(look, start, { wanted, most: LOOKED_FIRST, step });
+  if (first.ended || first.found.length >= wanted) return pageOfPlaces(first, limit);
+  const rare = await findBy(pool, asked, query, from, RARE_MAX);
+  return rare ?? pageOfPlaces(await gather(look, first, { wanted, most: LOOKED_MAX, step }), limit);
+};

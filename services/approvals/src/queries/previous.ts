@@ -1,0 +1,63 @@
+import type { ApprovalView } from '@holdpoint/contracts/approval/approval';
+import { questionOf } from '@holdpoint/contracts/workflow/approval-policy';
+import type { ApprovalDetail } from '@holdpoint/contracts/catalog/catalog';
+import { approvalIdOf } from '@holdpoint/contracts/values/ids';
+import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/bus/streams';
+import { readState } from '@holdpoint/runtime/store/read';
+import type { Pool } from 'pg';
+import { z } from 'zod';
+import type { DeskDecider } from '../aggregates.ts';
+import { changesBetween } from './changes.ts';
+import { approvalView } from './requests.ts';
+
+/** How far back it is looked for: revisions whose request never arrived are skipped. */
+const STEPS_MAX = 20;
+const CHANGES_MAX = 200_000;
+/** Of an answer, for whatever is around the two texts. */
+const ROOM_BYTES = 16_384;
+/** A character may take as many bytes once it is written as JSON. */
+const BYTES_PER_CHARACTER = 6;
+
+const Row = z.object({ id: z.string() });
+
+/** The latest of these that anybody was asked about. */
+const latestOf = async (pool: Pool, ids: readonly string[]): Promise<string | undefined> => {
+  const { rows } = await pool.query(
+    `SELECT h.id FROM unnest($1::text[]) WITH ORDINALITY AS wanted(id, place) JOIN heads h ON h.id = wanted.id
+      WHERE h.status <> 'withdrawn' ORDER BY place LIMIT 1`,
+    [ids],
+  );
+  return z.array(Row).parse(rows)[0]?.id;
+};
+
+const earlierIds = ({ task, node, revision }: ApprovalView): readonly string[] =>
+  Array.from({ length: Math.min(revision - 1, STEPS_MAX) }, (_, i) =>
+    approvalIdOf(task, node, revision - 1 - i),
+  );
+
+/**
+ * What was asked before by the same node, and what of it is different by now. Undefined for the first request of a node, and
+ * for what is no effect that is to run, and so has nothing of its own that could be.
+ */
+export const previousOf = async (
+  pool: Pool,
+  decider: DeskDecider,
+  view: ApprovalView,
+): Promise<ApprovalDetail['previous']> => {
+  const ids = questionOf(view) === 'effect' ? earlierIds(view) : [];
+  const id = ids.length === 0 ? undefined : await latestOf(pool, ids);
+  if (id === undefined) return undefined;
+  const state = await readState(pool, decider, id);
+  // Removed a moment ago, because it has been over for so long.
+  if (state.status !== 'pending' && state.status !== 'closed') return undefined;
+  const earlier = approvalView(state);
+  const { comment } = earlier;
+  const left = PAYLOAD_MAX_BYTES - ROOM_BYTES - Buffer.byteLength(JSON.stringify([view, comment]));
+  const max = Math.max(0, Math.min(CHANGES_MAX, Math.floor(left / BYTES_PER_CHARACTER)));
+  return {
+    id: earlier.id,
+    status: earlier.status,
+    ...(comment !== undefined && { comment }),
+    changes: changesBetween(earlier, view, max),
+  };
+};

@@ -1,0 +1,77 @@
+import { ApprovalView, riskOf } from '@holdpoint/contracts/approval/approval';
+import type { ListApprovals } from '@holdpoint/contracts/catalog/catalog';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import type { Pool } from 'pg';
+import { z } from 'zod';
+import type { Closed, Pending } from '../approval/state.ts';
+import { decidedPlaces } from './inbox-decided.ts';
+import { pendingPlaces } from './inbox-pending.ts';
+import { decodePlace, encodePlace, type Order, startOf } from './inbox-cursor.ts';
+
+/** An approval as the API shows it. */
+export const approvalView = (state: Pending | Closed): ApprovalView => {
+  const { request, requestedAt, expiresAt, audience, votes, outcome } = state;
+  const decided = state.status === 'closed' ? state.decided : undefined;
+  return {
+    ...request,
+    audience: [...audience],
+    risk: riskOf(request.effect),
+    status: decided?.outcome ?? 'pending',
+    requestedAt,
+    expiresAt,
+    decidedBy: decided?.by,
+    ...(decided?.agent !== undefined && { decidedByAgent: decided.agent }),
+    decidedAt: decided?.at,
+    comment: decided?.comment,
+    answer: decided?.answer,
+    response: decided?.response,
+    surface: decided?.surface,
+    rule: decided?.rule,
+    remembered: decided?.remembered,
+    outcome: outcome?.outcome,
+    ...(votes.length > 0 && { votes: [...votes] }),
+  };
+};
+
+const Row = z.object({ id: z.string(), view: ApprovalView });
+
+/** Of the bytes of one page: well below what an answer may have. One approval always fits, whatever its size. */
+const PAGE_MAX_BYTES = 524_288;
+
+/** Requests of earlier releases do not say their risk. */
+const withRisk = (view: ApprovalView): ApprovalView => ({ risk: riskOf(view.effect), ...view });
+
+const orderOf = ({ status, order }: Pick<ListApprovals, 'status' | 'order'>): Order => {
+  if (status !== 'pending') return order === 'newest' ? 'newest' : 'decided';
+  if (order === 'newest')
+    throw new HoldpointError('CONTRACT_INVALID', 'order: what waits is not listed newest first');
+  return order;
+};
+
+/**
+ * Approvals of one status: what waits in any order, what is decided oldest or newest first. A page ends early when it grows too large, or
+ * when it has been looked for long enough. Throws `CONTRACT_INVALID` when `after` is not the `next` of a page in this order.
+ */
+export const listRequests = async (
+  pool: Pool,
+  { after, ...asked }: ListApprovals,
+): Promise<{ items: ApprovalView[]; next?: string }> => {
+  const order = orderOf(asked);
+  const from = after === undefined ? startOf(order) : decodePlace(order, after);
+  const { places, next } =
+    order === 'decided' || order === 'newest'
+      ? await decidedPlaces(pool, order, asked, from)
+      : await pendingPlaces(pool, { ...asked, order }, from);
+  if (places.length === 0) return { items: [], ...(next && { next: encodePlace(order, next) }) };
+  const ids = places.map(({ id }) => id);
+  const { rows } = await pool.query('SELECT id, view FROM inbox_views($1, $2)', [ids, PAGE_MAX_BYTES]);
+  const taken = z.array(Row).parse(rows);
+  const last = taken.at(-1)?.id;
+  const isCut = last !== undefined && last !== ids.at(-1);
+  const end = isCut ? places.find(({ id }) => id === last) : next;
+  return {
+    // Decided since it was found: it is in this list no more.
+    items: taken.map(({ view }) => withRisk(view)).filter(({ status }) => status === asked.status),
+    ...(end && { next: encodePlace(order, end) }),
+  };
+};

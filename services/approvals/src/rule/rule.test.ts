@@ -1,0 +1,234 @@
+import type { RequestApproval } from '@holdpoint/contracts/approval/approval';
+import { type RuleEvent, RuleEvent as RuleEventSchema } from '@holdpoint/contracts/approval/standing-rule';
+import { specFor } from '@holdpoint/runtime/testing/spec';
+import { describe, expect, test } from 'vitest';
+import {
+  ada,
+  APPROVAL,
+  ASKED,
+  desk,
+  effectOf,
+  grace,
+  linus,
+  MATCH,
+  mallory,
+  OTHER_RULE,
+  questionFor,
+  requestFor,
+  requestUnder,
+  RULE,
+  ruleAdded,
+  specOf,
+  stuckFor,
+} from '../../testing/requests.ts';
+import type { RuleMessage } from './rule.ts';
+
+const given = specFor(desk);
+const authorOf = ({ name, groups }: typeof ada) => ({ name, groups: [...groups] });
+const add = (change: Partial<Extract<RuleMessage, { kind: 'add_rule' }>> = {}): RuleMessage => ({
+  kind: 'add_rule',
+  id: RULE,
+  spec: specOf(),
+  author: authorOf(ada),
+  ...change,
+});
+const use = (approval: RequestApproval = requestFor(), rest: readonly (typeof RULE)[] = []): RuleMessage => ({
+  kind: 'use_rule',
+  rule: RULE,
+  approval,
+  rest,
+});
+const revoke = (by = ada, administrator = false): RuleMessage => ({
+  kind: 'revoke_rule',
+  id: RULE,
+  by,
+  administrator,
+});
+const used = (approval = APPROVAL, at = ASKED): RuleEvent => ({
+  type: 'rule_used',
+  id: RULE,
+  approval,
+  requester: 'linus',
+  at,
+});
+const revoked: RuleEvent = { type: 'rule_revoked', id: RULE, by: 'ada', at: ASKED };
+const applies = { kind: 'rule_applies', approval: APPROVAL, rule: RULE, author: 'ada' } as const;
+const onwards = { kind: 'use_rule', rule: OTHER_RULE, approval: requestFor(), rest: [] } as const;
+const approvalId = (text: string) => requestFor('hello', { id: text as typeof APPROVAL }).id;
+
+describe('a rule that is added', () => {
+  test('is recorded with whoever answers for it, and from when it ends', () => {
+    const spec = specOf({ expiresInMs: 60_000, usesMax: 3 });
+    const event = { ...ruleAdded({ spec, expiresAt: ASKED + 60_000, at: ASKED }) };
+    given()
+      .when(add({ spec, author: { ...authorOf(ada), roles: ['lead'] } }), ASKED)
+      .thenEmits({ ...event, author: { ...event.author, roles: ['lead'] } })
+      .thenStarts()
+      .thenAnswers({ id: RULE, status: 'active', author: 'ada', uses: 0, expiresAt: ASKED + 60_000 });
+    expect(RuleEventSchema.parse(event)).toEqual(event);
+  });
+
+  test('without an end has none', () => {
+    given()
+      .when(add(), ASKED)
+      .thenEmits(ruleAdded({ at: ASKED }));
+  });
+
+  test('again is answered again, and stays what it was', () => {
+    given(ruleAdded())
+      .when(add({ spec: specOf({ name: 'another name' }) }), ASKED)
+      .thenNothing()
+      .thenAnswers({ name: 'sample lines', status: 'active' });
+  });
+
+  test('with a decision tells its approval that it is kept, each time it is added', () => {
+    const kept = { kind: 'rule_kept', approval: APPROVAL } as const;
+    given()
+      .when(add({ from: APPROVAL }), ASKED)
+      .thenEmits(ruleAdded({ from: APPROVAL, at: ASKED }))
+      .thenStarts(kept);
+    given(ruleAdded({ from: APPROVAL }))
+      .when(add({ from: APPROVAL }), ASKED + 1)
+      .thenEmits()
+      .thenStarts(kept);
+  });
+});
+
+describe('a rule that is asked', () => {
+  test('decides on what it fits, and that is recorded', () => {
+    given(ruleAdded()).when(use(), ASKED).thenEmits(used()).thenStarts(applies);
+  });
+
+  test('again for the same approval decides again, and is used once', () => {
+    given(ruleAdded(), used())
+      .when(use(), ASKED + 1)
+      .thenEmits()
+      .thenStarts(applies);
+    given(ruleAdded({ spec: specOf({ usesMax: 1 }) }), used())
+      .when(use(), ASKED + 1)
+      .thenEmits()
+      .thenStarts(applies);
+  });
+
+  const anything = specOf({ match: { target: '*' } });
+  const declined: readonly (readonly [
+    why: string,
+    history: readonly RuleEvent[],
+    request: RequestApproval,
+  ])[] = [
+    [
+      'does not fit it',
+      [ruleAdded({ spec: specOf({ match: { ...MATCH, target: 'file:other' } }) })],
+      requestFor(),
+    ],
+    ['there never was', [], requestFor()],
+    ['was revoked', [ruleAdded(), revoked], requestFor()],
+    ['has ended', [ruleAdded({ expiresAt: ASKED })], requestFor()],
+    [
+      'is used up',
+      [ruleAdded({ spec: specOf({ usesMax: 2 }) }), used(approvalId('a-8')), used(approvalId('a-9'))],
+      requestFor(),
+    ],
+    [
+      'comes from somebody who may not decide on it',
+      [ruleAdded({ author: authorOf(mallory) })],
+      requestFor(),
+    ],
+    [
+      'comes from whoever asked, where that takes four eyes',
+      [ruleAdded({ author: authorOf(linus) })],
+      requestUnder({ fourEyes: true }),
+    ],
+    ['is not enough, where two people have to approve', [ruleAdded()], requestUnder({ quorum: 2 })],
+    ['is not wanted by the gate', [ruleAdded()], requestUnder({ rules: false })],
+    ['is asked where nothing can be approved', [ruleAdded()], requestUnder({ decisions: ['reject'] })],
+    ['is asked about a doubt', [ruleAdded()], questionFor()],
+    ['is asked about a job that is stuck', [ruleAdded({ spec: anything })], stuckFor()],
+  ];
+  test.each(declined)('declines when it %s, and hands the question on', (_, history, request) => {
+    given(...history)
+      .when(use(request), ASKED)
+      .thenNothing();
+    given(...history)
+      .when(use(request, [OTHER_RULE]), ASKED)
+      .thenEmits()
+      .thenStarts({ ...onwards, approval: request });
+  });
+
+  test.each(['merge', 'deploy', 'destructive_edit'] as const)(
+    'declines every %s, whatever it says: a person looks at it',
+    (kind) => {
+      const request = requestFor('hello', { effect: { ...effectOf('hello'), kind } });
+      // As one that was made before there was such a check might say.
+      for (const match of [{ capability: '*' }, { kinds: [kind], target: '*' }])
+        given(ruleAdded({ spec: specOf({ match }) }))
+          .when(use(request), ASKED)
+          .thenNothing();
+    },
+  );
+
+  test('decides up to a moment before its end', () => {
+    given(ruleAdded({ expiresAt: ASKED + 1 }))
+      .when(use(), ASKED)
+      .thenEmits(used());
+  });
+
+  test('decides for whoever asked where four eyes are not looked at, or its author is somebody else', () => {
+    given(ruleAdded({ author: authorOf(linus) }))
+      .when(use(), ASKED)
+      .thenEmits(used());
+    given(ruleAdded())
+      .when(use(requestUnder({ fourEyes: true })), ASKED)
+      .thenEmits(used());
+  });
+
+  test('is used as often as it may be, and not once more', () => {
+    let state = desk.evolve(desk.initial, ruleAdded({ spec: specOf({ usesMax: 3 }) }));
+    const uses = Array.from({ length: 6 }, (_, index) => {
+      const { events } = desk.decide(
+        state,
+        use(requestFor('hello', { id: approvalId(`a-${String(index)}`) })),
+        {
+          now: ASKED,
+        },
+      );
+      state = events.reduce((before, event) => desk.evolve(before, event), state);
+      return events.length;
+    });
+    expect(uses).toEqual([1, 1, 1, 0, 0, 0]);
+  });
+
+  test('hands the question on to the next, and that one to those after it', () => {
+    given(ruleAdded(), revoked)
+      .when(use(requestFor(), [OTHER_RULE, RULE]), ASKED)
+      .thenStarts({ ...onwards, rest: [RULE] });
+  });
+});
+
+describe('a rule is revoked', () => {
+  test.each([
+    ['its author', ada, false],
+    ['an administrator', grace, true],
+  ])('by %s', (_, by, administrator) => {
+    given(ruleAdded())
+      .when({ ...revoke(by, administrator), reason: 'over' } as RuleMessage, ASKED)
+      .thenEmits({ ...revoked, by: by.name, reason: 'over' })
+      .thenAnswers({ status: 'revoked', revokedBy: by.name });
+  });
+
+  test('by nobody else', () => {
+    given(ruleAdded()).when(revoke(grace), ASKED).thenRefuses('APPROVALS_NOT_ENTITLED');
+    given(ruleAdded(), revoked).when(revoke(grace), ASKED).thenRefuses('APPROVALS_NOT_ENTITLED');
+  });
+
+  test('once, by whoever was first', () => {
+    given(ruleAdded(), revoked)
+      .when(revoke(grace, true), ASKED + 1)
+      .thenNothing()
+      .thenAnswers({ status: 'revoked', revokedBy: 'ada' });
+  });
+
+  test('only if there is one', () => {
+    given().when(revoke(ada, true), ASKED).thenRefuses('APPROVALS_UNKNOWN_RULE');
+  });
+});

@@ -1,0 +1,237 @@
+import type { RequestApproval } from '@holdpoint/contracts/approval/approval';
+import { policyOf } from '@holdpoint/contracts/workflow/approval-policy';
+import { isAmong, type Member } from '@holdpoint/contracts/workflow/audience';
+import { errorBody } from '@holdpoint/contracts/values/errors';
+import type { ApprovalId, RuleId } from '@holdpoint/contracts/values/ids';
+import { asSent } from '@holdpoint/contracts/values/json';
+import {
+  matches,
+  type RuleEvent,
+  type RuleSpec,
+  type RuleSubject,
+  type RuleView,
+} from '@holdpoint/contracts/approval/standing-rule';
+import { type Decision, decision, refused } from '@holdpoint/runtime/decider';
+import { BUILT_IN, decidesRollback, ROLLBACK_RULE, ROLLBACK_SPEC } from './rollback-rule.ts';
+
+/** A decision that somebody has made beforehand. */
+export type Rule = {
+  readonly status: 'rule';
+  readonly id: RuleId;
+  readonly spec: RuleSpec;
+  readonly author: Member;
+  readonly from?: ApprovalId | undefined;
+  readonly addedAt: number;
+  readonly expiresAt?: number | undefined;
+  readonly uses: number;
+  readonly lastUsedAt?: number;
+  /** The latest approvals that it was used for: whoever asks again for one of them is answered again. */
+  readonly usedFor: readonly ApprovalId[];
+  readonly revokedBy?: string;
+};
+
+export type RuleMessage =
+  | {
+      readonly kind: 'add_rule';
+      readonly id: RuleId;
+      readonly spec: RuleSpec;
+      readonly author: Member;
+      readonly from?: ApprovalId | undefined;
+    }
+  | {
+      readonly kind: 'use_rule';
+      readonly rule: RuleId;
+      readonly approval: RequestApproval;
+      readonly rest: readonly RuleId[];
+    }
+  | {
+      readonly kind: 'revoke_rule';
+      readonly id: RuleId;
+      readonly by: Member;
+      readonly administrator: boolean;
+      readonly reason?: string | undefined;
+    };
+
+export type RuleWork =
+  | {
+      readonly kind: 'rule_applies';
+      readonly approval: ApprovalId;
+      readonly rule: RuleId;
+      readonly author: string;
+    }
+  | { readonly kind: 'rule_kept'; readonly approval: ApprovalId }
+  | {
+      readonly kind: 'use_rule';
+      readonly rule: RuleId;
+      readonly approval: RequestApproval;
+      readonly rest: readonly RuleId[];
+    };
+
+type Made = Decision<RuleEvent, RuleWork>;
+
+/** So many approvals a rule remembers; it may be used as often as this where it says how often, and then knows them all. */
+const REMEMBERED = 1_000;
+
+export const evolveRule = (state: Rule | undefined, event: RuleEvent): Rule => {
+  if (event.type === 'rule_added') {
+    const { type: _, at, ...rule } = event;
+    return { status: 'rule', ...rule, addedAt: at, uses: 0, usedFor: [] };
+  }
+  if (state === undefined) throw new Error(`rule ${event.id} was never added`);
+  switch (event.type) {
+    case 'rule_used':
+      return {
+        ...state,
+        uses: state.uses + 1,
+        lastUsedAt: event.at,
+        usedFor: [...state.usedFor, event.approval].slice(-REMEMBERED),
+      };
+    case 'rule_revoked':
+      return { ...state, revokedBy: event.by };
+  }
+};
+
+/** Whether it still decides. Its end is no event: nothing has to happen for it. */
+export const statusOf = (
+  { revokedBy, expiresAt, uses, spec }: Pick<Rule, 'revokedBy' | 'expiresAt' | 'uses' | 'spec'>,
+  now: number,
+): RuleView['status'] => {
+  if (revokedBy !== undefined) return 'revoked';
+  const isOver = (expiresAt !== undefined && now >= expiresAt) || uses >= (spec.usesMax ?? Infinity);
+  return isOver ? 'ended' : 'active';
+};
+
+export const ruleView = (rule: Rule, now: number): RuleView => {
+  const { id, spec, author, from, addedAt, expiresAt, uses, lastUsedAt, revokedBy } = rule;
+  return {
+    id,
+    ...spec,
+    status: statusOf(rule, now),
+    author: author.name,
+    addedAt,
+    uses,
+    ...(from !== undefined && { from }),
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(lastUsedAt !== undefined && { lastUsedAt }),
+    ...(revokedBy !== undefined && { revokedBy }),
+  };
+};
+
+const builtInAdded = (now: number): Extract<RuleEvent, { type: 'rule_added' }> => ({
+  type: 'rule_added',
+  id: ROLLBACK_RULE,
+  spec: ROLLBACK_SPEC,
+  author: { name: BUILT_IN.name, groups: [] },
+  at: now,
+});
+
+/** The rule that is built in, as it is before it was ever used. */
+export const builtInRule: Rule = evolveRule(undefined, builtInAdded(0));
+
+const add = (
+  state: Rule | undefined,
+  { id, spec, author, from }: Extract<RuleMessage, { kind: 'add_rule' }>,
+  now: number,
+): Made => {
+  const kept: readonly RuleWork[] = from === undefined ? [] : [{ kind: 'rule_kept', approval: from }];
+  if (state !== undefined) return decision({ work: kept, answer: { ok: asSent(ruleView(state, now)) } });
+  const { name, groups, roles } = author;
+  const event: RuleEvent = {
+    type: 'rule_added',
+    id,
+    spec,
+    author: { name, groups: [...groups], ...(roles !== undefined && { roles: [...roles] }) },
+    ...(from !== undefined && { from }),
+    ...(spec.expiresInMs !== undefined && { expiresAt: now + spec.expiresInMs }),
+    at: now,
+  };
+  const made = evolveRule(undefined, event);
+  return decision<RuleEvent, RuleWork>({
+    events: [event],
+    work: kept,
+    answer: { ok: asSent(ruleView(made, now)) },
+  });
+};
+
+/** Whether the rule decides on it: it fits, it still holds, and its author might decide on it himself. */
+export const decides = (
+  rule: Rule,
+  request: RuleSubject & Pick<RequestApproval, 'audience'>,
+  now: number,
+): boolean =>
+  statusOf(rule, now) === 'active' &&
+  matches(rule.spec.match, request) &&
+  isAmong(request.audience, rule.author) &&
+  !(policyOf(request).fourEyes && request.requestedBy === rule.author.name);
+
+const use = (
+  state: Rule | undefined,
+  { rule: id, approval, rest }: Extract<RuleMessage, { kind: 'use_rule' }>,
+  now: number,
+  rollbackRule: boolean,
+): Made => {
+  const [next, ...others] = rest;
+  const onwards: readonly RuleWork[] =
+    next === undefined ? [] : [{ kind: 'use_rule', rule: next, approval, rest: others }];
+  const isBuiltIn = id === ROLLBACK_RULE;
+  if (state === undefined && !isBuiltIn) return decision({ work: onwards });
+  const author = state?.author ?? BUILT_IN;
+  const applies: RuleWork = { kind: 'rule_applies', approval: approval.id, rule: id, author: author.name };
+  if (state?.usedFor.includes(approval.id) === true) return decision({ work: [applies] });
+  const isItsOwn = isBuiltIn
+    ? rollbackRule && decidesRollback(approval)
+    : state !== undefined && decides(state, approval, now);
+  if (!isItsOwn) return decision({ work: onwards });
+  return decision<RuleEvent, RuleWork>({
+    events: [
+      // Nobody has added it: it is there from when it is used first.
+      ...(state === undefined ? [builtInAdded(now)] : []),
+      { type: 'rule_used', id, approval: approval.id, requester: approval.requestedBy, at: now },
+    ],
+    work: [applies],
+  });
+};
+
+const revoke = (
+  state: Rule | undefined,
+  { id, by, administrator, reason }: Extract<RuleMessage, { kind: 'revoke_rule' }>,
+  now: number,
+): Made => {
+  if (id === ROLLBACK_RULE) {
+    const text = `rule ${id} is built in: it is not revoked, but switched off with HOLDPOINT_ROLLBACK_RULE=off`;
+    return refused(errorBody('APPROVALS_RULE_REFUSED', text));
+  }
+  if (state === undefined) return refused(errorBody('APPROVALS_UNKNOWN_RULE', `no rule is called ${id}`));
+  if (!administrator && by.name !== state.author.name) {
+    const text = `${by.name} has not made rule ${id}: its author or an administrator may revoke it`;
+    return refused(errorBody('APPROVALS_NOT_ENTITLED', text));
+  }
+  if (state.revokedBy !== undefined) return decision({ answer: { ok: asSent(ruleView(state, now)) } });
+  const event: RuleEvent = {
+    type: 'rule_revoked',
+    id: state.id,
+    by: by.name,
+    ...(reason !== undefined && { reason }),
+    at: now,
+  };
+  return decision<RuleEvent, RuleWork>({
+    events: [event],
+    answer: { ok: asSent(ruleView(evolveRule(state, event), now)) },
+  });
+};
+
+export const decideRule = (
+  state: Rule | undefined,
+  message: RuleMessage,
+  now: number,
+  { rollbackRule = true }: { readonly rollbackRule?: boolean } = {},
+): Made => {
+  switch (message.kind) {
+    case 'add_rule':
+      return add(state, message, now);
+    case 'use_rule':
+      return use(state, message, now, rollbackRule);
+    case 'revoke_rule':
+      return revoke(state, message, now);
+  }
+};

@@ -1,0 +1,161 @@
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { TaskId } from '@holdpoint/contracts/values/ids';
+import { errorFields } from '@holdpoint/runtime/engine/error-fields';
+import { parseAs } from '@holdpoint/runtime/engine/inbound';
+import type { BusLook } from '@holdpoint/runtime/bus/bus-overview';
+import type { Listener } from '@holdpoint/runtime/bus/listener';
+import type { ServerResponse } from 'node:http';
+import type { Office } from '../../surface-deps.ts';
+import { refusalOf } from '../../http/refusal.ts';
+import { createPlaces } from '../../websocket/connection-limit.ts';
+import { type EventStream, openEventStream } from './event-stream.ts';
+import { followLines } from './follow-lines.ts';
+import { cursorText, followTask, parseCursor } from './follow-task.ts';
+import { followTasks } from './follow-tasks.ts';
+import { createTaskFacts } from './task-events.ts';
+
+export type EventsParts = {
+  readonly office: Office;
+  readonly listener: Pick<Listener, 'call' | 'listen'>;
+  readonly look: Pick<BusLook, 'nextLine'>;
+  readonly heartbeatMs: number;
+};
+
+/** Whose stream it is, and what is wanted. */
+export type Wanted = {
+  readonly authorization: string | undefined;
+  readonly source: string;
+  readonly task?: string | undefined;
+  /** The id of the event that was seen last. */
+  readonly after?: string | undefined;
+  readonly log: boolean;
+};
+
+/** Streams altogether, and of one person: a browser has one for each tab. */
+const STREAMS = { all: 2_000, person: 30 } as const;
+
+/** Of all tasks: nothing of before is wanted. */
+const NOW = 'now';
+
+type Source = { readonly look: () => Promise<void>; readonly stop: () => void };
+
+/** What happens to tasks, live: server-sent events for whoever may see tasks, for as long as he may. */
+export const createEvents = ({ office, listener, look, heartbeatMs }: EventsParts) => {
+  const { identity, log } = office;
+  const facts = createTaskFacts(listener);
+  const persons = createPlaces(STREAMS.person);
+  const open = new Set<EventStream>();
+  let isStopped = false;
+
+  const authenticate = ({ authorization, source }: Wanted) =>
+    identity.authenticate({ authorization, source }, 'tasks:read');
+
+  const ofOneTask = (
+    stream: EventStream,
+    id: TaskId,
+    { after, log: withLines }: Wanted,
+  ): readonly Source[] => {
+    const cursor = { ...parseCursor(after) };
+    const ready = () => stream.ready();
+    const task = followTask({ listener, facts }, id, cursor.version, {
+      ready,
+      hear: (fact) => {
+        cursor.version = fact.version;
+        stream.send({ event: 'fact', id: cursorText(cursor), data: fact });
+      },
+      setBack: (version) => {
+        cursor.version = version;
+        stream.send({ event: 'reset', id: cursorText(cursor), data: { version } });
+      },
+    });
+    if (!withLines) return [task];
+    const lines = followLines({ listener, look }, id, cursor.place, {
+      ready,
+      hear: ({ place, ...line }) => {
+        cursor.place = place;
+        stream.send({ event: 'log', id: cursorText(cursor), data: line });
+      },
+    });
+    return [task, lines];
+  };
+
+  const ofAllTasks = (stream: EventStream, { after }: Wanted): readonly Source[] => {
+    // Nobody knows what was missed: the list is loaded again.
+    if (after !== undefined && after !== NOW) stream.send({ event: 'reset', data: {} });
+    return [{ look: () => Promise.resolve(), ...followTasks(facts, stream.send) }];
+  };
+
+  const fail = (stream: EventStream, error: unknown): void => {
+    stream.send({ event: 'error', data: refusalOf(error, log).body });
+    stream.end();
+  };
+
+  /** A source that cannot be asked for a while says nothing; one that says no ends the stream. */
+  const lookAt = async (stream: EventStream, sources: readonly Source[]): Promise<void> => {
+    const looked = await Promise.allSettled(sources.map((source) => source.look()));
+    for (const each of looked) {
+      if (each.status === 'fulfilled') continue;
+      const error: unknown = each.reason;
+      const code = error instanceof HoldpointError ? error.code : 'RUNTIME_UNAVAILABLE';
+      if (code !== 'RUNTIME_UNAVAILABLE' && code !== 'RUNTIME_POISON') return fail(stream, error);
+      log.debug(errorFields(error), 'a task cannot be followed at the moment');
+    }
+  };
+
+  /** A token that was revoked, or has expired, ends it; a store that cannot answer does not. */
+  const lookAgain = async (stream: EventStream, wanted: Wanted): Promise<void> => {
+    try {
+      await authenticate(wanted);
+    } catch (error) {
+      const code = error instanceof HoldpointError ? error.code : undefined;
+      if (code !== undefined && code !== 'RUNTIME_UNAVAILABLE') fail(stream, error);
+    }
+  };
+
+  return {
+    /** Answers the request with a stream, or throws `HoldpointError` before anything is written. */
+    attend: async (response: ServerResponse, wanted: Wanted): Promise<void> => {
+      const { name } = await authenticate(wanted);
+      const id = wanted.task === undefined ? undefined : parseAs(TaskId, wanted.task);
+      if (id !== undefined || wanted.after !== NOW) parseCursor(wanted.after);
+      if (isStopped || open.size >= STREAMS.all)
+        throw new HoldpointError('RUNTIME_UNAVAILABLE', 'no more streams are taken at the moment');
+      const place = persons.take(name);
+      if (place === undefined)
+        throw new HoldpointError(
+          'APPROVALS_TOO_MANY_ATTEMPTS',
+          `at most ${String(STREAMS.person)} streams for one person`,
+        );
+
+      const stream = openEventStream(response);
+      open.add(stream);
+      const sources = id === undefined ? ofAllTasks(stream, wanted) : ofOneTask(stream, id, wanted);
+      let isLooking = false;
+      const lookOnce = async (): Promise<void> => {
+        if (isLooking) return;
+        isLooking = true;
+        await lookAt(stream, sources);
+        isLooking = false;
+      };
+      const heartbeat = setInterval(() => {
+        stream.beat();
+        void lookAgain(stream, wanted);
+        void lookOnce();
+      }, heartbeatMs);
+      void stream.ended.then(() => {
+        clearInterval(heartbeat);
+        for (const source of sources) source.stop();
+        open.delete(stream);
+        place.free();
+      });
+      stream.beat();
+      void lookOnce();
+    },
+    streams: (): number => open.size,
+    stop: (): void => {
+      isStopped = true;
+      for (const stream of open) stream.end();
+    },
+  };
+};
+export type Events = ReturnType<typeof createEvents>;

@@ -1,0 +1,121 @@
+import { api, type ApiResponse } from '@holdpoint/contracts/catalog/catalog';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import type { TaskId } from '@holdpoint/contracts/values/ids';
+import { subjects } from '@holdpoint/contracts/bus/subjects';
+import { parseAs } from '@holdpoint/runtime/engine/inbound';
+import type { Listener } from '@holdpoint/runtime/bus/listener';
+import { refusalFrom } from '../gateway.ts';
+import type { TaskFact, TaskFacts } from './task-events.ts';
+
+type Page = ApiResponse<'orchestrator', 'history'>;
+
+export type TaskFollower = {
+  /** Without gaps and in order, each once. */
+  readonly hear: (fact: TaskFact) => void;
+  /** The task has fewer events than were seen: what was seen may not have happened, and what comes next follows `version`. */
+  readonly setBack: (version: number) => void;
+  /** Whether it can take more; false once it has ended. */
+  readonly ready: () => Promise<boolean>;
+};
+
+export type Following = {
+  /** Looks whether there is more than was heard: the bus may forget to tell. Throws what stands against looking. */
+  readonly look: () => Promise<void>;
+  readonly stop: () => void;
+};
+
+const PAGE = 200;
+/** Facts that came before those that go before them. More are asked for instead. */
+const EARLY_MAX = 500;
+
+const readPage = async (listener: Pick<Listener, 'call'>, id: TaskId, after: number): Promise<Page> => {
+  const answer = await listener.call('orchestrator', 'history', { id, after, limit: PAGE });
+  if ('error' in answer) throw refusalFrom(answer.error);
+  return parseAs(api.orchestrator.history.response, answer.ok);
+};
+
+/**
+ * Follows one task from a version on. The bus says early what happens; the orchestrator has all of it, and fills what the bus
+ * has left out. `look` is called once by whoever begins, and now and then from there on.
+ */
+export const followTask = (
+  { listener, facts }: { readonly listener: Pick<Listener, 'call'>; readonly facts: TaskFacts },
+  id: TaskId,
+  from: number,
+  follower: TaskFollower,
+): Following => {
+  const early = new Map<number, TaskFact>();
+  let version = from;
+  let isCaughtUp = false;
+  let looking: Promise<void> | undefined;
+  let wanted = false;
+
+  const tell = (fact: TaskFact): void => {
+    version = fact.version;
+    follower.hear(fact);
+  };
+  const tellEarly = (): void => {
+    for (let next = early.get(version + 1); next !== undefined; next = early.get(version + 1)) tell(next);
+    for (const seen of early.keys()) if (seen <= version) early.delete(seen);
+  };
+
+  const readOn = async (): Promise<void> => {
+    for (let more = true; more && (await follower.ready());) {
+      const page = await readPage(listener, id, version);
+      const head = page.version ?? version;
+      if (head < version) {
+        version = head;
+        follower.setBack(head);
+      }
+      for (const { version: each, at, type, data } of page.events)
+        if (each === version + 1)
+          tell({ subject: subjects.fact('task', type, id), id, type, version: each, at, data });
+      more = page.more === true && page.events.length > 0;
+    }
+    isCaughtUp = true;
+    tellEarly();
+  };
+
+  const look = async (): Promise<void> => {
+    wanted = true;
+    looking ??= (async () => {
+      try {
+        while (wanted) {
+          wanted = false;
+          await readOn();
+        }
+      } finally {
+        looking = undefined;
+      }
+    })();
+    return looking;
+  };
+
+  const hearing = facts.hear((fact) => {
+    if (fact.id !== (id as string) || fact.version <= version) return;
+    if (isCaughtUp && looking === undefined && fact.version === version + 1) {
+      tell(fact);
+      return tellEarly();
+    }
+    if (early.size < EARLY_MAX) early.set(fact.version, fact);
+    // Whatever stands against it is found again by whoever looks now and then.
+    look().catch(() => undefined);
+  });
+
+  return { look, stop: hearing.stop };
+};
+
+/** The version that a page goes on from, and the place among the lines that the task has printed. */
+export type Cursor = { readonly version: number; readonly place: number };
+
+const CURSOR = /^(?<version>\d{1,15})(?:\.(?<place>\d{1,15}))?$/;
+
+/** Throws `CONTRACT_INVALID`. */
+export const parseCursor = (text: string | undefined): Cursor => {
+  if (text === undefined) return { version: 0, place: 0 };
+  const { version, place = '0' } = CURSOR.exec(text)?.groups ?? {};
+  if (version === undefined) throw new HoldpointError('CONTRACT_INVALID', 'after: not the id of an event');
+  return { version: Number(version), place: Number(place) };
+};
+
+export const cursorText = ({ version, place }: Cursor): string => `${String(version)}.${String(place)}`;

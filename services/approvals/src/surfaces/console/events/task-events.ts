@@ -1,0 +1,56 @@
+import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
+import { JsonObject } from '@holdpoint/contracts/values/json';
+import { filters } from '@holdpoint/contracts/bus/subjects';
+import type { Listener } from '@holdpoint/runtime/bus/listener';
+
+/** One event of a task, as it came over the bus or as the orchestrator has it. */
+export type TaskFact = {
+  readonly subject: string;
+  readonly id: string;
+  readonly type: string;
+  readonly version: number;
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly data: JsonObject;
+};
+
+export type TaskFacts = {
+  /** Every fact of every task from now on, perhaps twice, perhaps out of order, perhaps not at all. */
+  readonly hear: (hear: (fact: TaskFact) => void) => { readonly stop: () => void };
+};
+
+const numberIn = (text: string | undefined, read: (text: string) => number): number | undefined => {
+  const number = text === undefined ? undefined : read(text);
+  return Number.isSafeInteger(number) ? number : undefined;
+};
+
+/** One subscription for all who watch, for as long as anybody does. */
+export const createTaskFacts = (listener: Pick<Listener, 'listen'>): TaskFacts => {
+  const members = new Set<(fact: TaskFact) => void>();
+  let listening: ReturnType<Listener['listen']> | undefined;
+
+  const take: Parameters<Listener['listen']>[1] = (subject, body, header) => {
+    const [, , , type = '', id = ''] = subject.split('.');
+    const version = numberIn(header(HEADERS.version), Number);
+    const at = numberIn(header(HEADERS.time), Date.parse);
+    const data = JsonObject.safeParse(body);
+    // What has no version is no fact of the store.
+    if (version === undefined || at === undefined || !data.success) return;
+    for (const hear of members) hear({ subject, id, type, version, at, data: data.data });
+  };
+
+  return {
+    hear: (hear) => {
+      members.add(hear);
+      listening ??= listener.listen([filters.factsOf('task')], take);
+      return {
+        stop: () => {
+          members.delete(hear);
+          if (members.size > 0) return;
+          listening?.stop();
+          listening = undefined;
+        },
+      };
+    },
+  };
+};

@@ -1,0 +1,118 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ERRORS, errorBody, HoldpointError } from '@holdpoint/contracts/values/errors';
+import { errorFields } from '@holdpoint/runtime/engine/error-fields';
+import { parseJson } from '@holdpoint/runtime/engine/inbound';
+import { type Context, Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import type { Office } from '../../surface-deps.ts';
+import { type Answer, pong, whisper } from './responses.ts';
+import type { Counts } from '../metrics.ts';
+import type { Deliveries } from '../deliveries.ts';
+import { Interaction, type Pressed, userOf } from './interaction.ts';
+import { press } from './press.ts';
+import type { DiscordSettings } from '../settings.ts';
+import { createSeen, isSigned } from './signature.ts';
+
+export const PATH = '/discord/interactions';
+/** Far more than Discord sends for a button under a message of ours. */
+const BODY_MAX_BYTES = 256 * 1_024;
+/** Discord gives up after three seconds: by then there has to be an answer, whatever becomes of the decision. */
+const ANSWER_WITHIN_MS = 2_500;
+const LOG_EVERY_MS = 10_000;
+
+const failed = (context: Context, error: HoldpointError): Response => {
+  const { code, message } = error;
+  return context.json(
+    errorBody(code, message),
+    ERRORS[code] === 413 ? 413 : ERRORS[code] === 401 ? 401 : 400,
+  );
+};
+
+const unsigned = (message: string): HoldpointError =>
+  new HoldpointError('APPROVALS_SIGNATURE_INVALID', message);
+
+type Parts = {
+  readonly office: Office;
+  readonly deliveries: Pick<Deliveries, 'refresh'>;
+  readonly publicKey: DiscordSettings['publicKey'];
+  readonly counts: Counts;
+  readonly now?: () => number;
+};
+
+/** Where Discord tells what people have pressed. Nothing of a request is believed before its signature is. */
+export const discordRoutes = ({ office, deliveries, publicKey, counts, now = Date.now }: Parts): Hono => {
+  const { log } = office;
+  const isSeen = createSeen();
+  let loggedAt = -Infinity;
+
+  /** Anybody can send what is not signed: it is counted, and told now and then. */
+  const suspicious = (code: string): void => {
+    counts.add(code);
+    if (now() - loggedAt < LOG_EVERY_MS) return;
+    loggedAt = now();
+    log.warn({ code }, 'an interaction that discord has not sent was refused');
+  };
+
+  const pressedBy = async (pressed: Pressed): Promise<Answer> => {
+    const user = userOf(pressed);
+    const by = user === undefined ? undefined : office.identity.ofDiscord(user);
+    if (by === undefined) {
+      counts.add('unknown_user');
+      log.warn({ user }, 'a discord user who is nobody here has pressed a button');
+      return whisper(
+        'You are not known here: an administrator has to say who you are before you can decide.',
+      );
+    }
+    const { answer, result } = await press(office, deliveries, pressed, by);
+    counts.add(result);
+    return answer;
+  };
+
+  const answerTo = async (pressed: Pressed): Promise<Answer> => {
+    const work = pressedBy(pressed).catch((error: unknown) => {
+      counts.add('failed');
+      log.error(errorFields(error), 'an interaction could not be answered');
+      return whisper('It did not work; the service log has the cause. Please try again.');
+    });
+    const waiting = new AbortController();
+    const late = sleep(ANSWER_WITHIN_MS, undefined, { signal: waiting.signal }).then(
+      () => whisper('It takes longer than usual. The message will show what came of it.'),
+      () => whisper(''),
+    );
+    const answer = await Promise.race([work, late]);
+    waiting.abort();
+    return answer;
+  };
+
+  const receive = async (context: Context): Promise<Response> => {
+    const body = new Uint8Array(await context.req.arrayBuffer());
+    const signature = context.req.header('x-signature-ed25519');
+    const timestamp = context.req.header('x-signature-timestamp');
+    if (!isSigned(publicKey, { signature, timestamp, body }, now()))
+      throw unsigned('the signature is missing, wrong or too old');
+    const { data: interaction } = Interaction.safeParse(parseJson(body));
+    if (interaction === undefined)
+      throw new HoldpointError('CONTRACT_INVALID', 'not an interaction that is known');
+    if (interaction.type === 1) return context.json(pong);
+    if (isSeen(interaction.id, now())) throw unsigned('this interaction was sent before');
+    return context.json(await answerTo(interaction));
+  };
+
+  const limit = bodyLimit({
+    maxSize: BODY_MAX_BYTES,
+    onError: (context) => {
+      // What is left of it is not read.
+      context.header('connection', 'close');
+      return failed(context, new HoldpointError('CONTRACT_PAYLOAD_TOO_LARGE', 'too large'));
+    },
+  });
+  return new Hono().post(PATH, limit, async (context) => {
+    try {
+      return await receive(context);
+    } catch (error) {
+      if (!(error instanceof HoldpointError)) throw error;
+      suspicious(error.code);
+      return failed(context, error);
+    }
+  });
+};

@@ -1,0 +1,79 @@
+import type { DecideApproval, RequestApproval } from '@holdpoint/contracts/approval/approval';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { type Answer, commentForm, form } from './responses.ts';
+import { type CustomId, customId, type Press, type PressName } from '../messages/custom-id.ts';
+import { formTextsOf, responseTyped } from '../messages/input-form.ts';
+import { COMMENT } from './interaction.ts';
+import { ruleLike } from '../messages/suggested-rule.ts';
+
+type PressOf<Does extends Press['does']> = Extract<Press, { does: Does }>;
+/** Opens a form, and decides nothing. */
+type Opens = PressOf<'ask' | 'open'>;
+
+/** What of a decision a press says. */
+export type Said = Pick<DecideApproval, 'decision' | 'response' | 'comment' | 'remember'>;
+
+/** A button or a form that cannot be ours, or not of this approval. */
+export const strange = (): HoldpointError =>
+  new HoldpointError('APPROVALS_TOKEN_MISMATCH', 'this button belongs to no approval, or was changed');
+
+/** What comes with a form that was filled in. */
+export const isSent = ({ does }: Press): boolean => does === 'say' || does === 'fill';
+
+const FORMS = {
+  reject: { press: 'no!', title: 'Reject with a reason', label: 'Why?' },
+  request_changes: { press: 'chg!', title: 'Request changes', label: 'What should be different?' },
+} as const;
+
+/** The form that a button opens. */
+export const formFor = (
+  { press, id, token }: Omit<CustomId, 'press'> & { readonly press: Opens },
+  { digest, input }: RequestApproval,
+): Answer => {
+  const named = (name: PressName): string => {
+    const text = customId(name, { id, digest, token });
+    // It is no longer than that of the button that asked for it.
+    if (text === undefined) throw new Error('the id of a form is too long');
+    return text;
+  };
+  if (press.does === 'ask') {
+    const { press: name, title, label } = FORMS[press.choice];
+    return commentForm(named(name), title, label);
+  }
+  const texts = input && formTextsOf(input);
+  if (texts === undefined) throw strange();
+  return form(named('in!'), 'What a program asks for', texts);
+};
+
+const ruleFor = (request: RequestApproval) => {
+  const rule = ruleLike(request);
+  if (rule === undefined)
+    throw new HoldpointError('APPROVALS_RULE_REFUSED', 'no rule may decide on the like of it');
+  return rule;
+};
+
+/** What a button says, or a form with what was filled in. */
+export const saidBy = (
+  press: Exclude<Press, Opens>,
+  request: RequestApproval,
+  texts: ReadonlyMap<string, string>,
+): Said => {
+  const { input } = request;
+  switch (press.does) {
+    case 'decide':
+      return { decision: press.choice, ...(press.remember && { remember: ruleFor(request) }) };
+    case 'say': {
+      const comment = texts.get(COMMENT)?.trim() ?? '';
+      if (comment === '') throw new HoldpointError('CONTRACT_INVALID', 'the text is empty');
+      return { decision: press.choice, comment };
+    }
+    case 'pick': {
+      const option = input?.kind === 'choice' ? input.options[press.option] : undefined;
+      if (option === undefined) throw strange();
+      return { decision: 'respond', response: option.value };
+    }
+    case 'fill':
+      if (input === undefined) throw strange();
+      return { decision: 'respond', response: responseTyped(input, texts) };
+  }
+};

@@ -1,0 +1,58 @@
+import type { Answer, ApprovalOutcome, Surface } from '@holdpoint/contracts/approval/approval';
+import type { Closed, Decided } from '../../../approval/state.ts';
+import { responseShort } from './input-text.ts';
+import { inline, moment } from './text.ts';
+
+export const OUTCOMES: Readonly<Record<ApprovalOutcome, string>> = {
+  approved: 'Approved',
+  rejected: 'Rejected',
+  changes_requested: 'Changes requested',
+  answered: 'Answered',
+  expired: 'Expired',
+  cancelled: 'Cancelled',
+};
+
+const ANSWERS: Readonly<Record<Answer, string>> = {
+  applied: 'it happened',
+  not_applied: 'it did not happen',
+  retry: 'it is to be done again',
+  skip: 'it is left out',
+  done: 'it counts as done',
+  cancel: 'it is cancelled',
+};
+
+const WHERE: Readonly<Record<Surface, string>> = {
+  api: 'over the API',
+  cli: 'on the command line',
+  http: 'over HTTP',
+  web: 'in the console',
+  websocket: 'over a WebSocket',
+  discord: 'on Discord',
+  rule: 'beforehand',
+  clock: 'by the clock',
+};
+
+const NAME_MAX = 200;
+
+const whoOf = ({ outcome, by, surface, votes, rule }: Decided): string => {
+  if (surface === 'clock') return 'nobody has decided in time';
+  if (outcome === 'cancelled') return 'it is not wanted any more';
+  const where = surface === undefined ? '' : ` ${WHERE[surface]}`;
+  if (rule !== undefined) return `by ${inline(by, NAME_MAX)}${where}`;
+  const names = votes?.filter(({ decision }) => (outcome === 'approved') === (decision === 'approve'));
+  const people = (names ?? []).map((vote) => inline(vote.by, 60)).join(', ');
+  return `by ${people === '' ? inline(by, NAME_MAX) : people}${where}`;
+};
+
+const whatOf = ({ answer, response }: Decided): string | undefined => {
+  if (response !== undefined) return responseShort(response);
+  return answer && ANSWERS[answer];
+};
+
+/** How it ended, in one line of Discord's markup: what, by whom, where, when. */
+export const decisionText = ({ decided }: Pick<Closed, 'decided'>): string => {
+  const answer = whatOf(decided);
+  const rule = decided.remembered === undefined ? '' : `; remembered as rule ${decided.remembered}`;
+  const outcome = OUTCOMES[decided.outcome];
+  return `**${outcome}**${answer === undefined ? '' : `: ${answer}`}, ${whoOf(decided)}, ${moment(decided.at, 'f')}${rule}`;
+};

@@ -1,0 +1,53 @@
+import type { InputField, InputRequest } from '@holdpoint/contracts/workflow/input';
+import { fieldWants, typedValue } from '@holdpoint/contracts/workflow/input-typed';
+import type { Json } from '@holdpoint/contracts/values/json';
+import { FORM_TEXTS_MAX, type FormText } from './form-part.ts';
+import { plain } from './text.ts';
+
+// A form of Discord has texts alone: what is typed into them is read as the values that the fields want.
+
+/** Discord's own limits. */
+const LABEL_MAX = 45;
+const HINT_MAX = 100;
+
+/** The one text of a question for words. */
+const ANSWER = 'answer';
+
+const textFor = (field: InputField): FormText => ({
+  name: field.name,
+  label: plain(field.label ?? field.name, LABEL_MAX),
+  ...(field.help !== undefined && field.help !== '' && { description: plain(field.help, HINT_MAX) }),
+  placeholder: plain(fieldWants(field), HINT_MAX),
+  required: field.required,
+  multiline: field.type === 'text' && field.multiline === true,
+  ...(field.type === 'text' && { maxLength: field.maxLength }),
+});
+
+/** Discord tells the texts of a form apart by their names. */
+const canHold = (fields: readonly InputField[]): boolean =>
+  fields.length <= FORM_TEXTS_MAX && new Set(fields.map(({ name }) => name)).size === fields.length;
+
+/** What of it is typed into a form; undefined where none is opened, or none could hold it. */
+export const formTextsOf = (input: InputRequest): readonly FormText[] | undefined => {
+  switch (input.kind) {
+    case 'text':
+      return [
+        { name: ANSWER, label: 'Your answer', required: true, multiline: true, maxLength: input.maxLength },
+      ];
+    case 'form':
+      return canHold(input.fields) ? input.fields.map(textFor) : undefined;
+    case 'approval':
+    case 'choice':
+      return undefined;
+  }
+};
+
+/** The response that was typed. What stands for no value stays a text, which does not fit and is refused as such. */
+export const responseTyped = (input: InputRequest, texts: ReadonlyMap<string, string>): Json => {
+  if (input.kind !== 'form') return texts.get(ANSWER) ?? '';
+  const values = input.fields.flatMap((field): readonly (readonly [string, Json])[] => {
+    const value = typedValue(field, texts.get(field.name) ?? '');
+    return value === undefined ? [] : [[field.name, value]];
+  });
+  return Object.fromEntries(values);
+};

@@ -1,0 +1,148 @@
+import { choicesOf } from '@holdpoint/contracts/approval/question';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Pending } from '../../../approval/state.ts';
+import { ASKED, DEADLINE, DOUBT, effectOf, requestFor, STUCK } from '../../../../testing/requests.ts';
+import { parseCustomId } from './custom-id.ts';
+import { messageOf } from './message.ts';
+
+const TOKEN = '0e9b2c5a-8f0e-4d53-9c57-6f6a8f1f4d11';
+
+const pending = (change: Parameters<typeof requestFor>[1] = {}): Pending => {
+  const request = requestFor('hello', change);
+  return {
+    status: 'pending',
+    request,
+    requestedAt: ASKED,
+    expiresAt: DEADLINE,
+    audience: request.audience,
+    votes: [],
+    reminders: 0,
+    steps: 0,
+    told: [],
+    refused: [],
+  };
+};
+
+const only = (state: Parameters<typeof messageOf>[0]) => {
+  const message = messageOf(state, TOKEN);
+  const [embed] = message.embeds;
+  if (embed === undefined) throw new Error('there is no embed');
+  return { ...message, embed };
+};
+
+describe('however much there is to say', () => {
+  const long = fc
+    .string({ unit: 'binary', minLength: 1, maxLength: 40 })
+    .chain((part) => fc.integer({ min: 1, max: 400 }).map((times) => part.repeat(times)));
+
+  test('it stays within what discord takes', () => {
+    fc.assert(
+      fc.property(long, long, long, fc.boolean(), fc.boolean(), (body, target, comment, isOver, isStuck) => {
+        const state = pending({
+          body: body.slice(0, 32_768),
+          title: body.slice(0, 500),
+          requestedBy: target.slice(0, 200),
+          audience: Array.from({ length: 50 }, (_, i) => `user:${target.slice(0, 190)}${String(i)}`),
+          effect: { ...effectOf(body), target, args: { [target]: body } },
+          gate: comment.slice(0, 140),
+          ...(isStuck
+            ? { stuck: { class: 'UNKNOWN', reason: comment.slice(0, 2_000) } }
+            : { doubt: { epoch: 1, reason: comment.slice(0, 2_000) } }),
+          policy: { quorum: 20 },
+        });
+        const votes = Array.from({ length: 20 }, (_, i) => ({
+          by: `${comment.slice(0, 100)}${String(i)}`,
+          decision: 'approve' as const,
+          at: ASKED,
+        }));
+        const { embed } = only(
+          isOver
+            ? {
+                ...state,
+                status: 'closed',
+                decided: { outcome: 'approved', by: target, comment, votes, at: ASKED },
+              }
+            : { ...state, votes },
+        );
+        const texts = [embed.title, embed.description, embed.footer.text];
+        const all = [...texts, ...embed.fields.flatMap(({ name, value }) => [name, value])];
+        expect(all.join('').length).toBeLessThanOrEqual(6_000);
+        expect(all.filter((text) => text.trim() === '')).toEqual([]);
+        expect(embed.title.length).toBeLessThanOrEqual(256);
+        expect(embed.description.length).toBeLessThanOrEqual(4_096);
+        for (const { value } of embed.fields) expect(value.length).toBeLessThanOrEqual(1_024);
+      }),
+    );
+  });
+
+  test('what is cut says where all of it is, and both the text and the arguments have their part', () => {
+    const { embed } = only(
+      pending({ body: 'b'.repeat(9_000), effect: { ...effectOf('x'), args: { a: 'a'.repeat(9_000) } } }),
+    );
+    expect(embed.description).toMatch(/b{1000}/);
+    expect(embed.description).toMatch(/a{1000}/);
+    expect(embed.description.match(/cut; all of it: `holdpoint approvals show a-1`/g)).toHaveLength(2);
+  });
+});
+
+describe('a job that is stuck', () => {
+  const stuck = { class: 'CIRCULAR_FIX', reason: 'the same *three* times' } as const;
+
+  test('is shown with why, and as much of its report as there is room for', () => {
+    const { embed } = only(pending({ stuck, body: `# Report\n${'r'.repeat(31_000)}` }));
+    expect(embed.title).toMatch(/^A job is stuck: /);
+    expect(embed.description).toContain(String.raw`It does not go on by itself: the same \*three\* times`);
+    expect(embed.description).toContain(String.raw`> \# Report`);
+    expect(embed.description).toMatch(/r{3000}/);
+    expect(embed.description).toMatch(/cut; all of it: `holdpoint recovery report t-1\/append`\)$/);
+    const fields = Object.fromEntries(embed.fields.map(({ name, value }) => [name, value]));
+    expect(fields).toMatchObject({ Failure: String.raw`CIRCULAR\_FIX`, Step: String.raw`t\-1/append` });
+    expect(Object.keys(fields)).not.toContain('Target');
+  });
+
+  test('without a report says why', () => {
+    expect(only(pending({ stuck })).embed.description).toMatch(/^It does not go on by itself: .*times$/);
+  });
+});
+
+describe('buttons', () => {
+  const labels = (change: Parameters<typeof requestFor>[1]): readonly string[][] =>
+    only(pending(change)).components.map(({ components }) => components.map(({ label }) => label));
+
+  test('are only those that may be pressed', () => {
+    expect(labels({ policy: { decisions: ['approve', 'reject'], rules: false } })).toEqual([
+      ['Approve', 'Reject'],
+      ['Reject with reason…'],
+    ]);
+    expect(labels({ policy: { decisions: ['request_changes'] } })).toEqual([['Request changes…']]);
+  });
+
+  test('are the answers where a question is put', () => {
+    expect(labels({ stuck: { class: 'UNKNOWN', reason: 'twice' } })).toEqual([
+      ['Try again', 'Skip', 'Mark as done', 'Cancel'],
+    ]);
+    expect(labels({ doubt: { epoch: 1, reason: 'lost' } })).toEqual([
+      ['It happened', 'It did not happen', 'Do it again'],
+    ]);
+  });
+
+  test('say what fits what is asked, and nothing else', () => {
+    for (const asked of [{}, { doubt: DOUBT }, { stuck: STUCK }]) {
+      const { components } = only(pending(asked));
+      const said = components.flatMap((row) =>
+        row.components.map(({ custom_id: id }) => parseCustomId(id)?.press),
+      );
+      const choices = said.map((press) => (press !== undefined && 'choice' in press ? press.choice : press));
+      expect(new Set(choices)).toEqual(new Set(choicesOf(asked)));
+    }
+  });
+
+  test('are left out, and that is said, where an id leaves no room for them', () => {
+    const { components, embed } = only(
+      pending({ id: 'a'.repeat(64) as ReturnType<typeof requestFor>['id'] }),
+    );
+    expect(components).toEqual([]);
+    expect(embed.fields.find(({ name }) => name === 'Buttons')?.value).toContain('no room');
+  });
+});

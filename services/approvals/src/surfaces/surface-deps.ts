@@ -1,0 +1,32 @@
+import type { Surface } from '@holdpoint/contracts/approval/approval';
+import type { Engine } from '@holdpoint/runtime/engine/engine';
+import type { Logger } from '@holdpoint/runtime/observability/log';
+import type { Pool } from 'pg';
+import type { ApprovalTokens } from '../adapters/approval-token.ts';
+import type { Keyring } from '../adapters/keyring.ts';
+import type { Identity } from '../adapters/identity/identity.ts';
+import type { Decisions } from '../submit-decision.ts';
+import type { DeskDecider, DeskMessage } from '../aggregates.ts';
+
+/** What every surface works with. */
+export type Office = {
+  readonly pool: Pool;
+  readonly engine: Pick<Engine<DeskMessage>, 'accept'>;
+  readonly decider: DeskDecider;
+  readonly identity: Identity;
+  readonly decisions: Decisions;
+  readonly tokens: ApprovalTokens;
+  readonly keyring: Keyring;
+  /** Whether the rule decides that is built in. */
+  readonly rollbackRule: boolean;
+  readonly log: Logger;
+};
+
+/** Where callers on the bus are, as far as anybody can tell. */
+export const BUS = 'bus';
+
+/** What callers may say of themselves: it is for the record, and gives nobody any right. */
+export const surfaceOf = (named: string | undefined, by: 'bus' | 'http'): Surface => {
+  if (by === 'bus') return named === 'cli' ? 'cli' : 'api';
+  return named === 'web' ? 'web' : 'http';
+};

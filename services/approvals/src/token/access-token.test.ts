@@ -1,0 +1,99 @@
+import { accessTokenIdOf } from '@holdpoint/contracts/values/ids';
+import type { TokenEvent } from '@holdpoint/contracts/approval/access-token';
+import { TokenEvent as TokenEventSchema } from '@holdpoint/contracts/approval/access-token';
+import { specFor } from '@holdpoint/runtime/testing/spec';
+import { describe, expect, test } from 'vitest';
+import { ASKED, desk } from '../../testing/requests.ts';
+import { type TokenMessage, tokenView } from './access-token.ts';
+
+const given = specFor(desk);
+const sha256 = 'ab'.repeat(32);
+const id = accessTokenIdOf(sha256);
+const token = {
+  id,
+  name: 'laptop',
+  principal: 'ada',
+  groups: ['operators'],
+  scopes: ['approvals:read', 'approvals:decide'],
+} satisfies Extract<TokenMessage, { kind: 'create_token' }>['token'];
+const create = (change: Partial<Extract<TokenMessage, { kind: 'create_token' }>> = {}): TokenMessage => ({
+  kind: 'create_token',
+  token,
+  sha256,
+  by: 'root',
+  ...change,
+});
+const revoke = (by: string, administrator = false): TokenMessage => ({
+  kind: 'revoke_token',
+  id,
+  by,
+  administrator,
+});
+const created: TokenEvent = { type: 'token_created', ...token, sha256, by: 'root', at: ASKED };
+const revoked: TokenEvent = { type: 'token_revoked', id, by: 'ada', at: ASKED + 5 };
+
+describe('an access token', () => {
+  test('is made from the hash of its secret, which is all that is kept of it', () => {
+    given().when(create(), ASKED).thenEmits(created).thenAnswers({ id, principal: 'ada', status: 'active' });
+    expect(TokenEventSchema.parse(created)).toEqual(created);
+  });
+
+  test('may have an end, counted from when it is made', () => {
+    given()
+      .when(create({ expiresInMs: 60_000 }), ASKED)
+      .thenEmits({ ...created, expiresAt: ASKED + 60_000 })
+      .thenAnswers({ expiresAt: ASKED + 60_000 });
+  });
+
+  test('is never shown with the hash of its secret', () => {
+    const state = desk.evolve(desk.initial, created);
+    if (state.status !== 'token') throw new Error('no token');
+    expect(JSON.stringify(tokenView(state))).not.toContain(sha256);
+    for (const message of [create(), revoke('ada')])
+      expect(JSON.stringify(desk.decide(state, message, { now: ASKED + 1 }).answer)).not.toContain(sha256);
+  });
+
+  test('that is made again in the same way is answered again', () => {
+    given(created)
+      .when(create(), ASKED + 9)
+      .thenNothing()
+      .thenAnswers({ id, status: 'active', createdAt: ASKED });
+  });
+
+  test.each([
+    ['for somebody else', [created], create({ token: { ...token, principal: 'mallory' } })],
+    ['by somebody else', [created], create({ by: 'mallory' })],
+    ['once it is revoked', [created, revoked], create()],
+  ])('is not made again %s', (_, history, message) => {
+    given(...history)
+      .when(message, ASKED + 9)
+      .thenRefuses('APPROVALS_TOKEN_CONFLICT');
+  });
+
+  test.each([
+    ['whose it is', revoke('ada'), 'ada'],
+    ['an administrator', revoke('root', true), 'root'],
+  ])('is revoked by %s', (_, message, by) => {
+    given(created)
+      .when(message, ASKED + 5)
+      .thenEmits({ ...revoked, by })
+      .thenAnswers({ id, status: 'revoked', revokedBy: by });
+  });
+
+  test.each(['mallory', 'root'])('is not revoked by %s, who is no administrator', (by) => {
+    given(created)
+      .when(revoke(by), ASKED + 5)
+      .thenRefuses('APPROVALS_NOT_ENTITLED');
+  });
+
+  test('is revoked once, by whoever was first', () => {
+    given(created, revoked)
+      .when(revoke('root', true), ASKED + 9)
+      .thenNothing()
+      .thenAnswers({ status: 'revoked', revokedBy: 'ada' });
+  });
+
+  test('that there never was is not revoked', () => {
+    given().when(revoke('root', true), ASKED).thenRefuses('APPROVALS_UNKNOWN_TOKEN');
+  });
+});

@@ -1,0 +1,85 @@
+import type { AccessTokenView, TokenEvent } from '@holdpoint/contracts/approval/access-token';
+import { errorBody } from '@holdpoint/contracts/values/errors';
+import type { AccessTokenId } from '@holdpoint/contracts/values/ids';
+import { asSent } from '@holdpoint/contracts/values/json';
+import { type Decision, decision, refused } from '@holdpoint/runtime/decider';
+
+/** What a secret is good for, and whose it is. The secret itself is kept nowhere. */
+export type AccessToken = { readonly status: 'token'; readonly sha256: string } & Omit<
+  AccessTokenView,
+  'status'
+>;
+
+export type TokenMessage =
+  | {
+      readonly kind: 'create_token';
+      readonly token: Omit<AccessTokenView, 'status' | 'createdBy' | 'createdAt' | 'revokedBy' | 'expiresAt'>;
+      readonly sha256: string;
+      readonly expiresInMs?: number | undefined;
+      readonly by: string;
+    }
+  | {
+      readonly kind: 'revoke_token';
+      readonly id: AccessTokenId;
+      readonly by: string;
+      /** Whoever is none may revoke his own. */
+      readonly administrator: boolean;
+    };
+
+type Made = Decision<TokenEvent>;
+
+export const evolveToken = (state: AccessToken | undefined, event: TokenEvent): AccessToken => {
+  if (event.type === 'token_created') {
+    const { type: _, by, at, ...token } = event;
+    return { status: 'token', ...token, createdBy: by, createdAt: at };
+  }
+  if (state === undefined) throw new Error(`token ${event.id} was never made`);
+  return { ...state, revokedBy: event.by };
+};
+
+export const tokenView = ({ sha256: _, status: __, ...token }: AccessToken): AccessTokenView => ({
+  ...token,
+  status: token.revokedBy === undefined ? 'active' : 'revoked',
+});
+
+const answered = (token: AccessToken): Pick<Made, 'answer'> => ({ answer: { ok: asSent(tokenView(token)) } });
+
+const create = (
+  state: AccessToken | undefined,
+  { token, sha256, expiresInMs, by }: Extract<TokenMessage, { kind: 'create_token' }>,
+  now: number,
+): Made => {
+  if (state !== undefined) {
+    // The same secret for somebody else, or one that was revoked, is not given out again.
+    const same =
+      state.revokedBy === undefined && state.principal === token.principal && state.createdBy === by;
+    return same
+      ? decision(answered(state))
+      : refused(errorBody('APPROVALS_TOKEN_CONFLICT', 'there is, or was, a token with this secret'));
+  }
+  const event: TokenEvent = {
+    type: 'token_created',
+    ...token,
+    sha256,
+    ...(expiresInMs !== undefined && { expiresAt: now + expiresInMs }),
+    by,
+    at: now,
+  };
+  return decision({ events: [event], ...answered(evolveToken(undefined, event)) });
+};
+
+const revoke = (
+  state: AccessToken | undefined,
+  { id, by, administrator }: Extract<TokenMessage, { kind: 'revoke_token' }>,
+  now: number,
+): Made => {
+  if (state === undefined) return refused(errorBody('APPROVALS_UNKNOWN_TOKEN', `no token is called ${id}`));
+  if (!administrator && state.principal !== by)
+    return refused(errorBody('APPROVALS_NOT_ENTITLED', `token ${id} is somebody else's`));
+  if (state.revokedBy !== undefined) return decision(answered(state));
+  const event: TokenEvent = { type: 'token_revoked', id: state.id, by, at: now };
+  return decision({ events: [event], ...answered(evolveToken(state, event)) });
+};
+
+export const decideToken = (state: AccessToken | undefined, message: TokenMessage, now: number): Made =>
+  message.kind === 'create_token' ? create(state, message, now) : revoke(state, message, now);

@@ -1,0 +1,240 @@
+import { generateKeyPairSync } from 'node:crypto';
+import type {
+  CancelApproval,
+  Choice,
+  DecideApproval,
+  RequestApproval,
+  Surface,
+} from '@holdpoint/contracts/approval/approval';
+import type { ApprovalPolicy } from '@holdpoint/contracts/workflow/approval-policy';
+import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/effect';
+import { ApprovalId, effectIdOf, NodeId, type RuleId, ruleIdOf, TaskId } from '@holdpoint/contracts/values/ids';
+import type { InputRequest } from '@holdpoint/contracts/workflow/input';
+import type { Json } from '@holdpoint/contracts/values/json';
+import type { RuleEvent, RuleMatch, RuleSpec } from '@holdpoint/contracts/approval/standing-rule';
+import { createSigner, createVerifier } from '@holdpoint/runtime/service/jws';
+import { createApprovalDecider } from '../src/approval/decide.ts';
+import type { ApprovalMessage, Principal } from '../src/approval/state.ts';
+import { createDeskDecider } from '../src/aggregates.ts';
+
+const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+
+/** The decider as the service runs it, with a key of its own, and the verifier that belongs to it. */
+export const decider = createApprovalDecider(createSigner(privateKey));
+export const verify = createVerifier([publicKey]);
+/** Where the deciders below tell of what happens. */
+export const SURFACES: readonly Surface[] = ['discord', 'websocket'];
+/** The same with surfaces to tell. */
+export const telling = createApprovalDecider(createSigner(privateKey), { surfaces: SURFACES });
+/** All that the service keeps, with surfaces to tell. */
+export const desk = createDeskDecider(createSigner(privateKey), { surfaces: SURFACES });
+
+/** The same, where the rule that is built in is switched off. */
+export const deskWithoutRule = createDeskDecider(createSigner(privateKey), { rollbackRule: false });
+
+export const TASK = TaskId.parse('t-1');
+export const NODE = NodeId.parse('append');
+export const APPROVAL = ApprovalId.parse('a-1');
+export const TIMEOUT_MS = 60_000;
+/** When the request of these tests was made, and the moment from which it counts as expired. */
+export const ASKED = 1_000_000;
+export const DEADLINE = ASKED + TIMEOUT_MS;
+
+export const ada: Principal = { name: 'ada', groups: ['operators'] };
+export const grace: Principal = { name: 'grace', groups: ['auditors', 'operators'] };
+export const barbara: Principal = { name: 'barbara', groups: ['operators'], roles: ['release-manager'] };
+/** Who asked for the effect, and might decide on others. */
+export const linus: Principal = { name: 'linus', groups: ['operators'] };
+export const mallory: Principal = { name: 'mallory', groups: ['guests'] };
+
+export const effectOf = (line: string): CanonicalEffect => ({
+  task: TASK,
+  node: NODE,
+  uses: 'cap.file.append',
+  args: { file: 'sample.txt', line },
+  kind: 'write_external',
+  effectClass: 'keyed',
+  target: 'file:sample.txt',
+  idempotencyKey: 'append:sample.txt',
+});
+
+/** A request as the orchestrator makes it, for the effect that appends this line. */
+export const requestFor = (line = 'hello', change: Partial<RequestApproval> = {}): RequestApproval => {
+  const effect = effectOf(line);
+  return {
+    id: APPROVAL,
+    task: TASK,
+    node: NODE,
+    revision: 1,
+    effectId: effectIdOf(TASK, NODE, effect.idempotencyKey),
+    effect,
+    digest: effectDigest(effect),
+    title: 'append a line',
+    requestedBy: 'linus',
+    audience: ['operators'],
+    timeoutMs: TIMEOUT_MS,
+    ...change,
+  };
+};
+
+/** The cancellation of that request, with all that it takes to remember it. */
+export const cancellation: CancelApproval = {
+  id: APPROVAL,
+  task: TASK,
+  node: NODE,
+  revision: 1,
+  reason: 'task cancelled',
+};
+
+/** The event that a request leads to. */
+export const requested = { type: 'requested', ...requestFor(), expiresAt: DEADLINE } as const;
+/** What a resolution says beside its outcome. */
+export const resolvedHead = { type: 'resolved', id: APPROVAL, task: TASK, node: NODE, revision: 1 } as const;
+
+/** The doubt that is asked about, and the request that asks. */
+export const DOUBT = { epoch: 4, reason: 'the worker was lost' } as const;
+export const questionFor = (change: Partial<RequestApproval> = {}): RequestApproval =>
+  requestFor('hello', { title: 'Did it happen? append a line', doubt: DOUBT, ...change });
+/** The event that such a request leads to. */
+export const questioned = { type: 'requested', ...questionFor(), expiresAt: DEADLINE } as const;
+
+/** A job that recovery has given up on, and the request that asks what is to become of it: its effect is no more than its name. */
+export const STUCK = { class: 'CIRCULAR_FIX', reason: 'the same approach three times' } as const;
+export const stuckFor = (change: Partial<RequestApproval> = {}): RequestApproval => {
+  const effect: CanonicalEffect = {
+    ...effectOf(''),
+    uses: 'control.recover',
+    args: {},
+    kind: 'other',
+    effectClass: 'idempotent',
+    target: `job:${TASK}/${NODE}`,
+    idempotencyKey: 'stuck:append',
+  };
+  return requestFor('', {
+    effect,
+    effectId: effectIdOf(TASK, NODE, effect.idempotencyKey),
+    digest: effectDigest(effect),
+    title: 'stuck: append a line',
+    stuck: STUCK,
+    body: '# append is stuck\n\nIt was tried three times.',
+    ...change,
+  });
+};
+/** The event that such a request leads to. */
+export const stuckAsked = { type: 'requested', ...stuckFor(), expiresAt: DEADLINE } as const;
+
+/** What a program asks for, and the request that asks: its effect is no more than its name. */
+export const FORM: Extract<InputRequest, { kind: 'form' }> = {
+  kind: 'form',
+  fields: [
+    {
+      type: 'choice',
+      name: 'env',
+      label: 'Where to?',
+      required: true,
+      options: [
+        { value: 'test', label: 'The test system' },
+        { value: 'prod', label: 'Production' },
+      ],
+    },
+    { type: 'number', name: 'percent', required: true, integer: true, min: 1, max: 100 },
+    { type: 'boolean', name: 'watched', required: false },
+    { type: 'text', name: 'why', help: 'For the record.', required: false, multiline: true, maxLength: 500 },
+  ],
+};
+export const CHOICE: Extract<InputRequest, { kind: 'choice' }> = {
+  kind: 'choice',
+  options: [
+    { value: 'a', label: 'The first' },
+    { value: 'b', label: 'The second' },
+  ],
+};
+export const inputFor = (
+  input: InputRequest = { kind: 'approval' },
+  change: Partial<RequestApproval> = {},
+): RequestApproval => {
+  const effect: CanonicalEffect = {
+    ...effectOf(''),
+    uses: 'control.input',
+    args: {},
+    kind: 'other',
+    effectClass: 'idempotent',
+    target: `job:${TASK}/${NODE}`,
+    idempotencyKey: 'input:1',
+  };
+  return requestFor('', {
+    effect,
+    effectId: effectIdOf(TASK, NODE, effect.idempotencyKey),
+    digest: effectDigest(effect),
+    title: 'Ship it?',
+    input,
+    ...change,
+  });
+};
+
+/** A request to put the isolated worktree of a task back. */
+export const rollbackFor = (
+  change: Partial<CanonicalEffect> = {},
+  more: Partial<RequestApproval> = {},
+): RequestApproval => {
+  const worktree = '.holdpoint/worktrees/work-t-1-prepare';
+  const effect: CanonicalEffect = {
+    ...effectOf(''),
+    uses: 'cap.env.builtin.git.rollback',
+    args: { with: { isolated: true, worktree, commit: 'a'.repeat(40) }, context: { worktree } },
+    kind: 'destructive_edit',
+    effectClass: 'fenced',
+    target: `worktree:${worktree}`,
+    idempotencyKey: 'rollback:append.1',
+    ...change,
+  };
+  return requestFor('', {
+    effect,
+    effectId: effectIdOf(TASK, NODE, effect.idempotencyKey),
+    digest: effectDigest(effect),
+    title: 'go back to the last good commit',
+    ...more,
+  });
+};
+
+/** The same request under a policy. */
+export const requestUnder = (
+  policy: ApprovalPolicy,
+  change: Partial<RequestApproval> = {},
+): RequestApproval => requestFor('hello', { policy, ...change });
+/** The event that a request of these tests leads to. */
+export const requestedBy = (payload: RequestApproval) =>
+  ({ type: 'requested', ...payload, expiresAt: ASKED + payload.timeoutMs }) as const;
+
+export const decides = (
+  by: Principal,
+  decision: Choice,
+  change: Partial<DecideApproval> = {},
+  surface?: Surface,
+): Extract<ApprovalMessage, { kind: 'decide' }> => ({
+  kind: 'decide',
+  by,
+  payload: { id: APPROVAL, decision, ...change },
+  ...(surface !== undefined && { surface }),
+});
+export const timer = (name: string, data: Json = null): ApprovalMessage => ({ kind: 'timer', name, data });
+
+export const RULE: RuleId = ruleIdOf('ada', 'the rule of these tests');
+export const OTHER_RULE: RuleId = ruleIdOf('ada', 'another rule of these tests');
+/** What the rules of these tests are about: every request of `requestFor`. */
+export const MATCH: RuleMatch = { kinds: ['write_external'], target: 'file:*' };
+export const specOf = (change: Partial<RuleSpec> = {}): RuleSpec => ({
+  name: 'sample lines',
+  match: MATCH,
+  ...change,
+});
+type RuleAdded = Extract<RuleEvent, { type: 'rule_added' }>;
+/** A rule that ada has added. */
+export const ruleAdded = (change: Partial<RuleAdded> = {}): RuleAdded => ({
+  type: 'rule_added',
+  id: RULE,
+  spec: specOf(),
+  author: { name: 'ada', groups: ['operators'] },
+  at: ASKED - 1_000,
+  ...change,
+});

@@ -1,0 +1,237 @@
+import { type AssessFailure, RecoveryEvent } from '@holdpoint/contracts/recovery/recovery';
+import { NodeId, TaskId } from '@holdpoint/contracts/values/ids';
+import { holdsEveryLaw } from '@holdpoint/runtime/testing/laws';
+import { eventsOf } from '@holdpoint/runtime/testing/run';
+import { historyOf, specFor } from '@holdpoint/runtime/testing/spec';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { recoveryDecider, type RecoveryMessage } from './decide.ts';
+
+const given = specFor(recoveryDecider);
+const task = TaskId.parse('t-1');
+const node = NodeId.parse('append');
+const NOW = 1_000_000;
+
+const failure = (attempt: number, change: Partial<AssessFailure> = {}): AssessFailure => ({
+  task,
+  node,
+  attempt,
+  outcome: 'failed',
+  error: { code: 'EXECUTOR_TARGET_UNAVAILABLE', message: 'busy' },
+  ...change,
+});
+const assess = (payload: AssessFailure): RecoveryMessage => ({ kind: 'assess', payload });
+const after = (...failures: readonly AssessFailure[]) =>
+  historyOf(recoveryDecider, ...failures.map((each) => [assess(each), NOW] as const));
+const inDoubt = failure(1, {
+  outcome: 'in_doubt',
+  error: { code: 'EXECUTOR_OUTCOME_UNKNOWN', message: 'lost' },
+});
+
+describe('a failure', () => {
+  test('is recorded with its verdict, and the verdict is suggested to the orchestrator', () => {
+    const verdict = { kind: 'retry', delayMs: 1_000, class: 'TRANSIENT', rule: 'verdicts@2/transient' };
+    given()
+      .when(assess(failure(1)), NOW)
+      .thenEmitsLike({ type: 'assessed', task, node, attempt: 1, error: failure(1).error, verdict })
+      .thenSends({
+        subject: 'hp.cmd.task.recover',
+        id: `task.recover.t-1.append.1.${String(NOW)}`,
+        data: { task, node, attempt: 1, verdict },
+      });
+  });
+
+  test.each([
+    [2, 'retry', 2_000],
+    [5, 'escalate', 0],
+  ] as const)('for the %ith time is judged by those before it: %s', (count, kind, delayMs) => {
+    const earlier = Array.from({ length: count - 1 }, (_, i) => failure(i + 1));
+    given(...after(...earlier))
+      .when(assess(failure(count)), NOW)
+      .thenEmitsLike({ verdict: { kind, delayMs } });
+  });
+
+  test('of another node is judged by its own history', () => {
+    given(...after(failure(1), failure(2)))
+      .when(assess(failure(1, { node: NodeId.parse('deploy') })), NOW)
+      .thenEmitsLike({ verdict: { kind: 'retry', delayMs: 1_000 } });
+  });
+
+  test('that nobody can be sure of is given to a person', () => {
+    given()
+      .when(assess(inDoubt), NOW)
+      .thenEmitsLike({ verdict: { kind: 'escalate', class: 'EFFECT_IN_DOUBT' } });
+  });
+
+  test('asked about again gets the verdict that was given, under a new message id', () => {
+    const history = after(failure(1), failure(2));
+    given(...history)
+      .when(assess(failure(1)), NOW + 9)
+      .thenEmits()
+      .thenSends({
+        id: `task.recover.t-1.append.1.${String(NOW + 9)}`,
+        data: { attempt: 1, verdict: { delayMs: 1_000 } },
+      });
+  });
+
+  test('asked about again with another story keeps the verdict that was given', () => {
+    given(...after(failure(1)))
+      .when(assess(inDoubt), NOW)
+      .thenEmits()
+      .thenSends({ data: { verdict: { kind: 'retry', class: 'TRANSIENT' } } });
+  });
+
+  test('that is given up is told again from time to time, until it is settled', () => {
+    const stuck = after(inDoubt);
+    const timer = { kind: 'timer', name: 'stuck:append', data: { count: 0 } } as const;
+    given()
+      .when(assess(inDoubt), NOW)
+      .thenTimes({ set: 'stuck:append', dueAt: NOW + 300_000, data: { count: 0 } });
+    given(...stuck)
+      .when(timer, NOW + 300_000)
+      .thenEmits()
+      .thenSends({
+        subject: 'hp.cmd.task.recover',
+        data: { node, attempt: 1, verdict: { kind: 'escalate' } },
+      })
+      .thenTimes({ set: 'stuck:append', dueAt: NOW + 900_000, data: { count: 1 } });
+    const settle: RecoveryMessage = { kind: 'settle', payload: { task, node, attempt: 1, how: 'ended' } };
+    given(...stuck)
+      .when(settle, NOW)
+      .thenEmitsLike({ type: 'settled', how: 'ended' })
+      .thenTimes({ clear: 'stuck:append' });
+    const settled = historyOf(recoveryDecider, [assess(inDoubt), NOW], [settle, NOW]);
+    given(...settled)
+      .when(timer, NOW)
+      .thenNothing();
+    given(...settled)
+      .when(settle, NOW)
+      .thenNothing();
+  });
+
+  test('that is given up stays so, whatever is heard late of an earlier attempt', () => {
+    const stuck = after(failure(2, { ...inDoubt, attempt: 2 }));
+    const late: RecoveryMessage = { kind: 'record', payload: { task, node, attempt: 1 } };
+    const history = [...stuck, ...historyOf(recoveryDecider, [late, NOW])];
+    given(...stuck)
+      .when(late, NOW)
+      .thenEmitsLike({ type: 'recorded', attempt: 1 })
+      .thenTimes();
+    given(...history)
+      .when({ kind: 'settle', payload: { task, node, attempt: 2, how: 'done' } }, NOW)
+      .thenEmitsLike({ type: 'settled', attempt: 2 });
+  });
+
+  test.each([
+    ['a success', { kind: 'record', payload: { task, node, attempt: 1 } }],
+    ['a failure', assess(failure(1))],
+  ] as const)(
+    'counts although %s of an earlier attempt is heard after it',
+    (_what, late: RecoveryMessage) => {
+      const history = historyOf(recoveryDecider, [assess(failure(2)), NOW], [late, NOW]);
+      given(...history)
+        .when(assess(failure(3)), NOW)
+        .thenEmitsLike({ verdict: { kind: 'retry', delayMs: late.kind === 'record' ? 2_000 : 4_000 } });
+    },
+  );
+
+  test('that is given up stays so, whatever is heard late of the failure of an earlier attempt', () => {
+    for (const late of [failure(1), inDoubt]) {
+      const history = historyOf(
+        recoveryDecider,
+        [assess({ ...inDoubt, attempt: 2 }), NOW],
+        [assess(late), NOW],
+      );
+      given(...history)
+        .when({ kind: 'settle', payload: { task, node, attempt: 2, how: 'done' } }, NOW)
+        .thenEmitsLike({ type: 'settled', attempt: 2 });
+    }
+  });
+
+  test('whose verdict cannot be followed is given up, and is on the list with a report', () => {
+    const refused = { ...failure(1), refused: 'its template allows no more attempts' };
+    const verdict = {
+      kind: 'escalate',
+      delayMs: 0,
+      class: 'TRANSIENT',
+      reason: expect.stringMatching(/; its template allows no more attempts$/) as string,
+      report: expect.stringContaining('- Attempts: 1') as string,
+    };
+    given(...after(failure(1)))
+      .when(assess(refused), NOW + 9)
+      .thenEmitsLike({ type: 'assessed', attempt: 1, at: NOW, verdict })
+      .thenSends({ subject: 'hp.cmd.task.recover', data: { attempt: 1, verdict } })
+      .thenTimes({ set: 'stuck:append', dueAt: NOW + 300_009, data: { count: 0 } });
+    // It may be all that is ever heard of the attempt.
+    given()
+      .when(assess(refused), NOW)
+      .thenEmitsLike({ type: 'assessed', attempt: 1, verdict: { kind: 'escalate' } });
+    const history = after(failure(1), refused);
+    for (const again of [failure(1), refused])
+      given(...history)
+        .when(assess(again), NOW)
+        .thenEmits()
+        .thenSends({ data: { verdict } });
+    given(...history)
+      .when({ kind: 'settle', payload: { task, node, attempt: 1, how: 'retry' } }, NOW)
+      .thenEmitsLike({ type: 'settled', attempt: 1 });
+    // It is the same failure: the next one is the second.
+    given(...history)
+      .when(assess(failure(2)), NOW)
+      .thenEmitsLike({ verdict: { kind: 'retry', delayMs: 2_000 } });
+  });
+
+  test('is not a timer', () => {
+    given(...after(failure(1)))
+      .when({ kind: 'timer', name: 'any', data: null }, NOW)
+      .thenNothing();
+  });
+});
+
+describe('any failures in any order', () => {
+  const payload = fc.record({
+    attempt: fc.integer({ min: 1, max: 7 }),
+    node: fc.constantFrom(node, NodeId.parse('deploy'), NodeId.parse('constructor')),
+    outcome: fc.constantFrom('failed', 'in_doubt'),
+    error: fc.record({
+      code: fc.constantFrom('EXECUTOR_TARGET_UNAVAILABLE', 'EXECUTOR_GRANT_INVALID', 'NEWER'),
+      message: fc.string({ unit: 'binary' }),
+    }),
+  });
+  const acts = fc.array(
+    fc.record({
+      message: payload.map((said) => assess({ task, ...said })),
+      now: fc.integer({ min: NOW, max: NOW * 2 }),
+    }),
+    { maxLength: 20 },
+  );
+
+  test('keep every law of a decider', () => {
+    fc.assert(fc.property(acts, (sequence) => void holdsEveryLaw(recoveryDecider, sequence)));
+  });
+
+  test('give one verdict for each attempt, each one that the contract allows', () => {
+    fc.assert(
+      fc.property(acts, (sequence) => {
+        const events = eventsOf(holdsEveryLaw(recoveryDecider, sequence));
+        const keys = events.map((event) =>
+          event.type === 'assessed' ? `${event.node}/${String(event.attempt)}` : event.type,
+        );
+        expect(keys).toEqual([...new Set(keys)]);
+        for (const event of events) expect(RecoveryEvent.parse(event)).toEqual(event);
+      }),
+    );
+  });
+
+  test('are answered every one, with a verdict for the attempt that was asked about', () => {
+    fc.assert(
+      fc.property(acts, (sequence) => {
+        for (const { message, made } of holdsEveryLaw(recoveryDecider, sequence)) {
+          if (message.kind !== 'assess') continue;
+          const { node: asked, attempt } = message.payload;
+          expect(made.send).toMatchObject([{ data: { node: asked, attempt } }]);
+        }
+      }),
+    );
+  });
+});

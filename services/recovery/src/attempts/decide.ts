@@ -1,0 +1,237 @@
+import { eventType } from '@holdpoint/contracts/bus/cloudevents';
+import { workflowCircuit } from '@holdpoint/contracts/recovery/circuit';
+import type { NodeId } from '@holdpoint/contracts/values/ids';
+import type {
+  AssessFailure,
+  FailureAssessed,
+  RecordAttempt,
+  RecoveryEvent,
+  SettleJob,
+} from '@holdpoint/contracts/recovery/recovery';
+import { subjects } from '@holdpoint/contracts/bus/subjects';
+import {
+  type Decider,
+  type Decision,
+  decision,
+  type Outgoing,
+  type TimerChange,
+  type TimerFired,
+} from '@holdpoint/runtime/decider';
+import {
+  type Circuit,
+  type CircuitMessage,
+  type CircuitRules,
+  decideCircuit,
+  evolveCircuit,
+} from '../circuit/circuit.ts';
+import {
+  failureOf,
+  evolveHistory,
+  type History,
+  isFailure,
+  isStuckBy,
+  NOTHING,
+  sessionOf,
+  stuckAt,
+} from './history.ts';
+import { givenUp, judge } from './verdict.ts';
+
+/** What recovery keeps: the attempts of tasks, and circuits. Their ids never coincide. */
+export type RecoveryState = History | Circuit;
+
+export type RecoveryMessage =
+  | { readonly kind: 'assess'; readonly payload: AssessFailure }
+  | { readonly kind: 'record'; readonly payload: RecordAttempt }
+  | { readonly kind: 'settle'; readonly payload: SettleJob }
+  | CircuitMessage;
+type OfTask = Extract<RecoveryMessage, { readonly kind: 'assess' | 'record' | 'settle' }>;
+
+export const isCircuit = (state: RecoveryState): state is Circuit => !('attempts' in state);
+/** Nothing is known, and no circuit was ever open: both are kept under ids of which nothing is known at first. */
+const isNew = ({ attempts }: History): boolean => attempts.length === 0;
+
+/** Of what it printed, the end: the whole log is an artifact. */
+const OUTPUT_KEPT = 4_000;
+
+/** The orchestrator may have lost what a person made of a stuck job, or its answer have been lost: it is asked again, ever more rarely. */
+const FIRST_REMINDER_MS = 300_000;
+const LAST_REMINDER_MS = 3_600_000;
+
+const stuckTimer = (node: NodeId): string => `stuck:${node}`;
+
+const remind = (node: NodeId, count: number, now: number): TimerChange => ({
+  set: stuckTimer(node),
+  dueAt: now + Math.min(FIRST_REMINDER_MS * 2 ** count, LAST_REMINDER_MS),
+  data: { count },
+});
+
+/** The same verdict may have to be sent again, so its id changes with the time; the orchestrator takes it once. */
+const suggest = ({ task, node, attempt, verdict }: FailureAssessed, now: number): Outgoing => ({
+  subject: subjects.taskCommand('recover'),
+  id: `task.recover.${task}.${node}.${String(attempt)}.${String(now)}`,
+  type: eventType('task', 'recover'),
+  data: { task, node, attempt, verdict },
+});
+
+/** Tasks of Holdpoint's own say nothing of a workflow of the user's. */
+const OWN_WORKFLOWS: ReadonlySet<string> = new Set(['rollback', 'undo']);
+
+/** What was carried out and would not do says something of the workflow; what its targets do has circuits of its own. */
+const isOfWorkflow = ({ error, verdict }: FailureAssessed): boolean =>
+  error.code === 'NODE_FAILED' || verdict.class === 'WORKER_CRASH';
+
+/** A job that is given up counts for the circuit of its workflow. */
+const count = (event: FailureAssessed, { workflow, rules }: AssessFailure): readonly Outgoing[] => {
+  const { task, node, attempt } = event;
+  const [id] = workflow?.split('@') ?? [];
+  if (id === undefined || id === '' || OWN_WORKFLOWS.has(id) || !isOfWorkflow(event)) return [];
+  return [
+    {
+      subject: subjects.recoveryCommand('count'),
+      id: `recovery.count.${task}.${node}.${String(attempt)}`,
+      type: eventType('recovery', 'count'),
+      data: { target: workflowCircuit(id), task, ...(rules?.circuit && { circuit: rules.circuit }) },
+    },
+  ];
+};
+
+const assessed = (state: History, failure: AssessFailure, now: number): FailureAssessed => {
+  const { task, node, attempt, error, uses, workflow, goal, exitCode, report, output } = failure;
+  return {
+    type: 'assessed',
+    task,
+    node,
+    attempt,
+    at: now,
+    session: failure.session ?? sessionOf(state, node),
+    error,
+    ...judge(state, failure),
+    ...(uses !== undefined && { uses }),
+    ...(workflow !== undefined && { workflow }),
+    ...(goal !== undefined && { goal }),
+    ...(exitCode !== undefined && { exitCode }),
+    ...(report && { report }),
+    ...(output !== undefined && { output: output.slice(-OUTPUT_KEPT).toWellFormed() }),
+  };
+};
+
+/** What was said of an attempt cannot be done: nothing is left but to give it up. */
+const assessedAgain = (state: History, failure: AssessFailure, known: FailureAssessed): FailureAssessed => ({
+  ...known,
+  verdict: givenUp(state, failure, known.verdict),
+});
+
+const assess = (state: History, failure: AssessFailure, now: number): Decision<RecoveryEvent> => {
+  const { node, attempt } = failure;
+  const known = failureOf(state, node, attempt);
+  const isRefused = failure.refused !== undefined && known !== undefined && !isStuckBy(known);
+  if (known !== undefined && !isRefused) return decision({ send: [suggest(known, now)] });
+  // A refusal may be the first that is heard of an attempt: it is given up all the same, or the same word again would do so.
+  const first = known ?? assessed(state, failure, now);
+  const event = failure.refused === undefined ? first : assessedAgain(state, failure, first);
+  const isStuck = isStuckBy(event);
+  return decision({
+    events: [event],
+    send: [suggest(event, now), ...(isStuck ? count(event, failure) : [])],
+    timers: isStuck ? [remind(node, 0, now)] : clearing(state, node, attempt),
+  });
+};
+
+const clearing = (state: History, node: NodeId, attempt: number): readonly TimerChange[] => {
+  const stuck = stuckAt(state, node);
+  return stuck === undefined || attempt < stuck ? [] : [{ clear: stuckTimer(node) }];
+};
+
+const record = (state: History, payload: RecordAttempt, now: number): Decision<RecoveryEvent> => {
+  const { task, node, attempt, uses, workflow, goal, exitCode, report, good, place, session } = payload;
+  if (state.attempts.some((each) => !isFailure(each) && each.node === node && each.attempt === attempt))
+    return decision({});
+  return decision({
+    events: [
+      {
+        type: 'recorded',
+        task,
+        node,
+        attempt,
+        at: now,
+        session: session ?? sessionOf(state, node),
+        ...(uses !== undefined && { uses }),
+        ...(workflow !== undefined && { workflow }),
+        ...(goal !== undefined && { goal }),
+        ...(exitCode !== undefined && { exitCode }),
+        ...(report && { report }),
+        ...(good !== undefined && { good }),
+        ...(place?.worktree !== undefined && { worktree: place.worktree }),
+      },
+    ],
+    timers: clearing(state, node, attempt),
+  });
+};
+
+const settle = (
+  state: History,
+  { task, node, attempt, how, by }: SettleJob,
+  now: number,
+): Decision<RecoveryEvent> =>
+  stuckAt(state, node) === attempt
+    ? decision({
+        events: [{ type: 'settled', task, node, attempt, at: now, how, ...(by !== undefined && { by }) }],
+        timers: clearing(state, node, attempt),
+      })
+    : decision({});
+
+const decideTask = (state: History, message: OfTask, now: number): Decision<RecoveryEvent> => {
+  switch (message.kind) {
+    case 'assess':
+      return assess(state, message.payload, now);
+    case 'record':
+      return record(state, message.payload, now);
+    case 'settle':
+      return settle(state, message.payload, now);
+  }
+};
+
+/** A job has been stuck for a while: if it is so no more, the orchestrator says so when it hears the verdict again. */
+const reminded = (state: History, { name, data }: TimerFired, now: number): Decision<RecoveryEvent> => {
+  const node = name.slice('stuck:'.length) as NodeId;
+  const stuck = stuckAt(state, node);
+  const last = stuck === undefined ? undefined : failureOf(state, node, stuck);
+  if (last === undefined) return decision({});
+  const before = typeof data === 'object' && data !== null && 'count' in data ? Number(data['count']) : 0;
+  return decision({ send: [suggest(last, now)], timers: [remind(node, before + 1, now)] });
+};
+
+/** Half a minute: long enough for a restart, short enough to wait for. */
+export const CIRCUIT_OPEN_MS = 30_000;
+
+/** The attempts of one task, those that failed with the verdict that history gave them; and one circuit. */
+export const createRecoveryDecider = (
+  rules: CircuitRules,
+): Decider<RecoveryState, RecoveryMessage, RecoveryEvent> => ({
+  initial: NOTHING,
+  evolve: (state, event) => {
+    if ('target' in event) {
+      if (!isCircuit(state) && !isNew(state)) throw new Error('the attempts of a task are no circuit');
+      return evolveCircuit(isCircuit(state) ? state : undefined, event);
+    }
+    if (isCircuit(state)) throw new Error('a circuit has no attempts');
+    return evolveHistory(state, event);
+  },
+  decide: (state, message, { now }) => {
+    switch (message.kind) {
+      case 'assess':
+      case 'record':
+      case 'settle':
+        if (isCircuit(state)) throw new Error('a circuit has no attempts');
+        return decideTask(state, message, now);
+      case 'timer':
+        if (!isCircuit(state) && !isNew(state)) return reminded(state, message, now);
+        break;
+      default:
+        if (!isCircuit(state) && !isNew(state)) throw new Error('the attempts of a task are no circuit');
+    }
+    return decideCircuit(isCircuit(state) ? state : undefined, message, now, rules);
+  },
+});
+
+export const recoveryDecider = createRecoveryDecider({ openMs: CIRCUIT_OPEN_MS });

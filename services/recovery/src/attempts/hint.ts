@@ -1,0 +1,76 @@
+import type { AssessFailure, Verdict } from '@holdpoint/contracts/recovery/recovery';
+import { failuresSinceSuccess, firstLine, type History } from './history.ts';
+import { fenced, oneLine } from './markdown.ts';
+
+/** Attempts that the next one is told of in full; those before them are said to have been. */
+const TOLD = 5;
+/** Of what the last attempt printed. */
+const OUTPUT_CHARACTERS = 8_000;
+const APPROACH_CHARACTERS = 1_000;
+
+type Told = {
+  readonly number: number;
+  readonly approach: string | undefined;
+  readonly error: string;
+};
+
+const toldOf = (history: History, failure: AssessFailure): readonly Told[] => [
+  ...failuresSinceSuccess(history, failure.node).map(({ attempt, report, error }) => ({
+    number: attempt,
+    approach: report?.approach,
+    error: firstLine(error),
+  })),
+  { number: failure.attempt, approach: failure.report?.approach, error: firstLine(failure.error) },
+];
+
+const attemptText = ({ number, approach, error }: Told): string =>
+  `- Attempt ${String(number)}: ${approach === undefined ? 'it did not say what it tried' : oneLine(approach, APPROACH_CHARACTERS).replace(/[.!]$/, '')}. Result: ${oneLine(error, 500)}`;
+
+/** What is asked of whoever tries next, by what the verdict makes of the last attempt. */
+const WISHES: Readonly<Record<'anew' | 'back' | 'again' | 'on', readonly string[]>> = {
+  anew: [
+    'Take a different approach from those above: another library, another pattern, or a simpler way that does less.',
+    'Say first, in a sentence, what will be different this time.',
+  ],
+  back: [
+    'The last changes have broken the build, and were taken back: the files are as they were before them.',
+    'Take a different approach from those above: another library, another pattern, or a simpler way that does less. Build before you are done.',
+  ],
+  again: ['The last attempt failed for a reason outside of its work. Do the same again.'],
+  on: [
+    'You go on in a new session with what an earlier one has begun. Its changes are in the files and in the history of the branch.',
+  ],
+};
+
+const wishFor = ({ kind, class: found }: Verdict): readonly string[] => {
+  if (kind === 'rollback') return WISHES.back;
+  if (kind === 'continue') return WISHES.on;
+  return found === 'VERIFICATION_FAILED' || found === 'UNKNOWN' || found === 'BROKEN_BUILD'
+    ? WISHES.anew
+    : WISHES.again;
+};
+
+/** What the next attempt is told: what was tried, how it ended, and what to do otherwise. */
+export const hintFor = (history: History, failure: AssessFailure, verdict: Verdict): string => {
+  const all = toldOf(history, failure);
+  const told = all.slice(-TOLD);
+  const before = all.length - told.length;
+  const { output = '' } = failure;
+  return [
+    '## Earlier attempts',
+    '',
+    ...(before > 0 ? [`- ${String(before)} attempts before these failed as well.`] : []),
+    ...told.map(attemptText),
+    '',
+    ...wishFor(verdict),
+    ...(output.trim() === ''
+      ? []
+      : [
+          '',
+          '### What the last attempt ended with',
+          '',
+          fenced(output.slice(-OUTPUT_CHARACTERS).toWellFormed()),
+        ]),
+    '',
+  ].join('\n');
+};

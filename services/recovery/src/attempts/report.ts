@@ -1,0 +1,138 @@
+import type { AssessFailure, FailureClass, Verdict } from '@holdpoint/contracts/recovery/recovery';
+import { jobOf } from '@holdpoint/contracts/values/ids';
+import { type Attempt, firstLine, type History, isFailure } from './history.ts';
+import { fenced, oneLine } from './markdown.ts';
+
+const ATTEMPTS_MAX = 20;
+const FILES_MAX = 50;
+const EFFECTS_MAX = 30;
+const OUTPUT_CHARACTERS = 6_000;
+
+/** What is likely to help, by what has failed. */
+const ADVICE: Readonly<Record<FailureClass, readonly string[]>> = {
+  BROKEN_BUILD: [
+    'Build the branch by hand and look at the first error: those after it often follow from it.',
+    'If the build was broken before the task began, mend it there first, then `retry`.',
+  ],
+  VERIFICATION_FAILED: [
+    'Read the failing check: if it asks for something else than the goal does, change the check or the goal, then `retry`.',
+    'Mend it by hand on the branch and answer `done`, or give the agent what it lacks and `retry`.',
+  ],
+  CIRCULAR_FIX: [
+    'The same way was taken again and again: say in the goal or in the repository what to do instead, then `retry`.',
+    'Split the task, or do the part that does not succeed by hand and answer `done`.',
+  ],
+  CONTEXT_EXHAUSTED: [
+    'The job is too large for as many sessions as it may have: split it, or allow more in `.holdpoint/recovery.toml` under `[continue]`, then `retry`.',
+  ],
+  TRANSIENT: ['Look whether what it talks to is there: `holdpoint recovery circuits`. Once it is, `retry`.'],
+  WORKER_CRASH: [
+    'It takes its executor down with it: look at memory, disk and limits of that machine, and at what it had printed last.',
+    'Once that is mended, `retry`; nothing of it runs now.',
+  ],
+  EFFECT_IN_DOUBT: [
+    'Look at the target: whether it happened is asked as a question of its own (`holdpoint approvals list`).',
+  ],
+  UNKNOWN: [
+    'Nobody has told this kind of failure apart yet: if it will come again, add a rule for it to `.holdpoint/recovery.toml`.',
+    'Look at the whole log of the job, then `retry`, `skip` or `cancel`.',
+  ],
+};
+
+const timeOf = (at: number | undefined): string =>
+  at === undefined ? 'at a time that was not kept' : new Date(at).toISOString();
+
+const attemptLines = (attempt: Attempt): readonly string[] => {
+  const { attempt: number, session = 1, at, report } = attempt;
+  const head = `${String(number)}. ${timeOf(at)}, session ${String(session)}: `;
+  const approach = report?.approach === undefined ? '' : ` Approach: ${oneLine(report.approach, 600)}`;
+  if (!isFailure(attempt)) return [`${head}succeeded.${approach}`];
+  const { verdict, error } = attempt;
+  return [
+    `${head}${verdict.class}, then ${verdict.kind}.${approach}`,
+    `   ${oneLine(firstLine(error), 500)}`,
+  ];
+};
+
+const thisAttempt = (failure: AssessFailure, verdict: Verdict): readonly string[] => [
+  `${String(failure.attempt)}. the last one: ${verdict.class}, given up.${
+    failure.report?.approach === undefined ? '' : ` Approach: ${oneLine(failure.report.approach, 600)}`
+  }`,
+  `   ${oneLine(firstLine(failure.error), 500)}`,
+];
+
+const filesOf = (attempts: readonly Attempt[], failure: AssessFailure): readonly string[] => [
+  ...new Set([...attempts.flatMap(({ report }) => report?.files ?? []), ...(failure.report?.files ?? [])]),
+];
+
+const list = (items: readonly string[], max: number, none: string): readonly string[] => {
+  if (items.length === 0) return [none];
+  const rest = items.length - max;
+  return [...items.slice(0, max), ...(rest > 0 ? [`- and ${String(rest)} more`] : [])];
+};
+
+const code = (text: string): string => `\`${text.replaceAll('`', "'").replace(/\s+/g, ' ')}\``;
+
+/** What a person needs to know to decide about a job that is given up: Markdown. */
+export const reportOn = (history: History, failure: AssessFailure, verdict: Verdict): string => {
+  const { task, node, error, output = '', place, goal, workflow, effects = [] } = failure;
+  const attempts = history.attempts.filter((each) => each.node === node);
+  const job = jobOf(task, node);
+  return [
+    `# ${job} is stuck`,
+    '',
+    '## Summary',
+    '',
+    ...(goal === undefined ? [] : [`- Goal: ${oneLine(goal, 1_000)}`]),
+    ...(workflow === undefined ? [] : [`- Workflow: ${code(workflow)}`]),
+    `- Class: **${verdict.class}**, because of ${code(verdict.because?.rule ?? verdict.rule)}: ${oneLine(verdict.because?.evidence ?? '', 500)}`,
+    `- Verdict: ${verdict.kind} (${code(verdict.rule)}): ${oneLine(verdict.reason, 500)}`,
+    `- Attempts: ${String(attempts.length + 1)}`,
+    ...(place?.worktree === undefined ? [] : [`- Worktree: ${code(place.worktree)}`]),
+    ...(place?.branch === undefined ? [] : [`- Branch: ${code(place.branch)}`]),
+    '',
+    '## Attempts made',
+    '',
+    ...attempts.slice(-ATTEMPTS_MAX).flatMap(attemptLines),
+    ...thisAttempt(failure, verdict),
+    '',
+    '## Error details',
+    '',
+    `${code(error.code)}: ${oneLine(error.message, 2_000)}`,
+    ...(failure.exitCode === undefined ? [] : ['', `Exit code ${String(failure.exitCode)}.`]),
+    ...(output.trim() === '' ? [] : ['', fenced(output.slice(-OUTPUT_CHARACTERS).toWellFormed())]),
+    '',
+    '## Files involved',
+    '',
+    ...list(
+      filesOf(attempts, failure).map((file) => `- ${code(file)}`),
+      FILES_MAX,
+      'None is known.',
+    ),
+    '',
+    ...(effects.length === 0
+      ? []
+      : [
+          '## Effects that have happened',
+          '',
+          ...list(
+            effects.map(
+              ({ node: of, uses, target, compensate }) =>
+                `- ${code(jobOf(task, of))}: ${code(uses)} on ${code(target)}: ${
+                  compensate === undefined
+                    ? 'nothing takes it back; see to it by hand'
+                    : '`holdpoint undo` takes it back'
+                }`,
+            ),
+            EFFECTS_MAX,
+            '',
+          ),
+          '',
+        ]),
+    '## Recommended actions',
+    '',
+    ...ADVICE[verdict.class].map((advice) => `- ${advice}`),
+    `- Then say what is to become of it: ${code(`holdpoint recovery resolve ${job} retry`)}, or ${code('skip')} to go on without it, ${code('done')} if it is done by now, ${code('cancel')} to end it.`,
+    '',
+  ].join('\n');
+};

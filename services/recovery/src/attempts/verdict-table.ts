@@ -1,0 +1,165 @@
+import type { Backoff, RecoveryRules } from '@holdpoint/contracts/workflow/recovery-rules';
+import type { FailureClass, VerdictKind } from '@holdpoint/contracts/recovery/recovery';
+
+/** Raised with every change of what the table says; every verdict names it. */
+export const TABLE_VERSION = 2;
+
+export type Row = {
+  readonly name: string;
+  readonly class: FailureClass;
+  /** How many failures of the class it decides on: those before its threshold, or as many as that. All, when left out. */
+  readonly up?: 'before' | 'through';
+  /** Only where there is a commit to go back to. */
+  readonly goodCommit?: true;
+  readonly verdict: VerdictKind;
+  readonly backoff?: Backoff;
+  readonly reason: string;
+};
+
+/** Failures of one class in one job, since it last succeeded. A repository may have others. */
+export const THRESHOLDS: Readonly<Record<FailureClass, number>> = {
+  VERIFICATION_FAILED: 3,
+  UNKNOWN: 2,
+  BROKEN_BUILD: 1,
+  TRANSIENT: 5,
+  CONTEXT_EXHAUSTED: 5,
+  WORKER_CRASH: 3,
+  CIRCULAR_FIX: 1,
+  EFFECT_IN_DOUBT: 1,
+};
+
+/** Read from the top; the first row of the class that still applies decides. */
+export const TABLE: readonly Row[] = [
+  {
+    name: 'circle',
+    class: 'CIRCULAR_FIX',
+    verdict: 'skip',
+    reason: 'the same approach was tried again and again',
+  },
+  {
+    name: 'build',
+    class: 'BROKEN_BUILD',
+    up: 'through',
+    goodCommit: true,
+    verdict: 'rollback',
+    reason: 'the build is broken, and there is a commit to go back to',
+  },
+  {
+    name: 'build-for-good',
+    class: 'BROKEN_BUILD',
+    verdict: 'escalate',
+    reason: 'the build is broken, and going back has not helped, or there is nothing to go back to',
+  },
+  {
+    name: 'verification',
+    class: 'VERIFICATION_FAILED',
+    up: 'before',
+    verdict: 'retry',
+    reason: 'a check has failed; a different approach may pass it',
+  },
+  {
+    name: 'verification-again',
+    class: 'VERIFICATION_FAILED',
+    verdict: 'skip',
+    reason: 'the check has failed as often as it may',
+  },
+  {
+    name: 'context',
+    class: 'CONTEXT_EXHAUSTED',
+    up: 'through',
+    verdict: 'continue',
+    reason: 'there is more to do than one session can hold',
+  },
+  {
+    name: 'context-again',
+    class: 'CONTEXT_EXHAUSTED',
+    verdict: 'escalate',
+    reason: 'as many sessions as there may be have not been enough',
+  },
+  {
+    name: 'transient',
+    class: 'TRANSIENT',
+    up: 'before',
+    verdict: 'retry',
+    backoff: { firstMs: 1_000, mostMs: 60_000 },
+    reason: 'the failure is of a kind that passes',
+  },
+  {
+    name: 'transient-lasting',
+    class: 'TRANSIENT',
+    verdict: 'escalate',
+    reason: 'it has not passed in all of its attempts',
+  },
+  {
+    name: 'unknown',
+    class: 'UNKNOWN',
+    up: 'before',
+    verdict: 'retry',
+    backoff: { firstMs: 1_000, mostMs: 1_000 },
+    reason: 'unknown failure, tried once more',
+  },
+  {
+    name: 'unknown-again',
+    class: 'UNKNOWN',
+    verdict: 'escalate',
+    reason: 'unknown failure, once more',
+  },
+  {
+    name: 'crash',
+    class: 'WORKER_CRASH',
+    up: 'before',
+    verdict: 'retry',
+    backoff: { firstMs: 1_000, mostMs: 10_000 },
+    reason: 'its worker was lost, and what it did may be repeated',
+  },
+  {
+    name: 'crash-loop',
+    class: 'WORKER_CRASH',
+    verdict: 'escalate',
+    reason: 'it has taken its worker down again and again',
+  },
+  {
+    name: 'in-doubt',
+    class: 'EFFECT_IN_DOUBT',
+    verdict: 'escalate',
+    reason: 'nobody can know whether the effect happened; a person has to look',
+  },
+];
+
+/** What a row is chosen by. */
+export type Situation = {
+  readonly class: FailureClass;
+  /** Of this class in this job since it last succeeded, this one among them. */
+  readonly failures: number;
+  readonly hasGoodCommit: boolean;
+  readonly rules?: RecoveryRules | undefined;
+};
+
+const thresholdOf = (failureClass: FailureClass, rules: RecoveryRules | undefined): number =>
+  (failureClass === 'CONTEXT_EXHAUSTED' ? rules?.continues : undefined) ??
+  rules?.thresholds?.[failureClass] ??
+  THRESHOLDS[failureClass];
+
+const applies = (
+  { up, goodCommit }: Row,
+  { failures, hasGoodCommit }: Situation,
+  threshold: number,
+): boolean => {
+  if (goodCommit === true && !hasGoodCommit) return false;
+  if (up === undefined) return true;
+  return up === 'before' ? failures < threshold : failures <= threshold;
+};
+
+/** The row that decides. The last row of each class has no condition, so that there always is one. */
+export const rowFor = (situation: Situation): Row => {
+  const threshold = thresholdOf(situation.class, situation.rules);
+  const row = TABLE.find((each) => each.class === situation.class && applies(each, situation, threshold));
+  if (row === undefined) throw new Error(`the verdict table has no last row for ${situation.class}`);
+  return row;
+};
+
+/** How long to wait before a retry: twice as long each time. */
+export const delayMsOf = (row: Row, failures: number, rules?: RecoveryRules): number => {
+  const backoff = row.backoff === undefined ? undefined : (rules?.backoff ?? row.backoff);
+  return backoff === undefined ? 0 : Math.min(backoff.firstMs * 2 ** (failures - 1), backoff.mostMs);
+};

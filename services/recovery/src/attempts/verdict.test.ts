@@ -1,0 +1,355 @@
+import { type AssessFailure, HINT_MAX, REPORT_MAX, Verdict } from '@holdpoint/contracts/recovery/recovery';
+import { NodeId, TaskId } from '@holdpoint/contracts/values/ids';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { isCircuit, recoveryDecider } from './decide.ts';
+import { judge } from './verdict.ts';
+import { NOTHING, type History } from './history.ts';
+
+const task = TaskId.parse('t-1');
+const node = NodeId.parse('check');
+const GOOD = 'a'.repeat(40);
+const BASE = 'b'.repeat(40);
+const place = { worktree: '.holdpoint/worktrees/w', branch: 'draft/w' };
+
+const BUILD = "src/a.ts(3,7): error TS2322: Type 'string' is not assignable to type 'number'.";
+const TESTS =
+  ' FAIL  src/a.test.ts > adds\nAssertionError: expected 3 to be 4\n\n Test Files  1 failed (1)\n      Tests  1 failed (1)';
+
+/** One failure of each class, as whatever fails so says it. */
+const FAILURES = {
+  BROKEN_BUILD: { output: BUILD, exitCode: 2 },
+  VERIFICATION_FAILED: { output: TESTS, exitCode: 1 },
+  CONTEXT_EXHAUSTED: { uses: 'cap.agent.invoke', report: { stop: 'context_exhausted' } },
+  TRANSIENT: { error: { code: 'EXECUTOR_TARGET_UNAVAILABLE', message: 'busy' } },
+  WORKER_CRASH: { outcome: 'in_doubt', cause: 'worker_lost', effectClass: 'idempotent' },
+  EFFECT_IN_DOUBT: { outcome: 'in_doubt', cause: 'outcome_unknown', effectClass: 'opaque' },
+  UNKNOWN: { uses: 'cap.env.shell.command.run', output: 'it did not work', exitCode: 3 },
+} as const satisfies Record<string, Partial<AssessFailure>>;
+type Kind = keyof typeof FAILURES;
+
+const failing = (attempt: number, kind: Kind, change: Partial<AssessFailure> = {}): AssessFailure => ({
+  task,
+  node,
+  attempt,
+  uses: 'control.gate.stop_condition',
+  outcome: 'failed',
+  error: { code: 'NODE_FAILED', message: 'exit code 1' },
+  ...FAILURES[kind],
+  ...change,
+});
+
+const after = (...failures: readonly AssessFailure[]): History => {
+  let state = recoveryDecider.initial;
+  for (const payload of failures)
+    for (const event of recoveryDecider.decide(state, { kind: 'assess', payload }, { now: 1_000 }).events)
+      state = recoveryDecider.evolve(state, event);
+  if (isCircuit(state)) throw new Error('it is a circuit');
+  return state;
+};
+const passed = (history: History, good: string, worktree = place.worktree): History => ({
+  ...history,
+  attempts: [
+    ...history.attempts,
+    { type: 'recorded', task, node: NodeId.parse('build'), attempt: 1, good, worktree },
+  ],
+});
+
+describe('the whole tree', () => {
+  type Branch = readonly [what: string, history: History, failure: AssessFailure, row: string, kind: string];
+  const times = (count: number, kind: Kind, change: Partial<AssessFailure> = {}) =>
+    Array.from({ length: count }, (_, i) => failing(i + 1, kind, change));
+  const approach = {
+    approach: 'I parse the text with a regular expression and convert the groups to numbers',
+  };
+  const branches: readonly Branch[] = [
+    [
+      'the same approach three times',
+      after(
+        ...times(2, 'VERIFICATION_FAILED', {
+          report: approach,
+          rules: { thresholds: { VERIFICATION_FAILED: 9 } },
+        }),
+      ),
+      failing(3, 'VERIFICATION_FAILED', {
+        report: approach,
+        rules: { thresholds: { VERIFICATION_FAILED: 9 } },
+      }),
+      'circle',
+      'skip',
+    ],
+    [
+      'a broken build, and a commit that a check has passed on',
+      passed(NOTHING, GOOD),
+      failing(1, 'BROKEN_BUILD', { place }),
+      'build',
+      'rollback',
+    ],
+    [
+      'a broken build, and only the commit that it began from',
+      NOTHING,
+      failing(1, 'BROKEN_BUILD', { place: { ...place, base: BASE } }),
+      'build',
+      'rollback',
+    ],
+    [
+      'a broken build, once more',
+      after(failing(1, 'BROKEN_BUILD', { place: { ...place, base: BASE } })),
+      failing(2, 'BROKEN_BUILD', { place: { ...place, base: BASE } }),
+      'build-for-good',
+      'escalate',
+    ],
+    [
+      'a broken build, and nothing to go back to',
+      NOTHING,
+      failing(1, 'BROKEN_BUILD'),
+      'build-for-good',
+      'escalate',
+    ],
+    [
+      'a broken build, and only another worktree was ever good',
+      passed(NOTHING, GOOD, 'elsewhere'),
+      failing(1, 'BROKEN_BUILD', { place }),
+      'build-for-good',
+      'escalate',
+    ],
+    ['a check that fails', NOTHING, failing(1, 'VERIFICATION_FAILED'), 'verification', 'retry'],
+    [
+      'a check that fails again',
+      after(...times(1, 'VERIFICATION_FAILED')),
+      failing(2, 'VERIFICATION_FAILED'),
+      'verification',
+      'retry',
+    ],
+    [
+      'a check that fails for the third time',
+      after(...times(2, 'VERIFICATION_FAILED')),
+      failing(3, 'VERIFICATION_FAILED'),
+      'verification-again',
+      'skip',
+    ],
+    ['a context that is used up', NOTHING, failing(1, 'CONTEXT_EXHAUSTED'), 'context', 'continue'],
+    [
+      'a context that is used up in the sixth session',
+      after(...times(5, 'CONTEXT_EXHAUSTED')),
+      failing(6, 'CONTEXT_EXHAUSTED'),
+      'context-again',
+      'escalate',
+    ],
+    ['what passes', NOTHING, failing(1, 'TRANSIENT'), 'transient', 'retry'],
+    [
+      'what should pass and does not',
+      after(...times(4, 'TRANSIENT')),
+      failing(5, 'TRANSIENT'),
+      'transient-lasting',
+      'escalate',
+    ],
+    ['what nobody knows', NOTHING, failing(1, 'UNKNOWN'), 'unknown', 'retry'],
+    [
+      'what nobody knows, again',
+      after(...times(1, 'UNKNOWN')),
+      failing(2, 'UNKNOWN'),
+      'unknown-again',
+      'escalate',
+    ],
+    ['a worker that was lost', NOTHING, failing(1, 'WORKER_CRASH'), 'crash', 'retry'],
+    [
+      'a worker that was lost three times in one attempt',
+      NOTHING,
+      failing(1, 'WORKER_CRASH', { crashes: 3 }),
+      'crash-loop',
+      'escalate',
+    ],
+    [
+      'a worker that was lost in three attempts',
+      after(...times(2, 'WORKER_CRASH')),
+      failing(3, 'WORKER_CRASH'),
+      'crash-loop',
+      'escalate',
+    ],
+    [
+      'a worker that was lost with what may not be repeated',
+      NOTHING,
+      failing(1, 'WORKER_CRASH', { effectClass: 'opaque' }),
+      'in-doubt',
+      'escalate',
+    ],
+    ['an effect in doubt', NOTHING, failing(1, 'EFFECT_IN_DOUBT'), 'in-doubt', 'escalate'],
+    [
+      'failures of different classes, each for the first time',
+      after(failing(1, 'TRANSIENT'), failing(2, 'UNKNOWN'), failing(3, 'VERIFICATION_FAILED')),
+      failing(4, 'VERIFICATION_FAILED'),
+      'verification',
+      'retry',
+    ],
+  ];
+
+  test.each(branches)('%s', (_what, history, failure, row, kind) => {
+    const { verdict } = judge(history, failure);
+    expect([verdict.rule, verdict.kind]).toEqual([`verdicts@2/${row}`, kind]);
+    expect(Verdict.parse(verdict)).toEqual(verdict);
+    expect(verdict.because?.rule).not.toBe('');
+  });
+
+  test('starts over once the job has succeeded', () => {
+    const before = after(failing(1, 'VERIFICATION_FAILED'), failing(2, 'VERIFICATION_FAILED'));
+    const succeeded: History = {
+      ...before,
+      attempts: [...before.attempts, { type: 'recorded', task, node, attempt: 3 }],
+    };
+    expect(judge(before, failing(3, 'VERIFICATION_FAILED')).verdict.kind).toBe('skip');
+    expect(judge(succeeded, failing(4, 'VERIFICATION_FAILED')).verdict.kind).toBe('retry');
+  });
+
+  test('goes back to what a check has passed on last, rather than to where it began', () => {
+    const history = passed(passed(NOTHING, BASE), GOOD);
+    const { verdict } = judge(
+      history,
+      failing(1, 'BROKEN_BUILD', { place: { ...place, base: 'c'.repeat(40) } }),
+    );
+    expect(verdict.commit).toBe(GOOD);
+  });
+});
+
+describe('what the next attempt is told', () => {
+  const report = { approach: 'a `regular` expression\nover two lines' };
+  const history = after(failing(1, 'VERIFICATION_FAILED', { report }));
+
+  test('is every attempt with its approach and its error, and what to do otherwise', () => {
+    const { hint = '' } = judge(history, failing(2, 'VERIFICATION_FAILED')).verdict;
+    expect(hint).toContain('- Attempt 1: a \\`regular\\` expression over two lines. Result: exit code 1');
+    expect(hint).toContain('- Attempt 2: it did not say what it tried. Result: exit code 1');
+    expect(hint).toContain(
+      'different approach from those above: another library, another pattern, or a simpler way',
+    );
+    expect(hint).toContain('AssertionError: expected 3 to be 4');
+  });
+
+  test('is that its changes were taken back, after a rollback', () => {
+    const broken = failing(1, 'BROKEN_BUILD', { place: { ...place, base: BASE } });
+    expect(judge(NOTHING, broken).verdict.hint).toContain('were taken back');
+  });
+
+  test('is to do the same again, where the failure was none of its own', () => {
+    const { hint } = judge(NOTHING, failing(1, 'TRANSIENT')).verdict;
+    expect(hint).toContain('Do the same again');
+    expect(hint).not.toContain('different approach');
+  });
+
+  test('never leaves a block of text open, whatever the output holds', () => {
+    const output = '```\n````\nrm -rf\n`````';
+    const { hint = '' } = judge(NOTHING, failing(1, 'UNKNOWN', { output })).verdict;
+    expect(hint.match(/^`{6}/gm)).toHaveLength(2);
+  });
+
+  test('fits, however much there was', () => {
+    const long = { approach: 'word '.repeat(400) };
+    let all = NOTHING;
+    for (let attempt = 1; attempt < 40; attempt += 1)
+      all = {
+        ...all,
+        attempts: [...all.attempts, ...after(failing(attempt, 'UNKNOWN', { report: long })).attempts],
+      };
+    const last = failing(40, 'VERIFICATION_FAILED', {
+      output: '\u{1F600}'.repeat(30_000),
+      report: { approach: 'other' },
+    });
+    const { hint = '' } = judge(all, last).verdict;
+    expect(hint.length).toBeLessThanOrEqual(HINT_MAX);
+    expect(hint.isWellFormed()).toBe(true);
+  });
+});
+
+describe('the report on a job that is stuck', () => {
+  const failure = failing(3, 'VERIFICATION_FAILED', {
+    goal: 'Greet people <b>by name</b>',
+    workflow: 'template.stage.approve@v1',
+    place: { ...place, base: BASE },
+    report: { approach: 'greet()', files: ['src/greet.ts', 'src/`odd`.ts'] },
+    effects: [
+      { node: NodeId.parse('tell'), uses: 'cap.notify.slack', target: 'slack:ops' },
+      {
+        node: NodeId.parse('write'),
+        uses: 'cap.file.write',
+        target: 'file:a',
+        compensate: 'cap.file.write.compensate',
+      },
+    ],
+  });
+  const { verdict } = judge(
+    after(failing(1, 'VERIFICATION_FAILED'), failing(2, 'VERIFICATION_FAILED')),
+    failure,
+  );
+  const report = verdict.report ?? '';
+
+  test.each([
+    '# t-1/check is stuck',
+    '## Summary',
+    '## Attempts made',
+    '## Error details',
+    '## Files involved',
+    '## Effects that have happened',
+    '## Recommended actions',
+  ])('has a part %s', (title) => {
+    expect(report.split('\n')).toContain(title);
+  });
+
+  test('says all that a person needs', () => {
+    for (const said of [
+      'Greet people \\<b\\>by name\\</b\\>',
+      'VERIFICATION\\_FAILED',
+      '`src/greet.ts`',
+      "`src/'odd'.ts`",
+      'AssertionError: expected 3 to be 4',
+      'nothing takes it back; see to it by hand',
+      '`holdpoint undo` takes it back',
+      '`holdpoint recovery resolve t-1/check retry`',
+      '`draft/w`',
+    ])
+      expect(report.replaceAll('**VERIFICATION_FAILED**', 'VERIFICATION\\_FAILED')).toContain(said);
+  });
+
+  test('fits into a request, whatever has failed', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'binary', maxLength: 40_000 }),
+        fc.array(fc.string({ maxLength: 200 }), { maxLength: 200 }),
+        (output, files) => {
+          const made = judge(NOTHING, failing(1, 'EFFECT_IN_DOUBT', { output, report: { files } })).verdict;
+          expect((made.report ?? '').length).toBeLessThanOrEqual(REPORT_MAX);
+          expect(made.report?.isWellFormed()).toBe(true);
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+});
+
+describe('any sequence of failures', () => {
+  /** What the table allows of each class, and one attempt of whichever class it is that ends it. */
+  const BOUND = 2 + 1 + 1 + 5 + 4 + 2 + 1;
+
+  test('comes to a person within a bound that follows from the table', () => {
+    const kinds = fc.array(fc.constantFrom(...(Object.keys(FAILURES) as Kind[])), {
+      minLength: BOUND,
+      maxLength: 40,
+    });
+    fc.assert(
+      fc.property(kinds, fc.boolean(), (sequence, hasBase) => {
+        let history: History = NOTHING;
+        const at = sequence.findIndex((kind, i) => {
+          const failure = failing(i + 1, kind, hasBase ? { place: { ...place, base: BASE } } : {});
+          const { verdict } = judge(history, failure);
+          const { task: of, attempt, error } = failure;
+          history = {
+            ...history,
+            attempts: [...history.attempts, { type: 'assessed', task: of, node, attempt, error, verdict }],
+          };
+          return verdict.kind === 'skip' || verdict.kind === 'escalate';
+        });
+        expect(at).toBeGreaterThanOrEqual(0);
+        expect(at).toBeLessThan(BOUND);
+      }),
+    );
+  });
+});

@@ -1,0 +1,108 @@
+import { type AssessFailure, HINT_MAX, REPORT_MAX, type Verdict } from '@holdpoint/contracts/recovery/recovery';
+import { circleIn } from './circular.ts';
+import { type Classified, classify } from '../classification/classify.ts';
+import { fingerprintOf } from '../classification/fingerprint.ts';
+import { failuresSinceSuccess, goodCommit, type History, sessionOf } from './history.ts';
+import { hintFor } from './hint.ts';
+import { reportOn } from './report.ts';
+import { delayMsOf, rowFor, TABLE_VERSION } from './verdict-table.ts';
+
+/** A failure, what it is, and what is to follow from it. */
+export type Judged = { readonly verdict: Verdict; readonly fingerprint: string };
+
+/** The class of a failure in the light of what was tried before. */
+const classInHistory = (history: History, failure: AssessFailure, fingerprint: string): Classified => {
+  const found = classify(failure);
+  const earlier = failuresSinceSuccess(history, failure.node).map(({ report, fingerprint: known }) => ({
+    approach: report?.approach,
+    fingerprint: known,
+  }));
+  const last = { approach: failure.report?.approach, fingerprint };
+  const circle = circleIn(found.class, earlier, last, failure.rules);
+  if (circle === undefined) return found;
+  const { rule, evidence } = found.because;
+  return {
+    class: 'CIRCULAR_FIX',
+    because: {
+      rule: `circle/${found.class}`,
+      evidence:
+        `${String(circle)} attempts took the same approach; the last one failed by ${rule}: ${evidence}`.slice(
+          0,
+          1_000,
+        ),
+    },
+  };
+};
+
+/** A lost worker counts each time that it was lost, however many attempts that were. */
+const countOf = (
+  { crashes = 0 }: AssessFailure,
+  { class: found }: Classified,
+  history: History,
+  node: AssessFailure['node'],
+) => {
+  const before = failuresSinceSuccess(history, node).filter(({ verdict }) => verdict.class === found).length;
+  return before + (found === 'WORKER_CRASH' ? Math.max(1, crashes) : 1);
+};
+
+const cut = (text: string, max: number): string => text.slice(0, max).toWellFormed();
+
+/** What is to become of a failed attempt: a pure function of what it says and of what was before. */
+export const judge = (history: History, failure: AssessFailure): Judged => {
+  const { node, place, rules } = failure;
+  const fingerprint = fingerprintOf(failure);
+  const found = classInHistory(history, failure, fingerprint);
+  const failures = countOf(failure, found, history, node);
+  const commit = goodCommit(history, place);
+  const row = rowFor({ class: found.class, failures, hasGoodCommit: commit !== undefined, rules });
+  const base: Verdict = {
+    kind: row.verdict,
+    delayMs: delayMsOf(row, failures, rules),
+    class: found.class,
+    rule: `verdicts@${String(TABLE_VERSION)}/${row.name}`,
+    reason: row.reason,
+    because: found.because,
+  };
+  return { fingerprint, verdict: withDetails(base, history, failure, commit) };
+};
+
+const withDetails = (
+  verdict: Verdict,
+  history: History,
+  failure: AssessFailure,
+  commit: string | undefined,
+): Verdict => {
+  switch (verdict.kind) {
+    case 'retry':
+      return { ...verdict, hint: cut(hintFor(history, failure, verdict), HINT_MAX) };
+    case 'rollback':
+      return { ...verdict, commit, hint: cut(hintFor(history, failure, verdict), HINT_MAX) };
+    case 'continue':
+      return {
+        ...verdict,
+        session: sessionOf(history, failure.node) + 1,
+        hint: cut(hintFor(history, failure, verdict), HINT_MAX),
+      };
+    case 'skip':
+    case 'escalate':
+      return { ...verdict, report: cut(reportOn(history, failure, verdict), REPORT_MAX) };
+  }
+};
+
+/** What a verdict becomes that the orchestrator cannot follow. */
+export const givenUp = (history: History, failure: AssessFailure, verdict: Verdict): Verdict => {
+  const { class: found, rule, because, reason } = verdict;
+  const { refused = '' } = failure;
+  const before = history.attempts.filter(
+    ({ node, attempt }) => node !== failure.node || attempt !== failure.attempt,
+  );
+  const base: Verdict = {
+    kind: 'escalate',
+    delayMs: 0,
+    class: found,
+    rule,
+    reason: `${reason}; ${refused}`,
+    ...(because && { because }),
+  };
+  return withDetails(base, { ...history, attempts: before }, failure, undefined);
+};

@@ -1,0 +1,279 @@
+import type { AdmitTask } from '@holdpoint/contracts/task/task';
+import type {
+  CircuitClosed,
+  CircuitEvent,
+  CircuitOpened,
+  CircuitView,
+  CountFailure,
+  EnterCircuit,
+  ReportCircuit,
+  SetCircuit,
+} from '@holdpoint/contracts/recovery/circuit';
+import { eventType } from '@holdpoint/contracts/bus/cloudevents';
+import { circuitIdOf, type TaskId } from '@holdpoint/contracts/values/ids';
+import type { JsonObject } from '@holdpoint/contracts/values/json';
+import { subjects } from '@holdpoint/contracts/bus/subjects';
+import { type Decision, decision, type Outgoing, type TimerFired } from '@holdpoint/runtime/decider';
+
+/**
+ * The circuit of one outside target, for all executors; or of one workflow, for all of its tasks. One that was never opened
+ * does not exist: it is closed.
+ */
+export type Circuit = CircuitView & {
+  /** A person has opened it, and only a person closes it. */
+  readonly held: boolean;
+  /** Of a workflow: which tasks were given up of late, oldest first; those that have opened it once count no more. */
+  readonly given?: readonly { readonly task: TaskId; readonly at: number; readonly spent?: true }[];
+};
+
+export type CircuitMessage =
+  | { readonly kind: 'circuit'; readonly payload: ReportCircuit }
+  | { readonly kind: 'count'; readonly payload: CountFailure }
+  | { readonly kind: 'enter'; readonly payload: EnterCircuit }
+  | { readonly kind: 'set_circuit'; readonly payload: SetCircuit }
+  | TimerFired;
+
+export type CircuitRules = {
+  /** So long nothing is sent to a target that fails, before one order may try. */
+  readonly openMs: number;
+};
+
+/** Whoever may try, and is not heard of for so long, has lost his turn. Longer than any request may take. */
+export const TRIAL_MS = 30_000;
+/** A task that tries a workflow may take its time; whoever was let try and never comes to an end holds up the others no longer. */
+export const TASK_TRIAL_MS = 3_600_000;
+/** What opens the circuit of a workflow, where its repository says nothing else. */
+export const WORKFLOW_CIRCUIT = { failures: 5, windowMs: 600_000, coolDownMs: 300_000 } as const;
+const GIVEN_KEPT = 200;
+/** While somebody else tries, whoever waits asks again after this. */
+const WAIT_MS = 30_000;
+/** What the timer of a circuit is called: for the end of `open`, and of a trial. */
+const NEXT = 'circuit';
+
+const UNNAMED = 'a person';
+/** Who opens the circuit of a workflow. */
+const RECOVERY = 'recovery';
+
+type Made = Decision<CircuitEvent>;
+const nothing: Made = decision({});
+
+/** What was counted has had its effect; it is kept so that the same task does not count twice. */
+const spent = (state: Circuit | undefined): Pick<Circuit, 'given'> =>
+  state?.given === undefined ? {} : { given: state.given.map((each) => ({ ...each, spent: true })) };
+
+export const evolveCircuit = (state: Circuit | undefined, event: CircuitEvent): Circuit => {
+  const { id, target } = event;
+  switch (event.type) {
+    case 'circuit_opened': {
+      const { reason, by, until } = event;
+      const held = until === undefined;
+      return {
+        id,
+        target,
+        state: 'open',
+        reason,
+        by,
+        held,
+        ...(until !== undefined && { until }),
+        ...spent(state),
+      };
+    }
+    case 'circuit_half_opened': {
+      if (state === undefined) throw new Error('a circuit that was never open is half open');
+      const { reason, by } = state;
+      const { executor } = event;
+      return {
+        id,
+        target,
+        state: 'half_open',
+        ...(reason !== undefined && { reason }),
+        by,
+        held: false,
+        ...(executor !== undefined && { executor }),
+        ...spent(state),
+      };
+    }
+    case 'circuit_counted': {
+      const closed = { id, target, state: 'closed', by: RECOVERY, held: false } as const;
+      const given = [...(state?.given ?? []), { task: event.task, at: event.at }].slice(-GIVEN_KEPT);
+      return { ...(state ?? closed), given };
+    }
+    case 'circuit_closed': {
+      const { reason, by } = event;
+      return {
+        id,
+        target,
+        state: 'closed',
+        by,
+        held: false,
+        ...(reason !== undefined && { reason }),
+        ...spent(state),
+      };
+    }
+  }
+};
+
+/** As it is answered: without what is not there. */
+const answerOf = ({ id, target, state, by, reason, until, executor }: CircuitView): JsonObject => ({
+  id,
+  target,
+  state,
+  by,
+  ...(reason !== undefined && { reason }),
+  ...(until !== undefined && { until }),
+  ...(executor !== undefined && { executor }),
+});
+
+export const circuitView = ({ held: _held, given: _given, ...view }: Circuit): CircuitView => view;
+
+const opened = (
+  {
+    target,
+    reason = 'no reason was given',
+  }: { readonly target: string; readonly reason?: string | undefined },
+  by: string,
+  until: number | undefined,
+): Made => {
+  const event: CircuitOpened = { type: 'circuit_opened', id: circuitIdOf(target), target, reason, by, until };
+  return decision({
+    events: [event],
+    timers: [until === undefined ? { clear: NEXT } : { set: NEXT, dueAt: until }],
+  });
+};
+
+const closed = (
+  { target, reason }: { readonly target: string; readonly reason?: string | undefined },
+  by: string,
+): Made => {
+  const event: CircuitClosed = { type: 'circuit_closed', id: circuitIdOf(target), target, by, reason };
+  return decision({ events: [event], timers: [{ clear: NEXT }] });
+};
+
+const halfOpened = ({ id, target }: Circuit, executor?: string): CircuitEvent => ({
+  type: 'circuit_half_opened',
+  id,
+  target,
+  ...(executor !== undefined && { executor }),
+});
+
+/** What an executor has found. What a person holds open stays so, whatever is found. */
+const report = (
+  state: Circuit | undefined,
+  { state: found, executor, ...about }: ReportCircuit,
+  now: number,
+  { openMs }: CircuitRules,
+): Made => {
+  if (state?.held === true) return nothing;
+  switch (found) {
+    case 'open':
+      return state?.state === 'open' ? nothing : opened(about, executor, now + openMs);
+    case 'closed':
+      return state === undefined || state.state === 'closed' ? nothing : closed(about, executor);
+    case 'half_open':
+      // The first who asks; everybody else waits for what comes of it.
+      return state?.state === 'half_open' && state.executor === undefined
+        ? decision({
+            events: [halfOpened(state, executor)],
+            timers: [{ set: NEXT, dueAt: now + TRIAL_MS }],
+          })
+        : nothing;
+  }
+};
+
+const set = (state: Circuit | undefined, { state: wanted, by = UNNAMED, ...about }: SetCircuit): Made => {
+  const id = circuitIdOf(about.target);
+  const isSo = wanted === 'open' ? state?.held === true : state === undefined || state.state === 'closed';
+  const asItIs: CircuitView =
+    state === undefined ? { id, target: about.target, state: 'closed', by } : circuitView(state);
+  if (isSo) return decision({ answer: { ok: answerOf(asItIs) } });
+  const made = wanted === 'open' ? opened(about, by, undefined) : closed(about, by);
+  const after = made.events.reduce(evolveCircuit, state);
+  return { ...made, answer: { ok: answerOf(after ?? asItIs) } };
+};
+
+/** Enough different tasks of a workflow given up within its window, and no more of them start. */
+const count = (
+  state: Circuit | undefined,
+  { target, task, circuit = WORKFLOW_CIRCUIT }: CountFailure,
+  now: number,
+): Made => {
+  if (state?.held === true || state?.state === 'open') return nothing;
+  if (state?.given?.some((each) => each.task === task) === true) return nothing;
+  const { failures, windowMs, coolDownMs } = circuit;
+  const counted: CircuitEvent = { type: 'circuit_counted', id: circuitIdOf(target), target, task, at: now };
+  const late =
+    (state?.given ?? []).filter(({ at, spent: old }) => old !== true && at > now - windowMs).length + 1;
+  const tried = state?.state === 'half_open' && state.executor === taskName(task);
+  if (late < failures && !tried) return decision({ events: [counted] });
+  const reason = tried
+    ? `task ${task} tried, and was given up`
+    : `${String(late)} tasks were given up within ${String(Math.round(windowMs / 1_000))} s`;
+  const made = opened({ target, reason }, RECOVERY, now + coolDownMs);
+  return { ...made, events: [counted, ...made.events] };
+};
+
+/** What a task is called among those who may try. */
+const taskName = (task: TaskId): string => `task:${task}`;
+
+const admit = (task: TaskId, answer: Omit<AdmitTask, 'id'>, now: number): Outgoing => ({
+  subject: subjects.taskCommand('admit'),
+  id: `task.admit.${task}.${answer.state}.${String(answer.until ?? '')}.${String(now)}`,
+  type: eventType('task', 'admit'),
+  data: { id: task, ...answer },
+});
+
+/** A task wants to start, or the one that was let try has come to its end, or does not try any more. */
+const enter = (
+  state: Circuit | undefined,
+  { target: circuit, task, ended, left = false, circuit: rules = WORKFLOW_CIRCUIT }: EnterCircuit,
+  now: number,
+): Made => {
+  const isTrial = state?.state === 'half_open' && state.executor === taskName(task);
+  if (left) return isTrial ? decision({ events: [halfOpened(state)], timers: [{ clear: NEXT }] }) : nothing;
+  if (ended !== undefined) {
+    if (!isTrial) return nothing;
+    const about = { target: circuit, reason: `task ${task} has tried it` };
+    return ended === 'well' ? closed(about, RECOVERY) : opened(about, RECOVERY, now + rules.coolDownMs);
+  }
+  if (state === undefined || state.state === 'closed')
+    return decision({ send: [admit(task, { circuit, state: 'closed' }, now)] });
+  if (state.state === 'open') {
+    const { until } = state;
+    const answer = { circuit, state: 'open', ...(until !== undefined && { until }) } as const;
+    return decision({ send: [admit(task, answer, now)] });
+  }
+  if (isTrial) return decision({ send: [admit(task, { circuit, state: 'half_open' }, now)] });
+  if (state.executor !== undefined)
+    return decision({ send: [admit(task, { circuit, state: 'open', until: now + WAIT_MS }, now)] });
+  return decision({
+    events: [halfOpened(state, taskName(task))],
+    send: [admit(task, { circuit, state: 'half_open' }, now)],
+    timers: [{ set: NEXT, dueAt: now + TASK_TRIAL_MS }],
+  });
+};
+
+const timerFired = (state: Circuit | undefined, name: string): Made => {
+  if (name !== NEXT || state === undefined || state.held) return nothing;
+  const isDue = state.state === 'open' || (state.state === 'half_open' && state.executor !== undefined);
+  return isDue ? decision({ events: [halfOpened(state)] }) : nothing;
+};
+
+export const decideCircuit = (
+  state: Circuit | undefined,
+  message: CircuitMessage,
+  now: number,
+  rules: CircuitRules,
+): Made => {
+  switch (message.kind) {
+    case 'circuit':
+      return report(state, message.payload, now, rules);
+    case 'count':
+      return count(state, message.payload, now);
+    case 'enter':
+      return enter(state, message.payload, now);
+    case 'set_circuit':
+      return set(state, message.payload);
+    case 'timer':
+      return timerFired(state, message.name);
+  }
+};

@@ -1,0 +1,220 @@
+import { type CircuitEvent, workflowCircuit } from '@holdpoint/contracts/recovery/circuit';
+import { circuitIdOf, TaskId } from '@holdpoint/contracts/values/ids';
+import { RecoveryEvent } from '@holdpoint/contracts/recovery/recovery';
+import { holdsEveryLaw } from '@holdpoint/runtime/testing/laws';
+import { eventsOf } from '@holdpoint/runtime/testing/run';
+import { historyOf, specFor } from '@holdpoint/runtime/testing/spec';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { TASK_TRIAL_MS, WORKFLOW_CIRCUIT } from './circuit.ts';
+import { recoveryDecider, type RecoveryMessage } from '../attempts/decide.ts';
+
+const given = specFor(recoveryDecider);
+const target = workflowCircuit('approve');
+const id = circuitIdOf(target);
+const NOW = 10_000_000;
+const RULES = { failures: 3, windowMs: 60_000, coolDownMs: 30_000 };
+
+const taskOf = (n: number): TaskId => TaskId.parse(`t-${String(n)}`);
+const count = (n: number): RecoveryMessage => ({
+  kind: 'count',
+  payload: { target, task: taskOf(n), circuit: RULES },
+});
+const countPlainly = (n: number): RecoveryMessage => ({
+  kind: 'count',
+  payload: { target, task: taskOf(n) },
+});
+const enter = (n: number, ended?: 'well' | 'badly'): RecoveryMessage => ({
+  kind: 'enter',
+  payload: { target, task: taskOf(n), ...(ended && { ended, circuit: RULES }) },
+});
+const coolDown: RecoveryMessage = { kind: 'timer', name: 'circuit', data: null };
+const set = (state: 'open' | 'closed'): RecoveryMessage => ({
+  kind: 'set_circuit',
+  payload: { target, state, by: 'ada' },
+});
+const admits = (n: number, answer: object) => ({
+  subject: 'hp.cmd.task.admit',
+  data: { id: taskOf(n), circuit: target, ...answer },
+});
+
+const after = (...acts: readonly (readonly [RecoveryMessage, number])[]) =>
+  historyOf(recoveryDecider, ...acts);
+const open = after([count(1), NOW], [count(2), NOW + 1], [count(3), NOW + 2]);
+const halfOpen = [...open, { type: 'circuit_half_opened', id, target } satisfies CircuitEvent];
+const trying = [
+  ...halfOpen,
+  { type: 'circuit_half_opened', id, target, executor: 'task:t-7' } satisfies CircuitEvent,
+];
+
+describe('jobs of a workflow that are given up', () => {
+  test('are counted, and enough of them within the window open its circuit', () => {
+    given(...open.slice(0, 2))
+      .when(count(3), NOW + 2)
+      .thenEmitsLike(
+        { type: 'circuit_counted', id, target, task: taskOf(3), at: NOW + 2 },
+        { type: 'circuit_opened', id, target, by: 'recovery', until: NOW + 2 + RULES.coolDownMs },
+      )
+      .thenTimes({ set: 'circuit', dueAt: NOW + 2 + RULES.coolDownMs });
+  });
+
+  test('of one task count once', () => {
+    given(...open.slice(0, 2))
+      .when(count(2), NOW + 9)
+      .thenNothing();
+  });
+
+  test('that were long ago count no more', () => {
+    given(...open.slice(0, 2))
+      .when(count(3), NOW + RULES.windowMs + 1)
+      .thenEmitsLike({ type: 'circuit_counted' })
+      .thenTimes();
+  });
+
+  test('are as many as the built-in rule says, where the repository says nothing', () => {
+    const { failures } = WORKFLOW_CIRCUIT;
+    const all = Array.from({ length: failures }, (_, i) => [countPlainly(i), NOW] as const);
+    expect(after(...all.slice(0, -1)).map(({ type }) => type)).not.toContain('circuit_opened');
+    expect(after(...all).map(({ type }) => type)).toContain('circuit_opened');
+  });
+
+  test('change nothing while it is open, or held by a person', () => {
+    given(...open)
+      .when(count(9), NOW + 3)
+      .thenNothing();
+    given(...after([set('open'), NOW]))
+      .when(count(9), NOW + 3)
+      .thenNothing();
+  });
+});
+
+describe('a task that wants to start', () => {
+  test('may, while it is closed', () => {
+    given()
+      .when(enter(7), NOW)
+      .thenEmits()
+      .thenSends(admits(7, { state: 'closed' }));
+    given(...open)
+      .when(enter(7), NOW)
+      .thenEmits()
+      .thenSends(admits(7, { state: 'open', until: NOW + 2 + RULES.coolDownMs }));
+  });
+
+  test('waits without an end while a person holds it open', () => {
+    given(...after([set('open'), NOW]))
+      .when(enter(7), NOW)
+      .thenEmits()
+      .thenSends({ data: { id: taskOf(7), circuit: target, state: 'open' } });
+  });
+
+  test('tries, as the first who asks once the time is over; everybody else waits', () => {
+    given(...open)
+      .when(coolDown, NOW)
+      .thenEmitsLike({ type: 'circuit_half_opened' });
+    given(...halfOpen)
+      .when(enter(7), NOW)
+      .thenEmitsLike({ type: 'circuit_half_opened', executor: 'task:t-7' })
+      .thenSends(admits(7, { state: 'half_open' }))
+      .thenTimes({ set: 'circuit', dueAt: NOW + TASK_TRIAL_MS });
+    given(...trying)
+      .when(enter(7), NOW)
+      .thenEmits()
+      .thenSends(admits(7, { state: 'half_open' }));
+    given(...trying)
+      .when(enter(8), NOW)
+      .thenEmits()
+      .thenSends(admits(8, { state: 'open' }));
+  });
+
+  test('is not waited for for ever: whoever asks next may try', () => {
+    given(...trying)
+      .when(coolDown, NOW)
+      .thenEmits({ type: 'circuit_half_opened', id, target });
+  });
+});
+
+describe('the task that has tried', () => {
+  test('well, closes it; badly, opens it again; anybody else says nothing', () => {
+    given(...trying)
+      .when(enter(7, 'well'), NOW)
+      .thenEmitsLike({ type: 'circuit_closed', by: 'recovery' });
+    given(...trying)
+      .when(enter(7, 'badly'), NOW)
+      .thenEmitsLike({ type: 'circuit_opened', until: NOW + RULES.coolDownMs });
+    given(...trying)
+      .when(enter(8, 'badly'), NOW)
+      .thenNothing();
+    given(...trying)
+      .when(enter(8, 'well'), NOW)
+      .thenNothing();
+  });
+
+  test('no more gives its turn to whoever asks next', () => {
+    const left = (n: number): RecoveryMessage => ({
+      kind: 'enter',
+      payload: { target, task: taskOf(n), left: true },
+    });
+    given(...trying)
+      .when(left(7), NOW)
+      .thenEmits({ type: 'circuit_half_opened', id, target })
+      .thenSends()
+      .thenTimes({ clear: 'circuit' });
+    for (const history of [trying, halfOpen, open, []])
+      given(...history)
+        .when(left(8), NOW)
+        .thenNothing();
+  });
+
+  test('and was given up itself opens it at once', () => {
+    given(...trying)
+      .when(count(7), NOW + RULES.windowMs * 2)
+      .thenEmitsLike(
+        { type: 'circuit_counted' },
+        { type: 'circuit_opened', reason: 'task t-7 tried, and was given up' },
+      );
+  });
+});
+
+test('a person closes it, and what was counted before counts no more', () => {
+  given(...open)
+    .when(set('closed'), NOW)
+    .thenEmitsLike({ type: 'circuit_closed', by: 'ada' });
+  const closed = [...open, { type: 'circuit_closed', id, target, by: 'ada' } satisfies CircuitEvent];
+  given(...closed)
+    .when(count(9), NOW + 5)
+    .thenEmitsLike({ type: 'circuit_counted' })
+    .thenTimes();
+  given(...closed)
+    .when(count(2), NOW + 5)
+    .thenNothing();
+});
+
+test('whatever is said in whatever order keeps every law, and lets one task try at a time', () => {
+  const message = fc.oneof(
+    fc.nat(6).map((n) => count(n)),
+    fc.nat(6).map((n) => enter(n)),
+    fc
+      .tuple(fc.nat(6), fc.constantFrom('well' as const, 'badly' as const))
+      .map(([n, ended]) => enter(n, ended)),
+    fc.constantFrom(coolDown, set('open'), set('closed')),
+  );
+  const acts = fc.array(fc.record({ message, now: fc.integer({ min: NOW, max: NOW + 200_000 }) }), {
+    maxLength: 40,
+  });
+  fc.assert(
+    fc.property(acts, (sequence) => {
+      const run = holdsEveryLaw(recoveryDecider, sequence);
+      for (const event of eventsOf(run)) expect(RecoveryEvent.parse(event)).toEqual(event);
+      let trial: string | undefined;
+      for (const { made, message: said } of run) {
+        for (const event of made.events) {
+          if (event.type === 'circuit_half_opened') trial = event.executor;
+          else if (event.type !== 'circuit_counted') trial = undefined;
+        }
+        const admitted = made.send.filter(({ data }) => (data as { state?: string }).state === 'half_open');
+        const asked = said.kind === 'enter' ? said.payload.task : undefined;
+        expect(admitted.map(() => trial)).toEqual(admitted.map(() => `task:${String(asked)}`));
+      }
+    }),
+  );
+});

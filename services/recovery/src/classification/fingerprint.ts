@@ -1,0 +1,61 @@
+import type { ErrorBody } from '@holdpoint/contracts/values/errors';
+import { sha256Of } from '@holdpoint/contracts/values/json';
+import { replacerOf } from '@holdpoint/contracts/values/pattern';
+import { lastOfAgent, signsIn, weightiest } from './signs.ts';
+import { linesOf, quoted, withoutColours } from './text.ts';
+
+const raw = String.raw;
+
+/** What changes from one time to the next. What stands in its place fits none of these, so that doing it twice changes nothing. */
+const replaced = replacerOf([
+  [raw`\bhttps?://[^\s'"<>)\]]+`, '<url>'],
+  [raw`\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b`, '<id>'],
+  [raw`\b\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b`, '<time>'],
+  [raw`\b\d\d?:\d\d:\d\d(?:[.,]\d+)?(?: ?[AP]M)?\b`, '<time>'],
+  // Folders go, the file stays.
+  [raw`(?:file://)?(?:\b[A-Za-z]:)?[\\/]*(?:[\w.@~+=-]+[\\/]+)+`, '<dir>'],
+  [raw`\btmp\w{8}\b|\b(?:tmp|temp)[._-]\w{4,}`, '<temporary>'],
+  [raw`\b\d+m ?\d+(?:\.\d+)?s\b|\b\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|s|secs?|seconds?|minutes?)\b`, '<time>'],
+  [raw`[+-]?\b(?:\d\w*|[0-9a-f]{7,64})(?:[.,](?:\d\w*))*`, '<n>'],
+  [raw`[ \t]+`, ' '],
+]);
+
+/** A text without what changes from one time to the next: numbers, addresses, times, folders, names of temporary files, colours. */
+export const normalised = (text: string): string => replaced(withoutColours(text));
+
+/** Lines that a fingerprint is made of at the most. */
+const LINES_MAX = 20;
+
+/** A count of what was found: it changes with every test that is added. */
+const isSummary = (id: string): boolean => id.endsWith('-summary');
+
+const TROUBLE = /error|fail|fatal|exception|panic|denied|cannot|not found/i;
+
+/** The lines that say what the failure was; where none is known, those that speak of trouble, and else the last ones. */
+const salient = (output: string): readonly string[] => {
+  const lines = linesOf(output);
+  const signs = weightiest(signsIn(lines));
+  const findings = signs.filter(({ rule }) => !isSummary(rule.id));
+  if (signs.length > 0) return (findings.length > 0 ? findings : signs).map(({ line }) => line);
+  const own = lastOfAgent(lines);
+  if (own !== undefined) return [own.line];
+  const said = lines.filter((line) => line.trim() !== '');
+  const troubles = said.filter((line) => TROUBLE.test(line));
+  return (troubles.length > 0 ? troubles : said).slice(-LINES_MAX);
+};
+
+/**
+ * What two failures have in common that are the same but for the time, the place and the numbers: 16 hex digits. The order of
+ * the lines does not count, for tests may run side by side.
+ */
+export const fingerprintOf = ({
+  error,
+  output,
+}: {
+  readonly error: ErrorBody;
+  readonly output?: string | undefined;
+}): string => {
+  const lines = salient(output ?? '').map((line) => normalised(quoted(line)));
+  const distinct = [...new Set(lines)].sort().slice(0, LINES_MAX);
+  return sha256Of([error.code, normalised(error.message), ...distinct].join('\n')).slice(0, 16);
+};

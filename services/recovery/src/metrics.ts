@@ -1,0 +1,44 @@
+import { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
+import type { RecoveryEvent } from '@holdpoint/contracts/recovery/recovery';
+import type { Told } from '@holdpoint/runtime/engine/batch';
+import type { Meter } from '@holdpoint/runtime/observability/meter';
+import type { AddSample } from '@holdpoint/runtime/observability/polled-metrics';
+import type { Pool } from 'pg';
+import { z } from 'zod';
+import { CIRCUIT_STATUS, STUCK_STATUS } from './queries/summary.ts';
+
+/** What fails, and what was made of it. */
+export const recoveryFigures = (meter: Meter): ((told: Told<RecoveryEvent>) => void) => {
+  const failures = meter.counter(
+    'failures_total',
+    'Failed attempts by class',
+    FailureClass.options.map((each) => ({ class: each })),
+  );
+  const verdicts = meter.counter('verdicts_total', 'What recovery has decided about failed attempts');
+  return ({ event }) => {
+    if (event.type !== 'assessed') return;
+    failures(1, { class: event.verdict.class });
+    verdicts(1, { verdict: event.verdict.kind });
+  };
+};
+
+const STANDING = `
+  SELECT (SELECT count(*) FROM (SELECT FROM heads WHERE status = '${STUCK_STATUS}' LIMIT 10001) s)::int AS stuck,
+         (SELECT count(*) FROM heads WHERE finished_at IS NULL AND status LIKE '${CIRCUIT_STATUS}%')::int AS circuits`;
+const Standing = z.object({ stuck: z.int(), circuits: z.int() });
+
+/** What waits for a person, and what is kept from being tried. */
+export const sampleRecovery = (pool: Pool, sample: AddSample): void =>
+  sample(
+    {
+      tasks_stuck: {
+        help: 'Tasks with jobs that recovery has given up and nobody has looked at; counted up to 10,000',
+      },
+      circuits_not_closed: { help: 'Circuits of targets and of workflows that are open, or half open' },
+    },
+    async () => {
+      const { rows } = await pool.query({ name: 'hp_recovery', text: STANDING });
+      const { stuck, circuits } = Standing.parse(rows[0]);
+      return { tasks_stuck: stuck, circuits_not_closed: circuits };
+    },
+  );

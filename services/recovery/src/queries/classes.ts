@@ -1,0 +1,34 @@
+import {
+  type CountClasses,
+  FAILURE_BUCKET_MS,
+  type FailureBucket,
+  FailureClass,
+  FailureCount,
+} from '@holdpoint/contracts/recovery/recovery';
+import type { Pool } from 'pg';
+import { z } from 'zod';
+
+const Row = FailureCount.extend({ at: z.coerce.number().int(), count: z.coerce.number().int() });
+
+type Range = { readonly from: number; readonly to: number };
+
+/** Whole buckets that hold all of what is asked for. Those of the database begin with the epoch, as hours and days of UTC do. */
+export const wholeBuckets = ({ from, to, bucket }: CountClasses): Range => {
+  const size = FAILURE_BUCKET_MS[bucket];
+  return { from: Math.floor(from / size) * size, to: Math.ceil(to / size) * size };
+};
+
+/** How many attempts failed with which class, in order of time. Of a later release's classes nothing is said. */
+export const countClasses = async (
+  pool: Pool,
+  asked: CountClasses,
+): Promise<Range & { bucket: FailureBucket; items: FailureCount[] }> => {
+  const { from, to } = wholeBuckets(asked);
+  const { rows } = await pool.query({
+    name: 'hp_classes',
+    text: `SELECT hour / $3 * $3 AS at, class, sum(count) AS count FROM failure_counts
+            WHERE hour >= $1 AND hour < $2 AND class = ANY ($4) GROUP BY 1, 2 ORDER BY 1, 2`,
+    values: [from, to, FAILURE_BUCKET_MS[asked.bucket], FailureClass.options],
+  });
+  return { from, to, bucket: asked.bucket, items: z.array(Row).parse(rows) };
+};
