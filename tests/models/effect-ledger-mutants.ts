@@ -1,8 +1,8 @@
-import { type EffectEvent, GrantClaims, type RunEffect } from '@holdpoint/contracts/effect';
+import { type EffectEvent, GrantClaims, type RunEffect } from '@holdpoint/contracts/effect/effect';
 import { decision } from '@holdpoint/runtime/decider';
-import type { Verify } from '@holdpoint/executor/domain/admission';
-import { createEffectDecider, type EffectMessage } from '@holdpoint/executor/domain/effect';
-import { aboutOrder, type EffectState, entryIn } from '@holdpoint/executor/domain/ledger';
+import type { Verify } from '@holdpoint/executor/effect/admission';
+import { createEffectDecider, type EffectMessage } from '@holdpoint/executor/effect/decide';
+import { aboutOrder, type EffectState, entryIn } from '@holdpoint/executor/effect/state';
 import { type EffectDecider, realDecider as real } from './effect-ledger.ts';
 import { classOf, verify } from './effect-orders.ts';
 

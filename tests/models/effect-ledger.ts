@@ -1,5 +1,5 @@
-import type { DoubtAnswer, EffectEvent, RunEffect } from '@holdpoint/contracts/effect';
-import type { EffectClass } from '@holdpoint/contracts/workflow';
+import type { DoubtAnswer, EffectEvent, RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { EffectClass } from '@holdpoint/contracts/workflow/workflow';
 import type { Decider } from '@holdpoint/runtime/decider';
 import type { Step } from '@holdpoint/runtime/testing/explore';
 import { createNumbering } from '@holdpoint/runtime/testing/numbering';
@@ -8,8 +8,8 @@ import {
   type EffectMessage,
   type EffectWork,
   type Finding,
-} from '@holdpoint/executor/domain/effect';
-import { type EffectState, entryIn } from '@holdpoint/executor/domain/ledger';
+} from '@holdpoint/executor/effect/decide';
+import { type EffectState, entryIn } from '@holdpoint/executor/effect/state';
 import { about, EFFECT, GRANT_ENDS, NOW } from '@holdpoint/executor/testing/orders';
 import { classOf, ORDERS, resolutionOf, verify } from './effect-orders.ts';
 import type { Model } from './examine.ts';

@@ -1,6 +1,6 @@
-import type { DoubtAnswer, ResolveEffect, RunEffect } from '@holdpoint/contracts/effect';
-import type { EffectClass } from '@holdpoint/contracts/workflow';
-import type { ClassOf, Verify } from '@holdpoint/executor/domain/admission';
+import type { DoubtAnswer, ResolveEffect, RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { EffectClass } from '@holdpoint/contracts/workflow/workflow';
+import type { ClassOf, Verify } from '@holdpoint/executor/effect/admission';
 import {
   effectOf,
   forgedGrantFor,

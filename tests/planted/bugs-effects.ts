@@ -17,16 +17,16 @@ import {
   workOrders,
 } from './tests.ts';
 
-const EFFECT = 'services/executor/src/domain/effect.ts';
-const DOUBT = 'services/executor/src/domain/doubt.ts';
-const ORDERING = 'services/executor/src/domain/ordering.ts';
-const REPORT = 'services/executor/src/domain/report.ts';
-const LEDGER = 'services/executor/src/domain/ledger.ts';
-const ADMISSION = 'services/executor/src/domain/admission.ts';
+const EFFECT = 'services/executor/src/effect/decide.ts';
+const DOUBT = 'services/executor/src/effect/in-doubt.ts';
+const ORDERING = 'services/executor/src/effect/order.ts';
+const REPORT = 'services/executor/src/effect/outcome.ts';
+const LEDGER = 'services/executor/src/effect/state.ts';
+const ADMISSION = 'services/executor/src/effect/admission.ts';
 const HTTP = 'services/executor/src/capabilities/http/http-request.ts';
 const SENDING = 'services/executor/src/capabilities/http/send-request.ts';
-const KEYED_FILE = 'services/executor/src/adapters/keyed-file.ts';
-const FILE_LOCK = 'services/executor/src/adapters/file-lock.ts';
+const KEYED_FILE = 'services/executor/src/adapters/files/keyed-file.ts';
+const FILE_LOCK = 'services/executor/src/adapters/files/file-lock.ts';
 const LEDGER_CLAIMS =
   'whatever the bus, the workers, the target, people and the clock do, the ledger claims nothing that is not so: $effect.effectClass';
 const REFUSED = effectOrders('%s is refused, recorded, and not carried out');
@@ -94,7 +94,7 @@ export const EFFECT_BUGS: readonly Bug[] = [
   },
   {
     name: 'work that the executor has interrupted counts as done',
-    file: 'services/executor/src/adapters/runner.ts',
+    file: 'services/executor/src/adapters/runner/runner.ts',
     find: `  isWork(order) && signal.aborted ?`,
     replace: `  isWork(order) && order.attempt < 0 ?`,
     caughtBy: [runner('says nothing of itself, whatever it returns: it is done again')],
@@ -108,7 +108,7 @@ export const EFFECT_BUGS: readonly Bug[] = [
   },
   {
     name: 'a grant is believed whoever signed it',
-    file: 'packages/contracts/src/jws.ts',
+    file: 'packages/contracts/src/values/jws.ts',
     find: 'return verify(null, Buffer.from(`${header}.${claims}`), key, bytes) ? parse(claims) : undefined;',
     replace:
       'return verify(null, Buffer.from(`${header}.${claims}`), key, bytes) || bytes.length > 0 ? parse(claims) : undefined;',
@@ -180,7 +180,7 @@ export const EFFECT_BUGS: readonly Bug[] = [
   },
   {
     name: 'a statement counts on whatever doubt there is',
-    file: 'services/executor/src/domain/answer.ts',
+    file: 'services/executor/src/effect/resolve.ts',
     find: `state.next === 'person' && entry.epoch === claims.epoch)`,
     replace: `state.next === 'person')`,
     caughtBy: [effectAnswer('on the doubt %i is not one on the doubt 2')],
@@ -201,7 +201,7 @@ export const EFFECT_BUGS: readonly Bug[] = [
   },
   {
     name: 'any error of a capability is taken for a clean failure',
-    file: 'services/executor/src/adapters/carry-out.ts',
+    file: 'services/executor/src/adapters/runner/execute.ts',
     find: `    return { kind: 'unknown', reason };`,
     replace: `    return { kind: 'failed_clean', error: errorBody('EXECUTOR_TARGET_REFUSED', reason) };`,
     caughtBy: [runner('unknown, when it fails in any other way; what it said stays here')],
@@ -216,7 +216,7 @@ export const EFFECT_BUGS: readonly Bug[] = [
   },
   {
     name: 'a lease is counted from when its start is heard of, and not from before it was claimed',
-    file: 'services/executor/src/adapters/runner.ts',
+    file: 'services/executor/src/adapters/runner/runner.ts',
     find: `(since ?? now) + IN_FORCE_MS`,
     replace: `now + IN_FORCE_MS`,
     caughtBy: [
@@ -227,7 +227,7 @@ export const EFFECT_BUGS: readonly Bug[] = [
   },
   {
     name: 'a start is carried out before it is noted in the journal',
-    file: 'services/executor/src/adapters/carry-out.ts',
+    file: 'services/executor/src/adapters/runner/execute.ts',
     find: `    await note(order, context.epoch);`,
     replace: `    void note(order, context.epoch).catch(() => undefined);`,
     caughtBy: [
@@ -244,7 +244,7 @@ export const EFFECT_BUGS: readonly Bug[] = [
   },
   {
     name: 'a request goes to whatever address its name means',
-    file: 'services/executor/src/adapters/http-address.ts',
+    file: 'services/executor/src/adapters/http/address.ts',
     find: `  if (found.length === 0 || !found.every(({ address }) => isAllowed(address))) throw refused(host);
 `,
     replace: `  if (found.length === 0 && isAllowed(host)) throw refused(host);

@@ -26,7 +26,6 @@ const PARTS: readonly Part[] = [
   part('sdk', 'packages/sdk'),
   part('cli', 'packages/cli'),
   part('console', 'packages/console'),
-  part('chaos', 'packages/chaos'),
   ...SERVICE_NAMES.map((name) => part(name, `services/${name}`)),
   part('examples', 'examples', 'examples'),
   part('infra', 'infra', 'infra'),
@@ -47,17 +46,15 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   orchestrator: ['contracts', 'runtime', 'workflows', 'programs'],
   examples: ['sdk'],
   infra: ['contracts', 'cli', 'workflows'],
-  // The checker judges histories by the table of the service that writes them.
-  chaos: ['contracts', 'cli', 'infra', 'orchestrator', 'sdk', 'workflows'],
   tests: PARTS.map(({ name }) => name),
 };
 
-/** What runs on a machine without a bus and without a database: the engine, and the runtime in memory. */
-const CORE_ROOTS = /^packages\/runtime\/src\/(core|engine|intake|inbound|decider|memory\/[^/]+)\.ts$/;
-const RUNTIME_EDGES = /^packages\/runtime\/src\/(nats|postgres)\//;
+/** The part of the runtime that needs neither a bus nor a database: the engine, and the store and bus in memory. */
+const CORE_ROOTS = /^packages\/runtime\/src\/(decider|(engine|memory)\/[^/]+)\.ts$/;
+const RUNTIME_EDGES = /^packages\/runtime\/src\/(observability|store|bus|service)\//;
 const CORE_LIBRARIES: readonly string[] = ['zod', '@opentelemetry/api'];
 
-/** The contract of a decider is all that a domain may know of the runtime. */
+/** The contract of a decider is all that an aggregate may know of the runtime. */
 const DECIDER = 'packages/runtime/src/decider.ts';
 
 type Target =
@@ -77,6 +74,15 @@ type Edge = { readonly from: string; readonly part: Part; readonly at: Import; r
 const partOf = (path: string): Part | undefined => PARTS.find(({ dir }) => path.startsWith(`${dir}/`));
 const isTest = (path: string): boolean => path.endsWith('.test.ts');
 
+/** Rooms of a service that may do I/O. Every other folder under `src` holds an aggregate, and is pure. */
+const IMPURE_ROOMS = /^(adapters|queries|projections|surfaces|capabilities|api)\//;
+
+/** Whether a file belongs to an aggregate of a service: no I/O, no clock, no randomness, no `await`. */
+export const isAggregate = (path: string): boolean => {
+  const [, inside] = /^services\/[^/]+\/src\/(.+\/.+)$/.exec(path) ?? [];
+  return inside !== undefined && !IMPURE_ROOMS.test(inside) && !isTest(path);
+};
+
 const targetOf = (from: string, specifier: string): Target => {
   if (specifier.startsWith('.')) {
     const path = join(dirname(from), specifier);
@@ -86,7 +92,8 @@ const targetOf = (from: string, specifier: string): Target => {
   if (own !== null) {
     const found = PARTS.find(({ name }) => name === own[1]);
     if (found === undefined) return { kind: 'unknown' };
-    return { kind: 'file', path: `${found.exported}/${String(own[2])}.ts`, part: found, relative: false };
+    const folder = own[1] === 'runtime' && own[2]?.startsWith('testing/') === true ? found.dir : found.exported;
+    return { kind: 'file', path: `${folder}/${String(own[2])}.ts`, part: found, relative: false };
   }
   if (specifier === COMPUTED) return { kind: 'computed' };
   if (specifier.startsWith('node:') || builtinModules.includes(specifier)) {
@@ -100,7 +107,7 @@ const targetOf = (from: string, specifier: string): Target => {
 type Rule = (edge: Edge) => string | undefined;
 
 /** Loads what an operator has named, which is no part of this repository. */
-const LOADS_WHAT_OTHERS_NAME = 'services/executor/src/adapters/custom-capabilities.ts';
+const LOADS_WHAT_OTHERS_NAME = 'services/executor/src/capabilities/custom-capabilities.ts';
 
 const resolvable: Rule = ({ from, part: { name }, to }) => {
   if (to.kind === 'unknown') return 'there is no such package in this workspace';
@@ -155,37 +162,56 @@ const filesStayAtTheEdge: Rule = ({ from, to }) =>
     ? 'what is pure may not know what reads files'
     : undefined;
 
-const domainStaysPure: Rule = ({ from, part: { dir }, to }) => {
-  if (!from.startsWith(`${dir}/src/domain/`) || !dir.startsWith('services/') || isTest(from))
-    return undefined;
-  if (to.kind === 'file' && (to.part?.name === 'contracts' || to.path.startsWith(`${dir}/src/domain/`)))
-    return undefined;
-  if (to.kind === 'file' && to.path === DECIDER) return undefined;
-  if (to.kind === 'file' && to.part?.name === 'programs') return undefined;
-  // Whether a service may know workflows at all is the business of `direction`.
-  if (to.kind === 'file' && to.part?.name === 'workflows' && !to.path.startsWith(WORKFLOW_FILES))
-    return undefined;
-  return 'a domain imports only contracts, the decider contract of the runtime, what is pure of workflows, programs, and its own domain';
+const aggregatesStayPure: Rule = ({ from, part: { dir }, to }) => {
+  if (!isAggregate(from)) return undefined;
+  const isPure =
+    to.kind === 'file' &&
+    (to.part?.name === 'contracts' ||
+      to.part?.name === 'programs' ||
+      to.path === DECIDER ||
+      (to.path.startsWith(`${dir}/src/`) && isAggregate(to.path)) ||
+      // Whether a service may know workflows at all is checked by `direction`.
+      (to.part?.name === 'workflows' && !to.path.startsWith(WORKFLOW_FILES)));
+  return isPure
+    ? undefined
+    : 'an aggregate imports only contracts, the decider contract of the runtime, programs, the pure part of workflows, and aggregates of its own service';
 };
 
-/** Inside a service: domain <- projections, adapters <- api, service <- main. */
+/** Inside a service: aggregates <- queries, adapters <- api, service <- main. */
 const LAYERS: readonly RegExp[] = [
-  /^domain\//,
-  /^(projections|adapters)\//,
+  /^(queries|projections|adapters)\//,
   /^(api|service)\.ts$/,
   /^main\.ts$/,
 ];
 const layerOf = (dir: string, path: string): number =>
-  LAYERS.findIndex((layer) => layer.test(path.slice(`${dir}/src/`.length)));
+  isAggregate(path) ? 0 : 1 + LAYERS.findIndex((layer) => layer.test(path.slice(`${dir}/src/`.length)));
 
 const layersPointInwards: Rule = ({ from, part: { dir }, to }) => {
   if (!dir.startsWith('services/') || to.kind !== 'file' || !to.path.startsWith(`${dir}/src/`))
     return undefined;
   const layer = layerOf(dir, from);
-  return layer >= 0 && layerOf(dir, to.path) > layer && !isTest(from)
+  return (layer > 0 || isAggregate(from)) && layerOf(dir, to.path) > layer && !isTest(from)
     ? 'an inner layer may not know an outer one'
     : undefined;
 };
+
+/** Rooms of the runtime, from the inside to the outside. */
+const RUNTIME_ROOMS = ['engine', 'memory', 'observability', 'store', 'bus', 'service'];
+const runtimeRoomOf = (path: string): number =>
+  RUNTIME_ROOMS.indexOf(/^packages\/runtime\/src\/([^/]+)\//.exec(path)?.[1] ?? '');
+
+const runtimeRoomsPointInwards: Rule = ({ from, to }) =>
+  to.kind === 'file' && runtimeRoomOf(from) >= 0 && !isTest(from) && runtimeRoomOf(to.path) > runtimeRoomOf(from)
+    ? `rooms of the runtime, from the inside: ${RUNTIME_ROOMS.join(', ')}`
+    : undefined;
+
+/** Shipped code contains no test helpers: those live in `testing/` beside `src`, or in `tests/`. */
+const shippedCodeKnowsNoTests: Rule = ({ from, to }) =>
+  /^(services|packages\/runtime)\/.*\bsrc\//.test(from) &&
+  !isTest(from) &&
+  ((to.kind === 'file' && /\/testing\//.test(to.path)) || (to.kind === 'library' && to.name === 'vitest'))
+    ? 'shipped code may not import test helpers'
+    : undefined;
 
 const servicesLeaveTheBusToTheRuntime: Rule = ({ from, to }) =>
   from.startsWith('services/') && to.kind === 'library' && to.name.startsWith('@nats-io/')
@@ -252,8 +278,10 @@ export const checkImports = (files: readonly SourceFacts[]): readonly Violation[
     programsStayPure,
     workflowsReadFilesInOnePlace,
     filesStayAtTheEdge,
-    domainStaysPure,
+    aggregatesStayPure,
     layersPointInwards,
+    runtimeRoomsPointInwards,
+    shippedCodeKnowsNoTests,
     servicesLeaveTheBusToTheRuntime,
     coreStaysPortable(coreOf(edges)),
   ];

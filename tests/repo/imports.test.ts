@@ -33,44 +33,44 @@ describe('the check shows the offending edge', () => {
     [
       'a service knows the tools around it',
       'services/executor/src/service.ts',
-      `import { x } from '@holdpoint/cli/client';`,
-      '@holdpoint/cli/client',
+      `import { x } from '@holdpoint/cli/bus/client';`,
+      '@holdpoint/cli/bus/client',
     ],
     [
       'the runtime knows a service',
-      'packages/runtime/src/service.ts',
+      'packages/runtime/src/service/service.ts',
       `import { x } from '@holdpoint/executor/x';`,
       '@holdpoint/executor/x',
     ],
     [
       'the contracts know the runtime',
-      'packages/contracts/src/task.ts',
-      `import { x } from '@holdpoint/runtime/engine';`,
-      '@holdpoint/runtime/engine',
+      'packages/contracts/src/task/task.ts',
+      `import { x } from '@holdpoint/runtime/engine/engine';`,
+      '@holdpoint/runtime/engine/engine',
     ],
     [
       'a type counts as much as a value',
-      'packages/contracts/src/task.ts',
-      `import type { X } from '@holdpoint/runtime/engine';`,
-      '@holdpoint/runtime/engine',
+      'packages/contracts/src/task/task.ts',
+      `import type { X } from '@holdpoint/runtime/engine/engine';`,
+      '@holdpoint/runtime/engine/engine',
     ],
     [
       'a type in place counts',
-      'packages/contracts/src/task.ts',
-      `type X = import('@holdpoint/runtime/engine').X;`,
-      '@holdpoint/runtime/engine',
+      'packages/contracts/src/task/task.ts',
+      `type X = import('@holdpoint/runtime/engine/engine').X;`,
+      '@holdpoint/runtime/engine/engine',
     ],
     [
       'an export that hands on counts',
-      'packages/contracts/src/task.ts',
-      `export * from '@holdpoint/runtime/engine';`,
-      '@holdpoint/runtime/engine',
+      'packages/contracts/src/task/task.ts',
+      `export * from '@holdpoint/runtime/engine/engine';`,
+      '@holdpoint/runtime/engine/engine',
     ],
     [
       'a dynamic import counts',
-      'packages/contracts/src/task.ts',
-      `await import('@holdpoint/runtime/engine');`,
-      '@holdpoint/runtime/engine',
+      'packages/contracts/src/task/task.ts',
+      `await import('@holdpoint/runtime/engine/engine');`,
+      '@holdpoint/runtime/engine/engine',
     ],
     [
       'a dynamic import hides its target',
@@ -98,21 +98,21 @@ describe('the check shows the offending edge', () => {
     ],
     [
       'the command line knows the runtime',
-      'packages/cli/src/client.ts',
-      `import { x } from '@holdpoint/runtime/log';`,
-      '@holdpoint/runtime/log',
+      'packages/cli/src/bus/client.ts',
+      `import { x } from '@holdpoint/runtime/observability/log';`,
+      '@holdpoint/runtime/observability/log',
     ],
     [
       'contracts read files',
-      'packages/contracts/src/task.ts',
+      'packages/contracts/src/task/task.ts',
       `import { readFileSync } from 'node:fs';`,
       'node:fs',
     ],
     [
       'workflows know the runtime',
       'packages/workflows/src/compile.ts',
-      `import { x } from '@holdpoint/runtime/engine';`,
-      '@holdpoint/runtime/engine',
+      `import { x } from '@holdpoint/runtime/engine/engine';`,
+      '@holdpoint/runtime/engine/engine',
     ],
     [
       'workflows read files outside their own place for it',
@@ -142,8 +142,8 @@ describe('the check shows the offending edge', () => {
     [
       'a domain knows the store',
       'services/executor/src/domain/x.ts',
-      `import { x } from '@holdpoint/runtime/postgres/store';`,
-      '@holdpoint/runtime/postgres/store',
+      `import { x } from '@holdpoint/runtime/store/store';`,
+      '@holdpoint/runtime/store/store',
     ],
     [
       'a domain knows Node.js',
@@ -177,16 +177,16 @@ describe('the check shows the offending edge', () => {
     ],
     [
       'the core knows Node.js',
-      'packages/runtime/src/engine.ts',
+      'packages/runtime/src/engine/engine.ts',
       `import { setTimeout } from 'node:timers/promises';`,
       'node:timers/promises',
     ],
     ['the core knows the database', 'packages/runtime/src/memory/store.ts', `import pg from 'pg';`, 'pg'],
     [
       'the core knows the bus',
-      'packages/runtime/src/engine.ts',
-      `import { x } from './nats/source.ts';`,
-      './nats/source.ts',
+      'packages/runtime/src/engine/engine.ts',
+      `import { x } from '../bus/source.ts';`,
+      '../bus/source.ts',
     ],
   ];
 
@@ -199,10 +199,10 @@ describe('the check shows the offending edge', () => {
 
   test('what the core reaches is core as well', () => {
     const tree = {
-      'packages/runtime/src/engine.ts': `import { x } from './batch.ts';`,
-      'packages/runtime/src/batch.ts': `import { y } from './deep.ts';`,
+      'packages/runtime/src/engine/engine.ts': `import { x } from './batch.ts';`,
+      'packages/runtime/src/engine/batch.ts': `import { y } from './deep.ts';`,
       'packages/runtime/src/deep.ts': `import { z } from 'kysely';`,
-      'packages/runtime/src/service.ts': `import { z } from 'kysely';`,
+      'packages/runtime/src/service/service.ts': `import { z } from 'kysely';`,
     };
     expect(faults(tree)).toEqual(['packages/runtime/src/deep.ts:1 -> kysely']);
   });
@@ -219,19 +219,19 @@ describe('the check shows the offending edge', () => {
 
 test('what is allowed is not shown', () => {
   const tree = {
-    'packages/contracts/src/json.ts': `import { createHash } from 'node:crypto';\nimport { z } from 'zod';`,
-    'packages/runtime/src/engine.ts': `import { x } from '@holdpoint/contracts/errors';\nimport { z } from 'zod';`,
-    'packages/runtime/src/nats/source.ts': `import { x } from '../engine.ts';\nimport { y } from '@nats-io/jetstream';`,
-    'services/executor/src/domain/effect.ts': `import { x } from '@holdpoint/contracts/effect';\nimport { y } from './grant.ts';\nimport type { Decider } from '@holdpoint/runtime/decider';`,
-    'packages/workflows/src/compile.ts': `import { createHash } from 'node:crypto';\nimport { parse } from 'smol-toml';\nimport { x } from '@holdpoint/contracts/workflow';`,
+    'packages/contracts/src/values/json.ts': `import { createHash } from 'node:crypto';\nimport { z } from 'zod';`,
+    'packages/runtime/src/engine/engine.ts': `import { x } from '@holdpoint/contracts/values/errors';\nimport { z } from 'zod';`,
+    'packages/runtime/src/bus/source.ts': `import { x } from '../engine/engine.ts';\nimport { y } from '@nats-io/jetstream';`,
+    'services/executor/src/effect/decide.ts': `import { x } from '@holdpoint/contracts/effect/effect';\nimport { y } from './grant.ts';\nimport type { Decider } from '@holdpoint/runtime/decider';`,
+    'packages/workflows/src/compile.ts': `import { createHash } from 'node:crypto';\nimport { parse } from 'smol-toml';\nimport { x } from '@holdpoint/contracts/workflow/workflow';`,
     'packages/workflows/src/files/repository.ts': `import { realpath } from 'node:fs/promises';\nimport { x } from '../compile.ts';`,
     'services/orchestrator/src/domain/run.ts': `import { x } from '@holdpoint/workflows/graph';`,
     'packages/cli/src/run.ts': `import { x } from '@holdpoint/workflows/files/repository';`,
     'services/executor/src/domain/effect.test.ts': `import fc from 'fast-check';\nimport { test } from 'vitest';`,
-    'services/executor/src/main.ts': `import { x } from './service.ts';\nimport { y } from '@holdpoint/runtime/log';`,
+    'services/executor/src/main.ts': `import { x } from './service.ts';\nimport { y } from '@holdpoint/runtime/observability/log';`,
     'services/executor/src/adapters/file.ts': `import { x } from '../domain/effect.ts';\nimport { open } from 'node:fs/promises';`,
-    'packages/cli/src/client.ts': `import { connect } from '@nats-io/transport-node';`,
-    'infra/local/run.ts': `import { x } from '@holdpoint/cli/client';`,
+    'packages/cli/src/bus/client.ts': `import { connect } from '@nats-io/transport-node';`,
+    'infra/local/run.ts': `import { x } from '@holdpoint/cli/bus/client';`,
     'tests/e2e/x.test.ts': `import { x } from '@holdpoint/executor/service';\nimport { y } from '@holdpoint/infra/local/run';`,
     'infra/postgres/migrate.ts': `await import(file);`,
   };

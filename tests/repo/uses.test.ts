@@ -31,7 +31,7 @@ describe('the check shows the offending line', () => {
     [`process['hrtime']`, 'process.hrtime'],
     ['globalThis.Date', 'globalThis.Date'],
   ] as const;
-  const PURE_PLACES = ['services/executor/src/domain/effect.ts', 'packages/runtime/src/engine.ts'] as const;
+  const PURE_PLACES = ['services/executor/src/effect/decide.ts', 'packages/runtime/src/engine/engine.ts'] as const;
   const cases = PURE_PLACES.flatMap((path) => IMPURE.map(([source, use]) => [source, path, use] as const));
 
   test.each(cases)('%s in %s', (source, path, use) => {
@@ -40,7 +40,7 @@ describe('the check shows the offending line', () => {
 
   test('a domain waits for nothing', () => {
     const source = `export const f = async () => {\n  await g();\n  for await (const x of y) h(x);\n};`;
-    expect(faults('services/executor/src/domain/effect.ts', source)).toEqual(['2 await', '3 await']);
+    expect(faults('services/executor/src/effect/decide.ts', source)).toEqual(['2 await', '3 await']);
   });
 
   test.each([`process.env['X']`, `process['env']`, `process?.env`])('%s outside of main.ts', (source) => {
@@ -49,7 +49,7 @@ describe('the check shows the offending line', () => {
   });
 
   test('the environment taken apart outside of main.ts', () => {
-    expect(faults('packages/cli/src/connection.ts', `const { env } = process;`)).toEqual(['1 process.env']);
+    expect(faults('packages/cli/src/bus/connection.ts', `const { env } = process;`)).toEqual(['1 process.env']);
   });
 
   test.each([
@@ -61,13 +61,13 @@ describe('the check shows the offending line', () => {
     'then(msg.ack)',
   ])('%s outside of the one place', (source) => {
     expect(faults('services/executor/src/service.ts', source)).toHaveLength(1);
-    expect(faults('packages/runtime/src/service.ts', source)).toHaveLength(1);
+    expect(faults('packages/runtime/src/service/service.ts', source)).toHaveLength(1);
     expect(faults(ACKNOWLEDGES[0] ?? '', source)).toEqual([]);
   });
 
   test('publishing on a connection outside of the one place', () => {
     const source = `import type { NatsConnection } from '@nats-io/transport-node';\nexport const f = (c: NatsConnection) => c.publish('x');`;
-    expect(faults('packages/runtime/src/nats/api.ts', source)).toEqual(['2 c.publish']);
+    expect(faults('packages/runtime/src/bus/api.ts', source)).toEqual(['2 c.publish']);
     expect(faults(PUBLISHES, source)).toEqual([]);
   });
 });
@@ -75,13 +75,13 @@ describe('the check shows the offending line', () => {
 test('a time that is given, and a promise in the core, are not shown', () => {
   expect(
     faults(
-      'services/executor/src/domain/effect.ts',
+      'services/executor/src/effect/decide.ts',
       `export const f = (at: number) => new Date(at).toISOString();`,
     ),
   ).toEqual([]);
   expect(
     faults(
-      'packages/runtime/src/engine.ts',
+      'packages/runtime/src/engine/engine.ts',
       `import { f } from './f.ts';\nexport const x = async () => await f();`,
     ),
   ).toEqual([]);

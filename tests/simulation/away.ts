@@ -1,5 +1,5 @@
-import type { RunEffect } from '@holdpoint/contracts/effect';
-import type { Held } from '@holdpoint/executor/domain/ledger';
+import type { RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { Held } from '@holdpoint/executor/effect/state';
 import type { Timeline } from './timeline.ts';
 
 /** Targets that do not answer for a while: their circuits are open, and whatever talks to them waits. */

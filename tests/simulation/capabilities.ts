@@ -1,14 +1,14 @@
-import { CAPABILITIES as KNOWN } from '@holdpoint/contracts/capabilities';
-import { errorBody } from '@holdpoint/contracts/errors';
-import type { JsonObject } from '@holdpoint/contracts/json';
-import { StepInput } from '@holdpoint/contracts/step';
+import { CAPABILITIES as KNOWN } from '@holdpoint/contracts/effect/capabilities';
+import { errorBody } from '@holdpoint/contracts/values/errors';
+import type { JsonObject } from '@holdpoint/contracts/values/json';
+import { StepInput } from '@holdpoint/contracts/task/step';
 import {
   type Capability,
   CleanFailure,
   type EffectContext,
   type Probed,
-} from '@holdpoint/executor/capabilities/capability';
-import { LEASE_MS } from '@holdpoint/executor/domain/effect';
+} from '@holdpoint/executor/ports/capability';
+import { LEASE_MS } from '@holdpoint/executor/effect/decide';
 import { z } from 'zod';
 import type { Life } from './life.ts';
 import { resultOfWork } from './works.ts';

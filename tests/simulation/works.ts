@@ -1,10 +1,10 @@
-import { type Artifact, artifactLabel } from '@holdpoint/contracts/artifact';
-import type { RunEffect } from '@holdpoint/contracts/effect';
-import { errorBody } from '@holdpoint/contracts/errors';
-import type { JsonObject } from '@holdpoint/contracts/json';
-import type { LookOutputs, StepInput, StepResult } from '@holdpoint/contracts/step';
-import { CleanFailure } from '@holdpoint/executor/capabilities/capability';
-import { sha256Of } from '@holdpoint/contracts/json';
+import { type Artifact, artifactLabel } from '@holdpoint/contracts/workflow/artifact';
+import type { RunEffect } from '@holdpoint/contracts/effect/effect';
+import { errorBody } from '@holdpoint/contracts/values/errors';
+import type { JsonObject } from '@holdpoint/contracts/values/json';
+import type { LookOutputs, StepInput, StepResult } from '@holdpoint/contracts/task/step';
+import { CleanFailure } from '@holdpoint/executor/ports/capability';
+import { sha256Of } from '@holdpoint/contracts/values/json';
 import type { Choices } from './choices.ts';
 import { failureAt, reportAt } from './failures.ts';
 import type { Target } from './target.ts';

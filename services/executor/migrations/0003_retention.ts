@@ -1,4 +1,4 @@
-import { createRetention, unlessTaskNeedsIt } from '@holdpoint/runtime/postgres/retention';
+import { createRetention, unlessTaskNeedsIt } from '@holdpoint/runtime/store/retention';
 import type { Kysely } from 'kysely';
 
 /**

@@ -1,4 +1,4 @@
-import { changeFinal } from '@holdpoint/runtime/postgres/retention';
+import { changeFinal } from '@holdpoint/runtime/store/retention';
 import type { Kysely } from 'kysely';
 
 /** What is known not to have happened is over, as what failed is, unless it is ordered again. */

@@ -1,16 +1,16 @@
-import type { EffectView } from '@holdpoint/contracts/catalog';
-import type { EffectEvent } from '@holdpoint/contracts/effect';
-import { HoldpointError } from '@holdpoint/contracts/errors';
+import type { EffectView } from '@holdpoint/contracts/catalog/catalog';
+import type { EffectEvent } from '@holdpoint/contracts/effect/effect';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { Decider } from '@holdpoint/runtime/decider';
-import type { OwnEndpoints } from '@holdpoint/runtime/nats/api';
-import { readState } from '@holdpoint/runtime/postgres/read';
+import type { OwnEndpoints } from '@holdpoint/runtime/bus/api';
+import { readState } from '@holdpoint/runtime/store/read';
 import type { Pool } from 'pg';
 import type { ArtifactQueries } from './adapters/artifacts/queries.ts';
 import type { WhyWaiting } from './adapters/circuits/why-waiting.ts';
-import { capabilityEndpoints, type Known } from './api-capabilities.ts';
-import type { EffectMessage, EffectWork } from './domain/effect.ts';
-import type { EffectState } from './domain/ledger.ts';
-import { effectView, listEffects } from './projections/effects.ts';
+import { capabilityEndpoints, type Known } from './queries/capabilities.ts';
+import type { EffectMessage, EffectWork } from './effect/decide.ts';
+import type { EffectState } from './effect/state.ts';
+import { effectView, listEffects } from './queries/effects.ts';
 
 const WAITING: ReadonlySet<string> = new Set(['prepared', 'in_doubt']);
 

@@ -2,12 +2,12 @@ import { generateKeyPairSync } from 'node:crypto';
 import { rm, symlink, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { ConfigError } from '@holdpoint/runtime/config';
-import { silentLogger } from '@holdpoint/runtime/log';
+import { ConfigError } from '@holdpoint/runtime/service/config';
+import { silentLogger } from '@holdpoint/runtime/observability/log';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from './config.ts';
 import { startExecutor } from './service.ts';
-import { scratchFolder } from './testing/scratch.ts';
+import { scratchFolder } from '../testing/scratch.ts';
 
 let folder: Awaited<ReturnType<typeof scratchFolder>>;
 let keys: string;

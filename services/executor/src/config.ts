@@ -2,17 +2,17 @@ import type { KeyObject } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { delimiter, isAbsolute, resolve } from 'node:path';
-import { DEFAULT_POOL, Pools } from '@holdpoint/contracts/streams';
-import { ConfigError, readEnv, readSecretFile, ServiceEnv, wholeNumber } from '@holdpoint/runtime/config';
+import { DEFAULT_POOL, Pools } from '@holdpoint/contracts/bus/streams';
+import { ConfigError, readEnv, readSecretFile, ServiceEnv, wholeNumber } from '@holdpoint/runtime/service/config';
 import { z } from 'zod';
 import type { BreakerRules } from './adapters/circuits/breaker.ts';
-import { parseGrantKeys } from './adapters/grant-keys.ts';
-import type { Retention } from './adapters/journal-segments.ts';
+import { parseGrantKeys } from './adapters/grants/grant-keys.ts';
+import type { Retention } from './adapters/journal/segments.ts';
 import { commandEnv, type Environment } from './adapters/process/command-env.ts';
 import type { NamespaceWanted } from './adapters/process/create-confinement.ts';
 import type { CommandLimits } from './adapters/process/limits.ts';
-import { isWithin } from './adapters/real-path.ts';
-import { readSecretTable, type SecretTable } from './adapters/secret-table.ts';
+import { isWithin } from './adapters/files/real-path.ts';
+import { readSecretTable, type SecretTable } from './adapters/secrets/secret-table.ts';
 import type { HttpTargets } from './capabilities/http/http-request.ts';
 
 const isOrigin = (text: string): boolean => {

@@ -1,11 +1,11 @@
-import { DEFAULT_POOL } from '@holdpoint/contracts/streams';
-import { systemClock } from '@holdpoint/runtime/system-clock';
-import { silentLogger } from '@holdpoint/runtime/log';
+import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
+import { systemClock } from '@holdpoint/runtime/service/system-clock';
+import { silentLogger } from '@holdpoint/runtime/observability/log';
 import { expect, test } from 'vitest';
-import { createPlaces } from './adapters/places.ts';
-import { createRunner } from './adapters/runner.ts';
+import { createPlaces } from './adapters/slots/slots.ts';
+import { createRunner } from './adapters/runner/runner.ts';
 import { executorLogic } from './logic.ts';
-import { about, decider, EFFECT, NOW, orderFor } from './testing/orders.ts';
+import { about, decider, EFFECT, NOW, orderFor } from '../testing/orders.ts';
 
 const at = { now: NOW };
 const logicWithPlaces = (mayLearnKeyOf?: (token: string) => boolean) => {

@@ -1,15 +1,15 @@
-import type { CommandOf } from '@holdpoint/contracts/catalog';
-import type { EffectEvent, RunEffect } from '@holdpoint/contracts/effect';
-import { DEFAULT_POOL, executorConsumer } from '@holdpoint/contracts/streams';
+import type { CommandOf } from '@holdpoint/contracts/catalog/catalog';
+import type { EffectEvent, RunEffect } from '@holdpoint/contracts/effect/effect';
+import { DEFAULT_POOL, executorConsumer } from '@holdpoint/contracts/bus/streams';
 import { type Decider, decision } from '@holdpoint/runtime/decider';
-import { type ServiceLogic, SNAPSHOT_EVERY, snapshotEvery } from '@holdpoint/runtime/core';
-import { parseCommand, type Routed } from '@holdpoint/runtime/inbound';
-import { startSpan } from '@holdpoint/runtime/telemetry';
-import type { Places } from './adapters/places.ts';
-import type { Runner } from './adapters/runner.ts';
-import type { EffectMessage, EffectWork } from './domain/effect.ts';
-import { type EffectState, entryIn } from './domain/ledger.ts';
-import { summarise } from './projections/effects.ts';
+import { type ServiceLogic, SNAPSHOT_EVERY, snapshotEvery } from '@holdpoint/runtime/engine/core';
+import { parseCommand, type Routed } from '@holdpoint/runtime/engine/inbound';
+import { startSpan } from '@holdpoint/runtime/engine/telemetry';
+import type { Places } from './adapters/slots/slots.ts';
+import type { Runner } from './adapters/runner/runner.ts';
+import type { EffectMessage, EffectWork } from './effect/decide.ts';
+import { type EffectState, entryIn } from './effect/state.ts';
+import { summarise } from './queries/effects.ts';
 
 export type ExecutorParts = {
   readonly decider: Decider<EffectState, EffectMessage, EffectEvent, EffectWork>;

@@ -1,4 +1,4 @@
-import { runProcess } from '@holdpoint/runtime/process';
+import { runProcess } from '@holdpoint/runtime/service/process';
 import { readConfig } from './config.ts';
 import { startExecutor } from './service.ts';
 

@@ -1,8 +1,8 @@
-import { CanonicalEffect, type DoubtAnswer } from '@holdpoint/contracts/effect';
-import { DEFAULT_POOL } from '@holdpoint/contracts/streams';
-import type { EffectMessage } from '@holdpoint/executor/domain/effect';
-import type { EffectState } from '@holdpoint/executor/domain/ledger';
-import { createPlaces } from '@holdpoint/executor/adapters/places';
+import { CanonicalEffect, type DoubtAnswer } from '@holdpoint/contracts/effect/effect';
+import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
+import type { EffectMessage } from '@holdpoint/executor/effect/decide';
+import type { EffectState } from '@holdpoint/executor/effect/state';
+import { createPlaces } from '@holdpoint/executor/adapters/slots/slots';
 import { executorLogic } from '@holdpoint/executor/logic';
 import {
   about,
@@ -14,7 +14,7 @@ import {
   probeableOf,
   resolveFor,
 } from '@holdpoint/executor/testing/orders';
-import type { Loaded } from '@holdpoint/runtime/batch';
+import type { Loaded } from '@holdpoint/runtime/engine/batch';
 import { runOf } from '@holdpoint/runtime/testing/run';
 import { z } from 'zod';
 import { decisionTarget } from '../decisions.ts';

@@ -11,11 +11,11 @@ import {
 import { BlockList, isIP } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FileWrite } from '@holdpoint/contracts/file-write';
-import { HttpRequest, originOf } from '@holdpoint/contracts/http-request';
-import { addressesOf } from '@holdpoint/executor/adapters/http-address';
-import { createWorkspace } from '@holdpoint/executor/adapters/workspace';
-import { CleanFailure } from '@holdpoint/executor/capabilities/capability';
+import { FileWrite } from '@holdpoint/contracts/effect/file-write';
+import { HttpRequest, originOf } from '@holdpoint/contracts/effect/http-request';
+import { addressesOf } from '@holdpoint/executor/adapters/http/address';
+import { createWorkspace } from '@holdpoint/executor/adapters/files/workspace';
+import { CleanFailure } from '@holdpoint/executor/ports/capability';
 import { fileWrite } from '@holdpoint/executor/capabilities/file/file-write';
 import { notices } from '@holdpoint/executor/capabilities/notify/notices';
 import { contextFor } from '@holdpoint/executor/testing/context';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Json } from '@holdpoint/contracts/json';
-import { StepContext, StepInput } from '@holdpoint/contracts/step';
-import { CleanFailure } from '@holdpoint/executor/capabilities/capability';
-import { createRegistry } from '@holdpoint/executor/capabilities/registry';
+import { type Json } from '@holdpoint/contracts/values/json';
+import { StepContext, StepInput } from '@holdpoint/contracts/task/step';
+import { CleanFailure } from '@holdpoint/executor/ports/capability';
+import { createRegistry } from '@holdpoint/executor/ports/handler-registry';
 import { stageCapabilities } from '@holdpoint/executor/capabilities/stages';
 import {
   carryOut,

@@ -1,7 +1,7 @@
-import { CAPABILITIES } from '@holdpoint/contracts/capabilities';
-import { effectDigest, type EffectEvent, type RunEffect } from '@holdpoint/contracts/effect';
-import { canonicalJson } from '@holdpoint/contracts/json';
-import { type EffectState, entryIn } from '@holdpoint/executor/domain/ledger';
+import { CAPABILITIES } from '@holdpoint/contracts/effect/capabilities';
+import { effectDigest, type EffectEvent, type RunEffect } from '@holdpoint/contracts/effect/effect';
+import { canonicalJson } from '@holdpoint/contracts/values/json';
+import { type EffectState, entryIn } from '@holdpoint/executor/effect/state';
 import type { Change } from '../books.ts';
 import { verifyGrant } from '../grants.ts';
 import type { Application } from '../target.ts';

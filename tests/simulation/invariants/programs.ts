@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Json } from '@holdpoint/contracts/json';
-import type { Entry, SayOfWork, WorkAnswer } from '@holdpoint/contracts/program';
-import { entryIn } from '@holdpoint/executor/domain/ledger';
-import { isTerminal, mayGo, mayReopen } from '@holdpoint/orchestrator/domain/phases';
+import type { Json } from '@holdpoint/contracts/values/json';
+import type { Entry, SayOfWork, WorkAnswer } from '@holdpoint/contracts/program/program';
+import { entryIn } from '@holdpoint/executor/effect/state';
+import { isTerminal, mayGo, mayReopen } from '@holdpoint/orchestrator/task/model/phases';
 import { effectsOf, entryOf, hasEnded, type Program, type ProgramFact } from '@holdpoint/programs/state';
 import { type ProgramChange, programsIn, taskIn, type TaskChange } from '../books.ts';
 import { ProgramState } from '../programs.ts';

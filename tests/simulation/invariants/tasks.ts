@@ -1,15 +1,15 @@
-import { effectDigest, type EffectEvent } from '@holdpoint/contracts/effect';
-import type { TaskEvent } from '@holdpoint/contracts/task';
-import { entryIn } from '@holdpoint/executor/domain/ledger';
-import { allNodes } from '@holdpoint/orchestrator/domain/nodes';
-import { isTerminal, mayGo, mayReopen } from '@holdpoint/orchestrator/domain/phases';
+import { effectDigest, type EffectEvent } from '@holdpoint/contracts/effect/effect';
+import type { TaskEvent } from '@holdpoint/contracts/task/task';
+import { entryIn } from '@holdpoint/executor/effect/state';
+import { allNodes } from '@holdpoint/orchestrator/task/model/nodes';
+import { isTerminal, mayGo, mayReopen } from '@holdpoint/orchestrator/task/model/phases';
 import {
   findNode,
   nodeDefinition,
   type NodeState,
   nodeState,
   type Task,
-} from '@holdpoint/orchestrator/domain/state';
+} from '@holdpoint/orchestrator/task/model/state';
 import type { TaskChange } from '../books.ts';
 import type { World } from '../world.ts';
 import { mayRepeat } from './effects.ts';

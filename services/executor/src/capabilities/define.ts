@@ -1,10 +1,10 @@
-import { errorBody } from '@holdpoint/contracts/errors';
-import type { EffectClass, SideEffectKind } from '@holdpoint/contracts/workflow';
+import { errorBody } from '@holdpoint/contracts/values/errors';
+import type { EffectClass, SideEffectKind } from '@holdpoint/contracts/workflow/workflow';
 import type { z } from 'zod';
-import { type Capability, CleanFailure } from './capability.ts';
+import { type Capability, CleanFailure } from '../ports/capability.ts';
 
-export type { Done, EffectContext, Probed, Secrets } from './capability.ts';
-export { CleanFailure, OutcomeUnknown } from './capability.ts';
+export type { Done, EffectContext, Probed, Secrets } from '../ports/capability.ts';
+export { CleanFailure, OutcomeUnknown } from '../ports/capability.ts';
 
 /** A capability of an operator's own, with what has to be known of it before anything is ordered. */
 export type CustomCapability<Schema extends z.ZodType = z.ZodType> = Capability<Schema> & {

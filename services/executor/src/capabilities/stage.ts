@@ -1,8 +1,8 @@
 import { dirname, join } from 'node:path';
-import type { RunEffect } from '@holdpoint/contracts/effect';
-import { errorBody } from '@holdpoint/contracts/errors';
-import { JsonObject } from '@holdpoint/contracts/json';
-import { StepInput, StepResult } from '@holdpoint/contracts/step';
+import type { RunEffect } from '@holdpoint/contracts/effect/effect';
+import { errorBody } from '@holdpoint/contracts/values/errors';
+import { JsonObject } from '@holdpoint/contracts/values/json';
+import { StepInput, StepResult } from '@holdpoint/contracts/task/step';
 import { beginAttempt } from '../adapters/git/attempts.ts';
 import { createGit, type Git } from '../adapters/git/git.ts';
 import type { ConfigMemo, GitParts } from '../adapters/git/exec.ts';
@@ -16,8 +16,8 @@ import {
   scriptArgv,
 } from '../adapters/process/run-command.ts';
 import type { OutputStream } from '../adapters/process/run-group.ts';
-import type { Repositories, Repository } from '../adapters/repositories.ts';
-import type { WorkOf, WorkRecords } from '../adapters/work-records.ts';
+import type { Repositories, Repository } from '../adapters/git/repositories.ts';
+import type { WorkOf, WorkRecords } from '../adapters/process/process-records.ts';
 import {
   type Capability,
   CleanFailure,
@@ -25,7 +25,7 @@ import {
   type EffectContext,
   OutcomeUnknown,
   type Probed,
-} from './capability.ts';
+} from '../ports/capability.ts';
 import { declaredEnv, withoutSecrets } from './shell/declared-env.ts';
 
 /** Of the repository, where the worktrees of tasks are. */

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
-import { CAPABILITIES } from '@holdpoint/contracts/capabilities';
-import { StepInput } from '@holdpoint/contracts/step';
+import { CAPABILITIES } from '@holdpoint/contracts/effect/capabilities';
+import { StepInput } from '@holdpoint/contracts/task/step';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createRepositories } from '../adapters/repositories.ts';
-import { createWorkRecords } from '../adapters/work-records.ts';
-import { contextFor } from '../testing/context.ts';
-import { scratchFolder } from '../testing/scratch.ts';
-import type { Capability } from './capability.ts';
-import { createRegistry } from './registry.ts';
+import { createRepositories } from '../adapters/git/repositories.ts';
+import { createWorkRecords } from '../adapters/process/process-records.ts';
+import { contextFor } from '../../testing/context.ts';
+import { scratchFolder } from '../../testing/scratch.ts';
+import type { Capability } from '../ports/capability.ts';
+import { createRegistry } from '../ports/handler-registry.ts';
 import { stageCapabilities, startsPrograms } from './stages.ts';
 
 let folder: Awaited<ReturnType<typeof scratchFolder>>;

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { systemClock } from '@holdpoint/runtime/system-clock';
-import type { Logger } from '@holdpoint/runtime/log';
-import type { ObjectStore } from '@holdpoint/runtime/nats/object-store';
+import { systemClock } from '@holdpoint/runtime/service/system-clock';
+import type { Logger } from '@holdpoint/runtime/observability/log';
+import type { ObjectStore } from '@holdpoint/runtime/bus/object-store';
 import type { Pool } from 'pg';
-import { createCatalogue } from './catalogue.ts';
+import { createCatalogue } from './catalog.ts';
 import { createKeeping } from './keeping.ts';
 import { type ArtifactQueries, createArtifactQueries } from './queries.ts';
 import { createReader } from './reader.ts';

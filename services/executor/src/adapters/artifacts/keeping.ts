@@ -1,10 +1,10 @@
-import type { RunEffect } from '@holdpoint/contracts/effect';
-import type { JsonObject } from '@holdpoint/contracts/json';
-import type { StoredArtifact } from '@holdpoint/contracts/stored-artifact';
-import { errorFields } from '@holdpoint/runtime/error-fields';
-import type { Logger } from '@holdpoint/runtime/log';
-import type { Outcome } from '../../domain/effect.ts';
-import { cut, fits, fitting, fittingError, withLog } from './fitting.ts';
+import type { RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { JsonObject } from '@holdpoint/contracts/values/json';
+import type { StoredArtifact } from '@holdpoint/contracts/effect/stored-artifact';
+import { errorFields } from '@holdpoint/runtime/engine/error-fields';
+import type { Logger } from '@holdpoint/runtime/observability/log';
+import type { Outcome } from '../../effect/decide.ts';
+import { cut, fits, fitting, fittingError, withLog } from './fit-outputs.ts';
 import type { LogFile } from './log-file.ts';
 import type { Spool, Spooled } from './spool.ts';
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { scratchFolder } from '../../testing/scratch.ts';
+import { scratchFolder } from '../../../testing/scratch.ts';
 import { createLogFile } from './log-file.ts';
 
 let scratch: Awaited<ReturnType<typeof scratchFolder>>;

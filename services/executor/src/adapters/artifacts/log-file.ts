@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, fsync, openSync, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
-import type { LogStream } from '@holdpoint/contracts/log';
+import type { LogStream } from '@holdpoint/contracts/task/log';
 
 const sync = promisify(fsync);
 

@@ -1,12 +1,12 @@
-import type { api } from '@holdpoint/contracts/catalog';
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import { type ArtifactView, type StoredArtifact, sha256In } from '@holdpoint/contracts/stored-artifact';
-import { artifactBucket } from '@holdpoint/contracts/streams';
-import { errorFields } from '@holdpoint/runtime/error-fields';
-import type { Logger } from '@holdpoint/runtime/log';
-import type { ObjectStore } from '@holdpoint/runtime/nats/object-store';
+import type { api } from '@holdpoint/contracts/catalog/catalog';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { type ArtifactView, type StoredArtifact, sha256In } from '@holdpoint/contracts/effect/stored-artifact';
+import { artifactBucket } from '@holdpoint/contracts/bus/streams';
+import { errorFields } from '@holdpoint/runtime/engine/error-fields';
+import type { Logger } from '@holdpoint/runtime/observability/log';
+import type { ObjectStore } from '@holdpoint/runtime/bus/object-store';
 import type { z } from 'zod';
-import type { Catalogue } from './catalogue.ts';
+import type { Catalogue } from './catalog.ts';
 import type { Reader } from './reader.ts';
 
 type Asked<Name extends 'artifacts' | 'artifact'> = z.output<(typeof api)['executor'][Name]['request']>;

@@ -1,9 +1,9 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { silentLogger } from '@holdpoint/runtime/log';
+import { silentLogger } from '@holdpoint/runtime/observability/log';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { bareOrderFor, EFFECT } from '../../testing/orders.ts';
-import { scratchFolder } from '../../testing/scratch.ts';
+import { bareOrderFor, EFFECT } from '../../../testing/orders.ts';
+import { scratchFolder } from '../../../testing/scratch.ts';
 import { createSpool } from './spool.ts';
 
 let scratch: Awaited<ReturnType<typeof scratchFolder>>;

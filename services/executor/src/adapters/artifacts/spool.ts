@@ -3,14 +3,14 @@ import { createReadStream, existsSync, mkdirSync, readdirSync, rmSync, writeFile
 import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { sha256Of } from '@holdpoint/contracts/json';
-import { ArtifactView, artifactUriOf } from '@holdpoint/contracts/stored-artifact';
-import type { RunEffect } from '@holdpoint/contracts/effect';
-import { errorFields } from '@holdpoint/runtime/error-fields';
-import type { Logger } from '@holdpoint/runtime/log';
+import { sha256Of } from '@holdpoint/contracts/values/json';
+import { ArtifactView, artifactUriOf } from '@holdpoint/contracts/effect/stored-artifact';
+import type { RunEffect } from '@holdpoint/contracts/effect/effect';
+import { errorFields } from '@holdpoint/runtime/engine/error-fields';
+import type { Logger } from '@holdpoint/runtime/observability/log';
 import type { z } from 'zod';
-import { stepOf } from '../../domain/step-name.ts';
-import { replaceFile, syncFolder } from '../durable-file.ts';
+import { stepOf } from '../../effect/step-name.ts';
+import { replaceFile, syncFolder } from '../files/durable-file.ts';
 import { createLogFile, type LogFile, type Written } from './log-file.ts';
 
 /** What is kept of a start: all that it printed, or outputs that are too large for a message. */

@@ -1,9 +1,9 @@
 import { createReadStream } from 'node:fs';
-import type { Clock } from '@holdpoint/runtime/clock';
-import { errorFields } from '@holdpoint/runtime/error-fields';
-import type { Logger } from '@holdpoint/runtime/log';
-import type { ObjectStore } from '@holdpoint/runtime/nats/object-store';
-import type { Catalogue } from './catalogue.ts';
+import type { Clock } from '@holdpoint/runtime/engine/clock';
+import { errorFields } from '@holdpoint/runtime/engine/error-fields';
+import type { Logger } from '@holdpoint/runtime/observability/log';
+import type { ObjectStore } from '@holdpoint/runtime/bus/object-store';
+import type { Catalogue } from './catalog.ts';
 import type { Spool, Spooled } from './spool.ts';
 
 export type UploadParts = {

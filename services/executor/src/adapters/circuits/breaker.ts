@@ -1,5 +1,5 @@
 import CircuitBreaker from 'opossum';
-import { CleanFailure, OutcomeUnknown } from '../../capabilities/capability.ts';
+import { CleanFailure, OutcomeUnknown } from '../../ports/capability.ts';
 import { LeaseOver } from './lease-over.ts';
 
 /** What a circuit goes by. */

@@ -1,9 +1,9 @@
-import type { ReportCircuit } from '@holdpoint/contracts/circuit';
-import { errorBody } from '@holdpoint/contracts/errors';
-import type { Clock } from '@holdpoint/runtime/clock';
-import { silentLogger } from '@holdpoint/runtime/log';
+import type { ReportCircuit } from '@holdpoint/contracts/recovery/circuit';
+import { errorBody } from '@holdpoint/contracts/values/errors';
+import type { Clock } from '@holdpoint/runtime/engine/clock';
+import { silentLogger } from '@holdpoint/runtime/observability/log';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { CleanFailure, OutcomeUnknown } from '../../capabilities/capability.ts';
+import { CleanFailure, OutcomeUnknown } from '../../ports/capability.ts';
 import { createCircuits } from './circuits.ts';
 import { LeaseOver } from './lease-over.ts';
 

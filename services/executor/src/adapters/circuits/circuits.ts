@@ -1,8 +1,8 @@
-import type { CircuitState, ReportCircuit } from '@holdpoint/contracts/circuit';
-import { errorBody } from '@holdpoint/contracts/errors';
-import type { Clock } from '@holdpoint/runtime/clock';
-import type { Logger } from '@holdpoint/runtime/log';
-import { CleanFailure } from '../../capabilities/capability.ts';
+import type { CircuitState, ReportCircuit } from '@holdpoint/contracts/recovery/circuit';
+import { errorBody } from '@holdpoint/contracts/values/errors';
+import type { Clock } from '@holdpoint/runtime/engine/clock';
+import type { Logger } from '@holdpoint/runtime/observability/log';
+import { CleanFailure } from '../../ports/capability.ts';
 import { type Breaker, type BreakerRules, createBreaker, type Verdict, verdictOn } from './breaker.ts';
 
 /** What recovery says of a circuit. */

@@ -1,5 +1,5 @@
-import type { RunEffect } from '@holdpoint/contracts/effect';
-import type { Registry } from '../../capabilities/registry.ts';
+import type { RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { Registry } from '../../ports/handler-registry.ts';
 
 /** What an order talks to, by its name outside; undefined where it has none, or its arguments are none. */
 export const targetOf =

@@ -1,5 +1,5 @@
-import type { RunEffect } from '@holdpoint/contracts/effect';
-import { type EffectState, type Held, isWaiting } from '../../domain/ledger.ts';
+import type { RunEffect } from '@holdpoint/contracts/effect/effect';
+import { type EffectState, type Held, isWaiting } from '../../effect/state.ts';
 import type { Circuits } from './circuits.ts';
 
 /** Why an order waits although nothing else stands in its way, as far as this executor knows. */

@@ -11,9 +11,9 @@ import {
 } from 'node:fs';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { sha256Of } from '@holdpoint/contracts/json';
+import { sha256Of } from '@holdpoint/contracts/values/json';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type StageRepository, stageRepository } from '../../testing/stage-repository.ts';
+import { type StageRepository, stageRepository } from '../../../testing/stage-repository.ts';
 import { beginAttempt, forgetAttempts } from './attempts.ts';
 import { createGit } from './git.ts';
 

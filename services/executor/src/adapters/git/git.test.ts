@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { CleanFailure } from '../../capabilities/capability.ts';
-import { type StageRepository, stageRepository } from '../../testing/stage-repository.ts';
+import { CleanFailure } from '../../ports/capability.ts';
+import { type StageRepository, stageRepository } from '../../../testing/stage-repository.ts';
 import { createGit, type Git } from './git.ts';
 import { GitError, GitStopped } from './git-error.ts';
 

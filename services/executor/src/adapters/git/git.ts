@@ -1,4 +1,4 @@
-import type { Repository } from '../repositories.ts';
+import type { Repository } from './repositories.ts';
 import { createGitExec, type GitExec, type GitParts } from './exec.ts';
 import { GitError } from './git-error.ts';
 import { type Merged, mergeTreeWith } from './merge-tree.ts';

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { CleanFailure } from '../../capabilities/capability.ts';
+import { CleanFailure } from '../../ports/capability.ts';
 import { branchRef, isBranchName } from './ref-name.ts';
 
 const NAMES = [

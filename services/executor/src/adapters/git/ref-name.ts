@@ -1,5 +1,5 @@
-import { errorBody } from '@holdpoint/contracts/errors';
-import { CleanFailure } from '../../capabilities/capability.ts';
+import { errorBody } from '@holdpoint/contracts/values/errors';
+import { CleanFailure } from '../../ports/capability.ts';
 
 /** Longer names do not fit into a file name, with the folders around it. */
 const NAME_MAX = 240;

@@ -1,7 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { join, normalize } from 'node:path/posix';
-import { errorBody } from '@holdpoint/contracts/errors';
-import { CleanFailure } from '../../capabilities/capability.ts';
+import { errorBody } from '@holdpoint/contracts/values/errors';
+import { CleanFailure } from '../../ports/capability.ts';
 import type { GitExec } from './exec.ts';
 import { filtersIn } from './hardening.ts';
 

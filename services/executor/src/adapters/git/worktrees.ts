@@ -1,5 +1,5 @@
-import { errorBody } from '@holdpoint/contracts/errors';
-import { CleanFailure } from '../../capabilities/capability.ts';
+import { errorBody } from '@holdpoint/contracts/values/errors';
+import { CleanFailure } from '../../ports/capability.ts';
 import { createGitExec, type GitExec, type GitParts } from './exec.ts';
 import { branchRef, isCommitId } from './ref-name.ts';
 import { refuseFilters } from './staging.ts';

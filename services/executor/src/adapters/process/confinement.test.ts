@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ConfigError } from '@holdpoint/runtime/config';
-import { silentLogger } from '@holdpoint/runtime/log';
+import { ConfigError } from '@holdpoint/runtime/service/config';
+import { silentLogger } from '@holdpoint/runtime/observability/log';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { beginWork } from '../../testing/interrupted-work.ts';
-import { scratchFolder } from '../../testing/scratch.ts';
-import { createWorkRecords, type WorkOf } from '../work-records.ts';
+import { beginWork } from '../../../testing/interrupted-work.ts';
+import { scratchFolder } from '../../../testing/scratch.ts';
+import { createWorkRecords, type WorkOf } from './process-records.ts';
 import { commandEnv } from './command-env.ts';
 import { type Confinement, UNCONFINED } from './confinement.ts';
 import { createConfinement, type ConfinementParts } from './create-confinement.ts';

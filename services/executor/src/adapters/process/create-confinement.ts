@@ -1,8 +1,8 @@
-import { ConfigError } from '@holdpoint/runtime/config';
-import type { Logger } from '@holdpoint/runtime/log';
+import { ConfigError } from '@holdpoint/runtime/service/config';
+import type { Logger } from '@holdpoint/runtime/observability/log';
 import type { Environment } from './command-env.ts';
 import { type Confinement, type Namespace, UNCONFINED } from './confinement.ts';
-import { findProgram } from './find-program.ts';
+import { findProgram } from './find-command.ts';
 import { type CommandLimits, limitArgs } from './limits.ts';
 import { type CommandResult, runCommand, scriptArgv } from './run-command.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { forkWithin } from '../../testing/fork-bomb.ts';
+import { forkWithin } from '../../../testing/fork-bomb.ts';
 
 const PROCESSES = 60;
 /** What the test itself and the start of the command may need beside them. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { survive } from '../../testing/output-bomb.ts';
+import { survive } from '../../../testing/output-bomb.ts';
 
 /** Far above what it takes: this is about memory, and how long it lasts is the machine's affair. */
 const PATIENCE_MS = 180_000;

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { scratchFolder } from '../../testing/scratch.ts';
+import { scratchFolder } from '../../../testing/scratch.ts';
 import { commandEnv } from './command-env.ts';
 import { groupLives } from './process-group.ts';
 import { processEntry } from './process-table.ts';

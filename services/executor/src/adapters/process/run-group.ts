@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import type { Readable, Writable } from 'node:stream';
 import type { Environment } from './command-env.ts';
 import { type Confinement, launchOf, UNCONFINED } from './confinement.ts';
-import { findProgram } from './find-program.ts';
+import { findProgram } from './find-command.ts';
 import { type Keeper, listenToKeeper } from './keeper.ts';
 import { groupGone, signalGroup } from './process-group.ts';
 

@@ -1,4 +1,4 @@
-import { AttemptReport } from '@holdpoint/contracts/attempt';
+import { AttemptReport } from '@holdpoint/contracts/workflow/attempt';
 import { filesTree } from '../../adapters/git/snapshot.ts';
 import { orWarn } from '../or-warn.ts';
 import type { StageTools } from '../stage.ts';

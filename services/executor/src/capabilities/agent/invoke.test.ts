@@ -1,6 +1,6 @@
-import type { Artifact } from '@holdpoint/contracts/artifact';
+import type { Artifact } from '@holdpoint/contracts/workflow/artifact';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type PlanRepository, planRepository, type StepChange } from '../../testing/plan-repository.ts';
+import { type PlanRepository, planRepository, type StepChange } from '../../../testing/plan-repository.ts';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { invokeAgent } from './invoke.ts';

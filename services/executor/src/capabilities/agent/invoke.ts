@@ -1,6 +1,6 @@
-import { artifactLabel } from '@holdpoint/contracts/artifact';
-import type { AttemptReport } from '@holdpoint/contracts/attempt';
-import type { Payload, StepInput, StepResult } from '@holdpoint/contracts/step';
+import { artifactLabel } from '@holdpoint/contracts/workflow/artifact';
+import type { AttemptReport } from '@holdpoint/contracts/workflow/attempt';
+import type { Payload, StepInput, StepResult } from '@holdpoint/contracts/task/step';
 import type { CommandResult } from '../../adapters/process/run-command.ts';
 import { failed, invalid, type RunStage, type StageModule, type StageTools, succeeded } from '../stage.ts';
 import { watchFiles } from './changed-files.ts';

@@ -1,4 +1,4 @@
-import { AttemptReport, TOKENS_MAX, Usage } from '@holdpoint/contracts/attempt';
+import { AttemptReport, TOKENS_MAX, Usage } from '@holdpoint/contracts/workflow/attempt';
 import { z } from 'zod';
 import { storable } from '../../adapters/process/kept-output.ts';
 

@@ -1,8 +1,8 @@
-import { errorBody } from '@holdpoint/contracts/errors';
-import { FilePath } from '@holdpoint/contracts/file-write';
+import { errorBody } from '@holdpoint/contracts/values/errors';
+import { FilePath } from '@holdpoint/contracts/effect/file-write';
 import { z } from 'zod';
-import type { AppendLine } from '../../adapters/keyed-file.ts';
-import { type Capability, CleanFailure } from '../capability.ts';
+import type { AppendLine } from '../../adapters/files/keyed-file.ts';
+import { type Capability, CleanFailure } from '../../ports/capability.ts';
 
 const Input = z.object({
   /** Relative to the executor's workspace. */

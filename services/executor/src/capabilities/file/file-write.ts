@@ -1,10 +1,10 @@
-import { errorBody } from '@holdpoint/contracts/errors';
-import { contentOf, FileWrite } from '@holdpoint/contracts/file-write';
-import { type JsonObject, sha256Of } from '@holdpoint/contracts/json';
+import { errorBody } from '@holdpoint/contracts/values/errors';
+import { contentOf, FileWrite } from '@holdpoint/contracts/effect/file-write';
+import { type JsonObject, sha256Of } from '@holdpoint/contracts/values/json';
 import { z } from 'zod';
-import { heldAt, type Held, removeWhole, replaceWhole } from '../../adapters/whole-file.ts';
-import type { Workspace } from '../../adapters/workspace.ts';
-import { type Capability, CleanFailure, type EffectContext } from '../capability.ts';
+import { heldAt, type Held, removeWhole, replaceWhole } from '../../adapters/files/whole-file.ts';
+import type { Workspace } from '../../adapters/files/workspace.ts';
+import { type Capability, CleanFailure, type EffectContext } from '../../ports/capability.ts';
 import { showChange } from './show-change.ts';
 
 /** What a write gives; `before` is the SHA-256 of what was there, or null for nothing. */

@@ -1,4 +1,4 @@
-import { type JsonObject, sha256Of } from '@holdpoint/contracts/json';
+import { type JsonObject, sha256Of } from '@holdpoint/contracts/values/json';
 import { createTwoFilesPatch } from 'diff';
 
 type Held = { readonly bytes: Buffer; readonly sha256: string };

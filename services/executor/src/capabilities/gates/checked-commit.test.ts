@@ -1,6 +1,6 @@
-import type { StepInput } from '@holdpoint/contracts/step';
+import type { StepInput } from '@holdpoint/contracts/task/step';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type StageRepository, stageRepository, stagesOf } from '../../testing/stage-repository.ts';
+import { type StageRepository, stageRepository, stagesOf } from '../../../testing/stage-repository.ts';
 
 const WORKTREE = '.holdpoint/worktrees/work-t-1-node';
 

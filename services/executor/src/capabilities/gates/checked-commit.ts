@@ -1,4 +1,4 @@
-import type { StepResult } from '@holdpoint/contracts/step';
+import type { StepResult } from '@holdpoint/contracts/task/step';
 import { orWarn } from '../or-warn.ts';
 import { isOurs } from '../repository/inspect.ts';
 import type { StageTools } from '../stage.ts';

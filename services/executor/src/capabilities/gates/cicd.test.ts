@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { NodeId } from '@holdpoint/contracts/ids';
-import type { StepInput } from '@holdpoint/contracts/step';
-import { effectOf, orderFor } from '../../testing/orders.ts';
-import { type StageRepository, stageRepository, stagesOf } from '../../testing/stage-repository.ts';
+import { NodeId } from '@holdpoint/contracts/values/ids';
+import type { StepInput } from '@holdpoint/contracts/task/step';
+import { effectOf, orderFor } from '../../../testing/orders.ts';
+import { type StageRepository, stageRepository, stagesOf } from '../../../testing/stage-repository.ts';
 
 let repository: StageRepository;
 beforeEach(async () => {

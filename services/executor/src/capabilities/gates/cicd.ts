@@ -1,4 +1,4 @@
-import type { StepInput, StepResult } from '@holdpoint/contracts/step';
+import type { StepInput, StepResult } from '@holdpoint/contracts/task/step';
 import { isCommitId } from '../../adapters/git/ref-name.ts';
 import { endOf, outputsOf, resultOf, runScript, type ScriptRun, tookSoLong } from '../shell/run-script.ts';
 import { invalid, type RunStage, type StageModule, type StageTools, succeeded, WORKTREES } from '../stage.ts';

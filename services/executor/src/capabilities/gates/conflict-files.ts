@@ -1,9 +1,9 @@
 import { copyFile, lstat, mkdtemp, readFile, readlink, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sha256Of } from '@holdpoint/contracts/json';
+import { sha256Of } from '@holdpoint/contracts/values/json';
 import type { Git } from '../../adapters/git/git.ts';
-import { editTree, type TreeEdit } from '../git/integrate-tree.ts';
+import { editTree, type TreeEdit } from '../git/integrate/tree.ts';
 
 /** A work tree in which a merge has stopped, as it was before anybody worked on it. */
 export type Stopped = {

@@ -1,11 +1,11 @@
 import { access, chmod, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { sha256Of } from '@holdpoint/contracts/json';
-import type { StepResult } from '@holdpoint/contracts/step';
+import { sha256Of } from '@holdpoint/contracts/values/json';
+import type { StepResult } from '@holdpoint/contracts/task/step';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type PlanRepository, planRepository, type StepChange } from '../../testing/plan-repository.ts';
+import { type PlanRepository, planRepository, type StepChange } from '../../../testing/plan-repository.ts';
 import { resolveConflict } from './conflict.ts';
-import { previewIntegration } from '../git/integrate-preview.ts';
+import { previewIntegration } from '../git/integrate/preview.ts';
 
 let repository: PlanRepository;
 beforeEach(async () => {

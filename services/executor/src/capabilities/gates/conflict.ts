@@ -1,11 +1,11 @@
-import { sha256Of } from '@holdpoint/contracts/json';
-import type { StepInput, StepResult } from '@holdpoint/contracts/step';
+import { sha256Of } from '@holdpoint/contracts/values/json';
+import type { StepInput, StepResult } from '@holdpoint/contracts/task/step';
 import { refuseFilters } from '../../adapters/git/staging.ts';
 import { agentArgv, agentEnd, runAgent, withHint } from '../agent/invoke.ts';
 import { noteStopped, resolvedTree, type Stopped, unresolvedIn } from './conflict-files.ts';
-import { moveBranch, obstacleTo } from '../git/integrate-checkout.ts';
-import { conflictsOf } from '../git/integrate-merge.ts';
-import { freshWorktree, mergeInto, removeWorktree } from '../git/integrate-worktree.ts';
+import { moveBranch, obstacleTo } from '../git/integrate/checkout.ts';
+import { conflictsOf } from '../git/integrate/merge.ts';
+import { freshWorktree, mergeInto, removeWorktree } from '../git/integrate/worktree.ts';
 import { readInside } from '../prompt/resolve.ts';
 import { clearSentinelFile, mergeSlug, readSentinel, sentinelPath } from '../merge/sentinel.ts';
 import {

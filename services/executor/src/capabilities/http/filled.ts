@@ -1,4 +1,4 @@
-import type { Json } from '@holdpoint/contracts/json';
+import type { Json } from '@holdpoint/contracts/values/json';
 import { clean } from './send-request.ts';
 
 type Fill = (text: string) => string;

@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { errorBody } from '@holdpoint/contracts/errors';
-import { contextFor } from '../../testing/context.ts';
-import { httpsTarget, httpTarget, rawTarget, type Target } from '../../testing/http-target.ts';
-import { selfSigned } from '../../testing/self-signed.ts';
-import { CleanFailure, type EffectContext, OutcomeUnknown } from '../capability.ts';
+import { errorBody } from '@holdpoint/contracts/values/errors';
+import { contextFor } from '../../../testing/context.ts';
+import { httpsTarget, httpTarget, rawTarget, type Target } from '../../../testing/http-target.ts';
+import { selfSigned } from '../../../testing/self-signed.ts';
+import { CleanFailure, type EffectContext, OutcomeUnknown } from '../../ports/capability.ts';
 import { httpRequests } from './http-request.ts';
 import type { HttpLimits } from './send-request.ts';
 

@@ -1,8 +1,8 @@
-import { HttpIdempotentRequest, HttpRequest, originOf } from '@holdpoint/contracts/http-request';
-import { canonicalJson, type Json, type JsonObject } from '@holdpoint/contracts/json';
+import { HttpIdempotentRequest, HttpRequest, originOf } from '@holdpoint/contracts/effect/http-request';
+import { canonicalJson, type Json, type JsonObject } from '@holdpoint/contracts/values/json';
 import type { z } from 'zod';
-import type { Answer } from '../../adapters/http-exchange.ts';
-import { type Capability, type EffectContext, OutcomeUnknown } from '../capability.ts';
+import type { Answer } from '../../adapters/http/exchange.ts';
+import { type Capability, type EffectContext, OutcomeUnknown } from '../../ports/capability.ts';
 import { filledHeaders, filledIn } from './filled.ts';
 import { assertAllowed, clean, type HttpLimits, type Reach, sendRequest } from './send-request.ts';
 

@@ -1,6 +1,6 @@
-import { errorBody } from '@holdpoint/contracts/errors';
-import type { Answer, OutgoingRequest } from '../../adapters/http-exchange.ts';
-import { CleanFailure } from '../capability.ts';
+import { errorBody } from '@holdpoint/contracts/values/errors';
+import type { Answer, OutgoingRequest } from '../../adapters/http/exchange.ts';
+import { CleanFailure } from '../../ports/capability.ts';
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 

@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
-import { type ErrorBody, type ErrorCode, errorBody } from '@holdpoint/contracts/errors';
-import { addressesOf, type Resolve } from '../../adapters/http-address.ts';
-import { openConnection, type Trust } from '../../adapters/http-connection.ts';
-import { type Answer, exchange, type OutgoingRequest } from '../../adapters/http-exchange.ts';
-import { CleanFailure, type EffectContext, OutcomeUnknown } from '../capability.ts';
+import { type ErrorBody, type ErrorCode, errorBody } from '@holdpoint/contracts/values/errors';
+import { addressesOf, type Resolve } from '../../adapters/http/address.ts';
+import { openConnection, type Trust } from '../../adapters/http/connection.ts';
+import { type Answer, exchange, type OutgoingRequest } from '../../adapters/http/exchange.ts';
+import { CleanFailure, type EffectContext, OutcomeUnknown } from '../../ports/capability.ts';
 import { redirectOf } from './redirect.ts';
 
 export type HttpLimits = Trust & {

@@ -1,12 +1,12 @@
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { errorBody } from '@holdpoint/contracts/errors';
-import { sha256Of } from '@holdpoint/contracts/json';
-import type { StepInput } from '@holdpoint/contracts/step';
+import { errorBody } from '@holdpoint/contracts/values/errors';
+import { sha256Of } from '@holdpoint/contracts/values/json';
+import type { StepInput } from '@holdpoint/contracts/task/step';
 import { z } from 'zod';
-import { replaceFile } from '../../adapters/durable-file.ts';
-import type { Repository } from '../../adapters/repositories.ts';
-import { CleanFailure } from '../capability.ts';
+import { replaceFile } from '../../adapters/files/durable-file.ts';
+import type { Repository } from '../../adapters/git/repositories.ts';
+import { CleanFailure } from '../../ports/capability.ts';
 import { argOf, type StageTools } from '../stage.ts';
 import { keepOutOfStatus } from '../worktree/prepare.ts';
 

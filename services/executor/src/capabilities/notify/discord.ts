@@ -1,5 +1,5 @@
-import { NotifyDiscord } from '@holdpoint/contracts/notify';
-import type { Capability } from '../capability.ts';
+import { NotifyDiscord } from '@holdpoint/contracts/effect/notify';
+import type { Capability } from '../../ports/capability.ts';
 import { type Notices, sendNotice } from './send-notice.ts';
 import { webhookUrl } from './webhook-url.ts';
 

@@ -1,8 +1,8 @@
 import { Webhook } from 'standardwebhooks';
 import { afterEach, describe, expect, test } from 'vitest';
-import { contextFor } from '../../testing/context.ts';
-import { httpTarget, type Target } from '../../testing/http-target.ts';
-import { CleanFailure, type EffectContext, OutcomeUnknown } from '../capability.ts';
+import { contextFor } from '../../../testing/context.ts';
+import { httpTarget, type Target } from '../../../testing/http-target.ts';
+import { CleanFailure, type EffectContext, OutcomeUnknown } from '../../ports/capability.ts';
 import { notices } from './notices.ts';
 
 const NOW = Date.now();

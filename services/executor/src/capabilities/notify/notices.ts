@@ -1,4 +1,4 @@
-import type { Capability } from '../capability.ts';
+import type { Capability } from '../../ports/capability.ts';
 import { notifyDiscord } from './discord.ts';
 import type { Notices } from './send-notice.ts';
 import { notifySlack } from './slack.ts';

@@ -1,5 +1,5 @@
-import type { JsonObject } from '@holdpoint/contracts/json';
-import { type EffectContext, OutcomeUnknown } from '../capability.ts';
+import type { JsonObject } from '@holdpoint/contracts/values/json';
+import { type EffectContext, OutcomeUnknown } from '../../ports/capability.ts';
 import { clean, type HttpLimits, type Reach, sendRequest } from '../http/send-request.ts';
 
 export type Notices = {

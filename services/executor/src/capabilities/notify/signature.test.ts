@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
-import { CleanFailure } from '../capability.ts';
+import { CleanFailure } from '../../ports/capability.ts';
 import { signedHeaders } from './signature.ts';
 
 /** The example of the specification's reference implementations. */

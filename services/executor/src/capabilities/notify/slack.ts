@@ -1,5 +1,5 @@
-import { NotifySlack } from '@holdpoint/contracts/notify';
-import type { Capability } from '../capability.ts';
+import { NotifySlack } from '@holdpoint/contracts/effect/notify';
+import type { Capability } from '../../ports/capability.ts';
 import { type Notices, sendNotice } from './send-notice.ts';
 import { webhookUrl } from './webhook-url.ts';
 

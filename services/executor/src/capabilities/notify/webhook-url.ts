@@ -1,5 +1,5 @@
-import { HttpUrl } from '@holdpoint/contracts/http-request';
-import type { EffectContext } from '../capability.ts';
+import { HttpUrl } from '@holdpoint/contracts/effect/http-request';
+import type { EffectContext } from '../../ports/capability.ts';
 import { assertAllowed, clean, type Reach } from '../http/send-request.ts';
 
 type Asked = { readonly webhook: string; readonly origin: string };

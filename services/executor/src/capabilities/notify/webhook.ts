@@ -1,7 +1,7 @@
-import { originOf } from '@holdpoint/contracts/http-request';
-import { canonicalJson } from '@holdpoint/contracts/json';
-import { NotifyWebhook } from '@holdpoint/contracts/notify';
-import type { Capability } from '../capability.ts';
+import { originOf } from '@holdpoint/contracts/effect/http-request';
+import { canonicalJson } from '@holdpoint/contracts/values/json';
+import { NotifyWebhook } from '@holdpoint/contracts/effect/notify';
+import type { Capability } from '../../ports/capability.ts';
 import { assertAllowed } from '../http/send-request.ts';
 import { type Notices, sendNotice } from './send-notice.ts';
 import { signedHeaders } from './signature.ts';

@@ -1,7 +1,7 @@
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type PlanRepository, planRepository, type StepChange } from '../../testing/plan-repository.ts';
+import { type PlanRepository, planRepository, type StepChange } from '../../../testing/plan-repository.ts';
 import { persistPlan } from './persist.ts';
 import { planIdOf } from './plan-document.ts';
 

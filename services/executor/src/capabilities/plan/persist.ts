@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { StepInput } from '@holdpoint/contracts/step';
+import type { StepInput } from '@holdpoint/contracts/task/step';
 import type { Git } from '../../adapters/git/git.ts';
-import { moveBranch } from '../git/integrate-checkout.ts';
-import { editTree, writeBlob } from '../git/integrate-tree.ts';
+import { moveBranch } from '../git/integrate/checkout.ts';
+import { editTree, writeBlob } from '../git/integrate/tree.ts';
 import { PLAN_FOLDERS, type Plan, planDocument, planIdOf, slugOf, slugOfSpec } from './plan-document.ts';
 import { readInside } from '../prompt/resolve.ts';
 import {

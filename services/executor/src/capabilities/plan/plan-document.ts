@@ -1,4 +1,4 @@
-import { sha256Of } from '@holdpoint/contracts/json';
+import { sha256Of } from '@holdpoint/contracts/values/json';
 
 const SLUG_CHARACTERS_MAX = 32;
 const SLUG_WORDS = 6;

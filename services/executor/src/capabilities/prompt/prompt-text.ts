@@ -1,4 +1,4 @@
-import type { Json } from '@holdpoint/contracts/json';
+import type { Json } from '@holdpoint/contracts/values/json';
 
 /** A prompt is read by a model: what is longer than this was put together by mistake. */
 export const PROMPT_BYTES_MAX = 256 * 1_024;

@@ -1,8 +1,8 @@
 import { mkdir, symlink, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Artifact } from '@holdpoint/contracts/artifact';
+import type { Artifact } from '@holdpoint/contracts/workflow/artifact';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type PlanRepository, planRepository, type StepChange } from '../../testing/plan-repository.ts';
+import { type PlanRepository, planRepository, type StepChange } from '../../../testing/plan-repository.ts';
 import { resolvePrompt } from './resolve.ts';
 import { PROMPT_BYTES_MAX } from './prompt-text.ts';
 

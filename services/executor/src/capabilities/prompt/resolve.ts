@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
-import { type Artifact, artifactLabel } from '@holdpoint/contracts/artifact';
-import type { StepInput, StepResult } from '@holdpoint/contracts/step';
-import { CleanFailure } from '../capability.ts';
+import { type Artifact, artifactLabel } from '@holdpoint/contracts/workflow/artifact';
+import type { StepInput, StepResult } from '@holdpoint/contracts/task/step';
+import { CleanFailure } from '../../ports/capability.ts';
 import { PROMPT_BYTES_MAX, renderPrompt } from './prompt-text.ts';
 import { argOf, failed, invalid, type RunStage, type StageTools, succeeded } from '../stage.ts';
 

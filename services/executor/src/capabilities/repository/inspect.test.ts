@@ -1,7 +1,7 @@
-import type { Artifact } from '@holdpoint/contracts/artifact';
-import type { StepInput } from '@holdpoint/contracts/step';
+import type { Artifact } from '@holdpoint/contracts/workflow/artifact';
+import type { StepInput } from '@holdpoint/contracts/task/step';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type StageRepository, stageRepository, stagesOf } from '../../testing/stage-repository.ts';
+import { type StageRepository, stageRepository, stagesOf } from '../../../testing/stage-repository.ts';
 
 let repository: StageRepository;
 beforeEach(async () => {

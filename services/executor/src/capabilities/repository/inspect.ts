@@ -1,6 +1,6 @@
 import { access } from 'node:fs/promises';
-import { type Artifact, artifactLabel, planBranch, scopeOf } from '@holdpoint/contracts/artifact';
-import type { Precondition } from '@holdpoint/contracts/workflow';
+import { type Artifact, artifactLabel, planBranch, scopeOf } from '@holdpoint/contracts/workflow/artifact';
+import type { Precondition } from '@holdpoint/contracts/workflow/workflow';
 import type { Git } from '../../adapters/git/git.ts';
 import { isBranchName } from '../../adapters/git/ref-name.ts';
 import { PLAN_FOLDERS, slugOf } from '../plan/plan-document.ts';

@@ -6,8 +6,8 @@ import {
   stageRepository,
   stagesOf,
   startOf,
-} from '../../testing/stage-repository.ts';
-import { CleanFailure, OutcomeUnknown } from '../capability.ts';
+} from '../../../testing/stage-repository.ts';
+import { CleanFailure, OutcomeUnknown } from '../../ports/capability.ts';
 
 let repository: StageRepository;
 beforeEach(async () => {

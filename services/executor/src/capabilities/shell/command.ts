@@ -1,6 +1,6 @@
-import { errorBody } from '@holdpoint/contracts/errors';
-import type { StepInput, StepResult } from '@holdpoint/contracts/step';
-import { CleanFailure, type Done, OutcomeUnknown, type Probed } from '../capability.ts';
+import { errorBody } from '@holdpoint/contracts/values/errors';
+import type { StepInput, StepResult } from '@holdpoint/contracts/task/step';
+import { CleanFailure, type Done, OutcomeUnknown, type Probed } from '../../ports/capability.ts';
 import { argOf, foundApplied, invalid, type RunStage, type StageModule, type StageTools } from '../stage.ts';
 import { endOf, resultOf, runScript, type ScriptRun } from './run-script.ts';
 

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createSecrets, type StartSecrets } from '../../adapters/secrets.ts';
+import { createSecrets, type StartSecrets } from '../../adapters/secrets/secrets.ts';
 import {
   type Ordered,
   type StageRepository,
   stageRepository,
   stagesOf,
-} from '../../testing/stage-repository.ts';
+} from '../../../testing/stage-repository.ts';
 
 let repository: StageRepository;
 beforeEach(async () => {

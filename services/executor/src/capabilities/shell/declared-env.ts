@@ -1,8 +1,8 @@
-import { errorBody } from '@holdpoint/contracts/errors';
-import type { StepInput } from '@holdpoint/contracts/step';
+import { errorBody } from '@holdpoint/contracts/values/errors';
+import type { StepInput } from '@holdpoint/contracts/task/step';
 import { z } from 'zod';
 import { type Environment, isDeclarable } from '../../adapters/process/command-env.ts';
-import { CleanFailure, type Secrets } from '../capability.ts';
+import { CleanFailure, type Secrets } from '../../ports/capability.ts';
 
 const VARIABLES_MAX = 100;
 const VALUE_CHARACTERS_MAX = 32_768;

@@ -1,5 +1,5 @@
-import type { AttemptReport } from '@holdpoint/contracts/attempt';
-import type { StepResult } from '@holdpoint/contracts/step';
+import type { AttemptReport } from '@holdpoint/contracts/workflow/attempt';
+import type { StepResult } from '@holdpoint/contracts/task/step';
 import type { CommandResult } from '../../adapters/process/run-command.ts';
 import { failed, type StageTools, succeeded, type ToolCommand } from '../stage.ts';
 

@@ -6,8 +6,8 @@ import {
   type StageRepository,
   stageRepository,
   stagesOf,
-} from '../../testing/stage-repository.ts';
-import { CleanFailure } from '../capability.ts';
+} from '../../../testing/stage-repository.ts';
+import { CleanFailure } from '../../ports/capability.ts';
 
 let repository: StageRepository;
 beforeEach(async () => {

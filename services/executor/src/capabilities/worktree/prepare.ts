@@ -1,9 +1,9 @@
 import { access, appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { sha256Of } from '@holdpoint/contracts/json';
-import type { StepInput } from '@holdpoint/contracts/step';
+import { sha256Of } from '@holdpoint/contracts/values/json';
+import type { StepInput } from '@holdpoint/contracts/task/step';
 import { isBranchName } from '../../adapters/git/ref-name.ts';
-import type { Repository } from '../../adapters/repositories.ts';
+import type { Repository } from '../../adapters/git/repositories.ts';
 import {
   argOf,
   failed,

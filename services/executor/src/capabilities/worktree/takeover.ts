@@ -1,6 +1,6 @@
 import { relative, sep } from 'node:path';
 import { forgetAttempts } from '../../adapters/git/attempts.ts';
-import { checkoutsOf, gitFolder } from '../git/integrate-checkout.ts';
+import { checkoutsOf, gitFolder } from '../git/integrate/checkout.ts';
 import { type StageTools, WORKTREES } from '../stage.ts';
 
 /** Whether it is one of the worktrees that are made for tasks: nobody else's loses its branch. */

@@ -1,0 +1,47 @@
+import type { CircuitEvent, ReportCircuit } from '@holdpoint/contracts/recovery/circuit';
+import { subjects } from '@holdpoint/contracts/bus/subjects';
+import type { Clock } from '@holdpoint/runtime/engine/clock';
+import { followCircuits } from '@holdpoint/runtime/bus/circuits';
+import type { Listener } from '@holdpoint/runtime/bus/listener';
+import type { Announce } from '@holdpoint/runtime/engine/ports';
+import type { Circuits, Said } from './circuits.ts';
+
+/** More circuits than this are more targets than executors are ever given. */
+const PAGES_MAX = 20;
+
+const saidIn = (event: CircuitEvent): Said | undefined => {
+  const { target } = event;
+  switch (event.type) {
+    case 'circuit_opened':
+      return { target, state: 'open' };
+    case 'circuit_half_opened':
+      return { target, state: 'half_open', executor: event.executor };
+    case 'circuit_closed':
+      return { target, state: 'closed' };
+    case 'circuit_counted':
+      return undefined;
+  }
+};
+
+/** Tells recovery; on its way it is kept by the bus, until recovery is there. */
+export const tellRecovery =
+  (announce: Announce) =>
+  (report: ReportCircuit): boolean =>
+    announce(subjects.recoveryCommand('circuit'), JSON.stringify(report));
+
+/**
+ * Hears what recovery says of circuits. What is started before `asked` has resolved may go to a target that everybody else
+ * knows to be away.
+ */
+export const followRecovery = (
+  listener: Listener,
+  circuits: Pick<Circuits, 'hear' | 'hearAll'>,
+  clock: Clock,
+): { readonly asked: Promise<void>; readonly stop: () => void } =>
+  followCircuits(listener, clock, PAGES_MAX, {
+    hear: (fact) => {
+      const said = saidIn(fact);
+      if (said !== undefined) circuits.hear(said);
+    },
+    hearAll: circuits.hearAll,
+  });

@@ -1,0 +1,150 @@
+import { type FileHandle, open, stat } from 'node:fs/promises';
+import { errorBody } from '@holdpoint/contracts/values/errors';
+import { CleanFailure } from '../../ports/capability.ts';
+import { acquire, type FileLock, openLock } from './file-lock.ts';
+
+export type Line = { readonly key: string; readonly line: string; readonly assertInForce: () => void };
+export type AppendLine = (line: Line) => Promise<{ readonly repeated: boolean }>;
+
+type Waiting = Line & {
+  readonly resolve: (result: { readonly repeated: boolean }) => void;
+  readonly reject: (error: unknown) => void;
+};
+
+/** An open file, the lock beside it, and the keys of the lines that were read so far. */
+type Opened = {
+  readonly handle: FileHandle;
+  readonly lock: FileLock;
+  readonly close: () => Promise<void>;
+  readonly keys: Set<string>;
+  readTo: number;
+};
+
+/**
+ * A file whose lines carry keys, and which takes each key once, through crashes and with several executors.
+ * While one write is on its way to the disk the next lines gather, so that many share one lock and one sync.
+ */
+export const createKeyedFile = (path: string): AppendLine => {
+  const waiting: Waiting[] = [];
+  let opened: Opened | undefined;
+  let writing = false;
+
+  /** Up to here nothing has been written: whatever goes wrong is certain to have had no effect. */
+  const begin = async (): Promise<Opened> => {
+    try {
+      const file = await current(path, opened);
+      if (opened !== file) await opened?.close();
+      opened = file;
+      await acquire(file.lock);
+      return file;
+    } catch (cause) {
+      if (cause instanceof CleanFailure) throw cause;
+      await opened?.close();
+      opened = undefined;
+      throw new CleanFailure(
+        errorBody('EXECUTOR_TARGET_REFUSED', `the file cannot be opened: ${codeOf(cause)}`),
+        cause,
+      );
+    }
+  };
+
+  const write = async (batch: readonly Waiting[]): Promise<void> => {
+    const file = await begin();
+    try {
+      await append(file, batch);
+    } finally {
+      file.lock.release();
+    }
+  };
+
+  const drain = async (): Promise<void> => {
+    writing = true;
+    while (waiting.length > 0) {
+      const batch = waiting.splice(0);
+      await write(batch).catch((error: unknown) => {
+        for (const { reject } of batch) reject(error);
+      });
+    }
+    writing = false;
+  };
+
+  return (line) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ ...line, resolve, reject });
+      if (!writing) void drain();
+    });
+};
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+
+/** The file as it is now: somebody may have moved it away, and then a new one takes its place. */
+const current = async (path: string, opened: Opened | undefined): Promise<Opened> => {
+  if (opened !== undefined) {
+    const [held, named] = await Promise.all([opened.handle.stat(), stat(path).catch(() => undefined)]);
+    if (named?.ino === held.ino && named.dev === held.dev) return opened;
+  }
+  const handle = await open(path, 'a+', 0o640);
+  try {
+    const lock = openLock(path);
+    const close = async (): Promise<void> => {
+      lock.close();
+      await handle.close();
+    };
+    return { handle, lock, close, keys: new Set(), readTo: 0 };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+};
+
+/** Under the lock: what is new is written and synced as one; what is there already was applied before. */
+const append = async (opened: Opened, batch: readonly Waiting[]): Promise<void> => {
+  const mend = await catchUp(opened);
+  const fresh = new Map<string, Waiting>();
+  const repeated: Waiting[] = [];
+  for (const line of batch.filter(inForce)) {
+    if (opened.keys.has(line.key) || fresh.has(line.key)) repeated.push(line);
+    else fresh.set(line.key, line);
+  }
+  if (fresh.size > 0) {
+    await opened.handle.appendFile(
+      mend + [...fresh.values()].map(({ key, line }) => `${key}\t${line}\n`).join(''),
+    );
+    await opened.handle.datasync();
+  }
+  for (const { resolve } of fresh.values()) resolve({ repeated: false });
+  for (const { resolve } of repeated) resolve({ repeated: true });
+};
+
+/** Closes a line that a crash cut off. No line of ours holds this character, so nobody can take such a line for whole. */
+const CUT_OFF = '\r';
+
+/** Learns the keys of what was written since; returns what closes a last line that was cut off. */
+const catchUp = async (opened: Opened): Promise<string> => {
+  const { size } = await opened.handle.stat();
+  if (size < opened.readTo) {
+    // Somebody emptied the file, and its memory with it.
+    opened.keys.clear();
+    opened.readTo = 0;
+  }
+  const rest = Buffer.alloc(size - opened.readTo);
+  if (rest.length > 0) await opened.handle.read(rest, 0, rest.length, opened.readTo);
+  const end = rest.lastIndexOf(0x0a) + 1;
+  for (const line of rest.subarray(0, end).toString('utf8').split('\n')) {
+    if (line.includes('\t') && !line.endsWith(CUT_OFF)) opened.keys.add(line.slice(0, line.indexOf('\t')));
+  }
+  opened.readTo += end;
+  return end < rest.length ? `${CUT_OFF}\n` : '';
+};
+
+/** Refuses a line whose lease may be over; it has not been written. */
+const inForce = ({ assertInForce, reject }: Waiting): boolean => {
+  try {
+    assertInForce();
+    return true;
+  } catch (error) {
+    reject(error);
+    return false;
+  }
+};

@@ -1,0 +1,39 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { TOKEN } from '@holdpoint/contracts/values/ids';
+import { z } from 'zod';
+import { replaceFile } from '../files/durable-file.ts';
+
+/** Who a journal belongs to, whatever process writes it, and what it has seen of the others. */
+export const JournalName = z.object({
+  id: z.string().regex(TOKEN),
+  floor: z.int().min(0),
+  seen: z.record(z.string(), z.int().min(0)),
+});
+export type JournalName = z.infer<typeof JournalName>;
+
+const FILE = 'journal.json';
+
+/** So that people recognise it, and nobody else has it. */
+const newId = (): string =>
+  `${hostname()
+    .replaceAll(/[^A-Za-z0-9-]/g, '-')
+    .slice(0, 40)}-${randomBytes(6).toString('hex')}`;
+
+/** Throws on what is there and cannot be read: a journal under a new name would leave the old one unread. */
+export const readName = async (folder: string): Promise<JournalName> => {
+  const text = await readFile(join(folder, FILE), 'utf8');
+  return JournalName.parse(JSON.parse(text));
+};
+
+/** Makes the folder of a new journal, unless it is there. */
+export const makeJournal = async (folder: string): Promise<void> => {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const names = await readdir(folder);
+  if (names.includes(FILE)) return;
+  if (names.some((name) => name.endsWith('.jsonl')))
+    throw new Error(`${folder} holds a journal without its ${FILE}`);
+  await replaceFile(join(folder, FILE), JSON.stringify({ id: newId(), floor: 0, seen: {} }));
+};

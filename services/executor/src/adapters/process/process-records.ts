@@ -1,0 +1,182 @@
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { EffectId } from '@holdpoint/contracts/values/ids';
+import { sha256Of } from '@holdpoint/contracts/values/json';
+import { z } from 'zod';
+import { replaceFile } from '../files/durable-file.ts';
+import { endGroup } from './run-group.ts';
+import { bootId, livingProcesses, processEntry, startedWith } from './process-table.ts';
+import { groupGone } from './process-group.ts';
+
+/** Whose work a command is. */
+export type WorkOf = {
+  readonly effectId: string;
+  readonly repository: string;
+  readonly task: string;
+  readonly node: string;
+  readonly attempt: number;
+};
+
+const Started = z.object({ pid: z.int().min(2), start: z.string(), boot: z.string() });
+
+/** A command that is running, or was when the executor ended. `group` is also the pid of its first process. */
+const WorkRecord = z.object({
+  effectId: EffectId,
+  repository: z.string(),
+  task: z.string(),
+  node: z.string(),
+  attempt: z.int(),
+  group: Started,
+  executor: Started,
+});
+type WorkRecord = z.infer<typeof WorkRecord>;
+type Started = z.infer<typeof Started>;
+
+/** In the environment of everything that a step starts: also what leaves its group can be found by it. */
+const MARK = 'HOLDPOINT_WORK';
+/** What is no recorded command is git, which leaves locks behind when it is killed, and is done soon. */
+const GIT_MS = 3_000;
+
+export interface WorkRecords {
+  /** To be put into the environment of every command of a step. */
+  markOf(work: WorkOf): Readonly<Record<string, string>>;
+  /** Resolves once the record of a group is on the disk. */
+  began(work: WorkOf, group: number): Promise<void>;
+  ended(work: WorkOf, group: number): Promise<void>;
+  /**
+   * Ends what an earlier start of this effect, or of another effect of its node, has left running: nothing of it lives when
+   * this resolves. Says how many were ended.
+   */
+  endLeftovers(work: WorkOf): Promise<number>;
+  /** The same for everything that executors of this folder have left that are gone: another may be at work beside this one. */
+  endAll(): Promise<number>;
+}
+
+const startedAs = async (pid: number): Promise<Started> => ({
+  pid,
+  start: (await processEntry(pid))?.start ?? '',
+  boot: await bootId(),
+});
+
+/** Keeps on the disk which commands are running, so that an executor that starts again can end those of the one before. */
+export const createWorkRecords = (stateDir: string): WorkRecords => {
+  const folder = join(stateDir, 'work');
+  const scope = sha256Of(stateDir).slice(0, 16);
+  const self = startedAs(process.pid);
+  const markOf = ({ task, node, effectId }: WorkOf): string => `${[scope, task, node, effectId].join('/')}/`;
+  const pathOf = (effectId: string, group: number): string =>
+    join(folder, `${EffectId.parse(effectId)}.${String(group)}.json`);
+
+  const all = async (): Promise<readonly WorkRecord[]> => {
+    const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return [];
+      throw error;
+    });
+    const texts = await Promise.all(
+      names
+        .filter((name) => name.endsWith('.json'))
+        // Its command may end, and take it away, at any moment.
+        .map((name) => readFile(join(folder, name), 'utf8').catch(() => undefined)),
+    );
+    return texts.filter((text) => text !== undefined).map((text) => WorkRecord.parse(JSON.parse(text)));
+  };
+  const end = async (records: readonly WorkRecord[]): Promise<number> => {
+    let ended = 0;
+    for (const record of records) {
+      if (await isSame(record.group)) {
+        await endGroup(record.group.pid);
+        ended += 1;
+      }
+      await rm(pathOf(record.effectId, record.group.pid), { force: true });
+    }
+    return ended;
+  };
+  const isMine = async ({ executor }: WorkRecord): Promise<boolean> => {
+    const { pid, start, boot } = await self;
+    return executor.pid === pid && executor.start === start && executor.boot === boot;
+  };
+  /** What carries a mark, and is in no record. */
+  const endMarked = async (wanted: Wanted): Promise<number> => {
+    let ended = 0;
+    const tried = new Set<number>();
+    for (let found = await marked(wanted); found.length > 0; found = await marked(wanted)) {
+      for (const group of new Set(found)) {
+        if (tried.has(group) || !(await groupGone(group, GIT_MS))) await endGroup(group);
+        tried.add(group);
+        ended += 1;
+      }
+    }
+    return ended;
+  };
+
+  return {
+    markOf: (work) => ({ [MARK]: `${markOf(work)}${String(process.pid)}` }),
+    began: async (work, group) => {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const { effectId, repository, task, node, attempt } = work;
+      const record = { effectId, repository, task, node, attempt };
+      const both = { group: await startedAs(group), executor: await self };
+      await replaceFile(pathOf(effectId, group), JSON.stringify({ ...record, ...both }));
+    },
+    ended: (work, group) => rm(pathOf(work.effectId, group), { force: true }),
+    endLeftovers: async (work) => {
+      const records: WorkRecord[] = [];
+      for (const record of await all()) {
+        const sameNode =
+          record.repository === work.repository && record.task === work.task && record.node === work.node;
+        // Other effects of the node may be its other items, which run beside this one; but not those of an executor that is gone.
+        if (record.effectId === work.effectId || (sameNode && !(await isMine(record)))) records.push(record);
+      }
+      const ended = await end(records);
+      return ended + (await endMarked((found) => found.startsWith(markOf(work))));
+    },
+    endAll: async () => {
+      const left: WorkRecord[] = [];
+      for (const record of await all())
+        if ((await isMine(record)) || !(await isSame(record.executor))) left.push(record);
+      const ended = await end(left);
+      return (
+        ended +
+        (await endMarked(
+          async (found, since) => found.startsWith(`${scope}/`) && !(await isOfAnother(found, since)),
+        ))
+      );
+    },
+  };
+};
+
+/** Whether a recorded group still lives and is the one that was recorded: pids are used again. */
+const isSame = async ({ pid, start, boot }: Started): Promise<boolean> => {
+  if (boot !== (await bootId())) return false;
+  const living = await livingProcesses();
+  // Without a table there is only the number to go by.
+  if (living === undefined) return !(await groupGone(pid, 0));
+  const first = living.find((entry) => entry.pid === pid);
+  if (first !== undefined) return first.start === start;
+  // Its first process has ended. While any other of the group lives, the number is given to nobody else.
+  return living.some(
+    (entry) => entry.group === pid && entry.session === pid && Number(entry.start) >= Number(start),
+  );
+};
+
+/** Whether what carries a mark was started by another executor that lives: a process that is younger than it has only its number. */
+const isOfAnother = async (mark: string, since: string): Promise<boolean> => {
+  const owner = Number(mark.slice(mark.lastIndexOf('/') + 1));
+  const living = owner === process.pid ? undefined : await processEntry(owner);
+  return living !== undefined && !living.gone && Number(living.start) <= Number(since);
+};
+
+/** Looks at a mark, and at when the process that carries it began. */
+type Wanted = (mark: string, since: string) => boolean | Promise<boolean>;
+
+const marked = async (wanted: Wanted): Promise<readonly number[]> => {
+  const living = (await livingProcesses()) ?? [];
+  const found = await Promise.all(
+    living.map(async ({ pid, group, start }) => {
+      if (pid === process.pid) return [];
+      const mark = await startedWith(pid, MARK);
+      return mark !== undefined && (await wanted(mark, start)) ? [group] : [];
+    }),
+  );
+  return found.flat();
+};

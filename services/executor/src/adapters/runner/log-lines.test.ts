@@ -1,0 +1,154 @@
+import { LogLine } from '@holdpoint/contracts/task/log';
+import { subjects } from '@holdpoint/contracts/bus/subjects';
+import type { Clock } from '@holdpoint/runtime/engine/clock';
+import { describe, expect, test } from 'vitest';
+import { bareOrderFor, NODE, orderFor, TASK, workOf } from '../../../testing/orders.ts';
+import { createLogLines } from './log-lines.ts';
+
+/** A clock that goes when it is told to. */
+const handClock = () => {
+  let now = 0;
+  let steps: { readonly at: number; readonly step: () => void }[] = [];
+  const clock: Clock = {
+    now: () => now,
+    after: (ms, step) => {
+      const due = { at: now + ms, step };
+      steps.push(due);
+      return () => void (steps = steps.filter((each) => each !== due));
+    },
+    every: () => () => undefined,
+  };
+  const pass = (ms: number): void => {
+    now += ms;
+    const due = steps.filter(({ at }) => at <= now);
+    steps = steps.filter(({ at }) => at > now);
+    for (const { step } of due) step();
+  };
+  return { clock, pass, waiting: () => steps.length };
+};
+
+const said = (order = bareOrderFor(), epoch = 1, redact = (line: string) => line) => {
+  const { clock, pass, waiting } = handClock();
+  const bus = { there: true };
+  const heard: LogLine[] = [];
+  const linesOf = createLogLines({
+    announce: (subject, body) => {
+      expect(subject).toBe(subjects.log(TASK, NODE));
+      if (bus.there) heard.push(LogLine.parse(JSON.parse(body)));
+      return bus.there;
+    },
+    clock,
+    now: () => 1_700_000_000_000,
+    redact,
+  });
+  return {
+    lines: linesOf(order, epoch),
+    heard,
+    texts: () => heard.map(({ line }) => line),
+    bus,
+    pass,
+    waiting,
+  };
+};
+
+test('a line says where it comes from, and which one it is', () => {
+  const { lines, heard } = said(bareOrderFor(workOf(), { attempt: 2 }));
+  lines.say('stdout', 'one');
+  lines.say('stderr', 'two');
+  const about = { attempt: 2, step: 'run', at: 1_700_000_000_000 };
+  expect(heard).toEqual([
+    { ...about, stream: 'stdout', seq: 1, line: 'one' },
+    { ...about, stream: 'stderr', seq: 2, line: 'two' },
+  ]);
+});
+
+test.each([
+  ['2:before.0', 'before.0'],
+  ['2:run.3', 'run.3'],
+  ['anything', 'anything'],
+  ['Anything else', 'run'],
+  [`x:${'a'.repeat(65)}`, 'run'],
+])('work of the key %s is the step %s', (idempotencyKey, step) => {
+  const { lines, heard } = said(bareOrderFor(workOf({ idempotencyKey })));
+  lines.say('stdout', '');
+  expect(heard[0]?.step).toBe(step);
+});
+
+test('an effect is what its node is there for, whatever its key', () => {
+  const { lines, heard } = said(orderFor());
+  lines.say('stdout', '');
+  expect(heard[0]?.step).toBe('run');
+});
+
+test('the lines of a repeat are no repeats of lines', () => {
+  const first = said();
+  const second = said(bareOrderFor(), 3);
+  for (const { lines } of [first, second]) lines.say('stdout', 'again');
+  expect(second.heard[0]?.seq).toBeGreaterThan((first.heard[0]?.seq ?? 0) + 1_000_000);
+});
+
+test('what nobody may see is taken out before a line is cut', () => {
+  const { lines, texts } = said(bareOrderFor(), 1, (line) => line.replaceAll('sesame', '*'));
+  lines.say('stdout', `${'x'.repeat(8_190)}sesame`);
+  expect(texts()[0]).toBe(`${'x'.repeat(8_190)}*`);
+});
+
+test.each(['x', 'é', '語', '😀'])('a line of too many %s is cut between two of them', (character) => {
+  const { lines, texts } = said();
+  lines.say('stdout', character.repeat(10_000));
+  const [line = ''] = texts();
+  expect(Buffer.byteLength(line)).toBeLessThanOrEqual(8_192);
+  expect(Buffer.byteLength(line)).toBeGreaterThan(8_180);
+  expect(line).toMatch(new RegExp(`^(?:${character})+…$`, 'u'));
+});
+
+describe('lines that cannot be handed on', () => {
+  test('are counted while the bus is away, and a line says how many when it is back', () => {
+    const { lines, texts, bus, heard } = said();
+    lines.say('stdout', 'before');
+    bus.there = false;
+    for (let i = 0; i < 3; i += 1) lines.say('stdout', 'lost');
+    bus.there = true;
+    lines.say('stdout', 'after');
+    expect(texts()).toEqual(['before', '[holdpoint] 3 lines were left out here', 'after']);
+    expect(heard.map(({ seq }) => seq)).toEqual([1, 2, 3]);
+  });
+
+  test('are told of after the last one as well, as soon as somebody listens', () => {
+    const { lines, texts, bus, pass, waiting } = said();
+    bus.there = false;
+    lines.say('stdout', 'lost');
+    void lines.end();
+    pass(1_000);
+    expect(texts()).toEqual([]);
+    bus.there = true;
+    pass(1_000);
+    expect(texts()).toEqual(['[holdpoint] 1 line was left out here']);
+    expect(waiting()).toBe(0);
+  });
+
+  test('are given up a minute later', () => {
+    const { lines, bus, pass, waiting } = said();
+    bus.there = false;
+    lines.say('stdout', 'lost');
+    void lines.end();
+    for (let i = 0; i < 60; i += 1) pass(1_000);
+    expect(waiting()).toBe(0);
+  });
+
+  test('because a program prints too fast are left out until the next second', () => {
+    const { lines, texts, pass } = said();
+    for (let i = 0; i < 2_500; i += 1) lines.say('stdout', String(i));
+    expect(texts()).toHaveLength(2_000);
+    pass(1_000);
+    lines.say('stdout', 'later');
+    expect(texts().slice(2_000)).toEqual(['[holdpoint] 500 lines were left out here', 'later']);
+  });
+
+  test('do not keep a step from ending without a word about what it did not leave out', () => {
+    const { lines, texts, waiting } = said();
+    lines.say('stdout', 'all');
+    void lines.end();
+    expect([texts(), waiting()]).toEqual([['all'], 0]);
+  });
+});

@@ -1,0 +1,24 @@
+import type { Finding, Outcome } from '../../effect/decide.ts';
+import type { StartSecrets } from './secrets.ts';
+
+type Hide = StartSecrets['hideIn'];
+
+/** What came of an effect, with nothing in it that a secret of the start shows in. What it is stays as it is. */
+export const hiddenOutcome = (outcome: Outcome, hide: Hide): Outcome => {
+  switch (outcome.kind) {
+    case 'applied':
+      return { ...outcome, outputs: hide(outcome.outputs) };
+    case 'failed_clean': {
+      const { code, ...rest } = outcome.error;
+      return { ...outcome, error: { code, ...hide(rest) } };
+    }
+    case 'unknown':
+      return { ...outcome, reason: hide(outcome.reason) };
+  }
+};
+
+/** The same of what a probe has found. */
+export const hiddenFinding = (finding: Finding, hide: Hide): Finding => {
+  const { found, ...rest } = finding;
+  return { found, ...hide(rest) };
+};

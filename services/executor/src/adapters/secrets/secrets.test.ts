@@ -1,0 +1,158 @@
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ConfigError } from '@holdpoint/runtime/service/config';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { CleanFailure } from '../../ports/capability.ts';
+import { scratchFolder } from '../../../testing/scratch.ts';
+import { readSecretTable } from './secret-table.ts';
+import { createSecrets } from './secrets.ts';
+
+let scratch: Awaited<ReturnType<typeof scratchFolder>>;
+beforeEach(async () => {
+  scratch = await scratchFolder();
+});
+afterEach(() => scratch.remove());
+
+const SECRET = 'open-sesame+42/"x"';
+const API = 'https://api.example';
+
+const write = (name: string, text: string): string => {
+  const path = join(scratch.path, name);
+  writeFileSync(path, text);
+  return path;
+};
+const tableOf = (secrets: object, env: NodeJS.ProcessEnv = {}) =>
+  readSecretTable(write('secrets.json', JSON.stringify({ secrets })), env);
+const startWith = (secrets: object, env?: NodeJS.ProcessEnv) => createSecrets(tableOf(secrets, env))();
+
+const bodyOf = (fill: () => string) => {
+  try {
+    return fill();
+  } catch (error) {
+    return error instanceof CleanFailure ? error.body : error;
+  }
+};
+
+describe('a secret that is named', () => {
+  test('is filled in where it may be used, and nothing else is changed', () => {
+    const file = write('token', `${SECRET}\n`);
+    const secrets = startWith(
+      { TOKEN: { file, for: [API] }, KEY: { env: 'MY_KEY', for: [API] } },
+      {
+        MY_KEY: 'of-the-environment',
+      },
+    );
+    expect(secrets.fill('Bearer ${secret:TOKEN} ${OTHER} ${secret:KEY}', API)).toBe(
+      `Bearer ${SECRET} \${OTHER} of-the-environment`,
+    );
+  });
+
+  test('is read at each use, so that one that replaces it counts at once', () => {
+    const file = write('token', 'the-first-token\n');
+    const secrets = startWith({ TOKEN: { file, for: [API] } });
+    expect(secrets.fill('${secret:TOKEN}', API)).toBe('the-first-token');
+    write('token', 'the-second-token');
+    expect(secrets.fill('${secret:TOKEN}', API)).toBe('the-second-token');
+    expect(secrets.hideIn(['the-first-token', 'the-second-token'])).toEqual(['[hidden]', '[hidden]']);
+  });
+
+  test('is refused elsewhere, unless it is there, and when it could not be hidden; its value is in no message', () => {
+    const secrets = startWith({
+      TOKEN: { file: write('token', SECRET), for: [API] },
+      NOWHERE: { file: write('nowhere', SECRET) },
+      GONE: { file: join(scratch.path, 'gone'), for: [API] },
+      SHORT: { file: write('short', 'sesame\n'), for: [API] },
+    });
+    const refused = (name: string, use = API) => bodyOf(() => secrets.fill(`\${secret:${name}}`, use));
+    expect(refused('TOKEN', 'https://other.example')).toEqual({
+      code: 'EXECUTOR_SECRET_NOT_ALLOWED',
+      message: 'the secret "TOKEN" is not for https://other.example',
+    });
+    expect(refused('NOWHERE')).toMatchObject({ code: 'EXECUTOR_SECRET_NOT_ALLOWED' });
+    expect(refused('OTHER')).toMatchObject({ code: 'EXECUTOR_SECRET_UNKNOWN' });
+    expect(refused('constructor')).toMatchObject({ code: 'EXECUTOR_SECRET_UNKNOWN' });
+    expect(refused('GONE')).toEqual({
+      code: 'EXECUTOR_SECRET_UNKNOWN',
+      message: 'the secret "GONE" cannot be read',
+    });
+    expect(JSON.stringify(refused('SHORT'))).toMatch(/NOT_ALLOWED(?!.*sesame)/);
+  });
+});
+
+describe('what was filled in', () => {
+  const started = (text: string) => {
+    const secrets = startWith({ TOKEN: { file: write('token', text), for: [API] } });
+    secrets.fill('${secret:TOKEN}', API);
+    return secrets;
+  };
+
+  test.each([
+    ['as it is', SECRET],
+    ['encoded for a URL', encodeURIComponent(SECRET)],
+    ['as in a form', new URLSearchParams({ a: SECRET }).toString()],
+    ['in JSON', JSON.stringify({ a: SECRET })],
+    ['in base64', Buffer.from(SECRET).toString('base64')],
+    ['in base64 for URLs', Buffer.from(SECRET).toString('base64url')],
+    ['in base64 behind one letter', Buffer.from(`a${SECRET}`).toString('base64')],
+    ['in base64 between a name and more', Buffer.from(`ada:${SECRET};more`).toString('base64')],
+    ['in base64 behind two letters', Buffer.from(`ab${SECRET}`).toString('base64')],
+  ])('is hidden %s', (_, text) => {
+    const hidden = started(SECRET).hideIn({ text }).text;
+    expect(hidden).toContain('[hidden]');
+    // At the ends of base64 there may be letters that depend on what stands beside them, and tell less than a character.
+    expect(hidden.replace('[hidden]', '').length).toBeLessThanOrEqual(
+      Math.max(12, text.length - SECRET.length),
+    );
+    for (const part of [SECRET, encodeURIComponent(SECRET), Buffer.from(SECRET).toString('base64')])
+      expect(hidden).not.toContain(part);
+  });
+
+  test('is hidden line by line when it has several, and in names and depths of a value', () => {
+    const key = '-----BEGIN KEY-----\nabcdefghijklmnop\nqrstuvwxyz012345\nshort\n-----END KEY-----';
+    const { hideIn, hideFilled } = started(key);
+    expect(hideFilled('1: abcdefghijklmnop')).toBe('1: [hidden]');
+    expect(hideIn({ a: [{ qrstuvwxyz012345: 'short' }], b: 3, c: null })).toEqual({
+      a: [{ '[hidden]': 'short' }],
+      b: 3,
+      c: null,
+    });
+  });
+
+  test('is hidden in that start alone', () => {
+    const secrets = createSecrets(tableOf({ TOKEN: { file: write('token', SECRET), for: [API] } }));
+    secrets().fill('${secret:TOKEN}', API);
+    expect(secrets().hideIn(SECRET)).toBe(SECRET);
+  });
+
+  test('is hidden beside what the executor itself was handed, of which short words stay in what is worked with', () => {
+    const own = ['postgres-password-of-the-executor', 'holdpoint'];
+    const { hideIn } = createSecrets(new Map(), own)();
+    expect(hideIn(`postgres-password-of-the-executor in .holdpoint/worktrees`)).toBe(
+      '[hidden] in .holdpoint/worktrees',
+    );
+  });
+});
+
+describe('a file that names secrets', () => {
+  test.each([
+    ['no JSON', 'sesame: open', 'the file holds no JSON'],
+    ['a secret itself', '{"secrets": {"A": "sesame"}}', 'at secrets.A'],
+    ['a path that is not absolute', '{"secrets": {"A": {"file": "sesame"}}}', 'at secrets.A'],
+    ['both sources', '{"secrets": {"A": {"file": "/sesame", "env": "SESAME"}}}', 'at secrets.A'],
+    ['a name that cannot be written', '{"secrets": {"a b": {"env": "SESAME"}}}', 'at secrets.a b'],
+    ['a variable that is not set', '{"secrets": {"A": {"env": "SESAME"}}}', 'come from SESAME'],
+  ])('with %s ends the start, and nothing of it is shown but names', (_, text, problem) => {
+    const read = () => readSecretTable(write('secrets.json', text), {});
+    expect(read).toThrow(ConfigError);
+    expect(read).toThrow(new RegExp(problem));
+    expect(read).toThrow(/^(?!.*sesame)/);
+  });
+
+  test('that cannot be read ends the start; without one there are no secrets', () => {
+    expect(() => readSecretTable(join(scratch.path, 'gone'), {})).toThrow(/HOLDPOINT_SECRETS_FILE/);
+    expect(readSecretTable(undefined, {}).size).toBe(0);
+    const path = write('secrets.json', '{"secrets": {}}');
+    chmodSync(path, 0o400);
+    expect(readSecretTable(path, {}).size).toBe(0);
+  });
+});

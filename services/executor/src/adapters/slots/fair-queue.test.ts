@@ -1,0 +1,126 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createFairQueue } from './fair-queue.ts';
+
+const drained = (queue: ReturnType<typeof createFairQueue<string>>): readonly string[] => {
+  const all: string[] = [];
+  for (let next = queue.next(); next !== undefined; next = queue.next()) all.push(next);
+  return all;
+};
+
+describe('those who wait', () => {
+  test('come one of each task in turn, and within a task in their order', () => {
+    const queue = createFairQueue<string>();
+    for (const item of ['a1', 'a2', 'a3']) queue.join('a', undefined, item);
+    for (const item of ['b1', 'b2']) queue.join('b', undefined, item);
+    queue.join('c', undefined, 'c1');
+    expect(drained(queue)).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
+  });
+
+  test('in their thousands keep the first of another task waiting for one of theirs', () => {
+    const queue = createFairQueue<string>();
+    for (let i = 0; i < 10_000; i += 1) queue.join('large', undefined, `large ${String(i)}`);
+    expect(queue.next()).toBe('large 0');
+    queue.join('small', undefined, 'small');
+    expect([queue.next(), queue.next()]).toEqual(['large 1', 'small']);
+    expect(queue.size()).toBe(9_998);
+  });
+
+  test('for a target that is held up keep nobody else waiting, and come once it is not', () => {
+    const queue = createFairQueue<string>();
+    queue.holdUp('dead');
+    queue.join('a', 'dead', 'a to the dead one');
+    queue.join('a', 'alive', 'a');
+    queue.join('b', undefined, 'b');
+    expect(drained(queue)).toEqual(['a', 'b']);
+    expect(queue.isWaitedFor('dead')).toBe(true);
+    queue.letGo('dead');
+    expect(drained(queue)).toEqual(['a to the dead one']);
+    expect(queue.isWaitedFor('dead')).toBe(false);
+  });
+
+  test('for two targets in one task come in the order of their turns', () => {
+    const queue = createFairQueue<string>();
+    queue.join('a', 'x', 'a-x1');
+    queue.join('a', 'x', 'a-x2');
+    queue.join('a', 'y', 'a-y1');
+    queue.join('b', 'x', 'b-x1');
+    expect(drained(queue)).toEqual(['a-x1', 'b-x1', 'a-x2', 'a-y1']);
+  });
+});
+
+describe('whoever joins, is held up and is served, in any order', () => {
+  const task = fc.constantFrom('a', 'b', 'c', 'd');
+  const target = fc.constantFrom(undefined, 'x', 'y');
+  const act = fc.oneof(
+    { weight: 4, arbitrary: fc.record({ kind: fc.constant('join' as const), task, target }) },
+    { weight: 3, arbitrary: fc.record({ kind: fc.constant('next' as const) }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        kind: fc.constantFrom('holdUp' as const, 'letGo' as const),
+        name: fc.constantFrom('x', 'y'),
+      }),
+    },
+  );
+  type Waiting = { readonly task: string; readonly target: string | undefined; readonly number: number };
+
+  test('nobody is lost, nobody overtakes his own task at a target, and no task is served twice before another that waits', () => {
+    fc.assert(
+      fc.property(fc.array(act, { maxLength: 120 }), (acts) => {
+        const queue = createFairQueue<Waiting>();
+        const waiting: Waiting[] = [];
+        const heldUp = new Set<string>();
+        /** How often each task was served since another one could have been. */
+        const passedOver = new Map<string, Set<string>>();
+        const isReady = ({ target: at }: Waiting): boolean => at === undefined || !heldUp.has(at);
+        let number = 0;
+        const serve = (): void => {
+          const ready = waiting.filter(isReady);
+          const next = queue.next();
+          expect(next === undefined ? ready : []).toEqual([]);
+          if (next === undefined) return;
+          const same = ready.filter((each) => each.task === next.task && each.target === next.target);
+          expect(same[0]).toBe(next);
+          waiting.splice(waiting.indexOf(next), 1);
+          passedOver.delete(next.task);
+          for (const other of new Set(ready.map((each) => each.task))) {
+            if (other === next.task) continue;
+            const before = passedOver.get(other) ?? new Set();
+            expect(before.has(next.task), `${next.task} twice before ${other}`).toBe(false);
+            passedOver.set(other, before.add(next.task));
+          }
+        };
+        for (const each of acts) {
+          switch (each.kind) {
+            case 'join': {
+              const item = { task: each.task, target: each.target, number: (number += 1) };
+              waiting.push(item);
+              queue.join(each.task, each.target, item);
+              break;
+            }
+            case 'next':
+              serve();
+              break;
+            case 'holdUp':
+              heldUp.add(each.name);
+              queue.holdUp(each.name);
+              passedOver.clear();
+              break;
+            case 'letGo':
+              heldUp.delete(each.name);
+              queue.letGo(each.name);
+              passedOver.clear();
+              break;
+          }
+          expect(queue.size()).toBe(waiting.length);
+        }
+        for (const name of heldUp) queue.letGo(name);
+        heldUp.clear();
+        passedOver.clear();
+        while (waiting.length > 0) serve();
+        expect(queue.next()).toBeUndefined();
+      }),
+    );
+  });
+});

@@ -1,0 +1,171 @@
+import { execFile } from 'node:child_process';
+import { copyFile, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { ConfigError } from '@holdpoint/runtime/service/config';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { capabilities as example } from '../../examples/custom-capability.ts';
+import { createRegistry } from '../ports/handler-registry.ts';
+import { contextFor } from '../../testing/context.ts';
+import { scratchFolder } from '../../testing/scratch.ts';
+import { customsIn } from './custom-capabilities.ts';
+
+let folder: Awaited<ReturnType<typeof scratchFolder>>;
+let workspace: string;
+beforeEach(async () => {
+  folder = await scratchFolder();
+  workspace = join(folder.path, 'workspace');
+  await mkdir(workspace);
+});
+afterEach(() => folder.remove());
+
+const good = {
+  uses: 'cap.custom.wave',
+  effectClass: 'idempotent',
+  input: z.object({}),
+  run: () => Promise.resolve({ waved: true }),
+};
+const refusalOf = (...capabilities: readonly unknown[]): string => {
+  try {
+    customsIn({ capabilities }, '/srv/wave.ts');
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+  throw new Error('not refused');
+};
+
+describe('a module of capabilities', () => {
+  test('is taken as it is when it is well made', () => {
+    expect(customsIn({ capabilities: [good] }, '/srv/wave.ts').map(({ uses }) => uses)).toEqual([good.uses]);
+    expect(customsIn({ capabilities: example }, '/srv/flag.ts')).toHaveLength(1);
+  });
+
+  test.each([
+    ['another label', { uses: 'cap.http.request' }, 'capabilities[0].uses: cap.custom.<name>'],
+    [
+      'the label of a preview',
+      { uses: 'cap.custom.wave.preview' },
+      'capabilities[0].uses: cap.custom.<name>',
+    ],
+    ['capitals in its label', { uses: 'cap.custom.Wave' }, 'capabilities[0].uses: cap.custom.<name>'],
+    ['a label too long to be taken back', { uses: `cap.custom.${'w'.repeat(110)}` }, 'cap.custom.<name>'],
+    ['no class', { effectClass: undefined }, 'capabilities[0].effectClass'],
+    ['a class that nobody knows', { effectClass: 'safe' }, 'capabilities[0].effectClass'],
+    ['no probe though it is probeable', { effectClass: 'probeable' }, 'capabilities[0].probe: missing'],
+    [
+      'a probe though nothing tells what became of it',
+      { effectClass: 'opaque', probe: () => undefined },
+      'capabilities[0].effectClass: opaque means',
+    ],
+    ['nothing to run', { run: undefined }, 'capabilities[0].run: a function'],
+    ['no schema', { input: {} }, 'capabilities[0].input: a schema of zod'],
+    ['a misspelled method', { compensat: () => undefined }, 'Unrecognized key: "compensat"'],
+    ['a kind that nobody knows', { kind: 'launch' }, 'capabilities[0].kind'],
+    ['half a word about work', { work: false }, 'capabilities[0].work: true, or left out'],
+  ])('is refused with %s', (_, change, said) => {
+    const message = refusalOf({ ...good, ...change });
+    expect(message).toContain('HOLDPOINT_CAPABILITIES: /srv/wave.ts: ');
+    expect(message).toContain(said);
+  });
+
+  test('is refused for everything that is wrong with it at once', () => {
+    const message = refusalOf({ ...good, uses: 'wave' }, 'wave', { ...good, effectClass: 'safe' });
+    for (const at of [0, 1, 2]) expect(message).toContain(`capabilities[${String(at)}]`);
+  });
+
+  test.each([[undefined], [{}], [{ capabilities: good }], [{ capabilities: [] }], [null]])(
+    'is refused when it exports %j',
+    (exported) => expect(() => customsIn(exported, '/srv/wave.ts')).toThrow(/^HOLDPOINT_CAPABILITIES: \/srv/),
+  );
+
+  test('may give outputs that no message holds: they are left out, and it has happened all the same', async () => {
+    const lines: string[] = [];
+    const context = contextFor({ say: (_, line) => void lines.push(line) });
+    const giving = (outputs: unknown) =>
+      customsIn({ capabilities: [{ ...good, run: () => Promise.resolve(outputs) }] }, '/srv')[0];
+    expect(await giving(undefined)?.run({}, context)).toEqual({});
+    expect(lines).toEqual([]);
+    expect(await giving({ at: new Date() })?.run({}, context)).toEqual({});
+    expect(lines).toEqual(['cap.custom.wave gave outputs that are no JSON object: they are left out']);
+  });
+});
+
+describe('the documented example', () => {
+  const flag = () => ({ folder: join(folder.path, 'flags'), name: 'sale', value: 'on' });
+  const registry = createRegistry(example);
+  const named = (uses: string) => {
+    const found = registry.get(uses);
+    if (found === undefined) throw new Error(`nothing is called ${uses}`);
+    return found;
+  };
+  const SET = 'cap.custom.set_flag';
+
+  test('shows, does, finds and takes back', async () => {
+    const context = contextFor();
+    expect(await named(`${SET}.preview`).run(flag(), context)).toEqual({ before: null, after: 'on' });
+    expect(await named(SET).probe?.(flag(), context)).toMatchObject({ found: 'not_applied' });
+    const outputs = await named(SET).run(flag(), context);
+    expect(await named(SET).probe?.(flag(), context)).toMatchObject({ found: 'applied' });
+    await expect(named(SET).run(flag(), context)).rejects.toMatchObject({ name: 'CleanFailure' });
+    await named(`${SET}.compensate`).run({ effect: 'e-1', args: flag(), outputs }, context);
+    expect(await named(SET).probe?.(flag(), context)).toMatchObject({ found: 'not_applied' });
+  });
+});
+
+/** As an executor loads it: in a process of its own, where nothing but Node resolves what is imported. */
+const load = async (...paths: readonly string[]): Promise<string> => {
+  const script = `
+    const { loadCustom } = await import(process.argv[1]);
+    const [workspace, ...paths] = process.argv.slice(2);
+    try {
+      console.log((await loadCustom(paths, workspace)).map(({ uses }) => uses).join(' '));
+    } catch (error) {
+      console.log(error.message);
+    }`;
+  const loader = join(import.meta.dirname, 'custom-capabilities.ts');
+  const argv = ['--input-type=module', '--eval', script, loader, workspace, ...paths];
+  return (await promisify(execFile)(process.execPath, argv)).stdout.trim();
+};
+
+describe('an executor that is started', () => {
+  const EXAMPLE = join(import.meta.dirname, '../../examples/custom-capability.ts');
+  const write = async (name: string, text: string): Promise<string> => {
+    await writeFile(join(folder.path, name), text);
+    return join(folder.path, name);
+  };
+  const minimal = (name: string): string =>
+    `import { z } from 'zod';
+     export const capabilities = [
+       { uses: 'cap.custom.${name}', effectClass: 'opaque', input: z.object({}), run: async () => ({}) },
+     ];`;
+
+  test('finds the example, wherever it lies', async () => {
+    const copy = join(folder.path, 'flag.ts');
+    await copyFile(EXAMPLE, copy);
+    expect(await load(copy, await write('wave.mjs', minimal('wave')))).toBe(
+      'cap.custom.set_flag cap.custom.wave',
+    );
+  });
+
+  test('refuses two of the same label', async () => {
+    const [one, two] = [await write('a.mjs', minimal('wave')), await write('b.mjs', minimal('wave'))];
+    expect(await load(one, two)).toBe(
+      `HOLDPOINT_CAPABILITIES: ${two}: cap.custom.wave is defined by ${one} already`,
+    );
+  });
+
+  test('says which module cannot be loaded', async () => {
+    const broken = await write('broken.mjs', "throw new Error('not today');");
+    expect(await load(broken)).toBe(`HOLDPOINT_CAPABILITIES: ${broken}: cannot be loaded: not today`);
+    const lost = await write('lost.mjs', "import 'nothing-of-the-kind';");
+    expect(await load(lost)).toContain(`${lost}: cannot be loaded: Cannot find package`);
+  });
+
+  test('refuses a module that effects may write, by whatever link', async () => {
+    await writeFile(join(workspace, 'wave.mjs'), minimal('wave'));
+    await symlink(join(workspace, 'wave.mjs'), join(folder.path, 'link.mjs'));
+    expect(await load(join(folder.path, 'link.mjs'))).toContain('leads into the workspace');
+  });
+});

@@ -1,0 +1,148 @@
+import { realpath } from 'node:fs/promises';
+import { registerHooks } from 'node:module';
+import { pathToFileURL } from 'node:url';
+import { compensationOf, isCustom } from '@holdpoint/contracts/effect/capabilities';
+import { JsonObject } from '@holdpoint/contracts/values/json';
+import { CapabilityLabel, EffectClass, SideEffectKind } from '@holdpoint/contracts/workflow/workflow';
+import { ConfigError } from '@holdpoint/runtime/service/config';
+import { z } from 'zod';
+import type { CustomCapability } from './define.ts';
+import { isWithin } from '../adapters/files/real-path.ts';
+import type { CustomFacts } from '../effect/custom-facts.ts';
+
+const MODULE_CAPABILITIES_MAX = 100;
+
+type Checked = Omit<CustomCapability, 'uses'> & { readonly uses: string };
+
+const isFunction = (value: unknown): boolean => typeof value === 'function';
+const method = z.custom<never>(isFunction, 'a function').optional();
+
+const isLabel = (uses: string): boolean =>
+  isCustom(uses) && uses.split('.').length === 3 && CapabilityLabel.safeParse(compensationOf(uses)).success;
+
+/** A schema of whatever release of zod the module was made with: that it parses is what counts. */
+const isSchema = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && 'safeParse' in value && isFunction(value.safeParse);
+
+const Custom = z
+  .strictObject({
+    uses: z.string().refine(isLabel, 'cap.custom.<name>, where the name has small letters, digits and _'),
+    effectClass: EffectClass,
+    work: z.literal(true, 'true, or left out').optional(),
+    kind: SideEffectKind.optional(),
+    input: z.custom<z.ZodType>(isSchema, 'a schema of zod'),
+    target: method,
+    preview: method,
+    run: z.custom<never>(isFunction, 'a function'),
+    probe: method,
+    compensate: method,
+  })
+  .superRefine(({ effectClass, probe }, context) => {
+    if (effectClass === 'probeable' && probe === undefined)
+      context.addIssue({ code: 'custom', path: ['probe'], message: 'missing: what is probeable has one' });
+    if (effectClass === 'opaque' && probe !== undefined)
+      context.addIssue({
+        code: 'custom',
+        path: ['effectClass'],
+        message: 'opaque means that nothing tells what became of it; with a probe it is probeable',
+      });
+  });
+
+const Exported = z.object({
+  capabilities: z.array(z.unknown(), 'an array').min(1, 'at least one').max(MODULE_CAPABILITIES_MAX),
+});
+
+const refusal = (path: string, problems: readonly string[], cause?: unknown): ConfigError =>
+  new ConfigError(
+    `HOLDPOINT_CAPABILITIES: ${path}: ${problems.join('; ')}`,
+    cause === undefined ? {} : { cause },
+  );
+
+const problemsOf = ({ issues }: z.ZodError, at = ''): readonly string[] =>
+  issues.map(({ path, message }) => `${[at, ...path].filter((part) => part !== '').join('.')}: ${message}`);
+
+/** What it gives has happened by then: outputs that no message can hold are left out, and it is said. */
+const keepOutputs = (capability: Checked): Checked => ({
+  ...capability,
+  run: async (input, context) => {
+    const made: unknown = await capability.run(input, context);
+    const outputs = JsonObject.safeParse(made ?? {});
+    if (outputs.success) return outputs.data;
+    context.say('stderr', `${capability.uses} gave outputs that are no JSON object: they are left out`);
+    return {};
+  },
+});
+
+/** Checks what a module exports. `path` is only for the message. Throws `ConfigError` that names everything that is wrong. */
+export const customsIn = (exported: unknown, path: string): readonly Checked[] => {
+  const parsed = Exported.safeParse({ ...(typeof exported === 'object' ? exported : {}) });
+  if (!parsed.success) throw refusal(path, problemsOf(parsed.error));
+  const problems = parsed.data.capabilities.flatMap((each, at) => {
+    const { error } = Custom.safeParse(each);
+    return error === undefined ? [] : problemsOf(error, `capabilities[${String(at)}]`);
+  });
+  if (problems.length > 0) throw refusal(path, problems);
+  return (parsed.data.capabilities as readonly Checked[]).map(keepOutputs);
+};
+
+const OURS = /^(zod$|@holdpoint\/(executor|contracts)\/)/;
+
+/** What modules of operators import of ours is found beside this file, wherever they lie themselves. */
+const findOurs = (): { readonly deregister: () => void } =>
+  registerHooks({
+    resolve: (specifier, context, next) => {
+      try {
+        return next(specifier, context);
+      } catch (error) {
+        if (!OURS.test(specifier)) throw error;
+        return next(specifier, { ...context, parentURL: import.meta.url });
+      }
+    },
+  });
+
+const importModule = async (path: string): Promise<unknown> => {
+  const hooks = findOurs();
+  try {
+    return (await import(/* @vite-ignore */ pathToFileURL(path).href)) as unknown;
+  } catch (error) {
+    throw refusal(
+      path,
+      [`cannot be loaded: ${error instanceof Error ? error.message : String(error)}`],
+      error,
+    );
+  } finally {
+    hooks.deregister();
+  }
+};
+
+/**
+ * Loads the capabilities of modules that the operator has named. Whatever is wrong with one of them is a `ConfigError`: an
+ * executor that lacks what it was to have does not start.
+ */
+export const loadCustom = async (
+  paths: readonly string[],
+  workspace: string,
+): Promise<readonly CustomCapability[]> => {
+  const loaded: { readonly path: string; readonly capability: Checked }[] = [];
+  for (const path of paths) {
+    // A program that effects may write is a program that nobody has named.
+    if (isWithin(await realpath(workspace), await realpath(path)))
+      throw refusal(path, ['leads into the workspace, where effects write']);
+    for (const capability of customsIn(await importModule(path), path)) {
+      const twice = loaded.find((each) => each.capability.uses === capability.uses);
+      if (twice !== undefined)
+        throw refusal(path, [`${capability.uses} is defined by ${twice.path} already`]);
+      loaded.push({ path, capability });
+    }
+  }
+  return loaded.map(({ capability }) => capability as CustomCapability);
+};
+
+export const factsOf = (capability: CustomCapability): CustomFacts => ({
+  uses: capability.uses,
+  effectClass: capability.effectClass,
+  work: capability.work === true,
+  kind: capability.kind,
+  preview: capability.preview !== undefined,
+  compensate: capability.compensate !== undefined,
+});

@@ -1,0 +1,123 @@
+import { access } from 'node:fs/promises';
+import { planBranch } from '@holdpoint/contracts/workflow/artifact';
+import type { StepInput, StepResult } from '@holdpoint/contracts/task/step';
+import type { Git } from '../../../adapters/git/git.ts';
+import { PLAN_FOLDERS, slugOf } from '../../plan/plan-document.ts';
+import { argOf, type StageTools, succeeded } from '../../stage.ts';
+
+const DEFAULT_MESSAGE = 'chore: workflow stage commit';
+const SELECTOR = /^read_payload\(\s*(.*?)\s*\)$/s;
+
+type Found<Value> = { readonly value: Value } | { readonly problem: string };
+
+/** Relative, and inside: what follows a link is up to git, which stages the link and not what is behind it. */
+const isPlainPath = (path: string): boolean =>
+  path !== '' &&
+  !path.startsWith('/') &&
+  !path.includes('\0') &&
+  !path.split('/').some((part) => part === '..' || part.toLowerCase() === '.git');
+
+const parseFiles = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+export const filesOf = ({ with: args }: StepInput): Found<readonly string[]> => {
+  const given = args['files_json'];
+  if (given === undefined || given === '') return { value: [] };
+  const files: unknown = typeof given === 'string' ? parseFiles(given) : given;
+  if (!Array.isArray(files) || !files.every((file): file is string => typeof file === 'string'))
+    return { problem: 'files_json: expected an array of paths in JSON, such as ["src/a.ts"]' };
+  const outside = files.find((file) => !isPlainPath(file));
+  return outside === undefined
+    ? { value: files }
+    : { problem: `files_json: ${JSON.stringify(outside)} is not a path inside the repository` };
+};
+
+const isThere = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
+
+/** The plan documents that the node gives, which are staged though their folder is ignored. */
+const declaredPlans = async (input: StepInput, tools: StageTools): Promise<Found<readonly string[]>> => {
+  const found: string[] = [];
+  for (const artifact of input.produces ?? []) {
+    if (artifact.type !== 'plan_doc') continue;
+    const named = slugOf(artifact.slug === '' ? (input.context.slug ?? '') : artifact.slug);
+    if ('problem' in named) return named;
+    const { slug } = named;
+    const paths = PLAN_FOLDERS.map((folder) => `${folder}/${slug}.md`);
+    const there: string[] = [];
+    for (const path of paths)
+      if (await isThere(await tools.repository.inside(path, tools.root))) there.push(path);
+    if (there.length === 0)
+      return {
+        problem: `the plan document of ${planBranch({ slug, branch: artifact.branch })} is missing: expected ${paths.join(' or ')}`,
+      };
+    found.push(...there);
+  }
+  return { value: found };
+};
+
+export const stageDeclared = async (
+  input: StepInput,
+  tools: StageTools,
+  git: Git,
+): Promise<Found<readonly string[]>> => {
+  const plans = await declaredPlans(input, tools);
+  if ('value' in plans) await git.stage(plans.value, { force: true });
+  return plans;
+};
+
+/** Why what is committed in the worktree would not be on the branch that the node works on, for people. */
+export const isElsewhere = async (
+  { context: { worktree, branch } }: StepInput,
+  tools: StageTools,
+): Promise<string | undefined> => {
+  if (!tools.inWorktree || branch === undefined) return undefined;
+  const { branch: current } = await tools.git().head();
+  if (current === branch) return undefined;
+  const where = current === undefined ? 'on no branch' : `on ${current}`;
+  return `nothing was committed: ${worktree ?? tools.root} is ${where}, expected ${branch}. Another run may have taken the branch over; the files are left as they are`;
+};
+
+export const commitWith = async (message: string, git: Git): Promise<StepResult> => {
+  const commit = await git.commit(message);
+  if (commit === undefined) return succeeded('nothing to commit', { outputs: { committed: false } });
+  const { branch } = await git.head();
+  const subject = message.split('\n', 1)[0] ?? '';
+  return succeeded(`committed ${commit.slice(0, 12)} on ${branch ?? 'no branch'}: ${subject}`, {
+    outputs: { committed: true, commit, ...(branch !== undefined && { branch }) },
+  });
+};
+
+export const messageOf = (input: StepInput): Found<string> => {
+  const given = argOf(input, 'message', 'commit_message') ?? DEFAULT_MESSAGE;
+  const selector = SELECTOR.exec(given.trim())?.[1];
+  const found = selector === undefined ? { value: given } : payloadText(input, selector);
+  if ('problem' in found) return found;
+  const text = found.value.replaceAll('\0', '\uFFFD').trim();
+  return text === '' ? { problem: 'the commit message is empty' } : { value: `${text}\n` };
+};
+
+/** The text of a payload that is named by the type, the key, or both of its artifact. */
+const payloadText = ({ payloads = {} }: StepInput, selector: string): Found<string> => {
+  const labels = Object.keys(payloads).filter((label) => {
+    const [, type = '', key = ''] = /^custom:([^:]*):(.*)$/s.exec(label) ?? [];
+    return selector !== '' && [type, key, `${type}:${key}`].includes(selector);
+  });
+  const [label] = labels;
+  if (label === undefined)
+    return { problem: `read_payload(${selector}): no artifact that the node needs is called so` };
+  if (labels.length > 1)
+    return { problem: `read_payload(${selector}): several are called so: ${labels.join(', ')}` };
+  const text = payloads[label]?.['text'];
+  return typeof text === 'string'
+    ? { value: text }
+    : { problem: `read_payload(${selector}): ${label} has no text` };
+};

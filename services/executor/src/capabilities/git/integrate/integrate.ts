@@ -1,0 +1,96 @@
+import type { StepResult } from '@holdpoint/contracts/task/step';
+import type { Git } from '../../../adapters/git/git.ts';
+import { GitStopped } from '../../../adapters/git/git-error.ts';
+import { clearSentinelFile } from '../../merge/sentinel.ts';
+import { type RunStage, type StageModule, type StageTools, succeeded } from '../../stage.ts';
+import { followMove, obstacleTo } from './checkout.ts';
+import { workOutMerge } from './merge.ts';
+import { type MergePreview, previewIntegration } from './preview.ts';
+import { probeIntegration } from './probe.ts';
+import { revertIntegration } from './revert.ts';
+import { type Tidied, tidySource } from './source.ts';
+import { cleanly, moved, moveTarget, previewIn, refused, short } from './target.ts';
+
+const NOTHING: Tidied = { deleted: false, notes: [] };
+
+type Standing = 'to do' | 'done' | 'done, and more since';
+
+/** How far an earlier attempt got, as the branches show it. */
+const standingOf = async (git: Git, preview: MergePreview): Promise<Standing> => {
+  const { source, source_tip, target, target_tip, commit, already } = preview;
+  const at = await git.tip(target);
+  if (at === undefined) throw moved(target, target_tip, at);
+  if (at === commit && !already) return 'done';
+  if (at !== target_tip) {
+    const holds = (await git.commitOf(commit)) !== undefined && (await git.isAncestor(commit, at));
+    if (holds) return 'done, and more since';
+    throw moved(target, target_tip, at);
+  }
+  const from = await git.tip(source);
+  // Deleting it comes last.
+  if (already && from === undefined && preview.delete_branch) return 'done';
+  if (from !== source_tip) throw moved(source, source_tip, from);
+  return already ? 'done' : 'to do';
+};
+
+/** Makes the commits again, and makes sure that they are those that were approved. */
+const makeAgain = async (tools: StageTools, preview: MergePreview): Promise<void> => {
+  const merge = await workOutMerge(tools, preview);
+  if (merge.kind !== 'merged' || merge.commit !== preview.commit || merge.tree !== preview.tree) {
+    throw refused(`merging ${preview.source} into ${preview.target} gives something else than was approved`);
+  }
+};
+
+/** Everything before the target is moved; the reason for people when it may not be moved. */
+const prepare = async (tools: StageTools, preview: MergePreview): Promise<string | undefined> => {
+  await makeAgain(tools, preview);
+  const { target: branch, target_tip: from, commit: to } = preview;
+  return obstacleTo(tools, { branch, from, to });
+};
+
+/** What fails once the target has been moved is told, and cannot unsay that it was. */
+const asNote = (error: unknown): Tidied => {
+  if (error instanceof GitStopped || !(error instanceof Error)) throw error;
+  return { deleted: false, notes: [`what comes after a merge was not done: ${error.message}`] };
+};
+
+/** What comes after the target has been moved. Every part of it may be done again. */
+const finish = async (tools: StageTools, preview: MergePreview, standing: Standing): Promise<StepResult> => {
+  const { slug, source, target: branch, target_tip: from, commit: to, already } = preview;
+  const stays = already || standing === 'done, and more since';
+  const followed = stays ? [] : await followMove(tools, { branch, from, to });
+  const tidied = await tidySource(tools, preview).catch(asNote);
+  const cleared = await clearSentinelFile(tools.repository, slug).then(() => NOTHING, asNote);
+  const what = already
+    ? `everything of ${source} was in ${branch}: nothing was merged`
+    : `merged ${source} into ${branch} as ${short(to)}`;
+  return succeeded([what, ...followed, ...tidied.notes, ...cleared.notes].join('; '), {
+    outputs: { commit: to, target: branch, slug, already, source_deleted: tidied.deleted },
+    context: { commit: to, target: branch, slug },
+  });
+};
+
+/** Does what was previewed, once: however often it is repeated, the same commit comes of it. */
+const integrate: RunStage = async (input, tools) => {
+  const preview = previewIn(input);
+  const git = tools.git(tools.repository.root);
+  const standing = await standingOf(git, preview);
+  if (standing === 'to do') {
+    const obstacle = await cleanly(() => prepare(tools, preview));
+    // Nothing has happened: the next attempt looks again, and may find it out of the way.
+    if (obstacle !== undefined) throw refused(obstacle);
+    const { target: branch, target_tip: from, commit: to } = preview;
+    await moveTarget(tools, git, { branch, from, to });
+  }
+  return finish(tools, preview, standing);
+};
+
+export const integratePlanBranch: StageModule = {
+  uses: 'cap.env.builtin.git.integrate_plan_branch',
+  preview: previewIntegration,
+  run: integrate,
+  probe: probeIntegration,
+  compensate: revertIntegration,
+  // It works on branches, and the worktree of a task may be gone by then.
+  restores: false,
+};

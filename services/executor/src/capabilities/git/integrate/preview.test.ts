@@ -1,0 +1,187 @@
+import { access, chmod, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type PlanRepository, planRepository } from '../../../../testing/plan-repository.ts';
+import { MergePreview, previewIntegration } from './preview.ts';
+
+let repository: PlanRepository;
+beforeEach(async () => {
+  repository = await planRepository(process.env);
+});
+afterEach(() => repository.remove());
+
+const PLAN = '.holdpoint/plans/oak.md';
+const preview = (args: Record<string, string | boolean> = {}) =>
+  repository.step(previewIntegration, { args: { slug: 'oak', target: 'main', ...args } });
+
+/** A branch draft/oak with a plan, which changes one line of a file; main is checked out. */
+const plan = async (): Promise<void> => {
+  await repository.commit('draft/oak', { 'a.txt': 'one\nTWO\nthree\n', [PLAN]: '# Oak\n' }, 'grow an oak');
+  await repository.git('checkout', '--quiet', 'main');
+};
+
+describe('what can be merged', () => {
+  beforeEach(plan);
+
+  test('it is shown with its commits, what changes and what the target will be at', async () => {
+    const result = await preview();
+    expect(result.outcome).toBe('succeeded');
+    expect(result.outputs).toMatchObject({
+      slug: 'oak',
+      source: 'draft/oak',
+      source_tip: await repository.git('rev-parse', 'draft/oak'),
+      target: 'main',
+      target_tip: await repository.git('rev-parse', 'main'),
+      squash: true,
+      delete_branch: false,
+      message: 'feat: merge plan oak',
+      already: false,
+      commits: [{ sha: await repository.git('rev-parse', 'draft/oak'), subject: 'grow an oak' }],
+    });
+    expect(result.outputs?.['diffstat']).toContain('1 file changed, 1 insertion(+), 1 deletion(-)');
+    expect(result.context).toEqual({ slug: 'oak', branch: 'draft/oak', target: 'main' });
+    expect(MergePreview.safeParse(result.outputs).success).toBe(true);
+  });
+
+  test('nothing is changed by looking: no branch, no file, no index', async () => {
+    const before = await repository.git('for-each-ref');
+    await preview();
+    expect(await repository.git('for-each-ref')).toBe(before);
+    expect(await repository.git('status', '--porcelain')).toBe('');
+  });
+
+  test('the same facts give the same commit, whenever they are looked at', async () => {
+    expect((await preview()).outputs).toEqual((await preview()).outputs);
+  });
+
+  test('the target is the branch that is checked out when none is named', async () => {
+    const result = await repository.step(previewIntegration, { args: { branch: 'draft/oak' } });
+    expect(result.outputs).toMatchObject({ target: 'main', slug: 'oak' });
+  });
+
+  test('the source is that of the context when none is named', async () => {
+    const result = await repository.step(previewIntegration, { context: { branch: 'draft/oak' } });
+    expect(result.outputs).toMatchObject({ source: 'draft/oak', slug: 'oak' });
+  });
+
+  test('a checkout of the target with changes stands in the way, before anybody is asked', async () => {
+    await repository.write('b.txt', 'mine\n');
+    const result = await preview();
+    expect(result).toMatchObject({ outcome: 'blocked', exitCode: 10 });
+    expect(result.detail).toContain('not committed: b.txt');
+  });
+
+  test('what was merged before is already there', async () => {
+    await repository.git('merge', '--quiet', 'draft/oak');
+    const result = await preview();
+    expect(result.outputs).toMatchObject({
+      already: true,
+      commit: await repository.git('rev-parse', 'main'),
+    });
+  });
+});
+
+describe('what cannot be merged', () => {
+  test.each([
+    [{ slug: 'elm' }, 'there is no branch draft/elm to merge'],
+    [{ slug: 'x', branch: 'main', target: 'gone' }, 'there is no branch gone to merge into'],
+    [{ branch: 'main', target: 'main' }, 'main cannot be merged into itself'],
+  ])('%j fails and says why', async (args, why) => {
+    expect(await preview(args)).toMatchObject({ outcome: 'failed', detail: why });
+  });
+
+  test.each(['--upload-pack=x', '-q', 'a..b', 'x\ny', 'refs/heads/main', '@{-1}', 'main^{tree}', ':/begin'])(
+    'a branch called %j is refused before git sees it',
+    async (branch) => {
+      await expect(preview({ branch })).rejects.toThrow('is no name for a branch');
+    },
+  );
+
+  test('a switch that is neither on nor off is refused', async () => {
+    await plan();
+    await expect(preview({ squash: 'perhaps' })).rejects.toThrow('with.squash');
+  });
+});
+
+describe('a conflict', () => {
+  beforeEach(async () => {
+    await plan();
+    await repository.commit('main', { 'a.txt': 'one\nzwei\nthree\n' }, 'in German');
+  });
+
+  test('blocks, names the files and leaves a sentinel', async () => {
+    const result = await preview();
+    expect(result).toMatchObject({
+      outcome: 'blocked',
+      exitCode: 10,
+      detail: 'merging draft/oak into main conflicts in a.txt',
+      context: { slug: 'oak', branch: 'draft/oak', target: 'main' },
+    });
+    expect(JSON.parse(await repository.read('.holdpoint/tmp/merge-conflicts/oak.json'))).toMatchObject({
+      slug: 'oak',
+      source_branch: 'draft/oak',
+      target_branch: 'main',
+      task: 't-1',
+      node: 'node',
+      files: ['a.txt'],
+    });
+  });
+
+  test('leaves the checkout as it is', async () => {
+    await preview();
+    expect(await repository.git('status', '--porcelain')).toBe('');
+    expect(await repository.read('a.txt')).toBe('one\nzwei\nthree\n');
+  });
+
+  test('of the plan document alone is none: it goes in any case', async () => {
+    await repository.commit('draft/oak', { 'a.txt': 'one\nzwei\nthree\n', [PLAN]: '# Oak tree\n' });
+    await repository.commit('main', { [PLAN]: '# Another\n' });
+    expect((await preview()).outputs).toMatchObject({ already: false });
+  });
+});
+
+test('programs that the repository names for merges, filters and hooks are not run', async () => {
+  const trace = `touch ${repository.outside}/ran`;
+  await repository.commit('draft/oak', { 'a.txt': 'one\nTWO\nthree\n', 'c.txt': 'c\n' });
+  await repository.commit('main', { 'a.txt': 'one\nzwei\nthree\n' });
+  await repository.write('.git/info/attributes', '* merge=evil diff=evil\n*.none filter=evil\n');
+  for (const [key, value] of [
+    ['merge.evil.driver', `${trace}; true`],
+    ['diff.evil.textconv', trace],
+    ['diff.evil.command', trace],
+    ['diff.external', trace],
+    ['filter.evil.clean', trace],
+    ['filter.evil.smudge', trace],
+    ['core.fsmonitor', trace],
+    ['gpg.program', trace],
+    ['core.hooksPath', `${repository.outside}/hooks`],
+  ]) {
+    await repository.git('config', key ?? '', value ?? '');
+  }
+  expect((await preview()).outcome).toBe('blocked');
+  await expect(access(join(repository.outside, 'ran'))).rejects.toThrow('ENOENT');
+});
+
+test('a git that cannot merge without a work tree merges in one of its own, and takes it away', async () => {
+  await plan();
+  await repository.commit('draft/elm', { 'b.txt': 'elm\n' });
+  await repository.git('checkout', '--quiet', 'main');
+  await repository.commit('main', { 'b.txt': 'bee\n' });
+  const bin = join(repository.outside, 'bin');
+  await mkdir(bin);
+  const real = (process.env['PATH'] ?? '').split(':').map((folder) => `${folder}/git`);
+  await writeFile(
+    join(bin, 'git'),
+    `#!/bin/sh
+for word; do [ "$word" = merge-tree ] && exit 129; done
+for git in ${real.join(' ')}; do [ -x "$git" ] && exec "$git" "$@"; done
+`,
+  );
+  await chmod(join(bin, 'git'), 0o755);
+  const old = repository.using({ PATH: `${bin}:${process.env['PATH'] ?? ''}` });
+  const clean = await old(previewIntegration, { args: { slug: 'oak', target: 'main' } });
+  expect(clean.outputs).toEqual((await preview()).outputs);
+  const conflicting = await old(previewIntegration, { args: { slug: 'elm', target: 'main' } });
+  expect(conflicting).toMatchObject({ outcome: 'blocked', outputs: { files: ['b.txt'] } });
+  expect(await repository.git('worktree', 'list')).not.toContain('merge-');
+});

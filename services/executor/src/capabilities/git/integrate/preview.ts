@@ -1,0 +1,133 @@
+import type { JsonObject } from '@holdpoint/contracts/values/json';
+import type { StepInput, StepResult } from '@holdpoint/contracts/task/step';
+import { z } from 'zod';
+import type { Git } from '../../../adapters/git/git.ts';
+import { obstacleTo } from './checkout.ts';
+import { MergeFacts, workOutMerge } from './merge.ts';
+import { identityOf } from './tree.ts';
+import { mergeSlug, sourceBranchOf, targetBranchOf, writeSentinelFile } from '../../merge/sentinel.ts';
+import { argOf, blocked, failed, invalid, type RunStage, type StageTools, succeeded } from '../../stage.ts';
+
+const COMMITS_SHOWN_MAX = 50;
+const SUBJECT_CHARACTERS_MAX = 200;
+const DIFFSTAT_CHARACTERS_MAX = 8_000;
+
+/** What is approved of a merge, and what is then done: nothing else. */
+export const MergePreview = MergeFacts.extend({
+  delete_branch: z.boolean(),
+  tree: z.string(),
+  /** What the target is to be at. */
+  commit: z.string(),
+  /** There is nothing to merge. */
+  already: z.boolean(),
+});
+export type MergePreview = z.infer<typeof MergePreview>;
+
+const YES = ['true', '1', 'yes', 'on'];
+const NO = ['false', '0', 'no', 'off'];
+
+const switchOf = (input: StepInput, name: string, otherwise: boolean): boolean => {
+  const text = argOf(input, name)?.trim().toLowerCase();
+  if (text === undefined) return otherwise;
+  if (YES.includes(text) || NO.includes(text)) return YES.includes(text);
+  throw invalid(`with.${name}: ${JSON.stringify(text)}, expected true or false`);
+};
+
+type Wish = MergeFacts & { readonly delete_branch: boolean };
+
+/** What is wanted, as far as it is there to be merged. */
+const wishOf = async (input: StepInput, tools: StageTools): Promise<Wish | { readonly problem: string }> => {
+  const git = tools.git(tools.repository.root);
+  const source = sourceBranchOf(input);
+  if (source === undefined) return { problem: 'no branch to merge: expected branch, slug or plan' };
+  const target = await targetBranchOf(input, tools);
+  if (target === undefined) {
+    return { problem: 'no branch to merge into: expected target, as no branch is checked out' };
+  }
+  if (source === target) return { problem: `${source} cannot be merged into itself` };
+  const [sourceTip, targetTip] = [await git.tip(source), await git.tip(target)];
+  if (sourceTip === undefined) return { problem: `there is no branch ${source} to merge` };
+  if (targetTip === undefined) return { problem: `there is no branch ${target} to merge into` };
+  const slug = mergeSlug(input, tools.about.task);
+  return {
+    slug,
+    source,
+    source_tip: sourceTip,
+    target,
+    target_tip: targetTip,
+    squash: switchOf(input, 'squash', true),
+    delete_branch: switchOf(input, 'delete_branch', false),
+    message: argOf(input, 'message') ?? `feat: merge plan ${slug}`,
+    author: await identityOf(git),
+  };
+};
+
+const commitsOf = async (git: Git, { source_tip, target_tip }: Wish) => {
+  const argv = [
+    'log',
+    '-z',
+    '--no-show-signature',
+    '--format=%H %s',
+    `--max-count=${String(COMMITS_SHOWN_MAX)}`,
+  ];
+  const lines = await git.list([...argv, '--end-of-options', `${target_tip}..${source_tip}`, '--']);
+  return lines.map((line) => ({
+    sha: line.slice(0, line.indexOf(' ')),
+    subject: line
+      .slice(line.indexOf(' ') + 1)
+      .slice(0, SUBJECT_CHARACTERS_MAX)
+      .toWellFormed(),
+  }));
+};
+
+const conflict = async (tools: StageTools, wish: Wish, files: readonly string[]): Promise<StepResult> => {
+  const { slug, source, target } = wish;
+  const path = await writeSentinelFile(tools.repository, {
+    slug,
+    source_branch: source,
+    target_branch: target,
+    task: tools.about.task,
+    node: tools.about.node,
+    created_at: new Date().toISOString(),
+    files: [...files],
+  });
+  return blocked(`merging ${source} into ${target} conflicts in ${files.join(', ')}`, {
+    outputs: { slug, source, target, files: [...files], sentinel: path },
+    context: { slug, branch: source, target },
+  });
+};
+
+/** What changes on the target; more than a message holds is left out. */
+const diffstatOf = async (git: Git, from: string, to: string): Promise<string> => {
+  const whole = await git.diffstat(from, to);
+  if (whole.length <= DIFFSTAT_CHARACTERS_MAX) return whole;
+  const last = whole.slice(whole.trimEnd().lastIndexOf('\n') + 1);
+  return `${whole.slice(0, DIFFSTAT_CHARACTERS_MAX).toWellFormed()}\n[...]\n${last}`;
+};
+
+/** Shows what a merge would do. It writes objects that nothing refers to, and of a conflict the sentinel. */
+export const previewIntegration: RunStage = async (input, tools) => {
+  const wish = await wishOf(input, tools);
+  if ('problem' in wish) return failed(wish.problem);
+  const git = tools.git(tools.repository.root);
+  const merge = await workOutMerge(tools, wish);
+  if (merge.kind === 'conflict') return conflict(tools, wish, merge.files);
+  const { slug, source, target, target_tip } = wish;
+  const context = { slug, branch: source, target };
+  const commit = merge.kind === 'merged' ? merge.commit : target_tip;
+  const obstacle =
+    merge.kind === 'merged'
+      ? await obstacleTo(tools, { branch: target, from: target_tip, to: commit })
+      : undefined;
+  // A person is not asked for what cannot be done.
+  if (obstacle !== undefined) return blocked(obstacle, { context });
+  const already = merge.kind === 'already';
+  const preview: MergePreview = { ...wish, tree: merge.tree, commit, already };
+  const commits = await commitsOf(git, wish);
+  const diffstat = already ? '' : await diffstatOf(git, target_tip, commit);
+  const outputs: JsonObject = { ...preview, commits, diffstat };
+  const detail = already
+    ? `everything of ${source} is in ${target}`
+    : `${source} (${wish.source_tip.slice(0, 12)}) can be merged into ${target} (${target_tip.slice(0, 12)})`;
+  return succeeded(detail, { outputs, context });
+};

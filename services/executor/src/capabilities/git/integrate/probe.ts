@@ -1,0 +1,46 @@
+import type { StepInput } from '@holdpoint/contracts/task/step';
+import type { Probed } from '../../../ports/capability.ts';
+import { foundApplied, type StageTools, succeeded } from '../../stage.ts';
+import { workOutMerge } from './merge.ts';
+import { MergePreview } from './preview.ts';
+import { short } from './target.ts';
+
+/** Its patch is on the target, under whatever commit: merging it would change nothing. */
+const addsNothing = async (tools: StageTools, preview: MergePreview, at: string): Promise<boolean> => {
+  const again = await workOutMerge(tools, { ...preview, target_tip: at });
+  return again.kind === 'already';
+};
+
+const found = ({ source, target, commit, slug, already }: MergePreview, sign: string): Probed => {
+  const reason = `${target} has what was merged: ${sign}`;
+  const result = succeeded(`merged ${source} into ${target}; ${reason}`, {
+    outputs: { commit, target, slug, already, source_deleted: false },
+    context: { commit, target, slug },
+  });
+  return foundApplied(reason, result);
+};
+
+const unknown = (reason: string): Probed => ({ found: 'unknown', reason });
+
+/** Whether what was previewed has been merged, looked for in the branches alone. */
+export const probeIntegration = async (input: StepInput, tools: StageTools): Promise<Probed> => {
+  const parsed = MergePreview.safeParse(input.preview);
+  if (!parsed.success) return unknown('it was ordered without what was previewed');
+  const preview = parsed.data;
+  const { source, source_tip, target, target_tip, commit, already } = preview;
+  const git = tools.git(tools.repository.root);
+  const at = await git.tip(target);
+  if (at === undefined) return unknown(`there is no branch ${target} any more`);
+  if (already) return found(preview, 'there was nothing to merge');
+  if (at === commit) return found(preview, `it is at ${short(commit)}`);
+  if (at === target_tip) return { found: 'not_applied', reason: `${target} is where it was before` };
+  for (const sign of [commit, source_tip]) {
+    if ((await git.commitOf(sign)) !== undefined && (await git.isAncestor(sign, at)))
+      return found(preview, `${short(sign)} is among its commits`);
+  }
+  if ((await git.commitOf(source_tip)) === undefined)
+    return unknown(`${target} has moved, and ${short(source_tip)} of ${source} is gone`);
+  return (await addsNothing(tools, preview, at))
+    ? found(preview, 'merging it again would change nothing')
+    : { found: 'not_applied', reason: `${target} has moved, and what was to be merged is not in it` };
+};

@@ -1,0 +1,114 @@
+import type { StepInput, StepResult } from '@holdpoint/contracts/task/step';
+import type { Git } from '../../../adapters/git/git.ts';
+import type { Done } from '../../../ports/capability.ts';
+import { type StageTools, succeeded } from '../../stage.ts';
+import { followMove, type Move, obstacleTo } from './checkout.ts';
+import type { MergePreview } from './preview.ts';
+import { cleanly, moveTarget, previewIn, refused, short } from './target.ts';
+import { lastCommitTime, writeCommit } from './tree.ts';
+import { mergeCommits } from './worktree.ts';
+
+/** Says in a commit which effect it takes back. */
+export const TRAILER = 'Holdpoint-Effect';
+
+/** The commit that has taken an effect back, if there is one by now. */
+const earlierRevert = async (
+  git: Git,
+  effectId: string,
+  { commit }: MergePreview,
+  at: string,
+): Promise<string | undefined> => {
+  // Ids of effects have no character that a pattern would take for more than itself.
+  const pattern = `--grep=^${TRAILER}: ${effectId}$`;
+  const argv = ['log', '--no-show-signature', '--format=%H', '--max-count=1', pattern];
+  const found = await git.text([...argv, '--end-of-options', `${commit}..${at}`, '--']);
+  return found === '' ? undefined : found;
+};
+
+/** What the target is without the merge; undefined when there is nothing of it left. */
+const treeWithout = async (
+  tools: StageTools,
+  git: Git,
+  { target, target_tip, commit, author }: MergePreview,
+  at: string,
+): Promise<string | undefined> => {
+  // The opposite of the merge right upon it: merging that into the target is what reverting is.
+  const opposite = await writeCommit(git, {
+    tree: await git.treeOf(target_tip),
+    parents: [commit],
+    message: `the opposite of ${commit}`,
+    by: author,
+    at: await lastCommitTime(git, [commit]),
+  });
+  const { tree, conflicts } = await mergeCommits(tools, at, opposite);
+  if (conflicts.length > 0) {
+    const where = conflicts.join(', ');
+    throw refused(`${short(commit)} cannot be taken back from ${target} by itself: it conflicts in ${where}`);
+  }
+  return tree === (await git.treeOf(at)) ? undefined : tree;
+};
+
+const subjectOf = (git: Git, commit: string): Promise<string> =>
+  git.text(['log', '--no-walk', '--no-show-signature', '--format=%s', '--end-of-options', commit, '--']);
+
+/** Makes the commit that takes the merge back, the same whenever it is made of the same target. */
+const revertOn = async (
+  tools: StageTools,
+  git: Git,
+  { effectId, preview, at }: { effectId: string; preview: MergePreview; at: string },
+): Promise<Move | undefined> => {
+  const { target: branch, commit, author } = preview;
+  if ((await git.commitOf(commit)) === undefined || !(await git.isAncestor(commit, at)))
+    throw refused(`${short(commit)} is not among the commits of ${branch}: there is nothing to take back`);
+  const tree = await treeWithout(tools, git, preview, at);
+  if (tree === undefined) return undefined;
+  const subject = `Revert "${await subjectOf(git, commit)}"`;
+  const message = `${subject}\n\nThis reverts commit ${commit}.\n\n${TRAILER}: ${effectId}\n`;
+  const facts = { tree, parents: [at], message, by: author, at: await lastCommitTime(git, [at]) };
+  const move = { branch, from: at, to: await writeCommit(git, facts) };
+  const obstacle = await obstacleTo(tools, move);
+  if (obstacle !== undefined) throw refused(obstacle);
+  return move;
+};
+
+const said = (
+  { target, commit, source }: MergePreview,
+  revert: string | undefined,
+  notes: readonly string[],
+): StepResult => {
+  const what =
+    revert === undefined
+      ? `nothing of ${short(commit)} is left in ${target}: nothing was changed`
+      : `took ${short(commit)} back from ${target} with ${short(revert)}`;
+  const kept = `${source} is left as it is`;
+  return succeeded([what, kept, ...notes].join('; '), {
+    outputs: { target, reverted: commit, ...(revert !== undefined && { commit: revert }) },
+  });
+};
+
+/**
+ * Takes a merge back by a commit on its target. It may be repeated: a commit that did it before is found by its trailer.
+ * Refused, with nothing changed, when it conflicts with what came since, or a checkout could not follow.
+ */
+export const revertIntegration = async (
+  { effectId, input }: Done<StepInput>,
+  tools: StageTools,
+): Promise<StepResult> => {
+  const preview = previewIn(input);
+  const { target, already } = preview;
+  if (already) return said(preview, undefined, []);
+  const git = tools.git(tools.repository.root);
+  const at = await git.tip(target);
+  if (at === undefined) throw refused(`there is no branch ${target} any more`);
+  const before = await cleanly(() => earlierRevert(git, effectId, preview, at));
+  if (before !== undefined) {
+    const from = await git.commitOf(`${before}^`);
+    // Its checkouts may not have followed it then.
+    const stays = before !== at || from === undefined;
+    return said(preview, before, stays ? [] : await followMove(tools, { branch: target, from, to: before }));
+  }
+  const move = await cleanly(() => revertOn(tools, git, { effectId, preview, at }));
+  if (move === undefined) return said(preview, undefined, []);
+  await moveTarget(tools, git, move);
+  return said(preview, move.to, await followMove(tools, move));
+};

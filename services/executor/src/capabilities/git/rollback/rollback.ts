@@ -1,0 +1,124 @@
+import type { StepInput, StepResult } from '@holdpoint/contracts/task/step';
+import { forgetAttempts } from '../../../adapters/git/attempts.ts';
+import type { Git } from '../../../adapters/git/git.ts';
+import { GitError, GitStopped } from '../../../adapters/git/git-error.ts';
+import { goBack } from '../../../adapters/git/go-back.ts';
+import { branchRef } from '../../../adapters/git/ref-name.ts';
+import { dropLocks } from '../../../adapters/git/snapshot.ts';
+import { OutcomeUnknown } from '../../../ports/capability.ts';
+import { invalid, type RunStage, type StageModule, type StageTools, succeeded } from '../../stage.ts';
+import { asClean, cleanly, moved, refused, short } from '../integrate/target.ts';
+import { type RollbackPlace, rollbackPlace, whyNot } from './checked-worktree.ts';
+import { previewRollback, RollbackPreview } from './preview.ts';
+
+const savedPrefix = (name: string): string => `refs/holdpoint/saved/${name}/`;
+
+const approvedIn = (input: StepInput, { args }: RollbackPlace): { readonly head: string } => {
+  const { success, data } = RollbackPreview.safeParse(input.preview);
+  if (!success) throw invalid('preview: expected what was shown before it was approved');
+  if (data.commit !== args.commit) throw invalid('preview: it is of another commit');
+  return data;
+};
+
+/**
+ * Keeps a commit under the name of this rollback. The first is how it was before; a start after one that was interrupted may find
+ * something else, and keeps that beside it.
+ */
+const keepUnder = async (git: Git, prefix: string, commit: string): Promise<void> => {
+  const content = (id: string): Promise<string> =>
+    git.text(['show', '-s', '--format=%T %P', '--end-of-options', id]);
+  const wanted = await content(commit);
+  for (let count = 1; ; count += 1) {
+    const ref = `${prefix}${String(count)}`;
+    const there = await git.commitOf(ref);
+    if (there !== undefined && (await content(there)) === wanted) return;
+    if (there === undefined && (await git.updateRef(ref, commit, undefined))) return;
+  }
+};
+
+const savedRefs = async (git: Git, { args }: RollbackPlace): Promise<readonly string[]> =>
+  (await git.refs(savedPrefix(args.saved))).map(({ ref }) => ref);
+
+/** Whether it is as it is to be: what is untracked may be what was ignored before, and has not been kept. */
+const isDone = async (place: RollbackPlace, saved: readonly string[]): Promise<boolean> => {
+  const { args, git, head } = place;
+  if (head !== args.commit) return false;
+  const entries = await git.status();
+  if (entries.length === 0) return true;
+  const [first] = saved;
+  if (first === undefined || entries.some(({ code }) => code !== '??')) return false;
+  const kept = new Set(await git.list(['ls-tree', '-r', '-z', '--name-only', '--full-tree', first]));
+  return !entries.some(({ path }) => kept.has(path));
+};
+
+const said = async (from: string, place: RollbackPlace, done: boolean): Promise<StepResult> => {
+  const { args, git } = place;
+  const { commit } = args;
+  const saved = await savedRefs(git, place);
+  const [first] = saved;
+  const left = (await git.status()).map(({ path }) => path);
+  const what =
+    first === undefined
+      ? `it is at ${short(commit)} already: nothing was done`
+      : `${done ? 'it has gone back before, ' : 'went back '}from ${short(from)} to ${short(commit)}; what was there is kept under ${saved.join(', ')}`;
+  const note = left.length === 0 ? [] : [`left as they are: ${left.slice(0, 5).join(', ')}`];
+  return succeeded([what, ...note].join('; '), {
+    outputs: { head: from, commit, ...(first !== undefined && { saved: first }) },
+  });
+};
+
+/** Everything up to the move is clean when it fails; after it, nobody knows how far it got, until it is done again. */
+const carryOut = async (from: string, place: RollbackPlace, tools: StageTools): Promise<void> => {
+  const { args, git, head, branch } = place;
+  const { commit, saved } = args;
+  let begun = false;
+  const move = async (): Promise<void> => {
+    tools.assertInForce();
+    begun = true;
+    const ref = branch === undefined ? 'HEAD' : branchRef(branch);
+    if (await git.updateRef(ref, commit, head)) return;
+    begun = false;
+    throw moved(branch ?? 'HEAD', from, (await git.head()).commit);
+  };
+  try {
+    if (args.isolated && tools.epoch > 1) await dropLocks(git.root, tools.gitParts);
+    await goBack(git.root, tools.gitParts, {
+      from: head,
+      to: commit,
+      message: `what was not committed when ${saved} went back to ${commit}\n`,
+      keep: (kept) => keepUnder(git, savedPrefix(saved), kept),
+      move,
+    });
+    // To put back a step that was interrupted there would bring back what has gone.
+    await forgetAttempts({ root: tools.repository.root, parts: tools.gitParts }, git.root);
+  } catch (error) {
+    if (!begun) throw asClean(error);
+    if (error instanceof GitError || error instanceof GitStopped)
+      throw new OutcomeUnknown(`it was on its way back to ${short(commit)}: ${error.message}`, {
+        cause: error,
+      });
+    throw error;
+  }
+};
+
+/** Puts a worktree back to a commit, from where it was shown to be. What was there is kept under a ref. */
+const rollBack: RunStage = async (input, tools) => {
+  const place = await cleanly(() => rollbackPlace(input, tools));
+  const { args, git, head } = place;
+  const { head: from } = approvedIn(input, place);
+  if (head !== from && head !== args.commit) throw moved(place.branch ?? 'HEAD', from, head);
+  const done = await cleanly(async () => isDone(place, await savedRefs(git, place)));
+  if (!done) {
+    const problem = await cleanly(() => whyNot(place));
+    if (problem !== undefined) throw refused(problem);
+    await carryOut(from, place, tools);
+  }
+  return said(from, place, done);
+};
+
+export const gitRollback: StageModule = {
+  uses: 'cap.env.builtin.git.rollback',
+  preview: previewRollback,
+  run: rollBack,
+  restores: false,
+};

@@ -1,0 +1,139 @@
+import { CAPABILITIES, effectClassOf } from '@holdpoint/contracts/effect/capabilities';
+import { type CanonicalEffect, effectDigest, type RunEffect } from '@holdpoint/contracts/effect/effect';
+import { effectIdOf, NodeId, TaskId } from '@holdpoint/contracts/values/ids';
+import { EffectClass, SideEffectKind } from '@holdpoint/contracts/workflow/workflow';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  bareOrderFor,
+  decider,
+  effectOf,
+  grantFor,
+  NOW,
+  orderFor,
+  place,
+  verify,
+  workOf,
+} from '../../testing/orders.ts';
+import { whyRefused } from './admission.ts';
+
+const codeFor = (order: RunEffect): string | undefined => whyRefused(order, NOW, verify)?.code;
+const WORK = Object.keys(CAPABILITIES).filter((uses) => CAPABILITIES[uses]?.work === true);
+const NO_WORK = Object.keys(CAPABILITIES).filter((uses) => CAPABILITIES[uses]?.work !== true);
+const MERGE = 'cap.env.builtin.git.integrate_plan_branch';
+
+describe('without a grant', () => {
+  test.each(WORK)('%s may run as work', (uses) => {
+    expect(codeFor(bareOrderFor(workOf({ uses })))).toBeUndefined();
+  });
+
+  test.each(NO_WORK)('%s may not, whatever it calls itself', (uses) => {
+    const effectClass = CAPABILITIES[uses]?.effectClass ?? 'opaque';
+    expect(codeFor(bareOrderFor(workOf({ uses })))).toBe('EXECUTOR_GRANT_INVALID');
+    expect(codeFor(bareOrderFor(workOf({ uses, effectClass })))).toBe('EXECUTOR_GRANT_INVALID');
+    expect(codeFor(bareOrderFor(workOf({ uses, effectClass, kind: 'merge' })))).toBe(
+      'EXECUTOR_GRANT_INVALID',
+    );
+  });
+
+  test.each(SideEffectKind.options)(
+    'an effect of the kind %s may not, though its capability does work as well',
+    (kind) => {
+      expect(codeFor(bareOrderFor(workOf({ kind })))).toBe('EXECUTOR_GRANT_INVALID');
+      expect(codeFor(bareOrderFor(workOf({ kind, effectClass: 'opaque' })))).toBe('EXECUTOR_GRANT_INVALID');
+    },
+  );
+
+  const work = bareOrderFor();
+  const other = bareOrderFor(workOf({ idempotencyKey: 'other', args: { other: true } }));
+  test.each([
+    ['under the id of another', { ...work, id: other.id }],
+    ['under the digest of another', { ...work, digest: other.digest }],
+    ['under id and digest of another', { ...work, id: other.id, digest: other.digest }],
+    ['of a class that it does not have', bareOrderFor(workOf({ effectClass: 'keyed' }))],
+    ['that nobody knows', bareOrderFor(workOf({ uses: 'cap.agent.other' }))],
+    ['that an object has by itself', bareOrderFor(workOf({ uses: 'constructor' }))],
+    ['that the orchestrator decides by itself', bareOrderFor(workOf({ uses: 'control.terminal' }))],
+  ])('work %s may not', (_, order) => {
+    expect(codeFor(order)).toBe('EXECUTOR_GRANT_INVALID');
+  });
+
+  test('the reason says what was found', () => {
+    expect(whyRefused(bareOrderFor(effectOf()), NOW, verify)?.message).toBe(
+      'it comes without a grant, and it is no work, but of the kind write_external',
+    );
+  });
+});
+
+describe('with a grant', () => {
+  test('work is refused: somebody approved what is not what it seems', () => {
+    expect(codeFor(orderFor(workOf()))).toBe('EXECUTOR_GRANT_INVALID');
+  });
+
+  test('a script that is an effect gives nothing to go by', () => {
+    const uses = 'cap.env.shell.command.run';
+    const script = (effectClass: EffectClass): CanonicalEffect =>
+      workOf({ uses, kind: 'deploy', effectClass });
+    expect(codeFor(orderFor(script('opaque')))).toBeUndefined();
+    expect(codeFor(orderFor(script('idempotent')))).toBe('EXECUTOR_CLASS_MISMATCH');
+  });
+
+  test('what is always an effect of one kind is no effect of another', () => {
+    const merge = (kind: SideEffectKind): CanonicalEffect =>
+      workOf({ uses: MERGE, kind, effectClass: 'fenced' });
+    expect(codeFor(orderFor(merge('merge')))).toBeUndefined();
+    for (const kind of SideEffectKind.options.filter((each) => each !== 'merge'))
+      expect(codeFor(orderFor(merge(kind)))).toBe('EXECUTOR_CLASS_MISMATCH');
+  });
+});
+
+/** Orders that somebody who cannot sign may put together, most of them nearly right. */
+const forgeries: fc.Arbitrary<RunEffect> = fc
+  .record({
+    uses: fc.oneof(fc.constantFrom(...Object.keys(CAPABILITIES)), fc.constantFrom('__proto__', 'cap.none')),
+    kind: fc.oneof(fc.constant('work' as const), fc.constantFrom(...SideEffectKind.options)),
+    effectClass: fc.constantFrom(...EffectClass.options),
+    task: fc.constantFrom('t-1', 't-2').map((id) => TaskId.parse(id)),
+    node: fc.constantFrom('append', 'other').map((id) => NodeId.parse(id)),
+    args: fc.dictionary(fc.string({ maxLength: 4 }), fc.integer(), { maxKeys: 2 }),
+  })
+  .chain((change) => {
+    const effect = effectOf(change);
+    const right = bareOrderFor(effect);
+    return fc.record({
+      id: fc.constantFrom(right.id, right.id, right.id, orderFor().id),
+      attempt: fc.integer({ min: 1, max: 3 }),
+      effect: fc.constant(effect),
+      digest: fc.constantFrom(right.digest, right.digest, right.digest, orderFor().digest),
+      // A grant for something else, and none.
+      grant: fc.constantFrom(undefined, undefined, grantFor(effectOf({ args: { file: 'x' } }))),
+    });
+  })
+  .map(({ grant, ...order }) => (grant === undefined ? order : { ...order, grant }));
+
+test('whoever cannot sign starts nothing but work, and that as it is', () => {
+  let started = 0;
+  fc.assert(
+    fc.property(fc.array(forgeries, { minLength: 1, maxLength: 4 }), (orders) => {
+      let state = decider.initial;
+      for (const payload of orders) {
+        const made = decider.decide(state, { kind: 'run', payload, place }, { now: NOW });
+        state = made.events.reduce((before, event) => decider.evolve(before, event), state);
+        for (const work of made.work) {
+          if (work.kind !== 'start') continue;
+          started += 1;
+          const { id, effect, digest, grant } = work.order;
+          expect(grant).toBeUndefined();
+          expect(effect.kind).toBe('work');
+          expect(WORK).toContain(effect.uses);
+          expect(effect.effectClass).toBe(effectClassOf(effect.uses, 'work'));
+          expect(digest).toBe(effectDigest(effect));
+          expect(id).toBe(effectIdOf(effect.task, effect.node, effect.idempotencyKey));
+        }
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+  // Or the property would say nothing.
+  expect(started).toBeGreaterThan(20);
+});

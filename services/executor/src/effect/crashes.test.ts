@@ -1,0 +1,132 @@
+import type { EffectEvent } from '@holdpoint/contracts/effect/effect';
+import { ApprovalId } from '@holdpoint/contracts/values/ids';
+import { specFor } from '@holdpoint/runtime/testing/spec';
+import { describe, expect, test } from 'vitest';
+import {
+  about,
+  bareOrderFor,
+  decider,
+  effectOf,
+  NOW,
+  orderFor,
+  probeableOf,
+  workOf,
+} from '../../testing/orders.ts';
+import type { EffectMessage } from './decide.ts';
+import { entryIn } from './state.ts';
+
+const given = specFor(decider);
+const lease: EffectMessage = { kind: 'timer', name: 'lease', data: null };
+const interrupted = (epoch: number): EffectMessage => ({
+  kind: 'outcome',
+  epoch,
+  outcome: { kind: 'unknown', reason: 'it was interrupted' },
+});
+const KINDS = [
+  ['work', bareOrderFor(workOf())],
+  ['keyed', orderFor()],
+  ['fenced', orderFor(effectOf({ uses: 'cap.file.write', effectClass: 'fenced' }))],
+] as const;
+
+type Cause = 'worker_lost' | 'outcome_unknown';
+const started = (order: ReturnType<typeof orderFor>, epoch: number): EffectEvent => ({
+  type: 'started',
+  ...about,
+  attempt: order.attempt,
+  order,
+  epoch,
+  worker: 'worker-1',
+});
+const doubt = (epoch: number, cause: Cause, next: 'repeat' | 'probe' | 'person' = 'repeat'): EffectEvent => ({
+  type: 'in_doubt',
+  ...about,
+  epoch,
+  reason: 'lost',
+  next,
+  cause,
+});
+/** Starts that ended so, and one more under way. */
+const after = (order: ReturnType<typeof orderFor>, ...causes: readonly Cause[]): readonly EffectEvent[] => [
+  ...causes.flatMap((cause, i) => [started(order, 2 * i + 1), doubt(2 * i + 2, cause)]),
+  started(order, 2 * causes.length + 1),
+];
+
+describe.each(KINDS)('%s', (_, order) => {
+  test('that loses its worker for the third time is left to a person', () => {
+    given(...after(order, 'worker_lost'))
+      .when(lease, NOW)
+      .thenEmitsLike({ type: 'in_doubt', next: 'repeat', cause: 'worker_lost' });
+    given(...after(order, 'worker_lost', 'worker_lost'))
+      .when(lease, NOW)
+      .thenEmitsLike({ type: 'in_doubt', next: 'person', cause: 'worker_lost' });
+    given(...after(order, 'worker_lost', 'outcome_unknown', 'worker_lost'))
+      .when(lease, NOW)
+      .thenEmitsLike({ type: 'in_doubt', next: 'person' });
+  });
+
+  test('that is interrupted by an executor which stops has lost none', () => {
+    given(...after(order, 'outcome_unknown', 'outcome_unknown', 'outcome_unknown'))
+      .when(lease, NOW)
+      .thenEmitsLike({ type: 'in_doubt', next: 'repeat' });
+    given(...after(order, 'worker_lost', 'worker_lost'))
+      .when(interrupted(5), NOW)
+      .thenEmitsLike({ type: 'in_doubt', next: 'repeat', cause: 'outcome_unknown' });
+  });
+
+  test('is done once more when a person says so, and no further when that is lost as well', () => {
+    const allowed: EffectEvent = {
+      type: 'answered',
+      ...about,
+      epoch: 6,
+      answer: 'retry',
+      by: 'ada',
+      approval: ApprovalId.parse('a-1'),
+      until: NOW + 60_000,
+    };
+    given(
+      ...after(order, 'worker_lost', 'worker_lost'),
+      doubt(6, 'worker_lost', 'person'),
+      allowed,
+      started(order, 7),
+    )
+      .when(lease, NOW)
+      .thenEmitsLike({ type: 'in_doubt', next: 'person' });
+  });
+});
+
+test('another attempt is counted by itself', () => {
+  const order = orderFor();
+  const error = { code: 'X', message: 'no' };
+  const failed: EffectEvent = { type: 'failed_clean', ...about, epoch: 5, error };
+  const second = started(orderFor(effectOf(), { attempt: 2 }), 6);
+  given(...after(order, 'worker_lost', 'worker_lost'), failed, second)
+    .when(lease, NOW)
+    .thenEmitsLike({ type: 'in_doubt', next: 'repeat' });
+});
+
+test('of what its target can tell, the target is asked, however often its worker was lost', () => {
+  const order = orderFor(probeableOf());
+  given(
+    started(order, 1),
+    doubt(2, 'worker_lost', 'probe'),
+    started(order, 3),
+    doubt(4, 'worker_lost', 'probe'),
+    started(order, 5),
+  )
+    .when(lease, NOW)
+    .thenEmitsLike({ type: 'in_doubt', next: 'probe' });
+});
+
+test('a doubt that is only stated anew has lost no worker, and a state from before the count has lost none yet', () => {
+  const order = orderFor();
+  const history = [started(order, 1), doubt(2, 'worker_lost'), doubt(3, 'worker_lost', 'person')];
+  const state = history.reduce((before, event) => decider.evolve(before, event), decider.initial);
+  expect(entryIn(state)?.lost).toBe(1);
+  const { lost: _, ...old } = entryIn(state) ?? {};
+  const kept = { ...state, entry: old } as typeof state;
+  const next = [started(order, 4), doubt(5, 'worker_lost')].reduce(
+    (before, event) => decider.evolve(before, event),
+    kept,
+  );
+  expect(entryIn(next)?.lost).toBe(1);
+});

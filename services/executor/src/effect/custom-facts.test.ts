@@ -1,0 +1,71 @@
+import type { CanonicalEffect } from '@holdpoint/contracts/effect/effect';
+import { describe, expect, test } from 'vitest';
+import { bareOrderFor, effectOf, NOW, orderFor, verify, workOf } from '../../testing/orders.ts';
+import { whyRefused } from './admission.ts';
+import { type CustomFacts, factsWith } from './custom-facts.ts';
+
+const facts: CustomFacts = {
+  uses: 'cap.custom.set_flag',
+  effectClass: 'probeable',
+  work: false,
+  kind: 'deploy',
+  preview: true,
+  compensate: true,
+};
+const codeFor = (
+  change: Partial<CanonicalEffect>,
+  known: CustomFacts = facts,
+  custom: readonly CustomFacts[] = [known],
+): string | undefined => {
+  const { classOf, kindOf } = factsWith(custom);
+  const order =
+    change.kind === 'work'
+      ? bareOrderFor(workOf(change))
+      : orderFor(effectOf({ uses: facts.uses, kind: 'deploy', effectClass: 'probeable', ...change }));
+  return whyRefused(order, NOW, verify, classOf, kindOf)?.code;
+};
+
+describe("an order of a capability of one's own", () => {
+  test('runs when it is what its module says', () => {
+    expect(codeFor({})).toBeUndefined();
+    expect(codeFor({ kind: 'notify' }, { ...facts, kind: undefined })).toBeUndefined();
+  });
+
+  test('is refused in another class, or as another kind', () => {
+    expect(codeFor({ effectClass: 'opaque' })).toBe('EXECUTOR_CLASS_MISMATCH');
+    expect(codeFor({ kind: 'notify' })).toBe('EXECUTOR_CLASS_MISMATCH');
+  });
+
+  test('is refused where there is no such module', () => {
+    expect(codeFor({}, facts, [])).toBe('EXECUTOR_UNKNOWN_CAPABILITY');
+    expect(codeFor({ uses: 'cap.custom.set_flags' })).toBe('EXECUTOR_UNKNOWN_CAPABILITY');
+  });
+
+  test('is work only when its module says so', () => {
+    const work = { kind: 'work', uses: facts.uses, effectClass: 'idempotent' } as const;
+    expect(codeFor(work)).toBe('EXECUTOR_GRANT_INVALID');
+    expect(codeFor(work, { ...facts, work: true })).toBeUndefined();
+  });
+
+  test('that only looks is work, and that takes back is an effect that nobody can be sure of', () => {
+    const preview = { kind: 'work', uses: `${facts.uses}.preview`, effectClass: 'idempotent' } as const;
+    expect(codeFor(preview)).toBeUndefined();
+    expect(codeFor(preview, { ...facts, preview: false })).toBe('EXECUTOR_GRANT_INVALID');
+    const undo = {
+      uses: `${facts.uses}.compensate`,
+      kind: 'destructive_edit',
+      effectClass: 'opaque',
+    } as const;
+    expect(codeFor(undo)).toBeUndefined();
+    expect(codeFor({ ...undo, kind: 'other' })).toBe('EXECUTOR_CLASS_MISMATCH');
+    expect(codeFor({ ...undo, effectClass: 'idempotent' })).toBe('EXECUTOR_CLASS_MISMATCH');
+    expect(codeFor(undo, { ...facts, compensate: false })).toBe('EXECUTOR_UNKNOWN_CAPABILITY');
+  });
+});
+
+test('what every executor carries out stays what it is', () => {
+  const { classOf, kindOf } = factsWith([facts]);
+  expect(classOf(effectOf())).toBe('keyed');
+  expect(kindOf('cap.env.builtin.git.integrate_plan_branch')).toBe('merge');
+  expect(kindOf('cap.file.append')).toBeUndefined();
+});

@@ -1,0 +1,104 @@
+import type { EffectEvent } from '@holdpoint/contracts/effect/effect';
+import { specFor } from '@holdpoint/runtime/testing/spec';
+import { expect, test } from 'vitest';
+import { about, decider, EFFECT, GRANT_ENDS, NOW, orderFor, place } from '../../testing/orders.ts';
+import type { EffectMessage, Outcome } from './decide.ts';
+
+const given = specFor(decider);
+const order = orderFor();
+const again = orderFor(undefined, { attempt: 2 });
+const why = { target: 'https://a.example', reason: 'the circuit of https://a.example is open' } as const;
+const hold = (attempt = 1): EffectMessage => ({ kind: 'held', attempt, ...why });
+const claim: EffectMessage = { kind: 'claim', id: EFFECT, place };
+const offered: EffectMessage = { kind: 'timer', name: 'place', data: null };
+const ordered = (payload = order): EffectMessage => ({ kind: 'run', payload, place: undefined });
+const lost: Outcome = { kind: 'unknown', reason: 'connection reset' };
+
+const prepared: EffectEvent = { type: 'prepared', ...about, order };
+const held: EffectEvent = { type: 'held', ...about, ...why };
+const started = (epoch: number): EffectEvent => ({
+  type: 'started',
+  ...about,
+  order,
+  epoch,
+  worker: place.worker,
+});
+const doubt = (epoch: number, next: 'repeat' | 'probe' | 'person'): EffectEvent => ({
+  type: 'in_doubt',
+  ...about,
+  epoch,
+  reason: 'connection reset',
+  next,
+});
+const failed: EffectEvent = {
+  type: 'failed_clean',
+  ...about,
+  epoch: 1,
+  error: { code: 'EXECUTOR_TARGET_UNAVAILABLE', message: 'no' },
+};
+
+/** What an order is answered with, as what is already recorded. */
+const answerTo = (message: EffectMessage, ...history: readonly EffectEvent[]): readonly unknown[] => {
+  const state = history.reduce((before, event) => decider.evolve(before, event), decider.initial);
+  const { events, send } = decider.decide(state, message, { now: NOW });
+  expect(events.filter(({ type }) => type !== 'duplicate_prevented')).toEqual([]);
+  return send.map(({ data }) => data);
+};
+
+test.each([
+  ['an order that was admitted', [prepared]],
+  ['a doubt that is to be repeated', [started(1), doubt(2, 'repeat')]],
+  ['a doubt that its target is to be asked about', [started(1), doubt(2, 'probe')]],
+])('%s and waits for its target says so, once, and goes on waiting', (_, history) => {
+  given(...history)
+    .when(hold(), NOW)
+    .thenEmits(held)
+    .thenTimes()
+    .thenStarts();
+  given(...history, held)
+    .when(hold(), NOW)
+    .thenNothing();
+  given(...history, held)
+    .when(offered, NOW)
+    .thenEmits()
+    .thenTimes({ set: 'place', dueAt: NOW + 5_000 })
+    .thenStarts({ kind: 'await_place', order, held: true });
+});
+
+test.each([
+  ['was never ordered', []],
+  ['runs', [started(1)]],
+  ['is over', [started(1), failed]],
+  ['waits for a person', [started(1), doubt(2, 'person')]],
+  ['waits under another attempt', [{ ...prepared, attempt: 2, order: again }]],
+])('what %s is not held up', (_, history) => {
+  given(...history)
+    .when(hold(), NOW)
+    .thenNothing();
+});
+
+test('it begins as soon as it gets a place, and is held up anew when it waits once more', () => {
+  given(prepared, held)
+    .when(claim, NOW)
+    .thenEmits({ type: 'released', ...about }, started(1));
+  given(prepared).when(claim, NOW).thenEmits(started(1));
+  given(prepared, held, started(1), doubt(2, 'repeat')).when(hold(), NOW).thenEmits(held);
+  given(prepared, held, started(1), failed, { ...prepared, attempt: 2, order: again })
+    .when(hold(2), NOW)
+    .thenEmits({ ...held, attempt: 2 });
+});
+
+test('it waits no longer than its grant lasts', () => {
+  given(prepared, held).when(claim, GRANT_ENDS).thenEmitsLike({ type: 'refused' });
+});
+
+test('whoever orders it again is told again, in case that was lost', () => {
+  expect(answerTo(ordered(), prepared, held)).toEqual([held]);
+  expect(answerTo(ordered(), prepared)).toEqual([]);
+  expect(answerTo(ordered(), prepared, held, started(1))).toEqual([]);
+  expect(answerTo(ordered(), started(1), doubt(2, 'repeat'), held)).toMatchObject([
+    { type: 'in_doubt' },
+    held,
+  ]);
+  given(started(1), doubt(2, 'repeat')).when({ kind: 'outcome', epoch: 1, outcome: lost }, NOW).thenNothing();
+});

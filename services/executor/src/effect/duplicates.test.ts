@@ -1,0 +1,93 @@
+import type { EffectEvent, RunEffect } from '@holdpoint/contracts/effect/effect';
+import { specFor } from '@holdpoint/runtime/testing/spec';
+import { describe, test } from 'vitest';
+import { about, bareOrderFor, decider, effectOf, NOW, orderFor, place } from '../../testing/orders.ts';
+import type { EffectMessage } from './decide.ts';
+
+const given = specFor(decider);
+const order = orderFor();
+const run = (payload: RunEffect = order): EffectMessage => ({ kind: 'run', payload, place });
+const attempt = (number: number): EffectMessage => run({ ...order, attempt: number });
+
+const started: EffectEvent = { type: 'started', ...about, order, epoch: 1, worker: 'worker-1' };
+const applied: EffectEvent = { type: 'applied', ...about, epoch: 1, outputs: { line: 1 } };
+const prevented = (number: number): EffectEvent => ({
+  type: 'duplicate_prevented',
+  ...about,
+  attempt: number,
+  standing: 'applied',
+});
+
+describe('an order of what has an outcome', () => {
+  test('is answered with it, and recorded as a duplicate that was prevented', () => {
+    given(started, applied)
+      .when(attempt(2), NOW)
+      .thenEmits(prevented(2))
+      .thenSends({ data: { type: 'applied', attempt: 2, outputs: { line: 1 } } })
+      .thenTimes()
+      .thenStarts();
+  });
+
+  test('is recorded once for each attempt, and answered as often as it comes', () => {
+    given(started, applied, prevented(1), prevented(2))
+      .when(attempt(2), NOW)
+      .thenEmits()
+      .thenSends({ data: { type: 'applied', attempt: 2 } });
+    given(started, applied, prevented(1)).when(attempt(2), NOW).thenEmits(prevented(2));
+  });
+
+  test('is recorded a hundred times at most: attempts can be numbered by whoever may order', () => {
+    const hundred = Array.from({ length: 100 }, (_, i) => prevented(i + 1));
+    given(started, applied, ...hundred.slice(1))
+      .when(attempt(101), NOW)
+      .thenEmits(prevented(101));
+    given(started, applied, ...hundred)
+      .when(attempt(101), NOW)
+      .thenEmits()
+      .thenSends({ data: { type: 'applied', attempt: 101 } });
+  });
+
+  test('keeps the outcome as it is', () => {
+    given(started, applied, prevented(2))
+      .when({ kind: 'cancel', payload: { ...about, reason: 'over' } }, NOW)
+      .thenSends({ data: { type: 'applied', epoch: 1, outputs: { line: 1 } } });
+  });
+});
+
+describe('no duplicate is', () => {
+  const failed: EffectEvent = {
+    type: 'failed_clean',
+    ...about,
+    epoch: 1,
+    error: { code: 'X', message: 'no' },
+  };
+  const cancelled: EffectEvent = { type: 'cancelled', ...about, reason: 'over' };
+
+  test.each([
+    ['waits', [{ type: 'prepared', ...about, order }]],
+    ['runs', [started]],
+    ['failed, and did nothing', [started, failed]],
+    ['was cancelled before it did anything', [started, failed, cancelled]],
+    ['was cancelled before it was ordered', [cancelled]],
+  ] as const)('the same order of what %s', (_, history) => {
+    given(...history)
+      .when(run(), NOW)
+      .thenEmits()
+      .thenStarts();
+  });
+
+  test('work that is ordered again: what it does adds nothing up', () => {
+    const work = bareOrderFor();
+    given({ ...started, order: work }, applied)
+      .when(run({ ...work, attempt: 2 }), NOW)
+      .thenEmits()
+      .thenSends({ data: { type: 'applied', attempt: 2 } });
+  });
+
+  test('another effect under its key: that is refused', () => {
+    given(started, applied)
+      .when(run(orderFor(effectOf({ args: { line: 'x' } }), { attempt: 2 })), NOW)
+      .thenEmits()
+      .thenSends({ data: { type: 'refused', error: { code: 'ERR_IDEMPOTENCY_CONFLICT' } } });
+  });
+});

@@ -1,0 +1,264 @@
+import type { EffectEvent } from '@holdpoint/contracts/effect/effect';
+import { specFor } from '@holdpoint/runtime/testing/spec';
+import { describe, test } from 'vitest';
+import { about, decider, EFFECT, effectOf, GRANT_ENDS, NOW, orderFor, place } from '../../testing/orders.ts';
+import { type EffectMessage, LEASE_MS, type Outcome } from './decide.ts';
+
+const given = specFor(decider);
+const order = orderFor();
+const applied: Outcome = { kind: 'applied', outputs: { line: 1 } };
+const clean: Outcome = {
+  kind: 'failed_clean',
+  error: { code: 'EXECUTOR_TARGET_UNAVAILABLE', message: 'busy' },
+};
+const unknown: Outcome = { kind: 'unknown', reason: 'connection reset' };
+const reported = (epoch: number, outcome: Outcome): EffectMessage => ({ kind: 'outcome', epoch, outcome });
+const lease: EffectMessage = { kind: 'timer', name: 'lease', data: null };
+const claim: EffectMessage = { kind: 'claim', id: EFFECT, place };
+
+const started = (epoch: number): EffectEvent => ({
+  type: 'started',
+  ...about,
+  order,
+  epoch,
+  worker: 'worker-1',
+});
+const doubt = (epoch: number, next: 'repeat' | 'person' = 'repeat'): EffectEvent => ({
+  type: 'in_doubt',
+  ...about,
+  epoch,
+  reason: 'connection reset',
+  next,
+  cause: 'outcome_unknown',
+});
+const appliedAt = (epoch: number): EffectEvent => ({
+  type: 'applied',
+  ...about,
+  epoch,
+  outputs: { line: 1 },
+});
+const failedAt = (epoch: number): EffectEvent => ({
+  type: 'failed_clean',
+  ...about,
+  epoch,
+  error: { code: 'EXECUTOR_TARGET_UNAVAILABLE', message: 'busy' },
+});
+const notApplied: EffectEvent = {
+  type: 'not_applied',
+  ...about,
+  epoch: 2,
+  reason: 'ada said so',
+  by: 'person',
+};
+const cancelled: EffectEvent = { type: 'cancelled', ...about, reason: 'over' };
+const repeats = (starts: number): EffectEvent[] =>
+  Array.from({ length: starts }, (_, i) => [started(2 * i + 1), doubt(2 * i + 2)]).flat();
+
+describe('the outcome of the start that is in force', () => {
+  test('applied is recorded', () => {
+    given(started(1)).when(reported(1, applied), NOW).thenEmits(appliedAt(1)).thenTimes({ clear: 'lease' });
+  });
+
+  test('a clean failure is recorded', () => {
+    given(started(1))
+      .when(reported(1, clean), NOW)
+      .thenEmitsLike({ type: 'failed_clean', epoch: 1, error: { code: 'EXECUTOR_TARGET_UNAVAILABLE' } })
+      .thenTimes({ clear: 'lease' })
+      .thenStarts();
+  });
+
+  test('what proves nothing leaves a doubt, and what its target makes harmless is repeated', () => {
+    given(started(1))
+      .when(reported(1, unknown), NOW)
+      .thenEmits(doubt(2))
+      .thenTimes({ clear: 'lease' }, { set: 'place', dueAt: NOW + 1_000 })
+      .thenStarts();
+  });
+
+  test('a clean failure of a repeat says nothing of the start before it: the doubt stays', () => {
+    given(started(1), doubt(2), started(3))
+      .when(reported(3, clean), NOW)
+      .thenEmitsLike(
+        { type: 'in_doubt', epoch: 4, reason: 'repeated without effect: busy', next: 'repeat' },
+        { type: 'superseded', epoch: 3, observed: 'failed_clean' },
+      )
+      .thenTimes({ clear: 'lease' }, { set: 'place', dueAt: NOW + 2_000 })
+      .thenStarts();
+  });
+
+  test('of an effect that nobody ordered is of no interest', () => {
+    given().when(reported(1, applied), NOW).thenNothing();
+    given({ type: 'cancelled', ...about, reason: 'over' })
+      .when(reported(1, applied), NOW)
+      .thenNothing();
+  });
+});
+
+describe('a lease', () => {
+  test('is extended by whoever holds it', () => {
+    given(started(1))
+      .when({ kind: 'heartbeat', epoch: 1 }, NOW + 3_000)
+      .thenEmits()
+      .thenTimes({ set: 'lease', dueAt: NOW + 3_000 + LEASE_MS });
+  });
+
+  test('is not extended by anybody else', () => {
+    given(started(1), doubt(2), started(3)).when({ kind: 'heartbeat', epoch: 1 }, NOW).thenNothing();
+    given(started(1), doubt(2)).when({ kind: 'heartbeat', epoch: 1 }, NOW).thenNothing();
+    given().when({ kind: 'heartbeat', epoch: 1 }, NOW).thenNothing();
+  });
+
+  test('that is over puts the effect in doubt, and takes the epoch from who held it', () => {
+    given(started(1))
+      .when(lease, NOW + LEASE_MS)
+      .thenEmitsLike({ type: 'in_doubt', epoch: 2, next: 'repeat', cause: 'worker_lost' })
+      .thenTimes({ clear: 'lease' }, { set: 'place', dueAt: NOW + LEASE_MS + 1_000 });
+  });
+
+  test('of something else than a start means nothing', () => {
+    given(started(1), appliedAt(1)).when(lease, NOW).thenNothing();
+    given(started(1), doubt(2)).when(lease, NOW).thenNothing();
+    given().when(lease, NOW).thenNothing();
+  });
+});
+
+describe('a repeat', () => {
+  test('starts with the next epoch, as soon as there is a place', () => {
+    given(started(1), doubt(2))
+      .when(claim, NOW + 1)
+      .thenEmits(started(3))
+      .thenStarts({ kind: 'start', order, epoch: 3, slot: place.slot });
+  });
+
+  test('is offered again while no place was found', () => {
+    given(started(1), doubt(2))
+      .when({ kind: 'timer', name: 'place', data: null }, NOW)
+      .thenTimes({ set: 'place', dueAt: NOW + 5_000 })
+      .thenStarts({ kind: 'await_place', order });
+  });
+
+  test('is made while the grant lasts; after that a person is asked', () => {
+    given(started(1), doubt(2))
+      .when(claim, GRANT_ENDS)
+      .thenEmits(doubt(3, 'person'))
+      .thenTimes({ clear: 'lease' }, { clear: 'place' })
+      .thenStarts();
+  });
+
+  test.each([
+    [4, 'repeat'],
+    [5, 'person'],
+  ] as const)('after %i starts without a certain outcome, what follows is: %s', (starts, next) => {
+    const history = repeats(starts).slice(0, -1);
+    given(...history)
+      .when(lease, NOW)
+      .thenEmitsLike({ type: 'in_doubt', epoch: 2 * starts, next });
+    given(...history)
+      .when(reported(2 * starts - 1, unknown), NOW)
+      .thenEmitsLike({ next });
+  });
+
+  // Not every class is that of a capability which these orders could name, so they stand in the history.
+  test.each([
+    ['idempotent', 'repeat'],
+    ['fenced', 'repeat'],
+    ['probeable', 'probe'],
+    ['opaque', 'person'],
+  ] as const)('of an effect that is %s: %s', (effectClass, next) => {
+    const other = { ...started(1), order: orderFor(effectOf({ effectClass })) } as EffectEvent;
+    given(other).when(lease, NOW).thenEmitsLike({ type: 'in_doubt', next });
+  });
+
+  test('is never made of what waits for a person', () => {
+    const history = [started(1), doubt(2, 'person')];
+    given(...history)
+      .when(claim, NOW)
+      .thenNothing();
+    given(...history)
+      .when({ kind: 'timer', name: 'place', data: null }, NOW)
+      .thenNothing();
+  });
+
+  test('is not made of what has an outcome', () => {
+    given(started(1), appliedAt(1)).when(claim, NOW).thenNothing();
+    given(started(1)).when(claim, NOW).thenNothing();
+    given().when(claim, NOW).thenNothing();
+  });
+});
+
+describe('a worker whose epoch is over', () => {
+  test.each([
+    ['while a repeat runs', [started(1), doubt(2), started(3)]],
+    ['after the repeat was applied', [started(1), doubt(2), started(3), appliedAt(3)]],
+  ])('leaves evidence %s, and changes nothing', (_, history) => {
+    given(...history)
+      .when(reported(1, applied), NOW)
+      .thenEmits({ type: 'superseded', ...about, epoch: 1, observed: 'applied' })
+      .thenTimes()
+      .thenSends()
+      .thenStarts();
+  });
+
+  test('that did nothing leaves evidence of it, and the doubt stays: it was not the only one', () => {
+    given(started(1), doubt(2))
+      .when(reported(1, clean), NOW)
+      .thenEmits({ type: 'superseded', ...about, epoch: 1, observed: 'failed_clean' });
+  });
+
+  test('that knows nothing has nothing to say', () => {
+    given(started(1), doubt(2)).when(reported(1, unknown), NOW).thenNothing();
+    given(started(1), doubt(2), started(3)).when(reported(1, unknown), NOW).thenNothing();
+  });
+
+  test.each(['repeat', 'person'] as const)('that saw it applied ends a doubt which waits for: %s', (next) => {
+    given(started(1), doubt(2, next))
+      .when(reported(1, applied), NOW)
+      .thenEmits({ type: 'superseded', ...about, epoch: 1, observed: 'applied' }, appliedAt(2))
+      .thenTimes({ clear: 'place' });
+  });
+
+  test.each([
+    ['it had failed cleanly and a later attempt runs', [started(1), failedAt(1), started(2)]],
+    ['a person had said that it did not happen', [started(1), doubt(2, 'person'), notApplied]],
+    ['a later attempt runs', [started(1), doubt(2, 'person'), notApplied, started(3)]],
+    ['it was cancelled', [started(1), doubt(2, 'person'), notApplied, cancelled]],
+  ])('that saw it applied after %s says the opposite of what was settled', (_, history) => {
+    given(...history)
+      .when(reported(1, applied), NOW)
+      .thenEmits({ type: 'superseded', ...about, epoch: 1, observed: 'applied', contradicts: true })
+      .thenStarts();
+  });
+
+  test('that saw it applied ends the doubt of a later attempt, and says the opposite of what was settled', () => {
+    given(started(1), doubt(2, 'person'), notApplied, started(3), doubt(4, 'person'))
+      .when(reported(1, applied), NOW)
+      .thenEmits(
+        { type: 'superseded', ...about, epoch: 1, observed: 'applied', contradicts: true },
+        appliedAt(4),
+      );
+  });
+
+  test('that did nothing says the opposite of a person who said that it had, when nobody else was at it', () => {
+    const evidence = { type: 'superseded', ...about, epoch: 1, observed: 'failed_clean' } as const;
+    given(started(1), doubt(2, 'person'), appliedAt(2))
+      .when(reported(1, clean), NOW)
+      .thenEmits({ ...evidence, contradicts: true });
+    given(started(1), doubt(2), started(3), doubt(4, 'person'), appliedAt(4))
+      .when(reported(1, clean), NOW)
+      .thenEmits(evidence);
+    const found = { type: 'in_doubt', ...about, epoch: 6, reason: 'lost', next: 'person' } as const;
+    given(started(1), { ...found, cause: 'ledger_set_back' }, appliedAt(6))
+      .when(reported(1, clean), NOW)
+      .thenEmits(evidence);
+  });
+
+  test('is heard once', () => {
+    const evidence: EffectEvent = { type: 'superseded', ...about, epoch: 1, observed: 'failed_clean' };
+    given(started(1), doubt(2), started(3), evidence).when(reported(1, applied), NOW).thenNothing();
+  });
+
+  test('or is not there yet, is not believed', () => {
+    given(started(1)).when(reported(2, applied), NOW).thenNothing();
+    given(started(1), doubt(2)).when(reported(2, applied), NOW).thenNothing();
+  });
+});

@@ -1,0 +1,266 @@
+import type { EffectEvent } from '@holdpoint/contracts/effect/effect';
+import { ApprovalId } from '@holdpoint/contracts/values/ids';
+import { specFor } from '@holdpoint/runtime/testing/spec';
+import { describe, test } from 'vitest';
+import { about, decider, EFFECT, NOW, orderFor, place, probeableOf, resolveFor } from '../../testing/orders.ts';
+import { type EffectMessage, type Finding, LEASE_MS } from './decide.ts';
+
+const given = specFor(decider);
+const order = orderFor(probeableOf());
+const claim: EffectMessage = { kind: 'claim', id: EFFECT, place };
+const lease: EffectMessage = { kind: 'timer', name: 'lease', data: null };
+const found = (epoch: number, finding: Finding): EffectMessage => ({ kind: 'probed', epoch, finding });
+const applied: Finding = { found: 'applied', reason: 'release 7 is live', outputs: { release: 7 } };
+const notApplied: Finding = { found: 'not_applied', reason: 'release 6 is live' };
+const unproven: Finding = { found: 'unproven', reason: 'release 6 is live, but somebody may be at it' };
+const unknown: Finding = { found: 'unknown', reason: 'nobody answers' };
+
+const started = (epoch: number, journal?: string): EffectEvent => ({
+  type: 'started',
+  ...about,
+  order,
+  epoch,
+  worker: 'worker-1',
+  journal,
+});
+const doubt = (
+  epoch: number,
+  next: 'probe' | 'person' = 'probe',
+  cause: 'worker_lost' | 'outcome_unknown' | 'ledger_set_back' = 'worker_lost',
+): EffectEvent => ({ type: 'in_doubt', ...about, epoch, reason: 'lost', next, cause });
+const seen = (epoch: number, { found: what, reason }: Finding): EffectEvent => ({
+  type: 'probed',
+  ...about,
+  epoch,
+  found: what,
+  reason,
+});
+const settledAt = (epoch: number, by: 'probe' | 'person'): EffectEvent => ({
+  type: 'not_applied',
+  ...about,
+  epoch,
+  reason: 'release 6 is live',
+  by,
+});
+const allowed = (epoch: number): EffectEvent => ({
+  type: 'answered',
+  ...about,
+  epoch,
+  answer: 'retry',
+  by: 'ada',
+  approval: ApprovalId.parse('a-1'),
+  until: NOW + 60_000,
+});
+/** Asked so often, and each time told that it is not there while somebody may be at it. */
+const unprovenTimes = (times: number): readonly EffectEvent[] => [
+  started(1, 'j-1'),
+  doubt(2),
+  ...Array.from({ length: times }, (_, i) => [seen(2 + i, unproven), doubt(3 + i)]).flat(),
+];
+
+describe('an effect in doubt of which the target can tell', () => {
+  test('is not repeated: when there is a place, the target is asked, and no lease is taken for that', () => {
+    given(started(1, 'j-1'))
+      .when(lease, NOW + LEASE_MS)
+      .thenEmitsLike({ type: 'in_doubt', epoch: 2, next: 'probe', cause: 'worker_lost' })
+      .thenTimes({ clear: 'lease' }, { set: 'place', dueAt: NOW + LEASE_MS + 1_000 });
+    given(started(1, 'j-1'), doubt(2))
+      .when({ kind: 'timer', name: 'place', data: null }, NOW)
+      .thenTimes({ set: 'place', dueAt: NOW + 5_000 })
+      .thenStarts({ kind: 'await_place', order });
+    given(started(1, 'j-1'), doubt(2))
+      .when(claim, NOW)
+      .thenEmits()
+      // Whoever asks may die of it: then it is asked again.
+      .thenTimes({ set: 'place', dueAt: NOW + 120_000 })
+      .thenStarts({
+        kind: 'probe',
+        order,
+        epoch: 2,
+        slot: place.slot,
+        unended: [{ epoch: 1, journal: 'j-1' }],
+      });
+  });
+
+  test('is asked about long after its grant has ended: looking needs none', () => {
+    given(started(1), doubt(2))
+      .when(claim, NOW + 1_000 * 3_600_000)
+      .thenStarts({ kind: 'probe', order, epoch: 2, slot: place.slot, unended: [{ epoch: 1 }] });
+  });
+});
+
+describe('the starts that nobody has seen the end of', () => {
+  const probe = { kind: 'probe', order, slot: place.slot } as const;
+
+  test('are none when the worker itself could not tell', () => {
+    given(started(1, 'j-1'), doubt(2, 'probe', 'outcome_unknown'))
+      .when(claim, NOW)
+      .thenStarts({
+        ...probe,
+        epoch: 2,
+        unended: [],
+      });
+  });
+
+  test('stay so when a person lets it be done again, whatever the start after it says of itself', () => {
+    given(
+      started(1, 'j-1'),
+      doubt(2, 'person'),
+      allowed(2),
+      started(3, 'j-2'),
+      doubt(4, 'probe', 'outcome_unknown'),
+    )
+      .when(claim, NOW)
+      .thenStarts({ ...probe, epoch: 4, unended: [{ epoch: 1, journal: 'j-1' }] });
+  });
+
+  test('stay so when a person says that it did not happen: nobody can see what is on its way', () => {
+    given(started(1, 'j-1'), doubt(2, 'person'), settledAt(2, 'person'), started(3, 'j-2'), doubt(4))
+      .when(claim, NOW)
+      .thenStarts({
+        ...probe,
+        epoch: 4,
+        unended: [
+          { epoch: 1, journal: 'j-1' },
+          { epoch: 3, journal: 'j-2' },
+        ],
+      });
+  });
+
+  test('are over with the word of the target, which counted because they were', () => {
+    given(started(1, 'j-1'), doubt(2), settledAt(2, 'probe'), started(3, 'j-2'), doubt(4))
+      .when(claim, NOW)
+      .thenStarts({
+        ...probe,
+        epoch: 4,
+        unended: [{ epoch: 3, journal: 'j-2' }],
+      });
+  });
+
+  test('are over when their workers report after all', () => {
+    given(started(1, 'j-1'), doubt(2), {
+      type: 'superseded',
+      ...about,
+      epoch: 1,
+      observed: 'failed_clean',
+    })
+      .when(claim, NOW)
+      .thenStarts({ ...probe, epoch: 2, unended: [] });
+  });
+
+  test('are also those that the ledger has lost, and nothing is known of where they were noted', () => {
+    given(started(1, 'j-1'), doubt(4, 'probe', 'ledger_set_back'))
+      .when(claim, NOW)
+      .thenStarts({
+        ...probe,
+        epoch: 4,
+        unended: [{ epoch: 1, journal: 'j-1' }, { epoch: 3 }],
+      });
+  });
+});
+
+describe('what the target says', () => {
+  test('applied: it is recorded with what it gives', () => {
+    given(started(1), doubt(2))
+      .when(found(2, applied), NOW)
+      .thenEmits(seen(2, applied), { type: 'applied', ...about, epoch: 2, outputs: { release: 7 } })
+      .thenTimes({ clear: 'place' });
+  });
+
+  test('applied, and no more: that is enough', () => {
+    given(started(1), doubt(2))
+      .when(found(2, { found: 'applied', reason: 'it is there' }), NOW)
+      .thenEmitsLike({ type: 'probed' }, { type: 'applied', outputs: {} });
+  });
+
+  test('not applied, which whoever asked has proven: it is recorded, and a later attempt may begin', () => {
+    given(started(1), doubt(2))
+      .when(found(2, notApplied), NOW)
+      .thenEmits(seen(2, notApplied), settledAt(2, 'probe'))
+      .thenTimes({ clear: 'place' })
+      .thenStarts();
+    given(started(1), doubt(2), seen(2, notApplied), settledAt(2, 'probe'))
+      .when({ kind: 'run', payload: { ...order, attempt: 2 }, place }, NOW)
+      .thenEmitsLike({ type: 'started', attempt: 2, epoch: 3 });
+  });
+
+  test('not applied, which is not proven: it is asked again after a while', () => {
+    given(started(1), doubt(2))
+      .when(found(2, unproven), NOW)
+      .thenEmits(seen(2, unproven), {
+        type: 'in_doubt',
+        ...about,
+        epoch: 3,
+        reason: `lost; asked what became of it: ${unproven.reason}`,
+        next: 'probe',
+        cause: 'worker_lost',
+      })
+      .thenTimes({ clear: 'lease' }, { set: 'place', dueAt: NOW + 2_000 })
+      .thenStarts();
+  });
+
+  test.each([
+    [3, 'probe'],
+    [4, 'person'],
+  ] as const)('not applied, %i times before and not proven: what follows is %s', (times, next) => {
+    given(...unprovenTimes(times))
+      .when(found(2 + times, unproven), NOW)
+      .thenEmitsLike({ type: 'probed' }, { type: 'in_doubt', epoch: 3 + times, next });
+  });
+
+  test('nothing that helps: a person is asked', () => {
+    given(started(1), doubt(2))
+      .when(found(2, unknown), NOW)
+      .thenEmitsLike(
+        { type: 'probed', found: 'unknown' },
+        {
+          type: 'in_doubt',
+          epoch: 3,
+          reason: 'lost; asked what became of it: nobody answers',
+          next: 'person',
+        },
+      )
+      .thenTimes({ clear: 'lease' }, { clear: 'place' });
+  });
+
+  test('at length, is kept as far as somebody can read it', () => {
+    const long: Finding = { found: 'unproven', reason: 'x'.repeat(5_000) };
+    given(started(1), doubt(2))
+      .when(found(2, long), NOW)
+      .thenEmitsLike({ type: 'probed', reason: 'x'.repeat(2_000) }, { type: 'in_doubt', next: 'probe' });
+  });
+});
+
+describe('what the target says of a doubt that is over', () => {
+  test.each([
+    ['nobody ordered it', []],
+    ['it has not started', [{ type: 'prepared', ...about, order }]],
+    ['it runs', [started(1)]],
+    ['its doubt is a later one', [started(1), doubt(2), seen(2, unproven), doubt(3)]],
+    ['a person is asked', [started(1), doubt(2, 'person')]],
+    ['it is done again', [started(1), doubt(2, 'person'), allowed(2), started(3)]],
+    ['it is applied', [started(1), doubt(2), { type: 'applied', ...about, epoch: 2, outputs: {} }]],
+    ['it is settled', [started(1), doubt(2), settledAt(2, 'probe')]],
+  ] as const)('changes nothing: %s', (_, history) => {
+    for (const finding of [applied, notApplied, unproven, unknown])
+      given(...history)
+        .when(found(2, finding), NOW)
+        .thenNothing();
+  });
+});
+
+describe('while the target is asked', () => {
+  test('a worker that saw it applied is heard, and the doubt is over', () => {
+    given(started(1), doubt(2))
+      .when({ kind: 'outcome', epoch: 1, outcome: { kind: 'applied', outputs: {} } }, NOW)
+      .thenEmitsLike({ type: 'superseded', epoch: 1, observed: 'applied' }, { type: 'applied', epoch: 2 })
+      .thenTimes({ clear: 'place' });
+  });
+
+  test('nobody can answer in its place', () => {
+    given(started(1), doubt(2))
+      .when({ kind: 'resolve', payload: resolveFor('not_applied', 2, probeableOf()) }, NOW)
+      .thenEmits()
+      .thenSends({ data: { type: 'in_doubt', epoch: 2, next: 'probe' } });
+  });
+});

@@ -1,0 +1,55 @@
+import { JsonObject } from '@holdpoint/contracts/values/json';
+import { z } from 'zod';
+import type { Capability, EffectContext } from './capability.ts';
+
+/** What an order under one label is carried out by: a capability, its preview, or what takes it back. */
+export type Carrier = Pick<Capability, 'uses' | 'input' | 'target' | 'run' | 'probe'>;
+
+/** The arguments of what takes an effect back: which one, what it was ordered with, and what it gave. */
+const compensationOf = <Schema extends z.ZodType>(input: Schema) =>
+  z.object({ effect: z.string().min(1).max(64), args: input, outputs: JsonObject });
+
+type With<Method extends 'preview' | 'compensate'> = Capability & Required<Pick<Capability, Method>>;
+
+const hasPreview = (capability: Capability): capability is With<'preview'> =>
+  capability.preview !== undefined;
+const hasCompensation = (capability: Capability): capability is With<'compensate'> =>
+  capability.compensate !== undefined;
+
+const previewOf = (capability: With<'preview'>): Carrier => ({
+  uses: `${capability.uses}.preview`,
+  input: capability.input,
+  run: (args: unknown, context: EffectContext) => capability.preview(args, context),
+});
+
+const undoingOf = (capability: With<'compensate'>): Carrier => {
+  const undone = compensationOf(capability.input);
+  return {
+    uses: `${capability.uses}.compensate`,
+    input: undone,
+    run: (given: unknown, context: EffectContext) => {
+      const { effect, args, outputs } = given as z.output<typeof undone>;
+      return capability.compensate({ effectId: effect, input: args, outputs }, context);
+    },
+  };
+};
+
+const carriersOf = (capability: Capability): readonly Carrier[] => [
+  capability,
+  ...(hasPreview(capability) ? [previewOf(capability)] : []),
+  ...(hasCompensation(capability) ? [undoingOf(capability)] : []),
+];
+
+export type Registry = ReadonlyMap<string, Carrier>;
+
+/** Everything that an executor carries out, by label. Throws when two have the same. */
+export const createRegistry = (capabilities: readonly Capability[]): Registry => {
+  const carriers = capabilities.flatMap(carriersOf);
+  const registry = new Map(carriers.map((carrier) => [carrier.uses, carrier]));
+  if (registry.size < carriers.length) {
+    const labels = carriers.map(({ uses }) => uses);
+    const twice = labels.filter((uses, at) => labels.indexOf(uses) !== at);
+    throw new Error(`several capabilities are called ${[...new Set(twice)].join(', ')}`);
+  }
+  return registry;
+};

@@ -1,0 +1,71 @@
+import { EffectView } from '@holdpoint/contracts/catalog/catalog';
+import type { Summary } from '@holdpoint/runtime/engine/ports';
+import type { Pool } from 'pg';
+import { z } from 'zod';
+import { type EffectState, entryIn } from '../effect/state.ts';
+
+/** Why it is as it is, where there is something to say. */
+const reasonOf = (state: EffectState): string | undefined => {
+  switch (state.status) {
+    case 'in_doubt':
+    case 'not_applied':
+    case 'cancelled':
+      return state.reason;
+    case 'failed_clean':
+    case 'refused':
+      return `${state.error.code}: ${state.error.message}`;
+    case 'absent':
+    case 'prepared':
+    case 'started':
+    case 'applied':
+      return undefined;
+  }
+};
+
+/** An effect as the ledger has it; undefined while nothing was ordered under its key. */
+export const effectView = (state: EffectState): EffectView | undefined => {
+  const entry = entryIn(state);
+  if (entry === undefined) return undefined;
+  const { order, epoch, starts, prevented = [], answered } = entry;
+  const { task, node, idempotencyKey, uses, target, effectClass } = order.effect;
+  const reason = reasonOf(state);
+  return {
+    id: order.id,
+    task,
+    node,
+    state: state.status,
+    epoch,
+    digest: order.digest,
+    ...(order.approval !== undefined && { approval: order.approval }),
+    idempotencyKey,
+    starts,
+    uses,
+    target,
+    effectClass,
+    prevented: prevented.length,
+    ...(reason !== undefined && { reason }),
+    ...(state.status === 'in_doubt' && { next: state.next }),
+    ...(state.status === 'in_doubt' && state.cause !== undefined && { cause: state.cause }),
+    ...(answered && { answer: answered.answer, answeredBy: answered.by }),
+  };
+};
+
+/** What lists show of an effect: all of it. */
+export const summarise = (state: EffectState): Summary => ({
+  status: state.status,
+  view: effectView(state) ?? null,
+});
+
+/** A task has few effects; what is beyond this is not shown. */
+const SHOWN_MAX = 500;
+
+export const listEffects = async (pool: Pool, task: string): Promise<EffectView[]> => {
+  const { rows } = await pool.query("SELECT view FROM heads WHERE view->>'task' = $1 ORDER BY id LIMIT $2", [
+    task,
+    SHOWN_MAX,
+  ]);
+  return z
+    .array(z.object({ view: EffectView }))
+    .parse(rows)
+    .map(({ view }) => view);
+};

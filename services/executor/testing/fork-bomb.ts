@@ -1,0 +1,61 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+const path = (file: string): string => JSON.stringify(fileURLToPath(new URL(file, import.meta.url)));
+
+/** Somebody who owns nothing: root is bound by no number of processes. */
+const NOBODY = 54_321;
+
+const program = (script: string, processes: number): string =>
+  `import { readdirSync, statSync } from 'node:fs';
+   import { createConfinement } from ${path('../src/adapters/process/create-confinement.ts')};
+   import { livingProcesses } from ${path('../src/adapters/process/process-table.ts')};
+   import { runCommand, scriptArgv } from ${path('../src/adapters/process/run-command.ts')};
+   const env = { PATH: process.env.PATH };
+   const log = { info: () => undefined };
+   const ofUser = (pid) => {
+     try {
+       return statSync('/proc/' + pid).uid === process.getuid() ? readdirSync('/proc/' + pid + '/task').length : 0;
+     } catch { return 0; }
+   };
+   const count = () => readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name)).reduce((sum, pid) => sum + ofUser(pid), 0);
+   // Where there is no user namespace, all that runs for this user counts.
+   const before = count();
+   const confinement = await createConfinement({ namespace: 'auto', limits: { processes: before + ${String(processes)} }, env, log });
+   let most = 0;
+   const watching = setInterval(() => { most = Math.max(most, count()); }, 50);
+   let group;
+   const began = async (started) => { group = started; };
+   const { timedOut, stderr } = await runCommand({
+     argv: scriptArgv(${JSON.stringify(script)}), cwd: '/', env, confinement, timeoutMs: 3000, graceMs: 200, began,
+   });
+   clearInterval(watching);
+   const left = (await livingProcesses()).filter((entry) => entry.group === group).length;
+   console.log(JSON.stringify({ timedOut, stderr, most: most - before, left }));`;
+
+export type Bounded = {
+  readonly timedOut: boolean;
+  readonly stderr: string;
+  /** Processes and threads, beside those that were there before. */
+  readonly most: number;
+  /** Of the command, when it was over. */
+  readonly left: number;
+};
+
+/** What becomes of a script that starts as many processes as it may, in an executor of its own. */
+export const forkWithin = async (script: string, processes: number): Promise<Bounded> => {
+  const child = spawn(
+    process.execPath,
+    ['--no-warnings', '--input-type=module', '--eval', program(script, processes)],
+    {
+      cwd: '/',
+      stdio: ['ignore', 'pipe', 'inherit'],
+      ...(process.getuid?.() === 0 && { uid: NOBODY, gid: NOBODY }),
+    },
+  );
+  let text = '';
+  child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString('utf8')));
+  await once(child, 'close');
+  return JSON.parse(text) as Bounded;
+};
