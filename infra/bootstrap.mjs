@@ -25,15 +25,14 @@ const commands = {
   demo: 'infra/local/demo.ts',
   test: 'infra/test.ts',
   bench: 'tests/bench/main.ts',
-  soak: 'packages/chaos/src/soak/main.ts',
+  soak: 'tests/torture/soak/main.ts',
   simulate: 'tests/simulation/main.ts',
   planted: 'tests/planted/plant.ts',
+  torture: 'tests/torture/main.ts',
   holdpoint: 'packages/cli/src/main.ts',
 };
 /** Those that start services, which serve the console. */
-const serving = ['start', 'demo', 'test', 'bench', 'soak'];
-/** `holdpoint <subcommand>` that only a clone has: they know more of the repository than the command line may. */
-const subcommands = { chaos: 'packages/chaos/src/main.ts' };
+const serving = ['start', 'demo', 'test', 'bench', 'soak', 'torture'];
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const stampFile = join(root, 'node_modules', '.holdpoint-installed');
@@ -250,7 +249,6 @@ if (!Object.hasOwn(commands, command ?? ''))
   fail(`usage: node infra/bootstrap.mjs ${Object.keys(commands).join('|')} [arguments]`, 64);
 await install();
 if (serving.includes(command)) await buildConsole();
-const isSubcommand = command === 'holdpoint' && Object.hasOwn(subcommands, args[0] ?? '');
-const script = isSubcommand ? subcommands[args[0]] : commands[command];
+const script = commands[command];
 if (!existsSync(join(root, script))) fail(`${script} does not exist`);
-await handOver(script, isSubcommand ? args.slice(1) : args);
+await handOver(script, args);

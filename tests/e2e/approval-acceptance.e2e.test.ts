@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { effectDigest } from '@holdpoint/contracts/effect';
-import type { TaskView } from '@holdpoint/contracts/task';
+import { effectDigest } from '@holdpoint/contracts/effect/effect';
+import type { TaskView } from '@holdpoint/contracts/task/task';
 import { layout } from '@holdpoint/infra/credentials/layout';
 import { root } from '@holdpoint/infra/local/folders';
-import { SERVICES, subjects } from '@holdpoint/contracts/subjects';
+import { SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { publish } from '../harness/bus.ts';
 import { type DiscordStandIn, snowflake, startDiscord } from '../harness/discord.ts';

@@ -1,4 +1,4 @@
-import { SERVICES } from '@holdpoint/contracts/subjects';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { commandLine, type Output } from '../harness/command-line.ts';
 import { appliedByKey } from '../harness/effect-file.ts';

@@ -1,9 +1,9 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { TaskId } from '@holdpoint/contracts/ids';
-import { SERVICES } from '@holdpoint/contracts/subjects';
-import { TaskView } from '@holdpoint/contracts/task';
+import { TaskId } from '@holdpoint/contracts/values/ids';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
+import { TaskView } from '@holdpoint/contracts/task/task';
 import { startChild } from '@holdpoint/infra/local/child';
 import { root } from '@holdpoint/infra/local/folders';
 import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vitest';
@@ -165,9 +165,9 @@ describe.skipIf(obstacle !== undefined)('the system by compose', () => {
   test('tortured by its user, it breaks no promise', { timeout: 300_000 }, async () => {
     showLogsOnFailure();
     await allReady();
-    const folder = await mkdtemp(join(tmpdir(), 'holdpoint-compose-chaos-'));
+    const folder = await mkdtemp(join(tmpdir(), 'holdpoint-compose-torture-'));
     try {
-      const main = join(root, 'packages', 'chaos', 'src', 'main.ts');
+      const main = join(root, 'tests', 'torture', 'main.ts');
       const what = ['--target', 'compose', '--project', system.name, '--yes-break-it'];
       const how = [
         '--duration',
@@ -181,9 +181,9 @@ describe.skipIf(obstacle !== undefined)('the system by compose', () => {
         '--data',
         folder,
       ];
-      const logFile = join(folder, 'chaos.log');
+      const logFile = join(folder, 'torture.log');
       const child = await startChild({
-        name: 'chaos',
+        name: 'torture',
         command: process.execPath,
         args: [main, ...what, ...how],
         logFile,

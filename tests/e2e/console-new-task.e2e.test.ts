@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { ProgramDefinition } from '@holdpoint/contracts/program';
-import { NodeId, TaskId } from '@holdpoint/contracts/ids';
+import type { ProgramDefinition } from '@holdpoint/contracts/program/program';
+import { NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { seriousFindings } from '../harness/browser.ts';

@@ -1,4 +1,4 @@
-import type { InputRequest } from '@holdpoint/contracts/input';
+import type { InputRequest } from '@holdpoint/contracts/workflow/input';
 import { brotliCompressSync } from 'node:zlib';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';

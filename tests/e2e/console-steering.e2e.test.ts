@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { approvalIdOf, NodeId, type TaskId } from '@holdpoint/contracts/ids';
+import { approvalIdOf, NodeId, type TaskId } from '@holdpoint/contracts/values/ids';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { publish } from '../harness/bus.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SERVICES, type ServiceName } from '@holdpoint/contracts/subjects';
+import { SERVICES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { afterAll, beforeAll, expect, onTestFailed, test } from 'vitest';
 import type { ServiceProcess } from '../harness/as-process.ts';
 import { createChance, seedOfRun } from '../harness/chance.ts';

@@ -30,7 +30,7 @@ export const coveredCare: Readonly<Record<string, Cover>> = {
   'holdpoint mcp --http --port 7461': [[MCP, `'mcp', '--http', '--port', '0'`]],
   'holdpoint tokens create claude --agent claude --scope approvals:read --scope approvals:decide --expires 30d':
     [
-      ['packages/cli/src/commands/tokens.test.ts', `'--agent', 'claude'`],
+      ['packages/cli/src/token/commands.test.ts', `'--agent', 'claude'`],
       [MCP, `scopes: ['approvals:read', 'approvals:decide']`],
     ],
   [`pg_dump --format=custom --file=holdpoint.dump ${HP} holdpoint`]: dumped(`'--format=custom'`),

@@ -1,22 +1,22 @@
 /** Where a command is tried that works in a repository of one's own. */
 type Cover = readonly (readonly [file: string, says: string])[];
 
-const FLOWS = 'packages/cli/src/commands/flows.test.ts';
+const FLOWS = 'packages/cli/src/workflow/graph-validate.test.ts';
 const SCENARIO = 'tests/e2e/stages-scenario.ts';
 const STAGES = 'tests/conformance/flagship.e2e.test.ts';
-const JOBS = 'packages/cli/src/jobs/jobs.test.ts';
+const JOBS = 'packages/cli/src/job/jobs.test.ts';
 const LINK = 'packages/cli/src/program-file.test.ts';
 
-const DOUBTS = 'packages/cli/src/commands/doubts.test.ts';
+const DOUBTS = 'packages/cli/src/approval/in-doubt.test.ts';
 const ARTIFACTS = 'tests/integration/artifacts.int.test.ts';
 
 const CIRCUITS: Cover = [
-  ['packages/cli/src/commands/circuits.test.ts', `['circuits', verb, TARGET, ...options]`],
+  ['packages/cli/src/circuit/commands.test.ts', `['circuits', verb, TARGET, ...options]`],
 ];
-const UNDO = 'packages/cli/src/commands/undo.test.ts';
+const UNDO = 'packages/cli/src/effect/undo.test.ts';
 const FLAG = 'tests/integration/own-capabilities.int.test.ts';
 
-const RECOVERY = 'packages/cli/src/commands/recovery.test.ts';
+const RECOVERY = 'packages/cli/src/recovery/commands.test.ts';
 const REPORTED: Cover = [[RECOVERY, `['recovery', 'report', ...words]`]];
 const RESOLVED: Cover = [
   [RECOVERY, `['recovery', 'resolve', 't-1/build', ...words]`],
@@ -30,12 +30,12 @@ const MERGE: Cover = [
   [SCENARIO, `holdpoint('approvals', 'approve', id)`],
 ];
 
-const DESK = 'packages/cli/src/commands/approvals.test.ts';
-const TOKENS = 'packages/cli/src/commands/tokens.test.ts';
+const DESK = 'packages/cli/src/approval/commands.test.ts';
+const TOKENS = 'packages/cli/src/token/commands.test.ts';
 const IDENTITY = 'tests/integration/identity.int.test.ts';
-const RULES = 'packages/cli/src/commands/rules.test.ts';
-const AUDIT = 'packages/cli/src/commands/audit.test.ts';
-const GATES = 'packages/cli/src/commands/gates.test.ts';
+const RULES = 'packages/cli/src/rule/commands.test.ts';
+const AUDIT = 'packages/cli/src/audit/commands.test.ts';
+const GATES = 'packages/cli/src/workflow/gates.test.ts';
 const SURFACES = 'tests/harness/surfaces.ts';
 /** Each decision goes over the same suite, wherever it is made. */
 const DECIDED: Cover = [
@@ -43,7 +43,7 @@ const DECIDED: Cover = [
   ['tests/integration/surfaces.int.test.ts', '%s is recorded with who, why and where'],
 ];
 
-const RESPONDING = 'packages/cli/src/commands/responding.test.ts';
+const RESPONDING = 'packages/cli/src/approval/answering.test.ts';
 const RESPONDED: Cover = [
   [SURFACES, `['respond', id, ...typedResponse(response)]`],
   ['tests/integration/surfaces.int.test.ts', '%s: the response is recorded with who and where'],
@@ -105,7 +105,7 @@ export const coveredFlows: Readonly<Record<string, Cover>> = {
     [ARTIFACTS, 'may be an operator with a client of the bus, who can read it and not write it'],
   ],
   'holdpoint effects list <task> --json': [['packages/cli/src/program.test.ts', 'effects list t-1']],
-  'holdpoint circuits list': [['packages/cli/src/commands/circuits.test.ts', `['circuits', 'list']`]],
+  'holdpoint circuits list': [['packages/cli/src/circuit/commands.test.ts', `['circuits', 'list']`]],
   'holdpoint circuits open <target> --reason <text>': CIRCUITS,
   'holdpoint circuits close <target>': CIRCUITS,
   'holdpoint recovery stuck': [[RECOVERY, `['recovery', 'stuck']`]],

@@ -22,17 +22,17 @@ const START = 'infra/local/start.int.test.ts';
 
 /** A torture is tried with a plan of its own: each command is one of these two with other numbers. */
 const tortured = (file: string, target: string) => (): Cover => [
-  ['infra/bootstrap.mjs', `chaos: 'packages/chaos/src/main.ts'`],
-  [file, `'packages', 'chaos', 'src', 'main.ts'`],
+  ['infra/bootstrap.mjs', `torture: 'tests/torture/main.ts'`],
+  [file, `'tests', 'torture', 'main.ts'`],
   [file, target],
 ];
-const OWN = tortured('tests/e2e/chaos.e2e.test.ts', `'--plan', PLAN`);
-const CHAOS = 'npm run holdpoint -- chaos';
+const OWN = tortured('tests/e2e/torture.e2e.test.ts', `'--plan', PLAN`);
+const TORTURE = 'npm run torture';
 
 /** As long, and as much, as suits a test. */
 const SOAKED = (): Cover => [
   [fileOfScript('soak'), 'await soak('],
-  ['tests/e2e/soak.e2e.test.ts', `'packages', 'chaos', 'src', 'soak', 'main.ts'`],
+  ['tests/e2e/soak.e2e.test.ts', `'tests', 'torture', 'soak', 'main.ts'`],
   ['tests/e2e/soak.e2e.test.ts', `'--duration', '50s', '--rate', '8'`],
   ['tests/e2e/soak.e2e.test.ts', `'--report', file`],
 ];
@@ -51,10 +51,10 @@ const covered: Readonly<Record<string, () => Cover>> = {
   ],
   'npm run soak': SOAKED,
   'npm run soak -- --duration 10m --rate 20 --report soak.json': SOAKED,
-  [CHAOS]: OWN,
-  [`${CHAOS} --seed 7 --duration 10m --rate 50 --fault-every 5s`]: OWN,
-  [`${CHAOS} --plan .holdpoint/data/chaos/history.ndjson`]: OWN,
-  [`${CHAOS} --target compose --project holdpoint --yes-break-it`]: tortured(
+  [TORTURE]: OWN,
+  [`${TORTURE} --seed 7 --duration 10m --rate 50 --fault-every 5s`]: OWN,
+  [`${TORTURE} --plan .holdpoint/data/torture/history.ndjson`]: OWN,
+  [`${TORTURE} --target compose --project holdpoint --yes-break-it`]: tortured(
     'tests/e2e/compose.e2e.test.ts',
     `'--target', 'compose', '--project', system.name, '--yes-break-it'`,
   ),

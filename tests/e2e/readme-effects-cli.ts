@@ -1,4 +1,4 @@
-import { TaskId } from '@holdpoint/contracts/ids';
+import { TaskId } from '@holdpoint/contracts/values/ids';
 import { expect } from 'vitest';
 import { appliedByKey } from '../harness/effect-file.ts';
 import { sampleTask, waitForPhase, waitForRequest } from '../harness/tasks.ts';

@@ -1,4 +1,4 @@
-import { TaskId } from '@holdpoint/contracts/ids';
+import { TaskId } from '@holdpoint/contracts/values/ids';
 import { layout } from '@holdpoint/infra/credentials/layout';
 import { expect } from 'vitest';
 import { until } from '../harness/until.ts';

@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { SERVICES } from '@holdpoint/contracts/subjects';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { readPublicNkeys } from '@holdpoint/infra/credentials/read';
 import { expect } from 'vitest';
 import { startPostgresServer } from '../harness/postgres-server.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { rollbackIdOf, TaskId, NodeId } from '@holdpoint/contracts/ids';
+import { rollbackIdOf, TaskId, NodeId } from '@holdpoint/contracts/values/ids';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createRepository, type Repository, scriptAgent } from '../conformance/support/repository.ts';
 import { enqueue, nodeOf, untilEnded, untilJob, untilRun, viewOf } from '../conformance/support/runs.ts';

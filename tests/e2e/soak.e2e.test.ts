@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { streams } from '@holdpoint/contracts/streams';
-import { SERVICES } from '@holdpoint/contracts/subjects';
+import { streams } from '@holdpoint/contracts/bus/streams';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { startChild } from '@holdpoint/infra/local/child';
 import { root } from '@holdpoint/infra/local/folders';
 import { expect, test } from 'vitest';
@@ -34,7 +34,7 @@ const Report = z.object({
 test('steady load with faults leaves nothing behind', { timeout: WITHIN_MS }, async () => {
   const { folder } = currentRun();
   const file = join(folder, 'soak-report.json');
-  const main = join(root, 'packages', 'chaos', 'src', 'soak', 'main.ts');
+  const main = join(root, 'tests', 'torture', 'soak', 'main.ts');
   const load = ['--duration', '50s', '--rate', '8', '--fault-every', '12s', '--seed', 'short'];
   // Those that are over soon: what comes to rest late needs a longer run.
   const faults = ['--faults', 'kill-service,stop-service,postgres,delay,lost-answer'];

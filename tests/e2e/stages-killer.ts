@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ServiceName, SERVICES } from '@holdpoint/contracts/subjects';
+import { type ServiceName, SERVICES } from '@holdpoint/contracts/bus/subjects';
 import type { ServiceProcess } from '../harness/as-process.ts';
 import type { Chance } from './stages-stack.ts';
 

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ServiceName, SERVICES } from '@holdpoint/contracts/subjects';
+import { type ServiceName, SERVICES } from '@holdpoint/contracts/bus/subjects';
 import type { Stack } from '../conformance/support/stack.ts';
 import type { ServiceProcess } from '../harness/as-process.ts';
 import { createSystem } from '../harness/system.ts';

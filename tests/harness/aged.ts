@@ -1,4 +1,4 @@
-import type { ServiceName } from '@holdpoint/contracts/subjects';
+import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { withAdmin } from '@holdpoint/infra/postgres/admin';
 import { escapeIdentifier } from 'pg';
 import type { Database } from './databases.ts';

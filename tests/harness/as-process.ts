@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { ServiceName } from '@holdpoint/contracts/subjects';
+import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { type Child, type Exit, startChild } from '@holdpoint/infra/local/child';
 import { root } from '@holdpoint/infra/local/folders';
 import { mainFile } from '@holdpoint/infra/local/services';

@@ -1,7 +1,7 @@
 import { jetstream, jetstreamManager, type PubAck } from '@nats-io/jetstream';
 import { headers as createHeaders, type NatsConnection } from '@nats-io/transport-node';
-import { consumers } from '@holdpoint/contracts/streams';
-import { type ServiceName, SERVICES } from '@holdpoint/contracts/subjects';
+import { consumers } from '@holdpoint/contracts/bus/streams';
+import { type ServiceName, SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { untilTrue } from './until.ts';
 
 /** Publishes as anybody might, and resolves once JetStream has it. The id goes into `ce-id`, not into `Nats-Msg-Id`. */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { api, type Api, type ApiRequest, type ApiResponse } from '@holdpoint/contracts/catalog';
-import { ErrorBody } from '@holdpoint/contracts/errors';
-import { type ServiceName, subjects } from '@holdpoint/contracts/subjects';
+import { api, type Api, type ApiRequest, type ApiResponse } from '@holdpoint/contracts/catalog/catalog';
+import { ErrorBody } from '@holdpoint/contracts/values/errors';
+import { type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
 import { layout } from '@holdpoint/infra/credentials/layout';
 import { connectAs } from '@holdpoint/infra/nats/connect';
 import { headers, type NatsConnection } from '@nats-io/transport-node';

@@ -1,13 +1,13 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ApprovalView } from '@holdpoint/contracts/approval';
-import { AUDIT_ROOT, auditHash, type AuditLine } from '@holdpoint/contracts/audit';
-import type { HistoryEntry } from '@holdpoint/contracts/catalog';
-import { AUDIT_ID, type TaskId } from '@holdpoint/contracts/ids';
-import { sha256Of } from '@holdpoint/contracts/json';
-import { signingKeyOf } from '@holdpoint/contracts/signing-keys';
-import type { TaskView } from '@holdpoint/contracts/task';
+import type { ApprovalView } from '@holdpoint/contracts/approval/approval';
+import { AUDIT_ROOT, auditHash, type AuditLine } from '@holdpoint/contracts/audit/audit';
+import type { HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
+import { AUDIT_ID, type TaskId } from '@holdpoint/contracts/values/ids';
+import { sha256Of } from '@holdpoint/contracts/values/json';
+import { signingKeyOf } from '@holdpoint/contracts/approval/signing-keys';
+import type { TaskView } from '@holdpoint/contracts/task/task';
 import { root } from '@holdpoint/infra/local/folders';
 import type { StandInState } from './console-stand-in.ts';
 

@@ -2,11 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { extname, join } from 'node:path';
-import type { ApprovalView, DecideApproval } from '@holdpoint/contracts/approval';
-import type { ApiRequest, ApiResponse, HistoryEntry } from '@holdpoint/contracts/catalog';
-import { TaskId } from '@holdpoint/contracts/ids';
-import type { FailureCount } from '@holdpoint/contracts/recovery';
-import type { TaskView } from '@holdpoint/contracts/task';
+import type { ApprovalView, DecideApproval } from '@holdpoint/contracts/approval/approval';
+import type { ApiRequest, ApiResponse, HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
+import { TaskId } from '@holdpoint/contracts/values/ids';
+import type { FailureCount } from '@holdpoint/contracts/recovery/recovery';
+import type { TaskView } from '@holdpoint/contracts/task/task';
 import { root } from '@holdpoint/infra/local/folders';
 import { type WebSocket, WebSocketServer } from 'ws';
 

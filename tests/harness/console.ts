@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { SERVICES } from '@holdpoint/contracts/subjects';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import type { Browser } from 'playwright-core';
 import { buildPage, findChromium, startChromium, type Visitor, visit } from './browser.ts';
 import type { ServiceInProcess } from './in-process.ts';

@@ -1,10 +1,10 @@
-import { snapshotEvery } from '@holdpoint/runtime/core';
-import type { ErrorBody } from '@holdpoint/contracts/errors';
-import type { AggregateKind } from '@holdpoint/runtime/batch';
+import { snapshotEvery } from '@holdpoint/runtime/engine/core';
+import type { ErrorBody } from '@holdpoint/contracts/values/errors';
+import type { AggregateKind } from '@holdpoint/runtime/engine/batch';
 import { type Decider, decision, type TimerFired } from '@holdpoint/runtime/decider';
-import { createEngine } from '@holdpoint/runtime/engine';
-import type { EngineObserver } from '@holdpoint/runtime/observer';
-import type { CrashHook, Publisher, Store, WireMessage } from '@holdpoint/runtime/ports';
+import { createEngine } from '@holdpoint/runtime/engine/engine';
+import type { EngineObserver } from '@holdpoint/runtime/engine/observer';
+import type { CrashHook, Publisher, Store, WireMessage } from '@holdpoint/runtime/engine/ports';
 
 /** Notes each name once; a name that says `throw` cannot be decided, and one with a timer sets it. */
 export type Note = { readonly kind: 'note'; readonly name: string; readonly timer?: string };

@@ -1,5 +1,5 @@
-import { DeadLetter } from '@holdpoint/contracts/dead-letter';
-import { filters } from '@holdpoint/contracts/subjects';
+import { DeadLetter } from '@holdpoint/contracts/bus/dead-letter';
+import { filters } from '@holdpoint/contracts/bus/subjects';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { until } from './until.ts';
 

@@ -6,10 +6,10 @@ import { OrchestratorEnv } from '@holdpoint/orchestrator/config';
 import { startOrchestrator } from '@holdpoint/orchestrator/service';
 import { RecoveryEnv } from '@holdpoint/recovery/config';
 import { startRecovery } from '@holdpoint/recovery/service';
-import type { ServiceName } from '@holdpoint/contracts/subjects';
-import { readEnv } from '@holdpoint/runtime/config';
-import type { Logger } from '@holdpoint/runtime/log';
-import type { RunningService } from '@holdpoint/runtime/service';
+import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
+import { readEnv } from '@holdpoint/runtime/service/config';
+import type { Logger } from '@holdpoint/runtime/observability/log';
+import type { RunningService } from '@holdpoint/runtime/service/service';
 import { type LogRecord, recordingLogger } from './log-record.ts';
 
 const starters: Readonly<

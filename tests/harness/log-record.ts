@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { aboutFields } from '@holdpoint/runtime/about';
-import type { Logger } from '@holdpoint/runtime/log';
+import { aboutFields } from '@holdpoint/runtime/observability/log-context';
+import type { Logger } from '@holdpoint/runtime/observability/log';
 import { pino } from 'pino';
 import { z } from 'zod';
 

@@ -1,6 +1,6 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { consumersFor, streams } from '@holdpoint/contracts/streams';
+import { consumersFor, streams } from '@holdpoint/contracts/bus/streams';
 import { readPublicNkeys } from '@holdpoint/infra/credentials/read';
 import { type Child, startChild } from '@holdpoint/infra/local/child';
 import { choosePorts } from '@holdpoint/infra/local/ports';

@@ -1,6 +1,6 @@
 import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { SERVICES } from '@holdpoint/contracts/subjects';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { root } from '@holdpoint/infra/local/folders';
 import { withAdmin } from '@holdpoint/infra/postgres/admin';
 import { provision, type Provisioned } from '@holdpoint/infra/postgres/provision';

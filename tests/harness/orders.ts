@@ -1,9 +1,9 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { type CanonicalEffect, effectDigest, type GrantClaims, RunEffect } from '@holdpoint/contracts/effect';
-import { approvalIdOf, effectIdOf, type NodeId, TaskId } from '@holdpoint/contracts/ids';
+import { type CanonicalEffect, effectDigest, type GrantClaims, RunEffect } from '@holdpoint/contracts/effect/effect';
+import { approvalIdOf, effectIdOf, type NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import { layout } from '@holdpoint/infra/credentials/layout';
-import { createSigner } from '@holdpoint/runtime/jws';
+import { createSigner } from '@holdpoint/runtime/service/jws';
 
 const APPEND = 'append' as NodeId;
 const HOUR_S = 3_600;

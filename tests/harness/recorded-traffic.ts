@@ -1,4 +1,4 @@
-import { filters } from '@holdpoint/contracts/subjects';
+import { filters } from '@holdpoint/contracts/bus/subjects';
 import type { NatsConnection } from '@nats-io/transport-node';
 
 export type Recorded = { readonly subject: string; readonly body: string };

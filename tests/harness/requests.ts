@@ -1,7 +1,7 @@
-import type { RequestApproval } from '@holdpoint/contracts/approval';
-import { effectDigest } from '@holdpoint/contracts/effect';
-import { approvalIdOf, effectIdOf } from '@holdpoint/contracts/ids';
-import { subjects } from '@holdpoint/contracts/subjects';
+import type { RequestApproval } from '@holdpoint/contracts/approval/approval';
+import { effectDigest } from '@holdpoint/contracts/effect/effect';
+import { approvalIdOf, effectIdOf } from '@holdpoint/contracts/values/ids';
+import { subjects } from '@holdpoint/contracts/bus/subjects';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { publish } from './bus.ts';
 import { sampleEffect } from './orders.ts';

@@ -1,6 +1,6 @@
-import type { ApiRequest } from '@holdpoint/contracts/catalog';
-import { NodeId, type TaskId } from '@holdpoint/contracts/ids';
-import type { NodeDefinition } from '@holdpoint/contracts/workflow';
+import type { ApiRequest } from '@holdpoint/contracts/catalog/catalog';
+import { NodeId, type TaskId } from '@holdpoint/contracts/values/ids';
+import type { NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
 import type { Client } from './client.ts';
 import { newTaskId } from './tasks.ts';
 

@@ -1,4 +1,4 @@
-import { ErrorBody } from '@holdpoint/contracts/errors';
+import { ErrorBody } from '@holdpoint/contracts/values/errors';
 
 export type ServerEvent = {
   readonly event: string;

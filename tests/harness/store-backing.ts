@@ -1,11 +1,11 @@
 import { roleOf } from '@holdpoint/infra/credentials/layout';
 import { readPostgresPassword } from '@holdpoint/infra/credentials/read';
 import { withAdmin } from '@holdpoint/infra/postgres/admin';
-import { silentLogger } from '@holdpoint/runtime/log';
+import { silentLogger } from '@holdpoint/runtime/observability/log';
 import { createMemoryStore } from '@holdpoint/runtime/memory/store';
-import type { Store } from '@holdpoint/runtime/ports';
-import { createPool } from '@holdpoint/runtime/postgres/pool';
-import { createPostgresStore } from '@holdpoint/runtime/postgres/store';
+import type { Store } from '@holdpoint/runtime/engine/ports';
+import { createPool } from '@holdpoint/runtime/store/pool';
+import { createPostgresStore } from '@holdpoint/runtime/store/store';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { cloneDatabase, type Database } from './databases.ts';

@@ -1,7 +1,7 @@
-import { type Choice, type DecideApproval, Verb } from '@holdpoint/contracts/approval';
-import type { ApiResponse } from '@holdpoint/contracts/catalog';
-import { ErrorBody } from '@holdpoint/contracts/errors';
-import type { Json } from '@holdpoint/contracts/json';
+import { type Choice, type DecideApproval, Verb } from '@holdpoint/contracts/approval/approval';
+import type { ApiResponse } from '@holdpoint/contracts/catalog/catalog';
+import { ErrorBody } from '@holdpoint/contracts/values/errors';
+import type { Json } from '@holdpoint/contracts/values/json';
 import { WebSocket } from 'ws';
 import { Refusal } from './client.ts';
 import { commandLine } from './command-line.ts';

@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type ServiceName, SERVICES } from '@holdpoint/contracts/subjects';
+import { type ServiceName, SERVICES } from '@holdpoint/contracts/bus/subjects';
 import type { NatsUser } from '@holdpoint/infra/credentials/layout';
 import { root } from '@holdpoint/infra/local/folders';
 import { serviceEnvironment } from '@holdpoint/infra/local/services';

@@ -5,9 +5,9 @@ import {
   effectIdOf,
   type NodeId,
   TaskId,
-} from '@holdpoint/contracts/ids';
-import type { Verb } from '@holdpoint/contracts/approval';
-import type { TaskPhase, TaskView } from '@holdpoint/contracts/task';
+} from '@holdpoint/contracts/values/ids';
+import type { Verb } from '@holdpoint/contracts/approval/approval';
+import type { TaskPhase, TaskView } from '@holdpoint/contracts/task/task';
 import { type Client, Refusal } from './client.ts';
 import { Hopeless, until } from './until.ts';
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import type { ServiceName } from '@holdpoint/contracts/subjects';
-import type { CrashPoint } from '@holdpoint/runtime/ports';
+import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
+import type { CrashPoint } from '@holdpoint/runtime/engine/ports';
 import type { ServiceProcess } from './as-process.ts';
 import type { System } from './system.ts';
 import { untilTrue } from './until.ts';

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { WATCH_PATH, WatchMessage, type WatchRequest } from '@holdpoint/contracts/watch';
+import { WATCH_PATH, WatchMessage, type WatchRequest } from '@holdpoint/contracts/approval/watch';
 import { type ClientOptions, WebSocket } from 'ws';
 import { Hopeless, until } from './until.ts';
 

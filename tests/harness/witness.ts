@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { applicationsByKey, fetchLedger, requestsByKey } from '@holdpoint/chaos/counter/ledger';
-import { DEFAULT_MIX, type Mode } from '@holdpoint/chaos/counter/modes';
-import { startCounter } from '@holdpoint/chaos/counter/server';
+import { applicationsByKey, fetchLedger, requestsByKey } from '../counter/ledger.ts';
+import { DEFAULT_MIX, type Mode } from '../counter/modes.ts';
+import { startCounter } from '../counter/server.ts';
 import { currentRun } from './run.ts';
 
 /** The independent witness: what has really happened is read here, and not in the ledger of the executor. */

@@ -1,4 +1,4 @@
-import type { BatchWrite, Head, StoredEvent, Store, TimerRow, WireMessage } from '@holdpoint/runtime/ports';
+import type { BatchWrite, Head, StoredEvent, Store, TimerRow, WireMessage } from '@holdpoint/runtime/engine/ports';
 
 /** The heads that go with events, with a summary of its own where one is given. */
 export const headsOf = (events: readonly StoredEvent[], text?: string): readonly Head[] => {

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { startFaultProxy } from '@holdpoint/chaos/proxy';
+import { startFaultProxy } from '../torture/fault-proxy.ts';
 import { generateCredentials } from '@holdpoint/infra/credentials/generate';
 import { layout } from '@holdpoint/infra/credentials/layout';
-import { silentLogger } from '@holdpoint/runtime/log';
-import { connectBus } from '@holdpoint/runtime/nats/connection';
+import { silentLogger } from '@holdpoint/runtime/observability/log';
+import { connectBus } from '@holdpoint/runtime/bus/connection';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createSystem, type System } from '../harness/system.ts';
 import { until, untilTrue } from '../harness/until.ts';

@@ -1,12 +1,12 @@
 import { withAdmin } from '@holdpoint/infra/postgres/admin';
-import { CommitUnknown, Conflict, DataRefused, type Store } from '@holdpoint/runtime/ports';
-import { readState } from '@holdpoint/runtime/postgres/read';
-import { statements } from '@holdpoint/runtime/postgres/statements';
+import { CommitUnknown, Conflict, DataRefused, type Store } from '@holdpoint/runtime/engine/ports';
+import { readState } from '@holdpoint/runtime/store/read';
+import { statements } from '@holdpoint/runtime/store/statements';
 import type { Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createCountingEngine, notesDecider } from '../harness/counting-engine.ts';
 import type { Database } from '../harness/databases.ts';
-import { type FaultProxy, startFaultProxy } from '@holdpoint/chaos/proxy';
+import { type FaultProxy, startFaultProxy } from '../torture/fault-proxy.ts';
 import { postgresStore, servicePool, storeDatabase } from '../harness/store-backing.ts';
 import { untilTrue } from '../harness/until.ts';
 import { append, commitTo, eventOf, timerOf, writeOf } from '../harness/writes.ts';

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { fetchLedger, type LedgerRecord } from '@holdpoint/chaos/counter/ledger';
-import { chancesOf, DEFAULT_MIX, drawMode, type Mode } from '@holdpoint/chaos/counter/modes';
-import { type Counter, startCounter } from '@holdpoint/chaos/counter/server';
-import { approvalIdOf, effectIdOf, type NodeId } from '@holdpoint/contracts/ids';
-import type { JsonObject } from '@holdpoint/contracts/json';
-import { SERVICES } from '@holdpoint/contracts/subjects';
+import { fetchLedger, type LedgerRecord } from '../counter/ledger.ts';
+import { chancesOf, DEFAULT_MIX, drawMode, type Mode } from '../counter/modes.ts';
+import { type Counter, startCounter } from '../counter/server.ts';
+import { approvalIdOf, effectIdOf, type NodeId } from '@holdpoint/contracts/values/ids';
+import type { JsonObject } from '@holdpoint/contracts/values/json';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Refusal } from '../harness/client.ts';
 import { createSystem, type System } from '../harness/system.ts';

@@ -1,35 +1,35 @@
 import { Command } from 'commander';
-import { addApprovals } from './commands/approvals.ts';
-import { addArtifacts } from './commands/artifacts.ts';
-import { addAudit } from './commands/audit.ts';
-import { addCapabilities } from './commands/capabilities.ts';
-import { addCircuits } from './commands/circuits.ts';
-import { addCompletions } from './commands/completions.ts';
-import { addDeadLetters } from './commands/dead-letters.ts';
-import { addDoctor } from './commands/doctor.ts';
-import { addEffects } from './commands/effects.ts';
-import { addFlows } from './commands/flows.ts';
-import { addGc } from './commands/gc.ts';
-import { addGates } from './commands/gates.ts';
-import { addInit } from './commands/init.ts';
-import { addJobs } from './commands/jobs.ts';
-import { addMcp } from './commands/mcp.ts';
-import { addRecovery } from './commands/recovery.ts';
-import { addRules } from './commands/rules.ts';
-import { addRun } from './commands/run.ts';
-import { addTask } from './commands/task.ts';
-import { addTokens } from './commands/tokens.ts';
-import { addTop } from './commands/top.ts';
-import { addUndo } from './commands/undo.ts';
-import { reportFailure } from './failure.ts';
-import { printableLines } from './printable.ts';
-import { spellCommandLine } from './run/spelled.ts';
-import { createSession } from './session.ts';
-import type { Surroundings } from './surroundings.ts';
+import { addApprovals } from './approval/commands.ts';
+import { addArtifacts } from './artifact/commands.ts';
+import { addAudit } from './audit/commands.ts';
+import { addCapabilities } from './capability/commands.ts';
+import { addCircuits } from './circuit/commands.ts';
+import { addCompletions } from './completions/commands.ts';
+import { addDeadLetters } from './dlq/commands.ts';
+import { addDoctor } from './admin/doctor.ts';
+import { addEffects } from './effect/commands.ts';
+import { addFlows } from './workflow/graph-validate.ts';
+import { addGc } from './admin/gc.ts';
+import { addGates } from './workflow/gates.ts';
+import { addInit } from './workflow/init.ts';
+import { addJobs } from './task/jobs.ts';
+import { addMcp } from './mcp/commands.ts';
+import { addRecovery } from './recovery/commands.ts';
+import { addRules } from './rule/commands.ts';
+import { addRun } from './workflow/run.ts';
+import { addTask } from './task/commands.ts';
+import { addTokens } from './token/commands.ts';
+import { addTop } from './admin/top.ts';
+import { addUndo } from './effect/undo.ts';
+import { reportFailure } from './kit/failure.ts';
+import { printableLines } from './output/printable.ts';
+import { spellCommandLine } from './workflow/spell.ts';
+import { createSession } from './kit/session.ts';
+import type { Surroundings } from './kit/environment.ts';
 
 /** It is no part of this program: it knows more of the repository than the command line may. */
 const CHAOS =
-  '\nFrom a clone, `npm run holdpoint -- chaos` breaks a Holdpoint under load and checks what it promises.';
+  '\nFrom a clone, `npm run torture` breaks a Holdpoint under load and checks what it promises.';
 
 const DESCRIPTION = 'Hold every side effect until somebody entitled to it approves that exact effect.';
 

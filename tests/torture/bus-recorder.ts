@@ -1,0 +1,117 @@
+import { AuditAnchored } from '@holdpoint/contracts/audit/audit';
+import { DeadLetter } from '@holdpoint/contracts/bus/dead-letter';
+import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
+import { filters } from '@holdpoint/contracts/bus/subjects';
+import type { Msg, NatsConnection } from '@nats-io/transport-node';
+
+export type Recorded = { readonly subject: string; readonly body: Uint8Array };
+export type SeenFact = {
+  readonly aggregate: string;
+  readonly id: string;
+  readonly version: number;
+  readonly type: string;
+};
+export type SeenLetter = { readonly service: string; readonly ours: boolean; readonly letter: DeadLetter };
+
+/** Message ids of what the torture itself puts on the bus begin so. */
+export const OURS = 'torture-';
+
+const KEPT_MAX = 4_000;
+/** Everything but requests, which carry tokens, and live output. */
+const COMMANDS = [
+  'hp.cmd.task.*',
+  'hp.cmd.approval.request',
+  'hp.cmd.approval.cancel',
+  'hp.cmd.effect.*.*',
+  'hp.cmd.recovery.*',
+] as const;
+
+/** What anybody can see on the bus, kept to be sent again and to be compared with what was stored. */
+export type Recorder = {
+  /** The latest commands and facts, oldest first. */
+  readonly latest: () => readonly Recorded[];
+  readonly facts: () => IterableIterator<SeenFact>;
+  readonly letters: () => readonly SeenLetter[];
+  /** Statements on the audit log. */
+  readonly anchors: () => readonly string[];
+  /** Called with every fact that is new. */
+  readonly onFact: (listener: (fact: SeenFact) => void) => void;
+  /** How often a text that must not be there was. */
+  readonly leaks: () => ReadonlyMap<string, number>;
+  readonly bytes: () => number;
+};
+
+const idOf = (msg: Msg): string => msg.headers?.get(HEADERS.messageId) ?? '';
+
+const factOf = (msg: Msg): SeenFact | undefined => {
+  const version = Number(msg.headers?.get(HEADERS.version) || Number.NaN);
+  const [, , aggregate = '', type = '', id = ''] = msg.subject.split('.');
+  return Number.isInteger(version) ? { aggregate, id, version, type } : undefined;
+};
+
+const letterOf = (msg: Msg): SeenLetter | undefined => {
+  const parsed = DeadLetter.safeParse(msg.json());
+  if (!parsed.success) return undefined;
+  const { headers } = parsed.data;
+  const ours = (headers[HEADERS.messageId] ?? headers[HEADERS.id] ?? '').startsWith(OURS);
+  return { service: msg.subject.split('.').at(-1) ?? '', ours, letter: parsed.data };
+};
+
+export const createRecorder = async (
+  connection: NatsConnection,
+  secrets: ReadonlyMap<string, string>,
+): Promise<Recorder> => {
+  const kept: Recorded[] = [];
+  const facts = new Map<string, SeenFact>();
+  const letters: SeenLetter[] = [];
+  const anchors = new Set<string>();
+  const listeners: ((fact: SeenFact) => void)[] = [];
+  const leaks = new Map<string, number>();
+  let bytes = 0;
+
+  const search = (msg: Msg): void => {
+    bytes += msg.data.length;
+    const body = Buffer.from(msg.data);
+    for (const [name, secret] of secrets)
+      if (body.includes(secret)) leaks.set(name, (leaks.get(name) ?? 0) + 1);
+  };
+  const keep = (msg: Msg): void => {
+    search(msg);
+    if (idOf(msg).startsWith(OURS)) return;
+    kept.push({ subject: msg.subject, body: msg.data });
+    if (kept.length > 2 * KEPT_MAX) kept.splice(0, KEPT_MAX);
+  };
+  const takeFact = (msg: Msg): void => {
+    keep(msg);
+    const fact = idOf(msg).startsWith(OURS) ? undefined : factOf(msg);
+    if (fact === undefined) return;
+    const key = `${fact.aggregate}/${fact.id}/${String(fact.version)}`;
+    if (!facts.has(key)) for (const listener of listeners) listener(fact);
+    facts.set(key, fact);
+    const anchor = fact.type === 'audit_anchored' ? AuditAnchored.safeParse(msg.json()).data : undefined;
+    if (anchor !== undefined) anchors.add(anchor.statement);
+  };
+  const takeLetter = (msg: Msg): void => {
+    search(msg);
+    const letter = letterOf(msg);
+    if (letter !== undefined) letters.push(letter);
+  };
+
+  const listen = (subject: string, take: (msg: Msg) => void): void => {
+    connection.subscribe(subject, { callback: (error, msg) => (error === null ? take(msg) : undefined) });
+  };
+  listen(filters.facts, takeFact);
+  listen(filters.deadLetters, takeLetter);
+  for (const subject of COMMANDS) listen(subject, keep);
+  await connection.flush();
+
+  return {
+    latest: () => kept.slice(-KEPT_MAX),
+    facts: () => facts.values(),
+    letters: () => letters,
+    anchors: () => [...anchors],
+    onFact: (listener) => void listeners.push(listener),
+    leaks: () => leaks,
+    bytes: () => bytes,
+  };
+};

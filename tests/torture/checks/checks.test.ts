@@ -1,0 +1,907 @@
+import type { Finding } from './check.ts';
+import { CHECKS } from './table.ts';
+import { createJudge, held } from './verdicts.ts';
+import type { ProgramEvidence, RunEvidence, TaskEvidence } from '../evidence/evidence.ts';
+import type { Told } from '../pages/feed.ts';
+import type { GraphPlan } from '../workload/graph.ts';
+import { describe, expect, test } from 'vitest';
+import {
+  APPROVAL,
+  EFFECT,
+  grantFor,
+  madeEvent,
+  madeOperation,
+  linesOf,
+  ORDER,
+  renumbered,
+  soundGraphTask,
+  soundRun,
+  soundTask,
+  soundTroubledTask,
+  TASK,
+  withEvents,
+} from './evidence-fixture.ts';
+import { soundProgram } from './program-evidence-fixture.ts';
+
+const checkOf = (id: string) => {
+  const found = CHECKS.find((check) => check.id === id);
+  if (found === undefined) throw new Error(`there is no check ${id}`);
+  return found;
+};
+const nothing: Finding = { checked: 0, violations: [] };
+
+type TaskChange = (task: TaskEvidence) => Partial<TaskEvidence>;
+type ProgramChange = (program: ProgramEvidence) => Partial<ProgramEvidence>;
+type RunChange = (run: RunEvidence) => Partial<RunEvidence>;
+
+const ofTask = (id: string, change: TaskChange): Finding => {
+  const sound = soundTask();
+  return checkOf(id).ofTask?.({ ...sound, ...change(sound) }) ?? nothing;
+};
+const ofGraphTask = (id: string, change: TaskChange): Finding => {
+  const sound = soundGraphTask();
+  return checkOf(id).ofTask?.({ ...sound, ...change(sound) }) ?? nothing;
+};
+const ofTroubledTask = (id: string, change: TaskChange): Finding => {
+  const sound = soundTroubledTask();
+  return checkOf(id).ofTask?.({ ...sound, ...change(sound) }) ?? nothing;
+};
+const ofProgram = (id: string, change: ProgramChange): Finding => {
+  const sound = soundProgram();
+  return checkOf(id).ofProgram?.({ ...sound, ...change(sound) }) ?? nothing;
+};
+const ofRun = (id: string, change: RunChange): Finding => {
+  const sound = soundRun();
+  return checkOf(id).ofRun?.({ ...sound, ...change(sound) }) ?? nothing;
+};
+
+test('every check has an id and a promise of its own', () => {
+  expect(new Set(CHECKS.map(({ id }) => id)).size).toBe(CHECKS.length);
+  expect(new Set(CHECKS.map(({ promise }) => promise)).size).toBe(CHECKS.length);
+});
+
+test.each(CHECKS.map(({ id }) => id))(
+  '%s holds for a run in which everything is as promised, and has looked',
+  (id) => {
+    const judge = createJudge([checkOf(id)]);
+    judge.takeTask(soundTask());
+    judge.takeTask(soundGraphTask());
+    judge.takeTask(soundTroubledTask());
+    judge.takeProgram(soundProgram());
+    judge.takeRun(soundRun());
+    expect(judge.verdicts().flatMap(({ violations }) => violations)).toEqual([]);
+    expect(judge.verdicts().every(held)).toBe(true);
+  },
+);
+
+const started = (epoch: number, at = 350) =>
+  madeEvent(0, at, { type: 'started', id: EFFECT, attempt: 1, order: ORDER, epoch, worker: 'w' });
+const inDoubt = (epoch: number) =>
+  madeEvent(0, 500, { type: 'in_doubt', id: EFFECT, attempt: 1, epoch, reason: 'r', next: 'person' });
+const effectWith =
+  (...events: readonly ReturnType<typeof started>[]): TaskChange =>
+  ({ effects: [effect] }) => ({ effects: [withEvents(effect, () => renumbered(events))] });
+const applied = (epoch: number) =>
+  madeEvent(0, 450, { type: 'applied', id: EFFECT, attempt: 1, epoch, outputs: {} });
+const ended = (type: string) => madeEvent(0, 450, { type, id: EFFECT, attempt: 1, epoch: 1, reason: 'r' });
+const opaque = { ...ORDER, effect: { ...ORDER.effect, effectClass: 'opaque' } };
+const startedOpaque = (epoch: number) =>
+  madeEvent(0, 350, { type: 'started', id: EFFECT, attempt: 1, order: opaque, epoch, worker: 'w' });
+const answered = (epoch: number, answer: string) =>
+  madeEvent(0, 600, {
+    type: 'answered',
+    id: EFFECT,
+    attempt: 1,
+    epoch,
+    answer,
+    by: 'ada',
+    approval: 'a-doubt',
+  });
+const prevented = (attempt: number) =>
+  madeEvent(0, 650, { type: 'duplicate_prevented', id: EFFECT, attempt, standing: 'applied' });
+/** Somebody was asked what had become of the effect, and said so. */
+const askedAbout =
+  (answer: string, change: TaskChange): TaskChange =>
+  (evidence) => ({
+    ...change(evidence),
+    approvals: [
+      ...evidence.approvals,
+      {
+        id: 'a-doubt',
+        head: { version: 2, status: 'answered' },
+        events: renumbered([
+          madeEvent(0, 510, {
+            type: 'requested',
+            id: 'a-doubt',
+            digest: ORDER.digest,
+            expiresAt: 9_000,
+            doubt: { epoch: 2, reason: 'r' },
+          }),
+          madeEvent(0, 590, {
+            type: 'resolved',
+            id: 'a-doubt',
+            outcome: 'answered',
+            answer,
+            by: 'ada',
+            at: 590,
+          }),
+        ]),
+      },
+    ],
+  });
+const decided =
+  (change: Record<string, unknown>): TaskChange =>
+  ({ approvals: [approval] }) => ({
+    approvals: [
+      withEvents(approval, (events) =>
+        events.map((each) =>
+          each.type === 'resolved' ? { ...each, data: { ...each.data, ...change } } : each,
+        ),
+      ),
+    ],
+  });
+/** Approved where it takes two people, by these. */
+const ofTwo =
+  (...names: readonly string[]): TaskChange =>
+  ({ approvals: [approval] }) => ({
+    approvals: [
+      withEvents(approval, (events) =>
+        events.map((each) => {
+          const votes = names.map((by) => ({ by, decision: 'approve', at: 240 }));
+          const more = each.type === 'requested' ? { policy: { quorum: 2 } } : { votes };
+          return { ...each, data: { ...each.data, ...more } };
+        }),
+      ),
+    ],
+  });
+const cut =
+  (count: number): TaskChange =>
+  ({ task }) => ({ task: withEvents(task, (events) => events.slice(0, count), 'executing') });
+const told =
+  (...more: readonly ReturnType<typeof madeOperation>[]): TaskChange =>
+  ({ operations }) => ({ operations: [...operations, ...more] });
+
+const fed =
+  (change: (events: readonly Told[]) => readonly Told[]): TaskChange =>
+  ({ feeds }) => ({ feeds: feeds.map((feed) => ({ ...feed, told: [...change(feed.told)] })) });
+const agentHas =
+  (type: 'voted' | 'resolved'): TaskChange =>
+  ({ approvals }) => ({
+    approvals: approvals.map((approval) =>
+      withEvents(approval, ([requested, resolved, ...rest]) => [
+        ...(requested === undefined ? [] : [requested]),
+        madeEvent(2, 250, { ...resolved?.data, type, by: 'client', agent: 'claude' }),
+        ...rest,
+      ]),
+    ),
+  });
+const settledLetter =
+  (change: Partial<RunEvidence['settledLetters'][number]>): RunChange =>
+  ({ settledLetters }) => ({ settledLetters: settledLetters.map((letter) => ({ ...letter, ...change })) });
+
+const TASK_FAULTS: readonly (readonly [id: string, what: string, change: TaskChange])[] = [
+  ['K31', 'a page was not told of an event', fed((events) => events.filter((_, i) => i !== 2))],
+  ['K31', 'a page was told of an event twice', fed((events) => [...events.slice(0, 3), ...events.slice(2)])],
+  [
+    'K31',
+    'a page was told of something else',
+    fed((events) => events.map((each) => ({ ...each, type: 'failed' }))),
+  ],
+  ['K31', 'a page was not told of the end', fed((events) => events.slice(0, -1))],
+  [
+    'K31',
+    'a page that was set back was not told of what came again',
+    fed((events) => [...events.slice(0, 4), { version: 2, type: 'reset' }, ...events.slice(4)]),
+  ],
+  ['K32', 'an agent has decided on what its owner has asked for', agentHas('resolved')],
+  ['K32', 'the vote of an agent counts where its owner has asked', agentHas('voted')],
+  [
+    'K32',
+    'an agent was told that it has decided',
+    ({ meant, operations }) => ({
+      meant: { ...meant, agent: 'claude' },
+      operations: [
+        ...operations,
+        madeOperation(9, 9, 'approvals.decide', 'ok', { status: 'approved' }, 'agent'),
+      ],
+    }),
+  ],
+  [
+    'K32',
+    'it is not known that an agent has asked',
+    ({ meant }) => ({ meant: { ...meant, agent: 'claude' } }),
+  ],
+  [
+    'K1',
+    'a version is missing',
+    ({ task }) => ({
+      task: withEvents(task, (events) => events.filter(({ version }) => version !== 4), 'completed'),
+    }),
+  ],
+  [
+    'K1',
+    'two events are in the wrong order',
+    ({ task }) => ({
+      task: withEvents(task, ([a, b, ...rest]) => renumbered([a, ...rest, b].flatMap((each) => each ?? []))),
+    }),
+  ],
+  [
+    'K1',
+    'something follows the end',
+    ({ task }) => ({ task: withEvents(task, (events) => renumbered([...events, ...events.slice(4, 5)])) }),
+  ],
+  [
+    'K1',
+    'lists show another phase',
+    ({ task }) => ({ task: withEvents(task, (events) => events, 'executing') }),
+  ],
+  [
+    'K1',
+    'the head is behind the events',
+    ({ effects: [effect] }) => ({
+      effects: effect ? [{ ...effect, head: { version: 1, status: 'applied' } }] : [],
+    }),
+  ],
+  [
+    'K1',
+    'an event is none',
+    ({ task }) => ({
+      task: withEvents(task, (events) =>
+        events.map((each) => (each.version === 4 ? { ...each, data: {} } : each)),
+      ),
+    }),
+  ],
+  [
+    'K2',
+    'an older version is shown after a newer one',
+    told(
+      madeOperation(9, 9, 'orchestrator.get', 'invoke', { id: TASK }),
+      madeOperation(10, 9, 'orchestrator.get', 'ok', { id: TASK, version: 5 }),
+    ),
+  ],
+  ['K3', 'applied twice', ({ applications }) => ({ applications: [...applications, ...applications] })],
+  ['K3', 'applied without a start', () => ({ effects: [] })],
+  ['K4', 'applied in the ledger alone', () => ({ applications: [] })],
+  [
+    'K4',
+    'another content arrived',
+    ({ applications }) => ({
+      applications: applications.map((each) => ({ ...each, digest: 'f'.repeat(64) })),
+    }),
+  ],
+  ...['failed_clean', 'cancelled', 'refused'].map(
+    (type) => ['K4', `applied, and ${type} in the ledger`, effectWith(started(1), ended(type))] as const,
+  ),
+  [
+    'K4',
+    'a start that failed cleanly was applied, and a later one too',
+    ({ effects: [effect], applications }) => ({
+      effects: [
+        withEvents(effect, () =>
+          renumbered([
+            started(1),
+            madeEvent(0, 400, { type: 'failed_clean', id: EFFECT, attempt: 1, epoch: 1 }),
+            started(2),
+            applied(2),
+          ]),
+        ),
+      ],
+      applications: applications.map((each) => ({ ...each, epoch: 1 })),
+    }),
+  ],
+  ['K5', 'no approval', () => ({ approvals: [] })],
+  ['K5', 'rejected', decided({ outcome: 'rejected' })],
+  ['K5', 'approved after the start', decided({ at: 375 })],
+  [
+    'K5',
+    'approved after the application',
+    ({ applications }) => ({ applications: applications.map((each) => ({ ...each, at: 200 })) }),
+  ],
+  [
+    'K5',
+    'another effect was approved',
+    ({ approvals: [approval] }) => ({
+      approvals: [
+        withEvents(approval, (events) =>
+          events.map((each) => ({ ...each, data: { ...each.data, digest: 'e'.repeat(64) } })),
+        ),
+      ],
+    }),
+  ],
+  [
+    'K5',
+    'the grant is for another effect',
+    effectWith(
+      madeEvent(0, 350, {
+        type: 'started',
+        id: EFFECT,
+        attempt: 1,
+        order: { ...ORDER, grant: grantFor({ jti: APPROVAL, sub: 'e-other', digest: ORDER.digest }) },
+        epoch: 1,
+        worker: 'w',
+      }),
+      applied(1),
+    ),
+  ],
+  [
+    'K6',
+    'decided twice',
+    ({ approvals: [approval] }) => ({
+      approvals: [withEvents(approval, (events) => renumbered([...events, ...events.slice(1)]))],
+    }),
+  ],
+  ['K6', 'decided after its deadline', decided({ at: 1_000 })],
+  ['K6', 'expired before its deadline', decided({ outcome: 'expired' })],
+  [
+    'K6',
+    'somebody was told something else',
+    told(
+      madeOperation(9, 9, 'approvals.decide', 'invoke', { id: APPROVAL, decision: 'reject' }),
+      madeOperation(10, 9, 'approvals.decide', 'fail', {
+        code: 'APPROVALS_ALREADY_DECIDED',
+        message: 'm',
+        details: { status: 'rejected', by: 'second' },
+      }),
+    ),
+  ],
+  [
+    'K6',
+    'a rejection was answered with a yes',
+    told(
+      madeOperation(9, 9, 'approvals.decide', 'invoke', { id: APPROVAL, decision: 'reject' }),
+      madeOperation(10, 9, 'approvals.decide', 'ok', { id: APPROVAL, status: 'approved', by: 'operator' }),
+    ),
+  ],
+  ['K6', 'fewer people approved than it takes', ofTwo('operator', 'operator')],
+  ['K7', 'a start without an outcome', effectWith(started(1))],
+  ['K7', 'a second start before the first was in doubt', effectWith(started(1), started(2), applied(2))],
+  [
+    'K7',
+    'opaque, and started again after a doubt',
+    effectWith(startedOpaque(1), inDoubt(2), startedOpaque(3), applied(3)),
+  ],
+  [
+    'K21',
+    'said to be applied, and done again',
+    askedAbout('applied', effectWith(started(1), inDoubt(2), answered(2, 'applied'), started(3), applied(3))),
+  ],
+  [
+    'K21',
+    'said to be applied by nobody who was asked',
+    effectWith(started(1), inDoubt(2), answered(2, 'applied'), applied(2)),
+  ],
+  ['K21', 'prevented twice in one attempt', effectWith(started(1), applied(1), prevented(2), prevented(2))],
+  ['K21', 'prevented, and never begun', effectWith(prevented(2), started(1), applied(1))],
+  ['K8', 'it was taken, and is not there', () => ({ task: undefined })],
+  [
+    'K8',
+    'it has another content',
+    ({ meant }) => ({ meant: { ...meant, submission: { ...meant.submission, goal: 'another' } } }),
+  ],
+  ['K8', 'it has not ended, and nobody is asked', cut(4)],
+  [
+    'K8',
+    'it waits for a person without a reason',
+    ({ task }) => ({
+      task: withEvents(task, (events) => [
+        ...events.slice(0, 4),
+        madeEvent(5, 500, {
+          type: 'node_escalated',
+          id: TASK,
+          phase: 'paused',
+          node: 'request',
+          attempt: 1,
+          reason: '',
+        }),
+      ]),
+    }),
+  ],
+  [
+    'K9',
+    'the bus told what is not stored',
+    () => ({ facts: [{ aggregate: 'task', id: TASK, version: 7, type: 'failed' }] }),
+  ],
+  [
+    'K9',
+    'the bus told something else',
+    () => ({ facts: [{ aggregate: 'effect', id: EFFECT, version: 2, type: 'failed_clean' }] }),
+  ],
+  ['K11', 'an epoch comes again', effectWith(started(1), inDoubt(2), started(2), applied(2))],
+  [
+    'K11',
+    'an outcome under an epoch that is over',
+    effectWith(started(1), inDoubt(2), started(3), applied(1)),
+  ],
+  [
+    'K11',
+    'evidence of an epoch that is in force',
+    effectWith(
+      started(1),
+      madeEvent(0, 400, { type: 'superseded', id: EFFECT, epoch: 1, observed: 'applied' }),
+      applied(1),
+    ),
+  ],
+  ['K14', 'completed without its effect', effectWith(started(1), inDoubt(2))],
+  ['K14', 'applied, and not completed', cut(4)],
+  ['K14', 'applied, and nobody approved', decided({ outcome: 'rejected' })],
+  [
+    'K16',
+    'other content was taken under its id',
+    told(
+      madeOperation(
+        9,
+        9,
+        'orchestrator.submit',
+        'ok',
+        { id: TASK, phase: 'queued', version: 1 },
+        'conflicting',
+      ),
+    ),
+  ],
+  [
+    'K16',
+    'a repeat was refused',
+    told(
+      madeOperation(9, 9, 'orchestrator.submit', 'fail', {
+        code: 'ORCHESTRATOR_TASK_CONFLICT',
+        message: 'm',
+      }),
+    ),
+  ],
+  [
+    'K17',
+    'a sensible question could not be handled',
+    told(madeOperation(9, 9, 'orchestrator.get', 'info', { code: 'RUNTIME_POISON', message: 'm' })),
+  ],
+];
+
+const letter = (code: string) => ({
+  service: 'approvals',
+  ours: false,
+  letter: {
+    subject: 'hp.cmd.approval.request',
+    reason: { code, message: 'm' },
+    headers: {},
+    body: '',
+    bodyBytes: 0,
+    bodySha256: '',
+    deliveries: 5,
+    at: 0,
+  },
+});
+
+type Audit = RunEvidence['audit'];
+
+const auditWith =
+  ({
+    report,
+    ...more
+  }: Partial<Omit<Audit, 'report'>> & { readonly report?: Partial<Audit['report']> }): RunChange =>
+  ({ audit }) => ({ audit: { ...audit, ...more, report: { ...audit.report, ...report } } });
+const altered = { problems: [{ seq: 2, fault: 'altered', text: 'it was' }], problemCount: 1 } as const;
+
+const RUN_FAULTS: readonly (readonly [id: string, what: string, change: RunChange])[] = [
+  ['K33', 'a dead letter was settled twice', settledLetter({ stated: ['drop by ada', 'retry by grace'] })],
+  ['K33', 'what people were told of a dead letter is nowhere stated', settledLetter({ stated: [] })],
+  ['K33', 'a dead letter was dropped, and nobody had asked', settledLetter({ asked: ['retry by grace'] })],
+  [
+    'K20',
+    'two hold a lock at the same time',
+    () => {
+      const [mine, theirs] = [linesOf(TASK), linesOf('torture-x-1')];
+      const at = mine.findIndex(({ what }) => what === 'end');
+      return { work: [...mine.slice(0, at), ...theirs, ...mine.slice(at)] };
+    },
+  ],
+  [
+    'K20',
+    'somebody begins while a lock is held, and is killed',
+    () => {
+      const mine = linesOf(TASK);
+      const at = mine.findIndex(({ what }) => what === 'end');
+      const theirs = linesOf('torture-x-1')
+        .filter(({ what }) => what === 'begin')
+        .slice(0, 1);
+      return { work: [...mine.slice(0, at), ...theirs, ...mine.slice(at)] };
+    },
+  ],
+  ['K22', 'a line of the audit log that was altered', auditWith({ report: altered })],
+  ['K22', 'no line in the audit log', auditWith({ report: { lines: 0, head: undefined } })],
+  ['K22', 'an event without a line', auditWith({ untold: 1 })],
+  ['K22', 'an event with two lines', auditWith({ toldTwice: 1 })],
+  ['K22', 'a log that nobody has anchored', auditWith({ report: { anchors: 0, anchoredTo: 0 }, heard: 0 })],
+  ['K22', 'an anchor that was told and is not there', auditWith({ heard: 9 })],
+  ['K3', 'applied under a key of nobody', () => ({ strangeApplications: ['e-9'] })],
+  ['K8', 'a task that nobody submitted', () => ({ strangers: ['torture-x-9'] })],
+  [
+    'K8',
+    'it never came to rest',
+    () => ({ settled: { afterMs: undefined, withinMs: 1_000, left: ['1 task'] } }),
+  ],
+  [
+    'K9',
+    'messages have not gone out',
+    ({ services }) => ({ services: services.map((each) => ({ ...each, outbox: 1 })) }),
+  ],
+  [
+    'K9',
+    'a timer was due long ago',
+    ({ services }) => ({ services: services.map((each) => ({ ...each, staleTimers: 1 })) }),
+  ],
+  ['K9', 'messages are unread', () => ({ consumers: [{ name: 'recovery', pending: 1, unacknowledged: 0 }] })],
+  [
+    'K9',
+    'a message is not acknowledged',
+    () => ({ consumers: [{ name: 'recovery', pending: 0, unacknowledged: 1 }] }),
+  ],
+  [
+    'K9',
+    'a consumer is missing',
+    () => ({ consumers: [{ name: 'recovery', pending: Infinity, unacknowledged: 0 }] }),
+  ],
+  ['K9', 'a message of a service could not be handled', () => ({ letters: [letter('RUNTIME_POISON')] })],
+  [
+    'K12',
+    'a token in a log',
+    ({ searched }) => ({ searched: searched.map((each) => ({ ...each, found: ['token of operator'] })) }),
+  ],
+  [
+    'K13',
+    'too much memory',
+    ({ peaks }) => ({ peaks: peaks.map((each) => ({ ...each, rssBytes: 2 ** 31 })) }),
+  ],
+  ['K13', 'too many files', ({ peaks }) => ({ peaks: peaks.map((each) => ({ ...each, openFiles: 5_000 })) })],
+  [
+    'K13',
+    'a queue that grows',
+    ({ services }) => ({ services: services.map((each) => ({ ...each, queueBytes: 2 ** 31 })) }),
+  ],
+  [
+    'K15',
+    'a process ended by itself',
+    ({ ended: all }) => ({ ended: all.map((each) => ({ ...each, caused: false })) }),
+  ],
+  ['K15', 'an error that nobody handled', () => ({ outcries: ['UnhandledPromiseRejection'] })],
+];
+
+const graphWith =
+  (change: Partial<GraphPlan>): TaskChange =>
+  ({ meant }) => ({
+    meant: { ...meant, ...(meant.graph && { graph: { ...meant.graph, ...change } }) },
+  });
+const without =
+  (what: string): TaskChange =>
+  ({ lines }) => ({ lines: lines.filter(({ about }) => about !== what) });
+
+const endedAs =
+  (phase: 'completed' | 'failed'): TaskChange =>
+  ({ task }) => ({
+    task: withEvents(
+      task,
+      (events) =>
+        events.map((each, i) =>
+          i < events.length - 1 ? each : { ...each, type: phase, data: { ...each.data, type: phase, phase } },
+        ),
+      phase,
+    ),
+  });
+
+/** What recovery keeps, changed. */
+const kept =
+  (change: Parameters<typeof withEvents>[1]): TaskChange =>
+  ({ recovery }) => ({ recovery: withEvents(recovery, (events) => renumbered(change(events))) });
+const judgedAs = (attempt: number, verdict: Readonly<Record<string, unknown>>): TaskChange =>
+  kept((events) =>
+    events.map((each) =>
+      each.type === 'assessed' && each.data['attempt'] === attempt
+        ? { ...each, data: { ...each.data, verdict: { ...(each.data['verdict'] as object), ...verdict } } }
+        : each,
+    ),
+  );
+const forgetting = (...types: readonly string[]): TaskChange =>
+  kept((events) => events.filter(({ type }) => !types.includes(type)));
+const untilStuck: TaskChange = ({ task }) => ({
+  task: withEvents(
+    task,
+    (events) => events.slice(0, events.findIndex(({ type }) => type === 'node_escalated') + 1),
+    'paused',
+  ),
+});
+
+const TROUBLE_FAULTS: readonly (readonly [id: string, what: string, change: TaskChange])[] = [
+  ['K23', 'two verdicts on one failure', kept((events) => [...events, ...events.slice(0, 1)])],
+  ['K23', 'given up twice', kept((events) => [...events, ...events.slice(1, 2)])],
+  ['K23', 'a verdict that nobody has given', judgedAs(1, { rule: 'verdicts@2/other' })],
+  ['K23', 'given up, and tried again', judgedAs(1, { kind: 'skip' })],
+  ['K23', 'to be tried again, and went back', judgedAs(1, { kind: 'retry' })],
+  ['K24', 'on the list, and not stuck', forgetting('settled', 'recorded')],
+  ['K24', 'stuck, and not on the list', untilStuck],
+  [
+    'K24',
+    'stuck, and never given up',
+    (sound) => ({ ...untilStuck(sound), ...judgedAs(2, { kind: 'retry' })(sound) }),
+  ],
+  ['K25', 'failed too often', judgedAs(1, { class: 'CIRCULAR_FIX' })],
+  ['K26', 'nothing is kept', () => ({ saved: [] })],
+  [
+    'K26',
+    'went back to where it had never been',
+    ({ saved }) => ({ saved: saved.map((each) => ({ ...each, commits: ['d'.repeat(40)] })) }),
+  ],
+  [
+    'K26',
+    'what was not committed is gone',
+    ({ saved }) => ({ saved: saved.map((each) => ({ ...each, files: ['state.txt'] })) }),
+  ],
+];
+
+const GRAPH_FAULTS: readonly (readonly [id: string, what: string, change: TaskChange])[] = [
+  [
+    'K18',
+    'completed, though its gate never lets pass',
+    (task) => ({ ...graphWith({ tries: 'never' })(task), ...endedAs('completed')(task), applications: [] }),
+  ],
+  ['K18', 'completed, though a part of it fails', endedAs('completed')],
+  ['K18', 'failed, though nothing of it fails', graphWith({ routed: 'succeeds' })],
+  ['K14', 'applied and failed, though nothing of it fails', graphWith({ routed: 'not' })],
+  [
+    'K18',
+    'its effect was applied, though its gate never lets pass',
+    (task) => ({
+      ...graphWith({ tries: 'never' })(task),
+      task: withEvents(task.task, (events) => events.slice(0, 9), 'failed'),
+    }),
+  ],
+  [
+    'K18',
+    'approved, and ended otherwise',
+    ({ task }) => ({
+      task: withEvents(task, (events) =>
+        events.map((each, i) =>
+          i < events.length - 1 ? each : { ...each, data: { ...each.data, phase: 'circuit_open' } },
+        ),
+      ),
+    }),
+  ],
+  [
+    'K18',
+    'it has ended, and a node was left out',
+    ({ task }) => ({
+      task: withEvents(task, (events) => renumbered(events.filter(({ data }) => data['node'] !== 'work_1'))),
+    }),
+  ],
+  ['K19', 'work that was never carried out', without('work_1')],
+  ['K19', 'a loop that went round too seldom', graphWith({ tries: 3 })],
+  [
+    'K19',
+    'work that was not reached',
+    (task) => ({ ...graphWith({ routed: 'succeeds' })(task), ...endedAs('completed')(task) }),
+  ],
+  [
+    'K7',
+    'work without an outcome',
+    ({ works }) => ({ works: works.map((work) => withEvents(work, (events) => events.slice(0, 1))) }),
+  ],
+  [
+    'K9',
+    'the bus tells of work what was not stored',
+    ({ facts }) => ({ facts: facts.map((fact) => ({ ...fact, version: 9 })) }),
+  ],
+];
+
+/** The event at a version, changed. */
+const changed =
+  (at: number, data: Record<string, unknown>): ProgramChange =>
+  ({ program }) => ({
+    program: withEvents(program, (events) =>
+      events.map((each) => (each.version === at ? { ...each, data: { ...each.data, ...data } } : each)),
+    ),
+  });
+const versionOf = (type: string, nth = 0): number =>
+  soundProgram().program?.events.filter((each) => each.type === type)[nth]?.version ?? 0;
+/** An event that comes once more, behind the one at a version. */
+const again =
+  (type: string, nth: number, behind: number): ProgramChange =>
+  ({ program }) => ({
+    program: withEvents(program, (events) => {
+      const repeated = events.filter((each) => each.type === type)[nth];
+      return renumbered(
+        events.flatMap((each) => (each.version === behind && repeated ? [each, repeated] : [each])),
+      );
+    }),
+  });
+const endingAt =
+  (version: number, status = 'executing'): ProgramChange =>
+  ({ program }) => ({ program: withEvents(program, (events) => events.slice(0, version), status) });
+
+const PROGRAM_FAULTS: readonly (readonly [id: string, what: string, change: ProgramChange])[] = [
+  [
+    'K1',
+    'a version is missing',
+    ({ program }) => ({ program: withEvents(program, (events) => events.slice(1)) }),
+  ],
+  ['K1', 'lists show another phase', endingAt(9, 'completed')],
+  ['K1', 'something follows the end', again('phase_completed', 0, versionOf('completed'))],
+  [
+    'K6',
+    'a question is answered twice',
+    ({ questions: [question] }) => ({
+      questions: [withEvents(question, (events) => renumbered([...events, ...events.slice(1)]))],
+    }),
+  ],
+  [
+    'K9',
+    'the bus tells what was not stored',
+    ({ facts }) => ({
+      facts: facts.map((fact) => ({ ...fact, type: 'phase_failed' })),
+    }),
+  ],
+  [
+    'K16',
+    'its submission was refused',
+    ({ operations: [asked, answer] }) => ({
+      operations: [asked, answer && { ...answer, type: 'fail' as const }].flatMap((each) => each ?? []),
+    }),
+  ],
+  [
+    'K27',
+    'its effect is applied twice',
+    ({ applications }) => ({
+      applications: [...applications, ...applications],
+    }),
+  ],
+  ['K27', 'it is completed, and its effect was not applied', () => ({ applications: [] })],
+  ['K27', 'it has never asked for what was applied', endingAt(versionOf('phase_recorded', 1) - 1)],
+  ['K27', 'it has asked twice', again('phase_recorded', 1, versionOf('phase_suspended'))],
+  [
+    'K27',
+    'somebody else carries it out',
+    changed(versionOf('phase_recorded', 1), { entry: { kind: 'effect', key: 'effect:count', task: 't-x' } }),
+  ],
+  ['K28', 'it was taken, and is not there', () => ({ program: undefined })],
+  ['K28', 'it is another one', changed(1, { goal: 'something else' })],
+  ['K28', 'it has not ended', endingAt(versionOf('phase_ordered', 2))],
+  [
+    'K28',
+    'it waits for a person, and nobody is asked',
+    (evidence) => ({
+      ...endingAt(versionOf('input_requested'), 'awaiting_approval')(evidence),
+      questions: [],
+    }),
+  ],
+  ['K29', 'a lease is given twice', changed(versionOf('phase_ordered', 1), { lease: 1 })],
+  ['K29', 'a word under an older lease', changed(versionOf('phase_completed'), { lease: 1 })],
+  [
+    'K29',
+    'something is recorded after the lease was lost',
+    again('phase_recorded', 0, versionOf('phase_returned')),
+  ],
+  [
+    'K29',
+    'something is recorded that was given back',
+    again('phase_recorded', 1, versionOf('phase_suspended')),
+  ],
+  ['K30', 'a step is recorded twice', again('phase_recorded', 0, versionOf('phase_started', 1))],
+  [
+    'K30',
+    'a phase leaves what nobody has recorded',
+    changed(versionOf('phase_completed'), { state: { token: 'another' } }),
+  ],
+];
+
+describe('a planted fault is found', () => {
+  test.each(PROGRAM_FAULTS)('of a program, %s: %s', (id, _what, change) => {
+    expect(ofProgram(id, change).violations.length).toBeGreaterThan(0);
+  });
+  test.each(TROUBLE_FAULTS)('of an agent in trouble, %s: %s', (id, _what, change) => {
+    expect(ofTroubledTask(id, change).violations.length).toBeGreaterThan(0);
+  });
+  test.each(GRAPH_FAULTS)('of a graph, %s: %s', (id, _what, change) => {
+    expect(ofGraphTask(id, change).violations.length).toBeGreaterThan(0);
+  });
+  test.each(TASK_FAULTS)('%s: %s', (id, _what, change) => {
+    expect(ofTask(id, change).violations.length).toBeGreaterThan(0);
+  });
+  test.each(RUN_FAULTS)('%s: %s', (id, _what, change) => {
+    expect(ofRun(id, change).violations.length).toBeGreaterThan(0);
+  });
+  test('of every check', () => {
+    const planted = new Set(
+      [...TASK_FAULTS, ...GRAPH_FAULTS, ...TROUBLE_FAULTS, ...PROGRAM_FAULTS, ...RUN_FAULTS].map(
+        ([id]) => id,
+      ),
+    );
+    expect(CHECKS.map(({ id }) => id).filter((id) => !planted.has(id))).toEqual([]);
+  });
+});
+
+describe('what is no fault', () => {
+  test('a page that was set back and told again', () => {
+    const setBack = fed((events) => [
+      ...events.slice(0, 4),
+      { version: 2, type: 'reset' },
+      ...events.slice(2),
+    ]);
+    expect(ofTask('K31', setBack).violations).toEqual([]);
+  });
+  const fine: readonly (readonly [id: string, what: string, change: TaskChange])[] = [
+    ['K6', 'as many people approved as it takes', ofTwo('operator', 'second')],
+    [
+      'K6',
+      'withdrawn before anybody was asked',
+      ({ approvals: [approval] }) => ({
+        operations: [],
+        approvals: [
+          withEvents(
+            approval,
+            () => [
+              madeEvent(1, 1, {
+                type: 'resolved',
+                id: APPROVAL,
+                outcome: 'cancelled',
+                by: 'orchestrator',
+                at: 1,
+              }),
+            ],
+            'withdrawn',
+          ),
+        ],
+      }),
+    ],
+    ['K7', 'keyed, and repeated after a doubt', effectWith(started(1), inDoubt(2), started(3), applied(3))],
+    [
+      'K7',
+      'opaque, and done again because somebody said so',
+      askedAbout(
+        'retry',
+        effectWith(startedOpaque(1), inDoubt(2), answered(2, 'retry'), startedOpaque(3), applied(3)),
+      ),
+    ],
+    [
+      'K21',
+      'said to be done again, and done',
+      askedAbout('retry', effectWith(started(1), inDoubt(2), answered(2, 'retry'), started(3), applied(3))),
+    ],
+    ['K8', 'unknown whether it was taken, and not there', () => ({ operations: [], task: undefined })],
+    [
+      'K8',
+      'escalated to a person with a reason',
+      ({ task }) => ({
+        task: withEvents(task, (events) => [
+          ...events.slice(0, 4),
+          madeEvent(5, 500, {
+            type: 'node_escalated',
+            id: TASK,
+            phase: 'paused',
+            node: 'request',
+            attempt: 1,
+            reason: 'nobody can know',
+          }),
+        ]),
+      }),
+    ],
+    ['K4', 'applied, and in doubt in the ledger', effectWith(started(1), inDoubt(2))],
+  ];
+  test.each(fine)('%s: %s', (id, _what, change) => {
+    expect(ofTask(id, change).violations).toEqual([]);
+  });
+  test('a program that waits for a person who is asked', () => {
+    const waits: ProgramChange = (evidence) => ({
+      ...endingAt(versionOf('input_requested'), 'awaiting_approval')(evidence),
+      questions: evidence.questions.map((question) =>
+        withEvents(question, (events) => events.slice(0, 1), 'pending'),
+      ),
+      applications: [],
+    });
+    for (const id of ['K1', 'K27', 'K28', 'K29', 'K30']) expect(ofProgram(id, waits).violations).toEqual([]);
+  });
+  test('a refusal by a service that had understood, and a dead letter of our own', () => {
+    const letters = [letter('APPROVALS_DIGEST_MISMATCH'), { ...letter('CONTRACT_INVALID'), ours: true }];
+    expect(ofRun('K9', () => ({ letters })).violations).toEqual([]);
+  });
+});
+
+test('a check that has looked at nothing has not held', () => {
+  const judge = createJudge([checkOf('K1')]);
+  expect(judge.verdicts().map(held)).toEqual([false]);
+});

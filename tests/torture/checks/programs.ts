@@ -1,0 +1,146 @@
+import { TaskPhase } from '@holdpoint/contracts/task/task';
+import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
+import type { ProgramEvidence, StoredAggregate, StoredEvent } from '../evidence/evidence.ts';
+import { TOKEN_STEP } from '../workload/program.ts';
+import { type Check, takeNotes } from './check.ts';
+
+type Recorded = {
+  readonly kind?: string;
+  readonly key?: string;
+  readonly task?: string;
+  readonly output?: unknown;
+};
+const entryIn = ({ data }: StoredEvent): Recorded => data['entry'] ?? {};
+const recordedIn = (program: StoredAggregate | undefined, kind: string): readonly Recorded[] =>
+  (program?.events ?? [])
+    .filter(({ type }) => type === 'phase_recorded')
+    .map(entryIn)
+    .filter((entry) => entry.kind === kind);
+
+const phaseOf = (program: StoredAggregate): TaskPhase | undefined =>
+  TaskPhase.safeParse(program.events.at(-1)?.data['phase']).data;
+
+export const programEffects: Check = {
+  id: 'K27',
+  promise:
+    'an effect of a program reaches the world at most once, by the task that the program asked, exactly once when the program is completed',
+  programs: true,
+  ofProgram: ({ id, child, effect, program, applications }) => {
+    const { expect, finding } = takeNotes(id);
+    const asked = recordedIn(program, 'effect');
+    expect(asked.length <= 1, () => `it has asked for its effect ${String(asked.length)} times`);
+    for (const { task } of asked)
+      expect(task === child, () => `${String(task)} carries out its effect, and not ${child}`);
+    expect(applications.length <= 1, () => `${effect} was applied ${String(applications.length)} times`);
+    if (applications.length > 0)
+      expect(asked.length > 0, () => `${effect} was applied, and the program has not asked for it`);
+    if (program !== undefined && phaseOf(program) === 'completed')
+      expect(applications.length === 1, () => `it is completed, and ${effect} was not applied`);
+    return finding();
+  },
+};
+
+/** Somebody has been told that it is there. */
+const isKnown = ({ operations }: ProgramEvidence): boolean =>
+  operations.some(
+    ({ op, type, actor }) => type === 'ok' && op.startsWith('orchestrator.') && actor !== 'conflicting',
+  );
+
+/** People are asked, and what they are asked is there to be read. */
+const waitsForPerson = ({ program, questions }: ProgramEvidence): boolean => {
+  const asked = program?.events.findLast(
+    ({ type }) => type === 'input_requested' || type === 'input_received',
+  );
+  return (
+    asked?.type === 'input_requested' &&
+    questions.some(({ id, head }) => id === asked.data['approval'] && head?.status === 'pending')
+  );
+};
+
+export const programEnds: Check = {
+  id: 'K28',
+  promise:
+    'no program is lost: each has ended once nothing is broken any more, or waits for a person who is asked',
+  programs: true,
+  ofProgram: (evidence) => {
+    const { expect, finding } = takeNotes(evidence.id);
+    const { program, submission } = evidence;
+    if (isKnown(evidence)) expect(program !== undefined, () => 'it was taken, and is not there');
+    if (program === undefined) return finding();
+    expect(
+      program.events[0]?.type === 'program_submitted' && program.events[0].data['goal'] === submission.goal,
+      () => 'it is not what was submitted',
+    );
+    const phase = phaseOf(program);
+    expect(
+      phase !== undefined && (isTerminal(phase) || waitsForPerson(evidence)),
+      () => `it is ${String(phase)} at the end, and nobody is asked for anything`,
+    );
+    return finding();
+  },
+};
+
+/** What only the holder of a lease can have said. */
+const SAID: ReadonlySet<string> = new Set([
+  'phase_started',
+  'phase_recorded',
+  'phase_suspended',
+  'phase_retried',
+  'phase_completed',
+  'phase_skipped',
+]);
+/** After these nobody holds it any more. */
+const ENDS: ReadonlySet<string> = new Set([
+  'phase_suspended',
+  'phase_returned',
+  'phase_completed',
+  'phase_skipped',
+  'phase_failed',
+  'input_requested',
+]);
+
+export const fencing: Check = {
+  id: 'K29',
+  promise: 'leases only rise, and nothing is recorded under one that was over',
+  programs: true,
+  ofProgram: ({ id, program }) => {
+    const { expect, finding } = takeNotes(id);
+    let lease = 0;
+    let isOpen = false;
+    for (const { type, version, data } of program?.events ?? []) {
+      const own = Number(data['lease'] ?? Number.NaN);
+      if (type === 'phase_ordered') {
+        expect(own > lease, () => `lease ${String(own)} was given after ${String(lease)}`);
+        lease = own;
+        isOpen = true;
+      } else if (SAID.has(type))
+        expect(
+          isOpen && own === lease,
+          () =>
+            `${type} at version ${String(version)} has lease ${String(own)}, and ${isOpen ? String(lease) : 'none'} is in force`,
+        );
+      if (ENDS.has(type)) isOpen = false;
+    }
+    return finding();
+  },
+};
+
+export const recorded: Check = {
+  id: 'K30',
+  promise: 'what a phase has recorded is not done again, and what it leaves follows from it',
+  programs: true,
+  ofProgram: ({ id, program }) => {
+    const { expect, finding } = takeNotes(id);
+    const tokens = recordedIn(program, 'step').filter(({ key }) => key?.endsWith(TOKEN_STEP) === true);
+    expect(tokens.length <= 1, () => `a step was recorded ${String(tokens.length)} times`);
+    for (const { type, data } of program?.events ?? []) {
+      if (type !== 'phase_completed') continue;
+      const state = data['state'] as { readonly token?: unknown } | undefined;
+      expect(
+        tokens[0] !== undefined && state?.token === tokens[0].output,
+        () => `${String(data['node'])} has left another state than what was recorded leads to`,
+      );
+    }
+    return finding();
+  },
+};

@@ -1,0 +1,199 @@
+import { TaskEvent } from '@holdpoint/contracts/task/task';
+import { evolve } from '@holdpoint/orchestrator/task/model/evolve';
+import { absent, nodeState, type TaskState } from '@holdpoint/orchestrator/task/model/state';
+import type { StoredAggregate, StoredEvent } from '../evidence/evidence.ts';
+import { LEFT } from '../workload/agent-failures.ts';
+import { type Check, takeNotes } from './check.ts';
+
+type Said = { readonly kind?: string; readonly rule?: string; readonly class?: string };
+const verdictOf = ({ data }: StoredEvent): Said | undefined => data['verdict'] as Said | undefined;
+const isAbout = ({ data }: StoredEvent, node: unknown): boolean =>
+  data['node'] === node || data['route'] === node;
+const jobOf = ({ data }: StoredEvent): string => `${String(data['node'])} ${String(data['attempt'])}`;
+
+const assessedIn = (recovery: StoredAggregate | undefined): readonly StoredEvent[] =>
+  recovery?.events.filter(({ type }) => type === 'assessed') ?? [];
+
+/** What each verdict leads to. */
+const LEADS_TO: Readonly<Record<string, readonly string[]>> = {
+  retry: ['node_retrying', 'rewound'],
+  rollback: ['rollback_ordered'],
+  continue: ['continue_ordered'],
+  skip: ['node_escalated'],
+  escalate: ['node_escalated'],
+};
+const FOLLOWS: ReadonlySet<string> = new Set(Object.values(LEADS_TO).flat());
+
+/** What was made of a failure first: something that a verdict has led to, before the job fails or starts again. */
+const followedBy = (events: readonly StoredEvent[], from: number): StoredEvent | undefined => {
+  const node = events[from]?.data['node'];
+  const next = events
+    .slice(from + 1)
+    .find(
+      (event) =>
+        isAbout(event, node) &&
+        (FOLLOWS.has(event.type) || event.type === 'node_failed' || event.type === 'node_started'),
+    );
+  return next !== undefined && FOLLOWS.has(next.type) && verdictOf(next) !== undefined ? next : undefined;
+};
+
+const isGivingUp = (event: StoredEvent): boolean =>
+  event.type === 'assessed' && ['skip', 'escalate'].includes(String(verdictOf(event)?.kind));
+
+/** One verdict, unless it could not be followed: then the job is given up. */
+const isOneVerdict = ([first, second, ...more]: readonly StoredEvent[]): boolean =>
+  second === undefined ||
+  (first !== undefined && !isGivingUp(first) && isGivingUp(second) && more.length === 0);
+
+export const verdicts: Check = {
+  id: 'K23',
+  promise: 'a failure has one verdict, and what follows from it is what the verdict says',
+  graphs: true,
+  ofTask: ({ id, task, recovery }) => {
+    const { expect, finding } = takeNotes(id);
+    const judged = Map.groupBy(assessedIn(recovery), jobOf);
+    for (const [job, all] of judged)
+      expect(isOneVerdict(all), () => `${job} has ${String(all.length)} verdicts`);
+    const events = task?.events ?? [];
+    events.forEach((event, i) => {
+      if (event.type !== 'node_failed') return;
+      const next = followedBy(events, i);
+      if (next === undefined) return;
+      const all = (judged.get(jobOf(event)) ?? []).map(verdictOf);
+      const said = all.find((each) => LEADS_TO[String(each?.kind)]?.includes(next.type) === true) ?? all[0];
+      const done = verdictOf(next);
+      expect(
+        said?.rule !== undefined && said.rule === done?.rule,
+        () => `${jobOf(event)} was taken by ${String(done?.rule)}, and judged by ${String(said?.rule)}`,
+      );
+      expect(
+        (LEADS_TO[String(said?.kind)] ?? []).includes(next.type),
+        () => `${jobOf(event)} has the verdict ${String(said?.kind)}, and ${next.type} followed`,
+      );
+    });
+    return finding();
+  },
+};
+
+/** What is no event is told by whoever looks at histories. */
+const folded = ({ events }: StoredAggregate): TaskState =>
+  events
+    .flatMap(({ data }) => TaskEvent.safeParse(data).data ?? [])
+    .reduce<TaskState>((state, event) => evolve(state, event), absent);
+
+/** Jobs that wait for a person because recovery has given them up. */
+const givenUpIn = (task: StoredAggregate | undefined): ReadonlySet<string> => {
+  const state = task === undefined ? absent : folded(task);
+  if (state.phase === 'absent') return new Set();
+  return new Set(
+    state.definition.nodes.flatMap(({ id }) => {
+      const { status, verdict } = nodeState(state, id);
+      return status === 'escalated' && verdict !== undefined ? [id] : [];
+    }),
+  );
+};
+
+export const stuckJobs: Check = {
+  id: 'K24',
+  promise: 'the list of stuck jobs is what the tasks say: nobody is on it who is not stuck, and all who are',
+  graphs: true,
+  ofTask: ({ id, task, recovery }) => {
+    const { expect, finding } = takeNotes(id);
+    const escalated = givenUpIn(task);
+    const jobs = Map.groupBy(recovery?.events ?? [], ({ data }) => String(data['node']));
+    for (const [node, events] of jobs) {
+      const last = events.findLast(({ type }) => ['assessed', 'recorded', 'settled'].includes(type));
+      const isListed = last !== undefined && isGivingUp(last);
+      expect(
+        isListed === escalated.has(node),
+        () =>
+          `${node} is ${isListed ? '' : 'not '}on the list, and ${escalated.has(node) ? '' : 'not '}stuck`,
+      );
+    }
+    for (const node of escalated)
+      expect(
+        jobs.get(node)?.some(isGivingUp) === true,
+        () => `${node} is stuck, and recovery has not given it up`,
+      );
+    return finding();
+  },
+};
+
+/** So often a job may fail with each class, by the table in docs/recovery.md; with a verdict that goes on, once more than that. */
+const FAILURES_MAX: Readonly<Record<string, number>> = {
+  CIRCULAR_FIX: 1,
+  BROKEN_BUILD: 2,
+  VERIFICATION_FAILED: 3,
+  CONTEXT_EXHAUSTED: 6,
+  TRANSIENT: 5,
+  WORKER_CRASH: 3,
+  EFFECT_IN_DOUBT: 1,
+  UNKNOWN: 2,
+};
+
+/** Since then a job counts anew: it has succeeded, or a person has said that it is to be tried. */
+const isNewStart = ({ type, data }: StoredEvent): boolean =>
+  type === 'node_succeeded' ||
+  type === 'stuck_answered' ||
+  type === 'doubt_answered' ||
+  ((type === 'node_retrying' || type === 'rewound') && data['verdict'] === undefined);
+
+const nodesIn = ({ type, data }: StoredEvent): readonly string[] =>
+  type === 'rewound' ? ((data['nodes'] ?? []) as readonly string[]) : [String(data['node'])];
+
+export const boundedFailures: Check = {
+  id: 'K25',
+  promise: 'between two words of a person no job fails more often than the table allows',
+  graphs: true,
+  ofTask: ({ id, task, recovery }) => {
+    const { expect, finding } = takeNotes(id);
+    const classes = new Map(assessedIn(recovery).map((event) => [jobOf(event), verdictOf(event)?.class]));
+    const counts = new Map<string, Map<string, number>>();
+    for (const event of task?.events ?? []) {
+      if (isNewStart(event)) for (const node of nodesIn(event)) counts.delete(node);
+      const found = event.type === 'node_failed' ? classes.get(jobOf(event)) : undefined;
+      if (found === undefined) continue;
+      const node = String(event.data['node']);
+      const ofJob = counts.get(node) ?? new Map<string, number>();
+      counts.set(node, ofJob.set(found, (ofJob.get(found) ?? 0) + 1));
+      const max = FAILURES_MAX[found] ?? 0;
+      expect(
+        (ofJob.get(found) ?? 0) <= max,
+        () => `${node} failed more than ${String(max)} times with ${found}, and nobody was asked`,
+      );
+    }
+    return finding();
+  },
+};
+
+export const rollbacks: Check = {
+  id: 'K26',
+  promise: 'a worktree goes back to a commit that it had come from, and all that was in it is kept',
+  graphs: true,
+  ofTask: ({ id, task, saved }) => {
+    const { expect, finding } = takeNotes(id);
+    const events = task?.events ?? [];
+    if (!events.some(({ type }) => type === 'rollback_ordered'))
+      expect(saved.length === 0, () => `nothing of it went back, and ${String(saved[0]?.name)} is kept`);
+    for (const ended of events) {
+      if (ended.type !== 'rollback_ended' || ended.data['outcome'] !== 'succeeded') continue;
+      const ordered = events.find(
+        (event) => event.type === 'rollback_ordered' && event.data['by'] === ended.data['by'],
+      );
+      const job = `${id}/${String(ended.data['node'])}/${String(ended.data['attempt'])}`;
+      const kept = saved.filter(({ name }) => name.startsWith(`${job}/`));
+      expect(kept.length > 0, () => `${job} went back, and nothing of what was there is kept`);
+      if (kept.length === 0) continue;
+      const commit = String(ordered?.data['commit']);
+      expect(
+        kept.some(({ commits }) => commits.includes(commit)),
+        () => `${job} went back to ${commit}, from which it had not come`,
+      );
+      expect(
+        kept.some(({ files }) => files.includes(LEFT)),
+        () => `${job} went back, and what was not committed is gone`,
+      );
+    }
+    return finding();
+  },
+};

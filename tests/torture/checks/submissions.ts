@@ -1,0 +1,131 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
+import { TaskPhase } from '@holdpoint/contracts/task/task';
+import type { Operation } from '../history.ts';
+import type { StoredAggregate, TaskEvidence } from '../evidence/evidence.ts';
+import { endOf } from '../workload/graph.ts';
+import { stateOf } from './effects.ts';
+import { wasLeftToPeople } from './graphs.ts';
+import { type Check, type Finding, takeNotes } from './check.ts';
+
+const SUBMIT = 'orchestrator.submit';
+const CONFLICTING = 'conflicting';
+
+/** Somebody has been told that it is there. */
+const isKnown = ({ operations }: TaskEvidence): boolean =>
+  operations.some(
+    ({ op, type, actor }) => type === 'ok' && op.startsWith('orchestrator.') && actor !== CONFLICTING,
+  );
+
+/** A person has been asked, and the reason is there to be read. */
+const waitsForPerson = ({ events }: StoredAggregate): boolean => {
+  const escalated = events.findLast(({ type }) => type === 'node_escalated' || type === 'node_retrying');
+  const reason = escalated?.data['reason'];
+  return escalated?.type === 'node_escalated' && typeof reason === 'string' && reason !== '';
+};
+
+export const submissions: Check = {
+  id: 'K8',
+  promise: 'what was taken is there as it was submitted, and has ended or waits for a person with a reason',
+  ofTask: (evidence) => {
+    const { expect, finding } = takeNotes(evidence.id);
+    const { task, meant } = evidence;
+    if (isKnown(evidence)) expect(task !== undefined, () => 'it was taken, and is not there');
+    if (task === undefined) return finding();
+    const submitted = task.events[0]?.data ?? {};
+    const { goal, inputs } = meant.submission;
+    expect(
+      submitted['goal'] === goal && isDeepStrictEqual(submitted['inputs'], inputs),
+      () => 'it is not what was submitted',
+    );
+    const phase = TaskPhase.safeParse(task.events.at(-1)?.data['phase']).data;
+    expect(
+      phase !== undefined && (isTerminal(phase) || (phase === 'paused' && waitsForPerson(task))),
+      () => `it is ${String(phase)} at the end, and nobody is asked for anything`,
+    );
+    return finding();
+  },
+  ofRun: ({ strangers, settled }) => {
+    const { expect, finding } = takeNotes();
+    expect(strangers.length === 0, () => `nobody has asked for ${strangers.join(', ')}`);
+    expect(
+      settled.afterMs !== undefined,
+      () =>
+        `after ${String(settled.withinMs / 1_000)} s not everything had settled: ${settled.left.join('; ')}`,
+    );
+    return finding();
+  },
+};
+
+export const outcomes: Check = {
+  id: 'K14',
+  promise:
+    'a task is completed if, and only if, its effect was applied; what nobody approved is not carried out',
+  ofTask: ({ id, meant, task, effects, approvals, applications }) => {
+    const { expect, finding } = takeNotes(id);
+    if (task === undefined) return finding();
+    const phase = task.events.at(-1)?.data['phase'];
+    const states = effects.map(stateOf);
+    if (phase === 'completed')
+      expect(states.includes('applied'), () => 'it is completed, and its effect is not applied');
+    if (states.includes('applied'))
+      expect(
+        phase === 'cancelled' ||
+          (meant.graph === undefined
+            ? phase === 'completed'
+            : // What a graph has beside its effect may wait for a person.
+              phase === endOf(meant.graph) ||
+              phase === 'paused' ||
+              (phase === 'failed' && wasLeftToPeople(task))),
+        () => `its effect is applied, and it is ${String(phase)}`,
+      );
+    const approved = approvals.some(({ events }) =>
+      events.some(({ data }) => data['outcome'] === 'approved'),
+    );
+    if (!approved) expect(applications.length === 0, () => 'nobody approved its effect, and it was applied');
+    return finding();
+  },
+};
+
+type Asked = { readonly id: string; readonly operations: readonly Operation[] };
+
+const sameTask = ({ id, operations }: Asked): Finding => {
+  const { expect, finding } = takeNotes(id);
+  for (const { op, actor, type, value } of operations) {
+    if (op !== SUBMIT || (type !== 'ok' && type !== 'fail')) continue;
+    const told = value as { id?: string; code?: string } | undefined;
+    if (actor === CONFLICTING)
+      expect(told?.code === 'ORCHESTRATOR_TASK_CONFLICT', () => 'other content was taken under its id');
+    else
+      expect(
+        type === 'ok' && told?.id === id,
+        () => `its submission was answered with ${JSON.stringify(told)}`,
+      );
+  }
+  return finding();
+};
+
+export const repeats: Check = {
+  id: 'K16',
+  promise: 'a repeated submission is the same task; other content under its id is refused',
+  ofTask: sameTask,
+  ofProgram: sameTask,
+};
+
+const neverPoison = ({ id, operations }: Asked): Finding => {
+  const { expect, finding } = takeNotes(id);
+  for (const { op, type, value } of operations) {
+    if (type === 'invoke') continue;
+    const code =
+      typeof value === 'object' && value !== null && !Array.isArray(value) ? value['code'] : undefined;
+    expect(code !== 'RUNTIME_POISON', () => `${op} was answered with RUNTIME_POISON`);
+  }
+  return finding();
+};
+
+export const answers: Check = {
+  id: 'K17',
+  promise: 'whoever asks for something sensible is answered, or told that it cannot be answered now',
+  ofTask: neverPoison,
+  ofProgram: neverPoison,
+};

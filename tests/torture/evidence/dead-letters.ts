@@ -1,0 +1,56 @@
+import { DeadLetter, LetterSettled } from '@holdpoint/contracts/bus/dead-letter';
+import { filters } from '@holdpoint/contracts/bus/subjects';
+import { jetstreamManager } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { Operation } from '../history.ts';
+import { letterKey } from '../pages/dead-letter-operator.ts';
+
+/** A dead letter that somebody was told is settled, and what the stream says of it. */
+export type SettledLetter = {
+  readonly key: string;
+  readonly told: readonly string[];
+  readonly asked: readonly string[];
+  readonly stated: readonly string[];
+};
+
+const STREAM = 'HP_DLQ';
+
+const word = ({ action, by }: Pick<LetterSettled, 'action' | 'by'>): string => `${action} by ${by}`;
+
+/** Those that the stream still has: what was deleted with it nobody can be told of. */
+export const gatherLetters = async (
+  connection: NatsConnection,
+  operations: readonly Operation[],
+): Promise<readonly SettledLetter[]> => {
+  const { direct } = await jetstreamManager(connection, { checkAPI: false });
+  const statements = new Map<number, LetterSettled[]>();
+  for (let from = 1; ;) {
+    const stored = await direct.getMessage(STREAM, { seq: from, next_by_subj: filters.settledLetters });
+    if (stored === null) break;
+    const settled = LetterSettled.parse(stored.json());
+    const before = statements.get(settled.sequence) ?? [];
+    // One statement may be there twice, when its sender did not hear for minutes that it was taken.
+    if (!before.some(({ by, at }) => by === settled.by && at === settled.at))
+      statements.set(settled.sequence, [...before, settled]);
+    from = stored.seq + 1;
+  }
+  const byLetter = Map.groupBy(
+    operations.filter(({ op }) => op.startsWith('dlq.')),
+    ({ key }) => key,
+  );
+  const found: SettledLetter[] = [];
+  for (const [key, ofIt] of byLetter) {
+    const told = ofIt
+      .filter(({ type }) => type === 'ok')
+      .map(({ value }) => word(LetterSettled.parse(value)));
+    const sequence = Number(key.split(' ')[0]);
+    const stored = told.length === 0 ? null : await direct.getMessage(STREAM, { seq: sequence });
+    const letter = stored === null ? undefined : DeadLetter.safeParse(stored.json()).data;
+    if (letter === undefined || letterKey(sequence, letter) !== key) continue;
+    const asked = ofIt
+      .filter(({ type }) => type === 'invoke')
+      .map(({ op, actor }) => `${op.slice('dlq.'.length)} by ${actor}`);
+    found.push({ key, told, asked, stated: (statements.get(sequence) ?? []).map(word) });
+  }
+  return found;
+};

@@ -1,0 +1,72 @@
+import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
+import { headers } from '@nats-io/transport-node';
+import { z } from 'zod';
+import { createRandom, type Random } from '../random.ts';
+import { OURS } from '../bus-recorder.ts';
+import { defineFault } from './fault.ts';
+import { senderOf, withSenders } from './senders.ts';
+
+const SUBJECTS = [
+  'hp.cmd.task.submit',
+  'hp.cmd.task.cancel',
+  'hp.cmd.task.done',
+  'hp.cmd.task.recover',
+  'hp.cmd.task.admit',
+  'hp.cmd.approval.request',
+  'hp.cmd.approval.cancel',
+  'hp.cmd.effect.run.default',
+  'hp.cmd.effect.cancel.default',
+  'hp.cmd.recovery.assess',
+  'hp.cmd.recovery.record',
+  'hp.cmd.recovery.settle',
+  'hp.cmd.recovery.count',
+  'hp.cmd.recovery.enter',
+  'hp.cmd.recovery.circuit',
+  'hp.evt.approval.resolved.a-torture',
+  'hp.evt.effect.applied.e-torture',
+] as const;
+
+const DEEP = 20_000;
+const LARGE_BYTES = 1_200_000;
+
+/** Bodies that nobody can make sense of; each is made anew, for chance to have a say. */
+const BODIES: readonly ((random: Random) => string | Uint8Array)[] = [
+  () => '',
+  () => '{',
+  () => 'null',
+  () => '[]',
+  () => '"text"',
+  () => '{}',
+  (random) => `{"id":${String(random.int(0, 9))},"workflow":[],"goal":{}}`,
+  () => '{"__proto__":{"id":"x"},"constructor":{"prototype":{"workflow":"sample"}}}',
+  () => `${'['.repeat(DEEP)}${']'.repeat(DEEP)}`,
+  () => `{"goal":"${'x'.repeat(LARGE_BYTES)}"}`,
+  (random) => Uint8Array.from({ length: random.int(1, 400) }, () => random.int(0, 255)),
+  // Cut off in the middle of a character.
+  () => Buffer.from('{"goal":"\u{1f600}"}').subarray(0, 11),
+  () => '{"id":"a.b.>","workflow":"sample","goal":"x"}',
+];
+
+/** Bodies that cannot be handled, on every subject that a service reads: each is kept as a dead letter, and holds up nobody. */
+export const malformed = defineFault({
+  name: 'malformed',
+  group: 'message',
+  weight: 2,
+  params: z.object({ messages: z.int().min(1), seed: z.string() }),
+  draw: (random) => ({ messages: random.int(20, 120), seed: String(random.int(0, 2 ** 31)) }),
+  takes: () => ['nats'],
+  inject: ({ messages, seed }, { deployment, step }) =>
+    withSenders(deployment, async (senders) => {
+      const random = createRandom(`${seed}/malformed`);
+      for (let i = 0; i < messages; i += 1) {
+        const subject = random.pick(SUBJECTS);
+        const user = senderOf(subject);
+        if (user === undefined) throw new Error(`nobody may publish on ${subject}`);
+        const marked = headers();
+        marked.set(HEADERS.messageId, `${OURS}malformed-${String(step)}-${String(i)}`);
+        senders[user].publish(subject, random.pick(BODIES)(random), { headers: marked });
+      }
+      await Promise.all(Object.values(senders).map((connection) => connection.flush()));
+      return { sent: messages };
+    }),
+});

@@ -1,0 +1,57 @@
+import { SERVICES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
+import type { NatsUser } from '@holdpoint/infra/credentials/layout';
+import { connectAs } from '@holdpoint/infra/nats/connect';
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { Deployment } from '../deployment/deployment.ts';
+
+/** The bus, as those who may publish on it. */
+export type Senders = { readonly [User in ServiceName | 'operator']: NatsConnection };
+
+/** Who may say something on a subject; undefined where nobody of them may. */
+export const senderOf = (subject: string): keyof Senders | undefined => {
+  const [, kind, about, verb] = subject.split('.');
+  if (kind === 'evt') {
+    const owners = {
+      task: 'orchestrator',
+      approval: 'approvals',
+      effect: 'executor',
+      recovery: 'recovery',
+    } as const;
+    return Object.entries(owners).find(([aggregate]) => aggregate === about)?.[1];
+  }
+  if (kind !== 'cmd') return undefined;
+  return SAYS[`${String(about)}.${String(verb)}`] ?? (about === 'task' ? 'operator' : 'orchestrator');
+};
+
+/** Commands of services, where it is not the orchestrator that gives them. */
+const SAYS: Readonly<Record<string, keyof Senders>> = {
+  'task.recover': 'recovery',
+  'task.admit': 'recovery',
+  'task.watch': 'orchestrator',
+  'task.inform': 'orchestrator',
+  'task.board': 'orchestrator',
+  'recovery.count': 'recovery',
+  'recovery.circuit': 'executor',
+};
+
+/** Connects as all of them for a while. */
+export const withSenders = async <Result>(
+  { natsUrl, credentialsDir }: Deployment,
+  work: (senders: Senders) => Promise<Result>,
+): Promise<Result> => {
+  const connect = (user: NatsUser): Promise<NatsConnection> =>
+    connectAs({ url: natsUrl, credentialsDir, user });
+  const users = [...SERVICES, 'operator'] as const;
+  const opened = await Promise.allSettled(users.map(connect));
+  try {
+    const senders = opened.map((each) => {
+      if (each.status === 'rejected') throw each.reason;
+      return each.value;
+    });
+    const named = Object.fromEntries(users.map((user, i) => [user, senders[i]]));
+    return await work(named as Senders);
+  } finally {
+    const connections = opened.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+    await Promise.allSettled(connections.map((connection) => connection.close()));
+  }
+};

@@ -1,0 +1,76 @@
+import { join } from 'node:path';
+import { ApprovalId } from '@holdpoint/contracts/values/ids';
+import { ErrorBody, ErrorCode, HoldpointError } from '@holdpoint/contracts/values/errors';
+import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import { sha256Of } from '@holdpoint/contracts/values/json';
+import { layout } from '@holdpoint/infra/credentials/layout';
+import { root } from '@holdpoint/infra/local/folders';
+import { z } from 'zod';
+import type { Deployment } from '../deployment/deployment.ts';
+import type { History } from '../history.ts';
+import { type Caller, createRecorded, type Outcome, type Send } from '../workload/caller.ts';
+import { connectTo } from '../workload/connect.ts';
+import { startAgentProcess } from './agent-process.ts';
+
+export const AGENT = 'torture-agent';
+
+/** An agent of the first person's, over MCP. */
+export type Agent = {
+  readonly secret: string;
+  readonly submit: (task: string, submission: object) => Promise<Outcome<unknown>>;
+  /** Tries to approve what it has asked for itself: whatever comes of it is in the history. */
+  readonly tryToApprove: (task: string, approval: string) => Promise<void>;
+  readonly stop: () => void;
+};
+
+const Waited = z.object({ approvals: z.array(z.object({ id: z.string(), digest: z.string() })) });
+const Refused = z.object({ error: ErrorBody });
+
+/** Makes its token, while nothing is broken yet, and starts it. */
+export const hireAgent = async (deployment: Deployment, history: History): Promise<Agent> => {
+  const [owner] = deployment.people;
+  if (owner === undefined) throw new Error('nobody is there whose agent it could be');
+  const secret = `hpt_${crypto.randomUUID()}`;
+  const client = await connectTo(deployment, owner.token);
+  await client.call('approvals', 'token_create', {
+    name: AGENT,
+    agent: AGENT,
+    sha256: sha256Of(secret),
+    scopes: ['approvals:read', 'approvals:decide'],
+  });
+  await client.close();
+  const server = startAgentProcess(
+    [join(root, 'packages', 'cli', 'src', 'main.ts'), 'mcp', '--agent', AGENT],
+    {
+      HOLDPOINT_NATS_URL: deployment.natsUrl,
+      HOLDPOINT_NATS_SEED_FILE: layout(deployment.credentialsDir).natsSeed('operator'),
+      HOLDPOINT_TOKEN: secret,
+    },
+  );
+
+  const tool = async (name: string, args: object): Promise<unknown> => {
+    const { isError, content } = await server.callTool(name, args);
+    if (!isError) return content;
+    const { code, message, details } = Refused.parse(content).error;
+    throw new HoldpointError(ErrorCode.parse(code), message, details && { details });
+  };
+  const through = (name: string): Caller => {
+    const send: Send = async (_service, _endpoint, request) => (await tool(name, request as object)) as never;
+    return createRecorded(send, history);
+  };
+  const [submitting, deciding] = [through('task_submit'), through('task_resolve_approval')];
+
+  return {
+    secret,
+    submit: (task, submission) =>
+      submitting('agent', task, 'orchestrator', 'submit', submission as z.input<typeof SubmitTask>),
+    tryToApprove: async (task, approval) => {
+      const seen = await tool('task_get', { id: task }).catch(() => undefined);
+      const digest = Waited.safeParse(seen).data?.approvals.find(({ id }) => id === approval)?.digest;
+      if (digest === undefined) return;
+      const id = ApprovalId.parse(approval);
+      await deciding('agent', task, 'approvals', 'decide', { id, digest, decision: 'approve' });
+    },
+    stop: server.stop,
+  };
+};

@@ -1,0 +1,111 @@
+import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { z } from 'zod';
+import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
+import { headers } from '@nats-io/transport-node';
+import type { Deployment } from '../deployment/deployment.ts';
+import type { History } from '../history.ts';
+import { holdFor } from '../fault-runner.ts';
+import { createRandom } from '../random.ts';
+import { OURS, type Recorder } from '../bus-recorder.ts';
+import type { Caller, Outcome } from '../workload/caller.ts';
+import { type Agent, hireAgent } from './agent.ts';
+import { listLetters, settleLetter, startLetterKeeper } from './dead-letter-operator.ts';
+import { createPageCaller, type Page } from './page-caller.ts';
+import { type Pages, startPages } from './pages.ts';
+
+const LETTER_WITHIN_MS = 6_000;
+const LOOK_EVERY_MS = 200;
+const TRIES = 4;
+
+/** Those who are there beside the people with a terminal: pages of the console, an agent, and somebody for the dead letters. */
+export type Crew = {
+  /** One for each person, as their pages ask. */
+  readonly callers: readonly Caller[];
+  readonly agent: Agent;
+  readonly submitByAgent: (submission: z.input<typeof SubmitTask>) => Promise<Outcome<unknown>>;
+  /** Says that a task is to be cancelled which there is not yet; resolves once that is a dead letter, or is taken to be lost. */
+  readonly cancelEarly: (connection: NatsConnection, task: string) => Promise<void>;
+  /** Has that tried again. False when it is not there, or others have dropped it. */
+  readonly cancelByLetter: (task: string) => Promise<boolean>;
+  /** Looks at the tasks of a run while it lasts. */
+  readonly watch: (tasks: () => readonly { readonly id: string }[]) => Pages;
+  /** The faults are over: makes a dead letter that nobody can handle, and has it dropped on two pages at once. */
+  readonly dropOne: (connection: NatsConnection, run: string) => Promise<void>;
+  readonly stop: () => Promise<void>;
+};
+
+export const hireCrew = async (
+  deployment: Deployment,
+  seed: string,
+  history: History,
+  recorder: Pick<Recorder, 'letters'>,
+): Promise<Crew | undefined> => {
+  const { consoles, people } = deployment;
+  const pages = people.map(({ name, token }, i): Page => ({
+    consoles,
+    name,
+    token,
+    random: createRandom(`${seed}/page of ${String(i)}`),
+  }));
+  const [page, other = page] = pages;
+  if (consoles.length === 0 || page === undefined || other === undefined) return undefined;
+  const agent = await hireAgent(deployment, history);
+  const keeper = startLetterKeeper([page, other], history);
+  const over = new AbortController();
+
+  return {
+    callers: pages.map((each) => createPageCaller(each, history)),
+    agent,
+    submitByAgent: ({ id, ...submission }) => agent.submit(String(id), { id, ...submission }),
+    cancelEarly: async (connection, task) => {
+      say(connection, task, JSON.stringify({ id: task, by: 'torture' }));
+      await letterSeen(recorder, task, over.signal);
+    },
+    cancelByLetter: async (task) => {
+      for (let tries = 0; tries < TRIES && !over.signal.aborted; tries += 1) {
+        const letters = await listLetters(page).catch(() => undefined);
+        const letter = letters?.find(
+          ({ letter: { subject, body } }) => subject === 'hp.cmd.task.cancel' && body.includes(`"${task}"`),
+        );
+        // It was settled by others, the bus has lost it, or too many have come since.
+        if (letters !== undefined && letter === undefined) return false;
+        const action = letter && (await settleLetter(page, history, letter, 'retry'));
+        if (action !== undefined) return action === 'retry';
+        await holdFor(LETTER_WITHIN_MS / TRIES, over.signal);
+      }
+      return false;
+    },
+    dropOne: async (connection, run) => {
+      say(connection, run, `{"${run}"`);
+      await letterSeen(recorder, run, over.signal);
+      const letter = (await listLetters(page)).find(({ letter: { body } }) => body.includes(`"${run}"`));
+      if (letter !== undefined)
+        await Promise.all([page, other].map((each) => settleLetter(each, history, letter, 'drop')));
+    },
+    watch: (tasks) => startPages({ pages, tasks, history }),
+    stop: async () => {
+      over.abort();
+      agent.stop();
+      await keeper.stop();
+    },
+  };
+};
+
+/** A command under an id by which everybody knows that nobody has meant it. */
+const say = (connection: NatsConnection, about: string, body: string): void => {
+  const named = headers();
+  named.set(HEADERS.messageId, `${OURS}cancel-${about}`);
+  connection.publish('hp.cmd.task.cancel', body, { headers: named });
+};
+
+/** Waits until a letter that names the task has been seen, or is taken to be lost. */
+const letterSeen = async (
+  recorder: Pick<Recorder, 'letters'>,
+  task: string,
+  over: AbortSignal,
+): Promise<void> => {
+  const seen = (): boolean => recorder.letters().some(({ letter }) => letter.body.includes(`"${task}"`));
+  for (let waited = 0; waited < LETTER_WITHIN_MS && !seen() && !over.aborted; waited += LOOK_EVERY_MS)
+    await holdFor(LOOK_EVERY_MS, over);
+};

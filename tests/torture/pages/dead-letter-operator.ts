@@ -1,0 +1,82 @@
+import { DeadLetter, LetterSettled } from '@holdpoint/contracts/bus/dead-letter';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
+import { z } from 'zod';
+import type { History } from '../history.ts';
+import { holdFor } from '../fault-runner.ts';
+import { nextCall, told } from '../workload/caller.ts';
+import { type Page, postAsPage } from './page-caller.ts';
+
+const EVERY_MS = 1_500;
+const LIMIT = 100;
+const AT_ONCE = 4;
+
+const Listed = z.object({
+  items: z.array(z.object({ seq: z.int(), service: z.enum(SERVICES), letter: DeadLetter })),
+});
+export type ListedLetter = z.infer<typeof Listed>['items'][number];
+
+/** What became of it, whoever has said so; undefined when nobody knows. The page names the person, whatever it says. */
+export const settleLetter = async (
+  page: Page,
+  history: History,
+  { seq, letter }: ListedLetter,
+  action: 'retry' | 'drop',
+): Promise<LetterSettled['action'] | undefined> => {
+  const about = { actor: page.name, op: `dlq.${action}`, key: letterKey(seq, letter), call: nextCall() };
+  history.add({ ...about, type: 'invoke', value: { seq } });
+  try {
+    const answer = await postAsPage(page, `dlq/${action}`, { seq });
+    history.add({ ...about, type: 'ok', value: told(answer) });
+    return LetterSettled.parse(answer).action;
+  } catch (error) {
+    // Whatever it is, the letter stays or somebody has stated otherwise: nothing follows from not knowing.
+    history.add({ ...about, type: 'info', value: String(error) });
+    return undefined;
+  }
+};
+
+/** Numbers begin anew with the stream: the letter itself says which one it is. */
+export const letterKey = (seq: number, { at, bodySha256 }: DeadLetter): string =>
+  `${String(seq)} ${String(at)} ${bodySha256.slice(0, 12)}`;
+
+export const listLetters = async (page: Page): Promise<readonly ListedLetter[]> =>
+  Listed.parse(await postAsPage(page, 'dlq/list', { limit: LIMIT })).items;
+
+/** Somebody who goes through the dead letters, on two pages at once, until the run is over. */
+export const startLetterKeeper = (
+  [page, other]: readonly [Page, Page],
+  history: History,
+): { readonly stop: () => Promise<void> } => {
+  const over = new AbortController();
+  const { random } = page;
+
+  const settleSome = async (): Promise<void> => {
+    const letters = random.shuffle(await listLetters(page)).slice(0, AT_ONCE);
+    await Promise.all(
+      letters.flatMap((letter) => {
+        const action = random.pick(['retry', 'drop'] as const);
+        const first = settleLetter(page, history, letter, action);
+        // At the same moment, and perhaps otherwise, at another process.
+        return random.chance(0.5)
+          ? [first, settleLetter(other, history, letter, random.pick(['retry', 'drop']))]
+          : [first];
+      }),
+    );
+  };
+
+  const work = async (): Promise<void> => {
+    while (!over.signal.aborted) {
+      await settleSome().catch((error: unknown) =>
+        history.add({ note: `dead letters cannot be looked at: ${String(error)}` }),
+      );
+      await holdFor(EVERY_MS, over.signal);
+    }
+  };
+  const working = work();
+  return {
+    stop: async () => {
+      over.abort();
+      await working;
+    },
+  };
+};

@@ -1,0 +1,105 @@
+import { api } from '@holdpoint/contracts/catalog/catalog';
+import type { History } from '../history.ts';
+import { holdFor } from '../fault-runner.ts';
+import { type Feed, follow } from './feed.ts';
+import { type Page, postAsPage } from './page-caller.ts';
+
+export type PagesOptions = {
+  readonly pages: readonly Page[];
+  /** The tasks of the run so far. */
+  readonly tasks: () => readonly { readonly id: string }[];
+  readonly history: History;
+};
+
+export type Pages = {
+  readonly feeds: () => readonly Feed[];
+  /** The faults are over: every page catches up, with nobody to cut it off. */
+  readonly finish: (withinMs: number) => Promise<void>;
+  readonly stop: () => Promise<void>;
+};
+
+/** Tasks that one page looks at, at the same time. */
+const AT_ONCE = 3;
+/** A connection lasts for so long; then it is cut, and the page goes on where it was. */
+const CUT_AFTER_MS = [200, 4_000] as const;
+const AWAY_MS = [0, 1_500] as const;
+const CONNECTIONS_MAX = 6;
+/** A process that stands still takes a connection and says nothing. */
+const PATIENCE_MS = 5_000;
+const LOOK_EVERY_MS = 200;
+
+const newestOf = (feed: Feed): number => feed.told.at(-1)?.version ?? 0;
+
+/** Pages that watch tasks while everything breaks, and are cut off again and again. */
+export const startPages = ({ pages, tasks, history }: PagesOptions): Pages => {
+  const over = new AbortController();
+  const feeds: Feed[] = [];
+
+  /** A page that is cut off, or whose service has gone, only has to go on from where it was. */
+  const followFor = async (page: Page, feed: Feed, ms: number): Promise<void> => {
+    const cut = AbortSignal.any([AbortSignal.timeout(Math.round(ms)), over.signal]);
+    await follow(page, feed, cut).catch((error: unknown) => {
+      if (!cut.aborted) history.add({ note: `a page lost its connection: ${String(error)}` });
+    });
+  };
+
+  const watch = async (page: Page): Promise<void> => {
+    const { random } = page;
+    while (!over.signal.aborted) {
+      const recent = tasks().slice(-30);
+      if (recent.length === 0) {
+        await holdFor(LOOK_EVERY_MS, over.signal);
+        continue;
+      }
+      const feed: Feed = { task: random.pick(recent).id, told: [], after: undefined, connections: 0 };
+      feeds.push(feed);
+      for (let i = random.int(1, CONNECTIONS_MAX); i > 0 && !over.signal.aborted; i -= 1) {
+        await followFor(page, feed, random.int(...CUT_AFTER_MS));
+        await holdFor(random.int(...AWAY_MS), over.signal);
+      }
+    }
+  };
+
+  const versionOf = async (page: Page, id: string): Promise<number> => {
+    const found = api.orchestrator.get.response.parse(await postAsPage(page, 'orchestrator/get', { id }));
+    return found.version;
+  };
+
+  const catchUp = async (page: Page, feed: Feed, until: number): Promise<void> => {
+    while (performance.now() < until) {
+      const version = await versionOf(page, feed.task).catch(() => undefined);
+      // What was never taken is no task, and there is nothing to be told of it.
+      if (version !== undefined && newestOf(feed) >= version) return;
+      const cut = new AbortController();
+      const following = follow(page, feed, AbortSignal.any([cut.signal, AbortSignal.timeout(PATIENCE_MS)]));
+      const caughtUp = async (): Promise<void> => {
+        for (let looks = PATIENCE_MS / LOOK_EVERY_MS; looks > 0; looks -= 1) {
+          await holdFor(LOOK_EVERY_MS, cut.signal);
+          if (version !== undefined && newestOf(feed) >= version) break;
+        }
+        cut.abort();
+      };
+      await Promise.allSettled([following, caughtUp()]);
+    }
+  };
+
+  const watching = Promise.all(pages.flatMap((page) => Array.from({ length: AT_ONCE }, () => watch(page))));
+  return {
+    feeds: () => feeds,
+    finish: async (withinMs) => {
+      over.abort();
+      await watching;
+      const until = performance.now() + withinMs;
+      const left = [...feeds];
+      const work = async (page: Page): Promise<void> => {
+        for (let feed = left.shift(); feed !== undefined; feed = left.shift())
+          await catchUp(page, feed, until);
+      };
+      await Promise.all(pages.flatMap((page) => Array.from({ length: AT_ONCE }, () => work(page))));
+    },
+    stop: async () => {
+      over.abort();
+      await watching;
+    },
+  };
+};

@@ -1,0 +1,35 @@
+import { holdFor } from '../fault-runner.ts';
+import type { Caller } from '../workload/caller.ts';
+
+const LOOK_EVERY_MS = 3_000;
+const PAGE = 100;
+
+/** Gives up what waits for a person: a doubt that nobody can resolve would otherwise stay for ever, as it should. */
+export const startAttendant = (caller: Caller, say: (line: string) => void) => {
+  const stopped = new AbortController();
+  let gaveUp = 0;
+  const look = async (): Promise<void> => {
+    const request = { phase: 'paused', limit: PAGE } as const;
+    const found = await caller('attendant', 'paused', 'orchestrator', 'list', request, { quiet: true });
+    if (found.type !== 'ok') return;
+    for (const { id } of found.answer.items) {
+      const ended = await caller('attendant', id, 'orchestrator', 'cancel', { id, by: 'attendant' });
+      if (ended.type === 'ok') gaveUp += 1;
+    }
+  };
+  const looking = (async () => {
+    while (!stopped.signal.aborted) {
+      await look().catch((error: unknown) => say(`the attendant was held up: ${String(error)}`));
+      await holdFor(LOOK_EVERY_MS, stopped.signal);
+    }
+  })();
+  return {
+    gaveUp: (): number => gaveUp,
+    /** Once more, and then no more. */
+    stop: async (): Promise<void> => {
+      stopped.abort();
+      await looking;
+      await look();
+    },
+  };
+};

@@ -1,0 +1,201 @@
+import { poll } from '@holdpoint/infra/local/poll';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { held } from './checks/verdicts.ts';
+import type { Deployment } from './deployment/deployment.ts';
+import { readSecrets } from './evidence/secrets.ts';
+import type { Fault } from './faults/fault.ts';
+import { judge } from './check-run.ts';
+import type { History } from './history.ts';
+import { holdFor, runPlan } from './fault-runner.ts';
+import type { Plan } from './plan.ts';
+import { createRecorder, type Recorder } from './bus-recorder.ts';
+import { type Report, tallyOf } from './report.ts';
+import { settle } from './wait-until-quiet.ts';
+import { watchUsage } from './peak-usage.ts';
+import { type Crew, hireCrew } from './pages/console-users.ts';
+import { gatherLetters } from './evidence/dead-letters.ts';
+import { connectTo } from './workload/connect.ts';
+import {
+  plannedTask,
+  plannedWithGraphs,
+  plannedWithPages,
+  plannedWithPrograms,
+  prefixOf,
+} from './workload/planned.ts';
+import { childOf } from './workload/program.ts';
+import type { Target } from './workload/target.ts';
+import { startWorkload, type Workload } from './workload/workload.ts';
+
+export type TortureOptions = {
+  readonly deployment: Deployment;
+  readonly target: Target;
+  readonly plan: Plan;
+  readonly faults: readonly Fault[];
+  /** What this deployment cannot have. */
+  readonly impossible: Report['skipped'];
+  readonly history: History;
+  /** Keeps the tasks of this run apart from those of others. */
+  readonly run: string;
+  readonly tasksPerSecond: number;
+  readonly settleWithinMs: number;
+  readonly say: (line: string) => void;
+  /** The user has had enough: mend, check, and end. */
+  readonly leave: AbortSignal;
+};
+
+const PROGRESS_EVERY_MS = 10_000;
+const HEALED_WITHIN_MS = 120_000;
+const DECIDED_WITHIN_MS = 120_000;
+const CAUGHT_UP_WITHIN_MS = 90_000;
+
+const clock = (ms: number): string => {
+  const seconds = Math.floor(ms / 1_000);
+  return `${String(Math.floor(seconds / 60)).padStart(2)}:${String(seconds % 60).padStart(2, '0')}`;
+};
+
+const listen = async (
+  deployment: Deployment,
+): Promise<{
+  recorder: Recorder;
+  connection: NatsConnection;
+  close: () => Promise<void>;
+  secrets: ReadonlyMap<string, string>;
+}> => {
+  const secrets = await readSecrets(deployment);
+  const client = await connectTo(deployment);
+  const { connection } = client;
+  return {
+    recorder: await createRecorder(connection, secrets),
+    connection,
+    close: () => client.close(),
+    secrets,
+  };
+};
+
+const phasesOf = async ({ query }: Deployment, prefix: string): Promise<Readonly<Record<string, number>>> => {
+  const rows = await query(
+    `SELECT status, count(*)::int AS n FROM orchestrator.heads WHERE id LIKE '${prefix}%' GROUP BY status ORDER BY 2 DESC`,
+  );
+  return Object.fromEntries(rows.map(({ status, n }) => [String(status), Number(n)]));
+};
+
+const allReady = async ({ instances, isReady }: Deployment): Promise<true | undefined> => {
+  for (const { name } of instances) if (!(await isReady(name))) return undefined;
+  return true;
+};
+
+/** Load and faults for as long as the plan says, or until the user has had enough. */
+const hurt = async (options: TortureOptions, recorder: Recorder, workload: Workload) => {
+  const { deployment, plan, faults, history, leave } = options;
+  const over = new AbortController();
+  const began = performance.now();
+  const say = (text: string): void => options.say(`${clock(performance.now() - began)}  ${text}`);
+  const progress = setInterval(() => {
+    say(
+      `${String(workload.tasks().length)} tasks submitted, ${String(workload.open())} of them in somebody's hands`,
+    );
+  }, PROGRESS_EVERY_MS);
+  const faulting = runPlan({ plan, faults, deployment, recorder, history, say, over: over.signal });
+  await holdFor(plan.durationMs, leave);
+  over.abort();
+  const tally = await faulting;
+  clearInterval(progress);
+  return tally;
+};
+
+/** Why no task of the run is a program; undefined where some are. */
+const whyNoPrograms = ({ deployment, target, plan }: TortureOptions): string | undefined => {
+  if (plan.programs === false) return 'the plan wants none';
+  if (deployment.workers.length === 0) return 'no workers are started here';
+  return target.programs === true ? undefined : 'the target counts no effects of programs';
+};
+
+const planning = (options: TortureOptions, crew: Crew | undefined): typeof plannedTask => {
+  const { target, deployment, tasksPerSecond, say } = options;
+  const planned =
+    target.graphs === undefined ? plannedTask : plannedWithGraphs(tasksPerSecond, deployment.people.length);
+  const reason = whyNoPrograms(options);
+  const all = reason === undefined ? plannedWithPrograms(planned) : planned;
+  if (reason !== undefined) say(`  no programs among the tasks: ${reason}`);
+  if (crew !== undefined) return plannedWithPages(all);
+  say('  no pages and no agents among the people: it is not known where pages are served');
+  return all;
+};
+
+/** Breaks a deployment under load, mends it, and finds out what is left of its promises. */
+export const torture = async (options: TortureOptions): Promise<Report> => {
+  const { deployment, target, plan, history, run, tasksPerSecond, settleWithinMs, say } = options;
+  const prefix = prefixOf(run);
+  history.add({ plan });
+  const { recorder, close, secrets, connection } = await listen(deployment);
+  const crew = await hireCrew(deployment, plan.seed, history, recorder);
+  const workload = await startWorkload({
+    seed: plan.seed,
+    run,
+    tasksPerSecond,
+    deployment,
+    target,
+    history,
+    recorder,
+    planned: planning(options, crew),
+    crew,
+  });
+  const pages = crew?.watch(workload.tasks);
+  const usage = watchUsage(deployment);
+  try {
+    const tally = await hurt(options, recorder, workload);
+    say('no more faults: mending what is broken ...');
+    history.add({ note: 'no more faults' });
+    await deployment.heal();
+    await poll(() => allReady(deployment), {
+      timeoutMs: HEALED_WITHIN_MS,
+      everyMs: 500,
+      what: 'everything is ready again',
+    }).catch((error: unknown) => say(String(error)));
+    await workload.pause();
+    say(`waiting until ${String(workload.open())} open decisions are made and everything has settled ...`);
+    await workload.finish(DECIDED_WITHIN_MS);
+    const children = workload.tasks().flatMap(({ id, program }) => (program === true ? [childOf(id)] : []));
+    const settled = await settle(deployment, { prefix, children }, { withinMs: settleWithinMs, say });
+    await crew?.dropOne(connection, run);
+    await crew?.stop();
+    await pages?.finish(CAUGHT_UP_WITHIN_MS);
+    say('checking ...');
+    const peaks = await usage.stop();
+    const verdicts = await judge({
+      deployment,
+      target,
+      planned: workload.tasks(),
+      operations: history.operations(),
+      recorder,
+      secrets:
+        crew === undefined ? secrets : new Map([...secrets, ['token of the agent', crew.agent.secret]]),
+      feeds: pages?.feeds() ?? [],
+      settledLetters: await gatherLetters(connection, history.operations()),
+      pages: crew !== undefined,
+      prefix,
+      peaks,
+      settled,
+    });
+    return {
+      seed: plan.seed,
+      target: deployment.kind,
+      durationMs: plan.durationMs,
+      tasksPerSecond,
+      tasks: workload.tasks().length,
+      phases: await phasesOf(deployment, prefix),
+      settledAfterMs: settled.afterMs,
+      ...tallyOf(tally, options.impossible),
+      ends: deployment.ended().length,
+      history: history.file,
+      verdicts,
+      held: verdicts.every(held),
+    };
+  } finally {
+    await usage.stop();
+    await pages?.stop();
+    await crew?.stop();
+    await workload.close();
+    await close();
+  }
+};

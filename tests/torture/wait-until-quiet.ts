@@ -1,0 +1,101 @@
+import type { Deployment } from './deployment/deployment.ts';
+import { lookAtConsumers, lookAtServices } from './evidence/run.ts';
+import { holdFor } from './fault-runner.ts';
+
+export type Settled = {
+  /** Undefined when it has not. */
+  readonly afterMs: number | undefined;
+  readonly withinMs: number;
+  readonly left: readonly string[];
+};
+
+const LOOK_EVERY_MS = 1_000;
+/** Seen quiet so often in a row: between two steps a task is nowhere to be seen for a moment. */
+const QUIET_LOOKS = 3;
+
+const counted = (count: number, what: string): readonly string[] =>
+  count === 0 ? [] : [`${String(count)} ${what}`];
+
+const countOf = async ({ query }: Deployment, what: string, sql: string): Promise<readonly string[]> => {
+  const [row] = await query(`SELECT count(*)::int AS n FROM ${sql}`);
+  return counted(Number(row?.['n']), what);
+};
+
+/** What is under way still. */
+const leftOf = async (
+  deployment: Deployment,
+  prefix: string,
+  children: readonly string[],
+): Promise<readonly string[]> => {
+  const named = children.map((id) => `'${id}'`).join(',');
+  /** The tasks of the run, and those that carry out the effects of its programs. */
+  const ours = (column: string): string =>
+    named === '' ? `${column} LIKE '${prefix}%'` : `(${column} LIKE '${prefix}%' OR ${column} IN (${named}))`;
+  const unready: string[] = [];
+  for (const { name } of deployment.instances) if (!(await deployment.isReady(name))) unready.push(name);
+  const services = await lookAtServices(deployment);
+  const consumers = await lookAtConsumers(deployment);
+  return [
+    ...unready.map((name) => `${name} is not ready`),
+    ...(await countOf(
+      deployment,
+      'tasks that have not ended',
+      `orchestrator.heads WHERE ${ours('id')} AND status NOT IN ('completed', 'failed', 'cancelled', 'paused')`,
+    )),
+    ...(await countOf(
+      deployment,
+      'effects under way',
+      `executor.heads WHERE ${ours("view->>'task'")} AND status IN ('prepared', 'started')`,
+    )),
+    ...(await countOf(
+      deployment,
+      'approvals that wait',
+      `approvals.heads WHERE ${ours("view->>'task'")} AND status = 'pending'`,
+    )),
+    // Should the word that it is stuck no more be lost, recovery asks again after five minutes.
+    ...(await countOf(
+      deployment,
+      'jobs on the list that are not stuck',
+      `recovery.heads r WHERE ${ours('r.id')} AND r.status = 'stuck'
+         AND NOT EXISTS (SELECT 1 FROM orchestrator.heads o WHERE o.id = r.id AND o.status = 'paused')`,
+    )),
+    // A task that has ended takes back what it asked for until that is confirmed.
+    ...(await countOf(
+      deployment,
+      'questions without an answer',
+      `orchestrator.timers WHERE ${ours('aggregate')} AND (name LIKE 'withdraw:%' OR name LIKE 'reply:%')`,
+    )),
+    ...services.flatMap(({ service, outbox, staleTimers }) => [
+      ...counted(outbox, `messages of ${service} not sent`),
+      ...counted(staleTimers, `late timers of ${service}`),
+    ]),
+    ...consumers.flatMap(({ name, pending, unacknowledged }) =>
+      counted(pending + unacknowledged, `messages for ${name}`),
+    ),
+  ];
+};
+
+/** Waits until nothing is under way any more, and says how long that took. */
+export const settle = async (
+  deployment: Deployment,
+  { prefix, children }: { readonly prefix: string; readonly children: readonly string[] },
+  { withinMs, say }: { readonly withinMs: number; readonly say: (line: string) => void },
+): Promise<Settled> => {
+  const start = performance.now();
+  const never = new AbortController().signal;
+  let left: readonly string[] = ['nothing was looked at'];
+  let told = start;
+  for (let quiet = 0; performance.now() - start < withinMs;) {
+    left = await leftOf(deployment, prefix, children).catch((error: unknown) => [
+      `it cannot be looked at: ${String(error)}`,
+    ]);
+    quiet = left.length === 0 ? quiet + 1 : 0;
+    if (quiet >= QUIET_LOOKS) return { afterMs: Math.round(performance.now() - start), withinMs, left: [] };
+    if (performance.now() - told > 10_000 && left.length > 0) {
+      told = performance.now();
+      say(`waiting for ${left.join(', ')}`);
+    }
+    await holdFor(LOOK_EVERY_MS, never);
+  }
+  return { afterMs: undefined, withinMs, left };
+};

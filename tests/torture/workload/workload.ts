@@ -1,0 +1,142 @@
+import type { Deployment } from '../deployment/deployment.ts';
+import type { Crew } from '../pages/console-users.ts';
+import type { History } from '../history.ts';
+import { holdFor } from '../fault-runner.ts';
+import { createRandom } from '../random.ts';
+import type { Recorder } from '../bus-recorder.ts';
+import { createCaller } from './caller.ts';
+import { connectTo } from './connect.ts';
+import { createLife } from './task-lifecycle.ts';
+import { type PlannedTask, plannedTask, prefixOf } from './planned.ts';
+import { childOf } from './program.ts';
+import type { Target } from './target.ts';
+import { startSweeper } from './leftovers.ts';
+import { rollbacksOf } from './agent-failures.ts';
+import { createRequested } from './approval-requested.ts';
+
+export type WorkloadOptions = {
+  readonly seed: string;
+  /** Keeps this run's tasks apart from another's. */
+  readonly run: string;
+  readonly tasksPerSecond: number;
+  readonly deployment: Deployment;
+  readonly target: Target;
+  readonly history: History;
+  readonly recorder: Recorder;
+  /** Another way to plan the tasks. */
+  readonly planned?: typeof plannedTask;
+  /** Pages and agents beside the people; without them everybody has a terminal. */
+  readonly crew?: Crew | undefined;
+};
+
+export type Workload = {
+  readonly tasks: () => readonly PlannedTask[];
+  /** Lives that are not over yet. */
+  readonly open: () => number;
+  /** No more tasks. */
+  readonly pause: () => Promise<void>;
+  /** The faults are over: what was left is decided now. Resolves when nobody has anything more to do, or it takes too long. */
+  readonly finish: (withinMs: number) => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+/** How often somebody looks at a task that is not theirs to decide. */
+const LOOK_EVERY_MS = 200;
+
+/** People who submit, decide, cancel and look, at a rate that does not depend on how the system does. */
+export const startWorkload = async (options: WorkloadOptions): Promise<Workload> => {
+  const { seed, run, tasksPerSecond, deployment, target, history, recorder, planned = plannedTask } = options;
+  const clients = await Promise.all(deployment.people.map(({ token }) => connectTo(deployment, token)));
+  const [client] = clients;
+  if (client === undefined) throw new Error('nobody is there to submit tasks');
+  const callers = clients.map((each) => createCaller(each, history));
+  const over = new AbortController();
+  const noMore = new AbortController();
+  let heal = (): void => undefined;
+  const healed = new Promise<void>((resolve) => {
+    heal = resolve;
+  });
+  const requested = createRequested(recorder);
+  const live = createLife({
+    callers,
+    connection: client.connection,
+    target,
+    history,
+    requested,
+    healed,
+    over: over.signal,
+    crew: options.crew,
+  });
+  const tasks: PlannedTask[] = [];
+  const children = new Set<string>();
+  const rollbacks = new Set<string>();
+  const lives = new Set<Promise<void>>();
+
+  const begin = (): void => {
+    const task = planned(seed, run, tasks.length);
+    tasks.push(task);
+    if (task.program === true) children.add(childOf(task.id));
+    if (task.graph !== undefined) for (const id of rollbacksOf(task.id)) rollbacks.add(id);
+    const life = live(task)
+      .catch((error: unknown) => history.add({ note: `the life of ${task.id} broke off: ${String(error)}` }))
+      .finally(() => lives.delete(life));
+    lives.add(life);
+  };
+
+  const submitAtRate = async (): Promise<void> => {
+    const start = performance.now();
+    while (!noMore.signal.aborted) {
+      // By the clock, so that a late turn is caught up with.
+      const due = Math.floor(((performance.now() - start) / 1_000) * tasksPerSecond) + 1;
+      while (tasks.length < due) begin();
+      await holdFor(1_000 / tasksPerSecond, noMore.signal);
+    }
+  };
+
+  const look = async (): Promise<void> => {
+    const random = createRandom(`${seed}/look`);
+    const [caller] = callers;
+    while (!noMore.signal.aborted) {
+      await holdFor(LOOK_EVERY_MS, noMore.signal);
+      const recent = tasks.slice(-1_000);
+      if (recent.length === 0) continue;
+      const { id } = random.pick(recent);
+      await caller?.('watcher', id, 'orchestrator', 'get', { id });
+    }
+  };
+
+  const working = Promise.all([submitAtRate(), look()]);
+  const [firstCaller] = callers;
+  const sweeper =
+    firstCaller &&
+    startSweeper(
+      firstCaller,
+      prefixOf(run),
+      history,
+      target,
+      (task) => children.has(task),
+      (task) => rollbacks.has(task),
+    );
+  return {
+    tasks: () => tasks,
+    open: () => lives.size,
+    pause: async () => {
+      noMore.abort();
+      await working;
+    },
+    finish: async (withinMs) => {
+      heal();
+      await Promise.race([Promise.all(lives), holdFor(withinMs, over.signal)]);
+      over.abort();
+      await Promise.all(lives);
+      sweeper?.takeOver();
+    },
+    close: async () => {
+      over.abort();
+      noMore.abort();
+      heal();
+      await sweeper?.stop();
+      await Promise.allSettled(clients.map((each) => each.close()));
+    },
+  };
+};
