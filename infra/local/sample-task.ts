@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Client } from '@holdpoint/cli/client';
-import { HoldpointError } from '@holdpoint/contracts/errors';
+import type { Client } from '@holdpoint/cli/bus/client';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { isMissing } from '../credentials/keep.ts';
 import { poll } from './poll.ts';
 

@@ -1,4 +1,4 @@
-import { buckets, consumersFor, PAYLOAD_MAX_BYTES, streams } from '@holdpoint/contracts/streams';
+import { buckets, consumersFor, PAYLOAD_MAX_BYTES, streams } from '@holdpoint/contracts/bus/streams';
 import { natsUsers } from '../credentials/layout.ts';
 import type { PublicNkeys } from '../credentials/read.ts';
 import { permissionTable } from './permissions.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
-import { consumers, streams } from '@holdpoint/contracts/streams';
+import { consumers, streams } from '@holdpoint/contracts/bus/streams';
 import {
   AckPolicy,
   DiscardPolicy,

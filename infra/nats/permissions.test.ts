@@ -1,7 +1,7 @@
-import { commands } from '@holdpoint/contracts/catalog';
-import { consumers, DEFAULT_POOL, executorConsumer, streams } from '@holdpoint/contracts/streams';
-import { AGGREGATES, SERVICES, subjects } from '@holdpoint/contracts/subjects';
-import type { ServiceName } from '@holdpoint/contracts/subjects';
+import { commands } from '@holdpoint/contracts/catalog/catalog';
+import { consumers, DEFAULT_POOL, executorConsumer, streams } from '@holdpoint/contracts/bus/streams';
+import { AGGREGATES, SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';
+import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { describe, expect, test } from 'vitest';
 import { natsUsers } from '../credentials/layout.ts';
 import { recordOf } from '../local/record.ts';

@@ -1,8 +1,8 @@
-import type { Api } from '@holdpoint/contracts/catalog';
-import { artifactBucket, buckets, consumers, programBucket, streams } from '@holdpoint/contracts/streams';
-import type { BucketDeclaration, ConsumerDeclaration, StreamDeclaration } from '@holdpoint/contracts/streams';
-import { AGGREGATES, filters, PREFIX, SERVICES, subjects } from '@holdpoint/contracts/subjects';
-import type { ServiceName } from '@holdpoint/contracts/subjects';
+import type { Api } from '@holdpoint/contracts/catalog/catalog';
+import { artifactBucket, buckets, consumers, programBucket, streams } from '@holdpoint/contracts/bus/streams';
+import type { BucketDeclaration, ConsumerDeclaration, StreamDeclaration } from '@holdpoint/contracts/bus/streams';
+import { AGGREGATES, filters, PREFIX, SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';
+import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { natsUsers } from '../credentials/layout.ts';
 import type { NatsUser } from '../credentials/layout.ts';
 import { recordOf } from '../local/record.ts';

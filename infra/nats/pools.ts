@@ -1,4 +1,4 @@
-import { DEFAULT_POOL, Pools } from '@holdpoint/contracts/streams';
+import { DEFAULT_POOL, Pools } from '@holdpoint/contracts/bus/streams';
 
 /** The pools of a deployment, from `HOLDPOINT_POOLS`: the default one, when nothing is said. */
 export const poolsIn = (text = ''): readonly string[] => {

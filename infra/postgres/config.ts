@@ -1,4 +1,4 @@
-import { KEEP_MIN_DAYS } from '@holdpoint/contracts/retention';
+import { KEEP_MIN_DAYS } from '@holdpoint/contracts/api/retention';
 import { z } from 'zod';
 import type { AdminConnection } from './admin.ts';
 import { ROLE_CONNECTIONS_MAX } from './roles.ts';

@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { generatedFiles } from './src/generated.ts';
+import { generatedFiles } from './src/generate/generated.ts';
 
 // From nothing, so that the schema of a message that is gone goes as well.
 rmSync(join(import.meta.dirname, 'schemas'), { recursive: true, force: true });

@@ -1,6 +1,6 @@
-import type { Client } from '@holdpoint/cli/client';
-import type { ApiRequest } from '@holdpoint/contracts/catalog';
-import { ApprovalId } from '@holdpoint/contracts/ids';
+import type { Client } from '@holdpoint/cli/bus/client';
+import type { ApiRequest } from '@holdpoint/contracts/catalog/catalog';
+import { ApprovalId } from '@holdpoint/contracts/values/ids';
 import { type AdminConnection, withAdmin } from '@holdpoint/infra/postgres/admin';
 import { setTimeout as delay } from 'node:timers/promises';
 import { measurePages } from './pages.ts';

@@ -1,12 +1,12 @@
 import { createPrivateKey } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { type CanonicalEffect, effectDigest, type RunEffect } from '@holdpoint/contracts/effect';
-import { ApprovalId, effectIdOf, NodeId, TaskId } from '@holdpoint/contracts/ids';
-import { DEFAULT_POOL } from '@holdpoint/contracts/streams';
-import { subjects } from '@holdpoint/contracts/subjects';
+import { type CanonicalEffect, effectDigest, type RunEffect } from '@holdpoint/contracts/effect/effect';
+import { ApprovalId, effectIdOf, NodeId, TaskId } from '@holdpoint/contracts/values/ids';
+import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
+import { subjects } from '@holdpoint/contracts/bus/subjects';
 import { layout } from '@holdpoint/infra/credentials/layout';
 import { connectAs } from '@holdpoint/infra/nats/connect';
-import { createSigner } from '@holdpoint/runtime/jws';
+import { createSigner } from '@holdpoint/runtime/service/jws';
 import { z } from 'zod';
 import { type Percentiles, percentiles, round } from './figures.ts';
 

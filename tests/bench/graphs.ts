@@ -1,7 +1,7 @@
-import type { Client } from '@holdpoint/cli/client';
-import { NodeId, TaskId } from '@holdpoint/contracts/ids';
-import type { WorkflowDefinition } from '@holdpoint/contracts/workflow';
-import { compileTemplate, loadTemplate } from '@holdpoint/workflows/compile';
+import type { Client } from '@holdpoint/cli/bus/client';
+import { NodeId, TaskId } from '@holdpoint/contracts/values/ids';
+import type { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
+import { compileTemplate, loadTemplate } from '@holdpoint/workflows/compiler/compile';
 import { round } from './figures.ts';
 
 /** How many nodes of a graph may run side by side. */

@@ -1,5 +1,5 @@
-import { ApprovalRequested } from '@holdpoint/contracts/approval';
-import type { Client } from '@holdpoint/cli/client';
+import { ApprovalRequested } from '@holdpoint/contracts/approval/approval';
+import type { Client } from '@holdpoint/cli/bus/client';
 import { z } from 'zod';
 
 /** When what happened to one task, by the generator's monotonic clock. */

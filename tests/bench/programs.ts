@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { ApprovalRequested } from '@holdpoint/contracts/approval';
-import type { Client } from '@holdpoint/cli/client';
-import { TaskId } from '@holdpoint/contracts/ids';
+import { ApprovalRequested } from '@holdpoint/contracts/approval/approval';
+import type { Client } from '@holdpoint/cli/bus/client';
+import { TaskId } from '@holdpoint/contracts/values/ids';
 import { type Percentiles, percentiles, round } from './figures.ts';
 import { HOPS, HOPS_PROGRAM, THREE_PROGRAM } from './program-names.ts';
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { streams } from '@holdpoint/contracts/streams';
+import { streams } from '@holdpoint/contracts/bus/streams';
 
 /**
  * What a gated task costs with 500 in flight, as docs/performance.md has it: milliseconds of CPU time by process, KiB on disk

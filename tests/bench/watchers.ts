@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import type { Client } from '@holdpoint/cli/client';
-import { WATCH_PATH } from '@holdpoint/contracts/watch';
+import type { Client } from '@holdpoint/cli/bus/client';
+import { WATCH_PATH } from '@holdpoint/contracts/approval/watch';
 import { connectAs } from '@holdpoint/infra/nats/connect';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WebSocket } from 'ws';

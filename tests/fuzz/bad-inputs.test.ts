@@ -1,9 +1,9 @@
-import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/streams';
-import { SubmitTask } from '@holdpoint/contracts/task';
-import { taskDecider } from '@holdpoint/orchestrator/domain/decide';
+import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/bus/streams';
+import { SubmitTask } from '@holdpoint/contracts/task/task';
+import { taskDecider } from '@holdpoint/orchestrator/task/decide';
 import { TASK } from '@holdpoint/orchestrator/testing/tasks';
-import { parseAs, parseJson } from '@holdpoint/runtime/inbound';
-import { loadTemplate } from '@holdpoint/workflows/compile';
+import { parseAs, parseJson } from '@holdpoint/runtime/engine/inbound';
+import { loadTemplate } from '@holdpoint/workflows/compiler/compile';
 import { describe, expect, test } from 'vitest';
 import { NOW } from './decisions.ts';
 

@@ -1,4 +1,4 @@
-import { jsonSchemaOf, type Message, messages } from '@holdpoint/contracts/json-schema';
+import { jsonSchemaOf, type Message, messages } from '@holdpoint/contracts/generate/json-schema';
 import fc from 'fast-check';
 import { validFor } from './hostile/valid.ts';
 import { stored } from './promises.ts';

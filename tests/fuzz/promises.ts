@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { ERRORS, type ErrorBody, HoldpointError, toErrorBody } from '@holdpoint/contracts/errors';
-import { canonicalJson } from '@holdpoint/contracts/json';
+import { ERRORS, type ErrorBody, HoldpointError, toErrorBody } from '@holdpoint/contracts/values/errors';
+import { canonicalJson } from '@holdpoint/contracts/values/json';
 
 /** Stands for a secret: it may go in, and must not come out where strangers look. */
 export const CANARY = 'hpt_canary0123456789';

@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { ErrorBody, ERRORS } from '@holdpoint/contracts/errors';
-import { DEFAULT_POOL } from '@holdpoint/contracts/streams';
-import { SERVICES, type ServiceName } from '@holdpoint/contracts/subjects';
+import { ErrorBody, ERRORS } from '@holdpoint/contracts/values/errors';
+import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
+import { SERVICES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { withAdmin } from '@holdpoint/infra/postgres/admin';
 import type { MsgHdrs, NatsConnection } from '@nats-io/transport-node';
 import fc from 'fast-check';

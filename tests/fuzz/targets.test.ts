@@ -1,6 +1,6 @@
-import { messages } from '@holdpoint/contracts/json-schema';
-import { consumers } from '@holdpoint/contracts/streams';
-import { orchestratorLogic } from '@holdpoint/orchestrator/logic';
+import { messages } from '@holdpoint/contracts/generate/json-schema';
+import { consumers } from '@holdpoint/contracts/bus/streams';
+import { orchestratorLogic } from '@holdpoint/orchestrator/bindings';
 import { expect, test } from 'vitest';
 import { corpusFolders, corpusOf } from './corpus.ts';
 import { ENDPOINTS } from './endpoints.ts';

@@ -4,20 +4,20 @@ import { mkdir, readdir, readFile, realpath } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { type CanonicalEffect, effectDigest, type EffectEvent, RunEffect } from '@holdpoint/contracts/effect';
-import { effectIdOf, NodeId } from '@holdpoint/contracts/ids';
-import { KEEP_DAYS } from '@holdpoint/contracts/retention';
-import type { StepInput } from '@holdpoint/contracts/step';
+import { type CanonicalEffect, effectDigest, type EffectEvent, RunEffect } from '@holdpoint/contracts/effect/effect';
+import { effectIdOf, NodeId } from '@holdpoint/contracts/values/ids';
+import { KEEP_DAYS } from '@holdpoint/contracts/api/retention';
+import type { StepInput } from '@holdpoint/contracts/task/step';
 import {
   artifactUriOf,
   type StoredArtifact,
   StoredArtifact as Stored,
-} from '@holdpoint/contracts/stored-artifact';
-import { artifactBucket, DEFAULT_POOL } from '@holdpoint/contracts/streams';
-import { filters, subjects } from '@holdpoint/contracts/subjects';
-import { silentLogger } from '@holdpoint/runtime/log';
-import { createObjectStore, type ObjectStore } from '@holdpoint/runtime/nats/object-store';
-import { keepTopology } from '@holdpoint/runtime/nats/topology';
+} from '@holdpoint/contracts/effect/stored-artifact';
+import { artifactBucket, DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
+import { filters, subjects } from '@holdpoint/contracts/bus/subjects';
+import { silentLogger } from '@holdpoint/runtime/observability/log';
+import { createObjectStore, type ObjectStore } from '@holdpoint/runtime/bus/object-store';
+import { keepTopology } from '@holdpoint/runtime/bus/topology';
 import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,9 +1,9 @@
-import type { AuditLine } from '@holdpoint/contracts/audit';
-import { verifyAudit } from '@holdpoint/contracts/audit-verify';
-import { AUDIT_ID } from '@holdpoint/contracts/ids';
-import { createVerifier } from '@holdpoint/contracts/jws';
-import { publicKeysIn } from '@holdpoint/contracts/signing-keys';
-import { subjects } from '@holdpoint/contracts/subjects';
+import type { AuditLine } from '@holdpoint/contracts/audit/audit';
+import { verifyAudit } from '@holdpoint/contracts/audit/verify';
+import { AUDIT_ID } from '@holdpoint/contracts/values/ids';
+import { createVerifier } from '@holdpoint/contracts/values/jws';
+import { publicKeysIn } from '@holdpoint/contracts/approval/signing-keys';
+import { subjects } from '@holdpoint/contracts/bus/subjects';
 import { layout } from '@holdpoint/infra/credentials/layout';
 import { withAdmin } from '@holdpoint/infra/postgres/admin';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-import { SERVICES } from '@holdpoint/contracts/subjects';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { commandLine } from '../harness/command-line.ts';
 import { canDump, dumpDatabase } from '../harness/dump.ts';

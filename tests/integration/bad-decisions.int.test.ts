@@ -1,7 +1,7 @@
-import { ApprovalResolved, RequestApproval } from '@holdpoint/contracts/approval';
-import { effectDigest } from '@holdpoint/contracts/effect';
-import { approvalIdOf, effectIdOf } from '@holdpoint/contracts/ids';
-import { SERVICES, subjects } from '@holdpoint/contracts/subjects';
+import { ApprovalResolved, RequestApproval } from '@holdpoint/contracts/approval/approval';
+import { effectDigest } from '@holdpoint/contracts/effect/effect';
+import { approvalIdOf, effectIdOf } from '@holdpoint/contracts/values/ids';
+import { SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { publish } from '../harness/bus.ts';
 import { appliedByKey } from '../harness/effect-file.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { BODY_MAX_BYTES } from '@holdpoint/contracts/dead-letter';
-import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/streams';
-import { subjects } from '@holdpoint/contracts/subjects';
+import { BODY_MAX_BYTES } from '@holdpoint/contracts/bus/dead-letter';
+import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/bus/streams';
+import { subjects } from '@holdpoint/contracts/bus/subjects';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { publish } from '../harness/bus.ts';
 import { type DeadLetters, watchDeadLetters } from '../harness/dead-letters.ts';

@@ -1,7 +1,7 @@
-import { api } from '@holdpoint/contracts/catalog';
-import { SERVICES } from '@holdpoint/contracts/subjects';
+import { api } from '@holdpoint/contracts/catalog/catalog';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { withAdmin } from '@holdpoint/infra/postgres/admin';
-import { migrationsIn } from '@holdpoint/runtime/care';
+import { migrationsIn } from '@holdpoint/runtime/service/admin';
 import { root } from '@holdpoint/infra/local/folders';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { join } from 'node:path';

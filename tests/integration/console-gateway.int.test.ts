@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { api } from '@holdpoint/contracts/catalog';
-import { SERVICES, type ServiceName } from '@holdpoint/contracts/subjects';
+import { api } from '@holdpoint/contracts/catalog/catalog';
+import { SERVICES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { publish } from '../harness/bus.ts';
 import { commandLine } from '../harness/command-line.ts';

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type OidcCode, SignedIn, SignInWays } from '@holdpoint/contracts/sign-in';
+import { type OidcCode, SignedIn, SignInWays } from '@holdpoint/contracts/approval/sign-in';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { ServiceInProcess } from '../harness/in-process.ts';
 import { mend, type OidcProvider, startOidcProvider } from '../harness/oidc-provider.ts';

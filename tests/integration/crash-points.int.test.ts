@@ -1,7 +1,7 @@
 import { mkdir, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type ServiceName, SERVICES, subjects } from '@holdpoint/contracts/subjects';
-import type { CrashPoint } from '@holdpoint/runtime/ports';
+import { type ServiceName, SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';
+import type { CrashPoint } from '@holdpoint/runtime/engine/ports';
 import { describe, expect, test } from 'vitest';
 import { publish } from '../harness/bus.ts';
 import { appliedByKey } from '../harness/effect-file.ts';

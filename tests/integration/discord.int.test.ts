@@ -1,8 +1,8 @@
-import { RequestApproval } from '@holdpoint/contracts/approval';
-import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect';
-import { type ApprovalId, approvalIdOf, effectIdOf } from '@holdpoint/contracts/ids';
-import type { InputRequest } from '@holdpoint/contracts/input';
-import { SERVICES, type ServiceName, subjects } from '@holdpoint/contracts/subjects';
+import { RequestApproval } from '@holdpoint/contracts/approval/approval';
+import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/effect';
+import { type ApprovalId, approvalIdOf, effectIdOf } from '@holdpoint/contracts/values/ids';
+import type { InputRequest } from '@holdpoint/contracts/workflow/input';
+import { SERVICES, type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { NASTY } from '../fuzz/hostile/strings.ts';

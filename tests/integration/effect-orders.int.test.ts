@@ -1,8 +1,8 @@
 import type { KeyObject } from 'node:crypto';
-import type { EffectEvent, RunEffect } from '@holdpoint/contracts/effect';
-import { effectIdOf } from '@holdpoint/contracts/ids';
-import { DEFAULT_POOL } from '@holdpoint/contracts/streams';
-import { filters, subjects } from '@holdpoint/contracts/subjects';
+import type { EffectEvent, RunEffect } from '@holdpoint/contracts/effect/effect';
+import { effectIdOf } from '@holdpoint/contracts/values/ids';
+import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
+import { filters, subjects } from '@holdpoint/contracts/bus/subjects';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { publish, untilHandled } from '../harness/bus.ts';

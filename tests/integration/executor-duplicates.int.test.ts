@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
-import type { CanonicalEffect, RunEffect } from '@holdpoint/contracts/effect';
-import { DEFAULT_POOL } from '@holdpoint/contracts/streams';
-import { subjects } from '@holdpoint/contracts/subjects';
+import type { CanonicalEffect, RunEffect } from '@holdpoint/contracts/effect/effect';
+import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
+import { subjects } from '@holdpoint/contracts/bus/subjects';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { publish, untilHandled } from '../harness/bus.ts';
@@ -9,8 +9,8 @@ import { ledgerOf, stateOf } from '../harness/counted.ts';
 import { grantFor, orderFor, readGrantKey, sampleEffect } from '../harness/orders.ts';
 import { createSystem, type System } from '../harness/system.ts';
 import { untilTrue } from '../harness/until.ts';
-import { spawnVictim } from '../harness/victim.ts';
-import { startWitness, targetsOf, type Witness } from '../harness/witness.ts';
+import { spawnVictim } from '../harness/crashing-service.ts';
+import { startWitness, targetsOf, type Witness } from '../harness/counted-target.ts';
 
 const RUN = subjects.effectCommand('run', DEFAULT_POOL);
 

@@ -1,4 +1,4 @@
-import { SERVICES } from '@holdpoint/contracts/subjects';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   type Counted,
@@ -13,8 +13,8 @@ import {
 } from '../harness/counted.ts';
 import { createSystem } from '../harness/system.ts';
 import { untilTrue } from '../harness/until.ts';
-import { spawnVictim, type Step, type Victim } from '../harness/victim.ts';
-import { startWitness, type Witness } from '../harness/witness.ts';
+import { spawnVictim, type Step, type Victim } from '../harness/crashing-service.ts';
+import { startWitness, type Witness } from '../harness/counted-target.ts';
 
 /** One that answers at once, and one that takes its time. */
 let prompt: Witness;

@@ -1,4 +1,4 @@
-import { SERVICES } from '@holdpoint/contracts/subjects';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { untilHandled } from '../harness/bus.ts';
 import {
@@ -13,8 +13,8 @@ import {
 } from '../harness/counted.ts';
 import { createSystem } from '../harness/system.ts';
 import { untilTrue } from '../harness/until.ts';
-import { spawnVictim, type Step, type Victim } from '../harness/victim.ts';
-import { startWitness, type Witness } from '../harness/witness.ts';
+import { spawnVictim, type Step, type Victim } from '../harness/crashing-service.ts';
+import { startWitness, type Witness } from '../harness/counted-target.ts';
 
 /** How often the counter has applied it, work at least so often, and how the task has ended, for each kind of target. */
 type Ends = Readonly<Record<Counted, readonly [count: number, end: 'completed' | 'asks']>>;

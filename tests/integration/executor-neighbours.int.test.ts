@@ -1,5 +1,5 @@
-import { type ServiceName, SERVICES } from '@holdpoint/contracts/subjects';
-import type { CrashPoint } from '@holdpoint/runtime/ports';
+import { type ServiceName, SERVICES } from '@holdpoint/contracts/bus/subjects';
+import type { CrashPoint } from '@holdpoint/runtime/engine/ports';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   answer,
@@ -13,8 +13,8 @@ import {
 import { atMost } from '../harness/at-most.ts';
 import { createSystem } from '../harness/system.ts';
 import { approve, waitForPhase, waitForRequest } from '../harness/tasks.ts';
-import { spawnVictim } from '../harness/victim.ts';
-import { startWitness, type Witness } from '../harness/witness.ts';
+import { spawnVictim } from '../harness/crashing-service.ts';
+import { startWitness, type Witness } from '../harness/counted-target.ts';
 
 /** One that does as it should, and one that applies and then says that it is out of order: nobody can know that it has. */
 let honest: Witness;

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { SERVICES } from '@holdpoint/contracts/subjects';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { untilHandled } from '../harness/bus.ts';
 import { type CountedSystem, endOf, order, withCounter } from '../harness/counted.ts';
@@ -9,8 +9,8 @@ import { preparePostgres } from '../harness/prepare-postgres.ts';
 import { currentRun } from '../harness/run.ts';
 import { createSystem } from '../harness/system.ts';
 import { untilTrue } from '../harness/until.ts';
-import { spawnVictim, type Step } from '../harness/victim.ts';
-import { startWitness, type Witness } from '../harness/witness.ts';
+import { spawnVictim, type Step } from '../harness/crashing-service.ts';
+import { startWitness, type Witness } from '../harness/counted-target.ts';
 
 /**
  * Where the executor is meanwhile; `under way` is between its journal and its outcome. The first comes last: an order that was

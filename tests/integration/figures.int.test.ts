@@ -1,4 +1,4 @@
-import { SERVICES } from '@holdpoint/contracts/subjects';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createSystem, type System } from '../harness/system.ts';
 import { approveAndComplete, decide, submitSample, waitForRequest } from '../harness/tasks.ts';

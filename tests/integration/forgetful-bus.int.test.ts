@@ -1,7 +1,7 @@
-import { consumers, streams } from '@holdpoint/contracts/streams';
+import { consumers, streams } from '@holdpoint/contracts/bus/streams';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { approveCrowd, expectAllDoneOnce, keepBusy, submitCrowd } from '../harness/crowd.ts';
+import { approveCrowd, expectAllDoneOnce, keepBusy, submitCrowd } from '../harness/bulk-tasks.ts';
 import { createSystem, type System } from '../harness/system.ts';
 import { submitSample } from '../harness/tasks.ts';
 import { untilTrue } from '../harness/until.ts';

@@ -1,5 +1,5 @@
-import { api } from '@holdpoint/contracts/catalog';
-import { AGGREGATES, filters, SERVICES, type ServiceName, subjects } from '@holdpoint/contracts/subjects';
+import { api } from '@holdpoint/contracts/catalog/catalog';
+import { AGGREGATES, filters, SERVICES, type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
 import { Svcm } from '@nats-io/services';
 import { headers } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

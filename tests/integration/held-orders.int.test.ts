@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { EffectEvent } from '@holdpoint/contracts/effect';
-import { DEFAULT_POOL } from '@holdpoint/contracts/streams';
-import { filters, subjects } from '@holdpoint/contracts/subjects';
+import { EffectEvent } from '@holdpoint/contracts/effect/effect';
+import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
+import { filters, subjects } from '@holdpoint/contracts/bus/subjects';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { publish } from '../harness/bus.ts';
 import { grantFor, orderFor, readGrantKey, sampleEffect } from '../harness/orders.ts';

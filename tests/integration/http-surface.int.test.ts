@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { api } from '@holdpoint/contracts/catalog';
-import type { RequestApproval } from '@holdpoint/contracts/approval';
-import { SERVICES } from '@holdpoint/contracts/subjects';
+import { api } from '@holdpoint/contracts/catalog/catalog';
+import type { RequestApproval } from '@holdpoint/contracts/approval/approval';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ServiceInProcess } from '../harness/in-process.ts';

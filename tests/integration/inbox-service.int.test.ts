@@ -1,7 +1,7 @@
-import { type ApprovalView, RequestApproval } from '@holdpoint/contracts/approval';
-import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect';
-import { approvalIdOf, effectIdOf } from '@holdpoint/contracts/ids';
-import { subjects } from '@holdpoint/contracts/subjects';
+import { type ApprovalView, RequestApproval } from '@holdpoint/contracts/approval/approval';
+import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/effect';
+import { approvalIdOf, effectIdOf } from '@holdpoint/contracts/values/ids';
+import { subjects } from '@holdpoint/contracts/bus/subjects';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { askOwner } from '../harness/aged.ts';

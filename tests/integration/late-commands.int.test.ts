@@ -1,7 +1,7 @@
-import { ApprovalResolved, type CancelApproval, RequestApproval } from '@holdpoint/contracts/approval';
-import { effectDigest } from '@holdpoint/contracts/effect';
-import { approvalIdOf, effectIdOf } from '@holdpoint/contracts/ids';
-import { subjects } from '@holdpoint/contracts/subjects';
+import { ApprovalResolved, type CancelApproval, RequestApproval } from '@holdpoint/contracts/approval/approval';
+import { effectDigest } from '@holdpoint/contracts/effect/effect';
+import { approvalIdOf, effectIdOf } from '@holdpoint/contracts/values/ids';
+import { subjects } from '@holdpoint/contracts/bus/subjects';
 import { withAdmin } from '@holdpoint/infra/postgres/admin';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { publish, untilHandled } from '../harness/bus.ts';

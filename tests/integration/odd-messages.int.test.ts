@@ -1,5 +1,5 @@
-import { AGGREGATES, SERVICES, type ServiceName, subjects } from '@holdpoint/contracts/subjects';
-import { consumers, DEFAULT_POOL } from '@holdpoint/contracts/streams';
+import { AGGREGATES, SERVICES, type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
+import { consumers, DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { withAdmin } from '@holdpoint/infra/postgres/admin';
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';

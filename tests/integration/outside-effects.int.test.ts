@@ -1,12 +1,12 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { approvalIdOf, effectIdOf, type NodeId } from '@holdpoint/contracts/ids';
-import type { Json } from '@holdpoint/contracts/json';
-import { SERVICES } from '@holdpoint/contracts/subjects';
-import type { WorkflowDefinition } from '@holdpoint/contracts/workflow';
+import { approvalIdOf, effectIdOf, type NodeId } from '@holdpoint/contracts/values/ids';
+import type { Json } from '@holdpoint/contracts/values/json';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
+import type { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { signedHeaders } from '@holdpoint/executor/capabilities/notify/signature';
 import { httpTarget, type Target } from '@holdpoint/executor/testing/http-target';
-import { compileTemplate, loadTemplate } from '@holdpoint/workflows/compile';
+import { compileTemplate, loadTemplate } from '@holdpoint/workflows/compiler/compile';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createSystem, type System } from '../harness/system.ts';
 import { approve, newTaskId, type SampleTask, waitForPhase } from '../harness/tasks.ts';

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { approvalIdOf, effectIdOf, type NodeId } from '@holdpoint/contracts/ids';
-import { SERVICES } from '@holdpoint/contracts/subjects';
-import type { SubmitTask } from '@holdpoint/contracts/task';
-import type { WorkflowDefinition } from '@holdpoint/contracts/workflow';
-import { compileTemplate, loadTemplate } from '@holdpoint/workflows/compile';
+import { approvalIdOf, effectIdOf, type NodeId } from '@holdpoint/contracts/values/ids';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
+import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import type { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
+import { compileTemplate, loadTemplate } from '@holdpoint/workflows/compiler/compile';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSystem, type System } from '../harness/system.ts';
 import { approve, approveAndComplete, newTaskId, type SampleTask, waitForPhase } from '../harness/tasks.ts';

@@ -1,11 +1,11 @@
-import { DELIVERIES_MAX, consumers } from '@holdpoint/contracts/streams';
-import { subjects } from '@holdpoint/contracts/subjects';
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import { createIntake, type Inbound } from '@holdpoint/runtime/intake';
+import { DELIVERIES_MAX, consumers } from '@holdpoint/contracts/bus/streams';
+import { subjects } from '@holdpoint/contracts/bus/subjects';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { createIntake, type Inbound } from '@holdpoint/runtime/engine/intake';
 import { createMemoryStore } from '@holdpoint/runtime/memory/store';
-import { inboxPrefixOf } from '@holdpoint/runtime/nats/connection';
-import { createNatsPublisher } from '@holdpoint/runtime/nats/publisher';
-import { startSource } from '@holdpoint/runtime/nats/source';
+import { inboxPrefixOf } from '@holdpoint/runtime/bus/connection';
+import { createNatsPublisher } from '@holdpoint/runtime/bus/publisher';
+import { startSource } from '@holdpoint/runtime/bus/source';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { publish, untilHandled } from '../harness/bus.ts';
 import { createCountingEngine, type Note } from '../harness/counting-engine.ts';

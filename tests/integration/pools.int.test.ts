@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
-import type { RunEffect } from '@holdpoint/contracts/effect';
-import { subjects } from '@holdpoint/contracts/subjects';
+import type { RunEffect } from '@holdpoint/contracts/effect/effect';
+import { subjects } from '@holdpoint/contracts/bus/subjects';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { publish } from '../harness/bus.ts';

@@ -1,7 +1,7 @@
-import { SERVICES } from '@holdpoint/contracts/subjects';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ServiceProcess } from '../harness/as-process.ts';
-import { approveCrowd, expectAllDoneOnce, keepBusy, submitCrowd } from '../harness/crowd.ts';
+import { approveCrowd, expectAllDoneOnce, keepBusy, submitCrowd } from '../harness/bulk-tasks.ts';
 import { createSystem, type System } from '../harness/system.ts';
 import { untilTrue } from '../harness/until.ts';
 

@@ -1,11 +1,11 @@
-import { ApprovalStatus } from '@holdpoint/contracts/approval';
-import { KEEP_DAYS, KEEP_MIN_DAYS } from '@holdpoint/contracts/retention';
-import { SERVICES, type ServiceName } from '@holdpoint/contracts/subjects';
-import { TaskPhase } from '@holdpoint/contracts/task';
+import { ApprovalStatus } from '@holdpoint/contracts/approval/approval';
+import { KEEP_DAYS, KEEP_MIN_DAYS } from '@holdpoint/contracts/api/retention';
+import { SERVICES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
+import { TaskPhase } from '@holdpoint/contracts/task/task';
 import { withAdmin } from '@holdpoint/infra/postgres/admin';
 import { setKeep } from '@holdpoint/infra/postgres/schemas';
-import { isTerminal } from '@holdpoint/orchestrator/domain/phases';
-import { createRetirement } from '@holdpoint/runtime/postgres/retire';
+import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
+import { createRetirement } from '@holdpoint/runtime/store/purge';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Pool } from 'pg';
 import { askOwner, endDaysAgo } from '../harness/aged.ts';

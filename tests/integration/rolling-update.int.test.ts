@@ -1,7 +1,7 @@
-import { SERVICES } from '@holdpoint/contracts/subjects';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { ServiceProcess } from '../harness/as-process.ts';
-import { approveCrowd, expectAllDoneOnce, keepBusy, submitCrowd } from '../harness/crowd.ts';
+import { approveCrowd, expectAllDoneOnce, keepBusy, submitCrowd } from '../harness/bulk-tasks.ts';
 import { APPLIED_BY_NEXT, dropSchemas, migrateNow, migrateToNext } from '../harness/next-release.ts';
 import { createSystem, type System } from '../harness/system.ts';
 import { approveAndComplete, submitSample } from '../harness/tasks.ts';

@@ -1,8 +1,8 @@
-import type { RequestApproval } from '@holdpoint/contracts/approval';
-import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect';
-import { approvalIdOf, effectIdOf, RuleId } from '@holdpoint/contracts/ids';
-import { SERVICES } from '@holdpoint/contracts/subjects';
-import type { RuleSpec } from '@holdpoint/contracts/standing-rule';
+import type { RequestApproval } from '@holdpoint/contracts/approval/approval';
+import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/effect';
+import { approvalIdOf, effectIdOf, RuleId } from '@holdpoint/contracts/values/ids';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
+import type { RuleSpec } from '@holdpoint/contracts/approval/standing-rule';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ServiceInProcess } from '../harness/in-process.ts';

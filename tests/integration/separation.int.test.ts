@@ -1,5 +1,5 @@
-import { SERVICES, type ServiceName, subjects } from '@holdpoint/contracts/subjects';
-import { executorConsumer, DEFAULT_POOL } from '@holdpoint/contracts/streams';
+import { SERVICES, type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
+import { executorConsumer, DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { layout, roleOf } from '@holdpoint/infra/credentials/layout';
 import { readPostgresPassword } from '@holdpoint/infra/credentials/read';
 import { connectAdmin } from '@holdpoint/infra/postgres/admin';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ServiceName } from '@holdpoint/contracts/subjects';
+import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { root } from '@holdpoint/infra/local/folders';
 import { mainFile } from '@holdpoint/infra/local/services';
 import { afterAll, beforeAll, expect, test } from 'vitest';

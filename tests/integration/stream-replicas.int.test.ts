@@ -1,7 +1,7 @@
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { buckets, streams } from '@holdpoint/contracts/streams';
-import { SERVICES } from '@holdpoint/contracts/subjects';
+import { buckets, streams } from '@holdpoint/contracts/bus/streams';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { connectAs } from '@holdpoint/infra/nats/connect';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';

@@ -1,9 +1,9 @@
-import { type DecideApproval, type RequestApproval, StuckAnswer } from '@holdpoint/contracts/approval';
-import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect';
-import { approvalIdOf, effectIdOf, inputIdOf } from '@holdpoint/contracts/ids';
-import type { InputRequest } from '@holdpoint/contracts/input';
-import type { Json } from '@holdpoint/contracts/json';
-import { SERVICES } from '@holdpoint/contracts/subjects';
+import { type DecideApproval, type RequestApproval, StuckAnswer } from '@holdpoint/contracts/approval/approval';
+import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/effect';
+import { approvalIdOf, effectIdOf, inputIdOf } from '@holdpoint/contracts/values/ids';
+import type { InputRequest } from '@holdpoint/contracts/workflow/input';
+import type { Json } from '@holdpoint/contracts/values/json';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { watchDeadLetters } from '../harness/dead-letters.ts';

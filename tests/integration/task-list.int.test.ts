@@ -1,11 +1,11 @@
-import { type ApiRequest, ListTasks } from '@holdpoint/contracts/catalog';
-import { TaskPhase } from '@holdpoint/contracts/task';
+import { type ApiRequest, ListTasks } from '@holdpoint/contracts/catalog/catalog';
+import { TaskPhase } from '@holdpoint/contracts/task/task';
 import { root } from '@holdpoint/infra/local/folders';
 import { withAdmin } from '@holdpoint/infra/postgres/admin';
 import { migrate } from '@holdpoint/infra/postgres/migrate';
 import { grantTables } from '@holdpoint/infra/postgres/schemas';
-import type { Bounds } from '@holdpoint/orchestrator/projections/task-places';
-import { listTasks } from '@holdpoint/orchestrator/projections/tasks';
+import type { Bounds } from '@holdpoint/orchestrator/queries/task-cursor';
+import { listTasks } from '@holdpoint/orchestrator/queries/tasks';
 import fc from 'fast-check';
 import { join } from 'node:path';
 import type { Pool } from 'pg';

@@ -1,5 +1,5 @@
-import { consumers, streams } from '@holdpoint/contracts/streams';
-import { SERVICES } from '@holdpoint/contracts/subjects';
+import { consumers, streams } from '@holdpoint/contracts/bus/streams';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { AckPolicy, jetstreamManager, RetentionPolicy } from '@nats-io/jetstream';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createSystem, type System } from '../harness/system.ts';

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { SERVICES, subjects } from '@holdpoint/contracts/subjects';
+import { SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';
 import { headers } from '@nats-io/transport-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ServiceProcess } from '../harness/as-process.ts';

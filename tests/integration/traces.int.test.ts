@@ -1,4 +1,4 @@
-import { SERVICES, subjects } from '@holdpoint/contracts/subjects';
+import { SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';
 import { headers } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ServiceProcess } from '../harness/as-process.ts';

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { RequestApproval } from '@holdpoint/contracts/approval';
-import { effectDigest } from '@holdpoint/contracts/effect';
-import { ErrorBody } from '@holdpoint/contracts/errors';
-import { SERVICES } from '@holdpoint/contracts/subjects';
-import { WATCH_CLOSED, WATCH_PATH } from '@holdpoint/contracts/watch';
+import type { RequestApproval } from '@holdpoint/contracts/approval/approval';
+import { effectDigest } from '@holdpoint/contracts/effect/effect';
+import { ErrorBody } from '@holdpoint/contracts/values/errors';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
+import { WATCH_CLOSED, WATCH_PATH } from '@holdpoint/contracts/approval/watch';
 import { withAdmin } from '@holdpoint/infra/postgres/admin';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';

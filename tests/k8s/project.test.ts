@@ -1,13 +1,13 @@
 import { sharesOf } from '@holdpoint/infra/compose/hand-out';
 import { postgresRoles } from '@holdpoint/infra/credentials/layout';
-import { SERVICES, type ServiceName } from '@holdpoint/contracts/subjects';
+import { SERVICES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { ApprovalsEnv } from '@holdpoint/approvals/config';
 import { ExecutorEnv } from '@holdpoint/executor/config';
 import { OrchestratorEnv } from '@holdpoint/orchestrator/config';
 import { RecoveryEnv } from '@holdpoint/recovery/config';
-import { STOP_DEADLINE_MS } from '@holdpoint/runtime/process';
-import { CONNECTIONS_MAX } from '@holdpoint/runtime/service';
-import { consumersFor } from '@holdpoint/contracts/streams';
+import { STOP_DEADLINE_MS } from '@holdpoint/runtime/service/process';
+import { CONNECTIONS_MAX } from '@holdpoint/runtime/service/service';
+import { consumersFor } from '@holdpoint/contracts/bus/streams';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -139,7 +139,7 @@ describe.each(OVERLAYS)('%s', (overlay) => {
   });
 
   test('asks for the health where services tell it', () => {
-    const http = readSource('packages/runtime/src/http.ts');
+    const http = readSource('packages/runtime/src/service/http.ts');
     for (const [, workload] of services) {
       const { ports, startupProbe, livenessProbe, readinessProbe } = containerOf(workload);
       const [port] = ports;

@@ -1,4 +1,4 @@
-import type { EffectClass } from '@holdpoint/contracts/workflow';
+import type { EffectClass } from '@holdpoint/contracts/workflow/workflow';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type EffectDecider, effectLedger, type LedgerWorld, realDecider } from './effect-ledger.ts';
 import * as mutants from './effect-ledger-mutants.ts';

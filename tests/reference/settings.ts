@@ -1,9 +1,9 @@
 import { ApprovalsEnv } from '@holdpoint/approvals/config';
-import type { ServiceName } from '@holdpoint/contracts/subjects';
+import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { ExecutorEnv } from '@holdpoint/executor/config';
 import { OrchestratorEnv } from '@holdpoint/orchestrator/config';
 import { RecoveryEnv } from '@holdpoint/recovery/config';
-import { ServiceEnv } from '@holdpoint/runtime/config';
+import { ServiceEnv } from '@holdpoint/runtime/service/config';
 import type { z } from 'zod';
 
 /** What brings the reference up to date. */

@@ -110,7 +110,7 @@ describe('the check shows the offending edge', () => {
     ],
     [
       'workflows know the runtime',
-      'packages/workflows/src/compile.ts',
+      'packages/workflows/src/compiler/compile.ts',
       `import { x } from '@holdpoint/runtime/engine/engine';`,
       '@holdpoint/runtime/engine/engine',
     ],
@@ -122,7 +122,7 @@ describe('the check shows the offending edge', () => {
     ],
     [
       'what is pure of workflows knows what reads files',
-      'packages/workflows/src/compile.ts',
+      'packages/workflows/src/compiler/compile.ts',
       `import { x } from './files/repository.ts';`,
       './files/repository.ts',
     ],
@@ -135,8 +135,8 @@ describe('the check shows the offending edge', () => {
     [
       'a service without need of them knows workflows',
       'services/executor/src/domain/x.ts',
-      `import { x } from '@holdpoint/workflows/graph';`,
-      '@holdpoint/workflows/graph',
+      `import { x } from '@holdpoint/workflows/graph/graph';`,
+      '@holdpoint/workflows/graph/graph',
     ],
     ['a domain knows a library', 'services/executor/src/domain/x.ts', `import { z } from 'zod';`, 'zod'],
     [
@@ -183,6 +183,24 @@ describe('the check shows the offending edge', () => {
     ],
     ['the core knows the database', 'packages/runtime/src/memory/store.ts', `import pg from 'pg';`, 'pg'],
     [
+      'the store knows the bus',
+      'packages/runtime/src/store/store.ts',
+      `import { x } from '../bus/source.ts';`,
+      '../bus/source.ts',
+    ],
+    [
+      'shipped code knows a test helper',
+      'services/executor/src/service.ts',
+      `import { x } from '@holdpoint/runtime/testing/run';`,
+      '@holdpoint/runtime/testing/run',
+    ],
+    [
+      'an aggregate in a folder of its own knows Node.js',
+      'services/executor/src/effect/x.ts',
+      `import { randomUUID } from 'crypto';`,
+      'crypto',
+    ],
+    [
       'the core knows the bus',
       'packages/runtime/src/engine/engine.ts',
       `import { x } from '../bus/source.ts';`,
@@ -200,7 +218,7 @@ describe('the check shows the offending edge', () => {
   test('what the core reaches is core as well', () => {
     const tree = {
       'packages/runtime/src/engine/engine.ts': `import { x } from './batch.ts';`,
-      'packages/runtime/src/engine/batch.ts': `import { y } from './deep.ts';`,
+      'packages/runtime/src/engine/batch.ts': `import { y } from '../deep.ts';`,
       'packages/runtime/src/deep.ts': `import { z } from 'kysely';`,
       'packages/runtime/src/service/service.ts': `import { z } from 'kysely';`,
     };
@@ -223,9 +241,9 @@ test('what is allowed is not shown', () => {
     'packages/runtime/src/engine/engine.ts': `import { x } from '@holdpoint/contracts/values/errors';\nimport { z } from 'zod';`,
     'packages/runtime/src/bus/source.ts': `import { x } from '../engine/engine.ts';\nimport { y } from '@nats-io/jetstream';`,
     'services/executor/src/effect/decide.ts': `import { x } from '@holdpoint/contracts/effect/effect';\nimport { y } from './grant.ts';\nimport type { Decider } from '@holdpoint/runtime/decider';`,
-    'packages/workflows/src/compile.ts': `import { createHash } from 'node:crypto';\nimport { parse } from 'smol-toml';\nimport { x } from '@holdpoint/contracts/workflow/workflow';`,
+    'packages/workflows/src/compiler/compile.ts': `import { createHash } from 'node:crypto';\nimport { parse } from 'smol-toml';\nimport { x } from '@holdpoint/contracts/workflow/workflow';`,
     'packages/workflows/src/files/repository.ts': `import { realpath } from 'node:fs/promises';\nimport { x } from '../compile.ts';`,
-    'services/orchestrator/src/domain/run.ts': `import { x } from '@holdpoint/workflows/graph';`,
+    'services/orchestrator/src/domain/run.ts': `import { x } from '@holdpoint/workflows/graph/graph';`,
     'packages/cli/src/run.ts': `import { x } from '@holdpoint/workflows/files/repository';`,
     'services/executor/src/domain/effect.test.ts': `import fc from 'fast-check';\nimport { test } from 'vitest';`,
     'services/executor/src/main.ts': `import { x } from './service.ts';\nimport { y } from '@holdpoint/runtime/observability/log';`,

@@ -1,20 +1,20 @@
-import { effectClassOf } from '@holdpoint/contracts/capabilities';
-import { HEADERS } from '@holdpoint/contracts/cloudevents';
-import { type ServiceName, SERVICES } from '@holdpoint/contracts/subjects';
-import type { Letter } from '@holdpoint/runtime/nats/letters';
-import type { BatchWrite, WireMessage } from '@holdpoint/runtime/ports';
-import { type Away, createAway } from './away.ts';
-import { type Books, createBooks } from './books.ts';
-import { type Bus, createBus } from './bus.ts';
+import { effectClassOf } from '@holdpoint/contracts/effect/capabilities';
+import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
+import { type ServiceName, SERVICES } from '@holdpoint/contracts/bus/subjects';
+import type { Letter } from '@holdpoint/runtime/bus/dead-letters';
+import type { BatchWrite, WireMessage } from '@holdpoint/runtime/engine/ports';
+import { type Away, createAway } from './faults/target-outages.ts';
+import { type Books, createBooks } from './event-states.ts';
+import { type Bus, createBus } from './outside/bus.ts';
 import { type Choices, createChoices } from './choices.ts';
-import { createDatabase, type Database } from './database.ts';
-import { createJudge, type Judge } from './judge.ts';
-import type { Poison } from './poison.ts';
-import type { Shown } from './surface.ts';
-import { type Application, createTarget, type Target } from './target.ts';
+import { createDatabase, type Database } from './outside/database.ts';
+import { createJudge, type Judge } from './checker.ts';
+import type { Poison } from './faults/poison.ts';
+import type { Shown } from './outside/surface.ts';
+import { type Application, createTarget, type Target } from './outside/target.ts';
 import { createTimeline, type Timeline } from './timeline.ts';
 import { createTrace, type Trace } from './trace.ts';
-import { createWeather, type Weather, type WeatherSettings } from './weather.ts';
+import { createWeather, type Weather, type WeatherSettings } from './faults/fault-rates.ts';
 
 export type WorldSettings = WeatherSettings & { readonly seed: number; readonly traced: boolean };
 

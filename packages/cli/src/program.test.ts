@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { HoldpointError } from '@holdpoint/contracts/errors';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { describe, expect, test } from 'vitest';
-import type { Client } from './client.ts';
+import type { Client } from './bus/client.ts';
 import { runProgram } from './program.ts';
 
 const EXAMPLES = join(import.meta.dirname, '../../contracts/examples/api');

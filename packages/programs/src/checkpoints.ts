@@ -1,5 +1,5 @@
-import { digestOf } from '@holdpoint/contracts/json';
-import type { Draft } from './draft.ts';
+import { digestOf } from '@holdpoint/contracts/values/json';
+import type { Draft } from './decision-builder.ts';
 
 /** Says that a fork may begin here without losing anything. */
 export const checkpoint = (draft: Draft, reason: string): void => {

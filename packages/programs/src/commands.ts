@@ -1,13 +1,13 @@
-import { errorBody } from '@holdpoint/contracts/errors';
+import { errorBody } from '@holdpoint/contracts/values/errors';
 import type { Answer, Decision } from '@holdpoint/runtime/decider';
 import { checkpoint } from './checkpoints.ts';
-import type { Draft } from './draft.ts';
+import type { Draft } from './decision-builder.ts';
 import { cancelTask, withdraw } from './ending.ts';
 import type { ByHand } from './messages.ts';
-import { orderPhase } from './ordering.ts';
+import { orderPhase } from './order-phase.ts';
 import { QUESTION_TIMER, RETRY_TIMER } from './outgoing.ts';
 import { goOnWith } from './phase-end.ts';
-import { tryAgain } from './retrying.ts';
+import { tryAgain } from './retry.ts';
 import { isOver, type ProgramFact } from './state.ts';
 
 const illegal = (draft: Draft, verb: string): Answer => {

@@ -1,8 +1,8 @@
-import type { ErrorBody } from '@holdpoint/contracts/errors';
-import { inputIdOf, type NodeId } from '@holdpoint/contracts/ids';
-import type { JsonObject } from '@holdpoint/contracts/json';
+import type { ErrorBody } from '@holdpoint/contracts/values/errors';
+import { inputIdOf, type NodeId } from '@holdpoint/contracts/values/ids';
+import type { JsonObject } from '@holdpoint/contracts/values/json';
 import { repeatTimer } from '@holdpoint/runtime/decider';
-import type { Draft } from './draft.ts';
+import type { Draft } from './decision-builder.ts';
 import { withdrawEffects } from './effects.ts';
 import {
   LEASE_TIMER,

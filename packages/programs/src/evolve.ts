@@ -1,5 +1,5 @@
-import type { CommandId } from '@holdpoint/contracts/ids';
-import type { TaskPhase } from '@holdpoint/contracts/task';
+import type { CommandId } from '@holdpoint/contracts/values/ids';
+import type { TaskPhase } from '@holdpoint/contracts/task/task';
 import {
   entryOf,
   hasEnded,

@@ -1,13 +1,13 @@
-import { facts } from '@holdpoint/contracts/catalog';
-import { inputIdOf, effectTaskIdOf } from '@holdpoint/contracts/ids';
-import { WorkOrder } from '@holdpoint/contracts/program';
-import { RequestApproval } from '@holdpoint/contracts/approval';
-import { SubmitTask } from '@holdpoint/contracts/task';
+import { facts } from '@holdpoint/contracts/catalog/catalog';
+import { inputIdOf, effectTaskIdOf } from '@holdpoint/contracts/values/ids';
+import { WorkOrder } from '@holdpoint/contracts/program/program';
+import { RequestApproval } from '@holdpoint/contracts/approval/approval';
+import { SubmitTask } from '@holdpoint/contracts/task/task';
 import { holdsEveryLaw } from '@holdpoint/runtime/testing/laws';
 import { eventsOf } from '@holdpoint/runtime/testing/run';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { programDecider } from './decider.ts';
+import { programDecider } from './decide.ts';
 import {
   asked,
   beat,
@@ -27,7 +27,7 @@ import {
   submission,
   TASK,
   timer,
-} from './fixture.ts';
+} from '../testing/fixture.ts';
 import type { ProgramMessage } from './messages.ts';
 import { isProgram } from './state.ts';
 

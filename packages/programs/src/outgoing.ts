@@ -1,12 +1,12 @@
-import type { RequestApproval } from '@holdpoint/contracts/approval';
-import type { Information } from '@holdpoint/contracts/board';
-import { eventType } from '@holdpoint/contracts/cloudevents';
-import type { ApprovalId, TaskId } from '@holdpoint/contracts/ids';
-import type { WorkGiven, WorkOrder } from '@holdpoint/contracts/program';
-import { type Aggregate, subjects } from '@holdpoint/contracts/subjects';
-import type { SubmitTask } from '@holdpoint/contracts/task';
+import type { RequestApproval } from '@holdpoint/contracts/approval/approval';
+import type { Information } from '@holdpoint/contracts/task/registry';
+import { eventType } from '@holdpoint/contracts/bus/cloudevents';
+import type { ApprovalId, TaskId } from '@holdpoint/contracts/values/ids';
+import type { WorkGiven, WorkOrder } from '@holdpoint/contracts/program/program';
+import { type Aggregate, subjects } from '@holdpoint/contracts/bus/subjects';
+import type { SubmitTask } from '@holdpoint/contracts/task/task';
 import type { Outgoing } from '@holdpoint/runtime/decider';
-import { bytesOf } from './room.ts';
+import { bytesOf } from './size-limits.ts';
 import type { OpenQuestion, Program } from './state.ts';
 
 export const LEASE_TIMER = 'lease';

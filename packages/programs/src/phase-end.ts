@@ -1,6 +1,6 @@
-import { type ErrorBody, errorBody } from '@holdpoint/contracts/errors';
-import type { NodeId } from '@holdpoint/contracts/ids';
-import type { Json, JsonObject } from '@holdpoint/contracts/json';
+import { type ErrorBody, errorBody } from '@holdpoint/contracts/values/errors';
+import type { NodeId } from '@holdpoint/contracts/values/ids';
+import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
 import {
   ENTRIES_MAX_BYTES,
   type PhaseEnd,
@@ -8,16 +8,16 @@ import {
   type ProgramOnError,
   STATE_MAX_BYTES,
   VISITS_MAX,
-} from '@holdpoint/contracts/program';
-import { retryDelayMs } from '@holdpoint/contracts/workflow';
+} from '@holdpoint/contracts/program/program';
+import { retryDelayMs } from '@holdpoint/contracts/workflow/workflow';
 import { checkpoint } from './checkpoints.ts';
-import type { Draft } from './draft.ts';
+import type { Draft } from './decision-builder.ts';
 import { completeTask, failTask } from './ending.ts';
-import { endLease, orderPhase } from './ordering.ts';
+import { endLease, orderPhase } from './order-phase.ts';
 import { sleepTimer } from './outgoing.ts';
-import { ask, askAboutFailure } from './questions.ts';
-import { bytesOf, stateTooLarge } from './room.ts';
-import { tryAgain } from './retrying.ts';
+import { ask, askAboutFailure } from './question.ts';
+import { bytesOf, stateTooLarge } from './size-limits.ts';
+import { tryAgain } from './retry.ts';
 import { entryOf, hasEnded, phaseOf, type Program } from './state.ts';
 
 type Ended<How extends PhaseEnd['how']> = Extract<PhaseEnd, { readonly how: How }>;

@@ -1,9 +1,9 @@
-import { type ErrorCode, errorBody } from '@holdpoint/contracts/errors';
-import { type Entry, STATE_MAX_BYTES, type WorkRecord } from '@holdpoint/contracts/program';
-import type { Draft } from './draft.ts';
+import { type ErrorCode, errorBody } from '@holdpoint/contracts/values/errors';
+import { type Entry, STATE_MAX_BYTES, type WorkRecord } from '@holdpoint/contracts/program/program';
+import type { Draft } from './decision-builder.ts';
 import { recordEffect } from './effects.ts';
 import { sleepTimer } from './outgoing.ts';
-import { bytesOf, type Recorded, roomProblem, stateTooLarge } from './room.ts';
+import { bytesOf, type Recorded, roomProblem, stateTooLarge } from './size-limits.ts';
 import { entryOf, type Program } from './state.ts';
 
 const refusal = (code: ErrorCode, message: string): Recorded => ({ error: errorBody(code, message) });

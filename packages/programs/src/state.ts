@@ -1,7 +1,7 @@
-import type { CanonicalEffect } from '@holdpoint/contracts/effect';
-import type { ErrorBody } from '@holdpoint/contracts/errors';
-import type { ApprovalId, CommandId, EffectId, NodeId, TaskId } from '@holdpoint/contracts/ids';
-import type { Json, JsonObject } from '@holdpoint/contracts/json';
+import type { CanonicalEffect } from '@holdpoint/contracts/effect/effect';
+import type { ErrorBody } from '@holdpoint/contracts/values/errors';
+import type { ApprovalId, CommandId, EffectId, NodeId, TaskId } from '@holdpoint/contracts/values/ids';
+import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
 import type {
   Activation,
   Entry,
@@ -12,9 +12,9 @@ import type {
   ProgramEvent,
   ProgramPhase,
   ProgramQuestion,
-} from '@holdpoint/contracts/program';
-import type { TaskEvent, TaskPhase } from '@holdpoint/contracts/task';
-import type { Outcome } from '@holdpoint/contracts/workflow';
+} from '@holdpoint/contracts/program/program';
+import type { TaskEvent, TaskPhase } from '@holdpoint/contracts/task/task';
+import type { Outcome } from '@holdpoint/contracts/workflow/workflow';
 
 /** What is asked of people, and not answered yet. */
 export type OpenQuestion = {

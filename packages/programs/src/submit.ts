@@ -1,13 +1,13 @@
-import { errorBody } from '@holdpoint/contracts/errors';
-import type { TaskId } from '@holdpoint/contracts/ids';
-import { digestOf } from '@holdpoint/contracts/json';
-import { type ProgramDefinition, programHash, STATE_MAX_BYTES } from '@holdpoint/contracts/program';
-import type { SubmitTask } from '@holdpoint/contracts/task';
+import { errorBody } from '@holdpoint/contracts/values/errors';
+import type { TaskId } from '@holdpoint/contracts/values/ids';
+import { digestOf } from '@holdpoint/contracts/values/json';
+import { type ProgramDefinition, programHash, STATE_MAX_BYTES } from '@holdpoint/contracts/program/program';
+import type { SubmitTask } from '@holdpoint/contracts/task/task';
 import { type Decision, refused } from '@holdpoint/runtime/decider';
-import { createDraft } from './draft.ts';
+import { createDraft } from './decision-builder.ts';
 import type { ForkedFrom } from './messages.ts';
-import { orderPhase } from './ordering.ts';
-import { bytesOf, stateTooLarge } from './room.ts';
+import { orderPhase } from './order-phase.ts';
+import { bytesOf, stateTooLarge } from './size-limits.ts';
 import { effectsOf, phaseOf, type ProgramFact, type ProgramState } from './state.ts';
 
 const conflict = (task: TaskId): Decision<never> =>

@@ -1,6 +1,6 @@
-import type { ErrorBody } from '@holdpoint/contracts/errors';
-import type { Json, JsonObject } from '@holdpoint/contracts/json';
-import type { Subject } from '@holdpoint/contracts/subjects';
+import type { ErrorBody } from '@holdpoint/contracts/values/errors';
+import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
+import type { Subject } from '@holdpoint/contracts/bus/subjects';
 
 /** What a decision may know of the world beside state and message. */
 export type Moment = {

@@ -1,27 +1,27 @@
-import { facts } from '@holdpoint/contracts/catalog';
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import { commandIdOf, RepositoryId, type TaskId, taskIdFrom } from '@holdpoint/contracts/ids';
-import type { ProgramDefinition } from '@holdpoint/contracts/program';
-import { type SubmitTask, TaskEvent } from '@holdpoint/contracts/task';
+import { facts } from '@holdpoint/contracts/catalog/catalog';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { commandIdOf, RepositoryId, type TaskId, taskIdFrom } from '@holdpoint/contracts/values/ids';
+import type { ProgramDefinition } from '@holdpoint/contracts/program/program';
+import { type SubmitTask, TaskEvent } from '@holdpoint/contracts/task/task';
 import { isProgram } from '@holdpoint/programs/state';
-import type { OwnEndpoints } from '@holdpoint/runtime/nats/api';
-import { readHistory, readHistoryPage, readState } from '@holdpoint/runtime/postgres/read';
-import type { Meta, Routed } from '@holdpoint/runtime/inbound';
+import type { OwnEndpoints } from '@holdpoint/runtime/bus/api';
+import { readHistory, readHistoryPage, readState } from '@holdpoint/runtime/store/read';
+import type { Meta, Routed } from '@holdpoint/runtime/engine/inbound';
 import type { Pool } from 'pg';
-import { forkAt } from './domain/fork.ts';
-import type { ByHand } from './domain/messages.ts';
+import { forkAt } from './task/fork.ts';
+import type { ByHand } from './task/model/messages.ts';
 import {
   orchestratorDecider,
   type OrchestratorMessage,
   type OrchestratorState,
-} from './domain/orchestrator.ts';
-import { type BuiltInWorkflow, builtIn } from './domain/workflows/catalog.ts';
-import { type Known, NOTHING_KNOWN } from './known.ts';
-import { offeredWorkflows } from './offered-workflows.ts';
-import { programView } from './program-view.ts';
-import { listPrograms, type ProgramRow, registered, registerPrograms } from './projections/programs.ts';
-import { listTasks } from './projections/tasks.ts';
-import { taskView } from './view.ts';
+} from './orchestrator.ts';
+import { type BuiltInWorkflow, builtIn } from './workflows/catalog.ts';
+import { type Known, NOTHING_KNOWN } from './submission-context.ts';
+import { offeredWorkflows } from './queries/offered-workflows.ts';
+import { programView } from './queries/program-view.ts';
+import { listPrograms, type ProgramRow, registered, registerPrograms } from './queries/programs.ts';
+import { listTasks } from './queries/tasks.ts';
+import { taskView } from './queries/task-view.ts';
 
 const unknown = (id: string): HoldpointError =>
   new HoldpointError('ORCHESTRATOR_UNKNOWN_TASK', `no task is called ${id}`);

@@ -1,5 +1,5 @@
-import { DEFAULT_POOL, Pools } from '@holdpoint/contracts/streams';
-import { ServiceEnv } from '@holdpoint/runtime/config';
+import { DEFAULT_POOL, Pools } from '@holdpoint/contracts/bus/streams';
+import { ServiceEnv } from '@holdpoint/runtime/service/config';
 import { z } from 'zod';
 
 export const OrchestratorEnv = ServiceEnv.extend({

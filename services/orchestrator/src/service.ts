@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { consumersFor } from '@holdpoint/contracts/streams';
-import type { SubmitTask } from '@holdpoint/contracts/task';
-import type { Logger } from '@holdpoint/runtime/log';
-import { type RunningService, startService } from '@holdpoint/runtime/service';
-import { systemClock } from '@holdpoint/runtime/system-clock';
+import { consumersFor } from '@holdpoint/contracts/bus/streams';
+import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import type { Logger } from '@holdpoint/runtime/observability/log';
+import { type RunningService, startService } from '@holdpoint/runtime/service/service';
+import { systemClock } from '@holdpoint/runtime/service/system-clock';
 import { defaultGate } from '@holdpoint/workflows/files/gate-source';
 import { shippedFiles } from '@holdpoint/workflows/files/shipped';
 import { createProgramCatalog } from './adapters/program-catalog.ts';
@@ -11,12 +11,12 @@ import { createWakeHeld } from './adapters/wake-held.ts';
 import { createWorkflowCircuits } from './adapters/workflow-circuits.ts';
 import { endpoints } from './api.ts';
 import type { OrchestratorEnv } from './config.ts';
-import { createTaskDecider } from './domain/decide.ts';
-import { builtIn, findWorkflow } from './domain/workflows/catalog.ts';
-import { stageWorkflows } from './domain/workflows/stages.ts';
-import { taskFigures } from './figures.ts';
-import type { Known } from './known.ts';
-import { orchestratorLogic } from './logic.ts';
+import { createTaskDecider } from './task/decide.ts';
+import { builtIn, findWorkflow } from './workflows/catalog.ts';
+import { stageWorkflows } from './workflows/stages.ts';
+import { taskFigures } from './metrics.ts';
+import type { Known } from './submission-context.ts';
+import { orchestratorLogic } from './bindings.ts';
 
 export const startOrchestrator = (env: OrchestratorEnv, log: Logger): Promise<RunningService> => {
   let wake: (() => Promise<void>) | undefined;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TaskId } from '@holdpoint/contracts/ids';
-import { type NodeView, TaskEvent, type TaskPhase, type TaskView } from '@holdpoint/contracts/task';
-import type { WorkflowDefinition } from '@holdpoint/contracts/workflow';
+import { TaskId } from '@holdpoint/contracts/values/ids';
+import { type NodeView, TaskEvent, type TaskPhase, type TaskView } from '@holdpoint/contracts/task/task';
+import type { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { expect } from 'vitest';
 import { z } from 'zod';
 import { Hopeless, until } from '../../harness/until.ts';

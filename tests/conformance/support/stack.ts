@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { SERVICES } from '@holdpoint/contracts/subjects';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import type { ServiceProcess } from '../../harness/as-process.ts';
 import { createSystem, type System } from '../../harness/system.ts';
 

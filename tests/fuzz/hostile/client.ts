@@ -1,8 +1,8 @@
-import { readAnswer, encodeRequest } from '@holdpoint/contracts/answer';
-import type { Client } from '@holdpoint/cli/client';
-import { type Fact, watchFacts } from '@holdpoint/cli/watch';
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import { subjects } from '@holdpoint/contracts/subjects';
+import { readAnswer, encodeRequest } from '@holdpoint/contracts/api/reply';
+import type { Client } from '@holdpoint/cli/bus/client';
+import { type Fact, watchFacts } from '@holdpoint/cli/bus/watch';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { subjects } from '@holdpoint/contracts/bus/subjects';
 import { headers as createHeaders } from '@nats-io/transport-node';
 import { type Bytes, bytesOf, type Text, textOf } from '../text.ts';
 import { type ReplyInput, replyOf } from './replies.ts';

@@ -1,6 +1,6 @@
-import { CAPABILITIES, CONTROLS, effectClassOf } from '@holdpoint/contracts/capabilities';
-import { FailureClass } from '@holdpoint/contracts/failure-class';
-import { Outcome } from '@holdpoint/contracts/workflow';
+import { CAPABILITIES, CONTROLS, effectClassOf } from '@holdpoint/contracts/effect/capabilities';
+import { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
+import { Outcome } from '@holdpoint/contracts/workflow/workflow';
 import fc from 'fast-check';
 
 const LABELS = [...Object.keys(CAPABILITIES), ...CONTROLS];

@@ -1,5 +1,5 @@
-import { inputIdOf } from '@holdpoint/contracts/ids';
-import type { OrchestratorState } from '@holdpoint/orchestrator/domain/orchestrator';
+import { inputIdOf } from '@holdpoint/contracts/values/ids';
+import type { OrchestratorState } from '@holdpoint/orchestrator/orchestrator';
 import {
   asked,
   byHand,
@@ -15,9 +15,9 @@ import {
   submission,
   TASK,
   taskAfter,
-} from '@holdpoint/programs/fixture';
+} from '@holdpoint/programs/testing/fixture';
 import type { ProgramMessage } from '@holdpoint/programs/messages';
-import type { Loaded } from '@holdpoint/runtime/batch';
+import type { Loaded } from '@holdpoint/runtime/engine/batch';
 
 const after = (...messages: readonly ProgramMessage[]): Loaded<OrchestratorState> => {
   const state = taskAfter(...messages);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { type Reply, readAnswer } from '@holdpoint/contracts/answer';
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import type { ServiceName } from '@holdpoint/contracts/subjects';
+import { type Reply, readAnswer } from '@holdpoint/contracts/api/reply';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import fc from 'fast-check';
 import { type ReplyInput, replyOf, replyTo } from '../hostile/replies.ts';
 import { casesFor, messageCalled } from '../messages.ts';

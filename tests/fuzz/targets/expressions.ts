@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { JsonObject } from '@holdpoint/contracts/json';
+import type { JsonObject } from '@holdpoint/contracts/values/json';
 import {
   checkExpression,
   checkText,
@@ -7,7 +7,7 @@ import {
   evaluateExpression,
   ExpressionError,
   renderText,
-} from '@holdpoint/workflows/expression';
+} from '@holdpoint/workflows/expression/expression';
 import fc from 'fast-check';
 import { EXPRESSIONS } from '../hostile/definitions.ts';
 import { longText, nastyString } from '../hostile/strings.ts';

@@ -1,7 +1,7 @@
-import { StuckAnswer } from '@holdpoint/contracts/approval';
-import { taskIdFrom } from '@holdpoint/contracts/ids';
-import { TaskEvent } from '@holdpoint/contracts/task';
-import { forkAt } from '@holdpoint/orchestrator/domain/fork';
+import { StuckAnswer } from '@holdpoint/contracts/approval/approval';
+import { taskIdFrom } from '@holdpoint/contracts/values/ids';
+import { TaskEvent } from '@holdpoint/contracts/task/task';
+import { forkAt } from '@holdpoint/orchestrator/task/fork';
 import { histories } from '@holdpoint/orchestrator/testing/tasks';
 import fc from 'fast-check';
 import { stored } from '../promises.ts';

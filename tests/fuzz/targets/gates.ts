@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
-import { Gate } from '@holdpoint/contracts/gate';
-import type { JsonObject } from '@holdpoint/contracts/json';
+import { Gate } from '@holdpoint/contracts/workflow/gate';
+import type { JsonObject } from '@holdpoint/contracts/values/json';
 import {
   checkExpression,
   checkTemplate,
   ExpressionError,
   renderTemplate,
-} from '@holdpoint/workflows/expression';
+} from '@holdpoint/workflows/expression/expression';
 import { shippedGate } from '@holdpoint/workflows/files/shipped';
 import { parseGate } from '@holdpoint/workflows/gate/parse';
 import { gateNames } from '@holdpoint/workflows/gate/problems';
-import { problemText } from '@holdpoint/workflows/problem';
-import { createReport } from '@holdpoint/workflows/template/report';
+import { problemText } from '@holdpoint/workflows/problems/problem';
+import { createReport } from '@holdpoint/workflows/problems/report';
 import fc from 'fast-check';
 import { longText, nastyString } from '../hostile/strings.ts';
 import { keepsPrototypesClean } from '../promises.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
-import { GrantClaims } from '@holdpoint/contracts/effect';
-import { createSigner, createVerifier } from '@holdpoint/runtime/jws';
+import { GrantClaims } from '@holdpoint/contracts/effect/effect';
+import { createSigner, createVerifier } from '@holdpoint/runtime/service/jws';
 import fc from 'fast-check';
 import { bodyFor } from '../hostile/body.ts';
 import { nastyText } from '../hostile/strings.ts';

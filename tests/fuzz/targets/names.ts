@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { cloudEventHeaders, traceOf } from '@holdpoint/contracts/cloudevents';
+import { cloudEventHeaders, traceOf } from '@holdpoint/contracts/bus/cloudevents';
 import {
   ApprovalId,
   approvalIdOf,
@@ -9,9 +9,9 @@ import {
   TaskId,
   taskIdFrom,
   TOKEN,
-} from '@holdpoint/contracts/ids';
-import { filters, subjects } from '@holdpoint/contracts/subjects';
-import { wireHeaders } from '@holdpoint/runtime/nats/headers';
+} from '@holdpoint/contracts/values/ids';
+import { filters, subjects } from '@holdpoint/contracts/bus/subjects';
+import { wireHeaders } from '@holdpoint/runtime/bus/headers';
 import { MsgHdrsImpl } from '@nats-io/nats-core/internal';
 import fc from 'fast-check';
 import { nastyText } from '../hostile/strings.ts';

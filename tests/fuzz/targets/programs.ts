@@ -1,8 +1,8 @@
-import { ProgramDefinition, SayOfWork } from '@holdpoint/contracts/program';
-import { SubmitTask } from '@holdpoint/contracts/task';
-import { orchestratorLogic } from '@holdpoint/orchestrator/logic';
-import { programWith, TASK } from '@holdpoint/programs/fixture';
-import { parseAs, parseJson } from '@holdpoint/runtime/inbound';
+import { ProgramDefinition, SayOfWork } from '@holdpoint/contracts/program/program';
+import { SubmitTask } from '@holdpoint/contracts/task/task';
+import { orchestratorLogic } from '@holdpoint/orchestrator/bindings';
+import { programWith, TASK } from '@holdpoint/programs/testing/fixture';
+import { parseAs, parseJson } from '@holdpoint/runtime/engine/inbound';
 import fc from 'fast-check';
 import { decideFully } from '../decisions.ts';
 import { bodyFor } from '../hostile/body.ts';

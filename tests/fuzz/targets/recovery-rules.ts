@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { finderOf } from '@holdpoint/contracts/pattern';
-import { RecoveryRules } from '@holdpoint/contracts/recovery-rules';
-import { problemText } from '@holdpoint/workflows/problem';
+import { finderOf } from '@holdpoint/contracts/values/pattern';
+import { RecoveryRules } from '@holdpoint/contracts/workflow/recovery-rules';
+import { problemText } from '@holdpoint/workflows/problems/problem';
 import { readRecoveryRules } from '@holdpoint/workflows/recovery/read-rules';
 import { rulesProblems } from '@holdpoint/workflows/recovery/rule-problems';
 import fc from 'fast-check';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { digestOf } from '@holdpoint/contracts/json';
-import { NESTING_MAX, parseAs, parseJson } from '@holdpoint/runtime/inbound';
+import { digestOf } from '@holdpoint/contracts/values/json';
+import { NESTING_MAX, parseAs, parseJson } from '@holdpoint/runtime/engine/inbound';
 import { bodyFor } from '../hostile/body.ts';
 import { casesFor, messageCalled, validMessage } from '../messages.ts';
 import { isStorable, keepsPrototypesClean, levelsOf, refusalOf, sameJson, stored } from '../promises.ts';

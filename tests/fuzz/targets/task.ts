@@ -1,10 +1,10 @@
-import { repositoryIdOf } from '@holdpoint/contracts/ids';
-import { Outcome } from '@holdpoint/contracts/workflow';
-import { boardDecider, type BoardMessage } from '@holdpoint/orchestrator/domain/board/board';
-import { taskDecider } from '@holdpoint/orchestrator/domain/decide';
-import type { OrchestratorState } from '@holdpoint/orchestrator/domain/orchestrator';
-import { orchestratorLogic } from '@holdpoint/orchestrator/logic';
-import { acquire, artifact, report, require } from '@holdpoint/orchestrator/testing/board';
+import { repositoryIdOf } from '@holdpoint/contracts/values/ids';
+import { Outcome } from '@holdpoint/contracts/workflow/workflow';
+import { boardDecider, type BoardMessage } from '@holdpoint/orchestrator/registry/decide';
+import { taskDecider } from '@holdpoint/orchestrator/task/decide';
+import type { OrchestratorState } from '@holdpoint/orchestrator/orchestrator';
+import { orchestratorLogic } from '@holdpoint/orchestrator/bindings';
+import { acquire, artifact, report, require } from '@holdpoint/orchestrator/testing/registry';
 import {
   approvalOf,
   doubtHistories,
@@ -14,7 +14,7 @@ import {
   NODE,
   TASK,
 } from '@holdpoint/orchestrator/testing/tasks';
-import type { Loaded } from '@holdpoint/runtime/batch';
+import type { Loaded } from '@holdpoint/runtime/engine/batch';
 import { eventsOf, runOf } from '@holdpoint/runtime/testing/run';
 import { decisionTarget, NOW } from '../decisions.ts';
 import { CIRCUIT, graphHistories, LABEL, lastOrder, REPOSITORY, STAGE } from '../situations/graphs.ts';

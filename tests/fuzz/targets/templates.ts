@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { WorkflowDefinition } from '@holdpoint/contracts/workflow';
-import { compileTemplate, hashOf, loadTemplate } from '@holdpoint/workflows/compile';
-import { definitionProblems } from '@holdpoint/workflows/definition-problems';
+import { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
+import { compileTemplate, hashOf, loadTemplate } from '@holdpoint/workflows/compiler/compile';
+import { definitionProblems } from '@holdpoint/workflows/definition/definition-problems';
 import { drawGraph } from '@holdpoint/workflows/drawing/draw-graph';
-import { type Problem, problemText } from '@holdpoint/workflows/problem';
+import { type Problem, problemText } from '@holdpoint/workflows/problems/problem';
 import fc from 'fast-check';
 import { jsonTemplateText, SHIPPED, templateText } from '../hostile/templates.ts';
 import { nastyText } from '../hostile/strings.ts';

@@ -1,7 +1,7 @@
-import type { TaskEvent } from '@holdpoint/contracts/task';
-import type { TaskChange } from '../books.ts';
+import type { TaskEvent } from '@holdpoint/contracts/task/task';
+import type { TaskChange } from '../event-states.ts';
 import type { World } from '../world.ts';
-import { nodeState } from '@holdpoint/orchestrator/domain/state';
+import { nodeState } from '@holdpoint/orchestrator/task/model/state';
 import { nodesOf } from './attempts.ts';
 
 /** What follows what a person has said of a job that is stuck. */

@@ -1,8 +1,8 @@
-import { repositoryIdOf } from '@holdpoint/contracts/ids';
-import type { Lock } from '@holdpoint/contracts/workflow';
-import type { Board, Held } from '@holdpoint/orchestrator/domain/board/state';
-import { findNode, nodeDefinition, type Task } from '@holdpoint/orchestrator/domain/state';
-import { type BoardChange, boardsIn, taskIn, type TaskChange } from '../books.ts';
+import { repositoryIdOf } from '@holdpoint/contracts/values/ids';
+import type { Lock } from '@holdpoint/contracts/workflow/workflow';
+import type { Board, Held } from '@holdpoint/orchestrator/registry/state';
+import { findNode, nodeDefinition, type Task } from '@holdpoint/orchestrator/task/model/state';
+import { type BoardChange, boardsIn, taskIn, type TaskChange } from '../event-states.ts';
 import type { World } from '../world.ts';
 
 const collide = (one: readonly Lock[], other: readonly Lock[]): boolean =>

@@ -1,6 +1,6 @@
-import { SERVICES } from '@holdpoint/contracts/subjects';
-import { isTerminal } from '@holdpoint/orchestrator/domain/phases';
-import { programIn, taskIn, tasksIn } from '../books.ts';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
+import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
+import { programIn, taskIn, tasksIn } from '../event-states.ts';
 import type { World } from '../world.ts';
 import { checkQuietBoards } from './boards.ts';
 import { checkStuckList } from './moving.ts';

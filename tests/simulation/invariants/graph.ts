@@ -1,12 +1,12 @@
-import { type Artifact, artifactLabel, scopeOf } from '@holdpoint/contracts/artifact';
-import type { NodeId } from '@holdpoint/contracts/ids';
-import type { JsonObject } from '@holdpoint/contracts/json';
-import type { TaskEvent } from '@holdpoint/contracts/task';
-import type { NodeDefinition } from '@holdpoint/contracts/workflow';
-import { nodeDefinition, nodeState, outcomeOf, type Task } from '@holdpoint/orchestrator/domain/state';
-import { graphOf } from '@holdpoint/workflows/graph';
-import type { TaskChange } from '../books.ts';
-import type { MadeBy } from '../works.ts';
+import { type Artifact, artifactLabel, scopeOf } from '@holdpoint/contracts/workflow/artifact';
+import type { NodeId } from '@holdpoint/contracts/values/ids';
+import type { JsonObject } from '@holdpoint/contracts/values/json';
+import type { TaskEvent } from '@holdpoint/contracts/task/task';
+import type { NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
+import { nodeDefinition, nodeState, outcomeOf, type Task } from '@holdpoint/orchestrator/task/model/state';
+import { graphOf } from '@holdpoint/workflows/graph/graph';
+import type { TaskChange } from '../event-states.ts';
+import type { MadeBy } from '../services/stage-effects.ts';
 import type { World } from '../world.ts';
 
 const BUDGET = 3;

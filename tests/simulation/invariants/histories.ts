@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { AGGREGATES, type ServiceName } from '@holdpoint/contracts/subjects';
-import type { BatchWrite, Head, Summary, StoredEvent } from '@holdpoint/runtime/ports';
-import type { Book } from '../books.ts';
-import type { Judge } from '../judge.ts';
+import { AGGREGATES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
+import type { BatchWrite, Head, Summary, StoredEvent } from '@holdpoint/runtime/engine/ports';
+import type { Book } from '../event-states.ts';
+import type { Judge } from '../checker.ts';
 
 /** Versions count on from what is stored, without a gap. Called before the events are added to the books. */
 export const checkVersions = (

@@ -1,12 +1,12 @@
-import type { SettleLetter } from '@holdpoint/contracts/dead-letter';
-import type { ServiceName } from '@holdpoint/contracts/subjects';
-import type { Engine } from '@holdpoint/runtime/engine';
-import { parseJson } from '@holdpoint/runtime/inbound';
-import type { ServiceLogic } from '@holdpoint/runtime/core';
-import { LetterSettled } from '@holdpoint/contracts/dead-letter';
-import type { Letter } from '@holdpoint/runtime/nats/letters';
-import type { Book } from '../books.ts';
-import type { ToldOfLetter } from '../letter-keepers.ts';
+import type { SettleLetter } from '@holdpoint/contracts/bus/dead-letter';
+import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
+import type { Engine } from '@holdpoint/runtime/engine/engine';
+import { parseJson } from '@holdpoint/runtime/engine/inbound';
+import type { ServiceLogic } from '@holdpoint/runtime/engine/core';
+import { LetterSettled } from '@holdpoint/contracts/bus/dead-letter';
+import type { Letter } from '@holdpoint/runtime/bus/dead-letters';
+import type { Book } from '../event-states.ts';
+import type { ToldOfLetter } from '../users/dead-letter-operators.ts';
 import type { World } from '../world.ts';
 
 /** Whatever people ask at the same time, a dead letter is settled once, as one of them has asked. */

@@ -1,7 +1,7 @@
-import { AGGREGATES, type ServiceName, SERVICES, subjects } from '@holdpoint/contracts/subjects';
-import type { BatchWrite, WireMessage } from '@holdpoint/runtime/ports';
-import { DeadLetter } from '@holdpoint/contracts/dead-letter';
-import { MALFORMED } from '../adversary.ts';
+import { AGGREGATES, type ServiceName, SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';
+import type { BatchWrite, WireMessage } from '@holdpoint/runtime/engine/ports';
+import { DeadLetter } from '@holdpoint/contracts/bus/dead-letter';
+import { MALFORMED } from '../faults/adversary.ts';
 import { messageIdOf, type World } from '../world.ts';
 
 const DEAD_LETTERS: ReadonlySet<string> = new Set(SERVICES.map((service) => subjects.deadLetter(service)));

@@ -1,9 +1,9 @@
-import { CAPABILITIES } from '@holdpoint/contracts/capabilities';
-import { effectDigest } from '@holdpoint/contracts/effect';
-import type { NodeId } from '@holdpoint/contracts/ids';
-import { findNode, nodeState, type Task } from '@holdpoint/orchestrator/domain/state';
-import type { TaskChange } from '../books.ts';
-import { verifyGrant } from '../grants.ts';
+import { CAPABILITIES } from '@holdpoint/contracts/effect/capabilities';
+import { effectDigest } from '@holdpoint/contracts/effect/effect';
+import type { NodeId } from '@holdpoint/contracts/values/ids';
+import { findNode, nodeState, type Task } from '@holdpoint/orchestrator/task/model/state';
+import type { TaskChange } from '../event-states.ts';
+import { verifyGrant } from '../services/grants.ts';
 import type { World } from '../world.ts';
 import type { OfTask } from './tasks.ts';
 

@@ -1,6 +1,6 @@
-import type { ServiceName } from '@holdpoint/contracts/subjects';
-import { isTerminal } from '@holdpoint/orchestrator/domain/phases';
-import { programIn, taskIn } from '../books.ts';
+import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
+import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
+import { programIn, taskIn } from '../event-states.ts';
 import type { World } from '../world.ts';
 
 const OPEN: ReadonlySet<string> = new Set(['pending', 'prepared', 'started']);

@@ -1,10 +1,10 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
-import { AuditLine } from '@holdpoint/contracts/audit';
-import { PublishedKeys } from '@holdpoint/contracts/signing-keys';
+import { AuditLine } from '@holdpoint/contracts/audit/audit';
+import { PublishedKeys } from '@holdpoint/contracts/approval/signing-keys';
 import { z } from 'zod';
-import { UsageError } from '../usage-error.ts';
+import { UsageError } from '../kit/usage-error.ts';
 
 /** One line of an export. The keys come first, then anchors that stood outside of the database, then the log, then its end. */
 const Part = z.discriminatedUnion('kind', [

@@ -1,7 +1,7 @@
-import { AuditAnchored, type AuditLine } from '@holdpoint/contracts/audit';
-import { AUDIT_ID } from '@holdpoint/contracts/ids';
-import { subjects } from '@holdpoint/contracts/subjects';
-import type { Client } from '../client.ts';
+import { AuditAnchored, type AuditLine } from '@holdpoint/contracts/audit/audit';
+import { AUDIT_ID } from '@holdpoint/contracts/values/ids';
+import { subjects } from '@holdpoint/contracts/bus/subjects';
+import type { Client } from '../bus/client.ts';
 
 const PAGE = 500;
 

@@ -1,7 +1,7 @@
-import type { AuditLine } from '@holdpoint/contracts/audit';
-import type { AuditProblem } from '@holdpoint/contracts/audit-verify';
+import type { AuditLine } from '@holdpoint/contracts/audit/audit';
+import type { AuditProblem } from '@holdpoint/contracts/audit/verify';
 import { z } from 'zod';
-import { columns, instant, shorten } from '../columns.ts';
+import { columns, instant, shorten } from '../output/columns.ts';
 import type { Verified } from './verify.ts';
 
 const Text = z.string().optional().catch(undefined);

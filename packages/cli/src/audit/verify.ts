@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type AuditReport, type AuditVerifier, createAuditVerifier } from '@holdpoint/contracts/audit-verify';
-import { createVerifier, keyIdOf } from '@holdpoint/contracts/jws';
-import { type PublishedKeys, publicKeysIn, vouchedFor } from '@holdpoint/contracts/signing-keys';
+import { type AuditReport, type AuditVerifier, createAuditVerifier } from '@holdpoint/contracts/audit/verify';
+import { createVerifier, keyIdOf } from '@holdpoint/contracts/values/jws';
+import { type PublishedKeys, publicKeysIn, vouchedFor } from '@holdpoint/contracts/approval/signing-keys';
 import type { KeyObject } from 'node:crypto';
-import type { Client } from '../client.ts';
-import { UsageError } from '../usage-error.ts';
+import type { Client } from '../bus/client.ts';
+import { UsageError } from '../kit/usage-error.ts';
 import { exportParts } from './export-file.ts';
 import { fetchAnchors, fetchLines } from './fetch.ts';
 

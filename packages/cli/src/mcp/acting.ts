@@ -1,7 +1,7 @@
-import type { AgentName } from '@holdpoint/contracts/agent';
-import { HoldpointError } from '@holdpoint/contracts/errors';
+import type { AgentName } from '@holdpoint/contracts/values/agent';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { z } from 'zod';
-import type { Client } from '../client.ts';
+import type { Client } from '../bus/client.ts';
 
 /** Who acts: an agent, and the person that it acts for. Both go into every record. */
 export type Acting = {

@@ -1,19 +1,19 @@
-import type { CapabilityView } from '@holdpoint/contracts/catalog';
-import { Audience } from '@holdpoint/contracts/audience';
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import { NodeId, TaskId } from '@holdpoint/contracts/ids';
-import { JsonObject } from '@holdpoint/contracts/json';
-import { DEFAULT_POOL } from '@holdpoint/contracts/streams';
+import type { CapabilityView } from '@holdpoint/contracts/catalog/catalog';
+import { Audience } from '@holdpoint/contracts/workflow/audience';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { NodeId, TaskId } from '@holdpoint/contracts/values/ids';
+import { JsonObject } from '@holdpoint/contracts/values/json';
+import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import {
   CapabilityLabel,
   Pool,
   SideEffectKind,
   WAIT_MAX_MS,
   type WorkflowDefinition,
-} from '@holdpoint/contracts/workflow';
+} from '@holdpoint/contracts/workflow/workflow';
 import { defaultGate } from '@holdpoint/workflows/files/gate-source';
 import { z } from 'zod';
-import type { Client } from '../client.ts';
+import type { Client } from '../bus/client.ts';
 
 /** One effect that somebody has to approve before it happens. */
 export const AskedEffect = {

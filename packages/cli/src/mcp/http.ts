@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { ERRORS, HoldpointError } from '@holdpoint/contracts/errors';
-import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/streams';
+import { ERRORS, HoldpointError } from '@holdpoint/contracts/values/errors';
+import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/bus/streams';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import type { Client } from '../client.ts';
+import type { Client } from '../bus/client.ts';
 import { actingAs, type Unproven } from './acting.ts';
 import { createMcpServer } from './server.ts';
 

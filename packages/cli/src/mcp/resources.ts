@@ -1,9 +1,9 @@
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import { NodeId, TaskId } from '@holdpoint/contracts/ids';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import { type McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { z } from 'zod';
-import type { Client } from '../client.ts';
-import { logSource } from '../logs.ts';
+import type { Client } from '../bus/client.ts';
+import { logSource } from '../bus/logs.ts';
 
 const TASKS_LISTED = 50;
 /** What an agent can take in; the artifact of the log has all of it. */

@@ -1,4 +1,4 @@
-import { HoldpointError } from '@holdpoint/contracts/errors';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 
 /** What a tool gives: as text for whoever reads text, and as it is. */

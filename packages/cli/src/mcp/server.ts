@@ -1,6 +1,6 @@
-import { VERSION } from '@holdpoint/contracts/version';
+import { VERSION } from '@holdpoint/contracts/values/version';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
-import type { Client } from '../client.ts';
+import type { Client } from '../bus/client.ts';
 import type { Acting } from './acting.ts';
 import { addResources } from './resources.ts';
 import { addTools } from './tools.ts';

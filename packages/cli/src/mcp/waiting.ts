@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { filters } from '@holdpoint/contracts/subjects';
-import type { TaskId } from '@holdpoint/contracts/ids';
-import type { TaskPhase, TaskView } from '@holdpoint/contracts/task';
-import type { Client } from '../client.ts';
-import { createBell } from '../bell.ts';
-import { isUnavailable } from '../failure.ts';
+import { filters } from '@holdpoint/contracts/bus/subjects';
+import type { TaskId } from '@holdpoint/contracts/values/ids';
+import type { TaskPhase, TaskView } from '@holdpoint/contracts/task/task';
+import type { Client } from '../bus/client.ts';
+import { createBell } from '../kit/bell.ts';
+import { isUnavailable } from '../kit/failure.ts';
 
 const ENDED: ReadonlySet<TaskPhase> = new Set(['completed', 'failed', 'cancelled']);
 /** Whoever has asked goes no further by itself: a person has to do something, or say something. */

@@ -1,10 +1,10 @@
-import { reportCommand } from '@holdpoint/contracts/approval-question';
-import type { ApiResponse } from '@holdpoint/contracts/catalog';
-import { jobOf } from '@holdpoint/contracts/ids';
-import type { AttemptView, StuckJob } from '@holdpoint/contracts/recovery';
-import { columns, instant, shorten, span } from '../columns.ts';
-import type { Line, Paint, Span } from '../painted.ts';
-import { table } from '../table.ts';
+import { reportCommand } from '@holdpoint/contracts/approval/question';
+import type { ApiResponse } from '@holdpoint/contracts/catalog/catalog';
+import { jobOf } from '@holdpoint/contracts/values/ids';
+import type { AttemptView, StuckJob } from '@holdpoint/contracts/recovery/recovery';
+import { columns, instant, shorten, span } from '../output/columns.ts';
+import type { Line, Paint, Span } from '../output/painted.ts';
+import { table } from '../output/table.ts';
 import { nameOf, type Subject } from './job-of.ts';
 import { becauseText } from './stuck.ts';
 import { costText } from './usage-text.ts';

@@ -1,4 +1,4 @@
-import { jobOf, NodeId, TaskId } from '@holdpoint/contracts/ids';
+import { jobOf, NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import { InvalidArgumentError } from 'commander';
 
 /** A whole task, or one job of it. */

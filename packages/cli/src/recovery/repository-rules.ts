@@ -1,8 +1,8 @@
-import type { RecoveryRules } from '@holdpoint/contracts/recovery-rules';
+import type { RecoveryRules } from '@holdpoint/contracts/workflow/recovery-rules';
 import { readRecoveryFile } from '@holdpoint/workflows/files/recovery-file';
-import type { Problem } from '@holdpoint/workflows/problem';
-import { rootAbove } from '../jobs/repository-config.ts';
-import type { Session } from '../session.ts';
+import type { Problem } from '@holdpoint/workflows/problems/problem';
+import { rootAbove } from '../job/repository-config.ts';
+import type { Session } from '../kit/session.ts';
 
 /** What the repository in which the user stands says of its failures; nothing where there is no repository. */
 export const rulesHere = ({

@@ -1,6 +1,6 @@
-import type { Usage } from '@holdpoint/contracts/attempt';
-import type { Budget } from '@holdpoint/contracts/workflow';
-import { span } from '../columns.ts';
+import type { Usage } from '@holdpoint/contracts/workflow/attempt';
+import type { Budget } from '@holdpoint/contracts/workflow/workflow';
+import { span } from '../output/columns.ts';
 
 const number = (value: number): string => value.toLocaleString('en-US');
 /** Cents are enough for people, but what is less than one is not nothing. */

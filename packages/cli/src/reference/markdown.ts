@@ -1,4 +1,4 @@
-import { ERRORS } from '@holdpoint/contracts/errors';
+import { ERRORS } from '@holdpoint/contracts/values/errors';
 import type { Argument, Command, Option } from 'commander';
 
 /** What brings the reference up to date. */

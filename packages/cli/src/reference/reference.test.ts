@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ERRORS } from '@holdpoint/contracts/errors';
+import { ERRORS } from '@holdpoint/contracts/values/errors';
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { placesOf } from '../completions.ts';
+import { placesOf } from '../completions/scripts.ts';
 import { createProgram } from '../program.ts';
 import { referenceFiles } from './files.ts';
 import { commandReference, GENERATE_COMMAND } from './markdown.ts';

@@ -1,8 +1,8 @@
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import { jobOf, type TaskId, TaskId as TaskIdSchema } from '@holdpoint/contracts/ids';
-import { JobReference, type TaskView } from '@holdpoint/contracts/task';
-import type { Client } from '../client.ts';
-import { Refusal } from '../refusal.ts';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { jobOf, type TaskId, TaskId as TaskIdSchema } from '@holdpoint/contracts/values/ids';
+import { JobReference, type TaskView } from '@holdpoint/contracts/task/task';
+import type { Client } from '../bus/client.ts';
+import { Refusal } from '../kit/refusal.ts';
 
 /** As many as one submission takes. */
 const AFTER_MAX = 200;

@@ -1,7 +1,7 @@
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import type { TaskView } from '@holdpoint/contracts/task';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import type { TaskView } from '@holdpoint/contracts/task/task';
 import { describe, expect, test } from 'vitest';
-import { nodeView, runView } from '../testing/runs.ts';
+import { nodeView, runView } from '../../testing/runs.ts';
 import { followRun } from './follow.ts';
 
 const away = new HoldpointError('RUNTIME_UNAVAILABLE', 'away');

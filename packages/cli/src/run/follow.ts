@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { performance } from 'node:perf_hooks';
-import type { JobStatus, NodeView, TaskPhase, TaskView } from '@holdpoint/contracts/task';
-import { createBell } from '../bell.ts';
-import { isUnavailable } from '../failure.ts';
+import type { JobStatus, NodeView, TaskPhase, TaskView } from '@holdpoint/contracts/task/task';
+import { createBell } from '../kit/bell.ts';
+import { isUnavailable } from '../kit/failure.ts';
 
 /** Where a run is read from. */
 export type RunSource = {

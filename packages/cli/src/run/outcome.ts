@@ -1,8 +1,8 @@
-import { jobOf } from '@holdpoint/contracts/ids';
-import type { JobStatus, TaskView } from '@holdpoint/contracts/task';
-import { columns } from '../columns.ts';
-import { EXIT } from '../failure.ts';
-import type { Line } from '../painted.ts';
+import { jobOf } from '@holdpoint/contracts/values/ids';
+import type { JobStatus, TaskView } from '@holdpoint/contracts/task/task';
+import { columns } from '../output/columns.ts';
+import { EXIT } from '../kit/failure.ts';
+import type { Line } from '../output/painted.ts';
 
 /** A run that was submitted, as its template was found. */
 export type Enqueued = {

@@ -1,11 +1,11 @@
-import { jobOf } from '@holdpoint/contracts/ids';
-import type { NodeView, TaskView } from '@holdpoint/contracts/task';
-import type { Client } from '../client.ts';
-import { shorten } from '../columns.ts';
-import { isEnded, statusSpan } from '../jobs/status.ts';
-import { waitOf } from '../jobs/wait.ts';
-import { logSource } from '../logs.ts';
-import type { Line } from '../painted.ts';
+import { jobOf } from '@holdpoint/contracts/values/ids';
+import type { NodeView, TaskView } from '@holdpoint/contracts/task/task';
+import type { Client } from '../bus/client.ts';
+import { shorten } from '../output/columns.ts';
+import { isEnded, statusSpan } from '../job/status.ts';
+import { waitOf } from '../job/wait.ts';
+import { logSource } from '../bus/logs.ts';
+import type { Line } from '../output/painted.ts';
 import type { Onlooker } from './follow.ts';
 
 const LINE_SHOWN = 200;

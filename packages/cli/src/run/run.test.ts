@@ -2,11 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import { SubmitTask } from '@holdpoint/contracts/task';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { SubmitTask } from '@holdpoint/contracts/task/task';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { nodeView, runView } from '../testing/runs.ts';
-import { type Answers, typeLine } from '../testing/terminal.ts';
+import { nodeView, runView } from '../../testing/runs.ts';
+import { type Answers, typeLine } from '../../testing/terminal.ts';
 
 const DEMO = `
 id = "template.demo"

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { ApiRequest } from '@holdpoint/contracts/catalog';
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import type { TaskView } from '@holdpoint/contracts/task';
-import type { Client } from '../client.ts';
-import { Refusal } from '../refusal.ts';
+import type { ApiRequest } from '@holdpoint/contracts/catalog/catalog';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import type { TaskView } from '@holdpoint/contracts/task/task';
+import type { Client } from '../bus/client.ts';
+import { Refusal } from '../kit/refusal.ts';
 
 export type Submission = ApiRequest<'orchestrator', 'submit'>;
 

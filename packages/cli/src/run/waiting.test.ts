@@ -1,9 +1,9 @@
-import { HoldpointError } from '@holdpoint/contracts/errors';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { describe, expect, test } from 'vitest';
-import { nodeView, runView } from '../testing/runs.ts';
-import { type Answers, NOW } from '../testing/terminal.ts';
-import type { Client } from '../client.ts';
-import { createSession } from '../session.ts';
+import { nodeView, runView } from '../../testing/runs.ts';
+import { type Answers, NOW } from '../../testing/terminal.ts';
+import type { Client } from '../bus/client.ts';
+import { createSession } from '../kit/session.ts';
 import { createDesk } from './waiting.ts';
 
 const effect = {

@@ -1,19 +1,19 @@
-import type { ApprovalView } from '@holdpoint/contracts/approval';
-import type { ApprovalId } from '@holdpoint/contracts/ids';
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import { jobOf } from '@holdpoint/contracts/ids';
-import type { NodeView, TaskView } from '@holdpoint/contracts/task';
+import type { ApprovalView } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalId } from '@holdpoint/contracts/values/ids';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { jobOf } from '@holdpoint/contracts/values/ids';
+import type { NodeView, TaskView } from '@holdpoint/contracts/task/task';
 import { setTimeout as pause } from 'node:timers/promises';
-import { indented } from '../approval-changes.ts';
-import type { Ask } from '../approval-input-prompt.ts';
-import { askFor } from '../approval-prompt.ts';
-import { approvalText } from '../approval-text.ts';
-import type { Client } from '../client.ts';
-import { answerLine, decideOn } from '../decisions.ts';
-import { findApproval, waitsFor } from '../jobs/approval.ts';
-import type { Session } from '../session.ts';
-import { createStuckTeller } from './stuck-teller.ts';
-import type { Terminal } from '../surroundings.ts';
+import { indented } from '../approval/changes.ts';
+import type { Ask } from '../approval/input-prompt.ts';
+import { askFor } from '../approval/prompt.ts';
+import { approvalText } from '../approval/text.ts';
+import type { Client } from '../bus/client.ts';
+import { answerLine, decideOn } from '../approval/decisions.ts';
+import { findApproval, waitsFor } from '../job/approval.ts';
+import type { Session } from '../kit/session.ts';
+import { createStuckTeller } from './stuck-notices.ts';
+import type { Terminal } from '../kit/environment.ts';
 
 const LOOK_EVERY_MS = 2_000;
 

@@ -3,8 +3,8 @@ import {
   createVerifier as createVerifierOfNode,
   keyIdOf,
   keyIdIn as keyIdOfNode,
-} from '@holdpoint/contracts/jws';
-import { sha256Of } from '@holdpoint/contracts/json';
+} from '@holdpoint/contracts/values/jws';
+import { sha256Of } from '@holdpoint/contracts/values/json';
 import { describe, expect, test } from 'vitest';
 import { createHash } from './node-crypto.ts';
 import { createVerifier, keyIdIn } from './jws.ts';

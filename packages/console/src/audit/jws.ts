@@ -1,7 +1,7 @@
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { sha256 } from '@noble/hashes/sha2.js';
 
-// Compact JWS with Ed25519, as `@holdpoint/contracts/jws` reads it, without anything of Node.js.
+// Compact JWS with Ed25519, as `@holdpoint/contracts/values/jws` reads it, without anything of Node.js.
 
 const bytesOf = (base64url: string): Uint8Array<ArrayBuffer> | undefined => {
   if (!/^[A-Za-z0-9_-]*$/.test(base64url)) return undefined;

@@ -1,5 +1,5 @@
-import type { AuditLine } from '@holdpoint/contracts/audit';
-import type { AuditReport } from '@holdpoint/contracts/audit-verify';
+import type { AuditLine } from '@holdpoint/contracts/audit/audit';
+import type { AuditReport } from '@holdpoint/contracts/audit/verify';
 import { describe, expect, test } from 'vitest';
 import { markOf } from './mark.ts';
 import type { Verified } from './verify-log.ts';

@@ -1,5 +1,5 @@
-import type { AuditLine } from '@holdpoint/contracts/audit';
-import type { Word } from '../tasks/words.ts';
+import type { AuditLine } from '@holdpoint/contracts/audit/audit';
+import type { Word } from '../tasks/labels.ts';
 import type { Verified } from './verify-log.ts';
 
 /** The badge of an audit line, judged by the last verification of the whole log. */

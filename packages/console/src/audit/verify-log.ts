@@ -1,5 +1,5 @@
-import type { AuditLine } from '@holdpoint/contracts/audit';
-import { type AuditReport, createAuditVerifier } from '@holdpoint/contracts/audit-verify';
+import type { AuditLine } from '@holdpoint/contracts/audit/audit';
+import { type AuditReport, createAuditVerifier } from '@holdpoint/contracts/audit/verify';
 import type { Caller } from '../session/call.ts';
 import { createVerifier } from './jws.ts';
 

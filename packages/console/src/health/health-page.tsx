@@ -1,10 +1,10 @@
-import type { streams } from '@holdpoint/contracts/streams';
+import type { streams } from '@holdpoint/contracts/bus/streams';
 import { useEffect, useState } from 'preact/hooks';
 import { Badge, Busy, Empty, Problem, Section, When } from '../parts/bits.tsx';
 import { Long, Safe } from '../parts/safe.tsx';
 import { textOfError, useLoad } from '../parts/use-load.ts';
 import { createKey, mayDo, useSession } from '../session/context.ts';
-import { textFor } from '../tasks/words.ts';
+import { textFor } from '../tasks/labels.ts';
 import { size } from '../text/time.ts';
 import { healthOf, type Letter, lettersOf } from './health-view.ts';
 

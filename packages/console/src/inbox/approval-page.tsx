@@ -1,5 +1,5 @@
-import type { ApprovalDetail } from '@holdpoint/contracts/catalog';
-import { policyOf, questionOf } from '@holdpoint/contracts/approval-policy';
+import type { ApprovalDetail } from '@holdpoint/contracts/catalog/catalog';
+import { policyOf, questionOf } from '@holdpoint/contracts/workflow/approval-policy';
 import { useEffect } from 'preact/hooks';
 import { Badge, Busy, Facts, Problem, Section, When } from '../parts/bits.tsx';
 import { Markdown } from '../parts/markdown.tsx';
@@ -9,8 +9,8 @@ import { useNow } from '../parts/use-now.ts';
 import { useSession } from '../session/context.ts';
 import { hrefOf } from '../text/route.ts';
 import { span } from '../text/time.ts';
-import { CHOICES, CLASSES, STATUSES, SURFACES, textFor, wordFor } from '../tasks/words.ts';
-import { AttemptsTable } from '../tasks/attempts.tsx';
+import { CHOICES, CLASSES, STATUSES, SURFACES, textFor, wordFor } from '../tasks/labels.ts';
+import { AttemptsTable } from '../task/attempts.tsx';
 import { DecideForm } from './decide-form.tsx';
 import { EffectView, SinceLast } from './effect-view.tsx';
 import { riskShown } from './inbox-order.ts';

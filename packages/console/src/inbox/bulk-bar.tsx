@@ -1,4 +1,4 @@
-import type { ApprovalView, Verb } from '@holdpoint/contracts/approval';
+import type { ApprovalView, Verb } from '@holdpoint/contracts/approval/approval';
 import { useState } from 'preact/hooks';
 import { CallError } from '../session/call.ts';
 import { createKey, useSession } from '../session/context.ts';

@@ -1,6 +1,6 @@
-import type { ApprovalView, Choice } from '@holdpoint/contracts/approval';
-import { isAmong } from '@holdpoint/contracts/audience';
-import { policyOf } from '@holdpoint/contracts/approval-policy';
+import type { ApprovalView, Choice } from '@holdpoint/contracts/approval/approval';
+import { isAmong } from '@holdpoint/contracts/workflow/audience';
+import { policyOf } from '@holdpoint/contracts/workflow/approval-policy';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useKeys } from '../parts/use-keys.ts';
 import { mayDo, useSession } from '../session/context.ts';

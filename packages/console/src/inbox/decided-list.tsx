@@ -1,11 +1,11 @@
-import type { ApprovalStatus, ApprovalView } from '@holdpoint/contracts/approval';
+import type { ApprovalStatus, ApprovalView } from '@holdpoint/contracts/approval/approval';
 import { useEffect, useState } from 'preact/hooks';
 import { Badge, Busy, Empty, Problem, When } from '../parts/bits.tsx';
 import { Short } from '../parts/safe.tsx';
 import { useLoad } from '../parts/use-load.ts';
 import { useSession } from '../session/context.ts';
 import { hrefOf } from '../text/route.ts';
-import { STATUSES, SURFACES, textFor, wordFor } from '../tasks/words.ts';
+import { STATUSES, SURFACES, textFor, wordFor } from '../tasks/labels.ts';
 
 const KINDS: readonly ApprovalStatus[] = [
   'approved',

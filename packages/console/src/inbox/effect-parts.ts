@@ -1,5 +1,5 @@
-import type { CanonicalEffect } from '@holdpoint/contracts/effect';
-import type { Json } from '@holdpoint/contracts/json';
+import type { CanonicalEffect } from '@holdpoint/contracts/effect/effect';
+import type { Json } from '@holdpoint/contracts/values/json';
 import { isDiff } from '../text/diff-lines.ts';
 
 /** A part of an effect that reads better by itself than as JSON. */

@@ -1,10 +1,10 @@
-import type { ApprovalDetail } from '@holdpoint/contracts/catalog';
-import type { ApprovalView } from '@holdpoint/contracts/approval';
-import { questionOf } from '@holdpoint/contracts/approval-policy';
+import type { ApprovalDetail } from '@holdpoint/contracts/catalog/catalog';
+import type { ApprovalView } from '@holdpoint/contracts/approval/approval';
+import { questionOf } from '@holdpoint/contracts/workflow/approval-policy';
 import { Facts, Section } from '../parts/bits.tsx';
 import { Diff } from '../parts/diff.tsx';
 import { Long, Safe } from '../parts/safe.tsx';
-import { INTERRUPTED, KINDS, STATUSES, textFor, wordFor } from '../tasks/words.ts';
+import { INTERRUPTED, KINDS, STATUSES, textFor, wordFor } from '../tasks/labels.ts';
 import { type EffectPart, partsOf } from './effect-parts.ts';
 
 const Part = ({ part }: { readonly part: EffectPart }) => {

@@ -1,4 +1,4 @@
-import type { ApprovalView } from '@holdpoint/contracts/approval';
+import type { ApprovalView } from '@holdpoint/contracts/approval/approval';
 import { expect, test } from 'vitest';
 import { inOrder, withTold } from './inbox-order.ts';
 

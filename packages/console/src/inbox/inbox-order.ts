@@ -1,4 +1,4 @@
-import type { ApprovalView } from '@holdpoint/contracts/approval';
+import type { ApprovalView } from '@holdpoint/contracts/approval/approval';
 
 export type InboxOrder = 'risk' | 'oldest' | 'expiring';
 

@@ -1,6 +1,6 @@
-import type { ApprovalView, Risk as RiskName } from '@holdpoint/contracts/approval';
-import { questionOf } from '@holdpoint/contracts/approval-policy';
-import { isAmong } from '@holdpoint/contracts/audience';
+import type { ApprovalView, Risk as RiskName } from '@holdpoint/contracts/approval/approval';
+import { questionOf } from '@holdpoint/contracts/workflow/approval-policy';
+import { isAmong } from '@holdpoint/contracts/workflow/audience';
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import { Busy, Empty, Problem } from '../parts/bits.tsx';
 import { Short } from '../parts/safe.tsx';
@@ -10,7 +10,7 @@ import { useNow } from '../parts/use-now.ts';
 import { useSession } from '../session/context.ts';
 import { hrefOf } from '../text/route.ts';
 import { span } from '../text/time.ts';
-import { KINDS } from '../tasks/words.ts';
+import { KINDS } from '../tasks/labels.ts';
 import { ApprovalPage, Risk, TimeLeft } from './approval-page.tsx';
 import { BulkBar } from './bulk-bar.tsx';
 import { DecidedList } from './decided-list.tsx';

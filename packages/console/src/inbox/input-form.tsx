@@ -1,7 +1,7 @@
-import type { Json } from '@holdpoint/contracts/json';
+import type { Json } from '@holdpoint/contracts/values/json';
 import { useState } from 'preact/hooks';
 import { Safe } from '../parts/safe.tsx';
-import { type InputField, TEXT_MAX } from '@holdpoint/contracts/input';
+import { type InputField, TEXT_MAX } from '@holdpoint/contracts/workflow/input';
 import type { InputQuestion } from './question.ts';
 
 type Values = Readonly<Record<string, string | boolean>>;

@@ -1,7 +1,7 @@
-import type { ApprovalView, Choice, StuckAnswer } from '@holdpoint/contracts/approval';
-import { policyOf, questionOf } from '@holdpoint/contracts/approval-policy';
-import type { InputRequest } from '@holdpoint/contracts/input';
-import type { DoubtAnswer } from '@holdpoint/contracts/effect';
+import type { ApprovalView, Choice, StuckAnswer } from '@holdpoint/contracts/approval/approval';
+import { policyOf, questionOf } from '@holdpoint/contracts/workflow/approval-policy';
+import type { InputRequest } from '@holdpoint/contracts/workflow/input';
+import type { DoubtAnswer } from '@holdpoint/contracts/effect/effect';
 
 /** What can be said, and what follows from it. */
 export type Option = { readonly choice: Choice; readonly label: string; readonly follows: string };

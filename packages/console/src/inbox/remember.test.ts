@@ -1,5 +1,5 @@
-import type { ApprovalView } from '@holdpoint/contracts/approval';
-import { RuleSpec } from '@holdpoint/contracts/standing-rule';
+import type { ApprovalView } from '@holdpoint/contracts/approval/approval';
+import { RuleSpec } from '@holdpoint/contracts/approval/standing-rule';
 import { expect, test } from 'vitest';
 import { canRemember, ruleFrom } from './remember.ts';
 

@@ -1,5 +1,5 @@
-import type { ApprovalView } from '@holdpoint/contracts/approval';
-import { isForRules, matches, type RuleSpec } from '@holdpoint/contracts/standing-rule';
+import type { ApprovalView } from '@holdpoint/contracts/approval/approval';
+import { isForRules, matches, type RuleSpec } from '@holdpoint/contracts/approval/standing-rule';
 
 const DAY_MS = 86_400_000;
 const NAME_MAX = 200;

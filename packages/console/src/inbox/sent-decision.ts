@@ -1,4 +1,4 @@
-import type { ApprovalView, Choice } from '@holdpoint/contracts/approval';
+import type { ApprovalView, Choice } from '@holdpoint/contracts/approval/approval';
 
 /** What a look at the request tells of a decision whose answer was lost. */
 export type Found =

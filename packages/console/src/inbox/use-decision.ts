@@ -1,4 +1,4 @@
-import type { ApprovalView, Choice, DecideApproval } from '@holdpoint/contracts/approval';
+import type { ApprovalView, Choice, DecideApproval } from '@holdpoint/contracts/approval/approval';
 import { useRef, useState } from 'preact/hooks';
 import { lookUntilAnswered } from '../parts/look-until.ts';
 import { textOfError } from '../parts/use-load.ts';

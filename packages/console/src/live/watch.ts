@@ -1,5 +1,5 @@
-import type { ApprovalView } from '@holdpoint/contracts/approval';
-import type { WatchMessage } from '@holdpoint/contracts/watch';
+import type { ApprovalView } from '@holdpoint/contracts/approval/approval';
+import type { WatchMessage } from '@holdpoint/contracts/approval/watch';
 import { delayOf } from './backoff.ts';
 
 export type WatchState = 'connecting' | 'live' | 'lost';

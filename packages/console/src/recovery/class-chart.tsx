@@ -1,10 +1,10 @@
-import type { FailureClass } from '@holdpoint/contracts/failure-class';
-import type { FailureBucket } from '@holdpoint/contracts/recovery';
+import type { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
+import type { FailureBucket } from '@holdpoint/contracts/recovery/recovery';
 import { useState } from 'preact/hooks';
 import { Busy, Empty, Problem, Section } from '../parts/bits.tsx';
 import { useLoad } from '../parts/use-load.ts';
 import { useSession } from '../session/context.ts';
-import { CLASSES } from '../tasks/words.ts';
+import { CLASSES } from '../tasks/labels.ts';
 import { instant, utcDay } from '../text/time.ts';
 import { type Bar, barsOf, rangeOf, type SpanName, SPANS, sumOf } from './class-counts.ts';
 import { FAILURE_ORDER } from './class-order.ts';

@@ -1,5 +1,5 @@
-import type { FailureClass } from '@holdpoint/contracts/failure-class';
-import type { FailureBucket, FailureCount } from '@holdpoint/contracts/recovery';
+import type { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
+import type { FailureBucket, FailureCount } from '@holdpoint/contracts/recovery/recovery';
 
 type Span = { readonly text: string; readonly bucket: FailureBucket; readonly buckets: number };
 

@@ -1,5 +1,5 @@
-import type { CircuitView } from '@holdpoint/contracts/circuit';
-import type { StuckJob } from '@holdpoint/contracts/recovery';
+import type { CircuitView } from '@holdpoint/contracts/recovery/circuit';
+import type { StuckJob } from '@holdpoint/contracts/recovery/recovery';
 import { useState } from 'preact/hooks';
 import { Badge, Busy, Empty, Facts, Problem, Section, When } from '../parts/bits.tsx';
 import { Markdown } from '../parts/markdown.tsx';
@@ -7,7 +7,7 @@ import { Long, Safe, Short } from '../parts/safe.tsx';
 import { textOfError, useLoad } from '../parts/use-load.ts';
 import { mayDo, useSession } from '../session/context.ts';
 import { hrefOf } from '../text/route.ts';
-import { CIRCUITS, CLASSES, textFor, wordFor } from '../tasks/words.ts';
+import { CIRCUITS, CLASSES, textFor, wordFor } from '../tasks/labels.ts';
 import { ClassChart } from './class-chart.tsx';
 
 const StuckReport = ({ job }: { readonly job: StuckJob }) => {

@@ -1,5 +1,5 @@
-import type { Api, ApiRequest, ApiResponse } from '@holdpoint/contracts/catalog';
-import type { ServiceName } from '@holdpoint/contracts/subjects';
+import type { Api, ApiRequest, ApiResponse } from '@holdpoint/contracts/catalog/catalog';
+import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 
 /** What the service refused, or that nobody knows what it did (`unknown`). */
 export class CallError extends Error {

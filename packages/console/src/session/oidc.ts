@@ -1,4 +1,4 @@
-import type { OidcCode, SignInWays } from '@holdpoint/contracts/sign-in';
+import type { OidcCode, SignInWays } from '@holdpoint/contracts/approval/sign-in';
 
 // Signing in by the login of an OIDC provider: what the page keeps while somebody is there, and what it makes of his return.
 

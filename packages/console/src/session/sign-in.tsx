@@ -1,4 +1,4 @@
-import type { OidcCode, SignedIn, SignInWays } from '@holdpoint/contracts/sign-in';
+import type { OidcCode, SignedIn, SignInWays } from '@holdpoint/contracts/approval/sign-in';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Safe } from '../parts/safe.tsx';
 import { CallError, createCaller } from './call.ts';

@@ -1,5 +1,5 @@
-import type { ApiRequest } from '@holdpoint/contracts/catalog';
-import type { TaskPhase } from '@holdpoint/contracts/task';
+import type { ApiRequest } from '@holdpoint/contracts/catalog/catalog';
+import type { TaskPhase } from '@holdpoint/contracts/task/task';
 
 /** What the fields above the list say, as they stand there. */
 export type TaskFilter = {

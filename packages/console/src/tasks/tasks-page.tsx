@@ -1,4 +1,4 @@
-import type { TaskSummary } from '@holdpoint/contracts/catalog';
+import type { TaskSummary } from '@holdpoint/contracts/catalog/catalog';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { followEvents } from '../live/events.ts';
 import { Badge, Busy, Empty, Problem, When } from '../parts/bits.tsx';
@@ -7,11 +7,11 @@ import { useKeys } from '../parts/use-keys.ts';
 import { useLoad } from '../parts/use-load.ts';
 import { mayDo, useSession } from '../session/context.ts';
 import { hrefOf } from '../text/route.ts';
-import { NewTask } from './new-task.tsx';
+import { NewTask } from '../new-task/new-task.tsx';
 import { askedFor, endOf, NO_FILTER, type TaskFilter } from './task-filter.ts';
 import { TaskFilters } from './task-filters.tsx';
-import { TaskPage } from './task-page.tsx';
-import { PHASES, wordFor } from './words.ts';
+import { TaskPage } from '../task/task-page.tsx';
+import { PHASES, wordFor } from './labels.ts';
 
 const PAGE = 50;
 /** A busy system is not listed anew for each of its events. */

@@ -1,19 +1,19 @@
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import type { PhaseEnd, WorkGiven, WorkOrder } from '@holdpoint/contracts/program';
-import type { Clock } from '@holdpoint/runtime/clock';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import type { PhaseEnd, WorkGiven, WorkOrder } from '@holdpoint/contracts/program/program';
+import type { Clock } from '@holdpoint/runtime/engine/clock';
 import type { AnyPhase } from '../definition/phase.ts';
 import type { Workflow } from '../definition/workflow.ts';
-import { PhaseAborted } from './abort.ts';
-import { createActivity } from './activity.ts';
-import { failureOf } from './failure.ts';
-import { createLife } from './life.ts';
-import type { WorkerLine, WorkerLog, WorkPort } from './port.ts';
-import type { PhaseRun } from './phase-run.ts';
-import { createRecords } from './records.ts';
-import { failedEnd, runPhase } from './run-phase.ts';
-import { createSession } from './session.ts';
-import { createStateHolder } from './state.ts';
-import { createStopwatch } from './stopwatch.ts';
+import { PhaseAborted } from './session/abort.ts';
+import { createActivity } from './context/activity.ts';
+import { failureOf } from './phases/failure.ts';
+import { createLife } from './session/lifetime.ts';
+import type { WorkerLine, WorkerLog, WorkPort } from './session/port.ts';
+import type { PhaseRun } from './phases/phase-run.ts';
+import { createRecords } from './context/records.ts';
+import { failedEnd, runPhase } from './phases/run-phase.ts';
+import { createSession } from './session/session.ts';
+import { createStateHolder } from './context/state.ts';
+import { createStopwatch } from './session/stopwatch.ts';
 
 export type ActivationParts = {
   readonly workflow: Workflow;

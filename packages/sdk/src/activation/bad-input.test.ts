@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { StoredArtifact } from '@holdpoint/contracts/stored-artifact';
+import { StoredArtifact } from '@holdpoint/contracts/effect/stored-artifact';
 import { phasesFor } from '../definition/phases-for.ts';
 import { defineWorkflow } from '../definition/workflow.ts';
 import { agentPhase, environmentOf, play } from '../testing/fixture.ts';

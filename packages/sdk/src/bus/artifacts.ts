@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import { sha256Of } from '@holdpoint/contracts/json';
-import { artifactUriOf, type StoredArtifact } from '@holdpoint/contracts/stored-artifact';
-import { programBucket } from '@holdpoint/contracts/streams';
-import { createObjectStore } from '@holdpoint/runtime/nats/object-store';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { sha256Of } from '@holdpoint/contracts/values/json';
+import { artifactUriOf, type StoredArtifact } from '@holdpoint/contracts/effect/stored-artifact';
+import { programBucket } from '@holdpoint/contracts/bus/streams';
+import { createObjectStore } from '@holdpoint/runtime/bus/object-store';
 import type { NatsConnection } from '@nats-io/transport-node';
-import type { WorkPort } from '../activation/port.ts';
+import type { WorkPort } from '../activation/session/port.ts';
 
 const unavailable = (cause: unknown): HoldpointError =>
   new HoldpointError('RUNTIME_UNAVAILABLE', 'the artifacts cannot be reached', { cause });

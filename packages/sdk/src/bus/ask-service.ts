@@ -1,7 +1,7 @@
-import { encodeRequest, readAnswer } from '@holdpoint/contracts/answer';
-import type { Api, ApiRequest, ApiResponse } from '@holdpoint/contracts/catalog';
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import { type ServiceName, subjects } from '@holdpoint/contracts/subjects';
+import { encodeRequest, readAnswer } from '@holdpoint/contracts/api/reply';
+import type { Api, ApiRequest, ApiResponse } from '@holdpoint/contracts/catalog/catalog';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
 import { errors, headers as createHeaders, type Msg, type NatsConnection } from '@nats-io/transport-node';
 
 /** Every endpoint answers after one commit or one query. */

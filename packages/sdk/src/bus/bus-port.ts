@@ -1,7 +1,7 @@
-import { ProgramEvent } from '@holdpoint/contracts/program';
-import { subjects } from '@holdpoint/contracts/subjects';
+import { ProgramEvent } from '@holdpoint/contracts/program/program';
+import { subjects } from '@holdpoint/contracts/bus/subjects';
 import type { Msg, NatsConnection } from '@nats-io/transport-node';
-import type { TaskNews, WorkPort } from '../activation/port.ts';
+import type { TaskNews, WorkPort } from '../activation/session/port.ts';
 import { artifactsOver } from './artifacts.ts';
 import { type AskService, askOver } from './ask-service.ts';
 

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { HoldpointError } from '@holdpoint/contracts/errors';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import {
   type Authenticator,
   connect,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { HistoryEntry } from '@holdpoint/contracts/catalog';
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import type { TaskId } from '@holdpoint/contracts/ids';
+import type { HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import type { TaskId } from '@holdpoint/contracts/values/ids';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { AskService } from '../bus/ask-service.ts';
 import { ask } from '../definition/ask.ts';

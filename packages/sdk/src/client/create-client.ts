@@ -1,18 +1,18 @@
-import { HEADERS } from '@holdpoint/contracts/cloudevents';
-import type { HistoryEntry } from '@holdpoint/contracts/catalog';
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import { TaskId } from '@holdpoint/contracts/ids';
-import { JsonObject } from '@holdpoint/contracts/json';
-import { filters } from '@holdpoint/contracts/subjects';
-import { parseJson } from '@holdpoint/runtime/inbound';
-import { systemClock } from '@holdpoint/runtime/system-clock';
+import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
+import type { HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { TaskId } from '@holdpoint/contracts/values/ids';
+import { JsonObject } from '@holdpoint/contracts/values/json';
+import { filters } from '@holdpoint/contracts/bus/subjects';
+import { parseJson } from '@holdpoint/runtime/engine/inbound';
+import { systemClock } from '@holdpoint/runtime/service/system-clock';
 import type { Msg, NatsConnection } from '@nats-io/transport-node';
-import { checkState } from '../activation/state.ts';
+import { checkState } from '../activation/context/state.ts';
 import { artifactsOver } from '../bus/artifacts.ts';
 import { askOver } from '../bus/ask-service.ts';
 import type { Workflow } from '../definition/workflow.ts';
 import { createHandle, type WorkflowHandle } from './handle.ts';
-import { persistently } from './persistently.ts';
+import { persistently } from './retry.ts';
 import type { ClientPort } from './port.ts';
 
 export type StartOptions = {

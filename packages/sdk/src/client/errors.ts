@@ -1,5 +1,5 @@
-import { type ErrorBody, type ErrorCode, HoldpointError } from '@holdpoint/contracts/errors';
-import type { Json } from '@holdpoint/contracts/json';
+import { type ErrorBody, type ErrorCode, HoldpointError } from '@holdpoint/contracts/values/errors';
+import type { Json } from '@holdpoint/contracts/values/json';
 
 /** A task has failed. It has the code of what went wrong. */
 export class WorkflowFailed extends HoldpointError {

@@ -1,7 +1,7 @@
-import type { HistoryEntry } from '@holdpoint/contracts/catalog';
-import type { ErrorBody } from '@holdpoint/contracts/errors';
-import type { Json } from '@holdpoint/contracts/json';
-import type { PhaseFailure, ProgramAnswer, ProgramQuestion } from '@holdpoint/contracts/program';
+import type { HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
+import type { ErrorBody } from '@holdpoint/contracts/values/errors';
+import type { Json } from '@holdpoint/contracts/values/json';
+import type { PhaseFailure, ProgramAnswer, ProgramQuestion } from '@holdpoint/contracts/program/program';
 import type { Frozen } from '../definition/frozen.ts';
 import { factIn, type KnownFact } from './facts.ts';
 

@@ -1,6 +1,6 @@
-import type { HistoryEntry } from '@holdpoint/contracts/catalog';
-import { ProgramEvent } from '@holdpoint/contracts/program';
-import { TaskEvent } from '@holdpoint/contracts/task';
+import type { HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
+import { ProgramEvent } from '@holdpoint/contracts/program/program';
+import { TaskEvent } from '@holdpoint/contracts/task/task';
 
 /** What a client goes by: the events of programs, and of those that all tasks share the ones that end it. */
 export type KnownFact =

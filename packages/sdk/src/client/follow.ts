@@ -1,6 +1,6 @@
-import type { HistoryEntry } from '@holdpoint/contracts/catalog';
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import type { TaskId } from '@holdpoint/contracts/ids';
+import type { HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import type { TaskId } from '@holdpoint/contracts/values/ids';
 import { createBell } from './bell.ts';
 import type { ClientPort } from './port.ts';
 

@@ -1,17 +1,17 @@
-import { SURFACE_HEADER } from '@holdpoint/contracts/cloudevents';
-import type { HistoryEntry } from '@holdpoint/contracts/catalog';
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import { TaskId } from '@holdpoint/contracts/ids';
-import type { Json } from '@holdpoint/contracts/json';
-import { fullOutput } from '../activation/phase-run.ts';
+import { SURFACE_HEADER } from '@holdpoint/contracts/bus/cloudevents';
+import type { HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { TaskId } from '@holdpoint/contracts/values/ids';
+import type { Json } from '@holdpoint/contracts/values/json';
+import { fullOutput } from '../activation/phases/phase-run.ts';
 import type { Frozen } from '../definition/frozen.ts';
 import { WorkflowCancelled, WorkflowFailed } from './errors.ts';
 import { eventIn, isEnd, type WorkflowEvent } from './events.ts';
 import { factIn } from './facts.ts';
 import { followTask, historyOf } from './follow.ts';
-import { persistently } from './persistently.ts';
+import { persistently } from './retry.ts';
 import type { ClientPort } from './port.ts';
-import { nothing, type OpenInput, type Story, told } from './story.ts';
+import { nothing, type OpenInput, type Story, told } from './task-view.ts';
 
 export type RespondOptions = {
   readonly comment?: string;

@@ -1,6 +1,6 @@
-import type { HistoryEntry } from '@holdpoint/contracts/catalog';
-import type { Clock } from '@holdpoint/runtime/clock';
-import type { WorkPort } from '../activation/port.ts';
+import type { HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
+import type { Clock } from '@holdpoint/runtime/engine/clock';
+import type { WorkPort } from '../activation/session/port.ts';
 import type { AskService } from '../bus/ask-service.ts';
 
 /** The world as a client sees it. */

@@ -1,4 +1,4 @@
-import type { InputOption, InputRequest } from '@holdpoint/contracts/input';
+import type { InputOption, InputRequest } from '@holdpoint/contracts/workflow/input';
 import type { z } from 'zod';
 import { fieldsOf } from './form-fields.ts';
 

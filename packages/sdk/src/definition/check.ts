@@ -1,4 +1,4 @@
-import { ProgramDefinition, type ProgramPhase } from '@holdpoint/contracts/program';
+import { ProgramDefinition, type ProgramPhase } from '@holdpoint/contracts/program/program';
 import { z } from 'zod';
 import type { AnyPhase } from './phase.ts';
 

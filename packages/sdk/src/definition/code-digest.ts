@@ -1,4 +1,4 @@
-import { digestOf } from '@holdpoint/contracts/json';
+import { digestOf } from '@holdpoint/contracts/values/json';
 import { z } from 'zod';
 
 type Seen = ReadonlySet<object>;

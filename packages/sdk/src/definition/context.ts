@@ -1,8 +1,8 @@
 import type { Draft, Frozen } from './frozen.ts';
-import type { Json, JsonObject } from '@holdpoint/contracts/json';
-import type { ErrorBody } from '@holdpoint/contracts/errors';
-import type { PhaseFailure, ProgramEffect } from '@holdpoint/contracts/program';
-import type { StoredArtifact } from '@holdpoint/contracts/stored-artifact';
+import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
+import type { ErrorBody } from '@holdpoint/contracts/values/errors';
+import type { PhaseFailure, ProgramEffect } from '@holdpoint/contracts/program/program';
+import type { StoredArtifact } from '@holdpoint/contracts/effect/stored-artifact';
 import type { z } from 'zod';
 
 /** A value, or a promise of it. */

@@ -1,4 +1,4 @@
-import { InputField } from '@holdpoint/contracts/input';
+import { InputField } from '@holdpoint/contracts/workflow/input';
 import { z } from 'zod';
 
 /** What JSON Schema says of one field of a form. */

@@ -1,4 +1,4 @@
-import type { Json } from '@holdpoint/contracts/json';
+import type { Json } from '@holdpoint/contracts/values/json';
 import type { z } from 'zod';
 
 type AnyJson = z.core.util.JSONType;

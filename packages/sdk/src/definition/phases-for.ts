@@ -1,4 +1,4 @@
-import type { JsonObject } from '@holdpoint/contracts/json';
+import type { JsonObject } from '@holdpoint/contracts/values/json';
 import type { z } from 'zod';
 import type { Awaitable } from './context.ts';
 import type {

@@ -1,5 +1,5 @@
 import { describe, expectTypeOf, test } from 'vitest';
-import type { Json } from '@holdpoint/contracts/json';
+import type { Json } from '@holdpoint/contracts/values/json';
 import { z } from 'zod';
 import { ask } from './ask.ts';
 import type { ArtifactRef, PhaseContext } from './context.ts';

@@ -1,11 +1,11 @@
 import type { Frozen } from './frozen.ts';
-import { type ProgramDefinition, programHash } from '@holdpoint/contracts/program';
+import { type ProgramDefinition, programHash } from '@holdpoint/contracts/program/program';
 import type { z } from 'zod';
 import { codeDigest } from './code-digest.ts';
 import { checkDefinition } from './check.ts';
 import type { AnyPhase, Phase } from './phase.ts';
 import { phaseData } from './phase-data.ts';
-import type { ResultOf, Sound } from './sound.ts';
+import type { ResultOf, Sound } from './valid-workflow.ts';
 
 /** A workflow as its author writes it. */
 export type WorkflowSpec<Schema extends z.ZodObject, Initial extends string, Phases> = {

@@ -1,9 +1,9 @@
-import { commandIdOf, type TaskId } from '@holdpoint/contracts/ids';
-import type { HistoryEntry } from '@holdpoint/contracts/catalog';
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import type { Json } from '@holdpoint/contracts/json';
-import type { ProgramDefinition } from '@holdpoint/contracts/program';
-import type { SubmitTask } from '@holdpoint/contracts/task';
+import { commandIdOf, type TaskId } from '@holdpoint/contracts/values/ids';
+import type { HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import type { Json } from '@holdpoint/contracts/values/json';
+import type { ProgramDefinition } from '@holdpoint/contracts/program/program';
+import type { SubmitTask } from '@holdpoint/contracts/task/task';
 import type { AskService } from '../bus/ask-service.ts';
 import type { ClientPort } from '../client/port.ts';
 import type { Workflow } from '../definition/workflow.ts';

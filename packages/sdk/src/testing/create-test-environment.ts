@@ -1,9 +1,9 @@
-import type { CancelApproval, RequestApproval } from '@holdpoint/contracts/approval';
-import type { WorkOrder } from '@holdpoint/contracts/program';
-import type { SubmitTask } from '@holdpoint/contracts/task';
-import type { WireMessage } from '@holdpoint/runtime/ports';
-import { failureOf } from '../activation/failure.ts';
-import type { WorkerLine } from '../activation/port.ts';
+import type { CancelApproval, RequestApproval } from '@holdpoint/contracts/approval/approval';
+import type { WorkOrder } from '@holdpoint/contracts/program/program';
+import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import type { WireMessage } from '@holdpoint/runtime/engine/ports';
+import { failureOf } from '../activation/phases/failure.ts';
+import type { WorkerLine } from '../activation/session/port.ts';
 import { type Client, clientOver } from '../client/create-client.ts';
 import { factIn as knownFact } from '../client/facts.ts';
 import type { Workflow } from '../definition/workflow.ts';

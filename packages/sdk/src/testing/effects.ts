@@ -1,8 +1,8 @@
-import type { ErrorBody } from '@holdpoint/contracts/errors';
-import type { TaskId } from '@holdpoint/contracts/ids';
-import type { JsonObject } from '@holdpoint/contracts/json';
-import type { SideEffectKind } from '@holdpoint/contracts/side-effect';
-import type { SubmitTask } from '@holdpoint/contracts/task';
+import type { ErrorBody } from '@holdpoint/contracts/values/errors';
+import type { TaskId } from '@holdpoint/contracts/values/ids';
+import type { JsonObject } from '@holdpoint/contracts/values/json';
+import type { SideEffectKind } from '@holdpoint/contracts/workflow/side-effect';
+import type { SubmitTask } from '@holdpoint/contracts/task/task';
 import type { ProgramMessage } from '@holdpoint/programs/messages';
 import type { Timeline } from './timeline.ts';
 

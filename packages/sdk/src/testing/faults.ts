@@ -1,4 +1,4 @@
-import type { SayOfWork } from '@holdpoint/contracts/program';
+import type { SayOfWork } from '@holdpoint/contracts/program/program';
 
 /** Where a worker can die: around each word that it says to the orchestrator. */
 export type CrashPoint = `${'before' | 'after'}:${SayOfWork['say']['what']}`;

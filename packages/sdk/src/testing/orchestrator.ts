@@ -1,14 +1,14 @@
-import type { HistoryEntry } from '@holdpoint/contracts/catalog';
-import { HEADERS } from '@holdpoint/contracts/cloudevents';
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import type { JsonObject } from '@holdpoint/contracts/json';
-import { programDecider } from '@holdpoint/programs/decider';
+import type { HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
+import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import type { JsonObject } from '@holdpoint/contracts/values/json';
+import { programDecider } from '@holdpoint/programs/decide';
 import type { ProgramMessage } from '@holdpoint/programs/messages';
 import { isProgram, type Program, type ProgramFact, type ProgramState } from '@holdpoint/programs/state';
-import { ask } from '@holdpoint/runtime/ask';
-import { createEngine } from '@holdpoint/runtime/engine';
+import { ask } from '@holdpoint/runtime/engine/ask';
+import { createEngine } from '@holdpoint/runtime/engine/engine';
 import { createMemoryStore } from '@holdpoint/runtime/memory/store';
-import type { WireMessage } from '@holdpoint/runtime/ports';
+import type { WireMessage } from '@holdpoint/runtime/engine/ports';
 import type { Timeline } from './timeline.ts';
 
 /** The orchestrator in memory: the same decider, on the same engine, as in a deployment. */

@@ -1,7 +1,7 @@
-import type { RequestApproval } from '@holdpoint/contracts/approval';
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import { inputProblems, type InputRequest } from '@holdpoint/contracts/input';
-import type { Json } from '@holdpoint/contracts/json';
+import type { RequestApproval } from '@holdpoint/contracts/approval/approval';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { inputProblems, type InputRequest } from '@holdpoint/contracts/workflow/input';
+import type { Json } from '@holdpoint/contracts/values/json';
 import type { ProgramMessage } from '@holdpoint/programs/messages';
 import type { Timeline } from './timeline.ts';
 

@@ -1,9 +1,9 @@
-import { HoldpointError } from '@holdpoint/contracts/errors';
-import { type SayOfWork, WorkAnswer, WorkOrder } from '@holdpoint/contracts/program';
-import { asSent, sha256Of } from '@holdpoint/contracts/json';
-import { artifactUriOf } from '@holdpoint/contracts/stored-artifact';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { type SayOfWork, WorkAnswer, WorkOrder } from '@holdpoint/contracts/program/program';
+import { asSent, sha256Of } from '@holdpoint/contracts/values/json';
+import { artifactUriOf } from '@holdpoint/contracts/effect/stored-artifact';
 import { type RunningActivation, startActivation } from '../activation/activation.ts';
-import type { TaskNews, WorkerLog, WorkPort } from '../activation/port.ts';
+import type { TaskNews, WorkerLog, WorkPort } from '../activation/session/port.ts';
 import type { Workflow } from '../definition/workflow.ts';
 import { createKnownOrders } from '../worker/known-orders.ts';
 import type { CrashPoint, Faults } from './faults.ts';

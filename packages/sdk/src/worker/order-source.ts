@@ -1,4 +1,4 @@
-import { workConsumer } from '@holdpoint/contracts/streams';
+import { workConsumer } from '@holdpoint/contracts/bus/streams';
 import {
   AckPolicy,
   type Consumer,

@@ -1,12 +1,12 @@
 import { hostname } from 'node:os';
-import { WorkOrder } from '@holdpoint/contracts/program';
-import { parseJson } from '@holdpoint/runtime/inbound';
-import { systemClock } from '@holdpoint/runtime/system-clock';
+import { WorkOrder } from '@holdpoint/contracts/program/program';
+import { parseJson } from '@holdpoint/runtime/engine/inbound';
+import { systemClock } from '@holdpoint/runtime/service/system-clock';
 import type { JsMsg } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { type RunningActivation, startActivation } from '../activation/activation.ts';
-import { failureOf } from '../activation/failure.ts';
-import type { WorkerLog } from '../activation/port.ts';
+import { failureOf } from '../activation/phases/failure.ts';
+import type { WorkerLog } from '../activation/session/port.ts';
 import { askOver } from '../bus/ask-service.ts';
 import { busPort } from '../bus/bus-port.ts';
 import type { Workflow } from '../definition/workflow.ts';

@@ -1,5 +1,5 @@
-import { artifactLabel, type Artifact } from '@holdpoint/contracts/artifact';
-import { Outcome, type WorkflowDefinition } from '@holdpoint/contracts/workflow';
+import { artifactLabel, type Artifact } from '@holdpoint/contracts/workflow/artifact';
+import { Outcome, type WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import type { Collector } from './collector.ts';
 
 /** Every node leaves its output behind, under its own id, without saying so. */

@@ -5,8 +5,8 @@ import {
   isCustom,
   namesProbe,
   type CapabilityFacts,
-} from '@holdpoint/contracts/capabilities';
-import { Outcome, type EffectDeclaration, type NodeDefinition } from '@holdpoint/contracts/workflow';
+} from '@holdpoint/contracts/effect/capabilities';
+import { Outcome, type EffectDeclaration, type NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
 import type { Collector } from './collector.ts';
 
 /** Every label that a node may name. */

@@ -1,5 +1,5 @@
-import type { NodeDefinition } from '@holdpoint/contracts/workflow';
-import { checkExpression, checkText } from '../expression.ts';
+import type { NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
+import { checkExpression, checkText } from '../expression/expression.ts';
 import type { Collector } from './collector.ts';
 import { expressionsOf, SCOPE_NAMES, textsOf, type Written } from './node-texts.ts';
 

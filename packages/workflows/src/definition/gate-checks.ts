@@ -1,8 +1,8 @@
-import type { Json } from '@holdpoint/contracts/json';
-import type { NodeDefinition } from '@holdpoint/contracts/workflow';
-import { checkTemplate } from '../expression.ts';
+import type { Json } from '@holdpoint/contracts/values/json';
+import type { NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
+import { checkTemplate } from '../expression/expression.ts';
 import { GIVEN_NAMES, gateProblems, isFilled } from '../gate/problems.ts';
-import type { Graph } from '../graph.ts';
+import type { Graph } from '../graph/graph.ts';
 import type { Collector } from './collector.ts';
 import type { Written } from './node-texts.ts';
 

@@ -1,7 +1,7 @@
-import type { NodeId } from '@holdpoint/contracts/ids';
-import { Outcome, type NodeDefinition, type WorkflowDefinition } from '@holdpoint/contracts/workflow';
-import { componentsOf } from '../graph-components.ts';
-import { graphOf, type Edge, type Graph } from '../graph.ts';
+import type { NodeId } from '@holdpoint/contracts/values/ids';
+import { Outcome, type NodeDefinition, type WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
+import { componentsOf } from '../graph/components.ts';
+import { graphOf, type Edge, type Graph } from '../graph/graph.ts';
 import type { Collector } from './collector.ts';
 
 /** How many nodes of a circle are printed. */

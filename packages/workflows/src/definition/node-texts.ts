@@ -1,5 +1,5 @@
-import type { Json } from '@holdpoint/contracts/json';
-import type { NodeDefinition } from '@holdpoint/contracts/workflow';
+import type { Json } from '@holdpoint/contracts/values/json';
+import type { NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
 
 /** Something that is written in a node, and where. */
 export type Written = { readonly path: string; readonly text: string };

@@ -1,6 +1,6 @@
-import { CONTROLS } from '@holdpoint/contracts/capabilities';
-import type { NodeDefinition, WorkflowDefinition } from '@holdpoint/contracts/workflow';
-import type { Graph } from '../graph.ts';
+import { CONTROLS } from '@holdpoint/contracts/effect/capabilities';
+import type { NodeDefinition, WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
+import type { Graph } from '../graph/graph.ts';
 import { rulesProblems } from '../recovery/rule-problems.ts';
 import type { Collector } from './collector.ts';
 

@@ -1,5 +1,5 @@
-import type { NodeId } from '@holdpoint/contracts/ids';
-import type { WorkflowDefinition } from '@holdpoint/contracts/workflow';
+import type { NodeId } from '@holdpoint/contracts/values/ids';
+import type { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { pictureOf, type Line, type Picture, type Shape } from './picture.ts';
 
 /** Layers are moved in by two columns each, up to here: a long chain stays within a terminal. */

@@ -1,4 +1,4 @@
-import type { WorkflowDefinition } from '@holdpoint/contracts/workflow';
+import type { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { captionOf, pictureOf, type Line, type Shape } from './picture.ts';
 
 /** A text in quotes: only these two characters mean anything in one. */

@@ -1,4 +1,4 @@
-import type { WorkflowDefinition } from '@holdpoint/contracts/workflow';
+import type { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { drawAscii } from './ascii.ts';
 import { drawDot } from './dot.ts';
 import { drawMermaid } from './mermaid.ts';

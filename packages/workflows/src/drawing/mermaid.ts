@@ -1,4 +1,4 @@
-import type { WorkflowDefinition } from '@holdpoint/contracts/workflow';
+import type { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { captionOf, pictureOf, type Line, type Shape } from './picture.ts';
 
 /** Every character that could end a label, begin a tag or be taken for Markdown is written by its number. */

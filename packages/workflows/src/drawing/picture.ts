@@ -1,6 +1,6 @@
-import type { NodeId } from '@holdpoint/contracts/ids';
-import type { NodeDefinition, WorkflowDefinition } from '@holdpoint/contracts/workflow';
-import { graphOf, type Edge } from '../graph.ts';
+import type { NodeId } from '@holdpoint/contracts/values/ids';
+import type { NodeDefinition, WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
+import { graphOf, type Edge } from '../graph/graph.ts';
 
 /** What a drawing shows of a node, whatever it is drawn in. */
 export type Shape = {

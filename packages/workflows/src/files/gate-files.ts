@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs';
-import type { Gate } from '@holdpoint/contracts/gate';
+import type { Gate } from '@holdpoint/contracts/workflow/gate';
 import { DEFAULT_GATE, gateFinder } from '../gate/find-gate.ts';
 import { parseGate } from '../gate/parse.ts';
-import type { Problem } from '../problem.ts';
-import { createReport } from '../template/report.ts';
+import type { Problem } from '../problems/problem.ts';
+import { createReport } from '../problems/report.ts';
 import { byBytes } from './byte-order.ts';
 import { placeOf } from './confined.ts';
 import { fileProblem, systemCode, WorkflowFileError } from './file-error.ts';

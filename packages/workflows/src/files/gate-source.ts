@@ -1,6 +1,6 @@
-import type { Gate } from '@holdpoint/contracts/gate';
+import type { Gate } from '@holdpoint/contracts/workflow/gate';
 import { DEFAULT_GATE, gateFinder, type ReadGate } from '../gate/find-gate.ts';
-import { createReport } from '../template/report.ts';
+import { createReport } from '../problems/report.ts';
 import type { ReadFile } from './read-inside.ts';
 import { shippedGate } from './shipped.ts';
 

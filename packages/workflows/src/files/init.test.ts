@@ -1,13 +1,13 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { RecoveryRules } from '@holdpoint/contracts/recovery-rules';
+import { RecoveryRules } from '@holdpoint/contracts/workflow/recovery-rules';
 import { expect, test } from 'vitest';
-import { readWorkflowConfig } from '../config.ts';
+import { readWorkflowConfig } from '../config/config.ts';
 import { readRecoveryRules } from '../recovery/read-rules.ts';
-import { findFlow } from './find-flow.ts';
+import { findFlow } from './find-workflow.ts';
 import { initRepository } from './init.ts';
 import { RECOVERY_FILE } from './recovery-file.ts';
-import { temporaryRepository } from './repository-fixture.ts';
+import { temporaryRepository } from '../../testing/repository.ts';
 import { shippedFiles } from './shipped.ts';
 
 const ALL = [

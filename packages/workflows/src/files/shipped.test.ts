@@ -1,11 +1,11 @@
-import { artifactLabel } from '@holdpoint/contracts/artifact';
-import type { NodeDefinition, Outcome, WorkflowDefinition } from '@holdpoint/contracts/workflow';
+import { artifactLabel } from '@holdpoint/contracts/workflow/artifact';
+import type { NodeDefinition, Outcome, WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { describe, expect, test } from 'vitest';
-import { graphOf } from '../graph.ts';
-import { problemText } from '../problem.ts';
-import { compileFlow } from './compiled-fixture.ts';
+import { graphOf } from '../graph/graph.ts';
+import { problemText } from '../problems/problem.ts';
+import { compileFlow } from '../../testing/compile-workflow.ts';
 import { initRepository } from './init.ts';
-import { temporaryRepository } from './repository-fixture.ts';
+import { temporaryRepository } from '../../testing/repository.ts';
 
 const AGENT = '[agents.default]\nagent.command = ["my-agent", "--print"]\n';
 

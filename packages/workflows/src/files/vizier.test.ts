@@ -1,8 +1,8 @@
-import type { WorkflowDefinition } from '@holdpoint/contracts/workflow';
+import type { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { describe, expect, test } from 'vitest';
-import { graphOf } from '../graph.ts';
-import { type CompiledFlow, compileFlow, copyVizier } from './compiled-fixture.ts';
-import { temporaryRepository } from './repository-fixture.ts';
+import { graphOf } from '../graph/graph.ts';
+import { type CompiledFlow, compileFlow, copyVizier } from '../../testing/compile-workflow.ts';
+import { temporaryRepository } from '../../testing/repository.ts';
 
 const compiled = (version: string, name: string, positional: readonly string[]): CompiledFlow => {
   using repository = temporaryRepository();

@@ -1,6 +1,6 @@
-import { Gate } from '@holdpoint/contracts/gate';
+import { Gate } from '@holdpoint/contracts/workflow/gate';
 import { describe, expect, test } from 'vitest';
-import { errorsOf, FULL, HEAD, read } from './gate-fixture.ts';
+import { errorsOf, FULL, HEAD, read } from '../../testing/gate.ts';
 
 test('a gate that uses every section is compiled whole', () => {
   const { gate, problems } = read(FULL);

@@ -1,11 +1,11 @@
-import { Gate } from '@holdpoint/contracts/gate';
-import type { Json } from '@holdpoint/contracts/json';
+import { Gate } from '@holdpoint/contracts/workflow/gate';
+import type { Json } from '@holdpoint/contracts/values/json';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { checkExpression, checkTemplate } from '../expression.ts';
+import { checkExpression, checkTemplate } from '../expression/expression.ts';
 import { shippedGate } from '../files/shipped.ts';
-import { FULL, read } from './gate-fixture.ts';
+import { FULL, read } from '../../testing/gate.ts';
 import { gateNames } from './problems.ts';
 
 const VALID: readonly Json[] = [FULL, shippedGate('approval_recovery_v2') ?? ''].map(

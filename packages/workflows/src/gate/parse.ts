@@ -1,9 +1,9 @@
-import { Gate, type Suggestion } from '@holdpoint/contracts/gate';
-import type { NodeId } from '@holdpoint/contracts/ids';
-import { WAIT_MAX_MS } from '@holdpoint/contracts/side-effect';
-import { parseTime, TIME } from '../template/coerce.ts';
-import { shown, type Report } from '../template/report.ts';
-import { fieldPath, parseShape, valueAt } from '../template/schema-problems.ts';
+import { Gate, type Suggestion } from '@holdpoint/contracts/workflow/gate';
+import type { NodeId } from '@holdpoint/contracts/values/ids';
+import { WAIT_MAX_MS } from '@holdpoint/contracts/workflow/side-effect';
+import { parseTime, TIME } from '../reading/coerce.ts';
+import { shown, type Report } from '../problems/report.ts';
+import { fieldPath, parseShape, valueAt } from '../reading/shape.ts';
 import type { Scalar } from '../template/schema.ts';
 import { gateProblems } from './problems.ts';
 import { contextOf, GateFile, writeOut, type RawSuggestion } from './schema.ts';

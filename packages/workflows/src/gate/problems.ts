@@ -1,12 +1,12 @@
-import { AudienceMember } from '@holdpoint/contracts/audience';
-import { Verb } from '@holdpoint/contracts/approval-policy';
-import { GateContext, type Gate, type GateInput, type Suggestion } from '@holdpoint/contracts/gate';
-import type { NodeId } from '@holdpoint/contracts/ids';
-import type { Json } from '@holdpoint/contracts/json';
-import { SideEffectKind } from '@holdpoint/contracts/side-effect';
-import { checkExpression, checkTemplate } from '../expression.ts';
-import type { Problem } from '../problem.ts';
-import { listed, shown } from '../template/report.ts';
+import { AudienceMember } from '@holdpoint/contracts/workflow/audience';
+import { Verb } from '@holdpoint/contracts/workflow/approval-policy';
+import { GateContext, type Gate, type GateInput, type Suggestion } from '@holdpoint/contracts/workflow/gate';
+import type { NodeId } from '@holdpoint/contracts/values/ids';
+import type { Json } from '@holdpoint/contracts/values/json';
+import { SideEffectKind } from '@holdpoint/contracts/workflow/side-effect';
+import { checkExpression, checkTemplate } from '../expression/expression.ts';
+import type { Problem } from '../problems/problem.ts';
+import { listed, shown } from '../problems/report.ts';
 
 /** What is wrong with a gate. The path is that of its file, such as `approval_request.title`. */
 export type GateProblem = Pick<Problem, 'code' | 'path' | 'found' | 'expected'> & {

@@ -1,6 +1,6 @@
-import { ApprovalPolicy, Verb } from '@holdpoint/contracts/approval-policy';
-import { GateContext, GateInput, Suggestion } from '@holdpoint/contracts/gate';
-import { SideEffectKind } from '@holdpoint/contracts/side-effect';
+import { ApprovalPolicy, Verb } from '@holdpoint/contracts/workflow/approval-policy';
+import { GateContext, GateInput, Suggestion } from '@holdpoint/contracts/workflow/gate';
+import { SideEffectKind } from '@holdpoint/contracts/workflow/side-effect';
 import { z } from 'zod';
 import { AnyJson, Scalar, table } from '../template/schema.ts';
 

@@ -1,6 +1,6 @@
-import type { JsonObject } from '@holdpoint/contracts/json';
+import type { JsonObject } from '@holdpoint/contracts/values/json';
 import { expect, test } from 'vitest';
-import { evaluateCondition, renderTemplate } from '../expression.ts';
+import { evaluateCondition, renderTemplate } from '../expression/expression.ts';
 import { defaultGate } from '../files/gate-source.ts';
 import { forKind } from './find-gate.ts';
 

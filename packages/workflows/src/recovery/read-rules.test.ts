@@ -1,7 +1,7 @@
-import { RecoveryRules } from '@holdpoint/contracts/recovery-rules';
+import { RecoveryRules } from '@holdpoint/contracts/workflow/recovery-rules';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { problemText } from '../problem.ts';
+import { problemText } from '../problems/problem.ts';
 import { readRecoveryRules } from './read-rules.ts';
 
 const FILE = '.holdpoint/recovery.toml';

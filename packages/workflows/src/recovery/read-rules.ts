@@ -1,13 +1,13 @@
-import { FailureClass } from '@holdpoint/contracts/failure-class';
-import { ClassRule, RecoveryRules } from '@holdpoint/contracts/recovery-rules';
-import { WAIT_MAX_MS } from '@holdpoint/contracts/workflow';
+import { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
+import { ClassRule, RecoveryRules } from '@holdpoint/contracts/workflow/recovery-rules';
+import { WAIT_MAX_MS } from '@holdpoint/contracts/workflow/workflow';
 import { z } from 'zod';
-import type { Problem } from '../problem.ts';
-import { parseTime } from '../template/coerce.ts';
-import { parseClean } from '../template/parse.ts';
-import { createReport, hasErrors, shown, type Report } from '../template/report.ts';
+import type { Problem } from '../problems/problem.ts';
+import { parseTime } from '../reading/coerce.ts';
+import { parseClean } from '../reading/parse.ts';
+import { createReport, hasErrors, shown, type Report } from '../problems/report.ts';
 import { table } from '../template/schema.ts';
-import { parseShape } from '../template/schema-problems.ts';
+import { parseShape } from '../reading/shape.ts';
 import { rulesProblems } from './rule-problems.ts';
 
 /** A page of rules; what is larger is something else. */

@@ -1,8 +1,8 @@
-import type { ClassRule, RecoveryRules } from '@holdpoint/contracts/recovery-rules';
-import { PATTERN_PROGRAM_MAX } from '@holdpoint/contracts/pattern';
+import type { ClassRule, RecoveryRules } from '@holdpoint/contracts/workflow/recovery-rules';
+import { PATTERN_PROGRAM_MAX } from '@holdpoint/contracts/values/pattern';
 import { RE2JS } from 're2js';
-import type { Problem } from '../problem.ts';
-import { shown } from '../template/report.ts';
+import type { Problem } from '../problems/problem.ts';
+import { shown } from '../problems/report.ts';
 
 type Found = Pick<Problem, 'code' | 'path' | 'found' | 'expected'>;
 

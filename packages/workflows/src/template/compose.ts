@@ -1,7 +1,7 @@
 import { edgesOfLinks } from './links.ts';
-import { shown, type Report } from './report.ts';
+import { shown, type Report } from '../problems/report.ts';
 import type { TemplateFile } from './schema.ts';
-import { digestOf } from '@holdpoint/contracts/json';
+import { digestOf } from '@holdpoint/contracts/values/json';
 import { prefixed, prefixOf, type Stage } from './stage.ts';
 import type { TemplateContract, TemplateNode } from './template.ts';
 

@@ -1,6 +1,6 @@
-import { TOKEN } from '@holdpoint/contracts/ids';
-import type { Json } from '@holdpoint/contracts/json';
-import { EffectClass, SideEffectKind } from '@holdpoint/contracts/workflow';
+import { TOKEN } from '@holdpoint/contracts/values/ids';
+import type { Json } from '@holdpoint/contracts/values/json';
+import { EffectClass, SideEffectKind } from '@holdpoint/contracts/workflow/workflow';
 import { z } from 'zod';
 
 /** How an error says which words are known, so that the nearest one can be found. */

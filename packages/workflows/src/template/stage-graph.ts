@@ -1,6 +1,6 @@
-import type { NodeId } from '@holdpoint/contracts/ids';
-import type { NodeDefinition } from '@holdpoint/contracts/workflow';
-import { graphOf, type Graph } from '../graph.ts';
+import type { NodeId } from '@holdpoint/contracts/values/ids';
+import type { NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
+import { graphOf, type Graph } from '../graph/graph.ts';
 import type { RawNode } from './schema.ts';
 
 type Routes = NonNullable<NodeDefinition['on']>;

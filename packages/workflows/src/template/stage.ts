@@ -1,5 +1,5 @@
-import { TOKEN } from '@holdpoint/contracts/ids';
-import { shown, type Report } from './report.ts';
+import { TOKEN } from '@holdpoint/contracts/values/ids';
+import { shown, type Report } from '../problems/report.ts';
 import type { RawArtifact, RawNode, TemplateFile } from './schema.ts';
 import type { TemplateContract, TemplateNode } from './template.ts';
 

@@ -1,6 +1,6 @@
-import type { NodeId } from '@holdpoint/contracts/ids';
-import type { ProgramDefinition } from '@holdpoint/contracts/program';
-import type { Logger } from '@holdpoint/runtime/log';
+import type { NodeId } from '@holdpoint/contracts/values/ids';
+import type { ProgramDefinition } from '@holdpoint/contracts/program/program';
+import type { Logger } from '@holdpoint/runtime/observability/log';
 import type { Pool } from 'pg';
 import { describe, expect, test } from 'vitest';
 import { createProgramCatalog } from './program-catalog.ts';

@@ -1,10 +1,10 @@
-import { type ProgramDefinition, programHash } from '@holdpoint/contracts/program';
-import type { SubmitTask } from '@holdpoint/contracts/task';
-import { errorFields } from '@holdpoint/runtime/error-fields';
-import type { Logger } from '@holdpoint/runtime/log';
-import { startPeriodic } from '@holdpoint/runtime/periodic';
+import { type ProgramDefinition, programHash } from '@holdpoint/contracts/program/program';
+import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import { errorFields } from '@holdpoint/runtime/engine/error-fields';
+import type { Logger } from '@holdpoint/runtime/observability/log';
+import { startPeriodic } from '@holdpoint/runtime/observability/periodic';
 import type { Pool } from 'pg';
-import { type ProgramRow, programsAfter, registerPrograms } from '../projections/programs.ts';
+import { type ProgramRow, programsAfter, registerPrograms } from '../queries/programs.ts';
 
 /** What another replica has registered is known here after this. */
 const READ_EVERY_MS = 2_000;

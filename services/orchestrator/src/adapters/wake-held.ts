@@ -1,11 +1,11 @@
-import type { TaskId } from '@holdpoint/contracts/ids';
-import { errorFields } from '@holdpoint/runtime/error-fields';
-import type { Engine } from '@holdpoint/runtime/engine';
-import type { Logger } from '@holdpoint/runtime/log';
+import type { TaskId } from '@holdpoint/contracts/values/ids';
+import { errorFields } from '@holdpoint/runtime/engine/error-fields';
+import type { Engine } from '@holdpoint/runtime/engine/engine';
+import type { Logger } from '@holdpoint/runtime/observability/log';
 import type { Pool } from 'pg';
-import { CIRCUIT_TIMER } from '../domain/asks.ts';
-import type { OrchestratorMessage } from '../domain/orchestrator.ts';
-import { tasksHeldUp } from '../projections/tasks.ts';
+import { CIRCUIT_TIMER } from '../task/outgoing/outgoing.ts';
+import type { OrchestratorMessage } from '../orchestrator.ts';
+import { tasksHeldUp } from '../queries/tasks.ts';
 
 /** Whoever is left asks by its own timer. */
 const WOKEN_MAX = 1_000;

@@ -1,7 +1,7 @@
-import { type CircuitEvent, type CircuitView, isWorkflowCircuit } from '@holdpoint/contracts/circuit';
-import type { Clock } from '@holdpoint/runtime/clock';
-import { followCircuits } from '@holdpoint/runtime/nats/circuits';
-import type { Listener } from '@holdpoint/runtime/nats/listener';
+import { type CircuitEvent, type CircuitView, isWorkflowCircuit } from '@holdpoint/contracts/recovery/circuit';
+import type { Clock } from '@holdpoint/runtime/engine/clock';
+import { followCircuits } from '@holdpoint/runtime/bus/circuits';
+import type { Listener } from '@holdpoint/runtime/bus/listener';
 
 /** More workflows than this are never broken at the same time. */
 const PAGES_MAX = 4;

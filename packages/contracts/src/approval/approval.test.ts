@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest';
+import { BODY_MAX, DecideApproval, RequestApproval, type Risk, riskOf, Surface } from './approval.ts';
+import { EffectClass, SideEffectKind } from '../workflow/side-effect.ts';
+import { effectDigest } from '../effect/effect.ts';
+import { approvalIdOf, effectIdOf, NodeId, TaskId } from '../values/ids.ts';
+
+const CLASSES = EffectClass.options;
+const KINDS = [...SideEffectKind.options, 'work'] as const;
+
+describe('the risk of an effect', () => {
+  const table: Readonly<Record<(typeof KINDS)[number], readonly [otherwise: Risk, opaque: Risk]>> = {
+    deploy: ['high', 'high'],
+    merge: ['high', 'high'],
+    destructive_edit: ['high', 'high'],
+    write_external: ['medium', 'high'],
+    notify: ['low', 'medium'],
+    other: ['low', 'medium'],
+    work: ['low', 'medium'],
+  };
+  test.each(KINDS)('%s follows from its kind, and from what its target can tell afterwards', (kind) => {
+    for (const effectClass of CLASSES)
+      expect(riskOf({ kind, effectClass })).toBe(table[kind][effectClass === 'opaque' ? 1 : 0]);
+  });
+});
+
+describe('a request', () => {
+  const task = TaskId.parse('t-1');
+  const node = NodeId.parse('append');
+  const effect = {
+    task,
+    node,
+    uses: 'cap.file.append',
+    args: {},
+    kind: 'write_external',
+    effectClass: 'keyed',
+    target: 'file:x',
+    idempotencyKey: 'k',
+  } as const;
+  const request = {
+    id: approvalIdOf(task, node, 1),
+    task,
+    node,
+    revision: 1,
+    effectId: effectIdOf(task, node, 'k'),
+    effect,
+    digest: effectDigest(effect),
+    title: 'append',
+    requestedBy: 'ada',
+    audience: ['operators'],
+    timeoutMs: 60_000,
+  };
+
+  test('of an earlier version, that says nothing of policy, gate and workflow, is one', () => {
+    expect(RequestApproval.parse(request)).toEqual(request);
+  });
+
+  test('has a text of so many characters at the most', () => {
+    expect(RequestApproval.safeParse({ ...request, body: 'x'.repeat(BODY_MAX) }).success).toBe(true);
+    expect(RequestApproval.safeParse({ ...request, body: 'x'.repeat(BODY_MAX + 1) }).success).toBe(false);
+  });
+
+  test('is put to somebody', () => {
+    for (const audience of [[], [''], ['user:'], ['a,b']])
+      expect(RequestApproval.safeParse({ ...request, audience }).success).toBe(false);
+  });
+});
+
+test('a decision never says who decides, nor where', () => {
+  const said = { id: 'a-1', decision: 'approve', by: 'root', surface: 'web', principal: 'root' };
+  expect(DecideApproval.parse(said)).toEqual({ id: 'a-1', decision: 'approve' });
+});
+
+test('what decides without a person is a place of its own', () => {
+  expect(Surface.options).toEqual(expect.arrayContaining(['rule', 'clock']));
+});

@@ -1,0 +1,35 @@
+import { Answer, type Choice, type RequestApproval, StuckAnswer } from './approval.ts';
+import { policyOf, type Question, questionOf } from '../workflow/approval-policy.ts';
+import { DoubtAnswer } from '../effect/effect.ts';
+
+export { policyOf, type Question, questionOf } from '../workflow/approval-policy.ts';
+
+/** What can be said of what is asked. */
+export const choicesOf = (
+  request: Pick<RequestApproval, 'policy' | 'doubt' | 'stuck' | 'input'>,
+): readonly Choice[] => {
+  switch (questionOf(request)) {
+    case 'effect':
+      return policyOf(request).decisions;
+    case 'doubt':
+      return DoubtAnswer.options;
+    case 'stuck':
+      return StuckAnswer.options;
+    case 'input':
+      return ['respond'];
+  }
+};
+
+/** What is said to a question; undefined for what is said of an effect that is to run, which the outcome says all of. */
+export const answerIn = (choice: Choice): Answer | undefined => Answer.safeParse(choice).data;
+
+/** What each of them asks. */
+export const ASKS: Readonly<Record<Question, string>> = {
+  effect: 'whether it may run',
+  doubt: 'what became of it',
+  stuck: 'what is to become of a job that is stuck',
+  input: 'what a program wants to know',
+};
+
+/** What shows the whole report on a job that is stuck, for where there is no room for it. */
+export const reportCommand = (job: string): string => `holdpoint recovery report ${job}`;

@@ -1,0 +1,195 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { JsonObject } from '../values/json.ts';
+import { fits, isForRules, matches, RuleMatch, RuleSpec, type RuleSubject } from './standing-rule.ts';
+import { SideEffectKind } from '../workflow/side-effect.ts';
+
+/** What a star is, said by the letter: tries everything that it could stand for. */
+const fitsNaively = (pattern: string, text: string): boolean => {
+  if (pattern === '') return text === '';
+  const [head, rest] = [pattern.charAt(0), pattern.slice(1)];
+  if (head !== '*') return text.charAt(0) === head && text !== '' && fitsNaively(rest, text.slice(1));
+  return Array.from({ length: text.length + 1 }, (_, skipped) => skipped).some((skipped) =>
+    fitsNaively(rest, text.slice(skipped)),
+  );
+};
+
+describe('a pattern', () => {
+  const letters = fc.string({ unit: fc.constantFrom('a', 'b', '.'), maxLength: 9 });
+  const pattern = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*'), minLength: 1, maxLength: 7 });
+
+  test('fits what its stars can be filled to, and nothing else', () => {
+    fc.assert(
+      fc.property(pattern, letters, (stars, text) => {
+        expect(fits(stars, text)).toBe(fitsNaively(stars, text));
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  test('fits whatever its stars were filled with', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(letters, letters), { minLength: 1 }), letters, (parts, end) => {
+        const stars = `${parts.map(([part]) => `${part}*`).join('')}${end}`;
+        const text = `${parts.map(([part, filled]) => part + filled).join('')}${end}`;
+        expect(fits(stars, text)).toBe(true);
+      }),
+    );
+  });
+
+  test('takes every other character as it stands', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (one, other) => {
+        const plain = one.replaceAll('*', '');
+        expect(fits(plain, other)).toBe(plain === other);
+      }),
+    );
+    for (const text of ['a.c', 'a+c', '[abc]', 'a|b', '^a$', '(a)', 'a\\c', '${a}'])
+      expect([fits(text, text), fits(text, 'abc'), fits(text, 'a')]).toEqual([true, false, false]);
+  });
+
+  test.each([
+    ['ab*ba', 'aba', false],
+    ['ab*ba', 'abba', true],
+    ['a*a', 'a', false],
+    ['*', '', true],
+    ['**', '', true],
+    ['*a*', '', false],
+    ['*aa*aa*', 'aaa', false],
+    ['*aa*aa*', 'aaaa', true],
+  ])('%s fits %j: %s, for nothing is used twice', (stars, text, expected) => {
+    expect(fits(stars, text)).toBe(expected);
+  });
+
+  test('of many stars is done with, on a text that almost fits', () => {
+    expect(fits(`${'a*'.repeat(250)}b`, 'a'.repeat(100_000))).toBe(false);
+  });
+});
+
+const args: JsonObject = {
+  path: 'greetings.txt',
+  count: 7,
+  dry: false,
+  none: null,
+  body: { channel: 'web', to: ['ada', 'grace'] },
+};
+const subject: RuleSubject = {
+  effect: { kind: 'write_external', uses: 'cap.file.append', target: 'file:greetings.txt', args },
+  requestedBy: 'ada',
+  workflow: 'shop.greetings@v1',
+};
+const base: RuleMatch = { kinds: ['write_external'] };
+
+describe('what a rule is about', () => {
+  test.each<[string, Partial<RuleMatch>, boolean]>([
+    ['its kind', {}, true],
+    ['another kind', { kinds: ['notify', 'other'] }, false],
+    ['one of its kinds', { kinds: ['notify', 'write_external'] }, true],
+    ['its capability', { capability: 'cap.file.*' }, true],
+    ['another capability', { capability: 'cap.http.*' }, false],
+    ['its target', { target: 'file:*.txt' }, true],
+    ['another target', { target: 'file:*.md' }, false],
+    ['its requester', { requester: 'ada' }, true],
+    ['another requester', { requester: 'grace' }, false],
+    ['its workflow', { workflow: 'shop.*' }, true],
+    ['another workflow', { workflow: 'desk.*' }, false],
+    ['an argument', { arguments: { path: 'greetings.*' } }, true],
+    ['another argument', { arguments: { path: 'letters.*' } }, false],
+    ['all of several arguments', { arguments: { path: '*', count: '7', dry: 'false' } }, true],
+    ['one of several arguments', { arguments: { path: '*', count: '8' } }, false],
+    ['an argument deeper down', { arguments: { 'body.channel': 'web', 'body.to.1': 'gr*' } }, true],
+    ['an argument that is not there', { arguments: { missing: '*' } }, false],
+    ['an argument below one that is not there', { arguments: { 'missing.deeper': '*' } }, false],
+    ['an argument below a text', { arguments: { 'path.length': '*' } }, false],
+    ['an argument that is nothing', { arguments: { none: '*' } }, false],
+    ['an argument that is a part of its own', { arguments: { body: '*' } }, false],
+    ['what every object has', { arguments: { constructor: '*' } }, false],
+    ['what every object comes from', { arguments: { '__proto__.toString': '*' } }, false],
+  ])('%s', (_, match, expected) => {
+    expect(matches({ ...base, ...match }, subject)).toBe(expected);
+  });
+
+  test('has to fit in all that it says', () => {
+    const all: RuleMatch = {
+      kinds: ['write_external'],
+      capability: 'cap.file.append',
+      target: '*greetings*',
+      arguments: { 'body.channel': 'web' },
+      requester: 'a*',
+      workflow: '*@v1',
+    };
+    expect(matches(all, subject)).toBe(true);
+    for (const wrong of [
+      { kinds: ['other' as const] },
+      { capability: 'x' },
+      { target: 'x' },
+      { arguments: { 'body.channel': 'x' } },
+      { requester: 'x' },
+      { workflow: 'x' },
+    ])
+      expect(matches({ ...all, ...wrong }, subject)).toBe(false);
+  });
+
+  test('is no workflow where there is none', () => {
+    const { workflow: _, ...without } = subject;
+    expect(matches({ ...base, workflow: '*' }, without)).toBe(false);
+    expect(matches(base, without)).toBe(true);
+  });
+});
+
+describe('no rule is about', () => {
+  const kindIs = (kind: 'work' | SideEffectKind): RuleSubject => ({
+    ...subject,
+    effect: { ...subject.effect, kind },
+  });
+  test.each<[string, RuleSubject]>([
+    ['a merge', kindIs('merge')],
+    ['a deploy', kindIs('deploy')],
+    ['a destructive edit', kindIs('destructive_edit')],
+    ['work', kindIs('work')],
+    ['a doubt', { ...subject, doubt: { epoch: 1 } }],
+    ['a job that is stuck', { ...subject, stuck: { class: 'UNKNOWN' } }],
+    ['what its gate keeps from rules', { ...subject, policy: { rules: false } }],
+    ['what more than one person has to approve', { ...subject, policy: { quorum: 2 } }],
+    ['what cannot be approved', { ...subject, policy: { decisions: ['reject', 'request_changes'] } }],
+  ])('%s, whatever the rule says', (_, request) => {
+    expect(isForRules(request)).toBe(false);
+    for (const match of [
+      { capability: '*' },
+      { target: '*' },
+      { kinds: [...SideEffectKind.options] },
+    ] satisfies RuleMatch[])
+      expect(matches(match, request)).toBe(false);
+  });
+
+  test('everything else may be', () => {
+    for (const kind of ['write_external', 'notify', 'other'] as const)
+      expect(matches({ capability: '*' }, kindIs(kind))).toBe(true);
+    for (const policy of [{}, { rules: true, quorum: 1 }, { decisions: ['approve' as const] }])
+      expect(matches({ capability: '*' }, { ...subject, policy })).toBe(true);
+  });
+});
+
+describe('a rule that is added', () => {
+  test.each<[string, unknown]>([
+    ['fits everything', {}],
+    ['fits everything of one person', { requester: 'ada' }],
+    ['fits everything of one workflow', { workflow: 'shop.*' }],
+    ['fits everything with one argument', { arguments: { path: '*' } }],
+    ['is about merges', { kinds: ['merge'] }],
+    ['is about deploys among others', { kinds: ['notify', 'deploy'] }],
+    ['is about destructive edits', { kinds: ['destructive_edit'], target: '*' }],
+    ['is about no kind', { kinds: [] }],
+    ['has an empty pattern', { target: '' }],
+    ['has a pattern without end', { target: 'a'.repeat(513) }],
+  ])('must not be one that %s', (_, match) => {
+    expect(RuleMatch.safeParse(match).success).toBe(false);
+  });
+
+  test('ends some day, and after some uses, or not at all', () => {
+    const spec = { name: 'x', match: { capability: 'cap.*' } };
+    expect(RuleSpec.parse(spec)).toEqual(spec);
+    for (const wrong of [{ usesMax: 0 }, { usesMax: 1_001 }, { expiresInMs: 59_999 }, { name: '' }])
+      expect(RuleSpec.safeParse({ ...spec, ...wrong }).success).toBe(false);
+  });
+});

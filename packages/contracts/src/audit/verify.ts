@@ -1,0 +1,195 @@
+import { z } from 'zod';
+import { AUDIT_ROOT, AuditClaims, auditHash, AuditLine } from './audit.ts';
+import { AUDIT_ID } from '../values/ids.ts';
+import { keyIdIn } from '../values/jws.ts';
+
+/** What can be wrong with the audit log. */
+export type AuditFault =
+  /** Not a line at all. */
+  | 'unreadable'
+  /** Lines are not there. */
+  | 'missing'
+  /** A line stands where it does not belong: moved, repeated or put in. */
+  | 'misplaced'
+  /** A line does not say what was hashed. */
+  | 'altered'
+  /** A line does not stand on the one before it. */
+  | 'unlinked'
+  /** The event that a line tells of is not the one that was stored then, or is not there although nothing was retired. */
+  | 'event_altered'
+  | 'event_gone'
+  /** An anchor that no known key has signed, or that does not say what its line says. */
+  | 'anchor_unsigned'
+  /** The line that was anchored had another hash then: from some line before it on, the log was written anew. */
+  | 'rewritten'
+  /** Anchors know of lines beyond the end. */
+  | 'cut_off';
+
+/** The line that it was found at. */
+export type AuditProblem = { readonly seq: number; readonly fault: AuditFault; readonly text: string };
+
+export type AuditReport = {
+  readonly lines: number;
+  /** Undefined when there are no lines. */
+  readonly head: { readonly seq: number; readonly hash: string } | undefined;
+  /** Up to here a signature says that the log was like this; 0 without any. What comes behind might be cut off unnoticed. */
+  readonly anchoredTo: number;
+  /** Those that were signed by a known key and fit. */
+  readonly anchors: number;
+  /** The first ones; `problemCount` counts all. */
+  readonly problems: readonly AuditProblem[];
+  readonly problemCount: number;
+};
+
+export type AuditGuide = {
+  /** Statements that were kept apart from the log, or as many of them as there are. Those in the log are found by themselves. */
+  readonly anchors: readonly string[];
+  /** The claims of a statement that a trusted key has signed. */
+  readonly verify: (statement: string) => unknown;
+};
+
+export type AuditVerifier = {
+  /** The next line, whatever it is. */
+  readonly take: (line: unknown) => void;
+  readonly finish: () => AuditReport;
+};
+
+const PROBLEMS_MAX = 100;
+/** An anchor is of a line shortly before its own. So many are remembered. */
+const REMEMBERED = 100_000;
+
+const Anchor = z.object({ seq: z.int(), hash: z.string(), statement: z.string() });
+
+const anchorIn = (entry: string): z.infer<typeof Anchor> | undefined => {
+  try {
+    return Anchor.safeParse(JSON.parse(entry)).data;
+  } catch {
+    // The caller says that it is none.
+    return undefined;
+  }
+};
+
+const range = (from: number, to: number): string =>
+  from === to ? `line ${String(from)} is missing` : `lines ${String(from)} to ${String(to)} are missing`;
+
+/**
+ * Looks at the whole log, line by line from the first: what was altered, deleted, put in, moved or written anew is found, and
+ * what was cut off behind the last anchor is not. Needs little memory, however long the log is.
+ */
+export const createAuditVerifier = ({ anchors, verify }: AuditGuide): AuditVerifier => {
+  const problems: AuditProblem[] = [];
+  let problemCount = 0;
+  const note = (seq: number, fault: AuditFault, text: string): void => {
+    problemCount += 1;
+    if (problems.length < PROBLEMS_MAX) problems.push({ seq, fault, text });
+  };
+
+  const claimsOf = (statement: string): AuditClaims | undefined =>
+    AuditClaims.safeParse(verify(statement)).data;
+  const unsigned = (seq: number, statement: string): void => {
+    const key = keyIdIn(statement);
+    const by = key === undefined ? 'it is not signed' : `no trusted key ${key} has signed it`;
+    note(seq, 'anchor_unsigned', `an anchor does not count: ${by}`);
+  };
+
+  let lines = 0;
+  let last: { readonly seq: number; readonly hash: string } = { seq: 0, hash: AUDIT_ROOT };
+  /** False after what cannot be read: what comes next cannot be held against it. */
+  let linked = true;
+  let anchoredTo = 0;
+  let anchorCount = 0;
+  const recent = new Map<number, string>();
+
+  const anchored = (seq: number, hash: string, { iat, ...signed }: AuditClaims): void => {
+    if (signed.hash === hash) {
+      anchorCount += 1;
+      anchoredTo = Math.max(anchoredTo, seq);
+      return;
+    }
+    const when = new Date(iat * 1_000).toISOString();
+    note(
+      seq,
+      'rewritten',
+      `an anchor of ${when} has another hash of it: it, or what stands before it, is not what it was`,
+    );
+  };
+
+  const kept = new Map<number, AuditClaims[]>();
+  for (const statement of new Set(anchors)) {
+    const claims = claimsOf(statement);
+    if (claims === undefined) unsigned(0, statement);
+    else kept.set(claims.seq, [...(kept.get(claims.seq) ?? []), claims]);
+  }
+
+  /** An anchor as a line of the log itself. */
+  const takeAnchor = ({ seq, aggregate, entry }: AuditLine): void => {
+    const said = anchorIn(entry);
+    if (said === undefined || aggregate !== AUDIT_ID)
+      return note(seq, 'anchor_unsigned', 'an anchor that is none');
+    const claims = claimsOf(said.statement);
+    if (claims === undefined) return unsigned(seq, said.statement);
+    const hash = claims.seq < seq ? recent.get(claims.seq) : undefined;
+    if (claims.seq !== said.seq || claims.hash !== said.hash || hash === undefined)
+      return note(seq, 'anchor_unsigned', 'an anchor was signed for another place');
+    return anchored(claims.seq, hash, claims);
+  };
+
+  const takeLine = (line: AuditLine): void => {
+    const { seq, hash, previous, eventSha256, storedSha256, eventGone } = line;
+    const before = last.seq;
+    if (seq <= before) note(seq, 'misplaced', `it stands behind line ${String(before)}`);
+    else if (seq > before + 1) note(before + 1, 'missing', range(before + 1, seq - 1));
+    else if (linked && previous !== last.hash)
+      note(seq, 'unlinked', 'it does not stand on the line before it');
+    if (hash !== auditHash(line)) note(seq, 'altered', 'it does not say what was hashed');
+    if (eventGone === true)
+      note(seq, 'event_gone', 'its event is gone, or stands under another type or time');
+    else if (storedSha256 !== undefined && storedSha256 !== eventSha256)
+      note(seq, 'event_altered', 'its event is not the one that was stored then');
+    // What stands in the wrong place is no measure for what comes next.
+    if (seq <= before) return;
+    last = { seq, hash };
+    linked = true;
+    recent.set(seq, hash);
+    recent.delete(seq - REMEMBERED);
+    for (const claims of kept.get(seq) ?? []) anchored(seq, hash, claims);
+    if (line.type === 'audit_anchored') takeAnchor(line);
+  };
+
+  return {
+    take: (value) => {
+      lines += 1;
+      const line = AuditLine.safeParse(value);
+      if (line.success) return takeLine(line.data);
+      note(last.seq + 1, 'unreadable', 'it is not a line of the log');
+      last = { ...last, seq: last.seq + 1 };
+      linked = false;
+    },
+    finish: () => {
+      const beyond = [...kept.keys()].filter((seq) => seq > last.seq);
+      if (beyond.length > 0) {
+        const to = beyond.reduce((most, seq) => Math.max(most, seq), 0);
+        note(
+          last.seq + 1,
+          'cut_off',
+          `the log ends at ${String(last.seq)}, and anchors know of line ${String(to)}`,
+        );
+      }
+      return {
+        lines,
+        head: last.seq === 0 ? undefined : last,
+        anchoredTo,
+        anchors: anchorCount,
+        problems,
+        problemCount,
+      };
+    },
+  };
+};
+
+/** The same of lines that are at hand. */
+export const verifyAudit = (lines: Iterable<unknown>, guide: AuditGuide): AuditReport => {
+  const { take, finish } = createAuditVerifier(guide);
+  for (const line of lines) take(line);
+  return finish();
+};

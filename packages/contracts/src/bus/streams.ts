@@ -1,0 +1,157 @@
+import { z } from 'zod';
+import { TOKEN } from '../values/ids.ts';
+import { filters, type ServiceName, subjects } from './subjects.ts';
+
+const MIB = 1024 * 1024;
+const HOUR_MS = 3_600_000;
+
+/** Largest body of a message. The server's `max_payload` is above it, so that an oversized one is refused with a code. */
+export const PAYLOAD_MAX_BYTES = MIB;
+
+/** A JetStream stream. Streams use limits retention: work-queue retention leaks acknowledged messages when a server crashes. */
+export type StreamDeclaration = {
+  readonly name: string;
+  readonly subjects: readonly string[];
+  readonly description: string;
+  readonly maxAgeMs: number;
+  readonly maxBytes: number;
+  /** How long a `Nats-Msg-Id` is remembered. It only has to cover the repeats of one send. */
+  readonly duplicateWindowMs: number;
+};
+
+/** A durable pull consumer with explicit acknowledgement, shared by all replicas of its service. */
+export type ConsumerDeclaration = {
+  readonly name: string;
+  readonly stream: string;
+  readonly service: ServiceName;
+  readonly filter: string;
+  readonly description: string;
+  /** Far above the time to commit a batch; work is never done while a message is held. */
+  readonly ackWaitMs: number;
+  readonly maxAckPending: number;
+};
+
+/**
+ * After so many deliveries a message that cannot be handled goes to the dead letters. The server is given no limit of
+ * its own: it would silently drop what was merely given back while the database was away.
+ */
+export const DELIVERIES_MAX = 5;
+
+const stream = (
+  name: string,
+  subject: string,
+  description: string,
+  maxAgeMs: number,
+  maxBytes: number,
+): StreamDeclaration => ({
+  name,
+  subjects: [subject],
+  description: `Holdpoint: ${description}`,
+  maxAgeMs,
+  maxBytes,
+  duplicateWindowMs: 120_000,
+});
+
+export const streams = [
+  stream('HP_CMD', filters.commands, 'commands to the services', 72 * HOUR_MS, 1024 * MIB),
+  stream('HP_EVT', filters.facts, 'facts, for everyone to watch', 7 * 24 * HOUR_MS, 2048 * MIB),
+  stream('HP_WORK', filters.work, 'phases of programs, for their workers', 24 * HOUR_MS, 512 * MIB),
+  stream('HP_LOG', filters.logs, 'live output of running work', 24 * HOUR_MS, 256 * MIB),
+  stream(
+    'HP_DLQ',
+    filters.deadLetters,
+    'messages that no service could handle',
+    30 * 24 * HOUR_MS,
+    256 * MIB,
+  ),
+] as const satisfies readonly StreamDeclaration[];
+
+/** An object store: a stream of its own, whose messages are the pieces of what is kept in it. */
+export type BucketDeclaration = {
+  readonly name: string;
+  /** The stream that it is kept in. */
+  readonly stream: string;
+  readonly description: string;
+  readonly maxAgeMs: number;
+  /** Beyond it the oldest goes. */
+  readonly maxBytes: number;
+};
+
+/** Full logs and large outputs, named by the SHA-256 of their content. As old as the facts that name them, at the most. */
+export const artifactBucket: BucketDeclaration = {
+  name: 'HP_ARTIFACTS',
+  stream: 'OBJ_HP_ARTIFACTS',
+  description: 'Holdpoint: full logs and large outputs',
+  maxAgeMs: 7 * 24 * HOUR_MS,
+  maxBytes: 2048 * MIB,
+};
+
+/** What programs keep because it is too large for a message, named by the SHA-256 of its content. */
+export const programBucket: BucketDeclaration = {
+  name: 'HP_PROGRAMS',
+  stream: 'OBJ_HP_PROGRAMS',
+  description: 'Holdpoint: what programs keep',
+  maxAgeMs: 30 * 24 * HOUR_MS,
+  maxBytes: 1024 * MIB,
+};
+
+export const buckets: readonly BucketDeclaration[] = [artifactBucket, programBucket];
+
+const consumer = (
+  name: string,
+  stream: (typeof streams)[number]['name'],
+  service: ServiceName,
+  filter: string,
+): ConsumerDeclaration => ({
+  name,
+  stream,
+  service,
+  filter,
+  description: `Holdpoint: ${service} reads ${filter}`,
+  ackWaitMs: 30_000,
+  maxAckPending: 5_000,
+});
+
+/** What the workers of one version of a program read from, together. They make it themselves: nobody else knows of them. */
+export const workConsumer = (hash: string): Omit<ConsumerDeclaration, 'service'> => ({
+  name: `work-${hash}`,
+  stream: 'HP_WORK',
+  filter: subjects.work(hash),
+  description: `Holdpoint: workers of the program ${hash}`,
+  ackWaitMs: 30_000,
+  maxAckPending: 5_000,
+});
+
+/** The pool that effects go to when a workflow names none. */
+export const DEFAULT_POOL = 'default';
+
+export const executorConsumer = (pool: string): ConsumerDeclaration =>
+  consumer(`executor-${pool}`, 'HP_CMD', 'executor', filters.effectCommands(pool));
+
+/** Each has a consumer of its own, which the bus keeps whether anybody reads it or not. */
+const POOLS_MAX = 64;
+
+/** Pools as they stand in a setting: names with commas between them. */
+export const Pools = z
+  .string()
+  .transform((text): readonly string[] => [...new Set(text.split(',').map((name) => name.trim()))])
+  .refine(
+    (names) => names.length <= POOLS_MAX && names.every((name) => TOKEN.test(name)),
+    `names of letters, digits, - and _, with commas between them, at most ${String(POOLS_MAX)}`,
+  );
+
+export const consumers: readonly ConsumerDeclaration[] = [
+  consumer('orchestrator', 'HP_CMD', 'orchestrator', filters.taskCommands),
+  consumer('orchestrator-approval', 'HP_EVT', 'orchestrator', filters.approvalsResolved),
+  consumer('orchestrator-effect', 'HP_EVT', 'orchestrator', filters.factsOf('effect')),
+  consumer('approvals', 'HP_CMD', 'approvals', filters.approvalCommands),
+  consumer('approvals-effect', 'HP_EVT', 'approvals', filters.factsOf('effect')),
+  executorConsumer(DEFAULT_POOL),
+  consumer('recovery', 'HP_CMD', 'recovery', filters.recoveryCommands),
+];
+
+/** Every consumer of a deployment with these pools; the default pool is always one of them. */
+export const consumersFor = (pools: readonly string[]): readonly ConsumerDeclaration[] => [
+  ...consumers,
+  ...[...new Set(pools)].filter((pool) => pool !== DEFAULT_POOL).map(executorConsumer),
+];

@@ -1,0 +1,170 @@
+import { api, commands, facts } from '../catalog/catalog.ts';
+import { commandDescriptions, factDescriptions } from './descriptions.ts';
+import type { streams } from '../bus/streams.ts';
+import { DEFAULT_POOL } from '../bus/streams.ts';
+import { AGGREGATES, type ServiceName, SERVICES, subjects } from '../bus/subjects.ts';
+
+/** One address on the bus, with who writes there; who reads follows from the consumers. */
+export type Channel = {
+  readonly key: string;
+  /** Null: an inbox that the requester chooses. */
+  readonly address: string | null;
+  readonly summary: string;
+  readonly messages: readonly string[];
+  readonly senders: readonly (ServiceName | 'client')[];
+  readonly parameters?: Readonly<Record<string, string>>;
+  readonly stream?: (typeof streams)[number]['name'];
+  readonly replyChannel?: string;
+  readonly answeredBy: readonly ServiceName[];
+};
+
+/** Who gives the commands of each aggregate. The permissions of the bus hold everybody to it. */
+const COMMAND_SENDERS: {
+  readonly [S in ServiceName]: Readonly<Record<keyof (typeof commands)[S], ServiceName | 'client'>>;
+} = {
+  orchestrator: {
+    submit: 'client',
+    cancel: 'client',
+    pause: 'client',
+    resume: 'client',
+    retry: 'client',
+    skip: 'client',
+    done: 'client',
+    checkpoint: 'client',
+    recover: 'recovery',
+    admit: 'recovery',
+    watch: 'orchestrator',
+    inform: 'orchestrator',
+    board: 'orchestrator',
+  },
+  approvals: { request: 'orchestrator', cancel: 'orchestrator' },
+  executor: { run: 'orchestrator', cancel: 'orchestrator', resolve: 'orchestrator' },
+  recovery: {
+    assess: 'orchestrator',
+    record: 'orchestrator',
+    settle: 'orchestrator',
+    circuit: 'executor',
+    count: 'recovery',
+    enter: 'orchestrator',
+  },
+};
+
+// Stands where a token will be, so that addresses are put together by the same code as real subjects.
+const PLACE = 'PLACE';
+const withParameter = (subject: string, name: string): string => subject.replace(PLACE, `{${name}}`);
+
+const commandAddress: { readonly [S in ServiceName]: (command: string) => string } = {
+  orchestrator: subjects.taskCommand,
+  approvals: subjects.approvalCommand,
+  executor: (command) => withParameter(subjects.effectCommand(command, PLACE), 'pool'),
+  recovery: subjects.recoveryCommand,
+};
+
+const commandChannels = SERVICES.flatMap((service) => {
+  const senders: Readonly<Record<string, ServiceName | 'client'>> = COMMAND_SENDERS[service];
+  const descriptions: Readonly<Record<string, string>> = commandDescriptions[service];
+  return Object.keys(commands[service]).map((command): Channel => {
+    const name = `${AGGREGATES[service]}.${command}`;
+    return {
+      key: `cmd.${name}`,
+      address: commandAddress[service](command),
+      summary: descriptions[command] ?? '',
+      messages: [`command.${name}`],
+      senders: [senders[command] ?? 'client'],
+      ...(service === 'executor' && {
+        parameters: { pool: `Executors that may do it; \`${DEFAULT_POOL}\` when a workflow names none.` },
+      }),
+      stream: 'HP_CMD',
+      answeredBy: [],
+    };
+  });
+});
+
+const aboutWhat = (aggregate: string, event: string): string => {
+  if (aggregate !== 'recovery') return `Id of the ${aggregate}.`;
+  return event.startsWith('circuit_') ? 'Id of the circuit.' : 'Id of the task.';
+};
+
+const factChannels = SERVICES.flatMap((service) => {
+  const descriptions: Readonly<Record<string, string>> = factDescriptions[service];
+  const aggregate = AGGREGATES[service];
+  return facts[service].options.map((schema): Channel => {
+    const event = schema.shape.type.value;
+    return {
+      key: `evt.${aggregate}.${event}`,
+      address: withParameter(subjects.fact(aggregate, event, PLACE), 'id'),
+      summary: descriptions[event] ?? '',
+      messages: [`fact.${aggregate}.${event}`],
+      senders: [service],
+      parameters: { id: aboutWhat(aggregate, event) },
+      stream: 'HP_EVT',
+      answeredBy: [],
+    };
+  });
+});
+
+const apiChannels = SERVICES.flatMap((service) => {
+  const endpoints: Readonly<Record<string, { description: string }>> = api[service];
+  return Object.entries(endpoints).flatMap(([endpoint, { description }]): readonly Channel[] => {
+    const name = `${service}.${endpoint}`;
+    const request: Channel = {
+      key: `api.${name}`,
+      address: subjects.api(service, endpoint),
+      summary: description,
+      messages: [`api.${name}.request`],
+      senders: ['client'],
+      replyChannel: `reply.${name}`,
+      answeredBy: [service],
+    };
+    const reply: Channel = {
+      key: `reply.${name}`,
+      address: null,
+      summary: "The inbox that the request's reply subject names.",
+      messages: [`api.${name}.response`, 'api.error'],
+      senders: [],
+      answeredBy: [],
+    };
+    return [request, reply];
+  });
+});
+
+const deadLetterChannels = SERVICES.map((service): Channel => ({
+  key: `dlq.${service}`,
+  address: subjects.deadLetter(service),
+  summary: `Messages that ${service} could not handle.`,
+  messages: ['dead-letter.letter'],
+  senders: [service],
+  stream: 'HP_DLQ',
+  answeredBy: [],
+}));
+
+const logChannel: Channel = {
+  key: 'log.line',
+  address: withParameter(withParameter(subjects.log(PLACE, PLACE), 'task'), 'node'),
+  summary: 'The output of running work, line by line.',
+  messages: ['log.line'],
+  senders: ['executor'],
+  parameters: { task: 'Id of the task.', node: 'Id of the node.' },
+  stream: 'HP_LOG',
+  answeredBy: [],
+};
+
+const workChannel: Channel = {
+  key: 'work.order',
+  address: withParameter(subjects.work(PLACE), 'hash'),
+  summary: 'Phases of programs, for the workers that have their code.',
+  messages: ['work.order'],
+  senders: ['orchestrator'],
+  parameters: { hash: 'Of the version of the program.' },
+  stream: 'HP_WORK',
+  answeredBy: [],
+};
+
+export const asyncApiChannels = (): readonly Channel[] => [
+  ...commandChannels,
+  ...factChannels,
+  ...apiChannels,
+  workChannel,
+  logChannel,
+  ...deadLetterChannels,
+];

@@ -1,0 +1,75 @@
+import { eventType, HEADERS } from '../bus/cloudevents.ts';
+import type { Message } from './json-schema.ts';
+import { AGGREGATES } from '../bus/subjects.ts';
+
+type Schema = Readonly<Record<string, unknown>>;
+
+const text = (description: string, more: Schema = {}): Schema => ({ type: 'string', description, ...more });
+
+const event = {
+  [HEADERS.messageId]: text('Equals ce-id: JetStream drops what it has seen within the duplicate window.'),
+  [HEADERS.specVersion]: text('CloudEvents version.', { const: '1.0' }),
+  [HEADERS.id]: text('Identifies the message: a repeat carries the same.'),
+  [HEADERS.source]: text('Who says it.', { pattern: '^/holdpoint/', examples: ['/holdpoint/orchestrator'] }),
+  [HEADERS.type]: text('What it is.'),
+  [HEADERS.subject]: text('Id of the aggregate.'),
+  [HEADERS.time]: text("When, by the database's clock, RFC 3339.", { format: 'date-time' }),
+  [HEADERS.contentType]: text('Of the body.', { const: 'application/json' }),
+} as const satisfies Record<string, Schema>;
+
+const trace = { [HEADERS.trace]: text('W3C trace context, carried through every hop.') };
+const version = {
+  [HEADERS.version]: text('Gapless version of the aggregate that the fact belongs to.', {
+    pattern: '^[1-9][0-9]*$',
+  }),
+};
+
+/** Headers that several messages share, as components of the document. */
+export const asyncApiHeaders = {
+  commandHeaders: { type: 'object', properties: { ...event, ...trace } },
+  factHeaders: {
+    type: 'object',
+    properties: { ...event, ...version, ...trace },
+    required: [...Object.keys(event), HEADERS.version],
+  },
+  requestHeaders: { type: 'object', properties: { [HEADERS.id]: event[HEADERS.id], ...trace } },
+  decisionHeaders: {
+    type: 'object',
+    properties: { authorization: text('Who decides.', { pattern: '^Bearer .+' }), ...trace },
+    required: ['authorization'],
+  },
+  errorHeaders: {
+    type: 'object',
+    properties: {
+      'Nats-Service-Error-Code': text('A number as HTTP has them.', { pattern: '^[1-5][0-9]{2}$' }),
+      'Nats-Service-Error': text('The stable code, which the body has as well.'),
+    },
+    required: ['Nats-Service-Error-Code', 'Nats-Service-Error'],
+  },
+  noHeaders: { type: 'object' },
+} as const;
+
+const shared = (name: keyof typeof asyncApiHeaders): Schema => ({ $ref: `#/components/schemas/${name}` });
+
+export const headersOf = ({ kind, name, service }: Message): Schema => {
+  switch (kind) {
+    case 'command':
+      return shared('commandHeaders');
+    case 'fact': {
+      if (service === undefined) return shared('factHeaders');
+      const type = eventType(AGGREGATES[service], name.slice(name.indexOf('.') + 1));
+      return {
+        allOf: [shared('factHeaders'), { type: 'object', properties: { [HEADERS.type]: { const: type } } }],
+      };
+    }
+    case 'dead-letter':
+    case 'work':
+      return shared('commandHeaders');
+    case 'log':
+      return shared('noHeaders');
+    case 'api':
+      if (name === 'approvals.decide.request') return shared('decisionHeaders');
+      if (name === 'error') return shared('errorHeaders');
+      return name.endsWith('.request') ? shared('requestHeaders') : shared('noHeaders');
+  }
+};

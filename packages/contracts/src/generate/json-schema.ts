@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import { api, commands, facts } from '../catalog/catalog.ts';
+import { DeadLetter } from '../bus/dead-letter.ts';
+import { commandDescriptions, factDescriptions } from './descriptions.ts';
+import { ErrorBody } from '../values/errors.ts';
+import { Json } from '../values/json.ts';
+import { LogLine } from '../task/log.ts';
+import { WorkOrder } from '../program/program.ts';
+import { AGGREGATES, type ServiceName, SERVICES } from '../bus/subjects.ts';
+
+export const MESSAGE_KINDS = ['command', 'fact', 'api', 'work', 'log', 'dead-letter'] as const;
+export type MessageKind = (typeof MESSAGE_KINDS)[number];
+
+/** Everything that is ever the body of a message. */
+export type Message = {
+  readonly kind: MessageKind;
+  /** `task.submit`, `task.submitted`, `orchestrator.submit.request`; unique within its kind. */
+  readonly name: string;
+  readonly description: string;
+  readonly service: ServiceName | undefined;
+  readonly schema: z.ZodType;
+};
+
+const commandMessages = SERVICES.flatMap((service) => {
+  const descriptions: Readonly<Record<string, string>> = commandDescriptions[service];
+  return Object.entries<z.ZodType>(commands[service]).map(([command, schema]): Message => {
+    const name = `${AGGREGATES[service]}.${command}`;
+    return { kind: 'command', name, description: descriptions[command] ?? '', service, schema };
+  });
+});
+
+const factMessages = SERVICES.flatMap((service) => {
+  const descriptions: Readonly<Record<string, string>> = factDescriptions[service];
+  return facts[service].options.map((schema): Message => {
+    const event = schema.shape.type.value;
+    const name = `${AGGREGATES[service]}.${event}`;
+    return { kind: 'fact', name, description: descriptions[event] ?? '', service, schema };
+  });
+});
+
+const apiMessages = SERVICES.flatMap((service) => {
+  const endpoints: Readonly<
+    Record<string, { description: string; request: z.ZodType; response: z.ZodType }>
+  > = api[service];
+  return Object.entries(endpoints).flatMap(
+    ([endpoint, { description, request, response }]): readonly Message[] => {
+      const name = `${service}.${endpoint}`;
+      return [
+        { kind: 'api', name: `${name}.request`, description, service, schema: request },
+        {
+          kind: 'api',
+          name: `${name}.response`,
+          description: `Answer to: ${description}`,
+          service,
+          schema: response,
+        },
+      ];
+    },
+  );
+});
+
+export const messages: readonly Message[] = [
+  ...commandMessages,
+  ...factMessages,
+  ...apiMessages,
+  {
+    kind: 'api',
+    name: 'error',
+    description: 'Why a request was refused; codes are promises, texts are not.',
+    service: undefined,
+    schema: ErrorBody,
+  },
+  {
+    kind: 'work',
+    name: 'order',
+    description: 'A phase of a program is to be worked on. It may come twice, or too late: the lease tells.',
+    service: 'orchestrator',
+    schema: WorkOrder,
+  },
+  {
+    kind: 'log',
+    name: 'line',
+    description: 'One line of the output of a running step. It may be lost: nothing is decided by it.',
+    service: 'executor',
+    schema: LogLine,
+  },
+  {
+    kind: 'dead-letter',
+    name: 'letter',
+    description: 'A message that no service could handle, with the reason.',
+    service: undefined,
+    schema: DeadLetter,
+  },
+];
+
+/** Where the schema of a message lies, below the folder of all schemas. */
+export const schemaFile = ({ kind, name }: Message): string => `${kind}/${name}.json`;
+
+const named = z.registry<{ id: string }>().add(Json, { id: 'Json' });
+
+/**
+ * The schema that readers and writers in other languages use. It describes what is accepted, so unknown fields are
+ * allowed and fields with a default are optional.
+ */
+export const jsonSchemaOf = (message: Message): Readonly<Record<string, unknown>> => {
+  const { $schema, ...schema } = z.toJSONSchema(message.schema, {
+    target: 'draft-2020-12',
+    io: 'input',
+    metadata: named,
+    override: ({ jsonSchema }) => {
+      // Every property name of a JSON object is a string: saying so only makes the schema longer.
+      if (JSON.stringify(jsonSchema.propertyNames) === '{"type":"string"}') delete jsonSchema.propertyNames;
+    },
+  });
+  return {
+    $schema,
+    $id: `urn:holdpoint:${message.kind}:${message.name}`,
+    title: message.name,
+    description: message.description,
+    ...schema,
+  };
+};
