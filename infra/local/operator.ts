@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { createClient } from '@holdpoint/cli/client';
-import type { Client } from '@holdpoint/cli/client';
+import { createClient } from '@holdpoint/cli/bus/client';
+import type { Client } from '@holdpoint/cli/bus/client';
 import { layout } from '../credentials/layout.ts';
 
 /** The public API, as the person whom the credentials folder calls the operator. */

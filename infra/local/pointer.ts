@@ -1,6 +1,6 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { pointerFile } from '@holdpoint/cli/running-pointer';
+import { pointerFile } from '@holdpoint/cli/bus/running-pointer';
 import { readIfPresent } from '../credentials/keep.ts';
 import { messageOf } from './problem.ts';
 import { findRunning, runningFile } from './running.ts';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
-import type { Client } from '@holdpoint/cli/client';
+import type { Client } from '@holdpoint/cli/bus/client';
 import { layout } from '../credentials/layout.ts';
 import { dataDirOf, root } from './folders.ts';
 import { connectOperator } from './operator.ts';

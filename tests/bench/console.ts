@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Client } from '@holdpoint/cli/client';
+import type { Client } from '@holdpoint/cli/bus/client';
 import { root } from '@holdpoint/infra/local/folders';
 import { connectAs } from '@holdpoint/infra/nats/connect';
 import type { Page } from 'playwright-core';

@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { placesOf } from './completions.ts';
+import { placesOf } from './completions/scripts.ts';
 import { createProgram } from './program.ts';
-import { typeLine } from './testing/terminal.ts';
+import { typeLine } from '../testing/terminal.ts';
 
 const program = createProgram(
   {

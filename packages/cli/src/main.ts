@@ -2,11 +2,11 @@
 import { readSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { createClient } from './client.ts';
-import { namedClient } from './named-client.ts';
+import { createClient } from './bus/client.ts';
+import { namedClient } from './bus/named-client.ts';
 import { runProgram } from './program.ts';
-import { readSettings } from './settings.ts';
-import { findTerminal } from './terminal.ts';
+import { readSettings } from './bus/settings.ts';
+import { findTerminal } from './kit/terminal.ts';
 
 const INPUT_GAP_MS = 20;
 

@@ -3,7 +3,7 @@ import { HealthPage } from './health/health-page.tsx';
 import { InboxPage } from './inbox/inbox-page.tsx';
 import { createWatch, type WatchState } from './live/watch.ts';
 import { useKeys } from './parts/use-keys.ts';
-import { useSaid } from './parts/use-said.ts';
+import { useSaid } from './parts/use-announcement.ts';
 import { Safe } from './parts/safe.tsx';
 import { RecoveryPage } from './recovery/recovery-page.tsx';
 import { createCaller, isExpired } from './session/call.ts';

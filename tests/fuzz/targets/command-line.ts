@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { EXIT } from '@holdpoint/cli/failure';
+import { EXIT } from '@holdpoint/cli/kit/failure';
 import { runProgram } from '@holdpoint/cli/program';
 import fc from 'fast-check';
 import { bodyFor } from '../hostile/body.ts';

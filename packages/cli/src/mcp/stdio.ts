@@ -1,5 +1,5 @@
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
-import type { Client } from '../client.ts';
+import type { Client } from '../bus/client.ts';
 import { actingAs, type Unproven } from './acting.ts';
 import { createMcpServer } from './server.ts';
 

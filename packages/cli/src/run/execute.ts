@@ -1,10 +1,10 @@
-import type { Client } from '../client.ts';
-import { EXIT } from '../failure.ts';
-import { watchRun } from '../jobs/watch-run.ts';
-import { loadRun } from '../jobs/job.ts';
-import type { Session } from '../session.ts';
+import type { Client } from '../bus/client.ts';
+import { EXIT } from '../kit/failure.ts';
+import { watchRun } from '../job/watch-run.ts';
+import { loadRun } from '../job/job.ts';
+import type { Session } from '../kit/session.ts';
 import { checkAfter, resolveAfter, sinkJobs } from './after.ts';
-import type { Item, Runs } from './batch.ts';
+import type { Item, Runs } from '../workflow/batch.ts';
 import { followRun } from './follow.ts';
 import {
   enqueuedJson,
@@ -16,8 +16,8 @@ import {
   terminalJson,
   terminalLines,
 } from './outcome.ts';
-import type { FlowPlace } from './place.ts';
-import type { LoadedFlow } from './prepare.ts';
+import type { FlowPlace } from '../workflow/location.ts';
+import type { LoadedFlow } from '../workflow/prepare.ts';
 import { createProgress } from './progress.ts';
 import { idOf, type Submission, submitRun } from './submit.ts';
 import { createDesk } from './waiting.ts';

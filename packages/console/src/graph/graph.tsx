@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { visible } from '../text/visible.ts';
-import type { Tone, Word } from '../tasks/words.ts';
+import type { Tone, Word } from '../tasks/labels.ts';
 import type { Edge, Placed } from './layout.ts';
 
 export type GraphNode = {

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { Word } from '../tasks/words.ts';
+import type { Word } from '../tasks/labels.ts';
 import { instant } from '../text/time.ts';
 
 /** A state as a word with a colour. */

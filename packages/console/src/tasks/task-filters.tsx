@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { hrefOf } from '../text/route.ts';
 import { DAYS, NO_FILTER, type TaskFilter } from './task-filter.ts';
-import { PHASES } from './words.ts';
+import { PHASES } from './labels.ts';
 
 /** Whoever types is not answered letter by letter. */
 const SETTLED_MS = 300;

@@ -1,0 +1,57 @@
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import type { Command } from 'commander';
+import { examine } from './doctor/examine.ts';
+import { fail, type Finding, type Standing } from './doctor/finding.ts';
+import { withExample } from '../kit/example.ts';
+import { EXIT } from '../kit/failure.ts';
+import type { Line, Paint } from '../output/painted.ts';
+import type { Session } from '../kit/session.ts';
+
+const PAINTS: Readonly<Record<Standing, Paint>> = { ok: 'good', warn: 'waits', fail: 'bad' };
+
+const NAME_MAX = 26;
+
+const findingLines = ({ check, standing, says, todo }: Finding): readonly Line[] => [
+  [{ text: standing.padEnd(5), paint: PAINTS[standing] }, check.padEnd(NAME_MAX), ' ', says],
+  ...(todo === undefined ? [] : [['      → ', todo]]),
+];
+
+const count = (findings: readonly Finding[], standing: Standing): number =>
+  findings.filter((finding) => finding.standing === standing).length;
+
+const report = (findings: readonly Finding[], asJson: boolean, { lines, json }: Session): number => {
+  const [warnings, failures] = [count(findings, 'warn'), count(findings, 'fail')];
+  if (asJson) json({ ok: failures === 0, warnings, failures, checks: findings });
+  else
+    lines([
+      ...findings.flatMap(findingLines),
+      `${String(findings.length)} looked at: ${String(warnings)} to look into, ${String(failures)} wrong`,
+    ]);
+  return failures === 0 ? EXIT.ok : EXIT.failed;
+};
+
+export const addDoctor = (program: Command, session: Session): void => {
+  withExample(
+    program
+      .command('doctor')
+      .description(
+        'look at connections, versions, rights, streams, clocks, disk and migrations, and say what to do; 1 if anything is wrong',
+      )
+      .option('--json', 'print what was found as JSON')
+      .action(async (options: { json?: true }) => {
+        const { use, local, now } = session;
+        const asJson = options.json === true;
+        try {
+          await use(async (client) => report(await examine(client, now), asJson, session));
+        } catch (error) {
+          // Without the bus there is nothing else to look at.
+          if (!(error instanceof HoldpointError)) throw error;
+          const { code, message } = error;
+          const todo = 'start it, or see to HOLDPOINT_NATS_URL, HOLDPOINT_NATS_SEED_FILE and the network';
+          await local(() => report([fail('nats', `${code}: ${message}`, todo)], asJson, session));
+        }
+      }),
+    'doctor',
+    'doctor --json',
+  );
+};

@@ -1,0 +1,220 @@
+import {
+  buckets,
+  consumers,
+  type ConsumerDeclaration,
+  executorConsumer,
+  streams,
+} from '@holdpoint/contracts/bus/streams';
+import {
+  type ConsumerInfo,
+  type JetStreamAccountStats,
+  JetStreamApiError,
+  jetstreamManager,
+  type StreamInfo,
+} from '@nats-io/jetstream';
+import { type NatsConnection, PermissionViolationError, RequestError } from '@nats-io/transport-node';
+import { fail, type Finding, ok, sizeText, warn } from './finding.ts';
+
+/** What the bus says of itself, as far as this user may ask. */
+export type BusSeen = {
+  readonly url: string;
+  readonly server: string;
+  readonly jetstream: boolean;
+  readonly roundTripMs: number;
+  readonly account?: JetStreamAccountStats;
+  readonly streams: ReadonlyMap<string, StreamInfo>;
+  readonly consumers: ReadonlyMap<string, readonly ConsumerInfo[]>;
+  /** What could not be asked, and why. */
+  readonly refused: readonly string[];
+};
+
+/** Every stream of Holdpoint, with how much it may hold. */
+const DECLARED = [
+  ...streams.map(({ name, maxBytes, maxAgeMs, subjects }) => ({ name, maxBytes, maxAgeMs, subjects })),
+  ...buckets.map(({ stream: name, maxBytes, maxAgeMs }) => ({
+    name,
+    maxBytes,
+    maxAgeMs,
+    subjects: undefined,
+  })),
+];
+
+const NOT_FOUND = 404;
+const isMissing = (error: unknown): boolean =>
+  error instanceof JetStreamApiError && error.status === NOT_FOUND;
+const isForbidden = (error: unknown): boolean =>
+  error instanceof PermissionViolationError ||
+  (error instanceof RequestError && error.cause instanceof PermissionViolationError);
+
+/** Looks at everything that is declared. What the user may not ask is noted, and not thrown. */
+export const lookAtBus = async (connection: NatsConnection): Promise<BusSeen> => {
+  const manager = await jetstreamManager(connection, { checkAPI: false });
+  const refused: string[] = [];
+  const ask = async <Answer>(what: string, question: () => Promise<Answer>): Promise<Answer | undefined> => {
+    try {
+      return await question();
+    } catch (error) {
+      if (!isMissing(error))
+        refused.push(isForbidden(error) ? `${what}: not for this user` : `${what}: ${messageOf(error)}`);
+      return undefined;
+    }
+  };
+  const roundTripMs = await connection.rtt();
+  const account = await ask('account', () => manager.getAccountInfo());
+  const seen = new Map<string, StreamInfo>();
+  const readers = new Map<string, readonly ConsumerInfo[]>();
+  for (const { name } of DECLARED) {
+    const info = await ask(`stream ${name}`, () => manager.streams.info(name));
+    if (info === undefined) continue;
+    seen.set(name, info);
+    const list = await ask(`consumers of ${name}`, () => everyConsumer(manager.consumers.list(name)));
+    if (list !== undefined) readers.set(name, list);
+  }
+  const { version = 'unknown', jetstream = false } = connection.info ?? {};
+  return {
+    url: connection.getServer(),
+    server: version,
+    jetstream,
+    roundTripMs,
+    ...(account && { account }),
+    streams: seen,
+    consumers: readers,
+    refused,
+  };
+};
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+const everyConsumer = async (pages: AsyncIterable<ConsumerInfo>): Promise<readonly ConsumerInfo[]> => {
+  const all: ConsumerInfo[] = [];
+  for await (const info of pages) all.push(info);
+  return all;
+};
+
+const serverFinding = ({ url, server, jetstream, roundTripMs }: BusSeen): Finding => {
+  const [major = 0, minor = 0] = server.split('.').map(Number);
+  const says = `NATS ${server} at ${url}, ${String(roundTripMs)} ms away`;
+  if (!jetstream) return fail('nats', `${says}, without JetStream`, 'start the server with JetStream');
+  return major < 2 || (major === 2 && minor < 9)
+    ? fail('nats', says, 'Holdpoint needs NATS 2.9 or later')
+    : ok('nats', says);
+};
+
+const FULL_WARN = 0.8;
+const FULL_FAIL = 0.95;
+const percent = (share: number): string => `${String(Math.floor(share * 100))} %`;
+
+const storageFinding = ({ account }: BusSeen): readonly Finding[] => {
+  if (account === undefined) return [];
+  const { storage, limits } = account;
+  const check = 'jetstream disk';
+  if (limits.max_storage <= 0)
+    return [
+      warn(
+        check,
+        `${sizeText(storage)} used, and no limit`,
+        'set max_file_store and max_file, so that a full disk stops nothing else',
+      ),
+    ];
+  const share = storage / limits.max_storage;
+  const says = `${sizeText(storage)} of ${sizeText(limits.max_storage)} (${percent(share)})`;
+  const todo = 'raise max_file_store and max_file if the disk has room; streams drop their oldest before';
+  if (share >= FULL_FAIL) return [fail(check, says, todo)];
+  return [share >= FULL_WARN ? warn(check, says, todo) : ok(check, says)];
+};
+
+const NS_PER_MS = 1_000_000;
+const RECREATE = 'start the orchestrator: it creates streams and consumers, and brings them up to date';
+
+const streamFinding = (
+  { name, maxBytes, maxAgeMs, subjects }: (typeof DECLARED)[number],
+  seen: BusSeen,
+): Finding | undefined => {
+  const check = `stream ${name}`;
+  const info = seen.streams.get(name);
+  if (info === undefined)
+    return seen.refused.some((text) => text.startsWith(`${check}:`))
+      ? undefined
+      : fail(check, 'it is not there', RECREATE);
+  const { config, state, cluster } = info;
+  const differs = [
+    ...(config.max_bytes === maxBytes ? [] : ['max_bytes']),
+    ...(config.max_age === maxAgeMs * NS_PER_MS ? [] : ['max_age']),
+    ...(subjects === undefined || String(config.subjects) === String(subjects) ? [] : ['subjects']),
+  ];
+  if (differs.length > 0) return warn(check, `not as declared: ${differs.join(', ')}`, RECREATE);
+  if (config.num_replicas > 1 && cluster?.leader === undefined)
+    return fail(check, 'it has no leader', 'see to the other servers of the NATS cluster');
+  const behind = (cluster?.replicas ?? []).filter((replica) => replica.offline);
+  if (behind.length > 0)
+    return warn(
+      check,
+      `replicas are away: ${behind.map((replica) => replica.name).join(', ')}`,
+      'start those servers of the NATS cluster',
+    );
+  const says = `${String(state.messages)} messages, ${sizeText(state.bytes)} of ${sizeText(maxBytes)}`;
+  if (name === 'HP_DLQ' && state.messages > 0)
+    return warn(check, says, 'look at `holdpoint dlq list`: no service could handle these');
+  // Full is how these streams are meant to be: the oldest goes. Of commands it must not, before somebody has read it.
+  return name === 'HP_CMD' && state.bytes >= maxBytes * FULL_WARN
+    ? warn(check, says, 'see what the services are waiting for: the oldest commands go first')
+    : ok(check, says);
+};
+
+/** More than services take in a few seconds. */
+const LAG_WARN = 5_000;
+
+const consumerFinding = (declared: ConsumerDeclaration, info: ConsumerInfo | undefined): Finding => {
+  const check = `consumer ${declared.name}`;
+  if (info === undefined) return fail(check, `${declared.stream} has none`, RECREATE);
+  if (info.config.filter_subject !== declared.filter)
+    return warn(check, `it reads ${String(info.config.filter_subject)}, not ${declared.filter}`, RECREATE);
+  const { num_pending: pending, num_ack_pending: taken, num_redelivered: again } = info;
+  const says = `${String(pending)} waiting, ${String(taken)} taken, ${String(again)} delivered again`;
+  return pending >= LAG_WARN
+    ? warn(check, says, `${declared.service} does not keep up: look at its log, start more of it`)
+    : ok(check, says);
+};
+
+/** Those of the contracts, and those of every pool that the bus has. */
+const declaredConsumers = (seen: BusSeen): readonly ConsumerDeclaration[] => {
+  const known = new Set(consumers.map(({ name }) => name));
+  const pools = (seen.consumers.get('HP_CMD') ?? [])
+    .map(({ name }) => name)
+    .filter((name) => name.startsWith('executor-') && !known.has(name))
+    .map((name) => executorConsumer(name.slice('executor-'.length)));
+  return [...consumers, ...pools];
+};
+
+export const judgeBus = (seen: BusSeen): readonly Finding[] => [
+  serverFinding(seen),
+  ...storageFinding(seen),
+  ...seen.refused.map((text) =>
+    warn(
+      'permissions',
+      text,
+      'use the bus user `operator`, or make its configuration anew with `node infra/nats/main.ts`',
+    ),
+  ),
+  ...DECLARED.flatMap((declared) => streamFinding(declared, seen) ?? []),
+  ...declaredConsumers(seen).flatMap((declared) => {
+    const there = seen.consumers.get(declared.stream);
+    return there === undefined
+      ? []
+      : [
+          consumerFinding(
+            declared,
+            there.find(({ name }) => name === declared.name),
+          ),
+        ];
+  }),
+];
+
+/** When the server said it, by its own clock; servers before 2.10 do not say. */
+export const busClock = (seen: BusSeen): number | undefined => {
+  for (const info of seen.streams.values()) {
+    const time = 'ts' in info && typeof info.ts === 'string' ? Date.parse(info.ts) : Number.NaN;
+    if (!Number.isNaN(time)) return time;
+  }
+  return undefined;
+};

@@ -1,0 +1,75 @@
+import type { Retention } from '@holdpoint/contracts/api/admin';
+import { COUNTED_MAX } from '@holdpoint/contracts/api/admin';
+import { buckets, streams } from '@holdpoint/contracts/bus/streams';
+import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
+import { instant } from '../output/columns.ts';
+import { sizeText } from './doctor/finding.ts';
+import type { Line } from '../output/painted.ts';
+import { table } from '../output/table.ts';
+
+/** What a service keeps, as people call it. */
+const KEEPS: Readonly<Record<ServiceName, string>> = {
+  orchestrator: 'tasks',
+  approvals: 'approvals',
+  executor: 'effects',
+  recovery: 'attempts',
+};
+
+export type Kept = { readonly service: ServiceName } & Retention;
+
+const HOUR_MS = 3_600_000;
+
+const ageText = (ms: number): string =>
+  ms % (24 * HOUR_MS) === 0 ? `${String(ms / (24 * HOUR_MS))} days` : `${String(ms / HOUR_MS)} hours`;
+
+/** What the bus keeps by itself, whichever limit is reached first. */
+export const BUS_POLICY = [
+  ...streams.map(({ name, maxAgeMs, maxBytes }) => ({ name, maxAgeMs, maxBytes })),
+  ...buckets.map(({ stream: name, maxAgeMs, maxBytes }) => ({ name, maxAgeMs, maxBytes })),
+] as const;
+
+const counted = (count: number): string =>
+  count >= COUNTED_MAX ? `${String(COUNTED_MAX)} or more` : String(count);
+
+const bytesOf = ({ tables }: Retention, of: (name: string) => boolean): number =>
+  tables.filter(({ name }) => of(name)).reduce((sum, { bytes }) => sum + bytes, 0);
+
+const isAudit = (name: string): boolean => name.startsWith('audit');
+
+const daysText = (days: number): string => `${String(Math.round(days * 100) / 100)} days`;
+
+/** What stays for how long, and what would go; `asIf`: by another number of days than what is kept. */
+export const policyLines = (kept: readonly Kept[], asIf: number | undefined): readonly Line[] => {
+  const audit = kept.find(({ service }) => service === 'approvals');
+  return [
+    ...table(
+      [
+        'WHAT',
+        'KEPT AFTER ITS END',
+        asIf === undefined ? 'WOULD GO' : `WOULD GO BY ${String(asIf)} DAYS`,
+        'ENDED',
+        'OLDEST',
+        'ON DISK',
+      ],
+      kept.map((each) => [
+        KEEPS[each.service],
+        daysText(each.keepDays),
+        counted(each.due),
+        counted(each.ended),
+        each.oldestEndedAt === undefined ? '-' : instant(each.oldestEndedAt),
+        sizeText(bytesOf(each, (name) => !isAudit(name))),
+      ]),
+    ),
+    '',
+    ...BUS_POLICY.map(
+      ({ name, maxAgeMs, maxBytes }) =>
+        `${name} keeps ${ageText(maxAgeMs)} or ${sizeText(maxBytes)}, whichever is reached first`,
+    ),
+    `The audit log is kept${audit === undefined ? '' : ` (${sizeText(bytesOf(audit, isAudit))})`}: nothing of it goes.`,
+    'Of these at the most: what a task may still need stays as long as the task, and the task goes last.',
+  ];
+};
+
+/** How a policy is changed: no service may do it, and so nor may whoever asks one. */
+export const changeText = (days: number): string =>
+  `To keep it so: HOLDPOINT_KEEP_DAYS=${String(days)} node infra/postgres/main.ts`;

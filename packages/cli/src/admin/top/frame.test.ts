@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'vitest';
+import { textOf } from '../../output/painted.ts';
+import { frameOf, ROWS_MAX } from './frame.ts';
+import type { Look } from './look.ts';
+
+const AT = Date.UTC(2026, 0, 15, 9, 30);
+
+const quiet: Look = {
+  at: AT,
+  counts: {
+    orchestrator: { open: [], ended: [], more: false },
+    approvals: { open: [], ended: [], more: false },
+    executor: { open: [], ended: [], more: false },
+    recovery: { open: [], ended: [], more: false },
+  },
+  away: [],
+  doubts: 0,
+  doubtsMore: false,
+  stuck: [],
+  circuits: [],
+  published: { HP_EVT: 100, HP_CMD: 50, HP_LOG: 0 },
+  lags: [],
+};
+
+const shown = (look: Look, before?: Look, columns = 80): readonly string[] =>
+  frameOf(look, before, columns).map((line) => (typeof line === 'string' ? line : line.map(textOf).join('')));
+
+const stuck = Array.from({ length: 40 }, (_, i) => ({
+  task: `t-${String(i)}`,
+  node: 'build',
+  class: 'TEST',
+}));
+
+describe('a frame', () => {
+  test('of a quiet system fits the smallest terminal', () => {
+    expect(shown(quiet)).toMatchSnapshot();
+    expect(shown(quiet).length).toBeLessThanOrEqual(ROWS_MAX);
+  });
+
+  test('of a busy one does, however much there is', () => {
+    const busy: Look = {
+      ...quiet,
+      away: ['recovery'],
+      stuck: stuck as never,
+      circuits: stuck.map(({ task }) => ({ target: `https://${task}.example`, state: 'open' })) as never,
+      lags: stuck.map(({ task }) => ({ consumer: task, pending: 5 })),
+    };
+    const rows = shown(busy);
+    expect(rows.length).toBeLessThanOrEqual(ROWS_MAX);
+    expect(rows.filter((row) => row.length > 80)).toEqual([]);
+    expect(rows.at(-1)).toContain('t-0 5');
+    expect(rows).toContain('           and 37 more');
+  });
+
+  test('tells rates from two looks, and none from one, or over a stream that began anew', () => {
+    const later = { ...quiet, at: AT + 2_000, published: { HP_EVT: 150, HP_CMD: 10, HP_LOG: 1 } };
+    expect(shown(later, quiet).join('\n')).toContain('facts 25.0/s · commands - · log lines 0.5/s');
+    expect(shown(quiet).join('\n')).toContain('facts - ');
+  });
+
+  test('says what it could not be told', () => {
+    const { stuck: _, doubts: __, lags: ___, ...rest } = quiet;
+    const text = shown({ ...rest, counts: {}, away: ['orchestrator', 'approvals'] }).join('\n');
+    expect(text).toContain('2 of 4 services\naway: orchestrator, approvals');
+    for (const row of ['TASKS', 'APPROVALS', 'EFFECTS', 'STUCK', 'lag'])
+      expect(text).toMatch(new RegExp(`^${row} +not known: no answer`, 'm'));
+  });
+});

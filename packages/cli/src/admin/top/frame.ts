@@ -1,0 +1,192 @@
+import type { Counts } from '@holdpoint/contracts/api/admin';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
+import type { TaskPhase } from '@holdpoint/contracts/task/task';
+import { instant, shorten, span } from '../../output/columns.ts';
+import { cutLine, type Line, type Paint, type Span } from '../../output/painted.ts';
+import type { Look } from './look.ts';
+
+/** A frame is never higher than this: the smallest terminal shows all of it, and has a line left. */
+export const ROWS_MAX = 23;
+const STUCK_SHOWN = 3;
+const CIRCUITS_SHOWN = 3;
+const TITLE_MAX = 48;
+
+const LABEL = 11;
+const label = (text: string): Span => ({ text: text.padEnd(LABEL), paint: 'strong' });
+
+const away: Span = { text: 'not known: no answer', paint: 'bad' };
+
+const countOf = (counts: Counts['open'] | Counts['ended'], status: string): number =>
+  counts.find((each) => each.status === status)?.count ?? 0;
+
+const figure = (count: number, what: string, paint?: Paint): Span => {
+  const text = `${what} ${String(count)}`;
+  return count > 0 && paint !== undefined ? { text, paint } : text;
+};
+
+const joined = (spans: readonly Span[]): readonly Span[] =>
+  spans.flatMap((each, i) => (i === 0 ? [each] : [' · ', each]));
+
+const PHASES: Readonly<Partial<Record<TaskPhase, Paint>>> = {
+  executing: 'busy',
+  awaiting_approval: 'waits',
+  recovering: 'waits',
+  paused: 'waits',
+  circuit_open: 'bad',
+};
+const OPEN_PHASES = ['executing', 'awaiting_approval', 'recovering'] as const satisfies readonly TaskPhase[];
+const OTHER_PHASES = [
+  'queued',
+  'execution_ready',
+  'paused',
+  'circuit_open',
+] as const satisfies readonly TaskPhase[];
+const ENDED = [
+  ['completed', 'good'],
+  ['failed', 'bad'],
+  ['cancelled', undefined],
+] as const;
+
+const taskLines = (counts: Counts | undefined): readonly Line[] => {
+  if (counts === undefined) return [[label('TASKS'), away], '', ''];
+  const of = (phases: readonly TaskPhase[]) =>
+    joined(phases.map((phase) => figure(countOf(counts.open, phase), phase, PHASES[phase])));
+  return [
+    [label('TASKS'), ...of(OPEN_PHASES), ...(counts.more ? [' (more than are counted)'] : [])],
+    [label(''), ...of(OTHER_PHASES)],
+    [
+      label('last hour'),
+      ...joined(ENDED.map(([status, paint]) => figure(countOf(counts.ended, status), status, paint))),
+    ],
+  ];
+};
+
+const approvalLines = ({ counts, oldest, at }: Look): readonly Line[] => {
+  const asked = counts.approvals;
+  if (asked === undefined) return [[label('APPROVALS'), away], ''];
+  const pending = asked.open.find(({ status }) => status === 'pending');
+  const decided = ['approved', 'rejected', 'changes_requested', 'expired'].map((status) =>
+    figure(countOf(asked.ended, status), status),
+  );
+  const waits: Span =
+    oldest === undefined
+      ? 'nobody is waited for'
+      : `the oldest ${span(at - oldest.requestedAt)}: ${shorten(oldest.title, TITLE_MAX)}`;
+  return [
+    [label('APPROVALS'), ...joined([figure(pending?.count ?? 0, 'pending', 'waits'), waits])],
+    [label('last hour'), ...joined(decided)],
+  ];
+};
+
+const effectLines = ({ counts, doubts, doubtsMore }: Look): readonly Line[] => {
+  const ledger = counts.executor;
+  if (ledger === undefined) return [[label('EFFECTS'), away], ''];
+  const inDoubt: Span =
+    doubts === undefined
+      ? { text: 'in doubt: not known', paint: 'bad' }
+      : {
+          text: `in doubt ${String(doubts)}${doubtsMore === true ? ' or more' : ''}`,
+          paint: doubts > 0 ? 'bad' : 'faint',
+        };
+  return [
+    [
+      label('EFFECTS'),
+      ...joined([
+        figure(countOf(ledger.open, 'started'), 'under way', 'busy'),
+        figure(countOf(ledger.open, 'prepared'), 'prepared'),
+        inDoubt,
+      ]),
+    ],
+    [
+      label('last hour'),
+      ...joined(
+        ['applied', 'failed_clean', 'refused', 'cancelled'].map((status) =>
+          figure(countOf(ledger.ended, status), status),
+        ),
+      ),
+    ],
+  ];
+};
+
+const more = (shown: number, all: number): readonly Line[] =>
+  all > shown ? [[label(''), `and ${String(all - shown)} more`]] : [];
+
+const stuckLines = ({ stuck }: Look): readonly Line[] => {
+  if (stuck === undefined) return [[label('STUCK'), away]];
+  const rows = stuck
+    .slice(0, STUCK_SHOWN)
+    .map(({ task, node, class: failure }) => [label(''), `${task}/${node} ${failure}`]);
+  const head: Span = stuck.length > 0 ? { text: `${String(stuck.length)} jobs`, paint: 'bad' } : 'none';
+  return [[label('STUCK'), head], ...rows, ...more(STUCK_SHOWN, stuck.length)];
+};
+
+const circuitLines = ({ circuits }: Look): readonly Line[] => {
+  if (circuits === undefined) return [[label('CIRCUITS'), away]];
+  const head: Span =
+    circuits.length > 0 ? { text: `${String(circuits.length)} not closed`, paint: 'bad' } : 'closed';
+  const rows = circuits
+    .slice(0, CIRCUITS_SHOWN)
+    .map(({ target, state }) => [label(''), `${shorten(target, TITLE_MAX)} ${state}`]);
+  return [[label('CIRCUITS'), head], ...rows, ...more(CIRCUITS_SHOWN, circuits.length)];
+};
+
+const STREAMS = [
+  ['HP_EVT', 'facts'],
+  ['HP_CMD', 'commands'],
+  ['HP_LOG', 'log lines'],
+] as const;
+
+/** How many a second since the look before; what a stream has lost meanwhile makes it begin anew. */
+const rateOf = (stream: string, before: Look | undefined, { published, at }: Look): string => {
+  const [then, now] = [before?.published[stream], published[stream]];
+  if (before === undefined || then === undefined || now === undefined || now < then || at <= before.at)
+    return '-';
+  return `${(((now - then) * 1_000) / (at - before.at)).toFixed(1)}/s`;
+};
+
+const busLines = (look: Look, before: Look | undefined): readonly Line[] => {
+  const rates = STREAMS.map(([stream, what]) => `${what} ${rateOf(stream, before, look)}`);
+  const { lags } = look;
+  if (lags === undefined)
+    return [
+      [label('BUS'), ...joined(rates)],
+      [label('lag'), away],
+    ];
+  const behind = lags.filter(({ pending }) => pending > 0).toSorted((a, b) => b.pending - a.pending);
+  const lag: readonly Span[] =
+    behind.length === 0
+      ? ['none']
+      : joined(behind.slice(0, 4).map(({ consumer, pending }) => figure(pending, consumer, 'waits')));
+  return [
+    [label('BUS'), ...joined(rates)],
+    [label('lag'), ...lag],
+  ];
+};
+
+const head = ({ at, away: missing }: Look): readonly Line[] => {
+  const there = SERVICES.length - missing.length;
+  const names = missing.join(', ');
+  const answered = `${String(there)} of ${String(SERVICES.length)} services`;
+  return [
+    [
+      { text: 'holdpoint top', paint: 'strong' },
+      `  ${instant(at)}  `,
+      { text: answered, paint: missing.length === 0 ? 'good' : 'bad' },
+    ],
+    missing.length === 0 ? '' : [{ text: `away: ${names}`, paint: 'bad' }],
+  ];
+};
+
+/** One frame: what there is, and what has changed since the look before. */
+export const frameOf = (look: Look, before: Look | undefined, columns: number): readonly Line[] =>
+  [
+    ...head(look),
+    ...taskLines(look.counts.orchestrator),
+    ...approvalLines(look),
+    ...effectLines(look),
+    ...stuckLines(look),
+    ...circuitLines(look),
+    ...busLines(look, before),
+  ]
+    .slice(0, ROWS_MAX)
+    .map((line) => cutLine(line, columns));

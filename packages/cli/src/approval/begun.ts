@@ -1,0 +1,21 @@
+import type { ApprovalView } from '@holdpoint/contracts/approval/approval';
+import { questionOf } from '@holdpoint/contracts/approval/question';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { TaskEvent } from '@holdpoint/contracts/task/task';
+import type { Client } from '../bus/client.ts';
+
+/** When the effect of a doubt was ordered last, in epoch milliseconds; undefined where its task is not known any more. */
+export const begunAt = async (client: Client, approval: ApprovalView): Promise<number | undefined> => {
+  if (questionOf(approval) !== 'doubt') return undefined;
+  const { task, effectId } = approval;
+  try {
+    const { events } = await client.call('orchestrator', 'history', { id: task });
+    return events.findLast(({ data }) => {
+      const event = TaskEvent.safeParse(data).data;
+      return event?.type === 'effect_ordered' && event.effectId === effectId;
+    })?.at;
+  } catch (error) {
+    if (error instanceof HoldpointError && error.code === 'ORCHESTRATOR_UNKNOWN_TASK') return undefined;
+    throw error;
+  }
+};

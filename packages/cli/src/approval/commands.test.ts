@@ -1,0 +1,400 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { describe, expect, test } from 'vitest';
+import type { Client } from '../bus/client.ts';
+import { type Answers, NOW, typeLine } from '../../testing/terminal.ts';
+
+const EXAMPLES = join(import.meta.dirname, '../../../contracts/examples/api');
+const {
+  decidedBy: _by,
+  decidedAt: _at,
+  comment: _comment,
+  ...example
+} = JSON.parse(readFileSync(join(EXAMPLES, 'approvals.get.response--effect.json'), 'utf8')) as Record<
+  string,
+  unknown
+>;
+const effect = { ...(example['effect'] as Record<string, unknown>), kind: 'notify' };
+const pending = {
+  ...example,
+  id: 'a-1',
+  status: 'pending',
+  expiresAt: NOW + 240_000,
+  workflow: 'release',
+  effect,
+};
+const approved = ({ id }: { id: string }) => ({ id, status: 'approved', by: 'ada' });
+const me = { name: 'ada', groups: ['operators'], roles: ['chief'], scopes: [], administrator: false };
+const services: Answers = {
+  'approvals.get': (asked: { id: string }) => ({ ...pending, id: asked.id }),
+  'approvals.list': { items: [pending] },
+  'approvals.decide': approved,
+  'approvals.whoami': me,
+};
+const type = (args: string | readonly string[], answers: Answers = {}) =>
+  typeLine(typeof args === 'string' ? args.split(' ') : args, { ...services, ...answers });
+const decided = async (args: string | readonly string[]) => (await type(args)).calls.at(-1)?.[1];
+
+describe('approvals list', () => {
+  test('asks for what is put to one person by every name that he has', async () => {
+    const { calls } = await type('approvals list --mine --audience role:auditor --order risk');
+    const audience = ['user:ada', 'operators', 'group:operators', 'role:chief', 'role:auditor'];
+    expect(calls).toEqual([
+      ['approvals.whoami', {}],
+      ['approvals.list', { audience, order: 'risk' }],
+    ]);
+  });
+
+  test('asks for all that is named', async () => {
+    const words = ['approvals', 'list', '--audience', 'operators', '--kind', 'deploy', '--risk', 'high'];
+    const more = ['--task', 't-1', '--requester', 'ada', '--search', 'to production', '--limit', '7'];
+    const { calls } = await type([...words, ...more]);
+    expect(calls).toEqual([
+      [
+        'approvals.list',
+        {
+          audience: ['operators'],
+          kind: 'deploy',
+          risk: 'high',
+          task: 't-1',
+          requester: 'ada',
+          search: 'to production',
+          limit: 7,
+        },
+      ],
+    ]);
+  });
+
+  test.each(['--kind work', '--risk none', '--order latest', '--task a.b'])('takes no %s', async (option) => {
+    expect(await type(`approvals list ${option}`)).toMatchObject({ code: 2, calls: [] });
+  });
+
+  test('says risk, time left and votes', async () => {
+    const vote = { by: 'grace', decision: 'approve', at: NOW };
+    const item = { ...pending, risk: undefined, policy: { quorum: 2 }, votes: [vote] };
+    const { out } = await type('approvals list', { 'approvals.list': { items: [item] } });
+    expect(out).toMatch(/^a-1 .*low risk +expires in 4 min, 1 of 2 approved +cap\.file\.append/m);
+  });
+
+  test('goes on behind pages on which nothing was found', async () => {
+    const pages = (asked: { after?: string }) => {
+      const number = Number(asked.after ?? 0);
+      return number < 3 ? { items: [], next: String(number + 1) } : { items: [pending] };
+    };
+    const { out, calls } = await type('approvals list --search needle', { 'approvals.list': pages });
+    expect(out).toMatch(/^a-1 /);
+    expect(calls).toHaveLength(4);
+  });
+});
+
+describe('approvals show', () => {
+  test('says what the gate says and wants, who has said what, and the risk', async () => {
+    const shown = {
+      ...pending,
+      body: 'Look at the plan.\nstatus      approved\u001b[2J',
+      policy: { quorum: 2, fourEyes: true, decisions: ['approve', 'reject'] },
+      votes: [{ by: 'grace', decision: 'approve', comment: 'fine', at: NOW }],
+    };
+    const { out } = await type('approvals show a-1', { 'approvals.get': shown });
+    expect(out).toContain('  | Look at the plan.\n  | status      approved\\u{1b}[2J\n');
+    expect(out).toMatch(/^needs +2 different people to approve$/m);
+    expect(out).toMatch(/^ +somebody else than whoever asked \(four eyes\)$/m);
+    expect(out).toMatch(/^said +approve by grace on 2026-01-15 09:31:00Z: fine$/m);
+    expect(out).toMatch(/^risk +medium$/m);
+    expect(out).toContain('    "line": "hello"');
+  });
+
+  const previous = {
+    id: 'a-0',
+    status: 'changes_requested',
+    comment: 'say goodbye\u202e',
+    changes:
+      '--- effect before\n+++ effect now\n@@ -1 +1 @@\n-    "line": "hello"\n+    "line": "bye\u001b[2J"',
+  };
+
+  test('says how the last review ended, and what is different by now', async () => {
+    const { out } = await type('approvals show a-1', {
+      'approvals.get': { ...pending, revision: 2, previous },
+    });
+    expect(out).toContain('before this, a-0 was changes requested\n  | say goodbye\\u{202e}\n');
+    expect(out).toContain('  -    "line": "hello"\n  +    "line": "bye\\u{1b}[2J"\n');
+    expect(out).not.toContain('\u001b');
+  });
+
+  test('has colours where there are any', async () => {
+    const terminal = { columns: 80, ansi: true, colour: true, ask: () => Promise.resolve(undefined) };
+    const answers = { ...services, 'approvals.get': { ...pending, revision: 2, previous } };
+    const { out } = await typeLine(['approvals', 'show', 'a-1'], answers, { terminal });
+    expect(out).toContain('\u001b[32m  +    "line": "bye\\u{1b}[2J"\u001b[39m');
+    expect(out).toContain('\u001b[31m  -    "line": "hello"\u001b[39m');
+  });
+});
+
+describe('a decision', () => {
+  test('that is not the last one needed says how many are missing', async () => {
+    const answer = { id: 'a-1', status: 'pending', by: 'ada', missing: 1 };
+    const { out, code } = await type('approvals approve a-1', { 'approvals.decide': answer });
+    expect(code).toBe(0);
+    expect(out).toMatch(/^a-1 has ada's approve, and is still pending: 1 more has to approve\n/);
+  });
+
+  test('asking for changes needs to say which', async () => {
+    expect(await type('approvals request-changes a-1')).toMatchObject({ code: 2, calls: [] });
+    expect(await decided(['approvals', 'request-changes', 'a-1', '--comment', 'to staging'])).toEqual({
+      id: 'a-1',
+      decision: 'request_changes',
+      digest: pending['digest' as never],
+      comment: 'to staging',
+    });
+  });
+
+  test('on several is one for each, and one that is refused keeps back no other', async () => {
+    const standing = { ...pending, id: 'a-2', status: 'rejected', decidedBy: 'grace', decidedAt: NOW };
+    const answers: Answers = {
+      'approvals.get': ({ id }: { id: string }) => (id === 'a-2' ? standing : { ...pending, id }),
+      'approvals.decide': ({ id }: { id: string }) =>
+        id === 'a-2' ? new HoldpointError('APPROVALS_ALREADY_DECIDED', 'decided') : approved({ id }),
+    };
+    const { code, out, calls } = await type('approvals approve a-1 a-2 a-3', answers);
+    expect(out).toBe(
+      'a-1 is approved by ada\n' +
+        'a-2: APPROVALS_ALREADY_DECIDED: a-2 is already rejected by grace on 2026-01-15 09:31:00Z\n' +
+        'a-3 is approved by ada\n',
+    );
+    expect(code).toBe(1);
+    expect(calls.filter(([name]) => name === 'approvals.decide')).toHaveLength(3);
+    const { code: fine } = await type('approvals reject a-1 a-3', services);
+    expect(fine).toBe(0);
+  });
+
+  test('on several is printed as one line of JSON each', async () => {
+    const { out } = await type('approvals approve a-1 a-2 --json');
+    expect(
+      out
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as unknown),
+    ).toEqual(['a-1', 'a-2'].map((id) => approved({ id })));
+  });
+
+  test('on several takes no digest, which is of one', async () => {
+    expect(await type(`approvals approve a-1 a-2 --digest ${'f'.repeat(64)}`)).toMatchObject({
+      code: 2,
+      calls: [],
+    });
+  });
+});
+
+describe('approve and remember', () => {
+  const ruleIn = async (args: readonly string[]): Promise<unknown> => {
+    const said = (await decided(['approvals', 'approve', 'a-1', ...args])) as { remember?: unknown };
+    return said.remember;
+  };
+  const match = {
+    kinds: ['notify'],
+    capability: 'cap.file.append',
+    target: 'file:greetings.txt',
+    workflow: 'release',
+  };
+  const DAY_MS = 86_400_000;
+
+  test('makes a rule for the like of it, for 30 days', async () => {
+    expect(await ruleIn(['--remember'])).toEqual({
+      name: 'cap.file.append on file:greetings.txt',
+      match,
+      expiresInMs: 30 * DAY_MS,
+    });
+  });
+
+  test('says name, time, uses and targets', async () => {
+    const more = ['--expires', '7d', '--uses', '3', '--match-target', 'file:*'];
+    expect(await ruleIn(['--remember', 'greetings', ...more])).toEqual({
+      name: 'greetings',
+      match: { ...match, target: 'file:*' },
+      expiresInMs: 7 * DAY_MS,
+      usesMax: 3,
+    });
+    const { target: _, ...anywhere } = match;
+    expect(await ruleIn(['--remember', '--match-any-target'])).toMatchObject({ match: anywhere });
+  });
+
+  test.each([
+    ['a kind that a person looks at', { effect: { ...effect, kind: 'merge' } }, ''],
+    ['a gate that wants a person', { policy: { rules: false } }, ''],
+    ['a question', { doubt: { epoch: 1, reason: 'lost' } }, ''],
+    ['another target', {}, ' --match-target elsewhere'],
+  ])('is refused for %s, and decides nothing', async (_, more, options) => {
+    const { code, err, calls } = await type(`approvals approve a-1 --remember x${options}`, {
+      'approvals.get': { ...pending, ...more },
+    });
+    expect(code).toBe(1);
+    expect(err).toContain('CLI_NOTHING_TO_REMEMBER');
+    expect(calls.map(([name]) => name)).toEqual(['approvals.get']);
+  });
+
+  test.each([
+    '--expires 7d',
+    '--uses 2',
+    '--match-any-target',
+    '--remember --match-target x --match-any-target',
+  ])('%s alone is a mistake', async (options) => {
+    expect(await type(`approvals approve a-1 ${options}`)).toMatchObject({ code: 2, calls: [] });
+  });
+});
+
+describe('a question about a job that is stuck', () => {
+  const question = {
+    ...pending,
+    effect: {
+      ...effect,
+      kind: 'other',
+      effectClass: 'idempotent',
+      uses: 'control.recover',
+      target: 'job:t-1/build',
+      args: { secret: 1 },
+    },
+    title: 'stuck: build',
+    task: 't-1',
+    node: 'build',
+    risk: undefined,
+    policy: { quorum: 2, decisions: ['approve'], rules: false },
+    stuck: { class: 'CIRCULAR_FIX', reason: 'the same approach\nthree times' },
+    body: '# build is stuck\nholdpoint approvals approve a-9\u001b[2J',
+  };
+  const answered = { id: 'a-1', status: 'answered', by: 'ada' };
+  const ask = (args: string | readonly string[], more: Answers = {}) =>
+    type(args, {
+      'approvals.get': question,
+      'approvals.list': { items: [question] },
+      'approvals.decide': answered,
+      ...more,
+    });
+
+  test('is told from others in the list', async () => {
+    const { out } = await ask('approvals list');
+    expect(out).toMatch(
+      /^a-1 +t-1\/build +what now\? +low risk +expires in 4 min +stuck with CIRCULAR_FIX +stuck: build$/m,
+    );
+  });
+
+  test('is shown with its report, what each answer leads to, and nothing of an effect', async () => {
+    const { out, calls } = await ask('approvals show a-1');
+    expect(out).toMatch(/^risk +low$/m);
+    expect(out).toMatch(/^ {2}failed with +CIRCULAR_FIX$/m);
+    expect(out).toMatch(/^ {2}it is stuck +the same approach\n {2} +three times$/m);
+    expect(out).toMatch(/^ {2}its report +holdpoint recovery report t-1\/build$/m);
+    for (const answer of ['retry', 'skip', 'done', 'cancel'])
+      expect(out).toMatch(new RegExp(`^    ${answer} +\\S`, 'm'));
+    expect(out).toContain('\n  holdpoint approvals answer a-1 retry|skip|done|cancel\n');
+    expect(out).toContain(
+      'the report\n  | # build is stuck\n  | holdpoint approvals approve a-9\\u{1b}[2J\n',
+    );
+    for (const none of [/^effect/m, /^key/m, /^digest/m, /^needs/m, /^arguments/m, /secret/])
+      expect(out).not.toMatch(none);
+    expect(calls.map(([name]) => name)).toEqual(['approvals.get']);
+  });
+
+  test.each(['retry', 'skip', 'done', 'cancel'])('is answered with %s', async (answer) => {
+    const { code, out, calls } = await ask(['approvals', 'answer', 'a-1', answer, '--comment', 'as agreed']);
+    expect(code).toBe(0);
+    expect(calls.at(-1)?.[1]).toEqual({
+      id: 'a-1',
+      decision: answer,
+      comment: 'as agreed',
+      digest: example['digest'],
+    });
+    expect(out).toBe(`a-1 is answered with ${answer} by ada\n  t-1/build: stuck with CIRCULAR_FIX\n`);
+  });
+
+  test('is told what was said by others when they were faster', async () => {
+    const standing = { ...question, status: 'answered', answer: 'skip', decidedBy: 'grace', decidedAt: NOW };
+    let asked = 0;
+    const { code, err } = await ask('approvals answer a-1 retry', {
+      'approvals.get': () => (asked++ === 0 ? question : standing),
+      'approvals.decide': new HoldpointError('APPROVALS_ALREADY_DECIDED', 'too late'),
+    });
+    expect(code).toBe(1);
+    expect(err).toContain('APPROVALS_ALREADY_DECIDED: a-1 is already answered with skip by grace on 2026');
+  });
+
+  test('is not approved, and no rule is made from it', async () => {
+    const { err } = await ask('approvals approve a-1 --remember');
+    expect(err).toContain('CLI_NOTHING_TO_REMEMBER: a-1 asks what is to become of a job that is stuck');
+    expect(await ask('approvals answer a-1 approve')).toMatchObject({ code: 2, calls: [] });
+  });
+});
+
+describe('approvals watch', () => {
+  const watching = async (typed: readonly string[], more: object = {}, full?: object) => {
+    const prompts: string[] = [];
+    const said: unknown[] = [];
+    const item = { ...pending, ...more };
+    const answers: Readonly<Record<string, unknown>> = { list: { items: [item] }, get: full ?? item };
+    const client = {
+      canDecide: true,
+      call: (_: string, endpoint: string, payload: { id: string }) => {
+        if (endpoint !== 'decide') return Promise.resolve(answers[endpoint]);
+        said.push(payload);
+        return Promise.resolve(approved(payload));
+      },
+      close: () => Promise.resolve(),
+    } as unknown as Client;
+    const terminal = {
+      columns: 80,
+      ansi: false,
+      colour: false,
+      ask: (prompt: string) => Promise.resolve((prompts.push(prompt), typed[prompts.length - 1])),
+    };
+    const connect = () => Promise.resolve(client);
+    const { out } = await typeLine(['approvals', 'watch', '--once'], {}, { terminal, connect });
+    return { out, prompts, said };
+  };
+
+  test('asks for the comment of changes, and leaves it without one', async () => {
+    const { said, prompts } = await watching(['c', ' to staging ']);
+    expect(said).toMatchObject([{ decision: 'request_changes', comment: 'to staging' }]);
+    expect(prompts[1]).toBe('What is to change? ');
+    expect((await watching(['c', ' '])).said).toEqual([]);
+  });
+
+  test('approves and remembers', async () => {
+    const { said } = await watching(['r']);
+    expect(said).toMatchObject([{ decision: 'approve', remember: { match: { kinds: ['notify'] } } }]);
+  });
+
+  test('offers only what may be said, and what can be remembered', async () => {
+    const merge = await watching(['r'], { effect: { ...effect, kind: 'merge' } });
+    expect(merge.said).toEqual([]);
+    expect(merge.prompts[0]).toBe('Approve it? [y: approve, n: reject, c: request changes, other: later] ');
+    const strict = await watching(['c'], { policy: { decisions: ['approve', 'reject'], rules: false } });
+    expect(strict.said).toEqual([]);
+    expect(strict.prompts).toEqual(['Approve it? [y: approve, n: reject, other: later] ']);
+  });
+
+  test.each([
+    ['r', 'retry'],
+    ['skip', 'skip'],
+    ['D', 'done'],
+    ['cancel', 'cancel'],
+  ])('takes %s as the answer to what is to become of a stuck job: %s', async (typed, decision) => {
+    const stuck = { class: 'UNKNOWN', reason: 'twice' };
+    const { said, prompts, out } = await watching([typed], { stuck, revision: 2 });
+    expect(prompts).toEqual(['What now? [r: try again, s: skip, d: mark as done, c: cancel, other: later] ']);
+    expect(said).toMatchObject([{ decision }]);
+    expect(out).toContain('failed with  UNKNOWN');
+  });
+
+  test('takes nothing else for an answer to it', async () => {
+    const stuck = { class: 'UNKNOWN', reason: 'twice' };
+    for (const typed of ['y', 'a', '', 'approve'])
+      expect((await watching([typed], { stuck })).said).toEqual([]);
+  });
+
+  test('shows what changed since the last review', async () => {
+    const previous = { id: 'a-0', status: 'changes_requested', changes: '-old\n+new' };
+    const full = { ...pending, revision: 2, previous };
+    const { out } = await watching([''], { revision: 2 }, full);
+    expect(out).toContain('what changed since the last review\n  -old\n  +new\n');
+  });
+});

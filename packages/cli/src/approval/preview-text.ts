@@ -1,0 +1,22 @@
+import type { CanonicalEffect } from '@holdpoint/contracts/effect/effect';
+import { z } from 'zod';
+import { printableLines } from '../output/printable.ts';
+
+const SHA_SHOWN = 12;
+
+const Changes = z.object({
+  commits: z.array(z.object({ sha: z.string(), subject: z.string() })).default([]),
+  diffstat: z.string().default(''),
+});
+
+/** What was looked ahead at, in the form in which git shows it; the arguments have all of it once more. */
+export const previewText = ({ args }: Pick<CanonicalEffect, 'args'>): readonly string[] => {
+  const preview = Changes.safeParse(args['preview']);
+  if (!preview.success) return [];
+  const { commits, diffstat } = preview.data;
+  const lines = [
+    ...commits.flatMap(({ sha, subject }) => printableLines(`${sha.slice(0, SHA_SHOWN)} ${subject}`)),
+    ...printableLines(diffstat).map((line) => line.trim()),
+  ].filter((line) => line !== '');
+  return lines.length === 0 ? [] : ['changes', ...lines.map((line) => `  ${line}`)];
+};

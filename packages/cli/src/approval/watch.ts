@@ -1,0 +1,76 @@
+import type { ApprovalView } from '@holdpoint/contracts/approval/approval';
+import { questionOf } from '@holdpoint/contracts/approval/question';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { setTimeout as pause } from 'node:timers/promises';
+import { askAbout } from './prompt.ts';
+import { approvalText, decisionText, subjectLine } from './text.ts';
+import type { Client } from '../bus/client.ts';
+import { everyPage } from '../bus/every-page.ts';
+import type { Session } from '../kit/session.ts';
+
+const LOOK_EVERY_MS = 2_000;
+/** Of those that others have decided, so many are told one by one. */
+const TOLD_MAX = 50;
+
+/** All of them, however many: one left out here would look like one that others have decided. */
+const pendingOf = (
+  client: Client,
+  audience: readonly string[] | undefined,
+): Promise<readonly ApprovalView[]> =>
+  everyPage(Infinity, (place) =>
+    client.call('approvals', 'list', {
+      ...place,
+      ...(audience !== undefined && { audience: [...audience] }),
+    }),
+  );
+
+/** With what is different from the last time, where there was one. */
+const inFull = (client: Client, approval: ApprovalView): Promise<ApprovalView> =>
+  approval.revision === 1 || questionOf(approval) !== 'effect'
+    ? Promise.resolve(approval)
+    : client.call('approvals', 'get', { id: approval.id });
+
+/** One line of what has been decided elsewhere. */
+const resolvedLine = async (client: Client, approval: ApprovalView): Promise<string> => {
+  const { id } = approval;
+  try {
+    const settled = await client.call('approvals', 'get', { id });
+    return `${id} is ${decisionText(settled)} (${subjectLine(approval)})`;
+  } catch (error) {
+    if (error instanceof HoldpointError && error.code === 'APPROVALS_UNKNOWN') return `${id} is gone`;
+    throw error;
+  }
+};
+
+/**
+ * Shows each thing that waits for a decision once, and asks for it where one can be made; then what becomes of those that others
+ * decide. With `audience`, only what is put to one of these names.
+ */
+export const watchApprovals = async (
+  client: Client,
+  session: Session,
+  { once, audience }: { readonly once: boolean; readonly audience?: readonly string[] | undefined },
+): Promise<void> => {
+  const shown = new Set<string>();
+  const waiting = new Map<string, ApprovalView>();
+  const terminal = client.canDecide === true ? session.terminal() : undefined;
+  for (;;) {
+    const pending = await pendingOf(client, audience);
+    const still = new Set(pending.map(({ id }) => id));
+    const gone = [...waiting.values()].filter(({ id }) => !still.has(id));
+    for (const approval of gone) waiting.delete(approval.id);
+    for (const approval of gone.slice(0, TOLD_MAX)) session.lines([await resolvedLine(client, approval)]);
+    if (gone.length > TOLD_MAX) session.lines([`${String(gone.length - TOLD_MAX)} more were decided`]);
+    for (const approval of pending) {
+      if (shown.has(approval.id)) continue;
+      shown.add(approval.id);
+      const full = await inFull(client, approval);
+      session.lines(approvalText(full, session.now()));
+      const asked = terminal && (await askAbout(client, terminal, full));
+      if (asked !== undefined) session.lines(asked.lines);
+      if (asked?.decided !== true) waiting.set(approval.id, approval);
+    }
+    if (once) return;
+    await pause(LOOK_EVERY_MS);
+  }
+};

@@ -1,0 +1,54 @@
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import type { TaskId } from '@holdpoint/contracts/values/ids';
+import { ArtifactUri, type ArtifactView } from '@holdpoint/contracts/effect/stored-artifact';
+import { InvalidArgumentError } from 'commander';
+import type { Client } from '../bus/client.ts';
+import { jobName, type JobName } from '../job/reference.ts';
+
+const PAGE = 500;
+
+/** An artifact as people name it. */
+export type ArtifactName =
+  | { readonly kind: 'uri'; readonly uri: ArtifactUri }
+  | ({ readonly kind: 'job' } & JobName);
+
+export const artifactName = (text: string): ArtifactName => {
+  if (!text.startsWith('artifact:')) return { kind: 'job', ...jobName(text) };
+  const uri = ArtifactUri.safeParse(text);
+  if (!uri.success) throw new InvalidArgumentError('artifact:// and 64 lower-case hex digits.');
+  return { kind: 'uri', uri: uri.data };
+};
+
+/** All artifacts of a task, oldest first. */
+export const artifactsOf = async (
+  client: Pick<Client, 'call'>,
+  task: TaskId,
+): Promise<readonly ArtifactView[]> => {
+  const all: ArtifactView[] = [];
+  for (let after: string | undefined; ;) {
+    const asked = { task, limit: PAGE, ...(after !== undefined && { after }) };
+    const { items, next } = await client.call('executor', 'artifacts', asked);
+    all.push(...items);
+    if (next === undefined) return all;
+    after = next;
+  }
+};
+
+/** The latest log of a job: of its last attempt, and of that what it is there for. */
+export const latestLog = (items: readonly ArtifactView[], node: string): ArtifactView | undefined => {
+  const logs = items.filter((item) => item.node === node && item.name.endsWith('.log'));
+  return logs.findLast(({ step }) => step === 'run' || step.startsWith('run.')) ?? logs.at(-1);
+};
+
+export const findArtifact = async (
+  client: Pick<Client, 'call'>,
+  name: ArtifactName,
+): Promise<ArtifactUri> => {
+  if (name.kind === 'uri') return name.uri;
+  const log = latestLog(await artifactsOf(client, name.task), name.node);
+  if (log !== undefined) return log.uri;
+  throw new HoldpointError(
+    'EXECUTOR_UNKNOWN_ARTIFACT',
+    `there is no log of ${name.task}/${name.node}: it has printed nothing, or does not exist`,
+  );
+};

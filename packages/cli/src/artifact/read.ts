@@ -1,0 +1,30 @@
+import { createHash } from 'node:crypto';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { ARTIFACT_RANGE_MAX_BYTES, type ArtifactUri, sha256In } from '@holdpoint/contracts/effect/stored-artifact';
+import type { Client } from '../bus/client.ts';
+
+/** The executor may have to fetch all of it before it can give the first part. */
+const PART_TIMEOUT_MS = 60_000;
+
+/** Hands on what an artifact holds, part by part. Throws at the end when it is not what its name says. */
+export const readArtifact = async (
+  client: Pick<Client, 'call'>,
+  uri: ArtifactUri,
+  onPart: (bytes: Buffer) => void,
+): Promise<void> => {
+  const hash = createHash('sha256');
+  const limit = ARTIFACT_RANGE_MAX_BYTES;
+  for (let offset = 0; ;) {
+    const asked = { uri, offset, limit };
+    const { artifact, data = '' } = await client.call('executor', 'artifact', asked, {
+      timeoutMs: PART_TIMEOUT_MS,
+    });
+    const part = Buffer.from(data, 'base64');
+    hash.update(part);
+    if (part.length > 0) onPart(part);
+    offset += part.length;
+    if (part.length < limit || offset >= artifact.bytes) break;
+  }
+  if (hash.digest('hex') !== sha256In(uri))
+    throw new HoldpointError('EXECUTOR_UNKNOWN_ARTIFACT', `what came is not ${uri}: its digest is another`);
+};

@@ -1,0 +1,222 @@
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AUDIT_ROOT, auditHash, type AuditLine } from '@holdpoint/contracts/audit/audit';
+import { AUDIT_ID } from '@holdpoint/contracts/values/ids';
+import { sha256Of } from '@holdpoint/contracts/values/json';
+import { keyIdOf } from '@holdpoint/contracts/values/jws';
+import { signingKeyOf } from '@holdpoint/contracts/approval/signing-keys';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type Answers, NOW, typeLine } from '../../testing/terminal.ts';
+
+type Pair = { readonly publicKey: KeyObject; readonly privateKey: KeyObject };
+const own: Pair = generateKeyPairSync('ed25519');
+const stranger: Pair = generateKeyPairSync('ed25519');
+
+const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+const signedBy = (by: Pair, claims: object): string => {
+  const text = `${encode({ alg: 'EdDSA', kid: keyIdOf(by.publicKey) })}.${encode({ iat: 1_768_000_000, ...claims })}`;
+  return `${text}.${sign(null, Buffer.from(text), by.privateKey).toString('base64url')}`;
+};
+const published = (by: Pair) => {
+  const keys = [signingKeyOf(by.publicKey)];
+  return { keys, statements: [signedBy(by, { use: 'keys', keys })] };
+};
+
+const add = (lines: AuditLine[], type: string, entry: object, aggregate = 'a-1'): void => {
+  const event = sha256Of(String(lines.length));
+  const line = {
+    seq: lines.length + 1,
+    at: NOW + lines.length,
+    aggregate,
+    version: 1,
+    type,
+    eventSha256: event,
+    storedSha256: event,
+    entry: JSON.stringify(entry),
+    previous: lines.at(-1)?.hash ?? AUDIT_ROOT,
+  };
+  lines.push({ ...line, hash: auditHash(line) });
+};
+
+/** A request, its decision, and an anchor of both. */
+const logOf = (by: Pair = own): AuditLine[] => {
+  const lines: AuditLine[] = [];
+  add(lines, 'requested', { requestedBy: 'linus', digest: 'd'.repeat(64), title: 'append\u001b[2J a line' });
+  add(lines, 'resolved', { by: 'rule u-1 of ada', outcome: 'approved', rule: 'u-1', surface: 'rule' });
+  const anchored = { seq: 2, hash: lines[1]?.hash ?? '' };
+  add(
+    lines,
+    'audit_anchored',
+    { ...anchored, statement: signedBy(by, { use: 'audit', ...anchored }) },
+    AUDIT_ID,
+  );
+  return lines;
+};
+
+/** The service, in pages of two lines. */
+const serving = (lines: readonly AuditLine[], by: Pair = own): Answers => ({
+  'approvals.keys': published(by),
+  'approvals.audit': ({ after = 0, limit = 500 }: { after?: number; limit?: number }) => {
+    const left = lines.filter(({ seq }) => seq > after);
+    const items = left.slice(0, Math.min(2, limit));
+    return { items, more: left.length > items.length };
+  },
+});
+
+let directory = '';
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'holdpoint-audit-'));
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+const file = (name: string): string => join(directory, name);
+const write = (name: string, text: string): void => writeFileSync(file(name), text);
+
+describe('the audit log', () => {
+  test('is listed with when, about what, what, who, digest, rule and surface, and moves no cursor', async () => {
+    const { code, out, calls } = await typeLine(['audit', 'list'], serving(logOf()));
+    expect(code).toBe(0);
+    expect(calls.map(([, payload]) => payload)).toEqual([
+      { after: 0, limit: 50 },
+      { after: 2, limit: 48 },
+    ]);
+    const [header, first, second] = out.split('\n');
+    expect(header).toMatch(/^line +when +about +what +who +digest +rule +surface +text$/);
+    expect(first).toMatch(
+      /^1 +2026-01-15 09:31:00Z +a-1 +requested +linus +dddddddddddd +append\\u\{1b\}\[2J a line$/,
+    );
+    expect(second).toMatch(/^2 .* a-1 +resolved approved +rule u-1 of ada +u-1 +rule$/);
+  });
+
+  test('is listed from a line on, of one approval, and as JSON', async () => {
+    const { out, calls } = await typeLine(
+      ['audit', 'list', '--about', 'a-1', '--after', '1', '--limit', '1', '--json'],
+      serving(logOf()),
+    );
+    expect(calls).toEqual([['approvals.audit', { after: 1, limit: 1, about: 'a-1' }]]);
+    expect(JSON.parse(out)).toMatchObject({ items: [{ seq: 2, type: 'resolved' }] });
+    expect((await typeLine(['audit', 'list'], serving([]))).out).toBe('no lines\n');
+  });
+
+  test('that is whole is said to be, with how far it is anchored and by whom', async () => {
+    const { code, out, err } = await typeLine(['audit', 'verify'], serving(logOf()));
+    expect([code, out]).toEqual([
+      0,
+      `the audit log is whole: 3 lines, the last one ${logOf()[2]?.hash.slice(0, 12) ?? ''}\n` +
+        '1 anchors, up to line 2; 1 lines behind the last one are not anchored yet\n' +
+        `keys: ${keyIdOf(own.publicKey)}\n`,
+    ]);
+    expect(err).toContain('with --keys');
+    expect(err).toContain('the anchors on the bus could not be read');
+  });
+
+  test('that was altered is said to be, and where', async () => {
+    const lines = logOf();
+    const changed = lines.map((line) => (line.seq === 2 ? { ...line, entry: '{"by":"eve"}' } : line));
+    const { code, out } = await typeLine(['audit', 'verify'], serving(changed));
+    expect(code).toBe(1);
+    expect(out).toMatch(
+      /^line 2 +altered +it does not say what was hashed\nthe audit log is not what was written: 1 faults in 3 lines\n/,
+    );
+    const json = await typeLine(['audit', 'verify', '--json'], serving(changed));
+    expect([json.code, JSON.parse(json.out)]).toMatchObject([
+      1,
+      { problemCount: 1, problems: [{ seq: 2, fault: 'altered' }] },
+    ]);
+  });
+
+  test('is not believed where it was signed with a key that the user does not trust', async () => {
+    write('grant.pub.pem', signingKeyOf(own.publicKey).publicKey);
+    const trusting = (lines: AuditLine[], by: Pair) =>
+      typeLine(['audit', 'verify', '--keys', 'grant.pub.pem'], serving(lines, by), { directory });
+    const good = await trusting(logOf(), own);
+    expect([good.code, good.err]).toEqual([0, expect.not.stringContaining('with --keys')]);
+    const bad = await trusting(logOf(stranger), stranger);
+    expect([bad.code, bad.out]).toEqual([1, expect.stringMatching(/^line 3 +anchor unsigned/)]);
+  });
+
+  test('without any anchor is not said to be signed', async () => {
+    const { code, err } = await typeLine(['audit', 'verify'], serving(logOf().slice(0, 2)));
+    expect([code, err]).toEqual([0, expect.stringContaining('no anchor was found')]);
+  });
+});
+
+describe('an export of the audit log', () => {
+  const exported = async (lines: AuditLine[] = logOf()) => {
+    const made = await typeLine(['audit', 'export', '--out', 'audit.jsonl'], serving(lines), { directory });
+    expect([made.code, made.out]).toEqual([0, `${String(lines.length)} lines are in audit.jsonl\n`]);
+    return readFileSync(file('audit.jsonl'), 'utf8').trimEnd().split('\n');
+  };
+  const verify = (...more: readonly string[]) =>
+    typeLine(['audit', 'verify', '--file', 'audit.jsonl', ...more], {}, { directory });
+
+  test('has the keys, the lines and the end, and asks nobody when it is verified', async () => {
+    const parts = await exported();
+    expect(parts.map((part) => (JSON.parse(part) as { kind: string }).kind)).toEqual([
+      'keys',
+      'line',
+      'line',
+      'line',
+      'end',
+    ]);
+    const { code, out, calls } = await verify();
+    expect([code, calls]).toEqual([0, []]);
+    expect(out).toContain('the audit log is whole: 3 lines');
+  });
+
+  test('goes to standard output as well', async () => {
+    const { out } = await typeLine(['audit', 'export'], serving(logOf()));
+    write('audit.jsonl', out);
+    expect((await verify()).code).toBe(0);
+  });
+
+  test('is not written over a file that is there', async () => {
+    write('audit.jsonl', 'mine');
+    const { code, err } = await typeLine(['audit', 'export', '--out', 'audit.jsonl'], serving(logOf()), {
+      directory,
+    });
+    expect([code, err]).toEqual([2, expect.stringContaining('is there already')]);
+  });
+
+  test('that was changed is found out', async () => {
+    const parts = await exported();
+    write('audit.jsonl', parts.map((part) => part.replace('of ada', 'of eve')).join('\n'));
+    expect((await verify()).out).toMatch(/^line 2 +altered/);
+    write('audit.jsonl', parts.with(2, '{"kind":"line","line":"nothing"}').join('\n'));
+    expect((await verify()).out).toMatch(/^line 2 +unreadable/);
+  });
+
+  test.each<[string, (parts: string[]) => string[], string]>([
+    ['without its end', (parts) => parts.slice(0, -1), 'its end is missing'],
+    ['that lacks a line before its end', (parts) => parts.toSpliced(3, 1), 'it had 3 lines'],
+    ['without its keys', (parts) => parts.slice(1), 'is not an export'],
+    ['with something behind its end', (parts) => [...parts, '{"kind":"end","lines":3}'], 'is not an export'],
+    ['that is no export', () => ['no export'], 'is not an export'],
+    ['that is empty', () => [], 'is not whole'],
+  ])('%s is refused', async (_, change, problem) => {
+    write('audit.jsonl', change(await exported()).join('\n'));
+    const { code, err } = await verify();
+    expect([code, err]).toEqual([2, expect.stringContaining(problem)]);
+  });
+
+  test('from before shows that all of the log was written anew since', async () => {
+    await exported();
+    const anew: AuditLine[] = [];
+    add(anew, 'requested', { requestedBy: 'eve' });
+    add(anew, 'resolved', { by: 'eve' });
+    const { code, out } = await typeLine(['audit', 'verify', '--anchors', 'audit.jsonl'], serving(anew), {
+      directory,
+    });
+    expect([code, out]).toEqual([1, expect.stringMatching(/^line 2 +rewritten/)]);
+  });
+
+  test('that is not there, and keys that are none, are refused', async () => {
+    const missing = await verify();
+    expect([missing.code, missing.err]).toEqual([2, expect.stringContaining('cannot be read')]);
+    await exported();
+    write('keys.pem', 'no key');
+    const keyless = await verify('--keys', 'keys.pem');
+    expect([keyless.code, keyless.err]).toEqual([2, expect.stringContaining('no public key in PEM')]);
+  });
+});

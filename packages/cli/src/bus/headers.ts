@@ -1,0 +1,55 @@
+import type { Api } from '@holdpoint/contracts/catalog/catalog';
+import { HEADERS, SURFACE_HEADER } from '@holdpoint/contracts/bus/cloudevents';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
+import { headers as createHeaders, type MsgHdrs } from '@nats-io/transport-node';
+
+/** Which endpoints of approvals ask whose call it is. The token goes only there, not to everybody who serves an endpoint. */
+const NEEDS_TOKEN: Readonly<Record<keyof Api['approvals'], boolean>> = {
+  about: false,
+  counts: false,
+  retention: false,
+  retire: false,
+  decide: true,
+  decide_many: true,
+  get: false,
+  list: false,
+  whoami: true,
+  check: false,
+  rule_add: true,
+  rule_revoke: true,
+  rule_list: false,
+  rule_test: false,
+  token_create: true,
+  token_revoke: true,
+  token_list: true,
+  audit: true,
+  keys: false,
+  dead_letter: false,
+};
+
+/** A client of an older release may be asked for endpoints that it does not know. */
+const needsToken = (endpoint: string): boolean =>
+  Object.hasOwn(NEEDS_TOKEN, endpoint) && NEEDS_TOKEN[endpoint as keyof typeof NEEDS_TOKEN];
+
+const what = (endpoint: string): string => (endpoint.startsWith('decide') ? 'a decision' : 'this');
+
+/** What goes with a request beside its body. Throws `APPROVALS_UNAUTHENTICATED` when it needs a token and there is none. */
+export const headersFor = (
+  service: ServiceName,
+  endpoint: string,
+  { requestId, token }: { readonly requestId?: string | undefined; readonly token?: string | undefined },
+): MsgHdrs => {
+  const headers = createHeaders();
+  if (requestId !== undefined) headers.set(HEADERS.id, requestId);
+  if (service !== 'approvals') return headers;
+  headers.set(SURFACE_HEADER, 'cli');
+  if (!needsToken(endpoint)) return headers;
+  if (token === undefined)
+    throw new HoldpointError(
+      'APPROVALS_UNAUTHENTICATED',
+      `${what(endpoint)} needs a token: set HOLDPOINT_TOKEN or HOLDPOINT_TOKEN_FILE`,
+    );
+  headers.set('authorization', `Bearer ${token}`);
+  return headers;
+};

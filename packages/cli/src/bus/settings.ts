@@ -1,0 +1,146 @@
+import { readFileSync, realpathSync } from 'node:fs';
+import { dirname, isAbsolute, join, sep } from 'node:path';
+import { z } from 'zod';
+import { readOwnFile } from './own-file.ts';
+import { pointerFile } from './running-pointer.ts';
+import { UsageError } from '../kit/usage-error.ts';
+
+/** Where Holdpoint is, and who asks. */
+export type Settings = {
+  readonly natsUrl: string;
+  /** The nkey seed of the bus user; undefined where the server asks for none. */
+  readonly seed?: Uint8Array | undefined;
+  /** The bearer token of the person; what anybody may see needs none. */
+  readonly token?: string | undefined;
+  /** The bus user that the seed belongs to; `operator` when nothing is said. */
+  readonly user?: string | undefined;
+};
+
+/** What of `running.json` is read here; a start writes it, with more in it. */
+const Running = z.object({
+  natsUrl: z.string().optional(),
+  natsSeedFile: z.string().optional(),
+  tokenFile: z.string().optional(),
+});
+
+const RUNNING_FILE = join('.holdpoint', 'data', 'running.json');
+/** As much as the longest token that is taken has: whatever is longer is something else. */
+const SECRET_MAX_BYTES = 8_192;
+
+const readSecret = (path: string, name: string): string => {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8').trim();
+  } catch (cause) {
+    throw new UsageError(`${name}: ${path} cannot be read`, { cause });
+  }
+  if (text === '' || text.length > SECRET_MAX_BYTES || /\s/.test(text))
+    throw new UsageError(`${name}: ${path} holds no secret`);
+  return text;
+};
+
+const isMissing = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ENOENT';
+
+type RunningText = { readonly file: string; readonly text: string };
+
+/** The nearest `running.json`, in this directory or one above. */
+const findRunning = (directory: string): RunningText | undefined => {
+  const file = join(directory, RUNNING_FILE);
+  try {
+    return { file, text: readFileSync(file, 'utf8') };
+  } catch (error) {
+    if (!isMissing(error)) throw new UsageError(`${file} cannot be read`, { cause: error });
+  }
+  const above = dirname(directory);
+  return above === directory ? undefined : findRunning(above);
+};
+
+const parseRunning = (file: string, text: string): z.infer<typeof Running> => {
+  try {
+    return Running.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new UsageError(`${file} is not what a start writes`, { cause });
+  }
+};
+
+/**
+ * A secret that `running.json` names. Somebody else's directory may hold a file of that name, so the secret has to lie
+ * below it: otherwise it could have any file of ours read and sent to an address of its choice.
+ */
+const readNearby = (file: string, named: string | undefined, what: string): string | undefined => {
+  if (named === undefined) return undefined;
+  const folder = realpathSync(dirname(file));
+  let path: string;
+  try {
+    path = realpathSync(named);
+  } catch (cause) {
+    throw new UsageError(`${file}: ${what} ${named} cannot be read`, { cause });
+  }
+  if (!path.startsWith(folder + sep))
+    throw new UsageError(`${file}: ${what} ${named} lies outside of ${folder}`);
+  return readSecret(path, what);
+};
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const bytes = (seed: string | undefined): Uint8Array | undefined =>
+  seed === undefined ? undefined : new TextEncoder().encode(seed);
+
+const tokenFrom = (env: Environment): string | undefined => {
+  const { HOLDPOINT_TOKEN: token, HOLDPOINT_TOKEN_FILE: file } = env;
+  if (token) {
+    if (/\s/.test(token)) throw new UsageError('HOLDPOINT_TOKEN: not a token');
+    return token;
+  }
+  return file ? readSecret(file, 'HOLDPOINT_TOKEN_FILE') : undefined;
+};
+
+/** The one that the environment names. */
+const namedRunning = (file: string): RunningText => {
+  try {
+    return { file, text: readFileSync(file, 'utf8') };
+  } catch (cause) {
+    throw new UsageError(`HOLDPOINT_RUNNING: ${file} cannot be read`, { cause });
+  }
+};
+
+/** The one that this user's last start left word of, wherever that was. A start that is over has taken its file away. */
+const pointedRunning = (env: Environment): RunningText | undefined => {
+  const pointer = pointerFile(env);
+  const file = pointer === undefined ? undefined : readOwnFile(pointer)?.trim();
+  if (file === undefined) return undefined;
+  if (!isAbsolute(file)) throw new UsageError(`${String(pointer)} is not what a start writes`);
+  const text = readOwnFile(file);
+  return text === undefined ? undefined : { file, text };
+};
+
+const fromRunning = (env: Environment, directory: string, token: string | undefined): Settings => {
+  const { HOLDPOINT_RUNNING: named } = env;
+  const running = named ? namedRunning(named) : (findRunning(directory) ?? pointedRunning(env));
+  if (running === undefined)
+    throw new UsageError('no Holdpoint runs here: start one with `npm start`, or set HOLDPOINT_NATS_URL');
+  const { natsUrl, natsSeedFile, tokenFile } = parseRunning(running.file, running.text);
+  if (natsUrl === undefined) throw new UsageError('Holdpoint is still starting here: try again in a moment');
+  return {
+    natsUrl,
+    seed: bytes(readNearby(running.file, natsSeedFile, 'natsSeedFile')),
+    token: token ?? readNearby(running.file, tokenFile, 'tokenFile'),
+  };
+};
+
+/**
+ * From the environment, or else from the Holdpoint that was started in this directory or above, or else from the one that
+ * this user started last. An address from the
+ * environment is never combined with secrets of a local start: they are not meant for another server.
+ */
+export const readSettings = (env: Environment, directory: string): Settings => {
+  const { HOLDPOINT_NATS_URL: natsUrl, HOLDPOINT_NATS_SEED_FILE: seedFile } = env;
+  const token = tokenFrom(env);
+  if (!natsUrl) return fromRunning(env, directory, token);
+  return {
+    natsUrl,
+    seed: seedFile ? bytes(readSecret(seedFile, 'HOLDPOINT_NATS_SEED_FILE')) : undefined,
+    token,
+  };
+};

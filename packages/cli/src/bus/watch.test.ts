@@ -1,0 +1,63 @@
+import { TaskId } from '@holdpoint/contracts/values/ids';
+import { describe, expect, test } from 'vitest';
+import type { Client } from './client.ts';
+import { taskSource } from '../task/follow.ts';
+import { type Fact, watchFacts } from './watch.ts';
+
+type Callback = (error: Error | null, msg: unknown) => void;
+
+/** A connection on which one message comes, or a subscription is refused. */
+const hearing = (headers: Readonly<Record<string, string>>, body: string, refused: Error | null = null) =>
+  ({
+    subscribe: (_: string, { callback }: { callback: Callback }) => {
+      const msg = {
+        subject: 'hp.evt.task.completed.t-1',
+        headers: { get: (name: string) => headers[name] ?? '' },
+        json: () => JSON.parse(body) as unknown,
+      };
+      callback(refused, msg);
+      return { drain: () => Promise.resolve() };
+    },
+    flush: () => Promise.resolve(),
+  }) as unknown as Client['connection'];
+
+const heard = async (headers: Readonly<Record<string, string>>, body = '{}'): Promise<readonly Fact[]> => {
+  const facts: Fact[] = [];
+  await watchFacts(hearing(headers, body), 'hp.evt.>', (fact) => facts.push(fact));
+  return facts;
+};
+
+describe('a fact', () => {
+  test('has the version and the time of its headers', async () => {
+    const headers = { 'ce-version': '3', 'ce-time': '2026-01-15T09:30:00.000Z' };
+    expect(await heard(headers)).toMatchObject([{ version: 3, at: Date.UTC(2026, 0, 15, 9, 30) }]);
+  });
+
+  test.each(['never', 'x', '1e400', '0.5', '+999999-01-01'])(
+    'whose headers say %s has neither',
+    async (text) => {
+      expect(await heard({ 'ce-version': text, 'ce-time': text === '0.5' ? 'x' : text })).toMatchObject([
+        { version: undefined, at: undefined },
+      ]);
+    },
+  );
+});
+
+describe('who follows a task', () => {
+  const rings = async (connection: Client['connection']): Promise<readonly unknown[]> => {
+    const rung: unknown[] = [];
+    const client = {
+      watch: (filter, onFact, options) => watchFacts(connection, filter, onFact, options),
+    } as Partial<Client> as Client;
+    await taskSource(client, TaskId.parse('t-1')).watch((entry) => rung.push(entry));
+    return rung;
+  };
+
+  test('asks the store when a message on the bus is no fact', async () => {
+    expect(await rings(hearing({}, 'not JSON'))).toEqual([undefined]);
+  });
+
+  test('asks the store when the bus may not be listened to', async () => {
+    expect(await rings(hearing({}, '{}', new Error('permissions violation')))).toEqual([undefined]);
+  });
+});

@@ -1,0 +1,40 @@
+import { describe, expect, test } from 'vitest';
+import { typeLine } from '../../testing/terminal.ts';
+
+const TARGET = 'https://api.example';
+const open = {
+  id: 'o-1',
+  target: TARGET,
+  state: 'open',
+  reason: '5 of 6 requests failed',
+  by: 'executor-1',
+  until: 1_764_000_030_000,
+};
+
+describe('circuits', () => {
+  test('are listed page by page, with until when and why', async () => {
+    const { out, calls } = await typeLine(['circuits', 'list'], {
+      'recovery.circuits': { items: [open] },
+    });
+    expect(calls).toEqual([['recovery.circuits', { limit: 500 }]]);
+    expect(out).toContain(TARGET);
+    expect(out).toContain('until 2025-11-24T16:00:30.000Z');
+    expect(out).toContain('executor-1: 5 of 6 requests failed');
+  });
+
+  test('that are none are said to be none', async () => {
+    const { out } = await typeLine(['circuits', 'list'], { 'recovery.circuits': { items: [] } });
+    expect(out).toBe('no circuits: no target has failed\n');
+  });
+
+  test.each([
+    ['open', 'open', ['--reason', 'they move tonight'], { reason: 'they move tonight' }],
+    ['close', 'closed', [], {}],
+  ])('can be told to %s', async (verb, state, options, said) => {
+    const { out, calls } = await typeLine(['circuits', verb, TARGET, ...options], {
+      'recovery.circuit': { ...open, state },
+    });
+    expect(calls).toMatchObject([['recovery.circuit', { target: TARGET, state, ...said }]]);
+    expect(out).toBe(`${TARGET} is ${state}\n`);
+  });
+});

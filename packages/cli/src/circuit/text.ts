@@ -1,0 +1,33 @@
+import type { CircuitView } from '@holdpoint/contracts/recovery/circuit';
+import type { Client } from '../bus/client.ts';
+import { columns } from '../output/columns.ts';
+import { everyPage } from '../bus/every-page.ts';
+
+const NAMES = { open: 'open', half_open: 'half open', closed: 'closed' } as const;
+
+const next = ({ state, until, executor }: CircuitView): string => {
+  if (state === 'closed') return '';
+  if (state === 'half_open')
+    return executor === undefined ? 'until somebody tries it' : `${executor} tries it`;
+  const end = new Date(until ?? Number.NaN);
+  return Number.isNaN(end.getTime()) ? 'until a person closes it' : `until ${end.toISOString()}`;
+};
+
+const lineOf = (circuit: CircuitView): readonly string[] => [
+  circuit.target,
+  NAMES[circuit.state],
+  next(circuit),
+  `${circuit.by}${circuit.reason === undefined ? '' : `: ${circuit.reason}`}`,
+];
+
+/** Far more than there are targets; what is beyond is not asked for. */
+const PAGES_MAX = 20;
+
+/** Of targets and of workflows. */
+export const allCircuits = (client: Client): Promise<readonly CircuitView[]> =>
+  everyPage(PAGES_MAX, (place) => client.call('recovery', 'circuits', place));
+
+export const circuitLines = (items: readonly CircuitView[]): readonly string[] =>
+  items.length === 0 ? ['no circuits: no target has failed'] : columns(items.map(lineOf));
+
+export const circuitLine = ({ target, state }: CircuitView): string => `${target} is ${NAMES[state]}`;

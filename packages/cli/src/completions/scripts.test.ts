@@ -1,0 +1,51 @@
+import { execFileSync } from 'node:child_process';
+import { describe, expect, test } from 'vitest';
+import { typeLine } from '../../testing/terminal.ts';
+
+const script = async (shell: string): Promise<string> => {
+  const { out, code } = await typeLine(['completions', shell]);
+  expect(code).toBe(0);
+  return out;
+};
+
+/** What bash offers when the last of these words is being typed. */
+const offered = (completion: string, words: readonly string[]): readonly string[] => {
+  const quoted = words.map((word) => `'${word}'`).join(' ');
+  const program = `${completion}
+COMP_WORDS=(${quoted}); COMP_CWORD=${String(words.length - 1)}; _holdpoint; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  return execFileSync('bash', ['--norc', '-c', program], { encoding: 'utf8' }).trim().split('\n');
+};
+
+describe('the bash completion', () => {
+  test('is a script that bash can read', async () => {
+    const input = await script('bash');
+    expect(() => execFileSync('bash', ['-n'], { input, stdio: 'pipe' })).not.toThrow();
+  });
+
+  test.each([
+    [['holdpoint', 'j'], ['jobs']],
+    [['holdpoint', 'jobs', 'sch'], ['schedule']],
+    [['holdpoint', 'jobs', 'list', '--dis'], ['--dismiss-failures']],
+    [['holdpoint', 'task', 'fork', '--ver'], ['--version']],
+    [['holdpoint', 'run', 'demo', '--spec'], ['--spec-dir']],
+    [['holdpoint', '--no-ansi', 'approvals', 'app'], ['approve']],
+  ])('%j', async (words, expected) => expect(offered(await script('bash'), words)).toEqual(expected));
+
+  test('offers every command at the top, and nothing that is hidden', async () => {
+    const all = offered(await script('bash'), ['holdpoint', '']);
+    expect(all).toEqual(
+      expect.arrayContaining(['run', 'jobs', 'graph', 'validate', 'init', 'task', 'completions']),
+    );
+    expect(await script('bash')).not.toContain('--input-named');
+  });
+});
+
+test.each(['zsh', 'fish'])('the %s completion knows the same commands', async (shell) => {
+  const text = await script(shell);
+  for (const path of ['jobs schedule', 'task fork', 'approvals approve']) expect(text).toContain(path);
+  expect(text).toContain('--dismiss-failures');
+});
+
+test('another shell is a mistake on the command line', async () => {
+  expect(await typeLine(['completions', 'tcsh'])).toMatchObject({ code: 2, out: '' });
+});

@@ -1,0 +1,163 @@
+import {
+  BODY_MAX_BYTES,
+  DeadLetter,
+  LetterSettled,
+  type SettleLetter,
+} from '@holdpoint/contracts/bus/dead-letter';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { sha256Of } from '@holdpoint/contracts/values/json';
+import type { streams } from '@holdpoint/contracts/bus/streams';
+import { SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';
+import {
+  JetStreamApiError,
+  type JetStreamManager,
+  jetstreamManager,
+  type StoredMsg,
+} from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { Client } from '../bus/client.ts';
+import { columns, instant, shorten } from '../output/columns.ts';
+import { UsageError } from '../kit/usage-error.ts';
+import { printableLines } from '../output/printable.ts';
+
+const STREAM: (typeof streams)[number]['name'] = 'HP_DLQ';
+const BODY_SHOWN = 80;
+const NOT_FOUND = 404;
+
+/** A dead letter and its place in the stream, which is its name in the commands. */
+export type Buried = { readonly sequence: number; readonly service: string; readonly letter: DeadLetter };
+
+/** What lies there and is no letter is shown for what it is: it may not hide those around it. */
+const notALetter = (stored: StoredMsg): DeadLetter => ({
+  subject: stored.subject,
+  reason: { code: 'CONTRACT_INVALID', message: 'this is no dead letter' },
+  headers: {},
+  body: new TextDecoder().decode(stored.data.subarray(0, BODY_MAX_BYTES)),
+  bodyBytes: stored.data.length,
+  bodySha256: sha256Of(stored.data),
+  deliveries: 1,
+  at: stored.time.getTime(),
+});
+
+/** Which letter this says to be settled: people have handled it again, or dropped it. */
+const settledBy = (stored: StoredMsg): number | undefined => {
+  if (!SERVICES.some((service) => subjects.settledLetter(service) === stored.subject)) return undefined;
+  try {
+    return LetterSettled.safeParse(stored.json()).data?.sequence;
+  } catch {
+    return undefined;
+  }
+};
+
+const parseLetter = (stored: StoredMsg): DeadLetter | undefined => {
+  try {
+    return DeadLetter.safeParse(stored.json()).data;
+  } catch {
+    // Not JSON, or nested without end: no letter either way.
+    return undefined;
+  }
+};
+
+const buriedOf = (stored: StoredMsg): Buried => ({
+  sequence: stored.seq,
+  service: stored.subject.split('.')[2] ?? '',
+  letter: parseLetter(stored) ?? notALetter(stored),
+});
+
+const isNotFound = (error: unknown): boolean =>
+  error instanceof JetStreamApiError && error.status === NOT_FOUND;
+
+const load = async (manager: JetStreamManager, sequence: number): Promise<StoredMsg | undefined> => {
+  try {
+    return (await manager.streams.getMessage(STREAM, { seq: sequence })) ?? undefined;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+};
+
+/** The latest dead letters that nobody has settled, newest first. */
+export const listDeadLetters = async (
+  connection: NatsConnection,
+  limit: number,
+): Promise<readonly Buried[]> => {
+  const manager = await jetstreamManager(connection, { checkAPI: false });
+  const { state } = await manager.streams.info(STREAM).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error;
+    throw new HoldpointError(
+      'RUNTIME_UNAVAILABLE',
+      `there is no stream ${STREAM}: is the orchestrator running?`,
+      { cause: error },
+    );
+  });
+  const buried: Buried[] = [];
+  // What became of a letter is said after it: whoever goes backwards has read it by then.
+  const settled = new Set<number>();
+  for (
+    let sequence = state.last_seq;
+    sequence >= Math.max(state.first_seq, 1) && buried.length < limit;
+    sequence -= 1
+  ) {
+    if (settled.has(sequence)) continue;
+    const stored = await load(manager, sequence);
+    const about = stored && settledBy(stored);
+    if (about !== undefined) settled.add(about);
+    else if (stored !== undefined) buried.push(buriedOf(stored));
+  }
+  return buried;
+};
+
+export const showDeadLetter = async (connection: NatsConnection, sequence: number): Promise<Buried> => {
+  const stored = await load(await jetstreamManager(connection, { checkAPI: false }), sequence);
+  if (stored === undefined) throw new UsageError(`there is no dead letter ${String(sequence)}`);
+  return buriedOf(stored);
+};
+
+/** Settles a letter by the service whose it is. One that is settled already stays as it is, and is answered with that. */
+export const settleDeadLetter = async (
+  { connection, call }: Pick<Client, 'connection' | 'call'>,
+  request: SettleLetter,
+): Promise<LetterSettled> => {
+  const { service } = await showDeadLetter(connection, request.sequence);
+  const owner = SERVICES.find((each) => each === service);
+  if (owner === undefined) throw new UsageError(`dead letter ${String(request.sequence)} is of no service`);
+  return call(owner, 'dead_letter', request);
+};
+
+const SETTLED = { retry: 'handled again', drop: 'dropped' } as const;
+
+export const settledText = (
+  { sequence, action, by, at }: LetterSettled,
+  asked: SettleLetter['action'],
+): string =>
+  `dead letter ${String(sequence)} ${action === asked ? 'is' : 'was already'} ${SETTLED[action]}: ${by}, ${instant(at)}`;
+
+export const deadLetterListText = (buried: readonly Buried[]): readonly string[] =>
+  buried.length === 0
+    ? ['no dead letters']
+    : columns(
+        buried.map(({ sequence, service, letter: { at, reason, subject, body } }) => [
+          String(sequence),
+          instant(at),
+          service,
+          reason.code,
+          subject,
+          shorten(body, BODY_SHOWN),
+        ]),
+      );
+
+export const deadLetterText = ({ sequence, service, letter }: Buried): readonly string[] => [
+  ...columns([
+    ['dead letter', String(sequence)],
+    ['service', service],
+    ['subject', letter.subject],
+    ['reason', `${letter.reason.code}: ${letter.reason.message}`],
+    ['arrived', instant(letter.at)],
+    ['deliveries', String(letter.deliveries)],
+    ['body', `${String(letter.bodyBytes)} bytes, SHA-256 ${letter.bodySha256}`],
+  ]),
+  'headers',
+  ...columns(Object.entries(letter.headers), '  '),
+  'body',
+  ...printableLines(letter.body).map((line) => `  ${line}`),
+];

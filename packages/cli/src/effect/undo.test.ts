@@ -1,0 +1,130 @@
+import type { EffectOrder } from '@holdpoint/contracts/catalog/catalog';
+import { EffectOrder as Order } from '@holdpoint/contracts/catalog/catalog';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import type { Json } from '@holdpoint/contracts/values/json';
+import { describe, expect, test } from 'vitest';
+import type { Client } from '../bus/client.ts';
+import { runProgram } from '../program.ts';
+
+const order = Order.parse({
+  id: 'e-1',
+  state: 'applied',
+  effect: {
+    task: 't-1',
+    node: 'deploy',
+    uses: 'cap.env.shell.command.run',
+    args: { with: { command: 'deploy', compensate: 'deploy --previous' } },
+    kind: 'deploy',
+    effectClass: 'opaque',
+    target: 'staging',
+    idempotencyKey: 'k',
+  },
+  outputs: { outcome: 'succeeded' },
+  compensation: { uses: 'cap.env.shell.command.run.compensate', effectClass: 'opaque' },
+});
+const view = {
+  uses: 'cap.custom.set_flag',
+  effectClass: 'probeable',
+  kind: 'deploy',
+  work: false,
+  preview: true,
+  probe: true,
+  compensate: false,
+  input: { type: 'object' },
+};
+
+const run = async (line: string, answers: Readonly<Record<string, unknown>>) => {
+  const asked: (readonly [string, Json])[] = [];
+  let [out, err] = ['', ''];
+  const code = await runProgram(line.split(' '), {
+    connect: async () =>
+      ({
+        call: async (service: string, endpoint: string, payload: Json) => {
+          asked.push([`${service}.${endpoint}`, payload]);
+          const answer = answers[`${service}.${endpoint}`];
+          if (answer instanceof Error) throw answer;
+          return answer;
+        },
+        close: async () => undefined,
+      }) as unknown as Client,
+    out: (text) => (out += text),
+    err: (text) => (err += text),
+    now: () => 0,
+  });
+  return { code, out, err, asked };
+};
+
+describe('an effect is taken back', () => {
+  const answers = (change: Partial<EffectOrder> = {}) => ({
+    'executor.order': { ...order, ...change },
+    'orchestrator.submit': { id: 't-2', phase: 'queued', version: 1 },
+  });
+  const inputs = {
+    effect: 'e-1',
+    uses: 'cap.env.shell.command.run.compensate',
+    effectClass: 'opaque',
+    args: order.effect.args,
+    outputs: order.outputs,
+    target: 'staging',
+  };
+
+  test('by a task that has what it was ordered with, and what it gave', async () => {
+    const { code, out, asked } = await run('undo e-1', answers());
+    expect(asked).toEqual([
+      ['executor.order', { id: 'e-1' }],
+      ['orchestrator.submit', { workflow: 'undo', goal: 'take back e-1', inputs }],
+    ]);
+    expect(code).toBe(0);
+    expect(out).toContain('task t-2 is queued: it waits for somebody to approve');
+  });
+
+  test('by the executors that did it, unless others are named', async () => {
+    const poolOf = async (line: string, pool?: string) =>
+      (await run(line, answers(pool === undefined ? {} : { pool }))).asked[1]?.[1];
+    expect(await poolOf('undo e-1', 'gpu')).toMatchObject({ inputs: { pool: 'gpu' } });
+    expect(await poolOf('undo e-1 --pool cpu', 'gpu')).toMatchObject({ inputs: { pool: 'cpu' } });
+    expect(await poolOf('undo e-1 --pool cpu')).toMatchObject({ inputs: { pool: 'cpu' } });
+  });
+
+  test.each([
+    [
+      'it was not applied',
+      { state: 'in_doubt', outputs: undefined },
+      'e-1 is in_doubt: only what was applied can be taken back',
+    ],
+    [
+      'nothing takes it back',
+      { compensation: undefined },
+      'e-1 cannot be taken back: cap.env.shell.command.run has nothing that would do it',
+    ],
+  ])('not at all when %s, and nothing is submitted', async (_, change, said) => {
+    const { code, err, asked } = await run('undo e-1', answers(change));
+    expect(code).not.toBe(0);
+    expect(err).toContain(said);
+    expect(asked).toHaveLength(1);
+  });
+});
+
+describe('capabilities are shown', () => {
+  test('in a list: label, class, kind, whether it may be work, and what else it can do', async () => {
+    const { out } = await run('capabilities list', { 'executor.capabilities': { items: [view] } });
+    expect(out).toMatch(/^cap\.custom\.set_flag +probeable +deploy +effect +preview probe\n$/);
+  });
+
+  test('one with its arguments', async () => {
+    const { out, asked } = await run('capabilities show cap.custom.set_flag', {
+      'executor.capabilities': { items: [view] },
+    });
+    expect(asked).toEqual([['executor.capabilities', { uses: 'cap.custom.set_flag' }]]);
+    expect(out).toContain('cap.custom.set_flag: probeable, deploy');
+    expect(out).toContain('besides running it can: preview probe');
+    expect(out).toContain('"type"');
+  });
+
+  test('or it is said that there is none', async () => {
+    const none = new HoldpointError('EXECUTOR_UNKNOWN_CAPABILITY', 'this executor has no cap.custom.x');
+    const { code, err } = await run('capabilities show cap.custom.x', { 'executor.capabilities': none });
+    expect(code).not.toBe(0);
+    expect(err).toContain('EXECUTOR_UNKNOWN_CAPABILITY');
+  });
+});

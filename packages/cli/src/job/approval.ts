@@ -1,0 +1,43 @@
+import type { ApprovalView } from '@holdpoint/contracts/approval/approval';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import type { ApprovalId } from '@holdpoint/contracts/values/ids';
+import type { Client } from '../bus/client.ts';
+import { Refusal } from '../kit/refusal.ts';
+import type { Job } from './job.ts';
+import { waitText } from './record.ts';
+
+const isUnknown = (error: unknown): boolean =>
+  error instanceof HoldpointError && error.code === 'APPROVALS_UNKNOWN';
+
+/** The approval that a job has, once the approvals service knows of it: the request is on its way for a moment. */
+export const findApproval = async (
+  client: Client,
+  id: ApprovalId | undefined,
+): Promise<ApprovalView | undefined> => {
+  if (id === undefined) return undefined;
+  try {
+    return await client.call('approvals', 'get', { id });
+  } catch (error) {
+    if (isUnknown(error)) return undefined;
+    throw error;
+  }
+};
+
+/** What a job waits for people about: its approval, or what its program asks for. */
+export const waitsFor = ({ job, approval, question }: Job['node']): ApprovalId | undefined =>
+  job === 'waiting_on_approval' ? (approval ?? question) : undefined;
+
+export const isPending = ({ node }: Job): boolean => waitsFor(node) !== undefined;
+
+/** Says what the job does instead of waiting for somebody. */
+export const pendingApproval = (job: Job): ApprovalId => {
+  const { id, node } = job;
+  const pending = waitsFor(node);
+  if (pending !== undefined) return pending;
+  const wait = waitText(node);
+  const why = wait === '' ? '' : `, it waits for ${wait}`;
+  throw new Refusal(
+    'CLI_NOTHING_TO_DECIDE',
+    `${id} is ${node.job}${why}: there is nothing to approve or reject`,
+  );
+};

@@ -1,0 +1,37 @@
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { jobOf, type TaskId } from '@holdpoint/contracts/values/ids';
+import type { NodeView, TaskView } from '@holdpoint/contracts/task/task';
+import type { Client } from '../bus/client.ts';
+import type { JobName } from './reference.ts';
+
+/** A node with the run that it belongs to. */
+export type Job = {
+  readonly id: string;
+  readonly run: TaskView;
+  readonly node: NodeView;
+  /** When its run was submitted, where that is known. Epoch milliseconds. */
+  readonly createdAt?: number | undefined;
+};
+
+export const jobsOf = (run: TaskView, createdAt?: number): readonly Job[] =>
+  run.nodes.map((node) => ({ id: jobOf(run.id, node.id), run, node, createdAt }));
+
+/** What it waits for by the graph of its run; where the run begins, what the run was told to wait for as well. */
+export const comesAfter = ({ run, node }: Job): readonly string[] => [
+  ...node.after.map((other) => jobOf(run.id, other)),
+  ...(run.entries.includes(node.id) ? (run.after ?? []) : []),
+];
+
+export const loadRun = (client: Client, id: TaskId): Promise<TaskView> =>
+  client.call('orchestrator', 'get', { id });
+
+export const loadJob = async (client: Client, { task, node, id }: JobName): Promise<Job> => {
+  const run = await loadRun(client, task);
+  const found = jobsOf(run).find((job) => job.node.id === node);
+  if (found === undefined)
+    throw new HoldpointError(
+      'ORCHESTRATOR_UNKNOWN_NODE',
+      `there is no job ${id}: run ${task} has no node ${node}`,
+    );
+  return found;
+};

@@ -1,0 +1,53 @@
+import type { TaskSummary } from '@holdpoint/contracts/catalog/catalog';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import type { Client } from '../bus/client.ts';
+import { type Job, jobsOf, loadRun } from './job.ts';
+
+const PAGE = 100;
+const AT_ONCE = 8;
+
+export type Loaded = {
+  /** Newest run first; the jobs of a run in the order of its definition. */
+  readonly jobs: readonly Job[];
+  /** There are older runs than were looked at. */
+  readonly more: boolean;
+  /** Runs that could not be shown, and why: they may not hide the others. */
+  readonly problems: readonly string[];
+};
+
+const listRuns = async (client: Client, limit: number): Promise<readonly TaskSummary[]> => {
+  const runs: TaskSummary[] = [];
+  for (let after: string | undefined; ;) {
+    const page = { limit: Math.min(PAGE, limit + 1 - runs.length), ...(after !== undefined && { after }) };
+    const { items, next } = await client.call('orchestrator', 'list', page);
+    runs.push(...items);
+    if (next === undefined || items.length === 0 || runs.length > limit) return runs;
+    after = next;
+  }
+};
+
+type Shown = { readonly jobs: readonly Job[] } | { readonly problem: string };
+
+const show = async (client: Client, { id, createdAt }: TaskSummary): Promise<Shown> => {
+  try {
+    return { jobs: jobsOf(await loadRun(client, id), createdAt) };
+  } catch (error) {
+    if (!(error instanceof HoldpointError)) throw error;
+    return { problem: `run ${id} is left out: ${error.code}: ${error.message}` };
+  }
+};
+
+/** Every job of the newest runs. */
+export const loadJobs = async (client: Client, limit: number): Promise<Loaded> => {
+  const listed = await listRuns(client, limit);
+  const shown: Shown[] = [];
+  for (let i = 0; i < Math.min(listed.length, limit); i += AT_ONCE) {
+    const some = listed.slice(i, Math.min(i + AT_ONCE, limit));
+    shown.push(...(await Promise.all(some.map((summary) => show(client, summary)))));
+  }
+  return {
+    jobs: shown.flatMap((each) => ('jobs' in each ? each.jobs : [])),
+    more: listed.length > limit,
+    problems: shown.flatMap((each) => ('problem' in each ? [each.problem] : [])),
+  };
+};

@@ -1,0 +1,124 @@
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import type { LogLine } from '@holdpoint/contracts/task/log';
+import type { JobStatus } from '@holdpoint/contracts/task/task';
+import { describe, expect, test } from 'vitest';
+import type { LogSource } from '../bus/logs.ts';
+import { nodeView, runView } from '../../testing/runs.ts';
+import { jobsOf } from './job.ts';
+import { type JobSource, tailOnce, type TailOptions, tailUntilEnd } from './tail.ts';
+
+const line = (seq: number, text: string, more: Partial<LogLine> = {}): LogLine => ({
+  attempt: 1,
+  step: 'run',
+  stream: 'stdout',
+  seq,
+  line: text,
+  at: seq,
+  ...more,
+});
+
+/** A job that is as the script says each time that it is looked at, and what it has written by then. */
+const scripted = (
+  looks: readonly { readonly job: JobStatus | Error; readonly written: readonly LogLine[] }[],
+) => {
+  const state = { looks: 0, open: 0 };
+  const now = () => looks[Math.min(Math.max(state.looks - 1, 0), looks.length - 1)];
+  const watching = () => {
+    state.open += 1;
+    return {
+      stop: async () => {
+        state.open -= 1;
+      },
+    };
+  };
+  const source: JobSource = {
+    load: async () => {
+      state.looks += 1;
+      const job = now()?.job ?? 'running';
+      if (job instanceof Error) throw job;
+      const [found] = jobsOf(runView('t-1', [nodeView('a', job)]));
+      if (found === undefined) throw new Error('no job');
+      return found;
+    },
+    watch: async () => watching(),
+  };
+  const logs: LogSource = {
+    read: async (from, onLine) => {
+      const written = now()?.written ?? [];
+      for (const each of written.slice(from)) onLine(each);
+      return written.length;
+    },
+    newest: async () => undefined,
+    watch: () => watching(),
+  };
+  return { source, logs, state };
+};
+
+const tail = async (
+  script: ReturnType<typeof scripted>,
+  stream: TailOptions['stream'] = 'both',
+  follow = tailUntilEnd,
+) => {
+  const seen: string[] = [];
+  const options = { stream, onLine: (each: LogLine) => seen.push(each.line), askEveryMs: 1 };
+  const { node } = await follow(script.source, script.logs, options);
+  return { seen, job: node.job, open: script.state.open };
+};
+
+const A = line(1, 'a');
+const B = line(2, 'b', { stream: 'stderr' });
+const C = line(3, 'c');
+
+describe('tail', () => {
+  test('shows what there is, and does not wait', async () => {
+    const script = scripted([{ job: 'running', written: [A, B] }]);
+    expect(await tail(script, 'both', tailOnce)).toEqual({ seen: ['a', 'b'], job: 'running', open: 0 });
+  });
+
+  test('of one stream shows its lines only', async () => {
+    const script = scripted([{ job: 'running', written: [A, B, C] }]);
+    expect((await tail(script, 'stderr', tailOnce)).seen).toEqual(['b']);
+  });
+
+  test('that follows sees late lines, those of the end included, and stops listening', async () => {
+    const script = scripted([
+      { job: 'running', written: [] },
+      { job: 'running', written: [A] },
+      { job: 'running', written: [A, B] },
+      { job: 'failed', written: [A, B, C] },
+    ]);
+    expect(await tail(script)).toEqual({ seen: ['a', 'b', 'c'], job: 'failed', open: 0 });
+  });
+
+  test('shows a line once, however often it came', async () => {
+    const script = scripted([{ job: 'succeeded', written: [A, A, B, A, C, B] }]);
+    expect((await tail(script)).seen).toEqual(['a', 'b', 'c']);
+  });
+
+  test('shows what a step says when it was begun again, and what the next attempt says', async () => {
+    const again = line(1, 'a again', { at: 50 });
+    const next = line(1, 'second', { attempt: 2, at: 60 });
+    const script = scripted([{ job: 'succeeded', written: [A, C, again, next] }]);
+    expect((await tail(script)).seen).toEqual(['a', 'c', 'a again', 'second']);
+  });
+
+  test('goes on when the service was away', async () => {
+    const away = new HoldpointError('RUNTIME_UNAVAILABLE', 'away');
+    const script = scripted([
+      { job: 'running', written: [A] },
+      { job: away, written: [A] },
+      { job: 'succeeded', written: [A, C] },
+    ]);
+    expect(await tail(script)).toMatchObject({ seen: ['a', 'c'], job: 'succeeded' });
+  });
+
+  test('ends with an error that will not go away, and stops listening', async () => {
+    const gone = new HoldpointError('ORCHESTRATOR_UNKNOWN_TASK', 'gone');
+    const script = scripted([
+      { job: 'running', written: [A] },
+      { job: gone, written: [A] },
+    ]);
+    await expect(tail(script)).rejects.toBe(gone);
+    expect(script.state.open).toBe(0);
+  });
+});

@@ -1,0 +1,16 @@
+import type { NodeView } from '@holdpoint/contracts/task/task';
+
+type Wait = NonNullable<NodeView['wait']>;
+
+/** What a job waits for. Where nobody gives a reason, its status is one. */
+export const waitOf = ({ wait, job, approval, locks }: NodeView): Wait | undefined => {
+  if (wait !== undefined) return wait;
+  if (job === 'waiting_on_approval') return { kind: 'approval', detail: approval ?? 'a person' };
+  if (job === 'waiting_on_locks') return { kind: 'locks', detail: (locks ?? []).join(', ') };
+  return undefined;
+};
+
+export const waitKinds = (node: NodeView): readonly Wait['kind'][] => {
+  const wait = waitOf(node);
+  return wait === undefined ? [] : [wait.kind];
+};

@@ -1,0 +1,8 @@
+import type { TaskId } from '@holdpoint/contracts/values/ids';
+import { filters } from '@holdpoint/contracts/bus/subjects';
+import type { Client } from '../bus/client.ts';
+import type { Watch } from '../bus/watch.ts';
+
+/** Calls whenever something may have happened to a run; what it is has to be asked. */
+export const watchRun = (client: Client, id: TaskId, onChange: () => void): Promise<Watch> =>
+  client.watch(filters.factsAbout('task', id), onChange, { onError: onChange });

@@ -1,0 +1,69 @@
+import {
+  FAILURE_BUCKET_MS,
+  FAILURE_BUCKETS_MAX,
+  FailureBucket,
+  type FailureCount,
+  FailureClass,
+} from '@holdpoint/contracts/recovery/recovery';
+import type { Command } from 'commander';
+import { as, duration } from '../kit/arguments.ts';
+import { instant } from '../output/columns.ts';
+import { withExample } from '../kit/example.ts';
+import type { Line } from '../output/painted.ts';
+import type { Session } from '../kit/session.ts';
+import { table } from '../output/table.ts';
+import { UsageError } from '../kit/usage-error.ts';
+
+const WEEK_MS = 7 * FAILURE_BUCKET_MS.day;
+
+const beginning = (at: number, bucket: FailureBucket): string =>
+  bucket === 'day' ? instant(at).slice(0, 10) : instant(at).replace(':00:00Z', ':00Z');
+
+/** One line for each hour or day in which anything failed, one column for each class that did. */
+const countLines = (items: readonly FailureCount[], bucket: FailureBucket): readonly Line[] => {
+  if (items.length === 0) return ['nothing failed'];
+  const classes = FailureClass.options.filter((name) => items.some((item) => item.class === name));
+  const times = [...new Set(items.map(({ at }) => at))];
+  const sumOf = (fits: (item: FailureCount) => boolean): string =>
+    String(items.filter(fits).reduce((sum, { count }) => sum + count, 0));
+  return table(
+    [bucket === 'day' ? 'Day (UTC)' : 'Hour (UTC)', ...classes, 'All'],
+    [
+      ...times.map((time) => [
+        beginning(time, bucket),
+        ...classes.map((name) => sumOf(({ at, class: each }) => at === time && each === name)),
+        sumOf(({ at }) => at === time),
+      ]),
+      ['all', ...classes.map((name) => sumOf((item) => item.class === name)), sumOf(() => true)],
+    ],
+  );
+};
+
+type Options = { readonly last?: number; readonly bucket?: FailureBucket; readonly json?: true };
+
+/** Two days by hours are read at a glance; of what is longer, days are. */
+const bucketFor = (last: number): FailureBucket => (last <= 2 * FAILURE_BUCKET_MS.day ? 'hour' : 'day');
+
+export const addCounting = (recovery: Command, { use, lines, json, now }: Session): void => {
+  withExample(
+    recovery
+      .command('classes')
+      .description('count failed attempts by class, over hours or days of UTC')
+      .option('--last <time>', 'how far back, such as 24h or 30d (default: 7d)', duration)
+      .option('--bucket <size>', 'hour or day; without it, hours up to two days', as(FailureBucket))
+      .option('--json', 'print the answer as it came')
+      .action(({ last = WEEK_MS, bucket = bucketFor(last), json: asJson }: Options) => {
+        if (last > FAILURE_BUCKETS_MAX * FAILURE_BUCKET_MS[bucket])
+          throw new UsageError(`--last: at most ${String(FAILURE_BUCKETS_MAX)} ${bucket}s`);
+        return use(async (client) => {
+          const to = now();
+          const answer = await client.call('recovery', 'classes', { from: to - last, to, bucket });
+          if (asJson) json(answer);
+          else lines(countLines(answer.items, answer.bucket));
+          return undefined;
+        });
+      }),
+    'recovery classes',
+    'recovery classes --last 24h --json',
+  );
+};

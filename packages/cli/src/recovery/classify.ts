@@ -1,0 +1,67 @@
+import { CapabilityLabel } from '@holdpoint/contracts/workflow/side-effect';
+import { type Command, InvalidArgumentError } from 'commander';
+import { as } from '../kit/arguments.ts';
+import { columns } from '../output/columns.ts';
+import { withExample } from '../kit/example.ts';
+import { rulesHere } from './repository-rules.ts';
+import { tailOf, tailOfFile } from '../kit/read-tail.ts';
+import { reportProblems } from '../workflow/problems.ts';
+import type { Session } from '../kit/session.ts';
+import { UsageError } from '../kit/usage-error.ts';
+
+type Classify = { readonly exitCode?: number; readonly uses?: string; readonly json?: true };
+
+const exitCode = (text: string): number => {
+  if (/^\d{1,3}$/.test(text) && Number(text) <= 255) return Number(text);
+  throw new InvalidArgumentError('a number from 0 to 255');
+};
+
+const printed = (file: string | undefined, { input, directory }: Session): string => {
+  if (file !== undefined) return tailOfFile(file, directory());
+  if (input === undefined) throw new UsageError('what was printed? Name a file, or give it as the input');
+  return tailOf(input);
+};
+
+const classify = (session: Session, file: string | undefined, options: Classify): Promise<void> => {
+  const { uses, exitCode: code, json: asJson } = options;
+  const { rules, problems } = rulesHere(session);
+  const stopped = reportProblems(problems, session, asJson === true);
+  if (stopped !== undefined) return session.local(() => stopped);
+  const output = printed(file, session);
+  return session.use(async (client) => {
+    const answer = await client.call('recovery', 'classify', {
+      output,
+      ...(uses !== undefined && { uses }),
+      ...(code !== undefined && { exitCode: code }),
+      ...(rules !== undefined && { rules }),
+    });
+    if (asJson) session.json(answer);
+    else
+      session.lines(
+        columns([
+          ['class', answer.class],
+          ['rule', answer.because.rule],
+          ['evidence', answer.because.evidence],
+          ['fingerprint', answer.fingerprint],
+        ]),
+      );
+    return undefined;
+  });
+};
+
+export const addClassifying = (recovery: Command, session: Session): void => {
+  withExample(
+    recovery
+      .command('classify')
+      .description(
+        'say what a failure would be taken for, and by which rule; nothing is recorded, and .holdpoint/recovery.toml counts',
+      )
+      .argument('[file]', 'what was printed (default: the standard input)')
+      .option('--exit-code <number>', 'how the command ended', exitCode)
+      .option('--uses <label>', 'what was tried, such as control.gate.cicd', as(CapabilityLabel))
+      .option('--json', 'print the answer as it came')
+      .action((file: string | undefined, options: Classify) => classify(session, file, options)),
+    'recovery classify build.log --exit-code 2',
+    'recovery classify --uses control.gate.cicd < build.log',
+  );
+};

@@ -1,0 +1,374 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { OUTPUT_MAX } from '@holdpoint/contracts/recovery/recovery';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { NOW, typeLine } from '../../testing/terminal.ts';
+
+const verdict = {
+  kind: 'retry',
+  delayMs: 0,
+  class: 'VERIFICATION_FAILED',
+  rule: 'verdicts@2/verification',
+  reason: 'a check has failed; a different approach may pass it',
+  because: { rule: 'classes@1/vitest', evidence: 'Tests  3 failed' },
+};
+const failed = {
+  task: 't-1',
+  node: 'build',
+  attempt: 1,
+  at: NOW - 60_000,
+  session: 1,
+  outcome: 'failed',
+  approach: 'a parser by hand\nin one file',
+  error: { code: 'NODE_FAILED', message: 'exit code 1\nand more' },
+  fingerprint: '0123456789abcdef',
+  class: 'VERIFICATION_FAILED',
+  verdict,
+  files: Array.from({ length: 10 }, (_, i) => `src/${String(i)}.ts`),
+  usage: { inputTokens: 1_200, outputTokens: 300, costUsd: 0.42, durationMs: 125_000 },
+};
+const passed = {
+  task: 't-1',
+  node: 'check',
+  attempt: 2,
+  session: 2,
+  outcome: 'succeeded',
+  good: 'c'.repeat(40),
+};
+const stuck = {
+  task: 't-1',
+  node: 'build',
+  attempt: 3,
+  class: 'VERIFICATION_FAILED',
+  reason: 'the check has failed as often as it may',
+  since: NOW,
+  attempts: 3,
+  goal: 'Greet people',
+};
+
+describe('recovery history', () => {
+  const type = (words: readonly string[], history: unknown) =>
+    typeLine(['recovery', 'history', ...words], { 'recovery.history': history });
+
+  test('of a task shows each attempt of each job, and what is stuck', async () => {
+    const { out, calls } = await type(['t-1'], { items: [failed, passed], stuck: [stuck] });
+    expect(calls).toEqual([['recovery.history', { task: 't-1' }]]);
+    expect(out.split('\n').map((line) => line.replaceAll(/ {2,}/g, '  '))).toEqual([
+      'Job  #  Session  Time  Outcome  Class  Verdict  Took  Cost',
+      'build  1  1  2026-01-15 09:30:00Z  failed  VERIFICATION_FAILED  retry  2 min  $0.42',
+      '  approach  a parser by hand…',
+      '  because  classes@1/vitest: Tests  3 failed',
+      '  verdict  a check has failed; a different approach may pass it (verdicts@2/verification)',
+      '  error  NODE_FAILED: exit code 1…',
+      '  files  src/0.ts, src/1.ts, src/2.ts, src/3.ts, src/4.ts, src/5.ts, src/6.ts, src/7.ts, and 2 more',
+      expect.stringMatching(/^check {2}2 {2}2 {2}succeeded *$/),
+      '  good  a check has passed on cccccccccccc',
+      't-1/build is stuck since 2026-01-15 09:31:00Z: VERIFICATION_FAILED: the check has failed as often as it may: holdpoint recovery report t-1/build',
+      '',
+    ]);
+  });
+
+  test('of one job names it to the service and not in every line', async () => {
+    const { out, calls } = await type(['t-1/build'], { items: [failed], stuck: [] });
+    expect(calls).toEqual([['recovery.history', { task: 't-1', node: 'build' }]]);
+    expect(out).toMatch(/^# +Session/);
+  });
+
+  test('of nothing says that there is none', async () => {
+    const { out } = await type(['t-1/build'], { items: [], stuck: [] });
+    expect(out).toBe('no attempts of t-1/build are on record\n');
+  });
+
+  test('is exported as JSON', async () => {
+    const { out } = await type(['t-1/build', '--json'], { items: [failed], stuck: [stuck] });
+    expect(JSON.parse(out)).toEqual({
+      task: 't-1',
+      node: 'build',
+      status: 'stuck',
+      attempts: [
+        {
+          session: 1,
+          timestamp: '2026-01-15T09:30:00.000Z',
+          approach: 'a parser by hand\nin one file',
+          success: false,
+          error: 'NODE_FAILED: exit code 1\nand more',
+          node: 'build',
+          attempt: 1,
+          outcome: 'failed',
+          class: 'VERIFICATION_FAILED',
+          because: verdict.because,
+          verdict: { kind: 'retry', rule: verdict.rule, reason: verdict.reason },
+          fingerprint: '0123456789abcdef',
+          files: failed.files,
+          duration_ms: 125_000,
+          cost_usd: 0.42,
+          input_tokens: 1_200,
+          output_tokens: 300,
+          good_commit: null,
+        },
+      ],
+      stuck_subtasks: [
+        {
+          subtask_id: 't-1/build',
+          reason: stuck.reason,
+          escalated_at: '2026-01-15T09:31:00.000Z',
+          attempt_count: 3,
+          class: 'VERIFICATION_FAILED',
+        },
+      ],
+    });
+  });
+
+  test.each([
+    [[failed, passed], 'succeeded', true],
+    [[passed, failed], 'failed', false],
+    [[{ ...passed, outcome: 'in_doubt' }], 'failed', false],
+    [[], 'none', undefined],
+  ])('has a status by its last attempt', async (items, status, success) => {
+    const { out } = await type(['t-1', '--json'], { items, stuck: [] });
+    const exported = JSON.parse(out) as { status: string; attempts: { success: boolean }[] };
+    expect(exported.status).toBe(status);
+    expect(exported.attempts.at(-1)?.success).toBe(success);
+    expect(exported).not.toHaveProperty('node');
+  });
+
+  test.each(['t.1', 't-1/a/b', 't-1/', '/a'])('%s is no job', async (name) => {
+    expect(await type([name], {})).toMatchObject({ code: 2, calls: [] });
+  });
+});
+
+describe('recovery stuck', () => {
+  test('lists what waits for a person, page by page, and what to do', async () => {
+    const other = { ...stuck, node: 'test', goal: undefined };
+    const page = ({ after }: { after?: string }) =>
+      after === undefined ? { items: [stuck], next: 'x' } : { items: [other] };
+    const { out, calls } = await typeLine(['recovery', 'stuck'], { 'recovery.stuck': page });
+    expect(calls.map(([, asked]) => asked)).toEqual([{ limit: 500 }, { limit: 500, after: 'x' }]);
+    expect(out).toMatch(
+      /^t-1\/build +VERIFICATION_FAILED +2026-01-15 09:31:00Z +3 +the check has failed .* Greet people$/m,
+    );
+    expect(out).toMatch(/holdpoint recovery resolve <job> retry\|skip\|done\|cancel\n$/);
+    const asJson = await typeLine(['recovery', 'stuck', '--json'], { 'recovery.stuck': { items: [stuck] } });
+    expect(JSON.parse(asJson.out)).toEqual({ items: [stuck] });
+  });
+
+  test('says when nothing does', async () => {
+    const { out } = await typeLine(['recovery', 'stuck'], { 'recovery.stuck': { items: [] } });
+    expect(out).toBe('no jobs are stuck\n');
+  });
+});
+
+describe('recovery report', () => {
+  const report = '# t-1/build is stuck\n\n- one\n\u001b[2J\n';
+  const type = (words: readonly string[], answer: object) =>
+    typeLine(['recovery', 'report', ...words], { 'recovery.report': answer });
+
+  test('prints the Markdown, in which nothing moves a cursor', async () => {
+    const { out, err, calls } = await type(['t-1/build'], { job: stuck, stuck: true, report });
+    expect(calls).toEqual([['recovery.report', { task: 't-1', node: 'build' }]]);
+    expect({ out, err }).toEqual({ out: '# t-1/build is stuck\n\n- one\n\\u{1b}[2J\n', err: '' });
+  });
+
+  test('says when the job is not stuck any more', async () => {
+    const { err } = await type(['t-1/build'], { job: stuck, stuck: false, report });
+    expect(err).toBe('t-1/build is not stuck any more\n');
+  });
+
+  test('may be JSON, and is of a job', async () => {
+    const answer = { job: stuck, stuck: false, report };
+    const { out, err } = await type(['t-1/build', '--json'], answer);
+    expect(JSON.parse(out)).toEqual(answer);
+    expect(err).toBe('');
+    expect((await type(['t-1'], answer)).code).toBe(2);
+  });
+});
+
+describe('recovery resolve', () => {
+  const ack = { id: 't-1', phase: 'executing', version: 9 };
+  const type = (...words: readonly string[]) =>
+    typeLine(
+      ['recovery', 'resolve', 't-1/build', ...words],
+      Object.fromEntries(['retry', 'skip', 'done', 'cancel'].map((verb) => [`orchestrator.${verb}`, ack])),
+    );
+
+  test.each(['retry', 'skip', 'done', 'cancel'])('%s', async (how) => {
+    const { out, calls } = await type(how, '--reason', 'seen to', '--by', 'ada');
+    expect(calls).toEqual([
+      [`orchestrator.${how}`, { id: 't-1', node: 'build', reason: 'seen to', by: 'ada' }],
+    ]);
+    expect(out).toBe(`t-1/build: ${how} is recorded, the run is executing\n`);
+  });
+
+  test('as done may give what others wait for', async () => {
+    const { calls } = await type('done', '--output', 'digest=abc', '--output', 'size:=3');
+    expect(calls[0]?.[1]).toEqual({ id: 't-1', node: 'build', outputs: { digest: 'abc', size: 3 } });
+    expect(await type('skip', '--output', 'a=b')).toMatchObject({ code: 2, calls: [] });
+  });
+
+  test('knows four ways', async () => {
+    expect(await type('ignore')).toMatchObject({ code: 2, calls: [] });
+    expect(await type()).toMatchObject({ code: 2, calls: [] });
+  });
+});
+
+describe('recovery classes', () => {
+  const DAY = 86_400_000;
+  const midnight = Date.UTC(2026, 0, 14);
+  const answer = {
+    from: midnight,
+    to: midnight + 2 * DAY,
+    bucket: 'day',
+    items: [
+      { at: midnight, class: 'TRANSIENT', count: 12 },
+      { at: midnight + DAY, class: 'BROKEN_BUILD', count: 1 },
+      { at: midnight + DAY, class: 'TRANSIENT', count: 3 },
+    ],
+  };
+  const type = (words: readonly string[], more: object = {}) =>
+    typeLine(['recovery', 'classes', ...words], { 'recovery.classes': { ...answer, ...more } });
+
+  test('counts the last week by days of UTC, with what each class comes to', async () => {
+    const { out, calls } = await type([]);
+    expect(calls).toEqual([['recovery.classes', { from: NOW - 7 * DAY, to: NOW, bucket: 'day' }]]);
+    expect(out).toBe(
+      [
+        'Day (UTC)   BROKEN_BUILD  TRANSIENT  All',
+        '2026-01-14  0             12         12',
+        '2026-01-15  1             3          4',
+        'all         1             15         16',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  test('of a shorter time counts by hours, unless days are asked for', async () => {
+    const { out, calls } = await type(['--last', '24h'], { bucket: 'hour' });
+    expect(calls).toEqual([['recovery.classes', { from: NOW - DAY, to: NOW, bucket: 'hour' }]]);
+    expect(out).toMatch(/^2026-01-14 00:00Z +0 +12 +12$/m);
+    const days = await type(['--last', '24h', '--bucket', 'day']);
+    expect(days.calls[0]?.[1]).toMatchObject({ bucket: 'day' });
+  });
+
+  test('may be JSON, and says when nothing failed', async () => {
+    expect(JSON.parse((await type(['--json'])).out)).toEqual(answer);
+    expect((await type([], { items: [] })).out).toBe('nothing failed\n');
+  });
+
+  test.each([
+    [['--last', '401d']],
+    [['--last', '401h', '--bucket', 'hour']],
+    [['--last', 'year']],
+    [['--bucket', 'week']],
+  ])('%j is a mistake on the command line', async (words) => {
+    expect(await type(words)).toMatchObject({ code: 2, calls: [] });
+  });
+});
+
+describe('recovery circuits and reset', () => {
+  const circuit = {
+    id: 'o-1',
+    target: 'workflow:release',
+    state: 'open',
+    by: 'recovery',
+    reason: '5 given up',
+  };
+
+  test.each([[['circuits']], [['circuits', 'list']]])('%j lists targets and workflows', async (words) => {
+    const { out } = await typeLine(['recovery', ...words], { 'recovery.circuits': { items: [circuit] } });
+    expect(out).toBe('workflow:release  open  until a person closes it  recovery: 5 given up\n');
+  });
+
+  test('reset closes one', async () => {
+    const { out, calls } = await typeLine(['recovery', 'reset', 'workflow:release', '--by', 'ada'], {
+      'recovery.circuit': { ...circuit, state: 'closed' },
+    });
+    expect(calls).toEqual([['recovery.circuit', { target: 'workflow:release', state: 'closed', by: 'ada' }]]);
+    expect(out).toBe('workflow:release is closed\n');
+  });
+});
+
+describe('recovery classify', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'holdpoint-classify-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  const answer = {
+    class: 'BROKEN_BUILD',
+    because: { rule: 'classes@1/tsc', evidence: 'error TS2304' },
+    fingerprint: '0123456789abcdef',
+  };
+  const type = (words: readonly string[], more: Parameters<typeof typeLine>[2] = {}) =>
+    typeLine(
+      ['recovery', 'classify', ...words],
+      { 'recovery.classify': answer },
+      { directory: folder, ...more },
+    );
+  /** Gives a text piece by piece. */
+  const giving = (text: string, size = 7) => {
+    let left = Buffer.from(text);
+    return (into: Buffer): number => {
+      const length = left.copy(into, 0, 0, size);
+      left = left.subarray(length);
+      return length;
+    };
+  };
+
+  test('of a file says the class, by which rule, and on what evidence', async () => {
+    writeFileSync(join(folder, 'build.log'), 'error TS2304: gone\n');
+    const { out, calls } = await type(['build.log', '--exit-code', '2', '--uses', 'control.gate.cicd']);
+    expect(calls).toEqual([
+      ['recovery.classify', { output: 'error TS2304: gone\n', exitCode: 2, uses: 'control.gate.cicd' }],
+    ]);
+    expect(out).toBe(
+      'class        BROKEN_BUILD\nrule         classes@1/tsc\nevidence     error TS2304\nfingerprint  0123456789abcdef\n',
+    );
+    const asJson = await type(['build.log', '--json']);
+    expect(JSON.parse(asJson.out)).toEqual(answer);
+  });
+
+  test('of the standard input takes its end, as much as counts', async () => {
+    const { calls } = await type([], { in: giving('ü'.repeat(OUTPUT_MAX * 3) + 'end', 1_001) });
+    expect(calls[0]?.[1]).toEqual({ output: `${'ü'.repeat(OUTPUT_MAX - 3)}end` });
+  });
+
+  test('takes whatever is no text for what it can', async () => {
+    writeFileSync(join(folder, 'log'), Buffer.from([0x61, 0, 0xff, 0x62]));
+    const { calls } = await type(['log']);
+    expect(calls[0]?.[1]).toEqual({ output: 'a\uFFFD\uFFFDb' });
+  });
+
+  test('goes by the rules of the repository', async () => {
+    mkdirSync(join(folder, '.git'));
+    mkdirSync(join(folder, '.holdpoint'));
+    writeFileSync(join(folder, '.holdpoint', 'recovery.toml'), '[thresholds]\nUNKNOWN = 4\n');
+    const { calls } = await type([], { in: giving('x') });
+    expect(calls[0]?.[1]).toEqual({ output: 'x', rules: { thresholds: { UNKNOWN: 4 } } });
+    writeFileSync(join(folder, '.holdpoint', 'recovery.toml'), '[thresholds]\nUNKNOWN = 0\n');
+    const wrong = await type([], { in: giving('x') });
+    expect(wrong).toMatchObject({ code: 1, calls: [] });
+    expect(wrong.err).toContain('WORKFLOW_RECOVERY_VALUE_INVALID');
+  });
+
+  test.each([
+    [['nothing.log'], 'nothing.log cannot be read'],
+    [['.'], '. cannot be read'],
+    [[], 'what was printed?'],
+    [['--exit-code', '256'], '0 to 255'],
+    [['--uses', 'x y'], 'a label'],
+  ])('%j is a mistake on the command line', async (words, said) => {
+    const { code, err, calls } = await type(words);
+    expect({ code, calls }).toEqual({ code: 2, calls: [] });
+    expect(err).toContain(said);
+  });
+});
+
+test('a refusal is told as everywhere', async () => {
+  const { code, err } = await typeLine(['recovery', 'report', 't-1/build'], {
+    'recovery.report': new HoldpointError('RECOVERY_UNKNOWN_JOB' as 'RUNTIME_POISON', 'it was never stuck'),
+  });
+  expect({ code, err }).toEqual({ code: 1, err: 'error RECOVERY_UNKNOWN_JOB: it was never stuck\n' });
+});

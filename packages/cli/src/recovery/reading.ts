@@ -1,0 +1,102 @@
+import { reportCommand } from '@holdpoint/contracts/approval/question';
+import { jobOf } from '@holdpoint/contracts/values/ids';
+import type { StuckJob } from '@holdpoint/contracts/recovery/recovery';
+import type { Command } from 'commander';
+import { instant, shorten } from '../output/columns.ts';
+import { everyPage } from '../bus/every-page.ts';
+import { withExample } from '../kit/example.ts';
+import { jobName, type JobName } from '../job/reference.ts';
+import type { Line } from '../output/painted.ts';
+import { historyJson, historyLines } from './history.ts';
+import { type Subject, subjectName } from './job-of.ts';
+import { resolveCommand } from './stuck.ts';
+import type { Session } from '../kit/session.ts';
+import { table } from '../output/table.ts';
+
+const addHistory = (recovery: Command, { use, lines, json }: Session): void => {
+  withExample(
+    recovery
+      .command('history')
+      .description('show every attempt of a task or of one of its jobs, oldest first')
+      .argument('<job>', '<task>, or <task>/<node> for one of its jobs', subjectName)
+      .option('--json', 'print them as JSON, in the form in which others read them')
+      .action((subject: Subject, options: { json?: true }) =>
+        use(async (client) => {
+          const history = await client.call('recovery', 'history', subject);
+          if (options.json) json(historyJson(subject, history));
+          else lines(historyLines(subject, history));
+          return undefined;
+        }),
+      ),
+    'recovery history t-4k2m9x1c7h0a/build',
+    'recovery history t-4k2m9x1c7h0a --json',
+  );
+};
+
+/** Far more than anybody could look after. */
+const PAGES_MAX = 20;
+const REASON_SHOWN = 100;
+const GOAL_SHOWN = 60;
+
+const stuckLines = (items: readonly StuckJob[]): readonly Line[] => {
+  if (items.length === 0) return ['no jobs are stuck'];
+  const rows = items.map(({ task, node, class: failure, reason, since, attempts, goal = '' }) => [
+    jobOf(task, node),
+    failure,
+    instant(since),
+    String(attempts),
+    shorten(reason, REASON_SHOWN),
+    shorten(goal, GOAL_SHOWN),
+  ]);
+  return [
+    ...table(['Job', 'Class', 'Since', 'Attempts', 'Reason', 'Goal'], rows),
+    `why: ${reportCommand('<job>')}; then ${resolveCommand('<job>')}`,
+  ];
+};
+
+const addStuck = (recovery: Command, { use, lines, json }: Session): void => {
+  withExample(
+    recovery
+      .command('stuck')
+      .description('list the jobs that were given up and wait for a person')
+      .option('--json', 'print them as JSON')
+      .action((options: { json?: true }) =>
+        use(async (client) => {
+          const items = await everyPage(PAGES_MAX, (place) => client.call('recovery', 'stuck', place));
+          if (options.json) json({ items });
+          else lines(stuckLines(items));
+          return undefined;
+        }),
+      ),
+    'recovery stuck',
+  );
+};
+
+const addReport = (recovery: Command, { use, lines, json, warn }: Session): void => {
+  withExample(
+    recovery
+      .command('report')
+      .description('print what a person needs to know of a job that is stuck, or was, as Markdown')
+      .argument('<job>', 'the job, as <run>/<node>', jobName)
+      .option('--json', 'print the answer as it came')
+      .action(({ task, node, id }: JobName, options: { json?: true }) =>
+        use(async (client) => {
+          const answer = await client.call('recovery', 'report', { task, node });
+          if (options.json) {
+            json(answer);
+            return undefined;
+          }
+          lines(answer.report.trimEnd().split(/\r?\n/));
+          if (!answer.stuck) warn(`${id} is not stuck any more`);
+          return undefined;
+        }),
+      ),
+    'recovery report t-4k2m9x1c7h0a/build',
+  );
+};
+
+export const addRecoveryReading = (recovery: Command, session: Session): void => {
+  addHistory(recovery, session);
+  addStuck(recovery, session);
+  addReport(recovery, session);
+};

@@ -1,0 +1,53 @@
+import { StuckAnswer } from '@holdpoint/contracts/approval/approval';
+import type { JsonObject } from '@holdpoint/contracts/values/json';
+import type { Command } from 'commander';
+import { collectInput, oneOf } from '../kit/arguments.ts';
+import { withExample } from '../kit/example.ts';
+import { jobName, type JobName } from '../job/reference.ts';
+import type { Session } from '../kit/session.ts';
+import { UsageError } from '../kit/usage-error.ts';
+
+type Resolve = {
+  readonly reason?: string;
+  readonly by?: string;
+  readonly output?: JsonObject;
+  readonly json?: true;
+};
+
+export const addResolving = (recovery: Command, { use, lines, json }: Session): void => {
+  withExample(
+    recovery
+      .command('resolve')
+      .description(
+        'decide about a stuck job: try it once more, leave it out, take it as done by hand, or end it',
+      )
+      .argument('<job>', 'the job, as <run>/<node>', jobName)
+      .argument('<how>', StuckAnswer.options.join(', '), oneOf(StuckAnswer.options))
+      .option('--reason <text>', 'why, for the record')
+      .option('--by <name>', 'who does it')
+      .option(
+        '--output <key=text>',
+        'with done, one output for what follows; key:=json for anything but text (repeatable)',
+        collectInput,
+      )
+      .option('--json', 'print the answer as it came')
+      .action(({ task, node, id }: JobName, how: StuckAnswer, options: Resolve) => {
+        const { reason, by, output } = options;
+        if (output !== undefined && how !== 'done') throw new UsageError('--output goes with done');
+        return use(async (client) => {
+          const answer = await client.call('orchestrator', how, {
+            id: task,
+            node,
+            ...(reason !== undefined && { reason }),
+            ...(by !== undefined && { by }),
+            ...(output !== undefined && { outputs: output }),
+          });
+          if (options.json) json(answer);
+          else lines([`${id}: ${how} is recorded, the run is ${answer.phase}`]);
+          return undefined;
+        });
+      }),
+    'recovery resolve t-4k2m9x1c7h0a/build retry --reason "the registry is back"',
+    'recovery resolve t-4k2m9x1c7h0a/build done --output digest=sha256:4f2a',
+  );
+};

@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'vitest';
+import { typeLine } from '../../testing/terminal.ts';
+
+const rule = {
+  id: 'u-4c7x2m9k1d',
+  name: 'chat of the build',
+  match: { kinds: ['notify'], target: 'slack:*', arguments: { 'body.channel': 'C0*' } },
+  usesMax: 5,
+  status: 'active',
+  author: 'ada',
+  addedAt: 1_764_000_000_000,
+  expiresAt: 1_764_000_030_000,
+  uses: 2,
+};
+
+describe('standing rules', () => {
+  test('are listed with what they approve, how often they did and until when they hold', async () => {
+    const { out, calls } = await typeLine(['rules', 'list', '--status', 'active'], {
+      'approvals.rule_list': { items: [rule], next: 'later' },
+    });
+    expect(calls).toEqual([['approvals.rule_list', { status: 'active' }]]);
+    expect(out).toContain('used 2 of 5 times, until 2025-11-24 16:00:30Z');
+    expect(out).toContain('notify, on slack:*, body.channel=C0*');
+    expect(out).toContain('more: --after later');
+  });
+
+  test('that are none are said to be none', async () => {
+    const { out } = await typeLine(['rules', 'list'], { 'approvals.rule_list': { items: [] } });
+    expect(out).toBe('no standing rules: every decision is made by a person\n');
+  });
+
+  test('are added with all that was typed', async () => {
+    const line = [
+      'rules',
+      'add',
+      'chat',
+      '--kind',
+      'notify',
+      '--arg',
+      'body.channel=C0*',
+      '--expires',
+      '30d',
+    ];
+    const { out, calls } = await typeLine([...line, '--uses', '5'], { 'approvals.rule_add': rule });
+    const match = { kinds: ['notify'], arguments: { 'body.channel': 'C0*' } };
+    expect(calls).toEqual([
+      ['approvals.rule_add', { name: 'chat', match, expiresInMs: 2_592_000_000, usesMax: 5 }],
+    ]);
+    expect(out).toContain('approves  notify, on slack:*, body.channel=C0*');
+  });
+
+  test.each([
+    [['rules', 'add', 'x'], 'it would fit everything'],
+    [['rules', 'add', 'x', '--kind', 'deploy'], 'a person looks at those'],
+    [['rules', 'add', 'x', '--kind', 'nonsense'], 'one of write_external'],
+    [['rules', 'add', 'x', '--kind', 'notify', '--expires', 'soon'], 'a time such as 90s'],
+    [['rules', 'add', 'x', '--kind', 'notify', '--arg', 'nowhere'], 'place=pattern'],
+  ])('that cannot be are refused before anything is asked: %j', async (line, problem) => {
+    const { code, err, calls } = await typeLine(line, {});
+    expect(code).not.toBe(0);
+    expect(err).toContain(problem);
+    expect(calls).toEqual([]);
+  });
+
+  test('say what they would have decided', async () => {
+    const found = {
+      id: 'a-1',
+      title: 'tell the team',
+      status: 'approved',
+      decidedBy: 'ada',
+      requestedAt: 1_764_000_000_000,
+    };
+    const { out, calls } = await typeLine(['rules', 'test', '--target', 'slack:*', '--last', '10'], {
+      'approvals.rule_test': { looked: 10, items: [found] },
+    });
+    expect(calls).toEqual([['approvals.rule_test', { match: { target: 'slack:*' }, last: 10 }]]);
+    expect(out).toContain('it would have approved 1 of the latest 10 requests');
+    expect(out).toContain('approved by ada');
+  });
+
+  test('end when they are revoked', async () => {
+    const { out, calls } = await typeLine(['rules', 'revoke', rule.id, '--reason', 'over'], {
+      'approvals.rule_revoke': { ...rule, status: 'revoked', revokedBy: 'ada' },
+    });
+    expect(calls).toEqual([['approvals.rule_revoke', { id: rule.id, reason: 'over' }]]);
+    expect(out).toBe(`${rule.id} is revoked by ada\n`);
+  });
+});

@@ -1,0 +1,53 @@
+import type { ApiResponse } from '@holdpoint/contracts/catalog/catalog';
+import type { RuleMatch, RuleView } from '@holdpoint/contracts/approval/standing-rule';
+import { columns, instant } from '../output/columns.ts';
+
+/** `notify, cap.notify.slack on channel:*, by ci-*` */
+export const matchText = (match: RuleMatch): string => {
+  const { kinds, capability, target, requester, workflow } = match;
+  const parts = [
+    kinds === undefined ? '' : kinds.join(' or '),
+    [capability ?? '', target === undefined ? '' : `on ${target}`].join(' ').trim(),
+    ...Object.entries(match.arguments ?? {}).map(([place, pattern]) => `${place}=${pattern}`),
+    requester === undefined ? '' : `asked by ${requester}`,
+    workflow === undefined ? '' : `in ${workflow}`,
+  ];
+  return parts.filter((part) => part !== '').join(', ');
+};
+
+const lifeOf = ({ status, expiresAt, usesMax, uses, revokedBy }: RuleView): string =>
+  [
+    status === 'revoked' ? `revoked by ${revokedBy ?? 'nobody'}` : status,
+    usesMax === undefined ? `used ${String(uses)} times` : `used ${String(uses)} of ${String(usesMax)} times`,
+    expiresAt === undefined ? '' : `until ${instant(expiresAt)}`,
+  ]
+    .filter((part) => part !== '')
+    .join(', ');
+
+export const ruleText = (rule: RuleView): readonly string[] =>
+  columns([
+    ['rule', rule.id],
+    ['name', rule.name],
+    ['approves', matchText(rule.match)],
+    ['of', rule.author],
+    ['is', lifeOf(rule)],
+  ]);
+
+export const ruleListText = ({ items, next }: ApiResponse<'approvals', 'rule_list'>): readonly string[] => [
+  ...(items.length === 0 ? ['no standing rules: every decision is made by a person'] : []),
+  ...columns(items.map((rule) => [rule.id, rule.name, lifeOf(rule), rule.author, matchText(rule.match)])),
+  ...(next === undefined ? [] : [`more: --after ${next}`]),
+];
+
+export const ruleTestText = ({ items, looked }: ApiResponse<'approvals', 'rule_test'>): readonly string[] => [
+  `it would have approved ${String(items.length)} of the latest ${String(looked)} requests`,
+  ...columns(
+    items.map(({ id, status, decidedBy, requestedAt, title }) => [
+      id,
+      decidedBy === undefined ? status.replace('_', ' ') : `${status.replace('_', ' ')} by ${decidedBy}`,
+      instant(requestedAt),
+      title,
+    ]),
+    '  ',
+  ),
+];

@@ -1,0 +1,54 @@
+import { LogStream } from '@holdpoint/contracts/task/log';
+import type { Command } from 'commander';
+import { oneOf } from '../kit/arguments.ts';
+import type { Client } from '../bus/client.ts';
+import { withExample } from '../kit/example.ts';
+import { loadJob } from '../job/job.ts';
+import { jobName, type JobName } from '../job/reference.ts';
+import { exitOf } from '../job/status.ts';
+import { type JobSource, tailOnce, type TailOptions, tailUntilEnd } from '../job/tail.ts';
+import { watchRun } from '../job/watch-run.ts';
+import { logSource } from '../bus/logs.ts';
+import type { Session } from '../kit/session.ts';
+
+const STREAMS = [...LogStream.options, 'both'] as const;
+
+const jobSource = (client: Client, name: JobName): JobSource => ({
+  load: () => loadJob(client, name),
+  watch: (onChange) => watchRun(client, name.task, onChange),
+});
+
+type Tail = { readonly stream: TailOptions['stream']; readonly follow?: true };
+
+const tail = ({ use, lines }: Session, name: JobName, { stream, follow }: Tail): Promise<void> =>
+  use(async (client) => {
+    const options: TailOptions = {
+      stream,
+      onLine: (line) => lines([stream === 'both' ? `[${line.stream}] ${line.line}` : line.line]),
+    };
+    const logs = logSource(client.connection, name.task, name.node);
+    const read = follow === true ? tailUntilEnd : tailOnce;
+    const { node } = await read(jobSource(client, name), logs, options);
+    return exitOf(node.job);
+  });
+
+export const addOutput = (jobs: Command, session: Session): void => {
+  withExample(
+    jobs
+      .command('tail')
+      .description('print what a job wrote, and end with its outcome: 0, 1 failed or cancelled, 10 blocked')
+      .argument('<job>', 'the job, as <run>/<node>', jobName)
+      .option('--stream <stream>', STREAMS.join(', '), oneOf(STREAMS), 'both')
+      .option('--follow', 'go on until the job has ended')
+      .action((name: JobName, options: Tail) => tail(session, name, options)),
+    'jobs tail t-4k2m9x1c7h0a/build --follow',
+  );
+  withExample(
+    jobs
+      .command('attach')
+      .description('print everything that a job writes until it has ended, and end with its outcome')
+      .argument('<job>', 'the job, as <run>/<node>', jobName)
+      .action((name: JobName) => tail(session, name, { stream: 'both', follow: true })),
+    'jobs attach t-4k2m9x1c7h0a/build',
+  );
+};

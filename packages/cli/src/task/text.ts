@@ -1,0 +1,117 @@
+import type { ApiResponse, HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
+import { ProgramEvent } from '@holdpoint/contracts/program/program';
+import { TaskEvent, type TaskPhase, type TaskView } from '@holdpoint/contracts/task/task';
+import { ASKED } from '../output/requester.ts';
+import { clock, columns, instant, shorten } from '../output/columns.ts';
+import { eventText } from '../output/event-text.ts';
+import { programText } from './program-text.ts';
+import { EXIT } from '../kit/failure.ts';
+import { printableLines } from '../output/printable.ts';
+import { stuckLines } from '../recovery/stuck.ts';
+import { spentText } from '../recovery/usage-text.ts';
+
+const GOAL_SHOWN = 60;
+const REASON_SHOWN = 100;
+
+/** What people are asked: what became of the effect, or what is to become of the job. */
+const askedText = (verdict: TaskView['nodes'][number]['verdict']): string =>
+  verdict === undefined || verdict.class === 'EFFECT_IN_DOUBT' ? ASKED.doubt : ASKED.stuck;
+
+const nodeRow = ({
+  id,
+  status,
+  attempt,
+  reason,
+  approval,
+  question,
+  error,
+  verdict,
+  session,
+}: TaskView['nodes'][number]): readonly string[] => [
+  id,
+  status,
+  [
+    ...(attempt > 1 ? [`attempt ${String(attempt)}`] : []),
+    ...(session === undefined || session === 1 ? [] : [`session ${String(session)}`]),
+  ].join(', '),
+  [
+    question === undefined ? approval : `${askedText(verdict)} ${question}`,
+    reason,
+    verdict && `${verdict.kind} (${verdict.class})`,
+    error && `${error.code}: ${error.message}`,
+  ]
+    .filter((part) => part !== undefined)
+    .join('  '),
+];
+
+export const taskText = (task: TaskView): readonly string[] => [
+  ...columns([
+    ['task', task.id],
+    ['workflow', task.workflow],
+    ['phase', `${task.phase} (version ${String(task.version)})`],
+    ...printableLines(task.goal).map((line, i) => [i === 0 ? 'goal' : '', line]),
+    ...[['spent', spentText(task.spent, task.budget)]].filter(([, text]) => text !== ''),
+    ...(task.circuit === undefined ? [] : [['circuit', task.circuit]]),
+    ...(task.error === undefined ? [] : [['error', `${task.error.code}: ${task.error.message}`]]),
+  ]),
+  'nodes',
+  ...columns(task.nodes.map(nodeRow), '  '),
+  ...stuckLines(task),
+  ...(task.checkpoints === undefined ? [] : ['checkpoints']),
+  ...columns(
+    (task.checkpoints ?? []).map(({ kind, node, attempt, reason }) => [
+      kind,
+      node,
+      `attempt ${String(attempt)}`,
+      shorten(reason, REASON_SHOWN),
+    ]),
+    '  ',
+  ),
+];
+
+export const taskListText = ({ items, next }: ApiResponse<'orchestrator', 'list'>): readonly string[] => [
+  ...(items.length === 0 ? [next === undefined ? 'no tasks' : 'no tasks yet: not all were looked at'] : []),
+  ...columns(
+    items.map(({ id, phase, workflow, createdAt, goal }) => [
+      id,
+      phase,
+      workflow,
+      instant(createdAt),
+      shorten(goal, GOAL_SHOWN),
+    ]),
+  ),
+  ...(next === undefined ? [] : [`more: --after ${next}`]),
+];
+
+const detailOf = (data: HistoryEntry['data']): string => {
+  const event = TaskEvent.safeParse(data).data;
+  if (event !== undefined) return eventText(event);
+  const ofProgram = ProgramEvent.safeParse(data).data;
+  return ofProgram === undefined ? '' : programText(ofProgram);
+};
+
+/** One event as one line. An event of a newer release has its name and no details. */
+export const entryText = ({ version, at, type, data }: HistoryEntry): string => {
+  const phase = typeof data['phase'] === 'string' ? data['phase'] : '';
+  const detail = detailOf(data);
+  return `${String(version).padStart(4)}  ${clock(at)}  ${phase.padEnd(17)}  ${type.padEnd(18)}  ${detail}`.trimEnd();
+};
+
+/** How a command that waited for a task ends. */
+export const exitCodeFor = (phase: TaskPhase): number => {
+  switch (phase) {
+    case 'completed':
+      return EXIT.ok;
+    case 'failed':
+    case 'cancelled':
+      return EXIT.failed;
+    case 'queued':
+    case 'execution_ready':
+    case 'executing':
+    case 'awaiting_approval':
+    case 'recovering':
+    case 'paused':
+    case 'circuit_open':
+      return EXIT.waiting;
+  }
+};

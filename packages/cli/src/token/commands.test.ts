@@ -1,0 +1,197 @@
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { sha256Of } from '@holdpoint/contracts/values/json';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { NOW, typeLine } from '../../testing/terminal.ts';
+
+const SECRET = /hpt_[A-Za-z0-9_-]{43}/;
+
+const token = {
+  id: 'k-7h2k9m1x4c',
+  name: 'laptop',
+  principal: 'ada',
+  groups: [],
+  scopes: ['approvals:read', 'approvals:decide'],
+  status: 'active',
+  createdBy: 'ada',
+  createdAt: NOW - 1_000,
+};
+const making = { 'approvals.token_create': token };
+const terminal = { columns: 80, ansi: false, colour: false, ask: () => Promise.resolve(undefined) };
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tokens-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const sentHash = (calls: readonly (readonly [string, unknown])[]): unknown =>
+  (calls[0]?.[1] as { sha256?: unknown } | undefined)?.sha256;
+
+describe('tokens create', () => {
+  test('sends the hash of a secret that is made here, and never the secret', async () => {
+    const { code, out, calls } = await typeLine(['tokens', 'create', 'laptop'], making);
+    expect(code).toBe(0);
+    const secret = out.trimEnd();
+    expect(secret).toMatch(new RegExp(`^${SECRET.source}$`));
+    expect(calls).toEqual([['approvals.token_create', { name: 'laptop', sha256: sha256Of(secret) }]]);
+    expect(JSON.stringify(calls)).not.toMatch(SECRET);
+  });
+
+  test('makes another secret each time', async () => {
+    const outs = await Promise.all(
+      Array.from({ length: 5 }, async () => (await typeLine(['tokens', 'create', 'laptop'], making)).out),
+    );
+    expect(new Set(outs).size).toBe(5);
+  });
+
+  test('says into a pipe the secret alone, and the rest to whoever reads the errors', async () => {
+    const { out, err } = await typeLine(['tokens', 'create', 'laptop'], making);
+    expect(out).toMatch(new RegExp(`^${SECRET.source}\n$`));
+    expect(err).toContain('k-7h2k9m1x4c is a token of ada, called laptop');
+    expect(err).not.toMatch(SECRET);
+  });
+
+  test('says on a terminal what it is, and that it is shown once', async () => {
+    const { out } = await typeLine(['tokens', 'create', 'laptop'], making, { terminal });
+    expect(out).toContain('good for approvals:read, approvals:decide, until it is revoked');
+    expect(out).toMatch(SECRET);
+    expect(out).toContain('only showing');
+  });
+
+  test('names the agent that it is for, and says so', async () => {
+    const agents = { 'approvals.token_create': { ...token, agent: 'claude' } };
+    const line = ['tokens', 'create', 'claude', '--agent', 'claude'];
+    const { calls, err } = await typeLine(line, agents);
+    expect(calls).toMatchObject([['approvals.token_create', { name: 'claude', agent: 'claude' }]]);
+    expect(err).toContain('is a token of the agent claude of ada');
+  });
+
+  test('sends whose it is, what it is good for and until when', async () => {
+    const line =
+      'tokens create ci --for bot --scope approvals:read --scope audit:read --group bots --expires 30d';
+    const { code, calls } = await typeLine(line.split(' '), making);
+    expect(code).toBe(0);
+    expect(calls).toMatchObject([
+      [
+        'approvals.token_create',
+        {
+          name: 'ci',
+          principal: 'bot',
+          scopes: ['approvals:read', 'audit:read'],
+          groups: ['bots'],
+          expiresInMs: 30 * 86_400_000,
+        },
+      ],
+    ]);
+  });
+
+  test('writes the secret into a file that only its user can read, and prints it nowhere', async () => {
+    const line = ['tokens', 'create', 'laptop', '--out', 'token'];
+    const { code, out, err, calls } = await typeLine(line, making, { directory: folder });
+    expect(code).toBe(0);
+    const file = join(folder, 'token');
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    const text = await readFile(file, 'utf8');
+    expect(text).toMatch(new RegExp(`^${SECRET.source}\n$`));
+    expect(sentHash(calls)).toBe(sha256Of(text.trimEnd()));
+    expect(out + err).not.toMatch(SECRET);
+  });
+
+  test('makes no token when its file is there already', async () => {
+    const line = ['tokens', 'create', 'laptop', '--out', 'token'];
+    await typeLine(line, making, { directory: folder });
+    const { code, err, calls } = await typeLine(line, making, { directory: folder });
+    expect({ code, calls }).toEqual({ code: 2, calls: [] });
+    expect(err).toContain('token is there already');
+  });
+
+  test('leaves no file behind when it is refused', async () => {
+    const refused = { 'approvals.token_create': new HoldpointError('APPROVALS_NOT_ENTITLED', 'no') };
+    const line = ['tokens', 'create', 'laptop', '--out', 'token'];
+    const { code, out, err } = await typeLine(line, refused, { directory: folder });
+    expect({ code, out, err }).toEqual({ code: 1, out: '', err: 'error APPROVALS_NOT_ENTITLED: no\n' });
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test('prints JSON with the secret, unless it is in a file', async () => {
+    const { out, calls } = await typeLine(['tokens', 'create', 'laptop', '--json'], making);
+    const answer = JSON.parse(out) as { id: string; secret: string };
+    expect(answer.id).toBe(token.id);
+    expect(sha256Of(answer.secret)).toBe(sentHash(calls));
+    const line = ['tokens', 'create', 'laptop', '--json', '--out', 'token'];
+    expect((await typeLine(line, making, { directory: folder })).out).not.toMatch(SECRET);
+  });
+
+  test.each([
+    ['--scope', 'approvals:all'],
+    ['--expires', 'soon'],
+    ['--expires', '10s'],
+    ['--expires', '999d'],
+    ['--for', 'oidc:ada'],
+    ['--for', 'ada,eve'],
+    ['--group', ''],
+  ])('takes no %s %j', async (option, value) => {
+    const { code, calls } = await typeLine(['tokens', 'create', 'laptop', option, value], making);
+    expect({ code, calls }).toEqual({ code: 2, calls: [] });
+  });
+});
+
+describe('tokens list', () => {
+  test('goes through all pages, and shows what becomes of each', async () => {
+    const others = [
+      { ...token, id: 'k-bbbbbbbbbb', name: 'ci', status: 'revoked', revokedBy: 'grace' },
+      { ...token, id: 'k-cccccccccc', name: 'old', expiresAt: NOW - 1 },
+      { ...token, id: 'k-dddddddddd', name: 'new', expiresAt: NOW + 60_000 },
+    ];
+    const { out, calls } = await typeLine(['tokens', 'list'], {
+      'approvals.token_list': ({ after }: { after?: string }) =>
+        after === undefined ? { items: [token], next: '1.k-1' } : { items: others },
+    });
+    expect(calls).toHaveLength(2);
+    expect(out.split('\n').slice(0, 4)).toEqual([
+      expect.stringMatching(
+        /^k-7h2k9m1x4c +ada +laptop +until it is revoked +approvals:read, approvals:decide$/,
+      ),
+      expect.stringContaining('revoked by grace'),
+      expect.stringContaining('expired 2026-01-15 09:30:59Z'),
+      expect.stringContaining('until 2026-01-15 09:32:00Z'),
+    ]);
+  });
+
+  test('says so when there are none', async () => {
+    const { out } = await typeLine(['tokens', 'list'], { 'approvals.token_list': { items: [] } });
+    expect(out).toBe('no tokens\n');
+  });
+});
+
+test('tokens revoke names what it made worthless', async () => {
+  const { out, calls } = await typeLine(['tokens', 'revoke', token.id], {
+    'approvals.token_revoke': { ...token, status: 'revoked', revokedBy: 'ada' },
+  });
+  expect(calls).toEqual([['approvals.token_revoke', { id: token.id }]]);
+  expect(out).toBe('k-7h2k9m1x4c of ada, called laptop, is revoked\n');
+});
+
+test('whoami says who, in which groups, and what for', async () => {
+  const { out } = await typeLine(['whoami'], {
+    'approvals.whoami': {
+      name: 'ada',
+      groups: ['operators', 'qa'],
+      roles: ['lead'],
+      scopes: ['approvals:read'],
+      administrator: true,
+    },
+  });
+  expect(out).toBe(
+    [
+      'you are   ada, an administrator',
+      'groups    operators, qa',
+      'roles     lead',
+      'good for  approvals:read',
+      '',
+    ].join('\n'),
+  );
+});

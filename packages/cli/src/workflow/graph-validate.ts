@@ -1,0 +1,93 @@
+import type { Command } from 'commander';
+import { drawGraph, DRAWING_FORMATS, type DrawingFormat } from '@holdpoint/workflows/drawing/draw-graph';
+import type { Problem } from '@holdpoint/workflows/problems/problem';
+import { oneOf } from '../kit/arguments.ts';
+import { withExample } from '../kit/example.ts';
+import { EXIT } from '../kit/failure.ts';
+import { checkedJson, checkedLines } from './check-text.ts';
+import { collectPair, type Input } from './inputs.ts';
+import { openPlace } from './location.ts';
+import { loadFlow, type LoadedFlow, prepareLook, type PreparedRun } from './prepare.ts';
+import { reportProblems } from './problems.ts';
+import type { Session } from '../kit/session.ts';
+
+type Options = { readonly set?: readonly Input[]; readonly repository?: string };
+
+type Look = {
+  readonly flow?: LoadedFlow;
+  readonly value?: PreparedRun;
+  readonly problems: readonly Problem[];
+};
+
+const look = (
+  session: Session,
+  name: string,
+  positional: readonly string[],
+  { set = [], repository }: Options,
+): Look => {
+  const place = openPlace(session, repository);
+  const { value: flow, problems } = loadFlow(place, name);
+  if (flow === undefined) return { problems };
+  const { value, problems: more } = prepareLook(place, flow, { positional, named: [], set });
+  return { flow, ...(value !== undefined && { value }), problems: [...problems, ...more] };
+};
+
+const withPlace = (command: Command): Command =>
+  command
+    .option('--set <name=value>', 'one parameter (repeatable)', collectPair)
+    .option('-C, --repository <directory>', 'another repository than the one you stand in');
+
+const addGraph = (program: Command, session: Session): void => {
+  const command = program
+    .command('graph')
+    .description('draw a flow')
+    .argument('<flow>', 'a file, an alias of the configuration, or <id>@<version>')
+    .argument('[inputs...]', 'its inputs by place')
+    .option('--format <format>', DRAWING_FORMATS.join(', '), oneOf(DRAWING_FORMATS), 'ascii');
+  withExample(
+    withPlace(command).action(
+      (flow: string, inputs: readonly string[], options: Options & { format: DrawingFormat }) =>
+        session.local(() => {
+          const { value, problems } = look(session, flow, inputs, options);
+          const stopped = reportProblems(problems, session, false);
+          if (stopped !== undefined || value === undefined) return stopped;
+          session.lines(drawGraph(value.definition, options.format).replace(/\n$/, '').split('\n'));
+          return EXIT.ok;
+        }),
+    ),
+    'graph draft --format mermaid',
+  );
+};
+
+const addValidate = (program: Command, session: Session): void => {
+  const command = program
+    .command('validate')
+    .description('say everything that is wrong with flows; no service is asked')
+    .argument('<flows...>', 'files, aliases of the configuration, or <id>@<version>')
+    .option('--format <format>', 'text, json', oneOf(['text', 'json']));
+  withExample(
+    withPlace(command).action((flows: readonly string[], options: Options & { format?: string }) =>
+      session.local(() => {
+        const json = options.format === 'json';
+        const codes = flows.map((name) => {
+          const { flow, value, problems } = look(session, name, [], options);
+          const stopped = reportProblems(problems, session, json);
+          if (stopped !== undefined || value === undefined || flow === undefined)
+            return stopped ?? EXIT.failed;
+          const runs = { items: [value] };
+          if (json) session.json(checkedJson(flow, runs));
+          else session.lines(checkedLines(flow, runs));
+          return EXIT.ok;
+        });
+        return Math.max(...codes);
+      }),
+    ),
+    'validate draft approve merge',
+    'validate .holdpoint/workflows/develop.toml --format json',
+  );
+};
+
+export const addFlows = (program: Command, session: Session): void => {
+  addGraph(program, session);
+  addValidate(program, session);
+};

@@ -1,0 +1,41 @@
+import type { Template } from '@holdpoint/workflows/compiler/compile';
+import { columns, shorten } from '../output/columns.ts';
+import { identityOf, type LoadedFlow } from './prepare.ts';
+
+const DEFAULT_SHOWN = 40;
+
+const dashed = (name: string): string => name.replaceAll('_', '-');
+
+const flagsOf = ({ cli }: Template, param: string): string =>
+  [...Object.keys(cli.named).filter((alias) => cli.named[alias] === param), param]
+    .filter((name, i, all) => all.indexOf(name) === i)
+    .map((name) => `--${dashed(name)}`)
+    .join(', ');
+
+const defaultText = (value: string): string =>
+  value === '' ? '' : `default: ${shorten(value, DEFAULT_SHOWN)}`;
+
+/** What a flow takes, by its own `[cli]`, in the form of a command's help. */
+export const flowHelp = ({ found, template }: LoadedFlow): readonly string[] => {
+  const flow = found.alias ?? found.selector;
+  const places = template.cli.positional;
+  const params = [...template.params].map(([name, value]) => [
+    `  ${flagsOf(template, name)} <value>`,
+    [places.includes(name) ? `by place ${String(places.indexOf(name) + 1)}` : '', defaultText(value)]
+      .filter((part) => part !== '')
+      .join('; '),
+  ]);
+  return [
+    `Usage: holdpoint run ${flow} [options]${places.map((name) => ` [${name}]`).join('')}`,
+    '',
+    `${identityOf(template)}, ${found.file}, ${String(template.nodes.length)} nodes`,
+    '',
+    'Inputs:',
+    ...(params.length === 0 ? ['  none'] : columns(params)),
+    '',
+    'Options of every flow: holdpoint run --help',
+    '',
+    'Example:',
+    `  holdpoint run ${flow}${places.map((name) => ` ${dashed(name).toUpperCase()}`).join('')} --follow`,
+  ];
+};

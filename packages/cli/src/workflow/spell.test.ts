@@ -1,0 +1,43 @@
+import { Command } from 'commander';
+import { describe, expect, test } from 'vitest';
+import { INPUT_FLAG, spellCommandLine } from './spell.ts';
+
+const program = new Command('holdpoint').option('--no-ansi');
+program
+  .command('run')
+  .option('--follow')
+  .option('--goal <text>')
+  .option('-C, --repository <dir>')
+  .option('--set <pair>');
+program.command('other').option('--flag');
+
+const spelled = (line: string): string =>
+  spellCommandLine(line.split(' '), program, 'run').join(' ').replaceAll(INPUT_FLAG, 'IN');
+
+describe('an option that nobody declared is an input of the flow', () => {
+  test.each([
+    ['run f --slug login', 'run f IN slug=login'],
+    ['run f --spec-file=a.md', 'run f IN spec_file=a.md'],
+    ['run f --squash', 'run f IN squash=true'],
+    ['run f --squash --follow', 'run f IN squash=true --follow'],
+    ['run f --empty=', 'run f IN empty='],
+    ['run f --a=b=c', 'run f IN a=b=c'],
+    ['run --slug login f a', 'run IN slug=login f a'],
+    ['--no-ansi run f --slug x', '--no-ansi run f IN slug=x'],
+    ['run f --slug x --no-ansi', 'run f IN slug=x --no-ansi'],
+  ])('%s', (typed, understood) => expect(spelled(typed)).toBe(understood));
+
+  test('a value that begins with a dash is not taken: it may be the next option', () => {
+    expect(spelled('run f --fast -C there')).toBe('run f IN fast=true -C there');
+  });
+});
+
+describe('what is declared stays as it is', () => {
+  test.each([
+    'run f --goal --follow',
+    'run f --goal=x -C dir --set a=b',
+    'run f -x',
+    'other --flag --unknown x',
+    'run f -- --slug x',
+  ])('%s', (line) => expect(spelled(line)).toBe(line));
+});

@@ -1,0 +1,137 @@
+import type { AuditLine } from '@holdpoint/contracts/audit/audit';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { markOf } from '../audit/mark.ts';
+import type { Verified } from '../audit/verify-log.ts';
+import { Badge, Busy, Empty, Facts, Problem, Section, When } from '../parts/bits.tsx';
+import { Safe } from '../parts/safe.tsx';
+import { textOfError, useLoad } from '../parts/use-load.ts';
+import { mayDo, useSession } from '../session/context.ts';
+
+type State =
+  | { readonly state: 'idle' }
+  | { readonly state: 'running'; readonly lines: number }
+  | { readonly state: 'done'; readonly verified: Verified }
+  | { readonly state: 'failed'; readonly text: string };
+
+const SAID = ['by', 'requestedBy', 'outcome', 'decision', 'surface', 'rule', 'comment', 'digest'] as const;
+
+/** What of a line is for people. */
+const entryText = (entry: string): string => {
+  try {
+    const said = JSON.parse(entry) as Readonly<Record<string, unknown>>;
+    return SAID.flatMap((name) => {
+      const value = said[name];
+      return typeof value === 'string' ? [`${name} ${name === 'digest' ? value.slice(0, 12) : value}`] : [];
+    }).join(', ');
+  } catch {
+    // Shown for what it is.
+    return entry;
+  }
+};
+
+const Report = ({ verified: { report } }: { readonly verified: Verified }) => (
+  <div class={report.problemCount === 0 ? 'note done' : 'note refused'} role="status">
+    {report.problemCount === 0 ? (
+      <p>
+        ✓ The whole log holds: {report.lines.toLocaleString()} lines, each standing on the one before;{' '}
+        {report.anchors} signatures of the service, up to line {report.anchoredTo}.
+      </p>
+    ) : (
+      <>
+        <p>✗ The log does not hold: {report.problemCount} faults.</p>
+        <ul>
+          {report.problems.slice(0, 20).map(({ seq, fault, text }) => (
+            <li key={`${String(seq)} ${fault}`}>
+              line {seq}: <Safe text={text} />
+            </li>
+          ))}
+        </ul>
+      </>
+    )}
+  </div>
+);
+
+/**
+ * Everything that the audit log says of a task's requests, and whether the log holds. It is read anew with each version of the task.
+ * Undefined requests are not known yet.
+ */
+export const AuditTrail = ({
+  approvals,
+  version,
+}: {
+  readonly approvals: readonly string[] | undefined;
+  readonly version: number;
+}) => {
+  const { caller, me } = useSession();
+  const allowed = mayDo(me, 'audit:read');
+  const [state, setState] = useState<State>({ state: 'idle' });
+  const over = useRef<AbortController>(undefined);
+  useEffect(() => () => over.current?.abort(), []);
+  const { value, error, reload } = useLoad(
+    async (signal) => {
+      const found = await Promise.all(
+        (allowed && approvals ? approvals : []).map((about) =>
+          caller.ask('approvals', 'audit', { about, limit: 1_000 }, { signal }),
+        ),
+      );
+      return found.flatMap(({ items }) => items).sort((a, b) => a.seq - b.seq);
+    },
+    [approvals, allowed],
+    version,
+  );
+  const known = approvals && value;
+  const verify = async (): Promise<void> => {
+    over.current?.abort();
+    const { signal } = (over.current = new AbortController());
+    setState({ state: 'running', lines: 0 });
+    try {
+      const { verifyLog } = await import('../audit/verify-log.ts');
+      const verified = await verifyLog(
+        caller,
+        new Set(approvals),
+        (lines) => setState({ state: 'running', lines }),
+        signal,
+      );
+      setState({ state: 'done', verified });
+      // The log may have got lines since it was shown.
+      reload();
+    } catch (failed) {
+      if (!signal.aborted) setState({ state: 'failed', text: textOfError(failed) });
+    }
+  };
+  const verified = state.state === 'done' ? state.verified : undefined;
+  return (
+    <Section title="Audit trail">
+      {!allowed && <Empty>Your token does not allow a look into the audit log.</Empty>}
+      {error !== undefined && <Problem text={error} retry={reload} />}
+      {allowed && known === undefined && error === undefined && <Busy />}
+      {known !== undefined && allowed && (
+        <>
+          {known.length === 0 && <Empty>Nobody was asked for anything yet.</Empty>}
+          <ol class="audit">
+            {known.map((line) => (
+              <li key={line.seq}>
+                <Facts
+                  rows={[
+                    [`Line ${String(line.seq)}`, <strong>{line.type.replaceAll('_', ' ')}</strong>],
+                    ['Says', <Safe text={entryText(line.entry)} />],
+                    ['When', <When at={line.at} />],
+                    ['About', <code>{line.aggregate}</code>],
+                  ]}
+                />
+                <Badge word={markOf(line, verified)} />
+              </li>
+            ))}
+          </ol>
+          <button type="button" onClick={() => void verify()} disabled={state.state === 'running'}>
+            {state.state === 'running'
+              ? `Verifying … ${state.lines.toLocaleString()} lines`
+              : 'Verify the whole log'}
+          </button>
+          {state.state === 'failed' && <Problem text={state.text} />}
+          {verified !== undefined && <Report verified={verified} />}
+        </>
+      )}
+    </Section>
+  );
+};

@@ -1,0 +1,105 @@
+import type { HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
+import type { JobStatus, TaskPhase } from '@holdpoint/contracts/task/task';
+
+/** A node as it was at one version. */
+export type NodeThen = { readonly job: JobStatus; readonly attempt: number };
+export type TaskThen = {
+  readonly phase: TaskPhase;
+  readonly version: number;
+  readonly at: number;
+  readonly nodes: ReadonlyMap<string, NodeThen>;
+};
+
+const WAITS: Readonly<Record<string, JobStatus>> = {
+  dependencies: 'waiting_on_deps',
+  artifacts: 'waiting_on_deps',
+  preconditions: 'waiting_on_deps',
+  approval: 'waiting_on_approval',
+  locks: 'waiting_on_locks',
+  paused: 'paused',
+};
+const ENDED: Readonly<Record<string, JobStatus>> = {
+  failed: 'failed',
+  blocked: 'blocked_by_dependency',
+  cancelled: 'cancelled',
+  unreached: 'unreached',
+};
+
+/** What events make of a node without looking at anything else of them. */
+const BECOMES: Readonly<Record<string, JobStatus>> = {
+  approval_requested: 'waiting_on_approval',
+  effect_ordered: 'running',
+  node_started: 'running',
+  locks_wanted: 'waiting_on_locks',
+  step_ordered: 'running',
+  node_succeeded: 'succeeded',
+  node_paused: 'paused',
+  node_failed: 'recovering',
+  rollback_ordered: 'recovering',
+  continue_ordered: 'recovering',
+  node_retrying: 'recovering',
+  node_skipped: 'skipped',
+  node_blocked: 'blocked_by_dependency',
+  node_escalated: 'escalated',
+  node_held: 'recovering',
+  node_released: 'running',
+  doubt_asked: 'waiting_on_approval',
+};
+
+type Data = Readonly<Record<string, unknown>>;
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+const dataOf = (value: unknown): Data => (typeof value === 'object' && value !== null ? (value as Data) : {});
+
+const jobAfter = (type: string, data: Data, before: JobStatus): JobStatus => {
+  if (type === 'node_waiting') return WAITS[textOf(dataOf(data['wait'])['kind'])] ?? before;
+  if (type === 'node_ended') {
+    const refused = dataOf(data['error'])['code'] === 'ERR_FORBIDDEN';
+    return refused ? 'blocked_by_approval' : (ENDED[textOf(data['outcome'])] ?? before);
+  }
+  if (type === 'node_resumed') return before === 'paused' ? 'queued' : before;
+  return BECOMES[type] ?? before;
+};
+
+/** The nodes of the workflow that a task was submitted with, as its history has it. */
+export const definitionIn = (events: readonly HistoryEntry[]): readonly Data[] => {
+  const submitted = events.find(({ type }) => type === 'submitted');
+  return listOf(dataOf(submitted?.data['definition'])['nodes']).map(dataOf);
+};
+
+/** How a task stood at one version, from its events alone: what people look at when they replay it. */
+export const taskAt = (events: readonly HistoryEntry[], version: number): TaskThen => {
+  const nodes = new Map<string, NodeThen>(
+    definitionIn(events).map(({ id }) => [textOf(id), { job: 'queued', attempt: 1 }]),
+  );
+  let then: Omit<TaskThen, 'nodes'> = { phase: 'queued', version: 0, at: 0 };
+  for (const { version: at, type, data, at: when } of events) {
+    if (at > version) break;
+    then = { phase: (textOf(data['phase']) || then.phase) as TaskPhase, version: at, at: when };
+    const carried = dataOf(dataOf(data['forkedFrom'])['nodes']);
+    for (const [id, node] of Object.entries(carried))
+      nodes.set(id, { job: textOf(dataOf(node)['status']) as JobStatus, attempt: 1 });
+    for (const id of type === 'rewound' ? listOf(data['nodes']).map(textOf) : [])
+      nodes.set(id, { job: 'queued', attempt: (nodes.get(id)?.attempt ?? 0) + 1 });
+    const id = textOf(data['node']);
+    const before = nodes.get(id);
+    if (before === undefined || type === 'rewound') continue;
+    const attempt = typeof data['attempt'] === 'number' ? data['attempt'] : before.attempt;
+    nodes.set(id, { job: jobAfter(type, data, before.job), attempt });
+  }
+  if (then.phase === 'cancelled')
+    for (const [id, node] of nodes)
+      if (!['succeeded', 'skipped', 'failed', 'unreached'].includes(node.job))
+        nodes.set(id, { ...node, job: 'cancelled' });
+  return { ...then, nodes };
+};
+
+/** A history and one more event; undefined when something between them is missing, and it has to be loaded again. */
+export const withEvent = (
+  events: readonly HistoryEntry[],
+  event: HistoryEntry,
+): readonly HistoryEntry[] | undefined => {
+  const last = events.at(-1)?.version ?? 0;
+  if (event.version <= last) return events;
+  return event.version === last + 1 ? [...events, event] : undefined;
+};

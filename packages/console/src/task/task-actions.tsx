@@ -1,0 +1,187 @@
+import type { TaskView } from '@holdpoint/contracts/task/task';
+import { useRef, useState } from 'preact/hooks';
+import { textOfError } from '../parts/use-load.ts';
+import { CallError } from '../session/call.ts';
+import { createKey, mayDo, useSession } from '../session/context.ts';
+import { hrefOf } from '../text/route.ts';
+
+type Verb = 'pause' | 'resume' | 'retry' | 'skip' | 'done' | 'cancel' | 'fork';
+type Node = TaskView['nodes'][number];
+
+const SAYS: Readonly<Record<Verb, readonly [label: string, follows: string]>> = {
+  pause: ['Pause', 'what runs is finished, and nothing new is started'],
+  resume: ['Resume', 'it goes on where it was paused'],
+  retry: ['Try again', 'what failed is tried once more'],
+  skip: ['Leave out', 'this step is not done, and what follows it goes on'],
+  done: ['Take as done', 'somebody has done it by hand, and what follows it goes on'],
+  cancel: ['Cancel', 'it is given up; what has happened already is not taken back'],
+  fork: ['Fork', 'a new task goes on from this point, and this one stays as it is'],
+};
+const ENDED: readonly string[] = ['completed', 'failed', 'cancelled'];
+const BROKEN: readonly string[] = ['failed', 'escalated', 'blocked_by_dependency', 'blocked_by_approval'];
+const UNSTARTED: readonly string[] = ['queued', 'waiting_on_deps', 'waiting_on_locks', 'paused'];
+
+/** What can be done with a task as it stands. */
+const verbsForTask = ({ phase, nodes }: TaskView): readonly Verb[] => [
+  ...(ENDED.includes(phase) || phase === 'paused' ? [] : (['pause'] as const)),
+  ...(phase === 'paused' ? (['resume'] as const) : []),
+  ...(nodes.some(({ job }) => BROKEN.includes(job)) && phase !== 'cancelled' ? (['retry'] as const) : []),
+  ...(ENDED.includes(phase) ? [] : (['cancel'] as const)),
+  'fork',
+];
+/** And with one of its steps. */
+const verbsForNode = ({ phase }: TaskView, { job }: Node): readonly Verb[] => {
+  if (phase === 'cancelled' || phase === 'completed') return [];
+  const isBroken = BROKEN.includes(job);
+  return [
+    ...(isBroken ? (['retry'] as const) : []),
+    ...(isBroken || UNSTARTED.includes(job) ? (['skip', 'done'] as const) : []),
+  ];
+};
+
+/** Asks once more before anything is done to a task, or to one step of it. */
+export const TaskActions = ({
+  task,
+  node,
+  version,
+  onDone,
+}: {
+  readonly task: TaskView;
+  readonly node?: Node;
+  /** Where a fork begins. */
+  readonly version: number;
+  readonly onDone: () => void;
+}) => {
+  const { caller, me, say } = useSession();
+  const [verb, setVerb] = useState<Verb>();
+  const [reason, setReason] = useState('');
+  const [isBusy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<string>();
+  const key = useRef<string>(undefined);
+  if (!mayDo(me, 'tasks:write')) return null;
+  const verbs = node === undefined ? verbsForTask(task) : verbsForNode(task, node);
+  if (verbs.length === 0) return null;
+
+  const send = async (chosen: Verb): Promise<void> => {
+    // Sent again after a lost answer, it is known by its key and counts once.
+    key.current ??= createKey();
+    const options = { key: key.current };
+    const { id } = task;
+    const job = {
+      id,
+      ...(node && { node: node.id }),
+      ...(reason.trim() !== '' && { reason: reason.trim() }),
+    };
+    switch (chosen) {
+      case 'fork': {
+        const forked = await caller.ask('orchestrator', 'fork', { task: id, version }, options);
+        say(`The new task is ${forked.id}.`, 'good');
+        location.hash = hrefOf('tasks', forked.id);
+        return;
+      }
+      case 'skip':
+      case 'done':
+        await caller.ask('orchestrator', chosen, { ...job, node: node?.id ?? '' }, options);
+        break;
+      case 'retry':
+        await caller.ask(
+          'orchestrator',
+          'retry',
+          // The attempt that was seen: if it was tried again meanwhile, this changes nothing.
+          { ...job, ...(node && { attempt: node.attempt }) },
+          options,
+        );
+        break;
+      case 'pause':
+      case 'resume':
+      case 'cancel':
+        await caller.ask('orchestrator', chosen, job, options);
+    }
+    say(`${SAYS[chosen][0]}: done.`, 'good');
+  };
+  const confirm = async (): Promise<void> => {
+    if (verb === undefined || isBusy) return;
+    setBusy(true);
+    setProblem(undefined);
+    try {
+      await send(verb);
+      key.current = undefined;
+      setVerb(undefined);
+      setReason('');
+    } catch (error) {
+      const isLost = error instanceof CallError && error.unknown;
+      if (!isLost) key.current = undefined;
+      setProblem(
+        isLost
+          ? 'The answer was lost. Look at how the task stands; to confirm once more is safe, it counts once.'
+          : textOfError(error),
+      );
+    } finally {
+      setBusy(false);
+      onDone();
+    }
+  };
+  return (
+    <form
+      class="actions"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void confirm();
+      }}
+    >
+      <div
+        class="choices"
+        role="group"
+        aria-label={node === undefined ? 'What to do with the task' : 'What to do with the step'}
+      >
+        {verbs.map((each) => (
+          <button
+            key={each}
+            type="button"
+            class={each === 'cancel' ? 'stop' : ''}
+            aria-pressed={verb === each}
+            disabled={isBusy}
+            onClick={() => {
+              key.current = undefined;
+              setProblem(undefined);
+              setVerb(verb === each ? undefined : each);
+            }}
+          >
+            {SAYS[each][0]}
+          </button>
+        ))}
+      </div>
+      {verb !== undefined && (
+        <div class="confirm">
+          <p>
+            <strong>{SAYS[verb][0]}:</strong> {SAYS[verb][1]}
+            {verb === 'fork' && ` (version ${String(version)})`}.
+          </p>
+          {verb !== 'fork' && (
+            <label>
+              Why (optional)
+              <input
+                maxLength={1_000}
+                value={reason}
+                onInput={({ currentTarget }) => setReason(currentTarget.value)}
+              />
+            </label>
+          )}
+          <div class="row">
+            <button type="submit" class={verb === 'cancel' ? 'primary stop' : 'primary'} disabled={isBusy}>
+              Confirm: {SAYS[verb][0]}
+            </button>
+            <button type="button" disabled={isBusy} onClick={() => setVerb(undefined)}>
+              Back
+            </button>
+          </div>
+        </div>
+      )}
+      {problem !== undefined && (
+        <p class="note refused" role="alert">
+          {problem}
+        </p>
+      )}
+    </form>
+  );
+};
