@@ -11,7 +11,7 @@ import { withAdmin } from '@holdpoint/infra/postgres/admin';
 import type { System } from './system.ts';
 import { approve, newTaskId, type SampleTask } from './tasks.ts';
 import { Hopeless, until, untilTrue } from './until.ts';
-import { targetsOf, type Witness } from './witness.ts';
+import { targetsOf, type Witness } from './counted-target.ts';
 
 /** What the counter gives to go by: nothing, a memory of keys, an answer to a question, or nothing because repeating does no harm. */
 export const COUNTED = ['opaque', 'keyed', 'probeable', 'work'] as const;

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { approveCrowd, expectAllDoneOnce, keepBusy, submitCrowd } from '../harness/crowd.ts';
+import { approveCrowd, expectAllDoneOnce, keepBusy, submitCrowd } from '../harness/bulk-tasks.ts';
 import { Refusal } from '../harness/client.ts';
 import type { ServiceInProcess } from '../harness/in-process.ts';
 import { type PostgresServer, startPostgresServer } from '../harness/postgres-server.ts';

@@ -1,4 +1,4 @@
-import { Conflict, type Store, type Transaction } from '@holdpoint/runtime/ports';
+import { Conflict, type Store, type Transaction } from '@holdpoint/runtime/engine/ports';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { memoryBacking, postgresBacking, type StoreBacking } from '../harness/store-backing.ts';
 import { Hopeless, until, untilTrue } from '../harness/until.ts';

@@ -1,9 +1,9 @@
 import type { Bug } from './bug.ts';
 import { batch, crashPoints, intake, publisher, SEEDS, settling } from './tests.ts';
 
-const INTAKE = 'packages/runtime/src/intake.ts';
-const SETTLING = 'packages/runtime/src/nats/settle-letters.ts';
-const PUBLISHER = 'packages/runtime/src/nats/publisher.ts';
+const INTAKE = 'packages/runtime/src/engine/intake.ts';
+const SETTLING = 'packages/runtime/src/bus/dead-letter-actions.ts';
+const PUBLISHER = 'packages/runtime/src/bus/publisher.ts';
 const KILLED = crashPoints(
   'a submission that the bus has taken becomes a task, though the orchestrator is killed at every point while it takes it',
 );
@@ -21,7 +21,7 @@ export const BUS_BUGS: readonly Bug[] = [
   },
   {
     name: 'acknowledged as soon as it is received',
-    file: 'packages/runtime/src/nats/source.ts',
+    file: 'packages/runtime/src/bus/source.ts',
     find: `callback: (msg) => handOver(msg),`,
     replace: `callback: (msg) => (msg.ack(), handOver(msg)),`,
     caughtBy: [KILLED],
@@ -84,7 +84,7 @@ export const BUS_BUGS: readonly Bug[] = [
   },
   {
     name: 'a fact that is published again has another message id',
-    file: 'packages/runtime/src/batch.ts',
+    file: 'packages/runtime/src/engine/batch.ts',
     find: 'id: `${kind.aggregate}.${event.aggregate}.${String(event.version)}`,',
     replace: 'id: `${kind.aggregate}.${event.aggregate}.${String(event.version)}.${String(Math.random())}`,',
     caughtBy: [SEEDS, batch('is the same message whenever it is made')],

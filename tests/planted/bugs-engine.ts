@@ -11,7 +11,7 @@ import {
   uses,
 } from './tests.ts';
 
-const ENGINE = 'packages/runtime/src/engine.ts';
+const ENGINE = 'packages/runtime/src/engine/engine.ts';
 
 export const ENGINE_BUGS: readonly Bug[] = [
   {
@@ -117,7 +117,7 @@ export const ENGINE_BUGS: readonly Bug[] = [
   },
   {
     name: 'a state in memory is used though its version differs',
-    file: 'packages/runtime/src/cache.ts',
+    file: 'packages/runtime/src/engine/cache.ts',
     find: `      return entry?.version === version ? entry : undefined;`,
     replace: `      return entry;`,
     caughtBy: [SEEDS, cache('a state is found under the version that it has, and under no other')],
@@ -130,7 +130,7 @@ export const ENGINE_BUGS: readonly Bug[] = [
     replace: '',
     caughtBy: [
       {
-        file: 'packages/runtime/src/engine-restore.test.ts',
+        file: 'packages/runtime/src/engine/engine-restore.test.ts',
         title:
           'what is remembered of states does not count on a new connection: the same version may be another history',
       },
@@ -138,14 +138,14 @@ export const ENGINE_BUGS: readonly Bug[] = [
   },
   {
     name: 'a snapshot has the version before its events',
-    file: 'packages/runtime/src/batch.ts',
+    file: 'packages/runtime/src/engine/batch.ts',
     find: `snapshots.set(aggregate, { aggregate, version, state: JSON.stringify(state) });`,
     replace: `snapshots.set(aggregate, { aggregate, version: before.version, state: JSON.stringify(state) });`,
     caughtBy: [SEEDS, batch('is the last of its batch, and of the version that the batch ends with')],
   },
   {
     name: 'a snapshot has the state before its events',
-    file: 'packages/runtime/src/batch.ts',
+    file: 'packages/runtime/src/engine/batch.ts',
     find: `snapshots.set(aggregate, { aggregate, version, state: JSON.stringify(state) });`,
     replace: `snapshots.set(aggregate, { aggregate, version, state: JSON.stringify(before.state) });`,
     caughtBy: [SEEDS, batch('is the last of its batch, and of the version that the batch ends with')],

@@ -6,7 +6,7 @@ const PROGRAMS = 'packages/programs/src';
 export const PROGRAM_BUGS: readonly Bug[] = [
   {
     name: 'a worker whose lease is over is heard',
-    file: `${PROGRAMS}/work.ts`,
+    file: `${PROGRAMS}/on-work-message.ts`,
     find: `  if (lease !== task.lease) return false;
   return task.status === 'ordered' || (task.status === 'started' && task.worker === worker);`,
     replace: `  return lease <= task.lease && worker !== '' && (task.status === 'ordered' || task.status === 'started');`,
@@ -19,7 +19,7 @@ export const PROGRAM_BUGS: readonly Bug[] = [
   },
   {
     name: 'a step of a program that is recorded is done again',
-    file: `${PROGRAMS}/given.ts`,
+    file: `${PROGRAMS}/work-input.ts`,
     find: `    entries: [...entries],`,
     replace: `    entries: entries.filter(({ kind }) => kind !== 'step'),`,
     caughtBy: [SEEDS, programLifecycle('is there for whoever runs it again')],
@@ -51,7 +51,7 @@ export const PROGRAM_BUGS: readonly Bug[] = [
   },
   {
     name: 'another attempt that a person grants counts as none',
-    file: `${PROGRAMS}/retrying.ts`,
+    file: `${PROGRAMS}/retry.ts`,
     find: `attempt: attempt + 1, delayMs`,
     replace: `attempt: granted.by === undefined ? attempt + 1 : attempt, delayMs`,
     caughtBy: [SEEDS, programLifecycle('is put to people, whose word counts like any other attempt')],
@@ -74,7 +74,7 @@ export const PROGRAM_BUGS: readonly Bug[] = [
   },
   {
     name: 'an order of work that is lost is not given again',
-    file: `${PROGRAMS}/ordering.ts`,
+    file: `${PROGRAMS}/order-phase.ts`,
     find: `reason: nobody(task) });
   send(draft, ask);`,
     replace: `reason: nobody(task) });`,
@@ -85,7 +85,7 @@ export const PROGRAM_BUGS: readonly Bug[] = [
   },
   {
     name: 'what decides on an effect answers a program',
-    file: `${PROGRAMS}/questions.ts`,
+    file: `${PROGRAMS}/question.ts`,
     find: `  if (!ANSWERS.has(fact.outcome)) return;`,
     replace: ``,
     caughtBy: [programLifecycle('hears no decision on an effect as an answer')],

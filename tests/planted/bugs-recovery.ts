@@ -2,7 +2,7 @@ import type { Bug } from './bug.ts';
 import { circle, graphRecovery, recovery, SEEDS, verdict, workflowCircuit } from './tests.ts';
 
 const RECOVERY = 'services/recovery/src/domain';
-const TASKS = 'services/orchestrator/src/domain';
+const TASKS = 'services/orchestrator/src';
 
 export const RECOVERY_BUGS: readonly Bug[] = [
   {
@@ -53,49 +53,49 @@ export const RECOVERY_BUGS: readonly Bug[] = [
   },
   {
     name: 'a verdict that comes again takes the worktree back again',
-    file: `${TASKS}/recovering.ts`,
+    file: `${TASKS}/task/replies/on-verdict.ts`,
     find: `  if (state.mending !== undefined) return undefined;`,
     replace: `  if (state.mending?.kind === 'continue') return undefined;`,
     caughtBy: [SEEDS, graphRecovery('is a task of its own, which is asked for until it has ended')],
   },
   {
     name: 'a job goes on although its worktree could not be taken back',
-    file: `${TASKS}/rolling-back.ts`,
+    file: `${TASKS}/task/replies/rollback.ts`,
     find: `  if (outcome === 'succeeded') return again(draft, node, verdict);`,
     replace: `  if (outcome !== 'cancelled') return again(draft, node, verdict);`,
     caughtBy: [SEEDS, graphRecovery('that has %s makes the job stuck')],
   },
   {
     name: 'nobody says that a job is stuck no more',
-    file: `${TASKS}/ending.ts`,
+    file: `${TASKS}/task/graph/ending.ts`,
     find: `  draft.send(settleJob({ task: draft.task().id, node, attempt, how }, draft.now));`,
     replace: `  if (how === 'ended') draft.send(settleJob({ task: draft.task().id, node, attempt, how }, draft.now));`,
     caughtBy: [graphRecovery('is tried once more along the way back, with what the person says')],
   },
   {
     name: 'recovery is not told when it asks whether a job is still stuck',
-    file: `${TASKS}/recovering.ts`,
+    file: `${TASKS}/task/replies/on-verdict.ts`,
     find: `isGivingUp(verdict) ? [settleJob({ task, node, attempt, how: 'ended' }, now)] : [];`,
     replace: `isGivingUp(verdict) && now < 0 ? [settleJob({ task, node, attempt, how: 'ended' }, now)] : [];`,
     caughtBy: [SEEDS],
   },
   {
     name: 'the hint is lost on the way back to the work',
-    file: `${TASKS}/recovering.ts`,
+    file: `${TASKS}/task/replies/on-verdict.ts`,
     find: `{ route: node, verdict: about, ...(hint !== undefined && { hint }) }`,
     replace: `{ route: node, verdict: about }`,
     caughtBy: [SEEDS, graphRecovery('goes back to the work, with what it has to do otherwise')],
   },
   {
     name: 'a budget is extended by whatever was approved',
-    file: `${TASKS}/budget.ts`,
+    file: `${TASKS}/task/model/budget.ts`,
     find: `  return gate?.grant !== undefined && asked?.extension === (task.extensions ?? 0) + 1;`,
     replace: `  return gate?.grant !== undefined && asked?.extension !== 0;`,
     caughtBy: [SEEDS],
   },
   {
     name: 'a task that is held starts when its circuit is said to be open',
-    file: `${TASKS}/circuits.ts`,
+    file: `${TASKS}/task/outgoing/circuits.ts`,
     find: `  if (state === 'open') {`,
     replace: `  if (state === 'open' && until === undefined) {`,
     caughtBy: [SEEDS, graphRecovery('that stays open is asked about again when its time is over')],

@@ -1,20 +1,20 @@
 import type { Bug } from './bug.ts';
 import { enginePostgres, retention, store } from './tests.ts';
 
-const STORE = 'packages/runtime/src/postgres/store.ts';
-const STATEMENTS = 'packages/runtime/src/postgres/statements.ts';
+const STORE = 'packages/runtime/src/store/store.ts';
+const STATEMENTS = 'packages/runtime/src/store/statements.ts';
 
 export const STORE_BUGS: readonly Bug[] = [
   {
     name: 'what belongs to a task goes although the task has not ended',
-    file: 'packages/runtime/src/postgres/retention.ts',
+    file: 'packages/runtime/src/store/retention.ts',
     find: `     AND (t.finished_at IS NULL OR t.finished_at >= due`,
     replace: `     AND (t.finished_at >= due`,
     caughtBy: [retention('its effect and its approval stay as long as it may still order them')],
   },
   {
     name: 'what has ended goes although its facts wait to be published',
-    file: 'packages/runtime/src/postgres/retention.ts',
+    file: 'packages/runtime/src/store/retention.ts',
     find: `(SELECT created_at FROM outbox ORDER BY id LIMIT 1)`,
     replace: `(SELECT max(created_at) FROM outbox WHERE false)`,
     caughtBy: [

@@ -2,7 +2,7 @@ import { entryIn } from '@holdpoint/executor/effect/state';
 import { isCircuit } from '@holdpoint/recovery/attempts/decide';
 import { decision, type TimerChange } from '@holdpoint/runtime/decider';
 import type { TimerRow } from '@holdpoint/runtime/engine/ports';
-import type { Bug } from './cluster.ts';
+import type { Bug } from './services/cluster.ts';
 
 /** A bug that the simulator has to find, and the invariants by which it may. */
 export type Planted = { readonly name: string; readonly bug: Bug; readonly finds: readonly string[] };

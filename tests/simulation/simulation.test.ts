@@ -3,7 +3,7 @@ import { type Campaign, runCampaign, seedsFrom } from './campaign.ts';
 import { REGRESSIONS } from './regressions.ts';
 import { describeFailure } from './report.ts';
 import { simulate, TASKS } from './simulate.ts';
-import { FAULTS } from './weather.ts';
+import { FAULTS } from './faults/fault-rates.ts';
 
 const SETTINGS = { tasks: TASKS, bug: {} };
 const FIXED = 64;

@@ -1,8 +1,8 @@
-import type { ServiceLogic } from '@holdpoint/runtime/core';
-import type { Routed } from '@holdpoint/runtime/inbound';
-import { letterIdOf } from '@holdpoint/runtime/dead-letter';
-import type { Delivery } from '@holdpoint/runtime/intake';
-import type { Book } from '../books.ts';
+import type { ServiceLogic } from '@holdpoint/runtime/engine/core';
+import type { Routed } from '@holdpoint/runtime/engine/inbound';
+import { letterIdOf } from '@holdpoint/runtime/engine/dead-letter';
+import type { Delivery } from '@holdpoint/runtime/engine/intake';
+import type { Book } from '../event-states.ts';
 import type { World } from '../world.ts';
 
 /** The same message, without what the process that took it lent to it. */

@@ -1,6 +1,6 @@
 import type { ApprovalEvent } from '@holdpoint/contracts/approval/approval';
 import type { ApprovalState } from '@holdpoint/approvals/approval/state';
-import { type Change, programIn, taskIn } from '../books.ts';
+import { type Change, programIn, taskIn } from '../event-states.ts';
 import type { World } from '../world.ts';
 
 /** An agent decides on nothing that its owner has asked for, by whichever agent of his, and whose agent asks is in the record. */

@@ -3,9 +3,9 @@ import { choicesOf, policyOf } from '@holdpoint/contracts/approval/question';
 import { inputProblems } from '@holdpoint/contracts/workflow/input';
 import { isAmong } from '@holdpoint/contracts/workflow/audience';
 import type { ApprovalState, Pending } from '@holdpoint/approvals/approval/state';
-import type { Change } from '../books.ts';
-import { PEOPLE } from '../gates.ts';
-import { verifyGrant } from '../grants.ts';
+import type { Change } from '../event-states.ts';
+import { PEOPLE } from '../workload/gates.ts';
+import { verifyGrant } from '../services/grants.ts';
 import { ROLLBACK_RULE } from '@holdpoint/approvals/rule/rollback-rule';
 import type { World } from '../world.ts';
 

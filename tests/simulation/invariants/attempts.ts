@@ -4,7 +4,7 @@ import type { TaskEvent } from '@holdpoint/contracts/task/task';
 import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
 import { nodeState, type Task } from '@holdpoint/orchestrator/task/model/state';
 import { TABLE, THRESHOLDS } from '@holdpoint/recovery/attempts/verdict-table';
-import { taskIn, type TaskChange } from '../books.ts';
+import { taskIn, type TaskChange } from '../event-states.ts';
 import type { World } from '../world.ts';
 
 /** How many failures of one class may be followed by another attempt: as the rows of the class say, up to its threshold. */

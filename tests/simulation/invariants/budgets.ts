@@ -1,6 +1,6 @@
-import type { TaskChange } from '../books.ts';
-import { nodeState } from '@holdpoint/orchestrator/domain/state';
-import { verifyGrant } from '../grants.ts';
+import type { TaskChange } from '../event-states.ts';
+import { nodeState } from '@holdpoint/orchestrator/task/model/state';
+import { verifyGrant } from '../services/grants.ts';
 import type { World } from '../world.ts';
 import { isOpen } from './open-findings.ts';
 

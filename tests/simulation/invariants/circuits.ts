@@ -2,7 +2,7 @@ import { circuitIdOf } from '@holdpoint/contracts/values/ids';
 import { isWorkflowCircuit } from '@holdpoint/contracts/recovery/circuit';
 import type { TaskEvent } from '@holdpoint/contracts/task/task';
 import { isCircuit } from '@holdpoint/recovery/attempts/decide';
-import type { RecoveryChange, TaskChange } from '../books.ts';
+import type { RecoveryChange, TaskChange } from '../event-states.ts';
 import type { World } from '../world.ts';
 
 /** What only a task does that may start. */

@@ -2,9 +2,9 @@ import { CAPABILITIES } from '@holdpoint/contracts/effect/capabilities';
 import { effectDigest, type EffectEvent, type RunEffect } from '@holdpoint/contracts/effect/effect';
 import { canonicalJson } from '@holdpoint/contracts/values/json';
 import { type EffectState, entryIn } from '@holdpoint/executor/effect/state';
-import type { Change } from '../books.ts';
-import { verifyGrant } from '../grants.ts';
-import type { Application } from '../target.ts';
+import type { Change } from '../event-states.ts';
+import { verifyGrant } from '../services/grants.ts';
+import type { Application } from '../outside/target.ts';
 import type { World } from '../world.ts';
 
 const REPEATABLE: ReadonlySet<string> = new Set(['keyed', 'fenced', 'idempotent']);

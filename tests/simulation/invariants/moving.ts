@@ -4,7 +4,7 @@ import { type NodeState, nodeState, type Task } from '@holdpoint/orchestrator/ta
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { isCircuit } from '@holdpoint/recovery/attempts/decide';
 import { stuckAt } from '@holdpoint/recovery/attempts/history';
-import { type RecoveryChange, taskIn, tasksIn } from '../books.ts';
+import { type RecoveryChange, taskIn, tasksIn } from '../event-states.ts';
 import type { World } from '../world.ts';
 
 /** What asks again for a node that recovery, or a person, has to say something about. */

@@ -4,9 +4,9 @@ import type { Entry, SayOfWork, WorkAnswer } from '@holdpoint/contracts/program/
 import { entryIn } from '@holdpoint/executor/effect/state';
 import { isTerminal, mayGo, mayReopen } from '@holdpoint/orchestrator/task/model/phases';
 import { effectsOf, entryOf, hasEnded, type Program, type ProgramFact } from '@holdpoint/programs/state';
-import { type ProgramChange, programsIn, taskIn, type TaskChange } from '../books.ts';
-import { ProgramState } from '../programs.ts';
-import type { Application } from '../target.ts';
+import { type ProgramChange, programsIn, taskIn, type TaskChange } from '../event-states.ts';
+import { ProgramState } from '../workload/programs.ts';
+import type { Application } from '../outside/target.ts';
 import type { World } from '../world.ts';
 import { mayRepeat } from './effects.ts';
 

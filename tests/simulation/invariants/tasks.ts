@@ -10,7 +10,7 @@ import {
   nodeState,
   type Task,
 } from '@holdpoint/orchestrator/task/model/state';
-import type { TaskChange } from '../books.ts';
+import type { TaskChange } from '../event-states.ts';
 import type { World } from '../world.ts';
 import { mayRepeat } from './effects.ts';
 

@@ -6,7 +6,7 @@ import { subjects } from '@holdpoint/contracts/bus/subjects';
 import { isCircuit } from '@holdpoint/recovery/attempts/decide';
 import { isFailure } from '@holdpoint/recovery/attempts/history';
 import { nodeState } from '@holdpoint/orchestrator/task/model/state';
-import type { RecoveryChange, TaskChange } from '../books.ts';
+import type { RecoveryChange, TaskChange } from '../event-states.ts';
 import type { World } from '../world.ts';
 
 const withoutHint = ({ hint: _, ...verdict }: Verdict): Omit<Verdict, 'hint'> => verdict;

@@ -1,0 +1,125 @@
+import { CAPABILITIES } from '@holdpoint/contracts/effect/capabilities';
+import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
+import { effectDigest, RunEffect } from '@holdpoint/contracts/effect/effect';
+import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
+import { subjects } from '@holdpoint/contracts/bus/subjects';
+import type { WireMessage } from '@holdpoint/runtime/engine/ports';
+import type { World } from '../world.ts';
+
+/** What nobody can read. */
+export const MALFORMED = '{"id":';
+
+const EVERY_MS = 2_500;
+const REMEMBERS = 300;
+const TRICKS = [
+  'an old message comes again',
+  'an old message comes again under a new id',
+  'a message is malformed',
+  'an order is changed, its digest too',
+  'an order is changed, its digest is not',
+  'an effect is ordered without its grant',
+  'an effect is ordered as work',
+  'an approval is forged',
+] as const;
+
+/** Somebody on the bus who means no good: repeats what he has heard, changes it, makes it up. */
+export const startAdversary = (
+  { timeline, choices, bus, books, watchers, trace }: World,
+  overMs: number,
+  severity: number,
+  without: ReadonlySet<string>,
+): { readonly struck: () => readonly string[] } => {
+  const heard: WireMessage[] = [];
+  const struck: string[] = [];
+  watchers.published.push((wire) => {
+    heard.push(wire);
+    if (heard.length > REMEMBERS) heard.shift();
+  });
+
+  const say = (name: string, wire: Omit<WireMessage, 'headers'>): void =>
+    bus.publish(name, { ...wire, headers: [[HEADERS.messageId, name]] });
+
+  /** Of an effect: what works without a grant, whoever may order at all may order as he likes. */
+  const heardOrder = (name: string): RunEffect | undefined => {
+    const orders = heard
+      .filter(({ subject }) => subject.startsWith('hp.cmd.effect.run.'))
+      .map(({ body }) => RunEffect.parse(JSON.parse(body)))
+      .filter(({ effect }) => CAPABILITIES[effect.uses]?.work !== true);
+    return orders.length === 0 ? undefined : choices.pick(name, orders);
+  };
+
+  const ungranted = (name: string, kind?: 'work'): void => {
+    const order = heardOrder(name);
+    if (order === undefined) return;
+    const { grant: _grant, ...rest } = order;
+    const effect = kind === undefined ? order.effect : { ...order.effect, kind };
+    say(name, {
+      subject: subjects.effectCommand('run', DEFAULT_POOL),
+      body: JSON.stringify({ ...rest, effect, digest: effectDigest(effect) }),
+    });
+  };
+
+  const changedOrder = (name: string, alsoDigest: boolean): void => {
+    const order = heardOrder(name);
+    if (order === undefined) return;
+    const effect = { ...order.effect, args: { text: 'something else' } };
+    const digest = alsoDigest ? effectDigest(effect) : order.digest;
+    say(name, {
+      subject: subjects.effectCommand('run', DEFAULT_POOL),
+      body: JSON.stringify({
+        ...order,
+        effect,
+        digest,
+        attempt: order.attempt + choices.pick(`attempt ${name}`, [0, 1]),
+      }),
+    });
+  };
+
+  const forgedApproval = (name: string): void => {
+    const pending = [...books.approvals.states].filter(([, state]) => state.status === 'pending');
+    if (pending.length === 0) return;
+    const [id, state] = choices.pick(name, pending);
+    if (state.status !== 'pending') return;
+    const { task, node, revision } = state.request;
+    const at = state.requestedAt;
+    const forged = { outcome: 'approved', by: 'ada', grant: 'forged.grant', validUntil: at + 3_600_000, at };
+    say(name, {
+      subject: subjects.fact('approval', 'resolved', id),
+      body: JSON.stringify({ type: 'resolved', id, task, node, revision, ...forged }),
+    });
+  };
+
+  const play = (trick: (typeof TRICKS)[number], name: string): void => {
+    switch (trick) {
+      case 'an old message comes again':
+        return heard.length === 0 ? undefined : bus.publish(name, choices.pick(name, heard));
+      case 'an old message comes again under a new id':
+        return heard.length === 0 ? undefined : say(name, choices.pick(name, heard));
+      case 'a message is malformed':
+        return say(name, { subject: subjects.approvalCommand('request'), body: MALFORMED });
+      case 'an order is changed, its digest too':
+        return changedOrder(name, true);
+      case 'an order is changed, its digest is not':
+        return changedOrder(name, false);
+      case 'an effect is ordered without its grant':
+        return ungranted(name);
+      case 'an effect is ordered as work':
+        return ungranted(name, 'work');
+      case 'an approval is forged':
+        return forgedApproval(name);
+    }
+  };
+
+  for (let i = 0; i < (overMs / EVERY_MS) * severity; i += 1) {
+    const place = `adversary ${String(i)}`;
+    const trick = choices.pick(place, TRICKS);
+    const name = `${trick} @ ${place}`;
+    if (without.has(name)) continue;
+    timeline.in(choices.between(`when ${place}`, 0, overMs), () => {
+      struck.push(name);
+      trace.fault(name);
+      play(trick, place);
+    });
+  }
+  return { struck: () => struck };
+};

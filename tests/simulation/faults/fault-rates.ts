@@ -1,0 +1,116 @@
+import type { Choices } from '../choices.ts';
+import type { Timeline } from '../timeline.ts';
+import type { Trace } from '../trace.ts';
+
+/**
+ * What goes wrong: every fault has a name made of the place where it strikes, so that a failing run can be tried again
+ * without it. After `calmAt` nothing goes wrong any more.
+ */
+export type Weather = {
+  /** Whether this fault strikes here and now. */
+  readonly strikes: (fault: Fault, place: string) => boolean;
+  /** The same for several of which one at the most may strike. */
+  readonly oneOf: <Kind extends Fault>(place: string, faults: readonly Kind[]) => Kind | undefined;
+  /** How long something takes: mostly a moment, in bad weather sometimes very long. */
+  readonly latency: (place: string) => number;
+  /** Something is sent: what it does happens after a while, in calm weather at once. */
+  readonly send: (place: string, step: () => void) => void;
+  readonly isCalm: () => boolean;
+  /** Every fault that has struck. */
+  readonly struck: () => readonly string[];
+};
+
+export type WeatherSettings = {
+  readonly calmAt: number;
+  /** 0: nothing ever goes wrong; 1: the rates below; more: worse. */
+  readonly severity: number;
+  /** Faults that are not to strike, by their names. */
+  readonly without: ReadonlySet<string>;
+};
+
+/** How often each fault strikes where it can. */
+const RATES = {
+  'store refuses the call': 0.002,
+  'commit loses a race': 0.004,
+  'commit stands, its answer is lost': 0.004,
+  'commit is lost, and so is its answer': 0.004,
+  'crash before the commit': 0.002,
+  'crash after the commit': 0.003,
+  'crash before the publish': 0.002,
+  'crash after the publish': 0.002,
+  'publish is lost': 0.015,
+  'confirmation is lost': 0.015,
+  'publish arrives late': 0.01,
+  'message is doubled': 0.04,
+  'acknowledgement is lost': 0.006,
+  'acknowledged message comes again': 0.01,
+  'request is lost': 0.01,
+  'request is delayed': 0.01,
+  'answer is lost': 0.01,
+  'target applies and fails': 0.005,
+  'target refuses': 0.02,
+  'crash while the request is under way': 0.006,
+  'freeze before the request leaves': 0.01,
+  'freeze while the request is under way': 0.01,
+  'answer is slow': 0.15,
+  'timer comes long after it is due': 0.02,
+  'caller does not hear the answer': 0.02,
+  'surface is away': 0.05,
+  'recovery dies with a verdict in hand': 0.03,
+  'message of recovery is forgotten': 0.05,
+  'message of recovery is overtaken': 0.05,
+  'circuit fact is missed': 0.2,
+  'hand-off is lost': 0.25,
+  'job takes its worker down': 0.015,
+  'worker dies before it speaks': 0.01,
+  'worker dies after it was heard': 0.012,
+  'worker freezes before it speaks': 0.01,
+  'word of a worker is lost': 0.015,
+  'word of a worker is doubled': 0.02,
+  'news of a task is lost': 0.1,
+  'message cannot be read': 0.006,
+  'message cannot be handled': 0.006,
+} as const;
+export type Fault = keyof typeof RATES;
+export const FAULTS = Object.keys(RATES) as readonly Fault[];
+
+const USUALLY_MS = 3;
+const SLOW = 0.01;
+const SLOW_MS = 1_500;
+
+export const createWeather = (
+  choices: Choices,
+  timeline: Timeline,
+  trace: Trace,
+  { calmAt, severity, without }: WeatherSettings,
+): Weather => {
+  const struck: string[] = [];
+  const isCalm = (): boolean => severity === 0 || timeline.now() >= calmAt;
+
+  const oneOf = <Kind extends Fault>(place: string, faults: readonly Kind[]): Kind | undefined => {
+    if (isCalm()) return undefined;
+    let drawn = choices.number(place) / severity;
+    const fault = faults.find((each) => (drawn -= RATES[each]) < 0);
+    const name = `${String(fault)} @ ${place}`;
+    if (fault === undefined || without.has(name)) return undefined;
+    struck.push(name);
+    trace.fault(name);
+    return fault;
+  };
+
+  const latency = (place: string): number => {
+    const drawn = choices.number(place);
+    const slow = isCalm() ? 0 : SLOW * severity;
+    return drawn < slow ? USUALLY_MS + (drawn / slow) * SLOW_MS : drawn * USUALLY_MS;
+  };
+
+  return {
+    isCalm,
+    latency,
+    // A process that dies between sending and arriving is of interest only while processes die.
+    send: (place, step) => (isCalm() ? step() : void timeline.in(latency(place), step)),
+    struck: () => struck,
+    oneOf,
+    strikes: (fault, place) => oneOf(place, [fault]) === fault,
+  };
+};

@@ -1,0 +1,67 @@
+import type { ServiceLogic } from '@holdpoint/runtime/engine/core';
+import { letterIdOf } from '@holdpoint/runtime/engine/dead-letter';
+import type { World } from '../world.ts';
+
+/** What somebody who cannot handle a message says of it. */
+export const POISONED = 'it is poison on purpose';
+
+const ILLS = ['message cannot be read', 'message cannot be handled'] as const;
+type Ill = { readonly kind: (typeof ILLS)[number]; readonly until: number };
+
+/** Messages that a service cannot handle, by their dead letters, each until somebody has mended that. */
+export type Poison = Map<string, Ill | undefined>;
+
+/** Five deliveries take fifteen seconds: some are mended before, and come through by themselves. */
+const MENDED_WITHIN_MS = [5_000, 60_000] as const;
+
+/**
+ * A release with a fault in it: it does not understand some messages, or fails on them, in every replica and as often as they
+ * come, until it is mended.
+ */
+export const withPoison = <State, Message, Event extends { readonly type: string }, Work>(
+  { weather, timeline, choices, poison }: World,
+  logic: ServiceLogic<State, Message, Event, Work>,
+): ServiceLogic<State, Message, Event, Work> => {
+  const { service, decider } = logic.kind;
+  const marked = new WeakMap<object, number>();
+
+  /** Whether it is poison shows when it first comes. */
+  const illOf = (id: string): Ill | undefined => {
+    // What tasks say to one another is left alone so far. An effect of a program that is called off while its submission is a
+    // dead letter is called off again every five minutes, for ever: nobody knows the task that was never there (seed 382754512).
+    if (service === 'orchestrator') return undefined;
+    if (!poison.has(id)) {
+      const kind = weather.oneOf(`poison ${id}`, ILLS);
+      const until = timeline.now() + choices.between(`mended ${id}`, ...MENDED_WITHIN_MS);
+      poison.set(id, kind && { kind, until });
+    }
+    const ill = poison.get(id);
+    return ill !== undefined && timeline.now() < ill.until ? ill : undefined;
+  };
+
+  return {
+    ...logic,
+    kind: {
+      ...logic.kind,
+      decider: {
+        ...decider,
+        decide: (state, message, at) => {
+          const until = typeof message === 'object' && message !== null ? (marked.get(message) ?? 0) : 0;
+          if (timeline.now() < until) throw new Error(POISONED);
+          return decider.decide(state, message, at);
+        },
+      },
+    },
+    inbound: logic.inbound.map((inbound) => ({
+      ...inbound,
+      decode: (subject, payload, meta) => {
+        const ill = illOf(letterIdOf(service, meta.identity));
+        if (ill?.kind === 'message cannot be read') throw new Error(POISONED);
+        const routed = inbound.decode(subject, payload, meta);
+        if (ill !== undefined && typeof routed?.message === 'object' && routed.message !== null)
+          marked.set(routed.message, ill.until);
+        return routed;
+      },
+    })),
+  };
+};

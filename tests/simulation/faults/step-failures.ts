@@ -1,0 +1,51 @@
+import type { AttemptReport } from '@holdpoint/contracts/workflow/attempt';
+import type { FailureClass } from '@holdpoint/contracts/recovery/recovery';
+import type { StepResult } from '@holdpoint/contracts/task/step';
+import type { Choices } from '../choices.ts';
+
+/** What a failed step says of itself, so that it is taken for a failure of each class: as real tools print it. */
+const SIGNS = {
+  BROKEN_BUILD: {
+    exitCode: 101,
+    hint: 'error[E0308]: mismatched types\nerror: could not compile `simulated`',
+  },
+  VERIFICATION_FAILED: { exitCode: 1, hint: 'error: test failed, to rerun pass `--lib`' },
+  CONTEXT_EXHAUSTED: { exitCode: 1, report: { stop: 'context_exhausted', next: 'the other half' } },
+  TRANSIENT: { exitCode: 75 },
+  UNKNOWN: { exitCode: 3 },
+} as const satisfies Partial<
+  Record<FailureClass, Pick<StepResult, 'exitCode' | 'hint'> & { readonly report?: AttemptReport }>
+>;
+
+const CLASSES = Object.keys(SIGNS) as (keyof typeof SIGNS)[];
+/** A few, so that some are tried again and again. */
+const APPROACHES = [
+  'replace the parser with a hand-written state machine',
+  'cache the compiled templates in a map by path',
+  'retry the upload with exponential backoff',
+  'move the lock into the transaction of the caller',
+];
+
+/** How an attempt failed: most jobs fail in one way, and some in another each time. */
+export const failureAt = (
+  choices: Choices,
+  job: string,
+  place: string,
+): Pick<StepResult, 'exitCode' | 'hint' | 'report'> => {
+  const own = choices.happens(`its own way ${place}`, 0.4);
+  const drawn = choices.pick(own ? `class ${place}` : `usual class of ${job}`, CLASSES);
+  const { exitCode, ...said } = SIGNS[drawn];
+  return { exitCode, hint: `hint of ${place}`, ...said };
+};
+
+/** What an agent says of its attempt. */
+export const reportAt = (choices: Choices, place: string): AttemptReport => ({
+  ...(choices.happens(`says what it tried ${place}`, 0.8) && {
+    approach: choices.pick(`approach ${place}`, APPROACHES),
+  }),
+  usage: {
+    inputTokens: Math.floor(choices.between(`tokens ${place}`, 0, 100)),
+    costUsd: choices.pick(`cost ${place}`, [0, 0.25, 0.5]),
+    durationMs: Math.floor(choices.between(`takes ${place}`, 0, 1_000)),
+  },
+});

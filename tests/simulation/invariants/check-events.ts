@@ -1,0 +1,172 @@
+import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
+import type { BatchWrite, Summary } from '@holdpoint/runtime/engine/ports';
+import type { DeskEvent, DeskState } from '@holdpoint/approvals/aggregates';
+import { summarise as summariseRequest } from '@holdpoint/approvals/queries/summary';
+import { summarise as summariseEffect } from '@holdpoint/executor/queries/effects';
+import { summarise as summariseTask } from '@holdpoint/orchestrator/queries/tasks';
+import { recoveryLogic } from '@holdpoint/recovery/bindings';
+import {
+  type BoardChange,
+  type Change,
+  isOfApproval,
+  isOfProgram,
+  isOfTask,
+  type ProgramChange,
+  programIn,
+  type TaskChange,
+  taskIn,
+  taskOf,
+} from '../event-states.ts';
+import { checkAgents } from './agents.ts';
+import { watchAnswers } from './answers.ts';
+import { checkApproval } from './approvals.ts';
+import { watchAttempts } from './attempts.ts';
+import { watchBudgets } from './budgets.ts';
+import { watchCircuits } from './circuits.ts';
+import { checkLateNews, checkMoving } from './moving.ts';
+import { watchVerdicts } from './verdicts.ts';
+import { checkBoard, checkLocked } from './boards.ts';
+import { checkEffect, checkWork, watchApplications } from './effects.ts';
+import { watchGraphs } from './graph.ts';
+import { checkHead, checkSnapshots, checkVersions } from './histories.ts';
+import { watchMessages } from './messages.ts';
+import { checkRule } from './rules.ts';
+import { checkMovingProgram, type watchPrograms } from './programs.ts';
+import { watchOrders } from './orders.ts';
+import { watchTasks } from './tasks.ts';
+import type { startPeople } from '../users/approvers.ts';
+import type { World } from '../world.ts';
+
+/**
+ * Enters everything that is committed into the books, checks it there, and tells the people what they would see. Returns
+ * what is left to check at the end.
+ */
+export const startScribe = (
+  world: World,
+  people: Pick<ReturnType<typeof startPeople>, 'asked'>,
+  programs: ReturnType<typeof watchPrograms>,
+  listeners: readonly ((change: TaskChange) => void)[],
+  ofPrograms: readonly ((change: ProgramChange) => void)[],
+): (() => void) => {
+  const { books, judge, trace, watchers } = world;
+
+  const summaries: Readonly<Record<ServiceName, (aggregate: string) => Summary>> = {
+    orchestrator: (id) => summariseTask(books.orchestrator.stateOf(id)),
+    approvals: (id) => summariseRequest(books.approvals.stateOf(id)),
+    executor: (id) => summariseEffect(books.executor.stateOf(id)),
+    recovery: (id) => recoveryLogic.kind.summarise(books.recovery.stateOf(id)),
+  };
+
+  const checkApplication = watchApplications(world);
+  const checkTask = watchTasks(world);
+  const checkGraph = watchGraphs(world);
+  const verdicts = watchVerdicts(world);
+  const circuits = watchCircuits(world);
+  const checkAttempts = watchAttempts(world);
+  const checkAnswer = watchAnswers(world);
+  const checkBudget = watchBudgets(world);
+  const checkOrders = watchOrders(world);
+  const enterTask = (change: TaskChange): void => {
+    checkTask(change);
+    checkOrders(change);
+    checkLocked(world, change);
+    checkGraph(change);
+    verdicts.ofTask(change);
+    checkAttempts(change);
+    checkAnswer(change);
+    checkBudget(change);
+    circuits.ofTask(change);
+    programs.ofTask(change);
+    for (const heard of listeners) heard(change);
+  };
+
+  const enterProgram = (change: ProgramChange): void => {
+    programs.ofProgram(change);
+    for (const heard of ofPrograms) heard(change);
+  };
+
+  const enterRule = ({ aggregate, before, event }: Change<DeskState, DeskEvent>): void => {
+    if (event.type === 'rule_added' || event.type === 'rule_used' || event.type === 'rule_revoked')
+      checkRule(world, aggregate, before.status === 'rule' ? before : undefined, event);
+  };
+
+  const enter = (service: ServiceName, { events }: BatchWrite): void => {
+    switch (service) {
+      case 'orchestrator':
+        for (const change of books.orchestrator.add(events)) {
+          if (isOfTask(change)) enterTask(change);
+          else if (isOfProgram(change)) enterProgram(change);
+          else checkBoard(world, change as BoardChange);
+        }
+        return;
+      case 'approvals':
+        for (const change of books.approvals.add(events)) {
+          if (isOfApproval(change)) {
+            checkApproval(world, change);
+            checkAgents(world, change);
+            people.asked(change);
+          } else enterRule(change);
+        }
+        return;
+      case 'executor':
+        for (const change of books.executor.add(events)) checkEffect(world, change);
+        return;
+      case 'recovery':
+        for (const change of books.recovery.add(events)) {
+          verdicts.ofRecovery(change);
+          checkLateNews(world, change);
+          circuits.ofRecovery(change);
+        }
+    }
+  };
+
+  const checkMessages = watchMessages(world);
+  if (trace.wanted) {
+    watchers.published.push(({ subject, body, headers }) => {
+      const about = taskOf(JSON.parse(body) as object, subject.split('.').at(-1) ?? '');
+      trace.note('bus', about, () => `${subject} ${headers[0]?.[1] ?? ''}`);
+    });
+  }
+  watchers.committed.push((service, write) => {
+    if (trace.wanted)
+      for (const { aggregate, version, body } of write.events)
+        trace.note(
+          service,
+          taskOf(JSON.parse(body) as object, aggregate),
+          () => `${aggregate} ${String(version)}: ${body.slice(0, 240)}`,
+        );
+    checkVersions(judge, service, write.events, books[service].versionOf);
+    enter(service, write);
+    if (service === 'orchestrator')
+      for (const { aggregate } of write.heads) {
+        const task = taskIn(books, aggregate);
+        if (task !== undefined) checkMoving(world, task);
+        const program = programIn(books, aggregate);
+        if (program !== undefined) checkMovingProgram(world, program);
+      }
+    checkSnapshots(judge, write, books[service]);
+    for (const head of write.heads)
+      checkHead(judge, head, books[service].versionOf(head.aggregate), summaries[service](head.aggregate));
+  });
+  watchers.applied.push((application) => {
+    trace.note(
+      'target',
+      books.executor.stateOf(application.effect).status === 'absent'
+        ? ''
+        : taskOfEffect(world, application.effect),
+      () => `applies ${application.effect} (${application.uses})`,
+    );
+    checkApplication(application);
+    programs.applied(application);
+  });
+  watchers.worked.push((work) => {
+    trace.note('target', taskOfEffect(world, work.effect), () => `works ${work.effect} (${work.uses})`);
+    checkWork(world, work);
+  });
+  return checkMessages;
+};
+
+const taskOfEffect = ({ books }: World, effect: string): string => {
+  const state = books.executor.stateOf(effect);
+  return 'entry' in state ? (state.entry?.order.effect.task ?? '') : '';
+};

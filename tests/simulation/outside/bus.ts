@@ -1,0 +1,237 @@
+import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
+import { type ConsumerDeclaration, streams } from '@holdpoint/contracts/bus/streams';
+import type { Delivery } from '@holdpoint/runtime/engine/intake';
+import { matcher } from '@holdpoint/runtime/memory/bus';
+import type { Letter } from '@holdpoint/runtime/bus/dead-letters';
+import type { Publisher, WireMessage } from '@holdpoint/runtime/engine/ports';
+import type { Choices } from '../choices.ts';
+import { createLetterBox, type LetterBox } from './dead-letter-stream.ts';
+import type { Life } from '../process-life.ts';
+import type { Timeline } from '../timeline.ts';
+import type { Weather } from '../faults/fault-rates.ts';
+
+type Reader = { readonly life: Life; readonly take: (delivery: Delivery) => void };
+type Stored = {
+  readonly name: string;
+  readonly sequence: number;
+  readonly at: number;
+  readonly wire: WireMessage;
+  readonly data: Uint8Array;
+};
+/** A message on its way to one consumer. */
+type Pending = { readonly message: Stored; deliveries: number; done: boolean; callOff: () => void };
+type Consumer = {
+  readonly declaration: ConsumerDeclaration;
+  readonly reads: (subject: string) => boolean;
+  readonly readers: Reader[];
+  readonly pending: Set<Pending>;
+};
+
+/** JetStream as it may behave: it loses, doubles, delays and reorders, forgets everything, and acknowledges all the same. */
+export type Bus = {
+  readonly publisher: (life: Life, crash: () => void) => Publisher;
+  /** Somebody outside publishes; `confirmed` tells whether the bus said that it has it. */
+  readonly publish: (name: string, wire: WireMessage, confirmed?: (stored: boolean) => void) => void;
+  readonly read: (declaration: ConsumerDeclaration, reader: Reader) => void;
+  /** Everything that is stored is gone, and so is the memory of message ids. */
+  readonly wipe: () => void;
+  readonly goAway: (ms: number) => void;
+  readonly waiting: () => number;
+  /** The dead letters, and what became of them. */
+  readonly letters: LetterBox;
+  /** Whether a consumer is handed what comes on a subject. */
+  readonly reads: (consumer: string, subject: string) => boolean;
+  /** Whether a message of this id has ever been stored, whatever became of it. */
+  readonly hasStored: (messageId: string) => boolean;
+};
+
+const PUBLISH_FAULTS = [
+  'publish is lost',
+  'publish arrives late',
+  'message is doubled',
+  'confirmation is lost',
+] as const;
+
+type PublishFault = (typeof PUBLISH_FAULTS)[number];
+
+/** What nobody asks for again at once, if ever. */
+const OF_RECOVERY = /^hp\.cmd\.(recovery\.|task\.(recover|admit)$)/;
+
+const LETTERS = 'hp.dlq.';
+
+const encoder = new TextEncoder();
+const CONFIRM_TIMEOUT_MS = 3_000;
+const NOBODY_READS_RETRY_MS = 500;
+const COMES_AGAIN_MS = 40_000;
+const DUPLICATE_WINDOW_MS = streams[0].duplicateWindowMs;
+
+const header = (wire: WireMessage, name: string): string | undefined =>
+  wire.headers.find(([key]) => key === name)?.[1] || undefined;
+
+export const createBus = (
+  timeline: Timeline,
+  weather: Weather,
+  choices: Choices,
+  published: (wire: WireMessage) => void,
+  lettered: (letter: Letter, id: string) => void,
+): Bus => {
+  const consumers = new Map<string, Consumer>();
+  const seen = new Map<string, number>();
+  const everStored = new Set<string>();
+  let sequence = 0;
+  let awayUntil = 0;
+  const isAway = (): boolean => timeline.now() < awayUntil;
+  const letters = createLetterBox(timeline, weather, isAway, lettered);
+
+  const plan = (consumer: Consumer, pending: Pending, ms: number): void => {
+    pending.callOff();
+    pending.callOff = timeline.in(ms, () => deliver(consumer, pending));
+  };
+
+  const deliver = (consumer: Consumer, pending: Pending): void => {
+    const { name, at, data, wire } = pending.message;
+    const readers = consumer.readers.filter(({ life }) => life.isAlive());
+    if (pending.done || !consumer.pending.has(pending)) return;
+    if (isAway() || readers.length === 0) return plan(consumer, pending, NOBODY_READS_RETRY_MS);
+    const { life, take } = choices.pick(`reader of ${name}`, readers);
+    pending.deliveries += 1;
+    const count = pending.deliveries;
+    plan(consumer, pending, consumer.declaration.ackWaitMs);
+    const place = `${consumer.declaration.name} ${name}`;
+    const settle = (what: () => void): void =>
+      weather.send(`${place} ack`, () => {
+        if (isAway() || weather.strikes('acknowledgement is lost', place)) return;
+        if (!pending.done) what();
+      });
+    const delivery: Delivery = {
+      subject: wire.subject,
+      data,
+      deliveries: count,
+      identity:
+        header(wire, HEADERS.id) ??
+        header(wire, HEADERS.messageId) ??
+        `${String(pending.message.sequence)}/${String(at)}`,
+      at,
+      header: (key) => header(wire, key),
+      headers: () => Object.fromEntries(wire.headers),
+      ack: () =>
+        settle(() => {
+          // What a server that crashed had not yet written down, it hands out again.
+          if (weather.strikes('acknowledged message comes again', place))
+            return plan(consumer, pending, choices.between(place, 0, COMES_AGAIN_MS));
+          pending.done = true;
+          pending.callOff();
+          consumer.pending.delete(pending);
+        }),
+      giveBack: (delayMs) => settle(() => plan(consumer, pending, delayMs)),
+    };
+    life.enter(() => take(delivery));
+  };
+
+  const enqueue = (message: Stored): void => {
+    for (const consumer of consumers.values()) {
+      if (!consumer.reads(message.wire.subject)) continue;
+      const pending: Pending = { message, deliveries: 0, done: false, callOff: () => undefined };
+      consumer.pending.add(pending);
+      plan(consumer, pending, weather.latency(`${consumer.declaration.name} ${message.name}`));
+    }
+  };
+
+  const store = (name: string, wire: WireMessage, doubled: boolean): void => {
+    const id = header(wire, HEADERS.messageId);
+    if (id !== undefined) everStored.add(id);
+    const last = id === undefined ? undefined : seen.get(id);
+    if (last !== undefined && timeline.now() - last < DUPLICATE_WINDOW_MS) return;
+    if (id !== undefined) seen.set(id, timeline.now());
+    sequence += 1;
+    const at = Math.floor(timeline.now());
+    const message = { name, sequence, at, wire, data: encoder.encode(wire.body) };
+    if (wire.subject.startsWith(LETTERS)) letters.keep(sequence, wire);
+    enqueue(message);
+    if (doubled) enqueue(message);
+  };
+
+  const nameOf = (wire: WireMessage): string => header(wire, HEADERS.messageId) ?? wire.subject;
+
+  /** What becomes of one message, and whether its sender may hear that it is stored. */
+  const receive = (name: string, wire: WireMessage, fault: PublishFault | undefined): boolean => {
+    if (isAway() || fault === 'publish is lost') return false;
+    if (fault === 'publish arrives late') {
+      timeline.in(choices.between(`late ${name}`, 0, COMES_AGAIN_MS), () => store(name, wire, false));
+      return false;
+    }
+    // It is on no disk yet when the server dies: confirmed, and forgotten.
+    if (OF_RECOVERY.test(wire.subject) && weather.strikes('message of recovery is forgotten', name)) {
+      everStored.add(nameOf(wire));
+      return true;
+    }
+    if (
+      OF_RECOVERY.test(wire.subject) &&
+      weather.strikes('message of recovery is overtaken', `late ${name}`)
+    ) {
+      everStored.add(nameOf(wire));
+      timeline.in(choices.between(`overtaken ${name}`, 0, COMES_AGAIN_MS), () => store(name, wire, false));
+      return true;
+    }
+    store(name, wire, fault === 'message is doubled');
+    return fault !== 'confirmation is lost';
+  };
+
+  return {
+    publisher: (life, crash) => ({
+      publish: (messages) =>
+        new Promise((resolve) => {
+          const first = messages[0];
+          const place = `${life.name} publish ${first === undefined ? '' : nameOf(first)}`;
+          weather.send(place, () => {
+            // What is in the buffer of a dead process goes nowhere.
+            if (!life.isAlive()) return;
+            const fault = weather.oneOf(place, ['crash before the publish', 'crash after the publish']);
+            if (fault === 'crash before the publish') return crash();
+            let all = true;
+            // One message of a batch at the most is struck: it may be any of them.
+            const struck = messages[Math.floor(choices.number(`${place} which`) * messages.length)];
+            for (const wire of messages) {
+              published(wire);
+              const name = nameOf(wire);
+              const strike = wire === struck ? weather.oneOf(name, PUBLISH_FAULTS) : undefined;
+              all = receive(name, wire, strike) && all;
+            }
+            if (fault === 'crash after the publish') return crash();
+            const answerAfter = all ? weather.latency(`${place} <`) : CONFIRM_TIMEOUT_MS;
+            timeline.in(answerAfter, () => life.enter(() => resolve(all)));
+          });
+        }),
+    }),
+    publish: (name, wire, confirmed = () => undefined) =>
+      void timeline.in(weather.latency(name), () =>
+        confirmed(receive(name, wire, weather.oneOf(name, PUBLISH_FAULTS))),
+      ),
+    read: (declaration, reader) => {
+      const consumer = consumers.get(declaration.name) ?? {
+        declaration,
+        reads: matcher(declaration.filter),
+        readers: [],
+        pending: new Set(),
+      };
+      consumers.set(declaration.name, consumer);
+      consumer.readers.push(reader);
+      reader.life.atEnd(() => consumer.readers.splice(consumer.readers.indexOf(reader), 1));
+    },
+    letters,
+    reads: (consumer, subject) => consumers.get(consumer)?.reads(subject) === true,
+    wipe: () => {
+      seen.clear();
+      letters.wipe();
+      for (const { pending } of consumers.values()) {
+        for (const each of pending) each.callOff();
+        pending.clear();
+      }
+    },
+    goAway: (ms) => {
+      awayUntil = Math.max(awayUntil, timeline.now() + ms);
+    },
+    hasStored: (messageId) => everStored.has(messageId),
+    waiting: () => [...consumers.values()].reduce((sum, { pending }) => sum + pending.size, 0),
+  };
+};

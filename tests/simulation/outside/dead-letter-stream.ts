@@ -1,0 +1,77 @@
+import { DeadLetter, LetterSettled } from '@holdpoint/contracts/bus/dead-letter';
+import { SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';
+import type { Letter, Letters } from '@holdpoint/runtime/bus/dead-letters';
+import type { WireMessage } from '@holdpoint/runtime/engine/ports';
+import type { Life } from '../process-life.ts';
+import type { Timeline } from '../timeline.ts';
+import type { Weather } from '../faults/fault-rates.ts';
+
+/** The stream of dead letters, and of what became of them. */
+export type LetterBox = {
+  readonly keep: (sequence: number, wire: WireMessage) => void;
+  readonly wipe: () => void;
+  readonly find: (sequence: number) => Letter | undefined;
+  /** Every statement that the stream has taken on a letter, in their order. */
+  readonly statementsOn: (sequence: number) => readonly LetterSettled[];
+  /** As a process reads them over the network. */
+  readonly connect: (life: Life) => Letters;
+};
+
+export const createLetterBox = (
+  timeline: Timeline,
+  weather: Weather,
+  isAway: () => boolean,
+  lettered: (letter: Letter, id: string) => void,
+): LetterBox => {
+  const letters = new Map<number, Letter>();
+  const statements = new Map<number, LetterSettled[]>();
+
+  const connect = (life: Life): Letters => {
+    const ask = <Value>(place: string, look: () => Value): Promise<Value> =>
+      new Promise((resolve, reject) => {
+        timeline.in(weather.latency(`${life.name} ${place}`), () => {
+          const away = isAway();
+          const value = look();
+          timeline.in(weather.latency(`${life.name} ${place} <`), () =>
+            life.enter(() => (away ? reject(new Error('the bus does not answer')) : resolve(value))),
+          );
+        });
+      });
+    return {
+      find: (sequence) => ask(`letter ${String(sequence)}`, () => letters.get(sequence)),
+      // What was stated first stands, as in the real ones.
+      settled: (after) =>
+        ask(
+          'settled letters',
+          () =>
+            new Map(
+              [...statements].flatMap(([sequence, [first]]) =>
+                first === undefined || sequence < after ? [] : [[sequence, first] as const],
+              ),
+            ),
+        ),
+    };
+  };
+
+  return {
+    connect,
+    keep: (sequence, { subject, body, headers }) => {
+      const content = JSON.parse(body) as unknown;
+      const service = SERVICES.find((each) => subjects.deadLetter(each) === subject);
+      if (service !== undefined) {
+        const letter = { sequence, service, letter: DeadLetter.parse(content) };
+        letters.set(sequence, letter);
+        lettered(letter, headers[0]?.[1] ?? '');
+        return;
+      }
+      const settled = LetterSettled.parse(content);
+      statements.set(settled.sequence, [...(statements.get(settled.sequence) ?? []), settled]);
+    },
+    wipe: () => {
+      letters.clear();
+      statements.clear();
+    },
+    find: (sequence) => letters.get(sequence),
+    statementsOn: (sequence) => statements.get(sequence) ?? [],
+  };
+};

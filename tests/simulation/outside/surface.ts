@@ -1,0 +1,39 @@
+import { outcomeIn } from '@holdpoint/approvals/adapters/ask-outcome';
+import type { Accept, AskOutcome, Delivery } from '@holdpoint/approvals/bindings';
+import { effectView } from '@holdpoint/executor/queries/effects';
+import type { Life } from '../process-life.ts';
+import type { World } from '../world.ts';
+
+/** What a surface outside has shown, by approval: the notices, in their order. */
+export type Shown = Map<string, string[]>;
+
+/** Shows each notice after a while, unless the surface is away; then it says nothing, as a surface that is away does. */
+export const simulatedSurface =
+  ({ weather, timeline, shown }: World, life: Life) =>
+  ({ approval, surface, notice, number }: Delivery, accept: Accept): void => {
+    const place = `${surface} ${notice} ${String(number)} of ${approval}`;
+    timeline.in(weather.latency(place), () => {
+      if (weather.strikes('surface is away', place)) return;
+      shown.set(approval, [...(shown.get(approval) ?? []), notice]);
+      // What was shown may be all that anybody ever hears of it.
+      life.enter(() =>
+        accept({
+          aggregate: approval,
+          message: { kind: 'delivered', surface, notice, number, reference: `m-${approval}` },
+        }),
+      );
+    });
+  };
+
+/** The executor answers with what its ledger has, after a while, or not at all. */
+export const simulatedLook =
+  ({ weather, timeline, books }: World, life: Life) =>
+  (asked: AskOutcome, accept: Accept): void => {
+    const place = `look at ${asked.effect} for ${asked.approval}`;
+    timeline.in(weather.latency(place), () => {
+      if (weather.strikes('caller does not hear the answer', place)) return;
+      const view = effectView(books.executor.stateOf(asked.effect));
+      const routed = view && outcomeIn(asked, view);
+      if (routed !== undefined) life.enter(() => accept(routed));
+    });
+  };

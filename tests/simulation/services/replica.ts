@@ -1,0 +1,181 @@
+import { type Core, createCore, type ServiceLogic, snapshotEvery } from '@holdpoint/runtime/engine/core';
+import type { Answer } from '@holdpoint/runtime/decider';
+import type { Delivery } from '@holdpoint/runtime/engine/intake';
+import type { Store } from '@holdpoint/runtime/engine/ports';
+import type { EngineObserver } from '@holdpoint/runtime/engine/observer';
+import { createSettling, type Settle } from '@holdpoint/runtime/bus/dead-letter-actions';
+import type { SettleLetter } from '@holdpoint/contracts/bus/dead-letter';
+import { toErrorBody } from '@holdpoint/contracts/values/errors';
+import { watchAcknowledgements } from '../invariants/acknowledgements.ts';
+import { watchRetries } from '../invariants/letters.ts';
+import { POISONED, withPoison } from '../faults/poison.ts';
+import type { ToldOfLetter } from '../users/dead-letter-operators.ts';
+import { createLife, type Life } from '../process-life.ts';
+import type { World } from '../world.ts';
+
+/** What a caller of the API is told, if anything. */
+export type Told = { readonly answer: Answer | undefined } | 'failed' | 'unavailable';
+
+/** One replica of a service: a process that dies, freezes and is started again. */
+export type Node<Message> = {
+  readonly name: string;
+  readonly isUp: () => boolean;
+  /** A call of the service's API; what is never told was lost. */
+  readonly call: (aggregate: string, message: Message, told: (told: Told) => void) => void;
+  /** A call of the service's endpoint for dead letters. */
+  readonly settle: (letter: SettleLetter, told: (told: ToldOfLetter) => void) => void;
+  readonly tick: () => void;
+  readonly sweep: () => void;
+  readonly crash: () => void;
+  readonly freeze: (ms: number) => void;
+};
+
+/** What a planted bug changes between a service and its world. */
+export type Tampering = {
+  readonly store?: (store: Store, world: World, life: Life) => Store;
+  readonly settle?: (settle: Settle) => Settle;
+  readonly take?: (take: (delivery: Delivery) => void) => (delivery: Delivery) => void;
+};
+
+/** Makes the logic of one life. What it does not get from the bus it hands in itself. */
+export type LogicFor<State, Message, Event extends { readonly type: string }, Work> = (
+  life: Life,
+  crash: () => void,
+  accept: (aggregate: string, message: Message) => void,
+) => ServiceLogic<State, Message, Event, Work>;
+
+const RESTARTS_AFTER_MS = [50, 4_000] as const;
+const OUTBOX_STALE_MS = 5_000;
+const SNAPSHOT_EVERY = 6;
+const BATCH_MAX = 20;
+const CACHE_MAX = 12;
+
+const silent: EngineObserver = {
+  committed: () => undefined,
+  batchFailed: () => undefined,
+  timerFailed: () => undefined,
+  publishUnconfirmed: () => undefined,
+  tellingFailed: () => undefined,
+};
+
+export const startNode = <State, Message, Event extends { readonly type: string }, Work>(
+  world: World,
+  name: string,
+  logicFor: LogicFor<State, Message, Event, Work>,
+  tampering: Tampering = {},
+): Node<Message> => {
+  const { timeline, choices, weather, databases, bus, judge, trace } = world;
+  let life = createLife(name, timeline);
+  let core: Core<Message>;
+  let settle: Settle;
+
+  const problem = (what: string, error: unknown): void => {
+    judge.expect(what, false, '', () =>
+      error instanceof Error ? (error.stack ?? error.message) : String(error),
+    );
+  };
+  const observer: EngineObserver = {
+    ...silent,
+    timerFailed: (_aggregate, _timer, error) => problem('no decider throws', error),
+    tellingFailed: (error) => problem('nobody throws when told', error),
+  };
+  const log = {
+    warn: () => undefined,
+    error: (fields: object, message: string) => {
+      // What cannot be read is somebody else's fault, and is not said like this.
+      if (message === 'message could not be handled' && !('reason' in fields && fields.reason === POISONED))
+        problem('no decider throws', JSON.stringify(fields));
+      trace.note(name, '', () => `logs: ${message} ${JSON.stringify(fields).slice(0, 300)}`);
+    },
+  };
+
+  const crash = (): void => {
+    if (!life.isAlive()) return;
+    trace.note(name, '', () => 'dies');
+    life.end();
+    timeline.in(choices.between(`restart ${name}`, ...RESTARTS_AFTER_MS), start);
+  };
+
+  const start = (): void => {
+    const born = createLife(name, timeline);
+    life = born;
+    trace.note(name, '', () => 'starts');
+    const accept = (aggregate: string, message: Message): void =>
+      born.enter(() =>
+        core.engine.accept({
+          aggregate,
+          message,
+          settled: () => undefined,
+          failed: () => undefined,
+          unavailable: () => undefined,
+        }),
+      );
+    const plain = logicFor(born, crash, accept);
+    const { logic: checked, take: watched } = watchAcknowledgements(world, plain);
+    const logic = withPoison(world, checked);
+    const { service } = logic.kind;
+    const store = databases[service].connect(born, crash);
+    core = createCore(
+      { ...logic, kind: { ...logic.kind, snapshotDue: snapshotEvery(SNAPSHOT_EVERY) } },
+      {
+        store: tampering.store?.(store, world, born) ?? store,
+        publisher: bus.publisher(born, crash),
+        clock: born.clock,
+        log,
+        observer,
+        batchMax: BATCH_MAX,
+        cacheMax: CACHE_MAX,
+      },
+    );
+    const settling = createSettling({
+      service,
+      letters: bus.letters.connect(born),
+      inbound: logic.inbound,
+      engine: watchRetries(world, plain, core.engine),
+      now: databases[service].now,
+    });
+    settle = tampering.settle?.(settling) ?? settling;
+    for (const { inbound, take } of core.intakes) {
+      bus.read(inbound.consumer, { life: born, take: watched(tampering.take?.(take) ?? take) });
+    }
+  };
+  start();
+
+  return {
+    name,
+    isUp: () => life.isAlive() && !life.isFrozen(),
+    call: (aggregate, message, told) => {
+      const { engine } = core;
+      const tell = (what: Told): void => {
+        if (!weather.strikes('caller does not hear the answer', `${name} ${aggregate}`))
+          timeline.in(weather.latency(`${name} answers ${aggregate}`), () => told(what));
+      };
+      life.enter(() =>
+        engine.accept({
+          aggregate,
+          message,
+          settled: (answer) => tell({ answer }),
+          failed: () => tell('failed'),
+          unavailable: () => tell('unavailable'),
+        }),
+      );
+    },
+    settle: (letter, told) => {
+      const tell = (what: ToldOfLetter): void => {
+        if (!weather.strikes('caller does not hear the answer', `${name} ${String(letter.sequence)}`))
+          timeline.in(weather.latency(`${name} answers on ${String(letter.sequence)}`), () => told(what));
+      };
+      life.enter(() => {
+        settle(letter).then(tell, (error: unknown) => tell({ refused: toErrorBody(error).code }));
+      });
+    },
+    tick: () => life.enter(() => core.engine.tick()),
+    sweep: () =>
+      life.enter(() => {
+        // What the store refuses now is swept the next time.
+        core.engine.sweep(OUTBOX_STALE_MS).catch(() => undefined);
+      }),
+    crash,
+    freeze: (ms) => life.freeze(ms),
+  };
+};

@@ -1,0 +1,211 @@
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { asSent, sha256Of } from '@holdpoint/contracts/values/json';
+import { type SayOfWork, WorkAnswer, WorkOrder } from '@holdpoint/contracts/program/program';
+import { artifactUriOf } from '@holdpoint/contracts/effect/stored-artifact';
+import { workConsumer } from '@holdpoint/contracts/bus/streams';
+import type { Delivery } from '@holdpoint/runtime/engine/intake';
+import { type RunningActivation, startActivation } from '@holdpoint/sdk/activation/activation';
+import type { TaskNews, WorkPort } from '@holdpoint/sdk/activation/session/port';
+import type { Workflow } from '@holdpoint/sdk/definition/workflow';
+import { createKnownOrders } from '@holdpoint/sdk/worker/known-orders';
+import type { Cluster } from './cluster.ts';
+import { createLife, type Life } from '../process-life.ts';
+import type { Told } from './replica.ts';
+import type { World } from '../world.ts';
+
+const RESTARTS_AFTER_MS = [50, 4_000] as const;
+/** As on a bus: a word that was not answered by then counts as lost. */
+const SAY_TIMEOUT_MS = 3_000;
+/** Twice a lease: many wake up while somebody else is at it. */
+const FROZEN_AT_MOST_MS = 60_000;
+/** So long a worker that stops waits until what it gives back is taken. */
+const FAREWELL_MS = 5_000;
+const PARKS_AFTER_MS = [300, 4_000] as const;
+
+export type Words = {
+  /** A worker says something. */
+  readonly said: (said: SayOfWork) => void;
+  /** And was told that it is so. */
+  readonly heard: (said: SayOfWork, answer: WorkAnswer) => void;
+};
+
+export type SimulatedWorker = {
+  /** As SIGTERM does: it gives back what it works on, and ends. */
+  readonly stop: () => void;
+  readonly crash: () => void;
+  readonly freeze: (ms: number) => void;
+};
+
+const newsIn = (subject: string, body: string): { task: string; news: TaskNews } | undefined => {
+  const [, kind, aggregate, type, task = ''] = subject.split('.');
+  if (kind !== 'evt' || aggregate !== 'task') return undefined;
+  const data = JSON.parse(body) as { readonly key?: string };
+  if (type === 'cancelled') return { task, news: { kind: 'cancelled', reason: 'cancelled' } };
+  return type === 'phase_informed' && data.key !== undefined
+    ? { task, news: { kind: 'informed', key: data.key } }
+    : undefined;
+};
+
+/** Processes of a user: they run phases by the real runner, over a bus that loses what they say. They keep nothing. */
+export const startWorkers = (
+  world: World,
+  { orchestrator }: Pick<Cluster, 'orchestrator'>,
+  workflows: readonly Workflow[],
+  count: number,
+  words: Words,
+): readonly SimulatedWorker[] => {
+  const { timeline, choices, weather, bus, trace, watchers } = world;
+  const artifacts = new Map<string, Uint8Array>();
+  const listeners = new Map<string, Set<(news: TaskNews) => void>>();
+  watchers.published.push(({ subject, body }) => {
+    const told = newsIn(subject, body);
+    for (const hear of (told && listeners.get(told.task)) ?? [])
+      if (told !== undefined && !weather.strikes('news of a task is lost', `${subject} to a worker`))
+        hear(told.news);
+  });
+
+  const sayOver =
+    (life: Life, name: string, crash: () => void): WorkPort['say'] =>
+    (said) =>
+      new Promise((resolve, reject) => {
+        const { task, lease, say } = said;
+        const place = `${name} says ${say.what} of ${task} ${String(lease)}`;
+        const unavailable = (): void => reject(new HoldpointError('RUNTIME_UNAVAILABLE', 'no answer'));
+        const told = (what: Told): void => {
+          if (fault === 'worker dies after it was heard') return crash();
+          life.enter(() => {
+            if (typeof what !== 'object') return unavailable();
+            const { answer } = what;
+            if (answer === undefined) return unavailable();
+            if ('error' in answer) {
+              const { code, message, details } = answer.error;
+              return reject(new HoldpointError(code as never, message, { ...(details && { details }) }));
+            }
+            const known = WorkAnswer.parse(answer.ok);
+            words.heard(said, known);
+            return resolve(known);
+          });
+        };
+        const once = (): void => {
+          const up = orchestrator.filter((node) => node.isUp());
+          if (up.length === 0) return;
+          const payload = asSent(said) as SayOfWork;
+          choices.pick(place, up).call(task, { kind: 'work', payload }, told);
+        };
+        const send = (): void => {
+          words.said(said);
+          // What has left arrives, whatever becomes of its sender.
+          timeline.in(weather.latency(place), once);
+          if (fault === 'word of a worker is doubled')
+            timeline.in(choices.between(`again ${place}`, 0, SAY_TIMEOUT_MS * 10), once);
+        };
+        const fault = weather.oneOf(place, [
+          'worker dies before it speaks',
+          'worker dies after it was heard',
+          'worker freezes before it speaks',
+          'word of a worker is lost',
+          'word of a worker is doubled',
+        ]);
+        if (fault === 'worker dies before it speaks') return crash();
+        life.clock.after(SAY_TIMEOUT_MS, unavailable);
+        if (fault === 'word of a worker is lost') return undefined;
+        if (fault === 'worker freezes before it speaks')
+          life.freeze(choices.between(`frozen ${place}`, 0, FROZEN_AT_MOST_MS));
+        return life.enter(send);
+      });
+
+  const startOne = (name: string): SimulatedWorker => {
+    let lives = 0;
+    let life: Life;
+    let stop = (): void => undefined;
+
+    const crash = (): void => {
+      if (!life.isAlive()) return;
+      trace.note(name, '', () => 'dies');
+      life.end();
+      timeline.in(choices.between(`restart ${name}`, ...RESTARTS_AFTER_MS), start);
+    };
+
+    const start = (): void => {
+      lives += 1;
+      const born = createLife(name, timeline);
+      life = born;
+      const worker = `${name}-${String(lives)}`;
+      const known = createKnownOrders();
+      const running = new Set<RunningActivation>();
+      let isStopping = false;
+      const parkMs = choices.pick(`${worker} parks`, PARKS_AFTER_MS);
+      const end = (): void => {
+        if (born.isAlive()) crash();
+      };
+      const port: WorkPort = {
+        say: sayOver(born, worker, end),
+        keep: (content, { name: called, mediaType }) => {
+          const sha256 = sha256Of(content);
+          const uri = artifactUriOf(sha256);
+          artifacts.set(uri, content);
+          return Promise.resolve({ uri, sha256, bytes: content.length, mediaType, name: called });
+        },
+        fetch: ({ uri }) => {
+          const content = artifacts.get(uri);
+          return content === undefined
+            ? Promise.reject(new HoldpointError('EXECUTOR_UNKNOWN_ARTIFACT', `there is no ${uri}`))
+            : Promise.resolve(content);
+        },
+        listen: (task, hear) => {
+          const of = listeners.get(task) ?? new Set();
+          listeners.set(task, of);
+          const own = (news: TaskNews): void => born.enter(() => hear(news));
+          of.add(own);
+          return () => void of.delete(own);
+        },
+      };
+      const take =
+        (workflow: Workflow) =>
+        (delivery: Delivery): void => {
+          const { data, deliveries } = delivery;
+          const ack = (): void => delivery.ack();
+          if (isStopping) return delivery.giveBack(0);
+          const order = WorkOrder.parse(JSON.parse(new TextDecoder().decode(data)));
+          if (!known.add(order.task, order.lease)) return ack();
+          let isAnswered = false;
+          const activation = startActivation({
+            workflow,
+            order,
+            isRepeat: deliveries > 1,
+            port,
+            clock: born.clock,
+            worker,
+            parkMs,
+            log: ({ level, message, fields }) =>
+              trace.note(worker, order.task, () => `${level}: ${message} ${JSON.stringify(fields ?? {})}`),
+            acknowledge: () => {
+              isAnswered = true;
+              ack();
+            },
+          });
+          running.add(activation);
+          void activation.done.then(() => {
+            running.delete(activation);
+            if (!isAnswered) known.forget(order.task, order.lease);
+          });
+        };
+      stop = () =>
+        born.enter(() => {
+          if (isStopping) return;
+          isStopping = true;
+          for (const activation of running) activation.giveBack('the worker stops');
+          born.clock.after(FAREWELL_MS, end);
+        });
+      for (const workflow of workflows)
+        bus.read(
+          { ...workConsumer(workflow.hash), service: 'orchestrator' },
+          { life: born, take: take(workflow) },
+        );
+    };
+    start();
+    return { stop: () => stop(), crash: () => crash(), freeze: (ms) => life.freeze(ms) };
+  };
+
+  return Array.from({ length: count }, (_, index) => startOne(`worker.${String(index + 1)}`));
+};

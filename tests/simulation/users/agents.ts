@@ -1,0 +1,27 @@
+import type { Principal } from '@holdpoint/approvals/approval/state';
+import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import type { Choices } from '../choices.ts';
+import { PEOPLE } from '../workload/gates.ts';
+
+/** Each of them acts for one person at a time; several people may have one of the same name. */
+const AGENTS = ['scribe', 'tester'] as const;
+const BY_AGENT = 0.35;
+const TRIES = 0.3;
+
+const OWNERS: readonly Principal[] = [PEOPLE.ada, PEOPLE.linus];
+
+/** Some of what people have done they have submitted by an agent of theirs. */
+export const asSubmitted = <Said extends Pick<SubmitTask, 'requestedBy'>>(
+  choices: Choices,
+  task: string,
+  said: Said,
+): Said & Pick<SubmitTask, 'agent'> =>
+  OWNERS.some(({ name }) => name === said.requestedBy) && choices.happens(`by an agent ${task}`, BY_AGENT)
+    ? { ...said, agent: choices.pick(`agent of ${task}`, AGENTS) }
+    : said;
+
+/** Who tries to decide on something for a person: the agent that has asked, another one, or one of somebody else's. */
+export const agentThatTries = (choices: Choices, place: string): Principal | undefined =>
+  choices.happens(`an agent tries ${place}`, TRIES)
+    ? { ...choices.pick(`owner of ${place}`, OWNERS), agent: choices.pick(`agent at ${place}`, AGENTS) }
+    : undefined;

@@ -1,0 +1,216 @@
+import {
+  type ApprovalEvent,
+  type Choice,
+  StuckAnswer,
+  type Verb,
+  type Vote,
+} from '@holdpoint/contracts/approval/approval';
+import { ApprovalId } from '@holdpoint/contracts/values/ids';
+import type { Json } from '@holdpoint/contracts/values/json';
+import type { Principal } from '@holdpoint/approvals/approval/state';
+import { agentThatTries } from './agents.ts';
+import type { Change } from '../event-states.ts';
+import type { Cluster } from '../services/cluster.ts';
+import { startBreakers } from './circuit-operators.ts';
+import { startHands } from './operators.ts';
+import type { Node, Told } from '../services/replica.ts';
+import { PEOPLE } from '../workload/gates.ts';
+import { NONSENSE, responseTo } from './program-operators.ts';
+import { startRules } from './standing-rules.ts';
+import { LATE_MS } from '../outside/target.ts';
+import type { World } from '../world.ts';
+
+const { ada: OPERATOR, linus: OTHER, mallory: STRANGER, grace: SENIOR } = PEOPLE;
+type Person = Principal;
+
+const ASK_AGAIN_MS = 4_000;
+const CALLS_MAX = 12;
+const LOOKS_WITHIN_MS = 15_000;
+const AROUND_EXPIRY_MS = 60;
+/** Also a frozen process has thawed by then, and has been told that its lease is over. */
+const AFTER_LATE_MS = 60_000;
+const NEVER_LOOKS = 0.25;
+const LATE_ANSWER_MS = 150_000;
+const DECIDES = { nobody: 0.1, atExpiry: 0.08, two: 0.15, stranger: 0.04 } as const;
+
+export type Call = <Message>(
+  nodes: readonly Node<Message>[],
+  aggregate: string,
+  message: Message,
+  told?: (told: Told) => void,
+) => void;
+
+/** People who decide, and operators who look after what was put to them. */
+export const startPeople = (world: World, cluster: Cluster) => {
+  const { timeline, choices, judge, books } = world;
+
+  const up = <Message>(nodes: readonly Node<Message>[], place: string): Node<Message> | undefined => {
+    const candidates = nodes.filter((node) => node.isUp());
+    return candidates.length === 0 ? undefined : choices.pick(place, candidates);
+  };
+
+  /** Calls until it is told something: every call may be made again. */
+  const call = <Message>(
+    nodes: readonly Node<Message>[],
+    aggregate: string,
+    message: Message,
+    told: (told: Told) => void = () => undefined,
+    calls = 1,
+  ): void => {
+    let heard = false;
+    up(nodes, `api ${aggregate}`)?.call(aggregate, message, (what) => {
+      heard = typeof what === 'object';
+      if (heard) told(what);
+    });
+    timeline.in(ASK_AGAIN_MS * calls, () => {
+      if (!heard && calls < CALLS_MAX) call(nodes, aggregate, message, told, calls + 1);
+    });
+  };
+
+  const decide = (id: ApprovalId, verb: Choice, by: Person, response?: Json): void => {
+    const payload = { id, decision: verb, ...(response !== undefined && { response }) };
+    const message = { kind: 'decide', payload, by } as const;
+    call(cluster.approvals, id, message, (told) => {
+      if (typeof told !== 'object' || told.answer === undefined || !('ok' in told.answer)) return;
+      const { ok } = told.answer;
+      const state = books.approvals.stateOf(id);
+      if (by.agent !== undefined && 'request' in state)
+        judge.expect(
+          'no agent is told that it has decided on what its owner has asked for',
+          state.request.requestedBy !== by.name,
+          id,
+          () => `${by.agent ?? ''} was told ${JSON.stringify(ok)}`,
+        );
+      const counted = (votes: readonly Vote[] = []): boolean => votes.some((vote) => vote.by === ok['by']);
+      const stands =
+        (state.status === 'closed' &&
+          state.decided.outcome === ok['status'] &&
+          (state.decided.by === ok['by'] || counted(state.decided.votes))) ||
+        // Where others have to decide as well, his word is kept until they have, unless he has changed it since.
+        (ok['status'] === 'pending' &&
+          (state.status === 'closed' || (state.status === 'pending' && counted(state.votes))));
+      judge.expect(
+        'the answer to a decision is what stands',
+        stands,
+        id,
+        () => `${by.name} was told ${JSON.stringify(ok)}, but it is ${JSON.stringify(state)}`,
+      );
+    });
+  };
+
+  const verbFor = (place: string): Verb => {
+    const drawn = choices.number(place);
+    if (drawn < 0.84) return 'approve';
+    return drawn < 0.95 ? 'reject' : 'request_changes';
+  };
+
+  /** Nobody looks before everything that was on its way has arrived: after that the target is believed. */
+  const askedWhatBecame = (id: ApprovalId, effect: string): void => {
+    const place = `answer to ${id}`;
+    if (choices.happens(`stranger ${place}`, DECIDES.stranger))
+      timeline.in(choices.between(place, 0, LOOKS_WITHIN_MS), () => decide(id, 'applied', STRANGER));
+    if (choices.happens(`nobody ${place}`, DECIDES.nobody)) return;
+    const answer = (): Choice => {
+      if (world.target.applications(effect) > 0) return 'applied';
+      return choices.pick(place, ['not_applied', 'retry', 'retry']);
+    };
+    timeline.in(LATE_MS + choices.between(place, AFTER_LATE_MS, AFTER_LATE_MS + LOOKS_WITHIN_MS), () =>
+      decide(id, answer(), OPERATOR),
+    );
+  };
+
+  /** Nobody is hurried: some look at once, some much later, some never; and some say what is no answer. */
+  const askedWhatBecomes = (id: ApprovalId): void => {
+    const place = `what becomes by ${id}`;
+    if (choices.happens(`stranger ${place}`, DECIDES.stranger))
+      timeline.in(choices.between(place, 0, LOOKS_WITHIN_MS), () => decide(id, 'skip', STRANGER));
+    if (choices.happens(`nonsense ${place}`, DECIDES.stranger))
+      timeline.in(choices.between(place, 0, LOOKS_WITHIN_MS), () => decide(id, 'approve', OPERATOR));
+    if (choices.happens(`nobody ${place}`, NEVER_LOOKS)) return;
+    const late = choices.happens(`late ${place}`, 0.15) ? LATE_ANSWER_MS : LOOKS_WITHIN_MS;
+    const answer = choices.pick(place, [...StuckAnswer.options, 'retry', 'retry'] as const);
+    timeline.in(choices.between(place, 0, late), () => decide(id, answer, OPERATOR));
+    if (choices.happens(`two ${place}`, DECIDES.two))
+      timeline.in(choices.between(`other ${place}`, 0, late), () =>
+        decide(id, choices.pick(`other ${place}`, StuckAnswer.options), OTHER),
+      );
+  };
+
+  /** A program wants to know something: mostly it is told, sometimes what fits nothing, twice, too late or not at all. */
+  const askedByProgram = (request: Extract<ApprovalEvent, { readonly type: 'requested' }>): void => {
+    const id = ApprovalId.parse(request.id);
+    const place = `response to ${id}`;
+    const within = (what: string): number => choices.between(`${what} ${place}`, 0, LOOKS_WITHIN_MS);
+    if (choices.happens(`stranger ${place}`, DECIDES.stranger))
+      timeline.in(within('stranger'), () =>
+        decide(id, 'respond', STRANGER, responseTo(world, request, 'stranger')),
+      );
+    if (choices.happens(`nonsense ${place}`, 0.15))
+      timeline.in(within('nonsense'), () => decide(id, 'respond', OPERATOR, NONSENSE));
+    if (choices.happens(`nobody ${place}`, DECIDES.nobody)) return;
+    const when = choices.happens(`at expiry ${place}`, DECIDES.atExpiry)
+      ? request.timeoutMs + choices.between(place, -AROUND_EXPIRY_MS, AROUND_EXPIRY_MS)
+      : within('when');
+    const response = responseTo(world, request, OPERATOR.name);
+    timeline.in(when, () => decide(id, 'respond', OPERATOR, response));
+    if (choices.happens(`two ${place}`, DECIDES.two))
+      timeline.in(when + choices.between(place, -5, 5), () =>
+        decide(id, 'respond', OTHER, responseTo(world, request, OTHER.name)),
+      );
+  };
+
+  /** One has decided, and somebody else has to: mostly somebody does. */
+  const secondAsked = (id: ApprovalId): void => {
+    const place = `second decision on ${id}`;
+    if (choices.happens(`nobody ${place}`, DECIDES.nobody)) return;
+    const when = choices.between(place, 0, LOOKS_WITHIN_MS);
+    timeline.in(when, () => decide(id, verbFor(place), choices.pick(place, [OPERATOR, OTHER, OTHER])));
+  };
+
+  const seniorAsked = (id: ApprovalId): void => {
+    const place = `senior decision on ${id}`;
+    timeline.in(choices.between(place, 0, LOOKS_WITHIN_MS), () => decide(id, verbFor(place), SENIOR));
+  };
+
+  /** Agents do not wait to be asked, and say what they would like. */
+  const agentAsked = (request: Extract<ApprovalEvent, { readonly type: 'requested' }>): void => {
+    const id = ApprovalId.parse(request.id);
+    const place = `by an agent on ${id}`;
+    const agent = agentThatTries(choices, place);
+    if (agent === undefined) return;
+    timeline.in(choices.between(place, 0, LOOKS_WITHIN_MS), () => {
+      if (request.input !== undefined) decide(id, 'respond', agent, responseTo(world, request, agent.name));
+      else if (request.doubt !== undefined) {
+        // Whoever may answer is believed: only one whose word must not count says what he cannot know.
+        if (agent.name === request.requestedBy) decide(id, 'applied', agent);
+      } else if (request.stuck !== undefined) decide(id, choices.pick(place, StuckAnswer.options), agent);
+      else decide(id, verbFor(place), agent);
+    });
+  };
+
+  const asked = ({ event }: Change<unknown, ApprovalEvent>): void => {
+    if (event.type === 'voted') return secondAsked(event.id);
+    if (event.type === 'handed_on') return seniorAsked(event.id);
+    if (event.type !== 'requested') return;
+    const place = `decision on ${event.id}`;
+    const id = ApprovalId.parse(event.id);
+    agentAsked(event);
+    if (event.input !== undefined) return askedByProgram(event);
+    if (event.doubt !== undefined) return askedWhatBecame(id, event.effectId);
+    if (event.stuck !== undefined) return askedWhatBecomes(id);
+    if (choices.happens(`stranger ${place}`, DECIDES.stranger))
+      timeline.in(choices.between(place, 0, LOOKS_WITHIN_MS), () => decide(id, 'approve', STRANGER));
+    if (choices.happens(`nobody ${place}`, DECIDES.nobody)) return;
+    const when = choices.happens(`at expiry ${place}`, DECIDES.atExpiry)
+      ? event.timeoutMs + choices.between(place, -AROUND_EXPIRY_MS, AROUND_EXPIRY_MS)
+      : choices.between(place, 0, LOOKS_WITHIN_MS);
+    timeline.in(when, () => decide(id, verbFor(place), OPERATOR));
+    if (choices.happens(`two ${place}`, DECIDES.two))
+      timeline.in(when + choices.between(place, -5, 5), () => decide(id, verbFor(`other ${place}`), OTHER));
+  };
+
+  const hands = startHands(world, cluster, call);
+  startRules(world, cluster, call);
+  const breakers = startBreakers(world, cluster, call);
+  return { asked, call, tell: hands.tell, happened: hands.happened, reset: breakers.reset };
+};

@@ -1,0 +1,64 @@
+import type { LetterSettled, SettleLetter } from '@holdpoint/contracts/bus/dead-letter';
+import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
+import type { Letter } from '@holdpoint/runtime/bus/dead-letters';
+import { watchLetters } from '../invariants/letters.ts';
+import type { Node } from '../services/replica.ts';
+import type { World } from '../world.ts';
+
+type Nodes = Readonly<Record<ServiceName, readonly Pick<Node<never>, 'isUp' | 'settle'>[]>>;
+
+const NEVER_LOOKS = 0.2;
+const TWICE = 0.4;
+const AFTERWARDS = 0.3;
+const SOON_MS = 20_000;
+const LATE = 0.3;
+/** By then most tasks that its message was for have ended. */
+const LATE_MS = 90_000;
+const TRIES_MAX = 6;
+const AGAIN_MS = 7_000;
+
+/** What somebody who asks is told: what became of it, or why nothing did. */
+export type ToldOfLetter = LetterSettled | { readonly refused: string };
+
+/** Those who try dead letters again or drop them: at once, at the same time from two places, once more, late, or never. */
+export const startLetterKeepers = (world: World, cluster: Nodes): (() => void) => {
+  const { timeline, choices, watchers } = world;
+  const watched = watchLetters(world);
+
+  const settle = (letter: Letter, wanted: SettleLetter, tries = 1): void => {
+    const place = `${String(wanted.by)} settles ${String(wanted.sequence)}`;
+    const up = cluster[letter.service].filter((node) => node.isUp());
+    let heard = false;
+    watched.asked(letter, wanted);
+    if (up.length > 0)
+      choices.pick(place, up).settle(wanted, (told) => {
+        // What cannot be handled yet may be later; whoever was told so asks again.
+        heard = !('refused' in told) || told.refused.startsWith('CONTRACT_');
+        watched.told(letter, told);
+      });
+    timeline.in(AGAIN_MS * tries, () => {
+      if (!heard && tries < TRIES_MAX) settle(letter, wanted, tries + 1);
+    });
+  };
+
+  watchers.lettered.push((letter, id) => {
+    const place = `letter ${id}`;
+    if (choices.happens(`nobody ${place}`, NEVER_LOOKS)) return;
+    const { sequence } = letter;
+    const wanted = (who: string): SettleLetter => ({
+      sequence,
+      action: choices.pick(`${who} ${place}`, ['retry', 'retry', 'drop']),
+      by: who,
+    });
+    const late = choices.happens(`late ${place}`, LATE) ? LATE_MS : SOON_MS;
+    const when = choices.between(`when ${place}`, 0, late);
+    timeline.in(when, () => settle(letter, wanted('ada')));
+    if (choices.happens(`two ${place}`, TWICE))
+      timeline.in(when + choices.between(`two ${place}`, -5, 5), () => settle(letter, wanted('linus')));
+    if (choices.happens(`afterwards ${place}`, AFTERWARDS))
+      timeline.in(when + choices.between(`afterwards ${place}`, 0, SOON_MS), () =>
+        settle(letter, wanted('grace')),
+      );
+  });
+  return watched.check;
+};

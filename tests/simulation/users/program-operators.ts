@@ -1,0 +1,95 @@
+import type { RequestApproval } from '@holdpoint/contracts/approval/approval';
+import { TaskId } from '@holdpoint/contracts/values/ids';
+import type { Json } from '@holdpoint/contracts/values/json';
+import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
+import {
+  orchestratorDecider,
+  type OrchestratorEvent,
+  type OrchestratorState,
+} from '@holdpoint/orchestrator/orchestrator';
+import { isProgram } from '@holdpoint/programs/state';
+import { type ProgramChange, programIn } from '../event-states.ts';
+import type { Cluster } from '../services/cluster.ts';
+import type { startPeople } from './approvers.ts';
+import type { World } from '../world.ts';
+
+const WITHIN_MS = 20_000;
+const LOOKS_MAX = 12;
+const RETRIES_MAX = 2;
+const BY_HAND = { cancel: 0.1, pause: 0.12, retry: 0.3, fork: 0.12 } as const;
+
+type Asked = Pick<RequestApproval, 'id' | 'input' | 'timeoutMs'>;
+
+/** What somebody says to what a program asks for: mostly what it wants. */
+export const responseTo = ({ choices }: Pick<World, 'choices'>, { id, input }: Asked, who: string): Json => {
+  const place = `${who} says to ${id}`;
+  switch (input?.kind) {
+    case 'approval':
+      return choices.happens(place, 0.85);
+    case 'choice':
+      return choices.pick(
+        place,
+        input.options.map(({ value }) => value),
+      );
+    default:
+      return choices.pick(place, ['Ann', 'Bob']);
+  }
+};
+
+/** What fits nothing that a program asks for. */
+export const NONSENSE: Json = { no: 'sense' };
+
+/** Those who stop programs, let them go on, try again and fork them. */
+export const startProgramHands = (
+  { timeline, choices, books, databases }: World,
+  cluster: Cluster,
+  { tell, call }: Pick<ReturnType<typeof startPeople>, 'tell' | 'call'>,
+) => {
+  const within = (what: string): number => choices.between(what, 0, WITHIN_MS);
+
+  const unpause = (id: TaskId, looks = 1): void => {
+    if (programIn(books, id)?.pausedByHand === true) tell(id, 'resume');
+    if (looks < LOOKS_MAX) timeline.in(4_000 * looks, () => unpause(id, looks + 1));
+  };
+
+  /** From a moment of it that has been, or is to come until then. */
+  const fork = (id: TaskId): void => {
+    const { initial } = orchestratorDecider;
+    const evolve = (state: OrchestratorState, event: OrchestratorEvent) =>
+      orchestratorDecider.evolve(state, event);
+    const history = (databases.orchestrator.tables.events.get(id) ?? []) as readonly OrchestratorEvent[];
+    const version = 1 + Math.floor(choices.number(`version of ${id} to fork`) * history.length);
+    const origin = history.slice(0, version).reduce(evolve, initial);
+    const task = TaskId.parse(`${id}-fork`);
+    if (isProgram(origin))
+      call(cluster.orchestrator, task, { kind: 'fork_program', task, origin, version, by: 'ada' });
+  };
+
+  const begin = (id: TaskId): void => {
+    if (choices.happens(`cancel ${id}`, BY_HAND.cancel))
+      timeline.in(within(`when to cancel ${id}`), () => tell(id, 'cancel'));
+    if (choices.happens(`pause ${id}`, BY_HAND.pause)) {
+      const at = within(`when to pause ${id}`);
+      timeline.in(at, () => tell(id, 'pause'));
+      timeline.in(at + within(`when to resume ${id}`), () => unpause(id));
+    }
+    if (!id.endsWith('-fork') && choices.happens(`fork ${id}`, BY_HAND.fork))
+      timeline.in(within(`when to fork ${id}`), () => fork(id));
+  };
+
+  const retries = new Map<string, number>();
+  return ({ event }: ProgramChange): void => {
+    const id = TaskId.parse(event.id);
+    if (event.type === 'program_submitted') begin(id);
+    const isStopped =
+      event.type === 'failed' || (event.type === 'input_requested' && event.about === 'failure');
+    const count = (retries.get(id) ?? 0) + 1;
+    if (!isStopped || count > RETRIES_MAX || !choices.happens(`retry ${id}`, BY_HAND.retry)) return;
+    retries.set(id, count);
+    timeline.in(within(`when to retry ${id}`), () => {
+      const program = programIn(books, id);
+      if (program !== undefined && (program.phase === 'failed' || !isTerminal(program.phase)))
+        tell(id, 'retry');
+    });
+  };
+};

@@ -1,0 +1,80 @@
+import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
+import { TaskId } from '@holdpoint/contracts/values/ids';
+import type { Workflow } from '@holdpoint/sdk/definition/workflow';
+import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import { subjects } from '@holdpoint/contracts/bus/subjects';
+import { asSubmitted } from './agents.ts';
+import type { Cluster } from '../services/cluster.ts';
+import type { startPeople } from './approvers.ts';
+import { randomProgram } from '../workload/programs.ts';
+import { randomSubmission } from '../workload/submissions.ts';
+import type { World } from '../world.ts';
+
+const BY_BUS = 0.3;
+const TWICE = 0.1;
+const PUBLISH_AGAIN_MS = 9_000;
+const LOOK_AGAIN_MS = 1_000;
+const LOOKS_MAX = 15;
+
+/** The tasks that were thought up before this one, whether they are left out or not: so leaving one out changes no other. */
+const before = (task: string): readonly string[] =>
+  Array.from({ length: Number(task.split('-')[1]) }, (_, i) => `t-${String(i)}`);
+
+/** Submits tasks over a while, on both ways in, and remembers which ones were accepted. */
+export const startSubmitters = (
+  { timeline, choices, bus, books, judge }: World,
+  cluster: Cluster,
+  people: ReturnType<typeof startPeople>,
+  wanted: readonly string[],
+  programs: readonly Workflow[],
+  overMs: number,
+) => {
+  const accepted = new Set<string>();
+  const exists = (id: string): boolean => books.orchestrator.stateOf(id).phase !== 'absent';
+
+  const byApi = (id: TaskId, payload: SubmitTask): void =>
+    people.call(cluster.orchestrator, id, { kind: 'submit', payload, task: id }, (told) => {
+      if (typeof told !== 'object' || told.answer === undefined || !('ok' in told.answer)) return;
+      accepted.add(id);
+      judge.expect(
+        'what is answered is stored',
+        exists(id),
+        id,
+        () => 'was answered with success and is not there',
+      );
+    });
+
+  /** The bus may forget what it confirmed, so a submitter looks whether the task is there. */
+  const byBus = (id: TaskId, payload: SubmitTask, tries = 1): void => {
+    const messageId = `submit.${id}.${String(tries)}`;
+    bus.publish(messageId, {
+      subject: subjects.taskCommand('submit'),
+      headers: [[HEADERS.messageId, messageId]],
+      body: JSON.stringify(payload),
+    });
+    timeline.in(PUBLISH_AGAIN_MS * tries, () => {
+      if (exists(id)) accepted.add(id);
+      else byBus(id, payload, tries + 1);
+    });
+  };
+
+  /** Whoever waits for another task mostly submits it first; who does not hears that there is none. */
+  const once = (peers: readonly string[], submit: () => void, looks = 1): void => {
+    if (looks > LOOKS_MAX || peers.every(exists)) return submit();
+    timeline.in(LOOK_AGAIN_MS, () => once(peers, submit, looks + 1));
+  };
+
+  for (const name of wanted) {
+    const id = TaskId.parse(name);
+    const said = id.startsWith('p-')
+      ? randomProgram(choices, id, programs)
+      : randomSubmission(choices, id, before(id));
+    const payload: SubmitTask = { id, ...asSubmitted(choices, id, said) };
+    const peers = (payload.after ?? []).map((job) => job.split('/')[0] ?? job);
+    const submit = choices.happens(`by bus ${id}`, BY_BUS) ? byBus : byApi;
+    const times = choices.happens(`twice ${id}`, TWICE) ? 2 : 1;
+    for (let i = 0; i < times; i += 1)
+      timeline.in(choices.between(`submit ${id}`, 0, overMs), () => once(peers, () => submit(id, payload)));
+  }
+  return { accepted: accepted as ReadonlySet<string> };
+};
