@@ -123,8 +123,8 @@ describe('the check shows the offending edge', () => {
     [
       'what is pure of workflows knows what reads files',
       'packages/workflows/src/compiler/compile.ts',
-      `import { x } from './files/repository.ts';`,
-      './files/repository.ts',
+      `import { x } from '../files/repository.ts';`,
+      '../files/repository.ts',
     ],
     [
       'a domain knows how workflows read files',

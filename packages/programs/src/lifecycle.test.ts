@@ -1,6 +1,6 @@
 import { historyOf, specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
-import { programDecider } from './decider.ts';
+import { programDecider } from './decide.ts';
 import {
   asked,
   beat,
@@ -21,7 +21,7 @@ import {
   TASK,
   taskAfter,
   timer,
-} from './fixture.ts';
+} from '../testing/fixture.ts';
 import type { ProgramMessage } from './messages.ts';
 
 const given = specFor(programDecider);

@@ -1,4 +1,4 @@
-import { createRuntimeTables } from '@holdpoint/runtime/postgres/tables';
+import { createRuntimeTables } from '@holdpoint/runtime/store/tables';
 import { type Kysely, sql } from 'kysely';
 
 export const up = async (db: Kysely<unknown>): Promise<void> => {

@@ -1,4 +1,4 @@
-import { createRetention, tokenIn } from '@holdpoint/runtime/postgres/retention';
+import { createRetention, tokenIn } from '@holdpoint/runtime/store/retention';
 import { type Kysely, sql } from 'kysely';
 
 /** A task goes last, so that nothing is left that its id could be taken for when somebody uses it again. */

@@ -1,4 +1,4 @@
-import { createRetire, tokenIn } from '@holdpoint/runtime/postgres/retention';
+import { createRetire, tokenIn } from '@holdpoint/runtime/store/retention';
 import { type Kysely, sql } from 'kysely';
 
 /** As it was, and what people were asked by a program is looked for as well. */

@@ -1,5 +1,5 @@
-import { readEnv } from '@holdpoint/runtime/config';
-import { runProcess } from '@holdpoint/runtime/process';
+import { readEnv } from '@holdpoint/runtime/service/config';
+import { runProcess } from '@holdpoint/runtime/service/process';
 import { OrchestratorEnv } from './config.ts';
 import { startOrchestrator } from './service.ts';
 

@@ -7,7 +7,7 @@ import { ApprovalsEnv, readConfig as readApprovals } from '@holdpoint/approvals/
 import { ExecutorEnv, readConfig as readExecutor } from '@holdpoint/executor/config';
 import { OrchestratorEnv } from '@holdpoint/orchestrator/config';
 import { RecoveryEnv } from '@holdpoint/recovery/config';
-import { ConfigError, readEnv } from '@holdpoint/runtime/config';
+import { ConfigError, readEnv } from '@holdpoint/runtime/service/config';
 import fc from 'fast-check';
 import { nastyText } from '../hostile/strings.ts';
 import { CANARY } from '../promises.ts';

@@ -1,0 +1,126 @@
+import type { ApprovalResolved } from '@holdpoint/contracts/approval/approval';
+import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/effect';
+import { errorBody } from '@holdpoint/contracts/values/errors';
+import { effectIdOf, inputIdOf, jobOf } from '@holdpoint/contracts/values/ids';
+import { asSent, type Json, type JsonObject } from '@holdpoint/contracts/values/json';
+import type { ProgramAnswer, ProgramQuestion } from '@holdpoint/contracts/program/program';
+import { repeatTimer } from '@holdpoint/runtime/decider';
+import { checkpoint } from './checkpoints.ts';
+import type { Draft } from './decision-builder.ts';
+import { failTask } from './ending.ts';
+import { orderPhase } from './order-phase.ts';
+import { askPeople, QUESTION_TIMER } from './outgoing.ts';
+import { tryAgain } from './retry.ts';
+import type { Program } from './state.ts';
+
+/** The question itself, in the form in which people are asked about effects: that is what they look at, and nothing is carried out. */
+const questionAsEffect = (task: Program, asks: ProgramQuestion, question: number): CanonicalEffect => ({
+  task: task.id,
+  node: task.node,
+  uses: 'control.input',
+  args: { input: asSent(asks.input), title: asks.title, ...(asks.body !== undefined && { body: asks.body }) },
+  kind: 'other',
+  effectClass: 'idempotent',
+  target: `job:${jobOf(task.id, task.node)}`,
+  idempotencyKey: `input:${String(question)}`,
+});
+
+type About =
+  | { readonly about: 'failure' }
+  | { readonly about: 'phase'; readonly state: JsonObject; readonly output?: Json | undefined };
+
+/** Asks people for something. It is recorded before anybody is asked. */
+export const ask = (draft: Draft, asks: ProgramQuestion, about: About): void => {
+  const { id, node, visit, attempt, questions } = draft.task();
+  checkpoint(draft, 'before people are asked');
+  const question = questions + 1;
+  const effect = questionAsEffect(draft.task(), asks, question);
+  draft.emit({
+    type: 'input_requested',
+    node,
+    visit,
+    attempt,
+    approval: inputIdOf(id, question),
+    effectId: effectIdOf(id, node, effect.idempotencyKey),
+    effect,
+    digest: effectDigest(effect),
+    question,
+    asks,
+    ...about,
+  });
+  putQuestion(draft, 0);
+};
+
+export const putQuestion = (draft: Draft, times: number): void => {
+  const { question } = draft.task();
+  if (question === undefined) return;
+  draft.send(askPeople(draft.task(), question, times));
+  draft.timer(repeatTimer(QUESTION_TIMER, times, draft.now));
+};
+
+/** Whether it is to be tried again: what people are asked when a phase says that they shall be. */
+export const RETRY = 'retry';
+const FAIL = 'fail';
+
+const TITLE_MAX = 500;
+
+export const askAboutFailure = (
+  draft: Draft,
+  { title, body }: { readonly title?: string | undefined; readonly body?: string | undefined },
+  message: string,
+): void => {
+  const { node, id } = draft.task();
+  ask(
+    draft,
+    {
+      title: (title ?? `${jobOf(id, node)} failed: ${message}`).slice(0, TITLE_MAX).toWellFormed(),
+      ...(body !== undefined && { body }),
+      input: {
+        kind: 'choice',
+        options: [
+          { value: RETRY, label: 'Try again' },
+          { value: FAIL, label: 'Let the task fail' },
+        ],
+      },
+    },
+    { about: 'failure' },
+  );
+};
+
+const ANSWERS: ReadonlySet<ApprovalResolved['outcome']> = new Set(['answered', 'expired', 'cancelled']);
+
+/** Only the answer to what this task has asked counts, whoever says so. */
+export const answered = (draft: Draft, fact: ApprovalResolved): void => {
+  const task = draft.task();
+  const { question } = task;
+  if (question?.approval !== fact.id || task.status !== 'asked') return;
+  // What is decided of an effect is no answer: whoever says that of a question is not whom it was put to.
+  if (!ANSWERS.has(fact.outcome)) return;
+  const said = fact.outcome === 'answered' && fact.response !== undefined;
+  const answer: ProgramAnswer = {
+    outcome: said ? 'answered' : 'expired',
+    by: fact.by,
+    ...(said && { response: fact.response }),
+    ...(fact.comment !== undefined && { comment: fact.comment }),
+  };
+  draft.timer({ clear: QUESTION_TIMER });
+  draft.emit({
+    type: 'input_received',
+    node: task.node,
+    visit: task.visit,
+    attempt: task.attempt,
+    approval: fact.id,
+    answer,
+  });
+  if (question.about === 'phase') return orderPhase(draft, 'respond');
+  return decided(draft, answer);
+};
+
+const decided = (draft: Draft, answer: ProgramAnswer): void => {
+  if (answer.response === RETRY) return tryAgain(draft, 0, { by: answer.by });
+  const { failures, node } = draft.task();
+  const why =
+    answer.outcome === 'expired' ? 'nobody has said what is to become of it' : `${answer.by} lets it fail`;
+  const last = failures.at(-1)?.error ?? errorBody('PROGRAM_PHASE_FAILED', why);
+  return failTask(draft, { ...last, message: `${last.message} (${why})` }, node);
+};

@@ -1,0 +1,48 @@
+import { type ErrorBody, errorBody } from '@holdpoint/contracts/values/errors';
+import type { Json } from '@holdpoint/contracts/values/json';
+import {
+  ENTRIES_MAX,
+  ENTRIES_MAX_BYTES,
+  type Entry,
+  ENTRY_MAX_BYTES,
+  STATE_MAX_BYTES,
+} from '@holdpoint/contracts/program/program';
+import type { Program } from './state.ts';
+
+/** What is recorded, or why it is not. */
+export type Recorded = { readonly entry?: Entry } | { readonly error: ErrorBody };
+
+/** Of the JSON of a value, in whatever order its fields are. */
+export const bytesOf = (value: object | Json): number => Buffer.byteLength(JSON.stringify(value));
+
+const sizes = new WeakMap<Entry, number>();
+
+/** Each time that something is recorded all that was recorded before is counted: its size is found once. */
+const sizeOf = (entry: Entry): number => {
+  const known = sizes.get(entry) ?? bytesOf(entry);
+  sizes.set(entry, known);
+  return known;
+};
+
+/** Why there is no room for it; nothing when there is. */
+export const roomProblem = ({ entries }: Pick<Program, 'entries'>, entry: Entry): ErrorBody | undefined => {
+  const bytes = sizeOf(entry);
+  if (bytes > ENTRY_MAX_BYTES)
+    return errorBody(
+      'PROGRAM_RECORDS_TOO_LARGE',
+      `a record has ${String(bytes)} bytes, at most ${String(ENTRY_MAX_BYTES)} are kept: keep it as an artifact`,
+    );
+  const all = entries.reduce((sum, each) => sum + sizeOf(each), bytes);
+  return entries.length >= ENTRIES_MAX || all > ENTRIES_MAX_BYTES
+    ? errorBody(
+        'PROGRAM_RECORDS_TOO_LARGE',
+        `a phase keeps at most ${String(ENTRIES_MAX)} records of ${String(ENTRIES_MAX_BYTES)} bytes in all`,
+      )
+    : undefined;
+};
+
+export const stateTooLarge = (): ErrorBody =>
+  errorBody(
+    'PROGRAM_STATE_TOO_LARGE',
+    `a state has at most ${String(STATE_MAX_BYTES)} bytes: keep what is large as an artifact`,
+  );

@@ -1,0 +1,144 @@
+import type { ApprovalResolved } from '@holdpoint/contracts/approval/approval';
+import type { CommandId, NodeId, TaskId } from '@holdpoint/contracts/values/ids';
+import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
+import type {
+  PhaseEnd,
+  ProgramDefinition,
+  ProgramEffect,
+  ProgramOnError,
+  ProgramQuestion,
+  SayOfWork,
+  WorkRecord,
+} from '@holdpoint/contracts/program/program';
+import { programDecider } from '../src/decide.ts';
+import { evolve } from '../src/evolve.ts';
+import type { ProgramMessage } from '../src/messages.ts';
+import type { Program, ProgramFact, ProgramState } from '../src/state.ts';
+
+/** For tests: a task of a program, and what is said to it. */
+export const TASK = 't-1' as TaskId;
+export const NOW = 1_000_000;
+export const node = (name: string): NodeId => name as NodeId;
+
+export const onError = (strategy: ProgramOnError['strategy'], maxRetries = 0): ProgramOnError => ({
+  strategy,
+  maxRetries,
+  backoff: 'exponential',
+  delayMs: 1_000,
+});
+
+/** draft → review (a person) → publish (an effect) → done. */
+export const programWith = (draft: Partial<{ onError: ProgramOnError }> = {}): ProgramDefinition => ({
+  id: 'reply',
+  version: '1',
+  code: 'a'.repeat(64),
+  initial: node('draft'),
+  snapshotEvery: 2,
+  phases: [
+    { type: 'agent', id: node('draft'), next: [node('review')], ...draft },
+    { type: 'human', id: node('review'), input: 'approval' },
+    { type: 'effect', id: node('publish'), next: [node('done')] },
+    { type: 'terminal', id: node('done'), outcome: 'succeeded' },
+    { type: 'terminal', id: node('dropped'), outcome: 'failed' },
+  ],
+});
+
+export const submission = (
+  program = programWith(),
+  inputs: JsonObject = { topic: 'tea' },
+): ProgramMessage => ({
+  kind: 'submit',
+  task: TASK,
+  payload: { id: TASK, workflow: 'reply@1', goal: 'Answer the letter', program, inputs, requestedBy: 'ada' },
+});
+
+export const say = (
+  lease: number,
+  what: SayOfWork['say'],
+  worker = 'worker-1',
+): Extract<ProgramMessage, { readonly kind: 'work' }> => ({
+  kind: 'work',
+  payload: { task: TASK, lease, worker, say: what },
+});
+export const claim = (lease: number, worker?: string) => say(lease, { what: 'claim', give: true }, worker);
+export const beat = (lease: number, worker?: string) => say(lease, { what: 'beat' }, worker);
+export const end = (lease: number, how: PhaseEnd, worker?: string) =>
+  say(lease, { what: 'end', end: how }, worker);
+export const record = (lease: number, what: WorkRecord, worker?: string) =>
+  say(lease, { what: 'record', record: what }, worker);
+export const timer = (name: string, data: Json = null): ProgramMessage => ({ kind: 'timer', name, data });
+
+export const completed = (next?: string, state: JsonObject = { topic: 'tea' }, output?: Json): PhaseEnd => ({
+  how: 'completed',
+  state,
+  ...(output !== undefined && { output }),
+  ...(next !== undefined && { next: node(next) }),
+});
+export const failedWith = (message = 'no tea'): PhaseEnd => ({
+  how: 'failed',
+  stage: 'run',
+  error: { code: 'PROGRAM_PHASE_FAILED', message },
+});
+export const question: ProgramQuestion = { title: 'Shall it go out?', input: { kind: 'approval' } };
+export const asked = (state: JsonObject = { topic: 'tea' }): PhaseEnd => ({ how: 'asked', state, question });
+
+export const effect = (args: JsonObject = { path: 'out.txt', text: '{{ as it is }}' }): ProgramEffect => ({
+  kind: 'write_external',
+  uses: 'cap.file.append',
+  args,
+  target: 'file:out.txt',
+  idempotencyKey: 'publish',
+});
+
+export const byHand = (kind: 'cancel' | 'pause' | 'resume' | 'retry', command = kind): ProgramMessage => ({
+  kind,
+  payload: { id: TASK, by: 'bob', reason: 'why not' },
+  commandId: `c-${command}` as CommandId,
+});
+
+export const resolved = (
+  approval: string,
+  outcome: ApprovalResolved['outcome'],
+  response?: Json,
+): ProgramMessage => ({
+  kind: 'approval',
+  fact: {
+    type: 'resolved',
+    id: approval as ApprovalResolved['id'],
+    task: TASK,
+    node: node('review'),
+    revision: 1,
+    outcome,
+    by: 'cleo',
+    at: NOW,
+    ...(response !== undefined && { response }),
+  },
+});
+
+export const peerEnded = (
+  peer: string,
+  outcome: 'succeeded' | 'failed' | 'blocked' | 'cancelled' | 'unknown',
+  outputs?: JsonObject,
+): ProgramMessage => ({
+  kind: 'inform',
+  information: {
+    about: 'peer',
+    task: TASK,
+    peer: peer as TaskId,
+    outcome,
+    ...(outputs && { outputs }),
+    ...(outcome === 'blocked' && { error: { code: 'ERR_FORBIDDEN', message: 'no' } }),
+  },
+});
+
+/** The task as it stands after these messages. Throws when there is none. */
+export const taskAfter = (...messages: readonly ProgramMessage[]): Program => {
+  const state = messages.reduce<ProgramState>(
+    (before, message) => programDecider.decide(before, message, { now: NOW }).events.reduce(evolve, before),
+    programDecider.initial,
+  );
+  if (state.phase === 'absent') throw new Error('there is no task');
+  return state;
+};
+
+export const typesIn = (events: readonly ProgramFact[]): readonly string[] => events.map(({ type }) => type);

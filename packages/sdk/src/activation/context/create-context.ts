@@ -1,0 +1,131 @@
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { digestOf } from '@holdpoint/contracts/values/json';
+import type { EffectEnd, Entry, WorkGiven, WorkOrder } from '@holdpoint/contracts/program/program';
+import { WAIT_MAX_MS } from '@holdpoint/contracts/workflow/side-effect';
+import { effectKey } from '@holdpoint/programs/state';
+import type { Clock } from '@holdpoint/runtime/engine/clock';
+import type { EffectRequest } from '../../definition/context.ts';
+import type { AnyContext } from '../../definition/phase.ts';
+import type { Activity, Branch } from './activity.ts';
+import { artifactContent } from './artifact-content.ts';
+import { effectResult, programEffect } from './effect-request.ts';
+import { insist } from './retry.ts';
+import type { Life } from '../session/lifetime.ts';
+import type { WorkerLine, WorkPort } from '../session/port.ts';
+import type { Records } from './records.ts';
+import type { StateHolder } from './state.ts';
+
+/** What all contexts of one activation share. */
+export type ContextParts = {
+  readonly order: WorkOrder;
+  readonly given: WorkGiven;
+  readonly state: StateHolder;
+  readonly records: Records;
+  readonly activity: Activity;
+  readonly port: Pick<WorkPort, 'keep'>;
+  readonly clock: Clock;
+  readonly log: (line: Pick<WorkerLine, 'level' | 'message' | 'fields'>) => void;
+};
+
+const NAME_MAX = 200;
+
+const checkName = (what: string, name: string): string => {
+  if (typeof name === 'string' && name.length >= 1 && name.length <= NAME_MAX && name.isWellFormed())
+    return name;
+  throw new HoldpointError('CONTRACT_INVALID', `the name of ${what} is 1 to ${String(NAME_MAX)} characters`);
+};
+
+const SOON_MS = 20;
+
+const endOf = ({ ended }: Extract<Entry, { readonly kind: 'effect' }>): EffectEnd => {
+  if (ended === undefined) throw new HoldpointError('RUNTIME_POISON', 'the effect has ended without an end');
+  return ended;
+};
+
+/** What a part of a phase is given. `scope` stands before the names that it records under. */
+export const createContext = (
+  { order, given, state, records, activity, port, clock, log }: ContextParts,
+  life: Life,
+  branch: Branch,
+  scope = '',
+): AnyContext => {
+  const { task, node, attempt, visit } = order;
+  let sleeps = 0;
+
+  const effect: AnyContext['effect'] = <Result>(request: EffectRequest<Result>) =>
+    life.during(async () => {
+      const wanted = programEffect(request);
+      const known = records.find('effect', effectKey(wanted.idempotencyKey));
+      if (known?.ended?.outcome === 'succeeded' && known.digest === digestOf(wanted))
+        return effectResult(known.ended, request) as Result;
+      const record = { kind: 'effect', effect: wanted } as const;
+      const entry = await activity.working(branch, () => records.record('effect', record));
+      return effectResult(endOf(await records.ended<'effect'>(branch, entry, record)), request) as Result;
+    });
+
+  const sleep: AnyContext['sleep'] = (ms, name) => {
+    sleeps += 1;
+    const number = `#${String(sleeps)}`;
+    return life.during(async () => {
+      const key = `sleep:${scope}${name === undefined ? number : checkName('a sleep', name)}`;
+      if (!(ms >= 0 && ms <= WAIT_MAX_MS))
+        throw new HoldpointError('CONTRACT_INVALID', `a sleep has 0 to ${String(WAIT_MAX_MS)} milliseconds`);
+      const record = { kind: 'sleep', key, ms: Math.round(ms) } as const;
+      const known = records.find('sleep', key);
+      const entry = known ?? (await activity.working(branch, () => records.record('sleep', record)));
+      // How long is left of one that was begun before is the store's to know.
+      await records.ended<'sleep'>(branch, entry, record, known === undefined ? ms + SOON_MS : undefined);
+    });
+  };
+
+  const context: AnyContext = {
+    get state() {
+      return state.current();
+    },
+    input: given.inputs,
+    goal: given.goal,
+    task,
+    attempt,
+    visit,
+    hints: given.failures,
+    signal: life.signal,
+    update: (recipe) => {
+      const reason = life.aborted();
+      if (reason !== undefined) throw reason;
+      state.update(recipe);
+    },
+    effect,
+    step: <Value>(name: string, run: () => Value | Promise<Value>): Promise<Value> =>
+      life.during(() =>
+        records.once(branch, `step:${scope}${checkName('a step', name)}`, `what the step ${name} gave`, run),
+      ) as Promise<Value>,
+    sleep,
+    log: (message, fields) => log({ level: 'info', message, ...(fields && { fields }) }),
+    artifact: (name, content, options) => {
+      const key = `artifact:${scope}${checkName('an artifact', name)}`;
+      return life.during(() =>
+        activity.working(branch, async () => {
+          const known = records.find('artifact', key);
+          if (known !== undefined) return known.artifact;
+          const { bytes, mediaType } = artifactContent(content, options);
+          const artifact = await insist(clock, () =>
+            port.keep(bytes, { name, mediaType, task, node, attempt }),
+          );
+          return (await records.record('artifact', { kind: 'artifact', key, artifact })).artifact;
+        }),
+      );
+    },
+  };
+  return context;
+};
+
+/** The context of an item: the state is only read. */
+export const withoutUpdate = (context: AnyContext): AnyContext => {
+  const refuse = (): never => {
+    throw new TypeError('an item changes no state: give something back, and change the state in `after`');
+  };
+  return Object.defineProperties(
+    {},
+    { ...Object.getOwnPropertyDescriptors(context), update: { value: refuse, enumerable: false } },
+  ) as AnyContext;
+};

@@ -1,0 +1,30 @@
+import { commandIdOf } from '@holdpoint/contracts/values/ids';
+import { subjects } from '@holdpoint/contracts/bus/subjects';
+import { describe, expect, test } from 'vitest';
+import { NOTHING_KNOWN } from './submission-context.ts';
+import { orchestratorLogic } from './bindings.ts';
+
+const decoded = (kind: string, identity: string) => {
+  const commands = orchestratorLogic().inbound.find(({ consumer }) => consumer.name === 'orchestrator');
+  return commands?.decode(subjects.taskCommand(kind), { id: 't-1' }, { identity });
+};
+
+describe.each(['cancel', 'pause', 'resume', 'retry'])('%s', (kind) => {
+  test('is the same command whenever the same message comes again, and another one in another message', () => {
+    const first = decoded(kind, 'HP_CMD/7/1');
+    const commandId = commandIdOf(kind, 'HP_CMD/7/1');
+    expect(first).toMatchObject({ aggregate: 't-1', message: { kind, task: 't-1', commandId } });
+    expect(decoded(kind, 'HP_CMD/7/1')).toEqual(first);
+    expect(decoded(kind, 'HP_CMD/8/1')).not.toEqual(first);
+  });
+});
+
+test.each([true, false])('a submission is decided on once it is certain what it names: %s', (isCertain) => {
+  const known = { ...NOTHING_KNOWN, isCertain: () => isCertain };
+  const commands = orchestratorLogic(undefined, known).inbound.find(
+    ({ consumer }) => consumer.name === 'orchestrator',
+  );
+  const submission = { id: 't-1', workflow: 'reply', goal: 'reply' };
+  const routed = commands?.decode(subjects.taskCommand('submit'), submission, { identity: 'HP_CMD/7/1' });
+  expect(routed?.later).toBe(isCertain ? undefined : true);
+});

@@ -1,0 +1,30 @@
+import { TaskPhase } from '@holdpoint/contracts/task/task';
+import type { Told } from '@holdpoint/runtime/engine/batch';
+import type { Meter } from '@holdpoint/runtime/observability/meter';
+import type { OrchestratorEvent } from './orchestrator.ts';
+
+/** Seconds: a task takes from a moment to weeks. */
+const TAKES = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400, 604_800];
+const ENDS: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
+
+/** How tasks go through their phases, and how long they take. */
+export const taskFigures = (meter: Meter): ((told: Told<OrchestratorEvent>) => void) => {
+  const entered = meter.counter(
+    'task_phase_entered_total',
+    'How often tasks have entered a phase',
+    TaskPhase.options.map((phase) => ({ phase })),
+  );
+  const seconds = meter.histogram('task_seconds', 'From the submission of a task to its end', TAKES);
+  const nodes = meter.counter(
+    'node_failures_total',
+    'Attempts at jobs that failed, or whose outcome is in doubt',
+    [{ outcome: 'failed' }, { outcome: 'in_doubt' }],
+  );
+  return ({ event, entered: phase, ageMs }) => {
+    if (event.type === 'node_failed') nodes(1, { outcome: event.outcome });
+    // Boards have no phases.
+    if (phase === undefined || phase === 'board') return;
+    entered(1, { phase });
+    if (ENDS.has(phase)) seconds(ageMs / 1_000, { phase });
+  };
+};

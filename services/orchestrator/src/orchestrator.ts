@@ -1,0 +1,82 @@
+import type { BoardEvent } from '@holdpoint/contracts/task/registry';
+import { errorBody } from '@holdpoint/contracts/values/errors';
+import type { SayOfWork } from '@holdpoint/contracts/program/program';
+import type { TaskEvent } from '@holdpoint/contracts/task/task';
+import { programDecider } from '@holdpoint/programs/decide';
+import type { ForkedFrom } from '@holdpoint/programs/messages';
+import { isProgram, type Program, type ProgramFact, type ProgramState } from '@holdpoint/programs/state';
+import { type Decider, type Decision, decision, refused, type TimerFired } from '@holdpoint/runtime/decider';
+import { boardDecider, type BoardMessage } from './registry/decide.ts';
+import type { Board } from './registry/state.ts';
+import { taskDecider } from './task/decide.ts';
+import type { TaskMessage } from './task/model/messages.ts';
+import { asProgramMessage } from './program/program-messages.ts';
+import { absent, type Task, type TaskState } from './task/model/state.ts';
+
+/** What the orchestrator keeps: tasks, those of programs among them, and a board for each repository. Their ids never coincide. */
+export type OrchestratorState = { readonly phase: 'absent' } | Task | Program | Board;
+/** What a worker says of its work. */
+export type WorkMessage = { readonly kind: 'work'; readonly payload: SayOfWork };
+export type OrchestratorMessage = TaskMessage | WorkMessage | ForkedFrom | Exclude<BoardMessage, TimerFired>;
+export type OrchestratorEvent = TaskEvent | ProgramFact | BoardEvent;
+
+const isOfBoard = (event: OrchestratorEvent): event is BoardEvent => event.type.startsWith('board_');
+const isBoard = (state: OrchestratorState): state is Board => state.phase === 'board';
+
+/** A task whose workflow is a graph, or none yet. */
+export const isTask = (state: OrchestratorState): state is TaskState => !isBoard(state) && !isProgram(state);
+
+/** Whether it is, or is to be, a task of a program. */
+const isOfProgram = (state: OrchestratorState, message: OrchestratorMessage): boolean => {
+  if (isProgram(state)) return true;
+  if (message.kind === 'work' || message.kind === 'fork_program') return state.phase === 'absent';
+  return state.phase === 'absent' && message.kind === 'submit' && message.payload.program !== undefined;
+};
+
+const decideProgram = (
+  state: ProgramState,
+  message: OrchestratorMessage,
+  at: Parameters<typeof programDecider.decide>[2],
+): Decision<ProgramFact> => {
+  const known = asProgramMessage(message);
+  if (known === 'nothing') return decision({});
+  return 'error' in known ? refused(known.error) : programDecider.decide(state, known, at);
+};
+
+/** The kinds of aggregates behind one decider: a message says by its kind, or by what it finds, which of them it is about. */
+export const createOrchestratorDecider = (
+  tasks: Decider<TaskState, TaskMessage, TaskEvent> = taskDecider,
+): Decider<OrchestratorState, OrchestratorMessage, OrchestratorEvent> => ({
+  initial: absent,
+  evolve: (state, event) => {
+    if (isOfBoard(event)) {
+      if (state.phase !== 'absent' && !isBoard(state)) throw new Error('a task is no board');
+      return boardDecider.evolve(state, event);
+    }
+    if (isBoard(state)) throw new Error('a board is no task');
+    if (event.type === 'program_submitted') return programDecider.evolve(programDecider.initial, event);
+    if (isProgram(state)) return programDecider.evolve(state, event as ProgramFact);
+    return tasks.evolve(state, event as TaskEvent);
+  },
+  decide: (state, message, at) => {
+    if (message.kind === 'board' || (message.kind === 'timer' && isBoard(state))) {
+      if (state.phase !== 'absent' && !isBoard(state)) throw new Error('a task is no board');
+      return boardDecider.decide(state, message, at);
+    }
+    if (isBoard(state)) throw new Error('a board is no task');
+    if (isOfProgram(state, message)) return decideProgram(state as ProgramState, message, at);
+    if (message.kind === 'work')
+      return refused(errorBody('ORCHESTRATOR_WORK_LOST', `task ${message.payload.task} is no program`));
+    if (message.kind === 'fork_program')
+      return refused(
+        errorBody(
+          'ORCHESTRATOR_TASK_CONFLICT',
+          `task ${message.task} was submitted before with other content`,
+        ),
+      );
+    return tasks.decide(state as TaskState, message, at);
+  },
+});
+
+/** Every task and every board. */
+export const orchestratorDecider = createOrchestratorDecider();

@@ -1,0 +1,45 @@
+import { TaskPhase } from '@holdpoint/contracts/task/task';
+import { describe, expect, test } from 'vitest';
+import { isTerminal } from '../task/model/phases.ts';
+import { type Filter, flowOf, isExact, pathFor, startOf } from './task-filter.ts';
+
+describe('the index that is read', () => {
+  test.each<[Filter, string, boolean]>([
+    [{}, 'latest', true],
+    [{ createdAfter: 1, createdBefore: 2 }, 'latest', true],
+    [{ search: 'words' }, 'latest', false],
+    [{ workflow: 'draft' }, 'flow', true],
+    [{ workflow: 'draft@2' }, 'flow', false],
+    [{ requestedBy: 'ada' }, 'requester', true],
+    [{ requestedBy: 'ada', workflow: 'draft' }, 'requester', false],
+    [{ phase: 'failed' }, 'phase', true],
+    [{ phase: 'failed', workflow: 'draft' }, 'flow', false],
+    [{ phase: 'paused', workflow: 'draft' }, 'phase', false],
+    [{ phase: 'paused', requestedBy: 'ada' }, 'phase', false],
+  ])('for %j is that of %s', (filter, path, exact) => {
+    expect([pathFor(filter), isExact(filter)]).toEqual([path, exact]);
+  });
+
+  test.each(TaskPhase.options)('of tasks that are %s is that of the phase while they are few', (phase) => {
+    expect(pathFor({ phase, requestedBy: 'ada' })).toBe(isTerminal(phase) ? 'requester' : 'phase');
+  });
+});
+
+test.each([
+  ['draft', 'draft'],
+  ['draft@2', 'draft'],
+  ['@2', ''],
+  ['', ''],
+])('of %j it is the workflow %j that is looked up', (workflow, flow) => {
+  expect(flowOf(workflow)).toBe(flow);
+});
+
+test.each([
+  [undefined, {}, { at: Number.MAX_SAFE_INTEGER, id: '' }],
+  [undefined, { createdBefore: 5 }, { at: 5, id: '' }],
+  [{ at: 5, id: 't-1' }, { createdBefore: 5 }, { at: 5, id: '' }],
+  [{ at: 4, id: 't-1' }, { createdBefore: 5 }, { at: 4, id: 't-1' }],
+  [{ at: 4, id: 't-1' }, {}, { at: 4, id: 't-1' }],
+])('a page behind %j, of %j, begins behind %j', (after, filter, from) => {
+  expect(startOf(after, filter)).toEqual(from);
+});

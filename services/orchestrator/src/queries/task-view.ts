@@ -1,0 +1,148 @@
+import { artifactLabel } from '@holdpoint/contracts/workflow/artifact';
+import type { EffectId, NodeId } from '@holdpoint/contracts/values/ids';
+import { digestOf } from '@holdpoint/contracts/values/json';
+import type { JobStatus, NodeView, TaskView } from '@holdpoint/contracts/task/task';
+import { Outcome, type NodeDefinition, type WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
+import { activationOf } from '../task/graph/activation.ts';
+import { allowed } from '../task/model/budget.ts';
+import { contextNow } from '../task/model/context.ts';
+import { hasEnded, type NodeState, nodeState, openQuestion, type Task } from '../task/model/state.ts';
+import { wiringOf } from '../task/model/workflow-index.ts';
+
+/** How the command line names where a job stands. */
+const jobStatus = (task: Task, { status, paused, wait, gate }: NodeState): JobStatus => {
+  if (paused === true && status !== 'running') return 'paused';
+  switch (status) {
+    case 'idle':
+      return task.pausedByHand ? 'paused' : 'waiting_on_deps';
+    case 'waiting':
+      return wait?.kind === 'locks' ? 'waiting_on_locks' : 'waiting_on_deps';
+    case 'awaiting_approval':
+      return 'waiting_on_approval';
+    case 'approved':
+      return 'queued';
+    case 'locking':
+      return 'waiting_on_locks';
+    case 'retrying':
+    case 'recovering':
+      return 'recovering';
+    case 'blocked':
+      return gate === undefined || gate.grant !== undefined ? 'blocked_by_dependency' : 'blocked_by_approval';
+    case 'running':
+    case 'escalated':
+    case 'succeeded':
+    case 'skipped':
+    case 'unreached':
+    case 'failed':
+    case 'cancelled':
+      return status;
+  }
+};
+
+/** What a node that has not started waits for within the graph: nothing is recorded of that. */
+const graphWait = (task: Task, node: NodeDefinition, { status }: NodeState): NodeView['wait'] => {
+  if (status !== 'idle') return undefined;
+  const activation = activationOf(task, node.id);
+  return activation.kind === 'pending' ? { kind: 'dependencies', detail: activation.detail } : undefined;
+};
+
+/** Where it works, from when its turn has come: what it leaves behind is known only at its end. */
+const contextOf = (task: Task, { id }: NodeDefinition, state: NodeState): NodeView['context'] => {
+  if (state.status === 'idle' || hasEnded(state)) return state.context;
+  const now = contextNow(task, id);
+  return Object.keys(now).length > 0 ? now : state.context;
+};
+
+const openEffects = ({ gate, orders = {}, underGrant }: NodeState): EffectId[] => [
+  ...(Object.keys(orders) as EffectId[]),
+  ...(underGrant && gate !== undefined ? [gate.effectId] : []),
+];
+
+/** Nodes that have to succeed before it, whichever end of the edge says so. */
+const predecessorsOf = (task: Task, node: NodeId): NodeId[] =>
+  wiringOf(task.definition)
+    .graph.incoming(node)
+    .flatMap(({ from, on }) => (on === 'succeeded' ? [from] : []));
+
+const labelsOf = (node: NodeDefinition) => ({
+  ...(node.locks && { locks: node.locks.map(({ key, mode }) => `${key} (${mode})`) }),
+  ...(node.needs && { needs: node.needs.map(artifactLabel) }),
+  ...(node.produces && {
+    produces: Outcome.options.flatMap((outcome) => (node.produces?.[outcome] ?? []).map(artifactLabel)),
+  }),
+});
+
+const nodeView = (task: Task, node: NodeDefinition): NodeView => {
+  const state = nodeState(task, node.id);
+  const { status, attempt, reason, gate, outputs, failure, detail, exitCode } = state;
+  const effects = openEffects(state);
+  const question = openQuestion(state);
+  const { hint: _hint, report: _report, ...verdict } = state.verdict ?? state.mending?.verdict ?? {};
+  return {
+    id: node.id,
+    status,
+    job: jobStatus(task, state),
+    attempt,
+    uses: node.uses,
+    name: node.name,
+    after: predecessorsOf(task, node.id),
+    wait: state.wait ?? graphWait(task, node, state),
+    reason: state.held?.reason ?? reason,
+    detail,
+    exitCode,
+    approval: gate?.approval,
+    ...(question !== undefined && { question }),
+    ...('kind' in verdict && { verdict }),
+    ...(state.session !== undefined && { session: state.session }),
+    gated: node.effect !== undefined || node.approval !== undefined,
+    ...(effects.length > 0 && { effects }),
+    ...labelsOf(node),
+    context: contextOf(task, node, state),
+    outputs,
+    error: failure?.error,
+  };
+};
+
+const hashes = new WeakMap<WorkflowDefinition, string>();
+
+/** Of what runs: the same for the same definition, in whatever order its nodes were written. */
+const hashOf = (definition: WorkflowDefinition): string => {
+  const known = hashes.get(definition);
+  if (known !== undefined) return known;
+  const nodes = definition.nodes.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  const hash = digestOf({ ...definition, nodes });
+  hashes.set(definition, hash);
+  return hash;
+};
+
+/** A task as the API shows it. */
+export const taskView = (task: Task): TaskView => {
+  const { graph } = wiringOf(task.definition);
+  const after = Object.keys(task.peers);
+  const limits = allowed(task);
+  return {
+    id: task.id,
+    workflow: `${task.definition.id}@${task.definition.version}`,
+    selector: task.workflow,
+    definitionHash: hashOf(task.definition),
+    goal: task.goal,
+    phase: task.phase,
+    version: task.version,
+    repository: task.repository,
+    ...(after.length > 0 && { after }),
+    requestedBy: task.requestedBy,
+    ...(task.agent !== undefined && { agent: task.agent }),
+    outcome: task.outcome,
+    entries: [...graph.entries],
+    // What leads back when it succeeds is no end: it may not even be reached.
+    sinks: task.definition.nodes.flatMap(({ id }) =>
+      graph.outgoing(id).some(({ on }) => on === 'succeeded') ? [] : [id],
+    ),
+    nodes: task.definition.nodes.map((node) => nodeView(task, node)),
+    ...(task.checkpoints && { checkpoints: [...task.checkpoints] }),
+    ...(task.spent && { spent: task.spent }),
+    ...(limits && { budget: limits }),
+    ...(task.circuit && { circuit: task.circuit.name }),
+    error: task.error,
+  };
+};

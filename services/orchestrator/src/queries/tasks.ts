@@ -1,0 +1,93 @@
+import type { ListTasks, TaskSummary } from '@holdpoint/contracts/catalog/catalog';
+import type { TaskId } from '@holdpoint/contracts/values/ids';
+import { TaskPhase } from '@holdpoint/contracts/task/task';
+import type { Summary } from '@holdpoint/runtime/engine/ports';
+import { decodeCursor, encodeCursor } from '@holdpoint/runtime/store/page';
+import type { Pool } from 'pg';
+import { z } from 'zod';
+import { isProgram, type Program } from '@holdpoint/programs/state';
+import type { OrchestratorState } from '../orchestrator.ts';
+import type { Task } from '../task/model/state.ts';
+import { type Filter, startOf } from './task-filter.ts';
+import { BOUNDS, type Bounds, taskPlaces } from './task-cursor.ts';
+
+/** Longer goals are cut in lists; the task itself has all of it. */
+const GOAL_SHOWN_MAX = 200;
+
+const workflowOf = (state: Task | Program): string => {
+  const { id, version } = isProgram(state) ? state.program : state.definition;
+  return `${id}@${version}`;
+};
+
+/** What lists show of a task. A board is in no list. */
+export const summarise = (state: OrchestratorState): Summary =>
+  state.phase === 'absent' || state.phase === 'board'
+    ? { status: state.phase, view: null }
+    : {
+        status: state.phase,
+        view: {
+          workflow: workflowOf(state),
+          goal: state.goal.slice(0, GOAL_SHOWN_MAX).toWellFormed(),
+        },
+      };
+
+const Row = z.object({
+  id: z.string().transform((id) => id as TaskId),
+  phase: TaskPhase,
+  version: z.int(),
+  createdAt: z.coerce.number(),
+  view: z.object({ workflow: z.string(), goal: z.string() }),
+  requestedBy: z.string().nullable(),
+});
+
+/** Those of the tasks that are still there, as they are by now, in the order in which they were found. */
+const summariesOf = async (pool: Pool, ids: readonly string[]): Promise<TaskSummary[]> => {
+  const { rows } = await pool.query({
+    name: 'hp_tasks_listed',
+    text: `SELECT h.id, h.status AS phase, h.version, h.created_at AS "createdAt", h.view,
+                  nullif(l.requester, '') AS "requestedBy"
+             FROM unnest($1::text[]) WITH ORDINALITY AS w(id, place)
+             JOIN heads h ON h.id = w.id LEFT JOIN listed l ON l.id = h.id ORDER BY w.place`,
+    values: [ids],
+  });
+  return z
+    .array(Row)
+    .parse(rows)
+    .map(({ view, requestedBy, ...head }) => ({
+      ...head,
+      ...view,
+      ...(requestedBy !== null && { requestedBy }),
+    }));
+};
+
+/** No text of the database holds this character, so whoever asks for one that does asks for nothing. */
+const isNowhere = ({ workflow = '', requestedBy = '' }: Filter): boolean =>
+  `${workflow}${requestedBy}`.includes('\0');
+
+/** Tasks, latest submission first. */
+export const listTasks = async (
+  pool: Pool,
+  { limit, after, ...filter }: ListTasks,
+  bounds: Bounds = BOUNDS,
+): Promise<{ items: TaskSummary[]; next?: string }> => {
+  const from = startOf(after === undefined ? undefined : decodeCursor(after), filter);
+  if (isNowhere(filter)) return { items: [] };
+  const { places, next } = await taskPlaces(pool, filter, { limit, from }, bounds);
+  const items =
+    places.length === 0
+      ? []
+      : await summariesOf(
+          pool,
+          places.map(({ id }) => id),
+        );
+  return { items, ...(next && { next: encodeCursor(next) }) };
+};
+
+/** Tasks that wait for a circuit to close, the oldest first. */
+export const tasksHeldUp = async (pool: Pool, limit: number): Promise<readonly TaskId[]> => {
+  const { rows } = await pool.query<{ id: TaskId }>(
+    `SELECT id FROM heads WHERE status = 'circuit_open' ORDER BY created_at LIMIT $1`,
+    [limit],
+  );
+  return rows.map(({ id }) => id);
+};

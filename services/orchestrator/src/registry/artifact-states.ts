@@ -1,0 +1,52 @@
+import type { ArtifactStanding } from '@holdpoint/contracts/task/registry';
+import { jobOf } from '@holdpoint/contracts/values/ids';
+import type { Board } from './state.ts';
+
+/** By label. Map and not object: a label may be anything. */
+export type Standings = ReadonlyMap<string, ArtifactStanding>;
+
+/** How each of these stands: made, else still to come, else failed, else nobody knows of it. */
+export const standingsOf = ({ reporters, made }: Board, labels: Iterable<string>): Standings => {
+  const found = new Map<string, ArtifactStanding>();
+  for (const label of labels) found.set(label, { label, state: 'none' });
+  for (const { task, failed } of reporters) {
+    for (const { label, node } of failed) {
+      if (found.has(label)) found.set(label, { label, state: 'failed', by: jobOf(task, node) });
+    }
+  }
+  for (const { task, coming } of reporters) {
+    for (const { label, node } of coming) {
+      const by = jobOf(task, node);
+      const known = found.get(label);
+      // Of several the first by name, and not the one that happened to report last: nothing has changed by that.
+      if (known === undefined || (known.state === 'coming' && (known.by ?? '') <= by)) continue;
+      found.set(label, { label, state: 'coming', by });
+    }
+  }
+  for (const { label, task, node, payload } of made) {
+    if (!found.has(label)) continue;
+    found.set(label, { label, state: 'made', by: jobOf(task, node), ...(payload && { payload }) });
+  }
+  return found;
+};
+
+export const pick = (standings: Standings, labels: readonly string[]): readonly ArtifactStanding[] =>
+  labels.map((label) => standings.get(label) ?? { label, state: 'none' });
+
+export const areMade = (standings: readonly ArtifactStanding[]): boolean =>
+  standings.every(({ state }) => state === 'made');
+
+const isAsBefore = (one: ArtifactStanding | undefined, other: ArtifactStanding): boolean =>
+  one?.state === other.state &&
+  one.by === other.by &&
+  // A payload that nobody has touched is the same object, and need not be written out.
+  (one.payload === other.payload || JSON.stringify(one.payload) === JSON.stringify(other.payload));
+
+/** The labels that do not stand as they did. */
+export const changesBetween = (before: Standings, after: Standings): ReadonlySet<string> => {
+  const changed = new Set<string>();
+  for (const [label, standing] of after) {
+    if (!isAsBefore(before.get(label), standing)) changed.add(label);
+  }
+  return changed;
+};

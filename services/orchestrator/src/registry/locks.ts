@@ -1,0 +1,75 @@
+import { jobOf } from '@holdpoint/contracts/values/ids';
+import type { Lock } from '@holdpoint/contracts/workflow/workflow';
+import type { Board, Held, Waiting } from './state.ts';
+
+/** A place is small, but a board is loaded and stored as a whole. Whoever finds it full asks again. */
+export const PLACES_MAX = 10_000;
+
+/** For people, who read the first few; the message that carries them has to stay small. */
+const BEHIND_MAX = 100;
+
+export const isFull = ({ held, waiting }: Board): boolean => held.length + waiting.length >= PLACES_MAX;
+
+/** One lock per key; whoever wants a key in both modes wants it for itself. */
+export const perKey = (locks: readonly Lock[]): readonly Lock[] => {
+  const modes = new Map<string, Lock['mode']>();
+  for (const { key, mode } of locks) {
+    if (modes.get(key) !== 'exclusive') modes.set(key, mode);
+  }
+  return [...modes].map(([key, mode]) => ({ key, mode }));
+};
+
+/** Who was submitted first is served first; ids only make the order of those that were submitted at once a certain one. */
+export const isBefore = (one: Waiting, other: Waiting): boolean => {
+  if (one.since !== other.since) return one.since < other.since;
+  return one.task === other.task ? one.node < other.node : one.task < other.task;
+};
+
+export const inserted = (waiting: readonly Waiting[], job: Waiting): readonly Waiting[] => {
+  const at = waiting.findIndex((each) => isBefore(job, each));
+  return waiting.toSpliced(at < 0 ? waiting.length : at, 0, job);
+};
+
+/** Which keys are spoken for. Map and not object: a key may be called anything. */
+type Claims = Map<string, Lock['mode']>;
+
+const areFree = (claims: Claims, locks: readonly Lock[]): boolean =>
+  locks.every(({ key, mode }) => {
+    const claimed = claims.get(key);
+    return claimed === undefined || (claimed === 'shared' && mode === 'shared');
+  });
+
+const claim = (claims: Claims, locks: readonly Lock[]): void => {
+  for (const { key, mode } of locks) {
+    if (claims.get(key) !== 'exclusive') claims.set(key, mode);
+  }
+};
+
+/**
+ * Who can be served now. A key that an earlier job waits for is as good as held to later ones, or a stream of small wants
+ * would keep a large one waiting for ever; keys that no earlier job wants are given at once.
+ */
+export const servable = (held: readonly Held[], waiting: readonly Waiting[]): readonly Waiting[] => {
+  const claims: Claims = new Map();
+  for (const { locks } of held) claim(claims, locks);
+  return waiting.filter(({ locks }) => {
+    const free = areFree(claims, locks);
+    claim(claims, locks);
+    return free;
+  });
+};
+
+const collide = (one: readonly Lock[], other: readonly Lock[]): boolean =>
+  one.some(({ key, mode }) =>
+    other.some((each) => each.key === key && (each.mode === 'exclusive' || mode === 'exclusive')),
+  );
+
+/** The jobs that have to end before this one is served: those that hold, then those that wait before it. */
+export const behindOf = ({ held, waiting }: Board, job: Waiting): readonly string[] => {
+  const behind: string[] = [];
+  for (const each of [...held, ...waiting.filter((other) => isBefore(other, job))]) {
+    if (behind.length === BEHIND_MAX) break;
+    if (collide(each.locks, job.locks)) behind.push(jobOf(each.task, each.node));
+  }
+  return behind;
+};

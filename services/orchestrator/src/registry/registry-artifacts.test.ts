@@ -1,0 +1,303 @@
+import type { ArtifactReport } from '@holdpoint/contracts/task/registry';
+import { continued, historyOf, specFor } from '@holdpoint/runtime/testing/spec';
+import { describe, test } from 'vitest';
+import {
+  acquire,
+  artifact,
+  BOARD,
+  job,
+  MINUTE_MS,
+  NOW,
+  reminder,
+  report,
+  require,
+  taskId,
+  told,
+} from '../../testing/registry.ts';
+import { boardDecider, type BoardMessage } from './decide.ts';
+
+const given = specFor(boardDecider);
+const acted = (...messages: readonly BoardMessage[]) =>
+  historyOf(boardDecider, ...messages.map((message) => [message, NOW] as const));
+
+const X = 'custom:stage_token:approve:x';
+const Y = 'plan_doc:y (draft/y)';
+const coming = (label = X) => artifact('coming', label);
+const made = (label = X, payload?: ArtifactReport['payload']) =>
+  artifact('made', label, { ...(payload && { payload }) });
+const failed = (label = X) => artifact('failed', label);
+
+const recorded = (task: string, serial: number, ...artifacts: readonly ArtifactReport[]) => ({
+  type: 'board_reported' as const,
+  id: BOARD,
+  task: taskId(task),
+  serial,
+  artifacts: [...artifacts],
+  at: NOW,
+});
+const watched = (name: string, labels: readonly string[], until = NOW + 15 * MINUTE_MS) => ({
+  type: 'board_watched' as const,
+  id: BOARD,
+  ...job(name),
+  labels: [...labels],
+  until,
+});
+const unwatched = (name: string) => ({ type: 'board_unwatched' as const, id: BOARD, ...job(name) });
+
+const toldReported = (task: string, serial: number) => told(task, { about: 'reported', task, serial });
+const toldStandings = (name: string, ...standings: readonly object[]) =>
+  told(job(name).task, { about: 'artifacts', ...job(name), standings });
+
+describe('reference 67: how an artifact stands', () => {
+  const cases = [
+    ['nobody has reported it', [], { state: 'none' }],
+    ['somebody is to make it', [report('t1', 1, coming())], { state: 'coming', by: 't1/n' }],
+    [
+      'somebody made it',
+      [report('t1', 1, made(X, { text: 'hi' }))],
+      { state: 'made', by: 't1/n', payload: { text: 'hi' } },
+    ],
+    ['somebody failed to make it', [report('t1', 1, failed())], { state: 'failed', by: 't1/n' }],
+    [
+      'one failed, another is to make it',
+      [report('t1', 1, coming()), report('t2', 1, failed())],
+      { state: 'coming', by: 't1/n' },
+    ],
+    [
+      'one made it, another is to make it anew, and a third failed',
+      [report('t1', 1, made()), report('t2', 1, coming()), report('t3', 1, failed())],
+      { state: 'made', by: 't1/n' },
+    ],
+    [
+      'two made it, and the later one has failed since: what the first made is there',
+      [report('t1', 1, made()), report('t2', 1, made()), report('t2', 2, failed())],
+      { state: 'made', by: 't1/n' },
+    ],
+    [
+      'two are to make it: the first by name, whoever reported last',
+      [report('t1', 1, coming()), report('t2', 1, coming())],
+      { state: 'coming', by: 't1/n' },
+    ],
+    [
+      'two are to make it, and the first by name reported last',
+      [report('t2', 1, coming()), report('t1', 1, coming())],
+      { state: 'coming', by: 't1/n' },
+    ],
+    [
+      'two failed: the last',
+      [report('t2', 1, failed()), report('t1', 1, failed())],
+      { state: 'failed', by: 't1/n' },
+    ],
+    [
+      'two made it: the last',
+      [report('t1', 1, made(X, { text: 'old' })), report('t2', 1, made(X, { text: 'new' }))],
+      { state: 'made', by: 't2/n', payload: { text: 'new' } },
+    ],
+    [
+      'its maker was the one, made something else since, and is not the last to have made it for that',
+      [report('t1', 1, made()), report('t2', 1, made()), report('t1', 2, made(), made(Y))],
+      { state: 'made', by: 't2/n' },
+    ],
+    [
+      'its maker makes it anew',
+      [report('t1', 1, made()), report('t1', 2, coming())],
+      { state: 'coming', by: 't1/n' },
+    ],
+    [
+      'its maker made it anew',
+      [report('t1', 1, made()), report('t2', 1, made()), report('t1', 2, coming()), report('t1', 3, made())],
+      { state: 'made', by: 't1/n' },
+    ],
+    ['its maker takes it back', [report('t1', 1, made()), report('t1', 2)], { state: 'none' }],
+    ['whoever was to make it left it out', [report('t1', 1, coming()), report('t1', 2)], { state: 'none' }],
+  ] as const;
+
+  test.each(cases)('%s', (_, messages, standing) => {
+    given(...acted(...messages))
+      .when(require('t9/a', X), NOW)
+      .thenSends(toldStandings('t9/a', { label: X, ...standing }));
+  });
+
+  test('a task that needs what it makes itself is told like any other', () => {
+    given(...acted(report('t1', 1, coming())))
+      .when(require('t1/a', X), NOW)
+      .thenSends(toldStandings('t1/a', { label: X, state: 'coming', by: 't1/n' }));
+  });
+});
+
+describe('reference 68: what nobody makes', () => {
+  test('is said to be made by nobody, which blocks whoever does not want to wait', () => {
+    given()
+      .when(require('t1/a', X), NOW)
+      .thenEmits(watched('t1/a', [X]))
+      .thenSends(toldStandings('t1/a', { label: X, state: 'none' }))
+      .thenTimes();
+  });
+
+  test('whoever waits for it all the same hears that somebody is to make it, and then that it is there', () => {
+    const waiting = acted(require('t1/a', X));
+    given(...waiting)
+      .when(report('t2', 1, coming()), NOW)
+      .thenEmits(recorded('t2', 1, coming()))
+      .thenSends(toldStandings('t1/a', { label: X, state: 'coming', by: 't2/n' }), toldReported('t2', 1));
+    given(...continued(boardDecider, waiting, [report('t2', 1, coming()), NOW]))
+      .when(report('t2', 2, made()), NOW)
+      .thenEmits(recorded('t2', 2, made()), unwatched('t1/a'))
+      .thenSends(toldStandings('t1/a', { label: X, state: 'made', by: 't2/n' }), toldReported('t2', 2));
+  });
+});
+
+describe('a report', () => {
+  test('is recorded and answered with its serial', () => {
+    given()
+      .when(report('t1', 3, coming(), made(Y, { text: 'hi' })), NOW)
+      .thenEmits(recorded('t1', 3, coming(), made(Y, { text: 'hi' })))
+      .thenSends(toldReported('t1', 3))
+      .thenTimes();
+  });
+
+  test('that is not later than the last of its task is answered with the serial of that, and not recorded', () => {
+    for (const serial of [1, 2, 3]) {
+      given(...acted(report('t1', 3, coming())))
+        .when(report('t1', serial), NOW)
+        .thenEmits()
+        .thenSends(toldReported('t1', 3));
+    }
+  });
+
+  test('that changes nothing for a watcher is not passed on to it', () => {
+    given(...acted(require('t1/a', X), report('t2', 1, coming())))
+      .when(report('t2', 2, coming(), coming(Y)), NOW)
+      .thenSends(toldReported('t2', 2));
+  });
+
+  test('of a label that is watched with others is passed on with how those stand', () => {
+    given(...acted(require('t1/a', X, Y), report('t2', 1, made(Y))))
+      .when(report('t3', 1, failed()), NOW)
+      .thenEmits(recorded('t3', 1, failed()))
+      .thenSends(
+        toldStandings(
+          't1/a',
+          { label: X, state: 'failed', by: 't3/n' },
+          { label: Y, state: 'made', by: 't2/n' },
+        ),
+        toldReported('t3', 1),
+      );
+  });
+
+  test('of the same artifact with another payload, or by another maker, is a change', () => {
+    const history = acted(require('t1/a', X, Y), report('t2', 1, made(X, { text: 'old' })));
+    const none = { label: Y, state: 'none' };
+    const anew = { label: X, state: 'made', payload: { text: 'new' } };
+    given(...history)
+      .when(report('t2', 2, made(X, { text: 'new' })), NOW)
+      .thenSends(toldStandings('t1/a', { ...anew, by: 't2/n' }, none), toldReported('t2', 2));
+    given(...history)
+      .when(report('t3', 1, made(X, { text: 'old' })), NOW)
+      .thenSends(
+        toldStandings('t1/a', { ...anew, payload: { text: 'old' }, by: 't3/n' }, none),
+        toldReported('t3', 1),
+      );
+    given(...history)
+      .when(report('t2', 2, made(X, { text: 'old' })), NOW)
+      .thenSends(toldReported('t2', 2));
+  });
+
+  test('is recorded without the payload of what is not made', () => {
+    const early = artifact('coming', X, { payload: { text: 'not yet' } });
+    given()
+      .when(report('t1', 1, early), NOW)
+      .thenEmits(recorded('t1', 1, coming()));
+  });
+
+  test('tells everybody who watches', () => {
+    const standing = { label: X, state: 'coming', by: 't3/n' };
+    given(...acted(require('t1/a', X), require('t1/b', X), require('t2/a', Y, X), require('t2/b', Y)))
+      .when(report('t3', 1, coming()), NOW)
+      .thenSends(
+        toldStandings('t1/a', standing),
+        toldStandings('t1/b', standing),
+        toldStandings('t2/a', { label: Y, state: 'none' }, standing),
+        toldReported('t3', 1),
+      );
+  });
+
+  test('forgets who has watched for too long, and does not tell them', () => {
+    given(...acted(require('t1/a', X)))
+      .when(report('t2', 1, coming()), NOW + 15 * MINUTE_MS)
+      .thenEmitsLike(unwatched('t1/a'), { type: 'board_reported' })
+      .thenSends(toldReported('t2', 1));
+  });
+});
+
+describe('a requirement', () => {
+  test('of what is all there leaves nothing to watch', () => {
+    given(...acted(report('t1', 1, made(), made(Y))))
+      .when(require('t2/a', X, Y), NOW)
+      .thenEmits()
+      .thenSends(
+        toldStandings(
+          't2/a',
+          { label: X, state: 'made', by: 't1/n' },
+          { label: Y, state: 'made', by: 't1/n' },
+        ),
+      );
+  });
+
+  test('asked again soon is answered, and watched as it was', () => {
+    given(...acted(require('t1/a', X, Y)))
+      .when(require('t1/a', Y, X, X), NOW + 7 * MINUTE_MS)
+      .thenEmits()
+      .thenSends(toldStandings('t1/a', { label: Y, state: 'none' }, { label: X, state: 'none' }));
+  });
+
+  test('asked again after half of the time is watched for as long again', () => {
+    const later = NOW + 8 * MINUTE_MS;
+    given(...acted(require('t1/a', X)))
+      .when(require('t1/a', X), later)
+      .thenEmits(watched('t1/a', [X], later + 15 * MINUTE_MS));
+  });
+
+  test('of other labels, or of a later attempt, takes the place of the one before', () => {
+    const history = acted(require('t1/a', X));
+    given(...history)
+      .when(require('t1/a', Y), NOW)
+      .thenEmits(watched('t1/a', [Y]));
+    given(...acted(require('t1/a', X, Y)))
+      .when(require('t1/a', X), NOW)
+      .thenEmits(watched('t1/a', [X]));
+    given(...history)
+      .when(require('t1/a/2', X), NOW)
+      .thenEmits(watched('t1/a/2', [X]));
+    given(...continued(boardDecider, history, [require('t1/a/2', Y), NOW]))
+      .when(report('t2', 1, coming()), NOW)
+      .thenSends(toldReported('t2', 1));
+  });
+
+  test('of an earlier attempt that comes late is answered and no more', () => {
+    given(...acted(require('t1/a/2', X)))
+      .when(require('t1/a/1', Y), NOW)
+      .thenEmits()
+      .thenSends(toldStandings('t1/a/1', { label: Y, state: 'none' }));
+  });
+
+  test('that is asked again once all is there ends the watch', () => {
+    given(...acted(report('t1', 1, made()), require('t2/a', X, Y)))
+      .when(require('t2/a', X), NOW)
+      .thenEmits(unwatched('t2/a'));
+  });
+
+  test('of anybody makes the board forget who has watched for too long, as the reminder does', () => {
+    const history = acted(acquire('t1/a', 1, 'k'), require('t1/b', X));
+    const later = NOW + 15 * MINUTE_MS;
+    given(...history)
+      .when(require('t2/a', Y), later)
+      .thenEmits(unwatched('t1/b'), watched('t2/a', [Y], later + 15 * MINUTE_MS));
+    given(...history)
+      .when(reminder, later)
+      .thenEmits(unwatched('t1/b'));
+    given(...history)
+      .when(reminder, later - 1)
+      .thenEmits();
+  });
+});

@@ -1,0 +1,215 @@
+import type { ArtifactStanding } from '@holdpoint/contracts/task/registry';
+import { specFor } from '@holdpoint/runtime/testing/spec';
+import { describe, expect, test } from 'vitest';
+import {
+  artifact,
+  BOARD,
+  boardWith,
+  informationOf,
+  job,
+  nodeId,
+  NOW,
+  report,
+  require,
+  taskId,
+} from '../../testing/registry.ts';
+import { boardDecider, type BoardMessage } from './decide.ts';
+import { LABELS_MAX, MADE_MAX, PAYLOADS_MAX_BYTES, SERIALS_MAX, SETTLED_MAX } from './reports.ts';
+import { standingsOf } from './artifact-states.ts';
+import { type Board, emptyBoard } from './state.ts';
+import { TOLD_MAX_BYTES, WATCHES_MAX } from './watch.ts';
+
+const KIB = 1_024;
+const textOf = (bytes: number) => ({ text: 'x'.repeat(bytes - '{"text":""}'.length) });
+const range = <Each>(length: number, each: (index: number) => Each): Each[] =>
+  Array.from({ length }, (_, index) => each(index));
+
+const decideOn = (board: Board, message: BoardMessage) => boardDecider.decide(board, message, { now: NOW });
+const after = (board: Board, ...messages: readonly BoardMessage[]): Board =>
+  messages.reduce((reached, message) => {
+    const state = decideOn(reached, message).events.reduce<typeof boardDecider.initial>(
+      (before, event) => boardDecider.evolve(before, event),
+      reached,
+    );
+    return state.phase === 'absent' ? reached : state;
+  }, board);
+const standingOf = (board: Board, label: string): ArtifactStanding | undefined =>
+  standingsOf(board, [label]).get(label);
+
+const silent = (task: string) => ({ task: taskId(task), serial: 1, coming: [], failed: [], made: [] });
+const maker = (label: string) => ({ label, node: nodeId('n') });
+
+describe('payloads', () => {
+  test('of up to 64 KiB are kept, larger ones are not, and neither are those of what is not made', () => {
+    const board = after(
+      emptyBoard(BOARD),
+      report(
+        't1',
+        1,
+        artifact('made', 'fits', { payload: textOf(64 * KIB) }),
+        artifact('made', 'too large', { payload: textOf(64 * KIB + 1) }),
+        artifact('coming', 'not there', { payload: { text: 'x' } }),
+      ),
+    );
+    expect(standingOf(board, 'fits')).toMatchObject({ payload: textOf(64 * KIB) });
+    expect(standingOf(board, 'too large')).toEqual({ label: 'too large', state: 'made', by: 't1/n' });
+    expect(standingOf(board, 'not there')).toEqual({ label: 'not there', state: 'coming', by: 't1/n' });
+  });
+
+  test('count in bytes and not in characters', () => {
+    const payload = { text: '€'.repeat(30 * KIB) };
+    const board = after(emptyBoard(BOARD), report('t1', 1, artifact('made', 'x', { payload })));
+    expect(standingOf(board, 'x')).toEqual({ label: 'x', state: 'made', by: 't1/n' });
+  });
+
+  test('of the oldest artifacts give way to newer ones, and the artifacts stay', () => {
+    const payload = textOf(64 * KIB);
+    const count = PAYLOADS_MAX_BYTES / (64 * KIB) + 2;
+    const board = after(
+      emptyBoard(BOARD),
+      ...range(count, (index) =>
+        report(`t${String(index)}`, 1, artifact('made', String(index), { payload })),
+      ),
+    );
+    const kept = range(count, (index) => 'payload' in (standingOf(board, String(index)) ?? {}));
+    expect(kept).toEqual(range(count, (index) => index > 1));
+    expect(standingOf(board, '0')).toEqual({ label: '0', state: 'made', by: 't0/n' });
+  });
+
+  test('of many artifacts are told in several messages', () => {
+    const labels = range(20, (index) => `x${String(index)}`);
+    const artifacts = labels.map((label) => artifact('made', label, { payload: textOf(60 * KIB) }));
+    const board = after(
+      emptyBoard(BOARD),
+      report('t1', 1, ...artifacts.slice(0, 10)),
+      report('t2', 1, ...artifacts.slice(10)),
+    );
+    const { send } = decideOn(board, require('t3/a', ...labels));
+    for (const { data } of send) expect(JSON.stringify(data).length).toBeLessThan(300 * KIB);
+    const told = informationOf({ send }).flatMap((each) =>
+      each.about === 'artifacts' ? each.standings.map(({ label }) => label) : [],
+    );
+    expect(told).toEqual(labels);
+    expect(new Set(send.map(({ id }) => id)).size).toBe(send.length);
+  });
+});
+
+describe('artifacts', () => {
+  test('that are made are kept up to a number, the newest of them', () => {
+    const made = range(MADE_MAX, (index) => ({ ...maker(String(index)), task: taskId('t0'), bytes: 0 }));
+    const board = after(boardWith({ made }), report('t1', 1, artifact('made', 'new')));
+    expect(board.made).toHaveLength(MADE_MAX);
+    expect(standingOf(board, '0')?.state).toBe('none');
+    expect(standingOf(board, '1')?.state).toBe('made');
+    expect(standingOf(board, 'new')?.state).toBe('made');
+  });
+
+  test('that are made count as old as they are, however often that is said, until another makes them anew', () => {
+    const made = range(MADE_MAX, (index) => ({ ...maker(String(index)), task: taskId('t0'), bytes: 0 }));
+    const said = range(MADE_MAX, (index) => artifact('made', String(index))).toReversed();
+    const again = after(
+      boardWith({ made }),
+      report('t0', 1, ...said),
+      report('t1', 1, artifact('made', 'new')),
+    );
+    expect([standingOf(again, '0')?.state, standingOf(again, '1')?.state]).toEqual(['none', 'made']);
+    const anew = after(boardWith({ made }), report('t1', 1, artifact('made', '0'), artifact('made', 'new')));
+    expect([standingOf(anew, '0')?.state, standingOf(anew, '1')?.state]).toEqual(['made', 'none']);
+  });
+
+  test('that are made are known as those of their task for a number of tasks', () => {
+    const messages = range(SETTLED_MAX + 1, (index) =>
+      report(`t${String(index)}`, 1, artifact('made', String(index))),
+    );
+    const { reporters } = after(emptyBoard(BOARD), ...messages);
+    expect(reporters.map(({ made }) => made)).toEqual([
+      [],
+      ...range(SETTLED_MAX, (index) => [String(index + 1)]),
+    ]);
+  });
+
+  test('that failed are kept of the last tasks with such, however many reported others since', () => {
+    const tasks = SETTLED_MAX + 1;
+    const messages = range(tasks, (index) => [
+      report(`f${String(index)}`, 1, artifact('failed', `f${String(index)}`)),
+      report(`m${String(index)}`, 1, artifact('made', `m${String(index)}`)),
+    ]);
+    const board = after(emptyBoard(BOARD), report('c', 1, artifact('coming', 'c')), ...messages.flat());
+    expect(standingOf(board, 'f0')?.state).toBe('none');
+    expect(standingOf(board, 'f1')?.state).toBe('failed');
+    expect(standingOf(board, 'm0')?.state).toBe('made');
+    expect(standingOf(board, 'c')?.state).toBe('coming');
+  });
+
+  test('whose standing is lost to a bound are told of to who watches them', () => {
+    const failures = range(SETTLED_MAX, (index) => ({
+      ...silent(`t${String(index)}`),
+      failed: [maker(String(index))],
+    }));
+    const board = after(boardWith({ reporters: failures }), require('w/a', '0'));
+    const told = informationOf(decideOn(board, report('new', 1, artifact('failed', 'new'))));
+    expect(told[0]).toMatchObject({ about: 'artifacts', standings: [{ label: '0', state: 'none' }] });
+  });
+
+  test('that are to come are kept up to a number of labels', () => {
+    const each = 2_000;
+    const reporters = range(LABELS_MAX / each, (index) => ({
+      ...silent(`t${String(index)}`),
+      coming: range(each, (label) => maker(`${String(index)}.${String(label)}`)),
+    }));
+    const board = after(boardWith({ reporters }), report('new', 1, artifact('coming', 'new')));
+    expect(standingOf(board, '0.0')?.state).toBe('none');
+    expect(standingOf(board, '1.0')?.state).toBe('coming');
+    expect(standingOf(board, 'new')?.state).toBe('coming');
+  });
+});
+
+describe('the serial of a task', () => {
+  test('is known long after nothing else of it is, so that an old report does not bring it back', () => {
+    const settled = range(SETTLED_MAX, (index) => report(`t${String(index)}`, 1, artifact('failed', 'x')));
+    const board = after(emptyBoard(BOARD), report('old', 2, artifact('failed', 'old')), ...settled);
+    expect(standingOf(board, 'old')?.state).toBe('none');
+    specFor({ ...boardDecider, initial: board })()
+      .when(report('old', 1, artifact('coming', 'old')), NOW)
+      .thenEmits()
+      .thenSends({ data: { information: { about: 'reported', serial: 2 } } });
+  });
+
+  test('is kept of the last tasks only', () => {
+    const reporters = range(SERIALS_MAX, (index) => silent(`t${String(index)}`));
+    const board = after(boardWith({ reporters }), report('new', 1));
+    expect(board.reporters).toHaveLength(SERIALS_MAX);
+    expect(board.reporters[0]).toEqual(silent('t1'));
+    expect(board.reporters.at(-1)).toEqual(silent('new'));
+  });
+});
+
+describe('watchers', () => {
+  const watch = (name: string) => ({ ...job(name), labels: ['x'], until: NOW + 1_000_000 });
+  const watches = range(WATCHES_MAX, (index) => watch(`t${String(index)}/a`));
+  const givenMany = specFor({ ...boardDecider, initial: boardWith({ watches }) })();
+
+  test('are so many at the most: the oldest makes room', () => {
+    givenMany
+      .when(require('new/a', 'x'), NOW)
+      .thenEmitsLike({ type: 'board_unwatched', task: 't0' }, { type: 'board_watched', task: 'new' });
+    givenMany
+      .when(require('t5/a', 'y'), NOW)
+      .thenEmitsLike({ type: 'board_watched', task: 't5', labels: ['y'] });
+  });
+
+  test('are told as much as one decision may say; the others are not forgotten', () => {
+    const large = artifact('made', 'x', { payload: textOf(64 * KIB) });
+    const board = boardWith({ watches: watches.slice(0, 300) });
+    const made = decideOn(board, report('new', 1, large));
+    const bytes = made.send.reduce((sum, { data }) => sum + JSON.stringify(data).length, 0);
+    expect(bytes).toBeGreaterThan(TOLD_MAX_BYTES / 2);
+    expect(bytes).toBeLessThan(TOLD_MAX_BYTES * 1.1);
+    const left = after(board, report('new', 1, large));
+    expect(left.watches).toHaveLength(300 - (made.send.length - 1));
+    const [unheard] = left.watches;
+    specFor({ ...boardDecider, initial: left })()
+      .when(require(`${unheard?.task ?? ''}/a`, 'x'), NOW)
+      .thenEmitsLike({ type: 'board_unwatched', task: unheard?.task });
+  });
+});

@@ -1,0 +1,242 @@
+import { BoardEvent, InformTask } from '@holdpoint/contracts/task/registry';
+import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/bus/streams';
+import { holdsEveryLaw } from '@holdpoint/runtime/testing/laws';
+import { eventsOf, runOf } from '@holdpoint/runtime/testing/run';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { acquire, informationOf, NOW, release, reminder } from '../../testing/registry.ts';
+import {
+  artifactActs,
+  boardActs,
+  collisions,
+  idleWaiters,
+  lockActs,
+  overtaken,
+  wants,
+} from '../../testing/registry-moves.ts';
+import { boardDecider, type BoardMessage } from './decide.ts';
+import { standingsOf } from './artifact-states.ts';
+import { type Board, type BoardState, emptyBoard } from './state.ts';
+
+const boardOf = (state: BoardState): Board =>
+  state.phase === 'absent' ? emptyBoard('r-0000000000000000' as Board['id']) : state;
+
+test('any messages in any order keep every law of a decider', () => {
+  fc.assert(fc.property(boardActs, (sequence) => void holdsEveryLaw(boardDecider, sequence)));
+});
+
+test('every event and every message is one that the contract allows, and small enough to be sent', () => {
+  fc.assert(
+    fc.property(boardActs, (sequence) => {
+      const run = runOf(boardDecider, sequence);
+      for (const event of eventsOf(run)) {
+        const sent: unknown = JSON.parse(JSON.stringify(event));
+        expect(BoardEvent.parse(sent)).toEqual(sent);
+      }
+      for (const { data } of run.flatMap(({ made }) => made.send)) {
+        const text = JSON.stringify(data);
+        const sent: unknown = JSON.parse(text);
+        expect(InformTask.parse(sent)).toEqual(sent);
+        expect(text.length).toBeLessThan(PAYLOAD_MAX_BYTES / 2);
+      }
+    }),
+  );
+});
+
+test('no two hold the same key, unless all share it', () => {
+  fc.assert(
+    fc.property(lockActs, (sequence) => {
+      for (const { after } of runOf(boardDecider, sequence)) expect(collisions(boardOf(after))).toEqual([]);
+    }),
+  );
+});
+
+test('nobody waits when nothing stands in the way', () => {
+  fc.assert(
+    fc.property(lockActs, (sequence) => {
+      for (const { after } of runOf(boardDecider, sequence)) expect(idleWaiters(boardOf(after))).toEqual([]);
+    }),
+  );
+});
+
+test('a job is in one place only, with one attempt', () => {
+  fc.assert(
+    fc.property(boardActs, (sequence) => {
+      for (const { after } of runOf(boardDecider, sequence)) {
+        const { held, waiting, watches } = boardOf(after);
+        const names = [...held, ...waiting].map(({ task, node }) => `${task}/${node}`);
+        const watching = watches.map(({ task, node }) => `${task}/${node}`);
+        expect([new Set(names).size, new Set(watching).size]).toEqual([names.length, watching.length]);
+      }
+    }),
+  );
+});
+
+test('nobody is given a key that an earlier one waits for', () => {
+  fc.assert(
+    fc.property(lockActs, (sequence) => {
+      const since = new Map<string, number>();
+      for (const { message, made, after } of runOf(boardDecider, sequence)) {
+        if (message.kind === 'board' && message.request.ask === 'acquire') {
+          since.set(message.request.task, message.request.since);
+        }
+        for (const event of made.events) {
+          if (event.type !== 'board_locked') continue;
+          const at = since.get(event.task) ?? Number.NaN;
+          expect(overtaken(boardOf(after), { ...event, since: at })).toEqual([]);
+        }
+      }
+    }),
+  );
+});
+
+test('whoever is granted a lock is told so, and whoever asks is told how it stands', () => {
+  fc.assert(
+    fc.property(lockActs, (sequence) => {
+      for (const { message, made, after } of runOf(boardDecider, sequence)) {
+        const told = informationOf(made);
+        for (const event of made.events) {
+          if (event.type !== 'board_locked') continue;
+          const { task, node, attempt } = event;
+          expect(told).toContainEqual(expect.objectContaining({ task, node, attempt, held: true }));
+        }
+        if (message.kind !== 'board' || message.request.ask !== 'acquire') continue;
+        const { task, node, attempt } = message.request;
+        const held = boardOf(after).held.some(
+          (each) => each.task === task && each.node === node && each.attempt === attempt,
+        );
+        const last = told.at(-1);
+        expect(last).toMatchObject({ about: 'locks', task, node, attempt, held });
+        const behind = last?.about === 'locks' ? last.behind : [];
+        expect(behind.length > 0).toBe(!held);
+      }
+    }),
+  );
+});
+
+test('as long as something is held the reminder is set, and no longer', () => {
+  fc.assert(
+    fc.property(boardActs, (sequence) => {
+      let isSet = false;
+      for (const { message, made, after } of runOf(boardDecider, sequence)) {
+        // A timer that fired is gone, unless it is set again.
+        if (message === reminder) isSet = false;
+        for (const timer of made.timers) isSet = 'set' in timer;
+        expect(isSet).toBe(boardOf(after).held.length > 0);
+      }
+    }),
+  );
+});
+
+/** Lets messages take effect one by one. */
+const boardUnder = () => {
+  let state: BoardState = boardDecider.initial;
+  let now = NOW;
+  return {
+    board: (): Board => boardOf(state),
+    say: (message: BoardMessage) => {
+      now += 1;
+      const made = boardDecider.decide(state, message, { now });
+      state = made.events.reduce((reached, event) => boardDecider.evolve(reached, event), state);
+      return made;
+    },
+  };
+};
+
+test('when all release in whatever order, each has held its locks', () => {
+  fc.assert(
+    fc.property(wants, fc.infiniteStream(fc.nat()), (jobs, chance) => {
+      const { board, say } = boardUnder();
+      for (const { name, since, keys } of jobs) say(acquire(name, since, ...keys));
+      const served: string[] = [];
+      while (board().held.length > 0) {
+        const { held } = board();
+        const job = held[(chance.next().value ?? 0) % held.length];
+        const name = `${job?.task ?? ''}/${job?.node ?? ''}`;
+        served.push(name);
+        say(release(name));
+      }
+      expect(board().waiting).toEqual([]);
+      expect(served.toSorted()).toEqual(jobs.map(({ name }) => name).toSorted());
+    }),
+  );
+});
+
+test('however acquires and releases overtake each other and come twice, answered reminders leave the board empty', () => {
+  const traffic = wants.chain((jobs) => {
+    const said = jobs.flatMap(({ name, since, keys }) => [acquire(name, since, ...keys), release(name)]);
+    return fc.tuple(fc.constant(jobs.length), fc.shuffledSubarray([...said, ...said]));
+  });
+  fc.assert(
+    fc.property(traffic, ([jobs, messages]) => {
+      const { board, say } = boardUnder();
+      for (const message of messages) say(message);
+      // Nobody needs anything any more: each that is told that it holds releases.
+      for (let round = 0; round <= jobs && board().held.length > 0; round += 1) {
+        for (const information of informationOf(say(reminder))) {
+          if (information.about !== 'locks' || !information.held) continue;
+          say(release(`${information.task}/${information.node}/${String(information.attempt)}`));
+        }
+      }
+      expect(board()).toMatchObject({ held: [], waiting: [] });
+    }),
+  );
+});
+
+test('who watches is told of every change of what it watches, with all of it, and forgotten when all is made', () => {
+  fc.assert(
+    fc.property(artifactActs, (sequence) => {
+      for (const { message, made, before, after, now } of runOf(boardDecider, sequence)) {
+        const all = boardOf(after);
+        const told = informationOf(made);
+        for (const watch of boardOf(before).watches) {
+          const { task, node, attempt, labels } = watch;
+          const asItIs = [...standingsOf(all, labels).values()];
+          const asItWas = [...standingsOf(boardOf(before), labels).values()];
+          const changed = JSON.stringify(asItIs) !== JSON.stringify(asItWas);
+          if (!changed || watch.until <= now) continue;
+          const heard = told.flatMap((each) =>
+            each.about === 'artifacts' && each.task === task && each.node === node && each.attempt === attempt
+              ? each.standings
+              : [],
+          );
+          expect(heard).toEqual(asItIs);
+        }
+        if (message.kind === 'timer') continue;
+        for (const { labels } of all.watches) {
+          const states = [...standingsOf(all, labels).values()].map(({ state }) => state);
+          expect(states.every((state) => state === 'made')).toBe(false);
+        }
+      }
+    }),
+  );
+});
+
+test('how an artifact stands follows from the latest report of each task, except that what was made last stays', () => {
+  fc.assert(
+    fc.property(artifactActs, (sequence) => {
+      const latest = new Map<string, { serial: number; states: ReadonlySet<string> }>();
+      for (const { message, after } of runOf(boardDecider, sequence)) {
+        if (message.kind !== 'board' || message.request.ask !== 'report') continue;
+        const { task, serial, artifacts } = message.request;
+        if (serial > (latest.get(task)?.serial ?? 0)) {
+          latest.set(task, {
+            serial,
+            states: new Set(artifacts.map(({ label, state }) => `${state} ${label}`)),
+          });
+        }
+        for (const [label, { state }] of standingsOf(boardOf(after), ['x', 'y', 'z', '__proto__'])) {
+          const said = (what: string): boolean =>
+            [...latest.values()].some(({ states }) => states.has(`${what} ${label}`));
+          const allowed = {
+            made: said('made'),
+            coming: said('coming'),
+            failed: said('failed') && !said('coming'),
+            none: !said('failed') && !said('coming'),
+          };
+          expect(allowed[state], `${label} is ${state}`).toBe(true);
+        }
+      }
+    }),
+  );
+});

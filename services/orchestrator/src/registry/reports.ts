@@ -1,0 +1,128 @@
+import type { ArtifactReport, BoardEvent } from '@holdpoint/contracts/task/registry';
+import type { JsonObject } from '@holdpoint/contracts/values/json';
+import type { Board, Made, Maker, Reporter } from './state.ts';
+
+/** The newest labels that are there; long runs of plans each add a few. */
+export const MADE_MAX = 10_000;
+/** Payloads are kept for those who come later; the newest are what they will want. */
+export const PAYLOADS_MAX_BYTES = 8 * 1024 * 1024;
+/** What is larger is looked up where it was made. */
+export const PAYLOAD_MAX_BYTES = 64 * 1024;
+/** Tasks that have failed artifacts, and as many that have none: who asks later is told that nobody makes it. */
+export const SETTLED_MAX = 200;
+/** Of even older ones only the serial is kept, so that a report which comes again does not bring them back. */
+export const SERIALS_MAX = 2_000;
+/** Over all tasks, so that no number of them makes the board too large to be stored. */
+export const LABELS_MAX = 50_000;
+
+type Report = Extract<BoardEvent, { readonly type: 'board_reported' }>;
+
+const bytesOf = (payload: JsonObject | undefined): number =>
+  payload === undefined ? 0 : Buffer.byteLength(JSON.stringify(payload));
+
+/** A report as it is recorded: with the payloads that are given to others, and no more. */
+export const worthKeeping = ({ payload, ...report }: ArtifactReport): ArtifactReport =>
+  payload !== undefined && report.state === 'made' && bytesOf(payload) <= PAYLOAD_MAX_BYTES
+    ? { ...report, payload }
+    : report;
+
+const makersIn = ({ artifacts }: Report, state: ArtifactReport['state']): readonly Maker[] =>
+  artifacts.filter((each) => each.state === state).map(({ label, node }) => ({ label, node }));
+
+const labelsOf = (makers: readonly Maker[]): readonly string[] => makers.map(({ label }) => label);
+
+const bare = ({ task, label, node }: Made): Made => ({ task, label, node, bytes: 0 });
+
+/** The newest keep their payloads as long as there is room for them. */
+const withinBounds = (made: readonly Made[]): readonly Made[] => {
+  let left = PAYLOADS_MAX_BYTES;
+  return made
+    .slice(-MADE_MAX)
+    .toReversed()
+    .map((each) => {
+      left -= each.bytes;
+      return each.bytes === 0 || left >= 0 ? each : bare(each);
+    })
+    .toReversed();
+};
+
+/**
+ * Something is made when it is first reported as made; said again, it is no newer for that. So a report does not displace
+ * what another task has made since this one did. What is displaced is kept: it counts again once the newer one is taken back.
+ */
+const withMade = (made: readonly Made[], report: Report, before: Reporter | undefined): readonly Made[] => {
+  const reported = new Map(
+    report.artifacts.flatMap(({ label, node, payload, state }) =>
+      state === 'made'
+        ? [[label, { label, node, task: report.task, bytes: bytesOf(payload), ...(payload && { payload }) }]]
+        : [],
+    ),
+  );
+  const known = new Set(before?.made);
+  const there = new Set<string>();
+  const kept = made.flatMap((each) => {
+    there.add(each.label);
+    if (each.task !== report.task) return [each];
+    const again = reported.get(each.label);
+    reported.delete(each.label);
+    return again === undefined ? [] : [again];
+  });
+  // What there was no room for any more is no newer than what has taken its place.
+  const first = [...reported.values()].filter(({ label }) => !known.has(label) || !there.has(label));
+  return withinBounds([...kept, ...first]);
+};
+
+type Standing = 'coming' | 'failed' | 'made' | 'silent';
+const KEPT_MAX: Readonly<Record<Standing, number>> = {
+  coming: LABELS_MAX,
+  failed: SETTLED_MAX,
+  made: SETTLED_MAX,
+  silent: SERIALS_MAX,
+};
+
+const standingOf = ({ coming, failed, made }: Reporter): Standing => {
+  if (coming.length > 0) return 'coming';
+  if (failed.length > 0) return 'failed';
+  return made.length > 0 ? 'made' : 'silent';
+};
+
+const silent = ({ task, serial }: Reporter): Reporter => ({ task, serial, coming: [], failed: [], made: [] });
+
+/** From the latest report backwards: what is beyond a bound keeps its serial, and in the end not even that. */
+const remembered = (reporters: readonly Reporter[]): readonly Reporter[] => {
+  const count: Record<Standing, number> = { coming: 0, failed: 0, made: 0, silent: 0 };
+  let labels = 0;
+  const fits = (reporter: Reporter): boolean => {
+    const { coming, failed, made } = reporter;
+    const standing = standingOf(reporter);
+    const size = coming.length + failed.length + made.length;
+    if (count[standing] >= KEPT_MAX[standing] || labels + size > LABELS_MAX) return false;
+    count[standing] += 1;
+    labels += size;
+    return true;
+  };
+  const kept: Reporter[] = [];
+  for (const reporter of reporters.toReversed()) {
+    if (fits(reporter)) kept.push(reporter);
+    else if (fits(silent(reporter))) kept.push(silent(reporter));
+  }
+  return kept.toReversed();
+};
+
+export const withReport = (board: Board, report: Report): Board => {
+  const { task, serial } = report;
+  const before = board.reporters.find((each) => each.task === task);
+  const reporter: Reporter = {
+    task,
+    serial,
+    coming: makersIn(report, 'coming'),
+    failed: makersIn(report, 'failed'),
+    made: labelsOf(makersIn(report, 'made')),
+  };
+  const others = board.reporters.filter((each) => each !== before);
+  return {
+    ...board,
+    made: withMade(board.made, report, before),
+    reporters: remembered([...others, reporter]),
+  };
+};

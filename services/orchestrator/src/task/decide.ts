@@ -1,0 +1,214 @@
+import { errorBody } from '@holdpoint/contracts/values/errors';
+import type { EffectId, NodeId } from '@holdpoint/contracts/values/ids';
+import type { Json } from '@holdpoint/contracts/values/json';
+import type { TaskEvent } from '@holdpoint/contracts/task/task';
+import {
+  type Decider,
+  type Decision,
+  decision,
+  type Outgoing,
+  refused,
+  repeatTimer,
+  askOf,
+} from '@holdpoint/runtime/decider';
+import {
+  askApproval,
+  askArtifacts,
+  askDoubt,
+  askLocks,
+  askRecovery,
+  askStuck,
+  CIRCUIT_TIMER,
+  orderEffect,
+  orderStep,
+  PEERS_TIMER,
+  REPORT_TIMER,
+  replyTimer,
+  resolveDoubt,
+} from './outgoing/outgoing.ts';
+import { admitted, askToEnter } from './outgoing/circuits.ts';
+import { cancel, done, pause, resume, retry, skip } from './operator/commands.ts';
+import { record } from './operator/record-checkpoint.ts';
+import { createDraft, type Draft } from './model/decision-builder.ts';
+import { tellBoard } from './graph/ending.ts';
+import { evolve } from './model/evolve.ts';
+import { informed, watched, watchUnknown } from './replies/on-peer-changed.ts';
+import type { ByHand, Forked, TaskMessage } from './model/messages.ts';
+import { watchPeers } from './outgoing/watch-peers.ts';
+import { isTerminal } from './model/phases.ts';
+import { attempt, look } from './graph/start-when-ready.ts';
+import { approvalResolved } from './replies/on-approval-resolved.ts';
+import { recover, retryDue, settled, settleEnded } from './replies/on-verdict.ts';
+import { effectReported } from './replies/on-effect-event.ts';
+import { mendingQuestions } from './replies/rollback.ts';
+import { settle } from './graph/advance.ts';
+import { foreignNeeds } from './model/artifact-status.ts';
+import { absent, findNode, nodeState, type TaskState } from './model/state.ts';
+import { fork, type Shipped, submit } from './submit.ts';
+import { withdraw, withdrawalConfirmed } from './outgoing/withdraw.ts';
+import { type BuiltInWorkflow, builtIn } from '../workflows/catalog.ts';
+
+const unknownTask = (task: string): Decision<never> =>
+  refused(errorBody('ORCHESTRATOR_UNKNOWN_TASK', `no task is called ${task}`));
+
+const decideByHand = (draft: Draft, message: ByHand): Decision<TaskEvent> => {
+  const { commandId } = message;
+  // A redelivery, or a sender who has not heard: whatever has happened since, it has had its effect.
+  if (draft.task().commands?.includes(commandId) === true) return draft.done();
+  switch (message.kind) {
+    case 'cancel':
+      return cancel(draft, message.payload, commandId);
+    case 'pause':
+      return pause(draft, message.payload, commandId);
+    case 'resume':
+      return resume(draft, message.payload, commandId);
+    case 'skip':
+      return skip(draft, message.payload, commandId);
+    case 'retry':
+      return retry(draft, message.payload, commandId);
+    case 'done':
+      return done(draft, message.payload, commandId);
+    case 'checkpoint':
+      return record(draft, message.payload);
+  }
+};
+
+/** The bus may have lost question or answer: ask again, with a new message id and a longer wait. */
+const repeatQuestions = (draft: Draft, node: NodeId, ask: number): void => {
+  const questions = questionsOf(draft, node, ask);
+  if (questions.length === 0) return;
+  for (const question of questions) draft.send(question);
+  draft.timer(repeatTimer(replyTimer(node), ask, draft.now));
+};
+
+/** What a node waits to be answered, by now. */
+const questionsOf = (draft: Draft, node: NodeId, ask: number): readonly Outgoing[] => {
+  const task = draft.task();
+  const { status, orders, underGrant, doubt, mending, stuck } = nodeState(task, node);
+  const steps = Object.keys(orders ?? {}).map((id) => orderStep(task, node, id as EffectId, ask));
+  switch (status) {
+    case 'awaiting_approval':
+      return [askApproval(task, node, ask)];
+    case 'running':
+      // Once a person has let it be done again, the executor has the order, and needs what was said.
+      if (doubt?.said !== undefined) return [resolveDoubt(task, node, ask), ...steps];
+      return underGrant ? [orderEffect(task, node, ask), ...steps] : steps;
+    case 'recovering':
+      return mending === undefined
+        ? [askRecovery(task, node, ask)]
+        : [...mendingQuestions(task, node, ask), ...steps];
+    case 'escalated':
+      if (stuck !== undefined) return [askStuck(task, node, ask)];
+      if (doubt?.approval === undefined) return [];
+      return [doubt.said === undefined ? askDoubt(task, node, ask) : resolveDoubt(task, node, ask)];
+    case 'locking':
+      return [askLocks(task, node, ask)];
+    case 'waiting':
+      return needsBoard(draft, node) ? [askArtifacts(task, node, ask), ...steps] : steps;
+    default:
+      return [];
+  }
+};
+
+const needsBoard = (draft: Draft, node: NodeId): boolean =>
+  nodeState(draft.task(), node).wait?.kind === 'artifacts' && foreignNeeds(draft.task(), node).length > 0;
+
+const timerFired = (draft: Draft, name: string, data: Json): void => {
+  const [purpose = '', node = '', of] = name.split(':') as [string?, NodeId?, string?];
+  if (purpose === REPORT_TIMER) return tellBoard(draft, askOf(data));
+  if (purpose === 'withdraw') return withdraw(draft, node as NodeId, askOf(data), of);
+  if (isTerminal(draft.task().phase)) return undefined;
+  if (purpose === PEERS_TIMER) return watchPeers(draft, askOf(data));
+  if (purpose === CIRCUIT_TIMER) return askToEnter(draft, askOf(data));
+  const id = node as NodeId;
+  if (findNode(draft.task(), id) === undefined) return undefined;
+  if (purpose === 'reply') return repeatQuestions(draft, id, askOf(data));
+  if (purpose === 'retry') return retryDue(draft, id);
+  if (purpose === 'look' && nodeState(draft.task(), id).status === 'waiting')
+    return attempt(draft, id, () => look(draft, id));
+  return undefined;
+};
+
+type Reply = Exclude<TaskMessage, ByHand | Forked | { kind: 'submit' }>;
+
+/** Answers and timers have nobody to be answered; a task that is over only hears that what it withdrew is withdrawn. */
+const decideReply = (draft: Draft, message: Reply): void => {
+  const open = !isTerminal(draft.task().phase);
+  switch (message.kind) {
+    case 'approval':
+      withdrawalConfirmed(draft, message);
+      return open && message.fact.type === 'resolved' ? approvalResolved(draft, message.fact) : undefined;
+    case 'effect':
+      withdrawalConfirmed(draft, message);
+      return open ? effectReported(draft, message.fact) : undefined;
+    case 'recover':
+      return open ? recover(draft, message.payload) : settleEnded(draft, message.payload);
+    case 'admit':
+      return admitted(draft, message.payload);
+    case 'watch':
+      return watched(draft, message.payload);
+    case 'inform':
+      return informed(draft, message.payload.information);
+    case 'timer':
+      return timerFired(draft, message.name, message.data);
+  }
+};
+
+/** Of a task that does not exist only somebody who waits for it wants to hear, or who has it on a list. */
+const decideAbsent = (message: Reply, now: number): Decision<TaskEvent> => {
+  if (message.kind === 'watch') return decision({ send: [watchUnknown(message.payload, now)] });
+  return message.kind === 'recover' ? decision({ send: settled(message.payload, now) }) : decision({});
+};
+
+const decide = (
+  shipped: Shipped,
+  state: TaskState,
+  message: TaskMessage,
+  { now }: { readonly now: number },
+): Decision<TaskEvent> => {
+  switch (message.kind) {
+    case 'submit':
+      return submit(shipped, state, message.task, message.payload, now, message.openCircuits);
+    case 'fork':
+      return fork(shipped, state, message, now);
+    case 'cancel':
+    case 'pause':
+    case 'resume':
+    case 'skip':
+    case 'retry':
+    case 'done':
+    case 'checkpoint':
+      if (state.phase === 'absent')
+        return message.kind === 'cancel' && message.payload.ifOpen === true
+          ? decision({})
+          : unknownTask(message.task);
+      return decideByHand(createDraft(state, state.id, now), message);
+    case 'approval':
+    case 'effect':
+    case 'recover':
+    case 'admit':
+    case 'watch':
+    case 'inform':
+    case 'timer': {
+      if (state.phase === 'absent') return decideAbsent(message, now);
+      const draft = createDraft(state, state.id, now);
+      decideReply(draft, message);
+      if (!isTerminal(draft.task().phase)) settle(draft);
+      const { events, send, timers } = draft.done();
+      return decision({ events, send, timers });
+    }
+  }
+};
+
+/** The task: the only writer of its phase. */
+export const createTaskDecider = (
+  workflows: readonly BuiltInWorkflow[],
+  gate?: Shipped['gate'],
+): Decider<TaskState, TaskMessage, TaskEvent> => ({
+  initial: absent,
+  evolve,
+  decide: (state, message, at) => decide({ workflows, gate }, state, message, at),
+});
+
+/** The task, of any workflow that ships with Holdpoint. */
+export const taskDecider = createTaskDecider(builtIn);

@@ -1,0 +1,400 @@
+import type { Gate, Suggestion } from '@holdpoint/contracts/workflow/gate';
+import { describe, expect, test } from 'vitest';
+import {
+  applied,
+  approves,
+  breaks,
+  expires,
+  fails,
+  rejects,
+  reports,
+  succeeds,
+  wantsChanges,
+  wantsChangesInTime,
+} from '../../testing/answers.ts';
+import { agent, APPROVAL, effect, gate, gatedEffect, id, lock, node, template } from '../../testing/graphs.ts';
+import { type Play, play, REPOSITORY } from '../../testing/play.ts';
+import { byHand, recover } from '../../testing/tasks.ts';
+
+const hintOf = (task: Play, name: string): unknown => {
+  const [order] = task.sent('effect.run');
+  expect(order?.data).toMatchObject({ effect: { node: name } });
+  const data = order?.data as { effect: { args: { hint?: string } } } | undefined;
+  return data?.effect.args.hint;
+};
+const refusals = (task: Play) =>
+  (task.task.checkpoints ?? []).flatMap(({ kind, name, reason }) =>
+    kind === 'suggestion_refused' ? [`${name ?? ''}: ${reason}`] : [],
+  );
+const returned = (change: Partial<Suggestion>): Suggestion => ({
+  emit: 'return_to_orchestrator',
+  ...change,
+});
+
+describe('a wish for changes', () => {
+  const written = (gated = effect('a', { after: ['check'] })) =>
+    play([
+      agent('first'),
+      agent('writer', { after: ['first'] }),
+      node('check', { after: ['writer'] }),
+      gated,
+    ]).when(succeeds('first'), succeeds('writer'), succeeds('check'));
+
+  test('sends the task back to the agent before, with who asked for what', () => {
+    const back = written().when(wantsChanges('a', { comment: 'shorter, please' }));
+    expect(back.said).toEqual([
+      'approval_closed a changes_requested',
+      'rewound writer,check,a',
+      'step_ordered writer.run#2',
+    ]);
+    expect(hintOf(back, 'writer')).toBe('changes requested by grace: shorter, please');
+    expect(back.made.events).toContainEqual(expect.objectContaining({ type: 'rewound', by: 'grace' }));
+    // Nobody has to be told that a request is over which a person has just decided.
+    expect(back.sent('approval.cancel')).toEqual([]);
+  });
+
+  test('is followed by a request of its own', () => {
+    const first = written();
+    const next = first.when(wantsChanges('a'), succeeds('writer'), succeeds('check'));
+    expect(next.said.at(-1)).toBe('approval_requested a#2');
+    expect(next.node('a').revision).toBe(2);
+    expect(next.node('a').gate?.approval).not.toBe(first.node('a').gate?.approval);
+    expect(next.when(approves('a'), applied('a')).task.phase).toBe('completed');
+  });
+
+  test('is told with everybody who had one', () => {
+    const vote = { decision: 'request_changes', at: 1 } as const;
+    const votes = [
+      { by: 'linus', comment: 'and a test', ...vote },
+      { by: 'grace', comment: 'shorter', ...vote },
+      { by: 'ada', decision: 'approve' as const, comment: 'fine', at: 1 },
+    ];
+    const back = written().when(wantsChanges('a', { comment: 'shorter', votes }));
+    expect(hintOf(back, 'writer')).toBe('changes requested by grace: shorter\nlinus: and a test');
+  });
+
+  test('goes to the node that the gate names', () => {
+    const onDecision = { request_changes: returned({ to: id('first') }) };
+    const back = written(gatedEffect('a', { onDecision }, { after: ['check'] })).when(wantsChanges('a'));
+    expect(back.said).toContain('rewound first,writer,check,a');
+  });
+
+  test('goes to the agent that is nearest, and to the latest of those that are as near', () => {
+    const task = play([
+      agent('far'),
+      agent('one', { after: ['far'] }),
+      agent('two', { after: ['far'] }),
+      effect('a', { after: ['one', 'two'] }),
+    ]).when(succeeds('far'), succeeds('one'), succeeds('two'), wantsChanges('a'));
+    expect(task.said).toContain('rewound two,a');
+  });
+
+  test('goes along routes as well, past agents that have not run', () => {
+    const task = play([
+      agent('writer', { on: { succeeded: ['check'], failed: ['mender'] } }),
+      agent('mender'),
+      node('check', { on: { succeeded: ['a'] } }),
+      effect('a'),
+    ]).when(succeeds('writer'), succeeds('check'), wantsChanges('a'));
+    expect(task.said).toContain('rewound writer,mender,check,a');
+  });
+
+  test('about the start of a node leads back as well', () => {
+    const task = play([agent('writer'), node('a', { after: ['writer'], approval: APPROVAL })]);
+    expect(task.when(succeeds('writer'), wantsChanges('a')).said).toContain('rewound writer,a');
+  });
+
+  test('waits for a person where no agent has worked', () => {
+    const task = play([node('plain'), effect('a', { after: ['plain'] })]);
+    const paused = task.when(succeeds('plain'), wantsChanges('a'));
+    expect(paused.said).toEqual(['approval_closed a changes_requested', 'node_escalated a']);
+    expect(paused.when(byHand('retry')).said.at(-1)).toBe('approval_requested a#2');
+  });
+
+  test('may be had as often as a person likes, and costs no retry', () => {
+    let task = written(effect('a', { after: ['check'], retry: { mode: 'on_failure', budget: 1 } }));
+    for (let round = 0; round < 10; round += 1)
+      task = task.when(wantsChanges('a'), succeeds('writer'), succeeds('check'));
+    expect(task.node('a')).toMatchObject({ status: 'awaiting_approval', attempt: 11, revision: 11 });
+    expect(task.node('a').loops).toBeUndefined();
+  });
+
+  test('takes back what was under way after the agent', () => {
+    const task = play([
+      agent('writer'),
+      node('slow', { after: ['writer'] }),
+      effect('a', { after: ['writer'] }),
+    ]).when(succeeds('writer'), wantsChanges('a'));
+    expect(task.sent('effect.cancel')).toHaveLength(1);
+    expect(task.statusOf('writer', 'slow', 'a')).toEqual(['running', 'idle', 'idle']);
+  });
+
+  test('of a paused task is heard when it goes on', () => {
+    const paused = written().when(byHand('pause'), wantsChanges('a', { comment: 'no' }));
+    expect(paused.sent('effect.run')).toEqual([]);
+    expect(hintOf(paused.when(byHand('resume')), 'writer')).toBe('changes requested by grace: no');
+  });
+
+  test('that nobody has had in time leads back as often as the node may be tried again, and then to a person', () => {
+    const retry = { mode: 'on_failure', budget: 2 } as const;
+    let task = written(gatedEffect('a', {}, { after: ['check'], retry }));
+    for (let round = 0; round < 2; round += 1) {
+      const back = task.when(wantsChangesInTime('a'));
+      expect(hintOf(back, 'writer')).toBe('changes requested by nobody has decided in time');
+      task = back.when(succeeds('writer'), succeeds('check'));
+    }
+    const last = task.when(wantsChangesInTime('a'));
+    expect(last.said).toEqual(['approval_closed a#3 changes_requested', 'node_escalated a#3']);
+    expect(last.node('a').reason).toBe('nobody has decided in time, 3 times');
+    // A person starts the count anew.
+    const again = last.when(byHand('retry'), wantsChanges('a'), succeeds('writer'), succeeds('check'));
+    expect(again.when(wantsChangesInTime('a')).said).toContain('rewound writer,check,a');
+  });
+});
+
+describe('what a gate suggests for a decision', () => {
+  const gated = (onDecision: Gate['onDecision'], more: Partial<Gate> = {}) =>
+    play([
+      agent('writer'),
+      gatedEffect('a', { onDecision, ...more }, { after: ['writer'] }),
+      node('after', { after: ['a'] }),
+      node('other'),
+    ]).when(succeeds('writer'));
+
+  test.each([[undefined], [{ emit: 'resume_executor' }]] as const)(
+    'lets an approved effect run (%j)',
+    (approve) => {
+      expect(gated(approve ? { approve } : {}).when(approves('a')).said).toEqual(['effect_ordered a']);
+    },
+  );
+
+  test('keeps an approved effect back for a person, who lets it run under its grant', () => {
+    const paused = gated({ approve: returned({ phase: 'paused' }) }).when(approves('a'));
+    expect(paused.said).toEqual(['approval_closed a approved', 'node_escalated a']);
+    expect(paused.node('a').reason).toBe('approved by grace, and its gate holds it back');
+    expect(paused.when(byHand('retry')).said).toEqual(['node_retrying a#2', 'effect_ordered a#2']);
+  });
+
+  test('refuses an approved effect, if it says so', () => {
+    const over = gated({ approve: returned({ phase: 'blocked' }) }).when(approves('a'));
+    expect(over.node('a')).toMatchObject({ status: 'blocked', error: { code: 'ERR_FORBIDDEN' } });
+  });
+
+  test('asks recovery, whose verdict counts as any', () => {
+    const asked = gated({ reject: { emit: 'ask_orchestrator_for_resume_decision' } }).when(
+      rejects('a', { comment: 'later' }),
+    );
+    expect(asked.said).toEqual(['approval_closed a rejected', 'node_failed a.run failed']);
+    expect(asked.sent('recovery.assess')[0]?.data).toMatchObject({
+      node: 'a',
+      outcome: 'failed',
+      error: { code: 'ERR_FORBIDDEN', message: 'rejected by grace: later' },
+    });
+    const again = asked.when(recover('retry', { node: id('a') })).wait(1);
+    expect(again.said).toEqual(['approval_requested a#2']);
+    expect(asked.when(recover('escalate', { node: id('a') })).statusOf('a')).toEqual(['escalated']);
+    expect(
+      gated({ expire: returned({ phase: 'recovering' }) })
+        .when(expires('a'))
+        .statusOf('a'),
+    ).toEqual(['recovering']);
+  });
+
+  test('an approved effect that recovery is asked about runs under its grant, if recovery lets it', () => {
+    const asked = gated({ approve: returned({ phase: 'recovering' }) }).when(approves('a'));
+    const next = asked.when(recover('retry', { node: id('a') })).wait(1);
+    expect(next.said).toEqual(['effect_ordered a#2']);
+  });
+
+  test('sends the task back, whatever was decided', () => {
+    const back = gated({ reject: returned({ to: id('writer') }) }).when(rejects('a', { comment: 'wrong' }));
+    expect(back.said).toContain('rewound writer,a');
+    expect(hintOf(back, 'writer')).toBe('rejected by grace: wrong');
+    const late = gated({ expire: returned({ to: id('a') }) }).when(expires('a'));
+    expect(late.said).toEqual(['approval_closed a expired', 'rewound a', 'approval_requested a#2']);
+  });
+
+  test('is refused, and recorded, when the task would not come here again', () => {
+    const over = gated({ reject: returned({ to: id('other') }) }).when(rejects('a'));
+    expect(refusals(over)).toEqual([
+      'on_decision: return_to_orchestrator was suggested: the node does not come after other',
+    ]);
+    expect(over.statusOf('a')).toEqual(['blocked']);
+  });
+
+  test('to run what was rejected is refused, and recorded', () => {
+    const always = [{ when: 'true', emit: 'resume_executor' as const }];
+    const over = gated({}, { resumePolicy: 'branches', resumeBranches: always });
+    for (const said of [rejects, expires]) {
+      const ended = over.when(said('a'));
+      expect(ended.sent('effect.run')).toEqual([]);
+      expect(refusals(ended)).toHaveLength(1);
+      expect(ended.node('a').error).toMatchObject({ code: 'ERR_FORBIDDEN' });
+    }
+  });
+
+  test('to run what was approved without a grant is refused, and recorded', () => {
+    const over = gated({ approve: { emit: 'resume_executor' } }).when(approves('a', { grant: undefined }));
+    expect(refusals(over)).toHaveLength(1);
+    expect(over.node('a').error).toMatchObject({
+      code: 'ERR_FORBIDDEN',
+      message: 'approved by grace, without a grant',
+    });
+  });
+
+  test('goes by its branches first, which see the decision and what was asked', () => {
+    const branches = {
+      resumePolicy: 'branches' as const,
+      inputs: { size: { type: 'integer' as const } },
+      given: { size: '{{ task.goal | length }}' },
+      loadContext: ['outputs' as const],
+      resumeBranches: [
+        { when: 'decision.outcome == "approved" and inputs.size > 100', ...returned({ phase: 'blocked' }) },
+        { when: '"retry" in decision.comment', ...returned({ to: id('writer') }) },
+        { when: 'decision.by == "linus" and outputs.writer.n == 1', ...returned({ phase: 'paused' }) },
+      ],
+    };
+    const task = gated({ reject: returned({ phase: 'blocked' }) }, branches);
+    expect(task.when(approves('a')).said).toEqual(['effect_ordered a']);
+    expect(task.when(rejects('a', { comment: 'please retry' })).said).toContain('rewound writer,a');
+    expect(task.when(rejects('a', { by: 'linus' })).statusOf('a')).toEqual(['blocked']);
+    const counted = play([agent('writer'), gatedEffect('a', { ...branches }, { after: ['writer'] })]).when(
+      succeeds('writer', { outputs: { n: 1 } }),
+    );
+    expect(counted.when(rejects('a', { by: 'linus' })).statusOf('a')).toEqual(['escalated']);
+  });
+
+  test('with a branch that cannot be worked out fails the node: nothing runs, and nothing is stuck', () => {
+    const task = gated(
+      {},
+      { resumePolicy: 'branches', resumeBranches: [{ when: 'decision.no < 1', ...returned({}) }] },
+    );
+    for (const said of [approves, rejects, wantsChanges]) {
+      const failed = task.when(said('a'));
+      expect(failed.node('a').error).toMatchObject({ code: 'NODE_EXPRESSION' });
+      expect(failed.sent('effect.run')).toEqual([]);
+      expect(failed.sent('approval.cancel')).toEqual([]);
+      expect(failed.task.outcome ?? failed.task.phase).not.toBe('awaiting_approval');
+    }
+  });
+
+  test('goes on after its locks as without a gate', () => {
+    const locks = [lock('k')];
+    const task = play(
+      [gatedEffect('a', { onDecision: { approve: { emit: 'resume_executor' } } }, { locks })],
+      {
+        repository: REPOSITORY,
+      },
+    );
+    expect(task.when(approves('a')).said).toEqual(['approval_closed a approved', 'locks_wanted a']);
+  });
+});
+
+describe('skip_duplicate_effect', () => {
+  const skip = { emit: 'skip_duplicate_effect' } as const;
+  const looped = play([
+    gatedEffect('a', { onDecision: { approve: skip, reject: skip } }),
+    gate('g', { after: ['a'], on: { failed: ['a'] } }),
+  ]);
+
+  test('is refused while nothing is known of the effect: it runs', () => {
+    const task = looped.when(approves('a'));
+    expect(task.said).toEqual(['checkpoint a', 'effect_ordered a']);
+    expect(refusals(task)).toEqual([
+      'on_decision: skip_duplicate_effect was suggested: it is not known to have been applied before',
+    ]);
+  });
+
+  test.each([
+    ['approved', approves],
+    ['rejected', rejects],
+  ] as const)('takes what is known of it, once it was applied (%s)', (outcome, said) => {
+    const again = looped.when(approves('a'), applied('a'), fails('g'));
+    expect(again.said.at(-1)).toBe('approval_requested a#2');
+    const over = again.when(said('a'));
+    expect(over.said).toEqual([
+      `approval_closed a#2 ${outcome}`,
+      'node_succeeded a.run#2',
+      'step_ordered g.run#2',
+    ]);
+    expect(over.node('a').outputs).toEqual({ line: 1 });
+    expect(over.sent('effect.run')).toHaveLength(1);
+  });
+
+  test('takes nothing that another effect has come to', () => {
+    const keyed = play([
+      effect(
+        'a',
+        {},
+        {
+          idempotencyKey: 'key {{ nodes.other.status }}',
+          gate: template({ onDecision: { reject: skip } }),
+        },
+      ),
+      gate('g', { after: ['a'], on: { failed: ['a'] } }),
+      node('other'),
+    ]).when(approves('a'), applied('a'), succeeds('other'), fails('g'), rejects('a'));
+    expect(refusals(keyed)).toHaveLength(1);
+    expect(keyed.statusOf('a')).toEqual(['blocked']);
+  });
+});
+
+describe('after a lost worker, or an order that came again', () => {
+  const running = (recovery: Gate['recovery']) => play([gatedEffect('a', { recovery })]).when(approves('a'));
+  const lost = (next: 'repeat' | 'probe' | 'person') =>
+    reports('a', { type: 'in_doubt', epoch: 2, reason: 'it is gone', next, cause: 'worker_lost' });
+
+  test('recovery is asked, as without a gate', () => {
+    for (const onWorkerCrash of [undefined, { emit: 'ask_orchestrator_for_resume_decision' as const }]) {
+      const task = running(onWorkerCrash ? { onWorkerCrash } : {}).when(lost('person'));
+      expect(task.said).toEqual(['checkpoint a', 'node_failed a.run in_doubt']);
+      expect(refusals(task)).toEqual([]);
+    }
+  });
+
+  test('people are asked at once, if the gate says so', () => {
+    const task = running({ onWorkerCrash: returned({ phase: 'paused' }) }).when(lost('person'));
+    expect(task.said).toEqual(['checkpoint a', 'doubt_asked a', 'checkpoint a']);
+    expect(task.sent('recovery.assess')).toEqual([]);
+    expect(task.sent('approval.request')[0]?.data).toMatchObject({
+      doubt: { epoch: 2, reason: 'it is gone' },
+    });
+    expect(task.statusOf('a')).toEqual(['escalated']);
+  });
+
+  test('nothing that may have happened is repeated, whatever the gate says', () => {
+    const task = running({ onWorkerCrash: { emit: 'resume_executor' } }).when(lost('person'));
+    expect(task.sent('effect.run')).toEqual([]);
+    expect(refusals(task)).toEqual([
+      'on_worker_crash: resume_executor was suggested: it may have happened, and is not repeated',
+    ]);
+    expect(task.statusOf('a')).toEqual(['recovering']);
+  });
+
+  test('what its class settles is left to the executor', () => {
+    const task = running({ onWorkerCrash: returned({ phase: 'blocked' }) }).when(lost('repeat'));
+    expect(task.said).toEqual(['checkpoint a', 'checkpoint a']);
+    expect(refusals(task)).toHaveLength(1);
+    expect(task.when(applied('a')).task.phase).toBe('completed');
+  });
+
+  test('an order that came again leads to nothing but what its outcome leads to', () => {
+    const again = { type: 'duplicate_prevented', standing: 'in_doubt' } as const;
+    const task = running({ onDuplicateSideEffectAttempt: { emit: 'skip_duplicate_effect' } });
+    const prevented = task.when(reports('a', again));
+    expect(refusals(prevented)).toEqual([
+      'on_duplicate_side_effect_attempt: skip_duplicate_effect was suggested: it is not known to have been applied',
+    ]);
+    expect(prevented.statusOf('a')).toEqual(['running']);
+    const known = task.when(reports('a', { ...again, standing: 'applied' }));
+    expect(refusals(known)).toEqual([]);
+    expect(known.when(applied('a')).task.phase).toBe('completed');
+  });
+
+  test('a failure that is none of these is none of the gate', () => {
+    const task = running({ onWorkerCrash: returned({ phase: 'paused' }) });
+    expect(task.when(breaks('a')).said).toEqual(['node_failed a.run failed']);
+    const unknown = reports('a', { type: 'in_doubt', epoch: 2, reason: 'who knows', next: 'person' });
+    expect(task.when(unknown).said).toEqual(['node_failed a.run in_doubt']);
+  });
+});

@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest';
+import {
+  applied,
+  approves,
+  blocks,
+  breaks,
+  fails,
+  locked,
+  reports,
+  sees,
+  succeeds,
+  vanishes,
+} from '../../testing/answers.ts';
+import { branch, effect, id, lock, merge, node, shared, step } from '../../testing/graphs.ts';
+import { play, REPOSITORY } from '../../testing/play.ts';
+import { byHand } from '../../testing/tasks.ts';
+import { taskDecider } from './decide.ts';
+
+// What the simulator has found in graphs, each as small as it can be told.
+
+describe('a node that follows another by success and by failure', () => {
+  test('does not run when that one ended in a third way, though all others have succeeded', () => {
+    const task = play([node('a'), node('b', { on: { failed: ['x'] } }), node('x', { after: ['a', 'b'] })], {
+      policy: { failureMode: 'continue_independent' },
+    });
+    expect(task.when(succeeds('a'), blocks('b')).statusOf('x')).toEqual(['unreached']);
+    expect(task.when(blocks('b'), succeeds('a')).statusOf('x')).toEqual(['unreached']);
+  });
+});
+
+describe('an effect with steps around it', () => {
+  const around = effect('e', { before: [step('one')], finally: [step('two')] });
+  const ordered = () => play([around]).when(approves('e'), succeeds('e'));
+
+  test('whose outcome is told twice goes on once', () => {
+    const task = ordered();
+    const told = applied('e')(task.task);
+    const once = task.when(told);
+    expect(once.said).toEqual(['step_ended e.run', 'step_ordered e.finally.0']);
+    expect(taskDecider.decide(once.state, told, { now: once.now })).toMatchObject({ events: [], send: [] });
+  });
+
+  test('that is said to have happened while another step is in doubt leaves that to recovery', () => {
+    const task = ordered();
+    const told = applied('e')(task.task);
+    const doubtful = task.when(told, byHand('pause'), vanishes('e'));
+    expect(doubtful.said).toEqual(['node_failed e.finally.0 in_doubt']);
+    expect(taskDecider.decide(doubtful.state, told, { now: doubtful.now })).toMatchObject({
+      events: [],
+      timers: [],
+    });
+  });
+
+  test('that happened all the same while it is asked about anew goes on, and the question is taken back', () => {
+    const task = ordered();
+    const told = applied('e')(task.task);
+    const order = task.sent('effect.run')[0]?.data;
+    const late = { type: 'refused', order, error: { code: 'EXECUTOR_GRANT_EXPIRED', message: 'late' } };
+    const asked = task.when(reports('e', late as never));
+    expect(asked.said).toEqual(['approval_requested e']);
+    const paused = asked.when(byHand('pause'), told);
+    expect(paused.said).toEqual(['step_ended e.run']);
+    expect(paused.sent('approval.cancel')).toHaveLength(1);
+    expect(paused.when(byHand('resume')).said).toEqual(['resumed', 'step_ordered e.finally.0']);
+  });
+
+  test('is not ordered again when its task, or the node, goes on after a pause', () => {
+    const task = ordered();
+    expect(task.said).toEqual(['step_ended e.before.0', 'effect_ordered e']);
+    expect(task.when(byHand('pause'), byHand('resume')).said).toEqual(['resumed']);
+    const ofNode = { node: id('e') };
+    expect(task.when(byHand('pause', ofNode), byHand('resume', ofNode)).said).toEqual(['node_resumed e']);
+  });
+});
+
+describe('a preview that the executor will not make', () => {
+  test('is the end of the node: nothing is ordered that nobody has approved', () => {
+    const task = play([merge('m', { finally: [step('tidy')] })]);
+    const refused = task.when(breaks('m', 'EXECUTOR_PATH_REFUSED', 'preview'));
+    expect(refused.said).toEqual(['node_ended m.preview failed', 'failed failed']);
+  });
+});
+
+describe('a node that needs what its own run makes', () => {
+  const IN_REPOSITORY = { repository: REPOSITORY, policy: { failureMode: 'continue_independent' } } as const;
+  const made = { succeeded: [shared('x')] };
+
+  test('and has its locks when that is made anew does not keep the task open when it never will be', () => {
+    const needy = node('needy', { needs: [shared('x')], locks: [lock('k')] });
+    const maker = node('maker', { after: ['needy'], produces: made });
+    const task = play([node('check', { on: { failed: ['maker'] } }), maker, needy], IN_REPOSITORY);
+    const locking = task.when(fails('check'), succeeds('maker'));
+    expect(locking.said.at(-1)).toBe('locks_wanted needy');
+    const waiting = locking.when(byHand('retry', { node: id('check'), rewind: true }), locked('needy'));
+    expect(waiting.said.at(-1)).toBe('node_waiting needy artifacts: waiting on custom:thing:x (t-1/maker)');
+    const over = waiting.when(succeeds('check'));
+    expect(over.said.at(-1)).toBe('failed blocked');
+    expect(over.sent('task.board').map(({ id: key }) => key.split('.')[3])).toContain('release');
+  });
+
+  test('asks others under another id when it comes to need that of them as well', () => {
+    const needy = node('needy', { needs: [shared('x'), branch('main')] });
+    const task = play([node('maker', { produces: made }), needy], {
+      ...IN_REPOSITORY,
+      policy: { ...IN_REPOSITORY.policy, missingProducer: 'wait' },
+    });
+    const require = (one: typeof task) =>
+      one.sent('task.board').find(({ id: key }) => key.includes('.require.'));
+    const first = task.wait(20_000);
+    const second = first.when(sees('needy', { 'target_branch:main': true }), fails('maker')).wait(20_000);
+    expect(require(second)?.data).not.toEqual(require(first)?.data);
+    expect(require(second)?.id).not.toBe(require(first)?.id);
+  });
+});

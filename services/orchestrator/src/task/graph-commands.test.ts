@@ -1,0 +1,249 @@
+import { describe, expect, test } from 'vitest';
+import { applied, approves, fails, succeeds } from '../../testing/answers.ts';
+import { APPROVAL, chain, effect, gate, id, node } from '../../testing/graphs.ts';
+import { type Play, play } from '../../testing/play.ts';
+import { byHand } from '../../testing/tasks.ts';
+
+const CONTINUE = { policy: { failureMode: 'continue_independent' } } as const;
+const on = (name: string) => ({ node: id(name) });
+const rewind = (name?: string) => byHand('retry', { rewind: true, ...(name !== undefined && on(name)) });
+const codeOf = ({ made }: Play) =>
+  made.answer !== undefined && 'error' in made.answer ? made.answer.error.code : 'accepted';
+const REFUSED = 'ORCHESTRATOR_ILLEGAL_IN_PHASE';
+
+describe('a command about a node', () => {
+  test.each(['cancel', 'pause', 'resume', 'skip', 'retry'] as const)(
+    '(%s) that the task does not have is refused',
+    (kind) => {
+      const task = play(chain('a')).when(byHand(kind, on('nowhere')));
+      expect(codeOf(task)).toBe('ORCHESTRATOR_UNKNOWN_NODE');
+      expect(task.said).toEqual([]);
+    },
+  );
+});
+
+describe('cancelling a node', () => {
+  test('takes back what it has ordered, and the task has failed where nothing follows a cancellation', () => {
+    const over = play(chain('a', 'b')).when(byHand('cancel', on('a')));
+    expect(over.said).toEqual(['node_ended a cancelled', 'failed failed']);
+    expect(over.sent('effect.cancel')).toHaveLength(1);
+    expect(over.node('a').reason).toBe('cancelled by hand (ada)');
+  });
+
+  test('leaves the others alone when they may go on', () => {
+    const task = play([node('a'), node('b')], CONTINUE).when(byHand('cancel', on('a')));
+    expect(task.said).toEqual(['node_ended a cancelled']);
+    expect(task.when(succeeds('b')).said.at(-1)).toBe('failed failed');
+  });
+
+  test('that has ended is refused; one that is cancelled already stays so', () => {
+    const task = play([node('a'), node('b')], CONTINUE);
+    expect(codeOf(task.when(succeeds('a'), byHand('cancel', on('a'))))).toBe(REFUSED);
+    const cancelled = task.when(byHand('cancel', on('a')));
+    expect(cancelled.statusOf('a')).toEqual(['cancelled']);
+  });
+
+  test('what the node did all the same changes nothing any more', () => {
+    const task = play([effect('a'), node('b')], CONTINUE).when(approves('a'));
+    const late = applied('a')(task.task);
+    const over = task.when(byHand('cancel', on('a')), late);
+    expect(over.said).toEqual([]);
+    expect(over.statusOf('a')).toEqual(['cancelled']);
+  });
+});
+
+describe('cancelling a task', () => {
+  test('ends whatever is open, and takes back what was asked and ordered', () => {
+    const over = play([node('a'), node('b', { approval: APPROVAL }), node('c', { after: ['a'] })]).when(
+      byHand('cancel'),
+    );
+    expect(over.said).toEqual(['cancelled']);
+    expect(over.statusOf('a', 'b', 'c')).toEqual(['cancelled', 'cancelled', 'cancelled']);
+    expect(over.sent('effect.cancel')).toHaveLength(1);
+    expect(over.sent('approval.cancel')).toHaveLength(1);
+    expect(over.task.outcome).toBe('cancelled');
+  });
+
+  test('is final: nothing of it is retried, skipped or resumed', () => {
+    const over = play(chain('a')).when(byHand('cancel'));
+    for (const command of [byHand('retry'), rewind(), rewind('a'), byHand('skip', on('a')), byHand('resume')])
+      expect(codeOf(over.when(command))).toBe(REFUSED);
+  });
+});
+
+describe('pausing a node', () => {
+  test('keeps it from starting, and nothing else', () => {
+    const task = play([node('a'), node('b', { after: ['a'] }), node('c', { after: ['a'] })]).when(
+      byHand('pause', on('b')),
+      succeeds('a'),
+    );
+    expect(task.statusOf('b', 'c')).toEqual(['idle', 'running']);
+    const waits = task.when(succeeds('c'));
+    expect(waits.task.phase).toBe('executing');
+    expect(waits.when(byHand('resume', on('b'))).said).toEqual(['node_resumed b', 'step_ordered b.run']);
+  });
+
+  test('that runs lets it end', () => {
+    const over = play(chain('a', 'b')).when(byHand('pause', on('a')), succeeds('a'));
+    expect(over.said).toEqual(['node_succeeded a.run', 'step_ordered b.run']);
+  });
+
+  test('that has ended is refused', () => {
+    expect(codeOf(play(chain('a', 'b')).when(succeeds('a'), byHand('pause', on('a'))))).toBe(REFUSED);
+  });
+
+  test('keeps a retry that falls due waiting', () => {
+    const retried = play([node('a', { retry: { mode: 'on_failure' } })]).when(
+      fails('a'),
+      byHand('pause', on('a')),
+    );
+    const later = retried.wait(60_000);
+    expect(later.statusOf('a')).toEqual(['retrying']);
+    expect(
+      later
+        .when(byHand('resume', on('a')))
+        .wait(5_000)
+        .statusOf('a'),
+    ).toEqual(['running']);
+  });
+
+  test('is no reason to wait for ever once it has ended otherwise', () => {
+    const task = play([...chain('a', 'b')]).when(
+      byHand('pause', on('b')),
+      byHand('skip', on('b')),
+      succeeds('a'),
+    );
+    expect(task.said.at(-1)).toBe('completed');
+  });
+});
+
+describe('pausing a task', () => {
+  test('starts nothing new, keeps what comes of what runs, and goes on from there', () => {
+    const paused = play([...chain('a', 'b'), node('c', { after: ['a'] })]).when(
+      byHand('pause'),
+      succeeds('a'),
+    );
+    expect(paused.said).toEqual(['node_succeeded a.run']);
+    expect(paused.when(byHand('resume')).said).toEqual([
+      'resumed',
+      'step_ordered b.run',
+      'step_ordered c.run',
+    ]);
+  });
+
+  test('keeps it from ending', () => {
+    const paused = play(chain('a')).when(byHand('pause'), succeeds('a'));
+    expect(paused.task.phase).toBe('paused');
+    expect(paused.when(byHand('resume')).said).toEqual(['resumed', 'completed']);
+  });
+});
+
+describe('skipping a node', () => {
+  test('that has not started lets what follows it go on', () => {
+    const task = play([node('a', { approval: APPROVAL }), node('b', { after: ['a'] })]).when(
+      byHand('skip', on('a')),
+    );
+    expect(task.said).toEqual(['node_skipped a', 'step_ordered b.run']);
+    expect(task.sent('approval.cancel')).toHaveLength(1);
+  });
+
+  test('before its turn has come leaves it out then', () => {
+    const task = play(chain('a', 'b', 'c')).when(byHand('skip', on('b')), succeeds('a'));
+    expect(task.statusOf('b', 'c')).toEqual(['skipped', 'running']);
+  });
+
+  test('that failed lets a failed task go on', () => {
+    const task = play(chain('a', 'b')).when(fails('a'), byHand('skip', on('a')));
+    expect(task.said).toEqual(['rewound a,b', 'node_skipped a#2', 'step_ordered b.run#2']);
+    expect(task.task.phase).toBe('executing');
+    expect(task.task.error).toBeUndefined();
+  });
+
+  test.each([
+    ['runs', play(chain('a'))],
+    ['has succeeded', play(chain('a', 'b')).when(succeeds('a'))],
+  ])('that %s is refused', (_, task) => {
+    expect(codeOf(task.when(byHand('skip', on('a'))))).toBe(REFUSED);
+  });
+});
+
+describe('retrying with rewind', () => {
+  test('a node that succeeded starts it and its downstream anew', () => {
+    const task = play([...chain('a', 'b', 'c'), node('d')]).when(
+      succeeds('a'),
+      succeeds('b'),
+      succeeds('c'),
+      rewind('b'),
+    );
+    expect(task.said).toEqual(['rewound b,c', 'step_ordered b.run#2']);
+    expect(task.statusOf('a', 'd')).toEqual(['succeeded', 'running']);
+  });
+
+  test('is refused while something of it is running, and says what', () => {
+    const task = play(chain('a', 'b')).when(succeeds('a'));
+    const refused = task.when(rewind('a'));
+    expect(codeOf(refused)).toBe(REFUSED);
+    expect(refused.made.answer).toMatchObject({
+      error: { message: expect.stringContaining('t-1/b is running') as string },
+    });
+    expect(task.when(byHand('cancel', on('b')), rewind('a')).said).toEqual([
+      'rewound a,b',
+      'step_ordered a.run#2',
+    ]);
+  });
+
+  test('what waits for a decision may be started anew: the request is taken back', () => {
+    const task = play([node('a'), node('b', { after: ['a'], approval: APPROVAL })]).when(
+      succeeds('a'),
+      rewind('a'),
+    );
+    expect(task.said).toEqual(['rewound a,b', 'step_ordered a.run#2']);
+    expect(task.sent('approval.cancel')).toHaveLength(1);
+  });
+
+  test('reopens a task that failed, from what failed in it', () => {
+    const failed = play(chain('a', 'b', 'c')).when(succeeds('a'), fails('b'));
+    const again = failed.when(rewind());
+    expect(again.said).toEqual(['rewound b,c', 'step_ordered b.run#2']);
+    expect(again.task.phase).toBe('executing');
+    for (const gone of ['error', 'outcome']) expect(again.task).not.toHaveProperty(gone);
+    expect(again.when(succeeds('b'), succeeds('c')).said.at(-1)).toBe('completed');
+  });
+
+  test('of one node reopens the task with all that was broken off by its end', () => {
+    const failed = play([node('a'), node('b'), node('c', { after: ['b'] })]).when(fails('a'));
+    expect(failed.statusOf('b', 'c')).toEqual(['cancelled', 'blocked']);
+    const again = failed.when(rewind('a'));
+    expect(again.statusOf('a', 'b', 'c')).toEqual(['running', 'running', 'idle']);
+    expect(again.when(succeeds('a'), succeeds('b'), succeeds('c')).said.at(-1)).toBe('completed');
+  });
+
+  test('does not reopen a task that completed', () => {
+    const done = play(chain('a')).when(succeeds('a'));
+    for (const command of [rewind('a'), rewind()]) expect(codeOf(done.when(command))).toBe(REFUSED);
+  });
+
+  test('of nothing that has failed is refused', () => {
+    expect(codeOf(play(chain('a')).when(rewind()))).toBe(REFUSED);
+  });
+
+  test('names the attempt that it is to follow: once that is so, it changes nothing', () => {
+    const failed = play(chain('a')).when(fails('a'));
+    const named = byHand('retry', { ...on('a'), rewind: true, attempt: 1 });
+    const again = failed.when(named);
+    expect(again.said[0]).toBe('rewound a');
+    const over = again.when(fails('a'), rewind('a'));
+    expect(over.node('a').attempt).toBe(3);
+  });
+
+  test('a later failure of a reopened task ends it as the first one did', () => {
+    const over = play([node('a'), gate('g', { after: ['a'] })]).when(
+      fails('a'),
+      rewind(),
+      succeeds('a'),
+      fails('g'),
+    );
+    expect(over.said).toEqual(['node_ended g.run#2 failed', 'failed failed']);
+    expect(over.task.error).toMatchObject({ details: { node: 'g' } });
+  });
+});

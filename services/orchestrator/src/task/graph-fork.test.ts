@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'vitest';
+import { TaskId } from '@holdpoint/contracts/values/ids';
+import { fails, succeeds } from '../../testing/answers.ts';
+import { chain, brief, node } from '../../testing/graphs.ts';
+import { type Play, play, playFrom } from '../../testing/play.ts';
+import { NOW } from '../../testing/tasks.ts';
+import { taskDecider } from './decide.ts';
+import { forkAt } from './fork.ts';
+import { snapshotDue } from '../snapshots.ts';
+import { absent, type TaskState } from './model/state.ts';
+
+const FORK = TaskId.parse('t-2');
+
+const forked = (origin: Play, version = origin.history.length) => {
+  const message = forkAt(origin.history, version, { task: FORK, by: 'ada' });
+  if (message === undefined) throw new Error('it never got so far');
+  const made = taskDecider.decide(absent, message, { now: NOW });
+  const state = made.events.reduce<TaskState>((before, event) => taskDecider.evolve(before, event), absent);
+  return { message, made, said: made.events.map(brief), play: playFrom(state, NOW) };
+};
+
+describe('a fork', () => {
+  const origin = play([...chain('a', 'b', 'c'), node('d')]).when(
+    succeeds('a', { outputs: { n: 1 }, context: { worktree: 'w1' } }),
+    succeeds('d'),
+    fails('b'),
+  );
+
+  test('does not run again what had ended well, and goes on with the rest', () => {
+    const fork = forked(origin);
+    expect(fork.said).toEqual(['submitted', 'readied', 'step_ordered b.run']);
+    expect(fork.play.statusOf('a', 'b', 'c', 'd')).toEqual(['succeeded', 'running', 'idle', 'succeeded']);
+  });
+
+  test('has what the carried nodes have left: outputs, and where to work', () => {
+    const { play: fork, made } = forked(origin);
+    expect(fork.node('a')).toMatchObject({ outputs: { n: 1 }, context: { worktree: 'w1' } });
+    const [order] = made.send.filter(({ subject }) => subject.startsWith('hp.cmd.effect.run'));
+    expect(order?.data).toMatchObject({ effect: { task: FORK, args: { context: { worktree: 'w1' } } } });
+    expect(fork.when(succeeds('b'), succeeds('c')).task.phase).toBe('completed');
+  });
+
+  test('at an earlier version carries what had ended by then', () => {
+    const before = origin.history.findIndex((event) => event.type === 'node_succeeded');
+    expect(forked(origin, before).said.slice(2)).toEqual(['step_ordered a.run', 'step_ordered d.run']);
+  });
+
+  test('of a task that is done is done at once', () => {
+    const done = play(chain('a')).when(succeeds('a'));
+    expect(forked(done).said).toEqual(['submitted', 'readied', 'completed']);
+  });
+
+  test('at a version that there never was is none', () => {
+    expect(forkAt(origin.history, origin.history.length + 1, { task: FORK, by: 'ada' })).toBeUndefined();
+    expect(forkAt(origin.history, 0, { task: FORK, by: 'ada' })).toBeUndefined();
+  });
+
+  test('that is asked for again is the same one; another of the same name is refused', () => {
+    const { message, play: fork } = forked(origin);
+    expect(taskDecider.decide(fork.state, message, { now: NOW }).events).toEqual([]);
+    const other = forkAt(origin.history, 2, { task: FORK, by: 'ada' });
+    const made = other && taskDecider.decide(fork.state, other, { now: NOW });
+    expect(made?.answer).toMatchObject({ error: { code: 'ORCHESTRATOR_TASK_CONFLICT' } });
+  });
+
+  test('says where it comes from', () => {
+    expect(forked(origin).made.events[0]).toMatchObject({
+      forkedFrom: { task: 't-1', version: origin.history.length },
+    });
+  });
+});
+
+describe('a snapshot', () => {
+  const small = play(chain('a', 'b')).when(succeeds('a'));
+  const events = small.made.events;
+
+  test('of a small task is taken whenever a node has ended, a person is asked, or somebody pauses', () => {
+    expect(snapshotDue(small.state, small.task.version, events)).toBe(true);
+    const ordered = events.filter(({ type }) => type === 'step_ordered');
+    expect(snapshotDue(small.state, small.task.version, ordered)).toBe(false);
+  });
+
+  test('of a large one is taken once for many nodes: it holds them all', () => {
+    const names = Array.from({ length: 320 }, (_, index) => `n${String(index)}`);
+    let task = play(chain(...names));
+    let taken = 0;
+    for (const name of names.slice(0, 200)) {
+      task = task.when(succeeds(name));
+      if (snapshotDue(task.state, task.task.version, task.made.events)) taken += 1;
+    }
+    expect(taken).toBe(20);
+  });
+
+  test('is taken after a thousand events, whatever they were', () => {
+    const event = small.history.slice(2, 3);
+    expect(snapshotDue(small.state, 1_000, event)).toBe(true);
+    expect(snapshotDue(small.state, 999, event)).toBe(false);
+    expect(snapshotDue(absent, 1_000, event)).toBe(true);
+  });
+});

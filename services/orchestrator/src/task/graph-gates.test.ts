@@ -1,0 +1,558 @@
+import { describe, expect, test } from 'vitest';
+import {
+  approves,
+  approvesFor,
+  blocks,
+  breaks,
+  fails,
+  locked,
+  rejects,
+  sees,
+  stands,
+  succeeds,
+  vanishes,
+  wantsChanges,
+} from '../../testing/answers.ts';
+import {
+  APPROVAL,
+  branch,
+  brief,
+  control,
+  effect,
+  gate,
+  id,
+  lock,
+  merge,
+  node,
+  shared,
+} from '../../testing/graphs.ts';
+import { play, REPOSITORY } from '../../testing/play.ts';
+import { byHand, recover } from '../../testing/tasks.ts';
+
+const IN_REPOSITORY = { repository: REPOSITORY } as const;
+const LOCKS = [lock('branch:main')];
+const gated = () => play([node('a', { approval: APPROVAL }), node('b', { after: ['a'] })]);
+
+describe('the approval of a start', () => {
+  test('is asked for before anything runs, and lets it run', () => {
+    const task = gated();
+    expect(task.said.at(-1)).toBe('approval_requested a');
+    expect(task.sent('effect.run')).toEqual([]);
+    expect(task.when(approves('a')).said).toEqual(['approval_closed a approved', 'step_ordered a.run']);
+  });
+
+  test('is not bound to a time: later attempts go by it as well', () => {
+    const task = gated()
+      .when(approvesFor(1)('a'), breaks('a'), recover('retry', { node: id('a') }))
+      .wait(1);
+    expect(task.said).toEqual(['step_ordered a.run#2']);
+  });
+
+  test('that is refused blocks the node: nobody is asked again', () => {
+    const over = gated().when(rejects('a'));
+    expect(over.said).toEqual(['approval_closed a rejected', 'node_blocked a', 'failed blocked']);
+    expect(over.task.error).toMatchObject({ code: 'ERR_FORBIDDEN', details: { node: 'a' } });
+  });
+
+  test('that asks for changes waits for a person', () => {
+    const task = gated().when(wantsChanges('a'));
+    expect(task.said).toEqual(['approval_closed a changes_requested', 'node_escalated a']);
+    expect(task.when(byHand('retry')).said).toEqual(['node_retrying a#2', 'approval_requested a#2']);
+  });
+
+  test('is taken back when the node is cancelled', () => {
+    const cancelled = gated().when(byHand('cancel', { node: id('a') }));
+    expect(cancelled.sent('approval.cancel')).toHaveLength(1);
+  });
+
+  test('is asked for anew when the node starts anew by a route', () => {
+    const task = play([
+      node('a', { approval: APPROVAL }),
+      gate('g', { after: ['a'], on: { failed: ['a'] } }),
+    ]);
+    expect(task.when(approves('a'), succeeds('a'), fails('g')).said.at(-1)).toBe('approval_requested a#2');
+  });
+});
+
+describe('--require-approval', () => {
+  test('gates every entry, and nothing else', () => {
+    const task = play([node('a'), node('b'), node('c', { after: ['a', 'b'] })], { approval: 'required' });
+    expect(task.said.slice(2)).toEqual(['approval_requested a', 'approval_requested b']);
+    const next = task.when(approves('a'), approves('b'), succeeds('a'), succeeds('b'));
+    expect(next.said.at(-1)).toBe('step_ordered c.run');
+  });
+
+  test('keeps what the workflow says of it already', () => {
+    const own = { audience: ['leads'], timeoutMs: 5_000 };
+    const task = play([node('a', { approval: own })], { approval: 'required' });
+    expect(task.sent('approval.request')[0]?.data).toMatchObject(own);
+  });
+
+  test('none: takes it away from the entries, and from nothing else', () => {
+    const task = play([node('a', { approval: APPROVAL }), node('b', { after: ['a'], approval: APPROVAL })], {
+      approval: 'none',
+    });
+    expect(task.said.at(-1)).toBe('step_ordered a.run');
+    expect(task.when(succeeds('a')).said.at(-1)).toBe('approval_requested b');
+  });
+
+  test('none: leaves an effect gated', () => {
+    expect(play([effect('a')], { approval: 'none' }).said.at(-1)).toBe('approval_requested a');
+  });
+});
+
+describe('an effect that is previewed', () => {
+  const task = play([
+    merge('m', { on: { blocked: ['conflict'] } }),
+    node('conflict'),
+    node('b', { after: ['m'] }),
+  ]);
+  const previewed = task.when(succeeds('m', { outputs: { tip: 'abc' } }));
+
+  test('is looked at before anybody is asked', () => {
+    expect(task.said.slice(2)).toEqual(['step_ordered m.preview']);
+    expect(previewed.said).toEqual(['node_previewed m', 'approval_requested m']);
+  });
+
+  test('is approved with what was seen: another preview is another effect', () => {
+    const [asked] = previewed.sent('approval.request');
+    expect(asked?.data).toMatchObject({ effect: { args: { preview: { tip: 'abc' } } } });
+    const other = task.when(succeeds('m', { outputs: { tip: 'def' } }));
+    for (const part of ['effectId', 'digest'] as const)
+      expect(other.node('m').gate?.[part]).not.toBe(previewed.node('m').gate?.[part]);
+  });
+
+  test('that would be blocked follows on.blocked: nobody is asked', () => {
+    const blocked = task.when(blocks('m', { detail: 'conflict in a.txt' }));
+    expect(blocked.said).toContain('node_ended m.preview blocked');
+    expect(blocked.said).toContain('step_ordered conflict.run');
+    expect(blocked.sent('approval.request')).toEqual([]);
+    expect(blocked.sent('effect.cancel')).toEqual([]);
+  });
+
+  test('that has nothing to do is done', () => {
+    const done = task.when(succeeds('m', { outputs: { already: true } }));
+    expect(done.said.slice(0, 2)).toEqual(['node_succeeded m.preview', 'step_ordered b.run']);
+  });
+
+  test('that turns out to be blocked follows on.blocked as well', () => {
+    const late = previewed.when(approves('m'), blocks('m'));
+    expect(late.said).toContain('step_ordered conflict.run');
+  });
+
+  test('is previewed again in the next attempt', () => {
+    const again = previewed.when(approves('m'), breaks('m'), recover('retry', { node: id('m') })).wait(1);
+    expect(again.said).toEqual(['step_ordered m.preview#2']);
+  });
+});
+
+describe('locks', () => {
+  const one = () => play([node('a', { locks: LOCKS }), node('b', { after: ['a'] })], IN_REPOSITORY);
+
+  test('are asked for last, and what needs them runs when it has them', () => {
+    const task = one();
+    expect(task.said.at(-1)).toBe('locks_wanted a');
+    expect(task.sent('task.board')[0]?.data).toMatchObject({
+      request: { ask: 'acquire', node: 'a', attempt: 1, locks: LOCKS },
+    });
+    expect(task.when(locked('a')).said).toEqual(['locks_held a', 'step_ordered a.run']);
+  });
+
+  test('are asked for after the approval, of a start as of an effect', () => {
+    for (const made of [node('a', { locks: LOCKS, approval: APPROVAL }), effect('a', { locks: LOCKS })]) {
+      const task = play([made], IN_REPOSITORY);
+      expect(task.said.at(-1)).toBe('approval_requested a');
+      expect(task.sent('task.board')).toEqual([]);
+      const approved = task.when(approves('a'));
+      expect(approved.said).toEqual(['approval_closed a approved', 'locks_wanted a']);
+      expect(approved.when(locked('a')).said.at(-1)).toMatch(/^(step|effect)_ordered a/);
+    }
+  });
+
+  test('are waited for, and the node says behind whom', () => {
+    const task = one().when(locked('a', { behind: ['t-2/x'] }));
+    expect(task.said).toEqual(['node_waiting a locks: waiting for t-2/x']);
+    expect(task.statusOf('a')).toEqual(['locking']);
+    expect(task.when(locked('a')).node('a')).not.toHaveProperty('wait');
+  });
+
+  test('mean nothing to a task that has no repository', () => {
+    expect(play([node('a', { locks: LOCKS })]).said.at(-1)).toBe('step_ordered a.run');
+  });
+
+  const held = one().when(locked('a'));
+  test.each([
+    ['succeeded', held.when(succeeds('a'))],
+    ['failed', held.when(fails('a'))],
+    ['is blocked', held.when(blocks('a'))],
+    ['was not carried out', held.when(breaks('a'))],
+    ['is cancelled', held.when(byHand('cancel', { node: id('a') }))],
+    ['is cancelled with its task', held.when(byHand('cancel'))],
+    ['is cancelled while it waits for them', one().when(byHand('cancel', { node: id('a') }))],
+    ['is left out while it waits for them', one().when(byHand('skip', { node: id('a') }))],
+  ])('are given back once, when the node %s', (_, ended) => {
+    const releases = ended.sent('task.board').map(({ data }) => data as { request: object });
+    expect(releases.filter(({ request }) => 'ask' in request && request.ask === 'release')).toMatchObject([
+      { request: { ask: 'release', node: 'a', attempt: 1 } },
+    ]);
+  });
+
+  test('are kept until somebody knows whether the effect happened', () => {
+    const doubtful = play([effect('a', { locks: LOCKS })], IN_REPOSITORY).when(
+      approves('a'),
+      locked('a'),
+      vanishes('a'),
+    );
+    expect(doubtful.said).toEqual(['node_failed a.run in_doubt']);
+    expect(doubtful.sent('task.board')).toEqual([]);
+    const asked = doubtful.when(recover('escalate', { node: id('a') }));
+    expect(asked.sent('task.board')).toEqual([]);
+    expect(asked.when(succeeds('a')).sent('task.board')).toHaveLength(1);
+    expect(asked.when(byHand('skip', { node: id('a') })).sent('task.board')).toHaveLength(1);
+  });
+
+  test('are asked for anew by the next attempt', () => {
+    const again = held.when(breaks('a'), recover('retry', { node: id('a') })).wait(1);
+    expect(again.said).toEqual(['locks_wanted a#2']);
+    expect(again.when(locked('a')).said).toEqual(['locks_held a#2', 'step_ordered a.run#2']);
+  });
+
+  test('that nobody needs any more are given back whenever the board says that they are held', () => {
+    const over = held.when(succeeds('a'), locked('a', { attempt: 1 }));
+    expect(over.said).toEqual([]);
+    expect(over.sent('task.board')[0]?.data).toMatchObject({
+      request: { ask: 'release', node: 'a', attempt: 1 },
+    });
+    const next = held
+      .when(breaks('a'), recover('retry', { node: id('a') }))
+      .wait(1)
+      .when(locked('a', { attempt: 1 }));
+    expect(next.said).toEqual([]);
+    expect(next.statusOf('a')).toEqual(['locking']);
+  });
+});
+
+describe('preconditions', () => {
+  const task = play(
+    [node('a', { preconditions: [{ kind: 'clean_worktree' }], approval: APPROVAL })],
+    IN_REPOSITORY,
+  );
+
+  test('are looked at before anybody is asked', () => {
+    expect(task.said.slice(2)).toEqual([
+      'step_ordered a.inspect',
+      'node_waiting a preconditions: looking into the repository',
+    ]);
+    expect(task.when(sees('a', {})).said).toEqual(['node_inspected a', 'approval_requested a']);
+  });
+
+  test('that are not met are looked at again, ever more rarely', () => {
+    let reached = task.when(sees('a', {}, 'the worktree has changes'));
+    expect(reached.said).toEqual([
+      'node_inspected a',
+      'node_waiting a preconditions: clean_worktree: the worktree has changes',
+    ]);
+    for (const delay of [5_000, 10_000, 20_000, 40_000]) {
+      expect(reached.timers.get('look:a')?.dueAt).toBe(reached.now + delay);
+      reached = reached.wait(delay);
+      expect(reached.said).toEqual(['step_ordered a.inspect']);
+      reached = reached.when(sees('a', {}, 'the worktree has changes'));
+    }
+    const [order] = Object.values(reached.wait(80_000).node('a').orders ?? {});
+    expect(order?.effect.idempotencyKey).toBe('attempt:1:inspect.5');
+    expect(reached.wait(80_000).when(sees('a', {})).said.at(-1)).toBe('approval_requested a');
+  });
+
+  test('that were looked at and cannot be read are the end of the node', () => {
+    const over = task.when(succeeds('a', { outputs: { artifacts: 'all of them' } }));
+    expect(over.said).toEqual(['node_ended a.inspect failed', 'failed failed']);
+  });
+
+  test('of a task without a repository cannot be met: the node is blocked', () => {
+    const over = play([node('a', { preconditions: [{ kind: 'clean_worktree' }] })]);
+    expect(over.said.slice(2)).toEqual(['node_ended a blocked', 'failed blocked']);
+  });
+
+  test('that cannot be looked at are the end of the node, and nothing of it runs', () => {
+    const locking = play(
+      [node('a', { preconditions: [{ kind: 'clean_worktree' }], locks: LOCKS, forEach: 'inputs.l' })],
+      {
+        ...IN_REPOSITORY,
+        inputs: { l: [1] },
+      },
+    );
+    expect(locking.when(breaks('a', 'EXECUTOR_PATH_REFUSED')).said).toEqual([
+      'node_ended a.inspect failed',
+      'failed failed',
+    ]);
+  });
+});
+
+const THING = 'custom:thing:x';
+const needy = (missingProducer: 'block' | 'wait' = 'block', more: object = {}) =>
+  play([node('a', { needs: [shared('x')], ...more })], { ...IN_REPOSITORY, policy: { missingProducer } });
+
+describe('6.4 of the reference: what a node waits for', () => {
+  test.each([
+    ['exists', 'made', 'step_ordered a.run', undefined],
+    [
+      'has a producer that is still at it',
+      'coming',
+      `node_waiting a artifacts: waiting on ${THING} (other/maker)`,
+      undefined,
+    ],
+    ['has producers that failed', 'failed', 'node_ended a blocked', `dependency failed for ${THING}`],
+    ['has no producer', 'none', 'node_ended a blocked', `missing ${THING}`],
+  ] as const)('67. an artifact that %s', (_, state, event, reason) => {
+    const told = needy().when(stands('a', { [THING]: state }));
+    expect(told.said[1]).toBe(event);
+    expect(told.node('a').reason).toBe(reason);
+  });
+
+  test.each(['made', 'none'] as const)(
+    '67. an artifact of the run itself needs no board (its maker has %s it)',
+    (state) => {
+      const maker = node('m', { produces: { [state === 'made' ? 'succeeded' : 'failed']: [shared('x')] } });
+      const task = play([maker, node('a', { needs: [shared('x')] })]);
+      expect(task.said).toContain(`node_waiting a artifacts: waiting on ${THING} (t-1/m)`);
+      expect(task.when(succeeds('m')).said[1]).toBe(
+        state === 'made' ? 'step_ordered a.run' : 'node_ended a blocked',
+      );
+    },
+  );
+
+  test('68. missing_producer = block: nobody makes it, so the node is blocked', () => {
+    expect(
+      needy('block')
+        .when(stands('a', { [THING]: 'none' }))
+        .said.at(-1),
+    ).toBe('failed blocked');
+  });
+
+  test.each(['none', 'failed'] as const)(
+    '68. missing_producer = wait: it waits for somebody to make it (%s)',
+    (state) => {
+      const waiting = needy('wait').when(stands('a', { [THING]: state }));
+      expect(waiting.said.at(-1)).toBe(`node_waiting a artifacts: awaiting producer for ${THING}`);
+      expect(waiting.when(stands('a', { [THING]: 'made' })).said).toEqual([
+        'artifacts_known a',
+        'step_ordered a.run',
+      ]);
+    },
+  );
+
+  test('68. the board is asked again as long as it waits', () => {
+    const waiting = needy('wait').when(stands('a', { [THING]: 'none' }));
+    const later = waiting.wait(20_000);
+    expect(later.sent('task.board')[0]?.data).toMatchObject({ request: { ask: 'require', labels: [THING] } });
+    expect(later.timers.has('reply:a')).toBe(true);
+  });
+
+  test('68. what belongs to the run cannot come from elsewhere: it is not waited for', () => {
+    const text = { type: 'custom', typeId: 'plan_text', key: 'p' } as const;
+    const over = play([node('a', { needs: [text] })], {
+      ...IN_REPOSITORY,
+      policy: { missingProducer: 'wait' },
+    });
+    expect(over.said.slice(2)).toEqual(['node_ended a blocked', 'failed blocked']);
+  });
+
+  test('69. what it comes after is looked at first, whatever has become of it', () => {
+    const nodes = [node('p'), node('a', { after: ['p'], needs: [shared('x')] })];
+    const task = play(nodes, { ...IN_REPOSITORY, policy: { failureMode: 'continue_independent' } });
+    expect(task.statusOf('a')).toEqual(['idle']);
+    expect(task.when(succeeds('p')).said.at(-1)).toBe(
+      'node_waiting a artifacts: asking who makes what it needs',
+    );
+    expect(task.when(byHand('cancel', { node: id('p') })).node('a').reason).toBe(
+      'dependency t-1/p cancelled',
+    );
+    for (const [how, status] of [
+      [fails('p'), 'failed'],
+      [blocks('p'), 'blocked'],
+    ] as const)
+      expect(task.when(how).node('a')).toMatchObject({
+        status: 'blocked',
+        reason: `dependency t-1/p ${status}`,
+      });
+  });
+
+  test('70. after comes before artifacts, and a producer at work is better than one that failed', () => {
+    const failing = node('one', { produces: { succeeded: [shared('x')] } });
+    const other = node('two', { produces: { succeeded: [shared('x')] } });
+    const task = play([failing, other, node('a', { needs: [shared('x')] })], {
+      policy: { failureMode: 'continue_independent' },
+    }).when(fails('one'));
+    expect(task.node('a').wait?.detail).toBe(`waiting on ${THING} (t-1/two)`);
+    expect(task.when(succeeds('two')).statusOf('a')).toEqual(['running']);
+  });
+
+  test('72. preconditions come before the approval and the locks', () => {
+    const all = { preconditions: [{ kind: 'clean_worktree' }], approval: APPROVAL, locks: LOCKS };
+    const task = needy('block', all);
+    expect(task.said.slice(2)).toEqual([
+      'node_waiting a artifacts: asking who makes what it needs',
+      'step_ordered a.inspect',
+    ]);
+    const order = [stands('a', { [THING]: 'made' }), sees('a', {}), approves('a'), locked('a')].map(
+      (say, index, all) => task.when(...all.slice(0, index + 1)).said.at(-1),
+    );
+    expect(order).toEqual([
+      'artifacts_known a',
+      'approval_requested a',
+      'locks_wanted a',
+      'step_ordered a.run',
+    ]);
+  });
+
+  test('73. an approval that is pending comes before the locks; a rejection is final', () => {
+    const task = play([node('a', { approval: APPROVAL, locks: LOCKS })], IN_REPOSITORY);
+    expect(task.sent('task.board')).toEqual([]);
+    expect(task.when(rejects('a')).said.at(-1)).toBe('failed blocked');
+    expect(task.when(rejects('a')).sent('task.board')).toEqual([]);
+  });
+
+  test('74. the board serves who was submitted first: each request says when that was', () => {
+    const task = play([node('a', { locks: LOCKS })], IN_REPOSITORY);
+    expect(task.sent('task.board')[0]?.data).toMatchObject({ request: { since: task.now } });
+  });
+
+  test('75. what it cannot be given is found out after the locks', () => {
+    const task = play([node('a', { locks: LOCKS, forEach: 'inputs.nothing' })], IN_REPOSITORY);
+    expect(task.said.at(-1)).toBe('locks_wanted a');
+    const over = task.when(locked('a'));
+    expect(over.said).toEqual(['locks_held a', 'node_ended a failed', 'failed failed']);
+    expect(over.sent('task.board')[0]?.data).toMatchObject({ request: { ask: 'release' } });
+  });
+
+  test('76. each reason to wait is recorded when it comes, once', () => {
+    const task = needy('wait', { preconditions: [{ kind: 'clean_worktree' }] }).when(
+      sees('a', {}, 'dirty'),
+      stands('a', { [THING]: 'none' }),
+      stands('a', { [THING]: 'coming' }),
+      stands('a', { [THING]: 'made' }),
+    );
+    expect(task.history.map(brief).filter((event) => event.startsWith('node_waiting'))).toEqual([
+      'node_waiting a artifacts: asking who makes what it needs',
+      `node_waiting a artifacts: awaiting producer for ${THING}`,
+      `node_waiting a artifacts: waiting on ${THING} (other/maker)`,
+      'node_waiting a preconditions: clean_worktree: dirty',
+    ]);
+  });
+});
+
+describe('artifacts', () => {
+  test('of the repository are looked for there, and on the board when they are not there', () => {
+    const task = play([node('a', { needs: [branch('main')] })], IN_REPOSITORY);
+    expect(task.said.slice(2)).toContain('step_ordered a.inspect');
+    const label = 'target_branch:main';
+    expect(task.when(sees('a', { [label]: true })).said.at(-1)).toBe('step_ordered a.run');
+    const missing = task.when(sees('a', { [label]: false }));
+    expect(missing.statusOf('a')).toEqual(['waiting']);
+    expect(missing.when(stands('a', { [label]: 'none' })).said).toContain('step_ordered a.inspect');
+  });
+
+  test('of the repository that another task makes are looked for again when it has', () => {
+    const label = 'target_branch:main';
+    const coming = play([node('a', { needs: [branch('main')] })], IN_REPOSITORY).when(
+      sees('a', { [label]: false }),
+      stands('a', { [label]: 'coming' }),
+      sees('a', { [label]: false }),
+    );
+    expect(coming.said.at(-1)).toBe(`node_waiting a artifacts: waiting on ${label} (other/maker)`);
+    expect(coming.timers.has('reply:a')).toBe(true);
+    const made = coming.when(stands('a', { [label]: 'made' }));
+    expect(made.said).toContain('step_ordered a.inspect');
+    expect(made.when(sees('a', { [label]: true })).said.at(-1)).toBe('step_ordered a.run');
+  });
+
+  test('of every node is what it came to, without a word: however it ended, whoever needs that may start', () => {
+    const output = { type: 'custom', typeId: 'operation_output', key: 'a' } as const;
+    const policy = { failureMode: 'continue_independent', missingProducer: 'block' } as const;
+    const task = play([node('a'), node('b', { needs: [output] })], { policy });
+    expect(task.statusOf('b')).toEqual(['waiting']);
+    for (const ended of [task.when(succeeds('a', { outputs: { words: 3 } })), task.when(fails('a'))]) {
+      expect(ended.said.at(-1)).toBe('step_ordered b.run');
+    }
+    const [ordered] = task
+      .when(succeeds('a', { outputs: { words: 3 }, exitCode: 0 }))
+      .sent('effect.run')
+      .slice(-1);
+    expect(ordered?.data).toMatchObject({
+      effect: {
+        args: {
+          payloads: {
+            'custom:operation_output:a': { status: 'succeeded', exit_code: 0, outputs: { words: 3 } },
+          },
+        },
+      },
+    });
+  });
+
+  test('that others may need are told to the board: coming, made, failed', () => {
+    const task = play(
+      [node('a', { produces: { succeeded: [shared('x')] } }), node('b', { after: ['a'] })],
+      IN_REPOSITORY,
+    );
+    const reported = (made: typeof task) =>
+      made
+        .sent('task.board')
+        .map(
+          ({ data }) =>
+            (data as { request: { artifacts?: { state: string }[] } }).request.artifacts?.[0]?.state,
+        );
+    expect(reported(task)).toEqual(['coming']);
+    expect(reported(task.when(succeeds('a')))).toEqual(['made']);
+    expect(reported(task.when(fails('a'))).at(-1)).toBe('failed');
+    expect(reported(task.when(byHand('cancel')))).toEqual(['failed']);
+  });
+
+  test('of the run alone are told to nobody', () => {
+    const text = { type: 'custom', typeId: 'plan_text', key: 'p' } as const;
+    const task = play([node('a', { produces: { succeeded: [text] } })], IN_REPOSITORY);
+    expect(task.sent('task.board')).toEqual([]);
+    expect(task.when(succeeds('a')).sent('task.board')).toEqual([]);
+  });
+
+  test('hand on what they hold, to whoever needs them', () => {
+    const text = { type: 'custom', typeId: 'plan_text', key: 'p' } as const;
+    const label = 'custom:plan_text:p';
+    const task = play([
+      node('a', { produces: { succeeded: [text] } }),
+      node('b', { after: ['a'], needs: [text] }),
+    ]);
+    const given = task.when(succeeds('a', { payloads: { [label]: { text: 'the plan' } } }));
+    expect(given.sent('effect.run')[0]?.data).toMatchObject({
+      effect: { args: { payloads: { [label]: { text: 'the plan' } } } },
+    });
+  });
+});
+
+describe('when nothing can start any more', () => {
+  test('the task ends blocked: what a node needs would be made by what comes after it', () => {
+    const over = play([
+      control('first'),
+      node('a', { after: ['first'], needs: [shared('x')] }),
+      node('b', { after: ['a'], produces: { succeeded: [shared('x')] } }),
+    ]);
+    expect(over.said.at(-1)).toBe('failed blocked');
+    expect(over.task.error).toMatchObject({ code: 'NODE_BLOCKED', message: 'nothing can start any more' });
+  });
+
+  test('it is not so as long as something runs, waits for others, or is held by a person', () => {
+    const nodes = [
+      node('a', { needs: [shared('x')] }),
+      node('b', { after: ['a'], produces: { succeeded: [shared('x')] } }),
+      node('c'),
+    ];
+    const running = play(nodes);
+    expect(running.task.phase).toBe('executing');
+    const held = play([...nodes, node('d', { after: ['c'] })]).when(
+      byHand('pause', { node: id('d') }),
+      succeeds('c'),
+    );
+    expect(held.task.phase).toBe('executing');
+    expect(running.when(succeeds('c')).said.at(-1)).toBe('failed blocked');
+    expect(held.when(byHand('resume', { node: id('d') }), succeeds('d')).said.at(-1)).toBe('failed blocked');
+  });
+});

@@ -1,0 +1,773 @@
+import type { StuckAnswer } from '@holdpoint/contracts/approval/approval';
+import type { AssessFailure, RecordAttempt, Verdict } from '@holdpoint/contracts/recovery/recovery';
+import { rollbackIdOf } from '@holdpoint/contracts/values/ids';
+import { RollbackInputs } from '@holdpoint/contracts/recovery/rollback';
+import { SubmitTask } from '@holdpoint/contracts/task/task';
+import { describe, expect, test } from 'vitest';
+import {
+  type Answer,
+  approves,
+  breaks,
+  ended,
+  fails,
+  locked,
+  rejects,
+  succeeds,
+} from '../../testing/answers.ts';
+import { agent, control, effect, gate, id, lock, merge, node } from '../../testing/graphs.ts';
+import { play, REPOSITORY } from '../../testing/play.ts';
+import { byHand, NOW, TASK, verdictOf } from '../../testing/tasks.ts';
+import { taskView } from '../queries/task-view.ts';
+import { nodeState } from './model/state.ts';
+
+const RECOVER = { strategy: 'recover', maxRetries: 0, backoff: 'fixed', delayMs: 0 } as const;
+const BASE = 'b'.repeat(40);
+const GOOD = 'a'.repeat(40);
+const place = { worktree: '.holdpoint/worktrees/w', branch: 'draft/w' } as const;
+const prepared = { context: place, outputs: { ...place, commit: BASE } };
+
+/** What recovery says of the attempt that has failed last. */
+const says =
+  (name: string, kind: Verdict['kind'], change: Partial<Verdict> = {}): Answer =>
+  (task) => ({
+    kind: 'recover',
+    payload: {
+      task: TASK,
+      node: id(name),
+      attempt: nodeState(task, id(name)).attempt,
+      verdict: { ...verdictOf(kind), class: 'VERIFICATION_FAILED', ...change },
+    },
+    task: TASK,
+  });
+/** What a person says of a job that is stuck. */
+const answers =
+  (name: string, answer: StuckAnswer | undefined, comment?: string): Answer =>
+  (task) => {
+    const { stuck, revision } = nodeState(task, id(name));
+    const fact = {
+      type: 'resolved',
+      id: stuck?.approval,
+      task: TASK,
+      node: id(name),
+      revision,
+      outcome: answer === undefined ? 'expired' : 'answered',
+      by: 'grace',
+      at: NOW,
+      ...(answer !== undefined && { answer }),
+      ...(comment !== undefined && { comment }),
+    };
+    return { kind: 'approval', fact: fact as never };
+  };
+
+/** prepare → work (an agent) → check, and from there back to work; then last. */
+const working = (budget = 9) =>
+  play(
+    [
+      node('prepare', { uses: 'cap.env.builtin.worktree.prepare' }),
+      agent('work', { uses: 'cap.agent.invoke', after: ['prepare'], onError: RECOVER }),
+      gate('check', {
+        after: ['work'],
+        on: { failed: ['work'] },
+        onError: RECOVER,
+        retry: { mode: 'until_gate', budget },
+      }),
+      node('last', { after: ['check'] }),
+      node('beside'),
+    ],
+    { repository: REPOSITORY },
+  ).when(succeeds('prepare', prepared));
+const APPROACH = { report: { approach: 'I change the type', files: ['a.ts'] } };
+const FAILED = { exitCode: 1, hint: 'a test failed' };
+const failedCheck = (budget?: number) =>
+  working(budget).when(succeeds('work', APPROACH), fails('check', FAILED));
+const assessed = (of: ReturnType<typeof working>): AssessFailure =>
+  of.sent('recovery.assess')[0]?.data as unknown as AssessFailure;
+
+describe('a result that is a failure', () => {
+  test('goes to recovery, with what was tried, what it printed and where', () => {
+    const failed = failedCheck();
+    expect(failed.said).toEqual(['node_failed check.run failed']);
+    expect(failed.task.phase).toBe('recovering');
+    expect(assessed(failed)).toEqual({
+      task: TASK,
+      node: 'check',
+      attempt: 1,
+      uses: 'control.gate.stop_condition',
+      workflow: 'graph@1',
+      goal: 'all of it',
+      exitCode: 1,
+      report: APPROACH.report,
+      place: { ...place, base: BASE },
+      outcome: 'failed',
+      error: { code: 'NODE_FAILED', message: 'exit code 1', details: { outcome: 'failed' } },
+      output: 'a test failed',
+    });
+  });
+
+  test('carries the rules of the repository', () => {
+    const definition = {
+      id: 'graph',
+      version: '1',
+      nodes: [node('only', { onError: RECOVER })],
+      recovery: { continues: 2 },
+    };
+    const failed = play([], { definition } as never).when(fails('only'));
+    expect(assessed(failed).rules).toEqual({ continues: 2 });
+  });
+
+  test('of a node that does not say so ends it, as ever', () => {
+    expect(play([node('only')]).when(fails('only')).said).toEqual([
+      'node_ended only.run failed',
+      'failed failed',
+    ]);
+  });
+
+  test('that could not be carried out goes there too, and not to rules of the node', () => {
+    const broken = working().when(breaks('work'));
+    expect(assessed(broken)).toMatchObject({ node: 'work', error: { code: 'EXECUTOR_TARGET_UNAVAILABLE' } });
+  });
+});
+
+describe('a success', () => {
+  test('is told to recovery where it has a say, with the commit that a check has passed on', () => {
+    const done = working().when(
+      succeeds('work', APPROACH),
+      succeeds('check', { outputs: { commit: GOOD, clean: true } }),
+    );
+    expect(done.sent('recovery.record').map(({ data }) => data)).toMatchObject([
+      { task: TASK, node: 'check', attempt: 1, good: GOOD, place: { worktree: place.worktree } },
+    ]);
+  });
+
+  test('after a failure is told with its own exit code', () => {
+    const again = working()
+      .when(fails('work', { exitCode: 3 }), says('work', 'retry'))
+      .wait(1);
+    const records = [{}, { exitCode: 0 }].flatMap((result) =>
+      again
+        .when(succeeds('work', result))
+        .sent('recovery.record')
+        .map(({ data }) => data as RecordAttempt),
+    );
+    expect(records.map(({ exitCode }) => exitCode)).toEqual([undefined, 0]);
+  });
+
+  test.each([
+    ['a tree that is not clean', { commit: GOOD, clean: false }],
+    ['what is no commit', { commit: 'main', clean: true }],
+  ])('says nothing of a good commit with %s', (_what, outputs) => {
+    const done = working().when(succeeds('work'), succeeds('check', { outputs }));
+    expect(done.sent('recovery.record')[0]?.data).not.toHaveProperty('good');
+  });
+
+  test('of anything else is nobody’s business', () => {
+    expect(working().when(succeeds('beside')).sent('recovery.record')).toEqual([]);
+  });
+});
+
+describe('a retry', () => {
+  const hint = '## Earlier attempts\n\n- one';
+
+  test('goes back to the work, with what it has to do otherwise', () => {
+    const back = failedCheck().when(says('check', 'retry', { hint }));
+    expect(back.said).toEqual(['rewound work,check', 'step_ordered work.run#2']);
+    const [order] = back.sent('effect.run');
+    expect(order?.data).toMatchObject({ effect: { args: { hint, reports: true } } });
+    expect(back.task.phase).toBe('executing');
+  });
+
+  test.each(['TRANSIENT', 'WORKER_CRASH', 'CONTEXT_EXHAUSTED'] as const)(
+    'of what failed for no fault of the work (%s) is of the check itself',
+    (found) => {
+      const back = failedCheck().when(says('check', 'retry', { class: found, delayMs: 2_000 }));
+      expect(back.said).toEqual(['node_retrying check#2']);
+      expect(back.wait(2_000).said).toEqual(['step_ordered check.run#2']);
+    },
+  );
+
+  test('of the agent is another attempt of it, with the hint', () => {
+    const again = working()
+      .when(fails('work', { exitCode: 3 }), says('work', 'retry', { hint }))
+      .wait(1);
+    expect(again.said).toEqual(['step_ordered work.run#2']);
+    expect(again.node('work').hint).toBe(hint);
+  });
+
+  test('is no more than the template allows: then a person is asked', () => {
+    const refused = failedCheck(0).when(says('check', 'retry'));
+    expect(assessed(refused).refused).toBe('its template allows no more attempts');
+    expect(refused.wait(20_000).sent('recovery.assess')[0]?.data).toEqual(assessed(refused));
+    expect(() => refused.when(says('check', 'retry'))).toThrow('changes something');
+    const stuck = refused.when(says('check', 'escalate', { reason: 'given up' }));
+    expect(stuck.said).toEqual(['node_escalated check', 'stuck_asked check']);
+    expect(stuck.node('check').reason).toBe('given up');
+  });
+
+  test('comes once, however often the verdict comes', () => {
+    const verdict = says('check', 'retry', { hint });
+    const failed = failedCheck();
+    const message = verdict(failed.task);
+    expect(
+      failed
+        .when(message, () => byHand('pause'))
+        .when(() => byHand('resume'))
+        .node('check').attempt,
+    ).toBe(2);
+  });
+});
+
+/** What the task that goes back is submitted with. */
+const inputsIn = (of: ReturnType<typeof working>): RollbackInputs => {
+  const submitted = SubmitTask.parse(of.sent('task.submit')[0]?.data);
+  return RollbackInputs.parse(submitted.inputs);
+};
+
+describe('a rollback', () => {
+  const BY = rollbackIdOf(TASK, id('check'), 1);
+  const ordered = () =>
+    failedCheck().when(says('check', 'rollback', { class: 'BROKEN_BUILD', commit: GOOD, hint: 'otherwise' }));
+
+  test('is a task of its own, which is asked for until it has ended', () => {
+    const task = ordered();
+    expect(task.said).toEqual(['rollback_ordered check']);
+    expect(task.task.phase).toBe('recovering');
+    const [submitted] = task.sent('task.submit');
+    expect(submitted).toMatchObject({
+      id: `task.submit.${BY}.0`,
+      data: { id: BY, workflow: 'rollback', repository: REPOSITORY, requestedBy: 'linus' },
+    });
+    expect(inputsIn(task)).toEqual({
+      task: TASK,
+      node: 'check',
+      attempt: 1,
+      commit: GOOD,
+      place: { ...place, base: BASE },
+    });
+    expect(task.sent('task.watch')[0]?.data).toEqual({ id: BY, watcher: TASK });
+    const later = task.wait(20_000);
+    expect(later.sent('task.submit')[0]).toMatchObject({ id: `task.submit.${BY}.1`, data: submitted?.data });
+    expect(later.sent('task.watch')).toHaveLength(1);
+  });
+
+  test('that has succeeded is followed by another approach', () => {
+    const task = ordered().when(ended(BY, 'succeeded'));
+    expect(task.said).toEqual([
+      'rollback_ended check succeeded',
+      'rewound work,check',
+      'step_ordered work.run#2',
+    ]);
+    expect(task.node('work').hint).toBe('otherwise');
+  });
+
+  test.each(['failed', 'blocked', 'cancelled'] as const)('that has %s makes the job stuck', (outcome) => {
+    const task = ordered().when(ended(BY, outcome));
+    expect(task.said[0]).toBe(`rollback_ended check ${outcome}`);
+    expect(assessed(task).refused).toBe(`going back has ${outcome}: see task ${BY}`);
+    expect(task.when(says('check', 'escalate')).said).toEqual(['node_escalated check', 'stuck_asked check']);
+  });
+
+  test('that nobody has heard of yet is waited for', () => {
+    const task = ordered();
+    expect(() => task.when(ended(BY, 'unknown'))).toThrow('changes something');
+  });
+
+  test('is called off with its job', () => {
+    const task = ordered().when(() => byHand('cancel', { node: id('check') }));
+    expect(task.sent('task.cancel')[0]?.data).toMatchObject({ id: BY, by: TASK, ifOpen: true });
+  });
+
+  describe('that is called off', () => {
+    const AGAIN = `withdraw:check:${BY}`;
+    const off = () => ordered().when(() => byHand('cancel', { node: id('check') }));
+    const again =
+      (ask: number): Answer =>
+      () => ({ kind: 'timer', name: AGAIN, data: { ask } });
+
+    test('is called off again, and asked how it has ended, until it has', () => {
+      const later = off().when(again(1));
+      expect(later.made.send).toMatchObject([
+        { id: `task.cancel.${BY}.1`, data: { id: BY, by: TASK, ifOpen: true } },
+        { subject: 'hp.cmd.task.watch', data: { id: BY, watcher: TASK } },
+      ]);
+      expect(later.timers.has(AGAIN)).toBe(true);
+      for (const outcome of ['cancelled', 'succeeded', 'failed'] as const)
+        expect(later.when(ended(BY, outcome)).timers.has(AGAIN)).toBe(false);
+    });
+
+    test('is called off although nobody has heard of it yet, but not for ever', () => {
+      expect(() => off().when(ended(BY, 'unknown'))).toThrow('changes something');
+      expect(off().when(again(12)).timers.has(AGAIN)).toBe(true);
+      expect(off().wait(7_200_000).timers.has(AGAIN)).toBe(false);
+    });
+  });
+
+  test('takes back what had happened since, the latest first, and holds the locks of the job', () => {
+    const task = play(
+      [
+        node('prepare', { uses: 'cap.env.builtin.worktree.prepare' }),
+        agent('work', { uses: 'cap.agent.invoke', after: ['prepare'] }),
+        effect('write', { after: ['work'], uses: 'cap.file.write' }, { effectClass: 'fenced' }),
+        effect('tell', { after: ['write'] }, { idempotencyKey: 'told' }),
+        gate('check', {
+          after: ['tell'],
+          on: { failed: ['work'] },
+          onError: RECOVER,
+          locks: [lock('branch:draft/w', 'shared')],
+        }),
+      ],
+      { repository: REPOSITORY },
+    ).when(succeeds('prepare', prepared), succeeds('work'));
+    const written = task.when(
+      succeeds('write', { outputs: { before: null } }, 'preview'),
+      approves('write'),
+      (each) => ({ ...succeeds('write')(each) }),
+    );
+    const told = written.when(approves('tell'), succeeds('tell'));
+    const checked = told.when((each) => ({
+      kind: 'inform',
+      payload: {
+        id: TASK,
+        information: {
+          about: 'locks',
+          task: TASK,
+          node: id('check'),
+          attempt: nodeState(each, id('check')).attempt,
+          repository: 'r-0000000000000000' as never,
+          held: true,
+          behind: [],
+        },
+      },
+      task: TASK,
+    }));
+    const failed = checked.when(fails('check', FAILED));
+    expect(assessed(failed).effects).toEqual([
+      { node: 'tell', uses: 'cap.file.append', target: 'somewhere' },
+      {
+        node: 'write',
+        uses: 'cap.file.write',
+        target: 'somewhere',
+        compensate: 'cap.file.write.compensate',
+      },
+    ]);
+    const back = failed.when(says('check', 'rollback', { class: 'BROKEN_BUILD', commit: GOOD }));
+    const inputs = inputsIn(back);
+    expect(inputs.undo?.map(({ uses }) => uses)).toEqual(['cap.file.write.compensate']);
+    expect(inputs.locks).toEqual([{ key: 'branch:draft/w', mode: 'exclusive' }]);
+    // Done once more it is another effect: the ledger knows the one before as applied.
+    const before = [back.node('write').gate?.effectId, back.node('tell').gate?.effectId];
+    const again = back.when(
+      ended(BY, 'succeeded'),
+      succeeds('work'),
+      succeeds('write', { outputs: { before: null } }, 'preview'),
+      approves('write'),
+      succeeds('write'),
+    );
+    const [write, tell] = [again.node('write').gate, again.node('tell').gate];
+    expect(write?.effect.idempotencyKey).toMatch(/^once@[0-9a-f]{16}~1$/);
+    expect(write?.effectId).not.toBe(before[0]);
+    // What nothing has taken back is still the same, and is not done twice.
+    expect(tell?.effectId).toBe(before[1]);
+  });
+
+  test('without a repository cannot be: a person is asked', () => {
+    const refused = play([node('only', { onError: RECOVER })]).when(
+      fails('only'),
+      says('only', 'rollback', { commit: GOOD }),
+    );
+    expect(assessed(refused).refused).toBe('it cannot be gone back to here');
+    expect(refused.when(says('only', 'escalate')).said).toEqual(['node_escalated only', 'stuck_asked only']);
+  });
+});
+
+describe('a new session', () => {
+  const SPENT = { report: { done: 'wrote one', next: 'write two', stop: 'context_exhausted' } } as const;
+  const going = () =>
+    working().when(
+      fails('work', SPENT),
+      says('work', 'continue', { class: 'CONTEXT_EXHAUSTED', session: 2, hint: '## Earlier attempts' }),
+    );
+
+  test('begins with what there is being put by, in the worktree of the job', () => {
+    const task = going();
+    expect(task.said).toEqual(['continue_ordered work', 'step_ordered work.handoff']);
+    expect(task.sent('effect.run')[0]?.data).toMatchObject({
+      effect: {
+        uses: 'cap.env.builtin.git.handoff',
+        kind: 'work',
+        args: { with: { base: BASE }, context: place },
+      },
+    });
+    expect(task.statusOf('work', 'check')).toEqual(['recovering', 'idle']);
+    expect(task.wait(20_000).sent('effect.run')).toHaveLength(1);
+  });
+
+  test('is told the goal, what is done, what comes next, and what was tried', () => {
+    const task = going()
+      .when(succeeds('work', { outputs: { log: ['wip: one'], files: ['one.txt'] } }))
+      .wait(0);
+    const { hint = '' } = task.node('work');
+    for (const said of [
+      '### Goal',
+      'all of it',
+      'wrote one',
+      'write two',
+      '- wip: one',
+      '- one.txt',
+      '## Earlier attempts',
+    ])
+      expect(hint).toContain(said);
+    expect(task.node('work').session).toBe(2);
+    expect(task.said).toEqual(['step_ordered work.run#2']);
+  });
+
+  test.each([
+    ['fails', fails('work')],
+    ['cannot be carried out', breaks('work')],
+  ])('begins although putting it by %s: it is in the files all the same', (_how, answer) => {
+    expect(going().when(answer).said).toEqual(['node_retrying work#2']);
+  });
+
+  describe('of a job with locks', () => {
+    const WORK = { uses: 'cap.agent.invoke', after: ['prepare'], onError: RECOVER } as const;
+    const failed = (result = {}) =>
+      play(
+        [
+          node('prepare', { uses: 'cap.env.builtin.worktree.prepare' }),
+          agent('work', { ...WORK, locks: [lock('branch:draft/w', 'exclusive')] }),
+          node('beside'),
+        ],
+        { repository: REPOSITORY },
+      ).when(succeeds('prepare', prepared), locked('work'), fails('work', result));
+    const released = (task: ReturnType<typeof failed>) =>
+      task.sent('task.board').map(({ data }) => (data as { request: { ask: string } }).request.ask);
+
+    test('puts by what there is before anybody else has them', () => {
+      const task = failed(SPENT);
+      expect([released(task), task.node('work').locks]).toEqual([[], 'held']);
+      const going = task.when(says('work', 'continue', { class: 'CONTEXT_EXHAUSTED', session: 2 }));
+      expect(going.said).toEqual(['continue_ordered work', 'step_ordered work.handoff']);
+      expect([released(going), going.node('work').locks]).toEqual([[], 'held']);
+      const next = going.when(succeeds('work'));
+      expect([released(next), next.node('work').locks]).toEqual([['release'], undefined]);
+      expect(next.wait(0).said).toEqual(['locks_wanted work#2']);
+    });
+
+    test.each([
+      ['is tried again', says('work', 'retry')],
+      ['is stuck', says('work', 'escalate')],
+      ['is taken back first, by a task that takes them itself', says('work', 'rollback', { commit: GOOD })],
+      ['is cancelled', () => byHand('cancel', { node: id('work') })],
+    ] as const)('gives them back when it %s', (_what, then) => {
+      const task = failed().when(then);
+      expect([released(task), task.node('work').locks]).toEqual([['release'], undefined]);
+    });
+
+    test('gives them back with its failure where there is nothing to put by', () => {
+      const task = play(
+        [agent('only', { uses: 'cap.agent.invoke', onError: RECOVER, locks: [lock('one')] })],
+        {
+          repository: REPOSITORY,
+        },
+      ).when(locked('only'), fails('only', SPENT));
+      expect(released(task)).toEqual(['release']);
+    });
+  });
+
+  test('of a job without a worktree begins at once', () => {
+    const task = play([agent('only', { uses: 'cap.agent.invoke', onError: RECOVER })]).when(
+      fails('only', SPENT),
+      says('only', 'continue', { session: 2 }),
+    );
+    expect(task.said).toEqual(['continue_ordered only', 'node_retrying only#2']);
+  });
+});
+
+describe('a job that is stuck', () => {
+  const stuck = () => failedCheck().when(says('check', 'skip', { report: '# stuck' }));
+
+  test('holds up what depends on it, and nothing else', () => {
+    const task = stuck();
+    expect(task.said).toEqual(['node_escalated check', 'stuck_asked check']);
+    expect(task.sent('approval.request')[0]?.data).toMatchObject({
+      body: '# stuck',
+      stuck: { class: 'VERIFICATION_FAILED', reason: 'because' },
+      effect: { kind: 'other', target: `job:${TASK}/check` },
+    });
+    expect(task.when(succeeds('beside')).statusOf('last', 'beside')).toEqual(['idle', 'succeeded']);
+    expect(task.task.phase).toBe('paused');
+  });
+
+  test('is tried once more along the way back, with what the person says', () => {
+    const task = stuck().when(answers('check', 'retry', 'use the library'));
+    expect(task.said).toEqual(['stuck_answered check', 'rewound work,check', 'step_ordered work.run#2']);
+    expect(task.node('work').hint).toContain('use the library');
+    expect(task.sent('recovery.settle')[0]?.data).toMatchObject({ node: 'check', attempt: 1, how: 'retry' });
+  });
+
+  test('is tried once more by a person without a loop of its template being spent', () => {
+    const granted = failedCheck(1)
+      .when(says('check', 'escalate', { class: 'TRANSIENT' }), answers('check', 'retry'))
+      .when(fails('check', FAILED));
+    expect(granted.node('check').loops ?? 0).toBe(0);
+    expect(granted.when(says('check', 'retry')).said).toEqual([
+      'rewound work,check',
+      'step_ordered work.run#2',
+    ]);
+  });
+
+  test.each([
+    ['skip', 'node_skipped check', 'skipped', 'skip'],
+    ['done', 'node_succeeded check', 'succeeded', 'done'],
+  ] as const)('with %s is left, and what follows it goes on', (answer, event, status, how) => {
+    const task = stuck().when(answers('check', answer));
+    expect(task.said).toEqual(['stuck_answered check', event, 'step_ordered last.run']);
+    expect(task.statusOf('check')).toEqual([status]);
+    expect(task.sent('recovery.settle')[0]?.data).toMatchObject({ how });
+  });
+
+  test('with cancel ends, and what depends on it does not start', () => {
+    const task = stuck().when(answers('check', 'cancel'));
+    expect(task.said.slice(0, 2)).toEqual(['stuck_answered check', 'node_ended check cancelled']);
+    expect(task.statusOf('check')).toEqual(['cancelled']);
+  });
+
+  test('that nobody answers about is asked about anew', () => {
+    const task = stuck().when(answers('check', undefined));
+    expect(task.said).toEqual(['stuck_asked check']);
+    expect(task.sent('approval.request')).toHaveLength(1);
+  });
+
+  test('may be taken as done by hand, with what it gives', () => {
+    const task = stuck().when(() => byHand('done', { node: id('check') }));
+    expect(task.said).toEqual(['node_succeeded check', 'step_ordered last.run']);
+    expect(task.sent('approval.cancel')).toHaveLength(1);
+    expect(task.sent('recovery.settle')).toHaveLength(1);
+  });
+
+  test('says why to what waits for it', () => {
+    const task = play([node('only', { onError: RECOVER }), control('after', { after: ['only'] })]).when(
+      fails('only'),
+      says('only', 'escalate'),
+    );
+    expect(task.statusOf('after')).toEqual(['idle']);
+    const waiting = taskView(task.task).nodes.find((each) => each.id === 'after');
+    expect(waiting?.wait?.detail).toBe(`waiting on job ${TASK}/only, which is stuck: because`);
+  });
+});
+
+describe('the circuit of a workflow', () => {
+  const CIRCUIT = 'workflow:graph';
+  const held = () => play([node('only')], { openCircuits: [CIRCUIT] });
+  const admits =
+    (state: 'closed' | 'open' | 'half_open', until?: number): Answer =>
+    () => ({
+      kind: 'admit',
+      payload: { id: TASK, circuit: CIRCUIT, state, ...(until !== undefined && { until }) },
+      task: TASK,
+    });
+
+  test('that is open holds a task back, which asks whether it may start', () => {
+    const task = held();
+    expect(task.said).toEqual(['submitted', 'readied', 'held']);
+    expect(task.task.phase).toBe('circuit_open');
+    expect(task.sent('recovery.enter')[0]?.data).toEqual({ target: CIRCUIT, task: TASK });
+    expect(task.wait(20_000).sent('recovery.enter')).toHaveLength(1);
+  });
+
+  test('that has closed lets it start', () => {
+    const task = held().when(admits('closed'));
+    expect(task.said).toEqual(['released', 'step_ordered only.run']);
+    expect(task.task.phase).toBe('executing');
+    expect(task.when(succeeds('only')).sent('recovery.enter')).toEqual([]);
+  });
+
+  test('that stays open is asked about again when its time is over', () => {
+    const task = held().when(admits('open', NOW + 90_000));
+    expect(task.said).toEqual([]);
+    expect(task.wait(80_000).sent('recovery.enter')).toEqual([]);
+    expect(task.wait(91_000).sent('recovery.enter')).toHaveLength(1);
+  });
+
+  test.each([
+    ['well', succeeds('only')],
+    ['badly', fails('only')],
+  ])('that lets it try hears how it has ended: %s', (how, answer) => {
+    const task = held().when(admits('half_open'), answer);
+    expect(task.sent('recovery.enter')[0]?.data).toEqual({ target: CIRCUIT, task: TASK, ended: how });
+  });
+
+  test('that lets it try hears that it is called off', () => {
+    const task = held().when(admits('half_open'), () => byHand('cancel'));
+    const left = { target: CIRCUIT, task: TASK, left: true };
+    expect(task.sent('recovery.enter').map(({ data }) => data)).toEqual([left]);
+    // What it was told before comes again: what it has said may have been lost.
+    expect(
+      task
+        .when(admits('half_open'))
+        .sent('recovery.enter')
+        .map(({ data }) => data),
+    ).toEqual([left]);
+  });
+
+  test.each([
+    ['that was called off meanwhile', () => held().when(() => byHand('cancel'))],
+    ['that was let start by then', () => held().when(admits('closed'))],
+    ['that is done by then', () => held().when(admits('closed'), succeeds('only'))],
+  ])('that lets one try %s hears that it does not', (_what, begun) => {
+    expect(
+      begun()
+        .when(admits('half_open'))
+        .sent('recovery.enter')
+        .map(({ data }) => data),
+    ).toEqual([{ target: CIRCUIT, task: TASK, left: true }]);
+  });
+
+  test('that has let it try is told again how it has ended, when it asks again', () => {
+    const task = held().when(admits('half_open'), succeeds('only'), admits('half_open'));
+    expect(task.sent('recovery.enter')[0]?.data).toEqual({ target: CIRCUIT, task: TASK, ended: 'well' });
+  });
+
+  test('of another workflow is nothing to it', () => {
+    expect(play([node('only')], { openCircuits: ['workflow:other'] }).task.phase).toBe('executing');
+  });
+
+  test('may be waited for with a pause, and cancelled', () => {
+    const task = held();
+    expect(task.when(() => byHand('pause')).task.phase).toBe('paused');
+    expect(task.when(() => byHand('cancel')).task.phase).toBe('cancelled');
+  });
+});
+
+describe('an order that may not begin', () => {
+  const holds: Answer = (task) => {
+    const { gate: asked, attempt } = nodeState(task, id('call'));
+    const about = { id: asked?.effectId, task: TASK, node: id('call'), attempt };
+    return {
+      kind: 'effect',
+      fact: { type: 'held', ...about, target: 'https://api.example', reason: 'its circuit is open' } as never,
+    };
+  };
+
+  test('brings the task to circuit_open, unless something else runs', () => {
+    const task = play([effect('call')]).when(approves('call'), holds);
+    expect(task.said).toEqual(['node_held call']);
+    expect(task.task.phase).toBe('circuit_open');
+    const beside = play([effect('call'), node('other')]).when(approves('call'), holds);
+    expect(beside.task.phase).toBe('executing');
+    expect(beside.when(succeeds('other')).task.phase).toBe('circuit_open');
+  });
+
+  test('is released, and what says that it is held comes late then', () => {
+    const task = play([effect('call')]).when(approves('call'), holds, (each) => {
+      const { fact } = holds(each) as { readonly fact: object };
+      return { kind: 'effect', fact: { ...fact, type: 'released' } as never };
+    });
+    expect([task.said, task.task.phase]).toEqual([['node_released call'], 'executing']);
+    expect(() => task.when(holds)).toThrow('changes something');
+  });
+
+  test('goes on by itself', () => {
+    const task = play([effect('call')]).when(approves('call'), holds, succeeds('call'));
+    expect([task.task.phase, task.task.heldNodes]).toEqual(['completed', 0]);
+  });
+});
+
+describe('a budget', () => {
+  const spends = (inputTokens: number) => ({
+    report: { usage: { inputTokens, outputTokens: 10, costUsd: 0.5, durationMs: 1_000 } },
+  });
+  const two = (budget: object) =>
+    play(
+      [
+        agent('one', { uses: 'cap.agent.invoke' }),
+        agent('two', { uses: 'cap.agent.invoke', after: ['one'] }),
+      ],
+      {
+        policy: { budget },
+      },
+    ).when(succeeds('one', spends(990)));
+
+  test('that is not used up is nobody’s business', () => {
+    expect(two({ tokens: 1_001 }).said).toEqual(['node_succeeded one.run', 'step_ordered two.run']);
+    expect(two({ tokens: 1_001 }).task.spent).toEqual({
+      inputTokens: 990,
+      outputTokens: 10,
+      costUsd: 0.5,
+      durationMs: 1_000,
+    });
+  });
+
+  test.each([
+    [{ tokens: 1_000 }, '1000 of 1000 tokens'],
+    [{ costUsd: 0.5 }, '0.5 of 0.5 USD'],
+    [{ workMs: 1_000 }, '1000 of 1000 ms of work'],
+  ])('of %j that is used up is asked about, not failed', (budget, used) => {
+    const task = two({ ...budget, audience: ['group:leads'] });
+    expect(task.said).toEqual(['node_succeeded one.run', 'approval_requested two']);
+    expect(task.sent('approval.request')[0]?.data).toMatchObject({
+      audience: ['group:leads'],
+      title: expect.stringContaining(used) as string,
+      effect: { kind: 'other', args: { budget: { extension: 1, more: budget } } },
+      policy: { decisions: ['approve', 'reject'] },
+    });
+  });
+
+  test('that is extended lasts as long again, and counts once', () => {
+    const task = two({ tokens: 1_000 }).when(approves('two'));
+    expect(task.said).toEqual([
+      'approval_closed two approved',
+      'budget_extended two',
+      'step_ordered two.run',
+    ]);
+    expect(task.when(succeeds('two', spends(10))).task.phase).toBe('completed');
+  });
+
+  test('that is used up several times over is asked about as often, before the job starts', () => {
+    const task = two({ tokens: 400 }).when(approves('two'));
+    expect(task.said).toEqual([
+      'approval_closed two approved',
+      'budget_extended two',
+      'approval_requested two',
+    ]);
+    const more = task.sent('approval.request')[0]?.data;
+    expect(more).toMatchObject({ effect: { args: { budget: { extension: 2 } } } });
+    expect(task.when(approves('two')).said.at(-1)).toBe('step_ordered two.run');
+  });
+
+  test('is looked at before a job asks for its locks, and not with them in its hands', () => {
+    const task = play(
+      [
+        agent('one', { uses: 'cap.agent.invoke' }),
+        agent('two', { uses: 'cap.agent.invoke', locks: [lock('one')] }),
+        agent('three', { uses: 'cap.agent.invoke', after: ['one'], locks: [lock('one')] }),
+      ],
+      { repository: REPOSITORY, policy: { budget: { tokens: 1_000 } } },
+    ).when(succeeds('one', spends(990)));
+    expect(task.said).toEqual(['node_succeeded one.run', 'approval_requested three']);
+    expect(task.when(locked('two')).said).toEqual(['locks_held two', 'step_ordered two.run']);
+  });
+
+  test('that is not extended stops the job', () => {
+    const task = two({ tokens: 1_000 }).when(rejects('two'));
+    expect(task.task.error?.code).toBe('ERR_FORBIDDEN');
+  });
+
+  test('is not extended by an approval of something else', () => {
+    const task = play(
+      [
+        agent('one', { uses: 'cap.agent.invoke' }),
+        agent('two', { uses: 'cap.agent.invoke', approval: { audience: ['operators'], timeoutMs: 60_000 } }),
+        agent('three', { uses: 'cap.agent.invoke', after: ['one', 'two'] }),
+      ],
+      { policy: { budget: { tokens: 1_000 } } },
+    ).when(approves('two'), succeeds('one', spends(2_000)), succeeds('two'));
+    expect(task.said).toEqual(['node_succeeded two.run', 'approval_requested three']);
+  });
+
+  test('does not hold up effects, which have people of their own', () => {
+    const task = play([agent('one', { uses: 'cap.agent.invoke' }), merge('two', { after: ['one'] })], {
+      policy: { budget: { tokens: 1 } },
+    }).when(succeeds('one', spends(10)));
+    expect(task.said).toEqual(['node_succeeded one.run', 'step_ordered two.preview']);
+  });
+});

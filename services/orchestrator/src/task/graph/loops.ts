@@ -1,0 +1,36 @@
+import type { NodeId } from '@holdpoint/contracts/values/ids';
+import type { FailureClass, Verdict } from '@holdpoint/contracts/recovery/recovery';
+import type { Outcome } from '@holdpoint/contracts/workflow/workflow';
+import { nodeDefinition, nodeState, type Task } from '../model/state.ts';
+import { BUDGET_DEFAULT } from './steps.ts';
+import { wiringOf } from '../model/workflow-index.ts';
+
+/** The routes of a node to what has already run. */
+export const loopsFrom = (task: Task, node: NodeId, outcome: Outcome): readonly NodeId[] =>
+  wiringOf(task.definition)
+    .graph.outgoing(node)
+    .flatMap(({ to, on, loop }) => (loop && on === outcome ? [to] : []));
+
+/** Whether such a route may be taken once more. */
+export const mayLeadBack = (task: Task, node: NodeId): boolean =>
+  (nodeState(task, node).loops ?? 0) < (nodeDefinition(task, node).retry?.budget ?? BUDGET_DEFAULT);
+
+/** Where the work itself has to be another, a check leads back to whoever did it. */
+const WANTS_OTHER_WORK: ReadonlySet<FailureClass> = new Set([
+  'BROKEN_BUILD',
+  'VERIFICATION_FAILED',
+  'CIRCULAR_FIX',
+  'UNKNOWN',
+]);
+
+/** The route that another attempt takes; none where the node itself is tried again. */
+export const wayBack = (
+  task: Task,
+  node: NodeId,
+  verdict: Pick<Verdict, 'class'> | undefined,
+): readonly NodeId[] => {
+  const { failure } = nodeState(task, node);
+  const isWork =
+    failure?.result !== undefined && verdict !== undefined && WANTS_OTHER_WORK.has(verdict.class);
+  return isWork ? loopsFrom(task, node, 'failed') : [];
+};

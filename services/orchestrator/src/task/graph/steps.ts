@@ -1,0 +1,178 @@
+import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/effect';
+import { effectIdOf, type NodeId } from '@holdpoint/contracts/values/ids';
+import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
+import type { StepResult } from '@holdpoint/contracts/task/step';
+import type { NodeDefinition, Step } from '@holdpoint/contracts/workflow/workflow';
+import { evaluateCondition, evaluateExpression } from '@holdpoint/workflows/expression/expression';
+import { repeatTimer } from '@holdpoint/runtime/decider';
+import { decidedHere, isDecidedHere } from '../model/control-nodes.ts';
+import { orderEffect, orderStep, replyTimer } from '../outgoing/outgoing.ts';
+import type { Draft } from '../model/decision-builder.ts';
+import { type StepPlan, workOf } from '../outgoing/node-effects.ts';
+import { scopeFor } from '../model/scope.ts';
+import { nodeDefinition, type NodeState, nodeState, type Task } from '../model/state.ts';
+
+/** Runs of an item until its condition holds, when its budget says nothing else. */
+export const BUDGET_DEFAULT = 3;
+const ITEMS_MAX = 1_000;
+
+/** What an attempt has come to: steps to order now, steps to wait for, or its result. */
+export type Progress =
+  | { readonly kind: 'order'; readonly steps: readonly StepPlan[] }
+  | { readonly kind: 'await' }
+  | { readonly kind: 'ended'; readonly result: StepResult };
+
+const DONE: StepResult = { outcome: 'succeeded' };
+
+export const isSingle = ({ before, afterwards, finally: last, forEach, until }: NodeDefinition): boolean =>
+  [before, afterwards, last].every((steps) => steps === undefined || steps.length === 0) &&
+  forEach === undefined &&
+  until === undefined;
+
+const planOf = (step: string, { uses, args }: Step, item?: Json): StepPlan => ({
+  step,
+  uses,
+  args,
+  ...(item !== undefined && { item }),
+});
+
+/** One after the other: the first that has not ended, or the first that did not succeed. */
+const inTurn = (name: string, steps: readonly Step[] = [], done: NodeState['done'] = {}): Progress => {
+  for (const [index, step] of steps.entries()) {
+    const key = `${name}.${String(index)}`;
+    const result = done[key];
+    if (result === undefined) return { kind: 'order', steps: [planOf(key, step)] };
+    if (result.outcome !== 'succeeded') return { kind: 'ended', result };
+  }
+  return { kind: 'ended', result: DONE };
+};
+
+const isTrue = (task: Task, text: string, more: JsonObject): boolean =>
+  evaluateCondition(text, scopeFor(task, text, more));
+
+/** Whether a guard lets a node run. Throws `ExpressionError`. */
+export const guardHolds = (task: Task, { guard }: NodeDefinition): boolean =>
+  guard === undefined || isTrue(task, guard, {});
+
+/** What a node is repeated for. Throws `ExpressionError`, and `RangeError` for what is no list, or too long a one. */
+export const itemsOf = (task: Task, { forEach }: NodeDefinition): readonly Json[] | undefined => {
+  if (forEach === undefined) return undefined;
+  const items: Json = evaluateExpression(forEach, scopeFor(task, forEach));
+  if (!Array.isArray(items)) throw new RangeError('for_each: the expression gives no list');
+  if (items.length > ITEMS_MAX)
+    throw new RangeError(`for_each: ${String(items.length)} items, at most ${String(ITEMS_MAX)}`);
+  return items as readonly Json[];
+};
+
+const outputsIn = (result: StepResult): JsonObject => ({
+  ...result.outputs,
+  ...(result.exitCode !== undefined && { exit_code: result.exitCode }),
+});
+
+type Item = { readonly index: number; readonly value: Json | undefined };
+
+/** One item: repeated until its condition holds, within its budget. */
+const itemProgress = (task: Task, node: NodeDefinition, { index, value }: Item): StepPlan | StepResult => {
+  const { done = {} } = nodeState(task, node.id);
+  const runsMax = node.until === undefined ? 1 : (node.retry?.budget ?? BUDGET_DEFAULT) + 1;
+  for (let round = 0; round < runsMax; round += 1) {
+    const step = `run.${String(index)}.${String(round)}`;
+    const result = done[step];
+    if (result === undefined) return planOf(step, node, value);
+    if (result.outcome !== 'succeeded' || node.until === undefined) return result;
+    const more = { outputs: outputsIn(result), ...(value !== undefined && { item: value }) };
+    if (isTrue(task, node.until, more)) return result;
+  }
+  const detail = `until: ${node.until ?? ''} did not hold after ${String(runsMax)} runs`;
+  return { outcome: 'failed', detail: detail.slice(0, 2_000) };
+};
+
+/** What the items came to together: the first that did not succeed, or all of their outputs. */
+const together = (results: readonly StepResult[], repeated: boolean): StepResult => {
+  const broken = results.find(({ outcome }) => outcome !== 'succeeded');
+  if (broken !== undefined) return broken;
+  const context = Object.assign({}, ...results.map((result) => result.context)) as StepResult['context'];
+  const payloads = Object.assign({}, ...results.map((result) => result.payloads)) as StepResult['payloads'];
+  const outputs = repeated ? { items: results.map(outputsIn) } : (results[0]?.outputs ?? {});
+  return { ...(repeated ? DONE : (results[0] ?? DONE)), outputs, context, payloads };
+};
+
+const mainProgress = (task: Task, node: NodeDefinition): Progress => {
+  const { items, done = {}, orders = {} } = nodeState(task, node.id);
+  if (isDecidedHere(node)) return { kind: 'ended', result: decidedHere(node) };
+  if (node.forEach === undefined && node.until === undefined) {
+    const result = done['run'];
+    return result === undefined ? { kind: 'order', steps: [planOf('run', node)] } : { kind: 'ended', result };
+  }
+  const values: readonly Item[] =
+    items === undefined ? [{ index: 0, value: undefined }] : items.map((value, index) => ({ index, value }));
+  const reached = values.map((item) => itemProgress(task, node, item));
+  const results = reached.filter((each): each is StepResult => 'outcome' in each);
+  const broken = results.some(({ outcome }) => outcome !== 'succeeded');
+  const under = new Set(Object.values(orders).map(({ step }) => step));
+  const open = reached.filter((each): each is StepPlan => 'step' in each);
+  if (open.length === 0 || (broken && under.size === 0))
+    return { kind: 'ended', result: together(results, node.forEach !== undefined) };
+  const room = Math.max(0, (node.parallel ?? 1) - under.size);
+  const next = broken ? [] : open.filter(({ step }) => !under.has(step)).slice(0, room);
+  return next.length === 0 ? { kind: 'await' } : { kind: 'order', steps: next };
+};
+
+/** What an attempt does next: before, the work itself, afterwards, and finally in any case. */
+export const progressOf = (task: Task, id: NodeId): Progress => {
+  const node = nodeDefinition(task, id);
+  const { done = {} } = nodeState(task, id);
+  let result = DONE;
+  for (const part of [
+    () => inTurn('before', node.before, done),
+    () => mainProgress(task, node),
+    () => inTurn('afterwards', node.afterwards, done),
+  ]) {
+    const progress = part();
+    if (progress.kind !== 'ended') return progress;
+    if (progress.result !== DONE) result = { ...progress.result };
+    if (progress.result.outcome !== 'succeeded') break;
+  }
+  const last = inTurn('finally', node.finally, done);
+  if (last.kind !== 'ended') return last;
+  const main = done['run'];
+  if (result.outcome === 'succeeded' && main !== undefined) result = main;
+  // What went wrong first is what went wrong.
+  return {
+    kind: 'ended',
+    result: result.outcome === 'succeeded' && last.result !== DONE ? last.result : result,
+  };
+};
+
+/** Orders a step that needs no grant. Throws `ExpressionError`. */
+export const orderWork = (draft: Draft, node: NodeId, step: string, effect: CanonicalEffect): void => {
+  const { id: task } = draft.task();
+  const { attempt } = nodeState(draft.task(), node);
+  const effectId = effectIdOf(task, node, effect.idempotencyKey);
+  draft.emit({ type: 'step_ordered', node, attempt, step, effectId, effect, digest: effectDigest(effect) });
+  draft.send(orderStep(draft.task(), node, effectId, 0));
+  awaitReply(draft, node);
+};
+
+/** Orders the effect that was approved. */
+export const orderApproved = (draft: Draft, node: NodeId): void => {
+  const { attempt, gate } = nodeState(draft.task(), node);
+  if (gate?.grant === undefined) throw new Error(`node ${node} has no grant`);
+  const { approval, effectId } = gate;
+  const { token: grant, validUntil } = gate.grant;
+  draft.emit({ type: 'effect_ordered', node, attempt, effectId, approval, grant, validUntil });
+  draft.send(orderEffect(draft.task(), node, 0));
+  awaitReply(draft, node);
+};
+
+/** Orders what comes next; the main step of an effect goes by its grant. */
+export const orderSteps = (draft: Draft, id: NodeId, steps: readonly StepPlan[]): void => {
+  for (const plan of steps) {
+    const node = nodeDefinition(draft.task(), id);
+    if (node.effect !== undefined && plan.step === 'run') orderApproved(draft, id);
+    else orderWork(draft, id, plan.step, workOf(draft.task(), id, plan));
+  }
+};
+
+export const awaitReply = (draft: Draft, node: NodeId): void =>
+  draft.timer(repeatTimer(replyTimer(node), 0, draft.now));

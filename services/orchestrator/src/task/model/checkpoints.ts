@@ -1,0 +1,74 @@
+import type { EffectEvent } from '@holdpoint/contracts/effect/effect';
+import type { NodeId } from '@holdpoint/contracts/values/ids';
+import type { Checkpoint } from '@holdpoint/contracts/task/task';
+import type { Draft } from './decision-builder.ts';
+import { markOf } from './evolve.ts';
+import { type NodeState, nodeState, type Task } from './state.ts';
+
+type Noted = Pick<Checkpoint, 'kind' | 'epoch' | 'revision' | 'name' | 'reason' | 'by' | 'agent'>;
+
+/** Enough for people to go by. */
+const REASON_MAX = 1_000;
+
+/** Records what whoever resumes the task may go by, once for each attempt and doubt, or request. */
+export const checkpoint = (draft: Draft, node: NodeId, { reason, ...about }: Noted): void => {
+  const { attempt, marks = [] } = nodeState(draft.task(), node);
+  if (marks.includes(markOf(about))) return;
+  const text = reason.slice(0, REASON_MAX).toWellFormed();
+  draft.emit({ type: 'checkpoint', node, attempt, ...about, reason: text });
+};
+
+const hasMark = (marks: readonly string[], ...kinds: readonly Checkpoint['kind'][]): boolean =>
+  marks.some((mark) => kinds.some((kind) => mark.startsWith(kind)));
+
+/** What a fact about something that this attempt has ordered, and that has not ended, tells beside its outcome. */
+export const noteFact = (draft: Draft, fact: EffectEvent): void => {
+  const { attempt, status } = nodeState(draft.task(), fact.node);
+  if (fact.attempt !== attempt) return undefined;
+  switch (fact.type) {
+    case 'duplicate_prevented': {
+      const reason = `it was ordered again, and not carried out again: it is ${fact.standing.replace('_', ' ')}`;
+      return checkpoint(draft, fact.node, { kind: 'duplicate_effect_prevented', reason });
+    }
+    case 'in_doubt': {
+      if (fact.cause !== 'worker_lost' || fact.epoch < 1 || status !== 'running') return undefined;
+      const { epoch, reason } = fact;
+      return checkpoint(draft, fact.node, { kind: 'worker_crash_detected', epoch, reason });
+    }
+    default:
+      return undefined;
+  }
+};
+
+/** It is applied by now: if a worker was lost on the way, what its class allows has been done. */
+export const noteApplied = (draft: Draft, node: NodeId): void => {
+  const { marks = [] } = nodeState(draft.task(), node);
+  const decided = hasMark(marks, 'resume_granted', 'resume_blocked');
+  if (decided || !hasMark(marks, 'worker_crash_detected')) return;
+  const reason = 'its worker was lost, and what its class allows then was done: it is applied';
+  checkpoint(draft, node, { kind: 'resume_granted', reason });
+};
+
+/** A verdict that cannot be followed; recovery is asked again with the reason. */
+const REFUSED = { kind: 'suggestion_refused', name: 'verdict' } as const;
+
+export const noteRefusal = (draft: Draft, node: NodeId, reason: string): void =>
+  checkpoint(draft, node, { ...REFUSED, reason });
+
+/** Why what recovery has said of this attempt cannot be done; undefined while nothing of the kind is known. */
+export const refusalOf = (
+  { checkpoints = [] }: Task,
+  node: NodeId,
+  { attempt, marks = [] }: NodeState,
+): string | undefined =>
+  marks.includes(markOf(REFUSED))
+    ? (checkpoints.findLast(
+        (each) => each.node === node && each.attempt === attempt && markOf(each) === markOf(REFUSED),
+      )?.reason ?? 'it cannot be done here')
+    : undefined;
+
+/** Somebody, or a rule, lets an attempt be followed by another although nobody knows what became of its effect. */
+export const grantResume = (draft: Draft, node: NodeId, reason: string): void => {
+  const { doubt } = nodeState(draft.task(), node);
+  if (doubt !== undefined) checkpoint(draft, node, { kind: 'resume_granted', epoch: doubt.epoch, reason });
+};

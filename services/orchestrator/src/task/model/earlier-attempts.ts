@@ -1,0 +1,68 @@
+import type { Gate as GateTemplate } from '@holdpoint/contracts/workflow/gate';
+import { suggestionsOf } from '@holdpoint/workflows/gate/problems';
+import {
+  type Decided,
+  type EarlierAttempt,
+  hasEnded,
+  type KnownEffect,
+  type NodeState,
+  outcomeOf,
+} from './state.ts';
+
+/** A gate shows a few of them; the history has the rest. */
+const EARLIER_KEPT = 20;
+const MESSAGE_MAX = 2_000;
+
+/** What was decided, in words. */
+export const decidedText = ({ outcome, by, comment }: Decided): string =>
+  `${outcome.replace('_', ' ')} by ${by}${comment === undefined ? '' : `: ${comment}`}`;
+
+const mayBeSkipped = (gate: GateTemplate): boolean =>
+  suggestionsOf(gate).some(([, { emit }]) => emit === 'skip_duplicate_effect');
+
+const endOf = (state: NodeState): string => {
+  const { status, gate, failure } = state;
+  if (outcomeOf(state) === 'succeeded') return status;
+  if (gate?.closed !== undefined) return gate.closed.outcome;
+  return hasEnded(state) ? status : (failure?.outcome ?? status);
+};
+
+const errorOf = (state: NodeState): EarlierAttempt['error'] => {
+  const { error, failure, gate } = state;
+  if (outcomeOf(state) === 'succeeded') return null;
+  const decided = gate?.closed && { code: 'ERR_FORBIDDEN', message: decidedText(gate.closed) };
+  const found = error ?? decided ?? failure?.error;
+  return found === undefined
+    ? null
+    : { code: found.code, message: found.message.slice(0, MESSAGE_MAX).toWellFormed() };
+};
+
+const knownIn = (state: NodeState): KnownEffect | undefined => {
+  const { status, gate, ordered, known, outputs = {}, context, payloads, detail, exitCode } = state;
+  if (status !== 'succeeded' || gate === undefined || ordered !== true) return known;
+  return {
+    effectId: gate.effectId,
+    result: {
+      outputs,
+      ...(context && { context }),
+      ...(payloads && { payloads }),
+      ...(detail !== undefined && { detail }),
+      ...(exitCode !== undefined && { exitCode }),
+    },
+  };
+};
+
+/** What the gate of a node looks at once another attempt has followed this one. */
+export const followed = (
+  gate: GateTemplate | undefined,
+  state: NodeState,
+): Pick<NodeState, 'earlier' | 'known'> => {
+  if (gate === undefined) return {};
+  const { attempt, earlier = [] } = state;
+  const entry = { attempt, outcome: endOf(state), error: errorOf(state) };
+  const known = mayBeSkipped(gate) ? knownIn(state) : undefined;
+  return {
+    ...(gate.loadContext.includes('attempts') && { earlier: [...earlier, entry].slice(-EARLIER_KEPT) }),
+    ...(known && { known }),
+  };
+};

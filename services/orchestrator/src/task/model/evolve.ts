@@ -1,0 +1,495 @@
+import type { AttemptReport, Usage } from '@holdpoint/contracts/workflow/attempt';
+import type { CommandId, NodeId, TaskId } from '@holdpoint/contracts/values/ids';
+import type { JsonObject } from '@holdpoint/contracts/values/json';
+import { RollbackInputs } from '@holdpoint/contracts/recovery/rollback';
+import type { Checkpoint, TaskEvent, TaskPhase } from '@holdpoint/contracts/task/task';
+import { hasWorktree } from './context.ts';
+import { effectGate } from './effect-gate.ts';
+import { followed } from './earlier-attempts.ts';
+import {
+  anew,
+  cleaned,
+  countsOf,
+  decided,
+  granted,
+  NEW_NODE,
+  ofNode,
+  replaced,
+  undecided,
+  withNode,
+} from './node-changes.ts';
+import { blocked, closed, ended, leftAt, OVER, withdrawalOf } from './node-ends.ts';
+import { createNodes } from './nodes.ts';
+import { countOf, type NodeState, nodeState, openQuestion, type Task, type TaskState } from './state.ts';
+
+type Submitted = Extract<TaskEvent, { type: 'submitted' }>;
+
+const created = (event: Submitted): Task => {
+  const states = event.definition.nodes.map(
+    ({ id }): NodeState => ({ ...NEW_NODE, ...event.forkedFrom?.nodes[id] }) as NodeState,
+  );
+  return {
+    id: event.id,
+    version: 1,
+    phase: event.phase,
+    goal: event.goal,
+    acceptanceCriteria: event.acceptanceCriteria,
+    inputs: event.inputs,
+    requestedBy: event.requestedBy,
+    ...(event.agent !== undefined && { agent: event.agent }),
+    contentDigest: event.contentDigest,
+    ...(event.gate && { gate: event.gate }),
+    definition: event.definition,
+    ...(event.workflow !== undefined && { workflow: event.workflow }),
+    ...(event.repository !== undefined && { repository: event.repository }),
+    peers: Object.fromEntries((event.after ?? []).map((peer) => [peer, null])),
+    watchers: [],
+    submittedAt: event.at ?? 0,
+    pausedByHand: false,
+    nodes: createNodes(states),
+    counts: countsOf(states),
+    pausedNodes: 0,
+    reportSerial: 1,
+  };
+};
+
+/** The step that puts by what a session leaves to the next. */
+export const HANDOFF = 'handoff';
+/** Marks an attempt that was held up once: what says so again comes late. */
+export const HELD = 'held';
+
+/** A message comes again while its acknowledgement is missing, not after so many others that were acted upon. */
+const COMMANDS_KEPT = 50;
+
+/** What whoever resumes a task has to look at; the history has the rest. */
+const CHECKPOINTS_KEPT = 50;
+
+/** What tells a checkpoint of an attempt from the others. */
+export const markOf = ({
+  kind,
+  epoch,
+  revision,
+  name,
+}: Pick<Checkpoint, 'kind' | 'epoch' | 'revision' | 'name'>): string => {
+  const of = revision === undefined ? undefined : `r${String(revision)}`;
+  return [kind, epoch, of, name].filter((part) => part !== undefined).join('.');
+};
+
+const heard = (task: Task, command: CommandId | undefined): Task => {
+  const { commands = [] } = task;
+  return command === undefined || commands.includes(command)
+    ? task
+    : { ...task, commands: [...commands, command].slice(-COMMANDS_KEPT) };
+};
+
+const succeeded = (task: Task, event: Extract<TaskEvent, { type: 'node_succeeded' }>): Task => {
+  const { node, outputs, context, payloads, detail, exitCode, step } = event;
+  const before = nodeState(task, node);
+  // It had happened before the question was put again: nobody need answer that.
+  const why = before.status === 'awaiting_approval' ? 'the effect has happened' : 'the node is done';
+  const kept = Object.keys(outputs).length > 0 ? outputs : undefined;
+  const change = {
+    status: 'succeeded',
+    outputs: kept,
+    context,
+    payloads,
+    detail,
+    exitCode,
+    report: event.report,
+    reason: undefined,
+  };
+  const done = ended(task, node, change, why, event.by === undefined ? (step ?? 'run') : undefined);
+  return heard(step === undefined ? done : using(done, event.report), event.command);
+};
+
+/** What an attempt has used is counted with the step that used it. */
+const using = (task: Task, report: AttemptReport | undefined): Task =>
+  report?.usage === undefined ? task : { ...task, spent: usageOf(task.spent, report.usage) };
+
+const COUNTED = ['inputTokens', 'outputTokens', 'costUsd', 'durationMs'] as const;
+
+const usageOf = (spent: Usage = {}, used: Usage): Usage =>
+  Object.fromEntries(
+    COUNTED.flatMap((what) => {
+      const sum = (spent[what] ?? 0) + (used[what] ?? 0);
+      return spent[what] === undefined && used[what] === undefined ? [] : [[what, sum] as const];
+    }),
+  );
+
+const stepEnded = (task: Task, { node, step, result }: Extract<TaskEvent, { type: 'step_ended' }>): Task => {
+  const before = nodeState(task, node);
+  const { orders = {}, done = {}, status } = before;
+  // It had happened before whatever was asked since: the attempt goes on from there.
+  const late =
+    step === 'run' && status !== 'running'
+      ? {
+          status: 'running',
+          reason: undefined,
+          // What was to come before another attempt is not wanted any more.
+          orders: undefined,
+          mending: undefined,
+          ...withdrawalOf(before, 'the effect has happened', step),
+        }
+      : {};
+  const open = Object.fromEntries(Object.entries(orders).filter(([, order]) => order.step !== step));
+  const rest = Object.keys(open).length > 0 ? open : undefined;
+  const granted = step === 'run' ? { underGrant: undefined, doubt: undefined } : {};
+  const { usage: _, ...said } = result.report ?? {};
+  // Once counted it is not counted again with the whole.
+  const kept = result.report === undefined ? result : { ...result, report: said };
+  const change = { orders: rest, held: undefined, ...granted, ...late, done: { ...done, [step]: kept } };
+  return using(ofNode(task, node, change), result.report);
+};
+
+/** What a rollback has taken back has not happened any more: neither a gate nor the ledger may take it for done. */
+const undoneBy = (task: Task, inputs: JsonObject): Task => {
+  const effects = new Set(RollbackInputs.parse(inputs).undo?.map(({ effect }) => effect));
+  return task.definition.nodes.reduce((reached, { id }) => {
+    const { gate, undone = 0 } = nodeState(reached, id);
+    return gate !== undefined && effects.has(gate.effectId)
+      ? ofNode(reached, id, { undone: undone + 1, ordered: undefined, known: undefined })
+      : reached;
+  }, task);
+};
+
+const rewound = (task: Task, event: Extract<TaskEvent, { type: 'rewound' }>): Task => {
+  const { nodes, route, hint } = event;
+  let reached = task;
+  for (const id of nodes) {
+    const before = nodeState(reached, id);
+    const loops = id === route ? (before.loops ?? 0) + 1 : route === undefined ? undefined : before.loops;
+    const again = before.status === 'idle' && id !== event.node ? before.attempt : before.attempt + 1;
+    const change = {
+      ...(again > before.attempt && followed(effectGate(reached, id), before)),
+      attempt: again,
+      loops,
+      hint: hint ?? before.hint,
+      ...withdrawalOf(before, 'it starts anew', id === route ? 'run' : undefined),
+    };
+    reached = replaced(reached, id, cleaned(anew(before, change as Partial<NodeState>)));
+  }
+  const { outcome: _outcome, error: _error, ...open } = reached;
+  return heard({ ...open, reportSerial: task.version + 1 }, event.command);
+};
+
+/** What an event changes, beside version and phase. */
+const fold = (task: Task, event: TaskEvent): Task => {
+  switch (event.type) {
+    case 'submitted':
+    case 'readied':
+      return task;
+    case 'completed':
+      return { ...task, outcome: 'succeeded', reportSerial: task.version + 1 };
+    case 'cancelled':
+      return { ...closed(task, event.reason, 'cancelled'), outcome: 'cancelled' };
+    case 'failed': {
+      const why = `the task failed: ${event.error.message}`;
+      return { ...closed(task, why, 'blocked'), error: event.error, outcome: event.outcome ?? 'failed' };
+    }
+    case 'approval_requested': {
+      const { approval, effectId, effect, digest, revision, attempt, asked } = event;
+      return ofNode(task, event.node, {
+        status: 'awaiting_approval',
+        wait: undefined,
+        attempt,
+        revision,
+        underGrant: undefined,
+        held: undefined,
+        gate: { approval, effectId, effect, digest, ...(asked && { asked }) },
+      });
+    }
+    case 'approval_closed':
+      return event.grant === undefined
+        ? withNode(task, event.node, { reason: `${event.outcome} by ${event.by}`, ...decided(task, event) })
+        : withNode(task, event.node, {
+            status: 'approved',
+            ...granted(task, event.node, event.grant, event.validUntil ?? 0),
+          });
+    case 'effect_ordered':
+      return ofNode(task, event.node, {
+        status: 'running',
+        ordered: true,
+        underGrant: true,
+        wait: undefined,
+        attempt: event.attempt,
+        ...granted(task, event.node, event.grant, event.validUntil),
+      });
+    case 'node_waiting': {
+      const { status } = nodeState(task, event.node);
+      const starts = status === 'idle' || status === 'retrying';
+      return withNode(task, event.node, { ...(starts && { status: 'waiting' }), wait: event.wait });
+    }
+    case 'artifacts_known':
+      return ofNode(task, event.node, { standings: event.standings });
+    case 'node_inspected': {
+      const { orders: _, ...before } = nodeState(task, event.node);
+      const { artifacts, unmet } = event;
+      return replaced(task, event.node, {
+        ...before,
+        inspected: { artifacts, ...(unmet !== undefined && { unmet }) },
+      });
+    }
+    case 'node_previewed':
+      return ofNode(task, event.node, {
+        status: 'waiting',
+        orders: undefined,
+        preview: event.preview,
+        context: event.context,
+      });
+    case 'node_started':
+      return ofNode(task, event.node, { status: 'running', wait: undefined, items: event.items });
+    case 'locks_wanted':
+      return withNode(task, event.node, { status: 'locking', locks: 'wanted' });
+    case 'locks_held':
+      return ofNode(task, event.node, { locks: 'held', wait: undefined });
+    case 'step_ordered': {
+      const { node, step, effectId, effect, digest, attempt } = event;
+      const { orders = {}, looks = 0, wait } = nodeState(task, node);
+      const before = step === 'inspect' || step === 'preview';
+      return ofNode(task, node, {
+        attempt,
+        status: before ? 'waiting' : step === HANDOFF ? 'recovering' : 'running',
+        orders: { ...orders, [effectId]: { step, effect, digest } },
+        looks: step === 'inspect' ? looks + 1 : looks === 0 ? undefined : looks,
+        wait: before ? wait : undefined,
+      });
+    }
+    case 'step_ended':
+      return stepEnded(task, event);
+    case 'node_succeeded':
+      return succeeded(task, event);
+    case 'doubt_asked': {
+      const { approval, effectId, epoch, question, reason } = event;
+      const before = nodeState(task, event.node);
+      return ofNode(task, event.node, {
+        ...OVER,
+        locks: before.locks,
+        status: 'escalated',
+        reason: before.status === 'escalated' ? before.reason : reason,
+        // An answer to the one before would be about something else.
+        ...(before.doubt?.epoch !== epoch && withdrawalOf(before, 'the doubt is another one by now', 'run')),
+        doubt: { effectId, epoch, reason, approval },
+        questions: question,
+      });
+    }
+    case 'doubt_answered': {
+      const { doubt } = nodeState(task, event.node);
+      const { answer, by, statement } = event;
+      const again = { status: 'running', underGrant: true, reason: undefined, failure: undefined };
+      return ofNode(task, event.node, {
+        ...(answer === 'retry' && again),
+        doubt: { ...doubt, said: { answer, by, statement } },
+      });
+    }
+    case 'checkpoint': {
+      const { type: _, id: _task, phase: _phase, ...checkpoint } = event;
+      const { marks = [] } = nodeState(task, event.node);
+      const noted = ofNode(task, event.node, { marks: [...marks, markOf(checkpoint)] });
+      return { ...noted, checkpoints: [...(task.checkpoints ?? []), checkpoint].slice(-CHECKPOINTS_KEPT) };
+    }
+    case 'node_failed': {
+      const before = nodeState(task, event.node);
+      const failed = ofNode(task, event.node, {
+        ...OVER,
+        ...withdrawalOf(before, 'the attempt failed', event.step ?? 'run'),
+        // While nobody can know whether it happened, nobody else may do what it was locked for; nor may anybody touch what
+        // a session has left before recovery has said whether the next one goes on with it.
+        locks: event.outcome === 'in_doubt' || hasWorktree(task, event.node) ? before.locks : undefined,
+        status: 'recovering',
+        doubt: event.doubt,
+        failure: {
+          outcome: event.outcome,
+          error: event.error,
+          ...(event.step !== undefined && { step: event.step }),
+          ...(event.cause !== undefined && { cause: event.cause }),
+          ...(event.result && { result: event.result }),
+        },
+        report: event.result?.report,
+      });
+      return event.step === undefined ? failed : using(failed, event.result?.report);
+    }
+    case 'rollback_ordered': {
+      const { by, inputs, verdict } = event;
+      // The task that takes the worktree back takes the locks as well.
+      return ofNode(task, event.node, {
+        locks: undefined,
+        mending: { kind: 'rollback', by, inputs, verdict },
+      });
+    }
+    case 'rollback_ended': {
+      const { mending } = nodeState(task, event.node);
+      const reached = ofNode(task, event.node, { mending: undefined });
+      return event.outcome === 'succeeded' && mending?.kind === 'rollback'
+        ? undoneBy(reached, mending.inputs)
+        : reached;
+    }
+    case 'continue_ordered':
+      return ofNode(task, event.node, { mending: { kind: 'continue', verdict: event.verdict } });
+    case 'stuck_asked': {
+      const { approval, effectId, effect, digest, question } = event;
+      return ofNode(task, event.node, {
+        stuck: { approval, effectId, effect, digest },
+        questions: question,
+      });
+    }
+    case 'stuck_answered':
+      return ofNode(task, event.node, { stuck: undefined });
+    case 'node_held': {
+      const { target, reason } = event;
+      const { marks = [] } = nodeState(task, event.node);
+      return ofNode(task, event.node, { held: { target, reason }, marks: [...marks, HELD] });
+    }
+    case 'node_released':
+      return ofNode(task, event.node, { held: undefined });
+    case 'held':
+      return { ...task, circuit: { name: event.circuit, state: 'waiting' } };
+    case 'released': {
+      const { circuit: _, ...rest } = task;
+      return event.trial ? { ...rest, circuit: { name: event.circuit, state: 'trial' } } : rest;
+    }
+    case 'budget_extended':
+      return { ...task, extensions: (task.extensions ?? 0) + 1 };
+    case 'node_retrying': {
+      const before = nodeState(task, event.node);
+      const { gate: asked, failure } = before;
+      const gate = asked && undecided(asked);
+      // What recovery or a person lets it try is no loop of its own; a person was asked of whatever had been given up.
+      const ownRule =
+        event.verdict === undefined && event.command === undefined && before.status !== 'escalated';
+      const loops = ownRule ? (before.loops ?? 0) + 1 : before.loops;
+      // Outside of a graph with scripts the same grant still holds for the same effect.
+      const kept = { ...(gate && before.preview === undefined && { gate }), ...(failure && { failure }) };
+      // Nobody need say what became of it any more.
+      const taken = openQuestion(before) !== undefined && withdrawalOf(before, 'another attempt is made');
+      const past = followed(effectGate(task, event.node), before);
+      const change = {
+        ...kept,
+        ...past,
+        status: 'retrying' as const,
+        attempt: event.attempt,
+        loops,
+        hint: event.hint ?? before.hint,
+        ...(event.session !== undefined && { session: event.session }),
+        ...taken,
+      };
+      return heard(
+        replaced(task, event.node, cleaned(anew(before, change as Partial<NodeState>))),
+        event.command,
+      );
+    }
+    case 'node_skipped':
+      return heard(
+        ended(
+          task,
+          event.node,
+          { status: 'skipped', reason: event.reason, ...leftAt(task, event.node) },
+          event.reason,
+        ),
+        event.command,
+      );
+    case 'node_blocked':
+      return blocked(task, event.node, event.error);
+    case 'node_ended': {
+      const { node, outcome, error, exitCode, hint, outputs, context, report, step } = event;
+      const left = context === undefined && outcome !== 'unreached' ? leftAt(task, node) : { context };
+      const change = {
+        status: outcome,
+        reason: error.message,
+        error,
+        exitCode,
+        hint,
+        outputs,
+        report,
+        ...left,
+      };
+      const reached = ended(task, node, change, error.message, step);
+      return heard(step === undefined ? reached : using(reached, report), event.command);
+    }
+    case 'node_escalated': {
+      const { doubt: known, locks } = nodeState(task, event.node);
+      // What was said of it has led to something else.
+      const doubt = known?.said === undefined ? known : undefined;
+      // Until somebody knows whether it happened, nobody else may do what it was locked for.
+      const kept = doubt === undefined ? {} : { locks };
+      const { hint: _, ...verdict } = event.verdict ?? {};
+      const change = { ...OVER, ...kept, status: 'escalated', doubt, reason: event.reason };
+      return ofNode(task, event.node, { ...change, verdict: event.verdict && verdict });
+    }
+    case 'rewound':
+      return rewound(task, event);
+    case 'node_paused':
+      return heard(
+        { ...withNode(task, event.node, { paused: true }), pausedNodes: task.pausedNodes + 1 },
+        event.command,
+      );
+    case 'node_resumed':
+      return heard(
+        { ...ofNode(task, event.node, { paused: undefined }), pausedNodes: task.pausedNodes - 1 },
+        event.command,
+      );
+    case 'watched':
+      return { ...task, watchers: [...task.watchers, watcherOf(event)] };
+    case 'peer_ended':
+      return { ...task, peers: { ...task.peers, [peerOf(event)]: event.outcome } };
+    case 'paused':
+      return heard({ ...task, pausedByHand: true }, event.command);
+    case 'resumed':
+      return heard({ ...task, pausedByHand: false }, event.command);
+  }
+};
+
+const watcherOf = ({ watcher, node }: { readonly watcher: TaskId; readonly node?: NodeId | undefined }) => ({
+  task: watcher,
+  ...(node !== undefined && { node }),
+});
+
+/** A peer as the submission named it. */
+export const peerOf = ({
+  peer,
+  node,
+}: {
+  readonly peer: TaskId;
+  readonly node?: NodeId | undefined;
+}): string => (node === undefined ? peer : `${peer}/${node}`);
+
+export const evolve = (state: TaskState, event: TaskEvent): TaskState => {
+  if (event.type === 'submitted') return created(event);
+  if (state.phase === 'absent') throw new Error(`event ${event.type} of a task that was never submitted`);
+  return { ...fold(state, event), version: state.version + 1, phase: event.phase };
+};
+
+/** An event before its phase is known. */
+export type TaskChange = TaskEvent extends infer E
+  ? E extends TaskEvent
+    ? Omit<E, 'phase' | 'id'>
+    : never
+  : never;
+
+/** Which phase an event leads to: ends first, then what needs a person, then what goes on by itself. */
+export const phaseAfter = (state: TaskState, change: TaskChange): TaskPhase => {
+  if (change.type === 'submitted' || state.phase === 'absent') return 'queued';
+  if (change.type === 'completed' || change.type === 'failed' || change.type === 'cancelled')
+    return change.type;
+  if (change.type === 'readied') return 'execution_ready';
+  // What other tasks want to know, or say, changes nothing of a task that is over.
+  if (change.type === 'watched' || change.type === 'peer_ended') return state.phase;
+  return phaseOf(fold(state, { ...change, id: state.id, phase: state.phase }));
+};
+
+const HAS_BEGUN: ReadonlySet<TaskPhase> = new Set(['executing', 'awaiting_approval', 'recovering']);
+
+/** All that runs waits for what it talks to. */
+const isHeldUp = (task: Task): boolean =>
+  (task.heldNodes ?? 0) > 0 && task.heldNodes === countOf(task, 'running');
+
+const phaseOf = (task: Task): TaskPhase => {
+  if (task.pausedByHand || countOf(task, 'escalated') > 0) return 'paused';
+  if (task.circuit?.state === 'waiting') return 'circuit_open';
+  if (countOf(task, 'awaiting_approval') > 0) return 'awaiting_approval';
+  if (countOf(task, 'recovering', 'retrying') > 0) return 'recovering';
+  if (isHeldUp(task)) return 'circuit_open';
+  // Sent back to its beginning it has begun all the same.
+  if (HAS_BEGUN.has(task.phase)) return 'executing';
+  const untouched = countOf(task, 'idle', 'waiting');
+  return untouched === task.definition.nodes.length ? 'execution_ready' : 'executing';
+};

@@ -1,0 +1,42 @@
+import type { ApprovalResolved } from '@holdpoint/contracts/approval/approval';
+import type { CommandOf } from '@holdpoint/contracts/catalog/catalog';
+import type { EffectEvent } from '@holdpoint/contracts/effect/effect';
+import type { CommandId, TaskId } from '@holdpoint/contracts/values/ids';
+import type { Json } from '@holdpoint/contracts/values/json';
+import type { CarriedNode } from '@holdpoint/contracts/task/task';
+import type { Task } from './state.ts';
+
+type Command = Exclude<CommandOf<'orchestrator'>, { readonly kind: 'board' }> & { readonly task: TaskId };
+/** What names the thing it changes so that a repeat finds it changed. */
+type SelfEvident = Extract<Command, { readonly kind: 'recover' | 'admit' | 'watch' | 'inform' }> | Submission;
+
+/** A submission, and which circuits of workflows were open as far as whoever took it knew. */
+type Submission = Extract<Command, { readonly kind: 'submit' }> & {
+  readonly openCircuits?: readonly string[];
+};
+/** What a person wants. `pause` after `resume` is no repeat, so only the message itself can tell that it is one. */
+export type ByHand = Exclude<
+  Command,
+  { readonly kind: 'submit' | 'recover' | 'admit' | 'watch' | 'inform' }
+> & { readonly commandId: CommandId };
+
+/** A task as it was at one version, and what of it a fork takes over. */
+export type Forked = {
+  readonly kind: 'fork';
+  readonly task: TaskId;
+  readonly origin: Pick<
+    Task,
+    'id' | 'version' | 'goal' | 'acceptanceCriteria' | 'inputs' | 'definition' | 'workflow' | 'repository'
+  >;
+  readonly carried: Readonly<Record<string, CarriedNode>>;
+  readonly by: string;
+};
+
+/** Everything that a task may be told. `task` is the aggregate. */
+export type TaskMessage =
+  | SelfEvident
+  | ByHand
+  | Forked
+  | { readonly kind: 'approval'; readonly fact: ApprovalResolved }
+  | { readonly kind: 'effect'; readonly fact: EffectEvent }
+  | { readonly kind: 'timer'; readonly name: string; readonly data: Json };

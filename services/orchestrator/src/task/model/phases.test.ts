@@ -1,0 +1,53 @@
+import { TaskPhase, type TaskPhase as Phase } from '@holdpoint/contracts/task/task';
+import { expect, test } from 'vitest';
+import { histories, TERMINAL } from '../../../testing/tasks.ts';
+import { isTerminal, mayGo, TRANSITIONS } from './phases.ts';
+
+test('the table has every phase, and goes to phases that there are', () => {
+  expect(Object.keys(TRANSITIONS).toSorted()).toEqual(TaskPhase.options.toSorted());
+  for (const [from, to] of Object.entries(TRANSITIONS)) {
+    expect(to, from).toEqual([...new Set(to)]);
+    expect(to, from).not.toContain(from);
+  }
+});
+
+test('a task has ended when it is completed, failed or cancelled, and nowhere else', () => {
+  expect(TaskPhase.options.filter(isTerminal).toSorted()).toEqual(['cancelled', 'completed', 'failed']);
+});
+
+test('every phase can be reached from the first, and can reach an end', () => {
+  const reachable = (start: Phase): ReadonlySet<Phase> => {
+    const found = new Set<Phase>([start]);
+    for (const phase of found) for (const next of TRANSITIONS[phase]) found.add(next);
+    return found;
+  };
+  expect([...reachable('queued')].toSorted()).toEqual(TaskPhase.options.toSorted());
+  for (const phase of TaskPhase.options) expect([...reachable(phase)].some(isTerminal), phase).toBe(true);
+});
+
+test('staying is always allowed, leaving an end never', () => {
+  for (const phase of TaskPhase.options) expect(mayGo(phase, phase)).toBe(true);
+  for (const end of TaskPhase.options.filter(isTerminal)) {
+    expect(TaskPhase.options.filter((phase) => phase !== end && mayGo(end, phase))).toEqual([]);
+  }
+});
+
+test('the situations of these tests are in the phases that they are named after', () => {
+  const phaseOf = Object.fromEntries(
+    Object.entries(histories).map(([name, history]) => [name, history.at(-1)?.phase]),
+  );
+  expect(phaseOf).toMatchObject({
+    awaiting: 'awaiting_approval',
+    running: 'executing',
+    recovering: 'recovering',
+    retrying: 'recovering',
+    escalated: 'paused',
+    changesRequested: 'paused',
+    completed: 'completed',
+    failed: 'failed',
+    cancelled: 'cancelled',
+  });
+  const paused = Object.entries(phaseOf).filter(([name]) => name.startsWith('paused'));
+  expect(new Set(paused.map(([, phase]) => phase))).toEqual(new Set(['paused']));
+  for (const name of TERMINAL) expect(isTerminal(phaseOf[name] ?? 'queued'), name).toBe(true);
+});

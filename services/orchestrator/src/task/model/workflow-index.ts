@@ -1,0 +1,55 @@
+import { artifactLabel, scopeOf } from '@holdpoint/contracts/workflow/artifact';
+import type { NodeId } from '@holdpoint/contracts/values/ids';
+import { type NodeDefinition, Outcome, type WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
+import { type Graph, graphOf } from '@holdpoint/workflows/graph/graph';
+
+/** A definition as the engine walks it: the graph, and who makes and needs which artifact. */
+export type Wiring = {
+  readonly graph: Graph;
+  /** Nodes that may make an artifact, whatever the outcome it is for. */
+  readonly producers: ReadonlyMap<string, readonly NodeId[]>;
+  readonly consumers: ReadonlyMap<string, readonly NodeId[]>;
+  /** Nodes that make something which other tasks may need. */
+  readonly givers: ReadonlySet<NodeId>;
+};
+
+/** Every node leaves what it came to, however it ended, without saying so. */
+export const outputLabel = (node: NodeId): string =>
+  artifactLabel({ type: 'custom', typeId: 'operation_output', key: node });
+
+/** The labels of what a node makes when it ends so. */
+export const madeBy = ({ id, produces }: NodeDefinition, outcome: Outcome): readonly string[] => [
+  ...(produces?.[outcome] ?? []).map(artifactLabel),
+  outputLabel(id),
+];
+
+const build = (definition: WorkflowDefinition): Wiring => {
+  const producers = new Map<string, NodeId[]>();
+  const consumers = new Map<string, NodeId[]>();
+  const givers = new Set<NodeId>();
+  const add = (index: Map<string, NodeId[]>, label: string, node: NodeId): void => {
+    const nodes = index.get(label);
+    if (nodes === undefined) index.set(label, [node]);
+    else if (nodes.at(-1) !== node) nodes.push(node);
+  };
+  for (const { id, needs = [], produces = {} } of definition.nodes) {
+    add(producers, outputLabel(id), id);
+    for (const artifact of needs) add(consumers, artifactLabel(artifact), id);
+    for (const artifact of Outcome.options.flatMap((outcome) => produces[outcome] ?? [])) {
+      add(producers, artifactLabel(artifact), id);
+      if (scopeOf(artifact) !== 'run') givers.add(id);
+    }
+  }
+  return { graph: graphOf(definition), producers, consumers, givers };
+};
+
+const known = new WeakMap<WorkflowDefinition, Wiring>();
+
+/** Worked out once for each definition object: a loaded task makes it anew. */
+export const wiringOf = (definition: WorkflowDefinition): Wiring => {
+  const before = known.get(definition);
+  if (before !== undefined) return before;
+  const wiring = build(definition);
+  known.set(definition, wiring);
+  return wiring;
+};

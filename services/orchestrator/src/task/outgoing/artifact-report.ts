@@ -1,0 +1,41 @@
+import { artifactLabel, scopeOf } from '@holdpoint/contracts/workflow/artifact';
+import type { ArtifactReport } from '@holdpoint/contracts/task/registry';
+import { canonicalJson } from '@holdpoint/contracts/values/json';
+import { Outcome } from '@holdpoint/contracts/workflow/workflow';
+import { hasEnded, nodeDefinition, nodeState, outcomeOf, type Task } from '../model/state.ts';
+import { wiringOf } from '../model/workflow-index.ts';
+
+/** A payload that is larger, alone or with the others, stays with its run: others learn that the artifact is there. */
+const PAYLOAD_MAX_BYTES = 64 * 1024;
+const PAYLOADS_MAX_BYTES = 512 * 1024;
+
+type Room = { bytes: number };
+
+const payloadOf = (task: Task, node: ArtifactReport['node'], label: string, room: Room) => {
+  const payload = nodeState(task, node).payloads?.[label];
+  if (payload === undefined) return {};
+  const bytes = Buffer.byteLength(canonicalJson(payload));
+  if (bytes > PAYLOAD_MAX_BYTES || bytes > room.bytes) return {};
+  room.bytes -= bytes;
+  return { payload };
+};
+
+/** What the task gives to others, as it stands: every artifact that is not its own affair. */
+export const reportOf = (task: Task): readonly ArtifactReport[] => {
+  const room = { bytes: PAYLOADS_MAX_BYTES };
+  return [...wiringOf(task.definition).givers].flatMap((node) => {
+    const state = nodeState(task, node);
+    const { produces = {} } = nodeDefinition(task, node);
+    const ended = hasEnded(state);
+    return Outcome.options.flatMap((outcome) =>
+      (produces[outcome] ?? []).flatMap((artifact): readonly ArtifactReport[] => {
+        if (scopeOf(artifact) === 'run') return [];
+        const label = artifactLabel(artifact);
+        if (!ended) return [{ label, node, state: 'coming' }];
+        return outcomeOf(state) === outcome
+          ? [{ label, node, state: 'made', ...payloadOf(task, node, label, room) }]
+          : [{ label, node, state: 'failed' }];
+      }),
+    );
+  });
+};

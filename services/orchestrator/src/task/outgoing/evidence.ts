@@ -1,0 +1,150 @@
+import type { AttemptReport } from '@holdpoint/contracts/workflow/attempt';
+import { CAPABILITIES, compensationOf } from '@holdpoint/contracts/effect/capabilities';
+import type { NodeId } from '@holdpoint/contracts/values/ids';
+import {
+  type AssessFailure,
+  CommitId,
+  OUTPUT_MAX,
+  type PastEffect,
+  type RecordAttempt,
+  type WorkPlace,
+} from '@holdpoint/contracts/recovery/recovery';
+import { refusalOf } from '../model/checkpoints.ts';
+import { contextNow } from '../model/context.ts';
+import { type NodeState, nodeDefinition, nodeState, type Task } from '../model/state.ts';
+import { nearestAgent } from '../model/upstream.ts';
+
+const GOAL_MAX = 2_000;
+const EFFECTS_MAX = 100;
+const TARGET_MAX = 512;
+
+const commitIn = (value: unknown): string | undefined => CommitId.safeParse(value).data;
+
+/** The commit that a worktree began from, as whatever made it has said. */
+const baseOf = (task: Task, worktree: string): string | undefined => {
+  for (const { id } of task.definition.nodes) {
+    const { outputs } = nodeState(task, id);
+    if (outputs?.['worktree'] === worktree) return commitIn(outputs['commit']);
+  }
+  return undefined;
+};
+
+/** Where a node works. */
+export const placeOf = (task: Task, node: NodeId): WorkPlace => {
+  const { worktree, branch } = contextNow(task, node);
+  const base = worktree === undefined ? undefined : baseOf(task, worktree);
+  return {
+    ...(worktree !== undefined && { worktree }),
+    ...(branch !== undefined && { branch }),
+    ...(base !== undefined && { base }),
+  };
+};
+
+/** What a check failed on is the work of an agent: what that one tried is what was tried. */
+export const reportOf = (task: Task, node: NodeId): AttemptReport | undefined => {
+  const { report } = nodeState(task, node);
+  if (report?.approach !== undefined) return report;
+  const agent = nearestAgent(task, node);
+  const { approach, files, done, next } = (agent && nodeState(task, agent).report) ?? {};
+  const found = {
+    ...report,
+    ...(approach !== undefined && { approach }),
+    ...(files && { files: [...files] }),
+    ...(done !== undefined && { done }),
+    ...(next !== undefined && { next }),
+  };
+  return Object.keys(found).length > 0 ? found : undefined;
+};
+
+const evidenceOf = (task: Task, node: NodeId, exitCode: number | undefined) => {
+  const { attempt, gate, session } = nodeState(task, node);
+  const { uses, effect } = nodeDefinition(task, node);
+  const report = reportOf(task, node);
+  const place = placeOf(task, node);
+  return {
+    task: task.id,
+    node,
+    attempt,
+    uses,
+    workflow: `${task.definition.id}@${task.definition.version}`,
+    goal: task.goal.slice(0, GOAL_MAX).toWellFormed(),
+    ...(effect && gate && { target: gate.effect.target.slice(0, TARGET_MAX) }),
+    ...(exitCode !== undefined && { exitCode }),
+    ...(report && { report }),
+    ...(Object.keys(place).length > 0 && { place }),
+    ...(session !== undefined && { session }),
+  };
+};
+
+/** An effect that has happened. */
+const hasHappened = ({ status, ordered }: NodeState): boolean => ordered === true && status === 'succeeded';
+
+/** What takes back the effect of a node; undefined where nothing does, as far as it is known here. */
+export const compensationFor = (task: Task, node: NodeId): string | undefined => {
+  const { uses, effect } = nodeDefinition(task, node);
+  const label = compensationOf(uses);
+  if (CAPABILITIES[label] === undefined) return undefined;
+  // A script is taken back by the script that its author has declared for that.
+  return uses.startsWith('cap.env.shell.') && effect?.compensate === undefined ? undefined : label;
+};
+
+/** Effects of these nodes that have happened, the latest first: as they stand in the graph, from its end. */
+export const happenedIn = (task: Task, nodes: readonly NodeId[]): readonly NodeId[] => {
+  const wanted = new Set(nodes);
+  return task.definition.nodes
+    .flatMap(({ id, effect }) =>
+      effect !== undefined && wanted.has(id) && hasHappened(nodeState(task, id)) ? [id] : [],
+    )
+    .toReversed();
+};
+
+const pastEffects = (task: Task): PastEffect[] => {
+  const all = task.definition.nodes.map(({ id }) => id);
+  return happenedIn(task, all)
+    .slice(0, EFFECTS_MAX)
+    .flatMap((node) => {
+      const { gate } = nodeState(task, node);
+      if (gate === undefined) return [];
+      const compensate = compensationFor(task, node);
+      const target = gate.effect.target.slice(0, TARGET_MAX);
+      return [{ node, uses: gate.effect.uses, target, ...(compensate !== undefined && { compensate }) }];
+    });
+};
+
+/** How often this attempt has lost its worker. */
+const crashesOf = ({ marks = [] }: NodeState): number =>
+  marks.filter((mark) => mark.startsWith('worker_crash_detected')).length;
+
+/** What recovery is told of an attempt that has failed. */
+export const failureOf = (task: Task, node: NodeId): AssessFailure => {
+  const state = nodeState(task, node);
+  const { failure, gate } = state;
+  if (failure === undefined) throw new Error(`node ${node} of ${task.id} has not failed`);
+  const crashes = crashesOf(state);
+  const effects = pastEffects(task);
+  const { recovery } = task.definition;
+  const refused = refusalOf(task, node, state);
+  const output = failure.result?.hint;
+  return {
+    ...evidenceOf(task, node, failure.result?.exitCode),
+    outcome: failure.outcome,
+    error: failure.error,
+    ...(gate && { effectClass: gate.effect.effectClass }),
+    ...(output !== undefined && { output: output.slice(-OUTPUT_MAX).toWellFormed() }),
+    ...(failure.cause !== undefined && { cause: failure.cause }),
+    ...(crashes > 0 && { crashes }),
+    ...(effects.length > 0 && { effects }),
+    ...(recovery && { rules: recovery }),
+    ...(refused !== undefined && { refused }),
+  };
+};
+
+/** What recovery is told of an attempt that has succeeded; undefined where nobody would ever ask for it. */
+export const recordOf = (task: Task, node: NodeId): RecordAttempt | undefined => {
+  const { outputs = {}, exitCode } = nodeState(task, node);
+  const { onError, uses } = nodeDefinition(task, node);
+  const checked = uses.startsWith('control.gate.') && outputs['clean'] === true;
+  const good = checked ? commitIn(outputs['commit']) : undefined;
+  if (good === undefined && onError?.strategy !== 'recover') return undefined;
+  return { ...evidenceOf(task, node, exitCode), ...(good !== undefined && { good }) };
+};

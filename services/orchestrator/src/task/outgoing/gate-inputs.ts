@@ -1,0 +1,62 @@
+import type { CanonicalEffect } from '@holdpoint/contracts/effect/effect';
+import type { Gate, GateInput } from '@holdpoint/contracts/workflow/gate';
+import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
+import { evaluateExpression, ExpressionError } from '@holdpoint/workflows/expression/expression';
+import { expectedOf, fitsInput, isFilled, KIND_INPUT } from '@holdpoint/workflows/gate/problems';
+import { parseBool } from '@holdpoint/workflows/reading/coerce';
+import { gateText } from './gate-texts.ts';
+import { scopeFor } from '../model/scope.ts';
+import type { Task } from '../model/state.ts';
+
+/** Characters of all inputs together, as JSON: they are kept with the request. */
+const INPUTS_MAX = 65_536;
+
+const WHOLE = /^\s*\{\{((?:(?!\{\{|\}\})[\s\S])*)\}\}\s*$/;
+
+/** A text that is one expression gives its value, whatever it is; in any other the values are put in. */
+const filledIn = (value: Json, scopeOf: (text: string) => JsonObject): Json => {
+  if (typeof value === 'string') {
+    const expression = WHOLE.exec(value)?.[1];
+    if (expression !== undefined) return evaluateExpression(expression.trim(), scopeOf(value));
+    return isFilled(value) ? gateText(value, scopeOf(value)) : value;
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((each: Json) => filledIn(each, scopeOf));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]: [string, Json]) => [key, filledIn(each, scopeOf)]),
+  );
+};
+
+/** Inputs of tasks often are texts: one that says a number, or true or false, is taken for it. */
+const read = (value: Json, type: GateInput['type']): Json => {
+  if (typeof value !== 'string') return value;
+  if (type === 'boolean') return parseBool(value) ?? value;
+  const isNumber = (type === 'integer' || type === 'number') && /^-?\d{1,15}(\.\d{1,15})?$/.test(value);
+  return isNumber ? Number(value) : value;
+};
+
+/** The inputs of a gate, filled in, of their types, and with their defaults. Throws `ExpressionError`. */
+export const gateInputs = (
+  task: Task,
+  gate: Gate,
+  { kind }: CanonicalEffect,
+  scope: JsonObject,
+): JsonObject => {
+  const fail = (what: string): never => {
+    throw new ExpressionError(`gate ${gate.id}@${gate.version}: ${what}`);
+  };
+  const scopeOf = (text: string): JsonObject => ({ ...scopeFor(task, text), ...scope });
+  const inputs = Object.fromEntries(
+    Object.entries(gate.inputs).map(([name, input]): [string, Json] => {
+      const given = Object.hasOwn(gate.given, name) ? gate.given[name] : undefined;
+      const value = given === undefined ? undefined : read(filledIn(given, scopeOf), input.type);
+      const known = name === KIND_INPUT ? kind : undefined;
+      const found = value ?? known ?? input.default ?? null;
+      if (found === null) return input.required === true ? fail(`input ${name} is missing`) : [name, null];
+      return fitsInput(found, input) ? [name, found] : fail(`input ${name} has to be ${expectedOf(input)}`);
+    }),
+  );
+  if (JSON.stringify(inputs).length > INPUTS_MAX)
+    fail(`its inputs take more than ${String(INPUTS_MAX)} characters`);
+  return inputs;
+};

@@ -1,0 +1,352 @@
+import { BODY_MAX, RequestApproval } from '@holdpoint/contracts/approval/approval';
+import { type Gate, GateContext } from '@holdpoint/contracts/workflow/gate';
+import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/bus/streams';
+import { describe, expect, test } from 'vitest';
+import { applied, approves, fails, rejects, succeeds, wantsChanges } from '../../../testing/answers.ts';
+import { agent, APPROVAL, effect, gate, gatedEffect, id, node, template } from '../../../testing/graphs.ts';
+import { type Play, play } from '../../../testing/play.ts';
+import { byHand } from '../../../testing/tasks.ts';
+import { gateScope } from './gate-scope.ts';
+
+const asking = (body: string, change: Partial<Gate> = {}): Partial<Gate> => ({
+  loadContext: ['task', 'node'],
+  ...change,
+  request: { onOpen: [], body, ...change.request },
+});
+const request = (task: Play): RequestApproval => {
+  const [sent] = task.sent('approval.request');
+  return RequestApproval.parse(sent?.data);
+};
+/** What people are told by a gate with this body. */
+const bodyOf = (body: string, change: Partial<Gate> = {}): string | undefined =>
+  request(play([gatedEffect('a', asking(body, change))], { inputs: { n: 5, who: 'ada', none: '' } })).body;
+/** Why the node failed before anybody was asked. */
+const problemOf = (change: Partial<Gate>, inputs = {}): unknown => {
+  const task = play([gatedEffect('a', change)], { inputs });
+  expect(task.sent('approval.request')).toEqual([]);
+  expect(task.task.phase).toBe('failed');
+  return task.node('a').error;
+};
+const expression = (message: string) => ({
+  code: 'NODE_EXPRESSION',
+  message: expect.stringContaining(message) as string,
+});
+
+describe('a request', () => {
+  test('without a gate says what it is about, and of which workflow', () => {
+    expect(request(play([effect('a')]))).toMatchObject({
+      title: 'all of it: cap.file.append on somewhere',
+      audience: ['operators'],
+      timeoutMs: 60_000,
+      workflow: 'graph',
+    });
+    expect(request(play([effect('a')]))).not.toHaveProperty('gate');
+    expect(request(play([node('a', { approval: APPROVAL })]))).toMatchObject({ workflow: 'graph' });
+  });
+
+  test('says what its gate says', () => {
+    const policy = { quorum: 2, fourEyes: true, onExpiry: 'reject' as const };
+    const asked = request(
+      play([
+        gatedEffect('a', {
+          loadContext: ['task'],
+          policy,
+          request: {
+            title: 'Append  to {{ effect.target }}\nfor {{ task.goal }}',
+            audience: ['user:{{ task.requestedBy }}', '{{ inputs.none }}', 'role:leads'],
+            body: '{% if effect.kind == "write_external" %}outside{% else %}inside{% endif %}',
+            onOpen: [],
+          },
+          inputs: { none: { type: 'string', default: '' } },
+        }),
+      ]),
+    );
+    expect(asked).toMatchObject({
+      title: 'Append to somewhere for all of it',
+      audience: ['user:linus', 'role:leads'],
+      body: 'outside',
+      policy,
+      gate: 'checked@1',
+    });
+  });
+
+  test('goes to those that the effect names when no name of the gate is left', () => {
+    const names = { audience: ['{{ "" }}', '{{ " " }}'], onOpen: [] };
+    expect(request(play([gatedEffect('a', { request: names })])).audience).toEqual(['operators']);
+  });
+
+  test('to nobody that can be is not made', () => {
+    expect(problemOf({ request: { audience: ['{{ "a, b" }}'], onOpen: [] } })).toMatchObject(
+      expression('"a, b" names no audience'),
+    );
+  });
+
+  test.each([
+    [{ write_external: 5_000, default: 6_000 }, 5_000],
+    [{ deploy: 5_000, default: 6_000 }, 6_000],
+    [{ deploy: 5_000 }, 60_000],
+  ])('waits as the gate says for its kind (%j)', (timeoutMs, waits) => {
+    expect(request(play([gatedEffect('a', { timeoutMs })])).timeoutMs).toBe(waits);
+  });
+
+  test('asked again says the same, whatever has happened since', () => {
+    const task = play([
+      gatedEffect('a', asking('{{ outputs | length }}', { loadContext: ['outputs'] })),
+      node('other'),
+    ]);
+    const [first] = task.sent('approval.request');
+    expect(first?.data).toMatchObject({ body: '0' });
+    const again = task.when(succeeds('other', { outputs: { x: 1 } })).wait(20_000);
+    const sent = again.made.send.find(({ subject }) => subject.includes('approval.request'));
+    expect(sent?.data).toMatchObject({ body: '0' });
+  });
+
+  test('keeps within what can be shown, and sent', () => {
+    const long = { goal: `x${'\u0001'.repeat(99_000)}` };
+    const cut = request(play([gatedEffect('a', asking('{{ task.goal }}'))], long)).body;
+    expect(cut).toHaveLength(BODY_MAX);
+    expect(cut).toMatch(/\[…\]$/);
+    const args = Object.fromEntries(
+      Array.from({ length: 14 }, (_, at) => [`line${String(at)}`, '{{ inputs.big }}']),
+    );
+    const task = play([gatedEffect('a', asking('{{ task.goal }}'), { args })], {
+      ...long,
+      inputs: { big: 'x'.repeat(60_000) },
+    });
+    expect(request(task).body?.length).toBeLessThan(BODY_MAX);
+    for (const { data } of task.made.send)
+      expect(Buffer.byteLength(JSON.stringify(data))).toBeLessThan(PAYLOAD_MAX_BYTES - 65_536);
+    const asked = task.history.filter(({ type }) => type === 'approval_requested');
+    expect(asked).toHaveLength(1);
+    for (const event of asked)
+      expect(Buffer.byteLength(JSON.stringify(event))).toBeLessThan(PAYLOAD_MAX_BYTES);
+  });
+
+  test('about more than a message holds is not made: the node fails, and no task is stuck', () => {
+    const args = { file: 'a', line: '{{ task.goal }}{{ task.goal }}' };
+    const many = Object.fromEntries(
+      Array.from({ length: 30 }, (_, at) => [`line${String(at)}`, '{{ inputs.big }}']),
+    );
+    const big = 'x'.repeat(60_000);
+    const task = play([gatedEffect('a', {}, { args: { ...args, ...many } })], { inputs: { big } });
+    expect(task.node('a').error).toMatchObject(expression('can be asked about'));
+    expect(task.task.phase).toBe('failed');
+  });
+});
+
+describe('the scope of a gate', () => {
+  test.each([
+    ['{{ task.id }} {{ task.goal }} {{ task.workflow }}', 't-1 all of it graph'],
+    ['{{ node.id }} {{ node.uses }} {{ node.attempt }} {{ node.revision }}', 'a cap.file.append 1 1'],
+    ['{{ effect.kind }} {{ effect.class }} {{ effect.target }}', 'write_external keyed somewhere'],
+    ['{{ effect.idempotency_key }} {{ effect.digest | length }}', 'once 64'],
+    ['{% if effect.probe %}yes{% else %}no{% endif %}', 'no'],
+  ])('has %s', (body, text) => {
+    expect(bodyOf(body)).toBe(text);
+  });
+
+  test('has the acceptance criteria, and what the effect is carried out with', () => {
+    const body = '{% for each in task.acceptance_criteria %}- {{ each }} {% endfor %}{{ effect.args.line }}';
+    const task = play([gatedEffect('a', asking(body), { args: { line: '{{ task.goal }}' } })], {
+      acceptanceCriteria: ['one', 'two'],
+    });
+    expect(request(task).body).toBe('- one - two all of it');
+  });
+
+  test('has commands for whoever finds out, with everything put in', () => {
+    const declared = { probe: 'test -f {{ task.id }}', compensate: 'rm x', rollbackHint: 'look' };
+    const body = '{{ effect.probe }}; {{ effect.compensate }}; {{ effect.rollback_hint }}';
+    const task = play([effect('a', {}, { ...declared, gate: template(asking(body)) })]);
+    expect(request(task).body).toBe('test -f t-1; rm x; look');
+  });
+
+  test('has what is loaded, and nothing else', () => {
+    const task = play([effect('a')]);
+    const { gate: asked } = task.node('a');
+    if (asked === undefined) throw new Error('nothing was asked');
+    const names = (...loadContext: Gate['loadContext']) =>
+      Object.keys(gateScope(task.task, id('a'), template({ loadContext }), { ...asked, revision: 1 }, {}));
+    expect(names().toSorted()).toEqual(['effect', 'inputs']);
+    for (const name of GateContext.options)
+      expect(names(name).toSorted()).toEqual(['effect', 'inputs', name].toSorted());
+  });
+
+  test('has the outputs of nodes that have ended, when they are loaded', () => {
+    const body = '{{ outputs.one.n }}{{ outputs.three is defined }}';
+    const gated = gatedEffect('a', asking(body, { loadContext: ['outputs'] }), { after: ['one'] });
+    const task = play([node('one'), gated, node('three', { after: ['a'] })]);
+    expect(request(task.when(succeeds('one', { outputs: { n: 4 } }))).body).toMatch(/^4false$/i);
+  });
+
+  test('has the earlier attempts, when they are loaded', () => {
+    const body =
+      '{% for each in attempts %}{{ each.attempt }} {{ each.outcome }} {{ each.error.message }}; {% endfor %}';
+    const gated = gatedEffect('a', asking(body, { loadContext: ['attempts'] }), { after: ['writer'] });
+    const first = play([agent('writer'), gated]).when(succeeds('writer'));
+    expect(request(first).body).toBeUndefined();
+    const again = first.when(wantsChanges('a', { comment: 'shorter' }), succeeds('writer'));
+    expect(request(again).body).toBe('1 changes_requested changes requested by grace: shorter; ');
+    const third = again.when(rejects('a'), byHand('retry', { rewind: true }));
+    expect(request(third).body).toContain('2 rejected rejected by grace; ');
+  });
+
+  test('has the checkpoints, when they are loaded', () => {
+    const change = { loadContext: ['checkpoints' as const] };
+    const named = { onOpen: [{ checkpoint: 'opened' }], body: '{{ checkpoints | length }}' };
+    const task = play([
+      gatedEffect('a', { ...change, request: named }),
+      gatedEffect('b', { ...change, request: named }, { after: ['a'] }),
+    ]);
+    expect(request(task).body).toBe('0');
+    expect(request(task.when(approves('a'), applied('a'))).body).toBe('1');
+  });
+});
+
+describe('the inputs of a gate', () => {
+  const body = '{{ inputs.x }}|{{ inputs.x is string }}';
+  const given = (type: Gate['inputs'][string]['type'], value: unknown) =>
+    ({
+      inputs: { x: { type, ...(type === 'enum' && { values: ['low', 'high'] }) } },
+      given: { x: value },
+    }) as Partial<Gate>;
+
+  test.each([
+    ['string', 'for {{ inputs.who }}', 'for ada'],
+    ['string', 'plain', 'plain'],
+    ['integer', '{{ inputs.n }}', '5'],
+    ['integer', '{{ inputs.n + 1 }}', '6'],
+    ['integer', '7', '7'],
+    ['number', 1.5, '1.5'],
+    ['boolean', '{{ inputs.n > 4 }}', 'true'],
+    ['boolean', 'false', 'false'],
+    ['enum', 'low', 'low'],
+    ['enum', '{{ "high" if inputs.n > 4 else "low" }}', 'high'],
+    ['list', '{{ [1, inputs.n] }}', '[1,5]'],
+    ['list', ['{{ inputs.who }}'], '["ada"]'],
+  ] as const)('take a %s %j as %s', (type, value, text) => {
+    expect(bodyOf(body, given(type, value))?.split('|')[0]?.toLowerCase()).toBe(text);
+  });
+
+  test.each([
+    ['string', 5],
+    ['integer', 1.5],
+    ['integer', 'five'],
+    ['number', 'five'],
+    ['boolean', 'perhaps'],
+    ['enum', 'medium'],
+    ['list', 'x'],
+    ['object', []],
+  ] as const)('that are to be of type %s are not %j', (type, value) => {
+    expect(problemOf(given(type, value))).toMatchObject(expression('gate checked@1: input x has to be'));
+  });
+
+  test('have defaults, may be left out, and may be asked for', () => {
+    const inputs = { x: { type: 'integer' as const, default: 3 } };
+    expect(bodyOf('{{ inputs.x }}', { inputs })).toBe('3');
+    const optional = { x: { type: 'integer' as const } };
+    expect(bodyOf('{{ inputs.x is none }}', { inputs: optional })).toMatch(/true/i);
+    expect(problemOf({ inputs: { x: { type: 'integer', required: true } } })).toMatchObject(
+      expression('input x is missing'),
+    );
+  });
+
+  test('know the kind of the effect by themselves', () => {
+    const values = ['write_external', 'deploy'];
+    const inputs = { side_effect_kind: { type: 'enum' as const, values } };
+    expect(bodyOf('{{ inputs.side_effect_kind }}', { inputs })).toBe('write_external');
+  });
+
+  test('that are too large are refused', () => {
+    const inputs = { x: { type: 'list' as const } };
+    const big = 'x'.repeat(40_000);
+    expect(problemOf({ inputs, given: { x: [big, big] } })).toMatchObject(expression('inputs take more'));
+  });
+});
+
+describe('what a gate gets wrong', () => {
+  test.each([
+    ['a title', { request: { title: '{{ effect.no < 1 }}', onOpen: [] } }],
+    ['a body', asking('{% if effect.no < 1 %}x{% endif %}')],
+    ['a name', { request: { audience: ['{{ effect.no < 1 }}'], onOpen: [] } }],
+    ['a note', { request: { onOpen: [{ checkpoint: 'x', note: '{{ effect.no < 1 }}' }] } }],
+    ['a constraint', { constraints: [{ when: 'effect.no < 1', message: 'no' }] }],
+    ['an input', { inputs: { x: { type: 'string' } }, given: { x: 'a {{ effect.no < 1 }}' } }],
+  ] as const)('in %s fails the node before anybody is asked', (_, change) => {
+    expect(problemOf(change as Partial<Gate>)).toMatchObject(expression('compare nothing'));
+  });
+
+  test('leads on by the route of a failure, as any failure does', () => {
+    const task = play([
+      gatedEffect('a', asking('{{ effect.no < 1 }}'), { on: { failed: ['b'] } }),
+      node('b'),
+    ]);
+    expect(task.statusOf('a', 'b')).toEqual(['failed', 'running']);
+  });
+
+  test('after a grant that came too late fails the node as well', () => {
+    const gone = asking('{{ inputs.now[node.revision - 1] }}', {
+      inputs: { now: { type: 'list', default: ['yes'] } },
+      constraints: [{ when: 'node.revision < 2', message: 'asked once only' }],
+    });
+    const running = play([gatedEffect('a', gone)]).when(approves('a'));
+    const late = running.when((task) => {
+      const { gate: asked } = running.node('a');
+      const order = { id: asked?.effectId, attempt: 1, ...asked, grant: asked?.grant?.token };
+      const about = { id: asked?.effectId, task: task.id, node: id('a'), attempt: 1 };
+      const error = { code: 'EXECUTOR_GRANT_EXPIRED', message: 'late' };
+      return { kind: 'effect', fact: { type: 'refused', ...about, order, error } as never };
+    });
+    expect(late.node('a').error).toMatchObject({ code: 'NODE_EXPRESSION', message: 'asked once only' });
+    expect(late.task.phase).toBe('failed');
+  });
+});
+
+describe('a constraint', () => {
+  const constraints = [
+    { when: 'effect.kind != "deploy"', message: 'not for deployments' },
+    { when: 'inputs.size < 10', message: 'it is too large' },
+  ];
+  const inputs = { size: { type: 'integer' as const } };
+
+  test('that does not hold fails the node with its message', () => {
+    expect(problemOf({ constraints, inputs, given: { size: 11 } })).toMatchObject({
+      code: 'NODE_EXPRESSION',
+      message: 'it is too large',
+    });
+  });
+
+  test('that holds lets people be asked', () => {
+    expect(play([gatedEffect('a', { constraints, inputs, given: { size: 1 } })]).statusOf('a')).toEqual([
+      'awaiting_approval',
+    ]);
+  });
+});
+
+describe('on_open', () => {
+  const onOpen = [{ checkpoint: 'asked', note: 'about {{ effect.target }}' }, { checkpoint: 'waiting' }];
+  const noted = (task: Play) => (task.task.checkpoints ?? []).filter(({ kind }) => kind === 'noted');
+
+  test('leaves its checkpoints with the request, once', () => {
+    const task = play([gatedEffect('a', { request: { onOpen } })]);
+    const asked = { kind: 'noted', node: 'a', attempt: 1, revision: 1 };
+    expect(noted(task)).toEqual([
+      { ...asked, name: 'asked', reason: 'asked: about somewhere' },
+      { ...asked, name: 'waiting', reason: 'waiting' },
+    ]);
+    expect(noted(task.wait(100_000))).toHaveLength(2);
+  });
+
+  test('leaves them anew with the next request', () => {
+    const task = play([agent('w'), gatedEffect('a', { request: { onOpen } }, { after: ['w'] })]);
+    const again = task.when(succeeds('w'), wantsChanges('a'), succeeds('w'));
+    expect(noted(again).map(({ revision }) => revision)).toEqual([1, 1, 2, 2]);
+  });
+});
+
+test('a gate of a graph that fails, and is tried again, is asked about anew', () => {
+  const task = play([
+    gatedEffect('a', asking('attempt {{ node.attempt }}')),
+    gate('g', { after: ['a'], on: { failed: ['a'] } }),
+  ]);
+  expect(request(task.when(approves('a'), applied('a'), fails('g'))).body).toBe('attempt 2');
+});

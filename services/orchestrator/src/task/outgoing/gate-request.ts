@@ -1,0 +1,104 @@
+import { BODY_MAX } from '@holdpoint/contracts/approval/approval';
+import { AudienceMember } from '@holdpoint/contracts/workflow/audience';
+import type { Gate } from '@holdpoint/contracts/workflow/gate';
+import type { NodeId } from '@holdpoint/contracts/values/ids';
+import type { JsonObject } from '@holdpoint/contracts/values/json';
+import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/bus/streams';
+import type { AskedByGate } from '@holdpoint/contracts/task/task';
+import type { EffectDeclaration } from '@holdpoint/contracts/workflow/workflow';
+import { evaluateCondition, ExpressionError } from '@holdpoint/workflows/expression/expression';
+import { effectGate } from '../model/effect-gate.ts';
+import { gateInputs } from './gate-inputs.ts';
+import { type About, gateScope, givenScope } from './gate-scope.ts';
+import { gateText } from './gate-texts.ts';
+import { nodeDefinition, type Task } from '../model/state.ts';
+
+/** As long as a request takes. */
+export const TITLE_MAX = 500;
+/** What a request may take, with room for all that stands around it in a message and in the facts that tell of it. */
+const REQUEST_MAX_BYTES = PAYLOAD_MAX_BYTES - 128 * 1024;
+
+/** A checkpoint that the opening of a request leaves. */
+export type Note = { readonly name: string; readonly reason: string };
+export type Opening = { readonly asked: AskedByGate; readonly notes: readonly Note[] };
+
+const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
+
+/** What is left in bytes for a body. Nobody is asked about what no message can hold. Throws `RangeError`. */
+export const roomBeside = (request: unknown): number => {
+  const bytes = bytesOf(request);
+  if (bytes > REQUEST_MAX_BYTES)
+    throw new RangeError(
+      `its request takes ${String(bytes)} bytes, and at most ${String(REQUEST_MAX_BYTES)} can be asked about`,
+    );
+  return REQUEST_MAX_BYTES - bytes;
+};
+
+/** One line. */
+const titleFrom = (text: string): string =>
+  text.replace(/\s+/g, ' ').trim().slice(0, TITLE_MAX).toWellFormed();
+
+const audienceFrom = (
+  { id, version, request }: Gate,
+  declared: EffectDeclaration['audience'],
+  scope: JsonObject,
+): AskedByGate['audience'] => {
+  const named = (request.audience ?? []).flatMap((text) => {
+    const name = gateText(text, scope).trim();
+    if (name === '') return [];
+    if (!AudienceMember.safeParse(name).success)
+      throw new ExpressionError(
+        `gate ${id}@${version}: ${JSON.stringify(name.slice(0, 100))} names no audience`,
+      );
+    return [name];
+  });
+  return named.length > 0 ? [...new Set(named)] : [...declared];
+};
+
+/** Says to whoever reads it that there was more. */
+const CUT = '\n[…]';
+
+const cutTo = (text: string, length: number): string =>
+  text.length <= length ? text : `${text.slice(0, Math.max(0, length - CUT.length)).toWellFormed()}${CUT}`;
+
+/** As much of a body as people are shown, and as a message has room for. */
+const bodyFrom = (text: string, roomBytes: number): string => {
+  let length = Math.min(text.length, BODY_MAX);
+  let body = cutTo(text, length);
+  for (let bytes = bytesOf(body); bytes > roomBytes && length > 0; bytes = bytesOf(body)) {
+    length = Math.min(length - 1, Math.floor((length * Math.max(0, roomBytes)) / bytes));
+    body = cutTo(text, length);
+  }
+  return body;
+};
+
+const checkConstraints = ({ constraints }: Gate, scope: JsonObject): void => {
+  const broken = constraints.find(({ when }) => !evaluateCondition(when, scope));
+  if (broken !== undefined) throw new ExpressionError(broken.message);
+};
+
+/**
+ * What the gate of an effect has people told, all of it worked out before anybody is asked. Undefined without a gate; `title`
+ * stands in where the gate gives none. Throws `ExpressionError`, for a constraint that does not hold as well.
+ */
+export const openingOf = (task: Task, id: NodeId, about: About, title: string): Opening | undefined => {
+  const { effect } = nodeDefinition(task, id);
+  const gate = effectGate(task, id);
+  if (gate === undefined) return undefined;
+  const inputs = gateInputs(task, gate, about.effect, givenScope(task, id, about));
+  const scope = gateScope(task, id, gate, about, inputs);
+  checkConstraints(gate, scope);
+  const { title: titled, body: written, onOpen } = gate.request;
+  const head = {
+    title: (titled === undefined ? '' : titleFrom(gateText(titled, scope))) || title,
+    audience: audienceFrom(gate, effect?.audience ?? [], scope),
+    ...(Object.keys(inputs).length > 0 && { inputs }),
+  };
+  const room = roomBeside([about.effect, head, gate.policy]);
+  const body = written === undefined ? '' : bodyFrom(gateText(written, scope), room);
+  const notes = onOpen.map(({ checkpoint: name, note }) => ({
+    name,
+    reason: note === undefined ? name : `${name}: ${gateText(note, scope)}`,
+  }));
+  return { asked: { ...head, ...(body !== '' && { body }) }, notes };
+};

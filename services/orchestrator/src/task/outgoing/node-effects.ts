@@ -1,0 +1,193 @@
+import { artifactLabel, scopeOf } from '@holdpoint/contracts/workflow/artifact';
+import { CAPABILITIES, effectClassOf } from '@holdpoint/contracts/effect/capabilities';
+import type { CanonicalEffect } from '@holdpoint/contracts/effect/effect';
+import type { NodeId } from '@holdpoint/contracts/values/ids';
+import { asSent, digestOf, type Json, type JsonObject, sha256Of } from '@holdpoint/contracts/values/json';
+import type { Payload, StepInput } from '@holdpoint/contracts/task/step';
+import type { NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
+import { isFilledIn } from '@holdpoint/workflows/definition/node-texts';
+import { renderText } from '@holdpoint/workflows/expression/expression';
+import { budgetRequest, needsMore } from '../model/budget.ts';
+import { contextNow } from '../model/context.ts';
+import { makerOf } from '../model/artifact-status.ts';
+import { scopeFor } from '../model/scope.ts';
+import { nodeDefinition, nodeState, type Task } from '../model/state.ts';
+import { outputLabel } from '../model/workflow-index.ts';
+
+/** A step of an attempt: which part it is, what carries it out, and the item that it is for. */
+export type StepPlan = {
+  readonly step: string;
+  readonly uses: string;
+  readonly args: JsonObject;
+  readonly item?: Json;
+};
+
+/** A text of a node, filled in. Throws `ExpressionError`. */
+export const renderedText = (task: Task, text: string, more: JsonObject = {}): string =>
+  text.includes('{{') ? renderText(text, scopeFor(task, text, more)) : text;
+
+/** A text of a node's effect, filled in where its author wants it so. Throws `ExpressionError`. */
+export const filledIn = (task: Task, { verbatim }: NodeDefinition, text: string): string =>
+  verbatim === true ? text : renderedText(task, text);
+
+const rendered = (task: Task, value: Json, more: JsonObject): Json => {
+  if (typeof value === 'string') return renderedText(task, value, more);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((each: Json) => rendered(task, each, more));
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, rendered(task, each, more)]));
+};
+
+/** Scripts and prompts have braces of their own: only where a template of ours asks for it are arguments filled in. */
+const argsOf = (task: Task, node: NodeDefinition, { args, item, uses }: StepPlan): JsonObject =>
+  Object.fromEntries(
+    Object.entries(args).map(([name, value]): [string, Json] => [
+      name,
+      isFilledIn(node, uses, name) ? rendered(task, value, item === undefined ? {} : { item }) : value,
+    ]),
+  );
+
+/** What is under a label: a text that was made for it, or what the node that it is called after came to. */
+const payloadOf = (task: Task, maker: NodeId, label: string): Payload | undefined => {
+  const { payloads, outputs = {}, exitCode = null, status } = nodeState(task, maker);
+  return label === outputLabel(maker) ? { status, exit_code: exitCode, outputs } : payloads?.[label];
+};
+
+const payloadsFor = (task: Task, node: NodeDefinition): Readonly<Record<string, Payload>> => {
+  const { standings = [] } = nodeState(task, node.id);
+  const found = (node.needs ?? []).flatMap((artifact) => {
+    const label = artifactLabel(artifact);
+    const maker = makerOf(task, label);
+    const payload =
+      maker === undefined
+        ? standings.find((each) => each.label === label)?.payload
+        : payloadOf(task, maker, label);
+    return payload === undefined ? [] : [[label, payload] as const];
+  });
+  return Object.fromEntries(found);
+};
+
+/** The arguments of every node by name, for the placeholders of a prompt. */
+const valuesOf = (task: Task): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    task.definition.nodes.flatMap(({ id, args }) =>
+      Object.entries(args).flatMap(([name, value]) =>
+        typeof value === 'object' ? [] : [[`${id}.${name}`, String(value)] as const],
+      ),
+    ),
+  );
+
+const isPrompt = (uses: string): boolean => uses.endsWith('.prompt.resolve');
+
+/** What a capability of a stage is given. */
+const inputOf = (task: Task, node: NodeDefinition, plan: StepPlan): StepInput => {
+  const { hint, preview } = nodeState(task, node.id);
+  const payloads = payloadsFor(task, node);
+  const main = plan.step === 'preview' || plan.step.startsWith('run');
+  const { script, fixScript, autoResolve, agent, timeoutMs, produces, effect, onError } = node;
+  const args = argsOf(task, node, plan);
+  const declared = {
+    ...(effect?.probe !== undefined && { probe: filledIn(task, node, effect.probe) }),
+    ...(effect?.compensate !== undefined && { compensate: filledIn(task, node, effect.compensate) }),
+  };
+  return {
+    with: main ? { ...args, ...declared } : args,
+    ...(task.repository !== undefined && { repository: task.repository }),
+    context: contextNow(task, node.id),
+    ...(main && Object.keys(payloads).length > 0 && { payloads }),
+    ...(main && produces?.succeeded && { produces: produces.succeeded }),
+    ...(main && script !== undefined && { script }),
+    ...(main && fixScript !== undefined && { fixScript }),
+    ...(main && autoResolve !== undefined && { autoResolve }),
+    ...(agent && { agent }),
+    ...(isPrompt(plan.uses) && { values: valuesOf(task) }),
+    // What changes from one attempt to the next is no part of an effect.
+    ...(main && effect === undefined && hint !== undefined && { hint }),
+    ...(main && onError?.strategy === 'recover' && plan.uses.startsWith('cap.agent.') && { reports: true }),
+    ...(main && plan.step !== 'preview' && preview && { preview }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+  };
+};
+
+const argumentsOf = (task: Task, node: NodeDefinition, plan: StepPlan): JsonObject => {
+  const facts = CAPABILITIES[plan.uses];
+  if (facts?.stage === true) return inputOf(task, node, plan) as JsonObject;
+  const args = argsOf(task, node, plan);
+  const { preview } = nodeState(task, node.id);
+  // What was shown is approved with it, and is all that it may be carried out on.
+  return facts?.preview === undefined || preview === undefined ? args : { ...args, preview };
+};
+
+const work = (task: Task, node: NodeId, { step, uses }: StepPlan, args: JsonObject): CanonicalEffect => ({
+  task: task.id,
+  node,
+  uses,
+  args,
+  kind: 'work',
+  effectClass: effectClassOf(uses, 'work') ?? 'idempotent',
+  target: `job:${task.id}/${node}`,
+  // Every attempt is a run of its own: work may be repeated, and a loop means to.
+  idempotencyKey: `attempt:${String(nodeState(task, node).attempt)}:${step}`,
+});
+
+export const workOf = (task: Task, id: NodeId, plan: StepPlan): CanonicalEffect =>
+  work(task, id, plan, argumentsOf(task, nodeDefinition(task, id), plan));
+
+/** A look into the repository: which of these are there, and is it as the node wants it? */
+export const lookOf = (task: Task, id: NodeId): CanonicalEffect => {
+  const { needs = [], preconditions } = nodeDefinition(task, id);
+  const artifacts = needs.filter((artifact) => scopeOf(artifact) === 'repository');
+  const looks = nodeState(task, id).looks ?? 0;
+  const plan = { step: `inspect.${String(looks)}`, uses: 'cap.env.builtin.repository.inspect', args: {} };
+  const input: StepInput = {
+    with: {},
+    ...(task.repository !== undefined && { repository: task.repository }),
+    context: contextNow(task, id),
+    artifacts,
+    ...(preconditions && { preconditions }),
+  };
+  return work(task, id, plan, input as JsonObject);
+};
+
+const KEY_MAX = 256;
+
+/**
+ * What is shown beforehand binds the effect: other commits are another effect, with an approval of its own; and so is what
+ * is done once more after it was taken back.
+ */
+const keyOf = (key: string, preview: JsonObject | undefined, undone: number): string => {
+  const shown = preview === undefined ? key : `${key}@${digestOf(preview).slice(0, 16)}`;
+  const bound = undone === 0 ? shown : `${shown}~${String(undone)}`;
+  return bound.length <= KEY_MAX ? bound : sha256Of(bound);
+};
+
+/** A preview knows which branch is meant, where a template leaves that to the repository. */
+const targetOf = (declared: string, preview: JsonObject | undefined): string =>
+  typeof preview?.['target'] === 'string' ? `branch:${preview['target']}` : declared;
+
+/** The effect of a node, or its start, in the form in which it is approved. Throws `ExpressionError`. */
+export const gatedOf = (task: Task, id: NodeId): CanonicalEffect => {
+  const node = nodeDefinition(task, id);
+  const { attempt, preview, undone = 0 } = nodeState(task, id);
+  const plan: StepPlan = { step: 'run', uses: node.uses, args: node.args };
+  const about = { task: task.id, node: id, uses: node.uses, args: argumentsOf(task, node, plan) };
+  if (node.effect === undefined) {
+    const more = needsMore(task, node) ? budgetRequest(task) : undefined;
+    const start = `start:${String(attempt)}`;
+    return {
+      ...about,
+      ...(more && { args: { ...about.args, budget: asSent(more) } }),
+      kind: 'other',
+      effectClass: 'idempotent',
+      target: `job:${task.id}/${id}`,
+      idempotencyKey: more === undefined ? start : `${start}:budget:${String(more.extension)}`,
+    };
+  }
+  const { kind, effectClass, target, idempotencyKey } = node.effect;
+  return {
+    ...about,
+    kind,
+    effectClass,
+    target: targetOf(filledIn(task, node, target), preview),
+    idempotencyKey: keyOf(filledIn(task, node, idempotencyKey), preview, undone),
+  };
+};

@@ -1,0 +1,403 @@
+import type { RequestApproval } from '@holdpoint/contracts/approval/approval';
+import type { AskBoard, Information } from '@holdpoint/contracts/task/registry';
+import type { EnterCircuit } from '@holdpoint/contracts/recovery/circuit';
+import { eventType } from '@holdpoint/contracts/bus/cloudevents';
+import type { CanonicalEffect } from '@holdpoint/contracts/effect/effect';
+import {
+  type ApprovalId,
+  type EffectId,
+  jobOf,
+  type NodeId,
+  repositoryIdOf,
+  type TaskId,
+} from '@holdpoint/contracts/values/ids';
+import { digestOf, type JsonObject } from '@holdpoint/contracts/values/json';
+import type { SettleJob } from '@holdpoint/contracts/recovery/recovery';
+import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
+import { type Aggregate, subjects } from '@holdpoint/contracts/bus/subjects';
+import { type EffectDeclaration, type Lock, WAIT_MAX_MS } from '@holdpoint/contracts/workflow/workflow';
+import type { Outgoing } from '@holdpoint/runtime/decider';
+import { budgetAskedIn } from '../model/budget.ts';
+import { TITLE_MAX } from './gate-request.ts';
+import { effectGate } from '../model/effect-gate.ts';
+import { failureOf, recordOf } from './evidence.ts';
+import { foreignNeeds } from '../model/artifact-status.ts';
+import { reportOf } from './artifact-report.ts';
+import { type Doubt, type Gate, nodeDefinition, nodeState, questionRevision, type Task } from '../model/state.ts';
+
+export const replyTimer = (node: NodeId): string => `reply:${node}`;
+export const retryTimer = (node: NodeId): string => `retry:${node}`;
+/** When to look into the repository again. */
+export const lookTimer = (node: NodeId): string => `look:${node}`;
+export const withdrawTimer = (node: NodeId, of: string): string => `withdraw:${node}:${of}`;
+export const REPORT_TIMER = 'report';
+/** When to ask again whether the circuit of the workflow lets the task start. */
+export const CIRCUIT_TIMER = 'circuit';
+export const PEERS_TIMER = 'peers';
+
+const command = (
+  aggregate: Aggregate,
+  name: string,
+  subject: Outgoing['subject'],
+  key: string,
+  data: object,
+): Outgoing => ({
+  subject,
+  id: `${aggregate}.${name}.${key}`,
+  type: eventType(aggregate, name),
+  data,
+});
+
+const gateOf = (task: Task, node: NodeId): Gate => {
+  const { gate } = nodeState(task, node);
+  if (gate === undefined) throw new Error(`node ${node} of ${task.id} has no gate`);
+  return gate;
+};
+
+/** Enough to recognise it by. A character that the cut would halve is replaced: no store takes half of one. */
+const beginningOf = (text: string): string => text.slice(0, 200).toWellFormed();
+
+/** What is put to people, and how; the effect of the node's gate is what it is about. */
+type Question = Pick<
+  RequestApproval,
+  'id' | 'title' | 'audience' | 'timeoutMs' | 'doubt' | 'body' | 'policy' | 'gate'
+>;
+
+/** Who has asked for the task: whatever it asks of others is asked for by the same. */
+const requesterOf = ({ requestedBy, agent }: Task) => ({
+  requestedBy,
+  ...(agent !== undefined && { agent }),
+});
+
+const requestApproval = (task: Task, node: NodeId, { id, ...question }: Question, ask: number): Outgoing => {
+  const { effectId, effect, digest } = gateOf(task, node);
+  return command('approval', 'request', subjects.approvalCommand('request'), `${id}.${String(ask)}`, {
+    id,
+    task: task.id,
+    node,
+    revision: nodeState(task, node).revision,
+    effectId,
+    effect,
+    digest,
+    ...requesterOf(task),
+    workflow: task.definition.id,
+    ...question,
+  });
+};
+
+/** What is asked where no gate says anything. */
+export const titleOf = (task: Task, { uses, target }: CanonicalEffect): string =>
+  `${beginningOf(task.goal)}: ${uses} on ${beginningOf(target)}`;
+
+/** Asks the approvals service for a decision. `ask` counts the repeats of the same question. */
+export const askApproval = (task: Task, node: NodeId, ask: number): Outgoing => {
+  const { approval: id, effect, asked } = gateOf(task, node);
+  const { effect: declared } = nodeDefinition(task, node);
+  const by = declared
+    ? { audience: declared.audience, timeoutMs: waitOf(declared), ...gatedBy(effectGate(task, node)) }
+    : startOf(task, node, effect);
+  const { inputs: _, ...filledIn } = asked ?? {};
+  return requestApproval(task, node, { id, title: titleOf(task, effect), ...by, ...filledIn }, ask);
+};
+
+/** A node that a person lets start, because its author wants it so or because the task has used up its budget. */
+const startOf = (
+  task: Task,
+  node: NodeId,
+  effect: CanonicalEffect,
+): Omit<Question, 'id' | 'title'> & { readonly title?: string } => {
+  const { approval } = nodeDefinition(task, node);
+  const audience = approval?.audience ?? ['operators'];
+  const asked = budgetAskedIn(effect);
+  if (asked === undefined) return { audience, timeoutMs: approval?.timeoutMs ?? START_APPROVAL_MS };
+  const title = `More budget for ${beginningOf(task.goal)}: ${asked.used}`;
+  return {
+    title: title.slice(0, TITLE_MAX).toWellFormed(),
+    audience: task.definition.policy?.budget?.audience ?? audience,
+    timeoutMs: START_APPROVAL_MS,
+    policy: { decisions: ['approve', 'reject'] },
+  };
+};
+
+/** How long a request waits: as the gate says for such an effect, else as the effect itself. */
+const waitOf = ({ gate, kind, approvalTimeoutMs }: EffectDeclaration): number =>
+  gate?.timeoutMs[kind] ?? gate?.timeoutMs.default ?? approvalTimeoutMs;
+
+const gatedBy = (gate: ReturnType<typeof effectGate>): Pick<Question, 'policy' | 'gate'> =>
+  gate === undefined ? {} : { policy: gate.policy, gate: `${gate.id}@${gate.version}` };
+
+const doubtOf = (task: Task, node: NodeId): Doubt & { readonly approval: ApprovalId } => {
+  const { doubt } = nodeState(task, node);
+  if (doubt?.approval === undefined)
+    throw new Error(`node ${node} of ${task.id} asks nobody what became of it`);
+  return { ...doubt, approval: doubt.approval };
+};
+
+/** Asks people what became of an effect. Nobody is hurried: the answer has to be found out. */
+export const askDoubt = (task: Task, node: NodeId, ask: number): Outgoing => {
+  const { approval: id, epoch, reason = '' } = doubtOf(task, node);
+  const { effect, asked } = gateOf(task, node);
+  const title = `Did it happen? ${titleOf(task, effect)}`;
+  const question: Question = {
+    id,
+    title: title.slice(0, TITLE_MAX).toWellFormed(),
+    audience: asked?.audience ?? nodeDefinition(task, node).effect?.audience ?? ['operators'],
+    timeoutMs: WAIT_MAX_MS,
+    doubt: { epoch, reason },
+  };
+  return requestApproval(task, node, question, ask);
+};
+
+/** Hands the executor what was said of a doubt. */
+export const resolveDoubt = (task: Task, node: NodeId, ask: number): Outgoing => {
+  const { approval, effectId: id, said } = doubtOf(task, node);
+  if (said === undefined) throw new Error(`nobody has said what became of node ${node} of ${task.id}`);
+  const pool = poolOf(task, node);
+  const subject = subjects.effectCommand('resolve', pool);
+  return command('effect', 'resolve', subject, `${approval}.${String(ask)}`, {
+    id,
+    task: task.id,
+    node,
+    attempt: nodeState(task, node).attempt,
+    statement: said.statement,
+  });
+};
+
+/** One rule for all that a node orders, so that what is cancelled is cancelled where it was ordered. */
+const poolOf = (task: Task, node: NodeId): string => {
+  const { pool, effect } = nodeDefinition(task, node);
+  return pool ?? effect?.pool ?? DEFAULT_POOL;
+};
+
+/** How long a node whose start nobody hurries waits for a person: `--require-approval` gives no time. */
+export const START_APPROVAL_MS = 24 * 3_600_000;
+
+type Run = {
+  readonly id: EffectId;
+  readonly effect: CanonicalEffect;
+  readonly digest: string;
+  readonly grant?: string;
+  readonly approval?: ApprovalId;
+};
+
+const runCommand = (task: Task, node: NodeId, { id, ...order }: Run, ask: number): Outgoing => {
+  const { attempt, revision } = nodeState(task, node);
+  const pool = poolOf(task, node);
+  // The same attempt is ordered anew, with another grant, when the first one had run out: the revision tells them apart.
+  const key = `${id}.${String(revision)}.${String(attempt)}.${String(ask)}`;
+  return command('effect', 'run', subjects.effectCommand('run', pool), key, { id, attempt, ...order });
+};
+
+/** Orders the executor to carry out the approved effect. */
+export const orderEffect = (task: Task, node: NodeId, ask: number): Outgoing => {
+  const { effectId, effect, digest, grant, approval } = gateOf(task, node);
+  if (grant === undefined) throw new Error(`node ${node} of ${task.id} has no grant`);
+  return runCommand(task, node, { id: effectId, effect, digest, grant: grant.token, approval }, ask);
+};
+
+/** Orders a step that is no effect. */
+export const orderStep = (task: Task, node: NodeId, id: EffectId, ask: number): Outgoing => {
+  const order = nodeState(task, node).orders?.[id];
+  if (order === undefined) throw new Error(`node ${node} of ${task.id} has no step ${id}`);
+  return runCommand(task, node, { id, effect: order.effect, digest: order.digest }, ask);
+};
+
+/** Asks the recovery service what to do about the attempt that failed. */
+export const askRecovery = (task: Task, node: NodeId, ask: number): Outgoing => {
+  const failure = failureOf(task, node);
+  const asked = failure.refused === undefined ? String(ask) : `refused.${String(ask)}`;
+  const key = `${task.id}.${node}.${String(failure.attempt)}.${asked}`;
+  return command('recovery', 'assess', subjects.recoveryCommand('assess'), key, failure);
+};
+
+/** Tells recovery what came of an attempt that has succeeded, where it keeps such in mind. */
+export const recordAttempt = (task: Task, node: NodeId): readonly Outgoing[] => {
+  const made = recordOf(task, node);
+  if (made === undefined) return [];
+  const key = `${task.id}.${node}.${String(made.attempt)}`;
+  return [command('recovery', 'record', subjects.recoveryCommand('record'), key, made)];
+};
+
+/** Tells recovery that a job is stuck no more. */
+export const settleJob = (job: SettleJob, now: number): Outgoing => {
+  const key = `${job.task}.${job.node}.${String(job.attempt)}.${job.how}.${String(now)}`;
+  return command('recovery', 'settle', subjects.recoveryCommand('settle'), key, job);
+};
+
+/** How a task has ended that was let try; or that it does not, which says nothing of its workflow. */
+export type Trial = 'well' | 'badly' | 'left';
+
+/** Asks recovery whether a task may start, or tells it what has become of the one that was let try. */
+export const enterCircuit = (task: Task, target: string, now: number, trial?: Trial): Outgoing => {
+  const circuit = task.definition.recovery?.circuit;
+  const ended = trial !== undefined && trial !== 'left' && { ended: trial, ...(circuit && { circuit }) };
+  const data: EnterCircuit = { target, task: task.id, ...(trial === 'left' ? { left: true } : ended) };
+  // It may have to be said again, whatever has become of it before.
+  const key = trial === undefined ? String(now) : `${trial}.${String(now)}`;
+  return command('recovery', 'enter', subjects.recoveryCommand('enter'), `${task.id}.${key}`, data);
+};
+
+/** Submits the task that takes a worktree back. */
+export const submitRollback = (
+  task: Task,
+  node: NodeId,
+  by: TaskId,
+  inputs: JsonObject,
+  ask: number,
+): Outgoing =>
+  command('task', 'submit', subjects.taskCommand('submit'), `${by}.${String(ask)}`, {
+    id: by,
+    workflow: 'rollback',
+    goal: `Take ${jobOf(task.id, node)} back to where its last check had passed`,
+    inputs,
+    ...(task.repository !== undefined && { repository: task.repository }),
+    ...requesterOf(task),
+  } satisfies SubmitTask);
+
+/**
+ * Nobody waits for the rollback any more. It may be over by now, or its submission be overtaken: so it is asked, too, how it
+ * has ended.
+ */
+const cancelRollback = (task: Task, node: NodeId, by: TaskId, ask: number): readonly Outgoing[] =>
+  ask > ROLLBACK_ASKS_MAX
+    ? []
+    : [
+        command('task', 'cancel', subjects.taskCommand('cancel'), `${by}.${String(ask)}`, {
+          id: by,
+          by: task.id,
+          reason: `${jobOf(task.id, node)} goes on without it`,
+          ifOpen: true,
+        }),
+        watchPeer(task, by, `over.${String(ask)}`),
+      ];
+
+/** After most of an hour in which nobody has heard of it, its submission was lost. */
+const ROLLBACK_ASKS_MAX = 12;
+
+/** Asks people what is to become of a job that is stuck. Nobody is hurried: it stays as it is. */
+export const askStuck = (task: Task, node: NodeId, ask: number): Outgoing => {
+  const { stuck, verdict, reason = '' } = nodeState(task, node);
+  if (stuck === undefined || verdict === undefined)
+    throw new Error(`node ${node} of ${task.id} asks nobody what is to become of it`);
+  const { approval: id, effectId, effect, digest } = stuck;
+  const definition = nodeDefinition(task, node);
+  const audience = definition.effect?.audience ?? definition.approval?.audience ?? ['operators'];
+  const request: RequestApproval = {
+    id,
+    task: task.id,
+    node,
+    revision: questionRevision(nodeState(task, node)),
+    effectId,
+    effect,
+    digest,
+    title: `Stuck: ${jobOf(task.id, node)}: ${beginningOf(task.goal)}`.slice(0, TITLE_MAX).toWellFormed(),
+    ...requesterOf(task),
+    audience,
+    timeoutMs: WAIT_MAX_MS,
+    stuck: { class: verdict.class, reason: reason.slice(0, STUCK_REASON_MAX).toWellFormed() },
+    body: verdict.report ?? reason,
+    workflow: task.definition.id,
+  };
+  return command('approval', 'request', subjects.approvalCommand('request'), `${id}.${String(ask)}`, request);
+};
+
+const STUCK_REASON_MAX = 2_000;
+
+const askBoard = (task: Task, key: string, request: AskBoard['request']): Outgoing => {
+  const id = repositoryIdOf(task.repository ?? '');
+  const subject = subjects.taskCommand('board');
+  return command('task', 'board', subject, `${task.id}.${request.ask}.${key}`, { id, request });
+};
+
+const jobIn = (task: Task, node: NodeId) => ({ task: task.id, node, attempt: nodeState(task, node).attempt });
+const attemptKey = (task: Task, node: NodeId, ask: number): string =>
+  `${node}.${String(nodeState(task, node).attempt)}.${String(ask)}`;
+
+export const askLocks = (task: Task, node: NodeId, ask: number): Outgoing => {
+  const locks: Lock[] = [...(nodeDefinition(task, node).locks ?? [])];
+  return askBoard(task, attemptKey(task, node, ask), {
+    ask: 'acquire',
+    ...jobIn(task, node),
+    locks,
+    since: task.submittedAt,
+  });
+};
+
+/** Told once: the board reminds whoever holds a lock, and hears then that it is not needed. */
+export const releaseLocks = (task: Task, node: NodeId, attempt: number, now: number): Outgoing =>
+  askBoard(task, `${node}.${String(attempt)}.${String(now)}`, {
+    ask: 'release',
+    task: task.id,
+    node,
+    attempt,
+  });
+
+export const askArtifacts = (task: Task, node: NodeId, ask: number): Outgoing => {
+  const labels = [...foreignNeeds(task, node)];
+  // Two looks in the same attempt are two questions, and so is needing more, or less, of others than before.
+  const looks = String(nodeState(task, node).looks ?? 0);
+  const key = `${attemptKey(task, node, ask)}.${looks}.${digestOf(labels).slice(0, 16)}`;
+  return askBoard(task, key, { ask: 'require', ...jobIn(task, node), labels });
+};
+
+/** Tells the board what this task gives to others, as it stands. */
+export const report = (task: Task, ask: number): Outgoing =>
+  askBoard(task, `${String(task.reportSerial)}.${String(ask)}`, {
+    ask: 'report',
+    task: task.id,
+    serial: task.reportSerial,
+    artifacts: [...reportOf(task)],
+  });
+
+/** Asks another task to tell how it, or one of its nodes, ends. */
+export const watchPeer = (task: Task, peer: string, ask: number | string): Outgoing => {
+  const [id = peer, node] = peer.split('/');
+  const data = { id, watcher: task.id, ...(node !== undefined && { node }) };
+  const key = `${task.id}.${peer}.${String(ask)}`;
+  return command('task', 'watch', subjects.taskCommand('watch'), key, data);
+};
+
+/** Tells a task something; `key` has to differ each time that it is told anew. */
+export const inform = (id: TaskId, key: string, information: Information): Outgoing =>
+  command('task', 'inform', subjects.taskCommand('inform'), `${id}.${key}`, { id, information });
+
+/** Takes back what was asked for: one message for each thing, by its id. */
+export const askToWithdraw = (
+  task: Task,
+  node: NodeId,
+  ask: number,
+): readonly { readonly of: string; readonly messages: readonly Outgoing[] }[] => {
+  const { withdrawn } = nodeState(task, node);
+  if (withdrawn === undefined) return [];
+  const { approval, questions = [], effects, rollbacks = [], reason } = withdrawn;
+  const about = { task: task.id, node };
+  const pool = poolOf(task, node);
+  const take = (
+    of: 'approval' | 'effect',
+    subject: Outgoing['subject'],
+    id: string,
+    which: { readonly revision: number } | { readonly attempt: number },
+    why = reason,
+  ) => {
+    // A request is for one revision; the same effect may be ordered, and taken back, in several attempts.
+    const key = 'attempt' in which ? `${id}.${String(which.attempt)}` : id;
+    const data = { id, ...about, ...which, reason: why };
+    return { of: id, messages: [command(of, 'cancel', subject, `${key}.${String(ask)}`, data)] };
+  };
+  return [
+    ...(approval === undefined ? [] : [approval]).map(({ id, revision }) =>
+      take('approval', subjects.approvalCommand('cancel'), id, { revision }),
+    ),
+    ...questions.map(({ id, revision, reason: why }) =>
+      take('approval', subjects.approvalCommand('cancel'), id, { revision }, why),
+    ),
+    ...effects.map(({ id, attempt }) =>
+      take('effect', subjects.effectCommand('cancel', pool), id, { attempt }),
+    ),
+    ...rollbacks.flatMap((by) => {
+      const messages = cancelRollback(task, node, by, ask);
+      return messages.length === 0 ? [] : [{ of: by, messages }];
+    }),
+  ];
+};

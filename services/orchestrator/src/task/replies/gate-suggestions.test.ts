@@ -1,0 +1,178 @@
+import { ApprovalOutcome } from '@holdpoint/contracts/approval/approval';
+import { Suggestion } from '@holdpoint/contracts/workflow/gate';
+import { describe, expect, test } from 'vitest';
+import { id, template } from '../../../testing/graphs.ts';
+import {
+  afterCrash,
+  afterDuplicate,
+  type Course,
+  type Facts,
+  judge,
+  suggestionFor,
+} from './gate-suggestions.ts';
+
+const { emit, phase } = Suggestion.shape;
+const HERE = id('before');
+const ELSEWHERE = id('elsewhere');
+const AGENT = id('agent');
+
+/** Every suggestion that can be written down. */
+const suggestions: readonly Suggestion[] = emit.options.flatMap((each) =>
+  [undefined, ...phase.unwrap().options].flatMap((of) =>
+    [undefined, HERE, ELSEWHERE].map((to) => ({
+      emit: each,
+      ...(of !== undefined && { phase: of }),
+      ...(to !== undefined && { to }),
+    })),
+  ),
+);
+const both = [true, false];
+/** Everything that can be so when a request is decided: only an approval comes with a grant. */
+const situations: readonly Facts[] = ApprovalOutcome.options.flatMap((outcome) =>
+  both.flatMap((granted) =>
+    granted && outcome !== 'approved'
+      ? []
+      : both.flatMap((applied) =>
+          [undefined, AGENT].map((agent) => ({
+            outcome,
+            granted,
+            applied,
+            agent,
+            leadsHere: (to: string) => to === HERE,
+          })),
+        ),
+  ),
+);
+
+/** The table of the specification, written once more from the other side. */
+const usual = ({ outcome, granted, agent }: Facts): Course => {
+  if (outcome === 'changes_requested') return agent ? { kind: 'back', to: agent } : { kind: 'paused' };
+  return { kind: outcome === 'approved' && granted ? 'resume' : 'blocked' };
+};
+const expected = (suggestion: Suggestion, facts: Facts): { course: Course; refused: boolean } => {
+  const honoured = (course: Course) => ({ course, refused: false });
+  const not = { course: usual(facts), refused: true };
+  switch (suggestion.emit) {
+    case 'resume_executor':
+      return facts.granted ? honoured({ kind: 'resume' }) : not;
+    case 'skip_duplicate_effect':
+      return facts.applied ? honoured({ kind: 'known' }) : not;
+    case 'ask_orchestrator_for_resume_decision':
+      return honoured({ kind: 'recovering' });
+    case 'return_to_orchestrator':
+      if (suggestion.to === HERE) return honoured({ kind: 'back', to: HERE });
+      if (suggestion.to === ELSEWHERE) return not;
+      if (suggestion.phase === 'paused' && facts.outcome === 'changes_requested')
+        return honoured(usual(facts));
+      if (suggestion.phase !== undefined) return honoured({ kind: suggestion.phase });
+      return honoured(facts.outcome === 'approved' ? { kind: 'paused' } : usual(facts));
+  }
+};
+const named = (value: object): string => JSON.stringify(value);
+
+describe('a suggestion', () => {
+  test.each(suggestions.map((suggestion) => [named(suggestion), suggestion] as const))(
+    '%s is done where it can be, and is refused with a reason where it cannot',
+    (_, suggestion) => {
+      for (const facts of situations) {
+        const { course, refused } = judge(suggestion, facts);
+        expect({ course, refused: refused !== undefined }, named(facts)).toEqual(expected(suggestion, facts));
+        expect(refused ?? suggestion.emit).toContain(suggestion.emit);
+      }
+    },
+  );
+
+  test('lets nothing run that was not approved with a grant', () => {
+    for (const suggestion of [undefined, ...suggestions]) {
+      const running = situations.filter((facts) => judge(suggestion, facts).course.kind === 'resume');
+      expect(running.filter(({ outcome, granted }) => outcome !== 'approved' || !granted)).toEqual([]);
+    }
+  });
+
+  test('that nobody makes leaves what follows as it is without a gate', () => {
+    for (const facts of situations) expect(judge(undefined, facts)).toEqual({ course: usual(facts) });
+  });
+});
+
+describe('what is suggested', () => {
+  const resume = { emit: 'resume_executor' } as const;
+  const back = { emit: 'return_to_orchestrator' } as const;
+  const skip = { emit: 'skip_duplicate_effect' } as const;
+  const gate = template({
+    onDecision: { approve: resume, reject: back, request_changes: { ...back, to: HERE }, expire: skip },
+    resumePolicy: 'branches',
+    resumeBranches: [
+      { when: 'one', ...skip },
+      { when: 'two', ...back, phase: 'paused' },
+    ],
+  });
+  const never = () => false;
+
+  test.each([
+    ['approved', resume],
+    ['rejected', back],
+    ['changes_requested', { ...back, to: HERE }],
+    ['expired', skip],
+  ] as const)('of %s is what the gate says of it, when no branch fits', (outcome, suggestion) => {
+    expect(suggestionFor(gate, outcome, never)).toEqual(suggestion);
+  });
+
+  test('is what the first branch says that fits', () => {
+    expect(suggestionFor(gate, 'rejected', () => true)).toMatchObject(skip);
+    expect(suggestionFor(gate, 'rejected', (when) => when === 'two')).toMatchObject({ phase: 'paused' });
+  });
+
+  test('is what the decision says alone, where the gate says so', () => {
+    const alone = { ...gate, resumePolicy: 'decision' as const };
+    expect(suggestionFor(alone, 'approved', () => true)).toEqual(resume);
+  });
+
+  test.each(['cancelled', 'answered'] as const)('of %s is nothing', (outcome) => {
+    expect(suggestionFor(gate, outcome, () => true)).toBeUndefined();
+  });
+});
+
+describe('after a lost worker', () => {
+  const to = (change: object) => ({ emit: 'return_to_orchestrator', ...change }) as Suggestion;
+  test.each([
+    [{ emit: 'resume_executor' }, 'usual', 'refused'],
+    [{ emit: 'skip_duplicate_effect' }, 'refused', 'refused'],
+    [{ emit: 'ask_orchestrator_for_resume_decision' }, 'usual', 'usual'],
+    [to({}), 'usual', 'usual'],
+    [to({ phase: 'recovering' }), 'usual', 'usual'],
+    [to({ phase: 'paused' }), 'refused', 'people'],
+    [to({ phase: 'blocked' }), 'refused', 'refused'],
+    [to({ to: HERE }), 'refused', 'refused'],
+    [to({ to: HERE, phase: 'paused' }), 'refused', 'refused'],
+  ] as const)('%j: %s when its class settles it, %s when it does not', (suggestion, byItself, byPeople) => {
+    const said = (next: 'repeat' | 'probe' | 'person') => {
+      const { course, refused } = afterCrash(suggestion, next);
+      return refused === undefined ? course : `refused${course === 'usual' ? '' : `, and ${course}`}`;
+    };
+    expect([said('repeat'), said('probe'), said('person')]).toEqual([byItself, byItself, byPeople]);
+  });
+
+  test('nothing else is done than without a gate, when it says nothing', () => {
+    for (const next of ['repeat', 'probe', 'person'] as const)
+      expect(afterCrash(undefined, next)).toEqual({ course: 'usual' });
+  });
+});
+
+describe('after an order that came again', () => {
+  test('nothing but what its outcome leads to is ever done', () => {
+    for (const standing of ['applied', 'not_applied', 'in_doubt'] as const)
+      for (const suggestion of [undefined, ...suggestions])
+        expect(afterDuplicate(suggestion, standing).course).toBe('usual');
+  });
+
+  test.each([
+    ['resume_executor', ['applied', 'not_applied', 'in_doubt']],
+    ['skip_duplicate_effect', ['not_applied', 'in_doubt']],
+    ['ask_orchestrator_for_resume_decision', []],
+  ] as const)('%s is refused when it is %j', (of, refusing) => {
+    const refused = (['applied', 'not_applied', 'in_doubt'] as const).filter(
+      (standing) => afterDuplicate({ emit: of }, standing).refused !== undefined,
+    );
+    expect(refused).toEqual(refusing);
+  });
+});

@@ -1,0 +1,100 @@
+import type { NodeId } from '@holdpoint/contracts/values/ids';
+import { HINT_MAX, type Verdict } from '@holdpoint/contracts/recovery/recovery';
+import type { StepResult } from '@holdpoint/contracts/task/step';
+import { replyTimer, retryTimer } from '../outgoing/outgoing.ts';
+import { hasWorktree } from '../model/context.ts';
+import type { Draft } from '../model/decision-builder.ts';
+import { workOf } from '../outgoing/node-effects.ts';
+import { letGo } from '../graph/ending.ts';
+import { HANDOFF } from '../model/evolve.ts';
+import { placeOf, reportOf } from '../outgoing/evidence.ts';
+import { nodeState, type Task } from '../model/state.ts';
+import { orderWork } from '../graph/steps.ts';
+
+/** A job goes on in a new session. What it has in its worktree is committed first, so that nothing of it can be lost. */
+export const handOn = (draft: Draft, node: NodeId, verdict: Verdict): void => {
+  const { attempt } = nodeState(draft.task(), node);
+  draft.timer({ clear: replyTimer(node) });
+  draft.emit({ type: 'continue_ordered', node, attempt, verdict });
+  const task = draft.task();
+  if (!hasWorktree(task, node)) return handedOn(draft, node, undefined);
+  const { base } = placeOf(task, node);
+  const args = {
+    message: `wip: session ${String((verdict.session ?? 2) - 1)} of ${node} hands on`,
+    ...(base !== undefined && { base }),
+  };
+  const plan = { step: HANDOFF, uses: 'cap.env.builtin.git.handoff', args };
+  return orderWork(draft, node, HANDOFF, workOf(task, node, plan));
+};
+
+/** It is put by, or could not be: what is in the worktree is there all the same. */
+export const handedOn = (draft: Draft, node: NodeId, result: StepResult | undefined): void => {
+  const before = nodeState(draft.task(), node);
+  const { mending, attempt } = before;
+  if (mending?.kind !== 'continue') return;
+  const { hint: _, ...verdict } = mending.verdict;
+  const { delayMs, session } = verdict;
+  draft.emit({
+    type: 'node_retrying',
+    node,
+    attempt: attempt + 1,
+    delayMs,
+    verdict,
+    hint: handOff(draft.task(), node, mending.verdict, result),
+    ...(session !== undefined && { session }),
+  });
+  letGo(draft, node, before);
+  draft.timer({ set: retryTimer(node), dueAt: draft.now + delayMs });
+};
+
+const LOG_MAX = 20;
+const FILES_MAX = 50;
+
+const textsIn = (value: unknown): readonly string[] =>
+  Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string') : [];
+
+const section = (title: string, lines: readonly string[]): readonly string[] =>
+  lines.length === 0 ? [] : [`### ${title}`, '', ...lines, ''];
+
+/** Effects that are asked about, or under way: whoever goes on must not try them by another way. */
+const openEffects = (task: Task): readonly string[] =>
+  task.definition.nodes.flatMap(({ id, effect }) => {
+    const { status, gate } = nodeState(task, id);
+    const isOpen = status === 'awaiting_approval' || status === 'running' || status === 'escalated';
+    return effect !== undefined && isOpen && gate !== undefined
+      ? [`- ${id}: ${gate.effect.uses} on ${gate.effect.target} is ${status.replace('_', ' ')}`]
+      : [];
+  });
+
+/** What the next session is told: the goal, what is done, what comes next, what is open, and what was tried before. */
+const handOff = (
+  task: Task,
+  node: NodeId,
+  { hint = '' }: Verdict,
+  result: StepResult | undefined,
+): string => {
+  const { done, next } = reportOf(task, node) ?? {};
+  const { outputs = {} } = result ?? {};
+  const log = textsIn(outputs['log']).slice(0, LOG_MAX);
+  const files = textsIn(outputs['files']).slice(0, FILES_MAX);
+  return [
+    '## Hand-off from the session before',
+    '',
+    ...section('Goal', [task.goal]),
+    ...section('Done', done === undefined ? [] : [done]),
+    ...section('Next', next === undefined ? [] : [next]),
+    ...section(
+      'Commits so far',
+      log.map((subject) => `- ${subject}`),
+    ),
+    ...section(
+      'Files changed',
+      files.map((file) => `- ${file}`),
+    ),
+    ...section('Effects that are open', openEffects(task)),
+    hint,
+  ]
+    .join('\n')
+    .slice(0, HINT_MAX)
+    .toWellFormed();
+};

@@ -1,0 +1,170 @@
+import { workflowCircuit } from '@holdpoint/contracts/recovery/circuit';
+import { errorBody } from '@holdpoint/contracts/values/errors';
+import type { Gate } from '@holdpoint/contracts/workflow/gate';
+import type { TaskId } from '@holdpoint/contracts/values/ids';
+import { digestOf } from '@holdpoint/contracts/values/json';
+import type { SubmitTask, TaskEvent } from '@holdpoint/contracts/task/task';
+import { type NodeDefinition, WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
+import { type Decision, refused } from '@holdpoint/runtime/decider';
+import { definitionProblems } from '@holdpoint/workflows/definition/definition-problems';
+import { graphOf } from '@holdpoint/workflows/graph/graph';
+import { problemText } from '@holdpoint/workflows/problems/problem';
+import { START_APPROVAL_MS } from './outgoing/outgoing.ts';
+import { holdTask } from './outgoing/circuits.ts';
+import { createDraft, type Draft } from './model/decision-builder.ts';
+import { tellBoard } from './graph/ending.ts';
+import type { TaskChange } from './model/evolve.ts';
+import type { Forked } from './model/messages.ts';
+import { watchPeers } from './outgoing/watch-peers.ts';
+import { settle } from './graph/advance.ts';
+import { isApprovalGate } from './model/control-nodes.ts';
+import type { TaskState } from './model/state.ts';
+import { type BuiltInWorkflow, findWorkflow, workflowNames } from '../workflows/catalog.ts';
+import { wiringOf } from './model/workflow-index.ts';
+
+type Refusal = Decision<never>;
+type Submitted = Omit<Extract<TaskChange, { readonly type: 'submitted' }>, 'type' | 'at'>;
+
+const PROBLEMS_SHOWN = 20;
+
+const invalid = (problems: readonly string[]): Refusal => {
+  const shown = problems.slice(0, PROBLEMS_SHOWN);
+  const rest = problems.length - shown.length;
+  const more = rest > 0 ? `; and ${String(rest)} more` : '';
+  return refused(
+    errorBody('ORCHESTRATOR_WORKFLOW_INVALID', `the workflow cannot be run: ${shown.join('; ')}${more}`, {
+      problems: shown,
+    }),
+  );
+};
+
+/** What was sent, or one of the workflows that ship with Holdpoint. */
+const defined = (
+  workflows: readonly BuiltInWorkflow[],
+  submission: SubmitTask,
+): WorkflowDefinition | Refusal => {
+  if (submission.definition !== undefined) return checked(submission.definition);
+  const workflow = findWorkflow(workflows, submission.workflow);
+  if (workflow === undefined) {
+    const known = workflowNames(workflows);
+    const named = JSON.stringify(submission.workflow);
+    return refused(
+      errorBody(
+        'ORCHESTRATOR_UNKNOWN_WORKFLOW',
+        `no workflow is called ${named}; known: ${known.join(', ')}`,
+        {
+          known: [...known],
+        },
+      ),
+    );
+  }
+  const made = workflow.define(submission);
+  if ('problems' in made) return invalid(made.problems);
+  const definition = WorkflowDefinition.safeParse(made);
+  if (definition.success) return definition.data;
+  const problems = definition.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+  return refused(
+    errorBody('CONTRACT_INVALID', `the workflow cannot be run: ${problems.join('; ')}`, { problems }),
+  );
+};
+
+const checked = (definition: WorkflowDefinition): WorkflowDefinition | Refusal => {
+  const problems = definitionProblems(definition).filter(({ severity }) => severity === 'error');
+  return problems.length === 0 ? definition : invalid(problems.map(problemText));
+};
+
+/** Whether a person lets the entry nodes start is said with the submission, and overrides the workflow. */
+const withApproval = (definition: WorkflowDefinition, wanted: SubmitTask['approval']): WorkflowDefinition => {
+  if (wanted === undefined) return definition;
+  const entries = new Set(graphOf(definition).entries);
+  const change = (node: NodeDefinition): NodeDefinition => {
+    if (!entries.has(node.id)) return node;
+    const { approval, ...rest } = node;
+    if (wanted === 'none') return isApprovalGate(node) ? { ...rest, args: { required: false } } : rest;
+    return { ...rest, approval: approval ?? { audience: ['operators'], timeoutMs: START_APPROVAL_MS } };
+  };
+  return { ...definition, nodes: definition.nodes.map(change) };
+};
+
+/** What comes with Holdpoint: its workflows, and the gate of effects that have none of their own. */
+export type Shipped = { readonly workflows: readonly BuiltInWorkflow[]; readonly gate?: Gate | undefined };
+
+const begin = (draft: Draft, submitted: Submitted, circuit?: string): Decision<TaskEvent> => {
+  draft.emit({ type: 'submitted', ...submitted, at: draft.now });
+  draft.emit({ type: 'readied' });
+  tellBoard(draft);
+  watchPeers(draft);
+  const { graph } = wiringOf(submitted.definition);
+  draft.touch(submitted.forkedFrom === undefined ? graph.entries : graph.nodes.keys());
+  if (circuit !== undefined) holdTask(draft, circuit);
+  settle(draft);
+  return draft.done();
+};
+
+/** A new task starts at once; a repeat is answered with the task it made; the same id with other content is refused. */
+export const submit = (
+  { workflows, gate }: Shipped,
+  state: TaskState,
+  task: TaskId,
+  submission: SubmitTask,
+  now: number,
+  openCircuits: readonly string[] = [],
+): Decision<TaskEvent> => {
+  const { goal, workflow, acceptanceCriteria = [], inputs = {}, requestedBy = 'unknown', agent } = submission;
+  const { id: _, ...content } = submission;
+  const contentDigest = digestOf({ ...content, acceptanceCriteria, inputs, requestedBy });
+  const draft = createDraft(state, task, now);
+  if (state.phase !== 'absent') {
+    if (state.contentDigest === contentDigest) return draft.done();
+    return refused(
+      errorBody('ORCHESTRATOR_TASK_CONFLICT', `task ${task} was submitted before with other content`),
+    );
+  }
+  const definition = defined(workflows, submission);
+  if ('events' in definition) return definition;
+  const circuit = openCircuits.find((name) => name === workflowCircuit(definition.id));
+  const submitted = {
+    goal,
+    acceptanceCriteria,
+    inputs,
+    requestedBy,
+    ...(agent !== undefined && { agent }),
+    contentDigest,
+    workflow,
+    definition: withApproval(definition, submission.approval),
+    ...(gate && { gate }),
+    ...(submission.repository !== undefined && { repository: submission.repository }),
+    ...(submission.after !== undefined && { after: submission.after }),
+  };
+  return begin(draft, submitted, circuit);
+};
+
+/** A new task that goes on from where another was. */
+export const fork = (
+  { gate }: Shipped,
+  state: TaskState,
+  { task, origin, carried, by }: Forked,
+  now: number,
+): Decision<TaskEvent> => {
+  const draft = createDraft(state, task, now);
+  const { id, version, goal, acceptanceCriteria, inputs, definition, workflow, repository } = origin;
+  const contentDigest = digestOf({ forkedFrom: id, version, by });
+  if (state.phase !== 'absent') {
+    if (state.contentDigest === contentDigest) return draft.done();
+    return refused(
+      errorBody('ORCHESTRATOR_TASK_CONFLICT', `task ${task} was submitted before with other content`),
+    );
+  }
+  return begin(draft, {
+    goal,
+    acceptanceCriteria: [...acceptanceCriteria],
+    inputs,
+    requestedBy: by,
+    contentDigest,
+    definition,
+    ...(gate && { gate }),
+    forkedFrom: { task: id, version, nodes: { ...carried } },
+    ...(workflow !== undefined && { workflow }),
+    ...(repository !== undefined && { repository }),
+  });
+};

@@ -1,0 +1,123 @@
+import { NodeId } from '@holdpoint/contracts/values/ids';
+import { specFor } from '@holdpoint/runtime/testing/spec';
+import { describe, test } from 'vitest';
+import { repeatDelayMs } from '@holdpoint/runtime/decider';
+import {
+  approvalOf,
+  EFFECT,
+  GRANT,
+  histories,
+  NODE,
+  NOW,
+  OPEN,
+  resolved,
+  type Situation,
+  TASK,
+  TERMINAL,
+} from '../../testing/tasks.ts';
+import { taskDecider } from './decide.ts';
+
+const given = specFor(taskDecider);
+const givenTask = (name: Situation) => given(...histories[name]);
+const closed = {
+  type: 'approval_closed',
+  id: TASK,
+  node: NODE,
+  attempt: 1,
+  approval: approvalOf(1),
+  by: 'grace',
+};
+
+describe('an approval', () => {
+  test('orders the effect under its grant', () => {
+    givenTask('awaiting')
+      .when(resolved('approved'), NOW)
+      .thenEmits({
+        type: 'effect_ordered',
+        id: TASK,
+        phase: 'executing',
+        node: NODE,
+        attempt: 1,
+        effectId: EFFECT,
+        approval: approvalOf(1),
+        ...GRANT,
+      })
+      .thenSends({
+        subject: 'hp.cmd.effect.run.default',
+        data: { id: EFFECT, attempt: 1, grant: GRANT.grant },
+      })
+      .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + repeatDelayMs(1), data: { ask: 1 } });
+  });
+
+  test('of a paused task is kept until it goes on', () => {
+    givenTask('pausedAwaiting')
+      .when(resolved('approved'), NOW)
+      .thenEmitsLike({ ...closed, phase: 'paused', outcome: 'approved', ...GRANT })
+      .thenSends()
+      .thenTimes({ clear: `reply:${NODE}` });
+  });
+});
+
+describe('a refusal', () => {
+  test.each([
+    ['rejected', undefined, 'rejected by grace'],
+    ['rejected', 'not on a Friday', 'rejected by grace: not on a Friday'],
+    ['expired', undefined, 'expired by grace'],
+    ['cancelled', 'withdrawn', 'cancelled by grace: withdrawn'],
+  ] as const)('(%s, %s) ends the task as forbidden', (outcome, comment, message) => {
+    const error = { code: 'ERR_FORBIDDEN', message };
+    givenTask('awaiting')
+      .when(resolved(outcome, { comment }), NOW)
+      .thenEmitsLike(
+        { ...closed, phase: 'awaiting_approval', outcome },
+        { type: 'node_blocked', phase: 'executing', node: NODE, attempt: 1, error },
+        { type: 'failed', phase: 'failed', error: { ...error, details: { node: NODE } } },
+      )
+      .thenSends()
+      .thenTimes({ clear: `reply:${NODE}` });
+  });
+
+  test('of a paused task ends it when it goes on', () => {
+    givenTask('pausedAwaiting')
+      .when(resolved('rejected'), NOW)
+      .thenEmitsLike({ ...closed, phase: 'paused' }, { type: 'node_blocked', phase: 'paused' });
+  });
+
+  test.each([
+    [undefined, 'changes requested by grace: no comment'],
+    ['another file', 'changes requested by grace: another file'],
+  ])('that asks for changes (%s) waits for a person', (comment, reason) => {
+    givenTask('awaiting')
+      .when(resolved('changes_requested', { comment }), NOW)
+      .thenEmitsLike(
+        { ...closed, phase: 'awaiting_approval', outcome: 'changes_requested' },
+        { type: 'node_escalated', phase: 'paused', node: NODE, attempt: 1, reason },
+      );
+  });
+});
+
+describe('a decision that is not for this task as it stands', () => {
+  const waiting: readonly Situation[] = ['awaiting', 'pausedAwaiting'];
+
+  test.each([...OPEN.filter((name) => !waiting.includes(name)), ...TERMINAL])(
+    'changes nothing: the task is %s',
+    (name) => {
+      for (const outcome of ['approved', 'rejected'] as const)
+        givenTask(name).when(resolved(outcome), NOW).thenEmits().thenSends();
+    },
+  );
+
+  test.each([
+    ['another request', { id: approvalOf(2) }],
+    ['a node without a gate', { node: NodeId.parse('prepare') }],
+    ['a node that is not there', { node: NodeId.parse('nowhere') }],
+    ['a node with a strange name', { node: NodeId.parse('constructor') }],
+  ])('changes nothing: it is for %s', (_, change) => {
+    givenTask('awaiting').when(resolved('approved', change), NOW).thenNothing();
+    givenTask('awaiting').when(resolved('rejected', change), NOW).thenNothing();
+  });
+
+  test('changes nothing: the task was never submitted', () => {
+    given().when(resolved('approved'), NOW).thenNothing();
+  });
+});

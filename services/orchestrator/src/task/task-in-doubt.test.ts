@@ -1,0 +1,365 @@
+import type { ApprovalResolved } from '@holdpoint/contracts/approval/approval';
+import type { DoubtAnswer } from '@holdpoint/contracts/effect/effect';
+import { doubtIdOf, NodeId } from '@holdpoint/contracts/values/ids';
+import type { TaskEvent } from '@holdpoint/contracts/task/task';
+import { WAIT_MAX_MS } from '@holdpoint/contracts/workflow/workflow';
+import { continued, specFor } from '@holdpoint/runtime/testing/spec';
+import { describe, expect, test } from 'vitest';
+import {
+  applied,
+  approvalOf,
+  byHand,
+  EFFECT,
+  failedClean,
+  histories,
+  NODE,
+  NOW,
+  recover,
+  reported,
+  resolved,
+  TASK,
+  timer,
+} from '../../testing/tasks.ts';
+import { taskView } from '../queries/task-view.ts';
+import { taskDecider } from './decide.ts';
+import type { TaskMessage } from './model/messages.ts';
+
+const given = specFor(taskDecider);
+const after = (history: readonly TaskEvent[], ...messages: readonly TaskMessage[]): readonly TaskEvent[] =>
+  continued(taskDecider, history, ...messages.map((message) => [message, NOW] as const));
+const viewOf = (history: readonly TaskEvent[]) => {
+  const state = history.reduce((before, event) => taskDecider.evolve(before, event), taskDecider.initial);
+  if (state.phase === 'absent') throw new Error('there is no task');
+  return taskView(state);
+};
+
+const EPOCH = 2;
+const QUESTION = doubtIdOf(EFFECT, EPOCH);
+const inDoubt = (epoch = EPOCH, next: 'person' | 'repeat' | 'probe' = 'person'): TaskMessage =>
+  reported({ type: 'in_doubt', epoch, reason: 'the worker was lost', next, cause: 'worker_lost' });
+const answered = (answer: DoubtAnswer, change: Partial<ApprovalResolved> = {}): TaskMessage =>
+  resolved('answered', { id: QUESTION, answer, statement: `says ${answer}`, ...change });
+const notApplied = (by: 'person' | 'probe', epoch = EPOCH): TaskMessage =>
+  reported({ type: 'not_applied', epoch, reason: 'grace said so', by });
+
+const doubtful = after(histories.running, inDoubt());
+const asked = after(doubtful, recover('escalate'));
+const about = { id: TASK, node: NODE, attempt: 1 } as const;
+const reply = `reply:${NODE}`;
+/** Recovery had given it up, and hears what has become of it. */
+const settled = (how: string) => ({ subject: 'hp.cmd.recovery.settle', data: { how } });
+
+describe('an effect that nobody can be sure of', () => {
+  test('is put to people once recovery leaves it to them', () => {
+    given(...doubtful)
+      .when(recover('escalate'), NOW)
+      .thenEmitsLike(
+        { type: 'node_escalated', ...about, phase: 'paused' },
+        {
+          type: 'doubt_asked',
+          ...about,
+          approval: QUESTION,
+          effectId: EFFECT,
+          epoch: EPOCH,
+          question: 1,
+          reason: 'the worker was lost',
+          phase: 'paused',
+        },
+        { type: 'checkpoint', ...about, kind: 'resume_blocked', epoch: EPOCH, reason: 'the worker was lost' },
+      )
+      .thenSends({
+        subject: 'hp.cmd.approval.request',
+        id: `approval.request.${QUESTION}.0`,
+        data: {
+          id: QUESTION,
+          task: TASK,
+          node: NODE,
+          revision: 1,
+          effectId: EFFECT,
+          effect: expect.any(Object) as never,
+          digest: expect.any(String) as never,
+          title: 'Did it happen? say hello: cap.file.append on file:sample.txt',
+          requestedBy: 'linus',
+          audience: ['operators'],
+          timeoutMs: WAIT_MAX_MS,
+          doubt: { epoch: EPOCH, reason: 'the worker was lost' },
+        },
+      });
+    expect(viewOf(asked).nodes.find(({ id }) => id === NODE)).toMatchObject({
+      job: 'escalated',
+      question: QUESTION,
+      approval: approvalOf(1),
+    });
+  });
+
+  test('is asked about again until somebody has answered', () => {
+    given(...asked)
+      .when(timer(reply, { ask: 2 }), NOW)
+      .thenEmits()
+      .thenSends({ subject: 'hp.cmd.approval.request', id: `approval.request.${QUESTION}.2` });
+  });
+
+  test('is not asked about while its executor still repeats it or asks the target', () => {
+    for (const next of ['repeat', 'probe'] as const)
+      given(...histories.running)
+        .when(inDoubt(EPOCH, next), NOW)
+        .thenEmitsLike({
+          type: 'checkpoint',
+          kind: 'worker_crash_detected',
+          epoch: EPOCH,
+          phase: 'executing',
+        })
+        .thenSends();
+  });
+
+  test('of a node or a task that has ordered nothing like it changes nothing', () => {
+    given(...histories.awaiting)
+      .when(inDoubt(), NOW)
+      .thenNothing();
+    for (const change of [
+      { node: NodeId.parse('done') },
+      { node: NodeId.parse('nowhere') },
+      { attempt: 2 },
+    ]) {
+      const { fact } = inDoubt() as Extract<TaskMessage, { kind: 'effect' }>;
+      given(...histories.running)
+        .when({ kind: 'effect', fact: { ...fact, ...change } as never }, NOW)
+        .thenNothing();
+    }
+  });
+});
+
+describe('the answer', () => {
+  test.each(['applied', 'not_applied', 'retry'] as const)(
+    '%s is handed to the executor, again and again',
+    (answer) => {
+      const command = {
+        subject: 'hp.cmd.effect.resolve.default',
+        data: { id: EFFECT, task: TASK, node: NODE, attempt: 1, statement: `says ${answer}` },
+      };
+      given(...asked)
+        .when(answered(answer, { comment: 'I looked' }), NOW)
+        .thenEmitsLike(
+          {
+            type: 'doubt_answered',
+            ...about,
+            approval: QUESTION,
+            answer,
+            by: 'grace',
+            comment: 'I looked',
+            statement: `says ${answer}`,
+          },
+          ...(answer === 'retry'
+            ? ([
+                { type: 'checkpoint', ...about, kind: 'resume_granted', epoch: EPOCH, phase: 'executing' },
+              ] as const)
+            : []),
+        )
+        .thenSends(
+          { ...command, id: `effect.resolve.${QUESTION}.0` },
+          ...(answer === 'retry' ? [settled('retry')] : []),
+        );
+      given(...after(asked, answered(answer)))
+        .when(timer(reply, { ask: 3 }), NOW)
+        .thenEmits()
+        .thenSends({ ...command, id: `effect.resolve.${QUESTION}.3` });
+    },
+  );
+
+  test('counts once, and only to the question that is open', () => {
+    for (const history of [after(asked, answered('applied')), after(asked, byHand('retry')), doubtful])
+      given(...history)
+        .when(answered('retry'), NOW)
+        .thenEmits()
+        .thenSends();
+    given(...asked)
+      .when(answered('applied', { id: doubtIdOf(EFFECT, EPOCH + 1) }), NOW)
+      .thenNothing();
+  });
+
+  test('that nobody gave in time is asked for anew, under another id', () => {
+    for (const outcome of ['expired', 'cancelled'] as const)
+      given(...asked)
+        .when(resolved(outcome, { id: QUESTION }), NOW)
+        .thenEmitsLike({
+          type: 'doubt_asked',
+          approval: doubtIdOf(EFFECT, EPOCH, 2),
+          epoch: EPOCH,
+          question: 2,
+        })
+        .thenSends({ subject: 'hp.cmd.approval.request' });
+  });
+
+  test('applied: the node goes on', () => {
+    given(...after(asked, answered('applied')))
+      .when(applied({ epoch: EPOCH }), NOW)
+      .thenEmitsLike(
+        { type: 'node_succeeded', node: NODE },
+        { type: 'node_succeeded', node: 'done' as never },
+        { type: 'completed' },
+      )
+      .thenSends(settled('done'));
+  });
+
+  test('not applied: the node has failed, says who said so, and is not tried again', () => {
+    given(...after(asked, answered('not_applied')))
+      .when(notApplied('person'), NOW)
+      .thenEmitsLike(
+        {
+          type: 'node_ended',
+          ...about,
+          outcome: 'failed',
+          error: { code: 'EXECUTOR_NOT_APPLIED', message: 'it did not happen: grace said so' },
+        },
+        { type: 'failed', error: { code: 'EXECUTOR_NOT_APPLIED' } as never },
+      )
+      .thenSends(settled('ended'))
+      .thenTimes({ clear: reply });
+  });
+
+  test('retry: it is done again under the same attempt, and its outcome counts', () => {
+    const again = after(asked, answered('retry'));
+    expect(viewOf(again).nodes.find(({ id }) => id === NODE)).toMatchObject({
+      job: 'running',
+      effects: [EFFECT],
+    });
+    given(...again)
+      .when(inDoubt(), NOW)
+      .thenEmitsLike()
+      .thenSends();
+    given(...again)
+      .when(applied({ epoch: 3 }), NOW)
+      .thenEmitsLike({ type: 'node_succeeded' }, { type: 'node_succeeded' }, { type: 'completed' });
+  });
+
+  test('retry that ends in doubt again is another question', () => {
+    given(...after(asked, answered('retry')))
+      .when(inDoubt(EPOCH + 2), NOW)
+      .thenEmitsLike(
+        { type: 'checkpoint', kind: 'worker_crash_detected', epoch: EPOCH + 2 },
+        {
+          type: 'doubt_asked',
+          approval: doubtIdOf(EFFECT, EPOCH + 2, 2),
+          epoch: EPOCH + 2,
+          question: 2,
+          phase: 'paused',
+        },
+        { type: 'checkpoint', kind: 'resume_blocked', epoch: EPOCH + 2 },
+      )
+      .thenSends({ subject: 'hp.cmd.approval.request' });
+  });
+
+  test('retry that fails cleanly is told to people', () => {
+    given(...after(asked, answered('retry')))
+      .when(failedClean({ epoch: EPOCH + 1 }), NOW)
+      .thenEmitsLike({
+        type: 'node_escalated',
+        reason: 'done again, and failed: EXECUTOR_TARGET_UNAVAILABLE: busy',
+        phase: 'paused',
+      })
+      .thenSends();
+  });
+
+  test('to a doubt that another has followed meanwhile is not enough: people are asked of the later one', () => {
+    const cancelled = {
+      subject: 'hp.cmd.approval.cancel',
+      data: { id: QUESTION, task: TASK, node: NODE, revision: 1, reason: 'the doubt is another one by now' },
+    };
+    const next = { subject: 'hp.cmd.approval.request' };
+    given(...asked)
+      .when(inDoubt(EPOCH + 1), NOW)
+      .thenEmitsLike({ type: 'doubt_asked', epoch: EPOCH + 1, question: 2 }, { type: 'checkpoint' })
+      .thenSends(cancelled, next);
+    given(...after(asked, answered('applied')))
+      .when(inDoubt(EPOCH + 1), NOW)
+      .thenEmitsLike({ type: 'doubt_asked', epoch: EPOCH + 1, question: 2 }, { type: 'checkpoint' })
+      .thenSends(next);
+  });
+});
+
+describe('the question is taken back', () => {
+  test.each([
+    ['the effect turns out to have happened', applied(), 'the node is done'],
+    ['another attempt is granted by hand', byHand('retry'), 'another attempt is made'],
+    ['the node is left out by hand', byHand('skip', { node: NODE }), 'skipped by hand (ada)'],
+    ['the node is cancelled by hand', byHand('cancel', { node: NODE }), 'cancelled by hand (ada)'],
+    ['the task is cancelled by hand', byHand('cancel'), 'cancelled by hand'],
+  ])('when %s', (_, message, reason) => {
+    const [before] = [asked];
+    const state = before.reduce((reached, event) => taskDecider.evolve(reached, event), taskDecider.initial);
+    const { send } = taskDecider.decide(state, message, { now: NOW });
+    expect(send.filter(({ subject }) => subject === 'hp.cmd.approval.cancel')).toMatchObject([
+      { data: { id: QUESTION, task: TASK, node: NODE, revision: 1, reason } },
+    ]);
+    const over = after(asked, message);
+    expect(viewOf(over).nodes.find(({ id }) => id === NODE)).not.toHaveProperty('question');
+    given(...over)
+      .when(resolved('cancelled', { id: QUESTION, by: 'orchestrator' }), NOW)
+      .thenEmits()
+      .thenTimes({ clear: `withdraw:${NODE}:${QUESTION}` });
+  });
+});
+
+describe('what is known from the target', () => {
+  test('that it was not applied is a clean failure, which recovery judges', () => {
+    given(...after(histories.running, inDoubt(EPOCH, 'probe')))
+      .when(notApplied('probe'), NOW)
+      .thenEmitsLike({
+        type: 'node_failed',
+        ...about,
+        outcome: 'failed',
+        error: { code: 'EXECUTOR_NOT_APPLIED', message: 'grace said so' },
+      })
+      .thenSends({ subject: 'hp.cmd.recovery.assess' });
+  });
+
+  test('that it was not applied confirms that it is not wanted any more', () => {
+    given(...histories.cancelledRunning)
+      .when(notApplied('probe'), NOW)
+      .thenEmits()
+      .thenTimes({ clear: `withdraw:${NODE}:${EFFECT}` });
+  });
+});
+
+describe('checkpoints', () => {
+  const crashed = after(histories.running, inDoubt(EPOCH, 'repeat'));
+  const kindsIn = (history: readonly TaskEvent[]) =>
+    history.flatMap((event) => (event.type === 'checkpoint' ? [event.kind] : []));
+
+  test('say that a worker was lost, and that its effect was let go on once it is applied', () => {
+    given(...crashed)
+      .when(inDoubt(EPOCH, 'repeat'), NOW)
+      .thenNothing();
+    const done = after(crashed, applied());
+    expect(kindsIn(done)).toEqual(['worker_crash_detected', 'resume_granted']);
+    expect(viewOf(done).checkpoints).toMatchObject([
+      { kind: 'worker_crash_detected', node: NODE, attempt: 1, epoch: EPOCH },
+      { kind: 'resume_granted', node: NODE, attempt: 1 },
+    ]);
+  });
+
+  test('say that another order was not carried out again, once for each attempt', () => {
+    const prevented = reported({ type: 'duplicate_prevented', standing: 'applied' });
+    const told = after(histories.running, prevented);
+    expect(kindsIn(told)).toEqual(['duplicate_effect_prevented']);
+    given(...told)
+      .when(prevented, NOW)
+      .thenNothing();
+  });
+
+  test('say that somebody let it be tried again although nobody knew', () => {
+    expect(kindsIn(after(asked, byHand('retry')))).toEqual([
+      'worker_crash_detected',
+      'resume_blocked',
+      'resume_granted',
+    ]);
+    expect(kindsIn(after(doubtful, recover('retry')))).toEqual(['worker_crash_detected', 'resume_granted']);
+  });
+
+  test('are shown up to the latest fifty', () => {
+    const many = Array.from({ length: 60 }, (_, i) => inDoubt(i + 1, 'repeat'));
+    const { checkpoints = [] } = viewOf(after(histories.running, ...many));
+    expect(checkpoints).toHaveLength(50);
+    expect(checkpoints.at(-1)).toMatchObject({ epoch: 60 });
+  });
+});

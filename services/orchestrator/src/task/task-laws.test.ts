@@ -1,0 +1,234 @@
+import type { NodeId } from '@holdpoint/contracts/values/ids';
+import type { Json } from '@holdpoint/contracts/values/json';
+import { TaskEvent } from '@holdpoint/contracts/task/task';
+import type { Outgoing } from '@holdpoint/runtime/decider';
+import { holdsEveryLaw } from '@holdpoint/runtime/testing/laws';
+import { eventsOf, runOf } from '@holdpoint/runtime/testing/run';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { actsFor, keepTimers } from '../../testing/moves.ts';
+import { EFFECT_NODES, gatedDecider, parallelDecider } from '../../testing/parallel.ts';
+import { keyOf, openQuestions } from '../../testing/questions.ts';
+import { NODE, NOW, submit } from '../../testing/tasks.ts';
+import { taskDecider } from './decide.ts';
+import { phaseAfter } from './model/evolve.ts';
+import type { TaskMessage } from './model/messages.ts';
+import { isTerminal, mayGo } from './model/phases.ts';
+import { findNode, nodeState, type NodeStatus, type Task, type TaskState } from './model/state.ts';
+
+/** A task that has just reached its gate, or one with several of them that has not begun. */
+const decidersUnderTest = [
+  [
+    'the sample',
+    {
+      ...taskDecider,
+      initial: runOf(taskDecider, [{ message: submit(), now: NOW }])[0]?.after ?? taskDecider.initial,
+    },
+    [NODE],
+  ],
+  ['parallel effects', parallelDecider, EFFECT_NODES],
+  ['effects with gates', gatedDecider, EFFECT_NODES],
+  ['no task yet', taskDecider, [NODE]],
+] as const;
+
+const stateAfter = (decider: typeof taskDecider, events: readonly TaskEvent[]): TaskState =>
+  events.reduce((state, event) => decider.evolve(state, event), decider.initial);
+
+const statusesOf = (task: Task): readonly (readonly [node: string, status: NodeStatus])[] =>
+  task.definition.nodes.map(({ id }) => [id, nodeState(task, id).status]);
+
+describe.each(decidersUnderTest)('any messages in any order about %s', (_, decider, nodes) => {
+  const acts = actsFor(decider, nodes);
+  const expectEveryRun = (
+    check: (
+      run: ReturnType<typeof runOf<TaskState, Parameters<typeof taskDecider.decide>[1], TaskEvent, never>>,
+    ) => void,
+  ) => fc.assert(fc.property(acts, (sequence) => check(runOf(decider, sequence))));
+
+  test('keep every law of a decider', () => {
+    fc.assert(fc.property(acts, (sequence) => void holdsEveryLaw(decider, sequence)));
+  });
+
+  test('lead through legal phases only, each stamped on its event', () => {
+    expectEveryRun((run) => {
+      let state = decider.initial;
+      for (const event of eventsOf(run)) {
+        const legal = state.phase === 'absent' ? event.phase === 'queued' : mayGo(state.phase, event.phase);
+        expect(legal, `${state.phase} to ${event.phase}`).toBe(true);
+        expect(event.phase).toBe(phaseAfter(state, event));
+        state = decider.evolve(state, event);
+        expect(state.phase).toBe(event.phase);
+      }
+    });
+  });
+
+  test('change nothing once the task has ended', () => {
+    expectEveryRun((run) => {
+      for (const { before, made } of run) {
+        if (before.phase === 'absent' || !isTerminal(before.phase)) continue;
+        expect(made.events).toEqual([]);
+      }
+    });
+  });
+
+  test('make a task that has ended do nothing but see to it that what it withdrew is withdrawn', () => {
+    expectEveryRun((run) => {
+      for (const { before, made, message } of run) {
+        if (before.phase === 'absent' || !isTerminal(before.phase)) continue;
+        const timers = made.timers.map((timer) => ('set' in timer ? timer.set : timer.clear));
+        expect(timers.filter((name) => !name.startsWith('withdraw:'))).toEqual([]);
+        // Recovery asks from time to time about a job that it has given up.
+        const asked = message.kind === 'recover' ? 'hp.cmd.recovery.settle' : undefined;
+        const said = made.send.filter(({ subject }) => subject !== asked);
+        expect(said.filter(({ subject }) => !subject.includes('.cancel'))).toEqual([]);
+        expect(message.kind === 'timer' ? [] : said).toEqual([]);
+      }
+    });
+  });
+
+  test('are acted upon once, however often and however late each of them comes', () => {
+    expectEveryRun((run) => {
+      const acted = new Set<TaskMessage>();
+      for (const { message, made, after, now } of run) {
+        expect(acted.has(message) ? made.events : [], JSON.stringify(message)).toEqual([]);
+        if (made.events.length > 0 && message.kind !== 'timer') acted.add(message);
+        // Sent back, a node may come to the same effect again: that it has happened is news to it then.
+        const sentBack = new Set(
+          made.events.flatMap((event) => (event.type === 'rewound' ? event.nodes : [])),
+        );
+        for (const each of acted)
+          if (each.kind === 'effect' && sentBack.has(each.fact.node)) acted.delete(each);
+        const again = [...acted].filter((each) => decider.decide(after, each, { now }).events.length > 0);
+        expect(again).toEqual([]);
+      }
+    });
+  });
+
+  test('never make a task deaf to what has happened: an ordered effect that was applied is done', () => {
+    expectEveryRun((run) => {
+      const ordered = new Set<string>();
+      for (const { message, made, before } of run) {
+        const fact = message.kind === 'effect' && message.fact.type === 'applied' ? message.fact : undefined;
+        const task = before.phase === 'absent' || isTerminal(before.phase) ? undefined : before;
+        const status = (fact && task && findNode(task, fact.node)?.status) ?? 'idle';
+        // Sent back, the node does not ask for that effect any more, until it comes to it again.
+        const gate = fact && task && findNode(task, fact.node)?.gate;
+        const isAsked = fact !== undefined && gate?.effectId === fact.id;
+        const known = isAsked && ordered.has(`${fact.node} ${fact.id}`);
+        const heard = made.events.some(
+          (event) => event.type === 'node_succeeded' && event.node === fact?.node,
+        );
+        expect(heard, status).toBe(known && task !== undefined && !ENDED.has(status));
+        for (const event of made.events)
+          if (event.type === 'effect_ordered') ordered.add(`${event.node} ${event.effectId}`);
+      }
+    });
+  });
+
+  test('leave nothing unanswered that is not asked again, and nothing answered that is', () => {
+    expectEveryRun((run) => {
+      const state = run.at(-1)?.after ?? decider.initial;
+      const open = openQuestions(run).at(-1) ?? new Map<string, Outgoing>();
+      const timers = new Map<string, Json>();
+      for (const { message, made } of run) keepTimers(timers, message, made.timers);
+      const ids = new Set(run.flatMap(({ made }) => made.send.map(({ id }) => id)));
+      // From here on everything is lost, question and answer; only time passes. A retry that falls due would go on.
+      for (let round = 1; round <= 3; round += 1) {
+        const sent: Outgoing[] = [];
+        for (const [name, data] of [...timers].filter(([each]) => !each.startsWith('retry:'))) {
+          const message = { kind: 'timer', name, data } as const;
+          const made = decider.decide(state, message, { now: NOW + round });
+          expect(made.events).toEqual([]);
+          sent.push(...made.send);
+          keepTimers(timers, message, made.timers);
+        }
+        expect(sent.map(keyOf).toSorted(), `round ${String(round)}`).toEqual([...open.keys()].toSorted());
+        for (const { id } of sent) expect(ids.has(id), `${id} is new`).toBe(false);
+        for (const { id } of sent) ids.add(id);
+      }
+    });
+  });
+
+  test('lead to events that the contract allows, with a version that has no gap', () => {
+    expectEveryRun((run) => {
+      const events = eventsOf(run);
+      for (const event of events) {
+        const sent: unknown = JSON.parse(JSON.stringify(event));
+        expect(TaskEvent.parse(sent)).toEqual(sent);
+      }
+      expect(versionOf(stateAfter(decider, events))).toBe(versionOf(decider.initial) + events.length);
+    });
+  });
+
+  test('order an effect only under the grant of its own approval', () => {
+    expectEveryRun((run) => {
+      const grants = new Map<string, string>();
+      for (const { message, made } of run) {
+        if (
+          message.kind === 'approval' &&
+          message.fact.type === 'resolved' &&
+          message.fact.outcome === 'approved'
+        ) {
+          grants.set(message.fact.id, message.fact.grant ?? '');
+        }
+        const ordered = made.events.filter((event) => event.type === 'effect_ordered');
+        expect(ordered.map(({ approval }) => grants.get(approval))).toEqual(
+          ordered.map(({ grant }) => grant),
+        );
+      }
+    });
+  });
+
+  test('leave a timer for whatever is asked of somebody, and for nothing else', () => {
+    expectEveryRun((run) => {
+      const timers = new Map(expectedTimers(decider.initial, []).map((name) => [name, null as Json]));
+      const open = openQuestions(run);
+      for (const [i, { message, made, after }] of run.entries()) {
+        keepTimers(timers, message, made.timers);
+        expect([...timers.keys()].toSorted()).toEqual(
+          expectedTimers(after, [...(open[i]?.values() ?? [])]).toSorted(),
+        );
+      }
+    });
+  });
+
+  test('never leave a task that nothing will move on', () => {
+    expectEveryRun((run) => {
+      const byItself = run.filter(
+        ({ after }) => after.phase !== 'absent' && !isTerminal(after.phase) && !waitsForPerson(after),
+      );
+      for (const { after } of byItself) expect(expectedTimers(after, []), after.phase).not.toEqual([]);
+    });
+  });
+});
+
+const ENDED: ReadonlySet<NodeStatus> = new Set(['succeeded', 'skipped', 'blocked', 'failed', 'cancelled']);
+
+const TIMER_OF: Partial<Record<NodeStatus, string>> = {
+  awaiting_approval: 'reply',
+  running: 'reply',
+  recovering: 'reply',
+  retrying: 'retry',
+};
+
+const expectedTimers = (state: TaskState, open: readonly Outgoing[]): readonly string[] => {
+  if (state.phase === 'absent') return [];
+  const takenBack = open.filter(({ subject }) => subject.includes('.cancel'));
+  const withdrawals = takenBack.map(({ data }) => {
+    const { node, id } = data as { readonly node: string; readonly id: string };
+    return `withdraw:${node}:${id}`;
+  });
+  if (isTerminal(state.phase)) return withdrawals;
+  const waiting = statusesOf(state).flatMap(([node, status]) => {
+    const { doubt, stuck } = findNode(state, node as NodeId) ?? {};
+    const asks = status === 'escalated' && (doubt !== undefined || stuck !== undefined);
+    const timer = asks ? 'reply' : TIMER_OF[status];
+    return timer === undefined ? [] : [`${timer}:${node}`];
+  });
+  return [...waiting, ...withdrawals];
+};
+
+const waitsForPerson = (task: Task): boolean =>
+  task.pausedByHand || statusesOf(task).some(([, status]) => status === 'escalated');
+
+const versionOf = (state: TaskState): number => (state.phase === 'absent' ? 0 : state.version);

@@ -1,0 +1,169 @@
+import { effectDigest, type CanonicalEffect } from '@holdpoint/contracts/effect/effect';
+import { specFor } from '@holdpoint/runtime/testing/spec';
+import { describe, expect, test } from 'vitest';
+import {
+  approvalOf,
+  byHand,
+  EFFECT,
+  histories,
+  NODE,
+  NOW,
+  submission,
+  submit,
+  TASK,
+} from '../../testing/tasks.ts';
+import { askApproval } from './outgoing/outgoing.ts';
+import { taskDecider } from './decide.ts';
+import type { Task } from './model/state.ts';
+
+const given = specFor(taskDecider);
+
+const effect: CanonicalEffect = {
+  task: TASK,
+  node: NODE,
+  uses: 'cap.file.append',
+  args: { file: 'sample.txt', line: 'say hello' },
+  kind: 'write_external',
+  effectClass: 'keyed',
+  target: 'file:sample.txt',
+  idempotencyKey: 'append:sample.txt',
+};
+const digest = effectDigest(effect);
+
+describe('a submission', () => {
+  test('goes on to its first gate at once', () => {
+    given()
+      .when(submit(), NOW)
+      .thenEmitsLike(
+        {
+          type: 'submitted',
+          id: TASK,
+          phase: 'queued',
+          goal: 'say hello',
+          requestedBy: 'linus',
+          acceptanceCriteria: [],
+          inputs: {},
+        },
+        { type: 'readied', id: TASK, phase: 'execution_ready' },
+        { type: 'node_succeeded', node: 'prepare', attempt: 1, phase: 'executing' },
+        {
+          type: 'approval_requested',
+          phase: 'awaiting_approval',
+          node: NODE,
+          attempt: 1,
+          revision: 1,
+          approval: approvalOf(1),
+          effectId: EFFECT,
+          effect,
+          digest,
+        },
+      )
+      .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + 20_000, data: { ask: 1 } })
+      .thenAnswers({ id: TASK, phase: 'awaiting_approval', version: 4 });
+  });
+
+  test('asks for the decision on exactly this effect', () => {
+    given()
+      .when(submit(), NOW)
+      .thenSends({
+        subject: 'hp.cmd.approval.request',
+        id: `approval.request.${approvalOf(1)}.0`,
+        type: 'dev.holdpoint.approval.request.v1',
+        data: {
+          id: approvalOf(1),
+          task: TASK,
+          node: NODE,
+          revision: 1,
+          effectId: EFFECT,
+          effect,
+          digest,
+          requestedBy: 'linus',
+          audience: ['operators'],
+          timeoutMs: 300_000,
+        },
+      });
+  });
+
+  test('without a name of who asks says so', () => {
+    given()
+      .when(submit({ workflow: 'sample', goal: 'say hello' }), NOW)
+      .thenSends({ data: { requestedBy: 'unknown' } });
+  });
+
+  test('takes its arguments from its inputs', () => {
+    given()
+      .when(submit({ ...submission, inputs: { file: 'other.txt', line: 'bye' } }), NOW)
+      .thenSends({
+        data: { effect: { args: { file: 'other.txt', line: 'bye' }, target: 'file:other.txt' } },
+      });
+  });
+
+  test.each(['sample', 'sample@1'])('finds its workflow as %s', (workflow) => {
+    given()
+      .when(submit({ ...submission, workflow }), NOW)
+      .thenAnswers({ phase: 'awaiting_approval' });
+  });
+
+  test.each(['nothing', 'sample@2', 'sample@', 'sample@1@1', '@1', ''])(
+    'with the unknown workflow %j is refused',
+    (workflow) => {
+      given()
+        .when(submit({ ...submission, workflow }), NOW)
+        .thenRefuses('ORCHESTRATOR_UNKNOWN_WORKFLOW');
+    },
+  );
+
+  test('whose inputs make a workflow that could not be run is refused before anything is written', () => {
+    given()
+      .when(submit({ ...submission, inputs: { file: 'x'.repeat(600) } }), NOW)
+      .thenRefuses('CONTRACT_INVALID');
+  });
+});
+
+describe('a submission that is repeated', () => {
+  test.each(Object.entries(histories))('is answered with what became of the task: %s', (_, history) => {
+    given(...history)
+      .when(submit(), NOW + 1)
+      .thenNothing()
+      .thenAnswers({ id: TASK, version: history.length, phase: history.at(-1)?.phase });
+  });
+
+  test.each([
+    ['another goal', { ...submission, goal: 'say bye' }],
+    ['another workflow', { ...submission, workflow: 'sample@1' }],
+    ['other criteria', { ...submission, acceptanceCriteria: ['it is there'] }],
+    ['other inputs', { ...submission, inputs: { file: 'x.txt' } }],
+    ['another name', { ...submission, requestedBy: 'mallory' }],
+    ['an unknown workflow', { ...submission, workflow: 'nothing' }],
+  ])('with %s is refused', (_, other) => {
+    given(...histories.awaiting)
+      .when(submit(other), NOW + 1)
+      .thenRefuses('ORCHESTRATOR_TASK_CONFLICT');
+  });
+
+  test('with what stands there by default is the same', () => {
+    given(...histories.awaiting)
+      .when(submit({ ...submission, acceptanceCriteria: [], inputs: {} }), NOW + 1)
+      .thenNothing();
+  });
+});
+
+test.each(['cancel', 'pause', 'resume', 'retry'] as const)(
+  '%s of a task that is not there is refused',
+  (verb) => {
+    given().when(byHand(verb), NOW).thenRefuses('ORCHESTRATOR_UNKNOWN_TASK');
+  },
+);
+
+test('a request shows the start of a long goal and target, and cuts no character in two', () => {
+  const goal = `${'a'.repeat(199)}😀${'b'.repeat(300)}`;
+  const file = `${'c'.repeat(194)}😀.txt`;
+  const events = taskDecider.decide(taskDecider.initial, submit({ ...submission, goal, inputs: { file } }), {
+    now: NOW,
+  }).events;
+  const task = events.reduce((state, event) => taskDecider.evolve(state, event), taskDecider.initial) as Task;
+  const { title } = askApproval(task, NODE, 0).data as { title: string };
+  expect(title.length).toBeLessThanOrEqual(500);
+  expect(title).toContain('a'.repeat(199));
+  expect(title.isWellFormed()).toBe(true);
+});

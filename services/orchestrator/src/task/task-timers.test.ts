@@ -1,0 +1,78 @@
+import { stuckIdOf } from '@holdpoint/contracts/values/ids';
+import { specFor } from '@holdpoint/runtime/testing/spec';
+import { describe, expect, test } from 'vitest';
+import { repeatDelayMs } from '@holdpoint/runtime/decider';
+import {
+  approvalOf,
+  EFFECT,
+  histories,
+  NODE,
+  NOW,
+  OPEN,
+  type Situation,
+  TASK,
+  TERMINAL,
+  timer,
+} from '../../testing/tasks.ts';
+import { taskDecider } from './decide.ts';
+
+const given = specFor(taskDecider);
+const givenTask = (name: Situation) => given(...histories[name]);
+const due = (ask: number) => timer(`reply:${NODE}`, { ask });
+
+const questions = [
+  ['awaiting', 'hp.cmd.approval.request', `approval.request.${approvalOf(1)}`],
+  ['awaitingAnew', 'hp.cmd.approval.request', `approval.request.${approvalOf(2)}`],
+  ['pausedAwaiting', 'hp.cmd.approval.request', `approval.request.${approvalOf(1)}`],
+  ['running', 'hp.cmd.effect.run.default', `effect.run.${EFFECT}.1.1`],
+  ['pausedRunning', 'hp.cmd.effect.run.default', `effect.run.${EFFECT}.1.1`],
+  ['recovering', 'hp.cmd.recovery.assess', `recovery.assess.${TASK}.${NODE}.1`],
+  ['escalated', 'hp.cmd.approval.request', `approval.request.${stuckIdOf(TASK, NODE, 1)}`],
+  ['pausedEscalated', 'hp.cmd.approval.request', `approval.request.${stuckIdOf(TASK, NODE, 1)}`],
+  ['retriedEscalated', 'hp.cmd.approval.request', `approval.request.${stuckIdOf(TASK, NODE, 2)}`],
+  ['pausedRecovering', 'hp.cmd.recovery.assess', `recovery.assess.${TASK}.${NODE}.1`],
+] as const;
+
+describe('a question that was not answered', () => {
+  test.each(questions)(
+    'of a task that is %s is asked again on %s, under a new message id',
+    (name, subject, id) => {
+      for (const ask of [1, 2, 9]) {
+        givenTask(name)
+          .when(due(ask), NOW)
+          .thenEmits()
+          .thenSends({ subject, id: `${id}.${String(ask)}` })
+          .thenTimes({ set: `reply:${NODE}`, dueAt: NOW + repeatDelayMs(ask + 1), data: { ask: ask + 1 } });
+      }
+    },
+  );
+
+  test('is asked again by a timer that carries nothing', () => {
+    givenTask('awaiting')
+      .when(timer(`reply:${NODE}`), NOW)
+      .thenSends({ id: `approval.request.${approvalOf(1)}.1` });
+  });
+
+  test('waits longer each time, up to a bound', () => {
+    const waits = Array.from({ length: 50 }, (_, i) => repeatDelayMs(i + 1));
+    expect(waits).toEqual(waits.toSorted((a, b) => a - b));
+    expect(new Set(waits.slice(0, 3)).size).toBe(3);
+    expect(waits.at(-1)).toBe(300_000);
+  });
+});
+
+describe('a timer that finds nothing to ask', () => {
+  const asking: readonly Situation[] = questions.map(([name]) => name);
+
+  test.each([...OPEN.filter((name) => !asking.includes(name)), ...TERMINAL])(
+    'is over: the task is %s',
+    (name) => {
+      givenTask(name).when(due(1), NOW).thenNothing();
+    },
+  );
+
+  test('is over: it has another name', () => {
+    givenTask('awaiting').when(timer('other'), NOW).thenNothing();
+    given().when(due(1), NOW).thenNothing();
+  });
+});

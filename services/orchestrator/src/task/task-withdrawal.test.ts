@@ -1,0 +1,182 @@
+import { approvalIdOf, type NodeId } from '@holdpoint/contracts/values/ids';
+import type { TaskEvent } from '@holdpoint/contracts/task/task';
+import { continued, specFor } from '@holdpoint/runtime/testing/spec';
+import { describe, test } from 'vitest';
+import { repeatDelayMs } from '@holdpoint/runtime/decider';
+import { EFFECT_NODES, parallelDecider } from '../../testing/parallel.ts';
+import {
+  applied,
+  approvalOf,
+  byHand,
+  EFFECT,
+  failedClean,
+  histories,
+  NODE,
+  NOW,
+  recover,
+  refused,
+  reported,
+  resolved,
+  type Situation,
+  TASK,
+  TERMINAL,
+  timer,
+} from '../../testing/tasks.ts';
+import { taskDecider } from './decide.ts';
+
+const given = specFor(taskDecider);
+const givenParallel = specFor(parallelDecider);
+const givenTask = (name: Situation) => given(...histories[name]);
+const due = (of: string, ask: number) => timer(`withdraw:${NODE}:${of}`, { ask });
+const confirmed = (of: string) => ({ clear: `withdraw:${NODE}:${of}` });
+const inDoubt = (next: 'repeat' | 'person') => reported({ type: 'in_doubt', epoch: 2, reason: 'lost', next });
+
+/** It had happened before another approval was asked for: nobody need answer that any more. */
+const happened = continued(taskDecider, histories.awaitingAnew, [applied(), NOW]);
+
+const withdrawals: readonly (readonly [
+  what: string,
+  history: readonly TaskEvent[],
+  subject: string,
+  id: string,
+  data: Readonly<Record<string, unknown>> & { readonly id: string },
+])[] = [
+  [
+    'a request of a task that was cancelled',
+    histories.cancelled,
+    'hp.cmd.approval.cancel',
+    `approval.cancel.${approvalOf(1)}`,
+    { id: approvalOf(1), task: TASK, node: NODE, revision: 1, reason: 'cancelled by hand' },
+  ],
+  [
+    'an order of a task that was cancelled',
+    histories.cancelledRunning,
+    'hp.cmd.effect.cancel.default',
+    `effect.cancel.${EFFECT}.1`,
+    { id: EFFECT, task: TASK, node: NODE, attempt: 1, reason: 'cancelled by hand' },
+  ],
+  [
+    'a request for what turned out to have happened',
+    happened,
+    'hp.cmd.approval.cancel',
+    `approval.cancel.${approvalOf(2)}`,
+    { id: approvalOf(2), task: TASK, node: NODE, revision: 2, reason: 'the effect has happened' },
+  ],
+];
+
+describe('what was withdrawn and is not confirmed', () => {
+  test.each(withdrawals)(
+    '(%s) is withdrawn again, under a new message id',
+    (_, history, subject, id, data) => {
+      for (const ask of [1, 2, 9]) {
+        given(...history)
+          .when(due(data.id, ask), NOW)
+          .thenEmits()
+          .thenSends({ subject, id: `${id}.${String(ask)}`, data })
+          .thenTimes({
+            set: `withdraw:${NODE}:${data.id}`,
+            dueAt: NOW + repeatDelayMs(ask + 1),
+            data: { ask: ask + 1 },
+          });
+      }
+    },
+  );
+
+  test.each(['cancelledEscalated', 'completed', 'failed'] as const)(
+    'is nothing at all in a task that is %s',
+    (name) => {
+      for (const of of [approvalOf(1), EFFECT]) givenTask(name).when(due(of, 1), NOW).thenNothing();
+    },
+  );
+});
+
+describe('a request that was withdrawn', () => {
+  test.each(['approved', 'rejected', 'changes_requested', 'expired', 'cancelled'] as const)(
+    'is settled once it is %s',
+    (outcome) => {
+      givenTask('cancelled')
+        .when(resolved(outcome), NOW)
+        .thenEmits()
+        .thenSends()
+        .thenTimes(confirmed(approvalOf(1)));
+    },
+  );
+
+  test.each([
+    ['another request', { id: approvalOf(2) }],
+    ['another node', { node: 'prepare' as NodeId }],
+    ['a node that is not there', { node: 'nowhere' as NodeId }],
+  ])('is not settled by the end of %s', (_, change) => {
+    givenTask('cancelled').when(resolved('cancelled', change), NOW).thenNothing();
+  });
+});
+
+describe('an order that was withdrawn', () => {
+  test.each([
+    ['it was cancelled', reported({ type: 'cancelled', reason: 'by hand' })],
+    ['it was applied all the same', applied()],
+    ['it is left in doubt to a person', inDoubt('person')],
+  ])('is settled: %s', (_, message) => {
+    givenTask('cancelledRunning').when(message, NOW).thenEmits().thenSends().thenTimes(confirmed(EFFECT));
+  });
+
+  test.each([
+    ['it may be repeated', inDoubt('repeat')],
+    ['it runs', reported({ type: 'started', epoch: 1, worker: 'w' })],
+    ['it was told to stop', reported({ type: 'cancel_requested', reason: 'by hand' })],
+    ['a later order of it could still be carried out', failedClean()],
+    ['another order of it could still be carried out', refused('EXECUTOR_GRANT_EXPIRED')],
+    ['it is another effect', applied({ id: 'e-other' as never })],
+  ])('is not settled as long as %s', (_, message) => {
+    givenTask('cancelledRunning').when(message, NOW).thenNothing();
+  });
+});
+
+describe('a task that goes on', () => {
+  const [left] = EFFECT_NODES as [NodeId];
+  const first = { id: approvalIdOf(TASK, left, 1), node: left };
+  const anew = { id: approvalIdOf(TASK, left, 2), node: left };
+
+  test('withdraws the request for an effect that turned out to have happened, and hears that it is withdrawn', () => {
+    const history = continued(
+      parallelDecider,
+      [],
+      [byHand('resume'), NOW],
+      [resolved('approved', { ...first, validUntil: NOW + 6_000 }), NOW],
+    );
+    const ordered = history.flatMap((event) => (event.type === 'effect_ordered' ? [event.effectId] : []))[0];
+    if (ordered === undefined) throw new Error('nothing was ordered');
+    const about = { id: ordered, node: left };
+    const asked = continued(
+      parallelDecider,
+      history,
+      [failedClean(about), NOW],
+      [recover('retry', { node: left }), NOW],
+      [timer(`retry:${left}`), NOW + 6_000],
+    );
+    const done = continued(parallelDecider, asked, [applied(about), NOW]);
+    givenParallel(...asked)
+      .when(applied(about), NOW)
+      .thenEmitsLike({ type: 'node_succeeded', node: left, phase: 'awaiting_approval' })
+      .thenSends({ subject: 'hp.cmd.approval.cancel', data: { id: anew.id } });
+    givenParallel(...done)
+      .when(timer(`withdraw:${left}:${anew.id}`, { ask: 1 }), NOW)
+      .thenSends({ id: `approval.cancel.${anew.id}.1` });
+    givenParallel(...done)
+      .when(resolved('cancelled', anew), NOW)
+      .thenEmits()
+      .thenTimes({ clear: `withdraw:${left}:${anew.id}` });
+    givenParallel(...done)
+      .when(resolved('approved', anew), NOW)
+      .thenEmits()
+      .thenSends();
+  });
+});
+
+test('a node that has asked for nothing has nothing to withdraw', () => {
+  for (const name of TERMINAL)
+    for (const of of [approvalOf(1), EFFECT])
+      givenTask(name)
+        .when(timer(`withdraw:prepare:${of}`, { ask: 1 }), NOW)
+        .thenNothing();
+});

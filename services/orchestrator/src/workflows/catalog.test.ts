@@ -1,0 +1,100 @@
+import { effectClassOf } from '@holdpoint/contracts/effect/capabilities';
+import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
+import { describe, expect, test } from 'vitest';
+import { type BuiltInWorkflow, builtIn, findWorkflow, workflowNames } from './catalog.ts';
+import { sample } from './sample.ts';
+
+const submission = (change: Partial<SubmitTask> = {}): SubmitTask => ({
+  workflow: 'sample',
+  goal: 'say hello',
+  ...change,
+});
+const definedBy = (workflow: BuiltInWorkflow | undefined, asked: SubmitTask): WorkflowDefinition => {
+  const made = workflow?.define(asked);
+  if (made === undefined || 'problems' in made) throw new Error('it is not defined');
+  return made;
+};
+const argumentsFor = (change: Partial<SubmitTask>) =>
+  definedBy(sample, submission(change)).nodes.map(({ args }) => args);
+
+/** What every workflow that ships finds in its inputs, if it looks for it. */
+const inputs: Readonly<Record<string, SubmitTask['inputs']>> = {
+  'http@1': { url: 'https://api.example/' },
+  'undo@1': {
+    effect: 'e-1',
+    uses: 'cap.env.builtin.git.integrate_plan_branch.compensate',
+    effectClass: 'fenced',
+    args: {},
+    outputs: {},
+    target: 'branch:main',
+  },
+  'rollback@1': {
+    task: 't-1',
+    node: 'gate',
+    attempt: 2,
+    commit: 'a'.repeat(40),
+    place: { worktree: '.holdpoint/worktrees/w', branch: 'draft/w' },
+    undo: [
+      {
+        effect: 'e-1',
+        uses: 'cap.file.write.compensate',
+        effectClass: 'fenced',
+        args: {},
+        outputs: {},
+        target: 'file:a',
+      },
+    ],
+  },
+};
+const neededBy = (name: string): SubmitTask => {
+  const given = inputs[name];
+  return submission(given === undefined ? {} : { inputs: given });
+};
+
+describe('every workflow that ships', () => {
+  test.each(workflowNames(builtIn))('%s is a definition that the contract allows', (name) => {
+    const definition = definedBy(findWorkflow(builtIn, name), neededBy(name));
+    expect(WorkflowDefinition.parse(definition)).toEqual(definition);
+    expect(`${definition.id}@${definition.version}`).toBe(name);
+  });
+
+  test.each(workflowNames(builtIn))(
+    '%s waits only for nodes that it has, and for none that waits for it',
+    (name) => {
+      const nodes = definedBy(findWorkflow(builtIn, name), neededBy(name)).nodes;
+      for (const [i, { after }] of nodes.entries()) {
+        expect(nodes.slice(0, i).map(({ id }) => id)).toEqual(expect.arrayContaining(after));
+      }
+    },
+  );
+
+  test.each(workflowNames(builtIn))('%s gives its effects the class that their capability has', (name) => {
+    const nodes = definedBy(findWorkflow(builtIn, name), neededBy(name)).nodes;
+    const effects = nodes.flatMap(({ uses, effect }) =>
+      effect === undefined ? [] : [[uses, effect.kind, effect.effectClass] as const],
+    );
+    expect(effects).toEqual(effects.map(([uses, kind]) => [uses, kind, effectClassOf(uses, kind)]));
+  });
+});
+
+describe('the sample', () => {
+  test.each([
+    [{}, { file: 'sample.txt', line: 'say hello' }],
+    [{ inputs: { file: 'a.txt' } }, { file: 'a.txt', line: 'say hello' }],
+    [{ inputs: { line: 'hi' } }, { file: 'sample.txt', line: 'hi' }],
+    [{ inputs: { file: 7, line: ['x'] } }, { file: 'sample.txt', line: 'say hello' }],
+    [{ inputs: { file: '', line: '' } }, { file: 'sample.txt', line: 'say hello' }],
+    // A file takes one line.
+    [{ goal: 'say hello\nto everybody' }, { file: 'sample.txt', line: 'say hello' }],
+    [{ goal: 'say hello\r\nto everybody' }, { file: 'sample.txt', line: 'say hello' }],
+  ])('of %j appends %j', (change, args) => {
+    expect(argumentsFor(change)).toEqual([args, args, {}]);
+  });
+
+  test('of the same submission is the same, so that what is approved does not change', () => {
+    expect(sample.define(submission({ inputs: { file: 'a.txt' } }))).toEqual(
+      sample.define(submission({ inputs: { file: 'a.txt' } })),
+    );
+  });
+});

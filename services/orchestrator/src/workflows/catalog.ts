@@ -1,0 +1,46 @@
+import type { OfferedWorkflow } from '@holdpoint/contracts/workflow/offered-workflow';
+import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import type { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
+import { http } from './http.ts';
+import { rollback } from './rollback.ts';
+import { sample } from './sample.ts';
+import { undo } from './undo.ts';
+
+/** A workflow that ships with Holdpoint: makes the definition, with every argument resolved, for one submission. */
+export type BuiltInWorkflow = {
+  readonly id: string;
+  readonly version: string;
+  readonly define: (submission: SubmitTask) => Defined;
+  /** How it is shown to whoever starts a task by hand; left out when others than people do that. */
+  readonly offer?: Offer;
+};
+
+export type Offer = Pick<OfferedWorkflow, 'title' | 'repository' | 'inputs'>;
+
+/** What is to be run, or what is wrong with what was asked for. */
+export type Defined = WorkflowDefinition | { readonly problems: readonly string[] };
+
+export const builtIn: readonly BuiltInWorkflow[] = [sample, http, undo, rollback];
+
+export const workflowNames = (workflows: readonly BuiltInWorkflow[]): readonly string[] =>
+  workflows.map(({ id, version }) => `${id}@${version}`);
+
+/** Finds `id` (its latest version) or `id@version`. */
+export const findWorkflow = (
+  workflows: readonly BuiltInWorkflow[],
+  reference: string,
+): BuiltInWorkflow | undefined => {
+  const candidates = workflows.filter(({ id, version }) => [id, `${id}@${version}`].includes(reference));
+  return candidates.toSorted((a, b) => b.version.localeCompare(a.version, 'en', { numeric: true }))[0];
+};
+
+/** What people may choose from: the latest version of each. */
+export const offered = (workflows: readonly BuiltInWorkflow[]): readonly OfferedWorkflow[] => {
+  const names = new Set(workflows.flatMap(({ id, offer }) => (offer === undefined ? [] : [id])));
+  return [...names].flatMap((name) => {
+    const found = findWorkflow(workflows, name);
+    if (found?.offer === undefined) return [];
+    const { id, version, offer } = found;
+    return [{ id, version, kind: 'built_in', ...offer }];
+  });
+};

@@ -1,0 +1,71 @@
+import type { NodeId } from '@holdpoint/contracts/values/ids';
+import type { JsonObject } from '@holdpoint/contracts/values/json';
+import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
+import type { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
+import type { BuiltInWorkflow } from './catalog.ts';
+
+const node = (id: string): NodeId => id as NodeId;
+const text = (inputs: JsonObject, name: string, otherwise: string): string => {
+  const value = inputs[name];
+  return typeof value === 'string' && value !== '' ? value : otherwise;
+};
+
+const LINE_MAX = 1_000;
+/** What a file can take as one line; without it a goal of two lines would fail after it was approved. */
+const firstLine = (goal: string): string =>
+  /^[^\r\n\0]*/.exec(goal)?.[0].slice(0, LINE_MAX).toWellFormed() ?? '';
+
+/** One gated effect: appends a line to a file in the executor's workspace. Inputs: `file`, `line` (default: the goal's first line). */
+export const sample: BuiltInWorkflow = {
+  id: 'sample',
+  version: '1',
+  offer: {
+    title: 'Append a line to a file, once somebody has approved it',
+    repository: 'unused',
+    inputs: [
+      {
+        type: 'text',
+        name: 'file',
+        label: 'File',
+        help: 'in the workspace of the executor',
+        required: false,
+        default: 'sample.txt',
+      },
+      {
+        type: 'text',
+        name: 'line',
+        label: 'Line',
+        help: 'the first line of the goal, when left out',
+        required: false,
+        maxLength: LINE_MAX,
+      },
+    ],
+  },
+  define: ({ goal, inputs = {} }): WorkflowDefinition => {
+    const file = text(inputs, 'file', 'sample.txt');
+    const line = text(inputs, 'line', firstLine(goal));
+    return {
+      id: 'sample',
+      version: '1',
+      nodes: [
+        { id: node('prepare'), uses: 'control.prepare', after: [], args: { file, line } },
+        {
+          id: node('append'),
+          uses: 'cap.file.append',
+          after: [node('prepare')],
+          args: { file, line },
+          effect: {
+            kind: 'write_external',
+            effectClass: 'keyed',
+            idempotencyKey: `append:${file}`,
+            target: `file:${file}`,
+            pool: DEFAULT_POOL,
+            audience: ['operators'],
+            approvalTimeoutMs: 5 * 60_000,
+          },
+        },
+        { id: node('done'), uses: 'control.terminal', after: [node('append')], args: {} },
+      ],
+    };
+  },
+};

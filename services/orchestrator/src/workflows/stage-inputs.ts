@@ -1,0 +1,59 @@
+import type { WorkflowInput } from '@holdpoint/contracts/workflow/offered-workflow';
+import type { Template } from '@holdpoint/workflows/compiler/compile';
+
+/** What a template does not say of its parameters, for whoever is asked for them. */
+const HELP: Readonly<Record<string, string>> = {
+  slug: 'a short name; without a branch, the branch is draft/ and this',
+  branch: 'when it is another than draft/ and the short name',
+  spec_file: 'a file of the repository, instead of a text',
+  spec_text: 'the goal, when left out',
+  target_branch: 'the branch that is checked out, when left out',
+  stop_condition_script: 'says whether the work is done; without it the first result is taken',
+  cicd_script: 'says whether what was merged may stay; without it, it does',
+};
+const LABELS: Readonly<Record<string, string>> = {
+  slug: 'Short name',
+  spec_file: 'File of the specification',
+  spec_text: 'Specification',
+  cicd_script: 'Check script',
+  cicd_retries: 'Check retries',
+  cicd_auto_resolve: 'Repair when the check fails',
+  cicd_auto_resolve_script: 'Repair script',
+};
+
+const labelOf = (name: string): string => {
+  const words = name.replaceAll('_', ' ');
+  return LABELS[name] ?? words.charAt(0).toUpperCase() + words.slice(1);
+};
+
+/** A parameter is a text, and what its default tells of it decides how it is asked for. */
+const inputOf = ([name, value]: readonly [string, string]): WorkflowInput => {
+  const help = HELP[name];
+  const field = { name, label: labelOf(name), ...(help !== undefined && { help }), required: false } as const;
+  if (value === 'true' || value === 'false') return { type: 'boolean', ...field, default: value === 'true' };
+  if (/^\d{1,9}$/.test(value))
+    return { type: 'number', ...field, integer: true, min: 0, default: Number(value) };
+  const multiline = /_(script|text)$/.test(name);
+  return { type: 'text', ...field, ...(multiline && { multiline }), ...(value !== '' && { default: value }) };
+};
+
+const AGENT = 'cap.agent.invoke';
+
+/** The inputs of a stage: the command of its agent, and its parameters. Those that nothing is said of by default come first. */
+export const stageInputs = ({ params, nodes }: Template): WorkflowInput[] => {
+  const agent: WorkflowInput = {
+    type: 'list',
+    name: 'agent',
+    label: 'Command of the agent',
+    help: 'the program and its arguments, each on a line of its own',
+    required: nodes.some(({ uses }) => uses === AGENT),
+  };
+  const inputs = [...params].map(inputOf);
+  const isOpen = ({ default: otherwise }: WorkflowInput & { readonly default?: unknown }): boolean =>
+    otherwise === undefined;
+  return [agent, ...inputs.filter(isOpen), ...inputs.filter((input) => !isOpen(input))];
+};
+
+/** What a template says of itself in the first line of its file. */
+export const stageTitle = (text: string): string | undefined =>
+  /^# (?<title>[^\r\n]{1,500})/.exec(text)?.groups?.['title'];

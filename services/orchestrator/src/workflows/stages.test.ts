@@ -1,0 +1,95 @@
+import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import { definitionProblems } from '@holdpoint/workflows/definition/definition-problems';
+import { shippedFiles } from '@holdpoint/workflows/files/shipped';
+import { describe, expect, test } from 'vitest';
+import { OfferedWorkflow } from '@holdpoint/contracts/workflow/offered-workflow';
+import { builtIn, findWorkflow, offered } from './catalog.ts';
+import { stageWorkflows } from './stages.ts';
+
+const workflows = stageWorkflows(shippedFiles());
+const asked = (workflow: string, inputs: SubmitTask['inputs'] = {}) =>
+  findWorkflow(workflows, workflow)?.define({ workflow, goal: 'greet people', inputs });
+
+const AGENT = { slug: 'greeting', agent: ['my-agent', '--print'] };
+
+describe('the stages, for whoever has no file', () => {
+  test('are the four that ship', () => {
+    expect(workflows.map(({ id }) => id)).toEqual(['draft', 'approve', 'merge', 'develop']);
+  });
+
+  test.each([
+    ['draft', AGENT],
+    ['approve', AGENT],
+    ['merge', { slug: 'greeting' }],
+    ['develop', AGENT],
+  ])('%s is a definition that can be run', (name, inputs) => {
+    const made = asked(name, inputs);
+    if (made === undefined || 'problems' in made) throw new Error(JSON.stringify(made));
+    expect(definitionProblems(made).filter(({ severity }) => severity === 'error')).toEqual([]);
+  });
+
+  test('the goal is the specification, unless there is another', () => {
+    expect(JSON.stringify(asked('draft', AGENT))).toContain('greet people');
+    const other = JSON.stringify(asked('draft', { ...AGENT, spec_text: 'say goodbye' }));
+    expect(other).toContain('say goodbye');
+    expect(other).not.toContain('greet people');
+  });
+
+  test('an agent runs by the command that is given with the inputs', () => {
+    expect(JSON.stringify(asked('draft', AGENT))).toContain('"agent":["my-agent","--print"]');
+  });
+
+  test.each([
+    ['without an agent', 'draft', { slug: 'greeting' }, 'WORKFLOW_AGENT_MISSING'],
+    ['with a name that no parameter has', 'merge', { slug: 'x', squish: true }, 'squish'],
+    ['with nothing to merge', 'merge', {}, 'WORKFLOW_'],
+  ])('%s it is refused, with what is wrong', (_, name, inputs, problem) => {
+    expect(asked(name, inputs)).toEqual({
+      problems: expect.arrayContaining([expect.stringContaining(problem)]) as string[],
+    });
+  });
+});
+
+describe('what people may choose from', () => {
+  const shown = offered([...builtIn, ...workflows]);
+  const offerOf = (name: string) => shown.find(({ id }) => id === name);
+
+  test('is what ships, but for what others start for them, and as the contract has it', () => {
+    expect(shown.map(({ id }) => id)).toEqual(['sample', 'http', 'draft', 'approve', 'merge', 'develop']);
+    for (const each of shown) expect(OfferedWorkflow.parse(each)).toEqual(each);
+  });
+
+  test.each(['draft', 'approve', 'merge', 'develop'])(
+    '%s is offered with every parameter that it has',
+    (name) => {
+      const inputs = Object.fromEntries((offerOf(name)?.inputs ?? []).map((input) => [input.name, 'y']));
+      const made = asked(name, { ...inputs, agent: ['my-agent'] });
+      const problems = made !== undefined && 'problems' in made ? made.problems : [];
+      expect(problems.filter((problem) => problem.includes('WORKFLOW_PARAM_UNKNOWN'))).toEqual([]);
+      expect(offerOf(name)).toMatchObject({
+        repository: 'needed',
+        title: expect.stringMatching(/^[A-Z]\w+: /) as string,
+      });
+    },
+  );
+
+  test('a parameter is asked for as what its default tells, and the agent where there is one to run', () => {
+    const merge = offerOf('merge')?.inputs ?? [];
+    const typeOf = (name: string) => merge.find((input) => input.name === name);
+    expect(typeOf('squash')).toMatchObject({ type: 'boolean', default: true });
+    expect(typeOf('cicd_retries')).toMatchObject({ type: 'number', integer: true, default: 3 });
+    expect(typeOf('cicd_script')).toMatchObject({ type: 'text', multiline: true });
+    expect(typeOf('agent')).toMatchObject({ type: 'list', required: false });
+    expect(offerOf('draft')?.inputs?.[0]).toMatchObject({ name: 'agent', required: true });
+  });
+
+  test('with what stands there when nothing is said, it is what it is without', () => {
+    const defaults = Object.fromEntries(
+      (offerOf('develop')?.inputs ?? []).flatMap((input) =>
+        'default' in input && input.default !== undefined ? [[input.name, input.default]] : [],
+      ),
+    );
+    expect(Object.keys(defaults)).toContain('squash');
+    expect(asked('develop', { ...AGENT, ...defaults })).toEqual(asked('develop', AGENT));
+  });
+});

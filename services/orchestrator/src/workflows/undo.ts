@@ -1,0 +1,48 @@
+import type { NodeId } from '@holdpoint/contracts/values/ids';
+import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
+import { UndoInputs } from '@holdpoint/contracts/effect/undo';
+import type { NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
+import type { BuiltInWorkflow } from './catalog.ts';
+
+const node = (id: string): NodeId => id as NodeId;
+
+/** What takes one effect back, as a node that follows others. */
+export const undoNode = (
+  id: NodeId,
+  { effect, uses, effectClass, args, outputs, target, pool = DEFAULT_POOL }: UndoInputs,
+): Omit<NodeDefinition, 'after'> => ({
+  id,
+  uses,
+  args: { effect, args, outputs },
+  effect: {
+    kind: 'destructive_edit',
+    effectClass,
+    idempotencyKey: `undo:${effect}`,
+    target,
+    pool,
+    audience: ['operators'],
+    approvalTimeoutMs: 5 * 60_000,
+  },
+});
+
+/** Takes an effect back that was applied: an effect of its own, approved and carried out like any other. Inputs: {@link UndoInputs}. */
+export const undo: BuiltInWorkflow = {
+  id: 'undo',
+  version: '1',
+  define: ({ inputs = {} }) => {
+    const { data, error } = UndoInputs.safeParse(inputs);
+    if (data === undefined)
+      return {
+        problems: error.issues.map(({ path, message }) => `${['inputs', ...path].join('.')}: ${message}`),
+      };
+    return {
+      id: 'undo',
+      version: '1',
+      nodes: [
+        { id: node('prepare'), uses: 'control.prepare', after: [], args: {} },
+        { ...undoNode(node('undo'), data), after: [node('prepare')] },
+        { id: node('done'), uses: 'control.terminal', after: [node('undo')], args: {} },
+      ],
+    };
+  },
+};

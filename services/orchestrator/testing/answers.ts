@@ -1,0 +1,143 @@
+import { repositoryIdOf, type EffectId, type NodeId, TaskId } from '@holdpoint/contracts/values/ids';
+import type { ApprovalResolved } from '@holdpoint/contracts/approval/approval';
+import type { ArtifactStanding } from '@holdpoint/contracts/task/registry';
+import type { EffectEvent } from '@holdpoint/contracts/effect/effect';
+import type { StepResult } from '@holdpoint/contracts/task/step';
+import type { Outcome } from '@holdpoint/contracts/workflow/workflow';
+import type { TaskMessage } from '../src/task/model/messages.ts';
+import { nodeState, type Task } from '../src/task/model/state.ts';
+import { id } from './graphs.ts';
+import { NOW } from './tasks.ts';
+
+export type Answer = (task: Task) => TaskMessage;
+type Result = Omit<StepResult, 'outcome'>;
+
+/** The effect of a step that the node has ordered, or its one effect that goes by a grant. */
+export const effectOf = (task: Task, node: NodeId, step?: string): EffectId => {
+  const { orders = {}, gate } = nodeState(task, node);
+  const open = Object.entries(orders).filter(([, order]) => step === undefined || order.step === step);
+  const [only] = open;
+  if (open.length > 1) throw new Error(`which of ${open.map(([, order]) => order.step).join(', ')}?`);
+  if (only !== undefined) return only[0] as EffectId;
+  if (gate?.grant === undefined) throw new Error(`${node} has not ordered ${step ?? 'anything'}`);
+  return gate.effectId;
+};
+
+type Says = EffectEvent extends infer E
+  ? E extends EffectEvent
+    ? Omit<E, 'id' | 'task' | 'node' | 'attempt' | 'order'>
+    : never
+  : never;
+
+export const reports =
+  (name: string, says: Says, step?: string): Answer =>
+  (task) => {
+    const node = id(name);
+    const about = {
+      id: effectOf(task, node, step),
+      task: task.id,
+      node,
+      attempt: nodeState(task, node).attempt,
+    };
+    return { kind: 'effect', fact: { ...says, ...about } as EffectEvent };
+  };
+
+const ends =
+  (outcome: Outcome) =>
+  (name: string, result: Result = {}, step?: string): Answer =>
+    reports(name, { type: 'applied', epoch: 1, outputs: { outcome, ...result } as never }, step);
+/** A step was carried out, and this is what it said. */
+export const succeeds = ends('succeeded');
+export const fails = ends('failed');
+export const blocks = ends('blocked');
+/** An effect whose capability is no stage was applied. */
+export const applied = (name: string): Answer =>
+  reports(name, { type: 'applied', epoch: 1, outputs: { line: 1 } });
+/** It was certainly not carried out. */
+export const breaks = (name: string, code = 'EXECUTOR_TARGET_UNAVAILABLE', step?: string): Answer =>
+  reports(name, { type: 'failed_clean', epoch: 1, error: { code, message: 'no' } }, step);
+/** Nobody can know whether it was. */
+export const vanishes = (name: string): Answer =>
+  reports(name, { type: 'in_doubt', epoch: 2, reason: 'lost', next: 'person' });
+/** What a look into the repository found: which artifacts are there, and what is not as the node wants it. */
+export const sees = (name: string, artifacts: Readonly<Record<string, boolean>>, unmet?: string): Answer => {
+  const preconditions = unmet === undefined ? [] : [{ kind: 'clean_worktree', met: false, detail: unmet }];
+  return succeeds(name, { outputs: { artifacts: { ...artifacts }, preconditions } }, 'inspect');
+};
+
+const CLOCK = { by: 'expiry', surface: 'clock' } as const;
+
+const decides =
+  (outcome: 'approved' | 'rejected' | 'changes_requested' | 'expired', lastsMs = 3_600_000) =>
+  (name: string, change: Partial<ApprovalResolved> = {}): Answer =>
+  (task) => {
+    const node = id(name);
+    const { gate, revision } = nodeState(task, node);
+    if (gate === undefined) throw new Error(`${name} has asked for no approval`);
+    const grant = { grant: `grant for ${gate.approval}`, validUntil: NOW + lastsMs };
+    const fact = { type: 'resolved', id: gate.approval, task: task.id, node, revision, outcome, by: 'grace' };
+    return {
+      kind: 'approval',
+      fact: { ...fact, at: NOW, ...(outcome === 'approved' && grant), ...change } as never,
+    };
+  };
+export const approves = decides('approved');
+export const approvesFor = (ms: number) => decides('approved', ms);
+export const rejects = decides('rejected');
+export const wantsChanges = decides('changes_requested');
+export const expires = (name: string): Answer => decides('expired')(name, CLOCK);
+/** Nobody has decided in time, and the gate takes that for a wish for changes. */
+export const wantsChangesInTime = (name: string): Answer => wantsChanges(name, CLOCK);
+
+const informs =
+  (information: (task: Task) => object): Answer =>
+  (task) => ({
+    kind: 'inform',
+    payload: { id: task.id, information: information(task) as never },
+    task: task.id,
+  });
+export const locked = (
+  name: string,
+  change: { readonly attempt?: number; readonly behind?: string[] } = {},
+) =>
+  informs((task) => ({
+    about: 'locks',
+    task: task.id,
+    node: name,
+    attempt: change.attempt ?? nodeState(task, id(name)).attempt,
+    repository: repositoryIdOf(task.repository ?? ''),
+    held: change.behind === undefined,
+    behind: change.behind ?? [],
+  }));
+/** How the board says that artifacts stand. */
+export const stands = (
+  name: string,
+  standings: Readonly<Record<string, ArtifactStanding['state']>>,
+): Answer =>
+  informs((task) => ({
+    about: 'artifacts',
+    task: task.id,
+    node: name,
+    attempt: nodeState(task, id(name)).attempt,
+    standings: Object.entries(standings).map(([label, state]) => ({ label, state, by: 'other/maker' })),
+  }));
+/** Another task, or a node of it, has ended. */
+export const ended = (peer: string, outcome: Outcome | 'unknown'): Answer =>
+  informs((task) => {
+    const [other = '', node] = peer.split('/');
+    return {
+      about: 'peer',
+      task: task.id,
+      peer: TaskId.parse(other),
+      outcome,
+      ...(node !== undefined && { node }),
+    };
+  });
+/** Another task wants to know how this one ends, or a node of it. */
+export const watches =
+  (watcher: string, node?: string): Answer =>
+  (task) => ({
+    kind: 'watch',
+    payload: { id: task.id, watcher: TaskId.parse(watcher), ...(node !== undefined && { node: id(node) }) },
+    task: task.id,
+  });

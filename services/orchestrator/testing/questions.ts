@@ -1,0 +1,124 @@
+import { isGivingUp } from '@holdpoint/contracts/workflow/failure-class';
+import { canonicalJson, type JsonObject } from '@holdpoint/contracts/values/json';
+import type { NodeId } from '@holdpoint/contracts/values/ids';
+import type { Outgoing } from '@holdpoint/runtime/decider';
+import type { Step } from '@holdpoint/runtime/testing/run';
+import type { TaskMessage } from '../src/task/model/messages.ts';
+import { isTerminal } from '../src/task/model/phases.ts';
+import { findNode, type TaskState } from '../src/task/model/state.ts';
+
+/** What a command says, as far as the tests look at it. */
+type Said = {
+  readonly id?: string;
+  readonly node?: NodeId;
+  readonly attempt?: number;
+  readonly grant?: string;
+  readonly refused?: string;
+  readonly effect?: { readonly node: NodeId };
+};
+type Question = { readonly purpose: string; readonly node: NodeId | undefined; readonly said: Said };
+
+const questionOf = ({ subject, data }: Outgoing): Question => {
+  const [, , aggregate, name] = subject.split('.');
+  const said = data as Said;
+  return { purpose: `${String(aggregate)}.${String(name)}`, node: said.node ?? said.effect?.node, said };
+};
+
+/** What makes two commands the same question, asked twice. */
+export const keyOf = ({ subject, data }: Pick<Outgoing, 'subject' | 'data'>): string => {
+  // What else has happened in the task by then is told as it is.
+  const { effects: _, ...asked } = data as JsonObject;
+  return `${subject} ${canonicalJson(asked)}`;
+};
+
+type EffectFact = Extract<TaskMessage, { kind: 'effect' }>['fact'];
+
+const endsAttempt = (fact: EffectFact, { attempt, grant }: Said): boolean => {
+  if (fact.attempt !== attempt) return false;
+  if (fact.type === 'refused') return fact.order.grant === grant;
+  return fact.type === 'in_doubt'
+    ? fact.next === 'person'
+    : fact.type === 'failed_clean' || fact.type === 'cancelled' || fact.type === 'not_applied';
+};
+
+/** Which effect each node has ordered: that it did happen answers whatever is asked about the node. */
+type EffectOf = ReadonlyMap<NodeId | undefined, string | undefined>;
+
+/** Whether a message answers a question: the table of the architecture, read from the other side. */
+const answers = (message: TaskMessage, { purpose, node, said }: Question, effectOf: EffectOf): boolean => {
+  switch (message.kind) {
+    case 'approval': {
+      const { fact } = message;
+      return (
+        purpose.startsWith('approval.') &&
+        fact.type === 'resolved' &&
+        fact.node === node &&
+        fact.id === said.id
+      );
+    }
+    case 'effect': {
+      const { fact } = message;
+      if (fact.node !== node || fact.id !== effectOf.get(node)) return false;
+      if (fact.type === 'applied') return !purpose.startsWith('approval.');
+      if (purpose === 'effect.run') return endsAttempt(fact, said);
+      const over =
+        fact.type === 'cancelled' ||
+        fact.type === 'not_applied' ||
+        (fact.type === 'in_doubt' && fact.next === 'person');
+      return purpose === 'effect.cancel' && over;
+    }
+    case 'recover': {
+      const { payload } = message;
+      const isAbout = payload.node === node && payload.attempt === said.attempt;
+      // What cannot be done is no answer to that.
+      const isHeard = said.refused === undefined || isGivingUp(payload.verdict);
+      return purpose === 'recovery.assess' && isAbout && isHeard;
+    }
+    default:
+      return false;
+  }
+};
+
+/** What is only told: whoever has missed it asks himself. */
+const NO_QUESTION: ReadonlySet<string> = new Set(['recovery.record', 'recovery.settle']);
+
+const TAKES_BACK: Readonly<Record<string, string>> = {
+  'approval.cancel': 'approval.request',
+  'effect.cancel': 'effect.run',
+};
+
+/** After each step of a run: the questions that somebody else still has to answer, told from the messages alone. */
+export const openQuestions = (
+  run: readonly Step<TaskState, TaskMessage, unknown, never>[],
+): readonly ReadonlyMap<string, Outgoing>[] => {
+  const open = new Map<string, Outgoing>();
+  const effectOf = new Map<NodeId | undefined, string | undefined>();
+  return run.map(({ message, made, after }) => {
+    for (const [key, asked] of open) if (answers(message, questionOf(asked), effectOf)) open.delete(key);
+    for (const sent of made.send) {
+      const { purpose, node, said } = questionOf(sent);
+      if (NO_QUESTION.has(purpose)) continue;
+      if (purpose === 'effect.run') effectOf.set(node, said.id);
+      for (const [key, asked] of open) {
+        const { purpose: other, said: about } = questionOf(asked);
+        if (other === TAKES_BACK[purpose] && about.id === said.id) open.delete(key);
+      }
+      open.set(keyOf(sent), sent);
+    }
+    const ended = after.phase !== 'absent' && isTerminal(after.phase);
+    // What was said of a doubt is handed on until the executor has reported, or nobody wants to know any more.
+    for (const [key, asked] of open) {
+      const { purpose, node } = questionOf(asked);
+      const isSaid = after.phase !== 'absent' && node !== undefined && findNode(after, node)?.doubt?.said;
+      if (purpose === 'effect.resolve' && !isSaid) open.delete(key);
+    }
+    // A verdict that nobody waits for any more, because somebody else has said what follows, is harmless: it is not taken back.
+    for (const [key, asked] of open) {
+      const { purpose, node } = questionOf(asked);
+      const waits = !ended && after.phase !== 'absent' && node !== undefined;
+      const isWanted = waits && findNode(after, node)?.status === 'recovering';
+      if (purpose === 'recovery.assess' && !isWanted) open.delete(key);
+    }
+    return new Map(open);
+  });
+};

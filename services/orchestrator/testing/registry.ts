@@ -1,0 +1,65 @@
+import type { ArtifactReport, BoardRequest, Information, InformTask } from '@holdpoint/contracts/task/registry';
+import { type NodeId, repositoryIdOf, type TaskId } from '@holdpoint/contracts/values/ids';
+import type { Lock } from '@holdpoint/contracts/workflow/workflow';
+import type { Decision } from '@holdpoint/runtime/decider';
+import type { BoardMessage } from '../src/registry/decide.ts';
+import { type Board, emptyBoard } from '../src/registry/state.ts';
+
+export const NOW = 1_700_000_000_000;
+export const MINUTE_MS = 60_000;
+export const BOARD = repositoryIdOf('/srv/app');
+
+export const taskId = (name: string): TaskId => name as TaskId;
+export const nodeId = (name: string): NodeId => name as NodeId;
+
+/** `task/node`, or `task/node/attempt`. */
+export const job = (name: string) => {
+  const [task = '', node = '', attempt = '1'] = name.split('/');
+  return { task: taskId(task), node: nodeId(node), attempt: Number(attempt) };
+};
+
+/** `+key` is shared, `key` exclusive. */
+export const locks = (...keys: readonly string[]): Lock[] =>
+  keys.map((key) =>
+    key.startsWith('+') ? { key: key.slice(1), mode: 'shared' } : { key, mode: 'exclusive' },
+  );
+
+const asked = (request: BoardRequest): BoardMessage => ({ kind: 'board', id: BOARD, request });
+
+export const acquire = (name: string, since: number, ...keys: readonly string[]): BoardMessage =>
+  asked({ ask: 'acquire', ...job(name), locks: locks(...keys), since });
+export const release = (name: string): BoardMessage => asked({ ask: 'release', ...job(name) });
+export const report = (task: string, serial: number, ...artifacts: readonly ArtifactReport[]): BoardMessage =>
+  asked({ ask: 'report', task: taskId(task), serial, artifacts: [...artifacts] });
+export const require = (name: string, ...labels: readonly string[]): BoardMessage =>
+  asked({ ask: 'require', ...job(name), labels: [...labels] });
+export const reminder: BoardMessage = { kind: 'timer', name: 'held', data: null };
+
+/** An artifact as a node of a task reports it. */
+export const artifact = (
+  state: ArtifactReport['state'],
+  label: string,
+  more: { readonly node?: string; readonly payload?: ArtifactReport['payload'] } = {},
+): ArtifactReport => ({
+  label,
+  node: nodeId(more.node ?? 'n'),
+  state,
+  ...(more.payload && { payload: more.payload }),
+});
+
+export const boardWith = (parts: Partial<Board>): Board => ({ ...emptyBoard(BOARD), version: 1, ...parts });
+
+/** A message to a task as `thenSends` compares it. */
+export const told = (task: string, information: object) => ({
+  subject: 'hp.cmd.task.inform',
+  type: 'dev.holdpoint.task.inform.v1',
+  data: { id: task, information },
+});
+export const toldHeld = (name: string) =>
+  told(job(name).task, { about: 'locks', ...job(name), repository: BOARD, held: true, behind: [] });
+export const toldToWait = (name: string, ...behind: readonly string[]) =>
+  told(job(name).task, { about: 'locks', ...job(name), repository: BOARD, held: false, behind });
+
+/** What a decision says to tasks, without the envelopes. */
+export const informationOf = ({ send }: Pick<Decision<never>, 'send'>): readonly Information[] =>
+  send.map(({ data }) => (data as InformTask).information);

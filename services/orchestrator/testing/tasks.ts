@@ -1,0 +1,194 @@
+import type { ApprovalOutcome, ApprovalResolved } from '@holdpoint/contracts/approval/approval';
+import { type DoubtAnswer, effectDigest, type EffectEvent } from '@holdpoint/contracts/effect/effect';
+import { approvalIdOf, commandIdOf, doubtIdOf, effectIdOf, NodeId, TaskId } from '@holdpoint/contracts/values/ids';
+import type { Verdict, VerdictKind } from '@holdpoint/contracts/recovery/recovery';
+import type { SubmitTask, TaskEvent } from '@holdpoint/contracts/task/task';
+import { continued, historyOf } from '@holdpoint/runtime/testing/spec';
+import { taskDecider } from '../src/task/decide.ts';
+import type { ByHand, TaskMessage } from '../src/task/model/messages.ts';
+
+export const TASK = TaskId.parse('t-1');
+export const NODE = NodeId.parse('append');
+export const EFFECT = effectIdOf(TASK, NODE, 'append:sample.txt');
+export const approvalOf = (revision: number) => approvalIdOf(TASK, NODE, revision);
+export const NOW = 1_000_000;
+export const GRANT = { grant: 'granted', validUntil: NOW + 3_600_000 } as const;
+
+export const submission: SubmitTask = { workflow: 'sample', goal: 'say hello', requestedBy: 'linus' };
+export const submit = (payload: SubmitTask = submission): TaskMessage => ({
+  kind: 'submit',
+  payload,
+  task: TASK,
+});
+
+let given = 0;
+/** A command of its own each time: only the same value again is a redelivery. */
+export const byHand = (
+  kind: ByHand['kind'],
+  change: {
+    by?: string;
+    reason?: string;
+    node?: NodeId;
+    attempt?: number;
+    rewind?: boolean;
+    ifOpen?: boolean;
+  } = {},
+): ByHand => {
+  given += 1;
+  const commandId = commandIdOf(kind, String(given));
+  return { kind, payload: { id: TASK, by: 'ada', ...change }, task: TASK, commandId } as ByHand;
+};
+
+/** What the approvals service states; an approval comes with its grant. */
+export const resolved = (outcome: ApprovalOutcome, change: Partial<ApprovalResolved> = {}): TaskMessage => ({
+  kind: 'approval',
+  fact: {
+    type: 'resolved',
+    id: approvalOf(1),
+    task: TASK,
+    node: NODE,
+    revision: 1,
+    outcome,
+    by: 'grace',
+    at: NOW,
+    ...(outcome === 'approved' && GRANT),
+    ...change,
+  },
+});
+
+type EffectSays = EffectEvent extends infer E
+  ? E extends EffectEvent
+    ? Omit<E, 'id' | 'task' | 'node' | 'attempt' | 'order'>
+    : never
+  : never;
+
+/** What the executor states about the effect of these tests. */
+export const reported = (says: EffectSays, change: Partial<EffectEvent> = {}): TaskMessage => ({
+  kind: 'effect',
+  fact: { ...says, id: EFFECT, task: TASK, node: NODE, attempt: 1, ...change } as EffectEvent,
+});
+export const applied = (change: Partial<EffectEvent> = {}): TaskMessage =>
+  reported({ type: 'applied', epoch: 1, outputs: { line: 1 } }, change);
+export const failedClean = (change: Partial<EffectEvent> = {}): TaskMessage =>
+  reported(
+    { type: 'failed_clean', epoch: 1, error: { code: 'EXECUTOR_TARGET_UNAVAILABLE', message: 'busy' } },
+    change,
+  );
+/** Of the order that was given under this grant. */
+export const refused = (
+  code: string,
+  change: Partial<EffectEvent> = {},
+  grant: string = GRANT.grant,
+): TaskMessage => {
+  const effect = {
+    task: TASK,
+    node: NODE,
+    uses: 'cap.file.append',
+    args: { file: 'sample.txt', line: submission.goal },
+    kind: 'write_external',
+    effectClass: 'keyed',
+    target: 'file:sample.txt',
+    idempotencyKey: 'append:sample.txt',
+  } as const;
+  const order = { id: EFFECT, attempt: 1, effect, digest: effectDigest(effect), grant };
+  return reported({ type: 'refused', error: { code, message: 'no' } }, { order, ...change });
+};
+
+export const verdictOf = (kind: VerdictKind, delayMs = 0): Verdict => ({
+  kind,
+  delayMs,
+  class: 'UNKNOWN',
+  rule: 'verdicts@1/x',
+  reason: 'because',
+});
+export const recover = (
+  kind: VerdictKind,
+  change: { attempt?: number; node?: NodeId; delayMs?: number } = {},
+): TaskMessage => ({
+  kind: 'recover',
+  payload: {
+    task: TASK,
+    node: change.node ?? NODE,
+    attempt: change.attempt ?? 1,
+    verdict: verdictOf(kind, change.delayMs),
+  },
+  task: TASK,
+});
+export const timer = (name: string, data: null | { ask: number } = null): TaskMessage => ({
+  kind: 'timer',
+  name,
+  data,
+});
+
+const acted = (...messages: readonly TaskMessage[]): readonly TaskEvent[] =>
+  historyOf(taskDecider, ...messages.map((message) => [message, NOW] as const));
+const then = (history: readonly TaskEvent[], ...messages: readonly TaskMessage[]): readonly TaskEvent[] =>
+  continued(taskDecider, history, ...messages.map((message) => [message, NOW] as const));
+
+const awaiting = acted(submit());
+const running = then(awaiting, resolved('approved'));
+const recovering = then(running, failedClean());
+const inDoubt = reported({
+  type: 'in_doubt',
+  epoch: 2,
+  reason: 'lost',
+  next: 'person',
+  cause: 'worker_lost',
+});
+const doubtful = then(running, inDoubt);
+const asked = then(doubtful, recover('escalate'));
+const saidOf = (answer: DoubtAnswer): TaskMessage =>
+  resolved('answered', { id: doubtIdOf(EFFECT, 2), answer, statement: 'stated' });
+const pausedAwaiting = then(awaiting, byHand('pause'));
+
+/** A task of the sample workflow in every situation that it can be in. */
+export const histories = {
+  awaiting,
+  running,
+  recovering,
+  retrying: then(recovering, recover('retry', { delayMs: 1_000 })),
+  escalated: then(recovering, recover('escalate')),
+  retriedEscalated: then(
+    recovering,
+    recover('escalate'),
+    byHand('retry'),
+    failedClean({ attempt: 2 }),
+    recover('escalate', { attempt: 2 }),
+  ),
+  changesRequested: then(awaiting, resolved('changes_requested')),
+  pausedAwaiting,
+  pausedApproved: then(pausedAwaiting, resolved('approved')),
+  pausedRejected: then(pausedAwaiting, resolved('rejected')),
+  pausedRunning: then(running, byHand('pause')),
+  pausedRecovering: then(recovering, byHand('pause')),
+  pausedRetrying: then(recovering, recover('retry', { delayMs: 1_000 }), byHand('pause')),
+  pausedEscalated: then(recovering, recover('escalate'), byHand('pause')),
+  pausedDone: then(running, byHand('pause'), applied()),
+  /** The grant had run out before the executor could use it. */
+  awaitingAnew: then(running, refused('EXECUTOR_GRANT_EXPIRED')),
+  completed: then(running, applied()),
+  failed: then(awaiting, resolved('rejected')),
+  cancelled: then(awaiting, byHand('cancel')),
+  cancelledRunning: then(running, byHand('cancel')),
+  cancelledPaused: then(pausedAwaiting, byHand('cancel')),
+  cancelledEscalated: then(recovering, recover('escalate'), byHand('cancel')),
+} as const;
+/** The same task when nobody knows what became of its effect: people are asked, and have said. */
+export const doubtHistories = {
+  doubtful,
+  asked,
+  saidApplied: then(asked, saidOf('applied')),
+  saidRetry: then(asked, saidOf('retry')),
+} as const;
+export type Situation = keyof typeof histories;
+export const TERMINAL = [
+  'completed',
+  'failed',
+  'cancelled',
+  'cancelledRunning',
+  'cancelledPaused',
+  'cancelledEscalated',
+] as const satisfies readonly Situation[];
+export const OPEN = (Object.keys(histories) as readonly Situation[]).filter(
+  (situation) => !(TERMINAL as readonly Situation[]).includes(situation),
+);
