@@ -44,7 +44,7 @@ describe.skipIf(!there)('production with a component', () => {
     const edge = 'namespace monitoring:4318';
     for (const [name, { egress }] of Object.entries(allowedOf(manifests)))
       expect([name, egress.includes(edge)]).toEqual([name, name !== 'provision']);
-    const read = readSource('packages/runtime/src/tracing.ts');
+    const read = readSource('packages/runtime/src/service/tracing.ts');
     for (const workload of workloads(manifests).filter(({ kind }) => kind !== 'Job')) {
       const set = containerOf(workload)
         .env.map(({ name }) => name)

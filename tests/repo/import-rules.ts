@@ -75,7 +75,7 @@ const partOf = (path: string): Part | undefined => PARTS.find(({ dir }) => path.
 const isTest = (path: string): boolean => path.endsWith('.test.ts');
 
 /** Rooms of a service that may do I/O. Every other folder under `src` holds an aggregate, and is pure. */
-const IMPURE_ROOMS = /^(adapters|queries|projections|surfaces|capabilities|api)\//;
+const IMPURE_ROOMS = /^(adapters|ports|queries|projections|surfaces|capabilities|api)\//;
 
 /** Whether a file belongs to an aggregate of a service: no I/O, no clock, no randomness, no `await`. */
 export const isAggregate = (path: string): boolean => {
@@ -92,7 +92,8 @@ const targetOf = (from: string, specifier: string): Target => {
   if (own !== null) {
     const found = PARTS.find(({ name }) => name === own[1]);
     if (found === undefined) return { kind: 'unknown' };
-    const folder = own[1] === 'runtime' && own[2]?.startsWith('testing/') === true ? found.dir : found.exported;
+    const folder =
+      own[1] === 'runtime' && own[2]?.startsWith('testing/') === true ? found.dir : found.exported;
     return { kind: 'file', path: `${folder}/${String(own[2])}.ts`, part: found, relative: false };
   }
   if (specifier === COMPUTED) return { kind: 'computed' };
@@ -178,11 +179,7 @@ const aggregatesStayPure: Rule = ({ from, part: { dir }, to }) => {
 };
 
 /** Inside a service: aggregates <- queries, adapters <- api, service <- main. */
-const LAYERS: readonly RegExp[] = [
-  /^(queries|projections|adapters)\//,
-  /^(api|service)\.ts$/,
-  /^main\.ts$/,
-];
+const LAYERS: readonly RegExp[] = [/^(queries|projections|adapters)\//, /^(api|service)\.ts$/, /^main\.ts$/];
 const layerOf = (dir: string, path: string): number =>
   isAggregate(path) ? 0 : 1 + LAYERS.findIndex((layer) => layer.test(path.slice(`${dir}/src/`.length)));
 
@@ -195,13 +192,29 @@ const layersPointInwards: Rule = ({ from, part: { dir }, to }) => {
     : undefined;
 };
 
+/** In the executor: ports <- adapters <- capabilities. */
+const EXECUTOR_ROOMS = ['ports', 'adapters', 'capabilities'];
+const executorRoomOf = (path: string): number =>
+  EXECUTOR_ROOMS.indexOf(/^services\/executor\/src\/([^/]+)\//.exec(path)?.[1] ?? '');
+
+const executorRoomsPointInwards: Rule = ({ from, to }) =>
+  to.kind === 'file' &&
+  executorRoomOf(from) >= 0 &&
+  !isTest(from) &&
+  executorRoomOf(to.path) > executorRoomOf(from)
+    ? `rooms of the executor, from the inside: ${EXECUTOR_ROOMS.join(', ')}`
+    : undefined;
+
 /** Rooms of the runtime, from the inside to the outside. */
 const RUNTIME_ROOMS = ['engine', 'memory', 'observability', 'store', 'bus', 'service'];
 const runtimeRoomOf = (path: string): number =>
   RUNTIME_ROOMS.indexOf(/^packages\/runtime\/src\/([^/]+)\//.exec(path)?.[1] ?? '');
 
 const runtimeRoomsPointInwards: Rule = ({ from, to }) =>
-  to.kind === 'file' && runtimeRoomOf(from) >= 0 && !isTest(from) && runtimeRoomOf(to.path) > runtimeRoomOf(from)
+  to.kind === 'file' &&
+  runtimeRoomOf(from) >= 0 &&
+  !isTest(from) &&
+  runtimeRoomOf(to.path) > runtimeRoomOf(from)
     ? `rooms of the runtime, from the inside: ${RUNTIME_ROOMS.join(', ')}`
     : undefined;
 
@@ -281,6 +294,7 @@ export const checkImports = (files: readonly SourceFacts[]): readonly Violation[
     aggregatesStayPure,
     layersPointInwards,
     runtimeRoomsPointInwards,
+    executorRoomsPointInwards,
     shippedCodeKnowsNoTests,
     servicesLeaveTheBusToTheRuntime,
     coreStaysPortable(coreOf(edges)),

@@ -1,16 +1,15 @@
-import { runtimeCore, type Violation } from './import-rules.ts';
+import { isAggregate, runtimeCore, type Violation } from './import-rules.ts';
 import type { SourceFacts } from './source-facts.ts';
 
 /** Who decides that a message is acknowledged, and who tells the server so; and the one file that publishes. */
-export const ACKNOWLEDGES = ['packages/runtime/src/intake.ts', 'packages/runtime/src/nats/source.ts'];
-export const PUBLISHES = 'packages/runtime/src/nats/publisher.ts';
+export const ACKNOWLEDGES = ['packages/runtime/src/bus/source.ts', 'packages/runtime/src/engine/intake.ts'];
+export const PUBLISHES = 'packages/runtime/src/bus/publisher.ts';
 /** Says what nothing depends on: output of running work. */
-export const ANNOUNCES = 'packages/runtime/src/nats/announcer.ts';
+export const ANNOUNCES = 'packages/runtime/src/bus/announcer.ts';
 
 const isTest = (path: string): boolean => path.endsWith('.test.ts');
 const isProduction = (path: string): boolean =>
   /^(services|packages\/(runtime|contracts))\//.test(path) && !isTest(path);
-const isDomain = (path: string): boolean => /^services\/[^/]+\/src\/domain\//.test(path) && !isTest(path);
 const mayReadEnvironment = (path: string): boolean =>
   /^(infra|tests)\//.test(path) ||
   /(^|\/)main\.ts$/.test(path) ||
@@ -51,9 +50,9 @@ const rulesFor = (core: ReadonlySet<string>): readonly Rule[] => [
     says: `only ${PUBLISHES} publishes what the outbox holds, and ${ANNOUNCES} what may be lost`,
   },
   {
-    applies: ({ path }) => isDomain(path),
+    applies: ({ path }) => isAggregate(path),
     forbids: (use) => use === 'await' || IMPURE.test(use),
-    says: 'a domain waits for nothing and has no clock and no chance: time and ids arrive with the message',
+    says: 'an aggregate has no await, no clock and no randomness: time and ids arrive with the message',
   },
   {
     applies: ({ path }) => core.has(path) && !isTest(path),

@@ -31,7 +31,10 @@ describe('the check shows the offending line', () => {
     [`process['hrtime']`, 'process.hrtime'],
     ['globalThis.Date', 'globalThis.Date'],
   ] as const;
-  const PURE_PLACES = ['services/executor/src/effect/decide.ts', 'packages/runtime/src/engine/engine.ts'] as const;
+  const PURE_PLACES = [
+    'services/executor/src/effect/decide.ts',
+    'packages/runtime/src/engine/engine.ts',
+  ] as const;
   const cases = PURE_PLACES.flatMap((path) => IMPURE.map(([source, use]) => [source, path, use] as const));
 
   test.each(cases)('%s in %s', (source, path, use) => {
@@ -49,7 +52,9 @@ describe('the check shows the offending line', () => {
   });
 
   test('the environment taken apart outside of main.ts', () => {
-    expect(faults('packages/cli/src/bus/connection.ts', `const { env } = process;`)).toEqual(['1 process.env']);
+    expect(faults('packages/cli/src/bus/connection.ts', `const { env } = process;`)).toEqual([
+      '1 process.env',
+    ]);
   });
 
   test.each([

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { once } from 'node:events';
-import { type HttpServer, serveHttp } from '@holdpoint/runtime/http';
-import { silentLogger } from '@holdpoint/runtime/log';
-import { createMetrics } from '@holdpoint/runtime/metrics';
+import { type HttpServer, serveHttp } from '@holdpoint/runtime/service/http';
+import { silentLogger } from '@holdpoint/runtime/observability/log';
+import { createMetrics } from '@holdpoint/runtime/observability/metrics';
 import fc from 'fast-check';
 import { nastyText } from '../hostile/strings.ts';
 import { target } from '../target.ts';

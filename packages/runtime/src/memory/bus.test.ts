@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { WireMessage } from '../ports.ts';
+import type { WireMessage } from '../engine/ports.ts';
 import { createMemoryBus, matches } from './bus.ts';
 
 const message = (subject: string): WireMessage => ({ subject, headers: [], body: '{}' });

@@ -1,4 +1,4 @@
-import type { Publisher, WireMessage } from '../ports.ts';
+import type { Publisher, WireMessage } from '../engine/ports.ts';
 
 type Subscription = { readonly filter: string; readonly deliver: (message: WireMessage) => void };
 

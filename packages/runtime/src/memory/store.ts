@@ -8,7 +8,7 @@ import {
   type Store,
   type TimerRow,
   type Transaction,
-} from '../ports.ts';
+} from '../engine/ports.ts';
 import { createLocks } from './locks.ts';
 
 type OutboxEntry = OutboxRow & { readonly createdAt: number; claimedUntil: number };

@@ -1,4 +1,4 @@
-import type { Clock } from '@holdpoint/runtime/clock';
+import type { Clock } from '@holdpoint/runtime/engine/clock';
 
 /** Wakes whoever waits; a ring that nobody waits for is kept. */
 export const createBell = (clock: Pick<Clock, 'after'>) => {

@@ -1,4 +1,4 @@
-import type { Clock } from '@holdpoint/runtime/clock';
+import type { Clock } from '@holdpoint/runtime/engine/clock';
 
 type Happening = { readonly at: number; readonly order: number; readonly step: () => void };
 

@@ -1,0 +1,134 @@
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { headers as createHeaders } from '@nats-io/transport-node';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { Item } from '../engine/engine.ts';
+import { silentLogger } from '../observability/log.ts';
+import { answerRequest, type Endpoint } from './api.ts';
+
+type Said = { readonly ok?: unknown; readonly status?: number; readonly error?: { code: string } };
+
+const MAX = 1_000;
+const schema = z.object({ id: z.string() });
+
+const ask = async (
+  endpoint: Endpoint<unknown, unknown, unknown>,
+  {
+    body = '{"id":"x"}',
+    trace,
+    accept = () => undefined,
+  }: { body?: string; trace?: string; accept?: (item: Item<unknown>) => void } = {},
+) => {
+  const said: Said[] = [];
+  const items: Item<unknown>[] = [];
+  const headers = createHeaders();
+  if (trace !== undefined) headers.set('traceparent', trace);
+  const checked = (data: string): unknown => {
+    // As the client does it.
+    if (data.length > MAX) throw new RangeError('max_payload size exceeded');
+    return JSON.parse(data) as unknown;
+  };
+  const msg = {
+    data: new TextEncoder().encode(body),
+    headers,
+    subject: 'hp.api.x',
+    respond: (data: string) => (said.push({ ok: checked(data) }), true),
+    respondError: (status: number, _description: string, data: string) => (
+      said.push({ status, error: checked(data) as { code: string } }),
+      true
+    ),
+  };
+  const engine = {
+    accept: (item: Item<unknown>) => {
+      items.push(item);
+      accept(item);
+    },
+  };
+  await answerRequest(msg, { endpoint, schema, engine, log: silentLogger(), answerMaxBytes: MAX });
+  return { said, items };
+};
+const query = (answer: unknown) => ({ query: () => Promise.resolve(answer) });
+
+describe('a request', () => {
+  test('is answered with what was found', async () => {
+    expect((await ask(query({ found: 1 }))).said).toEqual([{ ok: { found: 1 } }]);
+  });
+
+  test.each([
+    ['that cannot be read', '{', 'CONTRACT_NOT_JSON', 400],
+    ['that lacks something', '{}', 'CONTRACT_INVALID', 400],
+  ])('%s is refused with a code', async (_, body, code, status) => {
+    expect((await ask(query({}), { body })).said).toMatchObject([{ status, error: { code } }]);
+  });
+
+  test('whose answer is longer than the bus takes is refused, and says so', async () => {
+    const { said } = await ask(query({ text: 'x'.repeat(MAX) }));
+    expect(said).toMatchObject([{ status: 413, error: { code: 'CONTRACT_PAYLOAD_TOO_LARGE' } }]);
+  });
+
+  test('whose refusal is longer than the bus takes is refused all the same', async () => {
+    const error = { code: 'RUNTIME_POISON', message: 'x'.repeat(MAX) };
+    const settled = await ask(
+      { command: () => ({ aggregate: 'x', message: {} }) },
+      { accept: (item) => item.settled({ error }) },
+    );
+    expect(settled.said).toMatchObject([{ status: 500, error: { code: 'RUNTIME_POISON' } }]);
+    const failed = await ask({
+      query: () => Promise.reject(new HoldpointError('RECOVERY_UNKNOWN', 'x'.repeat(MAX))),
+    });
+    expect(failed.said).toMatchObject([{ status: 404, error: { code: 'RECOVERY_UNKNOWN' } }]);
+  });
+
+  test.each([
+    [
+      'while the store is away is told so',
+      Object.assign(new Error('x'), { code: '57P01' }),
+      503,
+      'RUNTIME_UNAVAILABLE',
+    ],
+    ['that somebody got wrong says nothing of it', new TypeError('x'), 500, 'RUNTIME_POISON'],
+  ])('%s', async (_, error, status, code) => {
+    const { said } = await ask({ query: () => Promise.reject(error) });
+    expect(said).toMatchObject([{ status, error: { code } }]);
+  });
+
+  test('whose headers cannot be read is refused with a code', async () => {
+    const codes: string[] = [];
+    const msg = {
+      data: new TextEncoder().encode('{"id":"x"}'),
+      get headers(): never {
+        throw new TypeError('values cannot contain \\r or \\n');
+      },
+      subject: 'hp.api.x',
+      respond: () => codes.push('ok') > 0,
+      respondError: (_status: number, code: string) => codes.push(code) > 0,
+    };
+    const engine = { accept: () => undefined };
+    const endpoint = { command: () => ({ aggregate: 'x', message: {} }) };
+    await answerRequest(msg, { endpoint, schema, engine, log: silentLogger(), answerMaxBytes: MAX });
+    expect(codes).toEqual(['CONTRACT_INVALID']);
+  });
+
+  test('that cannot be answered any more ends nobody', async () => {
+    const closed = (): never => {
+      throw new Error('closed connection');
+    };
+    const msg = {
+      data: new TextEncoder().encode('{"id":"x"}'),
+      headers: createHeaders(),
+      subject: 'hp.api.x',
+      respond: closed,
+      respondError: closed,
+    };
+    const engine = { accept: closed };
+    const serving = { endpoint: query({}), schema, engine, log: silentLogger(), answerMaxBytes: MAX };
+    expect(await answerRequest(msg, serving)).toBeUndefined();
+  });
+
+  test('hands on its trace, and nothing else that stands there', async () => {
+    const command = { command: () => ({ aggregate: 'x', message: {} }) };
+    const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    expect((await ask(command, { trace })).items).toMatchObject([{ trace }]);
+    expect((await ask(command, { trace: `${trace}é` })).items).toMatchObject([{ trace: undefined }]);
+  });
+});

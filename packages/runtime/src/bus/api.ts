@@ -1,0 +1,155 @@
+import type { NatsConnection } from '@nats-io/transport-node';
+import { type ServiceMsg, Svcm } from '@nats-io/services';
+import { api, type CareEndpoint } from '@holdpoint/contracts/catalog/catalog';
+import { HEADERS, traceOf } from '@holdpoint/contracts/bus/cloudevents';
+import {
+  type ErrorBody,
+  errorBody,
+  ErrorCode,
+  ERRORS,
+  HoldpointError,
+  toErrorBody,
+} from '@holdpoint/contracts/values/errors';
+import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/bus/streams';
+import { type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
+import { VERSION } from '@holdpoint/contracts/values/version';
+import type { z } from 'zod';
+import type { Engine } from '../engine/engine.ts';
+import { type Meta, parseAs, parseJson, type Routed } from '../engine/inbound.ts';
+import { errorFields } from '../engine/error-fields.ts';
+import type { Logger } from '../observability/log.ts';
+import { isAway } from '../store/errors.ts';
+
+export type Caller = Meta & {
+  readonly header: (name: string) => string | undefined;
+  /** The address of a caller over HTTP. Nothing is known of where callers on the bus are. */
+  readonly source?: string;
+};
+
+type Output<S extends ServiceName, E extends keyof (typeof api)[S], Side extends 'request' | 'response'> =
+  (typeof api)[S][E] extends Record<Side, infer Schema extends z.ZodType> ? z.output<Schema> : never;
+
+/** An endpoint either goes through the decider, or reads what is stored. */
+export type Endpoint<Message, Request, Response> =
+  | { readonly command: (request: Request, caller: Caller) => Routed<Message> | Promise<Routed<Message>> }
+  | { readonly query: (request: Request, caller: Caller) => Promise<Response> };
+
+export type Endpoints<S extends ServiceName, Message> = {
+  readonly [E in keyof (typeof api)[S]]: Endpoint<Message, Output<S, E, 'request'>, Output<S, E, 'response'>>;
+};
+
+/** Those that a service has of its own: the runtime adds what all of them answer. */
+export type OwnEndpoints<S extends ServiceName, Message> = Omit<
+  Endpoints<S, Message>,
+  CareEndpoint | 'dead_letter'
+>;
+
+type AnyEndpoint<Message> = Endpoint<Message, unknown, unknown>;
+
+/** Serves `hp.api.<service>.*` on the NATS services framework. A caller is answered only after the commit. */
+export const serveApi = async <S extends ServiceName, Message>(
+  connection: NatsConnection,
+  service: S,
+  endpoints: Endpoints<S, Message>,
+  engine: Pick<Engine<Message>, 'accept'>,
+  log: Logger,
+): Promise<{ readonly stop: () => Promise<void> }> => {
+  const micro = await new Svcm(connection).add({
+    name: `holdpoint-${service}`,
+    version: VERSION,
+    description: `Holdpoint ${service}`,
+  });
+  const declared: Readonly<Record<string, { description: string; request: z.ZodType }>> = api[service];
+  for (const [name, endpoint] of Object.entries(endpoints as Record<string, AnyEndpoint<Message>>)) {
+    const declaration = declared[name];
+    if (declaration === undefined) throw new Error(`no contract for the endpoint ${service}.${name}`);
+    micro.addEndpoint(name, {
+      subject: subjects.api(service, name),
+      metadata: { description: declaration.description },
+      handler: (error, msg) => {
+        if (error !== null) return;
+        // What the server takes is known once it is connected to.
+        const answerMaxBytes = connection.info?.max_payload ?? PAYLOAD_MAX_BYTES;
+        void answerRequest(msg, { endpoint, schema: declaration.request, engine, log, answerMaxBytes });
+      },
+    });
+  }
+  return { stop: async () => void (await micro.stop()) };
+};
+
+type Serving<Message> = {
+  readonly endpoint: AnyEndpoint<Message>;
+  readonly schema: z.ZodType;
+  readonly engine: Pick<Engine<Message>, 'accept'>;
+  readonly log: Logger;
+  readonly answerMaxBytes: number;
+};
+
+/** What a sender wrote into its headers may be none; the client finds out when it is asked for them. */
+const headersOf = (msg: Request): Caller['header'] => {
+  try {
+    const { headers } = msg;
+    return (name) => headers?.get(name) || undefined;
+  } catch (cause) {
+    throw new HoldpointError('CONTRACT_INVALID', '(headers): they cannot be read', { cause });
+  }
+};
+
+type Request = Pick<ServiceMsg, 'data' | 'headers' | 'subject' | 'respond' | 'respondError'>;
+
+/** Answers one request, with what was asked for or with a code; it never throws. */
+export const answerRequest = async <Message>(msg: Request, serving: Serving<Message>): Promise<void> => {
+  const { endpoint, schema, engine, log, answerMaxBytes } = serving;
+  const refuse = (error: ErrorBody): void => refuseWith(msg, error, answerMaxBytes);
+  const respond = (answer: unknown): void => {
+    const text = JSON.stringify(answer);
+    if (Buffer.byteLength(text) <= answerMaxBytes) msg.respond(text);
+    else refuse(errorBody('CONTRACT_PAYLOAD_TOO_LARGE', 'the answer is too large to be sent: ask for less'));
+  };
+  try {
+    const request = parseAs(schema, parseJson(msg.data));
+    const header = headersOf(msg);
+    const identity = header(HEADERS.id) ?? header(HEADERS.messageId) ?? crypto.randomUUID();
+    if ('query' in endpoint) {
+      respond(await endpoint.query(request, { identity, header }));
+      return;
+    }
+    const routed = endpoint.command(request, { identity, header });
+    engine.accept({
+      ...(routed instanceof Promise ? await routed : routed),
+      trace: traceOf(header(HEADERS.trace)),
+      settled: (made) => {
+        if (made !== undefined && 'error' in made) refuse(made.error);
+        else respond(made?.ok ?? {});
+      },
+      failed: (reason, cause) => {
+        log.error({ ...errorFields(cause), subject: msg.subject }, 'request could not be handled');
+        refuse(reason);
+      },
+      unavailable: () => refuse(unavailable()),
+    });
+  } catch (error) {
+    if (!(error instanceof HoldpointError))
+      log.error({ ...errorFields(error), subject: msg.subject }, 'request failed');
+    try {
+      refuse(!(error instanceof HoldpointError) && isAway(error) ? unavailable() : toErrorBody(error));
+    } catch (lost) {
+      // The connection is closed, most likely because the service stops: whoever asked hears nothing, and may ask again.
+      log.warn({ ...errorFields(lost), subject: msg.subject }, 'request could not be answered');
+    }
+  }
+};
+
+const unavailable = (): ErrorBody => errorBody('RUNTIME_UNAVAILABLE', 'the store does not answer; ask again');
+
+/** A refusal always fits: one whose text does not is told by its code alone. */
+const refuseWith = (msg: Request, error: ErrorBody, maxBytes: number): void => {
+  const code = ErrorCode.safeParse(error.code);
+  const text = JSON.stringify(error);
+  const short = JSON.stringify({ code: error.code, message: 'what was wrong is too long to be sent' });
+  // The headers that go with it say the code once more.
+  const fits = Buffer.byteLength(text) + HEADERS_MAX_BYTES <= maxBytes;
+  msg.respondError(code.success ? ERRORS[code.data] : 500, error.code, fits ? text : short);
+};
+
+const HEADERS_MAX_BYTES = 256;

@@ -1,0 +1,44 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { systemClock } from '../service/system-clock.ts';
+import { followCircuits } from './circuits.ts';
+import type { Listener } from './listener.ts';
+
+const LONG_MS = 60_000;
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** Recovery as it is heard by whoever starts: it gives these answers in turn, and the last of them from then on. */
+const follow = (...answers: readonly ({ readonly items: readonly unknown[] } | undefined)[]) => {
+  let asks = 0;
+  const listener: Pick<Listener, 'listen' | 'ask'> = {
+    listen: () => ({ stop: () => undefined }),
+    ask: () => Promise.resolve(answers[Math.min(asks++, answers.length - 1)] as never),
+  };
+  const heard: number[] = [];
+  const followed = followCircuits(listener, systemClock, 1, {
+    hear: () => undefined,
+    hearAll: (all) => heard.push(all.length),
+  });
+  let isKnown = false;
+  void followed.asked.then(() => (isKnown = true));
+  return { ...followed, heard, asks: () => asks, isKnown: () => isKnown };
+};
+
+test('an answer that is lost is asked for again before anybody goes by it', async () => {
+  const following = follow(undefined, { items: [{}] });
+  await vi.advanceTimersByTimeAsync(0);
+  expect([following.asks(), following.isKnown()]).toEqual([1, false]);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect([following.heard, following.isKnown()]).toEqual([[1], true]);
+  following.stop();
+});
+
+test('nobody waits for long for a recovery that is away, and hears of it once it is there', async () => {
+  const following = follow(undefined, undefined, undefined, { items: [] });
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect([following.asks(), following.isKnown(), following.heard]).toEqual([3, true, []]);
+  await vi.advanceTimersByTimeAsync(LONG_MS);
+  expect(following.heard.length).toBeGreaterThan(1);
+  following.stop();
+});

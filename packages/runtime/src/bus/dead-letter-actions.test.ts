@@ -1,0 +1,157 @@
+import type { DeadLetter, LetterSettled } from '@holdpoint/contracts/bus/dead-letter';
+import { sha256Of } from '@holdpoint/contracts/values/json';
+import { consumers } from '@holdpoint/contracts/bus/streams';
+import { describe, expect, test } from 'vitest';
+import type { Item } from '../engine/engine.ts';
+import type { Inbound } from '../engine/intake.ts';
+import { createSettling } from './dead-letter-actions.ts';
+
+const NOW = 1_795_000_000_000;
+const BODY = '{"id":"t-1"}';
+
+const letterOf = (more: Partial<DeadLetter> = {}): DeadLetter => ({
+  subject: 'hp.cmd.task.cancel',
+  reason: { code: 'RUNTIME_POISON', message: 'it could not be handled' },
+  headers: { 'Ce-Id': 'first' },
+  body: BODY,
+  bodyBytes: BODY.length,
+  bodySha256: sha256Of(Buffer.from(BODY)),
+  deliveries: 5,
+  at: NOW - 1_000,
+  ...more,
+});
+
+type Message = { readonly subject: string; readonly payload: unknown; readonly identity: string };
+type Fate = (item: Item<Message>) => void;
+
+/** One dead letter of the orchestrator, and what its message comes to when it is handled again. */
+const given = (
+  letter: DeadLetter,
+  fate: Fate = (item) => item.settled(undefined),
+  inStream: (stated: readonly LetterSettled[]) => readonly LetterSettled[] = (stated) => stated,
+) => {
+  const consumer = consumers.find(({ name }) => name === 'orchestrator');
+  if (consumer === undefined) throw new Error('no consumer');
+  const inbound: Inbound<Message> = {
+    consumer,
+    decode: (subject, payload, { identity }) => ({
+      aggregate: 't-1',
+      message: { subject, payload, identity },
+    }),
+  };
+  const handled: Message[] = [];
+  const stated: LetterSettled[] = [];
+  const settle = createSettling<Message>({
+    service: 'orchestrator',
+    inbound: [inbound],
+    now: () => NOW,
+    letters: {
+      find: (sequence) =>
+        Promise.resolve(sequence === 7 ? { sequence, service: 'orchestrator', letter } : undefined),
+      settled: () => Promise.resolve(new Map(inStream(stated).map((each) => [each.sequence, each]))),
+    },
+    engine: {
+      accept: (item) => {
+        handled.push(item.message);
+        fate(item);
+      },
+      post: ({ subject, body }, stored) => {
+        expect(subject).toBe('hp.dlq.orchestrator.settled');
+        stated.push(JSON.parse(body) as LetterSettled);
+        stored();
+      },
+    },
+  });
+  return { settle, handled, stated };
+};
+
+describe('a dead letter that is tried again', () => {
+  test('is handled as it came, under the same id, and what became of it is stated', async () => {
+    const { settle, handled, stated } = given(letterOf());
+    const settled = await settle({ sequence: 7, action: 'retry', by: 'ada' });
+    expect(settled).toEqual({ service: 'orchestrator', sequence: 7, action: 'retry', by: 'ada', at: NOW });
+    expect(handled).toEqual([{ subject: 'hp.cmd.task.cancel', payload: { id: 't-1' }, identity: 'first' }]);
+    expect(stated).toEqual([settled]);
+  });
+
+  test('is handled no more once it is settled', async () => {
+    const { settle, handled, stated } = given(letterOf());
+    const first = await settle({ sequence: 7, action: 'drop', by: 'ada' });
+    expect(await settle({ sequence: 7, action: 'retry', by: 'eve' })).toEqual(first);
+    expect([handled.length, stated.length]).toEqual([0, 1]);
+  });
+
+  test('is handled once, however many ask at once, and all are told the same', async () => {
+    const { settle, handled, stated } = given(letterOf());
+    const asked = [
+      settle({ sequence: 7, action: 'retry', by: 'ada' }),
+      settle({ sequence: 7, action: 'drop', by: 'eve' }),
+      settle({ sequence: 7, action: 'retry', by: 'bob' }),
+    ];
+    expect(new Set((await Promise.all(asked)).map(({ action, by }) => `${action} by ${by}`))).toEqual(
+      new Set(['retry by ada']),
+    );
+    expect([handled.length, stated.length]).toEqual([1, 1]);
+  });
+
+  test('stays settled while what states so is still on its way to the stream', async () => {
+    const { settle, handled, stated } = given(letterOf(), undefined, () => []);
+    const first = await settle({ sequence: 7, action: 'drop', by: 'ada' });
+    expect(await settle({ sequence: 7, action: 'retry', by: 'eve' })).toEqual(first);
+    expect([handled.length, stated.length]).toEqual([0, 1]);
+  });
+
+  test('may be asked for again when it came to nothing', async () => {
+    let away = true;
+    const { settle, stated } = given(letterOf(), (item) => {
+      if (away) item.unavailable();
+      else item.settled(undefined);
+      away = false;
+    });
+    const [first, second] = await Promise.allSettled([
+      settle({ sequence: 7, action: 'retry', by: 'ada' }),
+      settle({ sequence: 7, action: 'retry', by: 'eve' }),
+    ]);
+    expect([first.status, second.status]).toEqual(['rejected', 'fulfilled']);
+    expect(stated).toMatchObject([{ by: 'eve' }]);
+  });
+
+  test.each<readonly [string, Fate, string]>([
+    [
+      'the decider refuses it',
+      (item) => item.settled({ error: { code: 'ORCHESTRATOR_UNKNOWN_TASK', message: 'none' } }),
+      'ORCHESTRATOR_UNKNOWN_TASK',
+    ],
+    [
+      'it is poison still',
+      (item) => item.failed({ code: 'RUNTIME_POISON', message: 'again' }, new Error('again')),
+      'RUNTIME_POISON',
+    ],
+    ['the store is away', (item) => item.unavailable(), 'RUNTIME_UNAVAILABLE'],
+  ])('stays when %s', async (_why, fate, code) => {
+    const { settle, stated } = given(letterOf(), fate);
+    await expect(settle({ sequence: 7, action: 'retry' })).rejects.toMatchObject({ code });
+    expect(stated).toEqual([]);
+  });
+
+  test.each([
+    ['of which a part is kept', letterOf({ bodyBytes: 5_000 }), 'RUNTIME_LETTER_CUT'],
+    ['whose body was changed', letterOf({ bodySha256: '0'.repeat(64) }), 'RUNTIME_LETTER_CUT'],
+    [
+      'that is no JSON',
+      letterOf({ body: '{', bodyBytes: 1, bodySha256: sha256Of(Buffer.from('{')) }),
+      'CONTRACT_NOT_JSON',
+    ],
+  ])('is not handled: %s', async (_what, letter, code) => {
+    const { settle, handled, stated } = given(letter);
+    await expect(settle({ sequence: 7, action: 'retry' })).rejects.toMatchObject({ code });
+    expect([handled, stated]).toEqual([[], []]);
+  });
+
+  test('is one that there is', async () => {
+    const { settle } = given(letterOf());
+    await expect(settle({ sequence: 8, action: 'drop' })).rejects.toMatchObject({
+      code: 'RUNTIME_UNKNOWN_LETTER',
+    });
+  });
+});

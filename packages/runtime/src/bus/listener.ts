@@ -1,0 +1,122 @@
+import { api } from '@holdpoint/contracts/catalog/catalog';
+import { ErrorBody, errorBody } from '@holdpoint/contracts/values/errors';
+import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
+import { type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
+import { headers, type Msg, type NatsConnection } from '@nats-io/transport-node';
+import type { z } from 'zod';
+import { errorFields } from '../engine/error-fields.ts';
+import { parseAs, parseJson } from '../engine/inbound.ts';
+import type { Logger } from '../observability/log.ts';
+import { askInboxOf } from './connection.ts';
+
+type Request<S extends ServiceName, E extends keyof (typeof api)[S]> = (typeof api)[S][E] extends {
+  request: infer Schema extends z.ZodType;
+}
+  ? z.input<Schema>
+  : never;
+type Response<S extends ServiceName, E extends keyof (typeof api)[S]> = (typeof api)[S][E] extends {
+  response: infer Schema extends z.ZodType;
+}
+  ? z.output<Schema>
+  : never;
+
+/** What another service has answered: what was asked for, or why not. */
+export type Answer = { readonly ok: unknown } | { readonly error: ErrorBody };
+
+/** What is heard of a message: its JSON, and its headers one by one. */
+export type Hear = (subject: string, body: unknown, header: (name: string) => string | undefined) => void;
+
+/** What a service hears beside its consumers: at once or not at all. Nothing may depend on it alone. */
+export interface Listener {
+  /** Hands over the JSON of each message on these subjects. What is none is left out. */
+  listen(filters: readonly string[], hear: Hear): { readonly stop: () => void };
+  /** Asks another service; undefined when it does not answer in time, or with something else. */
+  ask<S extends ServiceName, E extends keyof (typeof api)[S] & string>(
+    service: S,
+    endpoint: E,
+    payload: Request<S, E>,
+  ): Promise<Response<S, E> | undefined>;
+  /**
+   * Asks another service on behalf of somebody who is to hear its refusal: `RUNTIME_UNAVAILABLE` when it does not answer within
+   * 5 s. Whether it has done what it was asked for is not known then.
+   */
+  call(service: ServiceName, endpoint: string, payload: unknown, sent?: Sent): Promise<Answer>;
+}
+
+/** Under which id: whoever repeats a command under the same one means the same. And the trace that it is a part of. */
+export type Sent = { readonly id?: string | undefined; readonly trace?: string | undefined };
+
+const ANSWER_WITHIN_MS = 2_000;
+const CALL_WITHIN_MS = 5_000;
+const REFUSED = 'Nats-Service-Error-Code';
+
+export const createListener = (connection: NatsConnection, user: string, log: Logger): Listener => {
+  const inbox = askInboxOf(user);
+
+  /** An error in the callback of a subscription would end the subscription. */
+  const handOver = (msg: Msg, hear: Hear): void => {
+    try {
+      const { headers } = msg;
+      hear(msg.subject, parseJson(msg.data), (name) => headers?.get(name) || undefined);
+    } catch (error) {
+      log.warn({ ...errorFields(error), subject: msg.subject }, 'what was heard could not be taken');
+    }
+  };
+
+  const request = (
+    subject: string,
+    payload: unknown,
+    timeout: number,
+    { id, trace }: Sent = {},
+  ): Promise<Msg> => {
+    const sent = headers();
+    if (id !== undefined) sent.set(HEADERS.id, id);
+    if (trace !== undefined) sent.set(HEADERS.trace, trace);
+    return connection.request(subject, JSON.stringify(payload), {
+      timeout,
+      headers: sent,
+      noMux: true,
+      reply: `${inbox}.${crypto.randomUUID()}`,
+    });
+  };
+
+  return {
+    listen: (filters, hear) => {
+      const subscriptions = filters.map((filter) =>
+        connection.subscribe(filter, {
+          callback: (error, msg) => {
+            if (error === null) handOver(msg, hear);
+          },
+        }),
+      );
+      return {
+        stop: () => {
+          for (const subscription of subscriptions) subscription.unsubscribe();
+        },
+      };
+    },
+    ask: async (service, endpoint, payload) => {
+      try {
+        const msg = await request(subjects.api(service, endpoint), payload, ANSWER_WITHIN_MS);
+        // A refusal says so in a header.
+        if (msg.headers?.get(REFUSED)) return undefined;
+        const schema = api[service][endpoint] as { readonly response: z.ZodType };
+        return parseAs(schema.response, parseJson(msg.data)) as Response<typeof service, typeof endpoint>;
+      } catch (error) {
+        log.debug({ ...errorFields(error), service, endpoint }, 'no answer');
+        return undefined;
+      }
+    },
+    call: async (service, endpoint, payload, sent) => {
+      try {
+        const msg = await request(subjects.api(service, endpoint), payload, CALL_WITHIN_MS, sent);
+        const body = parseJson(msg.data);
+        return msg.headers?.get(REFUSED) ? { error: parseAs(ErrorBody, body) } : { ok: body };
+      } catch (error) {
+        log.debug({ ...errorFields(error), service, endpoint }, 'no answer');
+        const text = `the ${service} service does not answer: look again before you repeat it`;
+        return { error: errorBody('RUNTIME_UNAVAILABLE', text) };
+      }
+    },
+  };
+};

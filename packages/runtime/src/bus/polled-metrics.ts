@@ -1,0 +1,68 @@
+import { jetstreamManager } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { buckets, type ConsumerDeclaration, streams } from '@holdpoint/contracts/bus/streams';
+import type { AddSample } from '../observability/polled-metrics.ts';
+
+/** How far the consumers of a service are behind. Its user may ask that of its own consumers. */
+export const sampleConsumers = (
+  connection: NatsConnection,
+  own: readonly ConsumerDeclaration[],
+  sample: AddSample,
+): void => {
+  const labels = ['consumer', 'stream'];
+  sample(
+    {
+      consumer_pending: { help: 'Messages that a consumer has not handed out yet', labels },
+      consumer_ack_pending: { help: 'Messages that are handed out and not acknowledged', labels },
+      consumer_ack_pending_max: { help: 'So many may be handed out and not acknowledged', labels },
+      consumer_redelivered: { help: 'Messages that are handed out once more', labels },
+      consumer_ack_floor: { help: 'Everything in the stream up to here is acknowledged', labels },
+    },
+    async () => {
+      const manager = await jetstreamManager(connection, { checkAPI: false });
+      const infos = await Promise.all(
+        own.map(async ({ name, stream }) => ({
+          labels: { consumer: name, stream },
+          info: await manager.consumers.info(stream, name),
+        })),
+      );
+      const each = (read: (info: (typeof infos)[number]['info']) => number) =>
+        infos.map((one) => ({ labels: one.labels, value: read(one.info) }));
+      return {
+        consumer_pending: each((info) => info.num_pending),
+        consumer_ack_pending: each((info) => info.num_ack_pending),
+        consumer_ack_pending_max: each((info) => info.config.max_ack_pending ?? 0),
+        consumer_redelivered: each((info) => info.num_redelivered),
+        consumer_ack_floor: each((info) => info.ack_floor.stream_seq),
+      };
+    },
+  );
+};
+
+/** What the streams hold. For the one service that has the user who may ask. */
+export const sampleStreams = (connection: NatsConnection, sample: AddSample): void => {
+  const names = [...streams.map(({ name }) => name), ...buckets.map(({ stream }) => stream)];
+  const labels = ['stream'];
+  sample(
+    {
+      stream_messages: { help: 'Messages in a stream', labels },
+      stream_bytes: { help: 'Bytes of a stream', labels },
+      stream_first_sequence: { help: 'The oldest message that a stream still has', labels },
+      stream_last_sequence: { help: 'The latest message of a stream', labels },
+    },
+    async () => {
+      const manager = await jetstreamManager(connection, { checkAPI: false });
+      const infos = await Promise.all(
+        names.map(async (stream) => ({ stream, state: (await manager.streams.info(stream)).state })),
+      );
+      const each = (read: (state: (typeof infos)[number]['state']) => number) =>
+        infos.map(({ stream, state }) => ({ labels: { stream }, value: read(state) }));
+      return {
+        stream_messages: each((state) => state.messages),
+        stream_bytes: each((state) => state.bytes),
+        stream_first_sequence: each((state) => state.first_seq),
+        stream_last_sequence: each((state) => state.last_seq),
+      };
+    },
+  );
+};

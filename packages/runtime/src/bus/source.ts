@@ -1,0 +1,118 @@
+import { type ConsumerMessages, jetstream, type JsMsg } from '@nats-io/jetstream';
+import type { NatsConnection, Subscription } from '@nats-io/transport-node';
+import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
+import type { ConsumerDeclaration } from '@holdpoint/contracts/bus/streams';
+import type { Delivery } from '../engine/intake.ts';
+import { errorFields } from '../engine/error-fields.ts';
+import type { Logger } from '../observability/log.ts';
+
+/** Messages that the client may hold: a few batches, so that the next one is there when the last has committed. */
+const BUFFERED_MAX = 1_000;
+const OPEN_RETRY_MS = 500;
+const UNTAKEN_RETRY_MS = 30_000;
+
+export type Source = { readonly stop: () => Promise<void>; readonly open: () => boolean };
+
+/** Hands over what a JetStream consumer delivers, from the moment that the consumer exists. */
+export const startSource = (
+  connection: NatsConnection,
+  consumer: ConsumerDeclaration,
+  take: (delivery: Delivery) => void,
+  log: Logger,
+): Source => {
+  let messages: ConsumerMessages | undefined;
+  let stopped = false;
+
+  /** An error in the callback of a subscription would end the subscription. */
+  const handOver = (msg: JsMsg): void => {
+    try {
+      take(deliveryOf(msg));
+    } catch (error) {
+      log.error({ ...errorFields(error), subject: msg.subject }, 'message could not be taken');
+      msg.nak(UNTAKEN_RETRY_MS);
+    }
+  };
+
+  const open = async (): Promise<void> => {
+    while (!stopped && messages === undefined) {
+      try {
+        const source = await jetstream(connection).consumers.get(consumer.stream, consumer.name);
+        messages = await source.consume({
+          callback: (msg) => handOver(msg),
+          max_messages: BUFFERED_MAX,
+          expires: 10_000,
+          idle_heartbeat: 1_000,
+        });
+        // Whatever ended it: the service goes on reading.
+        void messages.closed().then((cause) => {
+          if (stopped) return;
+          messages = undefined;
+          log.warn({ ...errorFields(cause), consumer: consumer.name }, 'the subscription has ended');
+          opening = open();
+        });
+      } catch (error) {
+        // The orchestrator creates streams and consumers; until it has, there is nothing to read.
+        log.info({ ...errorFields(error), consumer: consumer.name }, 'waiting for the consumer');
+        await new Promise((resolve) => setTimeout(resolve, OPEN_RETRY_MS));
+      }
+    }
+  };
+  let opening = open();
+
+  return {
+    open: () => messages !== undefined,
+    stop: async () => {
+      stopped = true;
+      await opening;
+      if (messages === undefined) return;
+      await drain(messages);
+      await messages.close();
+    },
+  };
+};
+
+// Closing drops what the server sends until it has heard of it, and that would only come again after its ack wait.
+// Draining takes those messages first. The library offers it for plain subscriptions alone; where its inside looks
+// different, they come late.
+const drain = async (messages: ConsumerMessages): Promise<void> => {
+  if ('sub' in messages) await (messages as unknown as { readonly sub?: Subscription }).sub?.drain();
+};
+
+/**
+ * Headers are optional, and those that a client would not have written are none: ours throws when it is asked for them, and
+ * an error in the callback of a subscription ends the subscription.
+ */
+const headersIn = (msg: JsMsg): JsMsg['headers'] => {
+  try {
+    return msg.headers;
+  } catch {
+    return undefined;
+  }
+};
+
+const deliveryOf = (msg: JsMsg): Delivery => ({
+  subject: msg.subject,
+  data: msg.data,
+  get deliveries() {
+    return msg.info.deliveryCount;
+  },
+  get identity() {
+    return identityOf(msg);
+  },
+  get at() {
+    return msg.time.getTime();
+  },
+  header: (name) => headersIn(msg)?.get(name) || undefined,
+  headers: () => {
+    const headers = headersIn(msg);
+    return Object.fromEntries((headers?.keys() ?? []).map((name) => [name, headers?.get(name) ?? '']));
+  },
+  ack: () => msg.ack(),
+  giveBack: (delayMs) => msg.nak(delayMs),
+});
+
+// Sequence numbers start again when the storage is lost; with the time of arrival they do not repeat.
+const identityOf = (msg: JsMsg): string =>
+  headersIn(msg)?.get(HEADERS.id) ||
+  headersIn(msg)?.get(HEADERS.messageId) ||
+  `${msg.info.stream}/${String(msg.info.streamSequence)}/${String(msg.info.timestampNanos)}`;

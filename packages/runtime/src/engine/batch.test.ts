@@ -1,0 +1,198 @@
+import { snapshotEvery } from './core.ts';
+import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/bus/streams';
+import { subjects } from '@holdpoint/contracts/bus/subjects';
+import { describe, expect, test } from 'vitest';
+import { createBatch, factOf, isEmpty } from './batch.ts';
+import { decision } from '../decider.ts';
+import { add } from '../../testing/engine-run.ts';
+import { type TallyEvent, tallyKind } from '../../testing/tally.ts';
+
+const NOW = 1_000_000;
+const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+const batchOf = (every = 1_000, versions: Readonly<Record<string, number>> = {}) =>
+  createBatch({ ...tallyKind, snapshotDue: snapshotEvery(every) }, NOW, (id) => ({
+    version: versions[id] ?? 0,
+    state: tallyKind.decider.initial,
+  }));
+const added = (key: string): TallyEvent => ({ type: 'added', key, by: 1 });
+
+describe('a batch', () => {
+  test('that decided nothing is empty', () => {
+    const batch = batchOf();
+    expect(isEmpty(batch.write([]))).toBe(true);
+    batch.apply('e-1', decision({ answer: { ok: {} } }));
+    expect(isEmpty(batch.write([]))).toBe(true);
+    expect(batch.states().size).toBe(0);
+  });
+
+  test.each([
+    [
+      'an event',
+      (batch: ReturnType<typeof batchOf>) => batch.apply('e-1', decision({ events: [added('a')] })),
+    ],
+    [
+      'a timer',
+      (batch: ReturnType<typeof batchOf>) =>
+        batch.apply('e-1', decision({ timers: [{ set: 'x', dueAt: 1 }] })),
+    ],
+    [
+      'a timer to clear',
+      (batch: ReturnType<typeof batchOf>) => batch.apply('e-1', decision({ timers: [{ clear: 'x' }] })),
+    ],
+    [
+      'a message',
+      (batch: ReturnType<typeof batchOf>) => batch.post({ subject: 's', headers: [], body: '{}' }),
+    ],
+  ])('with %s is not', (_, act) => {
+    const batch = batchOf();
+    act(batch);
+    expect(isEmpty(batch.write([]))).toBe(false);
+  });
+
+  test('that only removes what the bus has confirmed is not empty', () => {
+    expect(isEmpty(batchOf().write(['7']))).toBe(false);
+    expect(batchOf().write(['7'])).toMatchObject({ outboxConfirmed: ['7'] });
+  });
+
+  test('counts the versions of each aggregate on from where it stands', () => {
+    const batch = batchOf(1_000, { 'e-2': 41 });
+    for (const id of ['e-1', 'e-2', 'e-1']) batch.apply(id, decision({ events: [added(`of ${id}`)] }));
+    expect(batch.write([]).events.map(({ aggregate, version }) => `${aggregate}/${String(version)}`)).toEqual(
+      ['e-1/1', 'e-2/42', 'e-1/2'],
+    );
+    expect(batch.write([]).heads).toMatchObject([
+      { aggregate: 'e-1', version: 2 },
+      { aggregate: 'e-2', version: 42 },
+    ]);
+  });
+
+  test('decides each message on what the ones before it left', () => {
+    const batch = batchOf();
+    batch.apply('e-1', batch.decide('e-1', add('a', 5)));
+    expect(batch.decide('e-1', add('b')).answer).toEqual({ ok: { total: 5 } });
+    expect(batch.decide('e-2', add('b')).answer).toEqual({ ok: { total: 0 } });
+  });
+
+  test('takes nothing of a decision that cannot be folded', () => {
+    const batch = batchOf();
+    expect(() =>
+      batch.apply('e-1', decision({ events: [added('a'), { type: 'broken' }], timers: [{ clear: 'x' }] })),
+    ).toThrow(TypeError);
+    expect(isEmpty(batch.write([]))).toBe(true);
+    expect(batch.states().size).toBe(0);
+  });
+});
+
+describe('what the bus would never take', () => {
+  const tooLong = 'ü'.repeat(PAYLOAD_MAX_BYTES / 2 + 1);
+  const message = (text: string) => ({
+    subject: subjects.taskCommand('submit'),
+    id: 'm-1',
+    type: 'test',
+    data: { text },
+  });
+
+  test.each([
+    ['an event', decision<TallyEvent>({ events: [added('a'), added(tooLong)] })],
+    ['a message', decision<TallyEvent>({ events: [added('a')], send: [message(tooLong)] })],
+  ])('is refused, and nothing of its decision is kept: %s', (_, made) => {
+    const batch = batchOf();
+    expect(() => batch.apply('e-1', made)).toThrow(
+      expect.objectContaining({ code: 'CONTRACT_PAYLOAD_TOO_LARGE' }),
+    );
+    expect(isEmpty(batch.write([]))).toBe(true);
+    expect(batch.states().size).toBe(0);
+  });
+
+  test('is not mistaken for what it just takes', () => {
+    const batch = batchOf();
+    batch.apply(
+      'e-1',
+      decision({ events: [added('ü'.repeat(400_000))], send: [message('ü'.repeat(400_000))] }),
+    );
+    expect(batch.write([]).events).toHaveLength(1);
+  });
+});
+
+describe('the timers of a batch', () => {
+  test('are set or cleared as the last decision has it', () => {
+    const batch = batchOf();
+    batch.apply(
+      'e-1',
+      decision({ timers: [{ set: 'x', dueAt: 1 }, { set: 'y', dueAt: 2, data: { n: 1 } }, { clear: 'z' }] }),
+      TRACE,
+    );
+    batch.apply('e-1', decision({ timers: [{ clear: 'x' }, { set: 'z', dueAt: 3 }] }));
+    batch.apply('e-2', decision({ timers: [{ set: 'x', dueAt: 4 }] }));
+    const { timersSet, timersCleared } = batch.write([]);
+    expect(timersSet).toEqual([
+      { aggregate: 'e-1', name: 'y', dueAt: 2, data: { n: 1 }, trace: TRACE },
+      { aggregate: 'e-1', name: 'z', dueAt: 3, data: null, trace: undefined },
+      { aggregate: 'e-2', name: 'x', dueAt: 4, data: null, trace: undefined },
+    ]);
+    expect(timersCleared).toEqual([{ aggregate: 'e-1', name: 'x' }]);
+  });
+});
+
+describe('a snapshot', () => {
+  test.each([
+    [0, 2, false],
+    [0, 3, true],
+    [2, 1, true],
+    [3, 1, false],
+    [3, 7, true],
+  ])('at version %i and %i events more is taken: %s', (version, events, taken) => {
+    const batch = batchOf(3, { 'e-1': version });
+    batch.apply('e-1', decision({ events: Array.from({ length: events }, (_, i) => added(String(i))) }));
+    expect(batch.write([]).snapshots.length > 0).toBe(taken);
+  });
+
+  test('is the last of its batch, and of the version that the batch ends with', () => {
+    const batch = batchOf(2);
+    for (const key of ['a', 'b', 'c', 'd']) batch.apply('e-1', decision({ events: [added(key)] }));
+    expect(batch.write([]).snapshots).toEqual([
+      { aggregate: 'e-1', version: 4, state: JSON.stringify({ total: 4, keys: ['a', 'b', 'c', 'd'] }) },
+    ]);
+  });
+});
+
+describe('the fact of an event', () => {
+  const stored = {
+    aggregate: 'e-1',
+    version: 7,
+    type: 'added',
+    at: NOW,
+    trace: TRACE,
+    body: '{"type":"added"}',
+  };
+
+  test('is a CloudEvent in binary mode', () => {
+    const { subject, headers, body } = factOf(tallyKind, stored);
+    expect({ subject, body }).toEqual({ subject: 'hp.evt.effect.added.e-1', body: '{"type":"added"}' });
+    expect(Object.fromEntries(headers)).toEqual({
+      'Nats-Msg-Id': 'effect.e-1.7',
+      'content-type': 'application/json',
+      'ce-specversion': '1.0',
+      'ce-id': 'effect.e-1.7',
+      'ce-source': '/holdpoint/executor',
+      'ce-type': 'dev.holdpoint.effect.added.v1',
+      'ce-subject': 'e-1',
+      'ce-time': new Date(NOW).toISOString(),
+      'ce-version': '7',
+      traceparent: TRACE,
+    });
+  });
+
+  test('is the same message whenever it is made', () => {
+    expect(factOf(tallyKind, { ...stored })).toEqual(factOf(tallyKind, stored));
+  });
+
+  test('of another kind of aggregate under the same id is another message', () => {
+    const idOf = (kind: typeof tallyKind): string | undefined => factOf(kind, stored).headers[0]?.[1];
+    expect(idOf({ ...tallyKind, aggregate: 'task' })).not.toBe(idOf(tallyKind));
+  });
+
+  test('about an id that is no subject token is not made at all', () => {
+    expect(() => factOf(tallyKind, { ...stored, aggregate: 'e.1' })).toThrow(TypeError);
+  });
+});

@@ -1,0 +1,190 @@
+import { describe, expect, test } from 'vitest';
+import { CommitUnknown, Conflict, DataRefused } from './ports.ts';
+import { add, engineInMemory, engineOver, letter, stillClock, unreliable } from '../../testing/engine-run.ts';
+import { createMemoryStore } from '../memory/store.ts';
+import { tallyKind } from '../../testing/tally.ts';
+
+const setup = (options: Parameters<typeof engineOver>[1] = {}) => {
+  const clock = stillClock();
+  const memory = createMemoryStore(clock.now);
+  const shaky = unreliable(memory);
+  return { clock, memory, tables: memory.tables, ...shaky, ...engineOver(shaky.store, options) };
+};
+const conflict = (): Conflict => new Conflict('somebody else was first');
+const unknown = (stands: boolean) => ({ unknown: new CommitUnknown('no answer'), stands });
+
+describe('a commit that lost its race', () => {
+  test('is decided again', async () => {
+    const { send, commits, tables, log } = setup();
+    commits.push(conflict(), conflict());
+    expect(await send('e-1', { kind: 'busy', key: 'a' })).toEqual({ settled: undefined });
+    expect(tables.events.get('e-1')).toHaveLength(1);
+    expect(log.filter((entry) => entry === 'work a')).toHaveLength(1);
+  });
+
+  test('is decided again on the state that the winner left', async () => {
+    const { send, commits, memory } = setup();
+    const other = engineOver(memory);
+    await send('e-1', add('a'));
+    // While the first engine has the old state in its cache, another one goes on.
+    await other.send('e-1', add('b', 5));
+    commits.push(conflict());
+    expect(await send('e-1', add('c'))).toEqual({ settled: { ok: { total: 6 } } });
+  });
+
+  test('again and again is given back at last', async () => {
+    const { engine, send, commits, open, failures, tables } = setup();
+    commits.push(...Array.from({ length: 5 }, conflict));
+    expect(await send('e-1', add('a'))).toEqual({ unavailable: true });
+    await engine.idle();
+    expect(failures).toMatchObject([{ name: 'Conflict' }]);
+    expect(open()).toBe(0);
+    expect(await send('e-1', add('a'))).toEqual({ settled: { ok: { total: 0 } } });
+    expect(tables.events.get('e-1')).toHaveLength(1);
+  });
+});
+
+describe('a commit that was not answered', () => {
+  test.each([true, false])('is decided again, and changes things once (it stands: %s)', async (stands) => {
+    const { send, commits, tables } = setup();
+    commits.push(unknown(stands));
+    const fates = await Promise.all([send('e-1', add('a')), send('e-1', add('b'))]);
+    expect(fates).toMatchObject([{ settled: { ok: {} } }, { settled: { ok: {} } }]);
+    expect(tables.events.get('e-1')).toMatchObject([{ key: 'a' }, { key: 'b' }]);
+  });
+
+  test('though it stands has its facts published by the sweeper', async () => {
+    const { send, commits, engine, clock, bus } = setup();
+    commits.push(unknown(true));
+    await send('e-1', add('a'));
+    expect(bus.published).toEqual([]);
+    clock.advance(10_000);
+    expect(await engine.sweep(5_000)).toBe(1);
+    expect(bus.published.map(({ subject }) => subject)).toEqual(['hp.evt.effect.added.e-1']);
+  });
+});
+
+describe('what the store will never take', () => {
+  const refusing = (setupOf: ReturnType<typeof setup>, key: string): void => {
+    setupOf.refuses.push(({ events }) =>
+      events.some(({ body }) => body.includes(`"${key}"`)) ? new DataRefused('22P05') : undefined,
+    );
+  };
+
+  test('is found, and the others of its batch go through', async () => {
+    const run = setup();
+    refusing(run, 'bad');
+    const keys = ['a', 'b', 'bad', 'c'];
+    const fates = await Promise.all(keys.map((key, i) => run.send(`e-${String(i % 2)}`, add(key))));
+    expect(fates.map((fate) => Object.keys(fate)[0])).toEqual(['settled', 'settled', 'failed', 'settled']);
+    expect(fates[2]).toMatchObject({ failed: { code: 'RUNTIME_POISON' }, cause: { name: 'DataRefused' } });
+    expect([...run.tables.events.values()].flat()).toMatchObject([{ key: 'a' }, { key: 'b' }, { key: 'c' }]);
+    expect(run.open()).toBe(0);
+  });
+
+  test('alone fails at once, and what comes after it does not', async () => {
+    const run = setup();
+    refusing(run, 'bad');
+    expect(await run.send('e-1', add('bad'))).toMatchObject({ failed: {} });
+    expect(await run.send('e-1', add('good'))).toMatchObject({ settled: {} });
+  });
+
+  test('takes no message along that was only on its way to the outbox', async () => {
+    const run = setup();
+    refusing(run, 'bad');
+    let stored = 0;
+    run.engine.post(letter(), () => void (stored += 1));
+    await Promise.all([run.send('e-1', add('bad')), run.send('e-2', add('good'))]);
+    await run.engine.idle();
+    expect(stored).toBe(1);
+  });
+});
+
+describe('a store that does not answer', () => {
+  test('gives messages back, and takes the next when it answers again', async () => {
+    const { engine, send, down, failures, open } = setup();
+    down(new Error('connection refused'));
+    expect(await Promise.all([send('e-1', add('a')), send('e-2', add('a'))])).toEqual([
+      { unavailable: true },
+      { unavailable: true },
+    ]);
+    expect(failures).toMatchObject([{ message: 'connection refused' }]);
+    await engine.idle();
+    down();
+    expect(await send('e-1', add('a'))).toMatchObject({ settled: {} });
+    expect(open()).toBe(0);
+  });
+
+  test('keeps no aggregate locked', async () => {
+    const { send, commits, memory } = setup();
+    commits.push(...Array.from({ length: 5 }, () => unknown(false)));
+    expect(await send('e-1', add('a'))).toEqual({ unavailable: true });
+    expect(await engineOver(memory).send('e-1', add('b'))).toMatchObject({ settled: {} });
+  });
+
+  test('makes no work begin', async () => {
+    const { send, commits, log, bus } = setup();
+    commits.push(...Array.from({ length: 5 }, conflict));
+    await send('e-1', { kind: 'busy', key: 'a' });
+    expect(log).not.toContain('work a');
+    expect(bus.published).toEqual([]);
+  });
+
+  test('leaves what came meanwhile to the next message or tick', async () => {
+    const { engine, send, down } = setup({ batchMax: 1 });
+    down(new Error('away'));
+    const fates = [send('e-1', add('a')), send('e-1', add('b'))];
+    expect(await fates[0]).toEqual({ unavailable: true });
+    await engine.idle();
+    expect(engine.backlog()).toBe(1);
+    down();
+    engine.tick();
+    expect(await fates[1]).toMatchObject({ settled: {} });
+  });
+});
+
+test('a summary that cannot be made loses no message on its way to the outbox', async () => {
+  let broken = true;
+  const summarise: typeof tallyKind.summarise = (state) => {
+    if (broken) throw new TypeError('no summary');
+    return tallyKind.summarise(state);
+  };
+  const { engine, send, bus } = engineInMemory({ kind: { ...tallyKind, summarise } });
+  engine.post(letter(), () => undefined);
+  expect(await send('e-1', add('a'))).toEqual({ unavailable: true });
+  await engine.idle();
+  broken = false;
+  expect(await send('e-1', add('a'))).toMatchObject({ settled: {} });
+  await engine.idle();
+  expect(bus.published.map(({ subject }) => subject)).toEqual(['hp.evt.effect.added.e-1', letter().subject]);
+});
+
+describe('states that are kept in memory', () => {
+  test('may be fewer than one batch needs', async () => {
+    const { send, memory } = setup();
+    const ids = Array.from({ length: 20 }, (_, i) => `e-${String(i)}`);
+    await Promise.all(ids.map((id) => send(id, add('a'))));
+    const small = engineOver(memory, { cacheMax: 3 });
+    for (const key of ['b', 'c', 'd']) {
+      const fates = await Promise.all(ids.map((id) => small.send(id, add(key))));
+      expect(fates.filter((fate) => !('settled' in fate))).toEqual([]);
+    }
+    expect(memory.tables.events.get('e-7')).toMatchObject([
+      { key: 'a' },
+      { key: 'b' },
+      { key: 'c' },
+      { key: 'd' },
+    ]);
+  });
+
+  test('are not pushed out by what the same batch loads', async () => {
+    const { send, memory } = setup();
+    await Promise.all(['e-1', 'e-2', 'e-3'].map((id) => send(id, add('a'))));
+    const small = engineOver(memory, { cacheMax: 2 });
+    await small.send('e-1', add('b'));
+    await small.send('e-2', add('b'));
+    // The first of these is known, and the oldest; the last is not, and takes its place.
+    const fates = await Promise.all(['e-1', 'e-2', 'e-3'].map((id) => small.send(id, add('c'))));
+    expect(fates.map((fate) => Object.keys(fate)[0])).toEqual(['settled', 'settled', 'settled']);
+  });
+});

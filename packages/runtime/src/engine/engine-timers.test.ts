@@ -1,0 +1,194 @@
+import { describe, expect, test } from 'vitest';
+import { Conflict } from './ports.ts';
+import { add, engineInMemory, engineOver, stillClock, unreliable } from '../../testing/engine-run.ts';
+import { createMemoryStore } from '../memory/store.ts';
+
+const setup = () => {
+  const run = engineInMemory();
+  return {
+    ...run,
+    set: (aggregate: string, name: string, inMs: number) =>
+      run.send(aggregate, { kind: 'set', name, dueAt: run.clock.now() + inMs }),
+    tick: async (): Promise<void> => {
+      run.engine.tick();
+      await run.engine.idle();
+    },
+    keysOf: (aggregate: string): readonly unknown[] =>
+      (run.tables.events.get(aggregate) ?? []).map((event) => (event as { key: unknown }).key),
+  };
+};
+
+describe('a timer', () => {
+  test('comes back as a message once it is due, and is gone then', async () => {
+    const { set, tick, clock, keysOf, tables } = setup();
+    await set('e-1', 'wake', 1_000);
+    clock.advance(999);
+    await tick();
+    expect(keysOf('e-1')).toEqual(['set wake']);
+    clock.advance(1);
+    await tick();
+    expect(keysOf('e-1')).toEqual(['set wake', 'timer wake']);
+    expect(tables.timers.size).toBe(0);
+    await tick();
+    expect(keysOf('e-1')).toHaveLength(2);
+  });
+
+  test('that is set again is moved', async () => {
+    const { set, tick, clock, keysOf } = setup();
+    await set('e-1', 'wake', 1_000);
+    await set('e-1', 'wake', 5_000);
+    clock.advance(4_999);
+    await tick();
+    expect(keysOf('e-1')).not.toContain('timer wake');
+    clock.advance(1);
+    await tick();
+    expect(keysOf('e-1')).toContain('timer wake');
+  });
+
+  test('that is cleared does not come', async () => {
+    const { set, send, tick, clock, keysOf } = setup();
+    await set('e-1', 'wake', 1_000);
+    await send('e-1', { kind: 'clear', name: 'wake' });
+    clock.advance(9_000);
+    await tick();
+    expect(keysOf('e-1')).toEqual(['set wake']);
+  });
+
+  test('belongs to its aggregate and its name', async () => {
+    const { set, send, tick, clock, keysOf } = setup();
+    await Promise.all([set('e-1', 'wake', 1), set('e-2', 'wake', 1), set('e-2', 'other', 1)]);
+    await send('e-2', { kind: 'clear', name: 'wake' });
+    clock.advance(1);
+    await tick();
+    expect(keysOf('e-1')).toContain('timer wake');
+    expect(keysOf('e-2')).toContain('timer other');
+    expect(keysOf('e-2')).not.toContain('timer wake');
+  });
+
+  test('comes late rather than never', async () => {
+    const { set, tick, clock, keysOf } = setup();
+    await set('e-1', 'wake', 1_000);
+    clock.advance(86_400_000);
+    await tick();
+    expect(keysOf('e-1')).toContain('timer wake');
+  });
+});
+
+describe('timers that are due together', () => {
+  test('are decided in one transaction, in the order in which they were due', async () => {
+    const { set, tick, clock, keysOf, committed } = setup();
+    await set('e-1', 'second', 20);
+    await set('e-1', 'first', 10);
+    clock.advance(100);
+    const before = committed.length;
+    await tick();
+    expect(keysOf('e-1')).toEqual(['set second', 'set first', 'timer first', 'timer second']);
+    expect(committed.slice(before)).toEqual([2]);
+  });
+
+  test('all come, however many they are', async () => {
+    const { send, tables, tick, clock } = setup();
+    await Promise.all(
+      Array.from({ length: 1_200 }, (_, i) =>
+        send(`e-${String(i)}`, { kind: 'set', name: 'wake', dueAt: clock.now() + 1 }),
+      ),
+    );
+    clock.advance(1);
+    await tick();
+    expect(tables.timers.size).toBe(0);
+  });
+
+  test('are not held up by one that cannot be decided: it is set again for later', async () => {
+    const { set, tick, clock, keysOf, timersFailed, tables } = setup();
+    await Promise.all([
+      set('e-1', 'before', 1),
+      set('e-1', 'poison', 2),
+      set('e-1', 'after', 3),
+      set('e-2', 'wake', 4),
+    ]);
+    clock.advance(10);
+    await tick();
+    expect(timersFailed).toEqual(['e-1/poison']);
+    expect(keysOf('e-1').slice(3)).toEqual(['timer before', 'timer after']);
+    expect(keysOf('e-2')).toContain('timer wake');
+    const [again] = tables.timers.values();
+    expect(again?.dueAt).toBeGreaterThan(clock.now());
+    await tick();
+    expect(timersFailed).toHaveLength(1);
+    clock.advance((again?.dueAt ?? 0) - clock.now());
+    await tick();
+    expect(timersFailed).toHaveLength(2);
+  });
+});
+
+describe('a store that does not answer', () => {
+  const shaky = () => {
+    const clock = stillClock();
+    const memory = createMemoryStore(clock.now);
+    const store = unreliable(memory);
+    return { clock, memory, ...store, ...engineOver(store.store) };
+  };
+
+  test('makes timers late, and loses none', async () => {
+    const { clock, send, down, engine, memory, failures, open } = shaky();
+    await send('e-1', { kind: 'set', name: 'wake', dueAt: clock.now() + 1 });
+    clock.advance(1);
+    down(new Error('away'));
+    engine.tick();
+    await engine.idle();
+    expect(failures).toMatchObject([{ message: 'away' }]);
+    expect(memory.tables.timers.size).toBe(1);
+    down();
+    engine.tick();
+    await engine.idle();
+    expect(memory.tables.timers.size).toBe(0);
+    expect(open()).toBe(0);
+  });
+
+  test('that refuses the commit leaves the timer as it was', async () => {
+    const { clock, send, commits, engine, memory, open } = shaky();
+    await send('e-1', { kind: 'set', name: 'wake', dueAt: clock.now() + 1 });
+    clock.advance(1);
+    commits.push(new Conflict('lock cycle'));
+    engine.tick();
+    await engine.idle();
+    expect({ timers: memory.tables.timers.size, open: open() }).toEqual({ timers: 1, open: 0 });
+    engine.tick();
+    await engine.idle();
+    expect(memory.tables.timers.size).toBe(0);
+  });
+});
+
+test('a timer is removed by the very commit that stores what it led to, and by no other', async () => {
+  const clock = stillClock();
+  const { store, refuses } = unreliable(createMemoryStore(clock.now));
+  const { send, engine } = engineOver(store);
+  await send('e-1', { kind: 'set', name: 'wake', dueAt: clock.now() + 1 });
+  clock.advance(1);
+  const writes: (readonly [cleared: number, events: number])[] = [];
+  refuses.push(({ timersCleared, events }) => {
+    writes.push([timersCleared.length, events.length]);
+    return undefined;
+  });
+  engine.tick();
+  await engine.idle();
+  expect(writes).toEqual([[1, 1]]);
+});
+
+test('a look for timers that finds none is not a pass of the engine', async () => {
+  const { tick, log, bus } = setup();
+  await tick();
+  expect(log).toEqual([]);
+  expect(bus.published).toEqual([]);
+});
+
+test('timers and messages go on side by side', async () => {
+  const { set, send, engine, clock, keysOf } = setup();
+  await set('e-1', 'wake', 1);
+  clock.advance(1);
+  engine.tick();
+  await Promise.all([send('e-1', add('a')), send('e-2', add('b'))]);
+  await engine.idle();
+  expect(new Set(keysOf('e-1'))).toEqual(new Set(['a', 'set wake', 'timer wake']));
+  expect(keysOf('e-2')).toEqual(['b']);
+});

@@ -1,0 +1,138 @@
+import { type CommandOf, commands, facts } from '@holdpoint/contracts/catalog/catalog';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/bus/streams';
+import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
+import { z } from 'zod';
+
+/** What identifies a message whatever happens to it: its own id, or else where it stood in its stream and since when. */
+export type Meta = { readonly identity: string };
+
+export type Routed<Message> = {
+  readonly aggregate: string;
+  readonly message: Message;
+  /** It cannot be decided on yet: it is handed out again, later and later, until this is not said of it any more. */
+  readonly later?: boolean;
+  /** Called once the message's fate is known, whatever it is: gives back what was reserved for it. */
+  readonly released?: () => void;
+  /** The `traceparent` of what it comes from, where that is known better than by whoever hands it on. */
+  readonly trace?: string | undefined;
+};
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+// JSON can spell out half of a character, which no canonical form has, and NUL, which PostgreSQL does not store. They are
+// looked for only where one may be.
+const SPELT_OUT = /\\u(?:0000|[dD][89a-fA-F])/;
+const isText = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
+const onlyText = (key: string, value: unknown): unknown => {
+  if (isText(key) && (typeof value !== 'string' || isText(value))) return value;
+  throw new SyntaxError('NUL, or half of a character');
+};
+
+/**
+ * Levels of a body at the most: far more than any message has, and far fewer than it takes to exhaust the stack of whoever
+ * walks the value later, deep in calls of its own.
+ */
+export const NESTING_MAX = 64;
+
+const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+// Square and curly brackets differ in one bit.
+const [CURLY, OPENS, CLOSES] = [0x20, 0x7b, 0x7d];
+
+/** Looks at the bytes alone, before anything is made of them: brackets that stand in no text. */
+const isTooDeep = (data: Uint8Array): boolean => {
+  let [depth, inText] = [0, false];
+  for (let i = 0; i < data.length; i += 1) {
+    const byte = data[i] ?? 0;
+    if (inText) {
+      if (byte === BACKSLASH) i += 1;
+      else if (byte === QUOTE) inText = false;
+    } else if (byte === QUOTE) inText = true;
+    else if ((byte | CURLY) === OPENS) {
+      depth += 1;
+      if (depth > NESTING_MAX) return true;
+    } else if ((byte | CURLY) === CLOSES) depth -= 1;
+  }
+  return false;
+};
+
+/** Bytes to JSON. Throws `CONTRACT_PAYLOAD_TOO_LARGE`, `CONTRACT_INVALID` (nested too deeply) or `CONTRACT_NOT_JSON`. */
+export const parseJson = (data: Uint8Array): unknown => {
+  if (data.length > PAYLOAD_MAX_BYTES) {
+    throw new HoldpointError(
+      'CONTRACT_PAYLOAD_TOO_LARGE',
+      `the body has ${String(data.length)} bytes, at most ${String(PAYLOAD_MAX_BYTES)} are taken`,
+    );
+  }
+  if (isTooDeep(data)) throw new HoldpointError('CONTRACT_INVALID', '(body): nested too deeply');
+  try {
+    const text = decoder.decode(data);
+    return JSON.parse(text, SPELT_OUT.test(text) ? onlyText : undefined) as unknown;
+  } catch (cause) {
+    throw new HoldpointError('CONTRACT_NOT_JSON', 'the body is not JSON in UTF-8', { cause });
+  }
+};
+
+/** Unknown to typed. Throws `CONTRACT_INVALID`, with every problem and its path. */
+export const parseAs = <Schema extends z.ZodType>(schema: Schema, payload: unknown): z.output<Schema> => {
+  const { success, data, error } = safely(schema, payload);
+  if (success) return data;
+  const problems = error.issues.slice(0, PROBLEMS_MAX).map(problemOf);
+  throw new HoldpointError('CONTRACT_INVALID', problems.join('; '), { details: { problems } });
+};
+
+const PROBLEMS_MAX = 20;
+const PATH_MAX = 100;
+
+/** A path is made of names that the sender chose: enough of it to find the place. */
+const problemOf = ({ path, message }: z.core.$ZodIssue): string => {
+  const where = path.map(String).join('.') || '(body)';
+  const shown = where.length <= PATH_MAX ? where : `${where.slice(0, PATH_MAX).toWellFormed()}…`;
+  return `${shown}: ${message}`;
+};
+
+/** A value that is nested thousands of levels deep overflows the stack of whoever walks it: wrong like any other. */
+const safely = <Schema extends z.ZodType>(
+  schema: Schema,
+  payload: unknown,
+): z.ZodSafeParseResult<z.output<Schema>> => {
+  try {
+    return schema.safeParse(payload);
+  } catch (cause) {
+    if (cause instanceof RangeError)
+      throw new HoldpointError('CONTRACT_INVALID', '(body): nested too deeply', { cause });
+    throw cause;
+  }
+};
+
+/** Parses what came on `hp.cmd.<aggregate>.<command>[.<pool>]`. */
+export const parseCommand = <S extends ServiceName>(
+  service: S,
+  subject: string,
+  payload: unknown,
+): CommandOf<S> => {
+  const kind = subject.split('.')[3] ?? '';
+  const schemas: Readonly<Record<string, z.ZodType>> = commands[service];
+  const schema = Object.hasOwn(schemas, kind) ? schemas[kind] : undefined;
+  if (schema === undefined)
+    throw new HoldpointError('CONTRACT_UNKNOWN_SUBJECT', `${service} knows no command on this subject`);
+  return { kind, payload: parseAs(schema, payload) } as CommandOf<S>;
+};
+
+/**
+ * Parses what came on `hp.evt.<aggregate>.<event>.<id>`. A fact of a newer version whose type is not known here
+ * is not for us: undefined.
+ */
+export const parseFact = <S extends ServiceName>(
+  service: S,
+  subject: string,
+  payload: unknown,
+): z.output<(typeof facts)[S]> | undefined => {
+  const event = subject.split('.')[3];
+  const known: readonly z.core.$ZodType[] = facts[service].options;
+  const named = (option: z.core.$ZodType): boolean =>
+    option instanceof z.ZodObject &&
+    option.shape['type'] instanceof z.ZodLiteral &&
+    option.shape['type'].value === event;
+  return known.some(named) ? (parseAs(facts[service], payload) as z.output<(typeof facts)[S]>) : undefined;
+};

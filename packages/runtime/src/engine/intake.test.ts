@@ -1,0 +1,163 @@
+import { errorBody } from '@holdpoint/contracts/values/errors';
+import { DEFAULT_POOL, DELIVERIES_MAX, executorConsumer } from '@holdpoint/contracts/bus/streams';
+import { describe, expect, test } from 'vitest';
+import type { Item } from './engine.ts';
+import { createIntake, type Delivery, type Inbound } from './intake.ts';
+import type { WireMessage } from './ports.ts';
+
+type Message = { readonly text: string };
+
+const consumer = executorConsumer(DEFAULT_POOL);
+const inbound: Inbound<Message> = {
+  consumer,
+  wants: (subject) => !subject.endsWith('.unwanted'),
+  decode: (_subject, payload) => {
+    if (payload === null) return undefined;
+    if (typeof payload !== 'object' || !('text' in payload)) throw new TypeError('no text');
+    return { aggregate: 'a-1', message: { text: String(payload.text) }, later: payload.text === 'later' };
+  },
+};
+
+/** Takes one message in, and notes what is said to its consumer, and what is given to the engine. */
+const taking = (body: string, { subject = 'hp.cmd.task.submit', deliveries = 1 } = {}) => {
+  const said: string[] = [];
+  const accepted: Item<Message>[] = [];
+  const posted: { readonly letter: WireMessage; readonly stored: () => void }[] = [];
+  const delivery: Delivery = {
+    subject,
+    data: new TextEncoder().encode(body),
+    deliveries,
+    identity: 'm-1',
+    at: 1_700_000_000_000,
+    header: () => undefined,
+    headers: () => ({}),
+    ack: () => void said.push('ack'),
+    giveBack: (delayMs) => void said.push(`again in ${String(delayMs)}`),
+  };
+  const engine = {
+    accept: (item: Item<Message>) => void accepted.push(item),
+    post: (letter: WireMessage, stored: () => void) => void posted.push({ letter, stored }),
+  };
+  createIntake(inbound, engine, { warn: () => undefined, error: () => undefined })(delivery);
+  const [item] = accepted;
+  const [post] = posted;
+  return { said, accepted, posted, item, post };
+};
+
+const GOOD = '{"text":"x"}';
+const reason = errorBody('RUNTIME_POISON', 'cannot be decided');
+
+describe('a message', () => {
+  test('is acknowledged once what it led to is committed, and not before', () => {
+    const { said, item } = taking(GOOD);
+    expect(item).toMatchObject({ aggregate: 'a-1', message: { text: 'x' } });
+    expect(said).toEqual([]);
+    item?.settled({ ok: {} });
+    expect(said).toEqual(['ack']);
+  });
+
+  test('that cannot be decided on yet comes again, ever later, however often, and nobody sees it before', () => {
+    const taken = [1, 2, DELIVERIES_MAX, 9].map((deliveries) => taking('{"text":"later"}', { deliveries }));
+    expect(taken.map(({ said }) => said)).toEqual([
+      ['again in 1000'],
+      ['again in 2000'],
+      ['again in 16000'],
+      ['again in 30000'],
+    ]);
+    expect(taken.flatMap(({ accepted, posted }) => [...accepted, ...posted])).toEqual([]);
+  });
+
+  test('that the store did not take comes again, ever later', () => {
+    const waits = [1, 2, 3, 6, 9].map((deliveries) => {
+      const { said, item } = taking(GOOD, { deliveries });
+      item?.unavailable();
+      return said;
+    });
+    expect(waits).toEqual([
+      ['again in 1000'],
+      ['again in 2000'],
+      ['again in 4000'],
+      ['again in 30000'],
+      ['again in 30000'],
+    ]);
+  });
+
+  test('that could not be handled comes again, and is no dead letter yet', () => {
+    const { said, posted, item } = taking(GOOD, { deliveries: DELIVERIES_MAX - 1 });
+    item?.failed(reason, new Error('thrown'));
+    expect(said).toEqual([expect.stringMatching(/^again/)]);
+    expect(posted).toEqual([]);
+  });
+
+  test.each([
+    ['that nobody here wants, by its subject', 'not even JSON', 'hp.cmd.task.unwanted'],
+    ['that nobody here wants, by what it says', 'null', 'hp.cmd.task.submit'],
+  ])('%s is acknowledged', (_, body, subject) => {
+    expect(taking(body, { subject })).toMatchObject({ said: ['ack'], accepted: [], posted: [] });
+  });
+});
+
+describe('a dead letter', () => {
+  const lettersOf = [
+    ['what cannot be read', () => taking('{')],
+    ['what is not what it should be', () => taking('{"no":"text"}')],
+    [
+      'what was refused',
+      () => {
+        const taken = taking(GOOD);
+        taken.item?.settled({ error: reason });
+        return taken;
+      },
+    ],
+    [
+      'what could not be handled, however often it came',
+      () => {
+        const taken = taking(GOOD, { deliveries: DELIVERIES_MAX });
+        taken.item?.failed(reason, new Error('thrown'));
+        return taken;
+      },
+    ],
+  ] as const;
+
+  test.each(lettersOf)('is kept of %s; it is acknowledged once that is committed', (_, make) => {
+    const { said, posted } = make();
+    expect(posted.map(({ letter }) => letter.subject)).toEqual([`hp.dlq.${consumer.service}`]);
+    expect(said).toEqual([]);
+    posted[0]?.stored();
+    expect(said).toEqual(['ack']);
+  });
+});
+
+test.each(['settled', 'failed', 'unavailable'] as const)(
+  'what was reserved for a message is given back when it is %s',
+  (fate) => {
+    let released = 0;
+    const reserving: Inbound<Message> = {
+      consumer,
+      decode: () => ({ aggregate: 'a-1', message: { text: '' }, released: () => (released += 1) }),
+    };
+    const items: Item<Message>[] = [];
+    const take = createIntake(
+      reserving,
+      { accept: (item) => void items.push(item), post: () => undefined },
+      { warn: () => undefined, error: () => undefined },
+    );
+    take({
+      subject: 'hp.cmd.task.submit',
+      data: new TextEncoder().encode(GOOD),
+      deliveries: 1,
+      identity: 'm-1',
+      at: 0,
+      header: () => undefined,
+      headers: () => ({}),
+      ack: () => undefined,
+      giveBack: () => undefined,
+    });
+    expect(released).toBe(0);
+    const [item] = items;
+    if (fate === 'settled') item?.settled(undefined);
+    else if (fate === 'failed') item?.failed(reason, new Error('thrown'));
+    else item?.unavailable();
+    expect(released).toBe(1);
+  },
+);

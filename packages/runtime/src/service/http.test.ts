@@ -1,0 +1,163 @@
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type Check, type HttpServer, serveHttp } from './http.ts';
+import { createMeter } from '../observability/meter.ts';
+
+const servers: HttpServer[] = [];
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.stop()));
+});
+
+const serve = async (
+  checks: readonly Check[] = [],
+  figures = createMeter('test').exposition,
+): Promise<(path: string) => Promise<Response>> => {
+  const server = await serveHttp({ host: '127.0.0.1', port: 0 }, checks, figures);
+  servers.push(server);
+  return (path) => fetch(`http://127.0.0.1:${String(server.port)}${path}`);
+};
+
+const check = (name: string, ready: () => Promise<boolean>): Check => ({ name, ready });
+
+describe('health', () => {
+  test('is that the process answers, whatever else is wrong', async () => {
+    const get = await serve([check('postgres', () => Promise.resolve(false))]);
+    const response = await get('/healthz');
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({ status: 'ok' });
+  });
+});
+
+describe('readiness', () => {
+  test('is that every check passes', async () => {
+    const get = await serve([
+      check('postgres', () => Promise.resolve(true)),
+      check('nats', () => Promise.resolve(true)),
+    ]);
+    const response = await get('/readyz');
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({ ready: true, checks: { postgres: true, nats: true } });
+  });
+
+  test.each([
+    ['says no', () => Promise.resolve(false)],
+    ['fails', () => Promise.reject(new Error('connection refused to sesame'))],
+    [
+      'fails at once',
+      () => {
+        throw new Error('sesame');
+      },
+    ],
+  ])('names the check that %s, and gives away no more', async (_, ready) => {
+    const get = await serve([check('postgres', ready), check('nats', () => Promise.resolve(true))]);
+    const response = await get('/readyz');
+    expect(response.status).toBe(503);
+    expect(await response.json()).toEqual({ ready: false, checks: { postgres: false, nats: true } });
+  });
+});
+
+describe('metrics', () => {
+  test('are what the registry has, as Prometheus reads it', async () => {
+    const { counter, exposition } = createMeter('test');
+    counter('holdpoint_things_total', 'Things')(3);
+    const response = await (await serve([], exposition))('/metrics');
+    expect(response.headers.get('content-type')).toMatch(/^text\/plain/);
+    expect(await response.text()).toContain('holdpoint_things_total{service="test"} 3');
+  });
+});
+
+test.each(['/', '/healthz/x', '/..', '/metrics.json'])('%s is not there', async (path) => {
+  expect((await (await serve())(path)).status).toBe(404);
+});
+
+test('a port that is taken is an error, not a server that nobody reaches', async () => {
+  const holder = createServer();
+  const port = await new Promise<number>((resolve) => {
+    holder.listen(0, '127.0.0.1', () => resolve((holder.address() as { port: number }).port));
+  });
+  await expect(
+    serveHttp({ host: '127.0.0.1', port }, [], createMeter('test').exposition),
+  ).rejects.toMatchObject({
+    code: 'EADDRINUSE',
+  });
+  await new Promise((resolve) => holder.close(resolve));
+});
+
+test('stopping ends connections that are kept open for later', async () => {
+  const get = await serve();
+  await (await get('/healthz')).text();
+  await servers.splice(0)[0]?.stop();
+  await expect(get('/healthz')).rejects.toThrow('fetch failed');
+});
+
+describe('a stop', () => {
+  test.each([
+    ['has said nothing', ''],
+    ['has said half of what it wants', 'GET /healthz HTTP/1.1\r\nHost: x'],
+    ['sends a body without end', 'POST /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx'],
+  ])('does not wait for a caller that %s', async (_, said) => {
+    const server = await serveHttp({ host: '127.0.0.1', port: 0 }, [], createMeter('test').exposition);
+    const socket = connect(server.port, '127.0.0.1');
+    await once(socket, 'connect');
+    const heard = once(socket, 'close');
+    socket.resume().write(said);
+    // An answer to somebody else says that the server has seen this one.
+    await (await fetch(`http://127.0.0.1:${String(server.port)}/healthz`)).text();
+    await server.stop();
+    await heard;
+    expect(socket.destroyed).toBe(true);
+  });
+});
+
+describe('a connection that is taken over for another protocol', () => {
+  const takenOver = async (): Promise<{
+    readonly ours: Duplex;
+    readonly theirs: Socket;
+    server: HttpServer;
+  }> => {
+    const taken: Duplex[] = [];
+    const server = await serveHttp({ host: '127.0.0.1', port: 0 }, [], createMeter('test').exposition, {
+      request: (_request, response) => response.end(),
+      upgrade: (_request, socket) => {
+        taken.push(socket);
+        socket.write('taken');
+      },
+    });
+    servers.push(server);
+    const theirs = connect(server.port, '127.0.0.1');
+    theirs.on('error', () => undefined);
+    theirs.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n');
+    await once(theirs, 'data');
+    const [ours] = taken;
+    if (ours === undefined) throw new Error('nobody has taken it over');
+    return { ours, theirs, server };
+  };
+
+  test('does not hold up a stop', async () => {
+    const { theirs, server } = await takenOver();
+    const closed = once(theirs, 'close');
+    await server.stop();
+    await closed;
+    expect(theirs.destroyed).toBe(true);
+  });
+
+  test('may break before anybody listens to it, and ends nobody', async () => {
+    const { ours, server } = await takenOver();
+    const closed = new Promise((resolve) => ours.once('close', resolve));
+    ours.destroy(new Error('reset'));
+    await closed;
+    expect((await fetch(`http://127.0.0.1:${String(server.port)}/healthz`)).status).toBe(200);
+  });
+});
+
+describe('what cannot be found out', () => {
+  test('is an answer as well, and ends nobody', async () => {
+    const { gauge, exposition } = createMeter('test');
+    gauge('broken', 'x', [], () => {
+      throw new Error('out of order');
+    });
+    expect((await (await serve([], exposition))('/metrics')).status).toBe(500);
+  });
+});

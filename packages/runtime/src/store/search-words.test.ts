@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest';
+import { queryOf, typedQueryOf } from './search-words.ts';
+
+test.each([
+  ['append Line', "'append' & 'Line'", "'append' & 'Line':*"],
+  ['t-4k2m9x', "'t' & '4k2m9x'", "'t' & '4k2m9x':*"],
+  ["it's a 'quote' | !x:*", "'it' & 's' & 'a' & 'quote' & 'x'", "'it' & 's' & 'a' & 'quote' & 'x'"],
+  ['straße', "'straße'", "'straße':*"],
+  ['ab', "'ab'", "'ab'"],
+  ['nul\u0000led', "'nul' & 'led'", "'nul' & 'led':*"],
+  [' - \\ ', undefined, undefined],
+  [undefined, undefined, undefined],
+])('%j is looked for as words, whatever else is in it', (search, query, typed) => {
+  expect([queryOf(search), typedQueryOf(search)]).toEqual([query, typed]);
+});
+
+test('no more than twenty words are looked for', () => {
+  expect(queryOf('a '.repeat(100))?.split('&').length).toBe(20);
+});

@@ -1,0 +1,76 @@
+import { expect } from 'vitest';
+import type { Decider } from '../src/decider.ts';
+import { type Act, eventsOf, runOf, type Step } from './run.ts';
+
+/** `decide(after(m), m)` yields no event: the bus may deliver anything again. */
+export const holdsIdempotence = <State, Message, Event, Work>(
+  decider: Decider<State, Message, Event, Work>,
+  { message, now, after }: Step<State, Message, Event, Work>,
+): void => {
+  expect(decider.decide(after, message, { now }).events).toEqual([]);
+};
+
+/** The same state, message and moment give the same decision, whatever was decided in between. */
+export const holdsDeterminism = <State, Message, Event, Work>(
+  decider: Decider<State, Message, Event, Work>,
+  { message, now, before, made }: Step<State, Message, Event, Work>,
+): void => {
+  expect(decider.decide(before, message, { now })).toEqual(made);
+};
+
+/** Who was told no changed nothing. */
+export const holdsRefusal = <State, Message, Event, Work>({
+  made,
+}: Step<State, Message, Event, Work>): void => {
+  if (made.answer === undefined || !('error' in made.answer)) return;
+  expect({ send: made.send, work: made.work }).toEqual({ send: [], work: [] });
+};
+
+/**
+ * Replaying the events gives the state that acting gave; and at every cut point a snapshot, gone through JSON as a store
+ * keeps it, with the events after it gives it too.
+ */
+export const holdsReplay = <State, Message, Event, Work>(
+  decider: Decider<State, Message, Event, Work>,
+  run: readonly Step<State, Message, Event, Work>[],
+): void => {
+  const events = eventsOf(run);
+  const fold = (from: State, rest: readonly Event[]): State =>
+    rest.reduce((state, event) => decider.evolve(state, stored(event)), from);
+  const reached = stored(run.at(-1)?.after ?? decider.initial);
+  for (let cut = 0; cut <= events.length; cut += 1) {
+    const snapshot = stored(fold(decider.initial, events.slice(0, cut)));
+    expect(stored(fold(snapshot, events.slice(cut)))).toEqual(reached);
+  }
+};
+
+/** A value as it comes back from a store. */
+const stored = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value)) as Value;
+
+/** What a message id stands for: sent twice under one id, only one of the two need arrive, so both must say the same. */
+export const holdsMessageIds = <State, Message, Event, Work>(
+  run: readonly Step<State, Message, Event, Work>[],
+): void => {
+  const said = new Map<string, unknown>();
+  for (const { id, subject, data } of run.flatMap(({ made }) => made.send)) {
+    const message = { subject, data };
+    expect(said.get(id) ?? message, `two messages under the id ${id}`).toEqual(message);
+    said.set(id, message);
+  }
+};
+
+/** Every law of a decider, over one run of it. */
+export const holdsEveryLaw = <State, Message, Event, Work>(
+  decider: Decider<State, Message, Event, Work>,
+  acts: readonly Act<Message>[],
+): readonly Step<State, Message, Event, Work>[] => {
+  const run = runOf(decider, acts);
+  for (const step of run) {
+    holdsIdempotence(decider, step);
+    holdsDeterminism(decider, step);
+    holdsRefusal(step);
+  }
+  holdsReplay(decider, run);
+  holdsMessageIds(run);
+  return run;
+};
