@@ -3,7 +3,13 @@ import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { delimiter, isAbsolute, resolve } from 'node:path';
 import { DEFAULT_POOL, Pools } from '@holdpoint/contracts/bus/streams';
-import { ConfigError, readEnv, readSecretFile, ServiceEnv, wholeNumber } from '@holdpoint/runtime/service/config';
+import {
+  ConfigError,
+  readEnv,
+  readSecretFile,
+  ServiceEnv,
+  wholeNumber,
+} from '@holdpoint/runtime/service/config';
 import { z } from 'zod';
 import type { BreakerRules } from './adapters/circuits/breaker.ts';
 import { parseGrantKeys } from './adapters/grants/grant-keys.ts';

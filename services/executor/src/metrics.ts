@@ -1,9 +1,14 @@
+import { statfs } from 'node:fs/promises';
+import { CircuitState } from '@holdpoint/contracts/recovery/circuit';
+import type { AddGauge } from '@holdpoint/runtime/observability/metrics';
 import type { EffectEvent } from '@holdpoint/contracts/effect/effect';
 import type { Told } from '@holdpoint/runtime/engine/batch';
 import type { Meter } from '@holdpoint/runtime/observability/meter';
 import type { AddSample } from '@holdpoint/runtime/observability/polled-metrics';
 import type { Pool } from 'pg';
 import { z } from 'zod';
+import type { Circuits } from './adapters/circuits/circuits.ts';
+import type { Places } from './adapters/slots/slots.ts';
 
 const OUTCOMES = ['applied', 'failed_clean', 'not_applied', 'in_doubt', 'refused', 'cancelled'] as const;
 type Outcome = (typeof OUTCOMES)[number];
@@ -72,3 +77,39 @@ export const sampleLedger = (pool: Pool, sample: AddSample): void =>
       };
     },
   );
+
+/** How full the disks are that the executor writes to, by what it calls the folder. */
+export const sampleVolumes = (folders: Readonly<Record<string, string>>, sample: AddSample): void =>
+  sample(
+    { disk_used_ratio: { help: 'Share of a volume that is used: 0 to 1', labels: ['volume'] } },
+    async () => ({
+      disk_used_ratio: await Promise.all(
+        Object.entries(folders).map(async ([volume, folder]) => {
+          const { blocks, bavail } = await statfs(folder);
+          return { labels: { volume }, value: blocks === 0 ? 0 : 1 - bavail / blocks };
+        }),
+      ),
+    }),
+  );
+
+/** For whoever watches: how much runs, how much waits, and how the circuits stand that are known here. */
+export const showFigures = (
+  gauge: AddGauge,
+  places: Pick<Places, 'inUse' | 'waiting'>,
+  circuits: Pick<Circuits, 'states'>,
+): void => {
+  gauge('places_in_use', 'Orders that are being carried out', [], () => [
+    { labels: {}, value: places.inUse() },
+  ]);
+  gauge('places_waited_for', 'Orders that wait for a place here', [], () => [
+    { labels: {}, value: places.waiting() },
+  ]);
+  gauge('circuit_state', '1 for the state of the circuit of a target', ['target', 'state'], () =>
+    circuits.states().flatMap(({ target, state }) =>
+      CircuitState.options.map((each) => ({
+        labels: { target, state: each },
+        value: each === state ? 1 : 0,
+      })),
+    ),
+  );
+};

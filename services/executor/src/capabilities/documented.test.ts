@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { CAPABILITIES } from '@holdpoint/contracts/effect/capabilities';
 import { expect, test } from 'vitest';
 import { describe as describeCapability } from '../queries/capabilities.ts';
-import { createFiles } from '../adapters/files/keyed-files.ts';
+import { createFiles } from '../adapters/files/keyed-file.ts';
 import { createRepositories } from '../adapters/git/repositories.ts';
 import { createWorkRecords } from '../adapters/process/process-records.ts';
 import { createWorkspace } from '../adapters/files/workspace.ts';

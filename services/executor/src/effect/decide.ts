@@ -4,7 +4,8 @@ import { type ClassOf, isWork, type KindOf, type Verify, whyRefused } from './ad
 import { resolve } from './resolve.ts';
 import { callOff, doubt, probed, unresolved } from './in-doubt.ts';
 import type { Admission, EffectMessage, EffectWork, InDoubt, Made } from './messages.ts';
-import { type EffectState, entryIn, evolve, isWaiting } from './state.ts';
+import { evolve } from './evolve.ts';
+import { type EffectState, entryIn, isWaiting } from './state.ts';
 import { claim, hold, run } from './order.ts';
 import { finalFact, repeatOutcome } from './recorded-outcome.ts';
 import { journalled, outcome } from './outcome.ts';

@@ -2,7 +2,16 @@ import type { EffectEvent } from '@holdpoint/contracts/effect/effect';
 import { ApprovalId } from '@holdpoint/contracts/values/ids';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, test } from 'vitest';
-import { about, decider, EFFECT, NOW, orderFor, place, probeableOf, resolveFor } from '../../testing/orders.ts';
+import {
+  about,
+  decider,
+  EFFECT,
+  NOW,
+  orderFor,
+  place,
+  probeableOf,
+  resolveFor,
+} from '../../testing/orders.ts';
 import { type EffectMessage, type Finding, LEASE_MS } from './decide.ts';
 
 const given = specFor(decider);

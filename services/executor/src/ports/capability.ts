@@ -3,7 +3,6 @@ import type { ErrorBody } from '@holdpoint/contracts/values/errors';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import type { LogStream } from '@holdpoint/contracts/task/log';
 import type { z } from 'zod';
-import type { HiddenStream } from '../adapters/secrets/hide-stream.ts';
 
 /** What an effect is carried out with. */
 export type EffectContext = {
@@ -20,6 +19,13 @@ export type EffectContext = {
   readonly secrets: Secrets;
   /** Shows a line of output to whoever watches. It never waits and never fails; nothing is decided by it. */
   readonly say: (stream: LogStream, line: string) => void;
+};
+
+/** Hides secrets in bytes, wherever they are split. What may begin a secret is held back for a moment. */
+export type HiddenStream = {
+  readonly add: (chunk: Buffer) => Buffer;
+  /** What is still held back when nothing more comes. */
+  readonly end: () => Buffer;
 };
 
 /** Secrets are named in arguments, and filled in by the executor right before they are used. */

@@ -1,3 +1,4 @@
+import type { RunEffect } from '@holdpoint/contracts/effect/effect';
 import { JsonObject } from '@holdpoint/contracts/values/json';
 import { z } from 'zod';
 import type { Capability, EffectContext } from './capability.ts';
@@ -53,3 +54,13 @@ export const createRegistry = (capabilities: readonly Capability[]): Registry =>
   }
   return registry;
 };
+
+/** What an order talks to, by its name outside; undefined where it has none, or its arguments are none. */
+export const targetOf =
+  (capabilities: Registry) =>
+  ({ effect: { uses, args } }: RunEffect): string | undefined => {
+    const carrier = capabilities.get(uses);
+    if (carrier?.target === undefined) return undefined;
+    const input = carrier.input.safeParse(args);
+    return input.success ? carrier.target(input.data) : undefined;
+  };

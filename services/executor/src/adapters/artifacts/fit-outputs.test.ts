@@ -2,7 +2,15 @@ import { artifactUriOf, type StoredArtifact } from '@holdpoint/contracts/effect/
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import { StepResult } from '@holdpoint/contracts/task/step';
 import { describe, expect, test } from 'vitest';
-import { cut, fits, fitting, fittingError, OUTPUTS_MAX_BYTES, RESULT_MAX_BYTES, withLog } from './fit-outputs.ts';
+import {
+  cut,
+  fits,
+  fitting,
+  fittingError,
+  OUTPUTS_MAX_BYTES,
+  RESULT_MAX_BYTES,
+  withLog,
+} from './fit-outputs.ts';
 
 const STAGE = 'cap.agent.invoke';
 const OTHER = 'cap.http.request';

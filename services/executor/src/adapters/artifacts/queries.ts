@@ -1,6 +1,10 @@
 import type { api } from '@holdpoint/contracts/catalog/catalog';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import { type ArtifactView, type StoredArtifact, sha256In } from '@holdpoint/contracts/effect/stored-artifact';
+import {
+  type ArtifactView,
+  type StoredArtifact,
+  sha256In,
+} from '@holdpoint/contracts/effect/stored-artifact';
 import { artifactBucket } from '@holdpoint/contracts/bus/streams';
 import { errorFields } from '@holdpoint/runtime/engine/error-fields';
 import type { Logger } from '@holdpoint/runtime/observability/log';

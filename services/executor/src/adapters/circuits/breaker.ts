@@ -1,6 +1,8 @@
 import CircuitBreaker from 'opossum';
 import { CleanFailure, OutcomeUnknown } from '../../ports/capability.ts';
-import { LeaseOver } from './lease-over.ts';
+
+/** The executor was too slow: nothing was sent, and nothing is known of the target by it. */
+export class LeaseOver extends CleanFailure {}
 
 /** What a circuit goes by. */
 export type BreakerRules = {

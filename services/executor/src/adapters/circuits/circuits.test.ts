@@ -5,7 +5,7 @@ import { silentLogger } from '@holdpoint/runtime/observability/log';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { CleanFailure, OutcomeUnknown } from '../../ports/capability.ts';
 import { createCircuits } from './circuits.ts';
-import { LeaseOver } from './lease-over.ts';
+import { LeaseOver } from './breaker.ts';
 
 const TARGET = 'https://api.example';
 const SELF = 'executor-1';

@@ -2,6 +2,7 @@ import { type FileHandle, open, stat } from 'node:fs/promises';
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import { CleanFailure } from '../../ports/capability.ts';
 import { acquire, type FileLock, openLock } from './file-lock.ts';
+import { createWorkspace } from './workspace.ts';
 
 export type Line = { readonly key: string; readonly line: string; readonly assertInForce: () => void };
 export type AppendLine = (line: Line) => Promise<{ readonly repeated: boolean }>;
@@ -147,4 +148,24 @@ const inForce = ({ assertInForce, reject }: Waiting): boolean => {
     reject(error);
     return false;
   }
+};
+
+/** One writer a file, however many effects append to it at once; each lot of them has its path looked at anew. */
+export const createFiles = (root: string): ((file: string) => Promise<AppendLine>) => {
+  const workspace = createWorkspace(root);
+  const writers = new Map<string, AppendLine>();
+  const resolving = new Map<string, Promise<string>>();
+
+  const resolve = (file: string): Promise<string> => {
+    const path = workspace.resolve(file).finally(() => resolving.delete(file));
+    resolving.set(file, path);
+    return path;
+  };
+
+  return async (file) => {
+    const path = await (resolving.get(file) ?? resolve(file));
+    const writer = writers.get(path) ?? createKeyedFile(path);
+    writers.set(path, writer);
+    return writer;
+  };
 };

@@ -1,7 +1,6 @@
 import type { Repository } from './repositories.ts';
 import { createGitExec, type GitExec, type GitParts } from './exec.ts';
 import { GitError } from './git-error.ts';
-import { type Merged, mergeTreeWith } from './merge-tree.ts';
 import { branchRef, isCommitId } from './ref-name.ts';
 import { commitWith, stageWith, statusOf, type StatusEntry } from './staging.ts';
 import { worktreesOf, type WorktreeEntry } from './worktrees.ts';
@@ -138,4 +137,38 @@ export const createGit = (
     commit: (message) => commitWith(exec, message),
     ...worktreesOf(exec, parts),
   };
+};
+
+/** What merging two commits gives. The tree of a conflict holds files with conflict markers. */
+export type Merged = {
+  readonly tree: string;
+  readonly conflicts: readonly string[];
+  /** What git says about it, for people. */
+  readonly messages: string;
+};
+
+const CONFLICT = 1;
+
+/** Merges without a work tree and without an index, so that nothing has to be put back when it conflicts. */
+export const mergeTreeWith = async ({ run }: GitExec, ours: string, theirs: string): Promise<Merged> => {
+  const { exitCode, stdout } = await run(
+    ['merge-tree', '--write-tree', '-z', '--name-only', '--messages', '--', ours, theirs],
+    { answers: [0, CONFLICT] },
+  );
+  const [tree = '', ...rest] = stdout.toString('utf8').split('\0');
+  const end = rest.indexOf('');
+  const conflicts = exitCode === CONFLICT ? rest.slice(0, end) : [];
+  return { tree, conflicts: [...new Set(conflicts)], messages: messagesIn(rest.slice(end + 1)) };
+};
+
+/** Each is a number of paths, the paths, a kind, and the text. */
+const messagesIn = (fields: readonly string[]): string => {
+  const texts: string[] = [];
+  for (let at = 0; at < fields.length;) {
+    const paths = Number(fields[at]);
+    if (!Number.isInteger(paths) || fields[at] === '') break;
+    texts.push((fields[at + paths + 2] ?? '').trimEnd());
+    at += paths + 3;
+  }
+  return texts.join('\n');
 };

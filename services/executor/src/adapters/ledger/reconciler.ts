@@ -1,6 +1,8 @@
+import type { Engine } from '@holdpoint/runtime/engine/engine';
 import { errorFields } from '@holdpoint/runtime/engine/error-fields';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import { startPeriodic } from '@holdpoint/runtime/observability/periodic';
+import type { EffectMessage } from '../../effect/decide.ts';
 import { type Bring, nextStep, type Standing } from '../../effect/reconciliation.ts';
 import type { Gate } from './ledger-fence.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -189,3 +191,18 @@ export const createReconciler = (parts: ReconcilerParts) => {
   };
 };
 export type Reconciler = ReturnType<typeof createReconciler>;
+
+/** Hands a start that was journalled to the ledger. Resolves after the commit; fails when there was none. */
+export const tellJournalled = (
+  engine: Pick<Engine<EffectMessage>, 'accept'>,
+  { order, epoch }: Entry,
+): Promise<void> =>
+  new Promise((resolve, reject) => {
+    engine.accept({
+      aggregate: order.id,
+      message: { kind: 'journalled', order, epoch },
+      settled: () => resolve(),
+      failed: (reason, cause) => reject(new Error(`${order.id}: ${reason.code}`, { cause })),
+      unavailable: () => reject(new Error('the store did not take what was journalled')),
+    });
+  });

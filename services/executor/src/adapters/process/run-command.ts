@@ -1,6 +1,6 @@
 import { keepOutput } from './kept-output.ts';
 import { splitLines } from './output-lines.ts';
-import type { HiddenStream } from '../secrets/hide-stream.ts';
+import type { HiddenStream } from '../../ports/capability.ts';
 import { type GroupEnd, type GroupRequest, type OutputStream, runGroup } from './run-group.ts';
 
 export const OUTPUT_MAX = 131_072;

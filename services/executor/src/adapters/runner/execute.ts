@@ -1,6 +1,7 @@
 import type { RunEffect } from '@holdpoint/contracts/effect/effect';
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import { errorFields } from '@holdpoint/runtime/engine/error-fields';
+import type { CrashHook } from '@holdpoint/runtime/engine/ports';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import { CleanFailure, type EffectContext, OutcomeUnknown } from '../../ports/capability.ts';
 import type { Carrier } from '../../ports/handler-registry.ts';
@@ -10,6 +11,15 @@ import type { Unended } from '../../effect/state.ts';
 
 /** Notes a start where it outlasts the ledger; resolves once that is on the disk. Until then nothing may leave. */
 export type NoteStart = (order: RunEffect, epoch: number) => Promise<void>;
+
+/** The journal, with the places on both sides of a note where a test may end the process. */
+export const crashingNote =
+  (note: NoteStart, crash: CrashHook): NoteStart =>
+  async (order, epoch) => {
+    crash('before_note');
+    await note(order, epoch);
+    crash('after_note');
+  };
 
 /** Nothing is drawn from how it ends. */
 const unguarded: Guard = (_target, _signal, run) => run();

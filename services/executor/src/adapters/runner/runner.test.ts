@@ -6,12 +6,7 @@ import type { Routed } from '@holdpoint/runtime/engine/inbound';
 import { silentLogger } from '@holdpoint/runtime/observability/log';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import {
-  type Capability,
-  CleanFailure,
-  type EffectContext,
-  OutcomeUnknown,
-} from '../../ports/capability.ts';
+import { type Capability, CleanFailure, type EffectContext, OutcomeUnknown } from '../../ports/capability.ts';
 import { createRegistry } from '../../ports/handler-registry.ts';
 import { type EffectMessage, LEASE_MS } from '../../effect/decide.ts';
 import { contextFor } from '../../../testing/context.ts';

@@ -7,11 +7,17 @@ import type { Logger } from '@holdpoint/runtime/observability/log';
 import type { EffectContext } from '../../ports/capability.ts';
 import type { Registry } from '../../ports/handler-registry.ts';
 import { isWork } from '../../effect/admission.ts';
-import { type EffectMessage, type EffectWork, LEASE_MS, type Outcome, type Place } from '../../effect/decide.ts';
+import {
+  type EffectMessage,
+  type EffectWork,
+  LEASE_MS,
+  type Outcome,
+  type Place,
+} from '../../effect/decide.ts';
 import type { Held, Unended } from '../../effect/state.ts';
 import { carryOut, lookInto, type NoteStart } from './execute.ts';
 import type { Guard } from '../circuits/circuits.ts';
-import { LeaseOver } from '../circuits/lease-over.ts';
+import { LeaseOver } from '../circuits/breaker.ts';
 import { hiddenFinding, hiddenOutcome } from '../secrets/hidden-outcome.ts';
 import type { StepLines } from './log-lines.ts';
 import type { Places } from '../slots/slots.ts';

@@ -1,9 +1,4 @@
-/** Hides secrets in bytes, wherever they are split. What may begin a secret is held back for a moment. */
-export type HiddenStream = {
-  readonly add: (chunk: Buffer) => Buffer;
-  /** What is still held back when nothing more comes. */
-  readonly end: () => Buffer;
-};
+import type { HiddenStream } from '../../ports/capability.ts';
 
 const HIDDEN = Buffer.from('[hidden]');
 

@@ -1,6 +1,6 @@
 import { errorBody } from '@holdpoint/contracts/values/errors';
-import { CleanFailure, type Secrets } from '../../ports/capability.ts';
-import { type HiddenStream, hideStream } from './hide-stream.ts';
+import { CleanFailure, type HiddenStream, type Secrets } from '../../ports/capability.ts';
+import { hideStream } from './hide-stream.ts';
 import { hideForms, ownForms } from './redact.ts';
 import { SECRET_CHARACTERS_MIN, secretForms } from './secret-forms.ts';
 import type { SecretTable } from './secret-table.ts';

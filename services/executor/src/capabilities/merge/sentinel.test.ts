@@ -2,9 +2,7 @@ import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type PlanRepository, planRepository } from '../../../testing/plan-repository.ts';
-import { clearSentinel } from './clear-sentinel.ts';
-import { readSentinel, sentinelPath } from './sentinel.ts';
-import { writeSentinel } from './write-sentinel.ts';
+import { clearSentinel, readSentinel, sentinelPath, writeSentinel } from './sentinel.ts';
 
 let repository: PlanRepository;
 beforeEach(async () => {

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { replaceFile } from '../../adapters/files/durable-file.ts';
 import type { Repository } from '../../adapters/git/repositories.ts';
 import { CleanFailure } from '../../ports/capability.ts';
-import { argOf, type StageTools } from '../stage.ts';
+import { argOf, type RunStage, type StageModule, type StageTools, succeeded } from '../stage.ts';
 import { keepOutOfStatus } from '../worktree/prepare.ts';
 
 const FOLDER = '.holdpoint/tmp/merge-conflicts';
@@ -79,3 +79,29 @@ export const sourceBranchOf = (input: StepInput): string | undefined => {
 /** The branch that is merged into: named, or the one that is checked out in the repository itself. */
 export const targetBranchOf = async (input: StepInput, tools: StageTools): Promise<string | undefined> =>
   argOf(input, 'target', 'target_branch') ?? (await tools.git(tools.repository.root).head()).branch;
+
+/** Says that a merge waits for its conflicts. */
+const write: RunStage = async (input, tools) => {
+  const slug = mergeSlug(input, tools.about.task);
+  const path = await writeSentinelFile(tools.repository, {
+    slug,
+    source_branch: sourceBranchOf(input) ?? `draft/${slug}`,
+    target_branch: (await targetBranchOf(input, tools)) ?? '',
+    task: tools.about.task,
+    node: tools.about.node,
+    created_at: new Date().toISOString(),
+    files: [],
+  });
+  return succeeded(`wrote ${path}`, { outputs: { slug, path } });
+};
+
+export const writeSentinel: StageModule = { uses: 'cap.env.builtin.merge.sentinel.write', run: write };
+
+/** Says that it waits no more. */
+const clear: RunStage = async (input, tools) => {
+  const slug = mergeSlug(input, tools.about.task);
+  await clearSentinelFile(tools.repository, slug);
+  return succeeded(`there is no ${sentinelPath(slug)} any more`, { outputs: { slug } });
+};
+
+export const clearSentinel: StageModule = { uses: 'cap.env.builtin.merge.sentinel.clear', run: clear };

@@ -3,7 +3,15 @@ import { type Artifact, artifactLabel } from '@holdpoint/contracts/workflow/arti
 import type { StepInput, StepResult } from '@holdpoint/contracts/task/step';
 import { CleanFailure } from '../../ports/capability.ts';
 import { PROMPT_BYTES_MAX, renderPrompt } from './prompt-text.ts';
-import { argOf, failed, invalid, type RunStage, type StageTools, succeeded } from '../stage.ts';
+import {
+  argOf,
+  failed,
+  invalid,
+  type RunStage,
+  type StageModule,
+  type StageTools,
+  succeeded,
+} from '../stage.ts';
 
 type PromptArtifact = Extract<Artifact, { type: 'custom' }>;
 
@@ -83,4 +91,14 @@ export const resolvePrompt: RunStage = async (input, tools) => {
   return succeeded(`a prompt of ${String(Buffer.byteLength(rendered.text))} bytes`, {
     payloads: { [artifactLabel(artifact)]: payload },
   });
+};
+
+/** A prompt that the template or a file of the repository has. */
+export const promptFromText: StageModule = { uses: 'cap.env.builtin.prompt.resolve', run: resolvePrompt };
+
+/** A prompt that a script of the template prints. */
+export const promptFromScript: StageModule = {
+  uses: 'cap.env.shell.prompt.resolve',
+  run: resolvePrompt,
+  startsPrograms: true,
 };

@@ -98,3 +98,6 @@ export const shellCommand: StageModule = {
   compensate,
   startsPrograms: true,
 };
+
+/** The script of a CI run: it is run as any other. */
+export const shellCicd: StageModule = { ...shellCommand, uses: 'cap.env.shell.cicd.run' };

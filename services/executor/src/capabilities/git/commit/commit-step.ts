@@ -3,7 +3,7 @@ import { planBranch } from '@holdpoint/contracts/workflow/artifact';
 import type { StepInput, StepResult } from '@holdpoint/contracts/task/step';
 import type { Git } from '../../../adapters/git/git.ts';
 import { PLAN_FOLDERS, slugOf } from '../../plan/plan-document.ts';
-import { argOf, type StageTools, succeeded } from '../../stage.ts';
+import { argOf, failed, type RunStage, type StageModule, type StageTools, succeeded } from '../../stage.ts';
 
 const DEFAULT_MESSAGE = 'chore: workflow stage commit';
 const SELECTOR = /^read_payload\(\s*(.*?)\s*\)$/s;
@@ -121,3 +121,43 @@ const payloadText = ({ payloads = {} }: StepInput, selector: string): Found<stri
     ? { value: text }
     : { problem: `read_payload(${selector}): ${label} has no text` };
 };
+
+/** Stages the files that are named, and the plan documents that the node declares. */
+const stage: RunStage = async (input, tools) => {
+  const files = filesOf(input);
+  if ('problem' in files) return failed(files.problem);
+  const git = tools.git();
+  await git.stage(files.value);
+  const plans = await stageDeclared(input, tools, git);
+  if ('problem' in plans) return failed(plans.problem);
+  const staged = [...files.value, ...plans.value];
+  return succeeded(staged.length === 0 ? 'nothing to stage' : `staged ${staged.join(', ')}`, {
+    outputs: { staged },
+  });
+};
+
+export const gitStage: StageModule = { uses: 'cap.env.builtin.git.stage', run: stage };
+
+/** Commits what is staged. */
+const commit: RunStage = async (input, tools) => {
+  const message = messageOf(input);
+  if ('problem' in message) return failed(message.problem);
+  const elsewhere = await isElsewhere(input, tools);
+  return elsewhere === undefined ? commitWith(message.value, tools.git()) : failed(elsewhere);
+};
+
+export const gitCommit: StageModule = { uses: 'cap.env.builtin.git.commit', run: commit };
+
+/** Stages everything, the plan documents that the node declares among it, and commits. */
+const stageAndCommit: RunStage = async (input, tools) => {
+  const message = messageOf(input);
+  if ('problem' in message) return failed(message.problem);
+  const elsewhere = await isElsewhere(input, tools);
+  if (elsewhere !== undefined) return failed(elsewhere);
+  const git = tools.git();
+  await git.stage('all');
+  const plans = await stageDeclared(input, tools, git);
+  return 'problem' in plans ? failed(plans.problem) : commitWith(message.value, git);
+};
+
+export const gitStageCommit: StageModule = { uses: 'cap.env.builtin.git.stage_commit', run: stageAndCommit };

@@ -1,0 +1,136 @@
+import type {
+  EffectAnswered,
+  EffectEvent,
+  EffectInDoubt,
+  RunEffect,
+} from '@holdpoint/contracts/effect/effect';
+import { type EffectState, type Entry, entryIn, type Unended } from './state.ts';
+
+const fresh = (order: RunEffect): Entry => ({
+  order,
+  epoch: 0,
+  starts: 0,
+  unsure: false,
+  calledOff: false,
+  evidence: [],
+});
+
+const entryOf = (state: EffectState): Entry => {
+  if (state.status === 'absent' || state.entry === undefined)
+    throw new Error('an event of an effect that was never ordered');
+  return state.entry;
+};
+
+export const evolve = (state: EffectState, event: EffectEvent): EffectState => {
+  switch (event.type) {
+    case 'prepared':
+      return { status: 'prepared', entry: orderedAs(state, event.order) };
+    case 'held': {
+      const { target, reason } = event;
+      return { ...state, entry: { ...entryOf(state), held: { target, reason } } } as EffectState;
+    }
+    case 'released':
+      return { ...state, entry: { ...entryOf(state), held: undefined } } as EffectState;
+    case 'refused':
+      return {
+        status: 'refused',
+        entry: orderedAs(state, event.order),
+        error: event.error,
+      };
+    case 'started': {
+      const { epoch, journal, worker } = event;
+      const entry = orderedAs(state, event.order);
+      const starts = entry.starts + 1;
+      // What a person allows is one start.
+      const started = { ...entry, epoch, journal, starts, probes: 0, repeatUntil: undefined };
+      return { status: 'started', entry: started, worker };
+    }
+    case 'applied':
+      return { status: 'applied', entry: { ...entryOf(state), epoch: event.epoch }, outputs: event.outputs };
+    case 'failed_clean': {
+      const { epoch, error } = event;
+      return { status: 'failed_clean', entry: { ...entryOf(state), epoch, settled: epoch }, error };
+    }
+    case 'in_doubt': {
+      const { epoch, reason, next, cause } = event;
+      const unended = unendedAfter(state, event);
+      // An answer is about one doubt, and this is another.
+      const doubtful = { epoch, unsure: true, unended, repeatUntil: undefined, held: undefined };
+      const entry = { ...entryOf(state), ...doubtful, lost: lostAfter(state, event) };
+      return { status: 'in_doubt', entry, reason, next, cause };
+    }
+    case 'probed': {
+      const entry = entryOf(state);
+      const probes = (entry.probes ?? 0) + 1;
+      return { ...state, entry: { ...entry, probes, held: undefined } } as EffectState;
+    }
+    case 'answered':
+      return answered(state, event);
+    case 'not_applied': {
+      const { epoch, reason, by } = event;
+      const before = entryOf(state);
+      // A person says what has happened, and cannot see what is still on its way.
+      const unended = by === 'probe' ? [] : (before.unended ?? []);
+      const entry = { ...before, epoch, unsure: false, settled: epoch, unended };
+      return { status: 'not_applied', entry, reason, by };
+    }
+    case 'duplicate_prevented': {
+      const entry = entryOf(state);
+      return {
+        ...state,
+        entry: { ...entry, prevented: [...(entry.prevented ?? []), event.attempt] },
+      } as EffectState;
+    }
+    case 'cancelled': {
+      const { id, task, node, attempt, reason } = event;
+      const entry = entryIn(state);
+      return { status: 'cancelled', about: { id, task, node, attempt }, reason, ...(entry && { entry }) };
+    }
+    case 'cancel_requested':
+      return { ...state, entry: { ...entryOf(state), calledOff: true } } as EffectState;
+    case 'superseded': {
+      const entry = entryOf(state);
+      const evidence = [...entry.evidence, event.epoch];
+      // Whoever reports has ended; that it was begun says nothing of that.
+      const unended = (entry.unended ?? []).filter(
+        ({ epoch }) => event.observed === 'journalled' || epoch !== event.epoch,
+      );
+      return { ...state, entry: { ...entry, evidence, unended } } as EffectState;
+    }
+  }
+};
+
+/** What is known of an effect once it was ordered so. Another attempt is another order, with losses of its own. */
+const orderedAs = (state: EffectState, order: RunEffect): Entry => {
+  const entry = entryIn(state) ?? fresh(order);
+  const lost = entry.order.attempt === order.attempt ? (entry.lost ?? 0) : 0;
+  return { ...entry, order, lost, held: undefined };
+};
+
+/** How often the order has lost its worker, with this doubt. A doubt that is only stated anew has lost none. */
+const lostAfter = (state: EffectState, { cause }: Pick<EffectInDoubt, 'cause'>): number =>
+  (entryOf(state).lost ?? 0) + (state.status === 'started' && cause === 'worker_lost' ? 1 : 0);
+
+/** Who says itself that it cannot tell has ended. A worker that was lost may still be at it. */
+const unendedAfter = (state: EffectState, { epoch, cause }: EffectInDoubt): readonly Unended[] => {
+  const entry = entryOf(state);
+  const known = entry.unended ?? [];
+  const lost = state.status === 'started' && cause !== 'outcome_unknown';
+  return [
+    ...known,
+    ...(lost ? [{ epoch: entry.epoch, journal: entry.journal }] : []),
+    // The epoch that is left out is that of a start which the ledger has lost.
+    ...(epoch > entry.epoch + 1 ? [{ epoch: epoch - 1 }] : []),
+  ];
+};
+
+/** Who says that it is to be done again takes back that it was called off. */
+const answered = (state: EffectState, { answer, by, until, attempt }: EffectAnswered): EffectState => {
+  if (state.status !== 'in_doubt') return state;
+  const { order: began } = state.entry;
+  // The attempt that has asked: its own order may come again, and is none that is newer than the answer.
+  const order = { ...began, attempt: Math.max(began.attempt, attempt) };
+  const entry = { ...state.entry, order, answered: { answer, by } };
+  if (answer !== 'retry') return { ...state, entry };
+  return { ...state, next: 'repeat', entry: { ...entry, calledOff: false, repeatUntil: until } };
+};
