@@ -1,4 +1,4 @@
-import { copyVizier } from '@holdpoint/workflows/files/compiled-fixture';
+import { copyVizier } from '@holdpoint/workflows/testing/compile-workflow';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { whileApproving } from './support/approver.ts';
 import { commitTo } from './support/plans.ts';

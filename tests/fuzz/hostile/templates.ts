@@ -1,4 +1,4 @@
-import { parseConfigText } from '@holdpoint/workflows/config-text';
+import { parseConfigText } from '@holdpoint/workflows/config/text';
 import { shippedFiles } from '@holdpoint/workflows/files/shipped';
 import fc from 'fast-check';
 import type { Text } from '../text.ts';

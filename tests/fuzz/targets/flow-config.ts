@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { agentFor, readWorkflowConfig } from '@holdpoint/workflows/config';
-import { problemText } from '@holdpoint/workflows/problem';
+import { agentFor, readWorkflowConfig } from '@holdpoint/workflows/config/config';
+import { problemText } from '@holdpoint/workflows/problems/problem';
 import fc from 'fast-check';
 import { nastyString } from '../hostile/strings.ts';
 import { keepsPrototypesClean } from '../promises.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { PhaseAborted } from '../activation/abort.ts';
+import type { PhaseAborted } from '../activation/session/abort.ts';
 import { ask } from '../definition/ask.ts';
 import type { CrashPoint } from './faults.ts';
 import { agentPhase, effectPhase, environmentOf, ends, humanPhase, play, State } from './fixture.ts';

@@ -1,4 +1,4 @@
-import type { WorkerLog } from '../activation/port.ts';
+import type { WorkerLog } from '../activation/session/port.ts';
 
 /** Where nothing else is said: a line of JSON for each, to standard error. */
 export const logToStandardError: WorkerLog = (line) => {

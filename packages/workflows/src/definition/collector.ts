@@ -1,4 +1,4 @@
-import { nearestName, type Problem } from '../problem.ts';
+import { nearestName, type Problem } from '../problems/problem.ts';
 
 /** The known names, and how many they are. */
 type NameSet = { readonly size: number; keys(): Iterable<string> };

@@ -1,5 +1,9 @@
 import type { NodeId } from '@holdpoint/contracts/values/ids';
-import { Outcome, type NodeDefinition, type WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
+import {
+  Outcome,
+  type NodeDefinition,
+  type WorkflowDefinition,
+} from '@holdpoint/contracts/workflow/workflow';
 import { componentsOf } from '../graph/components.ts';
 import { graphOf, type Edge, type Graph } from '../graph/graph.ts';
 import type { Collector } from './collector.ts';

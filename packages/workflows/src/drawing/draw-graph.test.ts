@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { definitionOf, type NodeText } from '../definition-fixture.ts';
+import { definitionOf, type NodeText } from '../../testing/definition.ts';
 import { DRAWING_FORMATS, drawGraph } from './draw-graph.ts';
 
 const EFFECT: NonNullable<NodeText['effect']> = {

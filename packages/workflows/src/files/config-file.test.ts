@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { DEFAULT_CONFIG } from '../config.ts';
+import { DEFAULT_CONFIG } from '../config/config.ts';
 import { readConfigFile } from './config-file.ts';
-import { temporaryRepository } from './repository-fixture.ts';
+import { temporaryRepository } from '../../testing/repository.ts';
 
 test('the first configuration that is there counts, alone, and the defaults without any', () => {
   using repository = temporaryRepository();

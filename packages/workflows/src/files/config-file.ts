@@ -1,5 +1,5 @@
-import { DEFAULT_CONFIG, readWorkflowConfig, type WorkflowConfig } from '../config.ts';
-import type { Problem } from '../problem.ts';
+import { DEFAULT_CONFIG, readWorkflowConfig, type WorkflowConfig } from '../config/config.ts';
+import type { Problem } from '../problems/problem.ts';
 import { fileProblem, WorkflowFileError } from './file-error.ts';
 import { readInside } from './read-inside.ts';
 

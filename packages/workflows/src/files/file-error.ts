@@ -1,4 +1,4 @@
-import type { Problem } from '../problem.ts';
+import type { Problem } from '../problems/problem.ts';
 
 /** What can be wrong with a path or with what it leads to, and what was expected instead. */
 const EXPECTED = {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { DEFAULT_CONFIG, type WorkflowConfig } from '../config.ts';
+import { DEFAULT_CONFIG, type WorkflowConfig } from '../config/config.ts';
 import { globalFolders } from './global-folder.ts';
 
 const configured = (enabled: boolean, dir: string): WorkflowConfig => ({

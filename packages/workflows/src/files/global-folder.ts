@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path';
-import type { WorkflowConfig } from '../config.ts';
+import type { WorkflowConfig } from '../config/config.ts';
 
 /**
  * The folders outside of the repository that templates may come from: the configured one, else the usual one of whoever

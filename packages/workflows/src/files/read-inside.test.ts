@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { FILE_MAX_BYTES, readInside } from './read-inside.ts';
-import { temporaryRepository } from './repository-fixture.ts';
+import { temporaryRepository } from '../../testing/repository.ts';
 
 const withCode = (code: string): unknown => expect.objectContaining({ code });
 const refused = withCode('WORKFLOW_PATH_REFUSED');

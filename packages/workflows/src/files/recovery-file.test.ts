@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readRecoveryFile, RECOVERY_FILE } from './recovery-file.ts';
-import { temporaryRepository } from './repository-fixture.ts';
+import { temporaryRepository } from '../../testing/repository.ts';
 
 test('a repository need not say anything of its failures', () => {
   using repository = temporaryRepository();

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openRepository } from './repository.ts';
-import { temporaryRepository } from './repository-fixture.ts';
+import { temporaryRepository } from '../../testing/repository.ts';
 
 test('the repository is the nearest folder above with .git in it', () => {
   using repository = temporaryRepository();

@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { listSpecs } from './spec-folder.ts';
-import { temporaryRepository } from './repository-fixture.ts';
+import { temporaryRepository } from '../../testing/repository.ts';
 
 const codes = (root: string, dir: string): readonly string[] =>
   listSpecs(root, dir).problems.map(({ code, file }) => `${code} ${file ?? ''}`);

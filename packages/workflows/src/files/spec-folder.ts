@@ -1,6 +1,6 @@
 import { type Dirent, lstatSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { Problem } from '../problem.ts';
+import type { Problem } from '../problems/problem.ts';
 import { byBytes } from './byte-order.ts';
 import { placeOf } from './confined.ts';
 import { fileProblem, systemCode, WorkflowFileError } from './file-error.ts';

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { parse, TomlError } from 'smol-toml';
-import type { Identity } from '../selector.ts';
+import type { Identity } from '../config/selector.ts';
 import { byBytes } from './byte-order.ts';
 import { placeOf } from './confined.ts';
 import { systemCode, WorkflowFileError } from './file-error.ts';

@@ -1,8 +1,7 @@
 import type { Gate } from '@holdpoint/contracts/workflow/gate';
 import type { SideEffectKind } from '@holdpoint/contracts/workflow/side-effect';
 import { nearestName } from '../problems/problem.ts';
-import { whyUnread } from '../template/load.ts';
-import { shown, type Report } from '../problems/report.ts';
+import { shown, whyUnread, type Report } from '../problems/report.ts';
 import { parseGate } from './parse.ts';
 import { KIND_INPUT } from './problems.ts';
 

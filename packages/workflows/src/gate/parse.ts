@@ -4,7 +4,7 @@ import { WAIT_MAX_MS } from '@holdpoint/contracts/workflow/side-effect';
 import { parseTime, TIME } from '../reading/coerce.ts';
 import { shown, type Report } from '../problems/report.ts';
 import { fieldPath, parseShape, valueAt } from '../reading/shape.ts';
-import type { Scalar } from '../template/schema.ts';
+import type { Scalar } from '../reading/table.ts';
 import { gateProblems } from './problems.ts';
 import { contextOf, GateFile, writeOut, type RawSuggestion } from './schema.ts';
 import { parseYaml } from './yaml.ts';

@@ -2,7 +2,7 @@ import { ApprovalPolicy, Verb } from '@holdpoint/contracts/workflow/approval-pol
 import { GateContext, GateInput, Suggestion } from '@holdpoint/contracts/workflow/gate';
 import { SideEffectKind } from '@holdpoint/contracts/workflow/side-effect';
 import { z } from 'zod';
-import { AnyJson, Scalar, table } from '../template/schema.ts';
+import { AnyJson, Scalar, table } from '../reading/table.ts';
 
 const Text = z.string();
 

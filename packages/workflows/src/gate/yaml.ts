@@ -1,6 +1,6 @@
 import { CST, Lexer, parseDocument, Parser } from 'yaml';
-import { isClean, isSmall } from '../template/parse.ts';
-import type { Report } from '../template/report.ts';
+import { isClean, isSmall } from '../reading/parse.ts';
+import type { Report } from '../problems/report.ts';
 
 /** A gate is a page of text; what is larger is something else. */
 export const GATE_BYTES_MAX = 262_144;

@@ -6,7 +6,7 @@ import type { Problem } from '../problems/problem.ts';
 import { parseTime } from '../reading/coerce.ts';
 import { parseClean } from '../reading/parse.ts';
 import { createReport, hasErrors, shown, type Report } from '../problems/report.ts';
-import { table } from '../template/schema.ts';
+import { table } from '../reading/table.ts';
 import { parseShape } from '../reading/shape.ts';
 import { rulesProblems } from './rule-problems.ts';
 

@@ -1,4 +1,4 @@
-import { listed, shown, type Report } from './report.ts';
+import { listed, shown, type Report } from '../problems/report.ts';
 import { endsOf, entriesOf } from './stage-graph.ts';
 import type { TemplateFile } from './schema.ts';
 import type { TemplateNode } from './template.ts';

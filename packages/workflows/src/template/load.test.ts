@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { loadTemplate } from '../compile.ts';
+import { loadTemplate } from '../compiler/compile.ts';
 import {
   compiled,
   DRAFT,
@@ -11,7 +11,7 @@ import {
   reading,
   timed,
   type Files,
-} from './template-fixture.ts';
+} from '../../testing/template.ts';
 
 const command = (id: string, more = ''): string =>
   `[[nodes]]\nid = "${id}"\nuses = "cap.env.shell.command.run"\nargs = { command = "true" }\n${more}\n`;

@@ -1,8 +1,8 @@
-import type { Problem } from '../problem.ts';
+import type { Problem } from '../problems/problem.ts';
 import { composed, type Import } from './compose.ts';
 import { parseTemplate } from './parse.ts';
 import { folderOf, repositoryPath } from './paths.ts';
-import { createReport, hasErrors, shown, type Report } from './report.ts';
+import { createReport, hasErrors, shown, whyUnread, type Report } from '../problems/report.ts';
 import type { TemplateFile } from './schema.ts';
 import { importable, type Stage } from './stage.ts';
 import type { Template } from './template.ts';
@@ -36,13 +36,6 @@ const readText = (
   const expected = importer === undefined ? 'a template file' : `the file that ${importer} imports`;
   report.error({ ...problem, path: '', expected, file: path });
   return undefined;
-};
-
-/** What the reader says of a file that it does not read, under the code that it has for it. */
-export const whyUnread = (error: unknown): { readonly code: string; readonly found: string } => {
-  const found = error instanceof Error ? error.message : String(error);
-  const own = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
-  return { code: own.startsWith('WORKFLOW_') ? own : 'WORKFLOW_FILE_MISSING', found };
 };
 
 const FORMATS = /\.(toml|json)$/;

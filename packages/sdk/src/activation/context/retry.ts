@@ -1,0 +1,21 @@
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import type { Clock } from '@holdpoint/runtime/engine/clock';
+
+const FIRST_RETRY_MS = 100;
+const LAST_RETRY_MS = 5_000;
+/** What is away for longer is a failure of the phase. */
+const LIMIT_MS = 60_000;
+
+/** Tries again while the bus is away: what is kept or fetched is named by its content, and the same each time. */
+export const insist = async <Value>(clock: Clock, work: () => Promise<Value>): Promise<Value> => {
+  const until = clock.now() + LIMIT_MS;
+  for (let retryMs = FIRST_RETRY_MS; ; retryMs = Math.min(retryMs * 2, LAST_RETRY_MS)) {
+    try {
+      return await work();
+    } catch (error) {
+      const isPassing = error instanceof HoldpointError && error.code === 'RUNTIME_UNAVAILABLE';
+      if (!isPassing || clock.now() + retryMs > until) throw error;
+    }
+    await new Promise<void>((resolve) => void clock.after(retryMs, resolve));
+  }
+};

@@ -1,0 +1,98 @@
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { inputProblems } from '@holdpoint/contracts/workflow/input';
+import type { Json } from '@holdpoint/contracts/values/json';
+import type { PhaseEnd, ProgramAnswer } from '@holdpoint/contracts/program/program';
+import { z } from 'zod';
+import { inputRequest } from '../../definition/ask.ts';
+import type { AnyAsk, AnyHuman, AnyState } from '../../definition/phase.ts';
+import type { NodeId } from '@holdpoint/contracts/values/ids';
+import { StageError } from './failure.ts';
+import { insist } from '../context/retry.ts';
+import { doing, fullOutput, lastFailure, nextOf, type PhaseRun, stateAfter } from './phase-run.ts';
+import { askedAgain, questionFor } from './question.ts';
+
+/** A human phase from its beginning. */
+export const runHuman = async (run: PhaseRun, spec: AnyHuman): Promise<PhaseEnd> => {
+  const question = await questionFor(run, spec, 'run', lastFailure(run));
+  if (question === undefined)
+    throw new StageError('run', new TypeError('the prompt of a human phase has to say what is asked'));
+  return { how: 'asked', state: await stateAfter(run, 'run'), question };
+};
+
+type Read = { readonly response: unknown } | { readonly problem: string };
+
+/** What was said, as the phase wants it. The services know the fields of a form, and not what its schema refines. */
+const readResponse = (run: PhaseRun, { input }: AnyAsk, said: Json): Read => {
+  const asked = run.given.question?.input ?? inputRequest(input, run.state.current());
+  const problems = inputProblems(asked, said);
+  if (problems.length > 0) return { problem: problems.join('\n') };
+  if (input.kind !== 'form') return { response: said };
+  const { success, data, error } = input.schema.safeParse(said);
+  return success ? { response: data } : { problem: z.prettifyError(error) };
+};
+
+const expired = async (run: PhaseRun, { onExpired }: AnyAsk): Promise<NodeId> => {
+  if (onExpired !== undefined) return nextOf(run, onExpired);
+  const title = run.given.question?.title ?? run.order.node;
+  const problem = `nobody has answered in time: ${title}`;
+  throw new StageError('respond', new HoldpointError('PROGRAM_INPUT_EXPIRED', problem));
+};
+
+const refused = async (
+  run: PhaseRun,
+  spec: AnyAsk,
+  given: readonly unknown[],
+  problem: string,
+): Promise<PhaseEnd> => {
+  const message = `The answer of ${run.given.answer?.by ?? 'somebody'} does not fit:\n${problem}`;
+  const { attempt } = run.order;
+  const error = { code: 'APPROVALS_RESPONSE_INVALID', message, attempt, stage: 'respond' };
+  const question = (await questionFor(run, spec, 'respond', ...given, error)) ?? run.given.question;
+  if (question === undefined) throw new StageError('respond', new Error(message));
+  return { ...stateAndOutput(run), how: 'asked', question: askedAgain(question, message) };
+};
+
+const stateAndOutput = ({ given: { state, output } }: PhaseRun) => ({
+  state,
+  ...(output !== undefined && { output }),
+});
+
+const answerOf = ({ given: { answer } }: PhaseRun): ProgramAnswer => {
+  if (answer !== undefined) return answer;
+  throw new StageError('respond', new HoldpointError('RUNTIME_POISON', 'the answer is missing'));
+};
+
+/**
+ * What follows from what people have said. `given` stands before the error in what the prompt is given, and before the
+ * response in what `next` is: the output of an agent phase.
+ */
+const respond = async (
+  run: PhaseRun,
+  spec: AnyAsk,
+  given: readonly unknown[],
+  next: (state: AnyState, response: unknown) => Promise<NodeId>,
+): Promise<PhaseEnd> => {
+  const answer = answerOf(run);
+  if (answer.outcome === 'expired')
+    return { how: 'completed', ...stateAndOutput(run), next: await expired(run, spec) };
+  const read = readResponse(run, spec, answer.response ?? null);
+  if ('problem' in read) return refused(run, spec, given, read.problem);
+  await doing(run, 'respond', () => run.state.update((draft) => spec.onResponse(read.response, draft)));
+  const state = await stateAfter(run, 'respond');
+  return { how: 'completed', ...stateAndOutput(run), state, next: await next(state, read.response) };
+};
+
+export const respondToHuman = (run: PhaseRun, spec: AnyHuman): Promise<PhaseEnd> =>
+  respond(run, spec, [], (state, response) => nextOf(run, spec.next, state, response));
+
+/** The same for an agent phase that has asked. */
+export const respondToAgent = async (
+  run: PhaseRun,
+  human: AnyAsk,
+  next: Parameters<typeof nextOf<readonly [AnyState, unknown, unknown]>>[1],
+): Promise<PhaseEnd> => {
+  const output = await doing(run, 'respond', () =>
+    insist(run.clock, () => fullOutput(run.port, run.given.output)),
+  );
+  return respond(run, human, [output], (state, response) => nextOf(run, next, state, output, response));
+};

@@ -1,0 +1,217 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { agentPhase, play } from '../../testing/fixture.ts';
+
+const input = { notes: ['a', 'b', 'c', 'd'] };
+
+describe('items', () => {
+  test('are worked on one after the other, and what they come to is a list in their order', async () => {
+    const seen: string[] = [];
+    const { ended, events } = await play(
+      {
+        first: agentPhase({
+          forEach: (state) => state.notes,
+          run: (_context, item, index) => {
+            seen.push(item);
+            return `${item}${String(index)}`;
+          },
+          after: (context, outputs) => context.update((draft) => void (draft.notes = outputs)),
+          next: 'done',
+        }),
+      },
+      { input },
+    );
+    expect(await ended()).toMatchObject({ notes: ['a0', 'b1', 'c2', 'd3'] });
+    expect(seen).toEqual(['a', 'b', 'c', 'd']);
+    expect(await events()).toContainEqual(expect.objectContaining({ output: ['a0', 'b1', 'c2', 'd3'] }));
+  });
+
+  test('are worked on side by side, as many as were said', async () => {
+    let [now, most] = [0, 0];
+    const { ended } = await play(
+      {
+        first: agentPhase({
+          forEach: (state) => state.notes,
+          parallel: 3,
+          run: async () => {
+            now += 1;
+            most = Math.max(most, now);
+            await sleep(2);
+            now -= 1;
+          },
+          next: 'done',
+        }),
+      },
+      { input },
+    );
+    await ended();
+    expect(most).toBe(3);
+  });
+
+  test('that are done are not done again, whatever else fails', async () => {
+    const seen: string[] = [];
+    const { ended } = await play(
+      {
+        first: agentPhase({
+          forEach: (state) => state.notes,
+          run: ({ attempt }, item) => {
+            seen.push(`${item}${String(attempt)}`);
+            if (item === 'c' && attempt === 1) throw new Error('not c');
+            return item;
+          },
+          onError: { strategy: 'retry', maxRetries: 1 },
+          next: (_state, outputs) => (outputs.join('') === 'abcd' ? 'done' : 'bad'),
+        }),
+      },
+      { input },
+    );
+    expect(await ended()).toMatchObject(input);
+    // After the failure none was begun.
+    expect(seen).toEqual(['a1', 'b1', 'c1', 'c2', 'd2']);
+  });
+
+  test('are known by what they are, not only by their place', async () => {
+    const seen: string[] = [];
+    const { ended } = await play(
+      {
+        first: agentPhase({
+          forEach: (state) => state.notes,
+          run: (context, item) => {
+            seen.push(item);
+            if (item === 'd' && context.attempt === 1) throw new Error('not d');
+            return context.step('mark', () => item.toUpperCase());
+          },
+          onError: {
+            strategy: 'retry',
+            maxRetries: 1,
+            onRetry: (_error, draft) => void (draft.notes[0] = 'z'),
+          },
+          after: (context, outputs) => context.update((draft) => void (draft.notes = outputs)),
+          next: 'done',
+        }),
+      },
+      { input },
+    );
+    expect(await ended()).toMatchObject({ notes: ['Z', 'B', 'C', 'D'] });
+    expect(seen).toEqual(['a', 'b', 'c', 'd', 'z', 'd']);
+  });
+
+  test('change no state', async () => {
+    const { ended } = await play(
+      {
+        first: agentPhase({
+          forEach: (state) => state.notes,
+          run: (context) => {
+            (context as unknown as { update: (recipe: () => void) => void }).update(() => undefined);
+          },
+          next: 'done',
+        }),
+      },
+      { input },
+    );
+    expect(await ended()).toMatchObject({
+      message: expect.stringContaining('an item changes no state') as string,
+    });
+  });
+
+  test('need not be there, and need not give anything', async () => {
+    const { ended } = await play({
+      first: agentPhase({
+        forEach: (state) => state.notes,
+        run: () => undefined,
+        next: (_state, outputs) => (outputs.length === 0 ? 'second' : 'bad'),
+      }),
+      second: agentPhase({
+        forEach: () => [1, 2],
+        run: () => undefined,
+        next: (_state, outputs) => (outputs.every((output) => output === undefined) ? 'done' : 'bad'),
+      }),
+    });
+    expect(await ended()).toMatchObject({ topic: 'tea' });
+  });
+
+  test('that only wait are given up when another fails, and go on where they were', async () => {
+    const seen: string[] = [];
+    const { ended, env } = await play(
+      {
+        first: agentPhase({
+          forEach: (state) => state.notes,
+          parallel: 4,
+          run: async (context, item) => {
+            seen.push(item);
+            if (item === 'b') {
+              await sleep(5);
+              if (context.attempt === 1) throw new Error('not b');
+            } else
+              await context.effect({
+                kind: 'other',
+                capability: 'cap.file.append',
+                args: { path: 'x', text: item },
+                idempotencyKey: item,
+              });
+            return item;
+          },
+          onError: { strategy: 'retry', maxRetries: 1 },
+          next: 'done',
+        }),
+      },
+      { input, prepare: (env) => env.onEffect(() => ({ outcome: 'succeeded', afterMs: 500 })) },
+    );
+    expect(await ended()).toMatchObject(input);
+    expect(env.effects().map(({ idempotencyKey }) => idempotencyKey)).toEqual(['a', 'c', 'd']);
+    expect(seen.filter((item) => item === 'b')).toHaveLength(2);
+  });
+});
+
+describe('until', () => {
+  test('repeats the work, and keeps what each round has changed', async () => {
+    const { ended } = await play({
+      first: agentPhase({
+        run: (context) => {
+          context.update((draft) => void (draft.count += 1));
+          return context.state.count;
+        },
+        until: (state, output) => state.count === 3 && output === 3,
+        next: 'done',
+      }),
+    });
+    expect(await ended()).toMatchObject({ count: 3 });
+  });
+
+  test('fails when it never holds', async () => {
+    let runs = 0;
+    const { ended } = await play({
+      first: agentPhase({
+        run: () => {
+          runs += 1;
+        },
+        until: () => false,
+        maxRuns: 2,
+        onError: { strategy: 'retry', maxRetries: 1 },
+        next: 'done',
+      }),
+    });
+    expect(await ended()).toMatchObject({ message: 'until did not hold after 2 runs' });
+    // Another attempt has rounds of its own.
+    expect(runs).toBe(4);
+  });
+
+  test('does not repeat what is recorded: the worker dies in the third round', async () => {
+    let runs = 0;
+    const { ended } = await play(
+      {
+        first: agentPhase({
+          run: (context) => {
+            runs += 1;
+            context.update((draft) => void draft.notes.push(String(draft.notes.length + 1)));
+          },
+          until: (state) => state.notes.length === 3,
+          next: 'done',
+        }),
+      },
+      { prepare: (env) => env.crashWorkerAt('before:record', { nth: 3 }) },
+    );
+    expect(await ended()).toMatchObject({ notes: ['1', '2', '3'] });
+    expect(runs).toBe(4);
+  });
+});

@@ -1,0 +1,84 @@
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
+import { type PhaseEnd, STATE_MAX_BYTES } from '@holdpoint/contracts/program/program';
+import { NodeId } from '@holdpoint/contracts/values/ids';
+import { StoredArtifact } from '@holdpoint/contracts/effect/stored-artifact';
+import type { PhaseError } from '../../definition/context.ts';
+import type { AnyContext, Next } from '../../definition/phase.ts';
+import type { Workflow } from '../../definition/workflow.ts';
+import type { Branch } from '../context/activity.ts';
+import { type ContextParts, createContext } from '../context/create-context.ts';
+import { inStage } from './failure.ts';
+import { insist } from '../context/retry.ts';
+import { jsonBytes, toJson } from '../context/json-value.ts';
+import type { Life } from '../session/lifetime.ts';
+import type { WorkPort } from '../session/port.ts';
+import { checkState } from '../context/state.ts';
+
+/** One phase of one task, at work. */
+export type PhaseRun = ContextParts & {
+  readonly workflow: Workflow;
+  readonly port: WorkPort;
+  readonly life: Life;
+  /** The phase as a whole. */
+  readonly root: Branch;
+};
+
+export const contextOf = (run: PhaseRun, life = run.life): AnyContext => createContext(run, life, run.root);
+
+/** Lets a part of a phase do its work, as long as the phase may go on. */
+export const doing = <Value>(
+  { life }: Pick<PhaseRun, 'life'>,
+  stage: Parameters<typeof inStage>[0],
+  body: () => Value | Promise<Value>,
+): Promise<Value> => inStage(stage, () => life.during(body));
+
+/** The latest attempt that failed. */
+export const lastFailure = ({ given }: Pick<PhaseRun, 'given'>): PhaseError | undefined => {
+  const last = given.failures.at(-1);
+  return last && { ...last.error, attempt: last.attempt, stage: last.stage };
+};
+
+/** Where the phase leads. Throws `PROGRAM_NEXT_UNKNOWN` when there is no such phase. */
+export const nextOf = <Arguments extends readonly unknown[]>(
+  { workflow: { phases } }: Pick<PhaseRun, 'workflow'>,
+  next: Next<string, Arguments>,
+  ...args: Arguments
+): Promise<NodeId> =>
+  inStage('next', () => {
+    const name: unknown = typeof next === 'function' ? next(...args) : next;
+    if (typeof name === 'string' && phases.has(name)) return NodeId.parse(name);
+    const shown = typeof name === 'string' ? JSON.stringify(name.slice(0, 100).toWellFormed()) : typeof name;
+    throw new HoldpointError('PROGRAM_NEXT_UNKNOWN', `next names no phase: ${shown}`);
+  });
+
+export const stateAfter = (
+  { workflow: { schema }, state }: Pick<PhaseRun, 'workflow' | 'state'>,
+  stage: Parameters<typeof inStage>[0],
+): Promise<JsonObject> => inStage(stage, () => checkState(schema, state.current()));
+
+/** Marks an output that was too large: what the author of a phase has kept as an artifact is another thing. */
+export const OUTPUT_MEDIA_TYPE = 'application/vnd.holdpoint.output+json';
+
+/** What a phase came to, as it is stored: in an artifact when it is large. Throws `PROGRAM_OUTPUT_INVALID`. */
+export const storedOutput = async (run: PhaseRun, output: unknown): Promise<{ readonly output?: Json }> => {
+  if (output === undefined) return {};
+  const json = toJson(output, { code: 'PROGRAM_OUTPUT_INVALID', what: 'output' });
+  if (jsonBytes(json) <= STATE_MAX_BYTES) return { output: json };
+  const { task, node, attempt } = run.order;
+  const origin = { name: `${node}.output.json`, mediaType: OUTPUT_MEDIA_TYPE, task, node, attempt };
+  const content = Buffer.from(JSON.stringify(json));
+  return { output: await insist(run.clock, () => run.port.keep(content, origin)) };
+};
+
+/** An output as it was, wherever it is kept. */
+export const fullOutput = async (
+  port: Pick<WorkPort, 'fetch'>,
+  output: Json | undefined,
+): Promise<Json | undefined> => {
+  const { success, data } = StoredArtifact.safeParse(output);
+  if (!success || data.mediaType !== OUTPUT_MEDIA_TYPE) return output;
+  return JSON.parse(Buffer.from(await port.fetch(data)).toString('utf8')) as Json;
+};
+
+export type Completed = Extract<PhaseEnd, { readonly how: 'completed' }>;

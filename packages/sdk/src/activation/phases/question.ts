@@ -1,0 +1,48 @@
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { ProgramQuestion } from '@holdpoint/contracts/program/program';
+import { z } from 'zod';
+import { inputRequest, type Prompt } from '../../definition/ask.ts';
+import type { AnyAsk } from '../../definition/phase.ts';
+import type { Stage } from './failure.ts';
+import { doing, type PhaseRun } from './phase-run.ts';
+
+const TITLE_MAX = 500;
+const BODY_MAX = 32_768;
+
+const shorten = (text: string, max: number): string => {
+  const plain = text.replaceAll('\0', '').toWellFormed();
+  return plain.length <= max ? plain : `${plain.slice(0, max - 1).toWellFormed()}…`;
+};
+
+/** A text for people, as it is sent: cut where it is too long. */
+export const shownPrompt = ({ title, body }: Prompt): Pick<ProgramQuestion, 'title' | 'body'> => ({
+  title: shorten(title, TITLE_MAX),
+  ...(body !== undefined && body !== '' && { body: shorten(body, BODY_MAX) }),
+});
+
+/** What people are asked; undefined when the prompt says that nobody is. Throws `CONTRACT_INVALID` on what cannot be asked. */
+export const questionFor = (
+  run: PhaseRun,
+  { prompt, input, audience, expiresMs }: AnyAsk,
+  stage: Stage,
+  ...given: readonly unknown[]
+): Promise<ProgramQuestion | undefined> =>
+  doing(run, stage, () => {
+    const state = run.state.current();
+    const shown = typeof prompt === 'function' ? prompt(state, ...given) : prompt;
+    if (shown === undefined) return undefined;
+    const { success, data, error } = ProgramQuestion.safeParse({
+      ...shownPrompt(shown),
+      input: inputRequest(input, state),
+      ...(audience !== undefined && { audience: [...audience] }),
+      ...(expiresMs !== undefined && { timeoutMs: expiresMs }),
+    });
+    if (success) return data;
+    throw new HoldpointError('CONTRACT_INVALID', `it cannot be asked: ${z.prettifyError(error)}`);
+  });
+
+/** The question once more, with what was wrong with the answer before everything else. */
+export const askedAgain = (question: ProgramQuestion, problem: string): ProgramQuestion => ({
+  ...question,
+  ...shownPrompt({ title: question.title, body: [problem, question.body ?? ''].join('\n\n').trim() }),
+});

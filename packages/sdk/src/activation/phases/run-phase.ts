@@ -1,0 +1,109 @@
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import type { PhaseEnd } from '@holdpoint/contracts/program/program';
+import type { PhaseError } from '../../definition/context.ts';
+import type { OnErrorSpec } from '../../definition/on-error.ts';
+import type { AnyPhase, AnyState, AnyTerminal } from '../../definition/phase.ts';
+import { PhaseAborted } from '../session/abort.ts';
+import { runAgent } from './agent.ts';
+import { runEffect } from './effect.ts';
+import { failureOf, type Stage, StageError } from './failure.ts';
+import { respondToAgent, respondToHuman, runHuman } from './human.ts';
+import { doing, lastFailure, type PhaseRun, stateAfter, storedOutput } from './phase-run.ts';
+import { shownPrompt } from './question.ts';
+import type { Session } from '../session/session.ts';
+import { checkState } from '../context/state.ts';
+
+type Failed = Extract<PhaseEnd, { readonly how: 'failed' }>;
+
+export const failedEnd = (stage: Stage, error: unknown): Failed => ({
+  how: 'failed',
+  stage,
+  error: failureOf(error),
+});
+
+const runTerminal = async (run: PhaseRun, { output }: AnyTerminal): Promise<PhaseEnd> => {
+  const given = await doing(run, 'run', () => output?.(run.state.current()));
+  const state = await stateAfter(run, 'run');
+  return { how: 'completed', state, ...(await doing(run, 'run', () => storedOutput(run, given))) };
+};
+
+const begin = (run: PhaseRun, phase: AnyPhase): Promise<PhaseEnd> => {
+  const isResponse = run.order.activation === 'respond';
+  switch (phase.type) {
+    case 'agent':
+      return isResponse && phase.spec.human !== undefined
+        ? respondToAgent(run, phase.spec.human, phase.spec.next)
+        : runAgent(run, phase.spec);
+    case 'human':
+      return isResponse ? respondToHuman(run, phase.spec) : runHuman(run, phase.spec);
+    case 'effect':
+      return runEffect(run, phase.spec);
+    case 'terminal':
+      return runTerminal(run, phase.spec);
+  }
+};
+
+const onErrorOf = (phase: AnyPhase): OnErrorSpec<AnyState> | undefined =>
+  phase.type === 'terminal' ? undefined : phase.spec.onError;
+
+/** Before another attempt: what its author wants changed is changed, once for each attempt, whoever makes it. */
+const transformed = async (
+  run: PhaseRun,
+  phase: AnyPhase,
+  session: Pick<Session, 'record'>,
+): Promise<void> => {
+  const onError = onErrorOf(phase);
+  const error = lastFailure(run);
+  const { order, given } = run;
+  if (order.activation !== 'run' || order.attempt === 1 || given.retried === true) return;
+  if (error === undefined || onError === undefined || onError.strategy === 'fail') return;
+  const { onRetry } = onError;
+  if (onRetry === undefined) return;
+  await doing(run, 'before', () => run.state.update((draft) => onRetry(error, draft)));
+  const state = await stateAfter(run, 'before');
+  await doing(run, 'before', () => session.record({ kind: 'retried', state }));
+};
+
+/** How the people who are asked about a failure are asked. What goes wrong in that is no other failure. */
+const questionAbout = (
+  run: PhaseRun,
+  phase: AnyPhase,
+  { error, stage }: Failed,
+): Pick<Failed, 'question'> => {
+  const onError = onErrorOf(phase);
+  if (onError?.strategy !== 'pause' || onError.prompt === undefined) return {};
+  const about: PhaseError = { ...error, stage, attempt: run.order.attempt };
+  try {
+    return { question: shownPrompt(onError.prompt(about, run.given.state)) };
+  } catch (cause) {
+    run.log({ level: 'warn', message: `the prompt of onError failed as well: ${failureOf(cause).message}` });
+    return {};
+  }
+};
+
+const whatWentWrong = (run: PhaseRun, error: unknown): Failed => {
+  const { stage, cause } = error instanceof StageError ? error : { stage: 'run' as const, cause: error };
+  const reason = cause instanceof PhaseAborted ? cause : run.life.aborted();
+  return failedEnd(
+    stage,
+    reason?.why === 'timeout' ? new HoldpointError('PROGRAM_PHASE_TIMEOUT', reason.message) : cause,
+  );
+};
+
+/** A phase from the beginning of its activation to its end, whatever happens in it. */
+export const runPhase = async (
+  run: PhaseRun,
+  phase: AnyPhase,
+  session: Pick<Session, 'record'>,
+): Promise<PhaseEnd> => {
+  try {
+    // What was stored may lack what the schema gives: a state begins as it was submitted.
+    const state = await doing(run, 'guard', () => checkState(run.workflow.schema, run.given.state));
+    run.state.replace(state);
+    await transformed(run, phase, session);
+    return await begin(run, phase);
+  } catch (error) {
+    const end = whatWentWrong(run, error);
+    return { ...end, ...questionAbout(run, phase, end) };
+  }
+};

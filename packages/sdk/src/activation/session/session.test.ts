@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'vitest';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import type { TaskId } from '@holdpoint/contracts/values/ids';
+import type { SayOfWork, WorkAnswer } from '@holdpoint/contracts/program/program';
+import { setImmediate as turn } from 'node:timers/promises';
+import { createTimeline, clockOf } from '../../testing/timeline.ts';
+import { createSession } from './session.ts';
+
+const LEASE_MS = 30_000;
+const unavailable = () => new HoldpointError('RUNTIME_UNAVAILABLE', 'away');
+const lost = () => new HoldpointError('ORCHESTRATOR_WORK_LOST', 'the lease is over');
+
+/** A session, and an orchestrator that answers as it is told. */
+const start = () => {
+  const timeline = createTimeline();
+  const said: string[] = [];
+  const reasons: string[] = [];
+  let answer: () => WorkAnswer = () => ({ lease: 1, leaseMs: LEASE_MS });
+  const session = createSession({
+    port: {
+      say: ({ say }: SayOfWork) => {
+        said.push(`${String(timeline.now())} ${say.what}`);
+        return new Promise((resolve) => resolve(answer()));
+      },
+    },
+    clock: clockOf(timeline, () => true),
+    task: 't-1' as TaskId,
+    lease: 1,
+    worker: 'w',
+    onLost: ({ message }) => reasons.push(message),
+  });
+  const passUntil = async (time: number): Promise<void> => {
+    await turn();
+    for (let next = timeline.nextAt(); next !== undefined && next <= time; next = timeline.nextAt()) {
+      timeline.moveTo(next);
+      await turn();
+    }
+    timeline.moveTo(time);
+    await turn();
+  };
+  return {
+    session,
+    said,
+    reasons,
+    passUntil,
+    answering: (next: () => WorkAnswer) => {
+      answer = next;
+    },
+    refusing: (error: () => Error) => {
+      answer = () => {
+        throw error();
+      };
+    },
+  };
+};
+
+test('a lease is kept by a heartbeat every third of it', async () => {
+  const { session, said, passUntil } = start();
+  expect(await session.claim(false)).toEqual({ claimed: 'held' });
+  await passUntil(25_000);
+  session.close();
+  await passUntil(90_000);
+  expect(said).toEqual(['0 claim', '10000 beat', '20000 beat']);
+});
+
+test('nothing is recorded before the lease is held', async () => {
+  const { session, said } = start();
+  const recording = session.record({ kind: 'step', key: 'a', output: 1 });
+  await turn();
+  expect(said).toEqual([]);
+  await session.claim(true);
+  await recording;
+  expect(said).toEqual(['0 claim', '0 record']);
+});
+
+test('what is not answered is said again, ever more rarely', async () => {
+  const { session, said, passUntil, refusing, answering } = start();
+  refusing(unavailable);
+  const claiming = session.claim(false);
+  await passUntil(1_000);
+  answering(() => ({ lease: 1, leaseMs: LEASE_MS }));
+  await passUntil(2_000);
+  expect(await claiming).toEqual({ claimed: 'held' });
+  expect(said).toEqual(['0 claim', '100 claim', '300 claim', '700 claim', '1500 claim']);
+});
+
+test('an order whose claim nobody answers is left to others', async () => {
+  const { session, passUntil, refusing, reasons } = start();
+  refusing(unavailable);
+  const claiming = session.claim(false);
+  await passUntil(25_000);
+  expect(await claiming).toEqual({ claimed: 'unanswered' });
+  expect(reasons).toEqual(['the lease could not be kept: nobody answers']);
+});
+
+test('a claim that is refused is lost at once, and everything with it', async () => {
+  const { session, refusing, said } = start();
+  refusing(lost);
+  expect(await session.claim(false)).toEqual({ claimed: 'lost' });
+  await expect(session.end({ how: 'returned', reason: 'x' })).rejects.toMatchObject({ why: 'lost' });
+  expect(said).toEqual(['0 claim']);
+});
+
+describe('a lease that is held', () => {
+  test('is lost when a heartbeat is refused', async () => {
+    const { session, passUntil, refusing, reasons } = start();
+    await session.claim(false);
+    refusing(lost);
+    await passUntil(10_000);
+    expect(reasons).toEqual(['the lease is over']);
+  });
+
+  test('is given up when nobody has answered for as long as it lasts, and not before', async () => {
+    const { session, passUntil, refusing, answering, reasons } = start();
+    await session.claim(false);
+    refusing(unavailable);
+    await passUntil(25_000);
+    expect(reasons).toEqual([]);
+    answering(() => ({ lease: 1, leaseMs: LEASE_MS }));
+    await passUntil(29_000);
+    refusing(unavailable);
+    await passUntil(50_000);
+    expect(reasons).toEqual([]);
+    await passUntil(60_000);
+    expect(reasons).toEqual(['the lease could not be kept: nobody answers']);
+  });
+
+  test('is not lost by what it refuses to record', async () => {
+    const { session, refusing, reasons } = start();
+    await session.claim(false);
+    refusing(() => new HoldpointError('PROGRAM_RECORDS_TOO_LARGE', 'too large'));
+    await expect(session.record({ kind: 'step', key: 'a', output: 1 })).rejects.toMatchObject({
+      code: 'PROGRAM_RECORDS_TOO_LARGE',
+    });
+    expect(reasons).toEqual([]);
+  });
+
+  test('is not kept for ever by a word that cannot be handled', async () => {
+    const { session, refusing, passUntil, said } = start();
+    await session.claim(false);
+    refusing(() => new HoldpointError('RUNTIME_POISON', 'it could not be handled'));
+    const recording = session.record({ kind: 'step', key: 'a', output: 1 }).catch((error: unknown) => error);
+    await passUntil(5_000);
+    expect(await recording).toMatchObject({ code: 'RUNTIME_POISON' });
+    expect(said.filter((line) => line.endsWith('record'))).toHaveLength(3);
+  });
+});

@@ -1,0 +1,61 @@
+import type { Gate } from '@holdpoint/contracts/workflow/gate';
+import type { Json } from '@holdpoint/contracts/values/json';
+import type { EffectDeclaration, SideEffectKind } from '@holdpoint/contracts/workflow/workflow';
+import type { Fields } from '../parameters/fields.ts';
+import { AUDIENCE } from '../node/node-gates.ts';
+import { shown } from '../../problems/report.ts';
+import { DEFAULT_GATE, type FindGate } from '../../gate/find-gate.ts';
+import { givenTo } from './gate-inputs.ts';
+import { GATE_TIMEOUT_MS, isFilled } from '../../gate/problems.ts';
+
+type Named = {
+  /** As the effect names it. */
+  readonly gate?: string | undefined;
+  readonly inputs?: Readonly<Record<string, Json>> | undefined;
+};
+type Gated = Pick<EffectDeclaration, 'audience' | 'approvalTimeoutMs' | 'gate'>;
+
+const PLAIN: Gated = { audience: [...AUDIENCE], approvalTimeoutMs: GATE_TIMEOUT_MS };
+
+/** Nobody is reminded, or asked as well, once the time is over. */
+const within = (policy: Gate['policy'], timeoutMs: number): Gate['policy'] => {
+  const { remindMs, handOn, ...rest } = policy;
+  const reminders = remindMs?.filter((ms) => ms < timeoutMs) ?? [];
+  const steps = handOn?.filter(({ afterMs }) => afterMs < timeoutMs) ?? [];
+  return {
+    ...rest,
+    ...(reminders.length > 0 && { remindMs: reminders }),
+    ...(steps.length > 0 && { handOn: steps }),
+  };
+};
+
+/**
+ * How an effect is gated: by the gate that it names, else by the default one. That one is left out where it is as it came
+ * with Holdpoint and is given nothing: it is what an effect without a gate has.
+ */
+export const gateFor = (
+  { gate: named, inputs = {} }: Named,
+  kind: SideEffectKind,
+  find: FindGate | undefined,
+  fields: Fields,
+): Gated => {
+  const name = named === undefined ? DEFAULT_GATE : fields.text(named, 'effect.gate');
+  const plain = name === DEFAULT_GATE && Object.keys(inputs).length === 0;
+  if (find === undefined && plain) return PLAIN;
+  const found = find?.(name) ?? { why: `${shown(name)}, where no gates can be looked up` };
+  if (!('gate' in found)) {
+    const expected = `a gate in .holdpoint/gates, or ${DEFAULT_GATE}`;
+    const meant = found.nearest === undefined ? undefined : ([name, [found.nearest]] as const);
+    fields.error('WORKFLOW_EFFECT_GATE', 'effect.gate', found.why, expected, meant);
+    return PLAIN;
+  }
+  const { gate, shipped } = found;
+  const given = givenTo(gate, inputs, kind, fields);
+  const names = (gate.request.audience ?? []).filter((one) => !isFilled(one));
+  const approvalTimeoutMs = gate.timeoutMs[kind] ?? gate.timeoutMs.default ?? GATE_TIMEOUT_MS;
+  return {
+    audience: names.length > 0 ? names : [...AUDIENCE],
+    approvalTimeoutMs,
+    ...(!(shipped && plain) && { gate: { ...gate, given, policy: within(gate.policy, approvalTimeoutMs) } }),
+  };
+};

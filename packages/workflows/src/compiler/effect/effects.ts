@@ -1,0 +1,113 @@
+import { effectClassOf, isCustom, namesProbe } from '@holdpoint/contracts/effect/capabilities';
+import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
+import type { EffectClass, EffectDeclaration, SideEffectKind } from '@holdpoint/contracts/workflow/workflow';
+import type { Draft } from '../node/node-draft.ts';
+import { COMMAND, INTEGRATE, mayBeEffect, takesJson } from '../node/labels.ts';
+import { firstText } from '../node/node-args.ts';
+import { gateFor } from './effect-gate.ts';
+import type { FindGate } from '../../gate/find-gate.ts';
+import { shown } from '../../problems/report.ts';
+import type { RawEffect } from '../../template/schema.ts';
+
+/** The branch that a merge takes its commits from. */
+export const sourceBranch = (args: Draft['node']['args']): string | undefined => {
+  const branch = firstText(args, ['branch', 'source_branch', 'plan_branch']);
+  const plan = firstText(args, ['slug', 'plan']);
+  if (branch !== '') return branch;
+  return plan === '' ? undefined : `draft/${plan}`;
+};
+
+const gated = (
+  { uses, pool = DEFAULT_POOL }: Pick<Draft['node'], 'uses' | 'pool'>,
+  kind: SideEffectKind,
+  facts: { readonly probe?: boolean; readonly class?: EffectClass | undefined } = {},
+): Pick<EffectDeclaration, 'kind' | 'effectClass' | 'pool'> => ({
+  kind,
+  // What an operator's own capability is only its executor knows: it refuses another class than its own.
+  effectClass: effectClassOf(uses, kind, facts) ?? facts.class ?? 'opaque',
+  pool,
+});
+
+/** A merge is an effect whether it says so or not. */
+const mergeEffect = ({ node, fields }: Draft, findGate: FindGate | undefined): EffectDeclaration => {
+  const { args } = node;
+  const target = firstText(args, ['target', 'target_branch']) || 'HEAD';
+  return {
+    ...gated(node, 'merge'),
+    ...gateFor({}, 'merge', findGate, fields),
+    idempotencyKey: `merge:${sourceBranch(args) ?? ''}:${target}`,
+    target: `branch:${target}`,
+  };
+};
+
+const declaredEffect = (
+  raw: RawEffect,
+  { node, fields }: Draft,
+  findGate: FindGate | undefined,
+): EffectDeclaration => {
+  const { uses, args } = node;
+  const text = (key: 'idempotency_key' | 'target' | 'probe' | 'compensate' | 'rollback_hint'): string =>
+    fields.text(raw[key] ?? '', `effect.${key}`);
+  const optional = (key: 'probe' | 'compensate' | 'rollback_hint'): string | undefined =>
+    raw[key] === undefined ? undefined : text(key);
+  const [probe, compensate, rollbackHint] = [
+    optional('probe'),
+    optional('compensate'),
+    optional('rollback_hint'),
+  ];
+  if (raw.class !== undefined && !isCustom(uses)) {
+    const expected = `no class: ${uses} has one of its own`;
+    fields.error('WORKFLOW_EFFECT_CLASS', 'effect.class', shown(raw.class), expected);
+  }
+  return {
+    // As the executor sees it: with a script that tells what became of it, by whichever of the two ways it is named.
+    ...gated(node, raw.side_effect_kind, {
+      probe: namesProbe({ with: { ...args, ...(probe && { probe }) } }),
+      class: raw.class,
+    }),
+    ...gateFor(raw, raw.side_effect_kind, findGate, fields),
+    idempotencyKey: text('idempotency_key'),
+    target: text('target'),
+    ...(probe !== undefined && { probe }),
+    ...(compensate !== undefined && { compensate }),
+    ...(rollbackHint !== undefined && { rollbackHint }),
+  };
+};
+
+/** The kind of an effect is looked at with the definition. */
+const refusal = ({
+  node: { uses },
+  source: { effect },
+}: Draft): readonly [code: string, expected: string] | undefined => {
+  if (effect === undefined) {
+    return takesJson(uses) && !isCustom(uses)
+      ? ['WORKFLOW_EFFECT_MISSING', 'a table effect: it changes something outside']
+      : undefined;
+  }
+  return mayBeEffect(uses)
+    ? undefined
+    : ['WORKFLOW_EFFECT_USES', `a label that can be an effect, such as ${COMMAND}`];
+};
+
+/** The effect that a node is, if it is one. */
+export const effectOf = (draft: Draft, findGate: FindGate | undefined): EffectDeclaration | undefined => {
+  const { node, source, fields } = draft;
+  const refused = refusal(draft);
+  if (refused !== undefined) {
+    const found =
+      source.effect === undefined ? 'nothing' : `an effect of the kind ${source.effect.side_effect_kind}`;
+    fields.error(refused[0], 'effect', found, `${refused[1]} (uses ${node.uses})`);
+    return undefined;
+  }
+  const effect =
+    source.effect === undefined
+      ? node.uses === INTEGRATE
+        ? mergeEffect(draft, findGate)
+        : undefined
+      : declaredEffect(source.effect, draft, findGate);
+  if (effect !== undefined && source.for_each !== undefined) {
+    const expected = 'one or the other: for_each and an effect are not supported together';
+    fields.error('WORKFLOW_EFFECT_FOR_EACH', 'for_each', 'for_each of an effect', expected);
+  }
+  return effect;
+};

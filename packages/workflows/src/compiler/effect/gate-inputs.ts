@@ -1,0 +1,82 @@
+import type { Gate, GateInput } from '@holdpoint/contracts/workflow/gate';
+import type { Json } from '@holdpoint/contracts/values/json';
+import type { SideEffectKind } from '@holdpoint/contracts/workflow/side-effect';
+import { checkTemplate } from '../../expression/expression.ts';
+import { parseBool } from '../../reading/coerce.ts';
+import type { Fields } from '../parameters/fields.ts';
+import { shown } from '../../problems/report.ts';
+import { expectedOf, fitsInput, GIVEN_NAMES, isFilled, KIND_INPUT } from '../../gate/problems.ts';
+
+type Values = Readonly<Record<string, Json>>;
+
+/** Texts with their placeholders put in, and their expressions looked at, wherever they stand in a value. */
+const putIn = (value: Json, field: string, fields: Fields): Json => {
+  if (typeof value === 'string') {
+    const text = fields.text(value, field);
+    const problem = isFilled(text) ? checkTemplate(text, GIVEN_NAMES) : undefined;
+    if (problem !== undefined)
+      fields.error('WORKFLOW_EXPRESSION', field, problem, 'a text with {{ expression }} parts');
+    return text;
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value))
+    return value.map((item: Json, at) => putIn(item, `${field}[${String(at)}]`, fields));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]: [string, Json]) => [key, putIn(item, `${field}.${key}`, fields)]),
+  );
+};
+
+/** A text as what it says: parameters of templates are texts, whatever they stand for. */
+const read = (value: Json, { type }: GateInput): Json => {
+  if (typeof value !== 'string') return value;
+  const text = value.trim();
+  if (type === 'boolean') return parseBool(text) ?? value;
+  if (type !== 'integer' && type !== 'number') return value;
+  return /^-?\d{1,15}(?:\.\d{1,15})?$/.test(text) ? Number(text) : value;
+};
+
+/** What is one expression as a whole gives a value of any type, and which one is seen when people are asked. */
+const isExpression = (value: Json): boolean =>
+  typeof value === 'string' && /^\s*\{\{/.test(value) && /\}\}\s*$/.test(value);
+
+const checkGiven = (gate: Gate, name: string, value: Json, fields: Fields): Json => {
+  const field = `effect.inputs.${name}`;
+  const input = Object.hasOwn(gate.inputs, name) ? gate.inputs[name] : undefined;
+  if (input === undefined) {
+    const known = Object.keys(gate.inputs);
+    const expected = known.length === 0 ? `no inputs: ${gate.id} has none` : `one of ${known.join(', ')}`;
+    fields.error('WORKFLOW_GATE_INPUT', field, `the input ${shown(name)}`, expected, [name, known]);
+    return value;
+  }
+  const made = read(putIn(value, field, fields), input);
+  const later = input.type !== 'string' && isExpression(made);
+  if (!later && !fitsInput(made, input))
+    fields.error('WORKFLOW_GATE_INPUT', field, shown(made), expectedOf(input));
+  return made;
+};
+
+/** What an effect gives to its gate, seen to be of the types that it asks for; the kind of the effect among it. */
+export const givenTo = (gate: Gate, values: Values, kind: SideEffectKind, fields: Fields): Values => {
+  const given = Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, checkGiven(gate, name, value, fields)]),
+  );
+  const input = gate.inputs[KIND_INPUT];
+  if (input !== undefined) {
+    const field = 'effect.side_effect_kind';
+    if (!fitsInput(kind, input))
+      fields.error('WORKFLOW_GATE_KIND', field, kind, `${expectedOf(input)} (the gate ${gate.id})`);
+    if (given[KIND_INPUT] !== undefined && given[KIND_INPUT] !== kind)
+      fields.error('WORKFLOW_GATE_KIND', `effect.inputs.${KIND_INPUT}`, shown(given[KIND_INPUT]), kind);
+    given[KIND_INPUT] = kind;
+  }
+  for (const [name, { required = false }] of Object.entries(gate.inputs)) {
+    if (!required || Object.hasOwn(given, name)) continue;
+    fields.error(
+      'WORKFLOW_GATE_INPUT',
+      `effect.inputs.${name}`,
+      'nothing',
+      `a value: ${gate.id} asks for it`,
+    );
+  }
+  return given;
+};

@@ -1,0 +1,44 @@
+import type { Json } from '@holdpoint/contracts/values/json';
+import type { Fields } from '../parameters/fields.ts';
+import { takesJson } from './labels.ts';
+import { shown } from '../../problems/report.ts';
+import { isScalar } from '../../reading/table.ts';
+
+export type Args = Readonly<Record<string, Json>>;
+
+/** A text among the arguments; empty where there is none. */
+export const textArg = (args: Args, name: string): string => {
+  const value = args[name];
+  return typeof value === 'string' ? value : '';
+};
+
+/** The first of the names that has a text which is not blank, and that text. */
+export const firstText = (args: Args, names: readonly string[]): string =>
+  names.map((name) => textArg(args, name)).find((text) => text.trim() !== '') ?? '';
+
+/** Every text inside a value with its placeholders replaced. The levels of a file are bounded. */
+const expanded = (value: Json, field: string, fields: Fields): Json => {
+  if (typeof value === 'string') return fields.text(value, field);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) {
+    return value.map((inner: Json, place) => expanded(inner, `${field}[${String(place)}]`, fields));
+  }
+  const entries = Object.entries(value).map(([key, inner]) => [
+    key,
+    expanded(inner, `${field}.${key}`, fields),
+  ]);
+  return Object.fromEntries(entries) as Json;
+};
+
+const argument = (uses: string, value: Json, field: string, fields: Fields): Json => {
+  if (takesJson(uses)) return expanded(value, field, fields);
+  if (isScalar(value)) return fields.text(String(value), field);
+  fields.error('WORKFLOW_VALUE_INVALID', field, shown(value), 'a string, a boolean or a whole number');
+  return '';
+};
+
+/** Arguments with their placeholders replaced. Those of a stage are all texts: `true` and `"true"` are the same. */
+export const argsOf = (uses: string, args: Args, field: string, fields: Fields): Args =>
+  Object.fromEntries(
+    Object.entries(args).map(([name, value]) => [name, argument(uses, value, `${field}.${name}`, fields)]),
+  );

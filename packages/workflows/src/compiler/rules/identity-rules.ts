@@ -1,0 +1,33 @@
+import type { Draft } from '../node/node-draft.ts';
+import { isLabel, kindsOf, labelFault, LABELS } from '../node/labels.ts';
+import { textArg } from '../node/node-args.ts';
+
+/** The label is one that templates may use. */
+export const hasLabel = ({ node: { uses } }: Draft): boolean => isLabel(uses);
+
+const kindRule = ({ source: { kind, uses }, fields }: Draft): void => {
+  const kinds = kindsOf(uses);
+  if (kind === undefined || kinds.includes(kind)) return;
+  fields.error('WORKFLOW_KIND', 'kind', `${kind} with ${uses}`, kinds.join(' or '), [kind, kinds]);
+};
+
+const controlRule = ({ node: { uses, args }, fields }: Draft): void => {
+  if (!uses.startsWith('control.')) return;
+  for (const name of ['command', 'script']) {
+    if (textArg(args, name) === '') continue;
+    const expected = 'no such argument: a control runs the script of its gate';
+    fields.error('WORKFLOW_CONTROL_SCRIPT', `args.${name}`, 'a script', expected);
+  }
+};
+
+/** What a node says that it is. */
+export const identityRules = (draft: Draft): void => {
+  const { uses } = draft.node;
+  const fault = labelFault(uses);
+  if (fault !== undefined) {
+    draft.fields.error(fault.code, 'uses', fault.found, fault.expected, [uses, LABELS]);
+    return;
+  }
+  kindRule(draft);
+  controlRule(draft);
+};

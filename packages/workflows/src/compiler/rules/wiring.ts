@@ -1,0 +1,72 @@
+import type { NodeId } from '@holdpoint/contracts/values/ids';
+import type { Outcome } from '@holdpoint/contracts/workflow/workflow';
+import { componentsOf } from '../../graph/components.ts';
+import type { Draft } from '../node/node-draft.ts';
+import { CICD_GATE, CONFLICT_GATE, STOP_GATE } from '../node/labels.ts';
+
+/** How the drafts of one template follow each other: for the rules about who may lead where. */
+export type Wiring = {
+  readonly drafts: readonly Draft[];
+  draft(id: NodeId): Draft | undefined;
+  /** What a route leads to. Names of nobody are left out. */
+  targets(from: Draft, outcome: Outcome): readonly Draft[];
+  /** Whose route leads here; for `succeeded` also whom the node comes after. */
+  parents(to: Draft, outcome: Outcome): readonly Draft[];
+  /** Whether each can be reached from the other. */
+  onOneLoop(one: Draft, other: Draft): boolean;
+};
+
+type Step = { readonly from: NodeId; readonly to: NodeId; readonly on: Outcome };
+
+const stepsAmong = (drafts: readonly Draft[]): readonly Step[] =>
+  drafts.flatMap(({ node: { id, after, on = {} } }) => [
+    ...after.map((from): Step => ({ from, to: id, on: 'succeeded' })),
+    ...Object.entries<readonly NodeId[] | undefined>(on).flatMap(([outcome, targets]) =>
+      (targets ?? []).map((to): Step => ({ from: id, to, on: outcome as Outcome })),
+    ),
+  ]);
+
+export const wiringAmong = (drafts: readonly Draft[]): Wiring => {
+  const byId = new Map<NodeId, Draft>();
+  for (const draft of drafts) if (!byId.has(draft.node.id)) byId.set(draft.node.id, draft);
+  const steps = stepsAmong(drafts).filter(({ from, to }) => byId.has(from) && byId.has(to));
+  const incoming = Map.groupBy(steps, ({ to }) => to);
+  const loops = componentsOf(
+    [...byId.keys()],
+    Map.groupBy(steps, ({ from }) => from),
+  );
+  const draftsOf = (ids: Iterable<NodeId>): readonly Draft[] =>
+    [...new Set(ids)].map((id) => byId.get(id)).filter((draft) => draft !== undefined);
+  return {
+    drafts,
+    draft: (id) => byId.get(id),
+    targets: ({ node }, outcome) => draftsOf(node.on?.[outcome] ?? []),
+    parents: ({ node }, outcome) =>
+      draftsOf((incoming.get(node.id) ?? []).filter(({ on }) => on === outcome).map(({ from }) => from)),
+    onOneLoop: (one, other) => loops.get(one.node.id) === loops.get(other.node.id),
+  };
+};
+
+/** The id without the stages that stand before it. */
+const ownId = ({ node: { id, stage } }: Draft): string =>
+  stage === undefined ? id : id.slice(stage.length + 2);
+
+type Part = { readonly label: string; readonly id: string; readonly gate: (draft: Draft) => boolean };
+
+/** What makes a node the gate of a commit or of a merge: its label, the gate that it carries, or the name by which it is known. */
+export const STOP: Part = { label: STOP_GATE, id: 'approve_gate_stop_condition', gate: () => false };
+export const CONFLICT: Part = {
+  label: CONFLICT_GATE,
+  id: 'merge_conflict_resolution',
+  gate: ({ gates }) => gates.some(({ kind, id }) => kind === 'custom' && id === 'conflict_resolution'),
+};
+export const CI: Part = {
+  label: CICD_GATE,
+  id: 'merge_gate_cicd',
+  gate: ({ gates }) => gates.some(({ kind }) => kind === 'cicd'),
+};
+
+export const plays = (draft: Draft, { label, id, gate }: Part): boolean =>
+  draft.node.uses === label || ownId(draft) === id || gate(draft);
+
+export const isGate = ({ node: { uses } }: Draft): boolean => uses.startsWith('control.');

@@ -1,0 +1,403 @@
+import type { EffectDeclaration, WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { definitionOf, type NodeText } from '../../testing/definition.ts';
+import { definitionProblems } from './definition-problems.ts';
+import { problemText, type Problem } from '../problems/problem.ts';
+
+const problems = (...nodes: readonly NodeText[]): Problem[] => definitionProblems(definitionOf(...nodes));
+const brief = (...nodes: readonly NodeText[]): string[] =>
+  problems(...nodes).map(({ code, path, severity }) => `${severity} ${code} ${path}`);
+
+const EFFECT: EffectDeclaration = {
+  kind: 'deploy',
+  effectClass: 'opaque',
+  idempotencyKey: 'k',
+  target: 't',
+  pool: 'default',
+  audience: ['operators'],
+  approvalTimeoutMs: 60_000,
+};
+const MERGE = 'cap.env.builtin.git.integrate_plan_branch';
+
+test('a merge with its conflict loop, its gate that runs again and its effect is right', () => {
+  expect(
+    problems(
+      { id: 'conflict', uses: 'control.gate.conflict_resolution', on: { succeeded: ['merge'] } },
+      {
+        id: 'merge',
+        uses: MERGE,
+        effect: { ...EFFECT, kind: 'merge', effectClass: 'fenced', target: '{{ inputs.target }}' },
+        on: { succeeded: ['cicd'], blocked: ['conflict'] },
+      },
+      { id: 'cicd', uses: 'control.gate.cicd', on: { succeeded: ['end'], failed: ['cicd'] } },
+      { id: 'end', uses: 'control.terminal' },
+    ),
+  ).toEqual([]);
+});
+
+describe('names', () => {
+  test('an id that two nodes have', () => {
+    expect(problems({ id: 'a' }, { id: 'b' }, { id: 'a' })).toEqual([
+      {
+        code: 'WORKFLOW_NODE_TWICE',
+        severity: 'error',
+        path: 'nodes[a].id',
+        found: 'a at places 1 and 3',
+        expected: 'an id that no other node has',
+      },
+    ]);
+  });
+
+  test('a name that no node has, with the nearest one', () => {
+    const found = problems({ id: 'build', after: ['test', 'biuld'], on: { failed: ['bulid'] } });
+    expect(found.map(({ code, path, nearest }) => [code, path, nearest])).toEqual([
+      ['WORKFLOW_NODE_UNKNOWN', 'nodes[build].after[0]', undefined],
+      ['WORKFLOW_NODE_UNKNOWN', 'nodes[build].after[1]', 'build'],
+      ['WORKFLOW_NODE_UNKNOWN', 'nodes[build].on.failed[0]', 'build'],
+    ]);
+  });
+
+  test('a label that nobody carries out, and one that nobody does yet', () => {
+    const found = problems(
+      { id: 'a', uses: 'cap.agent.invoce' },
+      { id: 'b', uses: 'cap.env.builtin.patch.execute_pipeline' },
+      { id: 'c', uses: 'control.gate.nothing', before: [{ uses: 'cap.env.shell.comand.run', args: {} }] },
+    );
+    expect(found.map(({ code, path, nearest }) => [code, path, nearest])).toEqual([
+      ['WORKFLOW_USES_UNKNOWN', 'nodes[a].uses', 'cap.agent.invoke'],
+      ['WORKFLOW_USES_NOT_YET', 'nodes[b].uses', undefined],
+      ['WORKFLOW_USES_UNKNOWN', 'nodes[c].uses', 'control.gate.cicd'],
+      ['WORKFLOW_USES_UNKNOWN', 'nodes[c].before[0].uses', 'cap.env.shell.command.run'],
+    ]);
+  });
+});
+
+describe('effects', () => {
+  test.each<[string, NodeText, string[]]>([
+    [
+      'a merge that is not declared',
+      { id: 'a', uses: MERGE },
+      ['error WORKFLOW_EFFECT_MISSING nodes[a].effect'],
+    ],
+    [
+      'an append that is not declared',
+      { id: 'a', uses: 'cap.file.append' },
+      ['error WORKFLOW_EFFECT_MISSING nodes[a].effect'],
+    ],
+    [
+      'a request that is not declared',
+      { id: 'a', uses: 'cap.http.request' },
+      ['error WORKFLOW_EFFECT_MISSING nodes[a].effect'],
+    ],
+    [
+      'a merge declared a deployment',
+      { id: 'a', uses: MERGE, effect: EFFECT },
+      ['error WORKFLOW_EFFECT_KIND nodes[a].effect.kind'],
+    ],
+    [
+      'a class that is not that of the capability',
+      { id: 'a', uses: 'cap.file.append', effect: EFFECT },
+      ['error WORKFLOW_EFFECT_CLASS nodes[a].effect.effectClass'],
+    ],
+    [
+      'a script that is called idempotent',
+      { id: 'a', effect: { ...EFFECT, effectClass: 'idempotent' } },
+      ['error WORKFLOW_EFFECT_CLASS nodes[a].effect.effectClass'],
+    ],
+    ['a script that is declared an effect', { id: 'a', effect: EFFECT }, []],
+    [
+      'a control',
+      { id: 'a', uses: 'control.gate.cicd', effect: EFFECT },
+      ['error WORKFLOW_EFFECT_ON_CONTROL nodes[a].effect'],
+    ],
+    [
+      'one effect for many items',
+      { id: 'a', effect: EFFECT, forEach: 'inputs.x' },
+      ['error WORKFLOW_EFFECT_FOR_EACH nodes[a].forEach'],
+    ],
+    [
+      'an effect that is repeated',
+      { id: 'a', effect: EFFECT, until: 'outputs.done' },
+      ['error WORKFLOW_EFFECT_UNTIL nodes[a].until'],
+    ],
+    [
+      'a control for many items',
+      { id: 'a', uses: 'control.prepare', forEach: 'inputs.x' },
+      ['error WORKFLOW_CONTROL_REPEATED nodes[a].forEach'],
+    ],
+    [
+      'a control that is repeated',
+      { id: 'a', uses: 'control.gate.approval', until: 'outputs.done' },
+      ['error WORKFLOW_CONTROL_REPEATED nodes[a].until'],
+    ],
+    [
+      'a step that does more than work',
+      {
+        id: 'a',
+        finally: [
+          { uses: MERGE, args: {} },
+          { uses: 'control.gate.cicd', args: {} },
+        ],
+      },
+      [
+        'error WORKFLOW_STEP_NOT_WORK nodes[a].finally[0].uses',
+        'error WORKFLOW_STEP_NOT_WORK nodes[a].finally[1].uses',
+      ],
+    ],
+  ])('%s', (_what, node, expected) => {
+    expect(brief(node)).toEqual(expected);
+  });
+});
+
+test('an agent has a command, and a terminal has no routes', () => {
+  expect(
+    brief(
+      { id: 'a', uses: 'cap.agent.invoke', after: ['t'] },
+      { id: 't', uses: 'control.terminal', on: { succeeded: [] } },
+    ),
+  ).toEqual(['error WORKFLOW_AGENT_MISSING nodes[a].agent']);
+  expect(
+    brief(
+      { id: 'a', uses: 'cap.agent.invoke', agent: ['cat'] },
+      { id: 't', uses: 'control.terminal', on: { failed: ['a'] } },
+    ),
+  ).toContain('error WORKFLOW_TERMINAL_ROUTES nodes[t].on');
+});
+
+describe('cycles', () => {
+  test('one that success alone goes round has no bound, and is printed as a chain', () => {
+    const found = problems(
+      { id: 'a', on: { succeeded: ['b'] } },
+      { id: 'b', on: { succeeded: ['c', 'd'] } },
+      { id: 'c', after: ['b'] },
+      { id: 'x', after: ['x'] },
+      { id: 'd', on: { succeeded: ['a'] } },
+    );
+    expect(found.map(({ code, path, found: what }) => [code, path, what])).toEqual([
+      ['WORKFLOW_CYCLE', 'nodes[a]', 'a cycle without a bound: a -> b -> d -> a'],
+      ['WORKFLOW_CYCLE', 'nodes[x]', 'a cycle without a bound: x -> x'],
+    ]);
+  });
+
+  test('a long one is printed by its ends', () => {
+    const nodes = Array.from({ length: 1_000 }, (_, at) => ({
+      id: `n${String(at)}`,
+      after: [`n${String((at + 999) % 1_000)}`],
+    }));
+    const [found] = problems(...nodes);
+    expect(found?.found).toMatch(/n0 -> n1 -> .* -> … \(982 more\) -> n0$/);
+  });
+
+  test('one that needs a failure somewhere is a loop, however it is closed', () => {
+    expect(problems({ id: 'a', on: { succeeded: ['b'] } }, { id: 'b', on: { failed: ['a'] } })).toEqual([]);
+    expect(problems({ id: 'a', on: { blocked: ['b'] } }, { id: 'b', on: { succeeded: ['a'] } })).toEqual([]);
+  });
+});
+
+describe('what can never run', () => {
+  test('a node that waits for what follows it', () => {
+    expect(
+      brief({ id: 'start' }, { id: 'a', after: ['start', 'b'], on: { failed: ['b'] } }, { id: 'b' }),
+    ).toEqual(['error WORKFLOW_NEVER_RUNS nodes[a].after']);
+  });
+
+  test('what only follows an outcome that there is not', () => {
+    expect(
+      brief(
+        { id: 'a', uses: 'control.prepare', on: { failed: ['b'] } },
+        { id: 'b', on: { succeeded: ['c'] } },
+        { id: 'c' },
+      ),
+    ).toEqual(['error WORKFLOW_NEVER_RUNS nodes[b]', 'error WORKFLOW_NEVER_RUNS nodes[c]']);
+  });
+});
+
+test('what is needed and not produced here is a warning', () => {
+  const prompt = { type: 'custom', typeId: 'prompt_text', key: 'p' } as const;
+  const output = { type: 'custom', typeId: 'operation_output', key: 'a' } as const;
+  expect(brief({ id: 'a', produces: { failed: [prompt] } }, { id: 'b', needs: [prompt, output] })).toEqual(
+    [],
+  );
+  expect(brief({ id: 'b', needs: [prompt, output, { type: 'plan_doc', slug: 's', branch: '' }] })).toEqual(
+    [0, 1, 2].map((at) => `warning WORKFLOW_NEEDS_UNPRODUCED nodes[b].needs[${String(at)}]`),
+  );
+});
+
+describe('expressions', () => {
+  test('each is looked at where it stands', () => {
+    expect(
+      brief({
+        id: 'a',
+        guard: 'input.x',
+        until: 'range(3)',
+        forEach: 'inputs.services',
+        args: { command: '{{ x', nested: { list: ['fine', '{{ a b }}'] }, other: '{{ inputs.y }}{{ item }}' },
+        effect: {
+          ...EFFECT,
+          effectClass: 'probeable',
+          idempotencyKey: '{{ }}',
+          target: '{% if x %}{{ x }}',
+          probe: '{{ a | nope }}',
+          compensate: '{{ a.b',
+        },
+        before: [{ uses: 'cap.env.shell.command.run', args: { command: '{{ "' } }],
+      }).map((line) => line.replace('error WORKFLOW_EXPRESSION nodes[a].', '')),
+    ).toEqual([
+      'error WORKFLOW_EFFECT_FOR_EACH nodes[a].forEach',
+      'error WORKFLOW_EFFECT_UNTIL nodes[a].until',
+      'guard',
+      'until',
+      'effect.idempotencyKey',
+      'effect.target',
+      'effect.probe',
+      'effect.compensate',
+      'args.command',
+      'args.nested.list[1]',
+      'before[0].args.command',
+    ]);
+  });
+
+  test('it says what is wrong, in one line', () => {
+    const [found] = problems({ id: 'a', guard: 'inputs.x is defind' });
+    expect(found === undefined ? '' : problemText(found)).toBe(
+      'nodes[a].guard: error WORKFLOW_EXPRESSION: found "inputs.x is defind", which is refused: there is no test "defind": did you mean "defined"?; expected an expression',
+    );
+  });
+
+  test('a prompt has placeholders of its own, and a script without any is nobody’s text', () => {
+    expect(
+      problems(
+        {
+          id: 'a',
+          uses: 'cap.env.builtin.prompt.resolve',
+          args: { prompt_text: '{{file:README.md}} {{wt-1.slug}}' },
+        },
+        { id: 'b', uses: 'control.gate.conflict_resolution', args: { prompt_text: '{{file:x}}' } },
+        { id: 'c', args: { command: 'echo ${#x} {% {{.Names}}' } },
+        { id: 'd', args: { command: 'echo ${#x} {%' }, forEach: 'inputs.x' },
+        {
+          id: 'e',
+          uses: 'cap.env.shell.prompt.resolve',
+          args: { script: 'echo {{file:x}}' },
+          forEach: 'inputs.x',
+        },
+      ),
+    ).toEqual([]);
+  });
+});
+
+describe('large definitions', () => {
+  const many = (node: (at: number) => Omit<NodeText, 'id'>): NodeText[] =>
+    Array.from({ length: 10_000 }, (_, at) => ({ id: `node-${String(at)}`, ...node(at) }));
+
+  test('a chain of 10,000 nodes is right', () => {
+    expect(problems(...many((at) => (at === 0 ? {} : { after: [`node-${String(at - 1)}`] })))).toEqual([]);
+  });
+
+  test('of ten thousand problems five hundred are said, and how many are not; errors come before warnings', () => {
+    const found = problems(
+      ...many((at) => ({ after: [`nude-${String(at)}`], needs: [{ type: 'target_branch', name: 'main' }] })),
+    );
+    expect(found).toHaveLength(501);
+    expect(found.slice(0, 500).every(({ code }) => code === 'WORKFLOW_NODE_UNKNOWN')).toBe(true);
+    expect(found.at(-1)).toMatchObject({
+      code: 'WORKFLOW_PROBLEMS_MANY',
+      severity: 'error',
+      found: '19500 more problems',
+    });
+    expect(found[0]?.nearest).toBe('node-0');
+  });
+
+  test('where only warnings are left out, no error is said to be', () => {
+    const found = problems(...many(() => ({ needs: [{ type: 'target_branch', name: 'main' }] })));
+    expect(found.every(({ severity }) => severity === 'warning')).toBe(true);
+  });
+});
+
+test('whatever names what, there is an answer', () => {
+  const name = fc.constantFrom('a', 'b', 'c', 'd', '__proto__', 'constructor');
+  const names = fc.array(name, { maxLength: 3 });
+  const node = fc.record({
+    id: name,
+    uses: fc.constantFrom(
+      'control.terminal',
+      'control.prepare',
+      'cap.agent.invoke',
+      'cap.constructor',
+      MERGE,
+    ),
+    after: names,
+    on: fc.record({ succeeded: names, failed: names }),
+    guard: fc.string({ minLength: 1, maxLength: 30 }),
+    args: fc.dictionary(fc.string({ maxLength: 5 }), fc.string({ maxLength: 20 })),
+  });
+  fc.assert(
+    fc.property(fc.array(node, { minLength: 1, maxLength: 6 }), (nodes) => {
+      const definition: WorkflowDefinition = definitionOf(...nodes);
+      const found = definitionProblems(definition);
+      expect(definitionProblems(structuredClone(definition))).toEqual(found);
+      expect(found.every(({ code }) => code.startsWith('WORKFLOW_'))).toBe(true);
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+describe('recovery', () => {
+  const RECOVER = { strategy: 'recover', maxRetries: 0, backoff: 'fixed', delayMs: 0 } as const;
+
+  test('decides what follows a failure, and nothing else does', () => {
+    expect(
+      brief(
+        { id: 'a', on: { succeeded: ['b'] } },
+        {
+          id: 'b',
+          onError: RECOVER,
+          on: { failed: ['a', 'c'] },
+          retry: { mode: 'on_failure' },
+          gatePolicy: 'warn',
+        },
+        { id: 'c' },
+        { id: 'd', uses: 'control.gate.approval', onError: RECOVER },
+      ),
+    ).toEqual([
+      'error WORKFLOW_RECOVER_ROUTE nodes[b].on.failed',
+      'error WORKFLOW_RECOVER_RETRY nodes[b].retry.mode',
+      'error WORKFLOW_RECOVER_POLICY nodes[b].gatePolicy',
+      'error WORKFLOW_RECOVER_CONTROL nodes[d].onError',
+    ]);
+  });
+
+  test('may send an effect, a gate, an agent or a stage back to what has run', () => {
+    expect(
+      problems(
+        { id: 'a', uses: 'cap.agent.invoke', agent: ['x'], onError: RECOVER, on: { succeeded: ['b'] } },
+        { id: 'b', uses: 'cap.env.builtin.git.stage_commit', onError: RECOVER, on: { succeeded: ['c'] } },
+        {
+          id: 'c',
+          uses: 'control.gate.stop_condition',
+          onError: RECOVER,
+          on: { failed: ['a'], succeeded: ['d'] },
+        },
+        { id: 'd', effect: EFFECT, onError: RECOVER, on: { failed: ['d'] } },
+      ),
+    ).toEqual([]);
+  });
+
+  test('is given rules that it can go by, whoever wrote the definition', () => {
+    const definition: WorkflowDefinition = {
+      ...definitionOf({ id: 'a' }),
+      recovery: {
+        rules: [
+          { id: 'one', class: 'TRANSIENT', pattern: '(?=x)' },
+          { id: 'one', class: 'UNKNOWN', uses: 'cap.*' },
+        ],
+      },
+    };
+    expect(definitionProblems(definition).map(({ code, path }) => `${code} ${path}`)).toEqual([
+      'WORKFLOW_RECOVERY_RULE_TWICE recovery.rules[1].id',
+      'WORKFLOW_RECOVERY_RULE_EMPTY recovery.rules[1]',
+      'WORKFLOW_RECOVERY_PATTERN recovery.rules[0].pattern',
+    ]);
+  });
+});

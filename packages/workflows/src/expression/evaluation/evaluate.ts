@@ -1,0 +1,86 @@
+import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
+import { fail } from '../operations/expression-error.ts';
+import { FILTERS } from '../operations/filters.ts';
+import { METHODS } from '../operations/methods.ts';
+import type { Meter } from '../operations/meter.ts';
+import { applyOperator } from '../operations/operators.ts';
+import { sliceOf } from '../operations/slice.ts';
+import { TESTS } from '../operations/tests.ts';
+import type { Expression } from '../syntax/tree.ts';
+import { unknown } from '../operations/unknown.ts';
+import { isList, isRecord, isTrue, kindOf, lettersOf, memberOf, type Value } from '../operations/values.ts';
+
+const looked = (scope: JsonObject, name: string): Value =>
+  Object.hasOwn(scope, name) ? scope[name] : unknown('name', name, Object.keys(scope));
+
+/** A member that is not there is nothing, and so is every member of nothing. */
+const member = (of: Value, key: Value, meter: Meter): Value => {
+  if (of === undefined) return undefined;
+  if (isRecord(of) && typeof key === 'string') return memberOf(of, key);
+  if (typeof key === 'number' && Number.isInteger(key)) {
+    if (isList(of)) return of.at(key);
+    if (typeof of === 'string') return lettersOf(of, meter).at(key);
+  }
+  if (typeof key === 'string') return undefined;
+  return fail(`${kindOf(of)} has no member that is named by ${kindOf(key)}`);
+};
+
+const negative = (minus: boolean, value: Value): number => {
+  if (typeof value !== 'number') return fail(`a sign wants a number, and this is ${kindOf(value)}`);
+  return minus ? 0 - value : value;
+};
+
+/** What an expression comes to. As deep as its tree is, which is bounded, and as long as the meter lets it. */
+export const evaluate = (expression: Expression, scope: JsonObject, meter: Meter): Value => {
+  const get = (part: Expression): Value => evaluate(part, scope, meter);
+  // Where something is kept in a list or an object, nothing becomes null: JSON has no other word for it.
+  const kept = (part: Expression): Json => get(part) ?? null;
+  const optional = (part: Expression | undefined): Value => part && get(part);
+  meter.work(1);
+  switch (expression.kind) {
+    case 'value':
+      return expression.value;
+    case 'name':
+      return looked(scope, expression.name);
+    case 'list':
+      return expression.items.map(kept);
+    case 'record':
+      // This defines own properties whatever their names are: an assignment would not.
+      return Object.fromEntries(expression.entries.map(([key, value]) => [keyOf(get(key)), kept(value)]));
+    case 'member':
+      return member(get(expression.of), get(expression.key), meter);
+    case 'slice': {
+      const { of, start, stop, step } = expression;
+      return sliceOf(get(of), [optional(start), optional(stop), optional(step)], meter);
+    }
+    case 'not':
+      return !isTrue(get(expression.of), meter);
+    case 'sign':
+      return negative(expression.minus, get(expression.of));
+    case 'and': {
+      const left = get(expression.left);
+      return isTrue(left, meter) ? get(expression.right) : left;
+    }
+    case 'or': {
+      const left = get(expression.left);
+      return isTrue(left, meter) ? left : get(expression.right);
+    }
+    case 'binary':
+      return applyOperator(expression.operator, get(expression.left), get(expression.right), meter);
+    case 'choice':
+      return isTrue(get(expression.condition), meter) ? get(expression.yes) : optional(expression.no);
+    case 'test':
+      return (
+        (TESTS.get(expression.name)?.(get(expression.of)) ?? fail('no such test')) !== expression.negated
+      );
+    case 'filter':
+    case 'method': {
+      const { kind, name, of, args } = expression;
+      const called = (kind === 'filter' ? FILTERS : METHODS).get(name) ?? fail(`no such ${kind}`);
+      return called.run(get(of), args.map(optional), meter);
+    }
+  }
+};
+
+const keyOf = (key: Value): string =>
+  typeof key === 'string' ? key : fail(`the keys of an object are texts, and this is ${kindOf(key)}`);

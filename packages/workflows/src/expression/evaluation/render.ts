@@ -1,0 +1,136 @@
+import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
+import { about } from '../operations/about.ts';
+import { membersOf } from '../operations/callable.ts';
+import { evaluate } from './evaluate.ts';
+import { fail } from '../operations/expression-error.ts';
+import { RESULT_MAX, type Meter } from '../operations/meter.ts';
+import type { Body, Statement, Written } from '../template/tree.ts';
+import { isList, isTrue, sizeOf, textOf, type List, type Value } from '../operations/values.ts';
+
+/** Its names can be set; what they stand for never changes. */
+type Scope = { [name: string]: Json };
+
+type Rendering = {
+  readonly meter: Meter;
+  /** Characters of what a body comes to, at the most. */
+  readonly max: number;
+};
+
+/** What a name can stand for: deeper values would be too deep for whoever walks over them. */
+const LEVELS_MAX = 64;
+
+const checkLevels = (value: Value, left: number): void => {
+  if (typeof value !== 'object' || value === null) return;
+  if (left === 0) fail(`gives more than ${String(LEVELS_MAX)} levels`);
+  for (const inner of Object.values<Json>(value)) checkLevels(inner, left - 1);
+};
+
+/** An own property, whatever the name is: an assignment would not make one of each. */
+const define = (scope: Scope, name: string, value: Json): void => {
+  Object.defineProperty(scope, name, { value, enumerable: true, writable: true, configurable: true });
+};
+
+const valueOf = ({ text, tree }: Written, scope: JsonObject, { meter }: Rendering): Value =>
+  about(text, () => evaluate(tree, scope, meter));
+
+const holds = (condition: Written, scope: JsonObject, rendering: Rendering): boolean =>
+  isTrue(valueOf(condition, scope, rendering), rendering.meter);
+
+const keep = (scope: Scope, name: string, of: Written, rendering: Rendering): void => {
+  const value = valueOf(of, scope, rendering);
+  about(of.text, () => {
+    const size = sizeOf(value, rendering.meter);
+    if (size > RESULT_MAX) fail(`gives more than ${String(RESULT_MAX)} characters or members`);
+    checkLevels(value, LEVELS_MAX);
+  });
+  define(scope, name, value ?? null);
+};
+
+type Loop = Extract<Statement, { kind: 'for' }>;
+
+/** A scope of its own for one member, in which the names of the loop stand for it, or for its parts. */
+const scopeFor = (scope: Scope, { names, of }: Loop, member: Json, { meter }: Rendering): Scope => {
+  const inner: Scope = { ...scope };
+  meter.work(Object.keys(inner).length * 8);
+  const [name] = names;
+  if (names.length === 1 && name !== undefined) define(inner, name, member);
+  else if (isList(member) && member.length === names.length)
+    for (const [at, part] of names.entries()) define(inner, part, member[at] ?? null);
+  else about(of.text, () => fail(`has no members of ${String(names.length)} parts each`));
+  return inner;
+};
+
+const membersFor = (loop: Loop, scope: Scope, rendering: Rendering): List => {
+  const value = valueOf(loop.of, scope, rendering);
+  // Where there is nothing, there is nothing to go through.
+  if (value === undefined || value === null) return [];
+  const { only } = loop;
+  const members = about(loop.of.text, () => membersOf(value, rendering.meter));
+  if (only === undefined) return members;
+  return members.filter((member) => holds(only, scopeFor(scope, loop, member, rendering), rendering));
+};
+
+const repeat = (loop: Loop, scope: Scope, rendering: Rendering): string => {
+  const members = membersFor(loop, scope, rendering);
+  const { length } = members;
+  if (length === 0) return renderBody(loop.otherwise ?? [], scope, rendering);
+  let text = '';
+  for (const [at, member] of members.entries()) {
+    const inner = scopeFor(scope, loop, member, rendering);
+    define(inner, 'loop', {
+      index: at + 1,
+      index0: at,
+      first: at === 0,
+      last: at + 1 === length,
+      length,
+    });
+    text += renderBody(loop.body, inner, rendering);
+    if (text.length > rendering.max) tooLong(rendering);
+  }
+  return text;
+};
+
+const tooLong = ({ max }: Rendering): never => fail(`the text becomes longer than ${String(max)} characters`);
+
+const render = (statement: Statement, scope: Scope, rendering: Rendering): string => {
+  const { meter } = rendering;
+  meter.work(1);
+  switch (statement.kind) {
+    case 'text':
+      return statement.text;
+    case 'output': {
+      const value = valueOf(statement.of, scope, rendering);
+      return about(statement.of.text, () =>
+        value === undefined || value === null ? '' : textOf(value, meter),
+      );
+    }
+    case 'set':
+      keep(scope, statement.name, statement.value, rendering);
+      return '';
+    case 'capture':
+      define(scope, statement.name, renderBody(statement.body, scope, rendering));
+      return '';
+    case 'if': {
+      const branch = statement.branches.find(({ when }) => holds(when, scope, rendering));
+      return renderBody(branch?.body ?? statement.otherwise ?? [], scope, rendering);
+    }
+    case 'for':
+      return repeat(statement, scope, rendering);
+  }
+};
+
+const renderBody = (body: Body, scope: Scope, rendering: Rendering): string => {
+  let text = '';
+  for (const statement of body) {
+    text += render(statement, scope, rendering);
+    if (text.length > rendering.max) tooLong(rendering);
+  }
+  return text;
+};
+
+/** What a template comes to. The scope is left as it was. */
+export const renderTree = (body: Body, scope: JsonObject, rendering: Rendering): string => {
+  const text = renderBody(body, { ...scope }, rendering);
+  sizeOf(text, rendering.meter);
+  return text;
+};

@@ -1,0 +1,125 @@
+import { canonicalJson } from '@holdpoint/contracts/values/json';
+import {
+  capitalized,
+  entriesOf,
+  membersOf,
+  onText,
+  replacing,
+  stringOf,
+  titled,
+  type Callable,
+  type Callables,
+} from './callable.ts';
+import { fail } from './expression-error.ts';
+import { LIST_FILTERS } from './list-filters.ts';
+import { finite } from './operators.ts';
+import { isList, isRecord, isTrue, kindOf, lettersOf, sizeOf, textOf, type Value } from './values.ts';
+
+const numberOf = (value: Value): number =>
+  typeof value === 'number' ? value : fail(`a number is wanted, and this is ${kindOf(value)}`);
+
+const onNumber = (change: (number: number) => number): Callable => ({
+  params: [],
+  run: (value) => finite(change(numberOf(value))),
+});
+
+/** A number, a text that begins with one, or what is to stand for anything else. */
+const toNumber = (read: (text: string) => number, change: (number: number) => number): Callable => ({
+  params: ['default'],
+  run: (value, [other = 0]) => {
+    if (typeof value === 'boolean') return Number(value);
+    if (typeof value === 'number') return change(value);
+    const number = typeof value === 'string' ? read(value.slice(0, 400)) : Number.NaN;
+    return Number.isFinite(number) ? change(number) : other;
+  },
+});
+
+const round: Callable = {
+  params: ['precision'],
+  run: (value, [places = 0]) => {
+    const precision = numberOf(places);
+    if (!Number.isInteger(precision) || precision < 0 || precision > 15) {
+      return fail('a number is rounded to 0 to 15 places');
+    }
+    return finite(Math.round(numberOf(value) * 10 ** precision) / 10 ** precision);
+  },
+};
+
+const length: Callable = {
+  params: [],
+  run: (value, _args, meter) => {
+    if (typeof value === 'string') return lettersOf(value, meter).length;
+    if (isList(value)) return value.length;
+    if (!isRecord(value)) return fail(`${kindOf(value)} has no length`);
+    const { length: count } = Object.keys(value);
+    meter.work(count);
+    return count;
+  },
+};
+
+const byDefault: Callable = {
+  params: ['value', 'boolean'],
+  run: (value, [other = '', whenFalse = false], meter) =>
+    value === undefined || (isTrue(whenFalse, meter) && !isTrue(value, meter)) ? other : value,
+};
+
+const tojson: Callable = {
+  params: [],
+  run: (value, _args, meter) => {
+    meter.size(sizeOf(value, meter));
+    const text = canonicalJson(value ?? null);
+    meter.size(text.length);
+    return text;
+  },
+};
+
+const join: Callable = {
+  params: ['d'],
+  run: (value, [separator = ''], meter) => {
+    const between = stringOf(separator);
+    const parts = membersOf(value, meter).map((member) => textOf(member, meter));
+    meter.size(parts.reduce((sum, part) => sum + part.length + between.length, 0));
+    return parts.join(between);
+  },
+};
+
+/** No longer than asked for, the end among it, and with whole words unless they may be cut. */
+const truncate: Callable = {
+  params: ['length', 'killwords', 'end'],
+  run: (value, [length = 255, cutsWords = false, end = '…'], meter) => {
+    const mark = lettersOf(stringOf(end, 'end'), meter);
+    const most = numberOf(length);
+    if (!Number.isInteger(most) || most < mark.length)
+      return fail('a text is cut to a whole number of letters, its end among them');
+    // A letter has two halves at the most: what is behind that is not looked at.
+    const letters = lettersOf(stringOf(value).slice(0, 2 * (most + 1)), meter);
+    if (letters.length <= most) return letters.join('');
+    const cut = letters.slice(0, most - mark.length).join('');
+    const words = cut.lastIndexOf(' ');
+    return (isTrue(cutsWords, meter) || words < 0 ? cut : cut.slice(0, words)) + mark.join('');
+  },
+};
+
+/** What can follow a `|`. Nothing here repeats a text, or makes more of it than is counted beforehand. */
+export const FILTERS: Callables = new Map<string, Callable>([
+  ['upper', onText((text) => text.toUpperCase())],
+  ['lower', onText((text) => text.toLowerCase())],
+  ['capitalize', onText(capitalized)],
+  ['title', onText(titled)],
+  ['trim', onText((text) => text.trim())],
+  ['truncate', truncate],
+  ['replace', replacing],
+  ['abs', onNumber(Math.abs)],
+  ['round', round],
+  ['int', toNumber((text) => Number.parseInt(text, 10), Math.trunc)],
+  ['float', toNumber(Number.parseFloat, (number) => number)],
+  ['string', { params: [], run: (value, _args, meter) => textOf(value, meter) }],
+  ['length', length],
+  ['count', length],
+  ['default', byDefault],
+  ['d', byDefault],
+  ['tojson', tojson],
+  ['join', join],
+  ['items', { params: [], run: (value, _args, meter) => entriesOf(value, meter) }],
+  ...LIST_FILTERS,
+]);

@@ -1,0 +1,205 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { DEFAULT_CONFIG, type WorkflowConfig } from '../config/config.ts';
+import { findFlow } from './find-workflow.ts';
+import { temporaryRepository } from '../../testing/repository.ts';
+
+const template = (id: string, version = 'v1'): string => `id = "${id}"\nversion = "${version}"\n`;
+const configured = (commands: Readonly<Record<string, string>>): WorkflowConfig => ({
+  ...DEFAULT_CONFIG,
+  commands: new Map(Object.entries(commands)),
+});
+
+test.each(['file:flows/a.toml', 'flows/a.toml', './flows/a.toml'])('%s is the file itself', (flow) => {
+  using repository = temporaryRepository();
+  const { root } = repository;
+  repository.write('flows/a.toml', template('a'));
+  const expected = { flow: { root, file: 'flows/a.toml', selector: 'file:flows/a.toml' }, problems: [] };
+  expect(findFlow(root, flow, DEFAULT_CONFIG)).toEqual(expected);
+});
+
+test('a path starts from where its author stands, and may be absolute', () => {
+  using repository = temporaryRepository();
+  const { root } = repository;
+  const absolute = repository.write('flows/a.json', '{}');
+  const flow = { root, file: 'flows/a.json', selector: 'file:flows/a.json' };
+  const from = join(root, 'flows');
+  expect(findFlow(root, 'a.json', DEFAULT_CONFIG, { from }).flow).toEqual(flow);
+  expect(findFlow(root, '../flows/a.json', DEFAULT_CONFIG, { from }).flow).toEqual(flow);
+  expect(findFlow(root, absolute, DEFAULT_CONFIG, { from }).flow).toEqual(flow);
+});
+
+test.each([
+  ['', 'WORKFLOW_FLOW_EMPTY'],
+  ['  ', 'WORKFLOW_FLOW_EMPTY'],
+  ['missing.toml', 'WORKFLOW_FLOW_NOT_FOUND'],
+  ['./folder', 'WORKFLOW_NOT_A_FILE'],
+  ['file:', 'WORKFLOW_NOT_A_FILE'],
+  ['./pipe.toml', 'WORKFLOW_NOT_A_FILE'],
+  ['./flow.yaml', 'WORKFLOW_FILE_FORMAT'],
+  ['file:flow', 'WORKFLOW_FILE_FORMAT'],
+  ['../flow.toml', 'WORKFLOW_PATH_REFUSED'],
+  ['/etc/hosts.toml', 'WORKFLOW_PATH_REFUSED'],
+  ['link.toml', 'WORKFLOW_PATH_REFUSED'],
+  ['a.b@v1', 'WORKFLOW_FLOW_NOT_FOUND'],
+  ['template.stage.draft.v2', 'WORKFLOW_SELECTOR_DOTTED'],
+  ['draft', 'WORKFLOW_FLOW_UNKNOWN'],
+  ['@v1', 'WORKFLOW_FLOW_UNKNOWN'],
+  ['a@b@c', 'WORKFLOW_FLOW_UNKNOWN'],
+])('%j is refused with %s', (flow, code) => {
+  using repository = temporaryRepository();
+  const { outside, root } = repository;
+  writeFileSync(join(outside, 'flow.toml'), template('outside'));
+  symlinkSync(join(outside, 'flow.toml'), join(root, 'link.toml'));
+  mkdirSync(join(root, 'folder'));
+  repository.write('flow.yaml', '');
+  repository.write('flow', '');
+  execFileSync('mkfifo', [join(root, 'pipe.toml')]);
+  const found = findFlow(root, flow, DEFAULT_CONFIG);
+  expect(found.flow).toBeUndefined();
+  expect(found.problems.map((problem) => problem.code)).toEqual([code]);
+});
+
+test('a selector with a dot for its version is told how to write it', () => {
+  using repository = temporaryRepository();
+  const { problems } = findFlow(repository.root, 'template.stage.draft.v2', DEFAULT_CONFIG);
+  expect(problems).toEqual([expect.objectContaining({ expected: 'template.stage.draft@v2' })]);
+});
+
+test('a word that nobody knows is told all forms, and the alias that is close', () => {
+  using repository = temporaryRepository();
+  const config = configured({ draft: 'a@v1', approve: 'b@v1' });
+  const { problems } = findFlow(repository.root, 'daft', config);
+  expect(problems).toEqual([expect.objectContaining({ nearest: 'draft' })]);
+  expect(problems[0]?.expected).toMatch(/file:.*\.toml.*alias.*@/);
+});
+
+test.each(['.holdpoint/workflows', '.holdpoint', '.vizier/workflows', '.vizier/workflow', '.vizier'])(
+  'a selector finds its template in %s, in TOML and in JSON',
+  (folder) => {
+    using repository = temporaryRepository();
+    const { root } = repository;
+    repository.write(`${folder}/one.toml`, template('x.one'));
+    repository.write(`${folder}/two.json`, JSON.stringify({ id: 'x.two', version: 'v3' }));
+    repository.write(`${folder}/config.toml`, '[commands]\n');
+    expect(findFlow(root, 'x.one@v1', DEFAULT_CONFIG)).toEqual({
+      flow: { root, file: `${folder}/one.toml`, selector: 'x.one@v1' },
+      problems: [],
+    });
+    expect(findFlow(root, 'x.two@v3', DEFAULT_CONFIG).flow?.file).toBe(`${folder}/two.json`);
+  },
+);
+
+test('a selector is not looked for in folders within those', () => {
+  using repository = temporaryRepository();
+  repository.write('.holdpoint/workflows/deep/one.toml', template('x.one'));
+  expect(findFlow(repository.root, 'x.one@v1', DEFAULT_CONFIG).flow).toBeUndefined();
+});
+
+test('an identity that two files claim is refused with both of them', () => {
+  using repository = temporaryRepository();
+  repository.write('.holdpoint/workflows/one.toml', template('x.one'));
+  repository.write('.vizier/other.toml', template('x.one'));
+  const { problems } = findFlow(repository.root, 'x.one@v1', DEFAULT_CONFIG);
+  expect(problems).toEqual([
+    expect.objectContaining({
+      code: 'WORKFLOW_SELECTOR_AMBIGUOUS',
+      found: 'x.one@v1 in .holdpoint/workflows/one.toml, .vizier/other.toml',
+    }),
+  ]);
+});
+
+test('one file that is reached in two ways is one file', () => {
+  using repository = temporaryRepository();
+  const { root } = repository;
+  repository.write('.holdpoint/workflows/one.toml', template('x.one'));
+  mkdirSync(join(root, '.vizier'));
+  symlinkSync('../.holdpoint/workflows', join(root, '.vizier', 'workflows'));
+  expect(findFlow(root, 'x.one@v1', DEFAULT_CONFIG).flow?.file).toBe('.holdpoint/workflows/one.toml');
+});
+
+test('a broken neighbour does not hide a template, but is named when one is missing', () => {
+  using repository = temporaryRepository();
+  const { root, outside } = repository;
+  repository.write('.holdpoint/workflows/one.toml', template('x.one'));
+  repository.write('.holdpoint/workflows/broken.toml', 'id = \n');
+  repository.write('.holdpoint/workflows/broken.json', '{');
+  repository.write('.holdpoint/workflows/deep.json', '['.repeat(100_000));
+  repository.write('.holdpoint/workflows/deep.toml', `a = ${'['.repeat(100_000)}`);
+  repository.write('.holdpoint/workflows/large.toml', '#'.repeat(2_000_000));
+  symlinkSync(outside, join(root, '.vizier'));
+  execFileSync('mkfifo', [join(root, '.holdpoint/workflows/pipe.toml')]);
+  expect(findFlow(root, 'x.one@v1', DEFAULT_CONFIG)).toMatchObject({
+    flow: { file: '.holdpoint/workflows/one.toml' },
+    problems: [],
+  });
+  const { flow, problems } = findFlow(root, 'x.ome@v1', DEFAULT_CONFIG);
+  expect(flow).toBeUndefined();
+  expect(problems[0]).toMatchObject({
+    code: 'WORKFLOW_FLOW_NOT_FOUND',
+    nearest: 'x.one@v1',
+    severity: 'error',
+  });
+  const skipped = problems.slice(1).map(({ code, severity, file }) => `${severity} ${code} ${file ?? ''}`);
+  expect(skipped).toEqual(
+    ['broken.json', 'broken.toml', 'deep.json', 'deep.toml', 'large.toml', 'pipe.toml']
+      .map((name) => `warning WORKFLOW_FILE_SKIPPED .holdpoint/workflows/${name}`)
+      .concat(
+        ['.vizier/workflows', '.vizier/workflow', '.vizier'].map(
+          (name) => `warning WORKFLOW_FILE_SKIPPED ${name}`,
+        ),
+      ),
+  );
+  expect(problems.find(({ file }) => file?.endsWith('broken.toml') === true)?.found).toMatch(
+    /^no TOML at 1:\d+/,
+  );
+});
+
+test('an alias is found however it is written, and is told with the flow', () => {
+  using repository = temporaryRepository();
+  const { root } = repository;
+  repository.write('flows/a.toml', template('a'));
+  repository.write('.vizier/b.toml', template('b'));
+  const config = configured({ code_review: './flows/a.toml', other: 'b@v1' });
+  const from = join(root, 'flows');
+  for (const name of ['code_review', 'Code Review', 'code-review', ' CODE--REVIEW '])
+    expect(findFlow(root, name, config, { from }).flow).toEqual({
+      root,
+      file: 'flows/a.toml',
+      alias: 'code_review',
+      selector: 'file:flows/a.toml',
+    });
+  expect(findFlow(root, 'other', config).flow).toMatchObject({ alias: 'other', selector: 'b@v1' });
+});
+
+test.each(['missing.toml', 'b@v9', 'nonsense', '../out.toml', 'x.y.v2'])(
+  'an alias for %j is a mistake of the configuration: nothing else is tried',
+  (target) => {
+    using repository = temporaryRepository();
+    const { root } = repository;
+    repository.write('.vizier/b.toml', template('b'));
+    const { flow, problems } = findFlow(root, 'b', configured({ b: target, nonsense: 'b@v1' }));
+    expect(flow).toBeUndefined();
+    expect(problems.map(({ path }) => path)).toEqual(['commands.b']);
+  },
+);
+
+test('a template outside is run only from a folder that is allowed, and reads nothing but that', () => {
+  using repository = temporaryRepository();
+  const { root, outside } = repository;
+  const shared = join(outside, 'shared');
+  mkdirSync(shared);
+  writeFileSync(join(shared, 'a.toml'), template('a'));
+  writeFileSync(join(outside, 'b.toml'), template('b'));
+  const options = { alsoUnder: [join(outside, 'missing'), shared] };
+  expect(findFlow(root, '../shared/a.toml', DEFAULT_CONFIG, options).flow).toEqual({
+    root: shared,
+    file: 'a.toml',
+    selector: `file:${join(shared, 'a.toml')}`,
+  });
+  const refused = [expect.objectContaining({ code: 'WORKFLOW_PATH_REFUSED' })];
+  expect(findFlow(root, '../shared/a.toml', DEFAULT_CONFIG).problems).toEqual(refused);
+  expect(findFlow(root, '../b.toml', DEFAULT_CONFIG, options).problems).toEqual(refused);
+});

@@ -1,0 +1,167 @@
+import { lstatSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { WorkflowConfig } from '../config/config.ts';
+import { nearestName, type Problem } from '../problems/problem.ts';
+import { aliasOf, FLOW_FORMS, type Identity, parseSelector, pathOf, undotted } from '../config/selector.ts';
+import { listed } from '../problems/report.ts';
+import { type Place, placeOf } from './confined.ts';
+import { fileProblem, systemCode, WorkflowFileError } from './file-error.ts';
+import { type FoundTemplate, scanTemplates, type Unreadable } from './template-scan.ts';
+
+/** The template file that somebody meant. */
+export type FoundFlow = {
+  /** What it is read from, and may not import from outside of: the repository, or the folder of the global workflows. */
+  readonly root: string;
+  /** From there, with forward slashes. */
+  readonly file: string;
+  readonly alias?: string;
+  /** `<id>@<version>` or `file:<path>`. */
+  readonly selector: string;
+};
+
+export type FindFlow = { readonly flow?: FoundFlow; readonly problems: readonly Problem[] };
+
+export type FindOptions = {
+  /** The folder that paths on the command line start from; the top of the repository when nothing is said. */
+  readonly from?: string;
+  /** Folders outside of the repository that templates may come from, as `globalFolders` says. */
+  readonly alsoUnder?: readonly string[];
+};
+
+type Search = {
+  readonly root: string;
+  readonly config: WorkflowConfig;
+  readonly from: string;
+  readonly alsoUnder: readonly string[];
+};
+
+type Found = Omit<FoundFlow, 'alias'>;
+type Result = { readonly flow?: Found; readonly problems: readonly Problem[] };
+
+const refuse = (code: string, found: string, expected: string, more: Partial<Problem> = {}): Result => ({
+  problems: [{ code, severity: 'error', path: '', found, expected, ...more }],
+});
+
+const withNearest = (word: string, known: Iterable<string>): Partial<Problem> => {
+  const nearest = nearestName(word, known);
+  return nearest === undefined ? {} : { nearest };
+};
+
+const EXTENSION = /\.(toml|json)$/;
+
+/** Inside the repository, or else inside one of the other folders. What is refused everywhere is refused as the repository does. */
+const placeAmong = (
+  { root, alsoUnder }: Search,
+  path: string,
+): { readonly root: string; readonly place: Place | undefined } => {
+  try {
+    return { root, place: placeOf(root, path) };
+  } catch (error) {
+    for (const folder of alsoUnder) {
+      const place = placeWithin(folder, path);
+      if (place !== undefined) return { root: folder, place };
+    }
+    throw error;
+  }
+};
+
+const placeWithin = (folder: string, path: string): Place | undefined => {
+  try {
+    return placeOf(folder, path);
+  } catch (error) {
+    // It may still be inside of the next one.
+    if (error instanceof WorkflowFileError || systemCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+};
+
+const findFile = (search: Search, path: string, asked: string): Result => {
+  const { root, place } = placeAmong(search, path);
+  if (place === undefined)
+    return refuse('WORKFLOW_FLOW_NOT_FOUND', `${asked}: no such file`, 'a file that is there');
+  if (!lstatSync(place.real).isFile())
+    return refuse('WORKFLOW_NOT_A_FILE', `${asked}: a folder or a device`, 'a regular file');
+  if (!EXTENSION.test(place.real)) return refuse('WORKFLOW_FILE_FORMAT', asked, 'a .toml or a .json file');
+  const { file, real } = place;
+  return { flow: { root, file, selector: `file:${root === search.root ? file : real}` }, problems: [] };
+};
+
+const identityText = ({ id, version }: Identity): string => `${id}@${version}`;
+
+/** Whoever looks for a template has to know that one of these may be it. */
+const warningOf = ({ file, why }: Unreadable): Problem => ({
+  code: 'WORKFLOW_FILE_SKIPPED',
+  severity: 'warning',
+  path: '',
+  found: why,
+  expected: 'a template that can be read',
+  file,
+});
+
+const unknownSelector = (
+  selector: string,
+  templates: readonly FoundTemplate[],
+  unreadable: readonly Unreadable[],
+): Result => {
+  const known = templates.map(identityText);
+  const expected = known.length === 0 ? 'a template in .holdpoint/workflows' : `one of ${listed(known)}`;
+  const { problems } = refuse('WORKFLOW_FLOW_NOT_FOUND', selector, expected, withNearest(selector, known));
+  return { problems: [...problems, ...unreadable.map(warningOf)] };
+};
+
+const findIdentity = (root: string, selector: string): Result => {
+  const { templates, unreadable } = scanTemplates(root);
+  const matching = templates.filter((template) => identityText(template) === selector);
+  const [only, another] = matching;
+  if (only === undefined) return unknownSelector(selector, templates, unreadable);
+  if (another === undefined) return { flow: { root, file: only.file, selector }, problems: [] };
+  const files = listed(matching.map(({ file }) => file));
+  return refuse(
+    'WORKFLOW_SELECTOR_AMBIGUOUS',
+    `${selector} in ${files}`,
+    'one template of that identity, or file:<path>',
+  );
+};
+
+const findUnaliased = (search: Search, name: string): Result => {
+  const path = pathOf(name);
+  if (path !== undefined) return findFile(search, resolve(search.from, path), name);
+  if (parseSelector(name) !== undefined) return findIdentity(search.root, name);
+  const meant = undotted(name);
+  if (meant !== undefined) return refuse('WORKFLOW_SELECTOR_DOTTED', name, meant, { nearest: meant });
+  const aliases = search.config.commands.keys();
+  return refuse('WORKFLOW_FLOW_UNKNOWN', name, FLOW_FORMS, withNearest(aliasOf(name), aliases));
+};
+
+const tryUnaliased = (search: Search, name: string): Result => {
+  try {
+    return findUnaliased(search, name);
+  } catch (error) {
+    if (!(error instanceof WorkflowFileError)) throw error;
+    return { problems: [fileProblem(error)] };
+  }
+};
+
+/** An alias that leads nowhere is a mistake in the configuration: nothing else is tried in its place. */
+const findAliased = (search: Search, alias: string, target: string): FindFlow => {
+  const { flow, problems } = tryUnaliased({ ...search, from: search.root }, target);
+  return {
+    ...(flow === undefined ? {} : { flow: { ...flow, alias } }),
+    problems: problems.map((problem) => ({ ...problem, path: `commands.${alias}` })),
+  };
+};
+
+/** What the first argument of `run` stands for: a file, an alias of the configuration, or the identity of a template. */
+export const findFlow = (
+  root: string,
+  flow: string,
+  config: WorkflowConfig,
+  { from = root, alsoUnder = [] }: FindOptions = {},
+): FindFlow => {
+  const name = flow.trim();
+  if (name === '') return refuse('WORKFLOW_FLOW_EMPTY', 'nothing', FLOW_FORMS);
+  const search: Search = { root, config, from, alsoUnder };
+  const alias = aliasOf(name);
+  const target = pathOf(name) === undefined ? config.commands.get(alias) : undefined;
+  return target === undefined ? tryUnaliased(search, name) : findAliased(search, alias, target);
+};

@@ -1,0 +1,95 @@
+import { nearestName, type Problem } from './problem.ts';
+
+type Found = Omit<Problem, 'severity' | 'file'> & {
+  /** Left out by a file that is read only once it is known. */
+  readonly file?: string | undefined;
+  /** What was written, and what could have been meant by it. */
+  readonly meant?: readonly [word: string, known: Iterable<string>];
+};
+
+/** Collects what is wrong, so that all of it can be said at once. */
+export type Report = {
+  error(found: Found): void;
+  warning(found: Found): void;
+  readonly problems: readonly Problem[];
+};
+
+/** More than these help nobody, and somebody has to read or send them. */
+const PROBLEMS_MAX = 1_000;
+/** Each looks at every known name, of which there may be thousands. */
+const SUGGESTIONS_MAX = 50;
+
+/** What was written may be as long as a file. */
+const FOUND_MAX = 1_000;
+
+const bounded = (text: string): string =>
+  text.length > FOUND_MAX ? `${text.slice(0, FOUND_MAX - 1).toWellFormed()}…` : text;
+
+const LAST: Problem = {
+  code: 'WORKFLOW_PROBLEMS_MANY',
+  severity: 'error',
+  path: '',
+  found: `more than ${String(PROBLEMS_MAX)} problems`,
+  expected: 'these to be corrected first',
+};
+
+export const createReport = (): Report => {
+  const problems: Problem[] = [];
+  let suggestions = 0;
+  const add = (severity: Problem['severity'], { meant, file, ...rest }: Found): void => {
+    if (problems.length === PROBLEMS_MAX) problems.push(LAST);
+    if (problems.length > PROBLEMS_MAX) return;
+    const suggest = meant !== undefined && suggestions < SUGGESTIONS_MAX;
+    if (suggest) suggestions += 1;
+    const nearest = suggest ? nearestName(...meant) : rest.nearest;
+    problems.push({
+      ...rest,
+      found: bounded(rest.found),
+      severity,
+      ...(nearest !== undefined && { nearest }),
+      ...(file !== undefined && { file }),
+    });
+  };
+  return {
+    error: (found) => {
+      add('error', found);
+    },
+    warning: (found) => {
+      add('warning', found);
+    },
+    problems,
+  };
+};
+
+export const hasErrors = (problems: readonly Problem[]): boolean =>
+  problems.some(({ severity }) => severity === 'error');
+
+const SHOWN_MAX = 80;
+
+const cut = (text: string): string => (text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX - 1)}…` : text);
+
+/** How a value is shown to whoever wrote it. */
+export const shown = (value: unknown): string => {
+  if (value === undefined) return 'nothing';
+  if (typeof value === 'string') return cut(JSON.stringify(value));
+  if (value instanceof Date) return 'a date';
+  if (Array.isArray(value)) return `a list of ${String(value.length)}`;
+  if (typeof value === 'object' && value !== null) return 'a table';
+  // Numbers that JSON has no word for have one all the same.
+  if (typeof value === 'number') return String(value);
+  return JSON.stringify(value) ?? typeof value;
+};
+
+/** A list of names for people; the first ones of a long one. */
+export const listed = (names: Iterable<string>): string => {
+  const all = [...names];
+  const some = all.slice(0, 12).join(', ');
+  return all.length > 12 ? `${some}, … (${String(all.length)})` : some;
+};
+
+/** What the reader says of a file that it does not read, under the code that it has for it. */
+export const whyUnread = (error: unknown): { readonly code: string; readonly found: string } => {
+  const found = error instanceof Error ? error.message : String(error);
+  const own = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+  return { code: own.startsWith('WORKFLOW_') ? own : 'WORKFLOW_FILE_MISSING', found };
+};

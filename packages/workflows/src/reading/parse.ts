@@ -1,0 +1,100 @@
+import { parse as parseToml, TomlError } from 'smol-toml';
+import { createReport, shown, type Report } from '../problems/report.ts';
+import { fieldPath } from './shape.ts';
+
+/** A template is written by people; what is larger is something else. */
+export const FILE_BYTES_MAX = 1_048_576;
+/** Levels of tables and lists inside one another. Arguments and schemas nest, but not like this. */
+export const FILE_LEVELS_MAX = 40;
+
+const JSON_PLACE = /\(line (\d{1,9}) column (\d{1,9})\)/;
+
+const syntaxProblem = (error: unknown): { found: string; line?: number; column?: number } => {
+  const text = error instanceof Error ? error.message : String(error);
+  const [found = text] = text.split('\n', 1);
+  if (error instanceof TomlError) {
+    return { found: found.replace('Invalid TOML document: ', ''), line: error.line, column: error.column };
+  }
+  const place = JSON_PLACE.exec(text);
+  return place === null ? { found } : { found, line: Number(place[1]), column: Number(place[2]) };
+};
+
+/** Half of a character, or NUL, is in no text that a store takes. */
+export const isText = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
+export const TEXT = 'text without NUL, and without halves of characters';
+
+type Place = { readonly value: unknown; readonly level: number; readonly path: readonly (string | number)[] };
+
+const insides = (value: object): readonly (readonly [string | number, unknown])[] =>
+  Array.isArray(value) ? value.map((inner, place) => [place, inner] as const) : Object.entries(value);
+
+/**
+ * What no template may hold, whatever its keys are, said in the report. Walks with a list for a stack: what is too deep for a template may be too
+ * deep for a call stack.
+ */
+const reportTree = (data: unknown, file: string, report: Report, levels: number): void => {
+  const open: Place[] = [{ value: data, level: 0, path: [] }];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { value, level, path } = next;
+    const refuse = (code: string, found: string, expected: string): void => {
+      report.error({ code, path: fieldPath(data, path), found, expected, file });
+    };
+    if (value instanceof Date) refuse('WORKFLOW_VALUE_INVALID', shown(value), 'a string in quotes');
+    if (typeof value === 'string' && !isText(value)) refuse('WORKFLOW_VALUE_INVALID', shown(value), TEXT);
+    if (typeof value === 'number' && !Number.isFinite(value))
+      refuse('WORKFLOW_VALUE_INVALID', String(value), 'a finite number');
+    if (typeof value !== 'object' || value === null || value instanceof Date) continue;
+    if (level === levels) {
+      refuse('WORKFLOW_FILE_TOO_DEEP', 'more levels', `at most ${String(levels)} levels`);
+      return;
+    }
+    for (const [key, inner] of insides(value)) {
+      if (typeof key === 'string' && !isText(key)) refuse('WORKFLOW_KEY_UNKNOWN', shown(key), TEXT);
+      else if (key === '__proto__') refuse('WORKFLOW_KEY_UNKNOWN', 'the key "__proto__"', 'another name');
+      else open.push({ value: inner, level: level + 1, path: [...path, key] });
+    }
+  }
+};
+
+/** Whether data holds only what a file may hold; what else it holds is in the report. */
+export const isClean = (data: unknown, file: string, report: Report, levels = FILE_LEVELS_MAX): boolean => {
+  const tree = createReport();
+  reportTree(data, file, tree, levels);
+  for (const problem of tree.problems) report.error(problem);
+  return tree.problems.length === 0;
+};
+
+const parseData = (written: string, file: string, report: Report): unknown => {
+  // Some editors put a mark before the first character.
+  const text = written.startsWith('\uFEFF') ? written.slice(1) : written;
+  try {
+    if (file.endsWith('.json')) return JSON.parse(text);
+    return parseToml(text, { maxDepth: FILE_LEVELS_MAX + 1 });
+  } catch (error) {
+    const expected = file.endsWith('.json') ? 'JSON' : 'TOML 1.1';
+    report.error({ code: 'WORKFLOW_SYNTAX', path: '', expected, file, ...syntaxProblem(error) });
+    return undefined;
+  }
+};
+
+/** Whether a text is small enough to be read at all. */
+export const isSmall = (text: string, file: string, report: Report, most = FILE_BYTES_MAX): boolean => {
+  // Characters of UTF-16 never are more than the bytes of UTF-8, so most large texts need no counting.
+  const bytes = text.length > most ? text.length : new TextEncoder().encode(text).length;
+  if (bytes <= most) return true;
+  report.error({
+    code: 'WORKFLOW_FILE_TOO_LARGE',
+    path: '',
+    found: `${String(bytes)} bytes`,
+    expected: `at most ${String(most)}`,
+    file,
+  });
+  return false;
+};
+
+/** What a file holds, whatever it is about. The name says the format; what is wrong with it is in the report. */
+export const parseClean = (text: string, file: string, report: Report, most = FILE_BYTES_MAX): unknown => {
+  if (!isSmall(text, file, report, most)) return undefined;
+  const data = parseData(text, file, report);
+  return data !== undefined && isClean(data, file, report) ? data : undefined;
+};

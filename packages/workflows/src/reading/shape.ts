@@ -1,0 +1,101 @@
+import type { z } from 'zod';
+import { shown, type Report } from '../problems/report.ts';
+import { KNOWN } from './table.ts';
+
+type Key = string | number | symbol;
+
+const inside = (value: unknown, key: Key): unknown =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+    ? (value as Readonly<Record<Key, unknown>>)[key]
+    : undefined;
+
+export const valueAt = (data: unknown, path: readonly Key[]): unknown => path.reduce(inside, data);
+
+/** `nodes[check].needs[0]`: a node by its id, which a reader finds, and every other entry of a list by its place. */
+export const fieldPath = (data: unknown, path: readonly Key[]): string => {
+  let text = '';
+  path.forEach((key, depth) => {
+    if (typeof key !== 'number') {
+      text += depth === 0 ? String(key) : `.${String(key)}`;
+      return;
+    }
+    const id =
+      path[depth - 1] === 'nodes' ? inside(valueAt(data, path.slice(0, depth + 1)), 'id') : undefined;
+    text += typeof id === 'string' && id !== '' ? `[${id}]` : `[${String(key)}]`;
+  });
+  return text;
+};
+
+/** What was expected, and the words that would have been known, if the issue names any. */
+const expectation = (issue: z.core.$ZodIssue): { expected: string; known: readonly string[] } => {
+  if (issue.code === 'invalid_value') {
+    const known = issue.values.map(String);
+    return { expected: `${KNOWN}${known.join(', ')}`, known };
+  }
+  if (issue.code === 'invalid_type') return { expected: `a value of the type ${issue.expected}`, known: [] };
+  const place = issue.message.indexOf(KNOWN);
+  const known = place < 0 ? [] : issue.message.slice(place + KNOWN.length).split(', ');
+  return { expected: issue.message, known };
+};
+
+const unknownKeys = (
+  issue: z.core.$ZodIssueUnrecognizedKeys,
+  data: unknown,
+  file: string,
+  report: Report,
+): void => {
+  const { expected, known } = expectation(issue);
+  for (const key of issue.keys) {
+    report.error({
+      code: 'WORKFLOW_KEY_UNKNOWN',
+      path: fieldPath(data, [...issue.path, key]),
+      found: `the key ${shown(key)}`,
+      expected,
+      meant: [key, known],
+      file,
+    });
+  }
+};
+
+const reportIssue = (issue: z.core.$ZodIssue, data: unknown, file: string, report: Report): void => {
+  if (issue.code === 'unrecognized_keys') {
+    unknownKeys(issue, data, file, report);
+    return;
+  }
+  const value = valueAt(data, issue.path);
+  const { expected, known } = expectation(issue);
+  report.error({
+    code: value === undefined ? 'WORKFLOW_KEY_MISSING' : 'WORKFLOW_VALUE_INVALID',
+    path: fieldPath(data, issue.path),
+    found: shown(value),
+    expected,
+    ...(typeof value === 'string' && { meant: [value, known] as const }),
+    file,
+  });
+};
+
+const without = (data: unknown, issue: z.core.$ZodIssueUnrecognizedKeys): void => {
+  const holder = valueAt(data, issue.path);
+  for (const key of issue.keys)
+    if (typeof holder === 'object' && holder !== null) Reflect.deleteProperty(holder, key);
+};
+
+/**
+ * The data of one file in the shape that it should have. Where unknown keys are all that is wrong, they are reported and left
+ * out, so that the rest is looked at as well. The data belongs to the caller no more.
+ */
+export const parseShape = <Shape extends z.ZodType>(
+  shape: Shape,
+  data: unknown,
+  file: string,
+  report: Report,
+): z.infer<Shape> | undefined => {
+  const first = shape.safeParse(data);
+  if (first.success) return first.data;
+  for (const issue of first.error.issues) reportIssue(issue, data, file, report);
+  for (const issue of first.error.issues) {
+    if (issue.code !== 'unrecognized_keys') return undefined;
+    without(data, issue);
+  }
+  return shape.safeParse(data).data;
+};
