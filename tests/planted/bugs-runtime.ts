@@ -1,0 +1,172 @@
+import type { Bug } from './bug.ts';
+import {
+  batch,
+  cache,
+  crashPoints,
+  engine,
+  engineOutbox,
+  enginePostgres,
+  engineTimers,
+  intake,
+  retention,
+  SEEDS,
+  store,
+  uses,
+} from './tests.ts';
+
+const KILLED = crashPoints(
+  'a submission that the bus has taken becomes a task, though the orchestrator is killed at every point while it takes it',
+);
+
+/** The order of lock, decision, commit, publish and acknowledgement, and the retention of records. */
+export const RUNTIME_BUGS: readonly Bug[] = [
+  {
+    name: 'an event is published before its commit',
+    file: 'packages/runtime/src/engine/engine.ts',
+    find: `      pass('before_commit');`,
+    replace: `      pass('before_commit');
+      void publisher.publish([...write.events.map((event) => factOf(kind, event)), ...write.outbox]);`,
+    caughtBy: [SEEDS, engine('nobody is answered, and no work is begun')],
+  },
+  {
+    name: 'a command is answered before its commit',
+    file: 'packages/runtime/src/engine/engine.ts',
+    find: `        after.push(() => item.settled(answer));`,
+    replace: `        item.settled(answer);`,
+    caughtBy: [SEEDS, engine('nobody is answered, and no work is begun')],
+  },
+  {
+    name: 'an effect starts before its intent is committed',
+    file: 'packages/runtime/src/engine/engine.ts',
+    find: `after.push(() => options.perform(work, trace, task));`,
+    replace: `options.perform(work, trace, task);`,
+    caughtBy: [SEEDS, engine('nobody is answered, and no work is begun')],
+  },
+  {
+    name: 'a timer is deleted before its message is handled',
+    file: 'packages/runtime/src/engine/engine.ts',
+    find: `    const { transaction, due } = await store.lockDue(DUE_TIMERS_MAX);
+`,
+    replace: `    const { transaction: early, due } = await store.lockDue(DUE_TIMERS_MAX);
+    const nothing = { events: [], outbox: [], outboxConfirmed: [], snapshots: [], heads: [], timersSet: [] };
+    await early.commit({ ...nothing, timersCleared: due });
+    const transaction = await store.lock([...new Set(due.map(({ aggregate }) => aggregate))].sort());
+`,
+    caughtBy: [
+      SEEDS,
+      engineTimers('a timer is removed by the very commit that stores what it led to, and by no other'),
+    ],
+  },
+  {
+    name: 'an outbox row is deleted before its publish is confirmed',
+    file: 'packages/runtime/src/engine/engine.ts',
+    find: `      if (all) confirmed.push(rowId);
+`,
+    replace: `      confirmed.push(rowId);
+      if (all) return;
+`,
+    caughtBy: [
+      SEEDS,
+      engineOutbox('stays, is counted, and is published again under the same ids'),
+      enginePostgres('is removed neither with a later batch, nor by a sweep, nor at a stop'),
+    ],
+  },
+  {
+    name: 'the process clock decides instead of the database clock',
+    file: 'packages/runtime/src/engine/engine.ts',
+    find: `createBatch(kind, transaction.now, await loader(transaction))`,
+    replace: `createBatch(kind, Date.now(), await loader(transaction))`,
+    caughtBy: [SEEDS, uses('clock, chance, environment, acknowledging and publishing have their places')],
+  },
+  {
+    name: 'a message on which the decider throws is acknowledged',
+    file: 'packages/runtime/src/engine/engine.ts',
+    find: `        after.push(() => item.failed(toErrorBody(cause), cause));`,
+    replace: `        after.push(() => item.settled(undefined));`,
+    caughtBy: [
+      engine('a message that cannot be handled holds up no other'),
+      enginePostgres('of a message that cannot be decided fails alone as well'),
+    ],
+  },
+  {
+    name: 'a cached state of another version is used',
+    file: 'packages/runtime/src/engine/cache.ts',
+    find: `      return entry?.version === version ? entry : undefined;`,
+    replace: `      return entry;`,
+    caughtBy: [SEEDS, cache('a state is found under the version that it has, and under no other')],
+  },
+  {
+    name: 'a message is acknowledged before the commit',
+    file: 'packages/runtime/src/engine/intake.ts',
+    find: `    engine.accept({
+      aggregate,`,
+    replace: `    delivery.ack();
+    engine.accept({
+      aggregate,`,
+    caughtBy: [SEEDS, intake('is acknowledged once what it led to is committed, and not before'), KILLED],
+  },
+  {
+    name: 'a message is acknowledged before its dead letter is committed',
+    file: 'packages/runtime/src/engine/intake.ts',
+    find: `    engine.post(letter, () => delivery.ack());`,
+    replace: `    engine.post(letter, () => undefined);
+    delivery.ack();`,
+    caughtBy: [intake('is kept of %s; it is acknowledged once that is committed')],
+  },
+  {
+    name: 'a repeated publish has another message id',
+    file: 'packages/runtime/src/engine/batch.ts',
+    find: 'id: `${kind.aggregate}.${event.aggregate}.${String(event.version)}`,',
+    replace: 'id: `${kind.aggregate}.${event.aggregate}.${String(event.version)}.${String(Math.random())}`,',
+    caughtBy: [SEEDS, batch('is the same message whenever it is made')],
+  },
+  {
+    name: 'a cursor runs over the outbox',
+    file: 'packages/runtime/src/store/store.ts',
+    find: `      return rows.map(outboxRowOf);`,
+    replace: `      const reader = pool as Pool & { cursor?: number };
+      const fresh = rows.filter(({ id }) => Number(id) > (reader.cursor ?? 0));
+      reader.cursor = Math.max(reader.cursor ?? 0, ...fresh.map(({ id }) => Number(id)));
+      return fresh.map(outboxRowOf);`,
+    caughtBy: [store('gives out again what was not confirmed, though it has given out younger rows since')],
+  },
+  {
+    name: 'aggregates are read without their lock',
+    file: 'packages/runtime/src/store/statements.ts',
+    find: `WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE)`,
+    replace: `WHERE id = ANY($1::text[]) ORDER BY id)`,
+    caughtBy: [store('for one at a time, and the next one sees what the one before has committed')],
+  },
+  {
+    name: 'the clock is read before the wait for the lock',
+    file: 'packages/runtime/src/store/statements.ts',
+    find: `const CLOCK = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint::text';`,
+    replace: `const CLOCK = '(extract(epoch FROM now()) * 1000)::bigint::text';`,
+    caughtBy: [store('whoever has waited for a lock sees a clock after the wait')],
+  },
+  {
+    name: 'a version conflict is ignored',
+    file: 'packages/runtime/src/store/statements.ts',
+    find: `AS e(aggregate text, version int, type text, at bigint, trace text, data json)),`,
+    replace: `AS e(aggregate text, version int, type text, at bigint, trace text, data json)
+        ON CONFLICT DO NOTHING),`,
+    caughtBy: [store('of a version that exists is a conflict, and leaves nothing')],
+  },
+  {
+    name: 'a lost answer to COMMIT counts as a rollback',
+    file: 'packages/runtime/src/store/store.ts',
+    find: `      throw new CommitUnknown('no answer to COMMIT', { cause: committed.reason });`,
+    replace: `      throw committed.reason;`,
+    caughtBy: [
+      enginePostgres('is unknown, and stands'),
+      enginePostgres('%s, is decided again, and nothing is there twice'),
+    ],
+  },
+  {
+    name: 'retention purges the records of an open task',
+    file: 'packages/runtime/src/store/retention.ts',
+    find: `     AND (t.finished_at IS NULL OR t.finished_at >= due`,
+    replace: `     AND (t.finished_at >= due`,
+    caughtBy: [retention('its effect and its approval stay as long as it may still order them')],
+  },
+];

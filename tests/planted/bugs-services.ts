@@ -1,0 +1,138 @@
+import type { Bug } from './bug.ts';
+import {
+  admission,
+  admissionWork,
+  approval,
+  boardLocks,
+  deskLaws,
+  effectOrders,
+  entitled,
+  httpRequest,
+  programLifecycle,
+  recovery,
+  runner,
+  SEEDS,
+  standingRule,
+  standingRuleMatch,
+  workOrders,
+} from './tests.ts';
+
+const REFUSED = effectOrders('%s is refused, recorded, and not carried out');
+
+/** One bug for each promise of a service that depends on a single line. */
+export const SERVICE_BUGS: readonly Bug[] = [
+  {
+    name: 'a principal outside the audience decides an approval',
+    file: 'services/approvals/src/approval/decide-request.ts',
+    find: `  if (!isAmong(audience, by)) {`,
+    replace: `  if (by.groups.length === 0) {`,
+    caughtBy: [approval('by somebody outside the audience, %s, is refused, and kept once')],
+  },
+  {
+    name: "an agent decides its own owner's request",
+    file: 'services/approvals/src/approval/decide-request.ts',
+    find: `  if (isOwn && by.agent !== undefined)`,
+    replace: `  if (by.name === '' && by.agent !== undefined)`,
+    caughtBy: [
+      SEEDS,
+      entitled('decides on nothing that its owner has asked for, whatever the gate lets people do'),
+    ],
+  },
+  {
+    name: 'a standing rule approves a deploy',
+    file: 'packages/contracts/src/approval/standing-rule.ts',
+    find: `  if (kind === 'work' || ALWAYS_A_PERSON.includes(kind)) return false;`,
+    replace: `  if (kind === 'work') return false;`,
+    caughtBy: [
+      standingRule('declines every %s, whatever it says: a person looks at it'),
+      standingRuleMatch('%s, whatever the rule says'),
+      deskLaws('a rule approves nothing that a person has to look at'),
+    ],
+  },
+  {
+    name: 'the signature of a grant is not checked',
+    file: 'packages/contracts/src/values/jws.ts',
+    find: 'return verify(null, Buffer.from(`${header}.${claims}`), key, bytes) ? parse(claims) : undefined;',
+    replace:
+      'return verify(null, Buffer.from(`${header}.${claims}`), key, bytes) || bytes.length > 0 ? parse(claims) : undefined;',
+    caughtBy: [admission('that %s is not valid'), REFUSED],
+  },
+  {
+    name: 'an order without a grant is carried out for every kind',
+    file: 'services/executor/src/effect/admission.ts',
+    find: `  if (!isWork(order)) return without(`,
+    replace: `  if (effect.task === '') return without(`,
+    caughtBy: [
+      admissionWork('an effect of the kind %s may not, though its capability does work as well'),
+      admissionWork('whoever cannot sign starts nothing but work, and that as it is'),
+      workOrders('%s is refused, recorded, and not carried out'),
+    ],
+  },
+  {
+    name: 'an effect starts before its journal record is on disk',
+    file: 'services/executor/src/adapters/runner/execute.ts',
+    find: `    await note(order, context.epoch);`,
+    replace: `    void note(order, context.epoch).catch(() => undefined);`,
+    caughtBy: [
+      runner('until that is on the disk nothing is begun'),
+      runner('where it cannot be written, nothing is begun, and that is certain'),
+    ],
+  },
+  {
+    name: 'the lease is not checked before the request is sent',
+    file: 'services/executor/src/capabilities/http/send-request.ts',
+    find: `      context.assertInForce();
+`,
+    replace: '',
+    caughtBy: [httpRequest('is what may not begin any more once it is connected')],
+  },
+  {
+    name: 'a missing answer counts as a clean failure',
+    file: 'services/executor/src/capabilities/http/send-request.ts',
+    find: 'throw new OutcomeUnknown(`sent, and not answered whole: ${why}`, { cause });',
+    replace: "throw clean('EXECUTOR_TARGET_UNAVAILABLE', why, { cause });",
+    caughtBy: [httpRequest('is what is not answered in time')],
+  },
+  {
+    name: 'the effect key contains the attempt',
+    file: 'services/orchestrator/src/task/outgoing/node-effects.ts',
+    find: `    idempotencyKey: keyOf(filledIn(task, node, idempotencyKey), preview, undone),`,
+    replace:
+      '    idempotencyKey: `${keyOf(filledIn(task, node, idempotencyKey), preview, undone)}.${String(attempt)}`,',
+    caughtBy: [SEEDS],
+  },
+  {
+    name: 'a command is never resent',
+    file: 'packages/runtime/src/decider.ts',
+    find: 'Math.min(FIRST_REPEAT_MS * REPEAT_FACTOR ** (ask - 1), LAST_REPEAT_MS)',
+    replace: '365 * 86_400_000',
+    caughtBy: [SEEDS],
+  },
+  {
+    name: 'a worker whose lease has ended is accepted',
+    file: 'packages/programs/src/on-work-message.ts',
+    find: `  if (lease !== task.lease) return false;
+  return task.status === 'ordered' || (task.status === 'started' && task.worker === worker);`,
+    replace: `  return lease <= task.lease && worker !== '' && (task.status === 'ordered' || task.status === 'started');`,
+    caughtBy: [
+      SEEDS,
+      programLifecycle(
+        'is given to another when the worker is not heard of: what the first says then is not heard',
+      ),
+    ],
+  },
+  {
+    name: 'a resent verdict request gets a new verdict',
+    file: 'services/recovery/src/attempts/decide.ts',
+    find: `  if (known !== undefined && !isRefused) return decision({ send: [suggest(known, now)] });`,
+    replace: `  if (known !== undefined && now < 0) return decision({ send: [suggest(known, now)] });`,
+    caughtBy: [SEEDS, recovery('asked about again gets the verdict that was given, under a new message id')],
+  },
+  {
+    name: 'a shared lock is granted to an exclusive request',
+    file: 'services/orchestrator/src/registry/locks.ts',
+    find: `claimed === undefined || (claimed === 'shared' && mode === 'shared')`,
+    replace: `claimed === undefined || claimed === 'shared'`,
+    caughtBy: [SEEDS, boardLocks('shares with those that share, until somebody waits to have it alone')],
+  },
+];
