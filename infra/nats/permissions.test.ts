@@ -1,4 +1,4 @@
-import { commands } from '@holdpoint/contracts/catalog/catalog';
+import { commands } from '@holdpoint/contracts/catalog/commands';
 import { consumers, DEFAULT_POOL, executorConsumer, streams } from '@holdpoint/contracts/bus/streams';
 import { AGGREGATES, SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';

@@ -1,4 +1,4 @@
-import type { Api } from '@holdpoint/contracts/catalog/catalog';
+import type { Api } from '@holdpoint/contracts/catalog/api';
 import { artifactBucket, buckets, consumers, programBucket, streams } from '@holdpoint/contracts/bus/streams';
 import type { BucketDeclaration, ConsumerDeclaration, StreamDeclaration } from '@holdpoint/contracts/bus/streams';
 import { AGGREGATES, filters, PREFIX, SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';

@@ -1,5 +1,5 @@
 import type { Client } from '@holdpoint/cli/bus/client';
-import type { ApiRequest } from '@holdpoint/contracts/catalog/catalog';
+import type { ApiRequest } from '@holdpoint/contracts/catalog/api';
 import { ApprovalId } from '@holdpoint/contracts/values/ids';
 import { type AdminConnection, withAdmin } from '@holdpoint/infra/postgres/admin';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,6 +1,7 @@
 import { createPrivateKey } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { type CanonicalEffect, effectDigest, type RunEffect } from '@holdpoint/contracts/effect/effect';
+import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { ApprovalId, effectIdOf, NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { subjects } from '@holdpoint/contracts/bus/subjects';

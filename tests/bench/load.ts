@@ -1,4 +1,4 @@
-import { ApprovalRequested } from '@holdpoint/contracts/approval/approval';
+import { ApprovalRequested } from '@holdpoint/contracts/approval/events';
 import type { Client } from '@holdpoint/cli/bus/client';
 import { z } from 'zod';
 

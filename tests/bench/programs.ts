@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { ApprovalRequested } from '@holdpoint/contracts/approval/approval';
+import { ApprovalRequested } from '@holdpoint/contracts/approval/events';
 import type { Client } from '@holdpoint/cli/bus/client';
 import { TaskId } from '@holdpoint/contracts/values/ids';
 import { type Percentiles, percentiles, round } from './figures.ts';

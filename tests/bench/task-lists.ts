@@ -1,5 +1,5 @@
 import type { Client } from '@holdpoint/cli/bus/client';
-import type { ApiRequest } from '@holdpoint/contracts/catalog/catalog';
+import type { ApiRequest } from '@holdpoint/contracts/catalog/api';
 import { type AdminConnection, withAdmin } from '@holdpoint/infra/postgres/admin';
 import { measurePages } from './pages.ts';
 import { type Percentiles, round } from './figures.ts';

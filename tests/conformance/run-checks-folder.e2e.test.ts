@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TaskView } from '@holdpoint/contracts/task/task';
+import type { TaskView } from '@holdpoint/contracts/task/views';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createRepository, type Repository } from './support/repository.ts';

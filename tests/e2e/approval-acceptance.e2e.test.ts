@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { effectDigest } from '@holdpoint/contracts/effect/effect';
-import type { TaskView } from '@holdpoint/contracts/task/task';
+import { effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
+import type { TaskView } from '@holdpoint/contracts/task/views';
 import { layout } from '@holdpoint/infra/credentials/layout';
 import { root } from '@holdpoint/infra/local/folders';
 import { SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';

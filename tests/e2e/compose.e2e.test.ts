@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TaskId } from '@holdpoint/contracts/values/ids';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
-import { TaskView } from '@holdpoint/contracts/task/task';
+import { TaskView } from '@holdpoint/contracts/task/views';
 import { startChild } from '@holdpoint/infra/local/child';
 import { root } from '@holdpoint/infra/local/folders';
 import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vitest';

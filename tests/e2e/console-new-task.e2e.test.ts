@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ProgramDefinition } from '@holdpoint/contracts/program/program';
+import type { ProgramDefinition } from '@holdpoint/contracts/program/definition';
 import { NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';

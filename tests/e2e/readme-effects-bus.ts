@@ -1,6 +1,6 @@
 import type { TaskId } from '@holdpoint/contracts/values/ids';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
-import { TaskView } from '@holdpoint/contracts/task/task';
+import { TaskView } from '@holdpoint/contracts/task/views';
 import { expect } from 'vitest';
 import { approve, sampleTask, type SampleTask, waitForPhase } from '../harness/tasks.ts';
 import { until } from '../harness/until.ts';

@@ -1,5 +1,5 @@
 import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/bus/streams';
-import { SubmitTask } from '@holdpoint/contracts/task/task';
+import { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { taskDecider } from '@holdpoint/orchestrator/task/decide';
 import { TASK } from '@holdpoint/orchestrator/testing/tasks';
 import { parseAs, parseJson } from '@holdpoint/runtime/engine/inbound';

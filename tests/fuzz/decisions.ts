@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { commands } from '@holdpoint/contracts/catalog/catalog';
+import { commands } from '@holdpoint/contracts/catalog/commands';
 import { traceOf } from '@holdpoint/contracts/bus/cloudevents';
 import { DeadLetter } from '@holdpoint/contracts/bus/dead-letter';
 import type { ErrorBody } from '@holdpoint/contracts/values/errors';
 import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/bus/streams';
-import { WorkOrder } from '@holdpoint/contracts/program/program';
+import { WorkOrder } from '@holdpoint/contracts/program/work';
 import { AGGREGATES, type ServiceName, SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { createBatch, factOf, type Loaded } from '@holdpoint/runtime/engine/batch';
 import type { ServiceLogic } from '@holdpoint/runtime/engine/core';
@@ -133,7 +133,7 @@ const handle = <State, Message, Event extends { readonly type: string }, Work>(
   }
   if (routed === undefined) return 'not for us';
   const outcome = decideFully(logic, loaded, routed, trace);
-  routed.released?.();
+  routed.onDone?.();
   return outcome;
 };
 

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { api, type Api, type ApiRequest, type ApiResponse } from '@holdpoint/contracts/catalog/catalog';
+import { api, type Api, type ApiRequest, type ApiResponse } from '@holdpoint/contracts/catalog/api';
 import { ErrorBody } from '@holdpoint/contracts/values/errors';
 import { type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
 import { layout } from '@holdpoint/infra/credentials/layout';

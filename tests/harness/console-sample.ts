@@ -1,13 +1,13 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ApprovalView } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import { AUDIT_ROOT, auditHash, type AuditLine } from '@holdpoint/contracts/audit/audit';
-import type { HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
+import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import { AUDIT_ID, type TaskId } from '@holdpoint/contracts/values/ids';
 import { sha256Of } from '@holdpoint/contracts/values/json';
 import { signingKeyOf } from '@holdpoint/contracts/approval/signing-keys';
-import type { TaskView } from '@holdpoint/contracts/task/task';
+import type { TaskView } from '@holdpoint/contracts/task/views';
 import { root } from '@holdpoint/infra/local/folders';
 import type { StandInState } from './console-stand-in.ts';
 

@@ -2,11 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { extname, join } from 'node:path';
-import type { ApprovalView, DecideApproval } from '@holdpoint/contracts/approval/approval';
-import type { ApiRequest, ApiResponse, HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
+import type { ApprovalView } from '@holdpoint/contracts/approval/views';
+import type { DecideApproval } from '@holdpoint/contracts/approval/commands';
+import type { ApiRequest, ApiResponse } from '@holdpoint/contracts/catalog/api';
+import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import { TaskId } from '@holdpoint/contracts/values/ids';
-import type { FailureCount } from '@holdpoint/contracts/recovery/recovery';
-import type { TaskView } from '@holdpoint/contracts/task/task';
+import type { FailureCount } from '@holdpoint/contracts/recovery/views';
+import type { TaskView } from '@holdpoint/contracts/task/views';
 import { root } from '@holdpoint/infra/local/folders';
 import { type WebSocket, WebSocketServer } from 'ws';
 

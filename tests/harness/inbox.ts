@@ -1,7 +1,8 @@
 import { listRequests } from '@holdpoint/approvals/queries/requests';
-import { type ApprovalView, riskOf } from '@holdpoint/contracts/approval/approval';
-import { type ApiRequest, ListApprovals } from '@holdpoint/contracts/catalog/catalog';
-import { effectDigest } from '@holdpoint/contracts/effect/effect';
+import { type ApprovalView, riskOf } from '@holdpoint/contracts/approval/views';
+import type { ApiRequest } from '@holdpoint/contracts/catalog/api';
+import { ListApprovals } from '@holdpoint/contracts/approval/queries';
+import { effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import { ApprovalId, effectIdOf, NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import { roleOf } from '@holdpoint/infra/credentials/layout';
 import { readPostgresPassword } from '@holdpoint/infra/credentials/read';

@@ -1,6 +1,8 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { type CanonicalEffect, effectDigest, type GrantClaims, RunEffect } from '@holdpoint/contracts/effect/effect';
+import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
+import type { GrantClaims } from '@holdpoint/contracts/effect/grant';
+import { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { approvalIdOf, effectIdOf, type NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import { layout } from '@holdpoint/infra/credentials/layout';
 import { createSigner } from '@holdpoint/runtime/service/jws';

@@ -1,5 +1,5 @@
-import type { RequestApproval } from '@holdpoint/contracts/approval/approval';
-import { effectDigest } from '@holdpoint/contracts/effect/effect';
+import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
+import { effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import { approvalIdOf, effectIdOf } from '@holdpoint/contracts/values/ids';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
 import type { NatsConnection } from '@nats-io/transport-node';

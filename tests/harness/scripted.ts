@@ -1,4 +1,4 @@
-import type { ApiRequest } from '@holdpoint/contracts/catalog/catalog';
+import type { ApiRequest } from '@holdpoint/contracts/catalog/api';
 import { NodeId, type TaskId } from '@holdpoint/contracts/values/ids';
 import type { NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
 import type { Client } from './client.ts';

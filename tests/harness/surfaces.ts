@@ -1,5 +1,6 @@
-import { type Choice, type DecideApproval, Verb } from '@holdpoint/contracts/approval/approval';
-import type { ApiResponse } from '@holdpoint/contracts/catalog/catalog';
+import type { Choice, DecideApproval } from '@holdpoint/contracts/approval/commands';
+import { Verb } from '@holdpoint/contracts/workflow/approval-policy';
+import type { ApiResponse } from '@holdpoint/contracts/catalog/api';
 import { ErrorBody } from '@holdpoint/contracts/values/errors';
 import type { Json } from '@holdpoint/contracts/values/json';
 import { WebSocket } from 'ws';

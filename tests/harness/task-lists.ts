@@ -1,6 +1,7 @@
-import type { ApiRequest, TaskSummary } from '@holdpoint/contracts/catalog/catalog';
-import { ListTasks } from '@holdpoint/contracts/catalog/catalog';
-import type { TaskPhase } from '@holdpoint/contracts/task/task';
+import type { ApiRequest } from '@holdpoint/contracts/catalog/api';
+import type { TaskSummary } from '@holdpoint/contracts/task/queries';
+import { ListTasks } from '@holdpoint/contracts/task/queries';
+import type { TaskPhase } from '@holdpoint/contracts/task/status';
 import { roleOf } from '@holdpoint/infra/credentials/layout';
 import { readPostgresPassword } from '@holdpoint/infra/credentials/read';
 import type { Bounds } from '@holdpoint/orchestrator/queries/task-cursor';

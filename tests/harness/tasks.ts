@@ -6,8 +6,9 @@ import {
   type NodeId,
   TaskId,
 } from '@holdpoint/contracts/values/ids';
-import type { Verb } from '@holdpoint/contracts/approval/approval';
-import type { TaskPhase, TaskView } from '@holdpoint/contracts/task/task';
+import type { Verb } from '@holdpoint/contracts/workflow/approval-policy';
+import type { TaskPhase } from '@holdpoint/contracts/task/status';
+import type { TaskView } from '@holdpoint/contracts/task/views';
 import { type Client, Refusal } from './client.ts';
 import { Hopeless, until } from './until.ts';
 

@@ -1,5 +1,6 @@
-import { ApprovalResolved, RequestApproval } from '@holdpoint/contracts/approval/approval';
-import { effectDigest } from '@holdpoint/contracts/effect/effect';
+import { ApprovalResolved } from '@holdpoint/contracts/approval/events';
+import { RequestApproval } from '@holdpoint/contracts/approval/commands';
+import { effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import { approvalIdOf, effectIdOf } from '@holdpoint/contracts/values/ids';
 import { SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

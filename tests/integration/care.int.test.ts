@@ -1,4 +1,4 @@
-import { api } from '@holdpoint/contracts/catalog/catalog';
+import { api } from '@holdpoint/contracts/catalog/api';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { withAdmin } from '@holdpoint/infra/postgres/admin';
 import { migrationsIn } from '@holdpoint/runtime/service/admin';

@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { KeyObject } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { CircuitEvent } from '@holdpoint/contracts/recovery/circuit';
-import type { RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { filters, subjects } from '@holdpoint/contracts/bus/subjects';
 import type { NatsConnection } from '@nats-io/transport-node';

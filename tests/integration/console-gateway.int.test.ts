@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { api } from '@holdpoint/contracts/catalog/catalog';
+import { api } from '@holdpoint/contracts/catalog/api';
 import { SERVICES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { publish } from '../harness/bus.ts';

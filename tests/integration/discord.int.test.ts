@@ -1,5 +1,5 @@
-import { RequestApproval } from '@holdpoint/contracts/approval/approval';
-import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/effect';
+import { RequestApproval } from '@holdpoint/contracts/approval/commands';
+import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import { type ApprovalId, approvalIdOf, effectIdOf } from '@holdpoint/contracts/values/ids';
 import type { InputRequest } from '@holdpoint/contracts/workflow/input';
 import { SERVICES, type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';

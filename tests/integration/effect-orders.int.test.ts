@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto';
-import type { EffectEvent, RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { effectIdOf } from '@holdpoint/contracts/values/ids';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { filters, subjects } from '@holdpoint/contracts/bus/subjects';

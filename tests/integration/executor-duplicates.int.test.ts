@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto';
-import type { CanonicalEffect, RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
 import type { NatsConnection } from '@nats-io/transport-node';

@@ -1,4 +1,5 @@
-import type { FailureBucket, FailureClass } from '@holdpoint/contracts/recovery/recovery';
+import type { FailureBucket } from '@holdpoint/contracts/recovery/views';
+import type { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
 import { root } from '@holdpoint/infra/local/folders';
 import { migrate } from '@holdpoint/infra/postgres/migrate';

@@ -1,4 +1,4 @@
-import { api } from '@holdpoint/contracts/catalog/catalog';
+import { api } from '@holdpoint/contracts/catalog/api';
 import { AGGREGATES, filters, SERVICES, type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
 import { Svcm } from '@nats-io/services';
 import { headers } from '@nats-io/transport-node';

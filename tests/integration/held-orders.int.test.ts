@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { EffectEvent } from '@holdpoint/contracts/effect/effect';
+import { EffectEvent } from '@holdpoint/contracts/effect/events';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { filters, subjects } from '@holdpoint/contracts/bus/subjects';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { api } from '@holdpoint/contracts/catalog/catalog';
-import type { RequestApproval } from '@holdpoint/contracts/approval/approval';
+import { api } from '@holdpoint/contracts/catalog/api';
+import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,5 +1,6 @@
-import { type ApprovalView, RequestApproval } from '@holdpoint/contracts/approval/approval';
-import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/effect';
+import type { ApprovalView } from '@holdpoint/contracts/approval/views';
+import { RequestApproval } from '@holdpoint/contracts/approval/commands';
+import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import { approvalIdOf, effectIdOf } from '@holdpoint/contracts/values/ids';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
 import type { NatsConnection } from '@nats-io/transport-node';

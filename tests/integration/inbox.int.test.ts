@@ -1,6 +1,8 @@
 import { listRequests } from '@holdpoint/approvals/queries/requests';
-import { ApprovalStatus, type ApprovalView, Risk, riskOf } from '@holdpoint/contracts/approval/approval';
-import { type ApiRequest, ListApprovals } from '@holdpoint/contracts/catalog/catalog';
+import { ApprovalStatus } from '@holdpoint/contracts/approval/status';
+import { type ApprovalView, Risk, riskOf } from '@holdpoint/contracts/approval/views';
+import type { ApiRequest } from '@holdpoint/contracts/catalog/api';
+import { ListApprovals } from '@holdpoint/contracts/approval/queries';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { EffectClass, SideEffectKind } from '@holdpoint/contracts/workflow/side-effect';
 import { root } from '@holdpoint/infra/local/folders';

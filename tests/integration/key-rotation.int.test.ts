@@ -1,7 +1,8 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { EffectEvent, RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { keyIdOf } from '@holdpoint/contracts/values/jws';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { signingKeyOf } from '@holdpoint/contracts/approval/signing-keys';

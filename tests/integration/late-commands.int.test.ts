@@ -1,5 +1,6 @@
-import { ApprovalResolved, type CancelApproval, RequestApproval } from '@holdpoint/contracts/approval/approval';
-import { effectDigest } from '@holdpoint/contracts/effect/effect';
+import { ApprovalResolved } from '@holdpoint/contracts/approval/events';
+import { type CancelApproval, RequestApproval } from '@holdpoint/contracts/approval/commands';
+import { effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import { approvalIdOf, effectIdOf } from '@holdpoint/contracts/values/ids';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
 import { withAdmin } from '@holdpoint/infra/postgres/admin';

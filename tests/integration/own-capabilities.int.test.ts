@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { approvalIdOf, effectIdOf, type NodeId } from '@holdpoint/contracts/values/ids';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
-import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import type { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { compileTemplate, loadTemplate } from '@holdpoint/workflows/compiler/compile';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

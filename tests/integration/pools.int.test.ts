@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import type { RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';

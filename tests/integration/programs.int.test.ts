@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ask, createClient, defineWorkflow, phasesFor, startWorker, type Worker } from '@holdpoint/sdk';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
-import type { ProgramDefinition } from '@holdpoint/contracts/program/program';
+import type { ProgramDefinition } from '@holdpoint/contracts/program/definition';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
 import { layout } from '@holdpoint/infra/credentials/layout';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';

@@ -1,7 +1,8 @@
 import type { KeyObject } from 'node:crypto';
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { CanonicalEffect, RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import type { EffectId } from '@holdpoint/contracts/values/ids';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { subjects } from '@holdpoint/contracts/bus/subjects';

@@ -1,11 +1,11 @@
-import { ApprovalStatus } from '@holdpoint/contracts/approval/approval';
+import { ApprovalStatus } from '@holdpoint/contracts/approval/status';
 import { KEEP_DAYS, KEEP_MIN_DAYS } from '@holdpoint/contracts/api/retention';
 import { SERVICES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
-import { TaskPhase } from '@holdpoint/contracts/task/task';
+import { TaskPhase } from '@holdpoint/contracts/task/status';
 import { withAdmin } from '@holdpoint/infra/postgres/admin';
 import { setKeep } from '@holdpoint/infra/postgres/schemas';
 import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
-import { createRetirement } from '@holdpoint/runtime/store/purge';
+import { createPurge } from '@holdpoint/runtime/store/purge';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Pool } from 'pg';
 import { askOwner, endDaysAgo } from '../harness/aged.ts';
@@ -40,7 +40,7 @@ describe('in the schema of a service', () => {
   });
 
   const store = () => postgresStore(pool);
-  const retire = () => createRetirement(pool).run();
+  const retire = () => createPurge(pool).run();
   const has = async (aggregate: string): Promise<readonly string[]> => {
     const { rows } = await pool.query<{ name: string }>(
       `SELECT 'heads' AS name FROM heads WHERE id = $1

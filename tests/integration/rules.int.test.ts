@@ -1,5 +1,5 @@
-import type { RequestApproval } from '@holdpoint/contracts/approval/approval';
-import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/effect';
+import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
+import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import { approvalIdOf, effectIdOf, RuleId } from '@holdpoint/contracts/values/ids';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import type { RuleSpec } from '@holdpoint/contracts/approval/standing-rule';

@@ -1,5 +1,5 @@
-import { type DecideApproval, type RequestApproval, StuckAnswer } from '@holdpoint/contracts/approval/approval';
-import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/effect';
+import { type DecideApproval, type RequestApproval, StuckAnswer } from '@holdpoint/contracts/approval/commands';
+import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import { approvalIdOf, effectIdOf, inputIdOf } from '@holdpoint/contracts/values/ids';
 import type { InputRequest } from '@holdpoint/contracts/workflow/input';
 import type { Json } from '@holdpoint/contracts/values/json';

@@ -1,5 +1,6 @@
-import { type ApiRequest, ListTasks } from '@holdpoint/contracts/catalog/catalog';
-import { TaskPhase } from '@holdpoint/contracts/task/task';
+import type { ApiRequest } from '@holdpoint/contracts/catalog/api';
+import { ListTasks } from '@holdpoint/contracts/task/queries';
+import { TaskPhase } from '@holdpoint/contracts/task/status';
 import { root } from '@holdpoint/infra/local/folders';
 import { withAdmin } from '@holdpoint/infra/postgres/admin';
 import { migrate } from '@holdpoint/infra/postgres/migrate';

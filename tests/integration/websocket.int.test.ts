@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { RequestApproval } from '@holdpoint/contracts/approval/approval';
-import { effectDigest } from '@holdpoint/contracts/effect/effect';
+import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
+import { effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import { ErrorBody } from '@holdpoint/contracts/values/errors';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { WATCH_CLOSED, WATCH_PATH } from '@holdpoint/contracts/approval/watch';

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { SignedClaims } from '@holdpoint/contracts/effect/effect';
+import { SignedClaims } from '@holdpoint/contracts/effect/grant';
 import type { SignGrant } from '@holdpoint/approvals/approval/decide-request';
 import type { Verify } from '@holdpoint/executor/effect/admission';
 import { createSigner, createVerifier } from '@holdpoint/runtime/service/jws';

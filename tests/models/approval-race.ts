@@ -1,5 +1,7 @@
-import type { ApprovalEvent, Verb } from '@holdpoint/contracts/approval/approval';
-import type { EffectEvent, RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { ApprovalEvent } from '@holdpoint/contracts/approval/events';
+import type { Verb } from '@holdpoint/contracts/workflow/approval-policy';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { createApprovalDecider } from '@holdpoint/approvals/approval/decide';
 import type {
   ApprovalMessage,

@@ -1,8 +1,10 @@
-import { type EffectEvent, GrantClaims, type RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
+import { GrantClaims } from '@holdpoint/contracts/effect/grant';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { decision } from '@holdpoint/runtime/decider';
 import type { Verify } from '@holdpoint/executor/effect/admission';
 import { createEffectDecider, type EffectMessage } from '@holdpoint/executor/effect/decide';
-import { aboutOrder, type EffectState, entryIn } from '@holdpoint/executor/effect/state';
+import { attemptRef, type EffectState, entryIn } from '@holdpoint/executor/effect/state';
 import { type EffectDecider, realDecider as real } from './effect-ledger.ts';
 import { classOf, verify } from './effect-orders.ts';
 
@@ -51,7 +53,7 @@ export const outcomeOfAnyEpoch = misled((state, message) =>
 
 export const leaseOverOrdersAgain = answering((state, message) =>
   message.kind === 'timer' && state.status === 'started'
-    ? [{ type: 'prepared', ...aboutOrder(state.entry.order), order: state.entry.order }]
+    ? [{ type: 'prepared', ...attemptRef(state.entry.order), order: state.entry.order }]
     : undefined,
 );
 
@@ -86,7 +88,7 @@ export const claimsWhatHasStarted = misled((state, message) => [
 
 export const doubtForgotten = evolving((state, event) =>
   event.type === 'in_doubt'
-    ? withEntry(real.evolve(state, event), { unsure: false })
+    ? withEntry(real.evolve(state, event), { mayHaveHappened: false })
     : real.evolve(state, event),
 );
 
@@ -95,7 +97,7 @@ export const lateFailureResolvesDoubt = answering((state, message) =>
     ? [
         {
           type: 'failed_clean',
-          ...aboutOrder(state.entry.order),
+          ...attemptRef(state.entry.order),
           epoch: state.entry.epoch,
           error: message.outcome.error,
         },
@@ -108,7 +110,7 @@ export const callingOffForgotten = evolving((state, event) =>
 );
 
 export const calledOffTriedAnew = misled((state, message) => [
-  message.kind === 'run' ? withEntry(state, { calledOff: false }) : state,
+  message.kind === 'run' ? withEntry(state, { cancelRequested: false }) : state,
   message,
 ]);
 
@@ -147,4 +149,12 @@ export const statementOnAnyDoubt = misled((state, message) => {
 
 export const cancelledInDoubtForgotten = evolving((state, event) =>
   event.type === 'cancel_requested' && state.status === 'in_doubt' ? state : real.evolve(state, event),
+);
+
+export const repeatedOrderNotAnswered = answering((state, message) =>
+  message.kind === 'run' && state.status === 'applied' ? [] : undefined,
+);
+
+export const lateCancellationNotAnswered = answering((state, message) =>
+  message.kind === 'cancel' && state.status === 'applied' ? [] : undefined,
 );

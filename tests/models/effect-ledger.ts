@@ -1,4 +1,6 @@
-import type { DoubtAnswer, EffectEvent, RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { DoubtAnswer } from '@holdpoint/contracts/effect/grant';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import type { EffectClass } from '@holdpoint/contracts/workflow/workflow';
 import type { Decider } from '@holdpoint/runtime/decider';
 import type { Step } from '@holdpoint/runtime/testing/explore';
@@ -11,7 +13,7 @@ import {
 } from '@holdpoint/executor/effect/decide';
 import { type EffectState, entryIn } from '@holdpoint/executor/effect/state';
 import { about, EFFECT, GRANT_ENDS, NOW } from '@holdpoint/executor/testing/orders';
-import { classOf, ORDERS, resolutionOf, verify } from './effect-orders.ts';
+import { classOf, LATER_ATTEMPT, ORDERS, resolutionOf, verify } from './effect-orders.ts';
 import type { Model } from './examine.ts';
 
 export type EffectDecider = Decider<EffectState, EffectMessage, EffectEvent, EffectWork>;
@@ -53,7 +55,12 @@ export type Ledger = {
 const EXECUTORS_MAX = 2;
 const APPLIED_MAX = 2;
 
-type Decided = { readonly ledger: EffectState; readonly work: readonly EffectWork[] };
+type Decided = {
+  readonly ledger: EffectState;
+  readonly work: readonly EffectWork[];
+  /** The event types that the message stores or sends again. */
+  readonly reported: readonly string[];
+};
 type Decide = (ledger: EffectState, message: EffectMessage, now: number) => Decided;
 
 /** A decider is pure and a ledger has few states, so each question is asked once. */
@@ -64,9 +71,10 @@ const asked = (decider: EffectDecider): Decide => {
     const question = numberOf({ ledger, message, now });
     const known = answers.get(question);
     if (known !== undefined) return known;
-    const { events, work } = decider.decide(ledger, message, { now });
+    const { events, work, send } = decider.decide(ledger, message, { now });
     const after = events.reduce((state, event) => decider.evolve(state, event), ledger);
-    const answer = { ledger: forgetful(after), work };
+    const reported = [...events, ...send.map(({ data }) => data as EffectEvent)].map(({ type }) => type);
+    const answer = { ledger: forgetful(after), work, reported };
     answers.set(question, answer);
     return answer;
   };
@@ -162,13 +170,11 @@ const orderSteps = (
       : []),
     run('the order', plain, undefined),
     ...Object.entries(odd)
-      // What may be ordered makes no difference between the classes, and here there are worlds enough.
-      .filter(([, payload]) => effectClass !== 'probeable' || isGranted(payload))
+      // Admission is the same for every class, and this class has the most worlds.
+      .filter(([name]) => effectClass !== 'probeable' || name === LATER_ATTEMPT)
       .map(([name, payload]) => run(name, payload, place)),
   ];
 };
-
-const isGranted = ({ grant = '', digest }: RunEffect): boolean => verify(grant)?.digest === digest;
 
 const OUTCOMES = {
   applied: { kind: 'applied', outputs: {} },
@@ -305,7 +311,7 @@ const personSteps = (
 };
 
 /** Their targets take a second start for the first, or bear it. */
-const HARMLESS: ReadonlySet<EffectClass> = new Set<EffectClass>(['keyed', 'fenced', 'idempotent']);
+const HARMLESS: ReadonlySet<EffectClass> = new Set<EffectClass>(['fenced', 'idempotent']);
 
 const outsideSteps = (
   world: LedgerWorld,
@@ -313,6 +319,7 @@ const outsideSteps = (
   decide: Decide,
 ): readonly Step<LedgerWorld>[] => [
   ['cancelled', tell(world, { kind: 'cancel', payload: { ...about, reason: 'over' } }, decide)],
+  ['offered again', tell(world, { kind: 'timer', name: 'place', data: null }, decide)],
   ['lease over', tell(world, { kind: 'timer', name: 'lease', data: null }, decide)],
   // Looking needs no grant.
   ...(world.now < GRANT_ENDS && effectClass !== 'probeable'
@@ -330,6 +337,31 @@ const wrong = ({ ledger: { status }, applied, fault, statement }: LedgerWorld): 
     ...(status !== 'applied' && !open && applied > 0 ? ['recorded as not applied, and is'] : []),
   ];
 };
+
+/** A task that orders or cancels learns the state: it is reported at once, or a timer will report it. */
+const unanswered = (
+  { ledger, now }: LedgerWorld,
+  effectClass: EffectClass,
+  decide: Decide,
+): readonly string[] => {
+  const order = ORDERS[effectClass].plain;
+  const ordered = decide(ledger, { kind: 'run', payload: order, place: undefined }, now);
+  const cancelled = decide(ledger, { kind: 'cancel', payload: { ...about, reason: 'over' } }, now);
+  // The key stays with the effect that was ordered first.
+  const isConflict = (entryIn(ordered.ledger)?.order.digest ?? order.digest) !== order.digest;
+  const next = cancelled.ledger.status === 'in_doubt' ? cancelled.ledger.next : undefined;
+  return [
+    ...(isAnswered(ordered, isConflict ? 'refused' : ordered.ledger.status) ? [] : ['order not answered']),
+    ...(isAnswered(cancelled, cancelled.ledger.status) ? [] : ['cancellation not answered']),
+    ...(cancelled.ledger.status === 'prepared' || next === 'repeat' ? ['cancelled, and still to start'] : []),
+  ];
+};
+
+const isAnswered = ({ ledger, reported }: Decided, expected: string): boolean =>
+  ledger.status === 'started' ||
+  ledger.status === 'prepared' ||
+  (ledger.status === 'in_doubt' && ledger.next !== 'person') ||
+  reported.includes(expected);
 
 const RESTS: readonly EffectState['status'][] = [
   'applied',
@@ -360,7 +392,7 @@ export const effectLedger = (of: Ledger): Model<LedgerWorld> => {
       ...personSteps(world, of, decide),
       ...outsideSteps(world, of.effectClass, decide),
     ],
-    wrong,
+    wrong: (world) => [...wrong(world), ...unanswered(world, of.effectClass, decide)],
     rests: ({ ledger }) =>
       RESTS.includes(ledger.status) || (ledger.status === 'in_doubt' && ledger.next === 'person'),
   };

@@ -1,4 +1,5 @@
-import type { DoubtAnswer, ResolveEffect, RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { DoubtAnswer } from '@holdpoint/contracts/effect/grant';
+import type { ResolveEffect, RunEffect } from '@holdpoint/contracts/effect/commands';
 import type { EffectClass } from '@holdpoint/contracts/workflow/workflow';
 import type { ClassOf, Verify } from '@holdpoint/executor/effect/admission';
 import {
@@ -29,6 +30,8 @@ const USES: Readonly<Record<EffectClass, string>> = {
 export const classOf: ClassOf = ({ uses }) =>
   (Object.keys(USES) as EffectClass[]).find((effectClass) => USES[effectClass] === uses);
 
+export const LATER_ATTEMPT = 'the order of a later attempt';
+
 type Orders = { readonly plain: RunEffect; readonly odd: Readonly<Record<string, RunEffect>> };
 
 const effectNamed = (effectClass: EffectClass, line: string) =>
@@ -39,8 +42,9 @@ const ordersOf = (effectClass: EffectClass): Orders => {
   const plain = orderFor(effect);
   const other = orderFor(effectNamed(effectClass, 'other'), { grant: grantFor(effect) });
   const odd = {
-    'the order of a later attempt': { ...plain, attempt: 2 },
+    [LATER_ATTEMPT]: { ...plain, attempt: 2 },
     'another effect under its grant': other,
+    'another effect with its own grant': orderFor(effectNamed(effectClass, 'other')),
     'the order, forged': { ...plain, grant: forgedGrantFor(effect) },
   };
   return { plain, odd };

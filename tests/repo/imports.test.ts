@@ -240,7 +240,7 @@ test('what is allowed is not shown', () => {
     'packages/contracts/src/values/json.ts': `import { createHash } from 'node:crypto';\nimport { z } from 'zod';`,
     'packages/runtime/src/engine/engine.ts': `import { x } from '@holdpoint/contracts/values/errors';\nimport { z } from 'zod';`,
     'packages/runtime/src/bus/source.ts': `import { x } from '../engine/engine.ts';\nimport { y } from '@nats-io/jetstream';`,
-    'services/executor/src/effect/decide.ts': `import { x } from '@holdpoint/contracts/effect/effect';\nimport { y } from './grant.ts';\nimport type { Decider } from '@holdpoint/runtime/decider';`,
+    'services/executor/src/effect/decide.ts': `\nimport { y } from './grant.ts';\nimport type { Decider } from '@holdpoint/runtime/decider';`,
     'packages/workflows/src/compiler/compile.ts': `import { createHash } from 'node:crypto';\nimport { parse } from 'smol-toml';\nimport { x } from '@holdpoint/contracts/workflow/workflow';`,
     'packages/workflows/src/files/repository.ts': `import { realpath } from 'node:fs/promises';\nimport { x } from '../compile.ts';`,
     'services/orchestrator/src/domain/run.ts': `import { x } from '@holdpoint/workflows/graph/graph';`,

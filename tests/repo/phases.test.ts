@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isTerminal, TRANSITIONS } from '@holdpoint/orchestrator/task/model/phases';
-import { TaskPhase } from '@holdpoint/contracts/task/task';
+import { TaskPhase } from '@holdpoint/contracts/task/status';
 import { expect, test } from 'vitest';
 
 const FILE = join(import.meta.dirname, '../../docs/architecture.md');

@@ -1,14 +1,14 @@
 import type { BoardEvent } from '@holdpoint/contracts/task/registry';
-import type { EffectEvent } from '@holdpoint/contracts/effect/effect';
-import type { RecoveryEvent } from '@holdpoint/contracts/recovery/recovery';
-import type { TaskEvent } from '@holdpoint/contracts/task/task';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
+import type { RecoveryEvent } from '@holdpoint/contracts/recovery/events';
+import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import {
-  createDeskDecider,
-  type DeskEvent,
-  type DeskState,
+  createServiceDecider,
+  type ServiceEvent,
+  type ServiceState,
   isApproval,
 } from '@holdpoint/approvals/aggregates';
-import type { ApprovalEvent } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalEvent } from '@holdpoint/contracts/approval/events';
 import type { ApprovalState } from '@holdpoint/approvals/approval/state';
 import { createEffectDecider } from '@holdpoint/executor/effect/decide';
 import {
@@ -55,7 +55,7 @@ export const isOfProgram = (change: Change<OrchestratorState, OrchestratorEvent>
 
 export type ApprovalChange = Change<ApprovalState, ApprovalEvent>;
 
-export const isOfApproval = (change: Change<DeskState, DeskEvent>): change is ApprovalChange =>
+export const isOfApproval = (change: Change<ServiceState, ServiceEvent>): change is ApprovalChange =>
   isApproval(change.after);
 
 const createBook = <State, Event>({
@@ -88,7 +88,7 @@ const nobody = (): never => {
 
 export const createBooks = () => ({
   orchestrator: createBook<OrchestratorState, OrchestratorEvent>(orchestratorDecider),
-  approvals: createBook<DeskState, DeskEvent>(createDeskDecider(nobody)),
+  approvals: createBook<ServiceState, ServiceEvent>(createServiceDecider(nobody)),
   executor: createBook<ReturnType<ReturnType<typeof createEffectDecider>['evolve']>, EffectEvent>(
     createEffectDecider(nobody),
   ),

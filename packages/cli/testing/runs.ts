@@ -1,5 +1,5 @@
 import { NodeId, TaskId } from '@holdpoint/contracts/values/ids';
-import { type NodeView, NodeView as NodeViewSchema, type TaskView } from '@holdpoint/contracts/task/task';
+import { type NodeView, NodeView as NodeViewSchema, type TaskView } from '@holdpoint/contracts/task/views';
 
 /** A node as the API shows it. */
 export const nodeView = (

@@ -2,9 +2,9 @@ import { effectClassOf, isCustom, namesProbe } from '@holdpoint/contracts/effect
 import { type ErrorBody, errorBody } from '@holdpoint/contracts/values/errors';
 import { effectTaskIdOf, type TaskId } from '@holdpoint/contracts/values/ids';
 import { digestOf } from '@holdpoint/contracts/values/json';
-import type { EffectEnd, Entry, ProgramEffect } from '@holdpoint/contracts/program/program';
+import type { EffectEnd, Entry, ProgramEffect } from '@holdpoint/contracts/program/recording';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
-import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { type NodeDefinition, WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { definitionProblems } from '@holdpoint/workflows/definition/definition-problems';
 import { problemText } from '@holdpoint/workflows/problems/problem';

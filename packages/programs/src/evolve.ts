@@ -1,5 +1,5 @@
 import type { CommandId } from '@holdpoint/contracts/values/ids';
-import type { TaskPhase } from '@holdpoint/contracts/task/task';
+import type { TaskPhase } from '@holdpoint/contracts/task/status';
 import {
   entryOf,
   hasEnded,

@@ -1,8 +1,8 @@
-import { facts } from '@holdpoint/contracts/catalog/catalog';
+import { facts } from '@holdpoint/contracts/catalog/events';
 import { inputIdOf, effectTaskIdOf } from '@holdpoint/contracts/values/ids';
-import { WorkOrder } from '@holdpoint/contracts/program/program';
-import { RequestApproval } from '@holdpoint/contracts/approval/approval';
-import { SubmitTask } from '@holdpoint/contracts/task/task';
+import { WorkOrder } from '@holdpoint/contracts/program/work';
+import { RequestApproval } from '@holdpoint/contracts/approval/commands';
+import { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { holdsEveryLaw } from '@holdpoint/runtime/testing/laws';
 import { eventsOf } from '@holdpoint/runtime/testing/run';
 import fc from 'fast-check';

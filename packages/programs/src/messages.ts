@@ -1,9 +1,9 @@
-import type { ApprovalResolved } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalResolved } from '@holdpoint/contracts/approval/events';
 import type { Information } from '@holdpoint/contracts/task/registry';
 import type { CommandId, TaskId } from '@holdpoint/contracts/values/ids';
 import type { Json } from '@holdpoint/contracts/values/json';
-import type { SayOfWork } from '@holdpoint/contracts/program/program';
-import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import type { SayOfWork } from '@holdpoint/contracts/program/work';
+import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import type { Program } from './state.ts';
 
 type Said = {

@@ -1,4 +1,4 @@
-import type { ApprovalResolved } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalResolved } from '@holdpoint/contracts/approval/events';
 import type { Information } from '@holdpoint/contracts/task/registry';
 import type { TaskId } from '@holdpoint/contracts/values/ids';
 import type { Draft } from './decision-builder.ts';

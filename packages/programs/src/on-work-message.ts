@@ -1,5 +1,5 @@
 import { errorBody } from '@holdpoint/contracts/values/errors';
-import type { SayOfWork, WorkAnswer } from '@holdpoint/contracts/program/program';
+import type { SayOfWork, WorkAnswer } from '@holdpoint/contracts/program/work';
 import { asSent } from '@holdpoint/contracts/values/json';
 import type { Answer, Decision } from '@holdpoint/runtime/decider';
 import type { Draft } from './decision-builder.ts';

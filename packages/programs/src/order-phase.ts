@@ -1,4 +1,4 @@
-import type { Activation } from '@holdpoint/contracts/program/program';
+import type { Activation } from '@holdpoint/contracts/program/work';
 import type { Draft } from './decision-builder.ts';
 import { givenFor } from './work-input.ts';
 import { LEASE_TIMER, ORDER_TIMER, orderWork } from './outgoing.ts';

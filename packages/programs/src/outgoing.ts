@@ -1,10 +1,10 @@
-import type { RequestApproval } from '@holdpoint/contracts/approval/approval';
+import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
 import type { Information } from '@holdpoint/contracts/task/registry';
 import { eventType } from '@holdpoint/contracts/bus/cloudevents';
 import type { ApprovalId, TaskId } from '@holdpoint/contracts/values/ids';
-import type { WorkGiven, WorkOrder } from '@holdpoint/contracts/program/program';
+import type { WorkGiven, WorkOrder } from '@holdpoint/contracts/program/work';
 import { type Aggregate, subjects } from '@holdpoint/contracts/bus/subjects';
-import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import type { Outgoing } from '@holdpoint/runtime/decider';
 import { bytesOf } from './size-limits.ts';
 import type { OpenQuestion, Program } from './state.ts';

@@ -1,9 +1,9 @@
-import type { ApprovalResolved } from '@holdpoint/contracts/approval/approval';
-import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/effect';
+import type { ApprovalResolved } from '@holdpoint/contracts/approval/events';
+import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import { effectIdOf, inputIdOf, jobOf } from '@holdpoint/contracts/values/ids';
 import { asSent, type Json, type JsonObject } from '@holdpoint/contracts/values/json';
-import type { ProgramAnswer, ProgramQuestion } from '@holdpoint/contracts/program/program';
+import type { ProgramAnswer, ProgramQuestion } from '@holdpoint/contracts/program/work';
 import { repeatTimer } from '@holdpoint/runtime/decider';
 import { checkpoint } from './checkpoints.ts';
 import type { Draft } from './decision-builder.ts';

@@ -1,5 +1,6 @@
 import { type ErrorCode, errorBody } from '@holdpoint/contracts/values/errors';
-import { type Entry, STATE_MAX_BYTES, type WorkRecord } from '@holdpoint/contracts/program/program';
+import type { Entry, WorkRecord } from '@holdpoint/contracts/program/recording';
+import { STATE_MAX_BYTES } from '@holdpoint/contracts/program/work';
 import type { Draft } from './decision-builder.ts';
 import { recordEffect } from './effects.ts';
 import { sleepTimer } from './outgoing.ts';

@@ -1,19 +1,13 @@
-import type { CanonicalEffect } from '@holdpoint/contracts/effect/effect';
+import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
 import type { ErrorBody } from '@holdpoint/contracts/values/errors';
 import type { ApprovalId, CommandId, EffectId, NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
-import type {
-  Activation,
-  Entry,
-  PhaseFailure,
-  ProgramAnswer,
-  ProgramDefinition,
-  ProgramEffect,
-  ProgramEvent,
-  ProgramPhase,
-  ProgramQuestion,
-} from '@holdpoint/contracts/program/program';
-import type { TaskEvent, TaskPhase } from '@holdpoint/contracts/task/task';
+import type { Activation, PhaseFailure, ProgramAnswer, ProgramQuestion } from '@holdpoint/contracts/program/work';
+import type { Entry, ProgramEffect } from '@holdpoint/contracts/program/recording';
+import type { ProgramDefinition, ProgramPhase } from '@holdpoint/contracts/program/definition';
+import type { ProgramEvent } from '@holdpoint/contracts/program/events';
+import type { TaskEvent } from '@holdpoint/contracts/task/events';
+import type { TaskPhase } from '@holdpoint/contracts/task/status';
 import type { Outcome } from '@holdpoint/contracts/workflow/workflow';
 
 /** What is asked of people, and not answered yet. */

@@ -1,8 +1,9 @@
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import type { TaskId } from '@holdpoint/contracts/values/ids';
 import { digestOf } from '@holdpoint/contracts/values/json';
-import { type ProgramDefinition, programHash, STATE_MAX_BYTES } from '@holdpoint/contracts/program/program';
-import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import { type ProgramDefinition, programHash } from '@holdpoint/contracts/program/definition';
+import { STATE_MAX_BYTES } from '@holdpoint/contracts/program/work';
+import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { type Decision, refused } from '@holdpoint/runtime/decider';
 import { createDraft } from './decision-builder.ts';
 import type { ForkedFrom } from './messages.ts';

@@ -1,4 +1,4 @@
-import type { WorkGiven } from '@holdpoint/contracts/program/program';
+import type { WorkGiven } from '@holdpoint/contracts/program/work';
 import type { Program } from './state.ts';
 
 /** All that a worker needs of the task for the phase that it has come to. */

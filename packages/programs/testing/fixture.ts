@@ -1,15 +1,9 @@
-import type { ApprovalResolved } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalResolved } from '@holdpoint/contracts/approval/events';
 import type { CommandId, NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
-import type {
-  PhaseEnd,
-  ProgramDefinition,
-  ProgramEffect,
-  ProgramOnError,
-  ProgramQuestion,
-  SayOfWork,
-  WorkRecord,
-} from '@holdpoint/contracts/program/program';
+import type { PhaseEnd, ProgramQuestion, SayOfWork } from '@holdpoint/contracts/program/work';
+import type { ProgramDefinition, ProgramOnError } from '@holdpoint/contracts/program/definition';
+import type { ProgramEffect, WorkRecord } from '@holdpoint/contracts/program/recording';
 import { programDecider } from '../src/decide.ts';
 import { evolve } from '../src/evolve.ts';
 import type { ProgramMessage } from '../src/messages.ts';

@@ -1,8 +1,8 @@
 import { questionOf } from '@holdpoint/contracts/workflow/approval-policy';
 import { namesOf } from '@holdpoint/contracts/workflow/audience';
-import { facts } from '@holdpoint/contracts/catalog/catalog';
-import type { Verb } from '@holdpoint/contracts/approval/approval';
-import { GrantClaims } from '@holdpoint/contracts/effect/effect';
+import { facts } from '@holdpoint/contracts/catalog/events';
+import type { Verb } from '@holdpoint/contracts/workflow/approval-policy';
+import { GrantClaims } from '@holdpoint/contracts/effect/grant';
 import { holdsEveryLaw } from '@holdpoint/runtime/testing/laws';
 import { eventsOf, runOf, type Step } from '@holdpoint/runtime/testing/run';
 import fc from 'fast-check';
@@ -11,9 +11,9 @@ import { approvalActs, deskActs, PEOPLE, ruleActs } from '../testing/aggregate-m
 import { desk, rollbackFor, verify } from '../testing/requests.ts';
 import type { Pending } from './approval/state.ts';
 import { ROLLBACK_RULE } from './rule/rollback-rule.ts';
-import type { DeskEvent, DeskMessage, DeskState, DeskWork } from './aggregates.ts';
+import type { ServiceEvent, ServiceMessage, ServiceState, ServiceWork } from './aggregates.ts';
 
-type Run = readonly Step<DeskState, DeskMessage, DeskEvent, DeskWork>[];
+type Run = readonly Step<ServiceState, ServiceMessage, ServiceEvent, ServiceWork>[];
 
 const requestIn = (run: Run) => eventsOf(run).find((event) => event.type === 'requested');
 const resolutionIn = (run: Run) => eventsOf(run).find((event) => event.type === 'resolved');

@@ -1,7 +1,7 @@
 import type { TokenEvent } from '@holdpoint/contracts/approval/access-token';
-import type { ApprovalEvent } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalEvent } from '@holdpoint/contracts/approval/events';
 import type { AuditAnchored, AuditClaims } from '@holdpoint/contracts/audit/audit';
-import type { SignedClaims } from '@holdpoint/contracts/effect/effect';
+import type { SignedClaims } from '@holdpoint/contracts/effect/grant';
 import type { RuleEvent } from '@holdpoint/contracts/approval/standing-rule';
 import { type Decider, type Decision, decision } from '@holdpoint/runtime/decider';
 import { type AccessToken, decideToken, evolveToken, type TokenMessage } from './token/access-token.ts';
@@ -11,36 +11,38 @@ import { type AuditLog, type AuditMessage, decideAudit, evolveAudit } from './au
 import { decideRule, evolveRule, type Rule, type RuleMessage, type RuleWork } from './rule/rule.ts';
 
 /** What the approvals service keeps. Ids of different kinds never coincide. */
-export type DeskState = ApprovalState | Rule | AccessToken | AuditLog;
-export type DeskMessage = ApprovalMessage | RuleMessage | TokenMessage | AuditMessage;
-export type DeskEvent = ApprovalEvent | RuleEvent | TokenEvent | AuditAnchored;
-export type DeskWork = ApprovalWork | RuleWork;
-export type DeskDecider = Decider<DeskState, DeskMessage, DeskEvent, DeskWork>;
+export type ServiceState = ApprovalState | Rule | AccessToken | AuditLog;
+export type ServiceMessage = ApprovalMessage | RuleMessage | TokenMessage | AuditMessage;
+export type ServiceEvent = ApprovalEvent | RuleEvent | TokenEvent | AuditAnchored;
+export type ServiceWork = ApprovalWork | RuleWork;
+/** Hands a message to the engine. */
+export type Accept = (routed: { readonly aggregate: string; readonly message: ServiceMessage }) => void;
+export type ServiceDecider = Decider<ServiceState, ServiceMessage, ServiceEvent, ServiceWork>;
 
 /** Signs whatever the service states. */
 export type Sign = (claims: SignedClaims | AuditClaims) => string;
 
-export const isApproval = (state: DeskState): state is ApprovalState =>
+export const isApproval = (state: ServiceState): state is ApprovalState =>
   state.status !== 'rule' && state.status !== 'token' && state.status !== 'audit';
 
 /** What stands under an id of this kind, or nothing yet. */
 const ofKind = <Kind extends 'rule' | 'token' | 'audit'>(
-  state: DeskState,
+  state: ServiceState,
   kind: Kind,
-): Extract<DeskState, { status: Kind }> | undefined => {
-  if (state.status === kind) return state as Extract<DeskState, { status: Kind }>;
+): Extract<ServiceState, { status: Kind }> | undefined => {
+  if (state.status === kind) return state as Extract<ServiceState, { status: Kind }>;
   if (state.status !== 'absent') throw new Error(`a ${kind} is kept where something else is`);
   return undefined;
 };
 
-const approvalIn = (state: DeskState): ApprovalState => {
+const approvalIn = (state: ServiceState): ApprovalState => {
   if (!isApproval(state)) throw new Error('an approval is kept where something else is');
   return state;
 };
 
 const evolve =
   (approvals: ReturnType<typeof createApprovalDecider>) =>
-  (state: DeskState, event: DeskEvent): DeskState => {
+  (state: ServiceState, event: ServiceEvent): ServiceState => {
     switch (event.type) {
       case 'rule_added':
       case 'rule_used':
@@ -57,14 +59,14 @@ const evolve =
   };
 
 /** Approvals, standing rules, access tokens and the anchors of the audit log behind one decider. */
-export const createDeskDecider = (
+export const createServiceDecider = (
   sign: Sign,
   options: ApprovalOptions = {},
   approvals: ReturnType<typeof createApprovalDecider> = createApprovalDecider(sign, options),
-): DeskDecider => ({
+): ServiceDecider => ({
   initial: { status: 'absent' },
   evolve: evolve(approvals),
-  decide: (state, message, at): Decision<DeskEvent, DeskWork> => {
+  decide: (state, message, at): Decision<ServiceEvent, ServiceWork> => {
     switch (message.kind) {
       case 'add_rule':
       case 'use_rule':

@@ -1,20 +1,17 @@
-import type { RequestApproval } from '@holdpoint/contracts/approval/approval';
-import type { EffectEvent } from '@holdpoint/contracts/effect/effect';
+import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import type { RuleId } from '@holdpoint/contracts/values/ids';
 import { consumers } from '@holdpoint/contracts/bus/streams';
 import { type ServiceLogic, SNAPSHOT_EVERY, snapshotEvery } from '@holdpoint/runtime/engine/core';
-import { parseCommand, parseFact, type Routed } from '@holdpoint/runtime/engine/inbound';
+import { parseCommand, parseFact } from '@holdpoint/runtime/engine/inbound';
 import type { Inbound } from '@holdpoint/runtime/engine/intake';
-import type { ApprovalWork } from './approval/state.ts';
-import type { DeskDecider, DeskEvent, DeskMessage, DeskState, DeskWork } from './aggregates.ts';
+import { OUTCOMES } from './approval/outcome.ts';
+import type { AskOutcome, Delivery } from './approval/state.ts';
+import type { Accept, ServiceDecider, ServiceEvent, ServiceMessage, ServiceState, ServiceWork } from './aggregates.ts';
 import { summarise } from './queries/summary.ts';
 
-export type Accept = (routed: Routed<DeskMessage>) => void;
-export type AskOutcome = Extract<ApprovalWork, { kind: 'ask_outcome' }>;
-export type Delivery = Extract<ApprovalWork, { kind: 'deliver' }>;
-
 export type ApprovalsParts = {
-  readonly decider: DeskDecider;
+  readonly decider: ServiceDecider;
   /** The standing rules that seem to fit a request: they are asked once it is stored. */
   readonly rulesFor?: (request: RequestApproval) => readonly RuleId[];
   /** Tells a surface; what it says is handed back, or nothing while it cannot be told. */
@@ -24,7 +21,7 @@ export type ApprovalsParts = {
 };
 
 const commandOf =
-  (rulesFor: NonNullable<ApprovalsParts['rulesFor']>): Inbound<DeskMessage>['decode'] =>
+  (rulesFor: NonNullable<ApprovalsParts['rulesFor']>): Inbound<ServiceMessage>['decode'] =>
   (subject, body) => {
     const command = parseCommand('approvals', subject, body);
     const aggregate = command.payload.id;
@@ -32,16 +29,12 @@ const commandOf =
     return { aggregate, message: { ...command, rules: rulesFor(command.payload) } };
   };
 
-/** What is said of an effect once it is over, or once nobody can know: the rest is the executor's own. */
-const OUTCOMES = ['applied', 'failed_clean', 'not_applied', 'in_doubt', 'refused', 'cancelled'];
 const OUTCOME = new RegExp(`\\.(${OUTCOMES.join('|')})\\.[^.]+$`);
-
-export const isOutcome = (state: string): boolean => OUTCOMES.includes(state);
 
 const epochOf = (fact: EffectEvent): number => ('epoch' in fact ? fact.epoch : 0);
 
 /** Only of effects: work has no approval. */
-const outcomeOf: Inbound<DeskMessage>['decode'] = (subject, body) => {
+const outcomeOf: Inbound<ServiceMessage>['decode'] = (subject, body) => {
   const fact = parseFact('executor', subject, body);
   if (fact?.approval === undefined) return undefined;
   const { approval, id: effect, type: outcome } = fact;
@@ -49,8 +42,8 @@ const outcomeOf: Inbound<DeskMessage>['decode'] = (subject, body) => {
   return { aggregate: approval, message };
 };
 
-const inboundOf = (rulesFor: NonNullable<ApprovalsParts['rulesFor']>): readonly Inbound<DeskMessage>[] => {
-  const readers: Readonly<Record<string, Omit<Inbound<DeskMessage>, 'consumer'>>> = {
+const inboundOf = (rulesFor: NonNullable<ApprovalsParts['rulesFor']>): readonly Inbound<ServiceMessage>[] => {
+  const readers: Readonly<Record<string, Omit<Inbound<ServiceMessage>, 'consumer'>>> = {
     approvals: { decode: commandOf(rulesFor) },
     'approvals-effect': { decode: outcomeOf, wants: (subject) => OUTCOME.test(subject) },
   };
@@ -68,7 +61,7 @@ type Outward = Required<Pick<ApprovalsParts, 'deliver' | 'askOutcome'>>;
 
 const performWith =
   ({ deliver, askOutcome }: Outward) =>
-  (work: DeskWork, accept: Accept): void => {
+  (work: ServiceWork, accept: Accept): void => {
     switch (work.kind) {
       case 'use_rule': {
         const { rule, approval, rest } = work;
@@ -91,7 +84,7 @@ const performWith =
     }
   };
 
-const taskOf = (state: DeskState): string | undefined => {
+const taskOf = (state: ServiceState): string | undefined => {
   if (state.status === 'pending' || state.status === 'closed') return state.request.task;
   return state.status === 'withdrawn' ? state.about.task : undefined;
 };
@@ -101,7 +94,7 @@ export const approvalsLogic = ({
   rulesFor = () => [],
   deliver = () => undefined,
   askOutcome = () => undefined,
-}: ApprovalsParts): ServiceLogic<DeskState, DeskMessage, DeskEvent, DeskWork> => ({
+}: ApprovalsParts): ServiceLogic<ServiceState, ServiceMessage, ServiceEvent, ServiceWork> => ({
   kind: {
     service: 'approvals',
     aggregate: 'approval',

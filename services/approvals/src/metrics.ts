@@ -1,17 +1,17 @@
-import { ApprovalOutcome } from '@holdpoint/contracts/approval/approval';
-import type { Told } from '@holdpoint/runtime/engine/batch';
+import { ApprovalOutcome } from '@holdpoint/contracts/approval/status';
+import type { CommittedEvent } from '@holdpoint/runtime/engine/batch';
 import type { Meter } from '@holdpoint/runtime/observability/meter';
-import type { AddSample } from '@holdpoint/runtime/observability/polled-metrics';
+import type { AddPolledMetrics } from '@holdpoint/runtime/observability/polled-metrics';
 import type { Pool } from 'pg';
 import { z } from 'zod';
-import type { DeskEvent } from './aggregates.ts';
+import type { ServiceEvent } from './aggregates.ts';
 import { readAuditHead } from './queries/audit.ts';
 
 /** Seconds: a rule decides at once, a person may take a week. */
 const WAITS = [0.1, 1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400, 604_800];
 
 /** How requests end, and how long people have to wait for it. */
-export const approvalFigures = (meter: Meter): ((told: Told<DeskEvent>) => void) => {
+export const approvalMetrics = (meter: Meter): ((told: CommittedEvent<ServiceEvent>) => void) => {
   const requested = meter.counter('approvals_requested_total', 'Requests for a decision');
   const resolved = meter.counter(
     'approvals_total',
@@ -42,7 +42,7 @@ const PENDING = `
 const Pending = z.object({ pending: z.int(), oldest: z.number() });
 
 /** What waits for people, and how long ago the audit log was signed. */
-export const sampleDesk = (pool: Pool, sample: AddSample): void => {
+export const pollApprovals = (pool: Pool, sample: AddPolledMetrics): void => {
   sample(
     {
       approvals_pending: { help: 'Requests that wait for a decision; counted up to 100,000' },

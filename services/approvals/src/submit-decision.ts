@@ -1,22 +1,24 @@
-import type { ApiResponse, DecideMany } from '@holdpoint/contracts/catalog/catalog';
-import type { DecideApproval, Surface } from '@holdpoint/contracts/approval/approval';
+import type { ApiResponse } from '@holdpoint/contracts/catalog/api';
+import type { DecideMany } from '@holdpoint/contracts/approval/queries';
+import type { DecideApproval } from '@holdpoint/contracts/approval/commands';
+import type { Surface } from '@holdpoint/contracts/approval/status';
 import { HoldpointError, toErrorBody } from '@holdpoint/contracts/values/errors';
-import { ask } from '@holdpoint/runtime/engine/ask';
+import { awaitCommit } from '@holdpoint/runtime/engine/ask';
 import type { Engine } from '@holdpoint/runtime/engine/engine';
 import type { Principal } from './approval/state.ts';
-import type { DeskMessage } from './aggregates.ts';
+import type { ServiceMessage } from './aggregates.ts';
 
-export type Decided = ApiResponse<'approvals', 'decide'>;
+export type DecisionResult = ApiResponse<'approvals', 'decide'>;
 
 /** Where it was made, and the trace that it is a part of. */
 export type Via = { readonly surface: Surface; readonly trace?: string | undefined };
 
 /** The one way in which a decision comes about, whatever surface it was made on. */
-export type Decisions = ReturnType<typeof createDecisions>;
+export type DecisionSubmitter = ReturnType<typeof createDecisionSubmitter>;
 
 /** `isTokenOf` says whether a notice's token is the one of that approval. */
-export const createDecisions = (
-  engine: Pick<Engine<DeskMessage>, 'accept'>,
+export const createDecisionSubmitter = (
+  engine: Pick<Engine<ServiceMessage>, 'accept'>,
   isTokenOf: (id: string, token: string) => boolean,
 ) => {
   /** Answered once it is stored. Throws `HoldpointError`, with the code of whatever stands against it. */
@@ -25,13 +27,13 @@ export const createDecisions = (
     payload: DecideApproval,
     { surface, trace }: Via,
     isOneOfMany = false,
-  ): Promise<Decided> => {
+  ): Promise<DecisionResult> => {
     const { id, token } = payload;
     if (token !== undefined && !isTokenOf(id, token))
       throw new HoldpointError('APPROVALS_TOKEN_MISMATCH', 'the token is not the one of this approval');
     const message = { kind: 'decide', payload, by, surface, isOneOfMany } as const;
-    const answer = await ask(engine, { aggregate: id, message }, trace);
-    return answer as Decided;
+    const answer = await awaitCommit(engine, { aggregate: id, message }, trace);
+    return answer as DecisionResult;
   };
 
   return {

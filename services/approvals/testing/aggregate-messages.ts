@@ -1,13 +1,15 @@
-import { Choice, Notice, type RequestApproval, Verb } from '@holdpoint/contracts/approval/approval';
+import { Choice, type RequestApproval } from '@holdpoint/contracts/approval/commands';
+import { Notice } from '@holdpoint/contracts/approval/status';
+import { Verb } from '@holdpoint/contracts/workflow/approval-policy';
 import type { ApprovalPolicy } from '@holdpoint/contracts/workflow/approval-policy';
-import { effectDigest } from '@holdpoint/contracts/effect/effect';
+import { effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import { accessTokenIdOf } from '@holdpoint/contracts/values/ids';
 import { asSent } from '@holdpoint/contracts/values/json';
 import type { Act } from '@holdpoint/runtime/testing/run';
 import fc from 'fast-check';
 import type { ApprovalMessage } from '../src/approval/state.ts';
-import type { DeskMessage } from '../src/aggregates.ts';
-import { TRIES_MAX } from '../src/approval/notices.ts';
+import type { ServiceMessage } from '../src/aggregates.ts';
+import { DELIVERY_ATTEMPTS_MAX } from '../src/approval/notices.ts';
 import { BUILT_IN, ROLLBACK_RULE } from '../src/rule/rollback-rule.ts';
 import type { RuleMessage } from '../src/rule/rule.ts';
 import {
@@ -171,7 +173,7 @@ const messageOn = (request: RequestApproval): fc.Arbitrary<ApprovalMessage> =>
       .tuple(fc.constantFrom('remind', 'hand_on'), fc.constantFrom(1, 1, 2, 3, 4))
       .map(([name, number]) => timer(name, { number })),
     fc
-      .tuple(which, fc.constantFrom(0, 1, TRIES_MAX - 1, TRIES_MAX))
+      .tuple(which, fc.constantFrom(0, 1, DELIVERY_ATTEMPTS_MAX - 1, DELIVERY_ATTEMPTS_MAX))
       .map(([told, tries]) =>
         timer(`tell/${told.surface}/${told.notice}/${String(told.number)}`, { ...told, tries }),
       ),
@@ -237,10 +239,10 @@ export const ruleActs = actsOf(ruleMessage);
 
 const SHA = 'ab'.repeat(32);
 const TOKEN = accessTokenIdOf(SHA);
-const tokenMessage: fc.Arbitrary<DeskMessage> = fc.oneof(
+const tokenMessage: fc.Arbitrary<ServiceMessage> = fc.oneof(
   fc
     .tuple(person, person, fc.option(fc.constant(60_000), { nil: undefined }))
-    .map(([owner, by, expiresInMs]): DeskMessage => ({
+    .map(([owner, by, expiresInMs]): ServiceMessage => ({
       kind: 'create_token',
       token: {
         id: TOKEN,
@@ -253,19 +255,19 @@ const tokenMessage: fc.Arbitrary<DeskMessage> = fc.oneof(
       by: by.name,
       ...(expiresInMs !== undefined && { expiresInMs }),
     })),
-  fc.tuple(person, fc.boolean()).map(([{ name }, administrator]): DeskMessage => ({
+  fc.tuple(person, fc.boolean()).map(([{ name }, administrator]): ServiceMessage => ({
     kind: 'revoke_token',
     id: TOKEN,
     by: name,
     administrator,
   })),
 );
-const anchorMessage: fc.Arbitrary<DeskMessage> = fc
+const anchorMessage: fc.Arbitrary<ServiceMessage> = fc
   .tuple(fc.integer({ min: 1, max: 9 }), fc.constantFrom('a', 'b'))
   .map(([seq, digit]) => ({ kind: 'anchor', seq, hash: digit.repeat(64) }));
 
 /** Any messages about any one thing that the service keeps. */
-export const deskActs: fc.Arbitrary<readonly Act<DeskMessage>[]> = fc.oneof(
+export const deskActs: fc.Arbitrary<readonly Act<ServiceMessage>[]> = fc.oneof(
   { weight: 5, arbitrary: approvalActs },
   { weight: 3, arbitrary: ruleActs },
   actsOf(tokenMessage),

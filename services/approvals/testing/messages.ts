@@ -1,4 +1,4 @@
-import { Choice } from '@holdpoint/contracts/approval/approval';
+import { Choice } from '@holdpoint/contracts/approval/commands';
 import fc from 'fast-check';
 import type { InputRequest } from '@holdpoint/contracts/workflow/input';
 import type { Json } from '@holdpoint/contracts/values/json';

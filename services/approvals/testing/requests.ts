@@ -1,13 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
-import type {
-  CancelApproval,
-  Choice,
-  DecideApproval,
-  RequestApproval,
-  Surface,
-} from '@holdpoint/contracts/approval/approval';
+import type { CancelApproval, Choice, DecideApproval, RequestApproval } from '@holdpoint/contracts/approval/commands';
+import type { Surface } from '@holdpoint/contracts/approval/status';
 import type { ApprovalPolicy } from '@holdpoint/contracts/workflow/approval-policy';
-import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/effect';
+import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import { ApprovalId, effectIdOf, NodeId, type RuleId, ruleIdOf, TaskId } from '@holdpoint/contracts/values/ids';
 import type { InputRequest } from '@holdpoint/contracts/workflow/input';
 import type { Json } from '@holdpoint/contracts/values/json';
@@ -15,7 +10,7 @@ import type { RuleEvent, RuleMatch, RuleSpec } from '@holdpoint/contracts/approv
 import { createSigner, createVerifier } from '@holdpoint/runtime/service/jws';
 import { createApprovalDecider } from '../src/approval/decide.ts';
 import type { ApprovalMessage, Principal } from '../src/approval/state.ts';
-import { createDeskDecider } from '../src/aggregates.ts';
+import { createServiceDecider } from '../src/aggregates.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('ed25519');
 
@@ -27,10 +22,10 @@ export const SURFACES: readonly Surface[] = ['discord', 'websocket'];
 /** The same with surfaces to tell. */
 export const telling = createApprovalDecider(createSigner(privateKey), { surfaces: SURFACES });
 /** All that the service keeps, with surfaces to tell. */
-export const desk = createDeskDecider(createSigner(privateKey), { surfaces: SURFACES });
+export const desk = createServiceDecider(createSigner(privateKey), { surfaces: SURFACES });
 
 /** The same, where the rule that is built in is switched off. */
-export const deskWithoutRule = createDeskDecider(createSigner(privateKey), { rollbackRule: false });
+export const deskWithoutRule = createServiceDecider(createSigner(privateKey), { rollbackRule: false });
 
 export const TASK = TaskId.parse('t-1');
 export const NODE = NodeId.parse('append');

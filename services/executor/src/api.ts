@@ -1,5 +1,5 @@
-import type { EffectView } from '@holdpoint/contracts/catalog/catalog';
-import type { EffectEvent } from '@holdpoint/contracts/effect/effect';
+import type { EffectView } from '@holdpoint/contracts/effect/views';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { Decider } from '@holdpoint/runtime/decider';
 import type { OwnEndpoints } from '@holdpoint/runtime/bus/api';
@@ -7,7 +7,7 @@ import { readState } from '@holdpoint/runtime/store/read';
 import type { Pool } from 'pg';
 import type { ArtifactQueries } from './adapters/artifacts/queries.ts';
 import type { WhyWaiting } from './adapters/circuits/why-waiting.ts';
-import { capabilityEndpoints, type Known } from './queries/capabilities.ts';
+import { capabilityEndpoints, type CapabilityCatalog } from './queries/capabilities.ts';
 import type { EffectMessage, EffectWork } from './effect/decide.ts';
 import type { EffectState } from './effect/state.ts';
 import { effectView, listEffects } from './queries/effects.ts';
@@ -22,7 +22,7 @@ export const endpoints = (
   decider: Decider<EffectState, EffectMessage, EffectEvent, EffectWork>,
   artifacts: () => ArtifactQueries,
   whyWaiting: WhyWaiting,
-  known: Known,
+  known: CapabilityCatalog,
 ): OwnEndpoints<'executor', EffectMessage> => ({
   ...capabilityEndpoints(pool, decider, known),
   get: {

@@ -1,11 +1,12 @@
-import type { CommandOf } from '@holdpoint/contracts/catalog/catalog';
-import type { EffectEvent, RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { CommandOf } from '@holdpoint/contracts/catalog/commands';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { DEFAULT_POOL, executorConsumer } from '@holdpoint/contracts/bus/streams';
 import { type Decider, decision } from '@holdpoint/runtime/decider';
 import { type ServiceLogic, SNAPSHOT_EVERY, snapshotEvery } from '@holdpoint/runtime/engine/core';
 import { parseCommand, type Routed } from '@holdpoint/runtime/engine/inbound';
 import { startSpan } from '@holdpoint/runtime/engine/telemetry';
-import type { Places } from './adapters/slots/slots.ts';
+import type { Slots } from './adapters/slots/slots.ts';
 import type { Runner } from './adapters/runner/runner.ts';
 import type { EffectMessage, EffectWork } from './effect/decide.ts';
 import { type EffectState, entryIn } from './effect/state.ts';
@@ -13,7 +14,7 @@ import { summarise } from './queries/effects.ts';
 
 export type ExecutorParts = {
   readonly decider: Decider<EffectState, EffectMessage, EffectEvent, EffectWork>;
-  readonly places: Pick<Places, 'take' | 'free' | 'areOpen'>;
+  readonly places: Pick<Slots, 'take' | 'free' | 'areOpen'>;
   readonly runner: Runner;
   /** Whose orders it takes. */
   readonly pools: readonly string[];
@@ -85,7 +86,7 @@ const decode = (
   return {
     aggregate,
     message: { ...command, payload: order, place: place && runner.stamped(place) },
-    released,
+    onDone: released,
   };
 };
 

@@ -1,14 +1,14 @@
 import { statfs } from 'node:fs/promises';
 import { CircuitState } from '@holdpoint/contracts/recovery/circuit';
 import type { AddGauge } from '@holdpoint/runtime/observability/metrics';
-import type { EffectEvent } from '@holdpoint/contracts/effect/effect';
-import type { Told } from '@holdpoint/runtime/engine/batch';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
+import type { CommittedEvent } from '@holdpoint/runtime/engine/batch';
 import type { Meter } from '@holdpoint/runtime/observability/meter';
-import type { AddSample } from '@holdpoint/runtime/observability/polled-metrics';
+import type { AddPolledMetrics } from '@holdpoint/runtime/observability/polled-metrics';
 import type { Pool } from 'pg';
 import { z } from 'zod';
 import type { Circuits } from './adapters/circuits/circuits.ts';
-import type { Places } from './adapters/slots/slots.ts';
+import type { Slots } from './adapters/slots/slots.ts';
 
 const OUTCOMES = ['applied', 'failed_clean', 'not_applied', 'in_doubt', 'refused', 'cancelled'] as const;
 type Outcome = (typeof OUTCOMES)[number];
@@ -21,7 +21,7 @@ const FORGED = ['EXECUTOR_GRANT_INVALID', 'EXECUTOR_GRANT_MISMATCH', 'EXECUTOR_D
 const TAKES = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400];
 
 /** What became of effects, and of the other work of workflows. */
-export const effectFigures = (meter: Meter): ((told: Told<EffectEvent>) => void) => {
+export const effectMetrics = (meter: Meter): ((told: CommittedEvent<EffectEvent>) => void) => {
   const outcomes = meter.counter(
     'effects_total',
     'Outcomes of effects and of other work. One that was in doubt may be applied later, and then counts as both',
@@ -58,7 +58,7 @@ const STANDING = `
 const Standing = z.object({ doubts: z.int(), oldest: z.number(), lease: z.number() });
 
 /** What of the ledger somebody may have to look at. */
-export const sampleLedger = (pool: Pool, sample: AddSample): void =>
+export const pollLedger = (pool: Pool, sample: AddPolledMetrics): void =>
   sample(
     {
       effects_in_doubt: { help: 'Effects of which nobody knows whether they happened; counted up to 10,000' },
@@ -79,7 +79,7 @@ export const sampleLedger = (pool: Pool, sample: AddSample): void =>
   );
 
 /** How full the disks are that the executor writes to, by what it calls the folder. */
-export const sampleVolumes = (folders: Readonly<Record<string, string>>, sample: AddSample): void =>
+export const pollVolumes = (folders: Readonly<Record<string, string>>, sample: AddPolledMetrics): void =>
   sample(
     { disk_used_ratio: { help: 'Share of a volume that is used: 0 to 1', labels: ['volume'] } },
     async () => ({
@@ -93,9 +93,9 @@ export const sampleVolumes = (folders: Readonly<Record<string, string>>, sample:
   );
 
 /** For whoever watches: how much runs, how much waits, and how the circuits stand that are known here. */
-export const showFigures = (
+export const showGauges = (
   gauge: AddGauge,
-  places: Pick<Places, 'inUse' | 'waiting'>,
+  places: Pick<Slots, 'inUse' | 'waiting'>,
   circuits: Pick<Circuits, 'states'>,
 ): void => {
   gauge('places_in_use', 'Orders that are being carried out', [], () => [

@@ -1,6 +1,6 @@
 import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { SignedClaims } from '@holdpoint/contracts/effect/effect';
+import { SignedClaims } from '@holdpoint/contracts/effect/grant';
 import { ConfigError } from '@holdpoint/runtime/service/config';
 import { crashHook } from '@holdpoint/runtime/service/crash';
 import { systemClock } from '@holdpoint/runtime/service/system-clock';
@@ -17,30 +17,30 @@ import {
   type Surroundings,
 } from '@holdpoint/runtime/service/service';
 import type { Pool } from 'pg';
-import { crashingNote, isOverFor } from './adapters/runner/execute.ts';
+import { crashingJournal, allEndedFor } from './adapters/runner/execute.ts';
 import { createArtifacts } from './adapters/artifacts/artifacts.ts';
 import { createCircuits } from './adapters/circuits/circuits.ts';
-import { effectFigures, sampleLedger, sampleVolumes, showFigures } from './metrics.ts';
-import { followRecovery, tellRecovery } from './adapters/circuits/recovery-link.ts';
-import { createRegistry, targetOf } from './ports/handler-registry.ts';
+import { effectMetrics, pollLedger, pollVolumes, showGauges } from './metrics.ts';
+import { followRecovery, reportToRecovery } from './adapters/circuits/recovery-link.ts';
+import { createHandlerRegistry, targetOf } from './ports/handler-registry.ts';
 import { createWhyWaiting } from './adapters/circuits/why-waiting.ts';
 import { factsOf, loadCustom } from './capabilities/custom-capabilities.ts';
 import { createFiles } from './adapters/files/keyed-file.ts';
-import { createGate } from './adapters/ledger/ledger-fence.ts';
+import { createLedgerFence } from './adapters/ledger/ledger-fence.ts';
 import { createGrantKeys } from './adapters/grants/grant-keys.ts';
 import { journalsIn } from './adapters/journal/journal-folder.ts';
 import type { Entry } from './adapters/journal/segments.ts';
 import { createLogLines } from './adapters/runner/log-lines.ts';
-import { createPlaces } from './adapters/slots/slots.ts';
+import { createSlots } from './adapters/slots/slots.ts';
 import { isWithin } from './adapters/files/real-path.ts';
-import { createReconciler, type Reconciler, tellJournalled } from './adapters/ledger/reconciler.ts';
+import { createReconciler, type Reconciler, reportJournalled } from './adapters/ledger/reconciler.ts';
 import type { Confinement } from './adapters/process/confinement.ts';
 import { createConfinement } from './adapters/process/create-confinement.ts';
 import { createRedaction } from './adapters/secrets/redact.ts';
 import { createRepositories } from './adapters/git/repositories.ts';
 import { createRunner } from './adapters/runner/runner.ts';
 import { createSecrets } from './adapters/secrets/secrets.ts';
-import { createStandings } from './adapters/ledger/executor-registry.ts';
+import { createExecutorRegistry } from './adapters/ledger/executor-registry.ts';
 import { createWorkRecords, type WorkRecords } from './adapters/process/process-records.ts';
 import { createWorkspace } from './adapters/files/workspace.ts';
 import { endpoints } from './api.ts';
@@ -52,7 +52,7 @@ import { notices } from './capabilities/notify/notices.ts';
 import { stageCapabilities, startsPrograms } from './capabilities/stages.ts';
 import type { ExecutorConfig } from './config.ts';
 import type { Verify } from './effect/admission.ts';
-import { factsWith } from './effect/custom-facts.ts';
+import { classifiersWith } from './effect/custom-facts.ts';
 import { createEffectDecider, type EffectMessage } from './effect/decide.ts';
 import { executorLogic } from './logic.ts';
 
@@ -110,7 +110,7 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
     env: config.commandEnv,
     log,
   });
-  const { classOf, kindOf } = factsWith(custom.map(factsOf));
+  const { classOf, kindOf } = classifiersWith(custom.map(factsOf));
   const claimsOf: Verify = (token) => SignedClaims.safeParse(keys.verify(token)).data;
   const decider = createEffectDecider(claimsOf, classOf, kindOf);
   // An effect that could write the journal could make itself unheard of, one that could write the other have anything killed.
@@ -123,7 +123,7 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
   const commandPlaces = { count: config.commandsMax, isCommand: startsPrograms };
   const self = { worker: instanceName('executor'), journal: journal.id };
   const all = capabilitiesOf(config, records, confinement, custom);
-  const capabilities = createRegistry(all);
+  const capabilities = createHandlerRegistry(all);
   let announce: Announce | undefined;
   const circuits = createCircuits({
     // Two in one process, or in two containers with one name, are two all the same.
@@ -131,14 +131,14 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
     rules: config.circuits,
     targetMax: config.targetMax,
     clock: systemClock,
-    tell: tellRecovery((subject, body) => announce?.(subject, body) ?? false),
-    places: {
+    report: reportToRecovery((subject, body) => announce?.(subject, body) ?? false),
+    slots: {
       isWaitedFor: (target) => places.isWaitedFor(target),
       changed: (target) => places.changed(target),
     },
     log,
   });
-  const places = createPlaces(self, config.effectsMax, commandPlaces, {
+  const places = createSlots(self, config.effectsMax, commandPlaces, {
     of: targetOf(capabilities),
     limitOf: circuits.limitOf,
   });
@@ -155,16 +155,16 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
     logOf: artifacts.keeping.logOf,
   });
   const whyWaiting = createWhyWaiting(targetOf(capabilities), circuits);
-  const gate = createGate(journal, () => reconciler?.refused());
-  const isOver = isOverFor((held) => held === journal.id);
+  const gate = createLedgerFence(journal, () => reconciler?.refused());
+  const isOver = allEndedFor((held) => held === journal.id);
   const runner = createRunner({
     capabilities,
-    places,
+    slots: places,
     clock: systemClock,
-    note: crashingNote(gate.note, crashHook(env.HOLDPOINT_CRASH)),
-    isOver,
+    journalStart: crashingJournal(gate.journalStart, crashHook(env.HOLDPOINT_CRASH)),
+    allEnded: isOver,
     guard: circuits.guard,
-    heldBy: whyWaiting.heldBy,
+    deferralOf: whyWaiting.deferralOf,
     secretsOf: createSecrets(config.secretTable, config.secrets),
     linesOf,
     fit: artifacts.keeping.fit,
@@ -178,21 +178,21 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
     { listener, gauge, sample }: Surroundings,
   ): Attendance => {
     announce = saying;
-    showFigures(gauge, places, circuits);
-    sampleLedger(database, sample);
-    sampleVolumes({ workspace, state: config.state, journal: kept.folder }, sample);
+    showGauges(gauge, places, circuits);
+    pollLedger(database, sample);
+    pollVolumes({ workspace, state: config.state, journal: kept.folder }, sample);
     const following = followRecovery(listener, circuits, systemClock);
     keys.learnFrom((nonce) => listener.ask('approvals', 'keys', { nonce }));
     artifacts.connect(database, objects);
-    const standings = createStandings(database);
-    const tell = (entry: Entry): Promise<void> => tellJournalled(engine, entry);
+    const standings = createExecutorRegistry(database);
+    const tell = (entry: Entry): Promise<void> => reportJournalled(engine, entry);
     const started = createReconciler({
       journal,
       journals,
-      standings,
-      gate,
-      places,
-      tell,
+      registry: standings,
+      fence: gate,
+      slots: places,
+      report: tell,
       known: following.asked,
       log,
     });
@@ -214,7 +214,7 @@ export const startExecutor = async (config: ExecutorConfig, log: Logger): Promis
         endpoints(database, decider, artifacts.queries, whyWaiting, { capabilities: all, classOf, kindOf }),
       migrations: join(import.meta.dirname, '..', 'migrations'),
       condition: gate.condition,
-      figures: effectFigures,
+      figures: effectMetrics,
       attend,
       stopWork: async () => {
         await runner.stop(STOP_GRACE_MS);

@@ -1,4 +1,5 @@
-import type { CanonicalEffect, ResolveEffect, RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
+import type { ResolveEffect, RunEffect } from '@holdpoint/contracts/effect/commands';
 import fc from 'fast-check';
 import type { Act } from '@holdpoint/runtime/testing/run';
 import type { EffectMessage, Finding, Outcome } from '../src/effect/decide.ts';

@@ -1,17 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto';
-import {
-  type AnswerClaims,
-  type CanonicalEffect,
-  type DoubtAnswer,
-  effectDigest,
-  type GrantClaims,
-  type ResolveEffect,
-  type RunEffect,
-  SignedClaims,
-} from '@holdpoint/contracts/effect/effect';
+import { type AnswerClaims, type DoubtAnswer, type GrantClaims, SignedClaims } from '@holdpoint/contracts/effect/grant';
+import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
+import type { ResolveEffect, RunEffect } from '@holdpoint/contracts/effect/commands';
 import { ApprovalId, effectIdOf, NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import { createSigner, createVerifier } from '@holdpoint/runtime/service/jws';
-import { createEffectDecider, type Place } from '../src/effect/decide.ts';
+import { createEffectDecider, type Slot } from '../src/effect/decide.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('ed25519');
 const sign = createSigner(privateKey);
@@ -30,7 +23,7 @@ export const EFFECT = effectIdOf(TASK, NODE, 'append:sample.txt');
 export const NOW = 1_000_000;
 export const GRANT_ENDS = NOW + 3_600_000;
 
-export const place: Place = { worker: 'worker-1', slot: 7 };
+export const place: Slot = { worker: 'worker-1', slot: 7 };
 export const about = { id: EFFECT, task: TASK, node: NODE, attempt: 1 } as const;
 
 export const effectOf = (change: Partial<CanonicalEffect> = {}): CanonicalEffect => ({

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { StepInput, StepResult } from '@holdpoint/contracts/task/step';
 import { commandEnv } from '../src/adapters/process/command-env.ts';
 import { createRepositories } from '../src/adapters/git/repositories.ts';

@@ -1,8 +1,9 @@
-import { facts } from '@holdpoint/contracts/catalog/catalog';
+import { facts } from '@holdpoint/contracts/catalog/events';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { commandIdOf, RepositoryId, type TaskId, taskIdFrom } from '@holdpoint/contracts/values/ids';
-import type { ProgramDefinition } from '@holdpoint/contracts/program/program';
-import { type SubmitTask, TaskEvent } from '@holdpoint/contracts/task/task';
+import type { ProgramDefinition } from '@holdpoint/contracts/program/definition';
+import type { SubmitTask } from '@holdpoint/contracts/task/commands';
+import { TaskEvent } from '@holdpoint/contracts/task/events';
 import { isProgram } from '@holdpoint/programs/state';
 import type { OwnEndpoints } from '@holdpoint/runtime/bus/api';
 import { readHistory, readHistoryPage, readState } from '@holdpoint/runtime/store/read';

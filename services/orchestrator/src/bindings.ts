@@ -1,6 +1,6 @@
 import { commandIdOf } from '@holdpoint/contracts/values/ids';
 import { consumers } from '@holdpoint/contracts/bus/streams';
-import type { TaskEvent } from '@holdpoint/contracts/task/task';
+import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import type { ServiceLogic } from '@holdpoint/runtime/engine/core';
 import type { Decider } from '@holdpoint/runtime/decider';
 import { parseCommand, parseFact, type Routed } from '@holdpoint/runtime/engine/inbound';

@@ -1,5 +1,5 @@
-import { TaskPhase } from '@holdpoint/contracts/task/task';
-import type { Told } from '@holdpoint/runtime/engine/batch';
+import { TaskPhase } from '@holdpoint/contracts/task/status';
+import type { CommittedEvent } from '@holdpoint/runtime/engine/batch';
 import type { Meter } from '@holdpoint/runtime/observability/meter';
 import type { OrchestratorEvent } from './orchestrator.ts';
 
@@ -8,7 +8,7 @@ const TAKES = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400, 604_800]
 const ENDS: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
 
 /** How tasks go through their phases, and how long they take. */
-export const taskFigures = (meter: Meter): ((told: Told<OrchestratorEvent>) => void) => {
+export const taskFigures = (meter: Meter): ((told: CommittedEvent<OrchestratorEvent>) => void) => {
   const entered = meter.counter(
     'task_phase_entered_total',
     'How often tasks have entered a phase',

@@ -1,7 +1,7 @@
 import type { BoardEvent } from '@holdpoint/contracts/task/registry';
 import { errorBody } from '@holdpoint/contracts/values/errors';
-import type { SayOfWork } from '@holdpoint/contracts/program/program';
-import type { TaskEvent } from '@holdpoint/contracts/task/task';
+import type { SayOfWork } from '@holdpoint/contracts/program/work';
+import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { programDecider } from '@holdpoint/programs/decide';
 import type { ForkedFrom } from '@holdpoint/programs/messages';
 import { isProgram, type Program, type ProgramFact, type ProgramState } from '@holdpoint/programs/state';
@@ -10,11 +10,12 @@ import { boardDecider, type BoardMessage } from './registry/decide.ts';
 import type { Board } from './registry/state.ts';
 import { taskDecider } from './task/decide.ts';
 import type { TaskMessage } from './task/model/messages.ts';
+import { cancelledBefore } from './task/submit.ts';
 import { asProgramMessage } from './program/program-messages.ts';
-import { absent, type Task, type TaskState } from './task/model/state.ts';
+import { type Absent, absent, type Task, type TaskState } from './task/model/state.ts';
 
 /** What the orchestrator keeps: tasks, those of programs among them, and a board for each repository. Their ids never coincide. */
-export type OrchestratorState = { readonly phase: 'absent' } | Task | Program | Board;
+export type OrchestratorState = Absent | Task | Program | Board;
 /** What a worker says of its work. */
 export type WorkMessage = { readonly kind: 'work'; readonly payload: SayOfWork };
 export type OrchestratorMessage = TaskMessage | WorkMessage | ForkedFrom | Exclude<BoardMessage, TimerFired>;
@@ -29,6 +30,7 @@ export const isTask = (state: OrchestratorState): state is TaskState => !isBoard
 /** Whether it is, or is to be, a task of a program. */
 const isOfProgram = (state: OrchestratorState, message: OrchestratorMessage): boolean => {
   if (isProgram(state)) return true;
+  if (state.phase === 'absent' && state.tombstone) return false;
   if (message.kind === 'work' || message.kind === 'fork_program') return state.phase === 'absent';
   return state.phase === 'absent' && message.kind === 'submit' && message.payload.program !== undefined;
 };
@@ -67,6 +69,7 @@ export const createOrchestratorDecider = (
     if (isOfProgram(state, message)) return decideProgram(state as ProgramState, message, at);
     if (message.kind === 'work')
       return refused(errorBody('ORCHESTRATOR_WORK_LOST', `task ${message.payload.task} is no program`));
+    if (message.kind === 'fork_program' && state.phase === 'absent') return cancelledBefore(message.task);
     if (message.kind === 'fork_program')
       return refused(
         errorBody(

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { consumersFor } from '@holdpoint/contracts/bus/streams';
-import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import { type RunningService, startService } from '@holdpoint/runtime/service/service';
 import { systemClock } from '@holdpoint/runtime/service/system-clock';

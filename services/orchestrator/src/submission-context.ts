@@ -1,4 +1,4 @@
-import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 
 /** What whoever takes a submission knows beside it. */
 export type Known = {

@@ -1,7 +1,7 @@
 import { repositoryIdOf, type EffectId, type NodeId, TaskId } from '@holdpoint/contracts/values/ids';
-import type { ApprovalResolved } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalResolved } from '@holdpoint/contracts/approval/events';
 import type { ArtifactStanding } from '@holdpoint/contracts/task/registry';
-import type { EffectEvent } from '@holdpoint/contracts/effect/effect';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import type { StepResult } from '@holdpoint/contracts/task/step';
 import type { Outcome } from '@holdpoint/contracts/workflow/workflow';
 import type { TaskMessage } from '../src/task/model/messages.ts';

@@ -1,4 +1,4 @@
-import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import type { NodeDefinition, Outcome, WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { definitionProblems } from '@holdpoint/workflows/definition/definition-problems';
 import fc from 'fast-check';

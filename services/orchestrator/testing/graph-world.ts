@@ -1,11 +1,14 @@
-import { StuckAnswer } from '@holdpoint/contracts/approval/approval';
+import { StuckAnswer } from '@holdpoint/contracts/approval/commands';
 import type { BoardRequest, InformTask } from '@holdpoint/contracts/task/registry';
-import { type CanonicalEffect, DoubtAnswer, type EffectEvent } from '@holdpoint/contracts/effect/effect';
+import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
+import { DoubtAnswer } from '@holdpoint/contracts/effect/grant';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import { type NodeId, repositoryIdOf, TaskId } from '@holdpoint/contracts/values/ids';
 import { artifactLabel } from '@holdpoint/contracts/workflow/artifact';
 import type { Json } from '@holdpoint/contracts/values/json';
 import type { StepInput, StepResult } from '@holdpoint/contracts/task/step';
-import type { SubmitTask, TaskEvent } from '@holdpoint/contracts/task/task';
+import type { SubmitTask } from '@holdpoint/contracts/task/commands';
+import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import type { Decision, Outgoing, TimerChange } from '@holdpoint/runtime/decider';
 import { boardDecider, type BoardMessage } from '../src/registry/decide.ts';
 import type { BoardState } from '../src/registry/state.ts';

@@ -1,7 +1,7 @@
 import type { Artifact } from '@holdpoint/contracts/workflow/artifact';
 import type { Gate } from '@holdpoint/contracts/workflow/gate';
 import { NodeId } from '@holdpoint/contracts/values/ids';
-import type { TaskEvent } from '@holdpoint/contracts/task/task';
+import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import type { EffectDeclaration, Lock, NodeDefinition, Step } from '@holdpoint/contracts/workflow/workflow';
 
 export const id = (name: string): NodeId => NodeId.parse(name);

@@ -1,8 +1,9 @@
-import { Answer, ApprovalOutcome } from '@holdpoint/contracts/approval/approval';
-import type { EffectEvent } from '@holdpoint/contracts/effect/effect';
+import { Answer } from '@holdpoint/contracts/approval/commands';
+import { ApprovalOutcome } from '@holdpoint/contracts/approval/status';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import { NodeId } from '@holdpoint/contracts/values/ids';
 import type { Json } from '@holdpoint/contracts/values/json';
-import { VerdictKind } from '@holdpoint/contracts/recovery/recovery';
+import { VerdictKind } from '@holdpoint/contracts/workflow/failure-class';
 import type { TimerChange } from '@holdpoint/runtime/decider';
 import type { Act } from '@holdpoint/runtime/testing/run';
 import fc from 'fast-check';

@@ -1,6 +1,6 @@
 import { EffectId, NodeId } from '@holdpoint/contracts/values/ids';
 import { digestOf } from '@holdpoint/contracts/values/json';
-import type { TaskEvent } from '@holdpoint/contracts/task/task';
+import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import type { Gate, Suggestion } from '@holdpoint/contracts/workflow/gate';
 import type { NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { taskDecider } from '../src/task/decide.ts';

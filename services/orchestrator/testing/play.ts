@@ -1,4 +1,5 @@
-import type { SubmitTask, TaskEvent } from '@holdpoint/contracts/task/task';
+import type { SubmitTask } from '@holdpoint/contracts/task/commands';
+import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import type { Json } from '@holdpoint/contracts/values/json';
 import type { NodeDefinition, WorkflowDefinition, WorkflowPolicy } from '@holdpoint/contracts/workflow/workflow';
 import type { Decision, Outgoing } from '@holdpoint/runtime/decider';

@@ -1,8 +1,13 @@
-import type { ApprovalOutcome, ApprovalResolved } from '@holdpoint/contracts/approval/approval';
-import { type DoubtAnswer, effectDigest, type EffectEvent } from '@holdpoint/contracts/effect/effect';
+import type { ApprovalOutcome } from '@holdpoint/contracts/approval/status';
+import type { ApprovalResolved } from '@holdpoint/contracts/approval/events';
+import type { DoubtAnswer } from '@holdpoint/contracts/effect/grant';
+import { effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import { approvalIdOf, commandIdOf, doubtIdOf, effectIdOf, NodeId, TaskId } from '@holdpoint/contracts/values/ids';
-import type { Verdict, VerdictKind } from '@holdpoint/contracts/recovery/recovery';
-import type { SubmitTask, TaskEvent } from '@holdpoint/contracts/task/task';
+import type { Verdict } from '@holdpoint/contracts/recovery/verdict';
+import type { VerdictKind } from '@holdpoint/contracts/workflow/failure-class';
+import type { SubmitTask } from '@holdpoint/contracts/task/commands';
+import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { continued, historyOf } from '@holdpoint/runtime/testing/spec';
 import { taskDecider } from '../src/task/decide.ts';
 import type { ByHand, TaskMessage } from '../src/task/model/messages.ts';

@@ -1,6 +1,6 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { circuitIdOf, jobOf } from '@holdpoint/contracts/values/ids';
-import type { RecoveryEvent } from '@holdpoint/contracts/recovery/recovery';
+import type { RecoveryEvent } from '@holdpoint/contracts/recovery/events';
 import type { Decider } from '@holdpoint/runtime/decider';
 import type { OwnEndpoints } from '@holdpoint/runtime/bus/api';
 import { readState } from '@holdpoint/runtime/store/read';

@@ -1,6 +1,6 @@
-import type { CommandOf } from '@holdpoint/contracts/catalog/catalog';
+import type { CommandOf } from '@holdpoint/contracts/catalog/commands';
 import { circuitIdOf } from '@holdpoint/contracts/values/ids';
-import type { RecoveryEvent } from '@holdpoint/contracts/recovery/recovery';
+import type { RecoveryEvent } from '@holdpoint/contracts/recovery/events';
 import { consumers } from '@holdpoint/contracts/bus/streams';
 import { type ServiceLogic, SNAPSHOT_EVERY, snapshotEvery } from '@holdpoint/runtime/engine/core';
 import type { Decider } from '@holdpoint/runtime/decider';

@@ -1,14 +1,14 @@
 import { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
-import type { RecoveryEvent } from '@holdpoint/contracts/recovery/recovery';
-import type { Told } from '@holdpoint/runtime/engine/batch';
+import type { RecoveryEvent } from '@holdpoint/contracts/recovery/events';
+import type { CommittedEvent } from '@holdpoint/runtime/engine/batch';
 import type { Meter } from '@holdpoint/runtime/observability/meter';
-import type { AddSample } from '@holdpoint/runtime/observability/polled-metrics';
+import type { AddPolledMetrics } from '@holdpoint/runtime/observability/polled-metrics';
 import type { Pool } from 'pg';
 import { z } from 'zod';
 import { CIRCUIT_STATUS, STUCK_STATUS } from './queries/summary.ts';
 
 /** What fails, and what was made of it. */
-export const recoveryFigures = (meter: Meter): ((told: Told<RecoveryEvent>) => void) => {
+export const recoveryMetrics = (meter: Meter): ((told: CommittedEvent<RecoveryEvent>) => void) => {
   const failures = meter.counter(
     'failures_total',
     'Failed attempts by class',
@@ -22,13 +22,13 @@ export const recoveryFigures = (meter: Meter): ((told: Told<RecoveryEvent>) => v
   };
 };
 
-const STANDING = `
+const COUNTS = `
   SELECT (SELECT count(*) FROM (SELECT FROM heads WHERE status = '${STUCK_STATUS}' LIMIT 10001) s)::int AS stuck,
          (SELECT count(*) FROM heads WHERE finished_at IS NULL AND status LIKE '${CIRCUIT_STATUS}%')::int AS circuits`;
-const Standing = z.object({ stuck: z.int(), circuits: z.int() });
+const Counts = z.object({ stuck: z.int(), circuits: z.int() });
 
 /** What waits for a person, and what is kept from being tried. */
-export const sampleRecovery = (pool: Pool, sample: AddSample): void =>
+export const pollRecovery = (pool: Pool, sample: AddPolledMetrics): void =>
   sample(
     {
       tasks_stuck: {
@@ -37,8 +37,8 @@ export const sampleRecovery = (pool: Pool, sample: AddSample): void =>
       circuits_not_closed: { help: 'Circuits of targets and of workflows that are open, or half open' },
     },
     async () => {
-      const { rows } = await pool.query({ name: 'hp_recovery', text: STANDING });
-      const { stuck, circuits } = Standing.parse(rows[0]);
+      const { rows } = await pool.query({ name: 'hp_recovery', text: COUNTS });
+      const { stuck, circuits } = Counts.parse(rows[0]);
       return { tasks_stuck: stuck, circuits_not_closed: circuits };
     },
   );

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TaskId } from '@holdpoint/contracts/values/ids';
-import { type NodeView, TaskEvent, type TaskPhase, type TaskView } from '@holdpoint/contracts/task/task';
+import type { NodeView, TaskView } from '@holdpoint/contracts/task/views';
+import { TaskEvent } from '@holdpoint/contracts/task/events';
+import type { TaskPhase } from '@holdpoint/contracts/task/status';
 import type { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { expect } from 'vitest';
 import { z } from 'zod';

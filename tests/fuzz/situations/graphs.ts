@@ -1,8 +1,8 @@
 import { workflowCircuit } from '@holdpoint/contracts/recovery/circuit';
 import { NodeId } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
-import type { VerdictKind } from '@holdpoint/contracts/recovery/recovery';
-import type { TaskEvent } from '@holdpoint/contracts/task/task';
+import type { VerdictKind } from '@holdpoint/contracts/workflow/failure-class';
+import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { taskDecider } from '@holdpoint/orchestrator/task/decide';
 import type { TaskMessage } from '@holdpoint/orchestrator/task/model/messages';

@@ -12,8 +12,8 @@ import {
   requestFor,
   TASK,
 } from '@holdpoint/approvals/testing/requests';
-import type { Choice } from '@holdpoint/contracts/approval/approval';
-import { CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/effect';
+import type { Choice } from '@holdpoint/contracts/approval/commands';
+import { CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import { effectIdOf } from '@holdpoint/contracts/values/ids';
 import type { Json } from '@holdpoint/contracts/values/json';
 import type { Loaded } from '@holdpoint/runtime/engine/batch';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { StuckAnswer } from '@holdpoint/contracts/approval/approval';
-import { SubmitTask } from '@holdpoint/contracts/task/task';
+import { StuckAnswer } from '@holdpoint/contracts/approval/commands';
+import { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { Outcome, WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
-import { VerdictKind } from '@holdpoint/contracts/recovery/recovery';
+import { VerdictKind } from '@holdpoint/contracts/workflow/failure-class';
 import { TASK } from '@holdpoint/orchestrator/testing/tasks';
 import { parseAs, parseJson } from '@holdpoint/runtime/engine/inbound';
 import { definitionProblems } from '@holdpoint/workflows/definition/definition-problems';

@@ -1,8 +1,9 @@
-import { CanonicalEffect, type DoubtAnswer } from '@holdpoint/contracts/effect/effect';
+import { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
+import type { DoubtAnswer } from '@holdpoint/contracts/effect/grant';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import type { EffectMessage } from '@holdpoint/executor/effect/decide';
 import type { EffectState } from '@holdpoint/executor/effect/state';
-import { createPlaces } from '@holdpoint/executor/adapters/slots/slots';
+import { createSlots } from '@holdpoint/executor/adapters/slots/slots';
 import { executorLogic } from '@holdpoint/executor/logic';
 import {
   about,
@@ -78,7 +79,7 @@ const signed = (value: object): object => ({ ...value, ...resolveFor('retry', 2,
 
 const logic = executorLogic({
   decider,
-  places: createPlaces({ worker: 'worker-1' }, 1),
+  places: createSlots({ worker: 'worker-1' }, 1),
   runner: {
     perform: () => undefined,
     usesSlot: () => false,

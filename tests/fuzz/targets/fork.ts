@@ -1,6 +1,6 @@
-import { StuckAnswer } from '@holdpoint/contracts/approval/approval';
+import { StuckAnswer } from '@holdpoint/contracts/approval/commands';
 import { taskIdFrom } from '@holdpoint/contracts/values/ids';
-import { TaskEvent } from '@holdpoint/contracts/task/task';
+import { TaskEvent } from '@holdpoint/contracts/task/events';
 import { forkAt } from '@holdpoint/orchestrator/task/fork';
 import { histories } from '@holdpoint/orchestrator/testing/tasks';
 import fc from 'fast-check';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
-import { GrantClaims } from '@holdpoint/contracts/effect/effect';
+import { GrantClaims } from '@holdpoint/contracts/effect/grant';
 import { createSigner, createVerifier } from '@holdpoint/runtime/service/jws';
 import fc from 'fast-check';
 import { bodyFor } from '../hostile/body.ts';

@@ -1,5 +1,6 @@
-import { ProgramDefinition, SayOfWork } from '@holdpoint/contracts/program/program';
-import { SubmitTask } from '@holdpoint/contracts/task/task';
+import { ProgramDefinition } from '@holdpoint/contracts/program/definition';
+import { SayOfWork } from '@holdpoint/contracts/program/work';
+import { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { orchestratorLogic } from '@holdpoint/orchestrator/bindings';
 import { programWith, TASK } from '@holdpoint/programs/testing/fixture';
 import { parseAs, parseJson } from '@holdpoint/runtime/engine/inbound';

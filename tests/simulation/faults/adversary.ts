@@ -1,6 +1,7 @@
 import { CAPABILITIES } from '@holdpoint/contracts/effect/capabilities';
 import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
-import { effectDigest, RunEffect } from '@holdpoint/contracts/effect/effect';
+import { effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
+import { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
 import type { WireMessage } from '@holdpoint/runtime/engine/ports';

@@ -1,5 +1,5 @@
 import type { AttemptReport } from '@holdpoint/contracts/workflow/attempt';
-import type { FailureClass } from '@holdpoint/contracts/recovery/recovery';
+import type { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
 import type { StepResult } from '@holdpoint/contracts/task/step';
 import type { Choices } from '../choices.ts';
 

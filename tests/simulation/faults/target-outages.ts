@@ -1,12 +1,12 @@
-import type { RunEffect } from '@holdpoint/contracts/effect/effect';
-import type { Held } from '@holdpoint/executor/effect/state';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
+import type { Deferral } from '@holdpoint/executor/effect/state';
 import type { Timeline } from '../timeline.ts';
 
 /** Targets that do not answer for a while: their circuits are open, and whatever talks to them waits. */
 export type Away = {
   /** Undefined for work, which talks to nobody outside. */
   readonly targetOf: (order: RunEffect) => string | undefined;
-  readonly heldBy: (order: RunEffect) => Held | undefined;
+  readonly heldBy: (order: RunEffect) => Deferral | undefined;
   readonly isAway: (target: string) => boolean;
   readonly goAway: (target: string, ms: number) => void;
   /** Called with each target that is there again. */

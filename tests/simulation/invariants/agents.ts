@@ -1,4 +1,4 @@
-import type { ApprovalEvent } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalEvent } from '@holdpoint/contracts/approval/events';
 import type { ApprovalState } from '@holdpoint/approvals/approval/state';
 import { type Change, programIn, taskIn } from '../event-states.ts';
 import type { World } from '../world.ts';

@@ -1,4 +1,4 @@
-import type { TaskEvent } from '@holdpoint/contracts/task/task';
+import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import type { TaskChange } from '../event-states.ts';
 import type { World } from '../world.ts';
 import { nodeState } from '@holdpoint/orchestrator/task/model/state';

@@ -1,4 +1,4 @@
-import type { ApprovalEvent, ApprovalResolved } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalEvent, ApprovalResolved } from '@holdpoint/contracts/approval/events';
 import { choicesOf, policyOf } from '@holdpoint/contracts/approval/question';
 import { inputProblems } from '@holdpoint/contracts/workflow/input';
 import { isAmong } from '@holdpoint/contracts/workflow/audience';

@@ -1,6 +1,6 @@
-import { type FailureClass, FailureClass as Classes } from '@holdpoint/contracts/recovery/recovery';
+import { type FailureClass, FailureClass as Classes } from '@holdpoint/contracts/workflow/failure-class';
 import type { RecoveryRules } from '@holdpoint/contracts/workflow/recovery-rules';
-import type { TaskEvent } from '@holdpoint/contracts/task/task';
+import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
 import { nodeState, type Task } from '@holdpoint/orchestrator/task/model/state';
 import { TABLE, THRESHOLDS } from '@holdpoint/recovery/attempts/verdict-table';
@@ -12,7 +12,7 @@ const followedOf = (failureClass: FailureClass, rules: RecoveryRules = {}): numb
   const own = failureClass === 'CONTEXT_EXHAUSTED' ? rules.continues : undefined;
   const threshold = own ?? rules.thresholds?.[failureClass] ?? THRESHOLDS[failureClass];
   const rows = TABLE.filter(({ class: of, verdict }) => of === failureClass && FOLLOWED.has(verdict));
-  return Math.max(0, ...rows.map(({ up }) => (up === 'before' ? threshold - 1 : threshold)));
+  return Math.max(0, ...rows.map(({ untilThreshold: up }) => (up === 'before' ? threshold - 1 : threshold)));
 };
 
 const FOLLOWED: ReadonlySet<string> = new Set(['retry', 'rollback', 'continue']);

@@ -1,6 +1,6 @@
 import { circuitIdOf } from '@holdpoint/contracts/values/ids';
 import { isWorkflowCircuit } from '@holdpoint/contracts/recovery/circuit';
-import type { TaskEvent } from '@holdpoint/contracts/task/task';
+import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { isCircuit } from '@holdpoint/recovery/attempts/decide';
 import type { RecoveryChange, TaskChange } from '../event-states.ts';
 import type { World } from '../world.ts';

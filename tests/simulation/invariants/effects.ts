@@ -1,5 +1,7 @@
 import { CAPABILITIES } from '@holdpoint/contracts/effect/capabilities';
-import { effectDigest, type EffectEvent, type RunEffect } from '@holdpoint/contracts/effect/effect';
+import { effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { canonicalJson } from '@holdpoint/contracts/values/json';
 import { type EffectState, entryIn } from '@holdpoint/executor/effect/state';
 import type { Change } from '../event-states.ts';
@@ -55,7 +57,7 @@ export const checkEffect = (
     );
     judge.expect(
       'what may have happened is repeated only where that is harmless',
-      REPEATABLE.has(effect.effectClass) || entry?.unsure !== true || entry.repeatUntil !== undefined,
+      REPEATABLE.has(effect.effectClass) || entry?.mayHaveHappened !== true || entry.repeatUntil !== undefined,
       event.task,
       () => `${aggregate} is ${effect.effectClass} and was in doubt`,
     );

@@ -1,7 +1,7 @@
 import { type Artifact, artifactLabel, scopeOf } from '@holdpoint/contracts/workflow/artifact';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
-import type { TaskEvent } from '@holdpoint/contracts/task/task';
+import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import type { NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { nodeDefinition, nodeState, outcomeOf, type Task } from '@holdpoint/orchestrator/task/model/state';
 import { graphOf } from '@holdpoint/workflows/graph/graph';

@@ -1,5 +1,5 @@
 import { CAPABILITIES } from '@holdpoint/contracts/effect/capabilities';
-import { effectDigest } from '@holdpoint/contracts/effect/effect';
+import { effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { findNode, nodeState, type Task } from '@holdpoint/orchestrator/task/model/state';
 import type { TaskChange } from '../event-states.ts';

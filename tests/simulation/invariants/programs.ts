@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Json } from '@holdpoint/contracts/values/json';
-import type { Entry, SayOfWork, WorkAnswer } from '@holdpoint/contracts/program/program';
+import type { Entry } from '@holdpoint/contracts/program/recording';
+import type { SayOfWork, WorkAnswer } from '@holdpoint/contracts/program/work';
 import { entryIn } from '@holdpoint/executor/effect/state';
 import { isTerminal, mayGo, mayReopen } from '@holdpoint/orchestrator/task/model/phases';
 import { effectsOf, entryOf, hasEnded, type Program, type ProgramFact } from '@holdpoint/programs/state';

@@ -1,5 +1,6 @@
-import { effectDigest, type EffectEvent } from '@holdpoint/contracts/effect/effect';
-import type { TaskEvent } from '@holdpoint/contracts/task/task';
+import { effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
+import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { entryIn } from '@holdpoint/executor/effect/state';
 import { allNodes } from '@holdpoint/orchestrator/task/model/nodes';
 import { isTerminal, mayGo, mayReopen } from '@holdpoint/orchestrator/task/model/phases';

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { RecoverTask } from '@holdpoint/contracts/task/task';
-import type { FailureAssessed, Verdict } from '@holdpoint/contracts/recovery/recovery';
+import { RecoverTask } from '@holdpoint/contracts/task/commands';
+import type { FailureAssessed } from '@holdpoint/contracts/recovery/events';
+import type { Verdict } from '@holdpoint/contracts/recovery/verdict';
 import { isGivingUp } from '@holdpoint/contracts/workflow/failure-class';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
 import { isCircuit } from '@holdpoint/recovery/attempts/decide';

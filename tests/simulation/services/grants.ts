@@ -1,5 +1,5 @@
 import type { AuditClaims } from '@holdpoint/contracts/audit/audit';
-import { SignedClaims } from '@holdpoint/contracts/effect/effect';
+import { SignedClaims } from '@holdpoint/contracts/effect/grant';
 import { sha256Of } from '@holdpoint/contracts/values/json';
 
 // Real signatures have tests of their own; here they would be most of the work.

@@ -1,5 +1,5 @@
 import { type Artifact, artifactLabel } from '@holdpoint/contracts/workflow/artifact';
-import type { RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import type { LookOutputs, StepInput, StepResult } from '@holdpoint/contracts/task/step';

@@ -1,6 +1,6 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { asSent, sha256Of } from '@holdpoint/contracts/values/json';
-import { type SayOfWork, WorkAnswer, WorkOrder } from '@holdpoint/contracts/program/program';
+import { type SayOfWork, WorkAnswer, WorkOrder } from '@holdpoint/contracts/program/work';
 import { artifactUriOf } from '@holdpoint/contracts/effect/stored-artifact';
 import { workConsumer } from '@holdpoint/contracts/bus/streams';
 import type { Delivery } from '@holdpoint/runtime/engine/intake';

@@ -1,5 +1,5 @@
 import type { Principal } from '@holdpoint/approvals/approval/state';
-import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import type { Choices } from '../choices.ts';
 import { PEOPLE } from '../workload/gates.ts';
 

@@ -1,10 +1,7 @@
-import {
-  type ApprovalEvent,
-  type Choice,
-  StuckAnswer,
-  type Verb,
-  type Vote,
-} from '@holdpoint/contracts/approval/approval';
+import type { ApprovalEvent } from '@holdpoint/contracts/approval/events';
+import { type Choice, StuckAnswer } from '@holdpoint/contracts/approval/commands';
+import type { Verb } from '@holdpoint/contracts/workflow/approval-policy';
+import type { Vote } from '@holdpoint/contracts/approval/status';
 import { ApprovalId } from '@holdpoint/contracts/values/ids';
 import type { Json } from '@holdpoint/contracts/values/json';
 import type { Principal } from '@holdpoint/approvals/approval/state';

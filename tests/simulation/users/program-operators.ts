@@ -1,4 +1,4 @@
-import type { RequestApproval } from '@holdpoint/contracts/approval/approval';
+import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
 import { TaskId } from '@holdpoint/contracts/values/ids';
 import type { Json } from '@holdpoint/contracts/values/json';
 import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';

@@ -1,5 +1,5 @@
 import type { ProgramFact } from '@holdpoint/programs/state';
-import type { TaskEvent } from '@holdpoint/contracts/task/task';
+import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { checkWaitingPrograms } from '../invariants/programs.ts';
 import { checkWaiting } from '../invariants/waiting.ts';
 import type { startPeople } from './approvers.ts';

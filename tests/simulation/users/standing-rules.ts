@@ -1,7 +1,7 @@
-import type { RequestApproval } from '@holdpoint/contracts/approval/approval';
+import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
 import { type RuleId, ruleIdOf } from '@holdpoint/contracts/values/ids';
 import type { RuleSpec } from '@holdpoint/contracts/approval/standing-rule';
-import { decides, type Rule } from '@holdpoint/approvals/rule/rule';
+import { ruleDecides, type Rule } from '@holdpoint/approvals/rule/rule';
 import type { Cluster } from '../services/cluster.ts';
 import { PEOPLE } from '../workload/gates.ts';
 import type { Call } from './approvers.ts';
@@ -25,7 +25,7 @@ export const rulesFor =
   (request: RequestApproval): readonly RuleId[] => {
     const rules = [...books.approvals.states.values()].filter(isRule);
     const odd = choices.happens(`odd rule for ${request.id}`, ASKED_FOR_NOTHING);
-    return rules.filter((rule) => odd || decides(rule, request, timeline.now())).map(({ id }) => id);
+    return rules.filter((rule) => odd || ruleDecides(rule, request, timeline.now())).map(({ id }) => id);
   };
 
 /** People who decide beforehand, and some who think better of it. */

@@ -1,7 +1,7 @@
 import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
 import { TaskId } from '@holdpoint/contracts/values/ids';
 import type { Workflow } from '@holdpoint/sdk/definition/workflow';
-import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
 import { asSubmitted } from './agents.ts';
 import type { Cluster } from '../services/cluster.ts';

@@ -1,5 +1,5 @@
 import { NodeId } from '@holdpoint/contracts/values/ids';
-import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import type { NodeDefinition, WorkflowDefinition, WorkflowPolicy } from '@holdpoint/contracts/workflow/workflow';
 import { definitionProblems } from '@holdpoint/workflows/definition/definition-problems';
 import type { Choices } from '../choices.ts';

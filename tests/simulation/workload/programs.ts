@@ -4,7 +4,7 @@ import type { EffectRequest, ItemContext } from '@holdpoint/sdk/definition/conte
 import { phasesFor } from '@holdpoint/sdk/definition/phases-for';
 import type { Workflow } from '@holdpoint/sdk/definition/workflow';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
-import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { z } from 'zod';
 import type { Choices } from '../choices.ts';
 import { kindOf } from './graph-nodes.ts';

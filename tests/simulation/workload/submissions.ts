@@ -2,7 +2,7 @@ import { effectClassOf } from '@holdpoint/contracts/effect/capabilities';
 import { NodeId } from '@holdpoint/contracts/values/ids';
 import type { Json } from '@holdpoint/contracts/values/json';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
-import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { type NodeDefinition, WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import type { BuiltInWorkflow } from '@holdpoint/orchestrator/workflows/catalog';
 import type { Choices } from '../choices.ts';

@@ -1,6 +1,6 @@
-import { TaskEvent } from '@holdpoint/contracts/task/task';
+import { TaskEvent } from '@holdpoint/contracts/task/events';
 import { orchestratorDecider } from '@holdpoint/orchestrator/orchestrator';
-import { ProgramEvent } from '@holdpoint/contracts/program/program';
+import { ProgramEvent } from '@holdpoint/contracts/program/events';
 import { absent, type TaskState } from '@holdpoint/orchestrator/task/model/state';
 import { evolve } from '@holdpoint/orchestrator/task/model/evolve';
 import { isTerminal, mayGo, mayReopen } from '@holdpoint/orchestrator/task/model/phases';

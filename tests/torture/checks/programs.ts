@@ -1,4 +1,4 @@
-import { TaskPhase } from '@holdpoint/contracts/task/task';
+import { TaskPhase } from '@holdpoint/contracts/task/status';
 import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
 import type { ProgramEvidence, StoredAggregate, StoredEvent } from '../evidence/evidence.ts';
 import { TOKEN_STEP } from '../workload/program.ts';

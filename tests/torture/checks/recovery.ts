@@ -1,4 +1,4 @@
-import { TaskEvent } from '@holdpoint/contracts/task/task';
+import { TaskEvent } from '@holdpoint/contracts/task/events';
 import { evolve } from '@holdpoint/orchestrator/task/model/evolve';
 import { absent, nodeState, type TaskState } from '@holdpoint/orchestrator/task/model/state';
 import type { StoredAggregate, StoredEvent } from '../evidence/evidence.ts';

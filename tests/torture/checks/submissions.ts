@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isTerminal } from '@holdpoint/orchestrator/task/model/phases';
-import { TaskPhase } from '@holdpoint/contracts/task/task';
+import { TaskPhase } from '@holdpoint/contracts/task/status';
 import type { Operation } from '../history.ts';
 import type { StoredAggregate, TaskEvidence } from '../evidence/evidence.ts';
 import { endOf } from '../workload/graph.ts';

@@ -1,4 +1,4 @@
-import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import type { z } from 'zod';
 import type { Ended } from '../deployment/deployment.ts';
 import type { Operation } from '../history.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { ApprovalId } from '@holdpoint/contracts/values/ids';
 import { ErrorBody, ErrorCode, HoldpointError } from '@holdpoint/contracts/values/errors';
-import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { sha256Of } from '@holdpoint/contracts/values/json';
 import { layout } from '@holdpoint/infra/credentials/layout';
 import { root } from '@holdpoint/infra/local/folders';

@@ -1,4 +1,4 @@
-import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { z } from 'zod';
 import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';

@@ -1,4 +1,4 @@
-import { api } from '@holdpoint/contracts/catalog/catalog';
+import { api } from '@holdpoint/contracts/catalog/api';
 import type { History } from '../history.ts';
 import { holdFor } from '../fault-runner.ts';
 import { type Feed, follow } from './feed.ts';

@@ -1,5 +1,5 @@
 import type { Client } from '@holdpoint/cli/bus/client';
-import type { Api, ApiRequest, ApiResponse } from '@holdpoint/contracts/catalog/catalog';
+import type { Api, ApiRequest, ApiResponse } from '@holdpoint/contracts/catalog/api';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { asSent } from '@holdpoint/contracts/values/json';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';

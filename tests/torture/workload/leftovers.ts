@@ -1,4 +1,4 @@
-import type { StuckAnswer } from '@holdpoint/contracts/approval/approval';
+import type { StuckAnswer } from '@holdpoint/contracts/approval/commands';
 import type { ApprovalId, EffectId, NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import type { History } from '../history.ts';
 import { holdFor } from '../fault-runner.ts';

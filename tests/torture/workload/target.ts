@@ -5,7 +5,7 @@ import {
   type EffectId,
   type NodeId,
 } from '@holdpoint/contracts/values/ids';
-import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import type { z } from 'zod';
 import type { PlannedTask } from './planned.ts';
 import { childApprovalOf, childEffectOf } from './program.ts';

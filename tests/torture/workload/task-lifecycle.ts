@@ -1,4 +1,4 @@
-import type { Verb } from '@holdpoint/contracts/approval/approval';
+import type { Verb } from '@holdpoint/contracts/workflow/approval-policy';
 import type { Crew } from '../pages/console-users.ts';
 import { jetstream } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';

@@ -1,21 +1,23 @@
+import { Answer, StuckAnswer } from '@holdpoint/contracts/approval/commands';
+import { DoubtAnswer } from '@holdpoint/contracts/effect/grant';
 import { ApprovalId } from '@holdpoint/contracts/values/ids';
-import type { InputRequest } from '@holdpoint/contracts/workflow/input';
-import { typedValue } from '@holdpoint/contracts/workflow/input-typed';
+import type { InputRequest } from '@holdpoint/contracts/approval/input';
+import { typedValue } from '@holdpoint/contracts/approval/input-typed';
 import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
 import { type Command, InvalidArgumentError } from 'commander';
-import { as, collectInput } from '../kit/arguments.ts';
-import { respondTo } from './decisions.ts';
+import { as, collectInput, oneOf } from '../kit/arguments.ts';
 import { withExample } from '../kit/example.ts';
 import type { Session } from '../kit/session.ts';
 import { UsageError } from '../kit/usage-error.ts';
+import { decidedText, decideOn, respondTo } from './decisions.ts';
 
-type Responding = {
+type Options = {
   readonly yes?: true;
   readonly no?: true;
   readonly choice?: string;
   readonly text?: string;
   readonly field?: JsonObject;
-  /** True when nothing came with it: then it is about what is printed. */
+  /** True without a value: the output format is meant then. */
   readonly json?: { readonly response: Json } | true;
   readonly comment?: string;
 };
@@ -24,72 +26,98 @@ const jsonResponse = (text: string): { readonly response: Json } => {
   try {
     return { response: JSON.parse(text) as Json };
   } catch {
-    throw new InvalidArgumentError('not JSON');
+    throw new InvalidArgumentError('expected JSON');
   }
 };
 
-/** What is typed for a field stands for what the field wants; what is given as JSON is that. */
-const filledIn = (input: InputRequest | undefined, typed: JsonObject): Json => {
+/** Converts typed text to the type of its field. JSON values stay as they are. */
+const formValues = (input: InputRequest | undefined, typed: JsonObject): Json => {
   if (input?.kind !== 'form') return typed;
   const values = Object.entries(typed).flatMap(([name, value]): readonly (readonly [string, Json])[] => {
     const field = input.fields.find((each) => each.name === name);
-    const meant = field === undefined || typeof value !== 'string' ? value : typedValue(field, value);
-    return meant === undefined ? [] : [[name, meant]];
+    const converted = field === undefined || typeof value !== 'string' ? value : typedValue(field, value);
+    return converted === undefined ? [] : [[name, converted]];
   });
   return Object.fromEntries(values);
 };
 
-/** What was said, once it is known what was asked. Throws `UsageError` unless exactly one thing was. */
-const responseIn = ({ yes, no, choice, text, field, json }: Responding) => {
-  const said: readonly (((input: InputRequest | undefined) => Json) | undefined)[] = [
+const ONE_RESPONSE =
+  'give one <answer>, or exactly one of --yes, --no, --choice, --text, --field, --json <response>';
+
+type ResponseTo = (input: InputRequest | undefined) => Json;
+
+/** The response to a workflow's question, by the type of the question. Throws `UsageError` unless there is exactly one. */
+const responseIn = ({ yes, no, choice, text, field, json }: Options): ResponseTo => {
+  const responses: readonly (ResponseTo | undefined)[] = [
     yes && (() => true),
     no && (() => false),
     choice === undefined ? undefined : () => choice,
     text === undefined ? undefined : () => text,
-    field && ((input) => filledIn(input, field)),
+    field && ((input) => formValues(input, field)),
     json === undefined || json === true ? undefined : () => json.response,
   ];
-  const [response, ...others] = said.filter((each) => each !== undefined);
-  if (response === undefined || others.length > 0)
-    throw new UsageError('one of --yes, --no, --choice, --text, --field and --json <response>');
+  const [response, ...others] = responses.filter((each) => each !== undefined);
+  if (response === undefined || others.length > 0) throw new UsageError(ONE_RESPONSE);
   return response;
 };
 
-export const addRespond = (approvals: Command, { use, lines, json }: Session): void => {
+const hasResponse = ({ yes, no, choice, text, field, json }: Options): boolean =>
+  [yes, no, choice, text, field, json === true ? undefined : json].some((each) => each !== undefined);
+
+export const addAnswer = (approval: Command, { use, lines, json }: Session): void => {
+  const choose = (id: ApprovalId, answer: Answer, { comment, json: asJson }: Options): Promise<void> =>
+    use(async (client) => {
+      const request = await client.call('approvals', 'get', { id });
+      const decided = await decideOn(client, { ...request, id }, answer, { comment });
+      if (asJson === true) json(decided);
+      else lines(decidedText(request, decided, `answered with ${answer}`));
+      return undefined;
+    });
+  const respond = (id: ApprovalId, options: Options): Promise<void> => {
+    const responseTo = responseIn(options);
+    const { comment } = options;
+    return use(async (client) => {
+      const request = await client.call('approvals', 'get', { id });
+      const result = await respondTo(client, { ...request, id }, responseTo(request.input), { comment });
+      if (options.json === true) json(result.answer);
+      else lines(result.lines);
+      return undefined;
+    });
+  };
   withExample(
-    approvals
-      .command('respond')
-      .description('say what a program asks for')
-      .argument('<id>', 'id of the question', as(ApprovalId))
-      .option('--yes', 'yes')
-      .option('--no', 'no')
-      .option('--choice <value>', 'the value of an option')
-      .option('--text <text>', 'a text')
+    approval
+      .command('answer')
+      .alias('respond')
+      .description('answer a question: about an in-doubt effect, a stuck job, or from a workflow')
+      .argument('<id>', 'approval ID of the question', as(ApprovalId))
+      .argument(
+        '[answer]',
+        `in-doubt effect: ${DoubtAnswer.options.join(', ')}; stuck job: ${StuckAnswer.options.join(', ')}`,
+        oneOf(Answer.options),
+      )
+      .option('--yes', 'answer yes')
+      .option('--no', 'answer no')
+      .option('--choice <value>', 'choose this option')
+      .option('--text <text>', 'answer with this text')
       .option(
         '--field <name=value>',
-        'a field of a form; name:=json for anything but what is typed (repeatable)',
+        'fill in a field of a form; name:=json for a JSON value (repeatable)',
         collectInput,
       )
       .option(
         '--json [response]',
-        'the response as JSON; without one, print the answer as it came',
+        'answer with this JSON value; without a value, print the API response as JSON',
         jsonResponse,
       )
-      .option('--comment <text>', 'why, for the record')
-      .action((id: ApprovalId, options: Responding) => {
-        const responseTo = responseIn(options);
-        const { comment } = options;
-        return use(async (client) => {
-          const asked = await client.call('approvals', 'get', { id });
-          const response = responseTo(asked.input);
-          const made = await respondTo(client, { ...asked, id }, response, { comment });
-          if (options.json === true) json(made.answer);
-          else lines(made.lines);
-          return undefined;
-        });
+      .option('--comment <text>', 'reason, kept in the record')
+      .action((id: ApprovalId, answer: Answer | undefined, options: Options) => {
+        if (answer === undefined) return respond(id, options);
+        if (hasResponse(options)) throw new UsageError(ONE_RESPONSE);
+        return choose(id, answer, options);
       }),
-    'approvals respond a-7h2k9m1x4c --yes --comment "as we agreed"',
-    'approvals respond a-7h2k9m1x4c --choice staging',
-    'approvals respond a-7h2k9m1x4c --field env=staging --field percent=10',
+    'approval answer a-7h2k9m1x4c applied --comment "the order is there"',
+    'approval answer a-7h2k9m1x4c skip --comment "not needed for this release"',
+    'approval answer a-7h2k9m1x4c --yes --comment "as we agreed"',
+    'approval answer a-7h2k9m1x4c --field env=staging --field percent=10',
   );
 };

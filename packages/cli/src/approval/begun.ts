@@ -1,7 +1,7 @@
-import type { ApprovalView } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import { questionOf } from '@holdpoint/contracts/approval/question';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import { TaskEvent } from '@holdpoint/contracts/task/task';
+import { TaskEvent } from '@holdpoint/contracts/task/events';
 import type { Client } from '../bus/client.ts';
 
 /** When the effect of a doubt was ordered last, in epoch milliseconds; undefined where its task is not known any more. */

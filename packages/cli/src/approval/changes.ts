@@ -1,4 +1,4 @@
-import type { ApprovalDetail } from '@holdpoint/contracts/catalog/catalog';
+import type { ApprovalDetail } from '@holdpoint/contracts/approval/queries';
 import type { Line, Paint } from '../output/painted.ts';
 import { printableLines } from '../output/printable.ts';
 

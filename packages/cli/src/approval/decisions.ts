@@ -1,6 +1,7 @@
-import type { ApprovalView, Choice, DecideApproval } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalView } from '@holdpoint/contracts/approval/views';
+import type { Choice, DecideApproval } from '@holdpoint/contracts/approval/commands';
 import { questionOf } from '@holdpoint/contracts/approval/question';
-import type { ApiResponse } from '@holdpoint/contracts/catalog/catalog';
+import type { ApiResponse } from '@holdpoint/contracts/catalog/api';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { EffectId } from '@holdpoint/contracts/values/ids';
 import type { Json } from '@holdpoint/contracts/values/json';

@@ -1,4 +1,4 @@
-import type { ApprovalView } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import type { InputField, InputRequest } from '@holdpoint/contracts/workflow/input';
 import { fieldWants } from '@holdpoint/contracts/workflow/input-typed';
 import type { Json } from '@holdpoint/contracts/values/json';

@@ -1,4 +1,4 @@
-import type { CanonicalEffect } from '@holdpoint/contracts/effect/effect';
+import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
 import { z } from 'zod';
 import { printableLines } from '../output/printable.ts';
 

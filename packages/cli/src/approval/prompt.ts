@@ -1,4 +1,5 @@
-import type { ApprovalView, Choice } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalView } from '@holdpoint/contracts/approval/views';
+import type { Choice } from '@holdpoint/contracts/approval/commands';
 import { choicesOf, type Question, questionOf } from '@holdpoint/contracts/approval/question';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { type Ask, askForResponse } from './input-prompt.ts';

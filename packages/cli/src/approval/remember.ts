@@ -1,4 +1,4 @@
-import type { ApprovalView } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import { ASKS, questionOf } from '@holdpoint/contracts/approval/question';
 import { matches, RuleSpec } from '@holdpoint/contracts/approval/standing-rule';
 import { Refusal } from '../kit/refusal.ts';

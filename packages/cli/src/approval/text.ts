@@ -1,7 +1,9 @@
-import { type ApprovalView, riskOf, type StuckAnswer } from '@holdpoint/contracts/approval/approval';
+import { type ApprovalView, riskOf } from '@holdpoint/contracts/approval/views';
+import type { StuckAnswer } from '@holdpoint/contracts/approval/commands';
 import { choicesOf, type Question, questionOf, reportCommand } from '@holdpoint/contracts/approval/question';
-import type { ApiResponse, ApprovalDetail } from '@holdpoint/contracts/catalog/catalog';
-import type { DoubtAnswer } from '@holdpoint/contracts/effect/effect';
+import type { ApiResponse } from '@holdpoint/contracts/catalog/api';
+import type { ApprovalDetail } from '@holdpoint/contracts/approval/queries';
+import type { DoubtAnswer } from '@holdpoint/contracts/effect/grant';
 import { jobOf } from '@holdpoint/contracts/values/ids';
 import { changesText } from './changes.ts';
 import { inputText, inputWants, responseLine, responseText } from './input.ts';

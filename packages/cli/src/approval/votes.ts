@@ -1,4 +1,4 @@
-import type { ApprovalView } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import { policyOf, questionOf } from '@holdpoint/contracts/approval/question';
 import { instant } from '../output/columns.ts';
 

@@ -1,4 +1,4 @@
-import type { ApprovalView } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import { questionOf } from '@holdpoint/contracts/approval/question';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { setTimeout as pause } from 'node:timers/promises';

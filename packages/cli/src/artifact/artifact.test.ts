@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Api, ApiRequest, ApiResponse } from '@holdpoint/contracts/catalog/catalog';
+import type { Api, ApiRequest, ApiResponse } from '@holdpoint/contracts/catalog/api';
 import { ARTIFACT_RANGE_MAX_BYTES, artifactUriOf } from '@holdpoint/contracts/effect/stored-artifact';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { expect, test } from 'vitest';

@@ -1,5 +1,5 @@
 import { encodeRequest, readAnswer } from '@holdpoint/contracts/api/reply';
-import type { Api, ApiRequest, ApiResponse } from '@holdpoint/contracts/catalog/catalog';
+import type { Api, ApiRequest, ApiResponse } from '@holdpoint/contracts/catalog/api';
 import { type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { connectTo, toHoldpointError } from './connection.ts';

@@ -1,4 +1,4 @@
-import { api } from '@holdpoint/contracts/catalog/catalog';
+import { api } from '@holdpoint/contracts/catalog/api';
 import { HEADERS, SURFACE_HEADER } from '@holdpoint/contracts/bus/cloudevents';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { describe, expect, test } from 'vitest';

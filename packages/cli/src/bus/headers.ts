@@ -1,4 +1,4 @@
-import type { Api } from '@holdpoint/contracts/catalog/catalog';
+import type { Api } from '@holdpoint/contracts/catalog/api';
 import { HEADERS, SURFACE_HEADER } from '@holdpoint/contracts/bus/cloudevents';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';

@@ -1,4 +1,4 @@
-import type { CapabilityView } from '@holdpoint/contracts/catalog/catalog';
+import type { CapabilityView } from '@holdpoint/contracts/effect/views';
 import { CapabilityLabel } from '@holdpoint/contracts/workflow/workflow';
 import type { Command } from 'commander';
 import { as } from '../kit/arguments.ts';

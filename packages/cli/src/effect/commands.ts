@@ -1,4 +1,4 @@
-import { DoubtAnswer } from '@holdpoint/contracts/effect/effect';
+import { DoubtAnswer } from '@holdpoint/contracts/effect/grant';
 import { EffectId, TaskId } from '@holdpoint/contracts/values/ids';
 import type { Command } from 'commander';
 import { as, oneOf } from '../kit/arguments.ts';

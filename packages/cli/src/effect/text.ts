@@ -1,4 +1,4 @@
-import type { EffectView } from '@holdpoint/contracts/catalog/catalog';
+import type { EffectView } from '@holdpoint/contracts/effect/views';
 import { columns } from '../output/columns.ts';
 import { printableLines } from '../output/printable.ts';
 

@@ -1,5 +1,5 @@
-import type { EffectOrder } from '@holdpoint/contracts/catalog/catalog';
-import { EffectOrder as Order } from '@holdpoint/contracts/catalog/catalog';
+import type { EffectOrder } from '@holdpoint/contracts/effect/views';
+import { EffectOrder as Order } from '@holdpoint/contracts/effect/views';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { Json } from '@holdpoint/contracts/values/json';
 import { describe, expect, test } from 'vitest';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { EffectOrder } from '@holdpoint/contracts/catalog/catalog';
+import type { EffectOrder } from '@holdpoint/contracts/effect/views';
 import { EffectId, TOKEN } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import type { UndoInputs } from '@holdpoint/contracts/effect/undo';

@@ -1,4 +1,4 @@
-import type { ApprovalView } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { ApprovalId } from '@holdpoint/contracts/values/ids';
 import type { Client } from '../bus/client.ts';

@@ -1,12 +1,13 @@
-import type { ApprovalView, Verb } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalView } from '@holdpoint/contracts/approval/views';
+import type { Verb } from '@holdpoint/contracts/workflow/approval-policy';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '../bus/client.ts';
 import { findApproval, pendingApproval } from './approval.ts';
 import { type Job, loadJob } from './job.ts';
-import { jobName } from './reference.ts';
+import { jobName } from './target.ts';
 
-export type Decided = {
+export type JobDecision = {
   readonly approval: ApprovalView;
   readonly by: string;
   /** How many people still have to approve. */
@@ -44,7 +45,7 @@ export const decideJob = async (
   job: Job,
   decision: Verb,
   comment: string | undefined,
-): Promise<Decided> => {
+): Promise<JobDecision> => {
   const approval = await awaitApproval(client, job);
   const request = { id: approval.id, decision, digest: approval.digest };
   const { by, missing = 0 } = await client.call('approvals', 'decide', {

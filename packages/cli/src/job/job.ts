@@ -1,8 +1,8 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { jobOf, type TaskId } from '@holdpoint/contracts/values/ids';
-import type { NodeView, TaskView } from '@holdpoint/contracts/task/task';
+import type { NodeView, TaskView } from '@holdpoint/contracts/task/views';
 import type { Client } from '../bus/client.ts';
-import type { JobName } from './reference.ts';
+import { asJobName, type JobName, type Target } from './target.ts';
 
 /** A node with the run that it belongs to. */
 export type Job = {
@@ -22,11 +22,11 @@ export const comesAfter = ({ run, node }: Job): readonly string[] => [
   ...(run.entries.includes(node.id) ? (run.after ?? []) : []),
 ];
 
-export const loadRun = (client: Client, id: TaskId): Promise<TaskView> =>
+export const loadTask = (client: Client, id: TaskId): Promise<TaskView> =>
   client.call('orchestrator', 'get', { id });
 
 export const loadJob = async (client: Client, { task, node, id }: JobName): Promise<Job> => {
-  const run = await loadRun(client, task);
+  const run = await loadTask(client, task);
   const found = jobsOf(run).find((job) => job.node.id === node);
   if (found === undefined)
     throw new HoldpointError(
@@ -34,4 +34,14 @@ export const loadJob = async (client: Client, { task, node, id }: JobName): Prom
       `there is no job ${id}: run ${task} has no node ${node}`,
     );
   return found;
+};
+
+/** The job, or all jobs of the task. */
+export const loadTarget = async (client: Client, target: Target): Promise<readonly Job[]> => {
+  const name = asJobName(target);
+  if (name !== undefined) return [await loadJob(client, name)];
+  const jobs = jobsOf(await loadTask(client, target.task));
+  if (jobs.length === 0)
+    throw new HoldpointError('ORCHESTRATOR_UNKNOWN_NODE', `task ${target.task} has no jobs`);
+  return jobs;
 };

@@ -1,7 +1,7 @@
-import type { TaskSummary } from '@holdpoint/contracts/catalog/catalog';
+import type { TaskSummary } from '@holdpoint/contracts/task/queries';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { Client } from '../bus/client.ts';
-import { type Job, jobsOf, loadRun } from './job.ts';
+import { type Job, jobsOf, loadTask } from './job.ts';
 
 const PAGE = 100;
 const AT_ONCE = 8;
@@ -30,7 +30,7 @@ type Shown = { readonly jobs: readonly Job[] } | { readonly problem: string };
 
 const show = async (client: Client, { id, createdAt }: TaskSummary): Promise<Shown> => {
   try {
-    return { jobs: jobsOf(await loadRun(client, id), createdAt) };
+    return { jobs: jobsOf(await loadTask(client, id), createdAt) };
   } catch (error) {
     if (!(error instanceof HoldpointError)) throw error;
     return { problem: `run ${id} is left out: ${error.code}: ${error.message}` };

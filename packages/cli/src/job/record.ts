@@ -1,6 +1,6 @@
-import type { ApprovalView } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import { reportCommand } from '@holdpoint/contracts/approval/question';
-import type { NodeView, TaskView } from '@holdpoint/contracts/task/task';
+import type { NodeView, TaskView } from '@holdpoint/contracts/task/views';
 import { instant } from '../output/columns.ts';
 import { comesAfter, type Job } from './job.ts';
 import { spentText } from '../recovery/usage-text.ts';

@@ -1,4 +1,4 @@
-import type { JobStatus } from '@holdpoint/contracts/task/task';
+import type { JobStatus } from '@holdpoint/contracts/task/status';
 import { EXIT } from '../kit/failure.ts';
 import type { Paint, Span } from '../output/painted.ts';
 

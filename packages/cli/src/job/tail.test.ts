@@ -1,6 +1,6 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { LogLine } from '@holdpoint/contracts/task/log';
-import type { JobStatus } from '@holdpoint/contracts/task/task';
+import type { JobStatus } from '@holdpoint/contracts/task/status';
 import { describe, expect, test } from 'vitest';
 import type { LogSource } from '../bus/logs.ts';
 import { nodeView, runView } from '../../testing/runs.ts';

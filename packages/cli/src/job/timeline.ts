@@ -1,5 +1,5 @@
-import type { HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
-import { TaskEvent } from '@holdpoint/contracts/task/task';
+import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
+import { TaskEvent } from '@holdpoint/contracts/task/events';
 
 /** What the history of a run says of one of its nodes. Times are epoch milliseconds. */
 export type Timeline = {

@@ -1,4 +1,4 @@
-import type { NodeView } from '@holdpoint/contracts/task/task';
+import type { NodeView } from '@holdpoint/contracts/task/views';
 
 type Wait = NonNullable<NodeView['wait']>;
 

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { OUTPUT_MAX } from '@holdpoint/contracts/recovery/recovery';
+import { OUTPUT_MAX } from '@holdpoint/contracts/recovery/commands';
 import { UsageError } from './usage-error.ts';
 
 /** Gives the next bytes of something, none at its end. */

@@ -1,4 +1,4 @@
-import type { CapabilityView } from '@holdpoint/contracts/catalog/catalog';
+import type { CapabilityView } from '@holdpoint/contracts/effect/views';
 import { Audience } from '@holdpoint/contracts/workflow/audience';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { NodeId, TaskId } from '@holdpoint/contracts/values/ids';

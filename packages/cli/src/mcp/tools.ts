@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Verb } from '@holdpoint/contracts/workflow/approval-policy';
-import { Digest } from '@holdpoint/contracts/effect/effect';
+import { Digest } from '@holdpoint/contracts/effect/canonical-effect';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { ApprovalId, TaskId, taskIdFrom } from '@holdpoint/contracts/values/ids';
 import { JsonObject } from '@holdpoint/contracts/values/json';
-import { RecordCheckpoint, type TaskView } from '@holdpoint/contracts/task/task';
+import { RecordCheckpoint } from '@holdpoint/contracts/task/commands';
+import type { TaskView } from '@holdpoint/contracts/task/views';
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { z } from 'zod';
 import type { Client } from '../bus/client.ts';

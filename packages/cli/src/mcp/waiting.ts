@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { filters } from '@holdpoint/contracts/bus/subjects';
 import type { TaskId } from '@holdpoint/contracts/values/ids';
-import type { TaskPhase, TaskView } from '@holdpoint/contracts/task/task';
+import type { TaskPhase } from '@holdpoint/contracts/task/status';
+import type { TaskView } from '@holdpoint/contracts/task/views';
 import type { Client } from '../bus/client.ts';
 import { createBell } from '../kit/bell.ts';
 import { isUnavailable } from '../kit/failure.ts';

@@ -1,4 +1,4 @@
-import { TaskEvent } from '@holdpoint/contracts/task/task';
+import { TaskEvent } from '@holdpoint/contracts/task/events';
 import { describe, expect, test } from 'vitest';
 import { eventText } from './event-text.ts';
 

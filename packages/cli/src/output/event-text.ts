@@ -1,6 +1,6 @@
-import type { CanonicalEffect } from '@holdpoint/contracts/effect/effect';
-import type { Verdict } from '@holdpoint/contracts/recovery/recovery';
-import type { TaskEvent } from '@holdpoint/contracts/task/task';
+import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
+import type { Verdict } from '@holdpoint/contracts/recovery/verdict';
+import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { ASKED } from './requester.ts';
 import { instant, shorten } from './columns.ts';
 

@@ -1,10 +1,5 @@
-import {
-  FAILURE_BUCKET_MS,
-  FAILURE_BUCKETS_MAX,
-  FailureBucket,
-  type FailureCount,
-  FailureClass,
-} from '@holdpoint/contracts/recovery/recovery';
+import { FAILURE_BUCKET_MS, FAILURE_BUCKETS_MAX, FailureBucket, type FailureCount } from '@holdpoint/contracts/recovery/views';
+import { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
 import type { Command } from 'commander';
 import { as, duration } from '../kit/arguments.ts';
 import { instant } from '../output/columns.ts';

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import { OUTPUT_MAX } from '@holdpoint/contracts/recovery/recovery';
+import { OUTPUT_MAX } from '@holdpoint/contracts/recovery/commands';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { NOW, typeLine } from '../../testing/terminal.ts';
 

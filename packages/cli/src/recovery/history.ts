@@ -1,11 +1,11 @@
 import { reportCommand } from '@holdpoint/contracts/approval/question';
-import type { ApiResponse } from '@holdpoint/contracts/catalog/catalog';
+import type { ApiResponse } from '@holdpoint/contracts/catalog/api';
 import { jobOf } from '@holdpoint/contracts/values/ids';
-import type { AttemptView, StuckJob } from '@holdpoint/contracts/recovery/recovery';
+import type { AttemptView, StuckJob } from '@holdpoint/contracts/recovery/views';
 import { columns, instant, shorten, span } from '../output/columns.ts';
 import type { Line, Paint, Span } from '../output/painted.ts';
 import { table } from '../output/table.ts';
-import { nameOf, type Subject } from './job-of.ts';
+import { nameOf, type Target } from '../job/target.ts';
 import { becauseText } from './stuck.ts';
 import { costText } from './usage-text.ts';
 
@@ -60,7 +60,7 @@ const statusOf = ({ items, stuck }: History): Status => {
 };
 
 /** The history as a file: its names are a promise. */
-export const historyJson = ({ task, node }: Subject, history: History): unknown => ({
+export const historyJson = ({ task, node }: Target, history: History): unknown => ({
   task,
   ...(node !== undefined && { node }),
   status: statusOf(history),
@@ -120,11 +120,11 @@ const stuckText = (stuck: readonly StuckJob[]): readonly Line[] =>
   ]);
 
 /** Each attempt with what it tried and what came of it, the oldest first. */
-export const historyLines = (subject: Subject, { items, stuck }: History): readonly Line[] => {
-  if (items.length === 0 && stuck.length === 0) return [`no attempts of ${nameOf(subject)} are on record`];
+export const historyLines = (target: Target, { items, stuck }: History): readonly Line[] => {
+  if (items.length === 0 && stuck.length === 0) return [`no attempts of ${nameOf(target)} are on record`];
   const [head = '', ...rows] = table(
     HEADER,
-    items.map((item) => rowOf(item, subject.node === undefined ? item.node : '')),
+    items.map((item) => rowOf(item, target.node === undefined ? item.node : '')),
   );
   return [
     ...(items.length === 0 ? [] : [head]),

@@ -1,14 +1,14 @@
 import { reportCommand } from '@holdpoint/contracts/approval/question';
 import { jobOf } from '@holdpoint/contracts/values/ids';
-import type { StuckJob } from '@holdpoint/contracts/recovery/recovery';
+import type { StuckJob } from '@holdpoint/contracts/recovery/views';
 import type { Command } from 'commander';
 import { instant, shorten } from '../output/columns.ts';
 import { everyPage } from '../bus/every-page.ts';
 import { withExample } from '../kit/example.ts';
-import { jobName, type JobName } from '../job/reference.ts';
+import { jobName, type JobName } from '../job/target.ts';
 import type { Line } from '../output/painted.ts';
 import { historyJson, historyLines } from './history.ts';
-import { type Subject, subjectName } from './job-of.ts';
+import { type Target, targetName } from '../job/target.ts';
 import { resolveCommand } from './stuck.ts';
 import type { Session } from '../kit/session.ts';
 import { table } from '../output/table.ts';
@@ -18,13 +18,13 @@ const addHistory = (recovery: Command, { use, lines, json }: Session): void => {
     recovery
       .command('history')
       .description('show every attempt of a task or of one of its jobs, oldest first')
-      .argument('<job>', '<task>, or <task>/<node> for one of its jobs', subjectName)
+      .argument('<job>', '<task>, or <task>/<node> for one of its jobs', targetName)
       .option('--json', 'print them as JSON, in the form in which others read them')
-      .action((subject: Subject, options: { json?: true }) =>
+      .action((target: Target, options: { json?: true }) =>
         use(async (client) => {
-          const history = await client.call('recovery', 'history', subject);
-          if (options.json) json(historyJson(subject, history));
-          else lines(historyLines(subject, history));
+          const history = await client.call('recovery', 'history', target);
+          if (options.json) json(historyJson(target, history));
+          else lines(historyLines(target, history));
           return undefined;
         }),
       ),

@@ -1,9 +1,9 @@
-import { StuckAnswer } from '@holdpoint/contracts/approval/approval';
+import { StuckAnswer } from '@holdpoint/contracts/approval/commands';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import type { Command } from 'commander';
 import { collectInput, oneOf } from '../kit/arguments.ts';
 import { withExample } from '../kit/example.ts';
-import { jobName, type JobName } from '../job/reference.ts';
+import { jobName, type JobName } from '../job/target.ts';
 import type { Session } from '../kit/session.ts';
 import { UsageError } from '../kit/usage-error.ts';
 

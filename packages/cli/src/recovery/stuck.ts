@@ -1,8 +1,8 @@
-import { StuckAnswer } from '@holdpoint/contracts/approval/approval';
+import { StuckAnswer } from '@holdpoint/contracts/approval/commands';
 import { reportCommand } from '@holdpoint/contracts/approval/question';
-import type { Verdict } from '@holdpoint/contracts/recovery/recovery';
+import type { Verdict } from '@holdpoint/contracts/recovery/verdict';
 import { jobOf } from '@holdpoint/contracts/values/ids';
-import type { NodeView, TaskView } from '@holdpoint/contracts/task/task';
+import type { NodeView, TaskView } from '@holdpoint/contracts/task/views';
 
 /**
  * A person has to say what becomes of the job. Where nobody knows whether its effect happened, that is asked instead, and

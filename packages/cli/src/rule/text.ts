@@ -1,4 +1,4 @@
-import type { ApiResponse } from '@holdpoint/contracts/catalog/catalog';
+import type { ApiResponse } from '@holdpoint/contracts/catalog/api';
 import type { RuleMatch, RuleView } from '@holdpoint/contracts/approval/standing-rule';
 import { columns, instant } from '../output/columns.ts';
 

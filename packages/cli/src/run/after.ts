@@ -1,6 +1,7 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { jobOf, type TaskId, TaskId as TaskIdSchema } from '@holdpoint/contracts/values/ids';
-import { JobReference, type TaskView } from '@holdpoint/contracts/task/task';
+import { JobReference } from '@holdpoint/contracts/task/commands';
+import type { TaskView } from '@holdpoint/contracts/task/views';
 import type { Client } from '../bus/client.ts';
 import { Refusal } from '../kit/refusal.ts';
 

@@ -1,5 +1,5 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import type { TaskView } from '@holdpoint/contracts/task/task';
+import type { TaskView } from '@holdpoint/contracts/task/views';
 import { describe, expect, test } from 'vitest';
 import { nodeView, runView } from '../../testing/runs.ts';
 import { followRun } from './follow.ts';

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { performance } from 'node:perf_hooks';
-import type { JobStatus, NodeView, TaskPhase, TaskView } from '@holdpoint/contracts/task/task';
+import type { JobStatus, TaskPhase } from '@holdpoint/contracts/task/status';
+import type { NodeView, TaskView } from '@holdpoint/contracts/task/views';
 import { createBell } from '../kit/bell.ts';
 import { isUnavailable } from '../kit/failure.ts';
 

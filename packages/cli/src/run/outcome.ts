@@ -1,5 +1,6 @@
 import { jobOf } from '@holdpoint/contracts/values/ids';
-import type { JobStatus, TaskView } from '@holdpoint/contracts/task/task';
+import type { JobStatus } from '@holdpoint/contracts/task/status';
+import type { TaskView } from '@holdpoint/contracts/task/views';
 import { columns } from '../output/columns.ts';
 import { EXIT } from '../kit/failure.ts';
 import type { Line } from '../output/painted.ts';

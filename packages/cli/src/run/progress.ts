@@ -1,5 +1,5 @@
 import { jobOf } from '@holdpoint/contracts/values/ids';
-import type { NodeView, TaskView } from '@holdpoint/contracts/task/task';
+import type { NodeView, TaskView } from '@holdpoint/contracts/task/views';
 import type { Client } from '../bus/client.ts';
 import { shorten } from '../output/columns.ts';
 import { isEnded, statusSpan } from '../job/status.ts';

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import { SubmitTask } from '@holdpoint/contracts/task/task';
+import { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { nodeView, runView } from '../../testing/runs.ts';
 import { type Answers, typeLine } from '../../testing/terminal.ts';

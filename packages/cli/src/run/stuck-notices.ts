@@ -1,7 +1,7 @@
 import { reportCommand } from '@holdpoint/contracts/approval/question';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { type ApprovalId, jobOf } from '@holdpoint/contracts/values/ids';
-import type { NodeView, TaskView } from '@holdpoint/contracts/task/task';
+import type { NodeView, TaskView } from '@holdpoint/contracts/task/views';
 import { indented } from '../approval/changes.ts';
 import { ASKED } from '../output/requester.ts';
 import type { Client } from '../bus/client.ts';

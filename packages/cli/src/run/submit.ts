@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { ApiRequest } from '@holdpoint/contracts/catalog/catalog';
+import type { ApiRequest } from '@holdpoint/contracts/catalog/api';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import type { TaskView } from '@holdpoint/contracts/task/task';
+import type { TaskView } from '@holdpoint/contracts/task/views';
 import type { Client } from '../bus/client.ts';
 import { Refusal } from '../kit/refusal.ts';
 

@@ -1,8 +1,8 @@
-import type { ApprovalView } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import type { ApprovalId } from '@holdpoint/contracts/values/ids';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { jobOf } from '@holdpoint/contracts/values/ids';
-import type { NodeView, TaskView } from '@holdpoint/contracts/task/task';
+import type { NodeView, TaskView } from '@holdpoint/contracts/task/views';
 import { setTimeout as pause } from 'node:timers/promises';
 import { indented } from '../approval/changes.ts';
 import type { Ask } from '../approval/input-prompt.ts';

@@ -1,17 +1,23 @@
 import { randomUUID } from 'node:crypto';
-import type { ApiRequest, HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
+import type { ApiRequest } from '@holdpoint/contracts/catalog/api';
+import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import { TaskId } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
-import { TaskPhase } from '@holdpoint/contracts/task/task';
+import { TaskPhase } from '@holdpoint/contracts/task/status';
 import type { Command } from 'commander';
 import { as, collect, collectInput, moment, wholeNumber } from '../kit/arguments.ts';
 import { withExample } from '../kit/example.ts';
 import { followTask, taskSource } from './follow.ts';
 import type { Session } from '../kit/session.ts';
-import { entryText, exitCodeFor, taskListText, taskText } from './text.ts';
-import { addTaskSteering } from './steering.ts';
+import { entryText, exitCodeFor, taskListText } from './text.ts';
+import { addJobList, addShow } from './reading.ts';
+import { addTail } from './logs.ts';
+import { addSchedule } from './schedule.ts';
+import { addCancel, addFork, addPause, addResume, addRetry, addSkip } from './steering.ts';
 
 const LIST_MAX = 500;
+const SUBMIT_EXAMPLE =
+  'task submit --workflow sample --goal "Greet the reader" --input file=a.txt --input line=hello';
 
 type Submission = {
   readonly workflow: string;
@@ -26,17 +32,17 @@ const addSubmit = (task: Command, { use, lines, json }: Session): void => {
   withExample(
     task
       .command('submit')
-      .description('run a workflow on a goal')
-      .requiredOption('--workflow <id[@version]>', 'which workflow')
-      .requiredOption('--goal <text>', 'what is to be reached')
+      .description('submit a task: run a workflow for a goal')
+      .requiredOption('--workflow <id[@version]>', 'workflow to run')
+      .requiredOption('--goal <text>', 'goal of the task')
       .option(
         '--input <key=text>',
-        'one input of the workflow; key:=json for anything but text (repeatable)',
+        'input of the workflow; key:=json for values other than text (repeatable)',
         collectInput,
       )
-      .option('--criterion <text>', 'how to tell that the goal is reached (repeatable)', collect)
-      .option('--id <id>', 'the id of the task, so that submitting again finds the same one', as(TaskId))
-      .option('--json', 'print the answer as it came')
+      .option('--criterion <text>', 'acceptance criterion (repeatable)', collect)
+      .option('--id <id>', 'task ID; submitting the same ID again returns the same task', as(TaskId))
+      .option('--json', 'print the API response as JSON')
       .action(({ workflow, goal, input, criterion, id, json: asJson }: Submission) =>
         use(async (client) => {
           const inputs = input && { inputs: input };
@@ -48,45 +54,29 @@ const addSubmit = (task: Command, { use, lines, json }: Session): void => {
           return undefined;
         }),
       ),
-    'task submit --workflow sample --goal "Greet the reader" --input file=a.txt --input line=hello',
+    SUBMIT_EXAMPLE,
   );
 };
 
 type Listing = ApiRequest<'orchestrator', 'list'> & { readonly json?: true };
 
-const addReading = (task: Command, { use, lines, json }: Session): void => {
-  withExample(
-    task
-      .command('get')
-      .description('show one task with its nodes')
-      .argument('<id>', 'id of the task', as(TaskId))
-      .option('--json', 'print the answer as it came')
-      .action((id: TaskId, options: { json?: true }) =>
-        use(async (client) => {
-          const answer = await client.call('orchestrator', 'get', { id });
-          if (options.json) json(answer);
-          else lines(taskText(answer));
-          return undefined;
-        }),
-      ),
-    'task get t-4k2m9x1c7h0a',
-  );
+const addList = (task: Command, { use, lines, json }: Session): void => {
   withExample(
     task
       .command('list')
-      .description('list tasks, the latest submission first')
-      .option('--phase <phase>', `only those in this phase: ${TaskPhase.options.join(', ')}`, as(TaskPhase))
-      .option('--workflow <id[@version]>', 'only those of this workflow')
-      .option('--requested-by <name>', 'only those that this person has asked for')
-      .option('--created-after <time>', 'only those submitted then or later', moment)
-      .option('--created-before <time>', 'only those submitted before', moment)
+      .description('list tasks, newest first')
+      .option('--phase <phase>', `only tasks in this phase: ${TaskPhase.options.join(', ')}`, as(TaskPhase))
+      .option('--workflow <id[@version]>', 'only tasks of this workflow')
+      .option('--requested-by <name>', 'only tasks requested by this user')
+      .option('--created-after <time>', 'only tasks submitted at or after this time', moment)
+      .option('--created-before <time>', 'only tasks submitted before this time', moment)
       .option(
         '--search <words>',
-        'only those with these words in goal, id or workflow; the last may be begun',
+        'full-text search in goal, ID and workflow; the last word may be a prefix',
       )
-      .option('--limit <number>', 'how many', wholeNumber(LIST_MAX))
-      .option('--after <place>', 'go on where an earlier list ended')
-      .option('--json', 'print the answer as it came')
+      .option('--limit <number>', 'maximum number of tasks', wholeNumber(LIST_MAX))
+      .option('--after <cursor>', 'continue after this cursor, printed by an earlier list')
+      .option('--json', 'print the API response as JSON')
       .action(({ json: asJson, ...page }: Listing) =>
         use(async (client) => {
           const answer = await client.call('orchestrator', 'list', page);
@@ -105,10 +95,10 @@ const addWatch = (task: Command, { use, lines, json }: Session): void => {
     task
       .command('watch')
       .description(
-        'print what happens to a task until it ends (0 completed, 1 failed or cancelled) or waits for a person to resume it (10)',
+        'print the events of a task until it ends (exit code 0 completed, 1 failed or cancelled) or is paused (10)',
       )
-      .argument('<id>', 'id of the task', as(TaskId))
-      .option('--json', 'one JSON object for each event')
+      .argument('<task>', 'task ID', as(TaskId))
+      .option('--json', 'print one JSON object per event')
       .action((id: TaskId, options: { json?: true }) =>
         use(async (client) => {
           const show = (entry: HistoryEntry): void =>
@@ -122,11 +112,19 @@ const addWatch = (task: Command, { use, lines, json }: Session): void => {
 
 export const addTask = (program: Command, session: Session): void => {
   const task = withExample(
-    program.command('task').description('submit, watch and steer tasks'),
-    'task submit --workflow sample --goal "Greet the reader" --input file=a.txt --input line=hello',
+    program
+      .command('task')
+      .alias('tasks')
+      .description('submit, watch and control tasks; <task>/<node> names one job of a task'),
+    SUBMIT_EXAMPLE,
+    'task show t-4k2m9x1c7h0a/build',
   );
   addSubmit(task, session);
-  addReading(task, session);
+  addList(task, session);
+  addShow(task, session);
   addWatch(task, session);
-  addTaskSteering(task, session);
+  addJobList(task, 'jobs', session);
+  addSchedule(task, session);
+  addTail(task, session);
+  for (const add of [addCancel, addPause, addResume, addRetry, addSkip, addFork]) add(task, session);
 };

@@ -1,4 +1,4 @@
-import type { HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
+import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { describe, expect, test } from 'vitest';
 import { followTask, type TaskSource } from './follow.ts';

@@ -1,6 +1,7 @@
-import type { HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
+import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import { filters } from '@holdpoint/contracts/bus/subjects';
-import { type TaskEvent, TaskPhase } from '@holdpoint/contracts/task/task';
+import type { TaskEvent } from '@holdpoint/contracts/task/events';
+import { TaskPhase } from '@holdpoint/contracts/task/status';
 import { createBell } from '../kit/bell.ts';
 import type { Client } from '../bus/client.ts';
 import { isUnavailable } from '../kit/failure.ts';

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ProgramEvent } from '@holdpoint/contracts/program/program';
+import { ProgramEvent } from '@holdpoint/contracts/program/events';
 import { expect, test } from 'vitest';
 import { programText } from './program-text.ts';
 

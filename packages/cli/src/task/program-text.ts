@@ -1,4 +1,4 @@
-import type { ProgramEvent } from '@holdpoint/contracts/program/program';
+import type { ProgramEvent } from '@holdpoint/contracts/program/events';
 import { shorten } from '../output/columns.ts';
 
 const TEXT_SHOWN = 60;

@@ -1,6 +1,9 @@
-import type { ApiResponse, HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
-import { ProgramEvent } from '@holdpoint/contracts/program/program';
-import { TaskEvent, type TaskPhase, type TaskView } from '@holdpoint/contracts/task/task';
+import type { ApiResponse } from '@holdpoint/contracts/catalog/api';
+import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
+import { ProgramEvent } from '@holdpoint/contracts/program/events';
+import { TaskEvent } from '@holdpoint/contracts/task/events';
+import type { TaskPhase } from '@holdpoint/contracts/task/status';
+import type { TaskView } from '@holdpoint/contracts/task/views';
 import { ASKED } from '../output/requester.ts';
 import { clock, columns, instant, shorten } from '../output/columns.ts';
 import { eventText } from '../output/event-text.ts';

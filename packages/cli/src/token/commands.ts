@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type AccessTokenView, CreateAccessToken, Scope } from '@holdpoint/contracts/approval/access-token';
-import type { ApiResponse } from '@holdpoint/contracts/catalog/catalog';
+import type { ApiResponse } from '@holdpoint/contracts/catalog/api';
 import { AccessTokenId } from '@holdpoint/contracts/values/ids';
 import { sha256Of } from '@holdpoint/contracts/values/json';
 import type { Command } from 'commander';

@@ -1,4 +1,4 @@
-import type { ApprovalDetail } from '@holdpoint/contracts/catalog/catalog';
+import type { ApprovalDetail } from '@holdpoint/contracts/approval/queries';
 import { policyOf, questionOf } from '@holdpoint/contracts/workflow/approval-policy';
 import { useEffect } from 'preact/hooks';
 import { Badge, Busy, Facts, Problem, Section, When } from '../parts/bits.tsx';

@@ -1,4 +1,5 @@
-import type { ApprovalView, Verb } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalView } from '@holdpoint/contracts/approval/views';
+import type { Verb } from '@holdpoint/contracts/workflow/approval-policy';
 import { useState } from 'preact/hooks';
 import { CallError } from '../session/call.ts';
 import { createKey, useSession } from '../session/context.ts';

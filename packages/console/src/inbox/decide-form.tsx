@@ -1,4 +1,5 @@
-import type { ApprovalView, Choice } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalView } from '@holdpoint/contracts/approval/views';
+import type { Choice } from '@holdpoint/contracts/approval/commands';
 import { isAmong } from '@holdpoint/contracts/workflow/audience';
 import { policyOf } from '@holdpoint/contracts/workflow/approval-policy';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';

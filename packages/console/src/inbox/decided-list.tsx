@@ -1,4 +1,5 @@
-import type { ApprovalStatus, ApprovalView } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalStatus } from '@holdpoint/contracts/approval/status';
+import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import { useEffect, useState } from 'preact/hooks';
 import { Badge, Busy, Empty, Problem, When } from '../parts/bits.tsx';
 import { Short } from '../parts/safe.tsx';

@@ -1,4 +1,4 @@
-import type { CanonicalEffect } from '@holdpoint/contracts/effect/effect';
+import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
 import type { Json } from '@holdpoint/contracts/values/json';
 import { isDiff } from '../text/diff-lines.ts';
 

@@ -1,5 +1,5 @@
-import type { ApprovalDetail } from '@holdpoint/contracts/catalog/catalog';
-import type { ApprovalView } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalDetail } from '@holdpoint/contracts/approval/queries';
+import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import { questionOf } from '@holdpoint/contracts/workflow/approval-policy';
 import { Facts, Section } from '../parts/bits.tsx';
 import { Diff } from '../parts/diff.tsx';

@@ -1,4 +1,4 @@
-import type { ApprovalView } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import { expect, test } from 'vitest';
 import { inOrder, withTold } from './inbox-order.ts';
 

@@ -1,4 +1,4 @@
-import type { ApprovalView, Risk as RiskName } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalView, Risk as RiskName } from '@holdpoint/contracts/approval/views';
 import { questionOf } from '@holdpoint/contracts/workflow/approval-policy';
 import { isAmong } from '@holdpoint/contracts/workflow/audience';
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';

@@ -1,4 +1,4 @@
-import type { ApprovalView } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import { describe, expect, test } from 'vitest';
 import { inputOf, optionsFor } from './question.ts';
 

@@ -1,7 +1,8 @@
-import type { ApprovalView, Choice, StuckAnswer } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalView } from '@holdpoint/contracts/approval/views';
+import type { Choice, StuckAnswer } from '@holdpoint/contracts/approval/commands';
 import { policyOf, questionOf } from '@holdpoint/contracts/workflow/approval-policy';
 import type { InputRequest } from '@holdpoint/contracts/workflow/input';
-import type { DoubtAnswer } from '@holdpoint/contracts/effect/effect';
+import type { DoubtAnswer } from '@holdpoint/contracts/effect/grant';
 
 /** What can be said, and what follows from it. */
 export type Option = { readonly choice: Choice; readonly label: string; readonly follows: string };

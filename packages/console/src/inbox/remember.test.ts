@@ -1,4 +1,4 @@
-import type { ApprovalView } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import { RuleSpec } from '@holdpoint/contracts/approval/standing-rule';
 import { expect, test } from 'vitest';
 import { canRemember, ruleFrom } from './remember.ts';

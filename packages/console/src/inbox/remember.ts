@@ -1,4 +1,4 @@
-import type { ApprovalView } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import { isForRules, matches, type RuleSpec } from '@holdpoint/contracts/approval/standing-rule';
 
 const DAY_MS = 86_400_000;

@@ -1,4 +1,5 @@
-import type { ApprovalView, Choice } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalView } from '@holdpoint/contracts/approval/views';
+import type { Choice } from '@holdpoint/contracts/approval/commands';
 
 /** What a look at the request tells of a decision whose answer was lost. */
 export type Found =

@@ -1,4 +1,5 @@
-import type { ApprovalView, Choice, DecideApproval } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalView } from '@holdpoint/contracts/approval/views';
+import type { Choice, DecideApproval } from '@holdpoint/contracts/approval/commands';
 import { useRef, useState } from 'preact/hooks';
 import { lookUntilAnswered } from '../parts/look-until.ts';
 import { textOfError } from '../parts/use-load.ts';

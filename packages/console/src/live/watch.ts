@@ -1,4 +1,4 @@
-import type { ApprovalView } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import type { WatchMessage } from '@holdpoint/contracts/approval/watch';
 import { delayOf } from './backoff.ts';
 

@@ -1,4 +1,4 @@
-import type { ApiRequest } from '@holdpoint/contracts/catalog/catalog';
+import type { ApiRequest } from '@holdpoint/contracts/catalog/api';
 import { inputProblems } from '@holdpoint/contracts/workflow/input';
 import { typedValue } from '@holdpoint/contracts/workflow/input-typed';
 import type { Json, JsonObject } from '@holdpoint/contracts/values/json';

@@ -1,5 +1,5 @@
 import type { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
-import type { FailureBucket } from '@holdpoint/contracts/recovery/recovery';
+import type { FailureBucket } from '@holdpoint/contracts/recovery/views';
 import { useState } from 'preact/hooks';
 import { Busy, Empty, Problem, Section } from '../parts/bits.tsx';
 import { useLoad } from '../parts/use-load.ts';

@@ -1,5 +1,5 @@
 import type { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
-import type { FailureBucket, FailureCount } from '@holdpoint/contracts/recovery/recovery';
+import type { FailureBucket, FailureCount } from '@holdpoint/contracts/recovery/views';
 
 type Span = { readonly text: string; readonly bucket: FailureBucket; readonly buckets: number };
 

@@ -1,5 +1,5 @@
 import type { CircuitView } from '@holdpoint/contracts/recovery/circuit';
-import type { StuckJob } from '@holdpoint/contracts/recovery/recovery';
+import type { StuckJob } from '@holdpoint/contracts/recovery/views';
 import { useState } from 'preact/hooks';
 import { Badge, Busy, Empty, Facts, Problem, Section, When } from '../parts/bits.tsx';
 import { Markdown } from '../parts/markdown.tsx';

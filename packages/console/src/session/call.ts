@@ -1,4 +1,4 @@
-import type { Api, ApiRequest, ApiResponse } from '@holdpoint/contracts/catalog/catalog';
+import type { Api, ApiRequest, ApiResponse } from '@holdpoint/contracts/catalog/api';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 
 /** What the service refused, or that nobody knows what it did (`unknown`). */

@@ -1,4 +1,4 @@
-import type { ApiResponse } from '@holdpoint/contracts/catalog/catalog';
+import type { ApiResponse } from '@holdpoint/contracts/catalog/api';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Watch } from '../live/watch.ts';

@@ -1,4 +1,4 @@
-import type { AttemptView } from '@holdpoint/contracts/recovery/recovery';
+import type { AttemptView } from '@holdpoint/contracts/recovery/views';
 import { Badge, When } from '../parts/bits.tsx';
 import { Long, Safe } from '../parts/safe.tsx';
 import { CLASSES, textFor, VERDICTS } from '../tasks/labels.ts';

@@ -1,5 +1,5 @@
-import type { HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
-import type { TaskEvent } from '@holdpoint/contracts/task/task';
+import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
+import type { TaskEvent } from '@holdpoint/contracts/task/events';
 
 /** What happened, in the words of whoever waits for it. */
 const WORDS: Readonly<Record<TaskEvent['type'], string>> = {
@@ -47,6 +47,7 @@ const WORDS: Readonly<Record<TaskEvent['type'], string>> = {
   completed: 'Task done',
   failed: 'Task failed',
   cancelled: 'Task cancelled',
+  cancelled_before_submission: 'Task cancelled before its submission arrived',
 };
 
 export const eventWord = (type: string): string =>

@@ -1,4 +1,4 @@
-import type { HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
+import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import { describe, expect, test } from 'vitest';
 import { definitionIn, taskAt, withEvent } from './replay.ts';
 

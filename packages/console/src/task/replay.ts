@@ -1,5 +1,5 @@
-import type { HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
-import type { JobStatus, TaskPhase } from '@holdpoint/contracts/task/task';
+import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
+import type { JobStatus, TaskPhase } from '@holdpoint/contracts/task/status';
 
 /** A node as it was at one version. */
 export type NodeThen = { readonly job: JobStatus; readonly attempt: number };

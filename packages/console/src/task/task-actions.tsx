@@ -1,4 +1,4 @@
-import type { TaskView } from '@holdpoint/contracts/task/task';
+import type { TaskView } from '@holdpoint/contracts/task/views';
 import { useRef, useState } from 'preact/hooks';
 import { textOfError } from '../parts/use-load.ts';
 import { CallError } from '../session/call.ts';

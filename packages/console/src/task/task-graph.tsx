@@ -1,5 +1,5 @@
-import type { HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
-import type { TaskView } from '@holdpoint/contracts/task/task';
+import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
+import type { TaskView } from '@holdpoint/contracts/task/views';
 import { useMemo } from 'preact/hooks';
 import { Graph, NODES_MAX } from '../graph/graph.tsx';
 import type { Edge } from '../graph/layout.ts';

@@ -1,5 +1,5 @@
-import type { HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
-import type { TaskView } from '@holdpoint/contracts/task/task';
+import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
+import type { TaskView } from '@holdpoint/contracts/task/views';
 import { useMemo, useState } from 'preact/hooks';
 import { Badge, Busy, Empty, Facts, Problem, Section, When } from '../parts/bits.tsx';
 import { Long, Safe, Short } from '../parts/safe.tsx';

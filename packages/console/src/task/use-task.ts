@@ -1,4 +1,4 @@
-import type { HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
+import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import type { LogLine } from '@holdpoint/contracts/task/log';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { type EventsState, followEvents } from '../live/events.ts';

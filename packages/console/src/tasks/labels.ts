@@ -1,8 +1,9 @@
-import type { ApprovalStatus, Choice, Surface } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalStatus, Surface } from '@holdpoint/contracts/approval/status';
+import type { Choice } from '@holdpoint/contracts/approval/commands';
 import type { CircuitState } from '@holdpoint/contracts/recovery/circuit';
 import type { FailureClass, VerdictKind } from '@holdpoint/contracts/workflow/failure-class';
 import type { EffectClass, SideEffectKind } from '@holdpoint/contracts/workflow/side-effect';
-import type { CheckpointKind, JobStatus, TaskPhase } from '@holdpoint/contracts/task/task';
+import type { CheckpointKind, JobStatus, TaskPhase } from '@holdpoint/contracts/task/status';
 
 /** How something is to be felt about: it decides a colour, and never says anything that the word does not. */
 export type Tone = 'good' | 'bad' | 'warn' | 'busy' | 'quiet';

@@ -1,5 +1,5 @@
-import type { ApiRequest } from '@holdpoint/contracts/catalog/catalog';
-import type { TaskPhase } from '@holdpoint/contracts/task/task';
+import type { ApiRequest } from '@holdpoint/contracts/catalog/api';
+import type { TaskPhase } from '@holdpoint/contracts/task/status';
 
 /** What the fields above the list say, as they stand there. */
 export type TaskFilter = {

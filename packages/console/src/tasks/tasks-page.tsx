@@ -1,4 +1,4 @@
-import type { TaskSummary } from '@holdpoint/contracts/catalog/catalog';
+import type { TaskSummary } from '@holdpoint/contracts/task/queries';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { followEvents } from '../live/events.ts';
 import { Badge, Busy, Empty, Problem, When } from '../parts/bits.tsx';

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { BODY_MAX, DecideApproval, RequestApproval, type Risk, riskOf, Surface } from './approval.ts';
+import { BODY_MAX, DecideApproval, RequestApproval } from './commands.ts';
+import { type Risk, riskOf } from './views.ts';
+import { Surface } from './status.ts';
 import { EffectClass, SideEffectKind } from '../workflow/side-effect.ts';
-import { effectDigest } from '../effect/effect.ts';
+import { effectDigest } from '../effect/canonical-effect.ts';
 import { approvalIdOf, effectIdOf, NodeId, TaskId } from '../values/ids.ts';
 
 const CLASSES = EffectClass.options;

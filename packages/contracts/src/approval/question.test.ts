@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Choice } from './approval.ts';
+import { Choice } from './commands.ts';
 import { answerIn, ASKS, choicesOf, policyOf, type Question, questionOf, reportCommand } from './question.ts';
 import { jobOf, NodeId, TaskId } from '../values/ids.ts';
 

@@ -1,6 +1,6 @@
-import { Answer, type Choice, type RequestApproval, StuckAnswer } from './approval.ts';
+import { Answer, type Choice, type RequestApproval, StuckAnswer } from './commands.ts';
 import { policyOf, type Question, questionOf } from '../workflow/approval-policy.ts';
-import { DoubtAnswer } from '../effect/effect.ts';
+import { DoubtAnswer } from '../effect/grant.ts';
 
 export { policyOf, type Question, questionOf } from '../workflow/approval-policy.ts';
 

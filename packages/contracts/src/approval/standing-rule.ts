@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ALWAYS_A_PERSON, type ApprovalPolicy, type Asking, policyOf } from '../workflow/approval-policy.ts';
-import type { CanonicalEffect } from '../effect/effect.ts';
+import type { CanonicalEffect } from '../effect/canonical-effect.ts';
 import { ApprovalId, RuleId } from '../values/ids.ts';
 import type { Json } from '../values/json.ts';
 import { SideEffectKind, WAIT_MAX_MS } from '../workflow/side-effect.ts';

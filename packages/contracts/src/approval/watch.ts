@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { ApprovalStatus, ApprovalView, DecideApproval } from './approval.ts';
+import { ApprovalStatus } from './status.ts';
+import { ApprovalView } from './views.ts';
+import { DecideApproval } from './commands.ts';
 import { ErrorBody } from '../values/errors.ts';
 import { ApprovalId, RuleId } from '../values/ids.ts';
 

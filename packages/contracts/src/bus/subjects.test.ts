@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { commands, facts } from '../catalog/catalog.ts';
+import { commands } from '../catalog/commands.ts';
+import { facts } from '../catalog/events.ts';
 import { consumers, streams } from './streams.ts';
 import { AGGREGATES, filters, SERVICES, subjects } from './subjects.ts';
 

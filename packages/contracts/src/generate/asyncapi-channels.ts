@@ -1,4 +1,6 @@
-import { api, commands, facts } from '../catalog/catalog.ts';
+import { api } from '../catalog/api.ts';
+import { commands } from '../catalog/commands.ts';
+import { facts } from '../catalog/events.ts';
 import { commandDescriptions, factDescriptions } from './descriptions.ts';
 import type { streams } from '../bus/streams.ts';
 import { DEFAULT_POOL } from '../bus/streams.ts';

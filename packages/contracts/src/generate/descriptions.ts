@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import type { commands, facts } from '../catalog/catalog.ts';
+import type { commands } from '../catalog/commands.ts';
+import type { facts } from '../catalog/events.ts';
 
 type Commands = typeof commands;
 type Facts = typeof facts;
@@ -116,6 +117,7 @@ export const factDescriptions: {
     completed: 'The task reached its goal. Terminal.',
     failed: 'The task cannot reach its goal. Terminal.',
     cancelled: 'The task was called off. Terminal.',
+    cancelled_before_submission: 'The task was cancelled before its submission arrived. Terminal.',
   },
   approvals: {
     requested: 'A decision is asked for; it has to come before `expiresAt`.',

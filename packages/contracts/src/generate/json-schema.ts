@@ -1,11 +1,13 @@
 import { z } from 'zod';
-import { api, commands, facts } from '../catalog/catalog.ts';
+import { api } from '../catalog/api.ts';
+import { commands } from '../catalog/commands.ts';
+import { facts } from '../catalog/events.ts';
 import { DeadLetter } from '../bus/dead-letter.ts';
 import { commandDescriptions, factDescriptions } from './descriptions.ts';
 import { ErrorBody } from '../values/errors.ts';
 import { Json } from '../values/json.ts';
 import { LogLine } from '../task/log.ts';
-import { WorkOrder } from '../program/program.ts';
+import { WorkOrder } from '../program/work.ts';
 import { AGGREGATES, type ServiceName, SERVICES } from '../bus/subjects.ts';
 
 export const MESSAGE_KINDS = ['command', 'fact', 'api', 'work', 'log', 'dead-letter'] as const;

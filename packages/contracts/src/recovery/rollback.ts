@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { NodeId, TaskId } from '../values/ids.ts';
-import { CommitId, WorkPlace } from './recovery.ts';
+import { CommitId, WorkPlace } from './commands.ts';
 import { UndoInputs } from '../effect/undo.ts';
 import { Lock } from '../workflow/workflow.ts';
 

@@ -1,6 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { type ServiceMsg, Svcm } from '@nats-io/services';
-import { api, type CareEndpoint } from '@holdpoint/contracts/catalog/catalog';
+import { api } from '@holdpoint/contracts/catalog/api';
+import type { CareEndpoint } from '@holdpoint/contracts/catalog/endpoint';
 import { HEADERS, traceOf } from '@holdpoint/contracts/bus/cloudevents';
 import {
   type ErrorBody,
@@ -118,7 +119,7 @@ export const answerRequest = async <Message>(msg: Request, serving: Serving<Mess
     engine.accept({
       ...(routed instanceof Promise ? await routed : routed),
       trace: traceOf(header(HEADERS.trace)),
-      settled: (made) => {
+      committed: (made) => {
         if (made !== undefined && 'error' in made) refuse(made.error);
         else respond(made?.ok ?? {});
       },

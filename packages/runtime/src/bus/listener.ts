@@ -1,4 +1,4 @@
-import { api } from '@holdpoint/contracts/catalog/catalog';
+import { api } from '@holdpoint/contracts/catalog/api';
 import { ErrorBody, errorBody } from '@holdpoint/contracts/values/errors';
 import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
 import { type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';

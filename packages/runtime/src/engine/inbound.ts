@@ -1,4 +1,5 @@
-import { type CommandOf, commands, facts } from '@holdpoint/contracts/catalog/catalog';
+import { type CommandOf, commands } from '@holdpoint/contracts/catalog/commands';
+import { facts } from '@holdpoint/contracts/catalog/events';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/bus/streams';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
@@ -13,7 +14,7 @@ export type Routed<Message> = {
   /** It cannot be decided on yet: it is handed out again, later and later, until this is not said of it any more. */
   readonly later?: boolean;
   /** Called once the message's fate is known, whatever it is: gives back what was reserved for it. */
-  readonly released?: () => void;
+  readonly onDone?: () => void;
   /** The `traceparent` of what it comes from, where that is known better than by whoever hands it on. */
   readonly trace?: string | undefined;
 };

@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import type { CareEndpoint } from '@holdpoint/contracts/catalog/catalog';
+import type { CareEndpoint } from '@holdpoint/contracts/catalog/endpoint';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { VERSION } from '@holdpoint/contracts/values/version';
 import type { Pool } from 'pg';
@@ -13,7 +13,7 @@ export const migrationsIn = (folder: string): readonly string[] =>
     .map((name) => name.replace(/\.ts$/, ''))
     .toSorted();
 
-export type Cared = {
+export type AdminOptions = {
   readonly service: ServiceName;
   readonly instance: string;
   readonly pool: Pool;
@@ -24,13 +24,13 @@ export type Cared = {
 };
 
 /** Whatever a service is, it says so, and lets itself be looked after, in the same way as the others. */
-export const careEndpoints = <S extends ServiceName, Message>({
+export const adminEndpoints = <S extends ServiceName, Message>({
   service,
   instance,
   pool,
   migrations: known,
   retire,
-}: Cared): Pick<Endpoints<S, Message>, CareEndpoint> => {
+}: AdminOptions): Pick<Endpoints<S, Message>, CareEndpoint> => {
   const startedAt = Date.now();
   const care: Pick<Endpoints<'recovery', Message>, CareEndpoint> = {
     about: {

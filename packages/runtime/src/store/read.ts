@@ -1,4 +1,4 @@
-import type { HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
+import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import type { Pool } from 'pg';
 import { z } from 'zod';
 import { statements } from './statements.ts';

@@ -1,12 +1,12 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import type { PhaseEnd, WorkGiven, WorkOrder } from '@holdpoint/contracts/program/program';
+import type { PhaseEnd, WorkGiven, WorkOrder } from '@holdpoint/contracts/program/work';
 import type { Clock } from '@holdpoint/runtime/engine/clock';
 import type { AnyPhase } from '../definition/phase.ts';
 import type { Workflow } from '../definition/workflow.ts';
 import { PhaseAborted } from './session/abort.ts';
 import { createActivity } from './context/activity.ts';
 import { failureOf } from './phases/failure.ts';
-import { createLife } from './session/lifetime.ts';
+import { createLifetime } from './session/lifetime.ts';
 import type { WorkerLine, WorkerLog, WorkPort } from './session/port.ts';
 import type { PhaseRun } from './phases/phase-run.ts';
 import { createRecords } from './context/records.ts';
@@ -50,7 +50,7 @@ const timeoutOf = (phase: AnyPhase): number =>
 export const startActivation = (parts: ActivationParts): RunningActivation => {
   const { workflow, order, isRepeat, port, clock, worker, parkMs, acknowledge } = parts;
   const { task, node, lease, attempt } = order;
-  const life = createLife();
+  const life = createLifetime();
   let isWaiting = false;
   let drop: (reason: PhaseAborted) => void = () => undefined;
   const dropped = new Promise<PhaseAborted>((resolve) => (drop = resolve));

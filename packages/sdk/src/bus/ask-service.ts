@@ -1,5 +1,5 @@
 import { encodeRequest, readAnswer } from '@holdpoint/contracts/api/reply';
-import type { Api, ApiRequest, ApiResponse } from '@holdpoint/contracts/catalog/catalog';
+import type { Api, ApiRequest, ApiResponse } from '@holdpoint/contracts/catalog/api';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
 import { errors, headers as createHeaders, type Msg, type NatsConnection } from '@nats-io/transport-node';

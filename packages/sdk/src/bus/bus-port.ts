@@ -1,4 +1,4 @@
-import { ProgramEvent } from '@holdpoint/contracts/program/program';
+import { ProgramEvent } from '@holdpoint/contracts/program/events';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
 import type { Msg, NatsConnection } from '@nats-io/transport-node';
 import type { TaskNews, WorkPort } from '../activation/session/port.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
+import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { TaskId } from '@holdpoint/contracts/values/ids';
 import { setImmediate as turn } from 'node:timers/promises';

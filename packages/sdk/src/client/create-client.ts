@@ -1,5 +1,5 @@
 import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
-import type { HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
+import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { TaskId } from '@holdpoint/contracts/values/ids';
 import { JsonObject } from '@holdpoint/contracts/values/json';
@@ -12,7 +12,7 @@ import { artifactsOver } from '../bus/artifacts.ts';
 import { askOver } from '../bus/ask-service.ts';
 import type { Workflow } from '../definition/workflow.ts';
 import { createHandle, type WorkflowHandle } from './handle.ts';
-import { persistently } from './retry.ts';
+import { retryUnavailable } from './retry.ts';
 import type { ClientPort } from './port.ts';
 
 export type StartOptions = {
@@ -71,7 +71,7 @@ export const clientOver = (port: ClientPort, token?: string): Client => {
       ...(requestedBy !== undefined && { requestedBy }),
       ...(repository !== undefined && { repository }),
     };
-    await persistently(port, () => port.ask('orchestrator', 'submit', submission));
+    await retryUnavailable(port, () => port.ask('orchestrator', 'submit', submission));
     return createHandle(port, task, token);
   };
   return {

@@ -1,9 +1,9 @@
-import type { HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
+import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import type { ErrorBody } from '@holdpoint/contracts/values/errors';
 import type { Json } from '@holdpoint/contracts/values/json';
-import type { PhaseFailure, ProgramAnswer, ProgramQuestion } from '@holdpoint/contracts/program/program';
+import type { PhaseFailure, ProgramAnswer, ProgramQuestion } from '@holdpoint/contracts/program/work';
 import type { Frozen } from '../definition/frozen.ts';
-import { factIn, type KnownFact } from './facts.ts';
+import { clientEvent, type ClientEvent } from './client-event.ts';
 
 type At = {
   /** Gapless among all events of the task; not all of them are told here. */
@@ -49,7 +49,7 @@ const phaseIn = ({ node, visit, attempt }: { node: string; visit: number; attemp
   attempt,
 });
 
-const eventFor = (fact: KnownFact, at: At): WorkflowEvent<object> | undefined => {
+const eventFor = (fact: ClientEvent, at: At): WorkflowEvent<object> | undefined => {
   switch (fact.type) {
     case 'phase_started':
       return { name: 'phase:started', ...at, ...phaseIn(fact), worker: fact.worker };
@@ -91,7 +91,7 @@ const eventFor = (fact: KnownFact, at: At): WorkflowEvent<object> | undefined =>
 
 /** An event as it is told, if it is told at all. */
 export const eventIn = <State>(entry: HistoryEntry): WorkflowEvent<State> | undefined => {
-  const fact = factIn(entry);
+  const fact = clientEvent(entry);
   const { version, at } = entry;
   return fact && (eventFor(fact, { version, at }) as WorkflowEvent<State> | undefined);
 };

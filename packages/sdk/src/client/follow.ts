@@ -1,8 +1,32 @@
-import type { HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
+import type { Clock } from '@holdpoint/runtime/engine/clock';
+import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { TaskId } from '@holdpoint/contracts/values/ids';
-import { createBell } from './bell.ts';
 import type { ClientPort } from './port.ts';
+
+/** Wakes whoever waits; a ring that nobody waits for is kept. */
+const createBell = (clock: Pick<Clock, 'after'>) => {
+  let isRung = false;
+  let wake: (() => void) | undefined;
+  return {
+    ring: (): void => {
+      isRung = true;
+      wake?.();
+    },
+    wait: async (withinMs: number): Promise<void> => {
+      if (!isRung)
+        await new Promise<void>((resolve) => {
+          const callOff = clock.after(withinMs, resolve);
+          wake = () => {
+            callOff();
+            resolve();
+          };
+        });
+      isRung = false;
+      wake = undefined;
+    },
+  };
+};
 
 /** The store is asked this often while the bus says nothing: a fact that got lost is late, not missing. */
 const ASK_EVERY_MS = 3_000;

@@ -1,5 +1,5 @@
 import { SURFACE_HEADER } from '@holdpoint/contracts/bus/cloudevents';
-import type { HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
+import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { TaskId } from '@holdpoint/contracts/values/ids';
 import type { Json } from '@holdpoint/contracts/values/json';
@@ -7,11 +7,11 @@ import { fullOutput } from '../activation/phases/phase-run.ts';
 import type { Frozen } from '../definition/frozen.ts';
 import { WorkflowCancelled, WorkflowFailed } from './errors.ts';
 import { eventIn, isEnd, type WorkflowEvent } from './events.ts';
-import { factIn } from './facts.ts';
+import { clientEvent } from './client-event.ts';
 import { followTask, historyOf } from './follow.ts';
-import { persistently } from './retry.ts';
+import { retryUnavailable } from './retry.ts';
 import type { ClientPort } from './port.ts';
-import { nothing, type OpenInput, type Story, told } from './task-view.ts';
+import { emptyView, type OpenInput, type TaskView, applyEvent } from './task-view.ts';
 
 export type RespondOptions = {
   readonly comment?: string;
@@ -44,20 +44,20 @@ export type WorkflowHandle<State = unknown, Result = unknown> = {
   readonly fork: (options: ForkOptions) => Promise<WorkflowHandle<State, Result>>;
 };
 
-const tellAll = (entries: readonly HistoryEntry[]): Story =>
+const taskViewOf = (entries: readonly HistoryEntry[]): TaskView =>
   entries.reduce((story, entry) => {
-    const fact = factIn(entry);
-    return fact === undefined ? story : told(story, fact, entry.version);
-  }, nothing);
+    const fact = clientEvent(entry);
+    return fact === undefined ? story : applyEvent(story, fact, entry.version);
+  }, emptyView);
 
-const versionFor = (story: Story, at: number | string): number => {
+const versionFor = (story: TaskView, at: number | string): number => {
   if (typeof at === 'number') return at;
   const version = story.reached[at];
   if (version !== undefined) return version;
   throw new HoldpointError('ORCHESTRATOR_UNKNOWN_VERSION', `the task has not come to the phase ${at}`);
 };
 
-const openInput = ({ input }: Story, phase: string | undefined): OpenInput => {
+const openInput = ({ input }: TaskView, phase: string | undefined): OpenInput => {
   if (input !== undefined && (phase === undefined || input.phase === phase)) return input;
   const who = phase === undefined ? 'the task asks' : `the phase ${phase} asks`;
   throw new HoldpointError('ORCHESTRATOR_ILLEGAL_IN_PHASE', `${who} nothing at this moment`);
@@ -69,7 +69,7 @@ export const createHandle = <State, Result>(
   token: string | undefined,
 ): WorkflowHandle<State, Result> => {
   const { ask } = port;
-  const story = async (): Promise<Story> => tellAll(await persistently(port, () => historyOf(port, id)));
+  const story = async (): Promise<TaskView> => taskViewOf(await retryUnavailable(port, () => historyOf(port, id)));
 
   async function* events(): AsyncGenerator<WorkflowEvent<State>, void, undefined> {
     for await (const entry of followTask(port, id)) {
@@ -95,7 +95,7 @@ export const createHandle = <State, Result>(
     state: async () => (await story()).state as Frozen<State>,
     result: async () => {
       const { end, output } = await ended();
-      const full = await persistently(port, () => fullOutput(port, output));
+      const full = await retryUnavailable(port, () => fullOutput(port, output));
       if (end.name === 'workflow:failed') throw new WorkflowFailed(id, end.error, full);
       if (end.name === 'workflow:cancelled') throw new WorkflowCancelled(id, end.by, end.reason);
       return full as Result;
@@ -110,19 +110,19 @@ export const createHandle = <State, Result>(
       const headers = { authorization: `Bearer ${token}`, [SURFACE_HEADER]: 'api' };
       const said = { id: approval, decision: 'respond' as const, response };
       // What has just been asked may not have come to the approvals yet.
-      await persistently(
+      await retryUnavailable(
         port,
         () => ask('approvals', 'decide', { ...said, ...(comment !== undefined && { comment }) }, { headers }),
         ['RUNTIME_UNAVAILABLE', 'APPROVALS_UNKNOWN'],
       );
     },
     cancel: async (reason) => {
-      await persistently(port, () => ask('orchestrator', 'cancel', { id, reason }));
+      await retryUnavailable(port, () => ask('orchestrator', 'cancel', { id, reason }));
     },
     fork: async ({ at, id: wanted }) => {
       const version = versionFor(await story(), at);
       const fork = TaskId.parse(wanted ?? `t-${crypto.randomUUID()}`);
-      await persistently(port, () => ask('orchestrator', 'fork', { task: id, version, id: fork }));
+      await retryUnavailable(port, () => ask('orchestrator', 'fork', { task: id, version, id: fork }));
       return createHandle<State, Result>(port, fork, token);
     },
   };

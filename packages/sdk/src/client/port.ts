@@ -1,4 +1,4 @@
-import type { HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
+import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import type { Clock } from '@holdpoint/runtime/engine/clock';
 import type { WorkPort } from '../activation/session/port.ts';
 import type { AskService } from '../bus/ask-service.ts';

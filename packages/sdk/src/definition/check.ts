@@ -1,4 +1,4 @@
-import { ProgramDefinition, type ProgramPhase } from '@holdpoint/contracts/program/program';
+import { ProgramDefinition, type ProgramPhase } from '@holdpoint/contracts/program/definition';
 import { z } from 'zod';
 import type { AnyPhase } from './phase.ts';
 

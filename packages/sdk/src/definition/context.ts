@@ -1,7 +1,8 @@
 import type { Draft, Frozen } from './frozen.ts';
 import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
 import type { ErrorBody } from '@holdpoint/contracts/values/errors';
-import type { PhaseFailure, ProgramEffect } from '@holdpoint/contracts/program/program';
+import type { PhaseFailure } from '@holdpoint/contracts/program/work';
+import type { ProgramEffect } from '@holdpoint/contracts/program/recording';
 import type { StoredArtifact } from '@holdpoint/contracts/effect/stored-artifact';
 import type { z } from 'zod';
 

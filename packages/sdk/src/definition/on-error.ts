@@ -1,5 +1,5 @@
 import type { Draft, Frozen } from './frozen.ts';
-import type { ProgramOnError } from '@holdpoint/contracts/program/program';
+import type { ProgramOnError } from '@holdpoint/contracts/program/definition';
 import type { PhaseError } from './context.ts';
 import type { Prompt } from './ask.ts';
 

@@ -1,11 +1,11 @@
 import type { Frozen } from './frozen.ts';
-import { type ProgramDefinition, programHash } from '@holdpoint/contracts/program/program';
+import { type ProgramDefinition, programHash } from '@holdpoint/contracts/program/definition';
 import type { z } from 'zod';
 import { codeDigest } from './code-digest.ts';
 import { checkDefinition } from './check.ts';
 import type { AnyPhase, Phase } from './phase.ts';
 import { phaseData } from './phase-data.ts';
-import type { ResultOf, Sound } from './valid-workflow.ts';
+import type { ResultOf, ValidWorkflow } from './valid-workflow.ts';
 
 /** A workflow as its author writes it. */
 export type WorkflowSpec<Schema extends z.ZodObject, Initial extends string, Phases> = {
@@ -58,7 +58,7 @@ export const defineWorkflow = <
   const Initial extends string,
   const Phases extends Readonly<Record<string, Phase<z.output<Schema>>>>,
 >(
-  spec: WorkflowSpec<Schema, Initial, Phases> & Sound<Initial, Phases>,
+  spec: WorkflowSpec<Schema, Initial, Phases> & ValidWorkflow<Initial, Phases>,
 ): Workflow<z.output<Schema>, z.input<Schema>, ResultOf<Phases>> => {
   const { id, version, initial, state, snapshotEvery } = spec;
   const phases = new Map(Object.entries(spec.phases as Readonly<Record<string, AnyPhase>>));

@@ -1,14 +1,14 @@
 import { commandIdOf, type TaskId } from '@holdpoint/contracts/values/ids';
-import type { HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
+import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { Json } from '@holdpoint/contracts/values/json';
-import type { ProgramDefinition } from '@holdpoint/contracts/program/program';
-import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import type { ProgramDefinition } from '@holdpoint/contracts/program/definition';
+import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import type { AskService } from '../bus/ask-service.ts';
 import type { ClientPort } from '../client/port.ts';
 import type { Workflow } from '../definition/workflow.ts';
 import type { TestOrchestrator } from './orchestrator.ts';
-import type { People } from './people.ts';
+import type { TestApprovals } from './approvals.ts';
 
 type Watcher = (fact: HistoryEntry | undefined) => void;
 
@@ -26,7 +26,7 @@ type Payload = {
 export const createClientPort = (
   workflows: readonly Workflow[],
   orchestrator: TestOrchestrator,
-  people: People,
+  people: TestApprovals,
   fetch: ClientPort['fetch'],
 ) => {
   const watchers = new Map<string, Set<Watcher>>();

@@ -1,18 +1,18 @@
-import type { CancelApproval, RequestApproval } from '@holdpoint/contracts/approval/approval';
-import type { WorkOrder } from '@holdpoint/contracts/program/program';
-import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import type { CancelApproval, RequestApproval } from '@holdpoint/contracts/approval/commands';
+import type { WorkOrder } from '@holdpoint/contracts/program/work';
+import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import type { WireMessage } from '@holdpoint/runtime/engine/ports';
 import { failureOf } from '../activation/phases/failure.ts';
 import type { WorkerLine } from '../activation/session/port.ts';
 import { type Client, clientOver } from '../client/create-client.ts';
-import { factIn as knownFact } from '../client/facts.ts';
+import { clientEvent } from '../client/client-event.ts';
 import type { Workflow } from '../definition/workflow.ts';
 import { createClientPort } from './client-port.ts';
 import { startDriver } from './driver.ts';
-import { type CarryingOut, createEffects, type TestEffect, type TestEffectEnd } from './effects.ts';
-import { type Carried, type CrashOptions, type CrashPoint, createFaults } from './faults.ts';
-import { createTestOrchestrator, factIn } from './orchestrator.ts';
-import { type Answering, createPeople, type TestAnswer, type TestQuestion } from './people.ts';
+import { type ExecuteEffect, createEffects, type TestEffect, type TestEffectEnd } from './effects.ts';
+import { type TestMessage, type CrashOptions, type CrashPoint, createFaults } from './faults.ts';
+import { createTestOrchestrator, publishedEvent } from './orchestrator.ts';
+import { type AnswerQuestion, createTestApprovals, type TestAnswer, type TestQuestion } from './approvals.ts';
 import { createTimeline } from './timeline.ts';
 import { createTestWorkers } from './worker.ts';
 
@@ -35,9 +35,9 @@ export type TestEnvironment = {
   readonly client: Client;
   readonly start: Client['start'];
   /** How people answer, by a function, or by answers in the order of the questions. Without one, time stands still. */
-  readonly onInput: (answering: Answering | readonly TestAnswer[]) => void;
+  readonly onInput: (answering: AnswerQuestion | readonly TestAnswer[]) => void;
   /** What becomes of effects; without it, or where it gives nothing, each succeeds with no outputs. */
-  readonly onEffect: (carryingOut: CarryingOut) => void;
+  readonly onEffect: (carryingOut: ExecuteEffect) => void;
   /** Questions that nobody has answered yet. */
   readonly questions: () => readonly TestQuestion[];
   readonly answer: (question: TestQuestion, answer: TestAnswer) => void;
@@ -56,7 +56,7 @@ export type TestEnvironment = {
   readonly crashWorker: () => void;
   /** The worker stops as on SIGTERM, and gives back what it has not finished. */
   readonly restartWorker: () => Promise<void>;
-  readonly lose: (what: Carried, times?: number) => void;
+  readonly lose: (what: TestMessage, times?: number) => void;
   readonly double: (what: 'order' | 'word', times?: number) => void;
   /** What phases and the worker had to say. */
   readonly lines: () => readonly WorkerLine[];
@@ -83,11 +83,11 @@ export const createTestEnvironment = (options: TestEnvironmentOptions): TestEnvi
     queueMicrotask(() => route(message));
   };
   const orchestrator = createTestOrchestrator({ timeline, epoch, deliver, onTrouble: trouble });
-  const tell: Parameters<typeof createPeople>[2] & Parameters<typeof createEffects>[1] = (task, message) => {
+  const tell: Parameters<typeof createTestApprovals>[2] & Parameters<typeof createEffects>[1] = (task, message) => {
     driver.stir();
     orchestrator.tell(task, message).catch(trouble);
   };
-  const people = createPeople(timeline, epoch, tell);
+  const people = createTestApprovals(timeline, epoch, tell);
   const effects = createEffects(timeline, tell);
   const driver = startDriver({
     now: timeline.now,
@@ -122,10 +122,10 @@ export const createTestEnvironment = (options: TestEnvironmentOptions): TestEnvi
   );
 
   const route = (message: WireMessage): void => {
-    const fact = factIn(message);
+    const fact = publishedEvent(message);
     if (fact !== undefined) {
       tellClients(fact.task, fact.entry);
-      const known = knownFact(fact.entry);
+      const known = clientEvent(fact.entry);
       if (known?.type === 'phase_informed') workers.hear(fact.task, { kind: 'informed', key: known.key });
       if (known?.type === 'cancelled') workers.hear(fact.task, { kind: 'cancelled', reason: known.reason });
       return;

@@ -2,7 +2,7 @@ import type { ErrorBody } from '@holdpoint/contracts/values/errors';
 import type { TaskId } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import type { SideEffectKind } from '@holdpoint/contracts/workflow/side-effect';
-import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import type { ProgramMessage } from '@holdpoint/programs/messages';
 import type { Timeline } from './timeline.ts';
 
@@ -29,14 +29,14 @@ export type TestEffectEnd = { readonly afterMs?: number } & (
   | { readonly outcome: 'pending' }
 );
 
-export type CarryingOut = (effect: TestEffect) => TestEffectEnd | undefined;
+export type ExecuteEffect = (effect: TestEffect) => TestEffectEnd | undefined;
 
 type Inform = Extract<ProgramMessage, { readonly kind: 'inform' }>;
 type Peer = Extract<Inform['information'], { readonly about: 'peer' }>;
 type End = Pick<Peer, 'outcome' | 'outputs' | 'error'>;
 
 export type Effects = {
-  readonly carryOutWith: (carryingOut: CarryingOut) => void;
+  readonly carryOutWith: (carryingOut: ExecuteEffect) => void;
   /** Everything that was carried out or refused, in its order: each effect is here once. */
   readonly all: () => readonly TestEffect[];
   /** Ends one that is pending. */
@@ -86,7 +86,7 @@ export const createEffects = (timeline: Timeline, tell: (task: string, message: 
   const ends = new Map<string, End>();
   const watchers = new Map<string, Set<string>>();
   let underWay = 0;
-  let carryingOut: CarryingOut = () => undefined;
+  let carryingOut: ExecuteEffect = () => undefined;
 
   const inform = (task: string): void => {
     const end = ends.get(task);

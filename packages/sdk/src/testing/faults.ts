@@ -1,4 +1,4 @@
-import type { SayOfWork } from '@holdpoint/contracts/program/program';
+import type { SayOfWork } from '@holdpoint/contracts/program/work';
 
 /** Where a worker can die: around each word that it says to the orchestrator. */
 export type CrashPoint = `${'before' | 'after'}:${SayOfWork['say']['what']}`;
@@ -11,7 +11,7 @@ export type CrashOptions = {
 };
 
 /** What can get lost, or come twice: an order for a worker, a word of a worker, the answer to it, or news of a task. */
-export type Carried = 'order' | 'word' | 'answer' | 'news';
+export type TestMessage = 'order' | 'word' | 'answer' | 'news';
 
 type Crash = { readonly point: CrashPoint; readonly phase: string | undefined; left: number };
 
@@ -19,9 +19,9 @@ export type Faults = {
   readonly crashAt: (point: CrashPoint, options?: CrashOptions) => void;
   /** Whether a worker dies here. */
   readonly crashes: (point: CrashPoint, phase: string) => boolean;
-  readonly lose: (what: Carried, times: number) => void;
+  readonly lose: (what: TestMessage, times: number) => void;
   readonly double: (what: 'order' | 'word', times: number) => void;
-  readonly isLost: (what: Carried) => boolean;
+  readonly isLost: (what: TestMessage) => boolean;
   readonly isDoubled: (what: 'order' | 'word') => boolean;
 };
 

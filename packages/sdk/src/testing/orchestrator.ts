@@ -1,11 +1,11 @@
-import type { HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
+import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import { HEADERS } from '@holdpoint/contracts/bus/cloudevents';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import { programDecider } from '@holdpoint/programs/decide';
 import type { ProgramMessage } from '@holdpoint/programs/messages';
 import { isProgram, type Program, type ProgramFact, type ProgramState } from '@holdpoint/programs/state';
-import { ask } from '@holdpoint/runtime/engine/ask';
+import { awaitCommit } from '@holdpoint/runtime/engine/ask';
 import { createEngine } from '@holdpoint/runtime/engine/engine';
 import { createMemoryStore } from '@holdpoint/runtime/memory/store';
 import type { WireMessage } from '@holdpoint/runtime/engine/ports';
@@ -50,7 +50,7 @@ const entryIn = (message: WireMessage, type: string, version: number): HistoryEn
 });
 
 /** A fact about a task, as a line of its history. */
-export const factIn = (
+export const publishedEvent = (
   message: WireMessage,
 ): { readonly task: string; readonly entry: HistoryEntry } | undefined => {
   const [, kind, aggregate, type = '', task = ''] = message.subject.split('.');
@@ -66,7 +66,7 @@ export const createTestOrchestrator = ({ timeline, epoch, deliver, onTrouble }: 
   let events = 0;
 
   const publish = (message: WireMessage): void => {
-    const fact = factIn(message);
+    const fact = publishedEvent(message);
     if (fact !== undefined) {
       events += 1;
       const known = histories.get(fact.task) ?? [];
@@ -96,14 +96,14 @@ export const createTestOrchestrator = ({ timeline, epoch, deliver, onTrouble }: 
       batchFailed: (_messages, error) => onTrouble(error),
       timerFailed: (_aggregate, _name, error) => onTrouble(error),
       publishUnconfirmed: () => undefined,
-      tellingFailed: onTrouble,
+      callbackFailed: onTrouble,
     },
     batchMax: BATCH_MAX,
     cacheMax: CACHED_MAX,
   });
 
   return {
-    tell: (task, message) => ask<ProgramMessage>(engine, { aggregate: task, message }),
+    tell: (task, message) => awaitCommit<ProgramMessage>(engine, { aggregate: task, message }),
     history: (task) => histories.get(task) ?? [],
     at: (task, version = Infinity) => {
       const entries = (histories.get(task) ?? []).filter((entry) => entry.version <= version);

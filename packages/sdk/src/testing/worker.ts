@@ -1,5 +1,5 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import { type SayOfWork, WorkAnswer, WorkOrder } from '@holdpoint/contracts/program/program';
+import { type SayOfWork, WorkAnswer, WorkOrder } from '@holdpoint/contracts/program/work';
 import { asSent, sha256Of } from '@holdpoint/contracts/values/json';
 import { artifactUriOf } from '@holdpoint/contracts/effect/stored-artifact';
 import { type RunningActivation, startActivation } from '../activation/activation.ts';

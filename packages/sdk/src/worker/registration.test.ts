@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import type { ProgramDefinition } from '@holdpoint/contracts/program/program';
+import type { ProgramDefinition } from '@holdpoint/contracts/program/definition';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import type { AskService } from '../bus/ask-service.ts';

@@ -1,5 +1,5 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import type { ProgramDefinition } from '@holdpoint/contracts/program/program';
+import type { ProgramDefinition } from '@holdpoint/contracts/program/definition';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { AskService } from '../bus/ask-service.ts';
 

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { WorkOrder } from '@holdpoint/contracts/program/program';
+import { WorkOrder } from '@holdpoint/contracts/program/work';
 import { parseJson } from '@holdpoint/runtime/engine/inbound';
 import { systemClock } from '@holdpoint/runtime/service/system-clock';
 import type { JsMsg } from '@nats-io/jetstream';
@@ -13,8 +13,12 @@ import type { Workflow } from '../definition/workflow.ts';
 import { createDispatch } from './dispatch.ts';
 import { createKnownOrders } from './known-orders.ts';
 import { createOrderSource } from './order-source.ts';
-import { logToStandardError } from './own-log.ts';
 import { keepRegistered } from './registration.ts';
+
+/** Where nothing else is said: a line of JSON for each, to standard error. */
+const logToStandardError: WorkerLog = (line) => {
+  process.stderr.write(`${JSON.stringify({ at: new Date().toISOString(), ...line })}\n`);
+};
 
 export type WorkerOptions = {
   /** To the bus, as a user that may work on programs. The worker does not close it. */

@@ -1,4 +1,4 @@
-import { BODY_MAX } from '@holdpoint/contracts/approval/approval';
+import { BODY_MAX } from '@holdpoint/contracts/approval/commands';
 import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -1,10 +1,8 @@
-import { BODY_MAX } from '@holdpoint/contracts/approval/approval';
+import { BODY_MAX } from '@holdpoint/contracts/approval/commands';
 import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
-import { about } from './operations/about.ts';
 import type { Expression } from './syntax/tree.ts';
-import { unknown } from './operations/unknown.ts';
 import { evaluate } from './evaluation/evaluate.ts';
-import { ExpressionError, fail } from './operations/expression-error.ts';
+import { ExpressionError, fail, failUnknown, withExpression } from './operations/expression-error.ts';
 import { createMeter, RESULT_MAX, type Meter } from './operations/meter.ts';
 import { namesOf } from './syntax/names.ts';
 import { parseExpression } from './syntax/parse.ts';
@@ -28,14 +26,14 @@ const checked = (value: Value, meter: Meter): Json => {
  * not there is nothing, which is false, and `null` as a result. Throws `ExpressionError`.
  */
 export const evaluateExpression = (text: string, scope: JsonObject): Json =>
-  about(text, () => {
+  withExpression(text, () => {
     const meter = createMeter();
     return checked(evaluate(parseExpression(text), scope, meter), meter);
   });
 
 /** Whether a condition holds, as Jinja sees it: what is empty, zero, null or not there does not. Throws `ExpressionError`. */
 export const evaluateCondition = (text: string, scope: JsonObject): boolean =>
-  about(text, () => {
+  withExpression(text, () => {
     const meter = createMeter();
     return isTrue(evaluate(parseExpression(text), scope, meter), meter);
   });
@@ -47,11 +45,11 @@ export const evaluateCondition = (text: string, scope: JsonObject): boolean =>
 export const renderText = (text: string, scope: JsonObject): string => {
   const meter = createMeter();
   let rendered = '';
-  for (const part of about(text, () => partsOf(text))) {
+  for (const part of withExpression(text, () => partsOf(text))) {
     rendered +=
       'plain' in part
         ? part.plain
-        : about(part.expression, () =>
+        : withExpression(part.expression, () =>
             textOf(evaluate(parseExpression(part.expression), scope, meter), meter),
           );
     if (rendered.length > RESULT_MAX) fail(`the text becomes longer than ${String(RESULT_MAX)} characters`);
@@ -80,7 +78,7 @@ const problemOf = (work: () => unknown): string | undefined => {
 
 const checkNames = (tree: Expression, names: ReadonlySet<string> | undefined): void => {
   if (names === undefined) return;
-  for (const name of namesOf(tree)) if (!names.has(name)) unknown('name', name, names);
+  for (const name of namesOf(tree)) if (!names.has(name)) failUnknown('name', name, names);
 };
 
 /** What is wrong with an expression, if anything is; its names are looked at when it is said which there will be. */
@@ -94,7 +92,7 @@ export const checkText = (text: string, names?: ReadonlySet<string>): string | u
   problemOf(() => {
     for (const part of partsOf(text)) {
       if (!('expression' in part)) continue;
-      about(part.expression, () => {
+      withExpression(part.expression, () => {
         checkNames(parseExpression(part.expression), names);
       });
     }

@@ -1,13 +1,15 @@
-import type { EffectView } from '@holdpoint/contracts/catalog/catalog';
+import type { EffectView } from '@holdpoint/contracts/effect/views';
 import type { Listener } from '@holdpoint/runtime/bus/listener';
-import { type Accept, type AskOutcome, isOutcome } from '../bindings.ts';
+import type { Accept } from '../aggregates.ts';
+import { OUTCOMES } from '../approval/outcome.ts';
+import type { AskOutcome } from '../approval/state.ts';
 
 /** What the ledger has of an effect, as a message to its approval; undefined while it has come to nothing, or is another's. */
 export const outcomeIn = (
   { approval, effect }: Pick<AskOutcome, 'approval' | 'effect'>,
   view: Pick<EffectView, 'state' | 'epoch' | 'approval'>,
 ): Parameters<Accept>[0] | undefined =>
-  view.approval === approval && isOutcome(view.state)
+  view.approval === approval && OUTCOMES.includes(view.state)
     ? {
         aggregate: approval,
         message: { kind: 'outcome', fact: { id: approval, effect, outcome: view.state, epoch: view.epoch } },

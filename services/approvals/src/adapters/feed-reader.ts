@@ -1,12 +1,12 @@
-import { ApprovalView } from '@holdpoint/contracts/approval/approval';
+import { ApprovalView } from '@holdpoint/contracts/approval/views';
 import { JsonObject } from '@holdpoint/contracts/values/json';
 import type { Pool } from 'pg';
 import { z } from 'zod';
 
 /** A place in the audit log: a line, and what tells it from one that another history has in its place. */
-export type Place = { readonly seq: number; readonly hash: string };
+export type LogPosition = { readonly seq: number; readonly hash: string };
 
-export type Line = Place & {
+export type LogLine = LogPosition & {
   /** Epoch milliseconds. */
   readonly at: number;
   readonly aggregate: string;
@@ -24,13 +24,13 @@ const Row = Head.extend({
 });
 
 /** Where the log stands. */
-export const readHead = async (pool: Pool): Promise<Place> => {
+export const readHead = async (pool: Pool): Promise<LogPosition> => {
   const { rows } = await pool.query('SELECT seq, hash FROM audit_head');
   return Head.parse(rows[0]);
 };
 
 /** The lines from this one on, in their order, at most so many. */
-export const readLines = async (pool: Pool, from: number, limit: number): Promise<readonly Line[]> => {
+export const readLines = async (pool: Pool, from: number, limit: number): Promise<readonly LogLine[]> => {
   const { rows } = await pool.query({
     name: 'feed-lines',
     text: 'SELECT seq, hash, at, aggregate, type, entry FROM audit WHERE seq >= $1 ORDER BY seq LIMIT $2',
@@ -59,4 +59,4 @@ export const readViews = async (
 };
 
 /** What a line keeps of its event. */
-export const entryOf = ({ entry }: Line): JsonObject => JsonObject.parse(JSON.parse(entry));
+export const entryOf = ({ entry }: LogLine): JsonObject => JsonObject.parse(JSON.parse(entry));

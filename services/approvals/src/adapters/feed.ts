@@ -1,5 +1,6 @@
-import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
-import { ApprovalEvent, type ApprovalView } from '@holdpoint/contracts/approval/approval';
+import { setImmediate as yieldToEventLoop, setTimeout as delay } from 'node:timers/promises';
+import { ApprovalEvent } from '@holdpoint/contracts/approval/events';
+import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import { filters } from '@holdpoint/contracts/bus/subjects';
 import { errorFields } from '@holdpoint/runtime/engine/error-fields';
@@ -7,7 +8,7 @@ import type { Logger } from '@holdpoint/runtime/observability/log';
 import type { Listener } from '@holdpoint/runtime/bus/listener';
 import { startPeriodic } from '@holdpoint/runtime/observability/periodic';
 import type { Pool } from 'pg';
-import { entryOf, type Line, type Place, readHead, readLines, readViews } from './feed-reader.ts';
+import { entryOf, type LogLine, type LogPosition, readHead, readLines, readViews } from './feed-reader.ts';
 
 /** One thing that has happened to an approval. */
 export type FeedEvent = {
@@ -24,11 +25,11 @@ export type FeedEvent = {
 };
 
 export type Follower = {
-  readonly hear: (event: FeedEvent) => void;
+  readonly onEvent: (event: FeedEvent) => void;
   /** Whether it can take another one: asked while it catches up. */
   readonly ready?: () => boolean;
   /** The log was set back: what it has heard may not have happened, and what comes next follows `seq`. */
-  readonly setBack?: (seq: number) => void;
+  readonly onReset?: (seq: number) => void;
 };
 
 export type Following = { readonly seq: () => number; readonly stop: () => void };
@@ -62,7 +63,7 @@ type Member = { readonly follower: Follower; seq: number; joined: number };
 export const createFeed = (pool: Pool, listener: Pick<Listener, 'listen'>, log: Logger): Feed => {
   const members = new Set<Member>();
   /** The line that was read last. */
-  let place: Place | undefined;
+  let place: LogPosition | undefined;
   let rounds = 0;
 
   const drop = (member: Member, error: unknown): void => {
@@ -70,18 +71,18 @@ export const createFeed = (pool: Pool, listener: Pick<Listener, 'listen'>, log: 
     log.error(errorFields(error), 'a follower of the feed could not be told');
   };
 
-  const tell = (member: Member, { seq }: Line, event: FeedEvent | undefined): void => {
+  const deliver = (member: Member, { seq }: LogLine, event: FeedEvent | undefined): void => {
     member.seq = seq;
     if (event === undefined) return;
     try {
-      member.follower.hear(event);
+      member.follower.onEvent(event);
     } catch (error) {
       drop(member, error);
     }
   };
 
   /** What of each line followers are told: nothing of rules, tokens and of what is gone. */
-  const eventsOf = async (lines: readonly Line[]): Promise<(line: Line) => FeedEvent | undefined> => {
+  const eventsOf = async (lines: readonly LogLine[]): Promise<(line: LogLine) => FeedEvent | undefined> => {
     const about = new Set(lines.flatMap(({ type, aggregate }) => (isType(type) ? [aggregate] : [])));
     const views = await readViews(pool, [...about]);
     return (line) => {
@@ -96,20 +97,20 @@ export const createFeed = (pool: Pool, listener: Pick<Listener, 'listen'>, log: 
   const setBack = (member: Member, seq: number): void => {
     member.seq = seq;
     try {
-      member.follower.setBack?.(seq);
+      member.follower.onReset?.(seq);
     } catch (error) {
       drop(member, error);
     }
   };
 
-  const startAnew = async (asked: readonly Member[]): Promise<void> => {
+  const restartFromHead = async (asked: readonly Member[]): Promise<void> => {
     place = await readHead(pool);
     log.warn({ seq: place.seq }, 'the audit log was set back');
     for (const member of asked) setBack(member, place.seq);
   };
 
   /** Hands over what is new. False when there may be more. */
-  const goOn = async (): Promise<boolean> => {
+  const readNewLines = async (): Promise<boolean> => {
     const asked = [...members];
     if (place === undefined || asked.length === 0) {
       place = await readHead(pool);
@@ -119,17 +120,17 @@ export const createFeed = (pool: Pool, listener: Pick<Listener, 'listen'>, log: 
     const known = place.seq > 0 ? 1 : 0;
     const lines = await readLines(pool, place.seq + 1 - known, LINES + known);
     if (known === 1 && (lines[0]?.seq !== place.seq || lines[0].hash !== place.hash)) {
-      await startAnew(asked);
+      await restartFromHead(asked);
       return true;
     }
     const fresh = lines.slice(known);
     const eventOf = await eventsOf(fresh);
     for (const line of fresh) {
       const event = eventOf(line);
-      for (const member of members) if (member.seq === line.seq - 1) tell(member, line, event);
+      for (const member of members) if (member.seq === line.seq - 1) deliver(member, line, event);
       place = line;
       // Others have a turn between one line and the next, however many follow.
-      await turn();
+      await yieldToEventLoop();
     }
     if (fresh.length === LINES) return false;
     // Whoever says to have heard more than there is has heard it from a log that was set back.
@@ -156,8 +157,8 @@ export const createFeed = (pool: Pool, listener: Pick<Listener, 'listen'>, log: 
       const next = line.seq > upTo ? [] : behind(upTo).filter(({ seq }) => seq === line.seq - 1);
       if (next.length === 0) continue;
       const event = eventOf(line);
-      for (const member of next) tell(member, line, event);
-      await turn();
+      for (const member of next) deliver(member, line, event);
+      await yieldToEventLoop();
     }
     return behind(upTo).length === 0;
   };
@@ -169,7 +170,7 @@ export const createFeed = (pool: Pool, listener: Pick<Listener, 'listen'>, log: 
       wanted = false;
       rounds += 1;
       try {
-        const isThrough = await goOn();
+        const isThrough = await readNewLines();
         const areThere = await catchUp(place?.seq ?? 0);
         if (!isThrough || !areThere) wanted = true;
       } catch (error) {

@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import type { AuditClaims } from '@holdpoint/contracts/audit/audit';
-import type { SignedClaims } from '@holdpoint/contracts/effect/effect';
+import type { SignedClaims } from '@holdpoint/contracts/effect/grant';
 import {
   type KeysClaims,
   type PublishedKeys,
@@ -57,7 +57,7 @@ export const parseGrantKeys = (text: string, variable = KEY_FILE): GrantKeys => 
 };
 
 /** What the keys of one moment do. */
-type Held = {
+type LoadedKeys = {
   readonly sign: (claims: object) => string;
   readonly signers: readonly ((claims: object) => string)[];
   readonly keys: readonly SigningKey[];
@@ -65,7 +65,7 @@ type Held = {
   readonly tokens: ApprovalTokens;
 };
 
-const hold = ({ signing, retired }: GrantKeys): Held => ({
+const loadKeys = ({ signing, retired }: GrantKeys): LoadedKeys => ({
   sign: createSigner(signing[0]),
   signers: signing.map(createSigner),
   keys: signing.map((key) => signingKeyOf(createPublicKey(key.export({ type: 'pkcs8', format: 'pem' })))),
@@ -82,30 +82,30 @@ export type Keyring = {
   readonly stop: () => Promise<void>;
 };
 
-type Keys = Pick<Followed<Held>, 'current' | 'stop'>;
+type Keys = Pick<Followed<LoadedKeys>, 'current' | 'stop'>;
 
-const fixed = (held: Held): Keys => ({ current: () => held, stop: () => Promise.resolve() });
+const fixed = (held: LoadedKeys): Keys => ({ current: () => held, stop: () => Promise.resolve() });
 
 const followKeys = (first: GrantKeys, path: string, log: Logger): Keys =>
   followFile(
     {
       name: KEY_FILE,
       path,
-      parse: (text) => hold(parseGrantKeys(text)),
+      parse: (text) => loadKeys(parseGrantKeys(text)),
       changed: ({ keys, retired }) =>
         log.info(
           { keys: keys.map(({ kid }) => kid), retired: retired.map(({ kid }) => kid) },
           'keys for grants were read: the first one signs',
         ),
     },
-    hold(first),
+    loadKeys(first),
     log,
   );
 
 /** The keys; where they come from a file, from the moment on at which it has them: a change of keys needs no restart. */
 export const createKeyring = (first: GrantKeys, path: string | undefined, log: Logger): Keyring => {
-  const followed = path === undefined ? fixed(hold(first)) : followKeys(first, path, log);
-  const now = (): Held => followed.current();
+  const followed = path === undefined ? fixed(loadKeys(first)) : followKeys(first, path, log);
+  const now = (): LoadedKeys => followed.current();
   return {
     sign: (claims) => now().sign(claims),
     tokens: {

@@ -1,5 +1,5 @@
-import { type ApprovalEvent, ApprovalEvent as ApprovalEventSchema } from '@holdpoint/contracts/approval/approval';
-import { GrantClaims } from '@holdpoint/contracts/effect/effect';
+import { type ApprovalEvent, ApprovalEvent as ApprovalEventSchema } from '@holdpoint/contracts/approval/events';
+import { GrantClaims } from '@holdpoint/contracts/effect/grant';
 import { rememberedIdOf } from '@holdpoint/contracts/values/ids';
 import { asSent } from '@holdpoint/contracts/values/json';
 import { eventsOf, runOf } from '@holdpoint/runtime/testing/run';

@@ -1,17 +1,18 @@
-import type { ApprovalEvent, RequestApproval } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalEvent } from '@holdpoint/contracts/approval/events';
+import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
 import type { RuleId } from '@holdpoint/contracts/values/ids';
 import { asSent, type Json } from '@holdpoint/contracts/values/json';
 import { type Decision, decision } from '@holdpoint/runtime/decider';
 import type { ApprovalWork, Closed, Pending } from './state.ts';
-import { setWith } from './timer-data.ts';
+import { timerData } from './timer-data.ts';
 
-const ASK = 'rules';
+const CONSULT = 'rules';
 const KEEP = 'keep_rule';
-const AGAIN_MS = 5_000;
+const RETRY_MS = 5_000;
 const TRIES_MAX = 5;
 
 /** Asks the first of the rules whether it decides; it hands the question on to the next when it does not. */
-export const askRules = (
+export const consultRules = (
   approval: RequestApproval,
   rules: readonly RuleId[],
   now: number,
@@ -21,7 +22,7 @@ export const askRules = (
   if (rule === undefined) return { timers: [], work: [] };
   return {
     // What is asked in this process may be lost with it.
-    timers: [{ set: ASK, dueAt: now + AGAIN_MS, data: { rules: [...rules], tries } }],
+    timers: [{ set: CONSULT, dueAt: now + RETRY_MS, data: { rules: [...rules], tries } }],
     work: [{ kind: 'use_rule', rule, approval, rest }],
   };
 };
@@ -31,9 +32,9 @@ export const rulesTimerFired = (
   data: Json,
   now: number,
 ): Decision<ApprovalEvent, ApprovalWork> => {
-  const { rules, tries } = setWith(data) as { readonly rules: readonly RuleId[]; readonly tries: number };
-  if (state.status === 'closed' || tries >= TRIES_MAX) return decision({ timers: [{ clear: ASK }] });
-  return decision(askRules(state.request, rules, now, tries + 1));
+  const { rules, tries } = timerData(data) as { readonly rules: readonly RuleId[]; readonly tries: number };
+  if (state.status === 'closed' || tries >= TRIES_MAX) return decision({ timers: [{ clear: CONSULT }] });
+  return decision(consultRules(state.request, rules, now, tries + 1));
 };
 
 /** Has the rule kept that a decision was made with, until it is there. */
@@ -44,14 +45,14 @@ export const keepRule = (
   const { rule, spec, author, from } = work;
   const { name, groups, roles } = author;
   const data = asSent({ rule, spec, from, author: { name, groups, roles } });
-  return { timers: [{ set: KEEP, dueAt: now + AGAIN_MS, data }], work: [work] };
+  return { timers: [{ set: KEEP, dueAt: now + RETRY_MS, data }], work: [work] };
 };
 
 export const keepTimerFired = (data: Json, now: number): Decision<ApprovalEvent, ApprovalWork> =>
   // It is what `keepRule` has set.
-  decision(keepRule({ kind: 'keep_rule', ...setWith(data) } as Parameters<typeof keepRule>[0], now));
+  decision(keepRule({ kind: 'keep_rule', ...timerData(data) } as Parameters<typeof keepRule>[0], now));
 
 export const ruleKept = (): Decision<ApprovalEvent, ApprovalWork> => decision({ timers: [{ clear: KEEP }] });
 
-export const isAskTimer = (name: string): boolean => name === ASK;
+export const isConsultTimer = (name: string): boolean => name === CONSULT;
 export const isKeepTimer = (name: string): boolean => name === KEEP;

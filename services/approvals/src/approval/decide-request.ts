@@ -1,14 +1,9 @@
-import {
-  type ApprovalOutcome,
-  type Choice,
-  type RequestApproval,
-  type Surface,
-  Verb,
-  type Vote,
-} from '@holdpoint/contracts/approval/approval';
+import type { ApprovalOutcome, Surface, Vote } from '@holdpoint/contracts/approval/status';
+import type { Choice, RequestApproval } from '@holdpoint/contracts/approval/commands';
+import { Verb } from '@holdpoint/contracts/workflow/approval-policy';
 import { answerIn, ASKS, policyOf, questionOf } from '@holdpoint/contracts/approval/question';
 import { isAmong } from '@holdpoint/contracts/workflow/audience';
-import { DoubtAnswer, type SignedClaims } from '@holdpoint/contracts/effect/effect';
+import { DoubtAnswer, type SignedClaims } from '@holdpoint/contracts/effect/grant';
 import { type ErrorBody, errorBody } from '@holdpoint/contracts/values/errors';
 import { rememberedIdOf } from '@holdpoint/contracts/values/ids';
 import { isForRules, matches } from '@holdpoint/contracts/approval/standing-rule';
@@ -17,13 +12,13 @@ import type {
   ApprovalMessage,
   ApprovalState,
   Closed,
-  Decided,
+  Resolution,
   Pending,
   Principal,
 } from './state.ts';
-import { close, expired, type Made, standing } from './close.ts';
+import { close, expired, type ApprovalDecision, alreadyDecided } from './close.ts';
 import { keepRule } from './consult-rules.ts';
-import { isSameJson, notResponding, responseIn, sayableOf } from './response.ts';
+import { isSameJson, responseError, responseOf, allowedChoices } from './response.ts';
 import { BUILT_IN, decidesRollback, ROLLBACK_RULE } from '../rule/rollback-rule.ts';
 import { missingOf, outcomeOf, withVote } from './tally.ts';
 
@@ -41,7 +36,7 @@ export type ApprovalTools = {
 /** How long a grant, or a statement, may be used after the decision: long enough to outlast a stopped executor. */
 export const GRANT_VALID_MS = 3_600_000;
 
-type Deciding = Extract<ApprovalMessage, { kind: 'decide' }>;
+type DecideMessage = Extract<ApprovalMessage, { kind: 'decide' }>;
 
 const acknowledged = (
   id: string,
@@ -50,10 +45,10 @@ const acknowledged = (
   more: { readonly missing?: number; readonly remembered?: string } = {},
 ): Answer => ({ ok: { id, status, by, ...more } });
 
-type Signed = Pick<Decided, 'grant' | 'validUntil' | 'answer' | 'statement'>;
+type SignedFields = Pick<Resolution, 'grant' | 'validUntil' | 'answer' | 'statement'>;
 
 /** What the executor goes by: it believes nobody but whoever has the key. */
-const signed = ({ request }: Pending, choice: Choice, by: string, now: number, sign: SignGrant): Signed => {
+const signatureFor = ({ request }: Pending, choice: Choice, by: string, now: number, sign: SignGrant): SignedFields => {
   const { id, effectId, digest, doubt } = request;
   const validUntil = now + GRANT_VALID_MS;
   const seconds = (ms: number): number => Math.floor(ms / 1_000);
@@ -85,12 +80,12 @@ const notEntitled = ({ request, audience }: Pending, by: Principal): ErrorBody |
 };
 
 /** Why this cannot be said of it, or not with these credentials. */
-const notSayable = (
+const invalidChoice = (
   { request }: Pending,
-  { payload, by: { scopes, agent }, isOneOfMany = false }: Deciding,
+  { payload, by: { scopes, agent }, isOneOfMany = false }: DecideMessage,
 ): ErrorBody | undefined => {
   const { id, decision: choice, digest, remember } = payload;
-  const choices = sayableOf(request, isOneOfMany);
+  const choices = allowedChoices(request, isOneOfMany);
   if (!choices.includes(choice))
     return errorBody(
       'APPROVALS_NO_CHOICE',
@@ -101,11 +96,11 @@ const notSayable = (
     );
   if (digest !== undefined && digest !== request.digest)
     return errorBody('APPROVALS_DIGEST_MISMATCH', 'the effect is not the one that was shown');
-  if (remember === undefined) return notResponding(request, payload);
+  if (remember === undefined) return responseError(request, payload);
   if (agent !== undefined || scopes?.includes('rules:write') === false)
     return errorBody('APPROVALS_SCOPE', 'the token is good for deciding, and not for rules');
   return choice === 'approve' && matches(remember.match, request)
-    ? notResponding(request, payload)
+    ? responseError(request, payload)
     : errorBody('APPROVALS_RULE_REFUSED', 'the rule would not approve what it is to be made from');
 };
 
@@ -116,13 +111,13 @@ const agentOf = ({ agent }: { readonly agent?: string | undefined }) =>
 /** Attempts of people who may not are kept, each once; nobody can fill the history with them. */
 const REFUSED_MAX = 50;
 
-const turnedAway = (
+const recordRefusal = (
   state: Pending,
   by: Principal,
   error: ErrorBody,
   surface: Surface | undefined,
   now: number,
-): Made => {
+): ApprovalDecision => {
   const { code } = error;
   const isNew = !state.refused.includes(`${by.name}/${code}`) && state.refused.length < REFUSED_MAX;
   const { id } = state.request;
@@ -135,25 +130,25 @@ const turnedAway = (
 };
 
 /** The same person saying the same again has probably not heard that it was done. */
-const decidedBefore = (state: Closed, { payload, by }: Deciding): Made => {
+const repeatedDecision = (state: Closed, { payload, by }: DecideMessage): ApprovalDecision => {
   const { decided, request } = state;
   const { id, decision: choice } = payload;
   const outcome = outcomeBy(request, choice);
   const same =
     decided.outcome === outcome &&
     decided.answer === answerIn(choice) &&
-    isSameJson(decided.response, request.input && responseIn(payload));
+    isSameJson(decided.response, request.input && responseOf(payload));
   // What he has said himself an agent of his has not, nor the other way round.
-  const isHis = (word: { readonly by: string; readonly agent?: string | undefined }): boolean =>
+  const isSameVoter = (word: { readonly by: string; readonly agent?: string | undefined }): boolean =>
     word.by === by.name && word.agent === by.agent;
   // Nobody's word closed what the clock has closed, whatever somebody is called.
   const had =
-    (isHis(decided) && decided.surface !== 'clock') ||
-    decided.votes?.some((vote) => isHis(vote) && vote.decision === choice) === true;
+    (isSameVoter(decided) && decided.surface !== 'clock') ||
+    decided.votes?.some((vote) => isSameVoter(vote) && vote.decision === choice) === true;
   const more = decided.remembered === undefined ? {} : { remembered: decided.remembered };
   return same && had && decided.rule === undefined
     ? decision({ answer: acknowledged(id, outcome, by.name, more) })
-    : refused(standing(state));
+    : refused(alreadyDecided(state));
 };
 
 const OUTCOMES: Readonly<Record<Verb, ApprovalOutcome>> = {
@@ -178,18 +173,18 @@ const namesIn = (votes: readonly Vote[]): string => {
   return `${text.slice(0, NAMES_MAX).toWellFormed()} … (${String(names.length)} people)`;
 };
 
-const decidePending = (state: Pending, message: Deciding, now: number, tools: ApprovalTools): Made => {
+const decidePending = (state: Pending, message: DecideMessage, now: number, tools: ApprovalTools): ApprovalDecision => {
   const { payload, by, surface } = message;
   const { request } = state;
   const { id, decision: choice, comment } = payload;
   const problem = notEntitled(state, by);
-  if (problem !== undefined) return turnedAway(state, by, problem, surface, now);
-  const unsayable = notSayable(state, message);
+  if (problem !== undefined) return recordRefusal(state, by, problem, surface, now);
+  const unsayable = invalidChoice(state, message);
   if (unsayable !== undefined) return refused(unsayable);
   if (now >= state.expiresAt) {
     const decided = expired(state);
     return close(state, decided, tools.surfaces, now, {
-      answer: { error: standing({ ...state, status: 'closed', decided }) },
+      answer: { error: alreadyDecided({ ...state, status: 'closed', decided }) },
     });
   }
   const said = { by: by.name, ...agentOf(by), comment, surface, at: now };
@@ -199,15 +194,15 @@ const decidePending = (state: Pending, message: Deciding, now: number, tools: Ap
     // What a program is told is for nobody to act on who would want a signature.
     const what =
       request.input === undefined
-        ? signed(state, choice, by.name, now, tools.sign)
-        : { response: responseIn(payload) };
+        ? signatureFor(state, choice, by.name, now, tools.sign)
+        : { response: responseOf(payload) };
     const decided = { outcome, ...said, ...what };
     return close(state, decided, tools.surfaces, now, { answer: acknowledged(id, outcome, by.name) });
   }
   return vote(state, { ...said, decision: verb }, message, tools);
 };
 
-const vote = (state: Pending, cast: Vote, { payload, by }: Deciding, tools: ApprovalTools): Made => {
+const vote = (state: Pending, cast: Vote, { payload, by }: DecideMessage, tools: ApprovalTools): ApprovalDecision => {
   const { request } = state;
   const { id, remember } = payload;
   const policy = policyOf(request);
@@ -224,7 +219,7 @@ const vote = (state: Pending, cast: Vote, { payload, by }: Deciding, tools: Appr
   }
   const approvers = outcome === 'approved' ? namesIn(votes) : by.name;
   const rule = remember && rememberedIdOf(id);
-  const decided: Decided = {
+  const decided: Resolution = {
     outcome,
     by: cast.by,
     ...agentOf(cast),
@@ -232,7 +227,7 @@ const vote = (state: Pending, cast: Vote, { payload, by }: Deciding, tools: Appr
     surface: cast.surface,
     ...(policy.quorum > 1 && { votes: [...votes] }),
     ...(rule !== undefined && { remembered: rule }),
-    ...(outcome === 'approved' && signed(state, 'approve', approvers, cast.at, tools.sign)),
+    ...(outcome === 'approved' && signatureFor(state, 'approve', approvers, cast.at, tools.sign)),
     at: cast.at,
   };
   return close(state, decided, tools.surfaces, cast.at, {
@@ -247,18 +242,18 @@ const vote = (state: Pending, cast: Vote, { payload, by }: Deciding, tools: Appr
 /** What a person says. The first decision that counts stands; every later one is told which that was. */
 export const decideByPerson = (
   state: ApprovalState,
-  message: Deciding,
+  message: DecideMessage,
   now: number,
   tools: ApprovalTools,
-): Made => {
+): ApprovalDecision => {
   const { id } = message.payload;
   switch (state.status) {
     case 'absent':
       return refused(errorBody('APPROVALS_UNKNOWN', `no approval is called ${id}`));
     case 'withdrawn':
-      return refused(standing(state));
+      return refused(alreadyDecided(state));
     case 'closed':
-      return decidedBefore(state, message);
+      return repeatedDecision(state, message);
     case 'pending':
       return decidePending(state, message, now, tools);
   }
@@ -270,7 +265,7 @@ export const decideByRule = (
   { rule, author }: Extract<ApprovalMessage, { kind: 'rule_applies' }>,
   now: number,
   tools: ApprovalTools,
-): Made => {
+): ApprovalDecision => {
   if (state.status !== 'pending' || now >= state.expiresAt) return decision({});
   const { request } = state;
   // The rule has looked at all of this: whoever signs looks himself.
@@ -281,12 +276,12 @@ export const decideByRule = (
       : !isOwn && isForRules(request);
   if (!may) return decision({});
   const by = `rule ${rule} of ${author}`;
-  const decided: Decided = {
+  const decided: Resolution = {
     outcome: 'approved',
     by,
     surface: 'rule',
     rule,
-    ...signed(state, 'approve', by, now, tools.sign),
+    ...signatureFor(state, 'approve', by, now, tools.sign),
     at: now,
   };
   return close(state, decided, tools.surfaces, now);

@@ -1,4 +1,6 @@
-import { type ApprovalEvent, ApprovalStatus, type Verb } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalEvent } from '@holdpoint/contracts/approval/events';
+import { ApprovalStatus } from '@holdpoint/contracts/approval/status';
+import type { Verb } from '@holdpoint/contracts/workflow/approval-policy';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
 import { summarise } from '../queries/summary.ts';

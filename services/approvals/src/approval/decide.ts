@@ -1,21 +1,22 @@
 import { questionOf } from '@holdpoint/contracts/workflow/approval-policy';
-import type { ApprovalEvent, CancelApproval, RequestApproval } from '@holdpoint/contracts/approval/approval';
-import { effectDigest } from '@holdpoint/contracts/effect/effect';
+import type { ApprovalEvent } from '@holdpoint/contracts/approval/events';
+import type { CancelApproval, RequestApproval } from '@holdpoint/contracts/approval/commands';
+import { effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import { type ErrorBody, errorBody } from '@holdpoint/contracts/values/errors';
 import { effectIdOf, type RuleId } from '@holdpoint/contracts/values/ids';
 import { type Decider, decision, refused } from '@holdpoint/runtime/decider';
-import type { ApprovalMessage, ApprovalState, ApprovalWork, Decided } from './state.ts';
-import { close, expired, EXPIRY, type Made, repeatAnswer } from './close.ts';
-import { courseTimerFired, courseTimers, isCourseTimer } from './reminders.ts';
+import type { ApprovalMessage, ApprovalState, ApprovalWork, Resolution } from './state.ts';
+import { close, expired, EXPIRY, type ApprovalDecision, repeatAnswer } from './close.ts';
+import { reminderTimerFired, reminderTimers, isReminderTimer } from './reminders.ts';
 import { type ApprovalTools, decideByPerson, decideByRule, type SignGrant } from './decide-request.ts';
 import { evolveApproval } from './evolve.ts';
-import { delivered, isNoticeTimer, retryNotice, tell } from './notices.ts';
+import { delivered, isNoticeTimer, retryNotice, notifySurfaces } from './notices.ts';
 import { isOutcomeTimer, noteOutcome, outcomeTimerFired } from './outcome.ts';
 import { isSameJson } from './response.ts';
 import { decidesRollback, ROLLBACK_RULE } from '../rule/rollback-rule.ts';
 import {
-  askRules,
-  isAskTimer,
+  consultRules,
+  isConsultTimer,
   isKeepTimer,
   keepTimerFired,
   ruleKept,
@@ -23,7 +24,7 @@ import {
 } from './consult-rules.ts';
 
 /** What is asked must hang together: digest and effect id are computed again from the effect itself. */
-const inconsistency = (asked: RequestApproval): ErrorBody | undefined => {
+const requestError = (asked: RequestApproval): ErrorBody | undefined => {
   const { effect, digest, effectId, task, node, doubt, stuck, input } = asked;
   // One answer could not be to all of them.
   if ([doubt, stuck, input].filter((each) => each !== undefined).length > 1)
@@ -44,19 +45,19 @@ const request = (
   rules: readonly RuleId[],
   now: number,
   { surfaces, rollbackRule }: ApprovalTools,
-): Made => {
-  const wrong = inconsistency(payload);
+): ApprovalDecision => {
+  const wrong = requestError(payload);
   if (wrong !== undefined) return refused(wrong);
   if (state.status === 'absent') {
     const expiresAt = now + payload.timeoutMs;
     const builtIn = rollbackRule && decidesRollback(payload) ? [ROLLBACK_RULE] : [];
-    const asked = askRules(payload, [...builtIn, ...rules], now);
-    const told = tell(payload.id, surfaces, 'requested', 1, now);
+    const asked = consultRules(payload, [...builtIn, ...rules], now);
+    const told = notifySurfaces(payload.id, surfaces, 'requested', 1, now);
     return decision<ApprovalEvent, ApprovalWork>({
       events: [{ type: 'requested', ...payload, expiresAt }],
       timers: [
         { set: EXPIRY, dueAt: expiresAt },
-        ...courseTimers(payload, now),
+        ...reminderTimers(payload, now),
         ...asked.timers,
         ...told.timers,
       ],
@@ -83,11 +84,11 @@ const cancel = (
   payload: CancelApproval,
   now: number,
   { surfaces }: ApprovalTools,
-): Made => {
+): ApprovalDecision => {
   const decided = { outcome: 'cancelled', by: 'orchestrator', comment: payload.reason, at: now } as const;
   switch (state.status) {
     case 'absent':
-      return remember(payload, decided);
+      return recordWithdrawal(payload, decided);
     case 'pending':
       return close(state, decided, surfaces, now);
     case 'closed':
@@ -97,7 +98,7 @@ const cancel = (
 };
 
 /** The bus may bring the cancellation first: the request that comes after it finds that nobody wants it any more. */
-const remember = ({ id, task, node, revision }: CancelApproval, decided: Decided): Made =>
+const recordWithdrawal = ({ id, task, node, revision }: CancelApproval, decided: Resolution): ApprovalDecision =>
   // An orchestrator of an earlier version says only which approval it is: too little to answer with.
   task === undefined || node === undefined || revision === undefined
     ? decision({})
@@ -108,14 +109,14 @@ const timerFired = (
   { name, data }: Extract<ApprovalMessage, { kind: 'timer' }>,
   now: number,
   { surfaces }: ApprovalTools,
-): Made => {
+): ApprovalDecision => {
   if (state.status !== 'pending' && state.status !== 'closed') return decision({});
   if (isNoticeTimer(name)) return retryNotice(state, name, data, now);
   if (isKeepTimer(name)) return keepTimerFired(data, now);
-  if (isAskTimer(name)) return rulesTimerFired(state, data, now);
+  if (isConsultTimer(name)) return rulesTimerFired(state, data, now);
   if (isOutcomeTimer(name)) return outcomeTimerFired(state, data, now);
   if (state.status === 'closed') return decision({});
-  if (isCourseTimer(name) && now < state.expiresAt) return courseTimerFired(state, name, data, surfaces, now);
+  if (isReminderTimer(name) && now < state.expiresAt) return reminderTimerFired(state, name, data, surfaces, now);
   if (name !== EXPIRY) return decision({});
   if (now < state.expiresAt) return decision({ timers: [{ set: EXPIRY, dueAt: state.expiresAt }] });
   return close(state, expired(state), surfaces, now);
@@ -125,7 +126,7 @@ const deliveredTo = (
   state: ApprovalState,
   message: Extract<ApprovalMessage, { kind: 'delivered' }>,
   now: number,
-): Made =>
+): ApprovalDecision =>
   state.status === 'pending' || state.status === 'closed' ? delivered(state, message, now) : decision({});
 
 export type ApprovalOptions = Partial<Omit<ApprovalTools, 'sign'>>;
@@ -149,7 +150,7 @@ export const createApprovalDecider = (
           return decideByRule(state, message, now, tools);
         case 'consider':
           return state.status === 'pending'
-            ? decision(askRules(state.request, message.rules, now))
+            ? decision(consultRules(state.request, message.rules, now))
             : decision({});
         case 'rule_kept':
           return ruleKept();

@@ -1,11 +1,11 @@
-import type { ApprovalEvent } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalEvent } from '@holdpoint/contracts/approval/events';
 import type { ApprovalState, Closed, Pending } from './state.ts';
 import { noticeName } from './notices.ts';
 import { withVote } from './tally.ts';
 
-type Asked = Pending | Closed;
+type OpenOrClosed = Pending | Closed;
 
-const changed = (state: ApprovalState, change: (asked: Asked) => Partial<Omit<Asked, 'status'>>): Asked => {
+const changed = (state: ApprovalState, change: (asked: OpenOrClosed) => Partial<Omit<OpenOrClosed, 'status'>>): OpenOrClosed => {
   if (state.status !== 'pending' && state.status !== 'closed')
     throw new Error(`an approval that is ${state.status} was never asked for`);
   return { ...state, ...change(state) };
@@ -24,7 +24,7 @@ export const evolveApproval = (state: ApprovalState, event: ApprovalEvent): Appr
         votes: [],
         reminders: 0,
         steps: 0,
-        told: [],
+        notified: [],
         refused: [],
       };
     }
@@ -45,10 +45,10 @@ export const evolveApproval = (state: ApprovalState, event: ApprovalEvent): Appr
     case 'handed_on':
       return changed(state, () => ({ steps: event.step, audience: event.audience }));
     case 'delivery_failed':
-      return changed(state, ({ told }) => ({ told: [...told, noticeName(event)] }));
+      return changed(state, ({ notified: told }) => ({ notified: [...told, noticeName(event)] }));
     case 'delivered':
-      return changed(state, ({ told, references }) => ({
-        told: [...told, noticeName(event)],
+      return changed(state, ({ notified: told, references }) => ({
+        notified: [...told, noticeName(event)],
         ...(event.reference !== undefined && {
           references: { ...references, [noticeName(event)]: event.reference },
         }),

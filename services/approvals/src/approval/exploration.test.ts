@@ -1,4 +1,6 @@
-import { ApprovalOutcome, Choice, Verb } from '@holdpoint/contracts/approval/approval';
+import { ApprovalOutcome } from '@holdpoint/contracts/approval/status';
+import { Choice } from '@holdpoint/contracts/approval/commands';
+import { Verb } from '@holdpoint/contracts/workflow/approval-policy';
 import { questionOf } from '@holdpoint/contracts/workflow/approval-policy';
 import { explore, type Step } from '@holdpoint/runtime/testing/explore';
 import { describe, expect, test } from 'vitest';

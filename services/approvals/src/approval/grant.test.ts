@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { ApprovalEvent } from '@holdpoint/contracts/approval/approval';
-import { GrantClaims } from '@holdpoint/contracts/effect/effect';
+import { ApprovalEvent } from '@holdpoint/contracts/approval/events';
+import { GrantClaims } from '@holdpoint/contracts/effect/grant';
 import { createSigner, createVerifier } from '@holdpoint/runtime/service/jws';
 import { eventsOf, runOf } from '@holdpoint/runtime/testing/run';
 import { expect, test } from 'vitest';

@@ -1,5 +1,6 @@
-import { ApprovalEvent, type Choice } from '@holdpoint/contracts/approval/approval';
-import { AnswerClaims, DoubtAnswer } from '@holdpoint/contracts/effect/effect';
+import { ApprovalEvent } from '@holdpoint/contracts/approval/events';
+import type { Choice } from '@holdpoint/contracts/approval/commands';
+import { AnswerClaims, DoubtAnswer } from '@holdpoint/contracts/effect/grant';
 import { eventsOf, runOf } from '@holdpoint/runtime/testing/run';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';

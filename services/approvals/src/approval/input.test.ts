@@ -1,4 +1,6 @@
-import { ApprovalEvent, type Choice, riskOf } from '@holdpoint/contracts/approval/approval';
+import { ApprovalEvent } from '@holdpoint/contracts/approval/events';
+import type { Choice } from '@holdpoint/contracts/approval/commands';
+import { riskOf } from '@holdpoint/contracts/approval/views';
 import type { InputRequest } from '@holdpoint/contracts/workflow/input';
 import type { Json } from '@holdpoint/contracts/values/json';
 import { specFor } from '@holdpoint/runtime/testing/spec';

@@ -1,6 +1,6 @@
-import { ApprovalEvent } from '@holdpoint/contracts/approval/approval';
+import { ApprovalEvent } from '@holdpoint/contracts/approval/events';
 import { choicesOf, questionOf } from '@holdpoint/contracts/approval/question';
-import { AnswerClaims, GrantClaims } from '@holdpoint/contracts/effect/effect';
+import { AnswerClaims, GrantClaims } from '@holdpoint/contracts/effect/grant';
 import { inputProblems } from '@holdpoint/contracts/workflow/input';
 import { holdsEveryLaw } from '@holdpoint/runtime/testing/laws';
 import { eventsOf, runOf } from '@holdpoint/runtime/testing/run';

@@ -1,4 +1,4 @@
-import type { ApprovalEvent } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalEvent } from '@holdpoint/contracts/approval/events';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
 import {
@@ -16,7 +16,7 @@ import {
   timer,
 } from '../../testing/requests.ts';
 import type { ApprovalMessage } from './state.ts';
-import { TRIES_MAX } from './notices.ts';
+import { DELIVERY_ATTEMPTS_MAX } from './notices.ts';
 
 const given = specFor(telling);
 const asked = requestedBy(requestFor());
@@ -169,7 +169,7 @@ describe('a delivery', () => {
 
 describe('a surface that cannot be told', () => {
   test('is tried again, each time after twice as long, and no less often than once an hour', () => {
-    const delays = Array.from({ length: TRIES_MAX - 1 }, (_, tries) => {
+    const delays = Array.from({ length: DELIVERY_ATTEMPTS_MAX - 1 }, (_, tries) => {
       const now = ASKED + tries;
       const made = telling.decide({ ...telling.evolve(telling.initial, asked) }, tellAgain(tries + 1), {
         now,
@@ -188,13 +188,13 @@ describe('a surface that cannot be told', () => {
     type: 'delivery_failed',
     id: APPROVAL,
     ...which,
-    problem: `it was tried ${String(TRIES_MAX)} times`,
+    problem: `it was tried ${String(DELIVERY_ATTEMPTS_MAX)} times`,
     at: ASKED + 9,
   };
 
   test('is given up after so many times, and that is recorded', () => {
     given(asked)
-      .when(tellAgain(TRIES_MAX), ASKED + 9)
+      .when(tellAgain(DELIVERY_ATTEMPTS_MAX), ASKED + 9)
       .thenEmits(failed)
       .thenTimes({ clear: name })
       .thenStarts();
@@ -202,7 +202,7 @@ describe('a surface that cannot be told', () => {
 
   test('is given up once', () => {
     given(asked, failed)
-      .when(tellAgain(TRIES_MAX), ASKED + 10)
+      .when(tellAgain(DELIVERY_ATTEMPTS_MAX), ASKED + 10)
       .thenEmits()
       .thenTimes({ clear: name })
       .thenStarts();

@@ -1,27 +1,28 @@
-import type { ApprovalEvent, Notice, Surface } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalEvent } from '@holdpoint/contracts/approval/events';
+import type { Notice, Surface } from '@holdpoint/contracts/approval/status';
 import type { ApprovalId } from '@holdpoint/contracts/values/ids';
 import type { Json } from '@holdpoint/contracts/values/json';
 import { type Decision, decision, type TimerChange } from '@holdpoint/runtime/decider';
 import type { ApprovalMessage, ApprovalWork, Closed, Pending } from './state.ts';
-import { setWith } from './timer-data.ts';
+import { timerData } from './timer-data.ts';
 
 /** Delivery is repeated with growing delay: a surface that is away for a day is told when it is back. */
 const FIRST_RETRY_MS = 30_000;
 const LAST_RETRY_MS = 3_600_000;
-export const TRIES_MAX = 40;
+export const DELIVERY_ATTEMPTS_MAX = 40;
 
 const retryMs = (tries: number): number => Math.min(FIRST_RETRY_MS * 2 ** (tries - 1), LAST_RETRY_MS);
 
-type Which = { readonly surface: Surface; readonly notice: Notice; readonly number: number };
+type NoticeKey = { readonly surface: Surface; readonly notice: Notice; readonly number: number };
 
 /** What a notice is called in the state of its approval. */
-export const noticeName = ({ surface, notice, number }: Which): string =>
+export const noticeName = ({ surface, notice, number }: NoticeKey): string =>
   `${surface}/${notice}/${String(number)}`;
 const PREFIX = 'tell/';
 
 const attempt = (
   approval: ApprovalId,
-  which: Which,
+  which: NoticeKey,
   tries: number,
   now: number,
 ): { readonly timer: TimerChange; readonly work: ApprovalWork } => ({
@@ -30,7 +31,7 @@ const attempt = (
 });
 
 /** Has every surface told, and told again until it says that it was. */
-export const tell = (
+export const notifySurfaces = (
   approval: ApprovalId,
   surfaces: readonly Surface[],
   notice: Notice,
@@ -42,7 +43,7 @@ export const tell = (
 };
 
 /** The same, begun by timers that are due at once. */
-export const tellSoon: typeof tell = (_, surfaces, notice, number, now) => ({
+export const notifySurfacesByTimer: typeof notifySurfaces = (_, surfaces, notice, number, now) => ({
   timers: surfaces.map((surface) => {
     const which = { surface, notice, number };
     return { set: PREFIX + noticeName(which), dueAt: now, data: { ...which, tries: 0 } };
@@ -52,20 +53,20 @@ export const tellSoon: typeof tell = (_, surfaces, notice, number, now) => ({
 
 export const isNoticeTimer = (name: string): boolean => name.startsWith(PREFIX);
 
-type Asked = Pending | Closed;
+type OpenOrClosed = Pending | Closed;
 
 export const retryNotice = (
-  state: Asked,
+  state: OpenOrClosed,
   name: string,
   data: Json,
   now: number,
 ): Decision<ApprovalEvent, ApprovalWork> => {
-  const { tries, ...which } = setWith(data) as Which & { readonly tries: number };
+  const { tries, ...which } = timerData(data) as NoticeKey & { readonly tries: number };
   const { id } = state.request;
   // What is over need not be announced any more; that it is over is a notice of its own.
   const isPointless = state.status === 'closed' && which.notice !== 'resolved';
-  if (state.told.includes(noticeName(which)) || isPointless) return decision({ timers: [{ clear: name }] });
-  if (tries >= TRIES_MAX) {
+  if (state.notified.includes(noticeName(which)) || isPointless) return decision({ timers: [{ clear: name }] });
+  if (tries >= DELIVERY_ATTEMPTS_MAX) {
     const problem = `it was tried ${String(tries)} times`;
     return decision({
       events: [{ type: 'delivery_failed', id, ...which, problem, at: now }],
@@ -77,13 +78,13 @@ export const retryNotice = (
 };
 
 export const delivered = (
-  state: Asked,
+  state: OpenOrClosed,
   message: Extract<ApprovalMessage, { kind: 'delivered' }>,
   now: number,
 ): Decision<ApprovalEvent, ApprovalWork> => {
   const { surface, notice, number, reference } = message;
   const name = noticeName({ surface, notice, number });
-  if (state.told.includes(name)) return decision({});
+  if (state.notified.includes(name)) return decision({});
   const { id } = state.request;
   return decision({
     events: [

@@ -1,4 +1,4 @@
-import type { ApprovalEvent } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalEvent } from '@holdpoint/contracts/approval/events';
 import { EffectId } from '@holdpoint/contracts/values/ids';
 import { continued, historyOf, specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';

@@ -1,12 +1,22 @@
-import type { ApprovalEvent } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalEvent } from '@holdpoint/contracts/approval/events';
 import type { Json } from '@holdpoint/contracts/values/json';
 import { type Decision, decision, type TimerChange } from '@holdpoint/runtime/decider';
 import type { ApprovalMessage, ApprovalState, ApprovalWork, Closed } from './state.ts';
-import { setWith } from './timer-data.ts';
+import { timerData } from './timer-data.ts';
 
 // What became of an effect is told on the bus, which may forget it: whoever wants to know asks.
 
-type Made = Decision<ApprovalEvent, ApprovalWork>;
+/** Events of an effect that an approval records: its final results, and in doubt. */
+export const OUTCOMES: readonly string[] = [
+  'applied',
+  'failed_clean',
+  'not_applied',
+  'in_doubt',
+  'refused',
+  'cancelled',
+];
+
+type ApprovalDecision = Decision<ApprovalEvent, ApprovalWork>;
 
 const ASK = 'outcome';
 const FIRST_ASK_MS = 120_000;
@@ -25,13 +35,13 @@ export const awaitOutcome = (now: number, asks = 0): TimerChange => ({
 });
 
 /** What was applied stays so. Of anything else there may be another attempt, as long as the grant is good. */
-const isSettled = ({ outcome, decided }: Closed, now: number): boolean =>
+const isFinal = ({ outcome, decided }: Closed, now: number): boolean =>
   outcome !== undefined &&
   (outcome.outcome === 'applied' || (outcome.outcome !== 'in_doubt' && now >= (decided.validUntil ?? 0)));
 
-export const outcomeTimerFired = (state: ApprovalState, data: Json, now: number): Made => {
-  const { asks } = setWith(data) as { readonly asks: number };
-  if (state.status !== 'closed' || isSettled(state, now) || asks > ASKS_MAX)
+export const outcomeTimerFired = (state: ApprovalState, data: Json, now: number): ApprovalDecision => {
+  const { asks } = timerData(data) as { readonly asks: number };
+  if (state.status !== 'closed' || isFinal(state, now) || asks > ASKS_MAX)
     return decision({ timers: [{ clear: ASK }] });
   const { id: approval, effectId: effect } = state.request;
   return decision<ApprovalEvent, ApprovalWork>({
@@ -45,7 +55,7 @@ export const noteOutcome = (
   state: ApprovalState,
   { fact }: Extract<ApprovalMessage, { kind: 'outcome' }>,
   now: number,
-): Made => {
+): ApprovalDecision => {
   if (state.status !== 'closed' || state.decided.grant === undefined) return decision({});
   if (fact.effect !== state.request.effectId) return decision({});
   const known = state.outcome;

@@ -1,5 +1,5 @@
 import type { ApprovalPolicy } from '@holdpoint/contracts/workflow/approval-policy';
-import { GrantClaims } from '@holdpoint/contracts/effect/effect';
+import { GrantClaims } from '@holdpoint/contracts/effect/grant';
 import { eventsOf, runOf } from '@holdpoint/runtime/testing/run';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';

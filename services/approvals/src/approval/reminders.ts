@@ -1,10 +1,12 @@
-import type { ApprovalEvent, RequestApproval, Surface } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalEvent } from '@holdpoint/contracts/approval/events';
+import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
+import type { Surface } from '@holdpoint/contracts/approval/status';
 import { policyOf } from '@holdpoint/contracts/workflow/approval-policy';
 import type { Json } from '@holdpoint/contracts/values/json';
 import { type Decision, decision, type TimerChange } from '@holdpoint/runtime/decider';
 import type { ApprovalWork, Pending } from './state.ts';
-import { tell } from './notices.ts';
-import { setWith } from './timer-data.ts';
+import { notifySurfaces } from './notices.ts';
+import { timerData } from './timer-data.ts';
 
 // What happens to a request that nobody decides: those who are asked are reminded, others are asked as well.
 
@@ -28,15 +30,15 @@ const handOnAt = (request: RequestApproval, requestedAt: number, number: number)
 };
 
 /** The first of each, from when the request is made. */
-export const courseTimers = (request: RequestApproval, now: number): readonly TimerChange[] => [
+export const reminderTimers = (request: RequestApproval, now: number): readonly TimerChange[] => [
   ...remindAt(request, now, 1),
   ...handOnAt(request, now, 1),
 ];
 
-export const isCourseTimer = (name: string): boolean => name === REMIND || name === HAND_ON;
+export const isReminderTimer = (name: string): boolean => name === REMIND || name === HAND_ON;
 
 /** What the end of a request leaves no sense to. */
-export const courseOver: readonly TimerChange[] = [{ clear: REMIND }, { clear: HAND_ON }];
+export const clearReminderTimers: readonly TimerChange[] = [{ clear: REMIND }, { clear: HAND_ON }];
 
 /** A turn that was had, that is not due yet, or that there never was: what comes next is set, and may be set already. */
 const isNext = (number: number, had: number, dueAfter: number | undefined, waitedMs: number): boolean =>
@@ -55,7 +57,7 @@ const remind = (
   if (!isNext(number, reminders, due, now - requestedAt))
     return orClear(remindAt(request, requestedAt, reminders + 1), REMIND);
   const { id } = request;
-  const told = tell(id, surfaces, 'reminded', number, now);
+  const told = notifySurfaces(id, surfaces, 'reminded', number, now);
   return decision<ApprovalEvent, ApprovalWork>({
     events: [{ type: 'reminded', id, reminder: number, at: now }],
     timers: [...remindAt(request, requestedAt, number + 1), ...told.timers],
@@ -73,7 +75,7 @@ const handOn = (
   if (step === undefined || !isNext(number, steps, step.afterMs, now - requestedAt))
     return orClear(handOnAt(request, requestedAt, steps + 1), HAND_ON);
   const { id } = request;
-  const told = tell(id, surfaces, 'handed_on', number, now);
+  const told = notifySurfaces(id, surfaces, 'handed_on', number, now);
   const audience = [...new Set([...before, ...step.audience])];
   return decision<ApprovalEvent, ApprovalWork>({
     events: [{ type: 'handed_on', id, step: number, audience, at: now }],
@@ -82,13 +84,13 @@ const handOn = (
   });
 };
 
-export const courseTimerFired = (
+export const reminderTimerFired = (
   state: Pending,
   name: string,
   data: Json,
   surfaces: readonly Surface[],
   now: number,
 ): Decision<ApprovalEvent, ApprovalWork> => {
-  const { number } = setWith(data) as { readonly number: number };
+  const { number } = timerData(data) as { readonly number: number };
   return (name === REMIND ? remind : handOn)(state, number, surfaces, now);
 };

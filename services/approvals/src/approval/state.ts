@@ -1,13 +1,6 @@
-import type {
-  ApprovalResolved,
-  CancelApproval,
-  DecideApproval,
-  EffectNoted,
-  Notice,
-  RequestApproval,
-  Surface,
-  Vote,
-} from '@holdpoint/contracts/approval/approval';
+import type { ApprovalResolved, EffectNoted } from '@holdpoint/contracts/approval/events';
+import type { CancelApproval, DecideApproval, RequestApproval } from '@holdpoint/contracts/approval/commands';
+import type { Notice, Surface, Vote } from '@holdpoint/contracts/approval/status';
 import type { Member } from '@holdpoint/contracts/workflow/audience';
 import type { Scope } from '@holdpoint/contracts/approval/access-token';
 import type { RuleId } from '@holdpoint/contracts/values/ids';
@@ -15,10 +8,10 @@ import type { RuleSpec } from '@holdpoint/contracts/approval/standing-rule';
 import type { TimerFired } from '@holdpoint/runtime/decider';
 
 /** How it ended, without what it was about. */
-export type Decided = Omit<ApprovalResolved, 'type' | 'id' | 'task' | 'node' | 'revision'>;
+export type Resolution = Omit<ApprovalResolved, 'type' | 'id' | 'task' | 'node' | 'revision'>;
 
 /** What happens to a request beside its decision. */
-type Course = {
+type RequestProgress = {
   /** One for each person, the latest word. */
   readonly votes: readonly Vote[];
   /** Whom it was put to by now: those of the request, and whomever it was handed on to. */
@@ -26,7 +19,7 @@ type Course = {
   readonly reminders: number;
   readonly steps: number;
   /** Surfaces and notices that are done with, each as `surface/notice/number`. */
-  readonly told: readonly string[];
+  readonly notified: readonly string[];
   /** What a surface calls that by which it was told, by the same names. */
   readonly references?: Readonly<Record<string, string>>;
   /** Who was refused, and why, each as `name/code`. */
@@ -34,23 +27,23 @@ type Course = {
   readonly outcome?: Pick<EffectNoted, 'outcome' | 'epoch'>;
 };
 
-type Asked = Course & {
+type RequestRecord = RequestProgress & {
   readonly request: RequestApproval;
   readonly requestedAt: number;
   readonly expiresAt: number;
 };
 
-export type Pending = Asked & { readonly status: 'pending' };
-export type Closed = Asked & { readonly status: 'closed'; readonly decided: Decided };
+export type Pending = RequestRecord & { readonly status: 'pending' };
+export type Closed = RequestRecord & { readonly status: 'closed'; readonly decided: Resolution };
 /** Cancelled before its request arrived: nobody was asked, and nobody will be. */
 export type Withdrawn = {
   readonly status: 'withdrawn';
   readonly about: Pick<ApprovalResolved, 'id' | 'task' | 'node' | 'revision'>;
-  readonly decided: Decided;
+  readonly decided: Resolution;
 };
 export type Absent = { readonly status: 'absent' };
 export type ApprovalState = Absent | Pending | Closed | Withdrawn;
-export type Over = Closed | Withdrawn;
+export type Finished = Closed | Withdrawn;
 
 /** An authenticated person. Who it is comes from the credentials of the call, never from its body. */
 export type Principal = Member & {
@@ -119,3 +112,5 @@ export type ApprovalWork =
       /** Which reminder, or which step. */
       readonly number: number;
     };
+export type AskOutcome = Extract<ApprovalWork, { kind: 'ask_outcome' }>;
+export type Delivery = Extract<ApprovalWork, { kind: 'deliver' }>;

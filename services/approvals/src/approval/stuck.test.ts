@@ -1,4 +1,6 @@
-import { ApprovalEvent, type Choice, riskOf, StuckAnswer } from '@holdpoint/contracts/approval/approval';
+import { ApprovalEvent } from '@holdpoint/contracts/approval/events';
+import { type Choice, StuckAnswer } from '@holdpoint/contracts/approval/commands';
+import { riskOf } from '@holdpoint/contracts/approval/views';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { eventsOf, runOf } from '@holdpoint/runtime/testing/run';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-import type { ApprovalOutcome, Vote } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalOutcome, Vote } from '@holdpoint/contracts/approval/status';
 import type { Policy } from '@holdpoint/contracts/workflow/approval-policy';
 
 /** The votes with one more: one person has one vote, and may change it as long as nothing is decided. */

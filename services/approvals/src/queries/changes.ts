@@ -1,9 +1,9 @@
-import type { RequestApproval } from '@holdpoint/contracts/approval/approval';
-import type { CanonicalEffect } from '@holdpoint/contracts/effect/effect';
+import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
+import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
 import type { Json } from '@holdpoint/contracts/values/json';
 import { createTwoFilesPatch } from 'diff';
 
-type Asked = Pick<RequestApproval, 'effect' | 'body'>;
+type Comparable = Pick<RequestApproval, 'effect' | 'body'>;
 
 /** Lines that may differ before two texts count as different ones: beyond it, to compare them takes ever longer. */
 const DIFFERENT_MAX = 500;
@@ -64,7 +64,7 @@ const within = (lines: readonly string[], max: number): string => {
  * What of a request is different from an earlier one, as a unified diff of the effects and of what the gate said; empty when
  * nothing is. No longer than `max` characters; what is left out is said.
  */
-export const changesBetween = (before: Asked, now: Asked, max: number): string =>
+export const changesBetween = (before: Comparable, now: Comparable, max: number): string =>
   within(
     [
       ...patchOf('effect', effectLines(before.effect), effectLines(now.effect)),

@@ -1,18 +1,18 @@
-import type { ListApprovals } from '@holdpoint/contracts/catalog/catalog';
+import type { ListApprovals } from '@holdpoint/contracts/approval/queries';
 import {
-  type Gathered,
-  gather,
-  type Look,
-  pageOfPlaces,
-  type PlacesPage,
+  type Scan,
+  scanPages,
+  type ReadRows,
+  pageOfScan,
+  type CursorPage,
 } from '@holdpoint/runtime/store/scan-pages';
 import { queryOf } from '@holdpoint/runtime/store/search-words';
 import type { Pool } from 'pg';
 import { z } from 'zod';
 import { rankOf, written } from './inbox-filter.ts';
-import type { Place } from './inbox-cursor.ts';
+import type { Cursor } from './inbox-cursor.ts';
 
-type Asked = Omit<ListApprovals, 'order' | 'after'>;
+type DecidedQuery = Omit<ListApprovals, 'order' | 'after'>;
 
 const Row = z.object({
   at: z.coerce.number(),
@@ -51,8 +51,8 @@ const lookAt =
   (
     pool: Pool,
     direction: Direction,
-    { status, kind, risk, task, requester, audience, search }: Asked,
-  ): Look<Place> =>
+    { status, kind, risk, task, requester, audience, search }: DecidedQuery,
+  ): ReadRows<Cursor> =>
   async ({ at, id }, most) => {
     const { rows } = await pool.query({
       ...QUERIES[direction],
@@ -84,16 +84,16 @@ const STEP = 250;
  * A page of what was decided, oldest or newest first. It is looked for among all of that status: where little fits, a page may end
  * before it is full.
  */
-export const decidedPlaces = async (
+export const decidedPage = async (
   pool: Pool,
   direction: Direction,
-  asked: Asked,
-  from: Place,
-): Promise<PlacesPage<Place>> => {
+  asked: DecidedQuery,
+  from: Cursor,
+): Promise<CursorPage<Cursor>> => {
   const { kind, risk, task, requester, audience, search, limit } = asked;
   const wanted = limit + 1;
   const isFiltered = [kind, risk, task, requester, audience, search].some((each) => each !== undefined);
   const [most, step] = isFiltered ? [LOOKED_MAX, Math.max(STEP, wanted)] : [wanted, wanted];
-  const start: Gathered<Place> = { found: [], at: from, looked: 0, ended: false };
-  return pageOfPlaces(await gather(lookAt(pool, direction, asked), start, { wanted, most, step }), limit);
+  const start: Scan<Cursor> = { found: [], at: from, looked: 0, ended: false };
+  return pageOfScan(await scanPages(lookAt(pool, direction, asked), start, { wanted, most, step }), limit);
 };

@@ -1,7 +1,7 @@
-import { Risk, riskOf } from '@holdpoint/contracts/approval/approval';
-import type { ListApprovals } from '@holdpoint/contracts/catalog/catalog';
+import { Risk, riskOf } from '@holdpoint/contracts/approval/views';
+import type { ListApprovals } from '@holdpoint/contracts/approval/queries';
 import { EffectClass, SideEffectKind } from '@holdpoint/contracts/workflow/side-effect';
-import type { Order, Place } from './inbox-cursor.ts';
+import type { Order, Cursor } from './inbox-cursor.ts';
 import { START } from './inbox-cursor.ts';
 
 /** How the database knows a risk: the highest is 0. */
@@ -37,12 +37,12 @@ export type Branch = {
 export type Filter = Pick<ListApprovals, 'audience' | 'kind' | 'risk' | 'requester'>;
 
 /** Whether it takes more than the names to find what is asked for in order. */
-export const isClassed = ({ kind, risk, requester }: Filter, order: Order): boolean =>
+export const needsKindAndRisk = ({ kind, risk, requester }: Filter, order: Order): boolean =>
   order === 'risk' || kind !== undefined || risk !== undefined || requester !== undefined;
 
 /** What has to be read, behind a place, for what is asked for: merged, it is all of it in order. */
-export const branchesOf = (filter: Filter, order: Order, from: Place): readonly Branch[] => {
-  const pairs = isClassed(filter, order)
+export const branchesOf = (filter: Filter, order: Order, from: Cursor): readonly Branch[] => {
+  const pairs = needsKindAndRisk(filter, order)
     ? PAIRS.filter(({ kind }) => filter.kind === undefined || kind === filter.kind).filter(
         ({ rank }) => filter.risk === undefined || rank === rankOf(filter.risk),
       )

@@ -1,24 +1,24 @@
-import type { ListApprovals } from '@holdpoint/contracts/catalog/catalog';
+import type { ListApprovals } from '@holdpoint/contracts/approval/queries';
 import {
-  type Gathered,
-  gather,
-  type Look,
-  pageOfPlaces,
-  type PlacesPage,
+  type Scan,
+  scanPages,
+  type ReadRows,
+  pageOfScan,
+  type CursorPage,
 } from '@holdpoint/runtime/store/scan-pages';
 import { queryOf } from '@holdpoint/runtime/store/search-words';
 import type { Pool } from 'pg';
 import { z } from 'zod';
-import { branchesOf, type Filter, isClassed, rankOf, written } from './inbox-filter.ts';
-import type { Order, Place } from './inbox-cursor.ts';
+import { branchesOf, type Filter, needsKindAndRisk, rankOf, written } from './inbox-filter.ts';
+import type { Order, Cursor } from './inbox-cursor.ts';
 
-type Asked = Pick<ListApprovals, 'limit' | 'audience' | 'kind' | 'risk' | 'task' | 'requester' | 'search'> & {
+type PendingQuery = Pick<ListApprovals, 'limit' | 'audience' | 'kind' | 'risk' | 'task' | 'requester' | 'search'> & {
   readonly order: Exclude<Order, 'decided'>;
 };
 
 const Row = z.object({ rank: z.int(), at: z.coerce.number(), id: z.string() });
 const LookedRow = Row.extend({ fits: z.boolean() });
-const Found = z.object({ counted: z.int(), rows: z.array(Row) });
+const FoundRows = z.object({ counted: z.int(), rows: z.array(Row) });
 
 const columnOf = (order: Order): string => (order === 'expiring' ? 'expires_at' : 'requested_at');
 
@@ -46,11 +46,11 @@ const branchText = (order: Order, classed: boolean, filter: Filter, searched: bo
 
 /** The next of what fits everything but the words, each with whether they fit as well. */
 const lookAt =
-  (pool: Pool, { order, ...filter }: Asked, query: string | undefined): Look<Place> =>
+  (pool: Pool, { order, ...filter }: PendingQuery, query: string | undefined): ReadRows<Cursor> =>
   async (from, most) => {
     const branches = branchesOf(filter, order, from);
     if (branches.length === 0) return { rows: [], ended: true };
-    const classed = isClassed(filter, order);
+    const classed = needsKindAndRisk(filter, order);
     const parts = [columnOf(order), classed, filter.requester !== undefined, query !== undefined];
     const { rows } = await pool.query({
       name: `hp_inbox_${parts.map(String).join('_')}`,
@@ -76,11 +76,11 @@ const lookAt =
  */
 const findBy = async (
   pool: Pool,
-  { order, limit, audience, kind, risk, task, requester }: Asked,
+  { order, limit, audience, kind, risk, task, requester }: PendingQuery,
   query: string | undefined,
-  from: Place,
+  from: Cursor,
   most: number | null,
-): Promise<PlacesPage<Place> | undefined> => {
+): Promise<CursorPage<Cursor> | undefined> => {
   const rank = order === 'risk' ? 'risk' : '0::smallint';
   const by = [
     ...(task === undefined ? [] : ['i.task = $1']),
@@ -115,9 +115,9 @@ const findBy = async (
       limit + 1,
     ],
   });
-  const { counted, rows: found } = Found.parse(rows[0]);
+  const { counted, rows: found } = FoundRows.parse(rows[0]);
   if (most !== null && counted > most) return undefined;
-  return pageOfPlaces<Place>({ found, at: from, ended: true }, limit);
+  return pageOfScan<Cursor>({ found, at: from, ended: true }, limit);
 };
 
 /** Common words are found on the way; these many are looked at before it counts as rare what was not found. */
@@ -132,10 +132,10 @@ const STEP = 250;
  * A page of what waits, from behind a place. The work for it is bounded whatever is asked for and however much waits: where
  * words are neither common nor rare, a page may end before it is full.
  */
-export const pendingPlaces = async (pool: Pool, asked: Asked, from: Place): Promise<PlacesPage<Place>> => {
+export const pendingPage = async (pool: Pool, asked: PendingQuery, from: Cursor): Promise<CursorPage<Cursor>> => {
   const { limit, task, search } = asked;
   const query = queryOf(search);
-  const start: Gathered<Place> = { found: [], at: from, looked: 0, ended: false };
+  const start: Scan<Cursor> = { found: [], at: from, looked: 0, ended: false };
   const wanted = limit + 1;
   if (task !== undefined) {
     const page = await findBy(pool, asked, query, from, null);
@@ -143,10 +143,10 @@ export const pendingPlaces = async (pool: Pool, asked: Asked, from: Place): Prom
   }
   const look = lookAt(pool, asked, query);
   if (query === undefined)
-    return pageOfPlaces(await gather(look, start, { wanted, most: wanted, step: wanted }), limit);
+    return pageOfScan(await scanPages(look, start, { wanted, most: wanted, step: wanted }), limit);
   const step = Math.max(STEP, wanted);
-  const first = await gather(look, start, { wanted, most: LOOKED_FIRST, step });
-  if (first.ended || first.found.length >= wanted) return pageOfPlaces(first, limit);
+  const first = await scanPages(look, start, { wanted, most: LOOKED_FIRST, step });
+  if (first.ended || first.found.length >= wanted) return pageOfScan(first, limit);
   const rare = await findBy(pool, asked, query, from, RARE_MAX);
-  return rare ?? pageOfPlaces(await gather(look, first, { wanted, most: LOOKED_MAX, step }), limit);
+  return rare ?? pageOfScan(await scanPages(look, first, { wanted, most: LOOKED_MAX, step }), limit);
 };

@@ -1,12 +1,12 @@
-import type { ApprovalView } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import { questionOf } from '@holdpoint/contracts/workflow/approval-policy';
-import type { ApprovalDetail } from '@holdpoint/contracts/catalog/catalog';
+import type { ApprovalDetail } from '@holdpoint/contracts/approval/queries';
 import { approvalIdOf } from '@holdpoint/contracts/values/ids';
 import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/bus/streams';
 import { readState } from '@holdpoint/runtime/store/read';
 import type { Pool } from 'pg';
 import { z } from 'zod';
-import type { DeskDecider } from '../aggregates.ts';
+import type { ServiceDecider } from '../aggregates.ts';
 import { changesBetween } from './changes.ts';
 import { approvalView } from './requests.ts';
 
@@ -41,7 +41,7 @@ const earlierIds = ({ task, node, revision }: ApprovalView): readonly string[] =
  */
 export const previousOf = async (
   pool: Pool,
-  decider: DeskDecider,
+  decider: ServiceDecider,
   view: ApprovalView,
 ): Promise<ApprovalDetail['previous']> => {
   const ids = questionOf(view) === 'effect' ? earlierIds(view) : [];

@@ -1,12 +1,12 @@
-import { ApprovalView, riskOf } from '@holdpoint/contracts/approval/approval';
-import type { ListApprovals } from '@holdpoint/contracts/catalog/catalog';
+import { ApprovalView, riskOf } from '@holdpoint/contracts/approval/views';
+import type { ListApprovals } from '@holdpoint/contracts/approval/queries';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { Pool } from 'pg';
 import { z } from 'zod';
 import type { Closed, Pending } from '../approval/state.ts';
-import { decidedPlaces } from './inbox-decided.ts';
-import { pendingPlaces } from './inbox-pending.ts';
-import { decodePlace, encodePlace, type Order, startOf } from './inbox-cursor.ts';
+import { decidedPage } from './inbox-decided.ts';
+import { pendingPage } from './inbox-pending.ts';
+import { decodeCursor, encodeCursor, type Order, firstCursor } from './inbox-cursor.ts';
 
 /** An approval as the API shows it. */
 export const approvalView = (state: Pending | Closed): ApprovalView => {
@@ -57,12 +57,12 @@ export const listRequests = async (
   { after, ...asked }: ListApprovals,
 ): Promise<{ items: ApprovalView[]; next?: string }> => {
   const order = orderOf(asked);
-  const from = after === undefined ? startOf(order) : decodePlace(order, after);
+  const from = after === undefined ? firstCursor(order) : decodeCursor(order, after);
   const { places, next } =
     order === 'decided' || order === 'newest'
-      ? await decidedPlaces(pool, order, asked, from)
-      : await pendingPlaces(pool, { ...asked, order }, from);
-  if (places.length === 0) return { items: [], ...(next && { next: encodePlace(order, next) }) };
+      ? await decidedPage(pool, order, asked, from)
+      : await pendingPage(pool, { ...asked, order }, from);
+  if (places.length === 0) return { items: [], ...(next && { next: encodeCursor(order, next) }) };
   const ids = places.map(({ id }) => id);
   const { rows } = await pool.query('SELECT id, view FROM inbox_views($1, $2)', [ids, PAGE_MAX_BYTES]);
   const taken = z.array(Row).parse(rows);
@@ -72,6 +72,6 @@ export const listRequests = async (
   return {
     // Decided since it was found: it is in this list no more.
     items: taken.map(({ view }) => withRisk(view)).filter(({ status }) => status === asked.status),
-    ...(end && { next: encodePlace(order, end) }),
+    ...(end && { next: encodeCursor(order, end) }),
   };
 };

@@ -1,5 +1,5 @@
-import { ApprovalView } from '@holdpoint/contracts/approval/approval';
-import type { ApiRequest, ApiResponse } from '@holdpoint/contracts/catalog/catalog';
+import { ApprovalView } from '@holdpoint/contracts/approval/views';
+import type { ApiRequest, ApiResponse } from '@holdpoint/contracts/catalog/api';
 import { matches, type RuleMatch, type RuleView } from '@holdpoint/contracts/approval/standing-rule';
 import { decodeCursor, pageOf } from '@holdpoint/runtime/store/page';
 import type { Pool } from 'pg';

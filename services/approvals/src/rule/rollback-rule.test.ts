@@ -1,6 +1,8 @@
-import { type RequestApproval, Verb } from '@holdpoint/contracts/approval/approval';
+import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
+import { Verb } from '@holdpoint/contracts/workflow/approval-policy';
 import type { ApprovalPolicy } from '@holdpoint/contracts/workflow/approval-policy';
-import { type CanonicalEffect, effectDigest, GrantClaims } from '@holdpoint/contracts/effect/effect';
+import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
+import { GrantClaims } from '@holdpoint/contracts/effect/grant';
 import { ruleIdOf } from '@holdpoint/contracts/values/ids';
 import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
 import { EffectClass, SideEffectKind } from '@holdpoint/contracts/workflow/side-effect';
@@ -28,7 +30,7 @@ import {
   STUCK,
   verify,
 } from '../../testing/requests.ts';
-import type { DeskMessage } from '../aggregates.ts';
+import type { ServiceMessage } from '../aggregates.ts';
 import { BUILT_IN, decidesRollback, ROLLBACK_RULE, ROLLBACK_SPEC } from './rollback-rule.ts';
 
 const given = specFor(desk);
@@ -42,9 +44,9 @@ const at = (worktree: string): Partial<CanonicalEffect> => ({
   target: `worktree:${worktree}`,
 });
 
-const applies: DeskMessage = { kind: 'rule_applies', rule: ROLLBACK_RULE, author: BUILT_IN.name };
-const asks = (payload = rollbackFor()): DeskMessage => ({ kind: 'request', payload, rules: [RULE] });
-const use = (approval = rollbackFor(), rest: readonly (typeof RULE)[] = []): DeskMessage => ({
+const applies: ServiceMessage = { kind: 'rule_applies', rule: ROLLBACK_RULE, author: BUILT_IN.name };
+const asks = (payload = rollbackFor()): ServiceMessage => ({ kind: 'request', payload, rules: [RULE] });
+const use = (approval = rollbackFor(), rest: readonly (typeof RULE)[] = []): ServiceMessage => ({
   kind: 'use_rule',
   rule: ROLLBACK_RULE,
   approval,

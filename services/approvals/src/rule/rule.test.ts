@@ -1,4 +1,4 @@
-import type { RequestApproval } from '@holdpoint/contracts/approval/approval';
+import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
 import { type RuleEvent, RuleEvent as RuleEventSchema } from '@holdpoint/contracts/approval/standing-rule';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-import type { RequestApproval } from '@holdpoint/contracts/approval/approval';
+import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
 import { policyOf } from '@holdpoint/contracts/workflow/approval-policy';
 import { isAmong, type Member } from '@holdpoint/contracts/workflow/audience';
 import { errorBody } from '@holdpoint/contracts/values/errors';
@@ -67,7 +67,7 @@ export type RuleWork =
       readonly rest: readonly RuleId[];
     };
 
-type Made = Decision<RuleEvent, RuleWork>;
+type RuleDecision = Decision<RuleEvent, RuleWork>;
 
 /** So many approvals a rule remembers; it may be used as often as this where it says how often, and then knows them all. */
 const REMEMBERED = 1_000;
@@ -132,7 +132,7 @@ const add = (
   state: Rule | undefined,
   { id, spec, author, from }: Extract<RuleMessage, { kind: 'add_rule' }>,
   now: number,
-): Made => {
+): RuleDecision => {
   const kept: readonly RuleWork[] = from === undefined ? [] : [{ kind: 'rule_kept', approval: from }];
   if (state !== undefined) return decision({ work: kept, answer: { ok: asSent(ruleView(state, now)) } });
   const { name, groups, roles } = author;
@@ -154,7 +154,7 @@ const add = (
 };
 
 /** Whether the rule decides on it: it fits, it still holds, and its author might decide on it himself. */
-export const decides = (
+export const ruleDecides = (
   rule: Rule,
   request: RuleSubject & Pick<RequestApproval, 'audience'>,
   now: number,
@@ -169,7 +169,7 @@ const use = (
   { rule: id, approval, rest }: Extract<RuleMessage, { kind: 'use_rule' }>,
   now: number,
   rollbackRule: boolean,
-): Made => {
+): RuleDecision => {
   const [next, ...others] = rest;
   const onwards: readonly RuleWork[] =
     next === undefined ? [] : [{ kind: 'use_rule', rule: next, approval, rest: others }];
@@ -180,7 +180,7 @@ const use = (
   if (state?.usedFor.includes(approval.id) === true) return decision({ work: [applies] });
   const isItsOwn = isBuiltIn
     ? rollbackRule && decidesRollback(approval)
-    : state !== undefined && decides(state, approval, now);
+    : state !== undefined && ruleDecides(state, approval, now);
   if (!isItsOwn) return decision({ work: onwards });
   return decision<RuleEvent, RuleWork>({
     events: [
@@ -196,7 +196,7 @@ const revoke = (
   state: Rule | undefined,
   { id, by, administrator, reason }: Extract<RuleMessage, { kind: 'revoke_rule' }>,
   now: number,
-): Made => {
+): RuleDecision => {
   if (id === ROLLBACK_RULE) {
     const text = `rule ${id} is built in: it is not revoked, but switched off with HOLDPOINT_ROLLBACK_RULE=off`;
     return refused(errorBody('APPROVALS_RULE_REFUSED', text));
@@ -225,7 +225,7 @@ export const decideRule = (
   message: RuleMessage,
   now: number,
   { rollbackRule = true }: { readonly rollbackRule?: boolean } = {},
-): Made => {
+): RuleDecision => {
   switch (message.kind) {
     case 'add_rule':
       return add(state, message, now);

@@ -1,20 +1,20 @@
-import type { Surface } from '@holdpoint/contracts/approval/approval';
+import type { Surface } from '@holdpoint/contracts/approval/status';
 import type { Engine } from '@holdpoint/runtime/engine/engine';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import type { Pool } from 'pg';
 import type { ApprovalTokens } from '../adapters/approval-token.ts';
 import type { Keyring } from '../adapters/keyring.ts';
 import type { Identity } from '../adapters/identity/identity.ts';
-import type { Decisions } from '../submit-decision.ts';
-import type { DeskDecider, DeskMessage } from '../aggregates.ts';
+import type { DecisionSubmitter } from '../submit-decision.ts';
+import type { ServiceDecider, ServiceMessage } from '../aggregates.ts';
 
 /** What every surface works with. */
-export type Office = {
+export type SurfaceDeps = {
   readonly pool: Pool;
-  readonly engine: Pick<Engine<DeskMessage>, 'accept'>;
-  readonly decider: DeskDecider;
+  readonly engine: Pick<Engine<ServiceMessage>, 'accept'>;
+  readonly decider: ServiceDecider;
   readonly identity: Identity;
-  readonly decisions: Decisions;
+  readonly decisions: DecisionSubmitter;
   readonly tokens: ApprovalTokens;
   readonly keyring: Keyring;
   /** Whether the rule decides that is built in. */

@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
-import type { RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import { JsonObject } from '@holdpoint/contracts/values/json';
 import { StepInput, StepResult } from '@holdpoint/contracts/task/step';
@@ -21,10 +21,10 @@ import type { WorkOf, WorkRecords } from '../adapters/process/process-records.ts
 import {
   type Capability,
   CleanFailure,
-  type Done,
+  type AppliedEffect,
   type EffectContext,
   OutcomeUnknown,
-  type Probed,
+  type ProbeResult,
 } from '../ports/capability.ts';
 import { declaredEnv, withoutSecrets } from './shell/declared-env.ts';
 
@@ -89,9 +89,9 @@ export type StageModule = {
   /** Shows what `run` would do. It only looks, so that nothing is put back before it. */
   readonly preview?: RunStage;
   /** Looks whether the effect was applied; its outputs are those of a {@link StepResult}. */
-  readonly probe?: (input: StepInput, tools: StageTools) => Promise<Probed>;
+  readonly probe?: (input: StepInput, tools: StageTools) => Promise<ProbeResult>;
   /** Takes back what was done. Returning means that it was taken back: whatever fails is thrown. */
-  readonly compensate?: (done: Done<StepInput>, tools: StageTools) => Promise<StepResult>;
+  readonly compensate?: (done: AppliedEffect<StepInput>, tools: StageTools) => Promise<StepResult>;
   /** False for what makes or takes away worktrees, or only looks: nothing is put back before it is repeated. */
   readonly restores?: false;
   /** It runs a program of somebody else's, for as long and with as much memory as that takes. */
@@ -99,7 +99,7 @@ export type StageModule = {
 };
 
 /** What an effect that was found to have been applied is recorded with. */
-export const foundApplied = (reason: string, result: StepResult): Probed => ({
+export const foundApplied = (reason: string, result: StepResult): ProbeResult => ({
   found: 'applied',
   reason,
   outputs: JsonObject.parse(result),

@@ -1,5 +1,6 @@
 import { CAPABILITIES, effectClassOf } from '@holdpoint/contracts/effect/capabilities';
-import { type CanonicalEffect, effectDigest, type RunEffect } from '@holdpoint/contracts/effect/effect';
+import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { effectIdOf, NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import { EffectClass, SideEffectKind } from '@holdpoint/contracts/workflow/workflow';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-import type { GrantClaims } from '@holdpoint/contracts/effect/effect';
+import type { GrantClaims } from '@holdpoint/contracts/effect/grant';
 import { describe, expect, test } from 'vitest';
 import {
   claimsFor,

@@ -1,5 +1,7 @@
 import { CAPABILITIES, effectClassOf, namesProbe } from '@holdpoint/contracts/effect/capabilities';
-import { effectDigest, type RunEffect, type SignedClaims } from '@holdpoint/contracts/effect/effect';
+import { effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
+import type { SignedClaims } from '@holdpoint/contracts/effect/grant';
 import { type ErrorBody, errorBody } from '@holdpoint/contracts/values/errors';
 import { effectIdOf } from '@holdpoint/contracts/values/ids';
 import type { EffectClass, SideEffectKind } from '@holdpoint/contracts/workflow/workflow';

@@ -1,10 +1,10 @@
-import type { CanonicalEffect } from '@holdpoint/contracts/effect/effect';
+import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
 import { describe, expect, test } from 'vitest';
 import { bareOrderFor, effectOf, NOW, orderFor, verify, workOf } from '../../testing/orders.ts';
 import { whyRefused } from './admission.ts';
-import { type CustomFacts, factsWith } from './custom-facts.ts';
+import { type CapabilityTraits, classifiersWith } from './custom-facts.ts';
 
-const facts: CustomFacts = {
+const facts: CapabilityTraits = {
   uses: 'cap.custom.set_flag',
   effectClass: 'probeable',
   work: false,
@@ -14,10 +14,10 @@ const facts: CustomFacts = {
 };
 const codeFor = (
   change: Partial<CanonicalEffect>,
-  known: CustomFacts = facts,
-  custom: readonly CustomFacts[] = [known],
+  known: CapabilityTraits = facts,
+  custom: readonly CapabilityTraits[] = [known],
 ): string | undefined => {
-  const { classOf, kindOf } = factsWith(custom);
+  const { classOf, kindOf } = classifiersWith(custom);
   const order =
     change.kind === 'work'
       ? bareOrderFor(workOf(change))
@@ -64,7 +64,7 @@ describe("an order of a capability of one's own", () => {
 });
 
 test('what every executor carries out stays what it is', () => {
-  const { classOf, kindOf } = factsWith([facts]);
+  const { classOf, kindOf } = classifiersWith([facts]);
   expect(classOf(effectOf())).toBe('keyed');
   expect(kindOf('cap.env.builtin.git.integrate_plan_branch')).toBe('merge');
   expect(kindOf('cap.file.append')).toBeUndefined();

@@ -1,17 +1,18 @@
-import type { CancelEffect, EffectEvent } from '@holdpoint/contracts/effect/effect';
+import type { CancelEffect } from '@holdpoint/contracts/effect/commands';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import { type Decider, decision } from '@holdpoint/runtime/decider';
 import { type ClassOf, isWork, type KindOf, type Verify, whyRefused } from './admission.ts';
 import { resolve } from './resolve.ts';
-import { callOff, doubt, probed, unresolved } from './in-doubt.ts';
-import type { Admission, EffectMessage, EffectWork, InDoubt, Made } from './messages.ts';
+import { cancelWork, markInDoubt, probed, startUnresolved } from './in-doubt.ts';
+import type { Admission, EffectMessage, EffectWork, InDoubt, EffectDecision } from './messages.ts';
 import { evolve } from './evolve.ts';
 import { type EffectState, entryIn, isWaiting } from './state.ts';
-import { claim, hold, run } from './order.ts';
-import { finalFact, repeatOutcome } from './recorded-outcome.ts';
+import { claim, defer, run } from './order.ts';
+import { finalEvent, repeatOutcome } from './recorded-outcome.ts';
 import { journalled, outcome } from './outcome.ts';
-import { awaitPlace, LEASE_MS, nothing } from './start.ts';
+import { awaitSlot, LEASE_MS, nothing } from './start.ts';
 
-const cancel = (state: EffectState, message: CancelEffect, now: number): Made => {
+const cancel = (state: EffectState, message: CancelEffect, now: number): EffectDecision => {
   const { id, task, node, attempt, reason } = message;
   switch (state.status) {
     case 'absent':
@@ -25,14 +26,14 @@ const cancel = (state: EffectState, message: CancelEffect, now: number): Made =>
       });
     case 'started':
       return decision({
-        events: state.entry.calledOff ? [] : [{ type: 'cancel_requested', id, task, node, attempt, reason }],
+        events: state.entry.cancelRequested ? [] : [{ type: 'cancel_requested', id, task, node, attempt, reason }],
         work: [{ kind: 'abort', id, epoch: state.entry.epoch }],
       });
     case 'in_doubt':
       return cancelInDoubt(state, message, now);
     case 'applied':
     case 'cancelled':
-      return repeatOutcome(finalFact(state, { id, task, node, attempt }), now);
+      return repeatOutcome(finalEvent(state, { id, task, node, attempt }), now);
   }
 };
 
@@ -41,15 +42,15 @@ const cancelInDoubt = (
   state: InDoubt,
   { id, task, node, attempt, reason }: CancelEffect,
   now: number,
-): Made => {
+): EffectDecision => {
   const about = { id, task, node, attempt };
-  if (isWork(state.entry.order)) return callOff(about, reason);
-  const told = repeatOutcome(finalFact(state, about), now);
-  if (state.entry.calledOff) return told;
+  if (isWork(state.entry.order)) return cancelWork(about, reason);
+  const told = repeatOutcome(finalEvent(state, about), now);
+  if (state.entry.cancelRequested) return told;
   const asked: EffectEvent = { type: 'cancel_requested', ...about, reason };
   if (state.next === 'probe') return { ...told, events: [asked] };
   // A doubt of its own: what was said of the one before it was said by somebody who had not heard of this.
-  const made = doubt(state, `cancelled in doubt: ${state.reason}`, 'person', now);
+  const made = markInDoubt(state, `cancelled in doubt: ${state.reason}`, 'person', now);
   return { ...made, events: [asked, ...made.events] };
 };
 
@@ -57,7 +58,7 @@ const cancelInDoubt = (
  * A start is under way. One that was called off is told so again, because whoever decided that may have been another process;
  * so is work of which the lease was over, because it is, or will be, under way elsewhere.
  */
-const heartbeat = (state: EffectState, epoch: number, now: number): Made => {
+const heartbeat = (state: EffectState, epoch: number, now: number): EffectDecision => {
   const entry = entryIn(state);
   if (entry === undefined || epoch > entry.epoch) return nothing;
   const abort: EffectWork = { kind: 'abort', id: entry.order.id, epoch };
@@ -65,17 +66,17 @@ const heartbeat = (state: EffectState, epoch: number, now: number): Made => {
   if (!inForce) return isWork(entry.order) ? decision({ work: [abort] }) : nothing;
   return decision({
     timers: [{ set: 'lease', dueAt: now + LEASE_MS }],
-    work: entry.calledOff ? [abort] : [],
+    work: entry.cancelRequested ? [abort] : [],
   });
 };
 
-const timerFired = (state: EffectState, name: string, now: number): Made => {
+const timerFired = (state: EffectState, name: string, now: number): EffectDecision => {
   if (name === 'lease' && state.status === 'started') {
     const reason = `worker ${state.worker} was not heard of for ${String(LEASE_MS)} ms`;
-    return unresolved(state, reason, 'worker_lost', now);
+    return startUnresolved(state, reason, 'worker_lost', now);
   }
   if (name !== 'place' || !isWaiting(state)) return nothing;
-  return decision(awaitPlace(state.entry.order, now, state.entry.held !== undefined));
+  return decision(awaitSlot(state.entry.order, now, state.entry.deferred !== undefined));
 };
 
 /** One effect: intent before act, one start in force at a time, and honest when nobody can know. */
@@ -101,7 +102,7 @@ export const createEffectDecider = (
         case 'claim':
           return claim(state, message.place, now, admission);
         case 'held':
-          return hold(state, message);
+          return defer(state, message);
         case 'heartbeat':
           return heartbeat(state, message.epoch, now);
         case 'outcome':
@@ -116,4 +117,4 @@ export const createEffectDecider = (
 };
 
 export { LEASE_MS } from './start.ts';
-export type { EffectMessage, EffectWork, Finding, Outcome, Place } from './messages.ts';
+export type { EffectMessage, EffectWork, Finding, Outcome, Slot } from './messages.ts';

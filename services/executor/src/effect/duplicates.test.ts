@@ -1,4 +1,5 @@
-import type { EffectEvent, RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, test } from 'vitest';
 import { about, bareOrderFor, decider, effectOf, NOW, orderFor, place } from '../../testing/orders.ts';

@@ -1,17 +1,13 @@
-import type {
-  EffectAnswered,
-  EffectEvent,
-  EffectInDoubt,
-  RunEffect,
-} from '@holdpoint/contracts/effect/effect';
+import type { EffectAnswered, EffectEvent, EffectInDoubt } from '@holdpoint/contracts/effect/events';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { type EffectState, type Entry, entryIn, type Unended } from './state.ts';
 
 const fresh = (order: RunEffect): Entry => ({
   order,
   epoch: 0,
   starts: 0,
-  unsure: false,
-  calledOff: false,
+  mayHaveHappened: false,
+  cancelRequested: false,
   evidence: [],
 });
 
@@ -27,10 +23,10 @@ export const evolve = (state: EffectState, event: EffectEvent): EffectState => {
       return { status: 'prepared', entry: orderedAs(state, event.order) };
     case 'held': {
       const { target, reason } = event;
-      return { ...state, entry: { ...entryOf(state), held: { target, reason } } } as EffectState;
+      return { ...state, entry: { ...entryOf(state), deferred: { target, reason } } } as EffectState;
     }
     case 'released':
-      return { ...state, entry: { ...entryOf(state), held: undefined } } as EffectState;
+      return { ...state, entry: { ...entryOf(state), deferred: undefined } } as EffectState;
     case 'refused':
       return {
         status: 'refused',
@@ -55,14 +51,14 @@ export const evolve = (state: EffectState, event: EffectEvent): EffectState => {
       const { epoch, reason, next, cause } = event;
       const unended = unendedAfter(state, event);
       // An answer is about one doubt, and this is another.
-      const doubtful = { epoch, unsure: true, unended, repeatUntil: undefined, held: undefined };
+      const doubtful = { epoch, mayHaveHappened: true, unended, repeatUntil: undefined, deferred: undefined };
       const entry = { ...entryOf(state), ...doubtful, lost: lostAfter(state, event) };
       return { status: 'in_doubt', entry, reason, next, cause };
     }
     case 'probed': {
       const entry = entryOf(state);
       const probes = (entry.probes ?? 0) + 1;
-      return { ...state, entry: { ...entry, probes, held: undefined } } as EffectState;
+      return { ...state, entry: { ...entry, probes, deferred: undefined } } as EffectState;
     }
     case 'answered':
       return answered(state, event);
@@ -71,7 +67,7 @@ export const evolve = (state: EffectState, event: EffectEvent): EffectState => {
       const before = entryOf(state);
       // A person says what has happened, and cannot see what is still on its way.
       const unended = by === 'probe' ? [] : (before.unended ?? []);
-      const entry = { ...before, epoch, unsure: false, settled: epoch, unended };
+      const entry = { ...before, epoch, mayHaveHappened: false, settled: epoch, unended };
       return { status: 'not_applied', entry, reason, by };
     }
     case 'duplicate_prevented': {
@@ -87,7 +83,7 @@ export const evolve = (state: EffectState, event: EffectEvent): EffectState => {
       return { status: 'cancelled', about: { id, task, node, attempt }, reason, ...(entry && { entry }) };
     }
     case 'cancel_requested':
-      return { ...state, entry: { ...entryOf(state), calledOff: true } } as EffectState;
+      return { ...state, entry: { ...entryOf(state), cancelRequested: true } } as EffectState;
     case 'superseded': {
       const entry = entryOf(state);
       const evidence = [...entry.evidence, event.epoch];
@@ -104,7 +100,7 @@ export const evolve = (state: EffectState, event: EffectEvent): EffectState => {
 const orderedAs = (state: EffectState, order: RunEffect): Entry => {
   const entry = entryIn(state) ?? fresh(order);
   const lost = entry.order.attempt === order.attempt ? (entry.lost ?? 0) : 0;
-  return { ...entry, order, lost, held: undefined };
+  return { ...entry, order, lost, deferred: undefined };
 };
 
 /** How often the order has lost its worker, with this doubt. A doubt that is only stated anew has lost none. */
@@ -132,5 +128,5 @@ const answered = (state: EffectState, { answer, by, until, attempt }: EffectAnsw
   const order = { ...began, attempt: Math.max(began.attempt, attempt) };
   const entry = { ...state.entry, order, answered: { answer, by } };
   if (answer !== 'retry') return { ...state, entry };
-  return { ...state, next: 'repeat', entry: { ...entry, calledOff: false, repeatUntil: until } };
+  return { ...state, next: 'repeat', entry: { ...entry, cancelRequested: false, repeatUntil: until } };
 };

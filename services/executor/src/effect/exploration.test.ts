@@ -1,10 +1,7 @@
-import type {
-  CanonicalEffect,
-  DoubtAnswer,
-  EffectEvent,
-  ResolveEffect,
-  RunEffect,
-} from '@holdpoint/contracts/effect/effect';
+import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
+import type { DoubtAnswer } from '@holdpoint/contracts/effect/grant';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
+import type { ResolveEffect, RunEffect } from '@holdpoint/contracts/effect/commands';
 import { explore, type Found } from '@holdpoint/runtime/testing/explore';
 import { expect, test } from 'vitest';
 import {

@@ -1,9 +1,11 @@
-import type { DoubtCause, EffectEvent, RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { DoubtCause } from '@holdpoint/contracts/effect/in-doubt-cause';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import type { EffectClass } from '@holdpoint/contracts/workflow/workflow';
 import { decision } from '@holdpoint/runtime/decider';
 import { isWork } from './admission.ts';
-import type { Admission, EffectWork, Finding, InDoubt, Made, Place, Started } from './messages.ts';
-import { type About, aboutOrder, type EffectState, type Next } from './state.ts';
+import type { Admission, EffectWork, Finding, InDoubt, EffectDecision, Slot, Started } from './messages.ts';
+import { type AttemptRef, attemptRef, type EffectState, type Next } from './state.ts';
 import { nothing, start } from './start.ts';
 
 /** Repeating has to end somewhere; after this many starts a person looks. */
@@ -29,7 +31,7 @@ const REPEATABLE: ReadonlySet<EffectClass> = new Set<EffectClass>(['keyed', 'fen
  * tell is asked: that does no harm either.
  */
 export const nextAfter = (
-  { order, starts, calledOff, lost = 0 }: Pick<Started['entry'], 'order' | 'starts' | 'calledOff' | 'lost'>,
+  { order, starts, cancelRequested: calledOff, lost = 0 }: Pick<Started['entry'], 'order' | 'starts' | 'cancelRequested' | 'lost'>,
   cause: DoubtCause,
 ): Next => {
   const { effectClass } = order.effect;
@@ -40,45 +42,45 @@ export const nextAfter = (
 };
 
 /** Work leaves nothing behind that somebody would have to look for: once it was called off, it is over. */
-export const callOff = (about: About, reason: string): Made =>
+export const cancelWork = (about: AttemptRef, reason: string): EffectDecision =>
   decision({
     events: [{ type: 'cancelled', ...about, reason }],
     timers: [{ clear: 'lease' }, { clear: 'place' }],
   });
 
-export const isCalledOffWork = ({ order, calledOff }: Started['entry']): boolean =>
+export const isCancelledWork = ({ order, cancelRequested: calledOff }: Started['entry']): boolean =>
   calledOff && isWork(order);
 
 /** It began, and what came of it is not known. */
-export const unresolved = (state: Started, reason: string, cause: DoubtCause, now: number): Made =>
-  isCalledOffWork(state.entry)
-    ? callOff(aboutOrder(state.entry.order), reason)
-    : doubt(state, reason, nextAfter(state.entry, cause), now, cause);
+export const startUnresolved = (state: Started, reason: string, cause: DoubtCause, now: number): EffectDecision =>
+  isCancelledWork(state.entry)
+    ? cancelWork(attemptRef(state.entry.order), reason)
+    : markInDoubt(state, reason, nextAfter(state.entry, cause), now, cause);
 
-export const doubt = (
+export const markInDoubt = (
   state: Started | InDoubt,
   reason: string,
   next: Next,
   now: number,
   cause: DoubtCause | undefined = state.status === 'in_doubt' ? state.cause : undefined,
-): Made => {
+): EffectDecision => {
   const { order, epoch } = state.entry;
-  return doubtOf(order, epoch + 1, { reason, next, cause }, now);
+  return markOrderInDoubt(order, epoch + 1, { reason, next, cause }, now);
 };
 
 type Doubt = { readonly reason: string; readonly next: Next; readonly cause: DoubtCause | undefined };
 
 const readable = (reason: string): string => reason.slice(0, REASON_MAX).toWellFormed();
 
-export const doubtOf = (
+export const markOrderInDoubt = (
   order: RunEffect,
   epoch: number,
   { reason, next, cause }: Doubt,
   now: number,
-): Made => {
+): EffectDecision => {
   const follow = next === 'person' ? { clear: 'place' } : { set: 'place', dueAt: now + repeatDelayMs(epoch) };
   return decision<EffectEvent, EffectWork>({
-    events: [{ type: 'in_doubt', ...aboutOrder(order), epoch, reason: readable(reason), next, cause }],
+    events: [{ type: 'in_doubt', ...attemptRef(order), epoch, reason: readable(reason), next, cause }],
     timers: [{ clear: 'lease' }, follow],
   });
 };
@@ -89,7 +91,7 @@ const repeatDelayMs = (epoch: number): number =>
   Math.min(FIRST_REPEAT_MS * 2 ** (Math.ceil(epoch / 2) - 1), LAST_REPEAT_MS);
 
 /** A doubt that waits for nobody but us, and has a place. */
-export const repeatOrProbe = (state: InDoubt, place: Place, now: number, admission: Admission): Made => {
+export const repeatOrProbe = (state: InDoubt, place: Slot, now: number, admission: Admission): EffectDecision => {
   switch (state.next) {
     case 'person':
       return nothing;
@@ -99,22 +101,22 @@ export const repeatOrProbe = (state: InDoubt, place: Place, now: number, admissi
       const { order, repeatUntil } = state.entry;
       // The grant ends the using as well: after it not even a repeat is made without a person, whose word ends like a grant.
       const mayBegin = repeatUntil === undefined ? admission(order, now) === undefined : now < repeatUntil;
-      return mayBegin ? start(state, order, place, now) : doubt(state, state.reason, 'person', now);
+      return mayBegin ? start(state, order, place, now) : markInDoubt(state, state.reason, 'person', now);
     }
   }
 };
 
 /** Looking changes nothing, so that two may look at the same time: no start, no lease. */
-const probe = ({ entry: { order, epoch, unended = [] } }: InDoubt, { slot }: Place, now: number): Made =>
+const probe = ({ entry: { order, epoch, unended = [] } }: InDoubt, { id: slot }: Slot, now: number): EffectDecision =>
   decision<EffectEvent, EffectWork>({
     timers: [{ set: 'place', dueAt: now + REPROBE_MS }],
     work: [{ kind: 'probe', order, epoch, slot, unended }],
   });
 
 /** What the target says of a doubt. It is the doubt that it was asked about which counts, and no later one. */
-export const probed = (state: EffectState, epoch: number, finding: Finding, now: number): Made => {
+export const probed = (state: EffectState, epoch: number, finding: Finding, now: number): EffectDecision => {
   if (state.status !== 'in_doubt' || state.next !== 'probe' || state.entry.epoch !== epoch) return nothing;
-  const about = aboutOrder(state.entry.order);
+  const about = attemptRef(state.entry.order);
   const { found, outputs = {} } = finding;
   const reason = readable(finding.reason);
   const seen: EffectEvent = { type: 'probed', ...about, epoch, found, reason };
@@ -131,7 +133,7 @@ export const probed = (state: EffectState, epoch: number, finding: Finding, now:
     case 'unknown': {
       const { probes = 0 } = state.entry;
       const next = found === 'unproven' && probes + 1 < PROBES_MAX ? 'probe' : 'person';
-      const made = doubt(state, `${state.reason}; asked what became of it: ${reason}`, next, now);
+      const made = markInDoubt(state, `${state.reason}; asked what became of it: ${reason}`, next, now);
       return { ...made, events: [seen, ...made.events] };
     }
   }

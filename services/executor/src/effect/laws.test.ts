@@ -1,4 +1,4 @@
-import { EffectEvent } from '@holdpoint/contracts/effect/effect';
+import { EffectEvent } from '@holdpoint/contracts/effect/events';
 import { holdsEveryLaw } from '@holdpoint/runtime/testing/laws';
 import { eventsOf, runOf } from '@holdpoint/runtime/testing/run';
 import fc from 'fast-check';

@@ -1,15 +1,10 @@
-import type {
-  CancelEffect,
-  EffectEvent,
-  EffectProbed,
-  ResolveEffect,
-  RunEffect,
-} from '@holdpoint/contracts/effect/effect';
+import type { CancelEffect, ResolveEffect, RunEffect } from '@holdpoint/contracts/effect/commands';
+import type { EffectEvent, EffectProbed } from '@holdpoint/contracts/effect/events';
 import type { ErrorBody } from '@holdpoint/contracts/values/errors';
 import type { EffectId } from '@holdpoint/contracts/values/ids';
 import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
 import type { Decision } from '@holdpoint/runtime/decider';
-import type { EffectState, Held, Unended } from './state.ts';
+import type { EffectState, Deferral, Unended } from './state.ts';
 
 /** What carrying out an effect came to. `unknown` covers everything that does not prove the one or the other. */
 export type Outcome =
@@ -26,22 +21,22 @@ export type Finding = {
 };
 
 /** A free place in the executor that took the message, who it is, and where it notes its starts. Without a place the order waits. */
-export type Place = {
+export type Slot = {
   readonly worker: string;
-  readonly slot: number;
+  readonly id: number;
   readonly journal?: string;
   /** When it was taken, by that executor's own clock: a lease that is given with it begins no earlier. */
   readonly since?: number;
 };
 
 export type EffectMessage =
-  | { readonly kind: 'run'; readonly payload: RunEffect; readonly place: Place | undefined }
+  | { readonly kind: 'run'; readonly payload: RunEffect; readonly place: Slot | undefined }
   | { readonly kind: 'cancel'; readonly payload: CancelEffect }
   | { readonly kind: 'resolve'; readonly payload: ResolveEffect }
   | { readonly kind: 'probed'; readonly epoch: number; readonly finding: Finding }
-  | { readonly kind: 'claim'; readonly id: EffectId; readonly place: Place }
+  | { readonly kind: 'claim'; readonly id: EffectId; readonly place: Slot }
   /** It waits, and the circuit of its target is why. */
-  | ({ readonly kind: 'held'; readonly attempt: number } & Held)
+  | ({ readonly kind: 'held'; readonly attempt: number } & Deferral)
   | { readonly kind: 'heartbeat'; readonly epoch: number }
   | { readonly kind: 'outcome'; readonly epoch: number; readonly outcome: Outcome }
   /** The ledger was set back; somebody's journal says that this was started, under this epoch. */
@@ -70,7 +65,7 @@ export type EffectWork =
   /** Ends one start of it; another may be under way. */
   | { readonly kind: 'abort'; readonly id: EffectId; readonly epoch: number };
 
-export type Made = Decision<EffectEvent, EffectWork>;
+export type EffectDecision = Decision<EffectEvent, EffectWork>;
 /** Why an order may not run at a moment, if so. */
 export type Admission = (order: RunEffect, now: number) => ErrorBody | undefined;
 export type Started = Extract<EffectState, { status: 'started' }>;

@@ -1,4 +1,5 @@
-import type { EffectEvent, RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, test } from 'vitest';
 import {
@@ -13,11 +14,11 @@ import {
   orderFor,
   place,
 } from '../../testing/orders.ts';
-import { type EffectMessage, LEASE_MS, type Place } from './decide.ts';
+import { type EffectMessage, LEASE_MS, type Slot } from './decide.ts';
 
 const given = specFor(decider);
 const order = orderFor();
-const run = (payload: RunEffect = order, at: Place | undefined = place): EffectMessage => ({
+const run = (payload: RunEffect = order, at: Slot | undefined = place): EffectMessage => ({
   kind: 'run',
   payload,
   place: at,

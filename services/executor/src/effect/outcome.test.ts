@@ -1,4 +1,4 @@
-import type { EffectEvent } from '@holdpoint/contracts/effect/effect';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, test } from 'vitest';
 import { about, decider, EFFECT, effectOf, GRANT_ENDS, NOW, orderFor, place } from '../../testing/orders.ts';

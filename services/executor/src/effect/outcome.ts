@@ -1,28 +1,29 @@
-import type { EffectEvent, RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { decision } from '@holdpoint/runtime/decider';
 import { isWork } from './admission.ts';
-import { callOff, doubt, doubtOf, isCalledOffWork, nextAfter, unresolved } from './in-doubt.ts';
-import type { EffectWork, Made, Outcome, Started } from './messages.ts';
-import { aboutOrder, type EffectState, entryIn } from './state.ts';
+import { cancelWork, markInDoubt, markOrderInDoubt, isCancelledWork, nextAfter, startUnresolved } from './in-doubt.ts';
+import type { EffectWork, EffectDecision, Outcome, Started } from './messages.ts';
+import { attemptRef, type EffectState, entryIn } from './state.ts';
 import { nothing } from './start.ts';
 
 /** What a worker says of a start of it. */
-export const outcome = (state: EffectState, epoch: number, result: Outcome, now: number): Made => {
+export const outcome = (state: EffectState, epoch: number, result: Outcome, now: number): EffectDecision => {
   const entry = entryIn(state);
   if (entry === undefined) return nothing;
-  const about = aboutOrder(entry.order);
+  const about = attemptRef(entry.order);
   if (state.status === 'started' && entry.epoch === epoch) {
     const timers = [{ clear: 'lease' }] as const;
     switch (result.kind) {
       case 'applied':
         return decision({ events: [{ type: 'applied', ...about, epoch, outputs: result.outputs }], timers });
       case 'failed_clean':
-        if (isCalledOffWork(entry)) return callOff(about, result.error.message);
-        return entry.unsure && !isWork(entry.order)
+        if (isCancelledWork(entry)) return cancelWork(about, result.error.message);
+        return entry.mayHaveHappened && !isWork(entry.order)
           ? stillInDoubt(state, result.error.message, now)
           : decision({ events: [{ type: 'failed_clean', ...about, epoch, error: result.error }], timers });
       case 'unknown':
-        return unresolved(state, result.reason, 'outcome_unknown', now);
+        return startUnresolved(state, result.reason, 'outcome_unknown', now);
     }
   }
   if (entry.epoch <= epoch || entry.evidence.includes(epoch) || result.kind === 'unknown') return nothing;
@@ -55,12 +56,12 @@ const contradicts = (state: EffectState, epoch: number, { kind }: Outcome): bool
 };
 
 /** A repeat that certainly did nothing says nothing of the starts before it: what they did is as unknown as before. */
-const stillInDoubt = (state: Started, problem: string, now: number): Made => {
+const stillInDoubt = (state: Started, problem: string, now: number): EffectDecision => {
   const { order, epoch } = state.entry;
   const reason = `repeated without effect: ${problem}`;
   const cause = 'outcome_unknown';
-  const made = doubt(state, reason, nextAfter(state.entry, cause), now, cause);
-  const seen: EffectEvent = { type: 'superseded', ...aboutOrder(order), epoch, observed: 'failed_clean' };
+  const made = markInDoubt(state, reason, nextAfter(state.entry, cause), now, cause);
+  const seen: EffectEvent = { type: 'superseded', ...attemptRef(order), epoch, observed: 'failed_clean' };
   return { ...made, events: [...made.events, seen] };
 };
 
@@ -68,31 +69,31 @@ const stillInDoubt = (state: Started, problem: string, now: number): Made => {
  * The ledger does not know of a start that a journal has: it was set back behind it. Whatever it says of the effect is as it
  * was before, so that nobody knows any more, and the epoch of that start is over. What it knows is left as it is.
  */
-export const journalled = (state: EffectState, order: RunEffect, epoch: number, now: number): Made => {
+export const journalled = (state: EffectState, order: RunEffect, epoch: number, now: number): EffectDecision => {
   const entry = entryIn(state);
   if (entry !== undefined && (entry.epoch >= epoch || entry.evidence.includes(epoch))) return nothing;
   if (state.status === 'applied') {
-    const about = aboutOrder(state.entry.order);
+    const about = attemptRef(state.entry.order);
     return decision({ events: [{ type: 'superseded', ...about, epoch, observed: 'journalled' }] });
   }
   const open = state.status === 'prepared' || state.status === 'started' || state.status === 'in_doubt';
   const same = open && state.entry.order.digest === order.digest;
-  const calledOff = state.status === 'cancelled' || entry?.calledOff === true;
+  const calledOff = state.status === 'cancelled' || entry?.cancelRequested === true;
   if (calledOff && isWork(order)) {
     return state.status === 'cancelled'
       ? nothing
-      : callOff(aboutOrder(order), 'it was cancelled before the database was set back');
+      : cancelWork(attemptRef(order), 'it was cancelled before the database was set back');
   }
-  const next = nextAfter({ order, starts: entry?.starts ?? 0, calledOff }, 'ledger_set_back');
+  const next = nextAfter({ order, starts: entry?.starts ?? 0, cancelRequested: calledOff }, 'ledger_set_back');
   const reason = 'it was started before the database was set back, and what came of it is lost';
   const doubtful = { reason, next, cause: 'ledger_set_back' } as const;
-  const made = doubtOf(same ? state.entry.order : order, epoch + 1, doubtful, now);
-  return same ? made : { ...made, events: [...foundAgain(state, order), ...made.events] };
+  const made = markOrderInDoubt(same ? state.entry.order : order, epoch + 1, doubtful, now);
+  return same ? made : { ...made, events: [...reorder(state, order), ...made.events] };
 };
 
 /** What was cancelled stays called off, though it is in doubt from now on. */
-const foundAgain = (state: EffectState, order: RunEffect): readonly EffectEvent[] => {
-  const about = aboutOrder(order);
+const reorder = (state: EffectState, order: RunEffect): readonly EffectEvent[] => {
+  const about = attemptRef(order);
   return [
     { type: 'prepared', ...about, order },
     ...(state.status === 'cancelled'

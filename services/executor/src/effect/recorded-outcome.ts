@@ -1,14 +1,15 @@
 import { eventType } from '@holdpoint/contracts/bus/cloudevents';
-import type { EffectDuplicatePrevented, EffectEvent, RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { EffectDuplicatePrevented, EffectEvent } from '@holdpoint/contracts/effect/events';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { digestOf } from '@holdpoint/contracts/values/json';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
 import { decision } from '@holdpoint/runtime/decider';
 import { isWork } from './admission.ts';
-import type { Made } from './messages.ts';
-import { type About, aboutOrder, type EffectState, entryIn, isWaiting } from './state.ts';
+import type { EffectDecision } from './messages.ts';
+import { type AttemptRef, attemptRef, type EffectState, entryIn, isWaiting } from './state.ts';
 
 /** Tells the outcome again to whoever orders or cancels again; nothing is done twice. */
-export const repeatOutcome = (fact: EffectEvent, now: number): Made =>
+export const repeatOutcome = (fact: EffectEvent, now: number): EffectDecision =>
   decision({
     send: [
       {
@@ -24,7 +25,7 @@ export const repeatOutcome = (fact: EffectEvent, now: number): Made =>
 type Final = Extract<EffectState, { status: 'applied' | 'not_applied' | 'in_doubt' | 'cancelled' }>;
 
 /** What no order changes any more, as the fact that says so. */
-export const finalFact = (state: Final, about: About): EffectEvent => {
+export const finalEvent = (state: Final, about: AttemptRef): EffectEvent => {
   switch (state.status) {
     case 'applied':
       return { type: 'applied', ...about, epoch: state.entry.epoch, outputs: state.outputs };
@@ -40,14 +41,14 @@ export const finalFact = (state: Final, about: About): EffectEvent => {
 };
 
 /** The outcome that stands, as an answer to an order of it. */
-export const recorded = (state: EffectState, order: RunEffect): EffectEvent | undefined => {
-  const about = aboutOrder(order);
+export const recordedOutcome = (state: EffectState, order: RunEffect): EffectEvent | undefined => {
+  const about = attemptRef(order);
   switch (state.status) {
     case 'applied':
     case 'not_applied':
     case 'in_doubt':
     case 'cancelled':
-      return finalFact(state, about);
+      return finalEvent(state, about);
     case 'failed_clean':
       return { type: 'failed_clean', ...about, epoch: state.entry.epoch, error: state.error };
     case 'refused':
@@ -60,8 +61,8 @@ export const recorded = (state: EffectState, order: RunEffect): EffectEvent | un
 };
 
 /** That it waits for its target, once more: whoever orders again may not have heard of it. */
-export const heldFact = (state: EffectState, about: About): EffectEvent | undefined => {
-  const held = isWaiting(state) ? state.entry.held : undefined;
+export const deferredEvent = (state: EffectState, about: AttemptRef): EffectEvent | undefined => {
+  const held = isWaiting(state) ? state.entry.deferred : undefined;
   return held && { type: 'held', ...about, ...held };
 };
 
@@ -78,6 +79,6 @@ export const prevented = (state: EffectState, order: RunEffect): readonly Effect
   const { starts = 0, prevented: known = [] } = entryIn(state) ?? {};
   const isNew = starts > 0 && known.length < PREVENTED_MAX && !known.includes(order.attempt);
   return standing !== undefined && isNew && !isWork(order)
-    ? [{ type: 'duplicate_prevented', ...aboutOrder(order), standing }]
+    ? [{ type: 'duplicate_prevented', ...attemptRef(order), standing }]
     : [];
 };

@@ -1,4 +1,5 @@
-import type { DoubtAnswer, EffectEvent } from '@holdpoint/contracts/effect/effect';
+import type { DoubtAnswer } from '@holdpoint/contracts/effect/grant';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import { ApprovalId } from '@holdpoint/contracts/values/ids';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, test } from 'vitest';

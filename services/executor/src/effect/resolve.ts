@@ -1,11 +1,13 @@
-import type { AnswerClaims, EffectEvent, ResolveEffect } from '@holdpoint/contracts/effect/effect';
+import type { AnswerClaims } from '@holdpoint/contracts/effect/grant';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
+import type { ResolveEffect } from '@holdpoint/contracts/effect/commands';
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import { decision, refused } from '@holdpoint/runtime/decider';
 import type { Verify } from './admission.ts';
-import type { EffectWork, Made } from './messages.ts';
-import { aboutOrder, type EffectState, entryIn } from './state.ts';
-import { recorded, repeatOutcome } from './recorded-outcome.ts';
-import { awaitPlace, nothing } from './start.ts';
+import type { EffectWork, EffectDecision } from './messages.ts';
+import { attemptRef, type EffectState, entryIn } from './state.ts';
+import { recordedOutcome, repeatOutcome } from './recorded-outcome.ts';
+import { awaitSlot, nothing } from './start.ts';
 
 /** The claims of a statement, when it is one on this effect. A grant is none. */
 const statementOn = ({ id, statement }: ResolveEffect, verify: Verify): AnswerClaims | undefined => {
@@ -14,7 +16,7 @@ const statementOn = ({ id, statement }: ResolveEffect, verify: Verify): AnswerCl
 };
 
 /** A person has said what became of it. Only an answer to the doubt that stands counts, and only once. */
-export const resolve = (state: EffectState, message: ResolveEffect, now: number, verify: Verify): Made => {
+export const resolve = (state: EffectState, message: ResolveEffect, now: number, verify: Verify): EffectDecision => {
   const claims = statementOn(message, verify);
   const entry = entryIn(state);
   if (claims === undefined)
@@ -28,16 +30,16 @@ export const resolve = (state: EffectState, message: ResolveEffect, now: number,
   if (state.status === 'in_doubt' && state.next === 'person' && entry.epoch === claims.epoch)
     return answered(entry, claims, message.attempt, now);
   // Whoever asks has not heard what it has come to since.
-  const fact = recorded(state, { ...entry.order, attempt: message.attempt });
+  const fact = recordedOutcome(state, { ...entry.order, attempt: message.attempt });
   return fact === undefined ? nothing : repeatOutcome(fact, now);
 };
 
-type Asked = NonNullable<ReturnType<typeof entryIn>>;
+type Entry = NonNullable<ReturnType<typeof entryIn>>;
 
 /** It is told to the attempt that asks: the effect may have been ordered again since it began. */
-const answered = ({ order }: Asked, claims: AnswerClaims, attempt: number, now: number): Made => {
+const answered = ({ order }: Entry, claims: AnswerClaims, attempt: number, now: number): EffectDecision => {
   const { epoch, answer, by, jti: approval, exp } = claims;
-  const about = { ...aboutOrder(order), attempt };
+  const about = { ...attemptRef(order), attempt };
   const said: EffectEvent = { type: 'answered', ...about, epoch, answer, by, approval };
   const reason = `${by} said so`;
   switch (answer) {
@@ -51,7 +53,7 @@ const answered = ({ order }: Asked, claims: AnswerClaims, attempt: number, now: 
     case 'retry':
       return decision<EffectEvent, EffectWork>({
         events: [{ ...said, until: exp * 1_000 }],
-        ...awaitPlace(order, now),
+        ...awaitSlot(order, now),
       });
   }
 };

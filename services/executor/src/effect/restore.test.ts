@@ -1,5 +1,5 @@
 import { explore } from '@holdpoint/runtime/testing/explore';
-import type { RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { describe, expect, test } from 'vitest';
 import { about, decider, EFFECT, effectOf, NOW, orderFor, place } from '../../testing/orders.ts';
 import type { EffectMessage } from './decide.ts';

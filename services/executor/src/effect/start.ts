@@ -1,22 +1,23 @@
-import type { EffectEvent, RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { type Decision, decision } from '@holdpoint/runtime/decider';
-import type { EffectWork, Made, Place } from './messages.ts';
-import { aboutOrder, type EffectState, entryIn } from './state.ts';
+import type { EffectWork, EffectDecision, Slot } from './messages.ts';
+import { attemptRef, type EffectState, entryIn } from './state.ts';
 
 /** A worker that is not heard of for so long may be dead: the effect is then in doubt. */
 export const LEASE_MS = 10_000;
 /** An order that waits for a place is offered again after this, in case the executor that knew of it has gone. */
 const REOFFER_MS = 5_000;
 
-export const nothing: Made = decision({});
+export const nothing: EffectDecision = decision({});
 
-export const start = (state: EffectState, order: RunEffect, place: Place, now: number): Made => {
+export const start = (state: EffectState, order: RunEffect, place: Slot, now: number): EffectDecision => {
   const epoch = (entryIn(state)?.epoch ?? 0) + 1;
-  const { worker, journal, slot, since } = place;
+  const { worker, journal, id: slot, since } = place;
   return decision<EffectEvent, EffectWork>({
     events: [
-      ...(entryIn(state)?.held === undefined ? [] : [{ type: 'released' as const, ...aboutOrder(order) }]),
-      { type: 'started', ...aboutOrder(order), order, epoch, worker, journal },
+      ...(entryIn(state)?.deferred === undefined ? [] : [{ type: 'released' as const, ...attemptRef(order) }]),
+      { type: 'started', ...attemptRef(order), order, epoch, worker, journal },
     ],
     timers: [
       { set: 'lease', dueAt: now + LEASE_MS },
@@ -26,7 +27,7 @@ export const start = (state: EffectState, order: RunEffect, place: Place, now: n
   });
 };
 
-export const awaitPlace = (
+export const awaitSlot = (
   order: RunEffect,
   now: number,
   isHeld = false,

@@ -1,10 +1,6 @@
-import type {
-  DoubtCause,
-  EffectAnswered,
-  EffectInDoubt,
-  EffectNotApplied,
-  RunEffect,
-} from '@holdpoint/contracts/effect/effect';
+import type { DoubtCause } from '@holdpoint/contracts/effect/in-doubt-cause';
+import type { EffectAnswered, EffectInDoubt, EffectNotApplied } from '@holdpoint/contracts/effect/events';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import type { ErrorBody } from '@holdpoint/contracts/values/errors';
 import type { EffectId, NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
@@ -16,9 +12,9 @@ export type Entry = {
   readonly epoch: number;
   readonly starts: number;
   /** A start ended in doubt: it may have happened, whatever later ones come to. */
-  readonly unsure: boolean;
+  readonly mayHaveHappened: boolean;
   /** It was cancelled while it ran: not to be started again. */
-  readonly calledOff: boolean;
+  readonly cancelRequested: boolean;
   /** Epochs that reported after they were over. */
   readonly evidence: readonly number[];
   /** Where the latest start is noted. */
@@ -38,11 +34,11 @@ export type Entry = {
   /** How often the present order has lost its worker. */
   readonly lost?: number;
   /** Why the present order may not begin, as it was stated. It is over with whatever comes next of it. */
-  readonly held?: Held | undefined;
+  readonly deferred?: Deferral | undefined;
 };
 
 /** What an order waits for, though it has been admitted: the circuit of its target. */
-export type Held = { readonly target: string; readonly reason: string };
+export type Deferral = { readonly target: string; readonly reason: string };
 
 /** A start whose worker was lost. Whoever holds its journal has outlived that worker; a start that the ledger lost has none. */
 export type Unended = { readonly epoch: number; readonly journal?: string | undefined };
@@ -50,14 +46,14 @@ export type Unended = { readonly epoch: number; readonly journal?: string | unde
 /** One row of truth per effect. */
 export type EffectState =
   | { readonly status: 'absent' }
-  | { readonly status: 'cancelled'; readonly entry?: Entry; readonly about: About; readonly reason: string }
+  | { readonly status: 'cancelled'; readonly entry?: Entry; readonly about: AttemptRef; readonly reason: string }
   | { readonly status: 'refused'; readonly entry: Entry; readonly error: ErrorBody }
   | { readonly status: 'prepared'; readonly entry: Entry }
   | { readonly status: 'started'; readonly entry: Entry; readonly worker: string }
   | { readonly status: 'applied'; readonly entry: Entry; readonly outputs: JsonObject }
   | { readonly status: 'failed_clean'; readonly entry: Entry; readonly error: ErrorBody }
   /** It was in doubt, and is known not to have happened. */
-  | { readonly status: 'not_applied'; readonly entry: Entry; readonly reason: string; readonly by: Knower }
+  | { readonly status: 'not_applied'; readonly entry: Entry; readonly reason: string; readonly by: NotAppliedSource }
   | {
       readonly status: 'in_doubt';
       readonly entry: Entry;
@@ -75,16 +71,16 @@ export const isWaiting = (state: EffectState): state is Waiting =>
 /** What follows a doubt. */
 export type Next = EffectInDoubt['next'];
 /** Who knew that nothing had happened. */
-export type Knower = EffectNotApplied['by'];
+export type NotAppliedSource = EffectNotApplied['by'];
 
-export type About = {
+export type AttemptRef = {
   readonly id: EffectId;
   readonly task: TaskId;
   readonly node: NodeId;
   readonly attempt: number;
 };
 
-export const aboutOrder = ({ id, attempt, approval, effect: { task, node } }: RunEffect): About => ({
+export const attemptRef = ({ id, attempt, approval, effect: { task, node } }: RunEffect): AttemptRef => ({
   id,
   task,
   node,

@@ -1,5 +1,5 @@
-import type { RunEffect } from '@holdpoint/contracts/effect/effect';
-import { StepName } from '@holdpoint/contracts/task/task';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
+import { StepName } from '@holdpoint/contracts/task/events';
 import { isWork } from './admission.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import type { ErrorBody } from '@holdpoint/contracts/values/errors';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import type { LogStream } from '@holdpoint/contracts/task/log';
@@ -53,18 +53,18 @@ export interface Capability<Schema extends z.ZodType = z.ZodType> {
   preview?(input: z.output<Schema>, context: EffectContext): Promise<JsonObject>;
   run(input: z.output<Schema>, context: EffectContext): Promise<JsonObject>;
   /** Looks whether the effect was applied, and changes nothing. An error means that it cannot be known. */
-  probe?(input: z.output<Schema>, context: EffectContext): Promise<Probed>;
+  probe?(input: z.output<Schema>, context: EffectContext): Promise<ProbeResult>;
   /** Takes back what `run` did; an effect of its own, ordered under `<uses>.compensate`. */
-  compensate?(done: Done<z.output<Schema>>, context: EffectContext): Promise<JsonObject>;
+  compensate?(done: AppliedEffect<z.output<Schema>>, context: EffectContext): Promise<JsonObject>;
 }
 
 /** What the target says of an effect. */
-export type Probed =
+export type ProbeResult =
   | { readonly found: 'applied'; readonly reason: string; readonly outputs?: JsonObject }
   | { readonly found: 'not_applied' | 'unknown'; readonly reason: string };
 
 /** An effect that was applied, and is to be taken back. */
-export type Done<Input> = {
+export type AppliedEffect<Input> = {
   readonly effectId: string;
   readonly input: Input;
   readonly outputs: JsonObject;

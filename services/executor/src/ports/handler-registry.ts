@@ -1,13 +1,13 @@
-import type { RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { JsonObject } from '@holdpoint/contracts/values/json';
 import { z } from 'zod';
 import type { Capability, EffectContext } from './capability.ts';
 
 /** What an order under one label is carried out by: a capability, its preview, or what takes it back. */
-export type Carrier = Pick<Capability, 'uses' | 'input' | 'target' | 'run' | 'probe'>;
+export type EffectHandler = Pick<Capability, 'uses' | 'input' | 'target' | 'run' | 'probe'>;
 
 /** The arguments of what takes an effect back: which one, what it was ordered with, and what it gave. */
-const compensationOf = <Schema extends z.ZodType>(input: Schema) =>
+const compensationInput = <Schema extends z.ZodType>(input: Schema) =>
   z.object({ effect: z.string().min(1).max(64), args: input, outputs: JsonObject });
 
 type With<Method extends 'preview' | 'compensate'> = Capability & Required<Pick<Capability, Method>>;
@@ -17,14 +17,14 @@ const hasPreview = (capability: Capability): capability is With<'preview'> =>
 const hasCompensation = (capability: Capability): capability is With<'compensate'> =>
   capability.compensate !== undefined;
 
-const previewOf = (capability: With<'preview'>): Carrier => ({
+const previewHandlerOf = (capability: With<'preview'>): EffectHandler => ({
   uses: `${capability.uses}.preview`,
   input: capability.input,
   run: (args: unknown, context: EffectContext) => capability.preview(args, context),
 });
 
-const undoingOf = (capability: With<'compensate'>): Carrier => {
-  const undone = compensationOf(capability.input);
+const compensationHandlerOf = (capability: With<'compensate'>): EffectHandler => {
+  const undone = compensationInput(capability.input);
   return {
     uses: `${capability.uses}.compensate`,
     input: undone,
@@ -35,17 +35,17 @@ const undoingOf = (capability: With<'compensate'>): Carrier => {
   };
 };
 
-const carriersOf = (capability: Capability): readonly Carrier[] => [
+const handlersOf = (capability: Capability): readonly EffectHandler[] => [
   capability,
-  ...(hasPreview(capability) ? [previewOf(capability)] : []),
-  ...(hasCompensation(capability) ? [undoingOf(capability)] : []),
+  ...(hasPreview(capability) ? [previewHandlerOf(capability)] : []),
+  ...(hasCompensation(capability) ? [compensationHandlerOf(capability)] : []),
 ];
 
-export type Registry = ReadonlyMap<string, Carrier>;
+export type HandlerRegistry = ReadonlyMap<string, EffectHandler>;
 
 /** Everything that an executor carries out, by label. Throws when two have the same. */
-export const createRegistry = (capabilities: readonly Capability[]): Registry => {
-  const carriers = capabilities.flatMap(carriersOf);
+export const createHandlerRegistry = (capabilities: readonly Capability[]): HandlerRegistry => {
+  const carriers = capabilities.flatMap(handlersOf);
   const registry = new Map(carriers.map((carrier) => [carrier.uses, carrier]));
   if (registry.size < carriers.length) {
     const labels = carriers.map(({ uses }) => uses);
@@ -57,7 +57,7 @@ export const createRegistry = (capabilities: readonly Capability[]): Registry =>
 
 /** What an order talks to, by its name outside; undefined where it has none, or its arguments are none. */
 export const targetOf =
-  (capabilities: Registry) =>
+  (capabilities: HandlerRegistry) =>
   ({ effect: { uses, args } }: RunEffect): string | undefined => {
     const carrier = capabilities.get(uses);
     if (carrier?.target === undefined) return undefined;

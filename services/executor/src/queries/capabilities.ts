@@ -1,6 +1,6 @@
 import { compensationOf } from '@holdpoint/contracts/effect/capabilities';
-import type { CapabilityView } from '@holdpoint/contracts/catalog/catalog';
-import type { EffectEvent } from '@holdpoint/contracts/effect/effect';
+import type { CapabilityView } from '@holdpoint/contracts/effect/views';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { JsonObject } from '@holdpoint/contracts/values/json';
 import type { Decider } from '@holdpoint/runtime/decider';
@@ -13,13 +13,13 @@ import type { ClassOf, KindOf } from '../effect/admission.ts';
 import type { EffectMessage, EffectWork } from '../effect/decide.ts';
 import { type EffectState, entryIn } from '../effect/state.ts';
 
-export type Known = {
+export type CapabilityCatalog = {
   readonly capabilities: readonly Capability[];
   readonly classOf: ClassOf;
   readonly kindOf: KindOf;
 };
 
-const classFor = ({ classOf, kindOf }: Known, uses: string, kind = kindOf(uses) ?? 'other') =>
+const classFor = ({ classOf, kindOf }: CapabilityCatalog, uses: string, kind = kindOf(uses) ?? 'other') =>
   classOf({ uses, kind, args: {} });
 
 /** As far as it can be said in JSON Schema: what has another schema of its own is left out. */
@@ -33,7 +33,7 @@ const schemaOf = ({ input }: Capability): JsonObject | undefined => {
 };
 
 /** What is known of a capability before anything is ordered, for people. */
-export const describe = (capability: Capability, known: Known, whole: boolean): CapabilityView => {
+export const describe = (capability: Capability, known: CapabilityCatalog, whole: boolean): CapabilityView => {
   const { uses } = capability;
   const kind = known.kindOf(uses);
   const input = whole ? schemaOf(capability) : undefined;
@@ -55,7 +55,7 @@ const byLabel = (a: CapabilityView, b: CapabilityView): number => (a.uses < b.us
 export const capabilityEndpoints = (
   pool: Pool,
   decider: Decider<EffectState, EffectMessage, EffectEvent, EffectWork>,
-  known: Known,
+  known: CapabilityCatalog,
 ): Pick<Endpoints<'executor', EffectMessage>, 'capabilities' | 'order'> => ({
   capabilities: {
     query: ({ uses }) => {

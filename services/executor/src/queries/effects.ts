@@ -1,4 +1,4 @@
-import { EffectView } from '@holdpoint/contracts/catalog/catalog';
+import { EffectView } from '@holdpoint/contracts/effect/views';
 import type { Summary } from '@holdpoint/runtime/engine/ports';
 import type { Pool } from 'pg';
 import { z } from 'zod';

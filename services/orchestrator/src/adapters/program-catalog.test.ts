@@ -1,5 +1,5 @@
 import type { NodeId } from '@holdpoint/contracts/values/ids';
-import type { ProgramDefinition } from '@holdpoint/contracts/program/program';
+import type { ProgramDefinition } from '@holdpoint/contracts/program/definition';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import type { Pool } from 'pg';
 import { describe, expect, test } from 'vitest';

@@ -1,5 +1,5 @@
-import { type ProgramDefinition, programHash } from '@holdpoint/contracts/program/program';
-import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import { type ProgramDefinition, programHash } from '@holdpoint/contracts/program/definition';
+import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { errorFields } from '@holdpoint/runtime/engine/error-fields';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import { startPeriodic } from '@holdpoint/runtime/observability/periodic';

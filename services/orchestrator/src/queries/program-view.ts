@@ -1,5 +1,6 @@
-import type { ProgramPhase } from '@holdpoint/contracts/program/program';
-import type { JobStatus, NodeView, TaskView } from '@holdpoint/contracts/task/task';
+import type { ProgramPhase } from '@holdpoint/contracts/program/definition';
+import type { JobStatus } from '@holdpoint/contracts/task/status';
+import type { NodeView, TaskView } from '@holdpoint/contracts/task/views';
 import { effectsOf, isOver, type Program } from '@holdpoint/programs/state';
 
 /** How the command line names where a phase stands. */

@@ -1,4 +1,4 @@
-import { TaskPhase } from '@holdpoint/contracts/task/task';
+import { TaskPhase } from '@holdpoint/contracts/task/status';
 import { describe, expect, test } from 'vitest';
 import { isTerminal } from '../task/model/phases.ts';
 import { type Filter, flowOf, isExact, pathFor, startOf } from './task-filter.ts';

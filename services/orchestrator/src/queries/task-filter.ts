@@ -1,5 +1,5 @@
-import type { ListTasks } from '@holdpoint/contracts/catalog/catalog';
-import type { TaskPhase } from '@holdpoint/contracts/task/task';
+import type { ListTasks } from '@holdpoint/contracts/task/queries';
+import type { TaskPhase } from '@holdpoint/contracts/task/status';
 import type { Cursor } from '@holdpoint/runtime/store/page';
 import { isTerminal } from '../task/model/phases.ts';
 

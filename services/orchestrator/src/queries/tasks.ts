@@ -1,6 +1,6 @@
-import type { ListTasks, TaskSummary } from '@holdpoint/contracts/catalog/catalog';
+import type { ListTasks, TaskSummary } from '@holdpoint/contracts/task/queries';
 import type { TaskId } from '@holdpoint/contracts/values/ids';
-import { TaskPhase } from '@holdpoint/contracts/task/task';
+import { TaskPhase } from '@holdpoint/contracts/task/status';
 import type { Summary } from '@holdpoint/runtime/engine/ports';
 import { decodeCursor, encodeCursor } from '@holdpoint/runtime/store/page';
 import type { Pool } from 'pg';
@@ -22,7 +22,7 @@ const workflowOf = (state: Task | Program): string => {
 /** What lists show of a task. A board is in no list. */
 export const summarise = (state: OrchestratorState): Summary =>
   state.phase === 'absent' || state.phase === 'board'
-    ? { status: state.phase, view: null }
+    ? { status: state.phase === 'absent' && state.tombstone ? 'tombstone' : state.phase, view: null }
     : {
         status: state.phase,
         view: {

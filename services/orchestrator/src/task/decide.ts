@@ -1,7 +1,7 @@
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import type { EffectId, NodeId } from '@holdpoint/contracts/values/ids';
 import type { Json } from '@holdpoint/contracts/values/json';
-import type { TaskEvent } from '@holdpoint/contracts/task/task';
+import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import {
   type Decider,
   type Decision,
@@ -9,7 +9,7 @@ import {
   type Outgoing,
   refused,
   repeatTimer,
-  askOf,
+  resendsOf,
 } from '@holdpoint/runtime/decider';
 import {
   askApproval,
@@ -32,7 +32,7 @@ import { record } from './operator/record-checkpoint.ts';
 import { createDraft, type Draft } from './model/decision-builder.ts';
 import { tellBoard } from './graph/ending.ts';
 import { evolve } from './model/evolve.ts';
-import { informed, watched, watchUnknown } from './replies/on-peer-changed.ts';
+import { informed, watchAbsent, watched } from './replies/on-peer-changed.ts';
 import type { ByHand, Forked, TaskMessage } from './model/messages.ts';
 import { watchPeers } from './outgoing/watch-peers.ts';
 import { isTerminal } from './model/phases.ts';
@@ -43,7 +43,7 @@ import { effectReported } from './replies/on-effect-event.ts';
 import { mendingQuestions } from './replies/rollback.ts';
 import { settle } from './graph/advance.ts';
 import { foreignNeeds } from './model/artifact-status.ts';
-import { absent, findNode, nodeState, type TaskState } from './model/state.ts';
+import { type Absent, absent, findNode, nodeState, type TaskState } from './model/state.ts';
 import { fork, type Shipped, submit } from './submit.ts';
 import { withdraw, withdrawalConfirmed } from './outgoing/withdraw.ts';
 import { type BuiltInWorkflow, builtIn } from '../workflows/catalog.ts';
@@ -115,14 +115,14 @@ const needsBoard = (draft: Draft, node: NodeId): boolean =>
 
 const timerFired = (draft: Draft, name: string, data: Json): void => {
   const [purpose = '', node = '', of] = name.split(':') as [string?, NodeId?, string?];
-  if (purpose === REPORT_TIMER) return tellBoard(draft, askOf(data));
-  if (purpose === 'withdraw') return withdraw(draft, node as NodeId, askOf(data), of);
+  if (purpose === REPORT_TIMER) return tellBoard(draft, resendsOf(data));
+  if (purpose === 'withdraw') return withdraw(draft, node as NodeId, resendsOf(data), of);
   if (isTerminal(draft.task().phase)) return undefined;
-  if (purpose === PEERS_TIMER) return watchPeers(draft, askOf(data));
-  if (purpose === CIRCUIT_TIMER) return askToEnter(draft, askOf(data));
+  if (purpose === PEERS_TIMER) return watchPeers(draft, resendsOf(data));
+  if (purpose === CIRCUIT_TIMER) return askToEnter(draft, resendsOf(data));
   const id = node as NodeId;
   if (findNode(draft.task(), id) === undefined) return undefined;
-  if (purpose === 'reply') return repeatQuestions(draft, id, askOf(data));
+  if (purpose === 'reply') return repeatQuestions(draft, id, resendsOf(data));
   if (purpose === 'retry') return retryDue(draft, id);
   if (purpose === 'look' && nodeState(draft.task(), id).status === 'waiting')
     return attempt(draft, id, () => look(draft, id));
@@ -154,9 +154,28 @@ const decideReply = (draft: Draft, message: Reply): void => {
   }
 };
 
-/** Of a task that does not exist only somebody who waits for it wants to hear, or who has it on a list. */
-const decideAbsent = (message: Reply, now: number): Decision<TaskEvent> => {
-  if (message.kind === 'watch') return decision({ send: [watchUnknown(message.payload, now)] });
+/**
+ * With `ifOpen`, an unknown task gets a tombstone: its submission may still be on its way, and must not start it.
+ * Without it the id is more likely a mistake.
+ */
+const cancelAbsent = (
+  { tombstone }: Absent,
+  { task: id, payload }: Extract<ByHand, { readonly kind: 'cancel' }>,
+): Decision<TaskEvent> => {
+  const answer = { ok: { id, phase: 'cancelled', version: 1 } };
+  if (tombstone) return decision({ answer });
+  if (payload.ifOpen !== true || payload.node !== undefined) return unknownTask(id);
+  const { by = 'unknown', reason = 'cancelled by hand' } = payload;
+  return decision({
+    events: [{ type: 'cancelled_before_submission', id, phase: 'cancelled', by, reason }],
+    answer,
+  });
+};
+
+/** Without a task only two senders need an answer: a watcher, and recovery, which has the job on its list of stuck jobs. */
+const decideAbsent = ({ tombstone }: Absent, message: Reply, now: number): Decision<TaskEvent> => {
+  if (message.kind === 'watch')
+    return decision({ send: [watchAbsent(message.payload, tombstone ? 'cancelled' : 'unknown', now)] });
   return message.kind === 'recover' ? decision({ send: settled(message.payload, now) }) : decision({});
 };
 
@@ -179,9 +198,7 @@ const decide = (
     case 'done':
     case 'checkpoint':
       if (state.phase === 'absent')
-        return message.kind === 'cancel' && message.payload.ifOpen === true
-          ? decision({})
-          : unknownTask(message.task);
+        return message.kind === 'cancel' ? cancelAbsent(state, message) : unknownTask(message.task);
       return decideByHand(createDraft(state, state.id, now), message);
     case 'approval':
     case 'effect':
@@ -190,7 +207,7 @@ const decide = (
     case 'watch':
     case 'inform':
     case 'timer': {
-      if (state.phase === 'absent') return decideAbsent(message, now);
+      if (state.phase === 'absent') return decideAbsent(state, message, now);
       const draft = createDraft(state, state.id, now);
       decideReply(draft, message);
       if (!isTerminal(draft.task().phase)) settle(draft);

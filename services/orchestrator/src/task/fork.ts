@@ -1,5 +1,5 @@
 import type { TaskId } from '@holdpoint/contracts/values/ids';
-import type { CarriedNode, TaskEvent } from '@holdpoint/contracts/task/task';
+import type { CarriedNode, TaskEvent } from '@holdpoint/contracts/task/events';
 import { evolve } from './model/evolve.ts';
 import type { Forked } from './model/messages.ts';
 import { absent, nodeState, type Task, type TaskState } from './model/state.ts';

@@ -1,6 +1,6 @@
 import type { AskBoard } from '@holdpoint/contracts/task/registry';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
-import { TaskEvent } from '@holdpoint/contracts/task/task';
+import { TaskEvent } from '@holdpoint/contracts/task/events';
 import { graphOf } from '@holdpoint/workflows/graph/graph';
 import { holdsIdempotence, holdsMessageIds, holdsRefusal } from '@holdpoint/runtime/testing/laws';
 import fc from 'fast-check';

@@ -1,8 +1,9 @@
-import type { StuckAnswer } from '@holdpoint/contracts/approval/approval';
-import type { AssessFailure, RecordAttempt, Verdict } from '@holdpoint/contracts/recovery/recovery';
+import type { StuckAnswer } from '@holdpoint/contracts/approval/commands';
+import type { AssessFailure, RecordAttempt } from '@holdpoint/contracts/recovery/commands';
+import type { Verdict } from '@holdpoint/contracts/recovery/verdict';
 import { rollbackIdOf } from '@holdpoint/contracts/values/ids';
 import { RollbackInputs } from '@holdpoint/contracts/recovery/rollback';
-import { SubmitTask } from '@holdpoint/contracts/task/task';
+import { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { describe, expect, test } from 'vitest';
 import {
   type Answer,
@@ -294,10 +295,11 @@ describe('a rollback', () => {
         expect(later.when(ended(BY, outcome)).timers.has(AGAIN)).toBe(false);
     });
 
-    test('is called off although nobody has heard of it yet, but not for ever', () => {
+    test('is called off until its tombstone answers, however long that takes', () => {
       expect(() => off().when(ended(BY, 'unknown'))).toThrow('changes something');
-      expect(off().when(again(12)).timers.has(AGAIN)).toBe(true);
-      expect(off().wait(7_200_000).timers.has(AGAIN)).toBe(false);
+      const later = off().wait(7_200_000);
+      expect(later.timers.has(AGAIN)).toBe(true);
+      expect(later.when(ended(BY, 'cancelled')).timers.has(AGAIN)).toBe(false);
     });
   });
 

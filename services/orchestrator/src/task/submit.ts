@@ -3,7 +3,8 @@ import { errorBody } from '@holdpoint/contracts/values/errors';
 import type { Gate } from '@holdpoint/contracts/workflow/gate';
 import type { TaskId } from '@holdpoint/contracts/values/ids';
 import { digestOf } from '@holdpoint/contracts/values/json';
-import type { SubmitTask, TaskEvent } from '@holdpoint/contracts/task/task';
+import type { SubmitTask } from '@holdpoint/contracts/task/commands';
+import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { type NodeDefinition, WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { type Decision, refused } from '@holdpoint/runtime/decider';
 import { definitionProblems } from '@holdpoint/workflows/definition/definition-problems';
@@ -24,6 +25,15 @@ import { wiringOf } from './model/workflow-index.ts';
 
 type Refusal = Decision<never>;
 type Submitted = Omit<Extract<TaskChange, { readonly type: 'submitted' }>, 'type' | 'at'>;
+
+const conflict = (task: TaskId): Refusal =>
+  refused(errorBody('ORCHESTRATOR_TASK_CONFLICT', `task ${task} exists with other content: use another id`));
+
+/** The refusal of every submission of a task that was cancelled before it arrived. */
+export const cancelledBefore = (task: TaskId): Refusal =>
+  refused(
+    errorBody('ORCHESTRATOR_TASK_CANCELLED', `task ${task} was cancelled before its submission: use another id`),
+  );
 
 const PROBLEMS_SHOWN = 20;
 
@@ -114,12 +124,8 @@ export const submit = (
   const { id: _, ...content } = submission;
   const contentDigest = digestOf({ ...content, acceptanceCriteria, inputs, requestedBy });
   const draft = createDraft(state, task, now);
-  if (state.phase !== 'absent') {
-    if (state.contentDigest === contentDigest) return draft.done();
-    return refused(
-      errorBody('ORCHESTRATOR_TASK_CONFLICT', `task ${task} was submitted before with other content`),
-    );
-  }
+  if (state.phase !== 'absent') return state.contentDigest === contentDigest ? draft.done() : conflict(task);
+  if (state.tombstone) return cancelledBefore(task);
   const definition = defined(workflows, submission);
   if ('events' in definition) return definition;
   const circuit = openCircuits.find((name) => name === workflowCircuit(definition.id));
@@ -149,12 +155,8 @@ export const fork = (
   const draft = createDraft(state, task, now);
   const { id, version, goal, acceptanceCriteria, inputs, definition, workflow, repository } = origin;
   const contentDigest = digestOf({ forkedFrom: id, version, by });
-  if (state.phase !== 'absent') {
-    if (state.contentDigest === contentDigest) return draft.done();
-    return refused(
-      errorBody('ORCHESTRATOR_TASK_CONFLICT', `task ${task} was submitted before with other content`),
-    );
-  }
+  if (state.phase !== 'absent') return state.contentDigest === contentDigest ? draft.done() : conflict(task);
+  if (state.tombstone) return cancelledBefore(task);
   return begin(draft, {
     goal,
     acceptanceCriteria: [...acceptanceCriteria],

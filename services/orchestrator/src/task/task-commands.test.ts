@@ -1,5 +1,5 @@
 import { stuckIdOf } from '@holdpoint/contracts/values/ids';
-import type { TaskEvent } from '@holdpoint/contracts/task/task';
+import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { continued, specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
 import { repeatDelayMs } from '@holdpoint/runtime/decider';
@@ -88,11 +88,8 @@ describe('cancelling', () => {
     },
   );
 
-  test('a task that nobody has heard of is refused, unless only an open one is meant', () => {
+  test('an unknown task is refused', () => {
     given().when(byHand('cancel'), NOW).thenRefuses('ORCHESTRATOR_UNKNOWN_TASK');
-    given()
-      .when(byHand('cancel', { ifOpen: true }), NOW)
-      .thenNothing();
   });
 });
 

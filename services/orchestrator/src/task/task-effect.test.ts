@@ -1,4 +1,4 @@
-import { effectDigest } from '@holdpoint/contracts/effect/effect';
+import { effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import { effectIdOf, NodeId } from '@holdpoint/contracts/values/ids';
 import { continued, specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, test } from 'vitest';

@@ -1,7 +1,7 @@
-import type { ApprovalResolved } from '@holdpoint/contracts/approval/approval';
-import type { DoubtAnswer } from '@holdpoint/contracts/effect/effect';
+import type { ApprovalResolved } from '@holdpoint/contracts/approval/events';
+import type { DoubtAnswer } from '@holdpoint/contracts/effect/grant';
 import { doubtIdOf, NodeId } from '@holdpoint/contracts/values/ids';
-import type { TaskEvent } from '@holdpoint/contracts/task/task';
+import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { WAIT_MAX_MS } from '@holdpoint/contracts/workflow/workflow';
 import { continued, specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';

@@ -1,6 +1,6 @@
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import type { Json } from '@holdpoint/contracts/values/json';
-import { TaskEvent } from '@holdpoint/contracts/task/task';
+import { TaskEvent } from '@holdpoint/contracts/task/events';
 import type { Outgoing } from '@holdpoint/runtime/decider';
 import { holdsEveryLaw } from '@holdpoint/runtime/testing/laws';
 import { eventsOf, runOf } from '@holdpoint/runtime/testing/run';

@@ -1,6 +1,6 @@
 import { approvalIdOf, effectIdOf, type NodeId } from '@holdpoint/contracts/values/ids';
-import type { EffectEvent } from '@holdpoint/contracts/effect/effect';
-import type { TaskEvent } from '@holdpoint/contracts/task/task';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
+import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { continued, specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, test } from 'vitest';
 import { repeatDelayMs } from '@holdpoint/runtime/decider';

@@ -1,4 +1,4 @@
-import { effectDigest, type CanonicalEffect } from '@holdpoint/contracts/effect/effect';
+import { effectDigest, type CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
 import {

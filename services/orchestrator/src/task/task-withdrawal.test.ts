@@ -1,5 +1,5 @@
 import { approvalIdOf, type NodeId } from '@holdpoint/contracts/values/ids';
-import type { TaskEvent } from '@holdpoint/contracts/task/task';
+import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { continued, specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, test } from 'vitest';
 import { repeatDelayMs } from '@holdpoint/runtime/decider';

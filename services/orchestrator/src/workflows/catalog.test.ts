@@ -1,5 +1,5 @@
 import { effectClassOf } from '@holdpoint/contracts/effect/capabilities';
-import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { describe, expect, test } from 'vitest';
 import { type BuiltInWorkflow, builtIn, findWorkflow, workflowNames } from './catalog.ts';

@@ -1,5 +1,5 @@
 import type { OfferedWorkflow } from '@holdpoint/contracts/workflow/offered-workflow';
-import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import type { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { http } from './http.ts';
 import { rollback } from './rollback.ts';

@@ -1,4 +1,4 @@
-import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { definitionProblems } from '@holdpoint/workflows/definition/definition-problems';
 import { shippedFiles } from '@holdpoint/workflows/files/shipped';
 import { describe, expect, test } from 'vitest';

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
-import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { compileTemplate, loadTemplate, type Template } from '@holdpoint/workflows/compiler/compile';
 import { problemText } from '@holdpoint/workflows/problems/problem';
 import type { BuiltInWorkflow, Defined } from './catalog.ts';

@@ -1,6 +1,6 @@
-import { FailureClass } from '@holdpoint/contracts/recovery/recovery';
+import { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
 import { describe, expect, test } from 'vitest';
-import { circleIn } from './circular.ts';
+import { circularAttempts } from './circular.ts';
 import { similarity } from '../classification/similarity.ts';
 
 const PARSE = 'I parse the date with a regular expression and build the ISO string from its groups';
@@ -9,50 +9,50 @@ const tried = (approach: string | undefined, fingerprint = 'one') => ({ approach
 
 describe('a circle', () => {
   test('is the same approach for the third time', () => {
-    expect(circleIn('VERIFICATION_FAILED', [tried(PARSE)], tried(PARSE))).toBeUndefined();
-    expect(circleIn('VERIFICATION_FAILED', [tried(PARSE), tried(PARSE)], tried(PARSE))).toBe(3);
+    expect(circularAttempts('VERIFICATION_FAILED', [tried(PARSE)], tried(PARSE))).toBeUndefined();
+    expect(circularAttempts('VERIFICATION_FAILED', [tried(PARSE), tried(PARSE)], tried(PARSE))).toBe(3);
   });
 
   test('is found between other approaches, and whatever it failed with', () => {
     const earlier = [tried(PARSE), tried(LIBRARY), tried(PARSE, 'two'), tried(LIBRARY)];
-    expect(circleIn('BROKEN_BUILD', earlier, tried(PARSE, 'three'))).toBe(3);
+    expect(circularAttempts('BROKEN_BUILD', earlier, tried(PARSE, 'three'))).toBe(3);
   });
 
   test('is none of different approaches, nor of attempts that say nothing', () => {
     const others = ['I rewrite the module', 'I move the call to the caller', LIBRARY];
     expect(
-      circleIn(
+      circularAttempts(
         'UNKNOWN',
         others.map((each) => tried(each)),
         tried(PARSE),
       ),
     ).toBeUndefined();
     const silent = [tried(undefined), tried(undefined), tried(undefined)];
-    expect(circleIn('UNKNOWN', silent, tried(undefined))).toBeUndefined();
-    expect(circleIn('UNKNOWN', silent, tried(PARSE))).toBeUndefined();
-    expect(circleIn('UNKNOWN', [tried(' '), tried(' ')], tried(' '))).toBeUndefined();
+    expect(circularAttempts('UNKNOWN', silent, tried(undefined))).toBeUndefined();
+    expect(circularAttempts('UNKNOWN', silent, tried(PARSE))).toBeUndefined();
+    expect(circularAttempts('UNKNOWN', [tried(' '), tried(' ')], tried(' '))).toBeUndefined();
   });
 
   test.each(FailureClass.options)('of %s is one only where another approach could help', (option) => {
-    const found = circleIn(option, [tried(PARSE), tried(PARSE)], tried(PARSE));
+    const found = circularAttempts(option, [tried(PARSE), tried(PARSE)], tried(PARSE));
     const helps = ['BROKEN_BUILD', 'VERIFICATION_FAILED', 'UNKNOWN'].includes(option);
     expect(found).toBe(helps ? 3 : undefined);
   });
 
   test('is as long and as narrow as the repository says', () => {
     const twice = [tried(PARSE)];
-    expect(circleIn('UNKNOWN', twice, tried(PARSE), { circular: { attempts: 2 } })).toBe(2);
+    expect(circularAttempts('UNKNOWN', twice, tried(PARSE), { circular: { attempts: 2 } })).toBe(2);
     const near = `${PARSE}, and then I also update the documentation and the changelog of the package`;
     const strict = { circular: { attempts: 2, similarity: 1 } };
-    expect(circleIn('UNKNOWN', twice, tried(near, 'two'), strict)).toBeUndefined();
+    expect(circularAttempts('UNKNOWN', twice, tried(near, 'two'), strict)).toBeUndefined();
   });
 
   test('needs approaches that are less alike where the error is the very same', () => {
     const other = 'I parse the date with a regular expression, then convert it';
     // A little more than they are alike.
     const rules = { circular: { attempts: 2, similarity: similarity(PARSE, other) / 0.85 } };
-    const same = circleIn('UNKNOWN', [tried(PARSE, 'one')], tried(other, 'one'), rules);
-    const different = circleIn('UNKNOWN', [tried(PARSE, 'one')], tried(other, 'two'), rules);
+    const same = circularAttempts('UNKNOWN', [tried(PARSE, 'one')], tried(other, 'one'), rules);
+    const different = circularAttempts('UNKNOWN', [tried(PARSE, 'one')], tried(other, 'two'), rules);
     expect([same, different]).toEqual([2, undefined]);
   });
 });

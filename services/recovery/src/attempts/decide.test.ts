@@ -1,4 +1,5 @@
-import { type AssessFailure, RecoveryEvent } from '@holdpoint/contracts/recovery/recovery';
+import type { AssessFailure } from '@holdpoint/contracts/recovery/commands';
+import { RecoveryEvent } from '@holdpoint/contracts/recovery/events';
 import { NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import { holdsEveryLaw } from '@holdpoint/runtime/testing/laws';
 import { eventsOf } from '@holdpoint/runtime/testing/run';

@@ -1,13 +1,8 @@
 import { eventType } from '@holdpoint/contracts/bus/cloudevents';
 import { workflowCircuit } from '@holdpoint/contracts/recovery/circuit';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
-import type {
-  AssessFailure,
-  FailureAssessed,
-  RecordAttempt,
-  RecoveryEvent,
-  SettleJob,
-} from '@holdpoint/contracts/recovery/recovery';
+import type { AssessFailure, RecordAttempt, SettleJob } from '@holdpoint/contracts/recovery/commands';
+import type { FailureAssessed, RecoveryEvent } from '@holdpoint/contracts/recovery/events';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
 import {
   type Decider,
@@ -30,11 +25,11 @@ import {
   type History,
   isFailure,
   isStuckBy,
-  NOTHING,
+  EMPTY_HISTORY,
   sessionOf,
   stuckAt,
 } from './history.ts';
-import { givenUp, judge } from './verdict.ts';
+import { escalated, judge } from './verdict.ts';
 
 /** What recovery keeps: the attempts of tasks, and circuits. Their ids never coincide. */
 export type RecoveryState = History | Circuit;
@@ -44,7 +39,7 @@ export type RecoveryMessage =
   | { readonly kind: 'record'; readonly payload: RecordAttempt }
   | { readonly kind: 'settle'; readonly payload: SettleJob }
   | CircuitMessage;
-type OfTask = Extract<RecoveryMessage, { readonly kind: 'assess' | 'record' | 'settle' }>;
+type AttemptMessage = Extract<RecoveryMessage, { readonly kind: 'assess' | 'record' | 'settle' }>;
 
 export const isCircuit = (state: RecoveryState): state is Circuit => !('attempts' in state);
 /** Nothing is known, and no circuit was ever open: both are kept under ids of which nothing is known at first. */
@@ -59,7 +54,7 @@ const LAST_REMINDER_MS = 3_600_000;
 
 const stuckTimer = (node: NodeId): string => `stuck:${node}`;
 
-const remind = (node: NodeId, count: number, now: number): TimerChange => ({
+const stuckReminder = (node: NodeId, count: number, now: number): TimerChange => ({
   set: stuckTimer(node),
   dueAt: now + Math.min(FIRST_REMINDER_MS * 2 ** count, LAST_REMINDER_MS),
   data: { count },
@@ -77,14 +72,14 @@ const suggest = ({ task, node, attempt, verdict }: FailureAssessed, now: number)
 const OWN_WORKFLOWS: ReadonlySet<string> = new Set(['rollback', 'undo']);
 
 /** What was carried out and would not do says something of the workflow; what its targets do has circuits of its own. */
-const isOfWorkflow = ({ error, verdict }: FailureAssessed): boolean =>
+const isWorkflowFailure = ({ error, verdict }: FailureAssessed): boolean =>
   error.code === 'NODE_FAILED' || verdict.class === 'WORKER_CRASH';
 
 /** A job that is given up counts for the circuit of its workflow. */
-const count = (event: FailureAssessed, { workflow, rules }: AssessFailure): readonly Outgoing[] => {
+const circuitFailure = (event: FailureAssessed, { workflow, rules }: AssessFailure): readonly Outgoing[] => {
   const { task, node, attempt } = event;
   const [id] = workflow?.split('@') ?? [];
-  if (id === undefined || id === '' || OWN_WORKFLOWS.has(id) || !isOfWorkflow(event)) return [];
+  if (id === undefined || id === '' || OWN_WORKFLOWS.has(id) || !isWorkflowFailure(event)) return [];
   return [
     {
       subject: subjects.recoveryCommand('count'),
@@ -95,7 +90,7 @@ const count = (event: FailureAssessed, { workflow, rules }: AssessFailure): read
   ];
 };
 
-const assessed = (state: History, failure: AssessFailure, now: number): FailureAssessed => {
+const newAssessment = (state: History, failure: AssessFailure, now: number): FailureAssessed => {
   const { task, node, attempt, error, uses, workflow, goal, exitCode, report, output } = failure;
   return {
     type: 'assessed',
@@ -116,9 +111,9 @@ const assessed = (state: History, failure: AssessFailure, now: number): FailureA
 };
 
 /** What was said of an attempt cannot be done: nothing is left but to give it up. */
-const assessedAgain = (state: History, failure: AssessFailure, known: FailureAssessed): FailureAssessed => ({
+const escalatedAssessment = (state: History, failure: AssessFailure, known: FailureAssessed): FailureAssessed => ({
   ...known,
-  verdict: givenUp(state, failure, known.verdict),
+  verdict: escalated(state, failure, known.verdict),
 });
 
 const assess = (state: History, failure: AssessFailure, now: number): Decision<RecoveryEvent> => {
@@ -127,17 +122,17 @@ const assess = (state: History, failure: AssessFailure, now: number): Decision<R
   const isRefused = failure.refused !== undefined && known !== undefined && !isStuckBy(known);
   if (known !== undefined && !isRefused) return decision({ send: [suggest(known, now)] });
   // A refusal may be the first that is heard of an attempt: it is given up all the same, or the same word again would do so.
-  const first = known ?? assessed(state, failure, now);
-  const event = failure.refused === undefined ? first : assessedAgain(state, failure, first);
+  const first = known ?? newAssessment(state, failure, now);
+  const event = failure.refused === undefined ? first : escalatedAssessment(state, failure, first);
   const isStuck = isStuckBy(event);
   return decision({
     events: [event],
-    send: [suggest(event, now), ...(isStuck ? count(event, failure) : [])],
-    timers: isStuck ? [remind(node, 0, now)] : clearing(state, node, attempt),
+    send: [suggest(event, now), ...(isStuck ? circuitFailure(event, failure) : [])],
+    timers: isStuck ? [stuckReminder(node, 0, now)] : clearStuckTimer(state, node, attempt),
   });
 };
 
-const clearing = (state: History, node: NodeId, attempt: number): readonly TimerChange[] => {
+const clearStuckTimer = (state: History, node: NodeId, attempt: number): readonly TimerChange[] => {
   const stuck = stuckAt(state, node);
   return stuck === undefined || attempt < stuck ? [] : [{ clear: stuckTimer(node) }];
 };
@@ -164,7 +159,7 @@ const record = (state: History, payload: RecordAttempt, now: number): Decision<R
         ...(place?.worktree !== undefined && { worktree: place.worktree }),
       },
     ],
-    timers: clearing(state, node, attempt),
+    timers: clearStuckTimer(state, node, attempt),
   });
 };
 
@@ -176,11 +171,11 @@ const settle = (
   stuckAt(state, node) === attempt
     ? decision({
         events: [{ type: 'settled', task, node, attempt, at: now, how, ...(by !== undefined && { by }) }],
-        timers: clearing(state, node, attempt),
+        timers: clearStuckTimer(state, node, attempt),
       })
     : decision({});
 
-const decideTask = (state: History, message: OfTask, now: number): Decision<RecoveryEvent> => {
+const decideTask = (state: History, message: AttemptMessage, now: number): Decision<RecoveryEvent> => {
   switch (message.kind) {
     case 'assess':
       return assess(state, message.payload, now);
@@ -192,13 +187,13 @@ const decideTask = (state: History, message: OfTask, now: number): Decision<Reco
 };
 
 /** A job has been stuck for a while: if it is so no more, the orchestrator says so when it hears the verdict again. */
-const reminded = (state: History, { name, data }: TimerFired, now: number): Decision<RecoveryEvent> => {
+const stuckTimerFired = (state: History, { name, data }: TimerFired, now: number): Decision<RecoveryEvent> => {
   const node = name.slice('stuck:'.length) as NodeId;
   const stuck = stuckAt(state, node);
   const last = stuck === undefined ? undefined : failureOf(state, node, stuck);
   if (last === undefined) return decision({});
   const before = typeof data === 'object' && data !== null && 'count' in data ? Number(data['count']) : 0;
-  return decision({ send: [suggest(last, now)], timers: [remind(node, before + 1, now)] });
+  return decision({ send: [suggest(last, now)], timers: [stuckReminder(node, before + 1, now)] });
 };
 
 /** Half a minute: long enough for a restart, short enough to wait for. */
@@ -208,7 +203,7 @@ export const CIRCUIT_OPEN_MS = 30_000;
 export const createRecoveryDecider = (
   rules: CircuitRules,
 ): Decider<RecoveryState, RecoveryMessage, RecoveryEvent> => ({
-  initial: NOTHING,
+  initial: EMPTY_HISTORY,
   evolve: (state, event) => {
     if ('target' in event) {
       if (!isCircuit(state) && !isNew(state)) throw new Error('the attempts of a task are no circuit');
@@ -225,7 +220,7 @@ export const createRecoveryDecider = (
         if (isCircuit(state)) throw new Error('a circuit has no attempts');
         return decideTask(state, message, now);
       case 'timer':
-        if (!isCircuit(state) && !isNew(state)) return reminded(state, message, now);
+        if (!isCircuit(state) && !isNew(state)) return stuckTimerFired(state, message, now);
         break;
       default:
         if (!isCircuit(state) && !isNew(state)) throw new Error('the attempts of a task are no circuit');

@@ -1,20 +1,21 @@
-import type { AssessFailure, Verdict } from '@holdpoint/contracts/recovery/recovery';
+import type { AssessFailure } from '@holdpoint/contracts/recovery/commands';
+import type { Verdict } from '@holdpoint/contracts/recovery/verdict';
 import { failuresSinceSuccess, firstLine, type History } from './history.ts';
 import { fenced, oneLine } from './markdown.ts';
 
 /** Attempts that the next one is told of in full; those before them are said to have been. */
-const TOLD = 5;
+const ATTEMPTS_SHOWN = 5;
 /** Of what the last attempt printed. */
 const OUTPUT_CHARACTERS = 8_000;
 const APPROACH_CHARACTERS = 1_000;
 
-type Told = {
+type HintAttempt = {
   readonly number: number;
   readonly approach: string | undefined;
   readonly error: string;
 };
 
-const toldOf = (history: History, failure: AssessFailure): readonly Told[] => [
+const hintAttempts = (history: History, failure: AssessFailure): readonly HintAttempt[] => [
   ...failuresSinceSuccess(history, failure.node).map(({ attempt, report, error }) => ({
     number: attempt,
     approach: report?.approach,
@@ -23,11 +24,11 @@ const toldOf = (history: History, failure: AssessFailure): readonly Told[] => [
   { number: failure.attempt, approach: failure.report?.approach, error: firstLine(failure.error) },
 ];
 
-const attemptText = ({ number, approach, error }: Told): string =>
+const attemptText = ({ number, approach, error }: HintAttempt): string =>
   `- Attempt ${String(number)}: ${approach === undefined ? 'it did not say what it tried' : oneLine(approach, APPROACH_CHARACTERS).replace(/[.!]$/, '')}. Result: ${oneLine(error, 500)}`;
 
 /** What is asked of whoever tries next, by what the verdict makes of the last attempt. */
-const WISHES: Readonly<Record<'anew' | 'back' | 'again' | 'on', readonly string[]>> = {
+const INSTRUCTIONS: Readonly<Record<'anew' | 'back' | 'again' | 'on', readonly string[]>> = {
   anew: [
     'Take a different approach from those above: another library, another pattern, or a simpler way that does less.',
     'Say first, in a sentence, what will be different this time.',
@@ -42,18 +43,18 @@ const WISHES: Readonly<Record<'anew' | 'back' | 'again' | 'on', readonly string[
   ],
 };
 
-const wishFor = ({ kind, class: found }: Verdict): readonly string[] => {
-  if (kind === 'rollback') return WISHES.back;
-  if (kind === 'continue') return WISHES.on;
+const instructionsFor = ({ kind, class: found }: Verdict): readonly string[] => {
+  if (kind === 'rollback') return INSTRUCTIONS.back;
+  if (kind === 'continue') return INSTRUCTIONS.on;
   return found === 'VERIFICATION_FAILED' || found === 'UNKNOWN' || found === 'BROKEN_BUILD'
-    ? WISHES.anew
-    : WISHES.again;
+    ? INSTRUCTIONS.anew
+    : INSTRUCTIONS.again;
 };
 
 /** What the next attempt is told: what was tried, how it ended, and what to do otherwise. */
 export const hintFor = (history: History, failure: AssessFailure, verdict: Verdict): string => {
-  const all = toldOf(history, failure);
-  const told = all.slice(-TOLD);
+  const all = hintAttempts(history, failure);
+  const told = all.slice(-ATTEMPTS_SHOWN);
   const before = all.length - told.length;
   const { output = '' } = failure;
   return [
@@ -62,7 +63,7 @@ export const hintFor = (history: History, failure: AssessFailure, verdict: Verdi
     ...(before > 0 ? [`- ${String(before)} attempts before these failed as well.`] : []),
     ...told.map(attemptText),
     '',
-    ...wishFor(verdict),
+    ...instructionsFor(verdict),
     ...(output.trim() === ''
       ? []
       : [

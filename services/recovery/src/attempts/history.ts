@@ -1,14 +1,9 @@
 import type { ErrorBody } from '@holdpoint/contracts/values/errors';
 import { isGivingUp } from '@holdpoint/contracts/workflow/failure-class';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
-import type {
-  AttemptRecorded,
-  AttemptView,
-  FailureAssessed,
-  RecoveryEvent,
-  StuckJob,
-  WorkPlace,
-} from '@holdpoint/contracts/recovery/recovery';
+import type { AttemptRecorded, FailureAssessed, RecoveryEvent } from '@holdpoint/contracts/recovery/events';
+import type { AttemptView, StuckJob } from '@holdpoint/contracts/recovery/views';
+import type { WorkPlace } from '@holdpoint/contracts/recovery/commands';
 import type { CircuitEvent } from '@holdpoint/contracts/recovery/circuit';
 
 /** What has become of the attempts of one task, and which of its jobs wait for a person. */
@@ -24,13 +19,13 @@ export type Attempt = FailureAssessed | AttemptRecorded;
 /** The attempt that a job was given up with. */
 export type Stuck = { readonly attempt: number };
 
-export const NOTHING: History = { attempts: [] };
+export const EMPTY_HISTORY: History = { attempts: [] };
 
 /** The attempt that a job was given up with, while it is stuck. */
 export const stuckAt = ({ stuck }: History, node: NodeId): number | undefined => stuck?.[node]?.attempt;
 
 /** As many as decisions and reports look at; what a task has beyond that was long ago. */
-const KEPT = 1_000;
+const ATTEMPTS_KEPT = 1_000;
 
 const without = (stuck: History['stuck'], node: NodeId): NonNullable<History['stuck']> =>
   Object.fromEntries(Object.entries(stuck ?? {}).filter(([id]) => id !== node));
@@ -64,7 +59,7 @@ export const evolveHistory = (history: History, event: Exclude<RecoveryEvent, Ci
   switch (event.type) {
     case 'assessed':
     case 'recorded':
-      return { attempts: attemptsAfter(attempts, event).slice(-KEPT), stuck: stuckAfter(history, event) };
+      return { attempts: attemptsAfter(attempts, event).slice(-ATTEMPTS_KEPT), stuck: stuckAfter(history, event) };
     case 'settled':
       return { attempts, stuck: without(stuck, event.node) };
   }

@@ -1,4 +1,6 @@
-import type { AssessFailure, FailureClass, Verdict } from '@holdpoint/contracts/recovery/recovery';
+import type { AssessFailure } from '@holdpoint/contracts/recovery/commands';
+import type { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
+import type { Verdict } from '@holdpoint/contracts/recovery/verdict';
 import { jobOf } from '@holdpoint/contracts/values/ids';
 import { type Attempt, firstLine, type History, isFailure } from './history.ts';
 import { fenced, oneLine } from './markdown.ts';

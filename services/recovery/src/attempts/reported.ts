@@ -1,5 +1,5 @@
 import type { NodeId } from '@holdpoint/contracts/values/ids';
-import type { StuckJob } from '@holdpoint/contracts/recovery/recovery';
+import type { StuckJob } from '@holdpoint/contracts/recovery/views';
 import { type History, isFailure, isStuckBy, stuckAt, stuckJobOf } from './history.ts';
 
 /** The latest report on a job, and whether it is still stuck; undefined when it was never given up. */

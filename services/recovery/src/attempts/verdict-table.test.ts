@@ -1,4 +1,4 @@
-import { FailureClass, type FailureClass as Class } from '@holdpoint/contracts/recovery/recovery';
+import { FailureClass, type FailureClass as Class } from '@holdpoint/contracts/workflow/failure-class';
 import { describe, expect, test } from 'vitest';
 import { delayMsOf, rowFor, TABLE, TABLE_VERSION } from './verdict-table.ts';
 
@@ -85,13 +85,13 @@ describe('the table', () => {
 
   test('retries nothing for ever, and gives every reason in words', () => {
     const goesOn = TABLE.filter(({ verdict }) => verdict !== 'skip' && verdict !== 'escalate');
-    for (const { name, up } of goesOn) expect(up, name).toBeDefined();
+    for (const { name, untilThreshold: up } of goesOn) expect(up, name).toBeDefined();
     for (const row of TABLE) expect(row.reason, row.name).not.toBe('');
   });
 
   test.each(FailureClass.options)('has a last row for %s, which nothing can keep from deciding', (option) => {
     const last = TABLE.findLast((row) => row.class === option);
-    expect([last?.up, last?.goodCommit]).toEqual([undefined, undefined]);
+    expect([last?.untilThreshold, last?.goodCommit]).toEqual([undefined, undefined]);
   });
 
   test('has no row that an earlier one hides', () => {

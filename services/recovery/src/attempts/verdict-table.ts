@@ -1,5 +1,5 @@
 import type { Backoff, RecoveryRules } from '@holdpoint/contracts/workflow/recovery-rules';
-import type { FailureClass, VerdictKind } from '@holdpoint/contracts/recovery/recovery';
+import type { FailureClass, VerdictKind } from '@holdpoint/contracts/workflow/failure-class';
 
 /** Raised with every change of what the table says; every verdict names it. */
 export const TABLE_VERSION = 2;
@@ -8,7 +8,7 @@ export type Row = {
   readonly name: string;
   readonly class: FailureClass;
   /** How many failures of the class it decides on: those before its threshold, or as many as that. All, when left out. */
-  readonly up?: 'before' | 'through';
+  readonly untilThreshold?: 'before' | 'through';
   /** Only where there is a commit to go back to. */
   readonly goodCommit?: true;
   readonly verdict: VerdictKind;
@@ -39,7 +39,7 @@ export const TABLE: readonly Row[] = [
   {
     name: 'build',
     class: 'BROKEN_BUILD',
-    up: 'through',
+    untilThreshold: 'through',
     goodCommit: true,
     verdict: 'rollback',
     reason: 'the build is broken, and there is a commit to go back to',
@@ -53,7 +53,7 @@ export const TABLE: readonly Row[] = [
   {
     name: 'verification',
     class: 'VERIFICATION_FAILED',
-    up: 'before',
+    untilThreshold: 'before',
     verdict: 'retry',
     reason: 'a check has failed; a different approach may pass it',
   },
@@ -66,7 +66,7 @@ export const TABLE: readonly Row[] = [
   {
     name: 'context',
     class: 'CONTEXT_EXHAUSTED',
-    up: 'through',
+    untilThreshold: 'through',
     verdict: 'continue',
     reason: 'there is more to do than one session can hold',
   },
@@ -79,7 +79,7 @@ export const TABLE: readonly Row[] = [
   {
     name: 'transient',
     class: 'TRANSIENT',
-    up: 'before',
+    untilThreshold: 'before',
     verdict: 'retry',
     backoff: { firstMs: 1_000, mostMs: 60_000 },
     reason: 'the failure is of a kind that passes',
@@ -93,7 +93,7 @@ export const TABLE: readonly Row[] = [
   {
     name: 'unknown',
     class: 'UNKNOWN',
-    up: 'before',
+    untilThreshold: 'before',
     verdict: 'retry',
     backoff: { firstMs: 1_000, mostMs: 1_000 },
     reason: 'unknown failure, tried once more',
@@ -107,7 +107,7 @@ export const TABLE: readonly Row[] = [
   {
     name: 'crash',
     class: 'WORKER_CRASH',
-    up: 'before',
+    untilThreshold: 'before',
     verdict: 'retry',
     backoff: { firstMs: 1_000, mostMs: 10_000 },
     reason: 'its worker was lost, and what it did may be repeated',
@@ -141,7 +141,7 @@ const thresholdOf = (failureClass: FailureClass, rules: RecoveryRules | undefine
   THRESHOLDS[failureClass];
 
 const applies = (
-  { up, goodCommit }: Row,
+  { untilThreshold: up, goodCommit }: Row,
   { failures, hasGoodCommit }: Situation,
   threshold: number,
 ): boolean => {

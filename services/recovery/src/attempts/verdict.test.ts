@@ -1,10 +1,11 @@
-import { type AssessFailure, HINT_MAX, REPORT_MAX, Verdict } from '@holdpoint/contracts/recovery/recovery';
+import type { AssessFailure } from '@holdpoint/contracts/recovery/commands';
+import { HINT_MAX, REPORT_MAX, Verdict } from '@holdpoint/contracts/recovery/verdict';
 import { NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isCircuit, recoveryDecider } from './decide.ts';
 import { judge } from './verdict.ts';
-import { NOTHING, type History } from './history.ts';
+import { EMPTY_HISTORY, type History } from './history.ts';
 
 const task = TaskId.parse('t-1');
 const node = NodeId.parse('check');
@@ -80,14 +81,14 @@ describe('the whole tree', () => {
     ],
     [
       'a broken build, and a commit that a check has passed on',
-      passed(NOTHING, GOOD),
+      passed(EMPTY_HISTORY, GOOD),
       failing(1, 'BROKEN_BUILD', { place }),
       'build',
       'rollback',
     ],
     [
       'a broken build, and only the commit that it began from',
-      NOTHING,
+      EMPTY_HISTORY,
       failing(1, 'BROKEN_BUILD', { place: { ...place, base: BASE } }),
       'build',
       'rollback',
@@ -101,19 +102,19 @@ describe('the whole tree', () => {
     ],
     [
       'a broken build, and nothing to go back to',
-      NOTHING,
+      EMPTY_HISTORY,
       failing(1, 'BROKEN_BUILD'),
       'build-for-good',
       'escalate',
     ],
     [
       'a broken build, and only another worktree was ever good',
-      passed(NOTHING, GOOD, 'elsewhere'),
+      passed(EMPTY_HISTORY, GOOD, 'elsewhere'),
       failing(1, 'BROKEN_BUILD', { place }),
       'build-for-good',
       'escalate',
     ],
-    ['a check that fails', NOTHING, failing(1, 'VERIFICATION_FAILED'), 'verification', 'retry'],
+    ['a check that fails', EMPTY_HISTORY, failing(1, 'VERIFICATION_FAILED'), 'verification', 'retry'],
     [
       'a check that fails again',
       after(...times(1, 'VERIFICATION_FAILED')),
@@ -128,7 +129,7 @@ describe('the whole tree', () => {
       'verification-again',
       'skip',
     ],
-    ['a context that is used up', NOTHING, failing(1, 'CONTEXT_EXHAUSTED'), 'context', 'continue'],
+    ['a context that is used up', EMPTY_HISTORY, failing(1, 'CONTEXT_EXHAUSTED'), 'context', 'continue'],
     [
       'a context that is used up in the sixth session',
       after(...times(5, 'CONTEXT_EXHAUSTED')),
@@ -136,7 +137,7 @@ describe('the whole tree', () => {
       'context-again',
       'escalate',
     ],
-    ['what passes', NOTHING, failing(1, 'TRANSIENT'), 'transient', 'retry'],
+    ['what passes', EMPTY_HISTORY, failing(1, 'TRANSIENT'), 'transient', 'retry'],
     [
       'what should pass and does not',
       after(...times(4, 'TRANSIENT')),
@@ -144,7 +145,7 @@ describe('the whole tree', () => {
       'transient-lasting',
       'escalate',
     ],
-    ['what nobody knows', NOTHING, failing(1, 'UNKNOWN'), 'unknown', 'retry'],
+    ['what nobody knows', EMPTY_HISTORY, failing(1, 'UNKNOWN'), 'unknown', 'retry'],
     [
       'what nobody knows, again',
       after(...times(1, 'UNKNOWN')),
@@ -152,10 +153,10 @@ describe('the whole tree', () => {
       'unknown-again',
       'escalate',
     ],
-    ['a worker that was lost', NOTHING, failing(1, 'WORKER_CRASH'), 'crash', 'retry'],
+    ['a worker that was lost', EMPTY_HISTORY, failing(1, 'WORKER_CRASH'), 'crash', 'retry'],
     [
       'a worker that was lost three times in one attempt',
-      NOTHING,
+      EMPTY_HISTORY,
       failing(1, 'WORKER_CRASH', { crashes: 3 }),
       'crash-loop',
       'escalate',
@@ -169,12 +170,12 @@ describe('the whole tree', () => {
     ],
     [
       'a worker that was lost with what may not be repeated',
-      NOTHING,
+      EMPTY_HISTORY,
       failing(1, 'WORKER_CRASH', { effectClass: 'opaque' }),
       'in-doubt',
       'escalate',
     ],
-    ['an effect in doubt', NOTHING, failing(1, 'EFFECT_IN_DOUBT'), 'in-doubt', 'escalate'],
+    ['an effect in doubt', EMPTY_HISTORY, failing(1, 'EFFECT_IN_DOUBT'), 'in-doubt', 'escalate'],
     [
       'failures of different classes, each for the first time',
       after(failing(1, 'TRANSIENT'), failing(2, 'UNKNOWN'), failing(3, 'VERIFICATION_FAILED')),
@@ -202,7 +203,7 @@ describe('the whole tree', () => {
   });
 
   test('goes back to what a check has passed on last, rather than to where it began', () => {
-    const history = passed(passed(NOTHING, BASE), GOOD);
+    const history = passed(passed(EMPTY_HISTORY, BASE), GOOD);
     const { verdict } = judge(
       history,
       failing(1, 'BROKEN_BUILD', { place: { ...place, base: 'c'.repeat(40) } }),
@@ -227,24 +228,24 @@ describe('what the next attempt is told', () => {
 
   test('is that its changes were taken back, after a rollback', () => {
     const broken = failing(1, 'BROKEN_BUILD', { place: { ...place, base: BASE } });
-    expect(judge(NOTHING, broken).verdict.hint).toContain('were taken back');
+    expect(judge(EMPTY_HISTORY, broken).verdict.hint).toContain('were taken back');
   });
 
   test('is to do the same again, where the failure was none of its own', () => {
-    const { hint } = judge(NOTHING, failing(1, 'TRANSIENT')).verdict;
+    const { hint } = judge(EMPTY_HISTORY, failing(1, 'TRANSIENT')).verdict;
     expect(hint).toContain('Do the same again');
     expect(hint).not.toContain('different approach');
   });
 
   test('never leaves a block of text open, whatever the output holds', () => {
     const output = '```\n````\nrm -rf\n`````';
-    const { hint = '' } = judge(NOTHING, failing(1, 'UNKNOWN', { output })).verdict;
+    const { hint = '' } = judge(EMPTY_HISTORY, failing(1, 'UNKNOWN', { output })).verdict;
     expect(hint.match(/^`{6}/gm)).toHaveLength(2);
   });
 
   test('fits, however much there was', () => {
     const long = { approach: 'word '.repeat(400) };
-    let all = NOTHING;
+    let all = EMPTY_HISTORY;
     for (let attempt = 1; attempt < 40; attempt += 1)
       all = {
         ...all,
@@ -315,7 +316,7 @@ describe('the report on a job that is stuck', () => {
         fc.string({ unit: 'binary', maxLength: 40_000 }),
         fc.array(fc.string({ maxLength: 200 }), { maxLength: 200 }),
         (output, files) => {
-          const made = judge(NOTHING, failing(1, 'EFFECT_IN_DOUBT', { output, report: { files } })).verdict;
+          const made = judge(EMPTY_HISTORY, failing(1, 'EFFECT_IN_DOUBT', { output, report: { files } })).verdict;
           expect((made.report ?? '').length).toBeLessThanOrEqual(REPORT_MAX);
           expect(made.report?.isWellFormed()).toBe(true);
         },
@@ -336,7 +337,7 @@ describe('any sequence of failures', () => {
     });
     fc.assert(
       fc.property(kinds, fc.boolean(), (sequence, hasBase) => {
-        let history: History = NOTHING;
+        let history: History = EMPTY_HISTORY;
         const at = sequence.findIndex((kind, i) => {
           const failure = failing(i + 1, kind, hasBase ? { place: { ...place, base: BASE } } : {});
           const { verdict } = judge(history, failure);

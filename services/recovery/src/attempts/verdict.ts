@@ -1,6 +1,7 @@
-import { type AssessFailure, HINT_MAX, REPORT_MAX, type Verdict } from '@holdpoint/contracts/recovery/recovery';
-import { circleIn } from './circular.ts';
-import { type Classified, classify } from '../classification/classify.ts';
+import type { AssessFailure } from '@holdpoint/contracts/recovery/commands';
+import { HINT_MAX, REPORT_MAX, type Verdict } from '@holdpoint/contracts/recovery/verdict';
+import { circularAttempts } from './circular.ts';
+import { type Classification, classify } from '../classification/classify.ts';
 import { fingerprintOf } from '../classification/fingerprint.ts';
 import { failuresSinceSuccess, goodCommit, type History, sessionOf } from './history.ts';
 import { hintFor } from './hint.ts';
@@ -8,17 +9,17 @@ import { reportOn } from './report.ts';
 import { delayMsOf, rowFor, TABLE_VERSION } from './verdict-table.ts';
 
 /** A failure, what it is, and what is to follow from it. */
-export type Judged = { readonly verdict: Verdict; readonly fingerprint: string };
+export type Judgement = { readonly verdict: Verdict; readonly fingerprint: string };
 
 /** The class of a failure in the light of what was tried before. */
-const classInHistory = (history: History, failure: AssessFailure, fingerprint: string): Classified => {
+const classInHistory = (history: History, failure: AssessFailure, fingerprint: string): Classification => {
   const found = classify(failure);
   const earlier = failuresSinceSuccess(history, failure.node).map(({ report, fingerprint: known }) => ({
     approach: report?.approach,
     fingerprint: known,
   }));
   const last = { approach: failure.report?.approach, fingerprint };
-  const circle = circleIn(found.class, earlier, last, failure.rules);
+  const circle = circularAttempts(found.class, earlier, last, failure.rules);
   if (circle === undefined) return found;
   const { rule, evidence } = found.because;
   return {
@@ -37,7 +38,7 @@ const classInHistory = (history: History, failure: AssessFailure, fingerprint: s
 /** A lost worker counts each time that it was lost, however many attempts that were. */
 const countOf = (
   { crashes = 0 }: AssessFailure,
-  { class: found }: Classified,
+  { class: found }: Classification,
   history: History,
   node: AssessFailure['node'],
 ) => {
@@ -48,7 +49,7 @@ const countOf = (
 const cut = (text: string, max: number): string => text.slice(0, max).toWellFormed();
 
 /** What is to become of a failed attempt: a pure function of what it says and of what was before. */
-export const judge = (history: History, failure: AssessFailure): Judged => {
+export const judge = (history: History, failure: AssessFailure): Judgement => {
   const { node, place, rules } = failure;
   const fingerprint = fingerprintOf(failure);
   const found = classInHistory(history, failure, fingerprint);
@@ -90,7 +91,7 @@ const withDetails = (
 };
 
 /** What a verdict becomes that the orchestrator cannot follow. */
-export const givenUp = (history: History, failure: AssessFailure, verdict: Verdict): Verdict => {
+export const escalated = (history: History, failure: AssessFailure, verdict: Verdict): Verdict => {
   const { class: found, rule, because, reason } = verdict;
   const { refused = '' } = failure;
   const before = history.attempts.filter(

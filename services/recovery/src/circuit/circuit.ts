@@ -1,4 +1,4 @@
-import type { AdmitTask } from '@holdpoint/contracts/task/task';
+import type { AdmitTask } from '@holdpoint/contracts/task/commands';
 import type {
   CircuitClosed,
   CircuitEvent,
@@ -23,7 +23,7 @@ export type Circuit = CircuitView & {
   /** A person has opened it, and only a person closes it. */
   readonly held: boolean;
   /** Of a workflow: which tasks were given up of late, oldest first; those that have opened it once count no more. */
-  readonly given?: readonly { readonly task: TaskId; readonly at: number; readonly spent?: true }[];
+  readonly failedTasks?: readonly { readonly task: TaskId; readonly at: number; readonly spent?: true }[];
 };
 
 export type CircuitMessage =
@@ -44,22 +44,22 @@ export const TRIAL_MS = 30_000;
 export const TASK_TRIAL_MS = 3_600_000;
 /** What opens the circuit of a workflow, where its repository says nothing else. */
 export const WORKFLOW_CIRCUIT = { failures: 5, windowMs: 600_000, coolDownMs: 300_000 } as const;
-const GIVEN_KEPT = 200;
+const FAILURES_KEPT = 200;
 /** While somebody else tries, whoever waits asks again after this. */
-const WAIT_MS = 30_000;
+const TRIAL_RETRY_MS = 30_000;
 /** What the timer of a circuit is called: for the end of `open`, and of a trial. */
-const NEXT = 'circuit';
+const TIMER = 'circuit';
 
 const UNNAMED = 'a person';
 /** Who opens the circuit of a workflow. */
 const RECOVERY = 'recovery';
 
-type Made = Decision<CircuitEvent>;
-const nothing: Made = decision({});
+type CircuitDecision = Decision<CircuitEvent>;
+const unchanged: CircuitDecision = decision({});
 
 /** What was counted has had its effect; it is kept so that the same task does not count twice. */
-const spent = (state: Circuit | undefined): Pick<Circuit, 'given'> =>
-  state?.given === undefined ? {} : { given: state.given.map((each) => ({ ...each, spent: true })) };
+const markSpent = (state: Circuit | undefined): Pick<Circuit, 'failedTasks'> =>
+  state?.failedTasks === undefined ? {} : { failedTasks: state.failedTasks.map((each) => ({ ...each, spent: true })) };
 
 export const evolveCircuit = (state: Circuit | undefined, event: CircuitEvent): Circuit => {
   const { id, target } = event;
@@ -75,7 +75,7 @@ export const evolveCircuit = (state: Circuit | undefined, event: CircuitEvent): 
         by,
         held,
         ...(until !== undefined && { until }),
-        ...spent(state),
+        ...markSpent(state),
       };
     }
     case 'circuit_half_opened': {
@@ -90,13 +90,13 @@ export const evolveCircuit = (state: Circuit | undefined, event: CircuitEvent): 
         by,
         held: false,
         ...(executor !== undefined && { executor }),
-        ...spent(state),
+        ...markSpent(state),
       };
     }
     case 'circuit_counted': {
       const closed = { id, target, state: 'closed', by: RECOVERY, held: false } as const;
-      const given = [...(state?.given ?? []), { task: event.task, at: event.at }].slice(-GIVEN_KEPT);
-      return { ...(state ?? closed), given };
+      const failedTasks = [...(state?.failedTasks ?? []), { task: event.task, at: event.at }].slice(-FAILURES_KEPT);
+      return { ...(state ?? closed), failedTasks };
     }
     case 'circuit_closed': {
       const { reason, by } = event;
@@ -107,7 +107,7 @@ export const evolveCircuit = (state: Circuit | undefined, event: CircuitEvent): 
         by,
         held: false,
         ...(reason !== undefined && { reason }),
-        ...spent(state),
+        ...markSpent(state),
       };
     }
   }
@@ -124,7 +124,7 @@ const answerOf = ({ id, target, state, by, reason, until, executor }: CircuitVie
   ...(executor !== undefined && { executor }),
 });
 
-export const circuitView = ({ held: _held, given: _given, ...view }: Circuit): CircuitView => view;
+export const circuitView = ({ held: _held, failedTasks: _failedTasks, ...view }: Circuit): CircuitView => view;
 
 const opened = (
   {
@@ -133,20 +133,20 @@ const opened = (
   }: { readonly target: string; readonly reason?: string | undefined },
   by: string,
   until: number | undefined,
-): Made => {
+): CircuitDecision => {
   const event: CircuitOpened = { type: 'circuit_opened', id: circuitIdOf(target), target, reason, by, until };
   return decision({
     events: [event],
-    timers: [until === undefined ? { clear: NEXT } : { set: NEXT, dueAt: until }],
+    timers: [until === undefined ? { clear: TIMER } : { set: TIMER, dueAt: until }],
   });
 };
 
 const closed = (
   { target, reason }: { readonly target: string; readonly reason?: string | undefined },
   by: string,
-): Made => {
+): CircuitDecision => {
   const event: CircuitClosed = { type: 'circuit_closed', id: circuitIdOf(target), target, by, reason };
-  return decision({ events: [event], timers: [{ clear: NEXT }] });
+  return decision({ events: [event], timers: [{ clear: TIMER }] });
 };
 
 const halfOpened = ({ id, target }: Circuit, executor?: string): CircuitEvent => ({
@@ -162,25 +162,25 @@ const report = (
   { state: found, executor, ...about }: ReportCircuit,
   now: number,
   { openMs }: CircuitRules,
-): Made => {
-  if (state?.held === true) return nothing;
+): CircuitDecision => {
+  if (state?.held === true) return unchanged;
   switch (found) {
     case 'open':
-      return state?.state === 'open' ? nothing : opened(about, executor, now + openMs);
+      return state?.state === 'open' ? unchanged : opened(about, executor, now + openMs);
     case 'closed':
-      return state === undefined || state.state === 'closed' ? nothing : closed(about, executor);
+      return state === undefined || state.state === 'closed' ? unchanged : closed(about, executor);
     case 'half_open':
       // The first who asks; everybody else waits for what comes of it.
       return state?.state === 'half_open' && state.executor === undefined
         ? decision({
             events: [halfOpened(state, executor)],
-            timers: [{ set: NEXT, dueAt: now + TRIAL_MS }],
+            timers: [{ set: TIMER, dueAt: now + TRIAL_MS }],
           })
-        : nothing;
+        : unchanged;
   }
 };
 
-const set = (state: Circuit | undefined, { state: wanted, by = UNNAMED, ...about }: SetCircuit): Made => {
+const set = (state: Circuit | undefined, { state: wanted, by = UNNAMED, ...about }: SetCircuit): CircuitDecision => {
   const id = circuitIdOf(about.target);
   const isSo = wanted === 'open' ? state?.held === true : state === undefined || state.state === 'closed';
   const asItIs: CircuitView =
@@ -196,13 +196,13 @@ const count = (
   state: Circuit | undefined,
   { target, task, circuit = WORKFLOW_CIRCUIT }: CountFailure,
   now: number,
-): Made => {
-  if (state?.held === true || state?.state === 'open') return nothing;
-  if (state?.given?.some((each) => each.task === task) === true) return nothing;
+): CircuitDecision => {
+  if (state?.held === true || state?.state === 'open') return unchanged;
+  if (state?.failedTasks?.some((each) => each.task === task) === true) return unchanged;
   const { failures, windowMs, coolDownMs } = circuit;
   const counted: CircuitEvent = { type: 'circuit_counted', id: circuitIdOf(target), target, task, at: now };
   const late =
-    (state?.given ?? []).filter(({ at, spent: old }) => old !== true && at > now - windowMs).length + 1;
+    (state?.failedTasks ?? []).filter(({ at, spent: old }) => old !== true && at > now - windowMs).length + 1;
   const tried = state?.state === 'half_open' && state.executor === taskName(task);
   if (late < failures && !tried) return decision({ events: [counted] });
   const reason = tried
@@ -227,11 +227,11 @@ const enter = (
   state: Circuit | undefined,
   { target: circuit, task, ended, left = false, circuit: rules = WORKFLOW_CIRCUIT }: EnterCircuit,
   now: number,
-): Made => {
+): CircuitDecision => {
   const isTrial = state?.state === 'half_open' && state.executor === taskName(task);
-  if (left) return isTrial ? decision({ events: [halfOpened(state)], timers: [{ clear: NEXT }] }) : nothing;
+  if (left) return isTrial ? decision({ events: [halfOpened(state)], timers: [{ clear: TIMER }] }) : unchanged;
   if (ended !== undefined) {
-    if (!isTrial) return nothing;
+    if (!isTrial) return unchanged;
     const about = { target: circuit, reason: `task ${task} has tried it` };
     return ended === 'well' ? closed(about, RECOVERY) : opened(about, RECOVERY, now + rules.coolDownMs);
   }
@@ -244,18 +244,18 @@ const enter = (
   }
   if (isTrial) return decision({ send: [admit(task, { circuit, state: 'half_open' }, now)] });
   if (state.executor !== undefined)
-    return decision({ send: [admit(task, { circuit, state: 'open', until: now + WAIT_MS }, now)] });
+    return decision({ send: [admit(task, { circuit, state: 'open', until: now + TRIAL_RETRY_MS }, now)] });
   return decision({
     events: [halfOpened(state, taskName(task))],
     send: [admit(task, { circuit, state: 'half_open' }, now)],
-    timers: [{ set: NEXT, dueAt: now + TASK_TRIAL_MS }],
+    timers: [{ set: TIMER, dueAt: now + TASK_TRIAL_MS }],
   });
 };
 
-const timerFired = (state: Circuit | undefined, name: string): Made => {
-  if (name !== NEXT || state === undefined || state.held) return nothing;
+const timerFired = (state: Circuit | undefined, name: string): CircuitDecision => {
+  if (name !== TIMER || state === undefined || state.held) return unchanged;
   const isDue = state.state === 'open' || (state.state === 'half_open' && state.executor !== undefined);
-  return isDue ? decision({ events: [halfOpened(state)] }) : nothing;
+  return isDue ? decision({ events: [halfOpened(state)] }) : unchanged;
 };
 
 export const decideCircuit = (
@@ -263,7 +263,7 @@ export const decideCircuit = (
   message: CircuitMessage,
   now: number,
   rules: CircuitRules,
-): Made => {
+): CircuitDecision => {
   switch (message.kind) {
     case 'circuit':
       return report(state, message.payload, now, rules);

@@ -1,6 +1,6 @@
 import { type CircuitEvent, workflowCircuit } from '@holdpoint/contracts/recovery/circuit';
 import { circuitIdOf, TaskId } from '@holdpoint/contracts/values/ids';
-import { RecoveryEvent } from '@holdpoint/contracts/recovery/recovery';
+import { RecoveryEvent } from '@holdpoint/contracts/recovery/events';
 import { holdsEveryLaw } from '@holdpoint/runtime/testing/laws';
 import { eventsOf } from '@holdpoint/runtime/testing/run';
 import { historyOf, specFor } from '@holdpoint/runtime/testing/spec';

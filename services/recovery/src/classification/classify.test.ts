@@ -1,4 +1,4 @@
-import type { FailureClass } from '@holdpoint/contracts/recovery/recovery';
+import type { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
 import type { ClassRule } from '@holdpoint/contracts/workflow/recovery-rules';
 import { EffectClass } from '@holdpoint/contracts/workflow/workflow';
 import { ErrorCode } from '@holdpoint/contracts/values/errors';

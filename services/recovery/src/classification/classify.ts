@@ -1,5 +1,6 @@
 import { finderOf } from '@holdpoint/contracts/values/pattern';
-import type { AssessFailure, FailureClass } from '@holdpoint/contracts/recovery/recovery';
+import type { AssessFailure } from '@holdpoint/contracts/recovery/commands';
+import type { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
 import type { RecoveryRules } from '@holdpoint/contracts/workflow/recovery-rules';
 import { CLASSES_VERSION } from './rules.ts';
 import { lastOfAgent, type Sign, signsIn, tailOf, weightiest } from './signs.ts';
@@ -19,13 +20,13 @@ export type Failure = Pick<
   | 'rules'
 >;
 
-export type Classified = {
+export type Classification = {
   readonly class: FailureClass;
   /** Which rule said so, and what it went by. */
   readonly because: { readonly rule: string; readonly evidence: string };
 };
 
-const said = (failureClass: FailureClass, rule: string, evidence: string): Classified => ({
+const classified = (failureClass: FailureClass, rule: string, evidence: string): Classification => ({
   class: failureClass,
   because: { rule: `classes@${String(CLASSES_VERSION)}/${rule}`, evidence: quoted(evidence) },
 });
@@ -33,11 +34,11 @@ const said = (failureClass: FailureClass, rule: string, evidence: string): Class
 /** After a lost worker these can simply be done again: work, and effects that know what has happened, or do not mind. */
 const SAFE_TO_REPEAT: readonly AssessFailure['effectClass'][] = [undefined, 'idempotent', 'keyed', 'fenced'];
 
-const inDoubt = ({ outcome, cause, effectClass, error }: Failure): Classified | undefined => {
+const inDoubt = ({ outcome, cause, effectClass, error }: Failure): Classification | undefined => {
   if (outcome !== 'in_doubt') return undefined;
   return cause === 'worker_lost' && SAFE_TO_REPEAT.includes(effectClass)
-    ? said('WORKER_CRASH', 'worker-lost', error.message)
-    : said('EFFECT_IN_DOUBT', 'in-doubt', error.message);
+    ? classified('WORKER_CRASH', 'worker-lost', error.message)
+    : classified('EFFECT_IN_DOUBT', 'in-doubt', error.message);
 };
 
 const fits = (named: string, uses: string | undefined): boolean =>
@@ -46,15 +47,15 @@ const fits = (named: string, uses: string | undefined): boolean =>
 type UserRule = NonNullable<RecoveryRules['rules']>[number];
 
 /** What can be said of a rule without looking at the output. */
-const holds = ({ exitCodes, errors, uses }: UserRule, failure: Failure): boolean =>
+const matchesFailure = ({ exitCodes, errors, uses }: UserRule, failure: Failure): boolean =>
   (exitCodes === undefined || (failure.exitCode !== undefined && exitCodes.includes(failure.exitCode))) &&
   (errors === undefined || errors.includes(failure.error.code)) &&
   (uses === undefined || fits(uses, failure.uses));
 
 /** The rules of the repository: the first of which everything holds. */
-const ofRepository = (failure: Failure, lines: readonly string[]): Classified | undefined => {
+const ofRepository = (failure: Failure, lines: readonly string[]): Classification | undefined => {
   for (const rule of failure.rules?.rules ?? []) {
-    if (!holds(rule, failure)) continue;
+    if (!matchesFailure(rule, failure)) continue;
     const find = rule.pattern === undefined ? undefined : finderOf([rule.pattern]);
     const line = find === undefined ? failure.error.message : lines.find((one) => find(one).length > 0);
     if (line !== undefined) {
@@ -64,13 +65,13 @@ const ofRepository = (failure: Failure, lines: readonly string[]): Classified | 
   return undefined;
 };
 
-const ofReport = ({ report }: Failure): Classified | undefined =>
+const ofReport = ({ report }: Failure): Classification | undefined =>
   report?.stop === 'context_exhausted'
-    ? said('CONTEXT_EXHAUSTED', 'reported-context', report.next ?? report.done ?? 'context_exhausted')
+    ? classified('CONTEXT_EXHAUSTED', 'reported-context', report.next ?? report.done ?? 'context_exhausted')
     : undefined;
 
 /** Errors of Holdpoint's own that pass by themselves, and prove that nothing happened. */
-const PASSING: readonly string[] = [
+const TRANSIENT_ERRORS: readonly string[] = [
   'EXECUTOR_JOURNAL_UNAVAILABLE',
   // The target was asked. What a person says of it never comes here: that ends the node.
   'EXECUTOR_NOT_APPLIED',
@@ -79,30 +80,30 @@ const PASSING: readonly string[] = [
   'RUNTIME_UNAVAILABLE',
 ];
 
-const ofError = ({ error }: Failure): Classified | undefined =>
-  PASSING.includes(error.code)
-    ? said('TRANSIENT', 'error-code', `${error.code}: ${error.message}`)
+const ofError = ({ error }: Failure): Classification | undefined =>
+  TRANSIENT_ERRORS.includes(error.code)
+    ? classified('TRANSIENT', 'error-code', `${error.code}: ${error.message}`)
     : undefined;
 
 const isAgent = (uses: string): boolean => uses.startsWith('cap.agent.');
 
 /** Kinds of which a tool makes no doubt. */
-const isFirm = ({ rule: { kind } }: Sign): boolean => kind !== 'hint' && kind !== 'network';
+const isDefinite = ({ rule: { kind } }: Sign): boolean => kind !== 'hint' && kind !== 'network';
 
-const ofSigns = (signs: readonly Sign[]): Classified | undefined => {
+const ofSigns = (signs: readonly Sign[]): Classification | undefined => {
   const [first] = weightiest(signs);
-  return first && said(first.rule.class, first.rule.id, first.line);
+  return first && classified(first.rule.class, first.rule.id, first.line);
 };
 
 /** An agent is believed about itself; about what it has built and tested only at the end of what it printed. */
-const ofOutput = ({ uses }: Failure, lines: readonly string[]): Classified | undefined => {
+const ofOutput = ({ uses }: Failure, lines: readonly string[]): Classification | undefined => {
   if (uses !== undefined && !isAgent(uses)) return ofSigns(signsIn(lines));
   const own = lastOfAgent(lines);
-  const ofOwn = own && said(own.rule.class, own.rule.id, own.line);
+  const ofOwn = own && classified(own.rule.class, own.rule.id, own.line);
   if (uses !== undefined) return ofOwn ?? ofSigns(signsIn(lines.slice(tailOf(lines))));
   // Nobody says what it was. The results of a check are what it is about, unless an agent had no room to say more after them.
   const signs = signsIn(lines);
-  const result = signs.findLast(isFirm);
+  const result = signs.findLast(isDefinite);
   const endedThere = own?.rule.class === 'CONTEXT_EXHAUSTED' && own.at > (result?.at ?? -1);
   return result === undefined || endedThere ? (ofOwn ?? ofSigns(signs)) : ofSigns(signs);
 };
@@ -119,24 +120,24 @@ const EXIT_CODES: readonly (readonly [code: number, rule: string, failureClass: 
   [124, 'exit-timeout', 'UNKNOWN'],
 ];
 
-const ofExitCode = ({ exitCode, error }: Failure): Classified | undefined => {
+const ofExitCode = ({ exitCode, error }: Failure): Classification | undefined => {
   const row = EXIT_CODES.find(([code]) => code === exitCode);
   if (row === undefined) return undefined;
   const [code, rule, failureClass] = row;
-  return said(failureClass, rule, `exit code ${String(code)}: ${error.message}`);
+  return classified(failureClass, rule, `exit code ${String(code)}: ${error.message}`);
 };
 
 /** A check that has run says no by failing, however little it prints. */
-const ofCheck = ({ uses, exitCode, error }: Failure): Classified | undefined =>
+const ofCheck = ({ uses, exitCode, error }: Failure): Classification | undefined =>
   uses?.startsWith('control.gate.') === true && exitCode !== undefined && exitCode !== 0
-    ? said('VERIFICATION_FAILED', 'check-failed', error.message)
+    ? classified('VERIFICATION_FAILED', 'check-failed', error.message)
     : undefined;
 
 /**
  * What kind of failure an attempt ended with, as far as it can be told from this attempt alone: that somebody goes round in
  * circles is said by the history. The first that knows decides, and says what it went by.
  */
-export const classify = (failure: Failure): Classified => {
+export const classify = (failure: Failure): Classification => {
   const doubt = inDoubt(failure);
   if (doubt !== undefined) return doubt;
   const lines = [...linesOf(failure.output ?? ''), ...linesOf(failure.error.message)];
@@ -147,6 +148,6 @@ export const classify = (failure: Failure): Classified => {
     ofOutput(failure, lines) ??
     ofExitCode(failure) ??
     ofCheck(failure) ??
-    said('UNKNOWN', 'nothing-known', `${failure.error.code}: ${failure.error.message}`)
+    classified('UNKNOWN', 'nothing-known', `${failure.error.code}: ${failure.error.message}`)
   );
 };

@@ -1,4 +1,4 @@
-import type { FailureClass } from '@holdpoint/contracts/recovery/recovery';
+import type { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
 
 /** What providers of models, and the programs that use them, end with. What they say has no form, and so is looked for anywhere. */
 export type AgentRule = { readonly id: string; readonly class: FailureClass; readonly pattern: string };

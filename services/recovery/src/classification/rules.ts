@@ -1,4 +1,4 @@
-import type { FailureClass } from '@holdpoint/contracts/recovery/recovery';
+import type { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
 
 /** Raised with every change of what the rules say; every explanation names it. */
 export const CLASSES_VERSION = 1;
@@ -27,15 +27,15 @@ export type Rule = {
  * Where a tool that runs other people's programs begins and ends to repeat what they say. In there only its own lines count:
  * what a test prints, or compares, is not what the compiler says.
  */
-export type Border = { readonly pattern: string; readonly opens?: string };
+export type SectionBorder = { readonly pattern: string; readonly opens?: string };
 
 /** Sections that say where a line stands, and hide nothing. */
 export const OPEN_SECTIONS: readonly string[] = ['go-build'];
 
-type Place = Pick<Rule, 'within' | 'only' | 'overrules'>;
+type RuleScope = Pick<Rule, 'within' | 'only' | 'overrules'>;
 const ruleOf =
   (kind: Kind, failureClass: FailureClass) =>
-  (id: string, pattern: string, place: Place = {}): Rule => ({
+  (id: string, pattern: string, place: RuleScope = {}): Rule => ({
     id,
     kind,
     class: failureClass,

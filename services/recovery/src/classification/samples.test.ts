@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { FailureClass } from '@holdpoint/contracts/recovery/recovery';
+import { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
 import { describe, expect, test } from 'vitest';
 import { classify } from './classify.ts';
 

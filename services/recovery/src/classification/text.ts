@@ -1,4 +1,4 @@
-import { OUTPUT_MAX } from '@holdpoint/contracts/recovery/recovery';
+import { OUTPUT_MAX } from '@holdpoint/contracts/recovery/commands';
 import { replacerOf } from '@holdpoint/contracts/values/pattern';
 
 /** Colours, cursors, titles of windows, and what is left of them where they were cut off. */

@@ -1,10 +1,5 @@
-import {
-  type CountClasses,
-  FAILURE_BUCKET_MS,
-  type FailureBucket,
-  FailureClass,
-  FailureCount,
-} from '@holdpoint/contracts/recovery/recovery';
+import { type CountClasses, FAILURE_BUCKET_MS, type FailureBucket, FailureCount } from '@holdpoint/contracts/recovery/views';
+import { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
 import type { Pool } from 'pg';
 import { z } from 'zod';
 

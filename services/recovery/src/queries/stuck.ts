@@ -1,4 +1,4 @@
-import { StuckJob } from '@holdpoint/contracts/recovery/recovery';
+import { StuckJob } from '@holdpoint/contracts/recovery/views';
 import { pageById } from '@holdpoint/runtime/store/page';
 import type { Pool } from 'pg';
 import { z } from 'zod';

@@ -1,6 +1,6 @@
 import type { Counts } from '@holdpoint/contracts/api/admin';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
-import type { TaskPhase } from '@holdpoint/contracts/task/task';
+import type { TaskPhase } from '@holdpoint/contracts/task/status';
 import { instant, shorten, span } from '../../output/columns.ts';
 import { cutLine, type Line, type Paint, type Span } from '../../output/painted.ts';
 import type { Look } from './look.ts';

@@ -1,9 +1,9 @@
-import type { ApprovalView } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import { questionOf } from '@holdpoint/contracts/approval/question';
 import type { Counts } from '@holdpoint/contracts/api/admin';
 import type { CircuitView } from '@holdpoint/contracts/recovery/circuit';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import type { StuckJob } from '@holdpoint/contracts/recovery/recovery';
+import type { StuckJob } from '@holdpoint/contracts/recovery/views';
 import { consumers, streams } from '@holdpoint/contracts/bus/streams';
 import { type ServiceName, SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';

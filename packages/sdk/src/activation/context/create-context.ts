@@ -1,6 +1,7 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { digestOf } from '@holdpoint/contracts/values/json';
-import type { EffectEnd, Entry, WorkGiven, WorkOrder } from '@holdpoint/contracts/program/program';
+import type { EffectEnd, Entry } from '@holdpoint/contracts/program/recording';
+import type { WorkGiven, WorkOrder } from '@holdpoint/contracts/program/work';
 import { WAIT_MAX_MS } from '@holdpoint/contracts/workflow/side-effect';
 import { effectKey } from '@holdpoint/programs/state';
 import type { Clock } from '@holdpoint/runtime/engine/clock';
@@ -9,8 +10,8 @@ import type { AnyContext } from '../../definition/phase.ts';
 import type { Activity, Branch } from './activity.ts';
 import { artifactContent } from './artifact-content.ts';
 import { effectResult, programEffect } from './effect-request.ts';
-import { insist } from './retry.ts';
-import type { Life } from '../session/lifetime.ts';
+import { retryWhileUnavailable } from './retry.ts';
+import type { Lifetime } from '../session/lifetime.ts';
 import type { WorkerLine, WorkPort } from '../session/port.ts';
 import type { Records } from './records.ts';
 import type { StateHolder } from './state.ts';
@@ -45,7 +46,7 @@ const endOf = ({ ended }: Extract<Entry, { readonly kind: 'effect' }>): EffectEn
 /** What a part of a phase is given. `scope` stands before the names that it records under. */
 export const createContext = (
   { order, given, state, records, activity, port, clock, log }: ContextParts,
-  life: Life,
+  life: Lifetime,
   branch: Branch,
   scope = '',
 ): AnyContext => {
@@ -108,7 +109,7 @@ export const createContext = (
           const known = records.find('artifact', key);
           if (known !== undefined) return known.artifact;
           const { bytes, mediaType } = artifactContent(content, options);
-          const artifact = await insist(clock, () =>
+          const artifact = await retryWhileUnavailable(clock, () =>
             port.keep(bytes, { name, mediaType, task, node, attempt }),
           );
           return (await records.record('artifact', { kind: 'artifact', key, artifact })).artifact;

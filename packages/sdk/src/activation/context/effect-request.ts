@@ -1,7 +1,7 @@
 import { type ErrorBody, type ErrorCode, HoldpointError } from '@holdpoint/contracts/values/errors';
 import { originOf } from '@holdpoint/contracts/effect/http-request';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
-import { type EffectEnd, ProgramEffect } from '@holdpoint/contracts/program/program';
+import { type EffectEnd, ProgramEffect } from '@holdpoint/contracts/program/recording';
 import { z } from 'zod';
 import type { EffectRequest } from '../../definition/context.ts';
 import { toJson } from './json-value.ts';

@@ -1,12 +1,24 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { type Json } from '@holdpoint/contracts/values/json';
-import type { Entry, WorkRecord } from '@holdpoint/contracts/program/program';
+import type { Entry, WorkRecord } from '@holdpoint/contracts/program/recording';
 import type { Clock } from '@holdpoint/runtime/engine/clock';
 import type { Activity, Branch } from './activity.ts';
 import { toJson } from './json-value.ts';
 import type { TaskNews } from '../session/port.ts';
-import { fromRecord, toRecord } from './recorded-value.ts';
 import type { Session } from '../session/session.ts';
+
+/** What stands for nothing: a function that gives nothing gives nothing when it is not run again either. */
+const NOTHING = { $holdpoint: 'nothing' } as const;
+
+export const toRecord = (value: Json | undefined): Json => (value === undefined ? NOTHING : value);
+
+export const fromRecord = (recorded: Json): Json | undefined =>
+  typeof recorded === 'object' &&
+  recorded !== null &&
+  '$holdpoint' in recorded &&
+  recorded['$holdpoint'] === NOTHING.$holdpoint
+    ? undefined
+    : recorded;
 
 /** News may be lost: whoever waits asks again, this often. */
 const ASK_EVERY_MS = 5_000;

@@ -2,7 +2,7 @@ import { applyPatches, enablePatches, freeze, type Patch, produceWithPatches } f
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import type { AnyState } from '../../definition/phase.ts';
-import { STATE_MAX_BYTES } from '@holdpoint/contracts/program/program';
+import { STATE_MAX_BYTES } from '@holdpoint/contracts/program/work';
 import { z } from 'zod';
 import { jsonBytes, toJson } from './json-value.ts';
 

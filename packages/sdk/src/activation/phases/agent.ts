@@ -1,6 +1,6 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { digestOf, type Json } from '@holdpoint/contracts/values/json';
-import type { PhaseEnd } from '@holdpoint/contracts/program/program';
+import type { PhaseEnd } from '@holdpoint/contracts/program/work';
 import type { Patch } from 'immer';
 import type { AnyAgent } from '../../definition/phase.ts';
 import { StageError } from './failure.ts';
@@ -8,7 +8,7 @@ import { createContext, withoutUpdate } from '../context/create-context.ts';
 import { toJson } from '../context/json-value.ts';
 import {
   contextOf,
-  doing,
+  runPart,
   lastFailure,
   nextOf,
   type PhaseRun,
@@ -16,15 +16,15 @@ import {
   storedOutput,
 } from './phase-run.ts';
 import { questionFor } from './question.ts';
-import { fromRecord, toRecord } from '../context/recorded-value.ts';
-import { tidied } from './with-finally.ts';
+import { fromRecord, toRecord } from '../context/records.ts';
+import { withFinally } from './with-finally.ts';
 
 const ROUNDS = 3;
 const KEY_DIGITS = 12;
 
 const isWanted = async (run: PhaseRun, { guard }: AnyAgent): Promise<boolean> => {
   if (guard === undefined) return true;
-  const said: unknown = await doing(run, 'guard', () => guard(run.state.current(), contextOf(run)));
+  const said: unknown = await runPart(run, 'guard', () => guard(run.state.current(), contextOf(run)));
   if (typeof said === 'boolean') return said;
   throw new StageError('guard', new TypeError('a guard is true or false'));
 };
@@ -34,7 +34,7 @@ const runRounds = async (run: PhaseRun, spec: AnyAgent): Promise<unknown> => {
   const { maxRuns = ROUNDS, until } = spec;
   for (let round = 1; round <= maxRuns; round += 1) {
     const output = await oneRound(run, spec, `run:${String(run.order.attempt)}.${String(round)}`);
-    if (await doing(run, 'run', () => until?.(run.state.current(), output))) return output;
+    if (await runPart(run, 'run', () => until?.(run.state.current(), output))) return output;
   }
   const problem = `until did not hold after ${String(maxRuns)} runs`;
   throw new StageError('run', new HoldpointError('PROGRAM_PHASE_FAILED', problem));
@@ -51,8 +51,8 @@ const oneRound = async (run: PhaseRun, spec: AnyAgent, key: string): Promise<unk
     return fromRecord(output);
   }
   const changes = state.changesSince();
-  const value = await doing(run, 'run', () => spec.run(createContext(run, life, root, `${key}/`)));
-  return doing(run, 'run', () =>
+  const value = await runPart(run, 'run', () => spec.run(createContext(run, life, root, `${key}/`)));
+  return runPart(run, 'run', () =>
     activity.working(root, async () => {
       const output = value === undefined ? undefined : toJson(value, OUTPUT);
       const changed = toJson(changes(), { code: 'PROGRAM_STATE_INVALID', what: 'state', lenient: true });
@@ -85,8 +85,8 @@ const oneItem = async (run: PhaseRun, spec: AnyAgent, item: unknown, index: numb
   const branch = activity.open();
   try {
     const context = withoutUpdate(createContext(run, life, branch, `${key}/`));
-    const value = await doing(run, 'run', () => spec.run(context, item, index));
-    return await doing(run, 'run', () =>
+    const value = await runPart(run, 'run', () => spec.run(context, item, index));
+    return await runPart(run, 'run', () =>
       activity.working(branch, async () => {
         const output =
           value === undefined ? undefined : toJson(value, { ...OUTPUT, what: `output[${String(index)}]` });
@@ -144,12 +144,12 @@ const asOutput = (outputs: readonly unknown[]): readonly unknown[] => outputs.ma
 const work = async (run: PhaseRun, spec: AnyAgent): Promise<unknown> => {
   const { forEach, until } = spec;
   if (forEach !== undefined) {
-    const items: unknown = await doing(run, 'run', () => forEach(run.state.current()));
+    const items: unknown = await runPart(run, 'run', () => forEach(run.state.current()));
     if (!Array.isArray(items)) throw new StageError('run', new TypeError('forEach gives a list'));
     return runItems(run, spec, items);
   }
   if (until !== undefined) return runRounds(run, spec);
-  return doing(run, 'run', () => spec.run(contextOf(run)));
+  return runPart(run, 'run', () => spec.run(contextOf(run)));
 };
 
 /** An agent phase from its beginning: guard, before, the work, after, finally, and then people or what comes next. */
@@ -157,14 +157,14 @@ export const runAgent = async (run: PhaseRun, spec: AnyAgent): Promise<PhaseEnd>
   const { before, after, human, next } = spec;
   if (!(await isWanted(run, spec)))
     return { how: 'skipped', next: await nextOf(run, next, run.state.current(), undefined, undefined) };
-  const output = await tidied(run, spec.finally, async () => {
-    if (before !== undefined) await doing(run, 'before', () => before(contextOf(run)));
+  const output = await withFinally(run, spec.finally, async () => {
+    if (before !== undefined) await runPart(run, 'before', () => before(contextOf(run)));
     const given = await work(run, spec);
-    if (after !== undefined) await doing(run, 'after', () => after(contextOf(run), given));
+    if (after !== undefined) await runPart(run, 'after', () => after(contextOf(run), given));
     return given;
   });
   const state = await stateAfter(run, 'after');
-  const stored = await doing(run, 'run', () =>
+  const stored = await runPart(run, 'run', () =>
     storedOutput(run, spec.forEach !== undefined && Array.isArray(output) ? asOutput(output) : output),
   );
   const question = human && (await questionFor(run, human, 'run', output, lastFailure(run)));

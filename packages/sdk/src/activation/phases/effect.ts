@@ -1,8 +1,8 @@
-import type { PhaseEnd } from '@holdpoint/contracts/program/program';
+import type { PhaseEnd } from '@holdpoint/contracts/program/work';
 import type { AnyEffect } from '../../definition/phase.ts';
 import { EffectRejected } from '../context/effect-request.ts';
 import { StageError } from './failure.ts';
-import { contextOf, doing, nextOf, type PhaseRun, stateAfter, storedOutput } from './phase-run.ts';
+import { contextOf, runPart, nextOf, type PhaseRun, stateAfter, storedOutput } from './phase-run.ts';
 
 const isRejection = (error: unknown): boolean =>
   error instanceof StageError && error.cause instanceof EffectRejected;
@@ -11,13 +11,13 @@ const isRejection = (error: unknown): boolean =>
 export const runEffect = async (run: PhaseRun, spec: AnyEffect): Promise<PhaseEnd> => {
   const { guard, effect, onResult, onRejected, next } = spec;
   const before = run.state.current();
-  if (guard !== undefined && !(await doing(run, 'guard', () => guard(before))))
+  if (guard !== undefined && !(await runPart(run, 'guard', () => guard(before))))
     return { how: 'skipped', next: await nextOf(run, next, before) };
   try {
-    const outputs = await doing(run, 'run', () => contextOf(run).effect(effect(before)));
-    await doing(run, 'after', () => run.state.update((draft) => onResult?.(outputs, draft)));
+    const outputs = await runPart(run, 'run', () => contextOf(run).effect(effect(before)));
+    await runPart(run, 'after', () => run.state.update((draft) => onResult?.(outputs, draft)));
     const state = await stateAfter(run, 'after');
-    const stored = await doing(run, 'after', () => storedOutput(run, outputs));
+    const stored = await runPart(run, 'after', () => storedOutput(run, outputs));
     return { how: 'completed', state, ...stored, next: await nextOf(run, next, state) };
   } catch (error) {
     if (onRejected === undefined || !isRejection(error)) throw error;

@@ -1,5 +1,5 @@
 import { type ErrorBody, HoldpointError, toErrorBody } from '@holdpoint/contracts/values/errors';
-import type { PhaseFailure } from '@holdpoint/contracts/program/program';
+import type { PhaseFailure } from '@holdpoint/contracts/program/work';
 
 export type Stage = PhaseFailure['stage'];
 

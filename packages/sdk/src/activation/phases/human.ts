@@ -1,15 +1,15 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { inputProblems } from '@holdpoint/contracts/workflow/input';
 import type { Json } from '@holdpoint/contracts/values/json';
-import type { PhaseEnd, ProgramAnswer } from '@holdpoint/contracts/program/program';
+import type { PhaseEnd, ProgramAnswer } from '@holdpoint/contracts/program/work';
 import { z } from 'zod';
 import { inputRequest } from '../../definition/ask.ts';
 import type { AnyAsk, AnyHuman, AnyState } from '../../definition/phase.ts';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { StageError } from './failure.ts';
-import { insist } from '../context/retry.ts';
-import { doing, fullOutput, lastFailure, nextOf, type PhaseRun, stateAfter } from './phase-run.ts';
-import { askedAgain, questionFor } from './question.ts';
+import { retryWhileUnavailable } from '../context/retry.ts';
+import { runPart, fullOutput, lastFailure, nextOf, type PhaseRun, stateAfter } from './phase-run.ts';
+import { repeatedQuestion, questionFor } from './question.ts';
 
 /** A human phase from its beginning. */
 export const runHuman = async (run: PhaseRun, spec: AnyHuman): Promise<PhaseEnd> => {
@@ -49,7 +49,7 @@ const refused = async (
   const error = { code: 'APPROVALS_RESPONSE_INVALID', message, attempt, stage: 'respond' };
   const question = (await questionFor(run, spec, 'respond', ...given, error)) ?? run.given.question;
   if (question === undefined) throw new StageError('respond', new Error(message));
-  return { ...stateAndOutput(run), how: 'asked', question: askedAgain(question, message) };
+  return { ...stateAndOutput(run), how: 'asked', question: repeatedQuestion(question, message) };
 };
 
 const stateAndOutput = ({ given: { state, output } }: PhaseRun) => ({
@@ -77,7 +77,7 @@ const respond = async (
     return { how: 'completed', ...stateAndOutput(run), next: await expired(run, spec) };
   const read = readResponse(run, spec, answer.response ?? null);
   if ('problem' in read) return refused(run, spec, given, read.problem);
-  await doing(run, 'respond', () => run.state.update((draft) => spec.onResponse(read.response, draft)));
+  await runPart(run, 'respond', () => run.state.update((draft) => spec.onResponse(read.response, draft)));
   const state = await stateAfter(run, 'respond');
   return { how: 'completed', ...stateAndOutput(run), state, next: await next(state, read.response) };
 };
@@ -91,8 +91,8 @@ export const respondToAgent = async (
   human: AnyAsk,
   next: Parameters<typeof nextOf<readonly [AnyState, unknown, unknown]>>[1],
 ): Promise<PhaseEnd> => {
-  const output = await doing(run, 'respond', () =>
-    insist(run.clock, () => fullOutput(run.port, run.given.output)),
+  const output = await runPart(run, 'respond', () =>
+    retryWhileUnavailable(run.clock, () => fullOutput(run.port, run.given.output)),
   );
   return respond(run, human, [output], (state, response) => nextOf(run, next, state, output, response));
 };

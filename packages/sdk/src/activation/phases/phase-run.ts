@@ -1,6 +1,6 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
-import { type PhaseEnd, STATE_MAX_BYTES } from '@holdpoint/contracts/program/program';
+import { type PhaseEnd, STATE_MAX_BYTES } from '@holdpoint/contracts/program/work';
 import { NodeId } from '@holdpoint/contracts/values/ids';
 import { StoredArtifact } from '@holdpoint/contracts/effect/stored-artifact';
 import type { PhaseError } from '../../definition/context.ts';
@@ -9,9 +9,9 @@ import type { Workflow } from '../../definition/workflow.ts';
 import type { Branch } from '../context/activity.ts';
 import { type ContextParts, createContext } from '../context/create-context.ts';
 import { inStage } from './failure.ts';
-import { insist } from '../context/retry.ts';
+import { retryWhileUnavailable } from '../context/retry.ts';
 import { jsonBytes, toJson } from '../context/json-value.ts';
-import type { Life } from '../session/lifetime.ts';
+import type { Lifetime } from '../session/lifetime.ts';
 import type { WorkPort } from '../session/port.ts';
 import { checkState } from '../context/state.ts';
 
@@ -19,7 +19,7 @@ import { checkState } from '../context/state.ts';
 export type PhaseRun = ContextParts & {
   readonly workflow: Workflow;
   readonly port: WorkPort;
-  readonly life: Life;
+  readonly life: Lifetime;
   /** The phase as a whole. */
   readonly root: Branch;
 };
@@ -27,7 +27,7 @@ export type PhaseRun = ContextParts & {
 export const contextOf = (run: PhaseRun, life = run.life): AnyContext => createContext(run, life, run.root);
 
 /** Lets a part of a phase do its work, as long as the phase may go on. */
-export const doing = <Value>(
+export const runPart = <Value>(
   { life }: Pick<PhaseRun, 'life'>,
   stage: Parameters<typeof inStage>[0],
   body: () => Value | Promise<Value>,
@@ -68,7 +68,7 @@ export const storedOutput = async (run: PhaseRun, output: unknown): Promise<{ re
   const { task, node, attempt } = run.order;
   const origin = { name: `${node}.output.json`, mediaType: OUTPUT_MEDIA_TYPE, task, node, attempt };
   const content = Buffer.from(JSON.stringify(json));
-  return { output: await insist(run.clock, () => run.port.keep(content, origin)) };
+  return { output: await retryWhileUnavailable(run.clock, () => run.port.keep(content, origin)) };
 };
 
 /** An output as it was, wherever it is kept. */

@@ -1,10 +1,10 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import { ProgramQuestion } from '@holdpoint/contracts/program/program';
+import { ProgramQuestion } from '@holdpoint/contracts/program/work';
 import { z } from 'zod';
 import { inputRequest, type Prompt } from '../../definition/ask.ts';
 import type { AnyAsk } from '../../definition/phase.ts';
 import type { Stage } from './failure.ts';
-import { doing, type PhaseRun } from './phase-run.ts';
+import { runPart, type PhaseRun } from './phase-run.ts';
 
 const TITLE_MAX = 500;
 const BODY_MAX = 32_768;
@@ -27,7 +27,7 @@ export const questionFor = (
   stage: Stage,
   ...given: readonly unknown[]
 ): Promise<ProgramQuestion | undefined> =>
-  doing(run, stage, () => {
+  runPart(run, stage, () => {
     const state = run.state.current();
     const shown = typeof prompt === 'function' ? prompt(state, ...given) : prompt;
     if (shown === undefined) return undefined;
@@ -42,7 +42,7 @@ export const questionFor = (
   });
 
 /** The question once more, with what was wrong with the answer before everything else. */
-export const askedAgain = (question: ProgramQuestion, problem: string): ProgramQuestion => ({
+export const repeatedQuestion = (question: ProgramQuestion, problem: string): ProgramQuestion => ({
   ...question,
   ...shownPrompt({ title: question.title, body: [problem, question.body ?? ''].join('\n\n').trim() }),
 });

@@ -1,5 +1,5 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import type { PhaseEnd } from '@holdpoint/contracts/program/program';
+import type { PhaseEnd } from '@holdpoint/contracts/program/work';
 import type { PhaseError } from '../../definition/context.ts';
 import type { OnErrorSpec } from '../../definition/on-error.ts';
 import type { AnyPhase, AnyState, AnyTerminal } from '../../definition/phase.ts';
@@ -8,7 +8,7 @@ import { runAgent } from './agent.ts';
 import { runEffect } from './effect.ts';
 import { failureOf, type Stage, StageError } from './failure.ts';
 import { respondToAgent, respondToHuman, runHuman } from './human.ts';
-import { doing, lastFailure, type PhaseRun, stateAfter, storedOutput } from './phase-run.ts';
+import { runPart, lastFailure, type PhaseRun, stateAfter, storedOutput } from './phase-run.ts';
 import { shownPrompt } from './question.ts';
 import type { Session } from '../session/session.ts';
 import { checkState } from '../context/state.ts';
@@ -22,9 +22,9 @@ export const failedEnd = (stage: Stage, error: unknown): Failed => ({
 });
 
 const runTerminal = async (run: PhaseRun, { output }: AnyTerminal): Promise<PhaseEnd> => {
-  const given = await doing(run, 'run', () => output?.(run.state.current()));
+  const given = await runPart(run, 'run', () => output?.(run.state.current()));
   const state = await stateAfter(run, 'run');
-  return { how: 'completed', state, ...(await doing(run, 'run', () => storedOutput(run, given))) };
+  return { how: 'completed', state, ...(await runPart(run, 'run', () => storedOutput(run, given))) };
 };
 
 const begin = (run: PhaseRun, phase: AnyPhase): Promise<PhaseEnd> => {
@@ -59,9 +59,9 @@ const transformed = async (
   if (error === undefined || onError === undefined || onError.strategy === 'fail') return;
   const { onRetry } = onError;
   if (onRetry === undefined) return;
-  await doing(run, 'before', () => run.state.update((draft) => onRetry(error, draft)));
+  await runPart(run, 'before', () => run.state.update((draft) => onRetry(error, draft)));
   const state = await stateAfter(run, 'before');
-  await doing(run, 'before', () => session.record({ kind: 'retried', state }));
+  await runPart(run, 'before', () => session.record({ kind: 'retried', state }));
 };
 
 /** How the people who are asked about a failure are asked. What goes wrong in that is no other failure. */
@@ -98,7 +98,7 @@ export const runPhase = async (
 ): Promise<PhaseEnd> => {
   try {
     // What was stored may lack what the schema gives: a state begins as it was submitted.
-    const state = await doing(run, 'guard', () => checkState(run.workflow.schema, run.given.state));
+    const state = await runPart(run, 'guard', () => checkState(run.workflow.schema, run.given.state));
     run.state.replace(state);
     await transformed(run, phase, session);
     return await begin(run, phase);

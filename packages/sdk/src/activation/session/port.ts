@@ -1,4 +1,4 @@
-import type { SayOfWork, WorkAnswer } from '@holdpoint/contracts/program/program';
+import type { SayOfWork, WorkAnswer } from '@holdpoint/contracts/program/work';
 import type { StoredArtifact } from '@holdpoint/contracts/effect/stored-artifact';
 import type { Json } from '@holdpoint/contracts/values/json';
 

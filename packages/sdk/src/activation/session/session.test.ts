@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { TaskId } from '@holdpoint/contracts/values/ids';
-import type { SayOfWork, WorkAnswer } from '@holdpoint/contracts/program/program';
+import type { SayOfWork, WorkAnswer } from '@holdpoint/contracts/program/work';
 import { setImmediate as turn } from 'node:timers/promises';
 import { createTimeline, clockOf } from '../../testing/timeline.ts';
 import { createSession } from './session.ts';

@@ -1,13 +1,7 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { TaskId } from '@holdpoint/contracts/values/ids';
-import type {
-  Entry,
-  PhaseEnd,
-  SayOfWork,
-  WorkAnswer,
-  WorkGiven,
-  WorkRecord,
-} from '@holdpoint/contracts/program/program';
+import type { Entry, WorkRecord } from '@holdpoint/contracts/program/recording';
+import type { PhaseEnd, SayOfWork, WorkAnswer, WorkGiven } from '@holdpoint/contracts/program/work';
 import type { Clock } from '@holdpoint/runtime/engine/clock';
 import { PhaseAborted } from './abort.ts';
 import type { WorkPort } from './port.ts';
@@ -20,7 +14,7 @@ const CLAIM_MS = 20_000;
 const POISONED_MAX = 3;
 
 /** What became of a claim. `unanswered`: the order is left on the bus. */
-export type Claimed = 'held' | 'lost' | 'unanswered';
+export type ClaimOutcome = 'held' | 'lost' | 'unanswered';
 
 /**
  * One lease of one phase. What is recorded waits until the claim was answered; an end does not: whoever speaks of an order
@@ -28,7 +22,7 @@ export type Claimed = 'held' | 'lost' | 'unanswered';
  */
 export type Session = {
   /** Asks for the lease, and keeps it by heartbeats from then on. */
-  readonly claim: (give: boolean) => Promise<{ readonly claimed: Claimed; readonly given?: WorkGiven }>;
+  readonly claim: (give: boolean) => Promise<{ readonly claimed: ClaimOutcome; readonly given?: WorkGiven }>;
   /** Throws `HoldpointError` with what it is refused with, or `PhaseAborted` once the lease is lost. */
   readonly record: (record: WorkRecord) => Promise<Entry | undefined>;
   readonly end: (end: PhaseEnd) => Promise<void>;
@@ -61,8 +55,8 @@ export const createSession = ({ port, clock, task, lease, worker, onLost }: Sess
   let isRefused = false;
   let isClosed = false;
   let callOff = (): void => undefined;
-  let answerClaim: (claimed: Claimed) => void = () => undefined;
-  const claimed = new Promise<Claimed>((resolve) => (answerClaim = resolve));
+  let answerClaim: (claimed: ClaimOutcome) => void = () => undefined;
+  const claimed = new Promise<ClaimOutcome>((resolve) => (answerClaim = resolve));
 
   const lose = (message: string): PhaseAborted => {
     if (lost === undefined) {
@@ -129,7 +123,7 @@ export const createSession = ({ port, clock, task, lease, worker, onLost }: Sess
         return { claimed: 'held', ...(given !== undefined && { given }) };
       } catch (error) {
         const isAnswer = isRefused || (error instanceof HoldpointError && error.code !== 'RUNTIME_POISON');
-        const how: Claimed = isAnswer ? 'lost' : 'unanswered';
+        const how: ClaimOutcome = isAnswer ? 'lost' : 'unanswered';
         answerClaim(how);
         lose(error instanceof Error ? error.message : String(error));
         return { claimed: how };

@@ -1,5 +1,5 @@
 import type { Scope } from '@holdpoint/contracts/approval/access-token';
-import { api } from '@holdpoint/contracts/catalog/catalog';
+import { api } from '@holdpoint/contracts/catalog/api';
 import { HEADERS, SURFACE_HEADER, traceOf } from '@holdpoint/contracts/bus/cloudevents';
 import { type ErrorBody, ErrorCode, HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
@@ -7,15 +7,15 @@ import { parseAs } from '@holdpoint/runtime/engine/inbound';
 import type { Caller } from '@holdpoint/runtime/bus/api';
 import type { Listener } from '@holdpoint/runtime/bus/listener';
 import type { z } from 'zod';
-import { callerOf } from '../../api/deciding.ts';
+import { callerOf } from '../../api.ts';
 import { endpoints } from '../../api.ts';
 import type { Principal } from '../../approval/state.ts';
-import type { Office } from '../surface-deps.ts';
+import type { SurfaceDeps } from '../surface-deps.ts';
 import { type AnyEndpoint, askEndpoint } from '../http/api.ts';
-import { allowedAt, type OtherService, ownRoute } from './allowed.ts';
+import { accessTo, type OtherService, ownRoute } from './endpoint-access.ts';
 
 /** What a page asks, and who. */
-export type Asked = {
+export type GatewayRequest = {
   readonly service: string;
   readonly endpoint: string;
   readonly body: () => Promise<JsonObject>;
@@ -26,7 +26,7 @@ const unknownEndpoint = (): HoldpointError =>
   new HoldpointError('CONTRACT_UNKNOWN_SUBJECT', 'there is no such endpoint for pages');
 
 /** As the other service has said it. A code of a newer version is kept in the text. */
-export const refusalFrom = ({ code, message, details }: ErrorBody): HoldpointError => {
+export const errorFrom = ({ code, message, details }: ErrorBody): HoldpointError => {
   const known = ErrorCode.safeParse(code);
   return known.success
     ? new HoldpointError(known.data, message, details && { details })
@@ -34,8 +34,8 @@ export const refusalFrom = ({ code, message, details }: ErrorBody): HoldpointErr
 };
 
 /** The person whose command it is. Agents have ways of their own, on which their names are kept. */
-export const commanderOf = async (office: Office, caller: Caller, scope: Scope): Promise<Principal> => {
-  const person = await callerOf(office, caller, scope);
+export const commanderOf = async (deps: SurfaceDeps, caller: Caller, scope: Scope): Promise<Principal> => {
+  const person = await callerOf(deps, caller, scope);
   if (person.agent !== undefined)
     throw new HoldpointError(
       'APPROVALS_NOT_ENTITLED',
@@ -61,24 +61,24 @@ const asPage = (caller: Caller): Caller => ({
  * Nothing is decided here. Whoever is signed in is named as the one who gives a command, whatever the page says. Throws
  * `HoldpointError`.
  */
-export const createGateway = (office: Office, listener: Pick<Listener, 'call'>) => {
-  const own = endpoints(office) as Readonly<Record<string, AnyEndpoint>>;
+export const createGateway = (deps: SurfaceDeps, listener: Pick<Listener, 'call'>) => {
+  const own = endpoints(deps) as Readonly<Record<string, AnyEndpoint>>;
 
-  const askHere = async ({ endpoint, body, caller }: Asked): Promise<unknown> => {
+  const answerOwn = async ({ endpoint, body, caller }: GatewayRequest): Promise<unknown> => {
     const route = ownRoute(endpoint);
     const serving = Object.hasOwn(own, endpoint) ? own[endpoint] : undefined;
     // Strangers do not learn what there is.
     if (route?.scope !== undefined || serving === undefined || route === undefined)
-      await callerOf(office, caller, route?.scope ?? 'approvals:read');
+      await callerOf(deps, caller, route?.scope ?? 'approvals:read');
     if (route === undefined || serving === undefined) throw unknownEndpoint();
     const request = parseAs(api.approvals[route.endpoint].request, await body());
-    return askEndpoint(office, serving, request, asPage(caller));
+    return askEndpoint(deps, serving, request, asPage(caller));
   };
 
-  const passOn = async ({ service, endpoint, body, caller }: Asked): Promise<unknown> => {
-    const allowed = allowedAt(service, endpoint);
+  const forward = async ({ service, endpoint, body, caller }: GatewayRequest): Promise<unknown> => {
+    const allowed = accessTo(service, endpoint);
     const who = allowed?.named === undefined ? callerOf : commanderOf;
-    const person = await who(office, caller, allowed?.scope ?? 'tasks:read');
+    const person = await who(deps, caller, allowed?.scope ?? 'tasks:read');
     if (allowed === undefined) throw unknownEndpoint();
     const { named: as, takes } = allowed;
     const said = takes === undefined ? await body() : parseAs(takes, await body());
@@ -87,10 +87,10 @@ export const createGateway = (office: Office, listener: Pick<Listener, 'call'>) 
     const request = parseAs(schemaOf(other, endpoint), named);
     const sent = { id: caller.identity, trace: traceOf(caller.header(HEADERS.trace)) };
     const answer = await listener.call(other, endpoint, request, sent);
-    if ('error' in answer) throw refusalFrom(answer.error);
+    if ('error' in answer) throw errorFrom(answer.error);
     return answer.ok;
   };
 
-  return (asked: Asked): Promise<unknown> => (asked.service === 'approvals' ? askHere(asked) : passOn(asked));
+  return (asked: GatewayRequest): Promise<unknown> => (asked.service === 'approvals' ? answerOwn(asked) : forward(asked));
 };
 export type Gateway = ReturnType<typeof createGateway>;

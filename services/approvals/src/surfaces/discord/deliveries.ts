@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { Notice } from '@holdpoint/contracts/approval/approval';
+import type { Notice } from '@holdpoint/contracts/approval/status';
 import { errorFields } from '@holdpoint/runtime/engine/error-fields';
 import { readState } from '@holdpoint/runtime/store/read';
-import type { Closed, Pending } from '../../approval/state.ts';
+import type { Closed, Delivery, Pending } from '../../approval/state.ts';
 import { noticeName } from '../../approval/notices.ts';
-import type { Accept, Delivery } from '../../bindings.ts';
-import type { Office } from '../surface-deps.ts';
-import { handedOnOf, messageOf, NO_MENTIONS, reminderOf } from './messages/message.ts';
+import type { Accept } from '../../aggregates.ts';
+import type { SurfaceDeps } from '../surface-deps.ts';
+import { escalationOf, messageOf, NO_MENTIONS, reminderOf } from './messages/message.ts';
 import { DiscordFailure, type DiscordRest, UNKNOWN_MESSAGE } from './rest.ts';
 
 /** What waits beyond it waits for its timer. */
@@ -36,7 +36,7 @@ export type Deliveries = {
   readonly stop: () => Promise<void>;
 };
 
-type Parts = Pick<Office, 'pool' | 'decider' | 'tokens' | 'log'> & { readonly rest: DiscordRest };
+type Parts = Pick<SurfaceDeps, 'pool' | 'decider' | 'tokens' | 'log'> & { readonly rest: DiscordRest };
 
 export const createDeliveries = ({ pool, decider, tokens, log, rest }: Parts): Deliveries => {
   let tail = Promise.resolve();
@@ -78,9 +78,9 @@ export const createDeliveries = ({ pool, decider, tokens, log, rest }: Parts): D
   };
 
   /** Resolves to the message it was told with, or to nothing when there is no telling it now. */
-  const tell = async ({ approval, notice, number }: Delivery): Promise<string | undefined> => {
+  const deliverNotice = async ({ approval, notice, number }: Delivery): Promise<string | undefined> => {
     const state = await stateOf(approval);
-    if (state === undefined || state.told.includes(nameOf(notice, number))) return undefined;
+    if (state === undefined || state.notified.includes(nameOf(notice, number))) return undefined;
     if (notice === 'resolved') return state.status === 'closed' ? resolve(state) : undefined;
     if (state.status === 'closed') return undefined;
     if (notice === 'requested')
@@ -90,14 +90,14 @@ export const createDeliveries = ({ pool, decider, tokens, log, rest }: Parts): D
     // It says who may decide.
     if (notice === 'handed_on') await refresh(known, state);
     return rest.create({
-      content: notice === 'reminded' ? reminderOf(state) : handedOnOf(state),
+      content: notice === 'reminded' ? reminderOf(state) : escalationOf(state),
       allowed_mentions: NO_MENTIONS,
       message_reference: { message_id: known, fail_if_not_exists: false },
       ...nonceOf(approval, notice, number),
     });
   };
 
-  const complain = (error: unknown, approval: string): void => {
+  const logFailure = (error: unknown, approval: string): void => {
     if (stopped || (error instanceof DiscordFailure && error.kind === 'waiting')) return;
     const fields = errorFields(error);
     const what = `${fields.error} ${fields.reason ?? ''}`;
@@ -117,7 +117,7 @@ export const createDeliveries = ({ pool, decider, tokens, log, rest }: Parts): D
       try {
         await run();
       } catch (error) {
-        complain(error, approval);
+        logFailure(error, approval);
       }
     });
   };
@@ -126,7 +126,7 @@ export const createDeliveries = ({ pool, decider, tokens, log, rest }: Parts): D
     deliver: (delivery, accept) => {
       const { approval, surface, notice, number } = delivery;
       enqueue(`${approval}/${nameOf(notice, number)}`, approval, async () => {
-        const reference = await tell(delivery);
+        const reference = await deliverNotice(delivery);
         if (reference === undefined) return;
         complaints.clear();
         accept({

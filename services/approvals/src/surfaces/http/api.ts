@@ -1,21 +1,21 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { api } from '@holdpoint/contracts/catalog/catalog';
+import { api } from '@holdpoint/contracts/catalog/api';
 import { HEADERS, SURFACE_HEADER, traceOf } from '@holdpoint/contracts/bus/cloudevents';
 import { errorBody, HoldpointError } from '@holdpoint/contracts/values/errors';
-import { ask } from '@holdpoint/runtime/engine/ask';
+import { awaitCommit } from '@holdpoint/runtime/engine/ask';
 import { parseAs } from '@holdpoint/runtime/engine/inbound';
 import type { Caller, Endpoint } from '@holdpoint/runtime/bus/api';
 import { type Context, Hono } from 'hono';
 import type { z } from 'zod';
-import { callerOf } from '../../api/deciding.ts';
+import { callerOf } from '../../api.ts';
 import { endpoints } from '../../api.ts';
-import type { DeskMessage } from '../../aggregates.ts';
-import type { Office } from '../surface-deps.ts';
+import type { ServiceMessage } from '../../aggregates.ts';
+import type { SurfaceDeps } from '../surface-deps.ts';
 import { readBody } from './body.ts';
 import type { Origins } from './origins.ts';
 import { fieldsOf } from './query.ts';
-import { refusalOf } from './refusal.ts';
+import { httpErrorOf } from './http-error.ts';
 import { type Route, ROUTES } from './routes.ts';
 import { sourceOf } from './source.ts';
 
@@ -65,7 +65,7 @@ const requestOf = async ({ method }: Route, schema: z.ZodType, context: Context<
 };
 
 /** Throws `RUNTIME_UNAVAILABLE` when it takes too long. */
-export const within = async <Answer>(answer: Promise<Answer>): Promise<Answer> => {
+export const withTimeout = async <Answer>(answer: Promise<Answer>): Promise<Answer> => {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(
@@ -80,39 +80,39 @@ export const within = async <Answer>(answer: Promise<Answer>): Promise<Answer> =
   }
 };
 
-export type AnyEndpoint = Endpoint<DeskMessage, unknown, unknown>;
+export type AnyEndpoint = Endpoint<ServiceMessage, unknown, unknown>;
 
 /** What an endpoint of the service answers, as it answers on the bus. */
 export const askEndpoint = async (
-  office: Office,
+  deps: SurfaceDeps,
   endpoint: AnyEndpoint,
   request: unknown,
   caller: Caller,
 ): Promise<unknown> => {
   if ('query' in endpoint) return endpoint.query(request, caller);
   const routed = await endpoint.command(request, caller);
-  return ask(office.engine, routed, traceOf(caller.header(HEADERS.trace)));
+  return awaitCommit(deps.engine, routed, traceOf(caller.header(HEADERS.trace)));
 };
 
 const answerOf = async (
-  office: Office,
+  deps: SurfaceDeps,
   route: Route,
   endpoint: AnyEndpoint,
   context: Context<Env>,
 ): Promise<unknown> => {
   const caller = callerIn(context);
   // Before anything of the request is looked at: strangers learn nothing by what is wrong with it.
-  if (route.scope !== undefined) await callerOf(office, caller, route.scope);
+  if (route.scope !== undefined) await callerOf(deps, caller, route.scope);
   const request = await requestOf(route, api.approvals[route.endpoint].request, context);
-  return askEndpoint(office, endpoint, request, caller);
+  return askEndpoint(deps, endpoint, request, caller);
 };
 
 const noSuchPath = errorBody('CONTRACT_UNKNOWN_SUBJECT', 'no such path');
 
 /** The API of the bus over HTTP: the same endpoints with the same contracts, answers and errors. */
-export const createApi = (office: Office, origins: Origins): Hono<Env> => {
+export const createApi = (deps: SurfaceDeps, origins: Origins): Hono<Env> => {
   const app = new Hono<Env>({ strict: true });
-  const serving = endpoints(office) as Readonly<Record<Route['endpoint'], AnyEndpoint>>;
+  const serving = endpoints(deps) as Readonly<Record<Route['endpoint'], AnyEndpoint>>;
 
   app.use(async ({ req, header }, next) => {
     for (const [name, value] of Object.entries(PRIVATE)) header(name, value);
@@ -124,7 +124,7 @@ export const createApi = (office: Office, origins: Origins): Hono<Env> => {
 
   for (const route of ROUTES)
     app.on(route.method, route.path, async (context) =>
-      context.json(await within(answerOf(office, route, serving[route.endpoint], context))),
+      context.json(await withTimeout(answerOf(deps, route, serving[route.endpoint], context))),
     );
 
   const methods = Map.groupBy(ROUTES, ({ path }) => path);
@@ -146,7 +146,7 @@ export const createApi = (office: Office, origins: Origins): Hono<Env> => {
   app.all('*', (context) => context.json(noSuchPath, 404));
 
   app.onError((error, context) => {
-    const { status, body, headers } = refusalOf(error, office.log);
+    const { status, body, headers } = httpErrorOf(error, deps.log);
     for (const [name, value] of Object.entries(headers)) context.header(name, value);
     return context.body(JSON.stringify(body), {
       status: status as 500,

@@ -1,4 +1,4 @@
-import { api } from '@holdpoint/contracts/catalog/catalog';
+import { api } from '@holdpoint/contracts/catalog/api';
 import { describe, expect, test } from 'vitest';
 import { fieldsOf } from './query.ts';
 

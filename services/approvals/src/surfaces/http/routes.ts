@@ -1,4 +1,4 @@
-import type { Api } from '@holdpoint/contracts/catalog/catalog';
+import type { Api } from '@holdpoint/contracts/catalog/api';
 import type { Scope } from '@holdpoint/contracts/approval/access-token';
 
 type Endpoint = keyof Api['approvals'];

@@ -1,20 +1,19 @@
-import type { IncomingMessage } from 'node:http';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import { WATCH_CLOSED, WATCH_PATH } from '@holdpoint/contracts/approval/watch';
+import { BEARER_PROTOCOL, WATCH_CLOSED, WATCH_PATH, WATCH_PROTOCOL } from '@holdpoint/contracts/approval/watch';
 import type { Web } from '@holdpoint/runtime/service/http';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Feed } from '../../adapters/feed.ts';
-import type { Office } from '../surface-deps.ts';
+import type { SurfaceDeps } from '../surface-deps.ts';
 import { createOrigins } from '../http/origins.ts';
-import { refusalOf } from '../http/refusal.ts';
+import { type HttpError, httpErrorOf } from '../http/http-error.ts';
 import type { WebSettings } from '../http/settings.ts';
 import { sourceOf } from '../http/source.ts';
-import { createAnnouncements } from './announcement.ts';
-import { type Arrival, attendWatcher, type WatchParts } from './connection.ts';
-import { bearerOf, chooseProtocol, pathOf, refuse } from './handshake.ts';
-import { createPlaces, PLACES } from './connection-limit.ts';
+import { createAnnouncements } from './event-messages.ts';
+import { type Arrival, serveWatcher, type WatchParts } from './connection.ts';
+import { createConnectionLimit, CONNECTION_LIMITS } from './connection-limit.ts';
 
 export type Watch = {
   readonly upgrade: NonNullable<Web['upgrade']>;
@@ -25,11 +24,42 @@ export type Watch = {
 
 const MESSAGE_MAX_BYTES = 65_536;
 /** Whoever has not ended its side by then is cut off. */
-const GOODBYE_MS = 500;
+const CLOSE_WITHIN_MS = 500;
+
+const CREDENTIALS_MAX = 8_192;
+
+/** What the caller has shown by a subprotocol, as the header would have it. */
+const bearerOf = ({ headers }: IncomingMessage): string | undefined => {
+  const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map((each) => each.trim());
+  const token = offered.find((each) => each.startsWith(BEARER_PROTOCOL))?.slice(BEARER_PROTOCOL.length);
+  return token === undefined || token.length > CREDENTIALS_MAX ? undefined : `Bearer ${token}`;
+};
+
+/** The one that is spoken. Never the one with the token: what is chosen is sent back. */
+const chooseProtocol = (offered: ReadonlySet<string>): string | false =>
+  offered.has(WATCH_PROTOCOL) && WATCH_PROTOCOL;
+
+const pathOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0] ?? '';
+
+/** Answers instead of taking the connection over, and ends it. */
+const refuse = (socket: Duplex, { status, body, headers }: HttpError): void => {
+  const text = JSON.stringify(body);
+  const head = {
+    ...headers,
+    connection: 'close',
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(text)),
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  };
+  const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}`);
+  socket.once('finish', () => socket.destroy());
+  socket.end([`HTTP/1.1 ${String(status)} ${STATUS_CODES[status] ?? ''}`, ...lines, '', text].join('\r\n'));
+};
 
 /** Watching over WebSocket: what is asked and decided is pushed, and may be answered on the same connection. */
 export const createWatch = (
-  office: Office,
+  deps: SurfaceDeps,
   feed: Feed,
   { HOLDPOINT_WEB_ORIGINS, HOLDPOINT_WATCH_HEARTBEAT_MS: heartbeatMs }: WebSettings,
 ): Watch => {
@@ -40,13 +70,13 @@ export const createWatch = (
     perMessageDeflate: false,
     handleProtocols: chooseProtocol,
   });
-  const strangers = createPlaces(PLACES.stranger);
+  const unauthenticated = createConnectionLimit(CONNECTION_LIMITS.unauthenticated);
   const parts: WatchParts = {
-    office,
+    deps,
     feed,
-    announce: createAnnouncements(office.tokens.of),
+    announce: createAnnouncements(deps.tokens.of),
     heartbeatMs,
-    persons: createPlaces(PLACES.person),
+    persons: createConnectionLimit(CONNECTION_LIMITS.person),
   };
   let isStopped = false;
 
@@ -56,12 +86,12 @@ export const createWatch = (
     if (pathOf(request) !== WATCH_PATH) throw new HoldpointError('CONTRACT_UNKNOWN_SUBJECT', 'no such path');
     if (!origins.mayConnect(origin, host))
       throw new HoldpointError('APPROVALS_ORIGIN_REFUSED', 'pages of this origin may not connect');
-    if (isStopped || server.clients.size >= PLACES.all)
+    if (isStopped || server.clients.size >= CONNECTION_LIMITS.all)
       throw new HoldpointError('RUNTIME_UNAVAILABLE', 'no more connections are taken at the moment');
   };
 
-  const takeOver = (request: IncomingMessage, socket: Duplex, head: Buffer, arrival: Arrival): void =>
-    server.handleUpgrade(request, socket, head, (watcher) => attendWatcher(watcher, parts, arrival));
+  const acceptConnection = (request: IncomingMessage, socket: Duplex, head: Buffer, arrival: Arrival): void =>
+    server.handleUpgrade(request, socket, head, (watcher) => serveWatcher(watcher, parts, arrival));
 
   const receive = async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
     const source = sourceOf(request);
@@ -69,22 +99,22 @@ export const createWatch = (
       admit(request);
       const { authorization } = request.headers;
       if (authorization === undefined) {
-        const place = strangers.take(source);
+        const place = unauthenticated.take(source);
         if (place === undefined)
           throw new HoldpointError('APPROVALS_TOO_MANY_ATTEMPTS', 'too many wait here who say nothing');
-        socket.once('close', place.free);
+        socket.once('close', place.release);
         // A page would not be told why it was refused: it hears so once it is connected.
-        return takeOver(request, socket, head, { source, place, authorization: bearerOf(request) });
+        return acceptConnection(request, socket, head, { source, place, authorization: bearerOf(request) });
       }
-      const principal = await office.identity.authenticate({ authorization, source }, 'approvals:read');
+      const principal = await deps.identity.authenticate({ authorization, source }, 'approvals:read');
       admit(request);
-      takeOver(request, socket, head, { source, authorization, principal });
+      acceptConnection(request, socket, head, { source, authorization, principal });
     } catch (error) {
-      refuse(socket, refusalOf(error, office.log));
+      refuse(socket, httpErrorOf(error, deps.log));
     }
   };
 
-  const sayGoodbye = (watcher: WebSocket): Promise<void> =>
+  const closeWatcher = (watcher: WebSocket): Promise<void> =>
     new Promise((resolve) => {
       watcher.once('close', () => resolve());
       watcher.close(WATCH_CLOSED.stopping, 'the service stops: connect again');
@@ -95,8 +125,8 @@ export const createWatch = (
     watchers: () => server.clients.size,
     stop: async () => {
       isStopped = true;
-      const parting = Promise.all([...server.clients].map(sayGoodbye));
-      await Promise.race([parting, delay(GOODBYE_MS)]);
+      const parting = Promise.all([...server.clients].map(closeWatcher));
+      await Promise.race([parting, delay(CLOSE_WITHIN_MS)]);
       for (const watcher of server.clients) watcher.terminate();
       server.close();
     },

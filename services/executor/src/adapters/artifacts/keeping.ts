@@ -1,4 +1,4 @@
-import type { RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import type { StoredArtifact } from '@holdpoint/contracts/effect/stored-artifact';
 import { errorFields } from '@holdpoint/runtime/engine/error-fields';

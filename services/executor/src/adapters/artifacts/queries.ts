@@ -1,4 +1,4 @@
-import type { api } from '@holdpoint/contracts/catalog/catalog';
+import type { api } from '@holdpoint/contracts/catalog/api';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import {
   type ArtifactView,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { sha256Of } from '@holdpoint/contracts/values/json';
 import { ArtifactView, artifactUriOf } from '@holdpoint/contracts/effect/stored-artifact';
-import type { RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { errorFields } from '@holdpoint/runtime/engine/error-fields';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import type { z } from 'zod';

@@ -1,5 +1,5 @@
-import type { RunEffect } from '@holdpoint/contracts/effect/effect';
-import { type EffectState, type Held, isWaiting } from '../../effect/state.ts';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
+import { type EffectState, type Deferral, isWaiting } from '../../effect/state.ts';
 import type { Circuits } from './circuits.ts';
 
 /** Why an order waits although nothing else stands in its way, as far as this executor knows. */
@@ -8,14 +8,14 @@ export type WhyWaiting = {
   readonly any: () => boolean;
   readonly of: (state: EffectState) => string | undefined;
   /** The target whose circuit does not let an order begin, if it is so. */
-  readonly heldBy: (order: RunEffect) => Held | undefined;
+  readonly deferralOf: (order: RunEffect) => Deferral | undefined;
 };
 
 export const createWhyWaiting = (
   targetOf: (order: RunEffect) => string | undefined,
   circuits: Pick<Circuits, 'states' | 'whyWaiting'>,
 ): WhyWaiting => {
-  const heldBy = (order: RunEffect): Held | undefined => {
+  const heldBy = (order: RunEffect): Deferral | undefined => {
     const target = targetOf(order);
     const reason = target === undefined ? undefined : circuits.whyWaiting(target);
     return target === undefined || reason === undefined ? undefined : { target, reason };
@@ -23,6 +23,6 @@ export const createWhyWaiting = (
   return {
     any: () => circuits.states().some(({ state }) => state !== 'closed'),
     of: (state) => (isWaiting(state) ? heldBy(state.entry.order)?.reason : undefined),
-    heldBy,
+    deferralOf: heldBy,
   };
 };

@@ -1,6 +1,6 @@
 import { readdir, readFile, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { RunEffect } from '@holdpoint/contracts/effect/effect';
+import { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { z } from 'zod';
 
 /** One start, noted before anything of it left the process. */

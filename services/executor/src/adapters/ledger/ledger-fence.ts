@@ -1,6 +1,6 @@
-import type { RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import type { BatchWrite } from '@holdpoint/runtime/engine/ports';
-import type { Condition } from '@holdpoint/runtime/store/commit-guard';
+import type { CommitGuard } from '@holdpoint/runtime/store/commit-guard';
 import { codeOf } from '@holdpoint/runtime/store/pool';
 import { z } from 'zod';
 import type { Journal } from '../journal/journal.ts';
@@ -19,7 +19,7 @@ type Pass = { readonly span: number; readonly position: number };
  * Between the ledger and the world: a start commits only in a ledger that has been reconciled, and leaves the process only
  * once it stands in the journal.
  */
-export const createGate = (
+export const createLedgerFence = (
   journal: Pick<Journal, 'id' | 'position' | 'reach' | 'append'>,
   refused: () => void,
 ) => {
@@ -29,7 +29,7 @@ export const createGate = (
   let asked = span;
   let passed: Pass | undefined;
 
-  const condition: Condition = {
+  const condition: CommitGuard = {
     statement: ({ events }: BatchWrite) => {
       if (!events.some(({ type }) => type === 'started')) return undefined;
       asked = span;
@@ -39,12 +39,12 @@ export const createGate = (
         values: [journal.id, generation ?? NONE, journal.position()],
       };
     },
-    met: (rows) => {
+    passed: (rows) => {
       const { position } = Passed.parse(rows[0]);
       journal.reach(position);
       passed = { span: asked, position };
     },
-    unmet: (error) => {
+    isRefusal: (error) => {
       if (codeOf(error) !== UNMET) return false;
       refused();
       return true;
@@ -54,12 +54,12 @@ export const createGate = (
   return {
     condition,
     /** The ledger of this generation is the one that was compared with the journal; undefined while none is. */
-    vouchFor: (which: number | undefined): void => {
+    trust: (which: number | undefined): void => {
       if (which !== generation) span += 1;
       generation = which;
     },
     /** Called in the same step as the commit is told of, so that the position is the one of that commit. */
-    note: (order: RunEffect, epoch: number): Promise<void> => {
+    journalStart: (order: RunEffect, epoch: number): Promise<void> => {
       // A commit that is heard of only now may be one that the ledger has lost since, behind the back of the journal.
       if (passed?.span !== span || generation === undefined)
         return Promise.reject(new Error('the ledger was set back after the start was committed'));
@@ -67,4 +67,4 @@ export const createGate = (
     },
   };
 };
-export type Gate = ReturnType<typeof createGate>;
+export type LedgerFence = ReturnType<typeof createLedgerFence>;

@@ -1,20 +1,20 @@
-import type { RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import { errorFields } from '@holdpoint/runtime/engine/error-fields';
 import type { CrashHook } from '@holdpoint/runtime/engine/ports';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import { CleanFailure, type EffectContext, OutcomeUnknown } from '../../ports/capability.ts';
-import type { Carrier } from '../../ports/handler-registry.ts';
-import type { Guard } from '../circuits/circuits.ts';
+import type { EffectHandler } from '../../ports/handler-registry.ts';
+import type { CircuitGuard } from '../circuits/circuits.ts';
 import type { Finding, Outcome } from '../../effect/decide.ts';
 import type { Unended } from '../../effect/state.ts';
 
 /** Notes a start where it outlasts the ledger; resolves once that is on the disk. Until then nothing may leave. */
-export type NoteStart = (order: RunEffect, epoch: number) => Promise<void>;
+export type JournalStart = (order: RunEffect, epoch: number) => Promise<void>;
 
 /** The journal, with the places on both sides of a note where a test may end the process. */
-export const crashingNote =
-  (note: NoteStart, crash: CrashHook): NoteStart =>
+export const crashingJournal =
+  (note: JournalStart, crash: CrashHook): JournalStart =>
   async (order, epoch) => {
     crash('before_note');
     await note(order, epoch);
@@ -22,15 +22,15 @@ export const crashingNote =
   };
 
 /** Nothing is drawn from how it ends. */
-const unguarded: Guard = (_target, _signal, run) => run();
+const unguarded: CircuitGuard = (_target, _signal, run) => run();
 
 /** Takes secrets of the start out of what an error says. */
 type Hide = <Value>(value: Value) => Value;
 const asItIs: Hide = (value) => value;
 
 /** Does what was ordered, and says what is known of it. */
-export const carryOut = async (
-  capability: Carrier | undefined,
+export const execute = async (
+  capability: EffectHandler | undefined,
   order: RunEffect,
   context: EffectContext,
   {
@@ -38,7 +38,7 @@ export const carryOut = async (
     guard = unguarded,
     hide = asItIs,
     log,
-  }: { readonly note: NoteStart; readonly guard?: Guard; readonly hide?: Hide; readonly log: Logger },
+  }: { readonly note: JournalStart; readonly guard?: CircuitGuard; readonly hide?: Hide; readonly log: Logger },
 ): Promise<Outcome> => {
   if (capability === undefined) {
     return {
@@ -84,15 +84,15 @@ const unknown = (reason: string): Finding => ({ found: 'unknown', reason });
  * Asks the target whether an effect in doubt was applied. That it was not counts only when every start of it is over: else one
  * may still be on its way.
  */
-export const lookInto = async (
-  capability: Carrier | undefined,
+export const probe = async (
+  capability: EffectHandler | undefined,
   context: EffectContext,
   {
     isOver,
     guard = unguarded,
     hide = asItIs,
     log,
-  }: { readonly isOver: boolean; readonly guard?: Guard; readonly hide?: Hide; readonly log: Logger },
+  }: { readonly isOver: boolean; readonly guard?: CircuitGuard; readonly hide?: Hide; readonly log: Logger },
 ): Promise<Finding> => {
   const { order } = context;
   const ask = capability?.probe?.bind(capability);
@@ -120,7 +120,7 @@ export const lookInto = async (
 };
 
 /** Whether none of the starts that nobody has seen the end of can do anything any more. */
-export const isOverFor =
+export const allEndedFor =
   (holds: (journal: string) => boolean) =>
   (unended: readonly Unended[]): boolean =>
     // Whoever holds the journal of a worker has outlived it. Where no journal is known, nothing is.

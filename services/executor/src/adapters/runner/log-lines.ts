@@ -1,4 +1,4 @@
-import type { RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import type { LogLine, LogStream } from '@holdpoint/contracts/task/log';
 import type { StoredArtifact } from '@holdpoint/contracts/effect/stored-artifact';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
@@ -8,9 +8,9 @@ import { stepOf } from '../../effect/step-name.ts';
 import type { KeptLog } from '../artifacts/keeping.ts';
 
 /** The output of one start of a step. Neither call fails. */
-export type StepLines = {
+export type StepOutput = {
   /** Never waits for whoever watches. */
-  readonly say: (stream: LogStream, line: string) => void;
+  readonly print: (stream: LogStream, line: string) => void;
   /** Nothing more will be said. Resolves to all that was, once it is on the disk; undefined when nothing was kept. */
   readonly end: () => Promise<StoredArtifact | undefined>;
 };
@@ -53,7 +53,7 @@ const leftOut = (count: number): string =>
 /** Hands on what a step prints, as far as it can be handed on at once: nobody waits for whoever watches. */
 export const createLogLines =
   ({ announce, clock, now, redact, logOf }: LogLinesParts) =>
-  (order: RunEffect, epoch: number): StepLines => {
+  (order: RunEffect, epoch: number): StepOutput => {
     const subject = subjects.log(order.effect.task, order.effect.node);
     const about = { attempt: order.attempt, step: stepOf(order) };
     let seq = (epoch - 1) * LINES_OF_A_START;
@@ -82,7 +82,7 @@ export const createLogLines =
     };
 
     return {
-      say: (stream, line) => {
+      print: (stream, line) => {
         let text: string | undefined;
         // Of a flood, lines that nobody gets are not looked through.
         const shown = (): string => (text ??= redact(line));

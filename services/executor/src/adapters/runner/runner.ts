@@ -1,11 +1,11 @@
-import type { RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import type { StoredArtifact } from '@holdpoint/contracts/effect/stored-artifact';
 import type { Clock } from '@holdpoint/runtime/engine/clock';
 import type { Routed } from '@holdpoint/runtime/engine/inbound';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import type { EffectContext } from '../../ports/capability.ts';
-import type { Registry } from '../../ports/handler-registry.ts';
+import type { HandlerRegistry } from '../../ports/handler-registry.ts';
 import { isWork } from '../../effect/admission.ts';
 import {
   type EffectMessage,
@@ -14,13 +14,13 @@ import {
   type Outcome,
   type Place,
 } from '../../effect/decide.ts';
-import type { Held, Unended } from '../../effect/state.ts';
-import { carryOut, lookInto, type NoteStart } from './execute.ts';
-import type { Guard } from '../circuits/circuits.ts';
+import type { Deferral, Unended } from '../../effect/state.ts';
+import { execute, probe, type JournalStart } from './execute.ts';
+import type { CircuitGuard } from '../circuits/circuits.ts';
 import { LeaseOver } from '../circuits/breaker.ts';
 import { hiddenFinding, hiddenOutcome } from '../secrets/hidden-outcome.ts';
-import type { StepLines } from './log-lines.ts';
-import type { Places } from '../slots/slots.ts';
+import type { StepOutput } from './log-lines.ts';
+import type { Slots } from '../slots/slots.ts';
 import { type StartSecrets, withoutSecrets } from '../secrets/secrets.ts';
 
 const HEARTBEAT_MS = LEASE_MS / 3;
@@ -43,7 +43,7 @@ type Running = {
   readonly done: Promise<void>;
 };
 
-type Fit = (
+type FitOutcome = (
   order: RunEffect,
   epoch: number,
   outcome: Outcome,
@@ -51,30 +51,30 @@ type Fit = (
 ) => Promise<Outcome>;
 
 export type RunnerParts = {
-  readonly capabilities: Registry;
-  readonly places: Places;
+  readonly capabilities: HandlerRegistry;
+  readonly slots: Slots;
   readonly clock: Clock;
   /** Resolves once the start is in the journal. */
-  readonly note: NoteStart;
+  readonly journalStart: JournalStart;
   /** Stands before every target. Without it nothing is drawn from what fails. */
-  readonly guard?: Guard;
+  readonly guard?: CircuitGuard;
   /** Why an order that waits may not begin, beside that there is no place. Without it there is no such reason. */
-  readonly heldBy?: (order: RunEffect) => Held | undefined;
+  readonly deferralOf?: (order: RunEffect) => Deferral | undefined;
   /** Whether starts that nobody has seen the end of can do nothing any more. Without it none is known to be over. */
-  readonly isOver?: (unended: readonly Unended[]) => boolean;
+  readonly allEnded?: (unended: readonly Unended[]) => boolean;
   /** The secrets of a start. Without it there are none. */
   readonly secretsOf?: (order: RunEffect) => StartSecrets;
   /** Where the output of a start goes. Without it nobody watches. */
-  readonly linesOf?: (order: RunEffect, epoch: number) => StepLines;
+  readonly linesOf?: (order: RunEffect, epoch: number) => StepOutput;
   /** Makes an outcome one that the ledger can take, whatever its size. Without it every outcome is taken as it is. */
-  readonly fit?: Fit;
+  readonly fit?: FitOutcome;
   readonly log: Logger;
 };
 
-const NEVER_HELD = (): undefined => undefined;
+const NEVER_DEFERRED = (): undefined => undefined;
 const NONE_LOST = (unended: readonly Unended[]): boolean => unended.length === 0;
-const UNWATCHED: StepLines = { say: () => undefined, end: () => Promise.resolve(undefined) };
-const AS_IT_IS: Fit = (_order, _epoch, outcome) => Promise.resolve(outcome);
+const UNWATCHED: StepOutput = { print: () => undefined, end: () => Promise.resolve(undefined) };
+const AS_IT_IS: FitOutcome = (_order, _epoch, outcome) => Promise.resolve(outcome);
 const keyOf = (id: string, epoch: number): string => `${id} ${String(epoch)}`;
 
 /** The lease of a start as this process sees it, by a clock that nobody can set. */
@@ -97,11 +97,11 @@ const leaseOf = (order: RunEffect, since: number | undefined, clock: Clock) => {
 /** Carries out what the ledger has started, and hands back what came of it. */
 export const createRunner = ({
   capabilities,
-  places,
+  slots: places,
   clock,
-  note,
-  heldBy = NEVER_HELD,
-  isOver = NONE_LOST,
+  journalStart: note,
+  deferralOf: heldBy = NEVER_DEFERRED,
+  allEnded: isOver = NONE_LOST,
   secretsOf = withoutSecrets,
   guard,
   linesOf,
@@ -123,15 +123,15 @@ export const createRunner = ({
     const endHeartbeat = clock.every(HEARTBEAT_MS, () => {
       const sentAt = clock.now();
       const released = (): void => extendedFrom(sentAt);
-      accept({ aggregate: order.id, message: { kind: 'heartbeat', epoch }, released });
+      accept({ aggregate: order.id, message: { kind: 'heartbeat', epoch }, onDone: released });
     });
     const lines = linesOf?.(order, epoch) ?? UNWATCHED;
     const { signal } = controller;
     const secrets = secretsOf(order);
-    const say: EffectContext['say'] = (stream, line) => lines.say(stream, secrets.hideFilled(line));
+    const say: EffectContext['say'] = (stream, line) => lines.print(stream, secrets.hideFilled(line));
     const context = { effectId: order.id, order, epoch, signal, assertInForce, secrets, say };
     const key = keyOf(order.id, epoch);
-    const done = carryOut(capabilities.get(order.effect.uses), order, context, {
+    const done = execute(capabilities.get(order.effect.uses), order, context, {
       note,
       ...(guard !== undefined && { guard }),
       hide: secrets.hideIn,
@@ -147,7 +147,7 @@ export const createRunner = ({
         slots.delete(slot);
         accept({
           aggregate: order.id,
-          message: { kind: 'outcome', epoch, outcome: asFarAsItGot(order, signal, outcome) },
+          message: { kind: 'outcome', epoch, outcome: reportedOutcome(order, signal, outcome) },
         });
         places.free(slot);
       });
@@ -166,12 +166,12 @@ export const createRunner = ({
       signal,
       assertInForce: () => undefined,
       secrets,
-      say: UNWATCHED.say,
+      say: UNWATCHED.print,
     };
     // A start of this process that is still under way is not over, whatever became of its lease.
     const isRunning = [...running.values()].some((each) => each.order.id === order.id);
     const over = !isRunning && isOver(unended);
-    const done = lookInto(capabilities.get(order.effect.uses), context, {
+    const done = probe(capabilities.get(order.effect.uses), context, {
       isOver: over,
       ...(guard !== undefined && { guard }),
       hide: secrets.hideIn,
@@ -215,7 +215,7 @@ export const createRunner = ({
       // Once the claim is decided the place is in use, or goes on to the next.
       const released = (): void => (usesSlot(place.slot) ? undefined : places.free(place.slot));
       if (stopping) released();
-      else accept({ aggregate: id, message: { kind: 'claim', id, place: stamped(place) }, released });
+      else accept({ aggregate: id, message: { kind: 'claim', id, place: stamped(place) }, onDone: released });
     };
 
   return {
@@ -252,5 +252,5 @@ export const createRunner = ({
 export type Runner = ReturnType<typeof createRunner>;
 
 /** Work that was interrupted says nothing of itself, whatever it returns: unless it was called off, it is done again. */
-const asFarAsItGot = (order: RunEffect, signal: AbortSignal, outcome: Outcome): Outcome =>
+const reportedOutcome = (order: RunEffect, signal: AbortSignal, outcome: Outcome): Outcome =>
   isWork(order) && signal.aborted ? { kind: 'unknown', reason: 'it was interrupted' } : outcome;

@@ -1,17 +1,17 @@
-import type { RunEffect } from '@holdpoint/contracts/effect/effect';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { TaskId } from '@holdpoint/contracts/values/ids';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Place } from '../../effect/decide.ts';
+import type { Slot } from '../../effect/decide.ts';
 import { bareOrderFor, effectOf, orderFor } from '../../../testing/orders.ts';
-import { createPlaces } from './slots.ts';
+import { createSlots } from './slots.ts';
 
 const ORDER = orderFor();
 const AGENT = bareOrderFor();
 
 describe('places', () => {
   test('are as many as there are, each with a slot of its own', () => {
-    const places = createPlaces({ worker: 'worker-1' }, 2);
+    const places = createSlots({ worker: 'worker-1' }, 2);
     const [one, two] = [places.take(ORDER), places.take(ORDER)];
     expect(one).toMatchObject({ worker: 'worker-1' });
     expect(one?.slot).not.toBe(two?.slot);
@@ -20,7 +20,7 @@ describe('places', () => {
   });
 
   test('that are given back can be taken again, under another slot', () => {
-    const places = createPlaces({ worker: 'worker-1' }, 1);
+    const places = createSlots({ worker: 'worker-1' }, 1);
     const first = places.take(ORDER);
     places.free(first?.slot ?? 0);
     expect(places.inUse()).toBe(0);
@@ -30,7 +30,7 @@ describe('places', () => {
   });
 
   test('that are given back twice are one place', () => {
-    const places = createPlaces({ worker: 'worker-1' }, 2);
+    const places = createSlots({ worker: 'worker-1' }, 2);
     const [one] = [places.take(ORDER), places.take(ORDER)];
     places.free(one?.slot ?? 0);
     places.free(one?.slot ?? 0);
@@ -41,13 +41,13 @@ describe('places', () => {
 
 describe('whoever waits for a place', () => {
   test('has it at once where there is one', () => {
-    const got: Place[] = [];
-    createPlaces({ worker: 'worker-1' }, 1).wait(ORDER, (place) => got.push(place));
+    const got: Slot[] = [];
+    createSlots({ worker: 'worker-1' }, 1).wait(ORDER, (place) => got.push(place));
     expect(got).toHaveLength(1);
   });
 
   test('has it when one is given back, the longest waiting first', () => {
-    const places = createPlaces({ worker: 'worker-1' }, 1);
+    const places = createSlots({ worker: 'worker-1' }, 1);
     const first = places.take(ORDER);
     const got: string[] = [];
     places.wait(ORDER, () => got.push('one'));
@@ -59,7 +59,7 @@ describe('whoever waits for a place', () => {
   });
 
   test('and gives it back unused hands it on to the next', () => {
-    const places = createPlaces({ worker: 'worker-1' }, 1);
+    const places = createSlots({ worker: 'worker-1' }, 1);
     const first = places.take(ORDER);
     const got: string[] = [];
     for (const name of ['one', 'two', 'three']) {
@@ -78,7 +78,7 @@ test('whatever is taken, waited for and given back, there are never more in use 
   const acts = fc.array(fc.constantFrom('take', 'wait', 'free'), { maxLength: 40 });
   fc.assert(
     fc.property(acts, fc.integer({ min: 1, max: 4 }), (sequence, count) => {
-      const places = createPlaces({ worker: 'worker-1' }, count);
+      const places = createSlots({ worker: 'worker-1' }, count);
       const held: number[] = [];
       let waiting = 0;
       for (const act of sequence) {
@@ -100,7 +100,7 @@ test('whatever is taken, waited for and given back, there are never more in use 
 });
 
 test('places that are closed are given to nobody, until they are opened: then to whoever has waited longest', () => {
-  const places = createPlaces({ worker: 'worker-1' }, 2);
+  const places = createSlots({ worker: 'worker-1' }, 2);
   const running = places.take(ORDER);
   places.close();
   expect(places.areOpen()).toBe(false);
@@ -117,7 +117,7 @@ test('places that are closed are given to nobody, until they are opened: then to
 
 test('what starts programs has places of its own: neither waits for the other', () => {
   const isCommand = (uses: string): boolean => uses === 'cap.agent.invoke';
-  const places = createPlaces({ worker: 'worker-1' }, 1, { count: 1, isCommand });
+  const places = createSlots({ worker: 'worker-1' }, 1, { count: 1, isCommand });
   const agent = places.take(AGENT);
   expect(places.take(AGENT)).toBeUndefined();
   expect(places.take(ORDER)).toBeDefined();
@@ -138,7 +138,7 @@ describe('orders for one target', () => {
   });
 
   test('are as many as it may have, and keep no place from others', () => {
-    const places = createPlaces({ worker: 'worker-1' }, 3, undefined, targetsWith({ x: 1 }));
+    const places = createSlots({ worker: 'worker-1' }, 3, undefined, targetsWith({ x: 1 }));
     const first = places.take(order('t-1', 'x'));
     expect(first).toBeDefined();
     expect(places.take(order('t-2', 'x'))).toBeUndefined();
@@ -152,7 +152,7 @@ describe('orders for one target', () => {
 
   test('wait while it may have none, and begin once that has changed', () => {
     const limits = { x: 0 };
-    const places = createPlaces({ worker: 'worker-1' }, 3, undefined, targetsWith(limits));
+    const places = createSlots({ worker: 'worker-1' }, 3, undefined, targetsWith(limits));
     const given: number[] = [];
     for (let i = 0; i < 3; i += 1) places.wait(order('t-1', 'x'), () => void given.push(i));
     expect(given).toEqual([]);
@@ -165,7 +165,7 @@ describe('orders for one target', () => {
   });
 
   test('that waits in its tens of thousands and gives back at once what it is given fill no stack', () => {
-    const places = createPlaces({ worker: 'worker-1' }, 1);
+    const places = createSlots({ worker: 'worker-1' }, 1);
     const first = places.take(order('t-1'));
     let given = 0;
     for (let i = 0; i < 50_000; i += 1)
@@ -195,7 +195,7 @@ describe('orders for one target', () => {
     fc.assert(
       fc.property(fc.array(act, { maxLength: 80 }), fc.integer({ min: 1, max: 4 }), (acts, count) => {
         const limits: Record<string, number> = { x: 2, y: 2 };
-        const places = createPlaces({ worker: 'worker-1' }, count, undefined, targetsWith(limits));
+        const places = createSlots({ worker: 'worker-1' }, count, undefined, targetsWith(limits));
         const held: { slot: number; to: string }[] = [];
         const waiting: string[] = [];
         const wrong: string[] = [];
@@ -233,7 +233,7 @@ describe('orders for one target', () => {
 });
 
 test('places of an executor that stops are given to nobody any more, whoever opens them', () => {
-  const places = createPlaces({ worker: 'worker-1' }, 2);
+  const places = createSlots({ worker: 'worker-1' }, 2);
   const running = places.take(ORDER);
   places.drain();
   places.open();

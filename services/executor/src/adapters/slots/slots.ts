@@ -1,11 +1,11 @@
-import type { RunEffect } from '@holdpoint/contracts/effect/effect';
-import type { Place } from '../../effect/decide.ts';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
+import type { Slot } from '../../effect/decide.ts';
 import { createFairQueue } from './fair-queue.ts';
 
-type Give = (place: Place) => void;
+type OnSlot = (place: Slot) => void;
 
 /** What starts programs is heavy, and has places of its own: so it keeps nothing else waiting. */
-export type CommandPlaces = { readonly count: number; readonly isCommand: (uses: string) => boolean };
+export type CommandSlots = { readonly count: number; readonly isCommand: (uses: string) => boolean };
 
 /** What orders talk to, and how many of them may do so at a time: none while its circuit is open. */
 export type Targets = {
@@ -18,24 +18,24 @@ const KINDS = ['effects', 'commands'] as const;
 type Kind = (typeof KINDS)[number];
 
 /** All of an order that counts here: the ledger has the rest. */
-type Wish = { readonly kind: Kind; readonly task: string; readonly target: string | undefined };
+type SlotRequest = { readonly kind: Kind; readonly task: string; readonly target: string | undefined };
 
-type Waiting = { readonly wish: Wish; readonly give: Give };
+type Waiting = { readonly wish: SlotRequest; readonly give: OnSlot };
 
-const NOWHERE: Targets = { of: () => undefined, limitOf: () => Infinity };
+const NO_TARGETS: Targets = { of: () => undefined, limitOf: () => Infinity };
 
 /**
  * A fixed number of places for running effects: who has one may begin, everybody else stays prepared in the ledger. Of those
  * who wait, one of each task is next in turn; nobody waits beside a place that is free for him.
  */
-export const createPlaces = (
-  { worker, journal }: Omit<Place, 'slot'>,
+export const createSlots = (
+  { worker, journal }: Omit<Slot, 'slot'>,
   count: number,
-  commands?: CommandPlaces,
-  targets: Targets = NOWHERE,
+  commands?: CommandSlots,
+  targets: Targets = NO_TARGETS,
 ) => {
   const counts: Readonly<Record<Kind, number>> = { effects: count, commands: commands?.count ?? 0 };
-  const taken = new Map<number, Wish>();
+  const taken = new Map<number, SlotRequest>();
   const inUseOf: Record<Kind, number> = { effects: 0, commands: 0 };
   const inUseAt = new Map<string, number>();
   const waiting = { effects: createFairQueue<Waiting>(), commands: createFairQueue<Waiting>() } as const;
@@ -45,7 +45,7 @@ export const createPlaces = (
   let serving = false;
   let again = false;
 
-  const wishOf = (order: RunEffect): Wish => ({
+  const requestOf = (order: RunEffect): SlotRequest => ({
     kind: commands?.isCommand(order.effect.uses) === true ? 'commands' : 'effects',
     task: order.effect.task,
     target: targets.of(order),
@@ -57,8 +57,8 @@ export const createPlaces = (
   const look = (target: string): void => {
     const room = hasRoom(target);
     for (const kind of KINDS)
-      if (room) waiting[kind].letGo(target);
-      else waiting[kind].holdUp(target);
+      if (room) waiting[kind].unblock(target);
+      else waiting[kind].block(target);
   };
 
   const countAt = (target: string | undefined, more: 1 | -1): void => {
@@ -71,7 +71,7 @@ export const createPlaces = (
 
   const isFree = (kind: Kind): boolean => open && inUseOf[kind] < counts[kind];
 
-  const occupy = (wish: Wish): Place => {
+  const occupy = (wish: SlotRequest): Slot => {
     last += 1;
     taken.set(last, wish);
     inUseOf[wish.kind] += 1;
@@ -79,7 +79,7 @@ export const createPlaces = (
     return { worker, slot: last, ...(journal !== undefined && { journal }) };
   };
 
-  const takeFor = (wish: Wish): Place | undefined =>
+  const takeFor = (wish: SlotRequest): Slot | undefined =>
     isFree(wish.kind) && (wish.target === undefined || hasRoom(wish.target)) ? occupy(wish) : undefined;
 
   /** Gives places to those who wait. Whoever has one may give it back at once: that is served in the same round. */
@@ -105,7 +105,7 @@ export const createPlaces = (
   };
 
   return {
-    take: (order: RunEffect): Place | undefined => takeFor(wishOf(order)),
+    take: (order: RunEffect): Slot | undefined => takeFor(requestOf(order)),
     /** Gives a place back, and so to whoever is next. Giving it back twice does nothing. */
     free: (slot: number): void => {
       const wish = taken.get(slot);
@@ -116,8 +116,8 @@ export const createPlaces = (
       serve();
     },
     /** Calls back with a place: now, or when one is free. Nothing of the order is kept meanwhile but task and target. */
-    wait: (order: RunEffect, give: Give): void => {
-      const wish = wishOf(order);
+    wait: (order: RunEffect, give: OnSlot): void => {
+      const wish = requestOf(order);
       const place = takeFor(wish);
       if (place !== undefined) return give(place);
       if (wish.target !== undefined) look(wish.target);
@@ -148,4 +148,4 @@ export const createPlaces = (
     areOpen: (): boolean => open,
   };
 };
-export type Places = ReturnType<typeof createPlaces>;
+export type Slots = ReturnType<typeof createSlots>;

@@ -1,7 +1,7 @@
 import { type ErrorBody, errorBody } from '@holdpoint/contracts/values/errors';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
-import type { Settlement } from '@holdpoint/contracts/recovery/recovery';
+import type { Settlement } from '@holdpoint/contracts/recovery/commands';
 import { Outcome } from '@holdpoint/contracts/workflow/workflow';
 import { repeatTimer } from '@holdpoint/runtime/decider';
 import {

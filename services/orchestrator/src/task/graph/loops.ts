@@ -1,5 +1,6 @@
 import type { NodeId } from '@holdpoint/contracts/values/ids';
-import type { FailureClass, Verdict } from '@holdpoint/contracts/recovery/recovery';
+import type { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
+import type { Verdict } from '@holdpoint/contracts/recovery/verdict';
 import type { Outcome } from '@holdpoint/contracts/workflow/workflow';
 import { nodeDefinition, nodeState, type Task } from '../model/state.ts';
 import { BUDGET_DEFAULT } from './steps.ts';

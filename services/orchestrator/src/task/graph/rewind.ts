@@ -1,5 +1,5 @@
 import type { CommandId, NodeId } from '@holdpoint/contracts/values/ids';
-import type { Verdict } from '@holdpoint/contracts/recovery/recovery';
+import type { Verdict } from '@holdpoint/contracts/recovery/verdict';
 import { downstreamOf } from '@holdpoint/workflows/graph/graph';
 import type { Draft } from '../model/decision-builder.ts';
 import { letGo, tellBoard } from './ending.ts';

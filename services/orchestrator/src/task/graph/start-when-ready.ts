@@ -1,9 +1,9 @@
 import { artifactLabel, scopeOf } from '@holdpoint/contracts/workflow/artifact';
 import { CAPABILITIES } from '@holdpoint/contracts/effect/capabilities';
-import { effectDigest } from '@holdpoint/contracts/effect/effect';
+import { effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import { approvalIdOf, effectIdOf, type NodeId } from '@holdpoint/contracts/values/ids';
-import type { WaitKind } from '@holdpoint/contracts/task/task';
+import type { WaitKind } from '@holdpoint/contracts/task/status';
 import type { NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { ExpressionError } from '@holdpoint/workflows/expression/expression';
 import { askApproval, askArtifacts, askLocks, titleOf } from '../outgoing/outgoing.ts';

@@ -1,4 +1,4 @@
-import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/effect';
+import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import { effectIdOf, type NodeId } from '@holdpoint/contracts/values/ids';
 import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
 import type { StepResult } from '@holdpoint/contracts/task/step';

@@ -1,5 +1,5 @@
 import type { Usage } from '@holdpoint/contracts/workflow/attempt';
-import type { CanonicalEffect } from '@holdpoint/contracts/effect/effect';
+import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
 import { type Budget, BudgetRequest, type NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
 import type { Draft } from './decision-builder.ts';
 import { nodeState, type Task } from './state.ts';

@@ -1,6 +1,6 @@
-import type { EffectEvent } from '@holdpoint/contracts/effect/effect';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
-import type { Checkpoint } from '@holdpoint/contracts/task/task';
+import type { Checkpoint } from '@holdpoint/contracts/task/status';
 import type { Draft } from './decision-builder.ts';
 import { markOf } from './evolve.ts';
 import { type NodeState, nodeState, type Task } from './state.ts';

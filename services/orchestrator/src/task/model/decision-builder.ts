@@ -1,5 +1,5 @@
 import type { NodeId } from '@holdpoint/contracts/values/ids';
-import type { TaskEvent } from '@holdpoint/contracts/task/task';
+import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import {
   type Answer,
   type Decision,

@@ -2,7 +2,8 @@ import type { AttemptReport, Usage } from '@holdpoint/contracts/workflow/attempt
 import type { CommandId, NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import { RollbackInputs } from '@holdpoint/contracts/recovery/rollback';
-import type { Checkpoint, TaskEvent, TaskPhase } from '@holdpoint/contracts/task/task';
+import type { Checkpoint, TaskPhase } from '@holdpoint/contracts/task/status';
+import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { hasWorktree } from './context.ts';
 import { effectGate } from './effect-gate.ts';
 import { followed } from './earlier-attempts.ts';
@@ -176,6 +177,7 @@ const rewound = (task: Task, event: Extract<TaskEvent, { type: 'rewound' }>): Ta
 const fold = (task: Task, event: TaskEvent): Task => {
   switch (event.type) {
     case 'submitted':
+    case 'cancelled_before_submission':
     case 'readied':
       return task;
     case 'completed':
@@ -454,6 +456,7 @@ export const peerOf = ({
 
 export const evolve = (state: TaskState, event: TaskEvent): TaskState => {
   if (event.type === 'submitted') return created(event);
+  if (event.type === 'cancelled_before_submission') return { phase: 'absent', tombstone: true };
   if (state.phase === 'absent') throw new Error(`event ${event.type} of a task that was never submitted`);
   return { ...fold(state, event), version: state.version + 1, phase: event.phase };
 };

@@ -1,9 +1,9 @@
-import type { ApprovalResolved } from '@holdpoint/contracts/approval/approval';
-import type { CommandOf } from '@holdpoint/contracts/catalog/catalog';
-import type { EffectEvent } from '@holdpoint/contracts/effect/effect';
+import type { ApprovalResolved } from '@holdpoint/contracts/approval/events';
+import type { CommandOf } from '@holdpoint/contracts/catalog/commands';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import type { CommandId, TaskId } from '@holdpoint/contracts/values/ids';
 import type { Json } from '@holdpoint/contracts/values/json';
-import type { CarriedNode } from '@holdpoint/contracts/task/task';
+import type { CarriedNode } from '@holdpoint/contracts/task/events';
 import type { Task } from './state.ts';
 
 type Command = Exclude<CommandOf<'orchestrator'>, { readonly kind: 'board' }> & { readonly task: TaskId };

@@ -1,5 +1,5 @@
 import type { NodeId } from '@holdpoint/contracts/values/ids';
-import type { TaskEvent } from '@holdpoint/contracts/task/task';
+import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { nodeAt, withNodeAt } from './nodes.ts';
 import { type Gate, type NodeState, nodeState, type NodeStatus, type Task } from './state.ts';
 import { wiringOf } from './workflow-index.ts';

@@ -1,4 +1,4 @@
-import { TaskPhase, type TaskPhase as Phase } from '@holdpoint/contracts/task/task';
+import { TaskPhase, type TaskPhase as Phase } from '@holdpoint/contracts/task/status';
 import { expect, test } from 'vitest';
 import { histories, TERMINAL } from '../../../testing/tasks.ts';
 import { isTerminal, mayGo, TRANSITIONS } from './phases.ts';

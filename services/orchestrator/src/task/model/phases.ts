@@ -1,4 +1,4 @@
-import type { TaskPhase } from '@holdpoint/contracts/task/task';
+import type { TaskPhase } from '@holdpoint/contracts/task/status';
 
 /** Where a task may go from each phase. Everything else is a bug; a property test walks this table. */
 export const TRANSITIONS: Readonly<Record<TaskPhase, readonly TaskPhase[]>> = {

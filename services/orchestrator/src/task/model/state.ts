@@ -2,14 +2,16 @@ import type { Gate as GateTemplate } from '@holdpoint/contracts/workflow/gate';
 import type { AttemptReport, Usage } from '@holdpoint/contracts/workflow/attempt';
 import type { ArtifactStanding } from '@holdpoint/contracts/task/registry';
 import type { DoubtCause } from '@holdpoint/contracts/effect/in-doubt-cause';
-import type { Verdict } from '@holdpoint/contracts/recovery/recovery';
-import type { CanonicalEffect, DoubtAnswer } from '@holdpoint/contracts/effect/effect';
+import type { Verdict } from '@holdpoint/contracts/recovery/verdict';
+import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
+import type { DoubtAnswer } from '@holdpoint/contracts/effect/grant';
 import type { ErrorBody } from '@holdpoint/contracts/values/errors';
 import type { ApprovalId, CommandId, EffectId, NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
 import type { Payload, StepContext, StepResult } from '@holdpoint/contracts/task/step';
-import type { ApprovalOutcome } from '@holdpoint/contracts/approval/approval';
-import type { AskedByGate, Checkpoint, NodeWait, TaskPhase } from '@holdpoint/contracts/task/task';
+import type { ApprovalOutcome } from '@holdpoint/contracts/approval/status';
+import type { AskedByGate } from '@holdpoint/contracts/task/events';
+import type { Checkpoint, NodeWait, TaskPhase } from '@holdpoint/contracts/task/status';
 import type { NodeDefinition, Outcome, WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { type Nodes, nodeAt } from './nodes.ts';
 import { wiringOf } from './workflow-index.ts';
@@ -234,9 +236,12 @@ export type Task = {
   readonly checkpoints?: readonly Checkpoint[];
 };
 
-export type TaskState = { readonly phase: 'absent' } | Task;
+/** No task. A tombstone says that it was cancelled before its submission arrived, which is refused from then on. */
+export type Absent = { readonly phase: 'absent'; readonly tombstone?: true };
 
-export const absent: TaskState = { phase: 'absent' };
+export type TaskState = Absent | Task;
+
+export const absent: Absent = { phase: 'absent' };
 
 /** Undefined for a node that the task does not have: messages may name any. */
 export const findNode = (task: Task, node: NodeId): NodeState | undefined => {

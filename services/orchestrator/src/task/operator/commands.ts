@@ -1,7 +1,7 @@
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import type { CommandId, NodeId } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
-import type { TaskEvent } from '@holdpoint/contracts/task/task';
+import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import type { Answer, Decision } from '@holdpoint/runtime/decider';
 import { grantResume } from '../model/checkpoints.ts';
 import type { Draft } from '../model/decision-builder.ts';

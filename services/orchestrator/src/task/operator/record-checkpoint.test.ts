@@ -1,5 +1,5 @@
 import { commandIdOf, NodeId } from '@holdpoint/contracts/values/ids';
-import type { RecordCheckpoint } from '@holdpoint/contracts/task/task';
+import type { RecordCheckpoint } from '@holdpoint/contracts/task/commands';
 import { continued, specFor } from '@holdpoint/runtime/testing/spec';
 import { expect, test } from 'vitest';
 import { histories, NODE, NOW, OPEN, type Situation, TASK, TERMINAL } from '../../../testing/tasks.ts';

@@ -1,5 +1,6 @@
 import { errorBody } from '@holdpoint/contracts/values/errors';
-import type { RecordCheckpoint, TaskEvent } from '@holdpoint/contracts/task/task';
+import type { RecordCheckpoint } from '@holdpoint/contracts/task/commands';
+import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import type { Decision } from '@holdpoint/runtime/decider';
 import { checkpoint } from '../model/checkpoints.ts';
 import type { Draft } from '../model/decision-builder.ts';

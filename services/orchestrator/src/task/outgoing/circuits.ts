@@ -1,4 +1,4 @@
-import type { AdmitTask } from '@holdpoint/contracts/task/task';
+import type { AdmitTask } from '@holdpoint/contracts/task/commands';
 import { repeatTimer } from '@holdpoint/runtime/decider';
 import { CIRCUIT_TIMER, enterCircuit, type Trial } from './outgoing.ts';
 import type { Draft } from '../model/decision-builder.ts';

@@ -1,8 +1,8 @@
-import type { CanonicalEffect } from '@holdpoint/contracts/effect/effect';
+import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
 import type { Gate, GateInput } from '@holdpoint/contracts/workflow/gate';
 import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
 import { evaluateExpression, ExpressionError } from '@holdpoint/workflows/expression/expression';
-import { expectedOf, fitsInput, isFilled, KIND_INPUT } from '@holdpoint/workflows/gate/problems';
+import { expectedOf, fitsInput, hasExpressions, KIND_INPUT } from '@holdpoint/workflows/gate/problems';
 import { parseBool } from '@holdpoint/workflows/reading/coerce';
 import { gateText } from './gate-texts.ts';
 import { scopeFor } from '../model/scope.ts';
@@ -18,7 +18,7 @@ const filledIn = (value: Json, scopeOf: (text: string) => JsonObject): Json => {
   if (typeof value === 'string') {
     const expression = WHOLE.exec(value)?.[1];
     if (expression !== undefined) return evaluateExpression(expression.trim(), scopeOf(value));
-    return isFilled(value) ? gateText(value, scopeOf(value)) : value;
+    return hasExpressions(value) ? gateText(value, scopeOf(value)) : value;
   }
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((each: Json) => filledIn(each, scopeOf));

@@ -1,4 +1,4 @@
-import { BODY_MAX, RequestApproval } from '@holdpoint/contracts/approval/approval';
+import { BODY_MAX, RequestApproval } from '@holdpoint/contracts/approval/commands';
 import { type Gate, GateContext } from '@holdpoint/contracts/workflow/gate';
 import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/bus/streams';
 import { describe, expect, test } from 'vitest';

@@ -1,10 +1,10 @@
-import { BODY_MAX } from '@holdpoint/contracts/approval/approval';
+import { BODY_MAX } from '@holdpoint/contracts/approval/commands';
 import { AudienceMember } from '@holdpoint/contracts/workflow/audience';
 import type { Gate } from '@holdpoint/contracts/workflow/gate';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/bus/streams';
-import type { AskedByGate } from '@holdpoint/contracts/task/task';
+import type { AskedByGate } from '@holdpoint/contracts/task/events';
 import type { EffectDeclaration } from '@holdpoint/contracts/workflow/workflow';
 import { evaluateCondition, ExpressionError } from '@holdpoint/workflows/expression/expression';
 import { effectGate } from '../model/effect-gate.ts';

@@ -1,4 +1,4 @@
-import type { CanonicalEffect } from '@holdpoint/contracts/effect/effect';
+import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
 import type { Gate, GateContext } from '@holdpoint/contracts/workflow/gate';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { asSent, type JsonObject } from '@holdpoint/contracts/values/json';

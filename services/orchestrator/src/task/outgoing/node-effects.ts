@@ -1,11 +1,11 @@
 import { artifactLabel, scopeOf } from '@holdpoint/contracts/workflow/artifact';
 import { CAPABILITIES, effectClassOf } from '@holdpoint/contracts/effect/capabilities';
-import type { CanonicalEffect } from '@holdpoint/contracts/effect/effect';
+import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { asSent, digestOf, type Json, type JsonObject, sha256Of } from '@holdpoint/contracts/values/json';
 import type { Payload, StepInput } from '@holdpoint/contracts/task/step';
 import type { NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
-import { isFilledIn } from '@holdpoint/workflows/definition/node-texts';
+import { isRendered } from '@holdpoint/workflows/definition/node-texts';
 import { renderText } from '@holdpoint/workflows/expression/expression';
 import { budgetRequest, needsMore } from '../model/budget.ts';
 import { contextNow } from '../model/context.ts';
@@ -42,7 +42,7 @@ const argsOf = (task: Task, node: NodeDefinition, { args, item, uses }: StepPlan
   Object.fromEntries(
     Object.entries(args).map(([name, value]): [string, Json] => [
       name,
-      isFilledIn(node, uses, name) ? rendered(task, value, item === undefined ? {} : { item }) : value,
+      isRendered(node, uses, name) ? rendered(task, value, item === undefined ? {} : { item }) : value,
     ]),
   );
 

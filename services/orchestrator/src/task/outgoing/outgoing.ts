@@ -1,8 +1,8 @@
-import type { RequestApproval } from '@holdpoint/contracts/approval/approval';
+import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
 import type { AskBoard, Information } from '@holdpoint/contracts/task/registry';
 import type { EnterCircuit } from '@holdpoint/contracts/recovery/circuit';
 import { eventType } from '@holdpoint/contracts/bus/cloudevents';
-import type { CanonicalEffect } from '@holdpoint/contracts/effect/effect';
+import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
 import {
   type ApprovalId,
   type EffectId,
@@ -12,8 +12,8 @@ import {
   type TaskId,
 } from '@holdpoint/contracts/values/ids';
 import { digestOf, type JsonObject } from '@holdpoint/contracts/values/json';
-import type { SettleJob } from '@holdpoint/contracts/recovery/recovery';
-import type { SubmitTask } from '@holdpoint/contracts/task/task';
+import type { SettleJob } from '@holdpoint/contracts/recovery/commands';
+import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { type Aggregate, subjects } from '@holdpoint/contracts/bus/subjects';
 import { type EffectDeclaration, type Lock, WAIT_MAX_MS } from '@holdpoint/contracts/workflow/workflow';
@@ -255,25 +255,16 @@ export const submitRollback = (
     ...requesterOf(task),
   } satisfies SubmitTask);
 
-/**
- * Nobody waits for the rollback any more. It may be over by now, or its submission be overtaken: so it is asked, too, how it
- * has ended.
- */
-const cancelRollback = (task: Task, node: NodeId, by: TaskId, ask: number): readonly Outgoing[] =>
-  ask > ROLLBACK_ASKS_MAX
-    ? []
-    : [
-        command('task', 'cancel', subjects.taskCommand('cancel'), `${by}.${String(ask)}`, {
-          id: by,
-          by: task.id,
-          reason: `${jobOf(task.id, node)} goes on without it`,
-          ifOpen: true,
-        }),
-        watchPeer(task, by, `over.${String(ask)}`),
-      ];
-
-/** After most of an hour in which nobody has heard of it, its submission was lost. */
-const ROLLBACK_ASKS_MAX = 12;
+/** The cancellation leaves a tombstone when the submission was lost or overtaken, so the watch always has an answer. */
+const cancelRollback = (task: Task, node: NodeId, by: TaskId, ask: number): readonly Outgoing[] => [
+  command('task', 'cancel', subjects.taskCommand('cancel'), `${by}.${String(ask)}`, {
+    id: by,
+    by: task.id,
+    reason: `${jobOf(task.id, node)} goes on without it`,
+    ifOpen: true,
+  }),
+  watchPeer(task, by, `over.${String(ask)}`),
+];
 
 /** Asks people what is to become of a job that is stuck. Nobody is hurried: it stays as it is. */
 export const askStuck = (task: Task, node: NodeId, ask: number): Outgoing => {
@@ -395,9 +386,6 @@ export const askToWithdraw = (
     ...effects.map(({ id, attempt }) =>
       take('effect', subjects.effectCommand('cancel', pool), id, { attempt }),
     ),
-    ...rollbacks.flatMap((by) => {
-      const messages = cancelRollback(task, node, by, ask);
-      return messages.length === 0 ? [] : [{ of: by, messages }];
-    }),
+    ...rollbacks.map((by) => ({ of: by, messages: cancelRollback(task, node, by, ask) })),
   ];
 };

@@ -1,5 +1,5 @@
-import type { ApprovalResolved } from '@holdpoint/contracts/approval/approval';
-import type { EffectEvent } from '@holdpoint/contracts/effect/effect';
+import type { ApprovalResolved } from '@holdpoint/contracts/approval/events';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import type { NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import { repeatTimer } from '@holdpoint/runtime/decider';
 import { askToWithdraw, withdrawTimer } from './outgoing.ts';

@@ -1,4 +1,4 @@
-import type { EffectEvent } from '@holdpoint/contracts/effect/effect';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import { checkpoint } from '../model/checkpoints.ts';
 import type { Draft } from '../model/decision-builder.ts';
 import { effectGate } from '../model/effect-gate.ts';

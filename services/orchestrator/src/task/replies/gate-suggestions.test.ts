@@ -1,4 +1,4 @@
-import { ApprovalOutcome } from '@holdpoint/contracts/approval/approval';
+import { ApprovalOutcome } from '@holdpoint/contracts/approval/status';
 import { Suggestion } from '@holdpoint/contracts/workflow/gate';
 import { describe, expect, test } from 'vitest';
 import { id, template } from '../../../testing/graphs.ts';

@@ -1,5 +1,5 @@
-import type { ApprovalOutcome } from '@holdpoint/contracts/approval/approval';
-import type { EffectDuplicatePrevented, EffectInDoubt } from '@holdpoint/contracts/effect/effect';
+import type { ApprovalOutcome } from '@holdpoint/contracts/approval/status';
+import type { EffectDuplicatePrevented, EffectInDoubt } from '@holdpoint/contracts/effect/events';
 import type { Gate, Suggestion } from '@holdpoint/contracts/workflow/gate';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 

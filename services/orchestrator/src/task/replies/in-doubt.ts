@@ -1,5 +1,6 @@
-import type { ApprovalResolved } from '@holdpoint/contracts/approval/approval';
-import { DoubtAnswer, type EffectEvent } from '@holdpoint/contracts/effect/effect';
+import type { ApprovalResolved } from '@holdpoint/contracts/approval/events';
+import { DoubtAnswer } from '@holdpoint/contracts/effect/grant';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import { type ErrorBody, errorBody } from '@holdpoint/contracts/values/errors';
 import { doubtIdOf, type NodeId } from '@holdpoint/contracts/values/ids';
 import { askDoubt, resolveDoubt } from '../outgoing/outgoing.ts';

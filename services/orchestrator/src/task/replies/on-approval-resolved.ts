@@ -1,4 +1,4 @@
-import type { ApprovalResolved } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalResolved } from '@holdpoint/contracts/approval/events';
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { evaluateCondition, ExpressionError } from '@holdpoint/workflows/expression/expression';

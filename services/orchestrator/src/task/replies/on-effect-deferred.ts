@@ -1,4 +1,4 @@
-import type { EffectEvent } from '@holdpoint/contracts/effect/effect';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import type { Draft } from '../model/decision-builder.ts';
 import { HELD } from '../model/evolve.ts';
 import { nodeState } from '../model/state.ts';

@@ -1,5 +1,7 @@
 import { CAPABILITIES } from '@holdpoint/contracts/effect/capabilities';
-import { effectDigest, type EffectEvent, type RunEffect } from '@holdpoint/contracts/effect/effect';
+import { effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';

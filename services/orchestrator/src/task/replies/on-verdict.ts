@@ -1,7 +1,7 @@
 import { isGivingUp } from '@holdpoint/contracts/workflow/failure-class';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
-import type { Verdict } from '@holdpoint/contracts/recovery/recovery';
-import type { RecoverTask } from '@holdpoint/contracts/task/task';
+import type { Verdict } from '@holdpoint/contracts/recovery/verdict';
+import type { RecoverTask } from '@holdpoint/contracts/task/commands';
 import type { Outgoing } from '@holdpoint/runtime/decider';
 import { askRecovery, replyTimer, retryTimer, settleJob } from '../outgoing/outgoing.ts';
 import { grantResume, noteRefusal, refusalOf } from '../model/checkpoints.ts';

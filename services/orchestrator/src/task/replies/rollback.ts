@@ -1,7 +1,7 @@
 import { CAPABILITIES } from '@holdpoint/contracts/effect/capabilities';
 import { type NodeId, rollbackIdOf, type TaskId } from '@holdpoint/contracts/values/ids';
 import { JsonObject } from '@holdpoint/contracts/values/json';
-import type { Verdict } from '@holdpoint/contracts/recovery/recovery';
+import type { Verdict } from '@holdpoint/contracts/recovery/verdict';
 import { RollbackInputs } from '@holdpoint/contracts/recovery/rollback';
 import type { UndoInputs } from '@holdpoint/contracts/effect/undo';
 import type { Outcome } from '@holdpoint/contracts/workflow/workflow';

@@ -1,5 +1,5 @@
 import type { NodeId } from '@holdpoint/contracts/values/ids';
-import { HINT_MAX, type Verdict } from '@holdpoint/contracts/recovery/recovery';
+import { HINT_MAX, type Verdict } from '@holdpoint/contracts/recovery/verdict';
 import type { StepResult } from '@holdpoint/contracts/task/step';
 import { replyTimer, retryTimer } from '../outgoing/outgoing.ts';
 import { hasWorktree } from '../model/context.ts';

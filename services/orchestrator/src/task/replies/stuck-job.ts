@@ -1,9 +1,9 @@
-import type { ApprovalResolved } from '@holdpoint/contracts/approval/approval';
-import { StuckAnswer } from '@holdpoint/contracts/approval/approval';
-import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/effect';
+import type { ApprovalResolved } from '@holdpoint/contracts/approval/events';
+import { StuckAnswer } from '@holdpoint/contracts/approval/commands';
+import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import { type CommandId, effectIdOf, jobOf, type NodeId, stuckIdOf } from '@holdpoint/contracts/values/ids';
-import { HINT_MAX } from '@holdpoint/contracts/recovery/recovery';
+import { HINT_MAX } from '@holdpoint/contracts/recovery/verdict';
 import { askStuck, replyTimer, retryTimer } from '../outgoing/outgoing.ts';
 import type { Draft } from '../model/decision-builder.ts';
 import { endNode, letGo } from '../graph/ending.ts';

@@ -1,19 +1,19 @@
-import { api, type ApiResponse } from '@holdpoint/contracts/catalog/catalog';
+import { api, type ApiResponse } from '@holdpoint/contracts/catalog/api';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { TaskId } from '@holdpoint/contracts/values/ids';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
 import { parseAs } from '@holdpoint/runtime/engine/inbound';
 import type { Listener } from '@holdpoint/runtime/bus/listener';
-import { refusalFrom } from '../gateway.ts';
-import type { TaskFact, TaskFacts } from './task-events.ts';
+import { errorFrom } from '../gateway.ts';
+import type { TaskEvent, TaskEvents } from './task-events.ts';
 
 type Page = ApiResponse<'orchestrator', 'history'>;
 
 export type TaskFollower = {
   /** Without gaps and in order, each once. */
-  readonly hear: (fact: TaskFact) => void;
+  readonly onEvent: (fact: TaskEvent) => void;
   /** The task has fewer events than were seen: what was seen may not have happened, and what comes next follows `version`. */
-  readonly setBack: (version: number) => void;
+  readonly onReset: (version: number) => void;
   /** Whether it can take more; false once it has ended. */
   readonly ready: () => Promise<boolean>;
 };
@@ -30,7 +30,7 @@ const EARLY_MAX = 500;
 
 const readPage = async (listener: Pick<Listener, 'call'>, id: TaskId, after: number): Promise<Page> => {
   const answer = await listener.call('orchestrator', 'history', { id, after, limit: PAGE });
-  if ('error' in answer) throw refusalFrom(answer.error);
+  if ('error' in answer) throw errorFrom(answer.error);
   return parseAs(api.orchestrator.history.response, answer.ok);
 };
 
@@ -39,23 +39,23 @@ const readPage = async (listener: Pick<Listener, 'call'>, id: TaskId, after: num
  * has left out. `look` is called once by whoever begins, and now and then from there on.
  */
 export const followTask = (
-  { listener, facts }: { readonly listener: Pick<Listener, 'call'>; readonly facts: TaskFacts },
+  { listener, facts }: { readonly listener: Pick<Listener, 'call'>; readonly facts: TaskEvents },
   id: TaskId,
   from: number,
   follower: TaskFollower,
 ): Following => {
-  const early = new Map<number, TaskFact>();
+  const early = new Map<number, TaskEvent>();
   let version = from;
   let isCaughtUp = false;
   let looking: Promise<void> | undefined;
   let wanted = false;
 
-  const tell = (fact: TaskFact): void => {
+  const deliver = (fact: TaskEvent): void => {
     version = fact.version;
-    follower.hear(fact);
+    follower.onEvent(fact);
   };
-  const tellEarly = (): void => {
-    for (let next = early.get(version + 1); next !== undefined; next = early.get(version + 1)) tell(next);
+  const deliverEarly = (): void => {
+    for (let next = early.get(version + 1); next !== undefined; next = early.get(version + 1)) deliver(next);
     for (const seen of early.keys()) if (seen <= version) early.delete(seen);
   };
 
@@ -65,15 +65,15 @@ export const followTask = (
       const head = page.version ?? version;
       if (head < version) {
         version = head;
-        follower.setBack(head);
+        follower.onReset(head);
       }
       for (const { version: each, at, type, data } of page.events)
         if (each === version + 1)
-          tell({ subject: subjects.fact('task', type, id), id, type, version: each, at, data });
+          deliver({ subject: subjects.fact('task', type, id), id, type, version: each, at, data });
       more = page.more === true && page.events.length > 0;
     }
     isCaughtUp = true;
-    tellEarly();
+    deliverEarly();
   };
 
   const look = async (): Promise<void> => {
@@ -91,11 +91,11 @@ export const followTask = (
     return looking;
   };
 
-  const hearing = facts.hear((fact) => {
+  const hearing = facts.subscribe((fact) => {
     if (fact.id !== (id as string) || fact.version <= version) return;
     if (isCaughtUp && looking === undefined && fact.version === version + 1) {
-      tell(fact);
-      return tellEarly();
+      deliver(fact);
+      return deliverEarly();
     }
     if (early.size < EARLY_MAX) early.set(fact.version, fact);
     // Whatever stands against it is found again by whoever looks now and then.

@@ -1,14 +1,14 @@
-import { TaskPhase } from '@holdpoint/contracts/task/task';
+import { TaskPhase } from '@holdpoint/contracts/task/status';
 import type { ServerEvent } from './event-stream.ts';
-import type { TaskFact, TaskFacts } from './task-events.ts';
+import type { TaskEvent, TaskEvents } from './task-events.ts';
 
 /** What happened to a task last is told so often at the most: whoever looks at a list reads no faster. */
-const TELL_EVERY_MS = 200;
+const SEND_EVERY_MS = 200;
 /** Tasks of one telling. When there are more, the list is to be loaded again. */
 const TASKS_MAX = 200;
 
 /** Of what a list shows, as far as a fact says it. */
-const shortOf = ({ data, ...fact }: TaskFact) => {
+const shortOf = ({ data, ...fact }: TaskEvent) => {
   const phase = TaskPhase.safeParse(data['phase']);
   const { goal, workflow } = data;
   return {
@@ -24,12 +24,12 @@ const shortOf = ({ data, ...fact }: TaskFact) => {
 
 /** Tells of all tasks, each by what happened to it last. A list needs no gapless history: what is left out is said to be. */
 export const followTasks = (
-  facts: TaskFacts,
+  facts: TaskEvents,
   send: (event: ServerEvent) => void,
 ): { readonly stop: () => void } => {
   const latest = new Map<string, ReturnType<typeof shortOf>>();
   let isTooMuch = false;
-  const hearing = facts.hear((fact) => {
+  const hearing = facts.subscribe((fact) => {
     const before = latest.get(fact.id);
     if (before !== undefined && before.version >= fact.version) return;
     if (before === undefined && latest.size >= TASKS_MAX) {
@@ -47,7 +47,7 @@ export const followTasks = (
     // Whoever goes on behind one of them has missed what nobody knows, and loads the list again.
     else for (const data of told) send({ event: 'fact', id: '0', data });
     isTooMuch = false;
-  }, TELL_EVERY_MS);
+  }, SEND_EVERY_MS);
   return {
     stop: () => {
       clearInterval(timer);

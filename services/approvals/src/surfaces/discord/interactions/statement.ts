@@ -1,24 +1,24 @@
-import type { DecideApproval, RequestApproval } from '@holdpoint/contracts/approval/approval';
+import type { DecideApproval, RequestApproval } from '@holdpoint/contracts/approval/commands';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { type Answer, commentForm, form } from './responses.ts';
 import { type CustomId, customId, type Press, type PressName } from '../messages/custom-id.ts';
-import { formTextsOf, responseTyped } from '../messages/input-form.ts';
+import { formTextsOf, responseFromTexts } from '../messages/input-form.ts';
 import { COMMENT } from './interaction.ts';
-import { ruleLike } from '../messages/suggested-rule.ts';
+import { suggestedRule } from '../messages/suggested-rule.ts';
 
 type PressOf<Does extends Press['does']> = Extract<Press, { does: Does }>;
 /** Opens a form, and decides nothing. */
 type Opens = PressOf<'ask' | 'open'>;
 
 /** What of a decision a press says. */
-export type Said = Pick<DecideApproval, 'decision' | 'response' | 'comment' | 'remember'>;
+export type Statement = Pick<DecideApproval, 'decision' | 'response' | 'comment' | 'remember'>;
 
 /** A button or a form that cannot be ours, or not of this approval. */
-export const strange = (): HoldpointError =>
+export const foreignButton = (): HoldpointError =>
   new HoldpointError('APPROVALS_TOKEN_MISMATCH', 'this button belongs to no approval, or was changed');
 
 /** What comes with a form that was filled in. */
-export const isSent = ({ does }: Press): boolean => does === 'say' || does === 'fill';
+export const isFormSubmission = ({ does }: Press): boolean => does === 'say' || does === 'fill';
 
 const FORMS = {
   reject: { press: 'no!', title: 'Reject with a reason', label: 'Why?' },
@@ -41,23 +41,23 @@ export const formFor = (
     return commentForm(named(name), title, label);
   }
   const texts = input && formTextsOf(input);
-  if (texts === undefined) throw strange();
+  if (texts === undefined) throw foreignButton();
   return form(named('in!'), 'What a program asks for', texts);
 };
 
 const ruleFor = (request: RequestApproval) => {
-  const rule = ruleLike(request);
+  const rule = suggestedRule(request);
   if (rule === undefined)
     throw new HoldpointError('APPROVALS_RULE_REFUSED', 'no rule may decide on the like of it');
   return rule;
 };
 
 /** What a button says, or a form with what was filled in. */
-export const saidBy = (
+export const statementOf = (
   press: Exclude<Press, Opens>,
   request: RequestApproval,
   texts: ReadonlyMap<string, string>,
-): Said => {
+): Statement => {
   const { input } = request;
   switch (press.does) {
     case 'decide':
@@ -69,11 +69,11 @@ export const saidBy = (
     }
     case 'pick': {
       const option = input?.kind === 'choice' ? input.options[press.option] : undefined;
-      if (option === undefined) throw strange();
+      if (option === undefined) throw foreignButton();
       return { decision: 'respond', response: option.value };
     }
     case 'fill':
-      if (input === undefined) throw strange();
-      return { decision: 'respond', response: responseTyped(input, texts) };
+      if (input === undefined) throw foreignButton();
+      return { decision: 'respond', response: responseFromTexts(input, texts) };
   }
 };

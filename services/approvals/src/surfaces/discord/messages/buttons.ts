@@ -1,9 +1,10 @@
-import type { RequestApproval, Verb } from '@holdpoint/contracts/approval/approval';
+import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
+import type { Verb } from '@holdpoint/contracts/workflow/approval-policy';
 import { policyOf, type Question, questionOf } from '@holdpoint/contracts/approval/question';
 import type { InputOption, InputRequest } from '@holdpoint/contracts/workflow/input';
 import { customId, type PressName } from './custom-id.ts';
 import { formTextsOf } from './input-form.ts';
-import { ruleLike } from './suggested-rule.ts';
+import { suggestedRule } from './suggested-rule.ts';
 import { plain } from './text.ts';
 
 type Button = {
@@ -82,7 +83,7 @@ const effectRows = (request: RequestApproval): readonly (readonly Offer[])[] => 
     [
       ...(may('request_changes') ? [['chg?', 'Request changes…', GREY] as const] : []),
       ...(may('reject') ? [['no?', 'Reject with reason…', GREY] as const] : []),
-      ...(ruleLike(request) === undefined ? [] : [['keep', 'Approve and remember', GREY] as const]),
+      ...(suggestedRule(request) === undefined ? [] : [['keep', 'Approve and remember', GREY] as const]),
     ],
   ];
 };

@@ -1,4 +1,4 @@
-import type { Choice } from '@holdpoint/contracts/approval/approval';
+import type { Choice } from '@holdpoint/contracts/approval/commands';
 import { ApprovalId } from '@holdpoint/contracts/values/ids';
 import { z } from 'zod';
 

@@ -1,5 +1,6 @@
-import type { Answer, ApprovalOutcome, Surface } from '@holdpoint/contracts/approval/approval';
-import type { Closed, Decided } from '../../../approval/state.ts';
+import type { Answer } from '@holdpoint/contracts/approval/commands';
+import type { ApprovalOutcome, Surface } from '@holdpoint/contracts/approval/status';
+import type { Closed, Resolution } from '../../../approval/state.ts';
 import { responseShort } from './input-text.ts';
 import { inline, moment } from './text.ts';
 
@@ -34,7 +35,7 @@ const WHERE: Readonly<Record<Surface, string>> = {
 
 const NAME_MAX = 200;
 
-const whoOf = ({ outcome, by, surface, votes, rule }: Decided): string => {
+const whoOf = ({ outcome, by, surface, votes, rule }: Resolution): string => {
   if (surface === 'clock') return 'nobody has decided in time';
   if (outcome === 'cancelled') return 'it is not wanted any more';
   const where = surface === undefined ? '' : ` ${WHERE[surface]}`;
@@ -44,7 +45,7 @@ const whoOf = ({ outcome, by, surface, votes, rule }: Decided): string => {
   return `by ${people === '' ? inline(by, NAME_MAX) : people}${where}`;
 };
 
-const whatOf = ({ answer, response }: Decided): string | undefined => {
+const whatOf = ({ answer, response }: Resolution): string | undefined => {
   if (response !== undefined) return responseShort(response);
   return answer && ANSWERS[answer];
 };

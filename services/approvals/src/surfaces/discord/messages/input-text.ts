@@ -1,4 +1,4 @@
-import type { RequestApproval } from '@holdpoint/contracts/approval/approval';
+import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
 import type { InputField, InputKind, InputRequest } from '@holdpoint/contracts/workflow/input';
 import { fieldWants } from '@holdpoint/contracts/workflow/input-typed';
 import type { Json } from '@holdpoint/contracts/values/json';

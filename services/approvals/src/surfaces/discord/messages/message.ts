@@ -1,4 +1,6 @@
-import { type ApprovalOutcome, type RequestApproval, type Risk, riskOf } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalOutcome } from '@holdpoint/contracts/approval/status';
+import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
+import { type Risk, riskOf } from '@holdpoint/contracts/approval/views';
 import { policyOf, type Question, questionOf, reportCommand } from '@holdpoint/contracts/approval/question';
 import { jobOf } from '@holdpoint/contracts/values/ids';
 import type { Closed, Pending } from '../../../approval/state.ts';
@@ -188,5 +190,5 @@ export const reminderOf = ({ request, expiresAt }: Pending): string =>
   `Still to be decided ${moment(expiresAt, 'R')} at the latest: ${inline(request.title, NAME_MAX)} (${inline(request.id, 200)})`;
 
 /** The reply that asks others as well. */
-export const handedOnOf = ({ request, audience, expiresAt }: Pending): string =>
+export const escalationOf = ({ request, audience, expiresAt }: Pending): string =>
   `These may decide on it from now on: ${inline(audience.join(', '), AUDIENCE_MAX)}. It ends ${moment(expiresAt, 'R')}: ${inline(request.title, NAME_MAX)} (${inline(request.id, 200)})`;

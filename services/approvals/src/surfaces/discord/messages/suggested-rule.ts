@@ -1,11 +1,11 @@
-import type { RequestApproval } from '@holdpoint/contracts/approval/approval';
+import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
 import { matches, RuleSpec } from '@holdpoint/contracts/approval/standing-rule';
 
 const HOLDS_MS = 30 * 86_400_000;
 const NAME_MAX = 200;
 
 /** The rule that approves the like of this request for thirty days; undefined where no rule may, or none can be so narrow. */
-export const ruleLike = (request: RequestApproval): RuleSpec | undefined => {
+export const suggestedRule = (request: RequestApproval): RuleSpec | undefined => {
   const { effect, workflow } = request;
   const exact = [effect.uses, effect.target, workflow ?? ''];
   // In a rule it would stand for anything: broader than what was shown.

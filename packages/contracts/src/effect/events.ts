@@ -1,65 +1,10 @@
 import { z } from 'zod';
-import { DoubtCause } from './in-doubt-cause.ts';
 import { ErrorBody } from '../values/errors.ts';
-import { ApprovalId, EffectId, NodeId, TaskId, TOKEN } from '../values/ids.ts';
-import { digestOf, Json, JsonObject } from '../values/json.ts';
-import { CapabilityLabel, EffectClass, SideEffectKind } from '../workflow/workflow.ts';
-
-export { DoubtCause } from './in-doubt-cause.ts';
-
-/**
- * An effect in the form that is approved, digested and run: nothing that decides what happens may stand outside it,
- * and nothing that changes from one attempt to the next may stand inside.
- */
-export const CanonicalEffect = z.object({
-  task: TaskId,
-  node: NodeId,
-  uses: CapabilityLabel,
-  args: JsonObject,
-  /** `work` is no effect: it needs no grant, may be repeated, and only some capabilities may be ordered so. */
-  kind: z.union([SideEffectKind, z.literal('work')]),
-  effectClass: EffectClass,
-  target: z.string().min(1),
-  idempotencyKey: z.string().min(1),
-});
-export type CanonicalEffect = z.infer<typeof CanonicalEffect>;
-
-/** SHA-256 over RFC 8785, 64 hex digits. */
-export const Digest = z.string().regex(/^[0-9a-f]{64}$/);
-
-export const effectDigest = (effect: CanonicalEffect): string => digestOf(effect);
-
-/** What a grant says, as the claims of its JWS. A statement of another use is none. Times are epoch seconds, as RFC 7519 has them. */
-export const GrantClaims = z.object({
-  use: z.literal('grant').optional(),
-  jti: ApprovalId,
-  /** The effect's id: a grant for one key is worth nothing for another. */
-  sub: EffectId,
-  digest: Digest,
-  iat: z.int(),
-  exp: z.int(),
-  /** Who approved. */
-  by: z.string(),
-});
-export type GrantClaims = z.infer<typeof GrantClaims>;
-
-/** A grant as it travels: compact JWS over {@link GrantClaims}. The same wherever it passes, so that nobody hands on what the next refuses. */
-export const Grant = z.string().min(1).max(4_096);
-
-/** Order to carry out one effect. The executor believes none of it: digest and grant are checked inside the claim. */
-export const RunEffect = z.object({
-  id: EffectId,
-  attempt: z.int().min(1),
-  effect: CanonicalEffect,
-  digest: Digest,
-  /** Left out for work only. */
-  grant: Grant.optional(),
-  /** The approval that the grant names: what becomes of the effect is told with it. */
-  approval: ApprovalId.optional(),
-  /** Whose executors may carry it out: as the subject says, whatever stands here. Left out for the default pool. */
-  pool: z.string().regex(TOKEN).optional(),
-});
-export type RunEffect = z.infer<typeof RunEffect>;
+import { ApprovalId, EffectId, NodeId, TaskId } from '../values/ids.ts';
+import { Json, JsonObject } from '../values/json.ts';
+import { RunEffect } from './commands.ts';
+import { DoubtAnswer } from './grant.ts';
+import { DoubtCause } from './in-doubt-cause.ts';
 
 const about = {
   id: EffectId,
@@ -69,40 +14,6 @@ const about = {
   /** Under whose grant it was ordered. */
   approval: ApprovalId.optional(),
 } as const;
-
-export const CancelEffect = z.object({ ...about, reason: z.string().max(1_000) });
-export type CancelEffect = z.infer<typeof CancelEffect>;
-
-/** What a person says of an effect that nobody can be sure of: that it happened, that it did not, or that it is to be done again. */
-export const DoubtAnswer = z.enum(['applied', 'not_applied', 'retry']);
-export type DoubtAnswer = z.infer<typeof DoubtAnswer>;
-
-/**
- * What the statement on a doubt says, as the claims of its JWS: a person's answer, signed by the approvals service as a grant
- * is. It is about one doubt, and no grant: `use` tells them apart. Times are epoch seconds.
- */
-export const AnswerClaims = z.object({
-  use: z.literal('answer'),
-  jti: ApprovalId,
-  sub: EffectId,
-  digest: Digest,
-  /** Of the doubt: a later one of the same effect is another question. */
-  epoch: z.int().min(1),
-  answer: DoubtAnswer,
-  iat: z.int(),
-  /** Until then an effect that is to be done again may begin. */
-  exp: z.int(),
-  by: z.string(),
-});
-export type AnswerClaims = z.infer<typeof AnswerClaims>;
-
-/** What executors act on when it is signed. */
-export const SignedClaims = z.union([AnswerClaims, GrantClaims]);
-export type SignedClaims = z.infer<typeof SignedClaims>;
-
-/** Hands the executor what a person has said. It believes the signature, and nothing else. */
-export const ResolveEffect = z.object({ ...about, statement: Grant });
-export type ResolveEffect = z.infer<typeof ResolveEffect>;
 
 /** The order is in the ledger and waits for a free place. */
 export const EffectPrepared = z.object({ type: z.literal('prepared'), ...about, order: RunEffect });

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { AgentName } from '../values/agent.ts';
+import { Verb } from '../workflow/approval-policy.ts';
+
+export const ApprovalOutcome = z.enum([
+  'approved',
+  'rejected',
+  'changes_requested',
+  'answered',
+  'expired',
+  'cancelled',
+]);
+export type ApprovalOutcome = z.infer<typeof ApprovalOutcome>;
+export const ApprovalStatus = z.enum(['pending', ...ApprovalOutcome.options]);
+export type ApprovalStatus = z.infer<typeof ApprovalStatus>;
+
+/** Where a decision was made. */
+export const Surface = z.enum(['api', 'cli', 'http', 'web', 'websocket', 'discord', 'rule', 'clock']);
+export type Surface = z.infer<typeof Surface>;
+
+/** Epoch milliseconds, by the database's clock. */
+const Time = z.int();
+
+/** What one person has said, where more than one has to. */
+export const Vote = z.object({
+  by: z.string(),
+  decision: Verb,
+  comment: z.string().optional(),
+  surface: Surface.optional(),
+  /** The agent that has said it for him. */
+  agent: AgentName.optional(),
+  at: Time,
+});
+export type Vote = z.infer<typeof Vote>;
+/** What people are told of: that they are asked, reminded, asked as well, and what was decided. */
+export const Notice = z.enum(['requested', 'reminded', 'handed_on', 'resolved']);
+export type Notice = z.infer<typeof Notice>;

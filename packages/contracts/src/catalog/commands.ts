@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { CancelApproval, RequestApproval } from '../approval/commands.ts';
+import type { ServiceName } from '../bus/subjects.ts';
+import { CancelEffect, ResolveEffect, RunEffect } from '../effect/commands.ts';
+import { CountFailure, EnterCircuit, ReportCircuit } from '../recovery/circuit.ts';
+import { AssessFailure, RecordAttempt, SettleJob } from '../recovery/commands.ts';
+import {
+  AdmitTask,
+  CancelTask,
+  CompleteNode,
+  PauseTask,
+  RecordCheckpoint,
+  RecoverTask,
+  ResumeTask,
+  RetryTask,
+  SkipTask,
+  SubmitTask,
+  WatchTask,
+} from '../task/commands.ts';
+import { AskBoard, InformTask } from '../task/registry.ts';
+
+/** Every command on the bus, by the service that it is for: `hp.cmd.<aggregate>.<command>`. */
+export const commands = {
+  orchestrator: {
+    submit: SubmitTask,
+    cancel: CancelTask,
+    pause: PauseTask,
+    resume: ResumeTask,
+    retry: RetryTask,
+    skip: SkipTask,
+    done: CompleteNode,
+    checkpoint: RecordCheckpoint,
+    recover: RecoverTask,
+    admit: AdmitTask,
+    watch: WatchTask,
+    inform: InformTask,
+    board: AskBoard,
+  },
+  approvals: { request: RequestApproval, cancel: CancelApproval },
+  executor: { run: RunEffect, cancel: CancelEffect, resolve: ResolveEffect },
+  recovery: {
+    assess: AssessFailure,
+    record: RecordAttempt,
+    settle: SettleJob,
+    circuit: ReportCircuit,
+    count: CountFailure,
+    enter: EnterCircuit,
+  },
+} as const;
+
+/** A command as a typed value: `kind` is its name. */
+export type CommandOf<S extends ServiceName> = {
+  [C in keyof (typeof commands)[S]]: (typeof commands)[S][C] extends infer Schema extends z.ZodType
+    ? { readonly kind: C; readonly payload: z.output<Schema> }
+    : never;
+}[keyof (typeof commands)[S]];

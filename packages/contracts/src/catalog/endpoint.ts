@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { About, AskRetention, Counts, Retention } from '../api/admin.ts';
+import { LetterSettled, SettleLetter } from '../bus/dead-letter.ts';
+
+export const endpoint = <Request extends z.ZodType, Response extends z.ZodType>(
+  description: string,
+  request: Request,
+  response: Response,
+) => ({ description, request, response });
+
+/** What every service answers whoever looks after it; the runtime does it for all of them. */
+export const care = {
+  about: endpoint(
+    'What this service is: version, clocks, migrations; of one of its replicas',
+    z.object({}),
+    About,
+  ),
+  counts: endpoint('How much is open, and how much has ended within the last hour', z.object({}), Counts),
+  retention: endpoint(
+    'What is kept, for how long, and how much would go by that or by another number of days',
+    AskRetention,
+    Retention,
+  ),
+  retire: endpoint(
+    'Remove at once what has ended longer ago than it is kept, as the service does by itself twice a minute',
+    z.object({}),
+    z.object({ retired: z.int() }),
+  ),
+} as const;
+
+/** Of the service's own dead letters: each service is asked about those that it could not handle itself. */
+export const settling = endpoint(
+  'Handle a dead letter of this service once more, or drop it',
+  SettleLetter,
+  LetterSettled,
+);
+/** What the runtime answers for every service. */
+export type CareEndpoint = keyof typeof care;

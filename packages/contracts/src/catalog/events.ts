@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import { TokenEvent } from '../approval/access-token.ts';
+import { ApprovalEvent } from '../approval/events.ts';
+import { RuleEvent } from '../approval/standing-rule.ts';
+import { AuditAnchored } from '../audit/audit.ts';
+import { EffectEvent } from '../effect/events.ts';
+import { ProgramEvent } from '../program/events.ts';
+import { RecoveryEvent } from '../recovery/events.ts';
+import { TaskEvent } from '../task/events.ts';
+import { BoardEvent } from '../task/registry.ts';
+
+/** Every fact on the bus, by the service that states it: `hp.evt.<aggregate>.<event>.<id>`. */
+export const facts = {
+  orchestrator: z.discriminatedUnion('type', [
+    ...TaskEvent.options,
+    ...BoardEvent.options,
+    ...ProgramEvent.options,
+  ]),
+  approvals: z.discriminatedUnion('type', [
+    ...ApprovalEvent.options,
+    ...RuleEvent.options,
+    ...TokenEvent.options,
+    AuditAnchored,
+  ]),
+  executor: EffectEvent,
+  recovery: RecoveryEvent,
+} as const;

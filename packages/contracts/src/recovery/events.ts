@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { ErrorBody } from '../values/errors.ts';
+import { NodeId, TaskId } from '../values/ids.ts';
+import { AttemptReport } from '../workflow/attempt.ts';
+import { CapabilityLabel } from '../workflow/workflow.ts';
+import { CircuitEvent } from './circuit.ts';
+import { CommitId, Settlement, WorkPlace } from './commands.ts';
+import { Verdict } from './verdict.ts';
+
+const job = { task: TaskId, node: NodeId, attempt: z.int().min(1) } as const;
+
+/** Epoch milliseconds, by the database's clock. */
+const Time = z.int();
+
+/** What was kept of an attempt, beside how it ended. All of it is left out in what was recorded before there was any. */
+const kept = {
+  at: Time.optional(),
+  session: z.int().min(1).optional(),
+  uses: CapabilityLabel.optional(),
+  workflow: z.string().optional(),
+  goal: z.string().optional(),
+  exitCode: z.int().optional(),
+  report: AttemptReport.optional(),
+} as const;
+
+export const FailureAssessed = z.object({
+  type: z.literal('assessed'),
+  ...job,
+  ...kept,
+  error: ErrorBody,
+  /** Of the error without what changes from one time to the next; 16 hex digits. */
+  fingerprint: z.string().optional(),
+  /** The end of what it printed. */
+  output: z.string().optional(),
+  verdict: Verdict,
+});
+export type FailureAssessed = z.infer<typeof FailureAssessed>;
+
+export const AttemptRecorded = z.object({
+  type: z.literal('recorded'),
+  ...job,
+  ...kept,
+  /** Where, and at which commit, a check has passed. */
+  good: CommitId.optional(),
+  worktree: WorkPlace.shape.worktree,
+});
+export type AttemptRecorded = z.infer<typeof AttemptRecorded>;
+
+/** A job that was stuck is so no more. */
+export const JobSettled = z.object({
+  type: z.literal('settled'),
+  ...job,
+  at: Time,
+  how: Settlement,
+  by: z.string().optional(),
+});
+export type JobSettled = z.infer<typeof JobSettled>;
+
+export const RecoveryEvent = z.discriminatedUnion('type', [
+  FailureAssessed,
+  AttemptRecorded,
+  JobSettled,
+  ...CircuitEvent.options,
+]);
+export type RecoveryEvent = z.infer<typeof RecoveryEvent>;

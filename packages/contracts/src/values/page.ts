@@ -1,0 +1,9 @@
+import { z } from 'zod';
+
+export const Page = z.object({
+  limit: z.int().min(1).max(500).default(50),
+  /** The `next` of the page before. */
+  after: z.string().max(200).optional(),
+});
+export const pageOf = <Item extends z.ZodType>(item: Item) =>
+  z.object({ items: z.array(item), next: z.string().optional() });
