@@ -86,7 +86,7 @@ const noted = (task: Program, { entry, effect }: Of<'phase_recorded'>): Program 
   };
 };
 
-const informed = (task: Program, { key, ended }: Of<'phase_informed'>): Program => ({
+const informed = (task: Program, { key, ended }: Of<'phase_entry_completed'>): Program => ({
   ...task,
   wanted: Object.fromEntries(Object.entries(task.wanted).filter(([of]) => of !== key)),
   entries: task.entries.map((entry) => {
@@ -168,13 +168,13 @@ const changed = (task: Program, event: Exclude<ProgramFact, Of<'program_submitte
       return { ...task, waits: event.reason };
     case 'phase_recorded':
       return noted(task, event);
-    case 'phase_informed':
+    case 'phase_entry_completed':
       return informed(task, event);
     case 'phase_suspended':
       return { ...released(task), ...doneBy(task), status: 'suspended', suspendedOn: event.on };
     case 'phase_returned':
       return { ...released(task), status: 'held', losses: task.losses + (event.lost ? 1 : 0) };
-    case 'phase_retried':
+    case 'phase_retry_prepared':
       return { ...task, retried: event.state };
     case 'phase_completed': {
       const output = event.output === undefined ? {} : { output: event.output };
@@ -264,7 +264,7 @@ export const taskPhaseAfter = (state: ProgramState, change: ProgramChange): Task
       if (state.phase === 'absent') throw new Error(`a task that does not exist has ${change.type}`);
       const task = state;
       // Those who wait for it may be told of when it is over.
-      if (change.type === 'watched' || change.type === 'phase_informed') {
+      if (change.type === 'watched' || change.type === 'phase_entry_completed') {
         if (task.status === 'ended') return task.phase;
       }
       return phaseFor(changed(task, { ...change, id: task.id, phase: task.phase } as never));

@@ -217,7 +217,7 @@ describe('what a phase records', () => {
       ),
     )
       .when(timer('sleep:nap'), NOW + 500)
-      .thenEmitsLike({ type: 'phase_informed', key: 'nap' }, { type: 'phase_ordered', lease: 2 });
+      .thenEmitsLike({ type: 'phase_entry_completed', key: 'nap' }, { type: 'phase_ordered', lease: 2 });
   });
 
   test.each([
@@ -298,7 +298,7 @@ describe('an effect that a phase asks for', () => {
       .when(peerEnded(child(), 'succeeded', { bytes: 3 }), NOW)
       .thenEmitsLike(
         {
-          type: 'phase_informed',
+          type: 'phase_entry_completed',
           ended: { outcome: 'succeeded', outputs: { bytes: 3 } },
           phase: 'executing',
         },

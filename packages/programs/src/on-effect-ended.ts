@@ -18,7 +18,7 @@ export const informed = (draft: Draft, information: Information): void => {
   const { node, visit, attempt } = draft.task();
   const ended = endOf({ outcome, ...(outputs && { outputs }), ...(error && { error }) });
   draft.timer({ clear: effectTimer(peer) });
-  draft.emit({ type: 'phase_informed', node, visit, attempt, key: entry.key, ended });
+  draft.emit({ type: 'phase_entry_completed', node, visit, attempt, key: entry.key, ended });
   goOnWith(draft);
 };
 

@@ -1,6 +1,6 @@
 import type { ApprovalId, TaskId } from '@holdpoint/contracts/values/ids';
 import type { Json } from '@holdpoint/contracts/values/json';
-import { askOf } from '@holdpoint/runtime/decider';
+import { resendsOf } from '@holdpoint/runtime/decider';
 import type { Draft } from './decision-builder.ts';
 import { askForEffectAgain, withdrawEffect } from './effects.ts';
 import { withdraw } from './ending.ts';
@@ -17,7 +17,7 @@ export const timerFired = (draft: Draft, name: string, data: Json): void => {
   const colon = name.indexOf(':');
   const purpose = colon < 0 ? name : name.slice(0, colon);
   const of = colon < 0 ? '' : name.slice(colon + 1);
-  const ask = askOf(data);
+  const ask = resendsOf(data);
   if (purpose === 'withdraw') return withdrawAgain(draft, of, ask);
   if (isOver(draft.task())) return undefined;
   const { node, visit, attempt, status } = draft.task();
@@ -35,7 +35,7 @@ export const timerFired = (draft: Draft, name: string, data: Json): void => {
     case 'sleep': {
       const entry = entryOf(draft.task(), of);
       if (entry?.kind !== 'sleep' || entry.over === true) return undefined;
-      draft.emit({ type: 'phase_informed', node, visit, attempt, key: of });
+      draft.emit({ type: 'phase_entry_completed', node, visit, attempt, key: of });
       return goOnWith(draft);
     }
     default:

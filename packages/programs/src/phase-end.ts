@@ -2,7 +2,12 @@ import { type ErrorBody, errorBody } from '@holdpoint/contracts/values/errors';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
 import { ENTRIES_MAX_BYTES } from '@holdpoint/contracts/program/recording';
-import { type PhaseEnd, type PhaseFailure, STATE_MAX_BYTES, VISITS_MAX } from '@holdpoint/contracts/program/work';
+import {
+  type PhaseEnd,
+  type PhaseFailure,
+  STATE_MAX_BYTES,
+  VISITS_MAX,
+} from '@holdpoint/contracts/program/work';
 import type { ProgramOnError } from '@holdpoint/contracts/program/definition';
 import { retryDelayMs } from '@holdpoint/contracts/workflow/workflow';
 import { checkpoint } from './checkpoints.ts';

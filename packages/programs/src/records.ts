@@ -29,7 +29,7 @@ const retried = (draft: Draft, { state }: Extract<WorkRecord, { readonly kind: '
   const { node, visit, attempt, lease, retried: before } = draft.task();
   if (before !== undefined) return {};
   if (bytesOf(state) > STATE_MAX_BYTES) return { error: stateTooLarge() };
-  draft.emit({ type: 'phase_retried', node, visit, attempt, lease, state });
+  draft.emit({ type: 'phase_retry_prepared', node, visit, attempt, lease, state });
   return {};
 };
 

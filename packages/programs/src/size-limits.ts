@@ -1,6 +1,11 @@
 import { type ErrorBody, errorBody } from '@holdpoint/contracts/values/errors';
 import type { Json } from '@holdpoint/contracts/values/json';
-import { ENTRIES_MAX, ENTRIES_MAX_BYTES, type Entry, ENTRY_MAX_BYTES } from '@holdpoint/contracts/program/recording';
+import {
+  ENTRIES_MAX,
+  ENTRIES_MAX_BYTES,
+  type Entry,
+  ENTRY_MAX_BYTES,
+} from '@holdpoint/contracts/program/recording';
 import { STATE_MAX_BYTES } from '@holdpoint/contracts/program/work';
 import type { Program } from './state.ts';
 

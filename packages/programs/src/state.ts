@@ -2,7 +2,12 @@ import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effe
 import type { ErrorBody } from '@holdpoint/contracts/values/errors';
 import type { ApprovalId, CommandId, EffectId, NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
-import type { Activation, PhaseFailure, ProgramAnswer, ProgramQuestion } from '@holdpoint/contracts/program/work';
+import type {
+  Activation,
+  PhaseFailure,
+  ProgramAnswer,
+  ProgramQuestion,
+} from '@holdpoint/contracts/program/work';
 import type { Entry, ProgramEffect } from '@holdpoint/contracts/program/recording';
 import type { ProgramDefinition, ProgramPhase } from '@holdpoint/contracts/program/definition';
 import type { ProgramEvent } from '@holdpoint/contracts/program/events';

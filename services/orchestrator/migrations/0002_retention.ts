@@ -11,4 +11,4 @@ const unless = sql`(
          OR EXISTS (SELECT FROM executor.heads x WHERE x.id = ${tokenIn('effectId')}))))`;
 
 export const up = (db: Kysely<unknown>): Promise<void> =>
-  createRetention(db, { final: ['completed', 'failed', 'cancelled'], unless });
+  createRetention(db, { final: ['completed', 'failed', 'cancelled', 'tombstone'], unless });

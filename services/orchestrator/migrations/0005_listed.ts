@@ -28,9 +28,9 @@ export const up = async (db: Kysely<unknown>): Promise<void> => {
 /** From here on whoever writes tasks waits: for what was stored meanwhile, and for one index. */
 const keepFromNowOn = async (db: Kysely<unknown>): Promise<void> => {
   await sql`CREATE TRIGGER heads_listed AFTER INSERT ON heads FOR EACH ROW
-    WHEN (NEW.status <> 'board') EXECUTE FUNCTION keep_listed()`.execute(db);
+    WHEN (NEW.status NOT IN ('board', 'tombstone')) EXECUTE FUNCTION keep_listed()`.execute(db);
   await sql`CREATE TRIGGER heads_unlisted AFTER DELETE ON heads FOR EACH ROW
-    WHEN (OLD.status <> 'board') EXECUTE FUNCTION keep_listed()`.execute(db);
+    WHEN (OLD.status NOT IN ('board', 'tombstone')) EXECUTE FUNCTION keep_listed()`.execute(db);
   await list(
     sql`heads h WHERE h.status <> 'board' AND NOT EXISTS (SELECT FROM listed l WHERE l.id = h.id)`,
   ).execute(db);

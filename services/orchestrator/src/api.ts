@@ -11,11 +11,7 @@ import type { Meta, Routed } from '@holdpoint/runtime/engine/inbound';
 import type { Pool } from 'pg';
 import { forkAt } from './task/fork.ts';
 import type { ByHand } from './task/model/messages.ts';
-import {
-  orchestratorDecider,
-  type OrchestratorMessage,
-  type OrchestratorState,
-} from './orchestrator.ts';
+import { orchestratorDecider, type OrchestratorMessage, type OrchestratorState } from './orchestrator.ts';
 import { type BuiltInWorkflow, builtIn } from './workflows/catalog.ts';
 import { type Known, NOTHING_KNOWN } from './submission-context.ts';
 import { offeredWorkflows } from './queries/offered-workflows.ts';

@@ -101,7 +101,7 @@ export const chain = (...names: readonly string[]): readonly NodeDefinition[] =>
 
 /** An event in a word or two: what happened, to which node, in which attempt. */
 export const brief = (event: TaskEvent): string => {
-  if (event.type === 'rewound') return `rewound ${event.nodes.join(',')}`;
+  if (event.type === 'restarted') return `restarted ${event.nodes.join(',')}`;
   if (!('node' in event) || event.node === undefined)
     return 'outcome' in event && event.outcome !== undefined ? `${event.type} ${event.outcome}` : event.type;
   const of = 'step' in event && event.step !== undefined ? `.${event.step}` : '';

@@ -70,8 +70,8 @@ const outcomeFacts = fc.constantFrom<object>(
   { type: 'refused', error: { code: 'EXECUTOR_GRANT_EXPIRED', message: 'late' } },
   { type: 'refused', error: { code: 'EXECUTOR_GRANT_INVALID', message: 'no' } },
   { type: 'cancelled', reason: 'over' },
-  { type: 'held', target: 'https://api.example', reason: 'its circuit is open' },
-  { type: 'released' },
+  { type: 'deferred', target: 'https://api.example', reason: 'its circuit is open' },
+  { type: 'undeferred' },
   { type: 'superseded', epoch: 1, observed: 'applied' },
 );
 

@@ -49,7 +49,7 @@ const submitted = (...nodes: readonly NodeDefinition[]): Submitted => ({
 const pausedAt = (begun: Submitted): typeof taskDecider => {
   const start: readonly TaskEvent[] = [
     begun,
-    { type: 'readied', id: TASK, phase: 'execution_ready' },
+    { type: 'ready', id: TASK, phase: 'execution_ready' },
     { type: 'paused', id: TASK, phase: 'paused', by: 'ada', reason: 'not yet' },
   ];
   return {

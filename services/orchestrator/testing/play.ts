@@ -1,7 +1,11 @@
 import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import type { Json } from '@holdpoint/contracts/values/json';
-import type { NodeDefinition, WorkflowDefinition, WorkflowPolicy } from '@holdpoint/contracts/workflow/workflow';
+import type {
+  NodeDefinition,
+  WorkflowDefinition,
+  WorkflowPolicy,
+} from '@holdpoint/contracts/workflow/workflow';
 import type { Decision, Outgoing } from '@holdpoint/runtime/decider';
 import { expect } from 'vitest';
 import { taskDecider } from '../src/task/decide.ts';

@@ -1,4 +1,9 @@
-import type { ArtifactReport, BoardRequest, Information, InformTask } from '@holdpoint/contracts/task/registry';
+import type {
+  ArtifactReport,
+  BoardRequest,
+  Information,
+  InformTask,
+} from '@holdpoint/contracts/task/registry';
 import { type NodeId, repositoryIdOf, type TaskId } from '@holdpoint/contracts/values/ids';
 import type { Lock } from '@holdpoint/contracts/workflow/workflow';
 import type { Decision } from '@holdpoint/runtime/decider';

@@ -3,7 +3,14 @@ import type { ApprovalResolved } from '@holdpoint/contracts/approval/events';
 import type { DoubtAnswer } from '@holdpoint/contracts/effect/grant';
 import { effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import type { EffectEvent } from '@holdpoint/contracts/effect/events';
-import { approvalIdOf, commandIdOf, doubtIdOf, effectIdOf, NodeId, TaskId } from '@holdpoint/contracts/values/ids';
+import {
+  approvalIdOf,
+  commandIdOf,
+  doubtIdOf,
+  effectIdOf,
+  NodeId,
+  TaskId,
+} from '@holdpoint/contracts/values/ids';
 import type { Verdict } from '@holdpoint/contracts/recovery/verdict';
 import type { VerdictKind } from '@holdpoint/contracts/workflow/failure-class';
 import type { SubmitTask } from '@holdpoint/contracts/task/commands';

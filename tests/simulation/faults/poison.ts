@@ -27,9 +27,6 @@ export const withPoison = <State, Message, Event extends { readonly type: string
 
   /** Whether it is poison shows when it first comes. */
   const illOf = (id: string): Ill | undefined => {
-    // What tasks say to one another is left alone so far. An effect of a program that is called off while its submission is a
-    // dead letter is called off again every five minutes, for ever: nobody knows the task that was never there (seed 382754512).
-    if (service === 'orchestrator') return undefined;
     if (!poison.has(id)) {
       const kind = weather.oneOf(`poison ${id}`, ILLS);
       const until = timeline.now() + choices.between(`mended ${id}`, ...MENDED_WITHIN_MS);

@@ -28,10 +28,14 @@ const folds = ({ id, head, events }: StoredAggregate, { expect }: Notes): void =
     if (!parsed.success) return;
     const from = state.phase;
     if (from === 'absent')
-      expect(parsed.data.type === 'submitted', () => `${id} begins with ${parsed.data.type}`);
+      expect(
+        parsed.data.type === 'submitted' ||
+          (parsed.data.type === 'cancelled_before_submission' && events.length === 1),
+        () => `${id} begins with ${parsed.data.type}`,
+      );
     else {
       // A person may send back what has failed, and only a person.
-      const isSentBack = parsed.data.type === 'rewound' && parsed.data.by !== undefined && from === 'failed';
+      const isSentBack = parsed.data.type === 'restarted' && parsed.data.by !== undefined && from === 'failed';
       expect(
         !isTerminal(from) || isSentBack,
         () => `${id} goes on with ${parsed.data.type} after it is ${from}`,

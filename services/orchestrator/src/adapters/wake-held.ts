@@ -16,7 +16,7 @@ export const createWakeHeld = (pool: Pool, engine: Engine<OrchestratorMessage>, 
     engine.accept({
       aggregate: task,
       message: { kind: 'timer', name: CIRCUIT_TIMER, data: { ask: 0 } },
-      settled: () => undefined,
+      committed: () => undefined,
       failed: (error) => log.warn({ task, code: error.code }, 'a task that waits could not be woken'),
       unavailable: () => undefined,
     });

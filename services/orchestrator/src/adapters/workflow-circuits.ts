@@ -1,4 +1,8 @@
-import { type CircuitEvent, type CircuitView, isWorkflowCircuit } from '@holdpoint/contracts/recovery/circuit';
+import {
+  type CircuitEvent,
+  type CircuitView,
+  isWorkflowCircuit,
+} from '@holdpoint/contracts/recovery/circuit';
 import type { Clock } from '@holdpoint/runtime/engine/clock';
 import { followCircuits } from '@holdpoint/runtime/bus/circuits';
 import type { Listener } from '@holdpoint/runtime/bus/listener';
@@ -20,7 +24,7 @@ export const createWorkflowCircuits = (closed: (circuit: string) => void): Workf
   let open: ReadonlySet<string> = new Set();
 
   const hear = ({ type, target }: CircuitEvent): void => {
-    if (!isWorkflowCircuit(target) || type === 'circuit_counted') return;
+    if (!isWorkflowCircuit(target) || type === 'circuit_failure_recorded') return;
     const next = new Set(open);
     if (type === 'circuit_closed') next.delete(target);
     else next.add(target);

@@ -1,4 +1,9 @@
-import { type ProgramDefinition, programHash, ProgramDefinition as Definition, type ProgramView } from '@holdpoint/contracts/program/definition';
+import {
+  type ProgramDefinition,
+  programHash,
+  ProgramDefinition as Definition,
+  type ProgramView,
+} from '@holdpoint/contracts/program/definition';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { decodeCursor, pageOf } from '@holdpoint/runtime/store/page';
 import type { Pool } from 'pg';

@@ -1,9 +1,9 @@
 import {
-  type Gathered,
-  gather,
-  type Look,
-  pageOfPlaces,
-  type PlacesPage,
+  type Scan,
+  scanPages,
+  type ReadRows,
+  pageOfScan,
+  type CursorPage,
 } from '@holdpoint/runtime/store/scan-pages';
 import type { Cursor } from '@holdpoint/runtime/store/page';
 import { typedQueryOf } from '@holdpoint/runtime/store/search-words';
@@ -17,7 +17,7 @@ const Found = z.object({ counted: z.int(), rows: z.array(Row) });
 
 /** What is read in order, and under which condition; `$1` is what the path goes by. */
 const PATHS: Readonly<Record<Path, string>> = {
-  latest: `heads p WHERE p.status <> 'board' AND $1::text IS NULL`,
+  latest: `heads p WHERE p.status NOT IN ('board', 'tombstone') AND $1::text IS NULL`,
   phase: 'heads p WHERE p.status = $1',
   requester: 'listed p WHERE p.requester = $1',
   flow: 'listed p WHERE p.flow = $1',
@@ -63,7 +63,7 @@ const textFor = (path: Path, exact: boolean): string => {
 };
 
 /** The next on the path, each with whether it is all that is asked for. */
-const lookAt = (pool: Pool, filter: Filter, query: string | undefined): Look<Cursor> => {
+const lookAt = (pool: Pool, filter: Filter, query: string | undefined): ReadRows<Cursor> => {
   const [path, exact] = [pathFor(filter), isExact(filter)];
   return async (from, most) => {
     const { rows } = await pool.query({
@@ -89,7 +89,7 @@ const findByWords = async (
   query: string,
   from: Cursor,
   { limit, most }: { readonly limit: number; readonly most: number },
-): Promise<PlacesPage<Cursor> | undefined> => {
+): Promise<CursorPage<Cursor> | undefined> => {
   const { rows } = await pool.query({
     name: 'hp_tasks_words',
     text: `WITH found AS MATERIALIZED (
@@ -104,7 +104,7 @@ const findByWords = async (
     values: [query, most + 1, from.at, from.id, filter.createdAfter ?? 0, limit + 1, ...valuesOf(filter)],
   });
   const { counted, rows: found } = Found.parse(rows[0]);
-  return counted > most ? undefined : pageOfPlaces<Cursor>({ found, at: from, ended: true }, limit);
+  return counted > most ? undefined : pageOfScan<Cursor>({ found, at: from, ended: true }, limit);
 };
 
 /** How far is looked for one page, whatever is asked for. */
@@ -128,18 +128,18 @@ export const taskPlaces = async (
   filter: Filter,
   { limit, from }: { readonly limit: number; readonly from: Cursor },
   bounds: Bounds = BOUNDS,
-): Promise<PlacesPage<Cursor>> => {
+): Promise<CursorPage<Cursor>> => {
   const query = typedQueryOf(filter.search);
   const asked = query === undefined ? { ...filter, search: undefined } : filter;
-  const start: Gathered<Cursor> = { found: [], at: from, looked: 0, ended: false };
+  const start: Scan<Cursor> = { found: [], at: from, looked: 0, ended: false };
   const wanted = limit + 1;
   const look = lookAt(pool, asked, query);
   if (isExact(asked))
-    return pageOfPlaces(await gather(look, start, { wanted, most: wanted, step: wanted }), limit);
+    return pageOfScan(await scanPages(look, start, { wanted, most: wanted, step: wanted }), limit);
   const step = Math.max(bounds.step, wanted);
   const most = query === undefined ? bounds.all : bounds.first;
-  const first = await gather(look, start, { wanted, most, step });
-  if (query === undefined || first.ended || first.found.length >= wanted) return pageOfPlaces(first, limit);
+  const first = await scanPages(look, start, { wanted, most, step });
+  if (query === undefined || first.ended || first.found.length >= wanted) return pageOfScan(first, limit);
   const rare = await findByWords(pool, asked, query, from, { limit, most: bounds.rare });
-  return rare ?? pageOfPlaces(await gather(look, first, { wanted, most: bounds.all, step }), limit);
+  return rare ?? pageOfScan(await scanPages(look, first, { wanted, most: bounds.all, step }), limit);
 };

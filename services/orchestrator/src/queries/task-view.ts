@@ -3,7 +3,11 @@ import type { EffectId, NodeId } from '@holdpoint/contracts/values/ids';
 import { digestOf } from '@holdpoint/contracts/values/json';
 import type { JobStatus } from '@holdpoint/contracts/task/status';
 import type { NodeView, TaskView } from '@holdpoint/contracts/task/views';
-import { Outcome, type NodeDefinition, type WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
+import {
+  Outcome,
+  type NodeDefinition,
+  type WorkflowDefinition,
+} from '@holdpoint/contracts/workflow/workflow';
 import { activationOf } from '../task/graph/activation.ts';
 import { allowed } from '../task/model/budget.ts';
 import { contextNow } from '../task/model/context.ts';

@@ -24,7 +24,7 @@ const tellHeld = (draft: BoardDraft, job: Job): void => tell(draft, job, true, [
 /** Gives everybody their locks whom nothing stands in the way of any more. */
 const serve = (draft: BoardDraft, waiting: readonly Waiting[]): readonly Waiting[] => {
   const served = servable(draft.board().held, waiting);
-  for (const job of served) draft.emit({ type: 'board_locked', ...jobIn(job), locks: [...job.locks] });
+  for (const job of served) draft.emit({ type: 'lock_acquired', ...jobIn(job), locks: [...job.locks] });
   return served;
 };
 
@@ -34,7 +34,7 @@ const enter = (draft: BoardDraft, job: Waiting): void => {
   const { waiting } = draft.board();
   const served = serve(draft, full ? waiting : inserted(waiting, job));
   if (!full && !served.includes(job)) {
-    draft.emit({ type: 'board_queued', ...jobIn(job), locks: [...job.locks], since: job.since });
+    draft.emit({ type: 'lock_queued', ...jobIn(job), locks: [...job.locks], since: job.since });
   }
   for (const each of served) if (each !== job) tellHeld(draft, each);
 };
@@ -43,7 +43,7 @@ export const acquire = (draft: BoardDraft, { since, locks, ...asked }: Acquire):
   const job: Waiting = { ...jobIn(asked), locks: perKey(locks), since };
   const known = placeOf(draft.board(), job);
   if (known === undefined || known.attempt < job.attempt) {
-    if (known !== undefined) draft.emit({ type: 'board_unlocked', ...jobIn(known) });
+    if (known !== undefined) draft.emit({ type: 'lock_released', ...jobIn(known) });
     enter(draft, job);
   }
   const place = placeOf(draft.board(), job);
@@ -58,7 +58,7 @@ export const acquire = (draft: BoardDraft, { since, locks, ...asked }: Acquire):
 export const release = (draft: BoardDraft, job: Release): void => {
   const known = placeOf(draft.board(), job);
   if (known === undefined || known.attempt > job.attempt) return;
-  draft.emit({ type: 'board_unlocked', ...jobIn(known) });
+  draft.emit({ type: 'lock_released', ...jobIn(known) });
   for (const each of serve(draft, draft.board().waiting)) tellHeld(draft, each);
 };
 

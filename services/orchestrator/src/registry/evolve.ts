@@ -5,27 +5,27 @@ import { type Board, type BoardState, emptyBoard, jobIn, without } from './state
 
 const fold = (board: Board, event: BoardEvent): Board => {
   switch (event.type) {
-    case 'board_queued': {
+    case 'lock_queued': {
       const { locks, since } = event;
       const waiting = inserted(without(board.waiting, event), { ...jobIn(event), locks, since });
       return { ...board, waiting };
     }
-    case 'board_locked': {
+    case 'lock_acquired': {
       const held = [...without(board.held, event), { ...jobIn(event), locks: event.locks }];
       return { ...board, held, waiting: without(board.waiting, event) };
     }
-    case 'board_unlocked':
+    case 'lock_released':
       return { ...board, held: without(board.held, event), waiting: without(board.waiting, event) };
-    case 'board_reported':
+    case 'artifacts_reported':
       return withReport(board, event);
-    case 'board_watched': {
+    case 'artifact_watch_added': {
       const { labels, until } = event;
       return {
         ...board,
         watches: [...without(board.watches, event), { ...jobIn(event), labels, until }],
       };
     }
-    case 'board_unwatched':
+    case 'artifact_watch_removed':
       return { ...board, watches: without(board.watches, event) };
   }
 };

@@ -28,7 +28,7 @@ const made = (label = X, payload?: ArtifactReport['payload']) =>
 const failed = (label = X) => artifact('failed', label);
 
 const recorded = (task: string, serial: number, ...artifacts: readonly ArtifactReport[]) => ({
-  type: 'board_reported' as const,
+  type: 'artifacts_reported' as const,
   id: BOARD,
   task: taskId(task),
   serial,
@@ -36,13 +36,13 @@ const recorded = (task: string, serial: number, ...artifacts: readonly ArtifactR
   at: NOW,
 });
 const watched = (name: string, labels: readonly string[], until = NOW + 15 * MINUTE_MS) => ({
-  type: 'board_watched' as const,
+  type: 'artifact_watch_added' as const,
   id: BOARD,
   ...job(name),
   labels: [...labels],
   until,
 });
-const unwatched = (name: string) => ({ type: 'board_unwatched' as const, id: BOARD, ...job(name) });
+const unwatched = (name: string) => ({ type: 'artifact_watch_removed' as const, id: BOARD, ...job(name) });
 
 const toldReported = (task: string, serial: number) => told(task, { about: 'reported', task, serial });
 const toldStandings = (name: string, ...standings: readonly object[]) =>
@@ -225,7 +225,7 @@ describe('a report', () => {
   test('forgets who has watched for too long, and does not tell them', () => {
     given(...acted(require('t1/a', X)))
       .when(report('t2', 1, coming()), NOW + 15 * MINUTE_MS)
-      .thenEmitsLike(unwatched('t1/a'), { type: 'board_reported' })
+      .thenEmitsLike(unwatched('t1/a'), { type: 'artifacts_reported' })
       .thenSends(toldReported('t2', 1));
   });
 });

@@ -192,10 +192,13 @@ describe('watchers', () => {
   test('are so many at the most: the oldest makes room', () => {
     givenMany
       .when(require('new/a', 'x'), NOW)
-      .thenEmitsLike({ type: 'board_unwatched', task: 't0' }, { type: 'board_watched', task: 'new' });
+      .thenEmitsLike(
+        { type: 'artifact_watch_removed', task: 't0' },
+        { type: 'artifact_watch_added', task: 'new' },
+      );
     givenMany
       .when(require('t5/a', 'y'), NOW)
-      .thenEmitsLike({ type: 'board_watched', task: 't5', labels: ['y'] });
+      .thenEmitsLike({ type: 'artifact_watch_added', task: 't5', labels: ['y'] });
   });
 
   test('are told as much as one decision may say; the others are not forgotten', () => {
@@ -210,6 +213,6 @@ describe('watchers', () => {
     const [unheard] = left.watches;
     specFor({ ...boardDecider, initial: left })()
       .when(require(`${unheard?.task ?? ''}/a`, 'x'), NOW)
-      .thenEmitsLike({ type: 'board_unwatched', task: unheard?.task });
+      .thenEmitsLike({ type: 'artifact_watch_removed', task: unheard?.task });
   });
 });

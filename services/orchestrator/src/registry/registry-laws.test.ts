@@ -81,7 +81,7 @@ test('nobody is given a key that an earlier one waits for', () => {
           since.set(message.request.task, message.request.since);
         }
         for (const event of made.events) {
-          if (event.type !== 'board_locked') continue;
+          if (event.type !== 'lock_acquired') continue;
           const at = since.get(event.task) ?? Number.NaN;
           expect(overtaken(boardOf(after), { ...event, since: at })).toEqual([]);
         }
@@ -96,7 +96,7 @@ test('whoever is granted a lock is told so, and whoever asks is told how it stan
       for (const { message, made, after } of runOf(boardDecider, sequence)) {
         const told = informationOf(made);
         for (const event of made.events) {
-          if (event.type !== 'board_locked') continue;
+          if (event.type !== 'lock_acquired') continue;
           const { task, node, attempt } = event;
           expect(told).toContainEqual(expect.objectContaining({ task, node, attempt, held: true }));
         }

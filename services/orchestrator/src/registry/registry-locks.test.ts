@@ -24,14 +24,14 @@ const acted = (...messages: readonly BoardMessage[]) =>
   historyOf(boardDecider, ...messages.map((message) => [message, NOW] as const));
 
 const locked = (name: string, ...keys: readonly string[]) => ({
-  type: 'board_locked' as const,
+  type: 'lock_acquired' as const,
   id: BOARD,
   ...job(name),
   locks: locks(...keys),
 });
-const unlocked = (name: string) => ({ type: 'board_unlocked' as const, id: BOARD, ...job(name) });
+const unlocked = (name: string) => ({ type: 'lock_released' as const, id: BOARD, ...job(name) });
 const queued = (name: string, since: number, ...keys: readonly string[]) => ({
-  type: 'board_queued' as const,
+  type: 'lock_queued' as const,
   id: BOARD,
   ...job(name),
   locks: locks(...keys),

@@ -15,7 +15,7 @@ export const SERIALS_MAX = 2_000;
 /** Over all tasks, so that no number of them makes the board too large to be stored. */
 export const LABELS_MAX = 50_000;
 
-type Report = Extract<BoardEvent, { readonly type: 'board_reported' }>;
+type Report = Extract<BoardEvent, { readonly type: 'artifacts_reported' }>;
 
 const bytesOf = (payload: JsonObject | undefined): number =>
   payload === undefined ? 0 : Buffer.byteLength(JSON.stringify(payload));

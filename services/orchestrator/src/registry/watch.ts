@@ -28,7 +28,7 @@ const tell = (draft: BoardDraft, job: Job, standings: readonly ArtifactStanding[
 };
 
 const forget = (draft: BoardDraft, watch: Watch): void =>
-  draft.emit({ type: 'board_unwatched', ...jobIn(watch) });
+  draft.emit({ type: 'artifact_watch_removed', ...jobIn(watch) });
 
 export const forgetExpired = (draft: BoardDraft): void => {
   for (const watch of draft.board().watches) {
@@ -47,7 +47,12 @@ const watch = (draft: BoardDraft, job: Job, labels: readonly string[]): void => 
   const known = watches.some((each) => isSame(each, job));
   const [oldest] = watches;
   if (!known && oldest !== undefined && watches.length >= WATCHES_MAX) forget(draft, oldest);
-  draft.emit({ type: 'board_watched', ...jobIn(job), labels: [...labels], until: draft.now + WATCH_MS });
+  draft.emit({
+    type: 'artifact_watch_added',
+    ...jobIn(job),
+    labels: [...labels],
+    until: draft.now + WATCH_MS,
+  });
 };
 
 export const requireArtifacts = (draft: BoardDraft, request: Require): void => {
@@ -84,7 +89,7 @@ export const reportArtifacts = (draft: BoardDraft, { task, serial, artifacts }: 
     const watched = draft.board().watches.flatMap(({ labels }) => labels);
     const before = standingsOf(draft.board(), watched);
     const kept = artifacts.map(worthKeeping);
-    draft.emit({ type: 'board_reported', task, serial, artifacts: kept, at: draft.now });
+    draft.emit({ type: 'artifacts_reported', task, serial, artifacts: kept, at: draft.now });
     tellOfChanges(draft, before);
   }
   draft.inform(task, { about: 'reported', task, serial: Math.max(serial, known) });

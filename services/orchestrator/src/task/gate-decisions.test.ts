@@ -12,7 +12,17 @@ import {
   wantsChanges,
   wantsChangesInTime,
 } from '../../testing/answers.ts';
-import { agent, APPROVAL, effect, gate, gatedEffect, id, lock, node, template } from '../../testing/graphs.ts';
+import {
+  agent,
+  APPROVAL,
+  effect,
+  gate,
+  gatedEffect,
+  id,
+  lock,
+  node,
+  template,
+} from '../../testing/graphs.ts';
 import { type Play, play, REPOSITORY } from '../../testing/play.ts';
 import { byHand, recover } from '../../testing/tasks.ts';
 
@@ -44,11 +54,11 @@ describe('a wish for changes', () => {
     const back = written().when(wantsChanges('a', { comment: 'shorter, please' }));
     expect(back.said).toEqual([
       'approval_closed a changes_requested',
-      'rewound writer,check,a',
+      'restarted writer,check,a',
       'step_ordered writer.run#2',
     ]);
     expect(hintOf(back, 'writer')).toBe('changes requested by grace: shorter, please');
-    expect(back.made.events).toContainEqual(expect.objectContaining({ type: 'rewound', by: 'grace' }));
+    expect(back.made.events).toContainEqual(expect.objectContaining({ type: 'restarted', by: 'grace' }));
     // Nobody has to be told that a request is over which a person has just decided.
     expect(back.sent('approval.cancel')).toEqual([]);
   });
@@ -76,7 +86,7 @@ describe('a wish for changes', () => {
   test('goes to the node that the gate names', () => {
     const onDecision = { request_changes: returned({ to: id('first') }) };
     const back = written(gatedEffect('a', { onDecision }, { after: ['check'] })).when(wantsChanges('a'));
-    expect(back.said).toContain('rewound first,writer,check,a');
+    expect(back.said).toContain('restarted first,writer,check,a');
   });
 
   test('goes to the agent that is nearest, and to the latest of those that are as near', () => {
@@ -86,7 +96,7 @@ describe('a wish for changes', () => {
       agent('two', { after: ['far'] }),
       effect('a', { after: ['one', 'two'] }),
     ]).when(succeeds('far'), succeeds('one'), succeeds('two'), wantsChanges('a'));
-    expect(task.said).toContain('rewound two,a');
+    expect(task.said).toContain('restarted two,a');
   });
 
   test('goes along routes as well, past agents that have not run', () => {
@@ -96,12 +106,12 @@ describe('a wish for changes', () => {
       node('check', { on: { succeeded: ['a'] } }),
       effect('a'),
     ]).when(succeeds('writer'), succeeds('check'), wantsChanges('a'));
-    expect(task.said).toContain('rewound writer,mender,check,a');
+    expect(task.said).toContain('restarted writer,mender,check,a');
   });
 
   test('about the start of a node leads back as well', () => {
     const task = play([agent('writer'), node('a', { after: ['writer'], approval: APPROVAL })]);
-    expect(task.when(succeeds('writer'), wantsChanges('a')).said).toContain('rewound writer,a');
+    expect(task.when(succeeds('writer'), wantsChanges('a')).said).toContain('restarted writer,a');
   });
 
   test('waits for a person where no agent has worked', () => {
@@ -148,7 +158,7 @@ describe('a wish for changes', () => {
     expect(last.node('a').reason).toBe('nobody has decided in time, 3 times');
     // A person starts the count anew.
     const again = last.when(byHand('retry'), wantsChanges('a'), succeeds('writer'), succeeds('check'));
-    expect(again.when(wantsChangesInTime('a')).said).toContain('rewound writer,check,a');
+    expect(again.when(wantsChangesInTime('a')).said).toContain('restarted writer,check,a');
   });
 });
 
@@ -208,10 +218,10 @@ describe('what a gate suggests for a decision', () => {
 
   test('sends the task back, whatever was decided', () => {
     const back = gated({ reject: returned({ to: id('writer') }) }).when(rejects('a', { comment: 'wrong' }));
-    expect(back.said).toContain('rewound writer,a');
+    expect(back.said).toContain('restarted writer,a');
     expect(hintOf(back, 'writer')).toBe('rejected by grace: wrong');
     const late = gated({ expire: returned({ to: id('a') }) }).when(expires('a'));
-    expect(late.said).toEqual(['approval_closed a expired', 'rewound a', 'approval_requested a#2']);
+    expect(late.said).toEqual(['approval_closed a expired', 'restarted a', 'approval_requested a#2']);
   });
 
   test('is refused, and recorded, when the task would not come here again', () => {
@@ -256,7 +266,7 @@ describe('what a gate suggests for a decision', () => {
     };
     const task = gated({ reject: returned({ phase: 'blocked' }) }, branches);
     expect(task.when(approves('a')).said).toEqual(['effect_ordered a']);
-    expect(task.when(rejects('a', { comment: 'please retry' })).said).toContain('rewound writer,a');
+    expect(task.when(rejects('a', { comment: 'please retry' })).said).toContain('restarted writer,a');
     expect(task.when(rejects('a', { by: 'linus' })).statusOf('a')).toEqual(['blocked']);
     const counted = play([agent('writer'), gatedEffect('a', { ...branches }, { after: ['writer'] })]).when(
       succeeds('writer', { outputs: { n: 1 } }),
@@ -286,7 +296,7 @@ describe('what a gate suggests for a decision', () => {
         repository: REPOSITORY,
       },
     );
-    expect(task.when(approves('a')).said).toEqual(['approval_closed a approved', 'locks_wanted a']);
+    expect(task.when(approves('a')).said).toEqual(['approval_closed a approved', 'locks_requested a']);
   });
 });
 
@@ -354,7 +364,7 @@ describe('after a lost worker, or an order that came again', () => {
 
   test('people are asked at once, if the gate says so', () => {
     const task = running({ onWorkerCrash: returned({ phase: 'paused' }) }).when(lost('person'));
-    expect(task.said).toEqual(['checkpoint a', 'doubt_asked a', 'checkpoint a']);
+    expect(task.said).toEqual(['checkpoint a', 'in_doubt_asked a', 'checkpoint a']);
     expect(task.sent('recovery.assess')).toEqual([]);
     expect(task.sent('approval.request')[0]?.data).toMatchObject({
       doubt: { epoch: 2, reason: 'it is gone' },

@@ -9,7 +9,7 @@ const CONTINUE = { policy: { failureMode: 'continue_independent' } } as const;
 describe('after', () => {
   test('a node starts when what it follows has succeeded', () => {
     const task = play(chain('a', 'b'));
-    expect(task.said).toEqual(['submitted', 'readied', 'step_ordered a.run']);
+    expect(task.said).toEqual(['submitted', 'ready', 'step_ordered a.run']);
     expect(task.when(succeeds('a')).said).toEqual(['node_succeeded a.run', 'step_ordered b.run']);
   });
 
@@ -29,7 +29,7 @@ describe('after', () => {
     const task = play([node('a', { guard: 'inputs.no' }), node('b', { after: ['a'] })], {
       inputs: { no: false },
     });
-    expect(task.said).toEqual(['submitted', 'readied', 'node_skipped a', 'step_ordered b.run']);
+    expect(task.said).toEqual(['submitted', 'ready', 'node_skipped a', 'step_ordered b.run']);
   });
 
   test('a node that the orchestrator ends by itself takes the task on at once', () => {
@@ -40,7 +40,7 @@ describe('after', () => {
     ]);
     expect(done.said).toEqual([
       'submitted',
-      'readied',
+      'ready',
       'node_succeeded a',
       'node_succeeded b',
       'node_succeeded end',

@@ -90,7 +90,7 @@ describe('a node that needs what its own run makes', () => {
     const maker = node('maker', { after: ['needy'], produces: made });
     const task = play([node('check', { on: { failed: ['maker'] } }), maker, needy], IN_REPOSITORY);
     const locking = task.when(fails('check'), succeeds('maker'));
-    expect(locking.said.at(-1)).toBe('locks_wanted needy');
+    expect(locking.said.at(-1)).toBe('locks_requested needy');
     const waiting = locking.when(byHand('retry', { node: id('check'), rewind: true }), locked('needy'));
     expect(waiting.said.at(-1)).toBe('node_waiting needy artifacts: waiting on custom:thing:x (t-1/maker)');
     const over = waiting.when(succeeds('check'));

@@ -154,7 +154,7 @@ describe('skipping a node', () => {
 
   test('that failed lets a failed task go on', () => {
     const task = play(chain('a', 'b')).when(fails('a'), byHand('skip', on('a')));
-    expect(task.said).toEqual(['rewound a,b', 'node_skipped a#2', 'step_ordered b.run#2']);
+    expect(task.said).toEqual(['restarted a,b', 'node_skipped a#2', 'step_ordered b.run#2']);
     expect(task.task.phase).toBe('executing');
     expect(task.task.error).toBeUndefined();
   });
@@ -175,7 +175,7 @@ describe('retrying with rewind', () => {
       succeeds('c'),
       rewind('b'),
     );
-    expect(task.said).toEqual(['rewound b,c', 'step_ordered b.run#2']);
+    expect(task.said).toEqual(['restarted b,c', 'step_ordered b.run#2']);
     expect(task.statusOf('a', 'd')).toEqual(['succeeded', 'running']);
   });
 
@@ -187,7 +187,7 @@ describe('retrying with rewind', () => {
       error: { message: expect.stringContaining('t-1/b is running') as string },
     });
     expect(task.when(byHand('cancel', on('b')), rewind('a')).said).toEqual([
-      'rewound a,b',
+      'restarted a,b',
       'step_ordered a.run#2',
     ]);
   });
@@ -197,14 +197,14 @@ describe('retrying with rewind', () => {
       succeeds('a'),
       rewind('a'),
     );
-    expect(task.said).toEqual(['rewound a,b', 'step_ordered a.run#2']);
+    expect(task.said).toEqual(['restarted a,b', 'step_ordered a.run#2']);
     expect(task.sent('approval.cancel')).toHaveLength(1);
   });
 
   test('reopens a task that failed, from what failed in it', () => {
     const failed = play(chain('a', 'b', 'c')).when(succeeds('a'), fails('b'));
     const again = failed.when(rewind());
-    expect(again.said).toEqual(['rewound b,c', 'step_ordered b.run#2']);
+    expect(again.said).toEqual(['restarted b,c', 'step_ordered b.run#2']);
     expect(again.task.phase).toBe('executing');
     for (const gone of ['error', 'outcome']) expect(again.task).not.toHaveProperty(gone);
     expect(again.when(succeeds('b'), succeeds('c')).said.at(-1)).toBe('completed');
@@ -231,7 +231,7 @@ describe('retrying with rewind', () => {
     const failed = play(chain('a')).when(fails('a'));
     const named = byHand('retry', { ...on('a'), rewind: true, attempt: 1 });
     const again = failed.when(named);
-    expect(again.said[0]).toBe('rewound a');
+    expect(again.said[0]).toBe('restarted a');
     const over = again.when(fails('a'), rewind('a'));
     expect(over.node('a').attempt).toBe(3);
   });

@@ -28,7 +28,7 @@ describe('a fork', () => {
 
   test('does not run again what had ended well, and goes on with the rest', () => {
     const fork = forked(origin);
-    expect(fork.said).toEqual(['submitted', 'readied', 'step_ordered b.run']);
+    expect(fork.said).toEqual(['submitted', 'ready', 'step_ordered b.run']);
     expect(fork.play.statusOf('a', 'b', 'c', 'd')).toEqual(['succeeded', 'running', 'idle', 'succeeded']);
   });
 
@@ -47,7 +47,7 @@ describe('a fork', () => {
 
   test('of a task that is done is done at once', () => {
     const done = play(chain('a')).when(succeeds('a'));
-    expect(forked(done).said).toEqual(['submitted', 'readied', 'completed']);
+    expect(forked(done).said).toEqual(['submitted', 'ready', 'completed']);
   });
 
   test('at a version that there never was is none', () => {

@@ -151,11 +151,11 @@ describe('locks', () => {
 
   test('are asked for last, and what needs them runs when it has them', () => {
     const task = one();
-    expect(task.said.at(-1)).toBe('locks_wanted a');
+    expect(task.said.at(-1)).toBe('locks_requested a');
     expect(task.sent('task.board')[0]?.data).toMatchObject({
       request: { ask: 'acquire', node: 'a', attempt: 1, locks: LOCKS },
     });
-    expect(task.when(locked('a')).said).toEqual(['locks_held a', 'step_ordered a.run']);
+    expect(task.when(locked('a')).said).toEqual(['locks_acquired a', 'step_ordered a.run']);
   });
 
   test('are asked for after the approval, of a start as of an effect', () => {
@@ -164,7 +164,7 @@ describe('locks', () => {
       expect(task.said.at(-1)).toBe('approval_requested a');
       expect(task.sent('task.board')).toEqual([]);
       const approved = task.when(approves('a'));
-      expect(approved.said).toEqual(['approval_closed a approved', 'locks_wanted a']);
+      expect(approved.said).toEqual(['approval_closed a approved', 'locks_requested a']);
       expect(approved.when(locked('a')).said.at(-1)).toMatch(/^(step|effect)_ordered a/);
     }
   });
@@ -213,8 +213,8 @@ describe('locks', () => {
 
   test('are asked for anew by the next attempt', () => {
     const again = held.when(breaks('a'), recover('retry', { node: id('a') })).wait(1);
-    expect(again.said).toEqual(['locks_wanted a#2']);
-    expect(again.when(locked('a')).said).toEqual(['locks_held a#2', 'step_ordered a.run#2']);
+    expect(again.said).toEqual(['locks_requested a#2']);
+    expect(again.when(locked('a')).said).toEqual(['locks_acquired a#2', 'step_ordered a.run#2']);
   });
 
   test('that nobody needs any more are given back whenever the board says that they are held', () => {
@@ -335,7 +335,7 @@ describe('6.4 of the reference: what a node waits for', () => {
       const waiting = needy('wait').when(stands('a', { [THING]: state }));
       expect(waiting.said.at(-1)).toBe(`node_waiting a artifacts: awaiting producer for ${THING}`);
       expect(waiting.when(stands('a', { [THING]: 'made' })).said).toEqual([
-        'artifacts_known a',
+        'artifacts_updated a',
         'step_ordered a.run',
       ]);
     },
@@ -398,9 +398,9 @@ describe('6.4 of the reference: what a node waits for', () => {
       (say, index, all) => task.when(...all.slice(0, index + 1)).said.at(-1),
     );
     expect(order).toEqual([
-      'artifacts_known a',
+      'artifacts_updated a',
       'approval_requested a',
-      'locks_wanted a',
+      'locks_requested a',
       'step_ordered a.run',
     ]);
   });
@@ -419,9 +419,9 @@ describe('6.4 of the reference: what a node waits for', () => {
 
   test('75. what it cannot be given is found out after the locks', () => {
     const task = play([node('a', { locks: LOCKS, forEach: 'inputs.nothing' })], IN_REPOSITORY);
-    expect(task.said.at(-1)).toBe('locks_wanted a');
+    expect(task.said.at(-1)).toBe('locks_requested a');
     const over = task.when(locked('a'));
-    expect(over.said).toEqual(['locks_held a', 'node_ended a failed', 'failed failed']);
+    expect(over.said).toEqual(['locks_acquired a', 'node_ended a failed', 'failed failed']);
     expect(over.sent('task.board')[0]?.data).toMatchObject({ request: { ask: 'release' } });
   });
 

@@ -77,7 +77,7 @@ const mayStart = (task: Task, node: NodeId): boolean => {
 const STARTS: ReadonlySet<TaskEvent['type']> = new Set([
   'approval_requested',
   'effect_ordered',
-  'locks_wanted',
+  'locks_requested',
   'node_started',
   'step_ordered',
   'node_succeeded',
@@ -136,7 +136,7 @@ describe('any graph, whatever is answered', () => {
       for (const [before, event] of eventsOf(steps)) {
         expect(event.phase).toBe(phaseAfter(before, event));
         if (before.phase === 'absent') continue;
-        const reopens = event.type === 'rewound' && mayReopen(before.phase, event.phase);
+        const reopens = event.type === 'restarted' && mayReopen(before.phase, event.phase);
         expect(reopens || mayGo(before.phase, event.phase), `${before.phase} to ${event.phase}`).toBe(true);
       }
     });

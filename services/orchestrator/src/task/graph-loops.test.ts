@@ -20,7 +20,7 @@ const rounds = (count: number) => Array.from({ length: count }, () => round).fla
 describe('a route back', () => {
   test('starts its target and what is downstream of it anew, each with its next attempt', () => {
     const loop = looping().when(...round);
-    expect(loop.said).toEqual(['rewound work,check', 'step_ordered work.run#2']);
+    expect(loop.said).toEqual(['restarted work,check', 'step_ordered work.run#2']);
     expect(loop.task.definition.nodes.map((each) => loop.node(each.id).attempt)).toEqual([1, 2, 2, 1, 1]);
     expect(loop.statusOf('a', 'last', 'beside')).toEqual(['succeeded', 'idle', 'running']);
   });
@@ -32,7 +32,7 @@ describe('a route back', () => {
       node('later', { after: ['side'] }),
       gate('check', { after: ['work'], on: { failed: ['work'] } }),
     ]).when(succeeds('work'), fails('check'));
-    expect(task.said).toEqual(['rewound work,side,check', 'step_ordered work.run#2']);
+    expect(task.said).toEqual(['restarted work,side,check', 'step_ordered work.run#2']);
     expect(task.node('later').attempt).toBe(1);
   });
 
@@ -52,7 +52,7 @@ describe('a route back', () => {
 
   test('may lead to the node itself, and to the first node of all', () => {
     const itself = play([node('only', { on: { failed: ['only'] } })]).when(fails('only'));
-    expect(itself.said).toEqual(['rewound only', 'step_ordered only.run#2']);
+    expect(itself.said).toEqual(['restarted only', 'step_ordered only.run#2']);
     expect(itself.task.phase).toBe('executing');
   });
 
@@ -113,7 +113,7 @@ describe('a budget', () => {
     const spent = looping({ mode: 'until_gate', budget: 1 }).when(...rounds(2));
     const again = spent.when(byHand('retry', { node: id('work'), rewind: true }));
     expect(again.task.phase).toBe('executing');
-    expect(again.when(...round).said).toEqual(['rewound work,check', 'step_ordered work.run#4']);
+    expect(again.when(...round).said).toEqual(['restarted work,check', 'step_ordered work.run#4']);
     expect(again.when(...rounds(2)).said.at(-1)).toBe('failed blocked');
   });
 
@@ -122,7 +122,7 @@ describe('a budget', () => {
       .when(breaks('work'), recover('retry', { node: id('work') }))
       .wait(1);
     expect(loop.node('work')).toMatchObject({ status: 'running', attempt: 2 });
-    expect(loop.when(...round).said[0]).toBe('rewound work,check');
+    expect(loop.when(...round).said[0]).toBe('restarted work,check');
   });
 });
 
@@ -131,7 +131,7 @@ describe('an effect within a loop', () => {
 
   test('is asked about anew each time, and under another revision', () => {
     const again = task.when(approves('deploy'), succeeds('deploy'), fails('check'));
-    expect(again.said).toEqual(['rewound deploy,check', 'approval_requested deploy#2']);
+    expect(again.said).toEqual(['restarted deploy,check', 'approval_requested deploy#2']);
     expect(again.node('deploy')).toMatchObject({ revision: 2, attempt: 2, status: 'awaiting_approval' });
   });
 });

@@ -171,7 +171,7 @@ describe('a retry', () => {
 
   test('goes back to the work, with what it has to do otherwise', () => {
     const back = failedCheck().when(says('check', 'retry', { hint }));
-    expect(back.said).toEqual(['rewound work,check', 'step_ordered work.run#2']);
+    expect(back.said).toEqual(['restarted work,check', 'step_ordered work.run#2']);
     const [order] = back.sent('effect.run');
     expect(order?.data).toMatchObject({ effect: { args: { hint, reports: true } } });
     expect(back.task.phase).toBe('executing');
@@ -254,7 +254,7 @@ describe('a rollback', () => {
     const task = ordered().when(ended(BY, 'succeeded'));
     expect(task.said).toEqual([
       'rollback_ended check succeeded',
-      'rewound work,check',
+      'restarted work,check',
       'step_ordered work.run#2',
     ]);
     expect(task.node('work').hint).toBe('otherwise');
@@ -391,7 +391,7 @@ describe('a new session', () => {
 
   test('begins with what there is being put by, in the worktree of the job', () => {
     const task = going();
-    expect(task.said).toEqual(['continue_ordered work', 'step_ordered work.handoff']);
+    expect(task.said).toEqual(['handoff_ordered work', 'step_ordered work.handoff']);
     expect(task.sent('effect.run')[0]?.data).toMatchObject({
       effect: {
         uses: 'cap.env.builtin.git.handoff',
@@ -447,11 +447,11 @@ describe('a new session', () => {
       const task = failed(SPENT);
       expect([released(task), task.node('work').locks]).toEqual([[], 'held']);
       const going = task.when(says('work', 'continue', { class: 'CONTEXT_EXHAUSTED', session: 2 }));
-      expect(going.said).toEqual(['continue_ordered work', 'step_ordered work.handoff']);
+      expect(going.said).toEqual(['handoff_ordered work', 'step_ordered work.handoff']);
       expect([released(going), going.node('work').locks]).toEqual([[], 'held']);
       const next = going.when(succeeds('work'));
       expect([released(next), next.node('work').locks]).toEqual([['release'], undefined]);
-      expect(next.wait(0).said).toEqual(['locks_wanted work#2']);
+      expect(next.wait(0).said).toEqual(['locks_requested work#2']);
     });
 
     test.each([
@@ -480,7 +480,7 @@ describe('a new session', () => {
       fails('only', SPENT),
       says('only', 'continue', { session: 2 }),
     );
-    expect(task.said).toEqual(['continue_ordered only', 'node_retrying only#2']);
+    expect(task.said).toEqual(['handoff_ordered only', 'node_retrying only#2']);
   });
 });
 
@@ -501,7 +501,7 @@ describe('a job that is stuck', () => {
 
   test('is tried once more along the way back, with what the person says', () => {
     const task = stuck().when(answers('check', 'retry', 'use the library'));
-    expect(task.said).toEqual(['stuck_answered check', 'rewound work,check', 'step_ordered work.run#2']);
+    expect(task.said).toEqual(['stuck_answered check', 'restarted work,check', 'step_ordered work.run#2']);
     expect(task.node('work').hint).toContain('use the library');
     expect(task.sent('recovery.settle')[0]?.data).toMatchObject({ node: 'check', attempt: 1, how: 'retry' });
   });
@@ -512,7 +512,7 @@ describe('a job that is stuck', () => {
       .when(fails('check', FAILED));
     expect(granted.node('check').loops ?? 0).toBe(0);
     expect(granted.when(says('check', 'retry')).said).toEqual([
-      'rewound work,check',
+      'restarted work,check',
       'step_ordered work.run#2',
     ]);
   });
@@ -570,7 +570,7 @@ describe('the circuit of a workflow', () => {
 
   test('that is open holds a task back, which asks whether it may start', () => {
     const task = held();
-    expect(task.said).toEqual(['submitted', 'readied', 'held']);
+    expect(task.said).toEqual(['submitted', 'ready', 'deferred']);
     expect(task.task.phase).toBe('circuit_open');
     expect(task.sent('recovery.enter')[0]?.data).toEqual({ target: CIRCUIT, task: TASK });
     expect(task.wait(20_000).sent('recovery.enter')).toHaveLength(1);
@@ -578,7 +578,7 @@ describe('the circuit of a workflow', () => {
 
   test('that has closed lets it start', () => {
     const task = held().when(admits('closed'));
-    expect(task.said).toEqual(['released', 'step_ordered only.run']);
+    expect(task.said).toEqual(['undeferred', 'step_ordered only.run']);
     expect(task.task.phase).toBe('executing');
     expect(task.when(succeeds('only')).sent('recovery.enter')).toEqual([]);
   });
@@ -646,13 +646,18 @@ describe('an order that may not begin', () => {
     const about = { id: asked?.effectId, task: TASK, node: id('call'), attempt };
     return {
       kind: 'effect',
-      fact: { type: 'held', ...about, target: 'https://api.example', reason: 'its circuit is open' } as never,
+      fact: {
+        type: 'deferred',
+        ...about,
+        target: 'https://api.example',
+        reason: 'its circuit is open',
+      } as never,
     };
   };
 
   test('brings the task to circuit_open, unless something else runs', () => {
     const task = play([effect('call')]).when(approves('call'), holds);
-    expect(task.said).toEqual(['node_held call']);
+    expect(task.said).toEqual(['node_deferred call']);
     expect(task.task.phase).toBe('circuit_open');
     const beside = play([effect('call'), node('other')]).when(approves('call'), holds);
     expect(beside.task.phase).toBe('executing');
@@ -662,9 +667,9 @@ describe('an order that may not begin', () => {
   test('is released, and what says that it is held comes late then', () => {
     const task = play([effect('call')]).when(approves('call'), holds, (each) => {
       const { fact } = holds(each) as { readonly fact: object };
-      return { kind: 'effect', fact: { ...fact, type: 'released' } as never };
+      return { kind: 'effect', fact: { ...fact, type: 'undeferred' } as never };
     });
-    expect([task.said, task.task.phase]).toEqual([['node_released call'], 'executing']);
+    expect([task.said, task.task.phase]).toEqual([['node_undeferred call'], 'executing']);
     expect(() => task.when(holds)).toThrow('changes something');
   });
 
@@ -746,7 +751,7 @@ describe('a budget', () => {
       { repository: REPOSITORY, policy: { budget: { tokens: 1_000 } } },
     ).when(succeeds('one', spends(990)));
     expect(task.said).toEqual(['node_succeeded one.run', 'approval_requested three']);
-    expect(task.when(locked('two')).said).toEqual(['locks_held two', 'step_ordered two.run']);
+    expect(task.when(locked('two')).said).toEqual(['locks_acquired two', 'step_ordered two.run']);
   });
 
   test('that is not extended stops the job', () => {

@@ -52,7 +52,7 @@ test.each(Object.entries(SHAPES))(
     for (const size of SIZES) {
       const { phase, events, states, chunks } = measured(shape(size));
       expect(phase).toBe('completed');
-      // Submitted, readied and completed, and each node once.
+      // Submitted, ready and completed, and each node once.
       expect(events).toBe(size + 3);
       expect(states).toBe(size);
       expect(chunks).toBe(size);

@@ -9,7 +9,7 @@ const around = { before: [step('one'), step('two')], afterwards: [step('three')]
 describe('before, afterwards, finally', () => {
   test('run around the work one after the other', () => {
     const task = play([node('a', around)]);
-    expect(task.said).toEqual(['submitted', 'readied', 'step_ordered a.before.0']);
+    expect(task.said).toEqual(['submitted', 'ready', 'step_ordered a.before.0']);
     const orders = ['before.1', 'run', 'afterwards.0', 'finally.0'];
     let reached = task;
     for (const next of orders) {
@@ -340,7 +340,7 @@ describe('retry.mode = on_failure', () => {
       node('a'),
       node('b', { after: ['a'], on: { failed: ['a'] }, retry: { mode: 'on_failure' } }),
     ]);
-    expect(task.when(succeeds('a'), fails('b')).said[0]).toBe('rewound a,b');
+    expect(task.when(succeeds('a'), fails('b')).said[0]).toBe('restarted a,b');
   });
 });
 

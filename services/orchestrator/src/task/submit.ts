@@ -32,7 +32,10 @@ const conflict = (task: TaskId): Refusal =>
 /** The refusal of every submission of a task that was cancelled before it arrived. */
 export const cancelledBefore = (task: TaskId): Refusal =>
   refused(
-    errorBody('ORCHESTRATOR_TASK_CANCELLED', `task ${task} was cancelled before its submission: use another id`),
+    errorBody(
+      'ORCHESTRATOR_TASK_CANCELLED',
+      `task ${task} was cancelled before its submission: use another id`,
+    ),
   );
 
 const PROBLEMS_SHOWN = 20;
@@ -101,7 +104,7 @@ export type Shipped = { readonly workflows: readonly BuiltInWorkflow[]; readonly
 
 const begin = (draft: Draft, submitted: Submitted, circuit?: string): Decision<TaskEvent> => {
   draft.emit({ type: 'submitted', ...submitted, at: draft.now });
-  draft.emit({ type: 'readied' });
+  draft.emit({ type: 'ready' });
   tellBoard(draft);
   watchPeers(draft);
   const { graph } = wiringOf(submitted.definition);

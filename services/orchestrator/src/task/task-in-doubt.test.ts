@@ -56,7 +56,7 @@ describe('an effect that nobody can be sure of', () => {
       .thenEmitsLike(
         { type: 'node_escalated', ...about, phase: 'paused' },
         {
-          type: 'doubt_asked',
+          type: 'in_doubt_asked',
           ...about,
           approval: QUESTION,
           effectId: EFFECT,
@@ -141,7 +141,7 @@ describe('the answer', () => {
         .when(answered(answer, { comment: 'I looked' }), NOW)
         .thenEmitsLike(
           {
-            type: 'doubt_answered',
+            type: 'in_doubt_answered',
             ...about,
             approval: QUESTION,
             answer,
@@ -182,7 +182,7 @@ describe('the answer', () => {
       given(...asked)
         .when(resolved(outcome, { id: QUESTION }), NOW)
         .thenEmitsLike({
-          type: 'doubt_asked',
+          type: 'in_doubt_asked',
           approval: doubtIdOf(EFFECT, EPOCH, 2),
           epoch: EPOCH,
           question: 2,
@@ -238,7 +238,7 @@ describe('the answer', () => {
       .thenEmitsLike(
         { type: 'checkpoint', kind: 'worker_crash_detected', epoch: EPOCH + 2 },
         {
-          type: 'doubt_asked',
+          type: 'in_doubt_asked',
           approval: doubtIdOf(EFFECT, EPOCH + 2, 2),
           epoch: EPOCH + 2,
           question: 2,
@@ -268,11 +268,11 @@ describe('the answer', () => {
     const next = { subject: 'hp.cmd.approval.request' };
     given(...asked)
       .when(inDoubt(EPOCH + 1), NOW)
-      .thenEmitsLike({ type: 'doubt_asked', epoch: EPOCH + 1, question: 2 }, { type: 'checkpoint' })
+      .thenEmitsLike({ type: 'in_doubt_asked', epoch: EPOCH + 1, question: 2 }, { type: 'checkpoint' })
       .thenSends(cancelled, next);
     given(...after(asked, answered('applied')))
       .when(inDoubt(EPOCH + 1), NOW)
-      .thenEmitsLike({ type: 'doubt_asked', epoch: EPOCH + 1, question: 2 }, { type: 'checkpoint' })
+      .thenEmitsLike({ type: 'in_doubt_asked', epoch: EPOCH + 1, question: 2 }, { type: 'checkpoint' })
       .thenSends(next);
   });
 });

@@ -94,7 +94,7 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
         if (made.events.length > 0 && message.kind !== 'timer') acted.add(message);
         // Sent back, a node may come to the same effect again: that it has happened is news to it then.
         const sentBack = new Set(
-          made.events.flatMap((event) => (event.type === 'rewound' ? event.nodes : [])),
+          made.events.flatMap((event) => (event.type === 'restarted' ? event.nodes : [])),
         );
         for (const each of acted)
           if (each.kind === 'effect' && sentBack.has(each.fact.node)) acted.delete(each);

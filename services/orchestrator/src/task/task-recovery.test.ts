@@ -86,7 +86,7 @@ describe('the verdict', () => {
     givenTask('recovering')
       .when(recover('continue'), NOW)
       .thenEmitsLike(
-        { type: 'continue_ordered', attempt: 1 },
+        { type: 'handoff_ordered', attempt: 1 },
         { type: 'node_retrying', attempt: 2, hint: expect.stringContaining('## Hand-off') as string },
       );
   });

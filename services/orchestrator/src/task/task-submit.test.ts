@@ -44,7 +44,7 @@ describe('a submission', () => {
           acceptanceCriteria: [],
           inputs: {},
         },
-        { type: 'readied', id: TASK, phase: 'execution_ready' },
+        { type: 'ready', id: TASK, phase: 'execution_ready' },
         { type: 'node_succeeded', node: 'prepare', attempt: 1, phase: 'executing' },
         {
           type: 'approval_requested',

@@ -42,7 +42,7 @@ export const rewind = (draft: Draft, targets: readonly NodeId[], cause: Cause): 
   const nodes = rewoundBy(draft, targets);
   const reopens = isTerminal(draft.task().phase);
   const before = nodes.map((id) => [id, nodeState(draft.task(), id)] as const);
-  draft.emit({ type: 'rewound', node: first, nodes: [...nodes], ...cause });
+  draft.emit({ type: 'restarted', node: first, nodes: [...nodes], ...cause });
   for (const [id, state] of before) letGo(draft, id, state);
   tellBoard(draft);
   if (reopens) watchPeers(draft);

@@ -187,7 +187,7 @@ const isLocked = (draft: Draft, { id, locks = [] }: NodeDefinition): boolean => 
   const { locks: held, attempt: number } = nodeState(draft.task(), id);
   if (held === 'held') return true;
   if (held === undefined) {
-    draft.emit({ type: 'locks_wanted', node: id, attempt: number });
+    draft.emit({ type: 'locks_requested', node: id, attempt: number });
     draft.send(askLocks(draft.task(), id, 0));
     awaitReply(draft, id);
   }

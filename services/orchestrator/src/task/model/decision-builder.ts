@@ -45,7 +45,7 @@ export const createDraft = (state: TaskState, id: Task['id'], now: number): Draf
       const phase = phaseAfter(current, change);
       const { phase: from } = current;
       const legal =
-        from === 'absent' || mayGo(from, phase) || (change.type === 'rewound' && mayReopen(from, phase));
+        from === 'absent' || mayGo(from, phase) || (change.type === 'restarted' && mayReopen(from, phase));
       if (!legal) throw new Error(`task ${id} may not go from ${from} to ${phase}`);
       const event: TaskEvent = { ...change, id, phase };
       events.push(event);

@@ -153,7 +153,7 @@ const undoneBy = (task: Task, inputs: JsonObject): Task => {
   }, task);
 };
 
-const rewound = (task: Task, event: Extract<TaskEvent, { type: 'rewound' }>): Task => {
+const restarted = (task: Task, event: Extract<TaskEvent, { type: 'restarted' }>): Task => {
   const { nodes, route, hint } = event;
   let reached = task;
   for (const id of nodes) {
@@ -178,7 +178,7 @@ const fold = (task: Task, event: TaskEvent): Task => {
   switch (event.type) {
     case 'submitted':
     case 'cancelled_before_submission':
-    case 'readied':
+    case 'ready':
       return task;
     case 'completed':
       return { ...task, outcome: 'succeeded', reportSerial: task.version + 1 };
@@ -221,7 +221,7 @@ const fold = (task: Task, event: TaskEvent): Task => {
       const starts = status === 'idle' || status === 'retrying';
       return withNode(task, event.node, { ...(starts && { status: 'waiting' }), wait: event.wait });
     }
-    case 'artifacts_known':
+    case 'artifacts_updated':
       return ofNode(task, event.node, { standings: event.standings });
     case 'node_inspected': {
       const { orders: _, ...before } = nodeState(task, event.node);
@@ -240,9 +240,9 @@ const fold = (task: Task, event: TaskEvent): Task => {
       });
     case 'node_started':
       return ofNode(task, event.node, { status: 'running', wait: undefined, items: event.items });
-    case 'locks_wanted':
+    case 'locks_requested':
       return withNode(task, event.node, { status: 'locking', locks: 'wanted' });
-    case 'locks_held':
+    case 'locks_acquired':
       return ofNode(task, event.node, { locks: 'held', wait: undefined });
     case 'step_ordered': {
       const { node, step, effectId, effect, digest, attempt } = event;
@@ -260,7 +260,7 @@ const fold = (task: Task, event: TaskEvent): Task => {
       return stepEnded(task, event);
     case 'node_succeeded':
       return succeeded(task, event);
-    case 'doubt_asked': {
+    case 'in_doubt_asked': {
       const { approval, effectId, epoch, question, reason } = event;
       const before = nodeState(task, event.node);
       return ofNode(task, event.node, {
@@ -274,7 +274,7 @@ const fold = (task: Task, event: TaskEvent): Task => {
         questions: question,
       });
     }
-    case 'doubt_answered': {
+    case 'in_doubt_answered': {
       const { doubt } = nodeState(task, event.node);
       const { answer, by, statement } = event;
       const again = { status: 'running', underGrant: true, reason: undefined, failure: undefined };
@@ -325,7 +325,7 @@ const fold = (task: Task, event: TaskEvent): Task => {
         ? undoneBy(reached, mending.inputs)
         : reached;
     }
-    case 'continue_ordered':
+    case 'handoff_ordered':
       return ofNode(task, event.node, { mending: { kind: 'continue', verdict: event.verdict } });
     case 'stuck_asked': {
       const { approval, effectId, effect, digest, question } = event;
@@ -336,16 +336,16 @@ const fold = (task: Task, event: TaskEvent): Task => {
     }
     case 'stuck_answered':
       return ofNode(task, event.node, { stuck: undefined });
-    case 'node_held': {
+    case 'node_deferred': {
       const { target, reason } = event;
       const { marks = [] } = nodeState(task, event.node);
       return ofNode(task, event.node, { held: { target, reason }, marks: [...marks, HELD] });
     }
-    case 'node_released':
+    case 'node_undeferred':
       return ofNode(task, event.node, { held: undefined });
-    case 'held':
+    case 'deferred':
       return { ...task, circuit: { name: event.circuit, state: 'waiting' } };
-    case 'released': {
+    case 'undeferred': {
       const { circuit: _, ...rest } = task;
       return event.trial ? { ...rest, circuit: { name: event.circuit, state: 'trial' } } : rest;
     }
@@ -417,8 +417,8 @@ const fold = (task: Task, event: TaskEvent): Task => {
       const change = { ...OVER, ...kept, status: 'escalated', doubt, reason: event.reason };
       return ofNode(task, event.node, { ...change, verdict: event.verdict && verdict });
     }
-    case 'rewound':
-      return rewound(task, event);
+    case 'restarted':
+      return restarted(task, event);
     case 'node_paused':
       return heard(
         { ...withNode(task, event.node, { paused: true }), pausedNodes: task.pausedNodes + 1 },
@@ -473,7 +473,7 @@ export const phaseAfter = (state: TaskState, change: TaskChange): TaskPhase => {
   if (change.type === 'submitted' || state.phase === 'absent') return 'queued';
   if (change.type === 'completed' || change.type === 'failed' || change.type === 'cancelled')
     return change.type;
-  if (change.type === 'readied') return 'execution_ready';
+  if (change.type === 'ready') return 'execution_ready';
   // What other tasks want to know, or say, changes nothing of a task that is over.
   if (change.type === 'watched' || change.type === 'peer_ended') return state.phase;
   return phaseOf(fold(state, { ...change, id: state.id, phase: state.phase }));

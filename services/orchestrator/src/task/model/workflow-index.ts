@@ -1,6 +1,10 @@
 import { artifactLabel, scopeOf } from '@holdpoint/contracts/workflow/artifact';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
-import { type NodeDefinition, Outcome, type WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
+import {
+  type NodeDefinition,
+  Outcome,
+  type WorkflowDefinition,
+} from '@holdpoint/contracts/workflow/workflow';
 import { type Graph, graphOf } from '@holdpoint/workflows/graph/graph';
 
 /** A definition as the engine walks it: the graph, and who makes and needs which artifact. */

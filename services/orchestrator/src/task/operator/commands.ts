@@ -247,7 +247,7 @@ const startAnew = (
       : [node];
   if (targets.length === 0) return draft.done(illegal(draft, 'retried', ': nothing in it has failed'));
   const busy = rewoundBy(draft, targets).find((id) => UNDER_WAY.has(nodeState(draft.task(), id).status));
-  if (busy !== undefined) return draft.done(illegalNode(draft, busy, 'rewound before it has ended'));
+  if (busy !== undefined) return draft.done(illegalNode(draft, busy, 'restarted before it has ended'));
   rewind(draft, targets, { by, command });
   settle(draft);
   return draft.done();

@@ -8,7 +8,7 @@ import { touchOpen } from '../model/touch.ts';
 
 /** The circuit of its workflow is open, as far as is known: nothing starts before recovery lets it. */
 export const holdTask = (draft: Draft, circuit: string): void => {
-  draft.emit({ type: 'held', circuit });
+  draft.emit({ type: 'deferred', circuit });
   askToEnter(draft, 0);
 };
 
@@ -34,7 +34,7 @@ export const admitted = (draft: Draft, { circuit: name, state, until }: AdmitTas
     return draft.timer({ set: CIRCUIT_TIMER, dueAt, data: { ask: 0 } });
   }
   draft.timer({ clear: CIRCUIT_TIMER });
-  draft.emit({ type: 'released', circuit: name, trial: state === 'half_open' });
+  draft.emit({ type: 'undeferred', circuit: name, trial: state === 'half_open' });
   touchOpen(draft);
 };
 

@@ -1,7 +1,14 @@
 import type { AttemptReport } from '@holdpoint/contracts/workflow/attempt';
 import { CAPABILITIES, compensationOf } from '@holdpoint/contracts/effect/capabilities';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
-import { type AssessFailure, CommitId, OUTPUT_MAX, type PastEffect, type RecordAttempt, type WorkPlace } from '@holdpoint/contracts/recovery/commands';
+import {
+  type AssessFailure,
+  CommitId,
+  OUTPUT_MAX,
+  type PastEffect,
+  type RecordAttempt,
+  type WorkPlace,
+} from '@holdpoint/contracts/recovery/commands';
 import { refusalOf } from '../model/checkpoints.ts';
 import { contextNow } from '../model/context.ts';
 import { type NodeState, nodeDefinition, nodeState, type Task } from '../model/state.ts';

@@ -24,7 +24,14 @@ import { effectGate } from '../model/effect-gate.ts';
 import { failureOf, recordOf } from './evidence.ts';
 import { foreignNeeds } from '../model/artifact-status.ts';
 import { reportOf } from './artifact-report.ts';
-import { type Doubt, type Gate, nodeDefinition, nodeState, questionRevision, type Task } from '../model/state.ts';
+import {
+  type Doubt,
+  type Gate,
+  nodeDefinition,
+  nodeState,
+  questionRevision,
+  type Task,
+} from '../model/state.ts';
 
 export const replyTimer = (node: NodeId): string => `reply:${node}`;
 export const retryTimer = (node: NodeId): string => `retry:${node}`;

@@ -33,7 +33,7 @@ export const askPeople = (
   const question = questions + 1;
   const approval = doubtIdOf(effectId, epoch, question);
   const reason = why.slice(0, REASON_MAX).toWellFormed();
-  draft.emit({ type: 'doubt_asked', node, attempt, approval, effectId, epoch, question, reason });
+  draft.emit({ type: 'in_doubt_asked', node, attempt, approval, effectId, epoch, question, reason });
   giveBack(draft, node, before);
   checkpoint(draft, node, { kind: 'resume_blocked', epoch, reason });
   draft.send(askDoubt(draft.task(), node, 0));
@@ -49,7 +49,7 @@ export const questionResolved = (draft: Draft, fact: ApprovalResolved, state: No
   if (fact.outcome !== 'answered' || answer === undefined || statement === undefined)
     return askPeople(draft, node, doubt, doubt.reason ?? '');
   const { id: approval } = fact;
-  draft.emit({ type: 'doubt_answered', node, attempt, approval, answer, by, comment, statement });
+  draft.emit({ type: 'in_doubt_answered', node, attempt, approval, answer, by, comment, statement });
   if (answer === 'retry')
     checkpoint(draft, node, {
       kind: 'resume_granted',

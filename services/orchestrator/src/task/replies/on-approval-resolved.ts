@@ -16,7 +16,14 @@ import { refuse } from './on-peer-changed.ts';
 import { attempt as attempted } from '../graph/start-when-ready.ts';
 import { failed } from '../graph/request-verdict.ts';
 import { rewind } from '../graph/rewind.ts';
-import { type Decided, findNode, type Gate, nodeDefinition, type NodeState, nodeState } from '../model/state.ts';
+import {
+  type Decided,
+  findNode,
+  type Gate,
+  nodeDefinition,
+  type NodeState,
+  nodeState,
+} from '../model/state.ts';
 import { awaitReply, BUDGET_DEFAULT } from '../graph/steps.ts';
 import { stuckResolved } from './stuck-job.ts';
 import { nearestAgent, startsAnewWith } from '../model/upstream.ts';

@@ -8,7 +8,8 @@ export const holdUp = (draft: Draft, fact: EffectEvent): void => {
   const { held, marks = [], status, attempt } = nodeState(draft.task(), fact.node);
   if (status !== 'running' || fact.attempt !== attempt) return;
   const { node } = fact;
-  if (fact.type === 'held' && !marks.includes(HELD))
-    draft.emit({ type: 'node_held', node, attempt, target: fact.target, reason: fact.reason });
-  if (fact.type === 'released' && held !== undefined) draft.emit({ type: 'node_released', node, attempt });
+  if (fact.type === 'deferred' && !marks.includes(HELD))
+    draft.emit({ type: 'node_deferred', node, attempt, target: fact.target, reason: fact.reason });
+  if (fact.type === 'undeferred' && held !== undefined)
+    draft.emit({ type: 'node_undeferred', node, attempt });
 };

@@ -15,7 +15,14 @@ import { HANDOFF } from '../model/evolve.ts';
 import { handedOn } from './session-handoff.ts';
 import { attempt as attempted, goOn, requestApproval } from '../graph/start-when-ready.ts';
 import { foreignNeeds } from '../model/artifact-status.ts';
-import { findNode, type Gate, nodeDefinition, nodeState, type NodeStatus, type Order } from '../model/state.ts';
+import {
+  findNode,
+  type Gate,
+  nodeDefinition,
+  nodeState,
+  type NodeStatus,
+  type Order,
+} from '../model/state.ts';
 import { awaitReply, isSingle } from '../graph/steps.ts';
 import { noteApplied, noteFact } from '../model/checkpoints.ts';
 import { holdUp } from './on-effect-deferred.ts';
@@ -90,8 +97,8 @@ const problemIn = (fact: EffectEvent): Problem | undefined => {
   switch (fact.type) {
     case 'applied':
     case 'prepared':
-    case 'held':
-    case 'released':
+    case 'deferred':
+    case 'undeferred':
     case 'cancel_requested':
     case 'started':
     case 'superseded':

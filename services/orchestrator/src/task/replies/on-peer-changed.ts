@@ -47,7 +47,7 @@ const locksGranted = (draft: Draft, { node, attempt, held, behind }: About<'lock
       draft.emit({ type: 'node_waiting', node, attempt, wait: { kind: 'locks', detail } });
     return;
   }
-  draft.emit({ type: 'locks_held', node, attempt });
+  draft.emit({ type: 'locks_acquired', node, attempt });
   draft.touch([node]);
 };
 
@@ -61,7 +61,7 @@ const artifactsKnown = (draft: Draft, { node, attempt, standings }: About<'artif
   }
   const merged = [...known.values()];
   if (state.standings !== undefined && digestOf(merged) === digestOf(state.standings)) return;
-  draft.emit({ type: 'artifacts_known', node, attempt, standings: merged });
+  draft.emit({ type: 'artifacts_updated', node, attempt, standings: merged });
   // What was not in the repository may be there by now.
   const seen = state.inspected?.artifacts ?? {};
   const missing = (nodeDefinition(draft.task(), node).needs ?? []).some(
@@ -103,8 +103,9 @@ const answer = (
     ...gave,
   });
 
-/** Nobody has heard of that task, so nobody need wait for it. */
-export const watchUnknown = (watch: Watch, now: number): Outgoing => answer(watch, 'unknown', now);
+/** Answers the watcher of a task that does not exist. */
+export const watchAbsent = (watch: Watch, outcome: 'unknown' | 'cancelled', now: number): Outgoing =>
+  answer(watch, outcome, now);
 
 /** Another task wants to know how this one, or a node of it, ends. */
 export const watched = (draft: Draft, watch: Watch): void => {

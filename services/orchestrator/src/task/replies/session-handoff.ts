@@ -15,7 +15,7 @@ import { orderWork } from '../graph/steps.ts';
 export const handOn = (draft: Draft, node: NodeId, verdict: Verdict): void => {
   const { attempt } = nodeState(draft.task(), node);
   draft.timer({ clear: replyTimer(node) });
-  draft.emit({ type: 'continue_ordered', node, attempt, verdict });
+  draft.emit({ type: 'handoff_ordered', node, attempt, verdict });
   const task = draft.task();
   if (!hasWorktree(task, node)) return handedOn(draft, node, undefined);
   const { base } = placeOf(task, node);
