@@ -278,8 +278,8 @@ const personSteps = (
   decide: Decide,
 ): readonly Step<LedgerWorld>[] => {
   const { ledger, statement, applied, wire, executors, cancelStored } = world;
-  // Elsewhere a person is asked only about what was repeated in vain, and the worlds would be many times as many.
-  if (HARMLESS.has(effectClass)) return [];
+  // The keyed model shows these answers for a repeatable class; two more models would only add worlds.
+  if (WITHOUT_ANSWERS.has(effectClass)) return [];
   const told: readonly Step<LedgerWorld>[] =
     statement === undefined
       ? []
@@ -310,8 +310,7 @@ const personSteps = (
   ];
 };
 
-/** Their targets take a second start for the first, or bear it. */
-const HARMLESS: ReadonlySet<EffectClass> = new Set<EffectClass>(['fenced', 'idempotent']);
+const WITHOUT_ANSWERS: ReadonlySet<EffectClass> = new Set<EffectClass>(['fenced', 'idempotent']);
 
 const outsideSteps = (
   world: LedgerWorld,

@@ -1,5 +1,7 @@
 import { type Step, walk } from '@holdpoint/runtime/testing/explore';
 
+export type { Step };
+
 /** A small world whose every possible story is told. */
 export type Model<World> = {
   readonly start: World;
