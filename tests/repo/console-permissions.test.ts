@@ -1,4 +1,4 @@
-import { passedOn } from '@holdpoint/approvals/surfaces/console/allowed';
+import { forwardedEndpoints } from '@holdpoint/approvals/surfaces/console/endpoint-access';
 import { permissionTable } from '@holdpoint/infra/nats/permissions';
 import { expect, test } from 'vitest';
 
@@ -10,5 +10,5 @@ test('the bus lets the approvals service ask for exactly what its console passes
   const asked = allow
     .filter((subject) => subject.startsWith('hp.api.'))
     .map((subject) => subject.replace('hp.api.', ''));
-  expect(asked.toSorted()).toEqual([...passedOn(), ...LETTERS].toSorted());
+  expect(asked.toSorted()).toEqual([...forwardedEndpoints(), ...LETTERS].toSorted());
 });

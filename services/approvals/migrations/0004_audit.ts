@@ -41,7 +41,7 @@ export const up = async (db: Kysely<unknown>): Promise<void> => {
       'author', e->'author', 'from', e->'from', 'reason', e->'reason', 'name', e->'name',
       'principal', e->'principal', 'groups', e->'groups', 'scopes', e->'scopes', 'seq', e->'seq',
       'hash', e->'hash', 'statement', CASE WHEN e->>'type' = 'audit_anchored' THEN e->'statement' END,
-      'effect', CASE WHEN e->>'type' = 'effect_noted' THEN e->'effect' END,
+      'effect', CASE WHEN e->>'type' = 'effect_outcome_recorded' THEN e->'effect' END,
       'uses', e->'effect'->'uses', 'target', e->'effect'->'target', 'kind', e->'effect'->'kind',
       'grantSha256', encode(sha256(convert_to(e->>'grant', 'UTF8')), 'hex'),
       'statementSha256', CASE WHEN e->>'type' = 'resolved'

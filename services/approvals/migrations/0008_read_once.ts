@@ -17,7 +17,7 @@ export const up = async (db: Kysely<unknown>): Promise<void> => {
         FROM json_each(CASE json_typeof(e->'effect') WHEN 'object' THEN e->'effect' END) AS effect(name, said)
        WHERE name IN ('uses', 'target', 'kind')
       UNION ALL
-      SELECT 'effect', e->'effect' WHERE e->>'type' = 'effect_noted'
+      SELECT 'effect', e->'effect' WHERE e->>'type' = 'effect_outcome_recorded'
       UNION ALL
       SELECT 'statement', e->'statement' WHERE e->>'type' = 'audit_anchored'
       UNION ALL

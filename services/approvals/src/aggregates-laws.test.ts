@@ -87,8 +87,8 @@ test('the runs of these tests come to everything that an approval can come to', 
       'decision_refused',
       'delivered',
       'delivery_failed',
-      'effect_noted',
-      'handed_on',
+      'effect_outcome_recorded',
+      'escalated',
       'reminded',
       'requested',
       'resolved',
@@ -176,7 +176,7 @@ test('whom it was put to only ever grows, and only by being handed on', () => {
       if (before.status !== 'pending' || after.status === 'absent' || after.status === 'withdrawn') continue;
       if (!('audience' in after)) continue;
       expect(after.audience).toEqual(expect.arrayContaining([...before.audience]));
-      const isHandedOn = made.events.some(({ type }) => type === 'handed_on');
+      const isHandedOn = made.events.some(({ type }) => type === 'escalated');
       expect(isHandedOn ? before.audience : after.audience).toEqual(before.audience);
     }
   });
@@ -243,11 +243,11 @@ test('a notice is recorded once for each surface, and each reminder and step onc
         : [],
     );
     expect(new Set(told).size).toBe(told.length);
-    const turns = (type: 'reminded' | 'handed_on') =>
+    const turns = (type: 'reminded' | 'escalated') =>
       all.flatMap((event) =>
         event.type === type ? [event.type === 'reminded' ? event.reminder : event.step] : [],
       );
-    for (const numbers of [turns('reminded'), turns('handed_on')])
+    for (const numbers of [turns('reminded'), turns('escalated')])
       expect(numbers).toEqual(numbers.map((_, index) => index + 1));
   });
 });

@@ -4,7 +4,7 @@ import { HEADERS, SURFACE_HEADER, traceOf } from '@holdpoint/contracts/bus/cloud
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { accessTokenIdOf, ruleIdOf } from '@holdpoint/contracts/values/ids';
 import type { Caller, OwnEndpoints } from '@holdpoint/runtime/bus/api';
-import { awaitCommit } from '@holdpoint/runtime/engine/ask';
+import { awaitCommit } from '@holdpoint/runtime/engine/await-commit';
 import { readState } from '@holdpoint/runtime/store/read';
 import type { ServiceMessage } from './aggregates.ts';
 import type { Principal } from './approval/state.ts';

@@ -7,7 +7,14 @@ import { parseCommand, parseFact } from '@holdpoint/runtime/engine/inbound';
 import type { Inbound } from '@holdpoint/runtime/engine/intake';
 import { OUTCOMES } from './approval/outcome.ts';
 import type { AskOutcome, Delivery } from './approval/state.ts';
-import type { Accept, ServiceDecider, ServiceEvent, ServiceMessage, ServiceState, ServiceWork } from './aggregates.ts';
+import type {
+  Accept,
+  ServiceDecider,
+  ServiceEvent,
+  ServiceMessage,
+  ServiceState,
+  ServiceWork,
+} from './aggregates.ts';
 import { summarise } from './queries/summary.ts';
 
 export type ApprovalsParts = {

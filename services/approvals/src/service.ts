@@ -10,13 +10,12 @@ import { createFeed } from './adapters/feed.ts';
 import { createKeyring } from './adapters/keyring.ts';
 import { endpoints } from './api.ts';
 import type { ApprovalsConfig } from './config.ts';
-import { createRuleBook } from './adapters/rule-book.ts';
-import { createDecisions } from './submit-decision.ts';
-import { createDeskDecider, type DeskMessage } from './aggregates.ts';
-import { approvalFigures, sampleDesk } from './metrics.ts';
-import { followRules } from './adapters/follow-rules.ts';
+import { createActiveRules, startRuleRefresh } from './adapters/active-rules.ts';
+import { createDecisionSubmitter } from './submit-decision.ts';
+import { createServiceDecider, type ServiceMessage } from './aggregates.ts';
+import { approvalMetrics, pollApprovals } from './metrics.ts';
 import { type ApprovalsParts, approvalsLogic } from './bindings.ts';
-import type { Office } from './surfaces/surface-deps.ts';
+import type { SurfaceDeps } from './surfaces/surface-deps.ts';
 import { createDiscord } from './surfaces/discord/discord.ts';
 import { createEvents } from './surfaces/console/events/events.ts';
 import { createPage } from './surfaces/console/page.ts';
@@ -32,19 +31,19 @@ export const startApprovals = (
   const { tokens } = keyring;
   const rollbackRule = env.HOLDPOINT_ROLLBACK_RULE === 'on';
   const surfaces = asked === undefined ? [] : (['discord'] as const);
-  const decider = createDeskDecider(keyring.sign, { surfaces, rollbackRule });
+  const decider = createServiceDecider(keyring.sign, { surfaces, rollbackRule });
   let deliver: ApprovalsParts['deliver'];
   let askOutcome: ApprovalsParts['askOutcome'];
-  const book = createRuleBook(Date.now, log);
+  const book = createActiveRules(Date.now, log);
   let identity: RunningIdentity | undefined;
   const identityOn = (pool: Pool): RunningIdentity =>
     (identity ??= startIdentity({ env, principals, oidc, signIn }, pool, log));
-  const officeOn = (pool: Pool, engine: Engine<DeskMessage>): Office => ({
+  const depsOn = (pool: Pool, engine: Engine<ServiceMessage>): SurfaceDeps => ({
     pool,
     engine,
     decider,
     identity: identityOn(pool),
-    decisions: createDecisions(engine, tokens.is),
+    decisions: createDecisionSubmitter(engine, tokens.is),
     tokens,
     keyring,
     rollbackRule,
@@ -60,28 +59,28 @@ export const startApprovals = (
         askOutcome: (effect, accept) => askOutcome?.(effect, accept),
       }),
       migrations: join(import.meta.dirname, '..', 'migrations'),
-      endpoints: (pool, engine) => endpoints(officeOn(pool, engine)),
-      figures: approvalFigures,
+      endpoints: (pool, engine) => endpoints(depsOn(pool, engine)),
+      figures: approvalMetrics,
       attend: (pool, engine, _announce, _artifacts, { listener, gauge, sample, look, settle }) => {
-        const office = officeOn(pool, engine);
-        const rules = followRules(book, pool, engine, listener, log);
+        const deps = depsOn(pool, engine);
+        const rules = startRuleRefresh(book, pool, engine, listener, log);
         const anchors = startAuditAnchors(pool, engine, log);
         const feed = createFeed(pool, listener, log);
-        const watch = createWatch(office, feed, env);
-        sampleDesk(pool, sample);
+        const watch = createWatch(deps, feed, env);
+        pollApprovals(pool, sample);
         gauge('watchers', 'WebSocket connections', [], () => [{ labels: {}, value: watch.watchers() }]);
         const { failures, stop: stopIdentity } = identityOn(pool);
         gauge('authentication_failures_total', 'Calls by nobody that is known', ['kind'], failures);
-        const discord = asked && createDiscord(office, asked, gauge);
+        const discord = asked && createDiscord(deps, asked, gauge);
         const { HOLDPOINT_WATCH_HEARTBEAT_MS: heartbeatMs, HOLDPOINT_WEB_ORIGINS: origins } = env;
-        const events = createEvents({ office, listener, look, heartbeatMs });
+        const events = createEvents({ deps, listener, look, heartbeatMs });
         gauge('console_streams', 'Pages that follow tasks', [], () => [
           { labels: {}, value: events.streams() },
         ]);
         const page = createPage(env.HOLDPOINT_CONSOLE_FOLDER);
         const ways = identityOn(pool).signIn;
         const consoleApp = consoleRoutes({
-          office,
+          deps,
           listener,
           look,
           settle,
@@ -106,7 +105,7 @@ export const startApprovals = (
             ]);
           },
           web: {
-            ...createWeb(office, env, ...(discord === undefined ? [] : [discord.routes]), consoleApp),
+            ...createWeb(deps, env, ...(discord === undefined ? [] : [discord.routes]), consoleApp),
             upgrade: watch.upgrade,
           },
         };

@@ -3,7 +3,7 @@ import type { DecideMany } from '@holdpoint/contracts/approval/queries';
 import type { DecideApproval } from '@holdpoint/contracts/approval/commands';
 import type { Surface } from '@holdpoint/contracts/approval/status';
 import { HoldpointError, toErrorBody } from '@holdpoint/contracts/values/errors';
-import { awaitCommit } from '@holdpoint/runtime/engine/ask';
+import { awaitCommit } from '@holdpoint/runtime/engine/await-commit';
 import type { Engine } from '@holdpoint/runtime/engine/engine';
 import type { Principal } from './approval/state.ts';
 import type { ServiceMessage } from './aggregates.ts';

@@ -1,9 +1,21 @@
 import { generateKeyPairSync } from 'node:crypto';
-import type { CancelApproval, Choice, DecideApproval, RequestApproval } from '@holdpoint/contracts/approval/commands';
+import type {
+  CancelApproval,
+  Choice,
+  DecideApproval,
+  RequestApproval,
+} from '@holdpoint/contracts/approval/commands';
 import type { Surface } from '@holdpoint/contracts/approval/status';
 import type { ApprovalPolicy } from '@holdpoint/contracts/workflow/approval-policy';
 import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
-import { ApprovalId, effectIdOf, NodeId, type RuleId, ruleIdOf, TaskId } from '@holdpoint/contracts/values/ids';
+import {
+  ApprovalId,
+  effectIdOf,
+  NodeId,
+  type RuleId,
+  ruleIdOf,
+  TaskId,
+} from '@holdpoint/contracts/values/ids';
 import type { InputRequest } from '@holdpoint/contracts/workflow/input';
 import type { Json } from '@holdpoint/contracts/values/json';
 import type { RuleEvent, RuleMatch, RuleSpec } from '@holdpoint/contracts/approval/standing-rule';

@@ -4,7 +4,7 @@ import { type RunningService, startService } from '@holdpoint/runtime/service/se
 import { endpoints } from './api.ts';
 import type { RecoveryEnv } from './config.ts';
 import { createRecoveryDecider } from './attempts/decide.ts';
-import { recoveryFigures, sampleRecovery } from './metrics.ts';
+import { recoveryMetrics, pollRecovery } from './metrics.ts';
 import { createRecoveryLogic } from './bindings.ts';
 
 export const startRecovery = (env: RecoveryEnv, log: Logger): Promise<RunningService> => {
@@ -14,10 +14,10 @@ export const startRecovery = (env: RecoveryEnv, log: Logger): Promise<RunningSer
       service: 'recovery',
       logic: createRecoveryLogic(decider),
       migrations: join(import.meta.dirname, '..', 'migrations'),
-      figures: recoveryFigures,
+      figures: recoveryMetrics,
       endpoints: (pool) => endpoints(pool, decider),
       attend: (pool, _engine, _announce, _artifacts, { sample }) => {
-        sampleRecovery(pool, sample);
+        pollRecovery(pool, sample);
         return { stop: () => Promise.resolve() };
       },
     },

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { SignIn } from '@holdpoint/approvals/adapters/identity/sign-in/sign-in';
-import type { Office } from '@holdpoint/approvals/surfaces/surface-deps';
-import { passedOn } from '@holdpoint/approvals/surfaces/console/allowed';
+import type { SurfaceDeps } from '@holdpoint/approvals/surfaces/surface-deps';
+import { forwardedEndpoints } from '@holdpoint/approvals/surfaces/console/endpoint-access';
 import { createEvents } from '@holdpoint/approvals/surfaces/console/events/events';
 import { textOf as eventText } from '@holdpoint/approvals/surfaces/console/events/event-stream';
 import { createPage } from '@holdpoint/approvals/surfaces/console/page';
 import { consoleRoutes } from '@holdpoint/approvals/surfaces/console/routes';
 import { ErrorBody, ErrorCode, ERRORS, HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { OidcCode } from '@holdpoint/contracts/approval/sign-in';
-import type { BusLook } from '@holdpoint/runtime/bus/bus-overview';
+import type { BusOverview } from '@holdpoint/runtime/bus/bus-overview';
 import type { Listener } from '@holdpoint/runtime/bus/listener';
 import { silentLogger } from '@holdpoint/runtime/observability/log';
 import fc from 'fast-check';
@@ -54,7 +54,7 @@ const letter = {
     at: 0,
   },
 } as const;
-const look: BusLook = {
+const look: BusOverview = {
   instances: () => Promise.resolve([]),
   streams: () => Promise.resolve([]),
   letter: (sequence) => Promise.resolve(sequence === 1 ? letter : undefined),
@@ -71,7 +71,7 @@ const signIn: SignIn = {
     return Promise.resolve({ token: 'x' });
   },
 };
-const office = {
+const deps = {
   log: silentLogger(),
   identity: {
     // Tokens are a target of their own: here everybody is somebody.
@@ -83,10 +83,10 @@ const office = {
     knows: () => true,
     ofDiscord: () => undefined,
   },
-} as unknown as Office;
-const events = createEvents({ office, listener, look, heartbeatMs: 60_000 });
+} as unknown as SurfaceDeps;
+const events = createEvents({ deps, listener, look, heartbeatMs: 60_000 });
 const app = consoleRoutes({
-  office,
+  deps,
   listener,
   look,
   events,
@@ -142,7 +142,7 @@ const outcomeOf = async (response: Response): Promise<string> => {
 };
 
 const PAGES: ReadonlySet<string> = new Set([
-  ...passedOn(),
+  ...forwardedEndpoints(),
   ...['orchestrator', 'executor', 'recovery'].map((service) => `${service}.dead_letter`),
 ]);
 /** What changes something is named after whoever is signed in. */
@@ -206,7 +206,7 @@ const input = (of: Input['of'], path: fc.Arbitrary<Text>, body: fc.Arbitrary<Byt
 const nothing: fc.Arbitrary<Bytes> = fc.constant([]);
 
 const commands: fc.Arbitrary<Input> = fc
-  .constantFrom(...passedOn())
+  .constantFrom(...forwardedEndpoints())
   .chain((name) =>
     input(
       'command',

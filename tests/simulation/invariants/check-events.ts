@@ -1,6 +1,6 @@
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import type { BatchWrite, Summary } from '@holdpoint/runtime/engine/ports';
-import type { DeskEvent, DeskState } from '@holdpoint/approvals/aggregates';
+import type { ServiceEvent, ServiceState } from '@holdpoint/approvals/aggregates';
 import { summarise as summariseRequest } from '@holdpoint/approvals/queries/summary';
 import { summarise as summariseEffect } from '@holdpoint/executor/queries/effects';
 import { summarise as summariseTask } from '@holdpoint/orchestrator/queries/tasks';
@@ -85,7 +85,7 @@ export const startScribe = (
     for (const heard of ofPrograms) heard(change);
   };
 
-  const enterRule = ({ aggregate, before, event }: Change<DeskState, DeskEvent>): void => {
+  const enterRule = ({ aggregate, before, event }: Change<ServiceState, ServiceEvent>): void => {
     if (event.type === 'rule_added' || event.type === 'rule_used' || event.type === 'rule_revoked')
       checkRule(world, aggregate, before.status === 'rule' ? before : undefined, event);
   };

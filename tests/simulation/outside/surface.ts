@@ -1,5 +1,6 @@
 import { outcomeIn } from '@holdpoint/approvals/adapters/ask-outcome';
-import type { Accept, AskOutcome, Delivery } from '@holdpoint/approvals/bindings';
+import type { Accept } from '@holdpoint/approvals/aggregates';
+import type { AskOutcome, Delivery } from '@holdpoint/approvals/approval/state';
 import { effectView } from '@holdpoint/executor/queries/effects';
 import type { Life } from '../process-life.ts';
 import type { World } from '../world.ts';

@@ -1,11 +1,11 @@
 import { AUDIT_ID } from '@holdpoint/contracts/values/ids';
-import { ask } from '@holdpoint/runtime/engine/ask';
+import { awaitCommit } from '@holdpoint/runtime/engine/await-commit';
 import type { Engine } from '@holdpoint/runtime/engine/engine';
 import { errorFields } from '@holdpoint/runtime/engine/error-fields';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import { startPeriodic } from '@holdpoint/runtime/observability/periodic';
 import type { Pool } from 'pg';
-import type { DeskMessage } from '../aggregates.ts';
+import type { ServiceMessage } from '../aggregates.ts';
 import { type AuditHead, readAuditHash, readAuditHead } from '../queries/audit.ts';
 
 /** How far the log may have come without an anchor, in time and in lines; looked at as often as this. */
@@ -34,7 +34,7 @@ export type AuditAnchors = {
  */
 export const startAuditAnchors = (
   pool: Pool,
-  engine: Pick<Engine<DeskMessage>, 'accept'>,
+  engine: Pick<Engine<ServiceMessage>, 'accept'>,
   log: Logger,
 ): AuditAnchors => {
   let atStart = true;
@@ -50,7 +50,7 @@ export const startAuditAnchors = (
         );
         return;
       }
-      await ask(engine, { aggregate: AUDIT_ID, message: { kind: 'anchor', seq, hash } });
+      await awaitCommit(engine, { aggregate: AUDIT_ID, message: { kind: 'anchor', seq, hash } });
     }
     atStart = false;
   };

@@ -2,7 +2,12 @@ import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypt
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { KeysClaims, publicKeysIn, signingKeyOf, vouchedFor } from '@holdpoint/contracts/approval/signing-keys';
+import {
+  KeysClaims,
+  publicKeysIn,
+  signingKeyOf,
+  vouchedFor,
+} from '@holdpoint/contracts/approval/signing-keys';
 import { createVerifier, keyIdOf } from '@holdpoint/runtime/service/jws';
 import { silentLogger } from '@holdpoint/runtime/observability/log';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';

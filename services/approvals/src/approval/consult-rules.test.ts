@@ -1,4 +1,7 @@
-import { type ApprovalEvent, ApprovalEvent as ApprovalEventSchema } from '@holdpoint/contracts/approval/events';
+import {
+  type ApprovalEvent,
+  ApprovalEvent as ApprovalEventSchema,
+} from '@holdpoint/contracts/approval/events';
 import { GrantClaims } from '@holdpoint/contracts/effect/grant';
 import { rememberedIdOf } from '@holdpoint/contracts/values/ids';
 import { asSent } from '@holdpoint/contracts/values/json';

@@ -8,14 +8,7 @@ import { type ErrorBody, errorBody } from '@holdpoint/contracts/values/errors';
 import { rememberedIdOf } from '@holdpoint/contracts/values/ids';
 import { isForRules, matches } from '@holdpoint/contracts/approval/standing-rule';
 import { type Answer, decision, refused } from '@holdpoint/runtime/decider';
-import type {
-  ApprovalMessage,
-  ApprovalState,
-  Closed,
-  Resolution,
-  Pending,
-  Principal,
-} from './state.ts';
+import type { ApprovalMessage, ApprovalState, Closed, Resolution, Pending, Principal } from './state.ts';
 import { close, expired, type ApprovalDecision, alreadyDecided } from './close.ts';
 import { keepRule } from './consult-rules.ts';
 import { isSameJson, responseError, responseOf, allowedChoices } from './response.ts';
@@ -48,7 +41,13 @@ const acknowledged = (
 type SignedFields = Pick<Resolution, 'grant' | 'validUntil' | 'answer' | 'statement'>;
 
 /** What the executor goes by: it believes nobody but whoever has the key. */
-const signatureFor = ({ request }: Pending, choice: Choice, by: string, now: number, sign: SignGrant): SignedFields => {
+const signatureFor = (
+  { request }: Pending,
+  choice: Choice,
+  by: string,
+  now: number,
+  sign: SignGrant,
+): SignedFields => {
   const { id, effectId, digest, doubt } = request;
   const validUntil = now + GRANT_VALID_MS;
   const seconds = (ms: number): number => Math.floor(ms / 1_000);
@@ -173,7 +172,12 @@ const namesIn = (votes: readonly Vote[]): string => {
   return `${text.slice(0, NAMES_MAX).toWellFormed()} … (${String(names.length)} people)`;
 };
 
-const decidePending = (state: Pending, message: DecideMessage, now: number, tools: ApprovalTools): ApprovalDecision => {
+const decidePending = (
+  state: Pending,
+  message: DecideMessage,
+  now: number,
+  tools: ApprovalTools,
+): ApprovalDecision => {
   const { payload, by, surface } = message;
   const { request } = state;
   const { id, decision: choice, comment } = payload;
@@ -202,7 +206,12 @@ const decidePending = (state: Pending, message: DecideMessage, now: number, tool
   return vote(state, { ...said, decision: verb }, message, tools);
 };
 
-const vote = (state: Pending, cast: Vote, { payload, by }: DecideMessage, tools: ApprovalTools): ApprovalDecision => {
+const vote = (
+  state: Pending,
+  cast: Vote,
+  { payload, by }: DecideMessage,
+  tools: ApprovalTools,
+): ApprovalDecision => {
   const { request } = state;
   const { id, remember } = payload;
   const policy = policyOf(request);

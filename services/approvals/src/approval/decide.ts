@@ -98,7 +98,10 @@ const cancel = (
 };
 
 /** The bus may bring the cancellation first: the request that comes after it finds that nobody wants it any more. */
-const recordWithdrawal = ({ id, task, node, revision }: CancelApproval, decided: Resolution): ApprovalDecision =>
+const recordWithdrawal = (
+  { id, task, node, revision }: CancelApproval,
+  decided: Resolution,
+): ApprovalDecision =>
   // An orchestrator of an earlier version says only which approval it is: too little to answer with.
   task === undefined || node === undefined || revision === undefined
     ? decision({})
@@ -116,7 +119,8 @@ const timerFired = (
   if (isConsultTimer(name)) return rulesTimerFired(state, data, now);
   if (isOutcomeTimer(name)) return outcomeTimerFired(state, data, now);
   if (state.status === 'closed') return decision({});
-  if (isReminderTimer(name) && now < state.expiresAt) return reminderTimerFired(state, name, data, surfaces, now);
+  if (isReminderTimer(name) && now < state.expiresAt)
+    return reminderTimerFired(state, name, data, surfaces, now);
   if (name !== EXPIRY) return decision({});
   if (now < state.expiresAt) return decision({ timers: [{ set: EXPIRY, dueAt: state.expiresAt }] });
   return close(state, expired(state), surfaces, now);

@@ -5,7 +5,10 @@ import { withVote } from './tally.ts';
 
 type OpenOrClosed = Pending | Closed;
 
-const changed = (state: ApprovalState, change: (asked: OpenOrClosed) => Partial<Omit<OpenOrClosed, 'status'>>): OpenOrClosed => {
+const changed = (
+  state: ApprovalState,
+  change: (asked: OpenOrClosed) => Partial<Omit<OpenOrClosed, 'status'>>,
+): OpenOrClosed => {
   if (state.status !== 'pending' && state.status !== 'closed')
     throw new Error(`an approval that is ${state.status} was never asked for`);
   return { ...state, ...change(state) };
@@ -42,7 +45,7 @@ export const evolveApproval = (state: ApprovalState, event: ApprovalEvent): Appr
       return changed(state, ({ refused }) => ({ refused: [...refused, `${event.by}/${event.code}`] }));
     case 'reminded':
       return changed(state, () => ({ reminders: event.reminder }));
-    case 'handed_on':
+    case 'escalated':
       return changed(state, () => ({ steps: event.step, audience: event.audience }));
     case 'delivery_failed':
       return changed(state, ({ notified: told }) => ({ notified: [...told, noticeName(event)] }));
@@ -53,7 +56,7 @@ export const evolveApproval = (state: ApprovalState, event: ApprovalEvent): Appr
           references: { ...references, [noticeName(event)]: event.reference },
         }),
       }));
-    case 'effect_noted':
+    case 'effect_outcome_recorded':
       return changed(state, () => ({ outcome: { outcome: event.outcome, epoch: event.epoch } }));
   }
 };

@@ -60,14 +60,14 @@ describe('every surface is told', () => {
   test('of reminders, and of those who are asked as well, under their number', () => {
     const policy = { remindMs: [1_000, 2_000], handOn: [{ afterMs: 1_000, audience: ['auditors'] }] };
     const due = requestedBy(requestUnder(policy));
-    const work = (notice: 'reminded' | 'handed_on', number: number) =>
+    const work = (notice: 'reminded' | 'escalated', number: number) =>
       SURFACES.map((surface) => ({ kind: 'deliver', approval: APPROVAL, surface, notice, number }) as const);
     given(due, { type: 'reminded', id: APPROVAL, reminder: 1, at: ASKED + 1_000 })
       .when(timer('remind', { number: 2 }), ASKED + 2_000)
       .thenStarts(...work('reminded', 2));
     given(due)
       .when(timer('hand_on', { number: 1 }), ASKED + 1_000)
-      .thenStarts(...work('handed_on', 1));
+      .thenStarts(...work('escalated', 1));
   });
 
   test('of the decision, whatever it is and whoever made it', () => {

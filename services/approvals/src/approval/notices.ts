@@ -65,7 +65,8 @@ export const retryNotice = (
   const { id } = state.request;
   // What is over need not be announced any more; that it is over is a notice of its own.
   const isPointless = state.status === 'closed' && which.notice !== 'resolved';
-  if (state.notified.includes(noticeName(which)) || isPointless) return decision({ timers: [{ clear: name }] });
+  if (state.notified.includes(noticeName(which)) || isPointless)
+    return decision({ timers: [{ clear: name }] });
   if (tries >= DELIVERY_ATTEMPTS_MAX) {
     const problem = `it was tried ${String(tries)} times`;
     return decision({

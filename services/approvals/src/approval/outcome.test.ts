@@ -2,7 +2,16 @@ import type { ApprovalEvent } from '@holdpoint/contracts/approval/events';
 import { EffectId } from '@holdpoint/contracts/values/ids';
 import { continued, historyOf, specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
-import { ada, APPROVAL, ASKED, decider, decides, requested, requestFor, timer } from '../../testing/requests.ts';
+import {
+  ada,
+  APPROVAL,
+  ASKED,
+  decider,
+  decides,
+  requested,
+  requestFor,
+  timer,
+} from '../../testing/requests.ts';
 import type { ApprovalMessage } from './state.ts';
 
 const given = specFor(decider);
@@ -17,7 +26,7 @@ const told = (outcome: string, epoch: number, of = effect): ApprovalMessage => (
   fact: { id: APPROVAL, effect: of, outcome, epoch },
 });
 const noted = (outcome: string, epoch: number, at = ASKED + 2): ApprovalEvent => ({
-  type: 'effect_noted',
+  type: 'effect_outcome_recorded',
   id: APPROVAL,
   effect,
   outcome,
@@ -92,7 +101,7 @@ describe('what became of an effect', () => {
   ])('is told anew by %s', (_, before, message) => {
     given(...approved, before)
       .when(message, ASKED + 3)
-      .thenEmitsLike({ type: 'effect_noted', ...(message.kind === 'outcome' && message.fact) });
+      .thenEmitsLike({ type: 'effect_outcome_recorded', ...(message.kind === 'outcome' && message.fact) });
   });
 
   test.each([

@@ -65,7 +65,7 @@ export const noteOutcome = (
     (fact.epoch === known.epoch && known.outcome === 'in_doubt' && fact.outcome !== 'in_doubt');
   if (!isNews) return decision({});
   return decision<ApprovalEvent, ApprovalWork>({
-    events: [{ type: 'effect_noted', ...fact, at: now }],
+    events: [{ type: 'effect_outcome_recorded', ...fact, at: now }],
     timers: fact.outcome === 'applied' ? [{ clear: ASK }] : [],
   });
 };

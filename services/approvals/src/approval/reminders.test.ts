@@ -39,7 +39,7 @@ const reminded = (reminder: number, at: number): ApprovalEvent => ({
 });
 const STEP_ONE = ['user:ada', 'role:release-manager', 'user:mallory'];
 const handedOn = (step: number, audience: readonly string[], at: number): ApprovalEvent => ({
-  type: 'handed_on',
+  type: 'escalated',
   id: APPROVAL,
   step,
   audience: [...audience],

@@ -75,10 +75,10 @@ const handOn = (
   if (step === undefined || !isNext(number, steps, step.afterMs, now - requestedAt))
     return orClear(handOnAt(request, requestedAt, steps + 1), HAND_ON);
   const { id } = request;
-  const told = notifySurfaces(id, surfaces, 'handed_on', number, now);
+  const told = notifySurfaces(id, surfaces, 'escalated', number, now);
   const audience = [...new Set([...before, ...step.audience])];
   return decision<ApprovalEvent, ApprovalWork>({
-    events: [{ type: 'handed_on', id, step: number, audience, at: now }],
+    events: [{ type: 'escalated', id, step: number, audience, at: now }],
     timers: [...handOnAt(request, requestedAt, number + 1), ...told.timers],
     work: told.work,
   });

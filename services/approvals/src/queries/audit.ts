@@ -71,7 +71,7 @@ const Head = z.object({
   anchoredAt: z.coerce.number().nullable(),
   said: z.string().nullable(),
 });
-const Said = z.object({ seq: z.int(), hash: z.string() });
+const AnchorEntry = z.object({ seq: z.int(), hash: z.string() });
 
 export type AuditHead = {
   readonly seq: number;
@@ -95,7 +95,7 @@ export const readAuditHead = async (pool: Pool): Promise<AuditHead> => {
   });
   const { anchorSeq, anchoredAt, said, ...head } = Head.parse(rows[0]);
   if (anchorSeq === null || anchoredAt === null || said === null) return { ...head, anchor: undefined };
-  return { ...head, anchor: { line: anchorSeq, at: anchoredAt, ...Said.parse(JSON.parse(said)) } };
+  return { ...head, anchor: { line: anchorSeq, at: anchoredAt, ...AnchorEntry.parse(JSON.parse(said)) } };
 };
 
 /** The hash of one line, if it is there. */

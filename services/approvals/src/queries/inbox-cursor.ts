@@ -5,15 +5,15 @@ import { TOKEN } from '@holdpoint/contracts/values/ids';
 export type Order = 'oldest' | 'expiring' | 'risk' | 'decided' | 'newest';
 
 /** A place in an ordered list. `rank` comes first, and is 0 where the order has none; `at` is in epoch milliseconds. */
-export type Place = { readonly rank: number; readonly at: number; readonly id: string };
+export type Cursor = { readonly rank: number; readonly at: number; readonly id: string };
 
 /** Before everything. */
-export const START: Place = { rank: 0, at: -1, id: '' };
+export const START: Cursor = { rank: 0, at: -1, id: '' };
 
 /** After everything: where whoever reads backwards begins. */
-const END: Place = { rank: 0, at: Number.MAX_SAFE_INTEGER, id: '' };
+const END: Cursor = { rank: 0, at: Number.MAX_SAFE_INTEGER, id: '' };
 
-export const startOf = (order: Order): Place => (order === 'newest' ? END : START);
+export const firstCursor = (order: Order): Cursor => (order === 'newest' ? END : START);
 
 const LETTERS: Readonly<Record<Order, string>> = {
   oldest: 'o',
@@ -23,11 +23,11 @@ const LETTERS: Readonly<Record<Order, string>> = {
   newest: 'n',
 };
 
-export const encodePlace = (order: Order, { rank, at, id }: Place): string =>
+export const encodeCursor = (order: Order, { rank, at, id }: Cursor): string =>
   `${LETTERS[order]}${String(rank)}.${String(at)}.${id}`;
 
 /** Reads what `encodePlace` wrote for the same order. Throws `CONTRACT_INVALID`: a place in another order is none in this. */
-export const decodePlace = (order: Order, text: string): Place => {
+export const decodeCursor = (order: Order, text: string): Cursor => {
   const [, letter, rank, at, id] = /^([a-z])(\d)\.(\d{1,16})\.(.+)$/.exec(text) ?? [];
   if (
     letter !== LETTERS[order] ||

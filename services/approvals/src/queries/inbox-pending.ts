@@ -12,7 +12,10 @@ import { z } from 'zod';
 import { branchesOf, type Filter, needsKindAndRisk, rankOf, written } from './inbox-filter.ts';
 import type { Order, Cursor } from './inbox-cursor.ts';
 
-type PendingQuery = Pick<ListApprovals, 'limit' | 'audience' | 'kind' | 'risk' | 'task' | 'requester' | 'search'> & {
+type PendingQuery = Pick<
+  ListApprovals,
+  'limit' | 'audience' | 'kind' | 'risk' | 'task' | 'requester' | 'search'
+> & {
   readonly order: Exclude<Order, 'decided'>;
 };
 
@@ -132,7 +135,11 @@ const STEP = 250;
  * A page of what waits, from behind a place. The work for it is bounded whatever is asked for and however much waits: where
  * words are neither common nor rare, a page may end before it is full.
  */
-export const pendingPage = async (pool: Pool, asked: PendingQuery, from: Cursor): Promise<CursorPage<Cursor>> => {
+export const pendingPage = async (
+  pool: Pool,
+  asked: PendingQuery,
+  from: Cursor,
+): Promise<CursorPage<Cursor>> => {
   const { limit, task, search } = asked;
   const query = queryOf(search);
   const start: Scan<Cursor> = { found: [], at: from, looked: 0, ended: false };

@@ -1,9 +1,9 @@
 import type { Summary } from '@holdpoint/runtime/engine/ports';
-import type { DeskState } from '../aggregates.ts';
+import type { ServiceState } from '../aggregates.ts';
 import { approvalView } from './requests.ts';
 
 /** What lists show, and what is looked up: a token is found by the hash of its secret, which no answer contains. */
-export const summarise = (state: DeskState): Summary => {
+export const summarise = (state: ServiceState): Summary => {
   switch (state.status) {
     case 'absent':
     case 'withdrawn':

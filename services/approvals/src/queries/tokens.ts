@@ -7,13 +7,13 @@ import { z } from 'zod';
 import { tokenView } from '../token/access-token.ts';
 
 /** A token as it was made, with what it is worth now. */
-const Kept = AccessTokenView.omit({ status: true }).extend({
+const TokenRow = AccessTokenView.omit({ status: true }).extend({
   status: z.literal('token'),
   sha256: z.string(),
 });
 
 export type StoredToken = Pick<
-  z.infer<typeof Kept>,
+  z.infer<typeof TokenRow>,
   'sha256' | 'principal' | 'groups' | 'scopes' | 'agent'
 > & {
   readonly revoked: boolean;
@@ -21,7 +21,7 @@ export type StoredToken = Pick<
   readonly expired: boolean;
 };
 
-const Found = z.object({ view: Kept, now: z.coerce.number() });
+const FoundToken = z.object({ view: TokenRow, now: z.coerce.number() });
 
 /** The token whose secret has this SHA-256. Throws `RUNTIME_UNAVAILABLE` while the store does not answer. */
 export const findToken = async (pool: Pool, sha256: string): Promise<StoredToken | undefined> => {
@@ -33,7 +33,7 @@ export const findToken = async (pool: Pool, sha256: string): Promise<StoredToken
       values: [sha256],
     });
     if (rows[0] === undefined) return undefined;
-    const { view, now } = Found.parse(rows[0]);
+    const { view, now } = FoundToken.parse(rows[0]);
     const { expiresAt, revokedBy } = view;
     return {
       ...view,
@@ -46,7 +46,7 @@ export const findToken = async (pool: Pool, sha256: string): Promise<StoredToken
   }
 };
 
-const Row = z.object({ id: z.string(), createdAt: z.coerce.number(), view: Kept });
+const Row = z.object({ id: z.string(), createdAt: z.coerce.number(), view: TokenRow });
 
 /** Tokens of one principal, or of everybody, oldest first; without their hashes. */
 export const listTokens = async (

@@ -26,7 +26,7 @@ export type TokenMessage =
       readonly administrator: boolean;
     };
 
-type Made = Decision<TokenEvent>;
+type TokenDecision = Decision<TokenEvent>;
 
 export const evolveToken = (state: AccessToken | undefined, event: TokenEvent): AccessToken => {
   if (event.type === 'token_created') {
@@ -42,13 +42,15 @@ export const tokenView = ({ sha256: _, status: __, ...token }: AccessToken): Acc
   status: token.revokedBy === undefined ? 'active' : 'revoked',
 });
 
-const answered = (token: AccessToken): Pick<Made, 'answer'> => ({ answer: { ok: asSent(tokenView(token)) } });
+const answered = (token: AccessToken): Pick<TokenDecision, 'answer'> => ({
+  answer: { ok: asSent(tokenView(token)) },
+});
 
 const create = (
   state: AccessToken | undefined,
   { token, sha256, expiresInMs, by }: Extract<TokenMessage, { kind: 'create_token' }>,
   now: number,
-): Made => {
+): TokenDecision => {
   if (state !== undefined) {
     // The same secret for somebody else, or one that was revoked, is not given out again.
     const same =
@@ -72,7 +74,7 @@ const revoke = (
   state: AccessToken | undefined,
   { id, by, administrator }: Extract<TokenMessage, { kind: 'revoke_token' }>,
   now: number,
-): Made => {
+): TokenDecision => {
   if (state === undefined) return refused(errorBody('APPROVALS_UNKNOWN_TOKEN', `no token is called ${id}`));
   if (!administrator && state.principal !== by)
     return refused(errorBody('APPROVALS_NOT_ENTITLED', `token ${id} is somebody else's`));
@@ -81,5 +83,9 @@ const revoke = (
   return decision({ events: [event], ...answered(evolveToken(state, event)) });
 };
 
-export const decideToken = (state: AccessToken | undefined, message: TokenMessage, now: number): Made =>
+export const decideToken = (
+  state: AccessToken | undefined,
+  message: TokenMessage,
+  now: number,
+): TokenDecision =>
   message.kind === 'create_token' ? create(state, message, now) : revoke(state, message, now);

@@ -8,7 +8,11 @@ export const CIRCULAR_ATTEMPTS = 3;
 const SAME_ERROR_FACTOR = 0.7;
 
 /** Where another approach could help: what passes by itself, or wants a person, is repeated as it is. */
-const DEPENDS_ON_APPROACH: ReadonlySet<FailureClass> = new Set(['BROKEN_BUILD', 'VERIFICATION_FAILED', 'UNKNOWN']);
+const DEPENDS_ON_APPROACH: ReadonlySet<FailureClass> = new Set([
+  'BROKEN_BUILD',
+  'VERIFICATION_FAILED',
+  'UNKNOWN',
+]);
 
 /** What an attempt tried, and what it ended with. */
 export type AttemptSummary = {

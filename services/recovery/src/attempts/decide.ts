@@ -111,7 +111,11 @@ const newAssessment = (state: History, failure: AssessFailure, now: number): Fai
 };
 
 /** What was said of an attempt cannot be done: nothing is left but to give it up. */
-const escalatedAssessment = (state: History, failure: AssessFailure, known: FailureAssessed): FailureAssessed => ({
+const escalatedAssessment = (
+  state: History,
+  failure: AssessFailure,
+  known: FailureAssessed,
+): FailureAssessed => ({
   ...known,
   verdict: escalated(state, failure, known.verdict),
 });
@@ -187,7 +191,11 @@ const decideTask = (state: History, message: AttemptMessage, now: number): Decis
 };
 
 /** A job has been stuck for a while: if it is so no more, the orchestrator says so when it hears the verdict again. */
-const stuckTimerFired = (state: History, { name, data }: TimerFired, now: number): Decision<RecoveryEvent> => {
+const stuckTimerFired = (
+  state: History,
+  { name, data }: TimerFired,
+  now: number,
+): Decision<RecoveryEvent> => {
   const node = name.slice('stuck:'.length) as NodeId;
   const stuck = stuckAt(state, node);
   const last = stuck === undefined ? undefined : failureOf(state, node, stuck);

@@ -59,7 +59,10 @@ export const evolveHistory = (history: History, event: Exclude<RecoveryEvent, Ci
   switch (event.type) {
     case 'assessed':
     case 'recorded':
-      return { attempts: attemptsAfter(attempts, event).slice(-ATTEMPTS_KEPT), stuck: stuckAfter(history, event) };
+      return {
+        attempts: attemptsAfter(attempts, event).slice(-ATTEMPTS_KEPT),
+        stuck: stuckAfter(history, event),
+      };
     case 'settled':
       return { attempts, stuck: without(stuck, event.node) };
   }
@@ -144,3 +147,17 @@ export const stuckJobs = (history: History): StuckJob[] =>
     const last = failureOf(history, node as NodeId, attempt);
     return last === undefined ? [] : [stuckJobOf(history, last)];
   });
+
+/** The latest report on a job, and whether it is still stuck; undefined when it was never given up. */
+export const reportedJob = (
+  history: History,
+  node: NodeId,
+): { readonly job: StuckJob; readonly stuck: boolean; readonly report: string } | undefined => {
+  const last = history.attempts.filter(isFailure).findLast((each) => each.node === node && isStuckBy(each));
+  if (last === undefined) return undefined;
+  return {
+    job: stuckJobOf(history, last),
+    stuck: stuckAt(history, node) === last.attempt,
+    report: last.verdict.report ?? last.verdict.reason,
+  };
+};

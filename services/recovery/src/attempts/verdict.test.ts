@@ -316,7 +316,10 @@ describe('the report on a job that is stuck', () => {
         fc.string({ unit: 'binary', maxLength: 40_000 }),
         fc.array(fc.string({ maxLength: 200 }), { maxLength: 200 }),
         (output, files) => {
-          const made = judge(EMPTY_HISTORY, failing(1, 'EFFECT_IN_DOUBT', { output, report: { files } })).verdict;
+          const made = judge(
+            EMPTY_HISTORY,
+            failing(1, 'EFFECT_IN_DOUBT', { output, report: { files } }),
+          ).verdict;
           expect((made.report ?? '').length).toBeLessThanOrEqual(REPORT_MAX);
           expect(made.report?.isWellFormed()).toBe(true);
         },

@@ -59,7 +59,9 @@ const unchanged: CircuitDecision = decision({});
 
 /** What was counted has had its effect; it is kept so that the same task does not count twice. */
 const markSpent = (state: Circuit | undefined): Pick<Circuit, 'failedTasks'> =>
-  state?.failedTasks === undefined ? {} : { failedTasks: state.failedTasks.map((each) => ({ ...each, spent: true })) };
+  state?.failedTasks === undefined
+    ? {}
+    : { failedTasks: state.failedTasks.map((each) => ({ ...each, spent: true })) };
 
 export const evolveCircuit = (state: Circuit | undefined, event: CircuitEvent): Circuit => {
   const { id, target } = event;
@@ -93,9 +95,11 @@ export const evolveCircuit = (state: Circuit | undefined, event: CircuitEvent): 
         ...markSpent(state),
       };
     }
-    case 'circuit_counted': {
+    case 'circuit_failure_recorded': {
       const closed = { id, target, state: 'closed', by: RECOVERY, held: false } as const;
-      const failedTasks = [...(state?.failedTasks ?? []), { task: event.task, at: event.at }].slice(-FAILURES_KEPT);
+      const failedTasks = [...(state?.failedTasks ?? []), { task: event.task, at: event.at }].slice(
+        -FAILURES_KEPT,
+      );
       return { ...(state ?? closed), failedTasks };
     }
     case 'circuit_closed': {
@@ -124,7 +128,8 @@ const answerOf = ({ id, target, state, by, reason, until, executor }: CircuitVie
   ...(executor !== undefined && { executor }),
 });
 
-export const circuitView = ({ held: _held, failedTasks: _failedTasks, ...view }: Circuit): CircuitView => view;
+export const circuitView = ({ held: _held, failedTasks: _failedTasks, ...view }: Circuit): CircuitView =>
+  view;
 
 const opened = (
   {
@@ -180,7 +185,10 @@ const report = (
   }
 };
 
-const set = (state: Circuit | undefined, { state: wanted, by = UNNAMED, ...about }: SetCircuit): CircuitDecision => {
+const set = (
+  state: Circuit | undefined,
+  { state: wanted, by = UNNAMED, ...about }: SetCircuit,
+): CircuitDecision => {
   const id = circuitIdOf(about.target);
   const isSo = wanted === 'open' ? state?.held === true : state === undefined || state.state === 'closed';
   const asItIs: CircuitView =
@@ -200,7 +208,13 @@ const count = (
   if (state?.held === true || state?.state === 'open') return unchanged;
   if (state?.failedTasks?.some((each) => each.task === task) === true) return unchanged;
   const { failures, windowMs, coolDownMs } = circuit;
-  const counted: CircuitEvent = { type: 'circuit_counted', id: circuitIdOf(target), target, task, at: now };
+  const counted: CircuitEvent = {
+    type: 'circuit_failure_recorded',
+    id: circuitIdOf(target),
+    target,
+    task,
+    at: now,
+  };
   const late =
     (state?.failedTasks ?? []).filter(({ at, spent: old }) => old !== true && at > now - windowMs).length + 1;
   const tried = state?.state === 'half_open' && state.executor === taskName(task);
@@ -229,7 +243,8 @@ const enter = (
   now: number,
 ): CircuitDecision => {
   const isTrial = state?.state === 'half_open' && state.executor === taskName(task);
-  if (left) return isTrial ? decision({ events: [halfOpened(state)], timers: [{ clear: TIMER }] }) : unchanged;
+  if (left)
+    return isTrial ? decision({ events: [halfOpened(state)], timers: [{ clear: TIMER }] }) : unchanged;
   if (ended !== undefined) {
     if (!isTrial) return unchanged;
     const about = { target: circuit, reason: `task ${task} has tried it` };

@@ -52,7 +52,7 @@ describe('jobs of a workflow that are given up', () => {
     given(...open.slice(0, 2))
       .when(count(3), NOW + 2)
       .thenEmitsLike(
-        { type: 'circuit_counted', id, target, task: taskOf(3), at: NOW + 2 },
+        { type: 'circuit_failure_recorded', id, target, task: taskOf(3), at: NOW + 2 },
         { type: 'circuit_opened', id, target, by: 'recovery', until: NOW + 2 + RULES.coolDownMs },
       )
       .thenTimes({ set: 'circuit', dueAt: NOW + 2 + RULES.coolDownMs });
@@ -67,7 +67,7 @@ describe('jobs of a workflow that are given up', () => {
   test('that were long ago count no more', () => {
     given(...open.slice(0, 2))
       .when(count(3), NOW + RULES.windowMs + 1)
-      .thenEmitsLike({ type: 'circuit_counted' })
+      .thenEmitsLike({ type: 'circuit_failure_recorded' })
       .thenTimes();
   });
 
@@ -169,7 +169,7 @@ describe('the task that has tried', () => {
     given(...trying)
       .when(count(7), NOW + RULES.windowMs * 2)
       .thenEmitsLike(
-        { type: 'circuit_counted' },
+        { type: 'circuit_failure_recorded' },
         { type: 'circuit_opened', reason: 'task t-7 tried, and was given up' },
       );
   });
@@ -182,7 +182,7 @@ test('a person closes it, and what was counted before counts no more', () => {
   const closed = [...open, { type: 'circuit_closed', id, target, by: 'ada' } satisfies CircuitEvent];
   given(...closed)
     .when(count(9), NOW + 5)
-    .thenEmitsLike({ type: 'circuit_counted' })
+    .thenEmitsLike({ type: 'circuit_failure_recorded' })
     .thenTimes();
   given(...closed)
     .when(count(2), NOW + 5)
@@ -209,7 +209,7 @@ test('whatever is said in whatever order keeps every law, and lets one task try 
       for (const { made, message: said } of run) {
         for (const event of made.events) {
           if (event.type === 'circuit_half_opened') trial = event.executor;
-          else if (event.type !== 'circuit_counted') trial = undefined;
+          else if (event.type !== 'circuit_failure_recorded') trial = undefined;
         }
         const admitted = made.send.filter(({ data }) => (data as { state?: string }).state === 'half_open');
         const asked = said.kind === 'enter' ? said.payload.task : undefined;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fingerprintOf, normalised } from './fingerprint.ts';
+import { fingerprintOf, normalized } from './fingerprint.ts';
 
 const error = { code: 'NODE_FAILED', message: 'the program ended with exit code 1' };
 const of = (output: string, more: Partial<typeof error> = {}): string =>
@@ -21,11 +21,11 @@ describe('what is normalised away', () => {
     ['temporary names', 'tmpab12cd_x, tmp-3fa9, temp_x9y8', '<temporary>, <temporary>, <temporary>'],
     ['colours', '\u001B[31mred\u001B[0m', 'red'],
   ])('%s', (_, text, left) => {
-    expect(normalised(text)).toBe(left);
+    expect(normalized(text)).toBe(left);
   });
 
   test('codes of errors, and names with digits in them, are not', () => {
-    expect(normalised('error TS2322 and E0308 in utf8 of sha256')).toBe(
+    expect(normalized('error TS2322 and E0308 in utf8 of sha256')).toBe(
       'error TS2322 and E0308 in utf8 of sha256',
     );
   });
@@ -74,7 +74,7 @@ describe('what is normalised away', () => {
     );
     fc.assert(
       fc.property(text, (one) => {
-        expect(normalised(normalised(one))).toBe(normalised(one));
+        expect(normalized(normalized(one))).toBe(normalized(one));
       }),
       { numRuns: 5_000 },
     );

@@ -7,7 +7,7 @@ import { linesOf, quoted, withoutColours } from './text.ts';
 const raw = String.raw;
 
 /** What changes from one time to the next. What stands in its place fits none of these, so that doing it twice changes nothing. */
-const replaced = replacerOf([
+const replaceVariableParts = replacerOf([
   [raw`\bhttps?://[^\s'"<>)\]]+`, '<url>'],
   [raw`\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b`, '<id>'],
   [raw`\b\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b`, '<time>'],
@@ -21,7 +21,7 @@ const replaced = replacerOf([
 ]);
 
 /** A text without what changes from one time to the next: numbers, addresses, times, folders, names of temporary files, colours. */
-export const normalised = (text: string): string => replaced(withoutColours(text));
+export const normalized = (text: string): string => replaceVariableParts(withoutColours(text));
 
 /** Lines that a fingerprint is made of at the most. */
 const LINES_MAX = 20;
@@ -55,7 +55,7 @@ export const fingerprintOf = ({
   readonly error: ErrorBody;
   readonly output?: string | undefined;
 }): string => {
-  const lines = salient(output ?? '').map((line) => normalised(quoted(line)));
+  const lines = salient(output ?? '').map((line) => normalized(quoted(line)));
   const distinct = [...new Set(lines)].sort().slice(0, LINES_MAX);
-  return sha256Of([error.code, normalised(error.message), ...distinct].join('\n')).slice(0, 16);
+  return sha256Of([error.code, normalized(error.message), ...distinct].join('\n')).slice(0, 16);
 };

@@ -1,9 +1,9 @@
-import { type Border, build, hint, lint, missing, type Rule, tests } from './rules.ts';
+import { type SectionBorder, build, hint, lint, missing, type Rule, tests } from './rules.ts';
 
 const raw = String.raw;
 const TEST = { within: ['go-test'] } as const;
 
-export const GO_BORDERS: readonly Border[] = [
+export const GO_BORDERS: readonly SectionBorder[] = [
   { opens: 'go-build', pattern: raw`^# (?:\[)?[\w.-]+(?:/[\w.@~-]+)*\]?(?: \[[\w./@~-]+\])?$` },
   { opens: 'go-test', pattern: raw`^=== RUN\s|^\s*--- FAIL: ` },
   { pattern: raw`^(?:ok|FAIL|\?)\s+\S+|^(?:FAIL|PASS|ok)$` },

@@ -1,11 +1,11 @@
-import { type Border, build, hint, lint, missing, type Rule, tests } from './rules.ts';
+import { type SectionBorder, build, hint, lint, missing, type Rule, tests } from './rules.ts';
 
 const raw = String.raw;
 const VITEST = { within: ['vitest', 'vitest-suites'] } as const;
 const SUITES = { only: 'vitest-suites' } as const;
 const JEST = { within: ['jest', 'jest-suite'] } as const;
 
-export const JAVASCRIPT_BORDERS: readonly Border[] = [
+export const JAVASCRIPT_BORDERS: readonly SectionBorder[] = [
   { opens: 'vitest', pattern: raw`^\s*(?:RUN|DEV)\s+v\d+\.` },
   { opens: 'vitest-suites', pattern: raw`^\s*⎯+ Failed Suites \d+ ⎯+` },
   {

@@ -1,8 +1,8 @@
-import { type Border, build, hint, lint, missing, type Rule, tests } from './rules.ts';
+import { type SectionBorder, build, hint, lint, missing, type Rule, tests } from './rules.ts';
 
 const raw = String.raw;
 
-export const NATIVE_BORDERS: readonly Border[] = [
+export const NATIVE_BORDERS: readonly SectionBorder[] = [
   { opens: 'gtest', pattern: raw`^\[ RUN      \]` },
   { pattern: raw`^\[(?:       OK |  FAILED  |  PASSED  )\]` },
 ];

@@ -1,11 +1,11 @@
-import { type Border, build, lint, missing, type Rule, tests } from './rules.ts';
+import { type SectionBorder, build, lint, missing, type Rule, tests } from './rules.ts';
 
 const raw = String.raw;
 const PYTEST = { within: ['pytest', 'pytest-collecting'] } as const;
 const COLLECTING = { only: 'pytest-collecting' } as const;
 const UNITTEST = { within: ['unittest', 'unittest-load'] } as const;
 
-export const PYTHON_BORDERS: readonly Border[] = [
+export const PYTHON_BORDERS: readonly SectionBorder[] = [
   { opens: 'pytest-collecting', pattern: raw`^_+ ERROR collecting .* _+$` },
   {
     opens: 'pytest',

@@ -1,9 +1,9 @@
-import { type Border, build, hint, lint, missing, type Rule, tests } from './rules.ts';
+import { type SectionBorder, build, hint, lint, missing, type Rule, tests } from './rules.ts';
 
 const raw = String.raw;
 const TEST = { within: ['cargo-test'] } as const;
 
-export const RUST_BORDERS: readonly Border[] = [
+export const RUST_BORDERS: readonly SectionBorder[] = [
   { opens: 'cargo-test', pattern: raw`^running \d+ tests?$` },
   { pattern: raw`^test result: ` },
 ];

@@ -4,7 +4,7 @@ import { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
 import { describe, expect, test } from 'vitest';
 import { classify } from './classify.ts';
 
-const FOLDER = join(import.meta.dirname, '..', '..', '..', 'samples');
+const FOLDER = join(import.meta.dirname, '..', '..', 'samples');
 
 type Sample = {
   readonly path: string;

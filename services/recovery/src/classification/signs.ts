@@ -1,5 +1,5 @@
 import { finderOf } from '@holdpoint/contracts/values/pattern';
-import { type Border, KINDS, OPEN_SECTIONS, type Rule } from './rules.ts';
+import { type SectionBorder, KINDS, OPEN_SECTIONS, type Rule } from './rules.ts';
 import { AGENT, type AgentRule } from './rules-agent.ts';
 import { GO, GO_BORDERS } from './rules-go.ts';
 import { JAVASCRIPT, JAVASCRIPT_BORDERS } from './rules-javascript.ts';
@@ -11,7 +11,7 @@ import { RUST, RUST_BORDERS } from './rules-rust.ts';
 /** A line that means something, and the rule that says so. */
 export type Sign<R = Rule> = { readonly rule: R; readonly line: string; readonly at: number };
 
-const BORDERS: readonly Border[] = [
+const BORDERS: readonly SectionBorder[] = [
   ...JAVASCRIPT_BORDERS,
   ...PYTHON_BORDERS,
   ...RUST_BORDERS,
@@ -35,11 +35,11 @@ const findInCheck = finderOf([...BORDERS, ...RULES].map(({ pattern }) => pattern
 const findInAgent = finderOf(AGENT.map(({ pattern }) => pattern));
 
 /** Whether only the tool's own lines count in a section. */
-const hides = (section: string): boolean => !OPEN_SECTIONS.includes(section);
+const hidesOutput = (section: string): boolean => !OPEN_SECTIONS.includes(section);
 
 const applies = ({ within = [], only }: Rule, section: string | undefined): boolean => {
   if (only !== undefined) return only === section;
-  return section === undefined || !hides(section) || within.includes(section);
+  return section === undefined || !hidesOutput(section) || within.includes(section);
 };
 
 /** Every line of a check that means something, in the order of the output. */
@@ -51,7 +51,8 @@ export const signsIn = (lines: readonly string[]): readonly Sign[] => {
     const border = BORDERS[found.find((place) => place < BORDERS.length) ?? -1];
     const rules = found.flatMap((place) => RULES[place - BORDERS.length] ?? []);
     // What opens a section stands in it, and what closes one still does: both are the tool's own words.
-    if (border?.opens !== undefined && (section === undefined || hides(border.opens))) section = border.opens;
+    if (border?.opens !== undefined && (section === undefined || hidesOutput(border.opens)))
+      section = border.opens;
     const rule = rules.find((one) => applies(one, section));
     if (border !== undefined && border.opens === undefined) section = undefined;
     return rule === undefined ? [] : [{ rule, line, at }];

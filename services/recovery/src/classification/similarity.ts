@@ -1,4 +1,4 @@
-import { normalised } from './fingerprint.ts';
+import { normalized } from './fingerprint.ts';
 
 const words = (text: string): readonly string[] => text.trim().split(/\s+/);
 
@@ -23,7 +23,7 @@ const LEADS: ReadonlyMap<string, keyof typeof WEIGHTS> = new Map(
 );
 
 /** What is said of any attempt, whatever its way. */
-const WORTHLESS: ReadonlySet<string> = new Set(
+const STOP_WORDS: ReadonlySet<string> = new Set(
   words(`
   the and for with that this these those from into onto over under then than when where which who whom whose what how why
   was were are been being has have had does did not but its his her their our your they them you she him one also only just
@@ -40,7 +40,7 @@ const WORTHLESS: ReadonlySet<string> = new Set(
 );
 
 /** The first stands for all of its line. */
-const SAME = new Map(
+const SYNONYMS = new Map(
   [
     'replace rewrite rewrote rewritten swap switch migrate substitut exchang reimplement port',
     'add insert introduc creat append includ',
@@ -79,14 +79,14 @@ const stem = (word: string): string => {
 
 const wordOf = (word: string): string => {
   const cut = stem(word);
-  return SAME.get(word) ?? SAME.get(cut) ?? cut;
+  return SYNONYMS.get(word) ?? SYNONYMS.get(cut) ?? cut;
 };
 
 /** A name of a file, or of something in a program: it says where, and not how. */
 const isName = (token: string): boolean =>
   /[a-z]\.[a-z]{1,5}$|[a-z][A-Z]|_|\(\)|::|^<dir>/.test(token) || /^[`'"].*[`'"]$/.test(token);
 
-type Weighed = readonly [word: string, weight: number];
+type WeightedWord = readonly [word: string, weight: number];
 
 const BEFORE = '.([{';
 const BEHIND = '.,;:!?)]}';
@@ -100,9 +100,9 @@ const withoutMarks = (token: string): string => {
 };
 
 /** The words that say something, in their order. */
-const wordsIn = (text: string): readonly Weighed[] => {
+const wordsIn = (text: string): readonly WeightedWord[] => {
   let says: keyof typeof WEIGHTS = 'way';
-  return text.split(/\s+/).flatMap((token): readonly Weighed[] => {
+  return text.split(/\s+/).flatMap((token): readonly WeightedWord[] => {
     const bare = withoutMarks(token);
     const weight = isName(bare) ? Math.min(WEIGHTS.place, WEIGHTS[says]) : WEIGHTS[says];
     const found = (
@@ -111,8 +111,8 @@ const wordsIn = (text: string): readonly Weighed[] => {
         .replaceAll(/<\w+>/g, ' ')
         .match(/\p{L}{3,}/gu) ?? []
     )
-      .filter((word) => !WORTHLESS.has(word))
-      .map((word): Weighed => [wordOf(word), weight]);
+      .filter((word) => !STOP_WORDS.has(word))
+      .map((word): WeightedWord => [wordOf(word), weight]);
     const lead = LEADS.get(bare.toLowerCase());
     if (lead !== undefined) says = lead;
     if (/[.,;:!?]$/.test(token)) says = 'way';
@@ -121,8 +121,8 @@ const wordsIn = (text: string): readonly Weighed[] => {
 };
 
 const weightsOf = (text: string): ReadonlyMap<string, number> => {
-  const found = wordsIn(normalised(text));
-  const pairs = found.slice(1).map(([word, weight], at): Weighed => {
+  const found = wordsIn(normalized(text));
+  const pairs = found.slice(1).map(([word, weight], at): WeightedWord => {
     const [before = '', its = 0] = found[at] ?? [];
     return [[before, word].sort().join(' '), PAIR_WEIGHT * Math.min(weight, its)];
   });
@@ -147,7 +147,7 @@ export const similarity = (a: string, b: string): number => {
   const [ofA, ofB] = [weightsOf(a), weightsOf(b)];
   const both = total(ofA.values()) + total(ofB.values());
   // Texts without a word, such as two numbers, are alike if nothing is left that tells them apart.
-  if (both === 0) return normalised(a).trim().toLowerCase() === normalised(b).trim().toLowerCase() ? 1 : 0;
+  if (both === 0) return normalized(a).trim().toLowerCase() === normalized(b).trim().toLowerCase() ? 1 : 0;
   const common = total([...ofA].map(([key, weight]) => Math.min(weight, ofB.get(key) ?? 0)));
   return Math.min(1, (2 * common) / both);
 };

@@ -1,4 +1,9 @@
-import { type CountClasses, FAILURE_BUCKET_MS, type FailureBucket, FailureCount } from '@holdpoint/contracts/recovery/views';
+import {
+  type CountClasses,
+  FAILURE_BUCKET_MS,
+  type FailureBucket,
+  FailureCount,
+} from '@holdpoint/contracts/recovery/views';
 import { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
 import type { Pool } from 'pg';
 import { z } from 'zod';

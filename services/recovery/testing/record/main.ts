@@ -1,5 +1,5 @@
 /**
- * Records the samples anew: `node services/recovery/samples/record/main.ts [folder[/name]]`. Every case is written out, run, and what
+ * Records the samples anew: `node services/recovery/testing/record/main.ts [folder[/name]]`. Every case is written out, run, and what
  * it printed is kept with its exit code, with the paths of this machine replaced. It needs the tools that the cases name.
  */
 import { spawnSync } from 'node:child_process';
@@ -28,7 +28,7 @@ const PACKAGES = [
 const WHEELS = ['pytest==9.2.0', 'mypy==2.4.1', 'ruff==0.17.6'];
 const RUN_MAX_MS = 120_000;
 
-const here = join(import.meta.dirname, '..');
+const samplesFolder = join(import.meta.dirname, '..', '..', 'samples');
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'samples-')));
 const tools = join(root, 'tools');
 const project = join(root, 'project');
@@ -117,8 +117,11 @@ const record = (folder: string, one: Case): void => {
     `class: ${one.class}`,
     `recorded: ${new Date().toISOString().slice(0, 10)}`,
   ];
-  mkdirSync(join(here, folder), { recursive: true });
-  writeFileSync(join(here, folder, `${one.name}.txt`), `${head.join('\n')}\n---\n${neutral(String(stdout))}`);
+  mkdirSync(join(samplesFolder, folder), { recursive: true });
+  writeFileSync(
+    join(samplesFolder, folder, `${one.name}.txt`),
+    `${head.join('\n')}\n---\n${neutral(String(stdout))}`,
+  );
   say(`${folder}/${one.name}: ${String(exit)}${exit === 0 ? ' — it did not fail' : ''}`);
 };
 

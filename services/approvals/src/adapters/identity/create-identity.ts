@@ -25,7 +25,7 @@ export type IdentityParts = {
 type Proof = { readonly principal: Principal } | { readonly failure: Failure };
 
 /** Said to whoever has the secret: to him it is no secret what became of it. */
-const SAID: Readonly<Partial<Record<Failure, string>>> = {
+const FAILURE_TEXTS: Readonly<Partial<Record<Failure, string>>> = {
   expired: 'this token has expired',
   revoked: 'this token was revoked',
 };
@@ -70,7 +70,10 @@ export const createIdentity = ({
   const refuse = (source: string, failure: Failure): HoldpointError => {
     const wait = attempts.failed(source, failure);
     if (wait === undefined)
-      return new HoldpointError('APPROVALS_UNAUTHENTICATED', SAID[failure] ?? 'a valid token is needed');
+      return new HoldpointError(
+        'APPROVALS_UNAUTHENTICATED',
+        FAILURE_TEXTS[failure] ?? 'a valid token is needed',
+      );
     return tooManyAttempts(wait);
   };
 

@@ -3,13 +3,13 @@ import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { parseAs } from '@holdpoint/runtime/engine/inbound';
-import type { BusLook, Letter } from '@holdpoint/runtime/bus/bus-overview';
+import type { BusOverview, Letter } from '@holdpoint/runtime/bus/bus-overview';
 import type { Answer, Listener } from '@holdpoint/runtime/bus/listener';
-import type { Settle } from '@holdpoint/runtime/bus/dead-letter-actions';
+import type { ResolveDeadLetter } from '@holdpoint/runtime/bus/dead-letter-actions';
 import { z } from 'zod';
-import { refusalFrom } from './gateway.ts';
+import { errorFrom } from './gateway.ts';
 
-const ListLetters = z.object({
+const ListDeadLetters = z.object({
   limit: z.int().min(1).max(100).default(20),
   /** The `next` of the page before. */
   after: z
@@ -19,7 +19,7 @@ const ListLetters = z.object({
 });
 const Named = z.object({ seq: z.int().min(1) });
 
-export type LetterPage = {
+export type DeadLetterPage = {
   readonly items: readonly {
     readonly seq: number;
     readonly service: ServiceName;
@@ -29,10 +29,10 @@ export type LetterPage = {
 };
 
 export type DeadLetterParts = {
-  readonly look: Pick<BusLook, 'letters' | 'letter'>;
+  readonly look: Pick<BusOverview, 'letters' | 'letter'>;
   readonly listener: Pick<Listener, 'call'>;
   /** Settles a letter of this very service. */
-  readonly settle: Settle;
+  readonly settle: ResolveDeadLetter;
 };
 
 const fromBus = async <Value>(asked: Promise<Value>): Promise<Value> => {
@@ -55,13 +55,13 @@ export const createDeadLetters = ({ look, listener, settle: settleOwn }: DeadLet
       letter.service === 'approvals'
         ? { ok: await settleOwn(request) }
         : await listener.call(letter.service, 'dead_letter', request);
-    if ('error' in answer) throw refusalFrom(answer.error);
+    if ('error' in answer) throw errorFrom(answer.error);
     return answer.ok;
   };
 
   return {
-    list: async (body: JsonObject): Promise<LetterPage> => {
-      const { limit, after } = parseAs(ListLetters, body);
+    list: async (body: JsonObject): Promise<DeadLetterPage> => {
+      const { limit, after } = parseAs(ListDeadLetters, body);
       const before = after === undefined ? undefined : Number(after);
       const { items, next } = await fromBus(look.letters(limit, before));
       return {

@@ -7,8 +7,7 @@ import { parseAs } from '@holdpoint/runtime/engine/inbound';
 import type { Caller } from '@holdpoint/runtime/bus/api';
 import type { Listener } from '@holdpoint/runtime/bus/listener';
 import type { z } from 'zod';
-import { callerOf } from '../../api.ts';
-import { endpoints } from '../../api.ts';
+import { callerOf, endpoints } from '../../api.ts';
 import type { Principal } from '../../approval/state.ts';
 import type { SurfaceDeps } from '../surface-deps.ts';
 import { type AnyEndpoint, askEndpoint } from '../http/api.ts';
@@ -91,6 +90,7 @@ export const createGateway = (deps: SurfaceDeps, listener: Pick<Listener, 'call'
     return answer.ok;
   };
 
-  return (asked: GatewayRequest): Promise<unknown> => (asked.service === 'approvals' ? answerOwn(asked) : forward(asked));
+  return (asked: GatewayRequest): Promise<unknown> =>
+    asked.service === 'approvals' ? answerOwn(asked) : forward(asked);
 };
 export type Gateway = ReturnType<typeof createGateway>;

@@ -2,9 +2,9 @@ import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { consumers } from '@holdpoint/contracts/bus/streams';
 import { errorFields } from '@holdpoint/runtime/engine/error-fields';
-import type { BusLook, StreamLook } from '@holdpoint/runtime/bus/bus-overview';
+import type { BusOverview, StreamLook } from '@holdpoint/runtime/bus/bus-overview';
 import type { Answer, Listener } from '@holdpoint/runtime/bus/listener';
-import type { Office } from '../surface-deps.ts';
+import type { SurfaceDeps } from '../surface-deps.ts';
 
 /** How the system does, as a page shows it. What could not be found out is left out. */
 export type Health = {
@@ -50,13 +50,13 @@ const timed = async <Value>(ask: Promise<Value>): Promise<readonly [value: Value
 };
 
 export type HealthParts = {
-  readonly office: Office;
+  readonly deps: SurfaceDeps;
   readonly listener: Pick<Listener, 'call'>;
-  readonly look: BusLook;
+  readonly look: BusOverview;
 };
 
-export const createHealth = ({ office, listener, look }: HealthParts): (() => Promise<Health>) => {
-  const { pool, log } = office;
+export const createHealth = ({ deps, listener, look }: HealthParts): (() => Promise<Health>) => {
+  const { pool, log } = deps;
 
   const askOne = async (service: ServiceName): Promise<Answer> => {
     if (service !== 'approvals') {

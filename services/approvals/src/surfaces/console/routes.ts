@@ -2,16 +2,16 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Scope } from '@holdpoint/contracts/approval/access-token';
 import { errorBody, HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { Listener } from '@holdpoint/runtime/bus/listener';
-import type { BusLook } from '@holdpoint/runtime/bus/bus-overview';
-import type { Settle } from '@holdpoint/runtime/bus/dead-letter-actions';
+import type { BusOverview } from '@holdpoint/runtime/bus/bus-overview';
+import type { ResolveDeadLetter } from '@holdpoint/runtime/bus/dead-letter-actions';
 import { type Context, Hono } from 'hono';
 import type { SignIn } from '../../adapters/identity/sign-in/sign-in.ts';
-import { callerOf } from '../../api/deciding.ts';
-import type { Office } from '../surface-deps.ts';
-import { callerIn, type Env, PRIVATE, within } from '../http/api.ts';
+import { callerOf } from '../../api.ts';
+import type { SurfaceDeps } from '../surface-deps.ts';
+import { callerIn, type Env, PRIVATE, withTimeout } from '../http/api.ts';
 import { readBody } from '../http/body.ts';
 import { createOrigins } from '../http/origins.ts';
-import { refusalOf } from '../http/refusal.ts';
+import { httpErrorOf } from '../http/http-error.ts';
 import { sourceOf } from '../http/source.ts';
 import { createDeadLetters } from './dead-letters.ts';
 import type { Events } from './events/events.ts';
@@ -22,10 +22,10 @@ import type { Page } from './page.ts';
 import { signInRoutes } from './sign-in-routes.ts';
 
 export type ConsoleParts = {
-  readonly office: Office;
+  readonly deps: SurfaceDeps;
   readonly listener: Pick<Listener, 'call' | 'listen'>;
-  readonly look: BusLook;
-  readonly settle: Settle;
+  readonly look: BusOverview;
+  readonly settle: ResolveDeadLetter;
   readonly events: Events;
   readonly page: Page;
   readonly origins: readonly string[];
@@ -37,12 +37,12 @@ const CONSOLE = '/console';
 
 /** The console: its page, and what the page asks. */
 export const consoleRoutes = (parts: ConsoleParts): Hono<Env> => {
-  const { office, listener, events, page, origins: configured } = parts;
+  const { deps, listener, events, page, origins: configured } = parts;
   const origins = createOrigins(configured);
-  const gateway = createGateway(office, listener);
+  const gateway = createGateway(deps, listener);
   const health = createHealth(parts);
   const letters = createDeadLetters(parts);
-  const personAt = (context: Context<Env>, scope: Scope) => callerOf(office, callerIn(context), scope);
+  const personAt = (context: Context<Env>, scope: Scope) => callerOf(deps, callerIn(context), scope);
   const app = new Hono<Env>({ strict: true });
 
   const asked = new Hono<Env>({ strict: true });
@@ -54,21 +54,21 @@ export const consoleRoutes = (parts: ConsoleParts): Hono<Env> => {
   });
   asked.post('/api/dlq/list', async (context) => {
     await personAt(context, 'tasks:read');
-    return context.json(await within(letters.list(await readBody(context.req.raw))));
+    return context.json(await withTimeout(letters.list(await readBody(context.req.raw))));
   });
   for (const action of ['retry', 'drop'] as const)
     asked.post(`/api/dlq/${action}`, async (context) => {
-      const { name } = await commanderOf(office, callerIn(context), 'operations:write');
-      return context.json(await within(letters[action](await readBody(context.req.raw), name)));
+      const { name } = await commanderOf(deps, callerIn(context), 'operations:write');
+      return context.json(await withTimeout(letters[action](await readBody(context.req.raw), name)));
     });
   asked.post('/api/:service/:endpoint', async (context) => {
     const { service, endpoint } = context.req.param();
     const body = () => readBody(context.req.raw);
-    return context.json(await within(gateway({ service, endpoint, body, caller: callerIn(context) })));
+    return context.json(await withTimeout(gateway({ service, endpoint, body, caller: callerIn(context) })));
   });
   asked.get('/health', async (context) => {
     await personAt(context, 'tasks:read');
-    return context.json(await within(health()));
+    return context.json(await withTimeout(health()));
   });
   asked.get('/events', async (context) => {
     const { req, env } = context;
@@ -87,7 +87,7 @@ export const consoleRoutes = (parts: ConsoleParts): Hono<Env> => {
   asked.route('/sign-in', signInRoutes(parts.signIn, origins));
   asked.all('*', (context) => context.json(errorBody('CONTRACT_UNKNOWN_SUBJECT', 'no such path'), 404));
   asked.onError((error, context) => {
-    const { status, body, headers } = refusalOf(error, office.log);
+    const { status, body, headers } = httpErrorOf(error, deps.log);
     for (const [name, value] of Object.entries(headers)) context.header(name, value);
     return context.body(JSON.stringify(body), {
       status: status as 500,

@@ -3,7 +3,7 @@ import { OidcCode } from '@holdpoint/contracts/approval/sign-in';
 import { parseAs } from '@holdpoint/runtime/engine/inbound';
 import { Hono } from 'hono';
 import type { SignIn } from '../../adapters/identity/sign-in/sign-in.ts';
-import { type Env, within } from '../http/api.ts';
+import { type Env, withTimeout } from '../http/api.ts';
 import { readBody } from '../http/body.ts';
 import type { Origins } from '../http/origins.ts';
 import { sourceOf } from '../http/source.ts';
@@ -24,7 +24,7 @@ const isOwnPage = (
 /** What a page asks before anybody is signed in. It needs no token, and gives away what everybody may know. */
 export const signInRoutes = (signIn: SignIn | undefined, origins: Origins): Hono<Env> => {
   const app = new Hono<Env>({ strict: true });
-  app.get('/', async (context) => context.json(signIn === undefined ? {} : await within(signIn.ways())));
+  app.get('/', async (context) => context.json(signIn === undefined ? {} : await withTimeout(signIn.ways())));
   app.post('/oidc', async ({ req, env, json }) => {
     if (signIn === undefined)
       throw new HoldpointError('CONTRACT_UNKNOWN_SUBJECT', 'no OIDC provider is set for the console');
@@ -32,7 +32,7 @@ export const signInRoutes = (signIn: SignIn | undefined, origins: Origins): Hono
     const mayConnect = (origin: string): boolean => origins.mayConnect(origin, req.header('host'));
     if (!isOwnPage(code.redirectUri, req.header('origin'), mayConnect))
       throw new HoldpointError('APPROVALS_ORIGIN_REFUSED', 'nobody is sent back to another page than this');
-    return json(await within(signIn.redeem(code, sourceOf(env.incoming))));
+    return json(await withTimeout(signIn.redeem(code, sourceOf(env.incoming))));
   });
   return app;
 };

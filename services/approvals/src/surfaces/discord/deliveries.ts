@@ -88,7 +88,7 @@ export const createDeliveries = ({ pool, decider, tokens, log, rest }: Parts): D
     const known = messageIn(state);
     if (known === undefined) return undefined;
     // It says who may decide.
-    if (notice === 'handed_on') await refresh(known, state);
+    if (notice === 'escalated') await refresh(known, state);
     return rest.create({
       content: notice === 'reminded' ? reminderOf(state) : escalationOf(state),
       allowed_mentions: NO_MENTIONS,

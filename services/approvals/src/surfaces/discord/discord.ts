@@ -1,26 +1,25 @@
 import type { AddGauge } from '@holdpoint/runtime/observability/metrics';
 import type { Hono } from 'hono';
-import type { ApprovalsParts } from '../../bindings.ts';
-import type { Office } from '../surface-deps.ts';
-import { createCounts } from './metrics.ts';
-import { createDeliveries } from './deliveries.ts';
+import type { SurfaceDeps } from '../surface-deps.ts';
+import { createInteractionCounts } from './metrics.ts';
+import { createDeliveries, type Deliveries } from './deliveries.ts';
 import { createRest } from './rest.ts';
 import { discordRoutes } from './interactions/routes.ts';
 import type { DiscordSettings } from './settings.ts';
 
 /** People asked on Discord: messages with buttons go out, and what is pressed comes in. */
 export type Discord = {
-  readonly deliver: NonNullable<ApprovalsParts['deliver']>;
+  readonly deliver: Deliveries['deliver'];
   readonly routes: Hono;
   /** Resolves once nothing is under way any more. What is not told by then is told by whoever starts next. */
   readonly stop: () => Promise<void>;
 };
 
-export const createDiscord = (office: Office, settings: DiscordSettings, gauge: AddGauge): Discord => {
-  const log = office.log.child({ surface: 'discord' });
+export const createDiscord = (deps: SurfaceDeps, settings: DiscordSettings, gauge: AddGauge): Discord => {
+  const log = deps.log.child({ surface: 'discord' });
   const rest = createRest(settings, log);
-  const deliveries = createDeliveries({ ...office, log, rest });
-  const counts = createCounts();
+  const deliveries = createDeliveries({ ...deps, log, rest });
+  const counts = createInteractionCounts();
   gauge(
     'discord_interactions',
     'Interactions since the start, by what came of them',
@@ -36,7 +35,7 @@ export const createDiscord = (office: Office, settings: DiscordSettings, gauge: 
   const { publicKey } = settings;
   return {
     deliver: deliveries.deliver,
-    routes: discordRoutes({ office: { ...office, log }, deliveries, publicKey, counts }),
+    routes: discordRoutes({ deps: { ...deps, log }, deliveries, publicKey, counts }),
     stop: deliveries.stop,
   };
 };

@@ -1,10 +1,10 @@
 /** What came of interactions since the start, each under its name. */
-export type Counts = {
+export type InteractionCounts = {
   readonly add: (result: string) => void;
   readonly read: () => readonly { readonly labels: { readonly result: string }; readonly value: number }[];
 };
 
-export const createCounts = (): Counts => {
+export const createInteractionCounts = (): InteractionCounts => {
   const counts = new Map<string, number>();
   return {
     add: (result) => void counts.set(result, (counts.get(result) ?? 0) + 1),

@@ -36,8 +36,8 @@ const FAILED_PERCENT = 50;
 /** Shorter than the first repetition of a notice: that one finds the circuit ready for a try. */
 const OPEN_MS = 10_000;
 
-const Made = z.object({ id: z.string().regex(/^\d{1,20}$/) });
-const Refused = z.object({ code: z.number().optional(), retry_after: z.number().optional() });
+const CreatedMessage = z.object({ id: z.string().regex(/^\d{1,20}$/) });
+const ErrorAnswer = z.object({ code: z.number().optional(), retry_after: z.number().optional() });
 
 export type NewMessage = Pick<Message, 'allowed_mentions'> &
   Partial<Message> & {
@@ -94,7 +94,7 @@ export const createRest = (
   breaker.on('close', () => log.info({}, 'discord answers again'));
 
   /** Discord says when it wants to be asked again. */
-  const heed = (response: Response, retryAfter: number | undefined): void => {
+  const applyRateLimit = (response: Response, retryAfter: number | undefined): void => {
     const isSpent = response.headers.get('x-ratelimit-remaining') === '0';
     const seconds = retryAfter ?? (isSpent ? Number(response.headers.get('x-ratelimit-reset-after')) : 0);
     const ms = Number.isFinite(seconds) ? Math.max(seconds * 1_000, 0) : PAUSE_DEFAULT_MS;
@@ -115,12 +115,12 @@ export const createRest = (
       signal: AbortSignal.any([stopping.signal, AbortSignal.timeout(TIMEOUT_MS)]),
     });
     const answer = await bodyOf(response);
-    const { code, retry_after: retryAfter } = Refused.safeParse(answer).data ?? {};
+    const { code, retry_after: retryAfter } = ErrorAnswer.safeParse(answer).data ?? {};
     if (response.status === 429) {
-      heed(response, retryAfter ?? PAUSE_DEFAULT_MS / 1_000);
+      applyRateLimit(response, retryAfter ?? PAUSE_DEFAULT_MS / 1_000);
       throw new DiscordFailure('waiting', 'discord wants to be asked later');
     }
-    heed(response, undefined);
+    applyRateLimit(response, undefined);
     if (response.ok) return answer;
     const kind = response.status >= 500 || response.status === 408 ? 'away' : 'refused';
     const reason = code === undefined ? '' : ` (${String(code)})`;
@@ -146,7 +146,7 @@ export const createRest = (
 
   return {
     create: async (message) => {
-      const made = Made.safeParse(await call('POST', '', message));
+      const made = CreatedMessage.safeParse(await call('POST', '', message));
       if (!made.success) throw new DiscordFailure('refused', 'discord did not say which message it made');
       return made.data.id;
     },

@@ -2,10 +2,10 @@ import { getRequestListener } from '@hono/node-server';
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import type { Web } from '@holdpoint/runtime/service/http';
 import { Hono } from 'hono';
-import type { Office } from '../surface-deps.ts';
+import type { SurfaceDeps } from '../surface-deps.ts';
 import { API_PATH, createApi, type Env } from './api.ts';
 import { createOrigins } from './origins.ts';
-import { refusalOf } from './refusal.ts';
+import { httpErrorOf } from './http-error.ts';
 import type { WebSettings } from './settings.ts';
 
 /**
@@ -13,16 +13,16 @@ import type { WebSettings } from './settings.ts';
  * pages.
  */
 export const createWeb = (
-  office: Office,
+  deps: SurfaceDeps,
   { HOLDPOINT_WEB_ORIGINS: origins }: Pick<WebSettings, 'HOLDPOINT_WEB_ORIGINS'>,
   ...routes: readonly (Hono | Hono<Env>)[]
 ): Pick<Web, 'request'> => {
   const app = new Hono<Env>();
-  app.route(API_PATH, createApi(office, createOrigins(origins)));
+  app.route(API_PATH, createApi(deps, createOrigins(origins)));
   for (const route of routes) app.route('/', route as Hono<Env>);
   app.notFound((context) => context.json(errorBody('CONTRACT_UNKNOWN_SUBJECT', 'no such path'), 404));
   app.onError((error, context) => {
-    const { status, body } = refusalOf(error, office.log);
+    const { status, body } = httpErrorOf(error, deps.log);
     return context.json(body, status as 500);
   });
   const listener = getRequestListener((request, env) => app.fetch(request, env), {

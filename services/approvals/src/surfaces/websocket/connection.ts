@@ -5,17 +5,17 @@ import { parseAs, parseJson } from '@holdpoint/runtime/engine/inbound';
 import type { RawData, WebSocket } from 'ws';
 import type { Feed, Following } from '../../adapters/feed.ts';
 import type { Principal } from '../../approval/state.ts';
-import type { Office } from '../surface-deps.ts';
-import { refusalOf } from '../http/refusal.ts';
-import type { Announcements } from './announcement.ts';
-import { type Place, PLACES, type Places } from './connection-limit.ts';
+import type { SurfaceDeps } from '../surface-deps.ts';
+import { httpErrorOf } from '../http/http-error.ts';
+import type { Announcements } from './event-messages.ts';
+import { type ConnectionSlot, CONNECTION_LIMITS, type ConnectionLimit } from './connection-limit.ts';
 
 export type WatchParts = {
-  readonly office: Office;
+  readonly deps: SurfaceDeps;
   readonly feed: Feed;
   readonly announce: Announcements;
   readonly heartbeatMs: number;
-  readonly persons: Places;
+  readonly persons: ConnectionLimit;
 };
 
 /** What came with the connection. */
@@ -25,7 +25,7 @@ export type Arrival = {
   /** When the credentials have been looked at already. */
   readonly principal?: Principal;
   /** Of somebody who has not said yet who he is. */
-  readonly place?: Place;
+  readonly place?: ConnectionSlot;
 };
 
 const AUTHENTICATE_WITHIN_MS = 5_000;
@@ -37,8 +37,8 @@ const BUFFERED_MAX_BYTES = 1_048_576;
 /** Whoever catches up is handed more once less than this is left. */
 const BUFFERED_LOW_BYTES = 262_144;
 
-type Session = { readonly authorization: string; principal: Principal };
-type Said<Type extends WatchRequest['type']> = Extract<WatchRequest, { readonly type: Type }>;
+type WatcherSession = { readonly authorization: string; principal: Principal };
+type RequestOf<Type extends WatchRequest['type']> = Extract<WatchRequest, { readonly type: Type }>;
 
 const invalid = (problem: string): HoldpointError => new HoldpointError('CONTRACT_INVALID', problem);
 
@@ -54,14 +54,14 @@ const refIn = (said: unknown): { readonly ref?: string } => {
 };
 
 /** One watcher, from when its connection is taken over until it ends. */
-export const attendWatcher = (
+export const serveWatcher = (
   socket: WebSocket,
-  { office, feed, announce, heartbeatMs, persons }: WatchParts,
+  { deps, feed, announce, heartbeatMs, persons }: WatchParts,
   arrival: Arrival,
 ): void => {
-  const { identity, decisions, log } = office;
+  const { identity, decisions, log } = deps;
   const { source } = arrival;
-  let session: Session | undefined;
+  let session: WatcherSession | undefined;
   let { place } = arrival;
   let following: Following | undefined;
   let [bad, waiting, missed] = [0, 0, 0];
@@ -85,7 +85,7 @@ export const attendWatcher = (
   };
   const send = (message: WatchMessage): void => sendText(JSON.stringify(message));
 
-  const known = (): Session => {
+  const requireSession = (): WatcherSession => {
     if (session === undefined)
       throw new HoldpointError('APPROVALS_UNAUTHENTICATED', 'say who you are first: authenticate');
     return session;
@@ -95,15 +95,15 @@ export const attendWatcher = (
     const { name } = principal;
     const own = persons.take(name);
     if (own === undefined) {
-      const text = `at most ${String(PLACES.person)} connections for one person`;
+      const text = `at most ${String(CONNECTION_LIMITS.person)} connections for one person`;
       send({ type: 'error', error: { code: 'APPROVALS_TOO_MANY_ATTEMPTS', message: text } });
       return end('tooMany', text);
     }
-    place?.free();
+    place?.release();
     place = own;
     // It has ended in the meantime, and nobody else would give the place back.
-    if (socket.readyState !== socket.OPEN) own.free();
-    clearTimeout(patience);
+    if (socket.readyState !== socket.OPEN) own.release();
+    clearTimeout(authenticationTimeout);
     session = { authorization, principal };
     send({ type: 'hello', seq: await feed.seq(), name, heartbeatMs });
   };
@@ -113,7 +113,7 @@ export const attendWatcher = (
     try {
       await welcome(authorization, await identity.authenticate({ authorization, source }, 'approvals:read'));
     } catch (error) {
-      const { status, body } = refusalOf(error, log);
+      const { status, body } = httpErrorOf(error, log);
       send({ type: 'error', error: body });
       if (status === 401) end('unauthenticated', body.code);
       else if (status === 403) end('forbidden', body.code);
@@ -121,22 +121,22 @@ export const attendWatcher = (
     }
   };
 
-  const mayAskForAll = ({ principal }: Session, all: boolean | undefined): void => {
+  const mayAskForAll = ({ principal }: WatcherSession, all: boolean | undefined): void => {
     if (all === true && principal.scopes?.includes('audit:read') === false)
       throw new HoldpointError('APPROVALS_SCOPE', 'the token is not for audit:read');
   };
-  const seesAll = ({ principal }: Session, all: boolean | undefined): boolean =>
+  const seesAll = ({ principal }: WatcherSession, all: boolean | undefined): boolean =>
     all === true || identity.isAdministrator(principal);
 
-  const subscribe = async ({ after, all }: Said<'subscribe'>): Promise<void> => {
-    const current = known();
+  const subscribe = async ({ after, all }: RequestOf<'subscribe'>): Promise<void> => {
+    const current = requireSession();
     mayAskForAll(current, all);
     const from = after ?? (await feed.seq());
     following?.stop();
     if (isOver) return;
     following = feed.follow(
       {
-        hear: (event) => {
+        onEvent: (event) => {
           const text = announce(event, current.principal, seesAll(current, all));
           if (text !== undefined) sendText(text);
         },
@@ -145,7 +145,7 @@ export const attendWatcher = (
           if (!isReady) isHeldBack = true;
           return isReady;
         },
-        setBack: (seq) => send({ type: 'reset', seq }),
+        onReset: (seq) => send({ type: 'reset', seq }),
       },
       from,
     );
@@ -153,14 +153,14 @@ export const attendWatcher = (
   };
 
   /** Each decision by itself is made by whoever the token belongs to at that moment. */
-  const respond = async ({ type: _, ref, ...payload }: Said<'approval.respond'>): Promise<void> => {
-    const { authorization } = known();
+  const respond = async ({ type: _, ref, ...payload }: RequestOf<'approval.respond'>): Promise<void> => {
+    const { authorization } = requireSession();
     try {
       const by = await identity.authenticate({ authorization, source }, 'approvals:decide');
       const ok = await decisions.decide(by, payload, { surface: 'websocket' });
       send({ type: 'approval.responded', ref, ok });
     } catch (error) {
-      send({ type: 'approval.responded', ref, error: refusalOf(error, log).body });
+      send({ type: 'approval.responded', ref, error: httpErrorOf(error, log).body });
     }
   };
 
@@ -179,7 +179,7 @@ export const attendWatcher = (
     }
   };
 
-  const take = async (data: RawData, isBinary: boolean): Promise<void> => {
+  const receive = async (data: RawData, isBinary: boolean): Promise<void> => {
     if (isOver) return;
     let said: unknown;
     try {
@@ -189,7 +189,7 @@ export const attendWatcher = (
       bad = 0;
     } catch (error) {
       bad += 1;
-      send({ type: 'error', error: refusalOf(error, log).body, ...refIn(said) });
+      send({ type: 'error', error: httpErrorOf(error, log).body, ...refIn(said) });
       if (bad >= BAD_MAX) end('badMessages', 'too many messages that cannot be taken');
     }
   };
@@ -205,12 +205,12 @@ export const attendWatcher = (
     });
   };
 
-  const patience = setTimeout(() => {
+  const authenticationTimeout = setTimeout(() => {
     if (session === undefined && waiting === 0) end('unauthenticated', 'nobody has said who this is');
   }, AUTHENTICATE_WITHIN_MS);
 
   /** A token that was revoked, or has expired, ends it; a store that cannot answer does not. */
-  const lookAgain = async (current: Session): Promise<void> => {
+  const reauthenticate = async (current: WatcherSession): Promise<void> => {
     const { authorization } = current;
     try {
       current.principal = await identity.authenticate({ authorization, source }, 'approvals:read');
@@ -228,31 +228,33 @@ export const attendWatcher = (
     missed += 1;
     if (socket.readyState === socket.OPEN) socket.ping();
     send({ type: 'ping', ...(following && { seq: following.seq() }) });
-    if (session !== undefined) void lookAgain(session);
+    if (session !== undefined) void reauthenticate(session);
   }, heartbeatMs);
 
   socket.on('pong', () => (missed = 0));
   socket.on('message', (data, isBinary) => {
     missed = 0;
-    inTurn(() => take(data, isBinary));
+    inTurn(() => receive(data, isBinary));
   });
   // A close follows each.
   socket.on('error', (error) => log.debug(errorFields(error), 'a watcher has said what is no message'));
   socket.on('close', () => {
     isOver = true;
-    clearTimeout(patience);
+    clearTimeout(authenticationTimeout);
     clearInterval(heartbeat);
     following?.stop();
-    place?.free();
+    place?.release();
   });
 
   const { authorization, principal } = arrival;
   if (authorization !== undefined)
     inTurn(() =>
-      principal === undefined ? authenticate(authorization) : welcome(authorization, principal).catch(unable),
+      principal === undefined
+        ? authenticate(authorization)
+        : welcome(authorization, principal).catch(failWelcome),
     );
-  function unable(error: unknown): void {
-    send({ type: 'error', error: refusalOf(error, log).body });
+  function failWelcome(error: unknown): void {
+    send({ type: 'error', error: httpErrorOf(error, log).body });
     end('unavailable', 'try again');
   }
 };

@@ -2,7 +2,12 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import { BEARER_PROTOCOL, WATCH_CLOSED, WATCH_PATH, WATCH_PROTOCOL } from '@holdpoint/contracts/approval/watch';
+import {
+  BEARER_PROTOCOL,
+  WATCH_CLOSED,
+  WATCH_PATH,
+  WATCH_PROTOCOL,
+} from '@holdpoint/contracts/approval/watch';
 import type { Web } from '@holdpoint/runtime/service/http';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Feed } from '../../adapters/feed.ts';

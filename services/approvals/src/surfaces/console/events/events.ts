@@ -2,27 +2,27 @@ import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { TaskId } from '@holdpoint/contracts/values/ids';
 import { errorFields } from '@holdpoint/runtime/engine/error-fields';
 import { parseAs } from '@holdpoint/runtime/engine/inbound';
-import type { BusLook } from '@holdpoint/runtime/bus/bus-overview';
+import type { BusOverview } from '@holdpoint/runtime/bus/bus-overview';
 import type { Listener } from '@holdpoint/runtime/bus/listener';
 import type { ServerResponse } from 'node:http';
-import type { Office } from '../../surface-deps.ts';
-import { refusalOf } from '../../http/refusal.ts';
-import { createPlaces } from '../../websocket/connection-limit.ts';
+import type { SurfaceDeps } from '../../surface-deps.ts';
+import { httpErrorOf } from '../../http/http-error.ts';
+import { createConnectionLimit } from '../../websocket/connection-limit.ts';
 import { type EventStream, openEventStream } from './event-stream.ts';
 import { followLines } from './follow-lines.ts';
 import { cursorText, followTask, parseCursor } from './follow-task.ts';
 import { followTasks } from './follow-tasks.ts';
-import { createTaskFacts } from './task-events.ts';
+import { createTaskEvents } from './task-events.ts';
 
 export type EventsParts = {
-  readonly office: Office;
+  readonly deps: SurfaceDeps;
   readonly listener: Pick<Listener, 'call' | 'listen'>;
-  readonly look: Pick<BusLook, 'nextLine'>;
+  readonly look: Pick<BusOverview, 'nextLine'>;
   readonly heartbeatMs: number;
 };
 
 /** Whose stream it is, and what is wanted. */
-export type Wanted = {
+export type StreamRequest = {
   readonly authorization: string | undefined;
   readonly source: string;
   readonly task?: string | undefined;
@@ -40,30 +40,30 @@ const NOW = 'now';
 type Source = { readonly look: () => Promise<void>; readonly stop: () => void };
 
 /** What happens to tasks, live: server-sent events for whoever may see tasks, for as long as he may. */
-export const createEvents = ({ office, listener, look, heartbeatMs }: EventsParts) => {
-  const { identity, log } = office;
-  const facts = createTaskFacts(listener);
-  const persons = createPlaces(STREAMS.person);
+export const createEvents = ({ deps, listener, look, heartbeatMs }: EventsParts) => {
+  const { identity, log } = deps;
+  const facts = createTaskEvents(listener);
+  const persons = createConnectionLimit(STREAMS.person);
   const open = new Set<EventStream>();
   let isStopped = false;
 
-  const authenticate = ({ authorization, source }: Wanted) =>
+  const authenticate = ({ authorization, source }: StreamRequest) =>
     identity.authenticate({ authorization, source }, 'tasks:read');
 
   const ofOneTask = (
     stream: EventStream,
     id: TaskId,
-    { after, log: withLines }: Wanted,
+    { after, log: withLines }: StreamRequest,
   ): readonly Source[] => {
     const cursor = { ...parseCursor(after) };
     const ready = () => stream.ready();
     const task = followTask({ listener, facts }, id, cursor.version, {
       ready,
-      hear: (fact) => {
+      onEvent: (fact) => {
         cursor.version = fact.version;
         stream.send({ event: 'fact', id: cursorText(cursor), data: fact });
       },
-      setBack: (version) => {
+      onReset: (version) => {
         cursor.version = version;
         stream.send({ event: 'reset', id: cursorText(cursor), data: { version } });
       },
@@ -71,7 +71,7 @@ export const createEvents = ({ office, listener, look, heartbeatMs }: EventsPart
     if (!withLines) return [task];
     const lines = followLines({ listener, look }, id, cursor.place, {
       ready,
-      hear: ({ place, ...line }) => {
+      onLine: ({ place, ...line }) => {
         cursor.place = place;
         stream.send({ event: 'log', id: cursorText(cursor), data: line });
       },
@@ -79,14 +79,14 @@ export const createEvents = ({ office, listener, look, heartbeatMs }: EventsPart
     return [task, lines];
   };
 
-  const ofAllTasks = (stream: EventStream, { after }: Wanted): readonly Source[] => {
+  const ofAllTasks = (stream: EventStream, { after }: StreamRequest): readonly Source[] => {
     // Nobody knows what was missed: the list is loaded again.
     if (after !== undefined && after !== NOW) stream.send({ event: 'reset', data: {} });
     return [{ look: () => Promise.resolve(), ...followTasks(facts, stream.send) }];
   };
 
   const fail = (stream: EventStream, error: unknown): void => {
-    stream.send({ event: 'error', data: refusalOf(error, log).body });
+    stream.send({ event: 'error', data: httpErrorOf(error, log).body });
     stream.end();
   };
 
@@ -103,7 +103,7 @@ export const createEvents = ({ office, listener, look, heartbeatMs }: EventsPart
   };
 
   /** A token that was revoked, or has expired, ends it; a store that cannot answer does not. */
-  const lookAgain = async (stream: EventStream, wanted: Wanted): Promise<void> => {
+  const reauthenticate = async (stream: EventStream, wanted: StreamRequest): Promise<void> => {
     try {
       await authenticate(wanted);
     } catch (error) {
@@ -114,7 +114,7 @@ export const createEvents = ({ office, listener, look, heartbeatMs }: EventsPart
 
   return {
     /** Answers the request with a stream, or throws `HoldpointError` before anything is written. */
-    attend: async (response: ServerResponse, wanted: Wanted): Promise<void> => {
+    attend: async (response: ServerResponse, wanted: StreamRequest): Promise<void> => {
       const { name } = await authenticate(wanted);
       const id = wanted.task === undefined ? undefined : parseAs(TaskId, wanted.task);
       if (id !== undefined || wanted.after !== NOW) parseCursor(wanted.after);
@@ -139,14 +139,14 @@ export const createEvents = ({ office, listener, look, heartbeatMs }: EventsPart
       };
       const heartbeat = setInterval(() => {
         stream.beat();
-        void lookAgain(stream, wanted);
+        void reauthenticate(stream, wanted);
         void lookOnce();
       }, heartbeatMs);
       void stream.ended.then(() => {
         clearInterval(heartbeat);
         for (const source of sources) source.stop();
         open.delete(stream);
-        place.free();
+        place.release();
       });
       stream.beat();
       void lookOnce();

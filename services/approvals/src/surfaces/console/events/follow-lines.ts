@@ -1,10 +1,10 @@
 import { filters } from '@holdpoint/contracts/bus/subjects';
 import type { TaskId } from '@holdpoint/contracts/values/ids';
-import type { BusLook, LoggedLine } from '@holdpoint/runtime/bus/bus-overview';
+import type { BusOverview, LoggedLine } from '@holdpoint/runtime/bus/bus-overview';
 import type { Listener } from '@holdpoint/runtime/bus/listener';
 
 export type LineFollower = {
-  readonly hear: (line: LoggedLine) => void;
+  readonly onLine: (line: LoggedLine) => void;
   /** Whether it can take more; false once it has ended. */
   readonly ready: () => Promise<boolean>;
 };
@@ -17,7 +17,7 @@ export const followLines = (
   {
     listener,
     look,
-  }: { readonly listener: Pick<Listener, 'listen'>; readonly look: Pick<BusLook, 'nextLine'> },
+  }: { readonly listener: Pick<Listener, 'listen'>; readonly look: Pick<BusOverview, 'nextLine'> },
   task: TaskId,
   from: number,
   follower: LineFollower,
@@ -32,7 +32,7 @@ export const followLines = (
       if (next === undefined) return;
       place = next.place;
       // What anybody may write there need not be a line.
-      if (next.line !== undefined && !isOver) follower.hear(next.line);
+      if (next.line !== undefined && !isOver) follower.onLine(next.line);
     }
   };
   const read = (): Promise<void> => {

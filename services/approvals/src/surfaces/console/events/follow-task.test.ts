@@ -2,7 +2,7 @@ import type { TaskId } from '@holdpoint/contracts/values/ids';
 import type { Listener } from '@holdpoint/runtime/bus/listener';
 import { describe, expect, test } from 'vitest';
 import { followTask, parseCursor } from './follow-task.ts';
-import { createTaskFacts } from './task-events.ts';
+import { createTaskEvents } from './task-events.ts';
 
 const ID = 't-1' as TaskId;
 const AT = Date.parse('2026-11-22T10:00:00Z');
@@ -26,7 +26,7 @@ const given = (count: number, pageMax = 3) => {
       const events = Array.from({ length: Math.max(0, Math.min(pageMax, version - after)) }, (_, i) => ({
         version: after + i + 1,
         at: AT,
-        type: 'readied',
+        type: 'ready',
         data: {},
       }));
       return Promise.resolve({ ok: { events, version, more: after + events.length < version } });
@@ -34,9 +34,9 @@ const given = (count: number, pageMax = 3) => {
   };
   const heard: (number | string)[] = [];
   const follow = (from: number) =>
-    followTask({ listener, facts: createTaskFacts(listener) }, ID, from, {
-      hear: (fact) => heard.push(fact.version),
-      setBack: (to) => heard.push(`set back to ${String(to)}`),
+    followTask({ listener, facts: createTaskEvents(listener) }, ID, from, {
+      onEvent: (fact) => heard.push(fact.version),
+      onReset: (to) => heard.push(`set back to ${String(to)}`),
       ready: () => Promise.resolve(true),
     });
   return {
@@ -52,7 +52,7 @@ const given = (count: number, pageMax = 3) => {
         ['ce-version', String(each)],
         ['ce-time', new Date(AT).toISOString()],
       ]);
-      hearAll?.(`hp.evt.task.readied.${id}`, {}, (name) => headers.get(name));
+      hearAll?.(`hp.evt.task.ready.${id}`, {}, (name) => headers.get(name));
     },
   };
 };

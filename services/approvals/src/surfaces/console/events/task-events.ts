@@ -4,7 +4,7 @@ import { filters } from '@holdpoint/contracts/bus/subjects';
 import type { Listener } from '@holdpoint/runtime/bus/listener';
 
 /** One event of a task, as it came over the bus or as the orchestrator has it. */
-export type TaskFact = {
+export type TaskEvent = {
   readonly subject: string;
   readonly id: string;
   readonly type: string;
@@ -14,9 +14,9 @@ export type TaskFact = {
   readonly data: JsonObject;
 };
 
-export type TaskFacts = {
+export type TaskEvents = {
   /** Every fact of every task from now on, perhaps twice, perhaps out of order, perhaps not at all. */
-  readonly hear: (hear: (fact: TaskFact) => void) => { readonly stop: () => void };
+  readonly subscribe: (hear: (fact: TaskEvent) => void) => { readonly stop: () => void };
 };
 
 const numberIn = (text: string | undefined, read: (text: string) => number): number | undefined => {
@@ -25,8 +25,8 @@ const numberIn = (text: string | undefined, read: (text: string) => number): num
 };
 
 /** One subscription for all who watch, for as long as anybody does. */
-export const createTaskFacts = (listener: Pick<Listener, 'listen'>): TaskFacts => {
-  const members = new Set<(fact: TaskFact) => void>();
+export const createTaskEvents = (listener: Pick<Listener, 'listen'>): TaskEvents => {
+  const members = new Set<(fact: TaskEvent) => void>();
   let listening: ReturnType<Listener['listen']> | undefined;
 
   const take: Parameters<Listener['listen']>[1] = (subject, body, header) => {
@@ -40,7 +40,7 @@ export const createTaskFacts = (listener: Pick<Listener, 'listen'>): TaskFacts =
   };
 
   return {
-    hear: (hear) => {
+    subscribe: (hear) => {
       members.add(hear);
       listening ??= listener.listen([filters.factsOf('task')], take);
       return {

@@ -32,15 +32,15 @@ export const Interaction = z.discriminatedUnion('type', [
   }),
 ]);
 export type Interaction = z.infer<typeof Interaction>;
-export type Pressed = Exclude<Interaction, { type: 1 }>;
+export type UserInteraction = Exclude<Interaction, { type: 1 }>;
 
 /** The form's one text. */
 export const COMMENT = 'comment';
 
-export const userOf = ({ member, user }: Pressed): string | undefined => (member?.user ?? user)?.id;
+export const userOf = ({ member, user }: UserInteraction): string | undefined => (member?.user ?? user)?.id;
 
 /** What was filled in, by the names of its parts. */
-export const textsOf = (pressed: Pressed): ReadonlyMap<string, string> =>
+export const textsOf = (pressed: UserInteraction): ReadonlyMap<string, string> =>
   new Map(
     pressed.type === 5
       ? pressed.data.components.map(({ custom_id: name, value }) => [name, value] as const)

@@ -4,14 +4,14 @@ import { errorFields } from '@holdpoint/runtime/engine/error-fields';
 import { parseJson } from '@holdpoint/runtime/engine/inbound';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import type { Office } from '../../surface-deps.ts';
+import type { SurfaceDeps } from '../../surface-deps.ts';
 import { type Answer, pong, whisper } from './responses.ts';
-import type { Counts } from '../metrics.ts';
+import type { InteractionCounts } from '../metrics.ts';
 import type { Deliveries } from '../deliveries.ts';
-import { Interaction, type Pressed, userOf } from './interaction.ts';
-import { press } from './press.ts';
+import { Interaction, type UserInteraction, userOf } from './interaction.ts';
+import { press } from './handle-press.ts';
 import type { DiscordSettings } from '../settings.ts';
-import { createSeen, isSigned } from './signature.ts';
+import { createReplayGuard, isSigned } from './signature.ts';
 
 export const PATH = '/discord/interactions';
 /** Far more than Discord sends for a button under a message of ours. */
@@ -32,30 +32,30 @@ const unsigned = (message: string): HoldpointError =>
   new HoldpointError('APPROVALS_SIGNATURE_INVALID', message);
 
 type Parts = {
-  readonly office: Office;
+  readonly deps: SurfaceDeps;
   readonly deliveries: Pick<Deliveries, 'refresh'>;
   readonly publicKey: DiscordSettings['publicKey'];
-  readonly counts: Counts;
+  readonly counts: InteractionCounts;
   readonly now?: () => number;
 };
 
 /** Where Discord tells what people have pressed. Nothing of a request is believed before its signature is. */
-export const discordRoutes = ({ office, deliveries, publicKey, counts, now = Date.now }: Parts): Hono => {
-  const { log } = office;
-  const isSeen = createSeen();
+export const discordRoutes = ({ deps, deliveries, publicKey, counts, now = Date.now }: Parts): Hono => {
+  const { log } = deps;
+  const isSeen = createReplayGuard();
   let loggedAt = -Infinity;
 
   /** Anybody can send what is not signed: it is counted, and told now and then. */
-  const suspicious = (code: string): void => {
+  const recordRejected = (code: string): void => {
     counts.add(code);
     if (now() - loggedAt < LOG_EVERY_MS) return;
     loggedAt = now();
     log.warn({ code }, 'an interaction that discord has not sent was refused');
   };
 
-  const pressedBy = async (pressed: Pressed): Promise<Answer> => {
+  const pressedBy = async (pressed: UserInteraction): Promise<Answer> => {
     const user = userOf(pressed);
-    const by = user === undefined ? undefined : office.identity.ofDiscord(user);
+    const by = user === undefined ? undefined : deps.identity.ofDiscord(user);
     if (by === undefined) {
       counts.add('unknown_user');
       log.warn({ user }, 'a discord user who is nobody here has pressed a button');
@@ -63,12 +63,12 @@ export const discordRoutes = ({ office, deliveries, publicKey, counts, now = Dat
         'You are not known here: an administrator has to say who you are before you can decide.',
       );
     }
-    const { answer, result } = await press(office, deliveries, pressed, by);
+    const { answer, result } = await press(deps, deliveries, pressed, by);
     counts.add(result);
     return answer;
   };
 
-  const answerTo = async (pressed: Pressed): Promise<Answer> => {
+  const answerTo = async (pressed: UserInteraction): Promise<Answer> => {
     const work = pressedBy(pressed).catch((error: unknown) => {
       counts.add('failed');
       log.error(errorFields(error), 'an interaction could not be answered');
@@ -111,7 +111,7 @@ export const discordRoutes = ({ office, deliveries, publicKey, counts, now = Dat
       return await receive(context);
     } catch (error) {
       if (!(error instanceof HoldpointError)) throw error;
-      suspicious(error.code);
+      recordRejected(error.code);
       return failed(context, error);
     }
   });

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { createSeen, isSigned, SKEW_MAX_MS } from './signature.ts';
+import { createReplayGuard, isSigned, SKEW_MAX_MS } from './signature.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('ed25519');
 const NOW = 1_700_000_000_000;
@@ -39,7 +39,7 @@ describe('a request', () => {
 });
 
 test('an interaction is seen once for as long as its signature is good', () => {
-  const isSeen = createSeen();
+  const isSeen = createReplayGuard();
   expect([isSeen('1', NOW), isSeen('1', NOW), isSeen('2', NOW)]).toEqual([false, true, false]);
   expect(isSeen('1', NOW + 2 * SKEW_MAX_MS)).toBe(true);
   expect(isSeen('1', NOW + 2 * SKEW_MAX_MS + 1)).toBe(false);

@@ -31,7 +31,7 @@ const KEPT_MS = 2 * SKEW_MAX_MS;
 const KEPT_MAX = 10_000;
 
 /** Says of each interaction whether it was seen before. */
-export const createSeen = (): ((id: string, now: number) => boolean) => {
+export const createReplayGuard = (): ((id: string, now: number) => boolean) => {
   const seen = new Map<string, number>();
   return (id, now) => {
     for (const [oldest, at] of seen) {

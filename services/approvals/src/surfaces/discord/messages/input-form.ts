@@ -43,7 +43,7 @@ export const formTextsOf = (input: InputRequest): readonly FormText[] | undefine
 };
 
 /** The response that was typed. What stands for no value stays a text, which does not fit and is refused as such. */
-export const responseTyped = (input: InputRequest, texts: ReadonlyMap<string, string>): Json => {
+export const responseFromTexts = (input: InputRequest, texts: ReadonlyMap<string, string>): Json => {
   if (input.kind !== 'form') return texts.get(ANSWER) ?? '';
   const values = input.fields.flatMap((field): readonly (readonly [string, Json])[] => {
     const value = typedValue(field, texts.get(field.name) ?? '');

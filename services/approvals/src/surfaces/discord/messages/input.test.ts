@@ -6,9 +6,9 @@ import type { Closed, Pending } from '../../../approval/state.ts';
 import { ASKED, CHOICE, DEADLINE, FORM, inputFor } from '../../../../testing/requests.ts';
 import { form } from '../interactions/responses.ts';
 import { parseCustomId, type Press } from './custom-id.ts';
-import { formTextsOf, responseTyped } from './input-form.ts';
+import { formTextsOf, responseFromTexts } from './input-form.ts';
 import { messageOf } from './message.ts';
-import { formFor, saidBy } from '../interactions/statement.ts';
+import { formFor, statementOf } from '../interactions/statement.ts';
 
 const TOKEN = '0e9b2c5a-8f0e-4d53-9c57-6f6a8f1f4d11';
 
@@ -23,7 +23,7 @@ const pending = (input: InputRequest, change: Parameters<typeof inputFor>[1] = {
     votes: [],
     reminders: 0,
     steps: 0,
-    told: [],
+    notified: [],
     refused: [],
   };
 };
@@ -164,7 +164,7 @@ describe('a form', () => {
   });
 
   const typed = (values: Readonly<Record<string, string>>): Json =>
-    responseTyped(FORM, new Map(Object.entries(values)));
+    responseFromTexts(FORM, new Map(Object.entries(values)));
 
   test('is read as the values that its fields want', () => {
     const response = typed({ env: 'production', percent: ' 5 ', watched: 'No', why: ' ', comment: 'x' });
@@ -187,9 +187,9 @@ test('what is pressed under another question says nothing', () => {
     { does: 'fill' },
   ];
   const { input: _, ...effect } = request;
-  for (const press of presses) expect(() => saidBy(press, effect, new Map())).toThrow('changed');
-  expect(() => saidBy({ does: 'pick', option: 2 }, inputFor(CHOICE), new Map())).toThrow('changed');
-  expect(saidBy({ does: 'pick', option: 1 }, inputFor(CHOICE), new Map())).toEqual({
+  for (const press of presses) expect(() => statementOf(press, effect, new Map())).toThrow('changed');
+  expect(() => statementOf({ does: 'pick', option: 2 }, inputFor(CHOICE), new Map())).toThrow('changed');
+  expect(statementOf({ does: 'pick', option: 1 }, inputFor(CHOICE), new Map())).toEqual({
     decision: 'respond',
     response: 'b',
   });

@@ -19,7 +19,7 @@ const pending = (change: Parameters<typeof requestFor>[1] = {}): Pending => {
     votes: [],
     reminders: 0,
     steps: 0,
-    told: [],
+    notified: [],
     refused: [],
   };
 };

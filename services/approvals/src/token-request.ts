@@ -1,13 +1,10 @@
 import { type CreateAccessToken, Scope } from '@holdpoint/contracts/approval/access-token';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { accessTokenIdOf } from '@holdpoint/contracts/values/ids';
-import { GroupName } from '../adapters/identity/principals/names.ts';
-import type { Identity } from '../adapters/identity/identity.ts';
-import type { TokenMessage } from '../token/access-token.ts';
-import type { Principal } from '../approval/state.ts';
-import type { Office } from '../surfaces/surface-deps.ts';
-import { listTokens } from '../queries/tokens.ts';
-import { type ApprovalsEndpoints, callerOf } from './deciding.ts';
+import { GroupName } from './adapters/identity/principals/names.ts';
+import type { Identity } from './adapters/identity/identity.ts';
+import type { TokenMessage } from './token/access-token.ts';
+import type { Principal } from './approval/state.ts';
 
 /** What a token is good for unless its maker says more, or less. */
 const DEFAULT_SCOPES: readonly Scope[] = ['approvals:read', 'approvals:decide'];
@@ -17,10 +14,10 @@ const beyond = (wanted: readonly string[], own: readonly string[]): readonly str
 
 const notEntitled = (text: string): HoldpointError => new HoldpointError('APPROVALS_NOT_ENTITLED', text);
 
-type Asking = { readonly by: Principal; readonly administrator: boolean };
+type TokenRequester = { readonly by: Principal; readonly administrator: boolean };
 
 /** Nobody gives on what the token that he shows is not good for, an administrator neither: a token that leaks is worth no more. */
-const scopesFor = ({ scopes = [...DEFAULT_SCOPES] }: CreateAccessToken, { by }: Asking): Scope[] => {
+const scopesFor = ({ scopes = [...DEFAULT_SCOPES] }: CreateAccessToken, { by }: TokenRequester): Scope[] => {
   const [missing] = beyond(scopes, by.scopes ?? Scope.options);
   if (missing === undefined) return [...new Set(scopes)];
   throw new HoldpointError(
@@ -32,7 +29,7 @@ const scopesFor = ({ scopes = [...DEFAULT_SCOPES] }: CreateAccessToken, { by }: 
 const groupsFor = (
   { groups: wanted }: CreateAccessToken,
   principal: string,
-  { by, administrator }: Asking,
+  { by, administrator }: TokenRequester,
 ) => {
   const groups = wanted ?? (principal === by.name ? by.groups : []);
   const [unfit] = groups.filter((group) => !GroupName.safeParse(group).success);
@@ -48,7 +45,7 @@ export const tokenMessage = (
   by: Principal,
   wanted: CreateAccessToken,
 ): TokenMessage => {
-  const asking: Asking = { by, administrator: identity.isAdministrator(by) };
+  const asking: TokenRequester = { by, administrator: identity.isAdministrator(by) };
   const principal = wanted.principal ?? by.name;
   if (principal !== by.name && !asking.administrator)
     throw notEntitled(`only an administrator makes tokens for others than ${by.name}`);
@@ -68,29 +65,3 @@ export const tokenMessage = (
   };
   return { kind: 'create_token', token, sha256, expiresInMs, by: by.name };
 };
-
-export const accessTokenEndpoints = (
-  office: Office,
-): Pick<ApprovalsEndpoints, 'token_create' | 'token_revoke' | 'token_list'> => ({
-  token_create: {
-    command: async (payload, caller) => {
-      const by = await callerOf(office, caller, 'tokens:write');
-      const message = tokenMessage(office.identity, by, payload);
-      return { aggregate: accessTokenIdOf(payload.sha256), message };
-    },
-  },
-  token_revoke: {
-    command: async ({ id }, caller) => {
-      const by = await callerOf(office, caller, 'tokens:write');
-      const administrator = office.identity.isAdministrator(by);
-      return { aggregate: id, message: { kind: 'revoke_token', id, by: by.name, administrator } };
-    },
-  },
-  token_list: {
-    query: async (page, caller) => {
-      const by = await callerOf(office, caller, 'approvals:read');
-      const principal = office.identity.isAdministrator(by) ? undefined : by.name;
-      return listTokens(office.pool, { ...page, principal });
-    },
-  },
-});

@@ -1,12 +1,12 @@
 import type { Scope } from '@holdpoint/contracts/approval/access-token';
-import type { Api } from '@holdpoint/contracts/catalog/catalog';
+import type { Api } from '@holdpoint/contracts/catalog/api';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
-import { SubmitTask } from '@holdpoint/contracts/task/task';
+import { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { z } from 'zod';
 import { ROUTES } from '../http/routes.ts';
 
 /** What a token has to be good for, and as what whoever shows it is named, where something is done. */
-export type Allowed = {
+export type EndpointAccess = {
   readonly scope: Scope;
   readonly named?: 'by' | 'requestedBy';
   /** When a page may say less than others do. */
@@ -31,16 +31,16 @@ const NamedTask = z.strictObject(
   }).shape,
 );
 
-const read: Allowed = { scope: 'tasks:read' };
-const steer: Allowed = { scope: 'tasks:write', named: 'by' };
-const start: Allowed = { scope: 'tasks:submit', named: 'requestedBy', takes: NamedTask };
-const operate: Allowed = { scope: 'operations:write', named: 'by' };
+const read: EndpointAccess = { scope: 'tasks:read' };
+const steer: EndpointAccess = { scope: 'tasks:write', named: 'by' };
+const start: EndpointAccess = { scope: 'tasks:submit', named: 'requestedBy', takes: NamedTask };
+const operate: EndpointAccess = { scope: 'operations:write', named: 'by' };
 
 export type OtherService = Exclude<ServiceName, 'approvals'>;
-type Table = { readonly [S in OtherService]: { readonly [E in keyof Api[S]]?: Allowed } };
+type Table = { readonly [S in OtherService]: { readonly [E in keyof Api[S]]?: EndpointAccess } };
 
 /** What is passed on to other services, and nothing else: the bus lets this service ask for nothing else either. */
-const PASSED_ON: Table = {
+const FORWARDED: Table = {
   orchestrator: {
     get: read,
     list: read,
@@ -59,15 +59,15 @@ const PASSED_ON: Table = {
   recovery: { history: read, stuck: read, report: read, classes: read, circuits: read, circuit: operate },
 };
 
-export const allowedAt = (service: string, endpoint: string): Allowed | undefined => {
-  if (!Object.hasOwn(PASSED_ON, service)) return undefined;
-  const endpoints: Readonly<Record<string, Allowed>> = PASSED_ON[service as OtherService];
+export const accessTo = (service: string, endpoint: string): EndpointAccess | undefined => {
+  if (!Object.hasOwn(FORWARDED, service)) return undefined;
+  const endpoints: Readonly<Record<string, EndpointAccess>> = FORWARDED[service as OtherService];
   return Object.hasOwn(endpoints, endpoint) ? endpoints[endpoint] : undefined;
 };
 
 /** Every pair that is passed on, as `service.endpoint`. */
-export const passedOn = (): readonly string[] =>
-  Object.entries(PASSED_ON).flatMap(([service, endpoints]) =>
+export const forwardedEndpoints = (): readonly string[] =>
+  Object.entries(FORWARDED).flatMap(([service, endpoints]) =>
     Object.keys(endpoints).map((endpoint) => `${service}.${endpoint}`),
   );
 

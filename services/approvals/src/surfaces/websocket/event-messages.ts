@@ -1,14 +1,17 @@
-import type { ApprovalView } from '@holdpoint/contracts/approval/approval';
+import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import { policyOf } from '@holdpoint/contracts/workflow/approval-policy';
 import { isAmong } from '@holdpoint/contracts/workflow/audience';
 import type { WatchMessage } from '@holdpoint/contracts/approval/watch';
 import type { FeedEvent } from '../../adapters/feed.ts';
 import type { Principal } from '../../approval/state.ts';
 
-type Told = Extract<WatchMessage, { readonly approval: ApprovalView }>;
+type ApprovalEventMessage = Extract<WatchMessage, { readonly approval: ApprovalView }>;
 
 /** What watchers are told of an event, as far as they are told of it. */
-const messageOf = ({ type, seq, at, view: approval }: FeedEvent, token?: string): Told | undefined => {
+const messageOf = (
+  { type, seq, at, view: approval }: FeedEvent,
+  token?: string,
+): ApprovalEventMessage | undefined => {
   const told = { seq, at, approval, ...(token !== undefined && { token }) };
   switch (type) {
     case 'requested':
@@ -16,13 +19,13 @@ const messageOf = ({ type, seq, at, view: approval }: FeedEvent, token?: string)
     case 'resolved':
       return { type: 'approval.resolved', ...told };
     case 'voted':
-    case 'handed_on':
+    case 'escalated':
     case 'reminded':
       return { type: 'approval.updated', change: type, ...told };
     case 'decision_refused':
     case 'delivered':
     case 'delivery_failed':
-    case 'effect_noted':
+    case 'effect_outcome_recorded':
       return undefined;
   }
 };

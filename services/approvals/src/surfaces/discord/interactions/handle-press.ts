@@ -1,33 +1,33 @@
 import { ERRORS, HoldpointError } from '@holdpoint/contracts/values/errors';
 import { readState } from '@holdpoint/runtime/store/read';
 import type { Closed, Pending, Principal } from '../../../approval/state.ts';
-import type { Office } from '../../surface-deps.ts';
+import type { SurfaceDeps } from '../../surface-deps.ts';
 import { type Answer, update, whisper } from './responses.ts';
 import { type CustomId, parseCustomId } from '../messages/custom-id.ts';
 import { decisionText } from '../messages/decision-text.ts';
 import type { Deliveries } from '../deliveries.ts';
-import { type Pressed, textsOf } from './interaction.ts';
+import { type UserInteraction, textsOf } from './interaction.ts';
 import { messageOf } from '../messages/message.ts';
-import { formFor, isSent, type Said, saidBy, strange } from './statement.ts';
+import { formFor, isFormSubmission, type Statement, statementOf, foreignButton } from './statement.ts';
 import { inline } from '../messages/text.ts';
 
-type Asked = Pending | Closed;
+type OpenOrClosed = Pending | Closed;
 
-const stateOf = async ({ pool, decider }: Office, id: string): Promise<Asked> => {
+const stateOf = async ({ pool, decider }: SurfaceDeps, id: string): Promise<OpenOrClosed> => {
   const state = await readState(pool, decider, id);
   if (state.status === 'pending' || state.status === 'closed') return state;
   throw new HoldpointError('APPROVALS_UNKNOWN', `no approval is called ${id}`);
 };
 
 const decideOn = async (
-  office: Office,
+  deps: SurfaceDeps,
   { id, token }: Pick<CustomId, 'id' | 'token'>,
-  said: Said,
-  { request: { digest } }: Asked,
+  said: Statement,
+  { request: { digest } }: OpenOrClosed,
   by: Principal,
   stale: () => void,
 ): Promise<Answer> => {
-  const { status, missing = 0 } = await office.decisions.decide(
+  const { status, missing = 0 } = await deps.decisions.decide(
     by,
     { id, digest, token, ...said },
     { surface: 'discord' },
@@ -36,40 +36,40 @@ const decideOn = async (
     stale();
     return whisper(`It counts. Still needed to approve: ${String(missing)}.`);
   }
-  return update(messageOf(await stateOf(office, id), token));
+  return update(messageOf(await stateOf(deps, id), token));
 };
 
 /** What a person is told that something stands against. */
-const refusalOf = async (office: Office, error: HoldpointError, id: string): Promise<Answer> => {
+const refusalOf = async (deps: SurfaceDeps, error: HoldpointError, id: string): Promise<Answer> => {
   const { code, message } = error;
   const said = `${inline(message, 1_200)} (${inline(code, 100)})`;
   if (code !== 'APPROVALS_ALREADY_DECIDED') return whisper(said);
-  const state = await stateOf(office, id);
+  const state = await stateOf(deps, id);
   return whisper(state.status === 'closed' ? `It is decided already. ${decisionText(state)}` : said);
 };
 
 /** What of it is in the way; thrown before anything is done. */
-const check = (office: Office, pressed: Pressed): CustomId => {
+const check = (deps: SurfaceDeps, pressed: UserInteraction): CustomId => {
   const parsed = parseCustomId(pressed.data.custom_id);
-  if (parsed === undefined || !office.tokens.is(parsed.id, parsed.token)) throw strange();
+  if (parsed === undefined || !deps.tokens.is(parsed.id, parsed.token)) throw foreignButton();
   // Forms are sent, buttons are pressed; nothing is both.
-  if (isSent(parsed.press) !== (pressed.type === 5)) throw strange();
+  if (isFormSubmission(parsed.press) !== (pressed.type === 5)) throw foreignButton();
   return parsed;
 };
 
 const done = async (
-  office: Office,
-  pressed: Pressed,
+  deps: SurfaceDeps,
+  pressed: UserInteraction,
   { press, ...named }: CustomId,
   by: Principal,
   stale: () => void,
 ): Promise<Answer> => {
-  const state = await stateOf(office, named.id);
+  const state = await stateOf(deps, named.id);
   const { digest } = state.request;
   if (!digest.startsWith(named.digest))
     throw new HoldpointError('APPROVALS_DIGEST_MISMATCH', 'the effect is not the one that was shown');
   if (press.does !== 'ask' && press.does !== 'open')
-    return decideOn(office, named, saidBy(press, state.request, textsOf(pressed)), state, by, stale);
+    return decideOn(deps, named, statementOf(press, state.request, textsOf(pressed)), state, by, stale);
   if (state.status === 'pending') return formFor({ ...named, press }, state.request);
   return whisper(`It is decided already. ${decisionText(state)}`);
 };
@@ -79,28 +79,28 @@ export type Outcome = { readonly answer: Answer; readonly result: string };
 
 /** Does what an authenticated person's button says. Never throws what the person could do something about. */
 export const press = async (
-  office: Office,
+  deps: SurfaceDeps,
   { refresh }: Pick<Deliveries, 'refresh'>,
-  pressed: Pressed,
+  pressed: UserInteraction,
   by: Principal,
 ): Promise<Outcome> => {
   let id = '';
-  const stale = (): void => {
+  const refreshMessage = (): void => {
     if (pressed.message !== undefined) refresh(id, pressed.message.id);
   };
   try {
-    const named = check(office, pressed);
+    const named = check(deps, pressed);
     id = named.id;
-    const answer = await done(office, pressed, named, by, stale);
+    const answer = await done(deps, pressed, named, by, refreshMessage);
     const { does } = named.press;
     return { answer, result: does === 'ask' || does === 'open' ? 'form' : 'decided' };
   } catch (error) {
     if (!(error instanceof HoldpointError)) throw error;
     const { code } = error;
     const level = ERRORS[code] >= 500 || code === 'APPROVALS_TOKEN_MISMATCH' ? 'warn' : 'info';
-    office.log[level]({ code, approval: id, by: by.name }, 'a decision on discord was refused');
+    deps.log[level]({ code, approval: id, by: by.name }, 'a decision on discord was refused');
     // It may show buttons that are of no use any more.
-    if (code === 'APPROVALS_ALREADY_DECIDED') stale();
-    return { answer: await refusalOf(office, error, id), result: code };
+    if (code === 'APPROVALS_ALREADY_DECIDED') refreshMessage();
+    return { answer: await refusalOf(deps, error, id), result: code };
   }
 };

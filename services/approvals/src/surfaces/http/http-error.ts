@@ -1,9 +1,15 @@
-import { type ErrorBody, ErrorCode, ERRORS, HoldpointError, toErrorBody } from '@holdpoint/contracts/values/errors';
+import {
+  type ErrorBody,
+  ErrorCode,
+  ERRORS,
+  HoldpointError,
+  toErrorBody,
+} from '@holdpoint/contracts/values/errors';
 import { errorFields } from '@holdpoint/runtime/engine/error-fields';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import { isAway } from '@holdpoint/runtime/store/errors';
 
-export type Refusal = {
+export type HttpError = {
   readonly status: number;
   readonly body: ErrorBody;
   readonly headers: Readonly<Record<string, string>>;
@@ -18,7 +24,7 @@ const hints: Readonly<Record<number, Readonly<Record<string, string>>>> = {
 };
 
 /** An error as the API tells it; what only the service may know goes into its log. */
-export const refusalOf = (error: unknown, log: Logger): Refusal => {
+export const httpErrorOf = (error: unknown, log: Logger): HttpError => {
   const known = error instanceof HoldpointError;
   if (!known) log.error(errorFields(error), 'request failed');
   const body =

@@ -2,8 +2,8 @@ import { CreateAccessToken, Scope } from '@holdpoint/contracts/approval/access-t
 import { isAmong } from '@holdpoint/contracts/workflow/audience';
 import { accessTokenIdOf } from '@holdpoint/contracts/values/ids';
 import { describe, expect, test } from 'vitest';
-import type { Principal } from '../approval/state.ts';
-import { tokenMessage } from './access-tokens.ts';
+import type { Principal } from './approval/state.ts';
+import { tokenMessage } from './token-request.ts';
 
 const sha256 = 'a'.repeat(64);
 const identity = {

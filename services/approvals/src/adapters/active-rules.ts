@@ -1,0 +1,86 @@
+import type { Engine } from '@holdpoint/runtime/engine/engine';
+import type { Listener } from '@holdpoint/runtime/bus/listener';
+import { startPeriodic } from '@holdpoint/runtime/observability/periodic';
+import { filters } from '@holdpoint/contracts/bus/subjects';
+import type { Pool } from 'pg';
+import type { ServiceMessage } from '../aggregates.ts';
+import { readActiveRules } from '../queries/rules.ts';
+import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
+import type { RuleId } from '@holdpoint/contracts/values/ids';
+import { errorFields } from '@holdpoint/runtime/engine/error-fields';
+import type { Logger } from '@holdpoint/runtime/observability/log';
+import { ruleDecides, type Rule } from '../rule/rule.ts';
+
+/** So many rules are asked about one request, the oldest first. */
+const ASKED_MAX = 8;
+/** Requests that came before the book was read for the first time. */
+const MISSED_MAX = 1_000;
+
+export type ActiveRules = ReturnType<typeof createActiveRules>;
+
+/**
+ * Which standing rules seem to fit a request. It may be a moment behind: whether a rule decides, it says itself when it is
+ * asked, and a rule that is not asked leaves the decision to a person.
+ */
+export const createActiveRules = (now: () => number, log: Logger) => {
+  let rules: readonly Rule[] | undefined;
+  const missed: RequestApproval[] = [];
+
+  const fitting = (request: RequestApproval): readonly RuleId[] =>
+    (rules ?? [])
+      .filter((rule) => ruleDecides(rule, request, now()))
+      .slice(0, ASKED_MAX)
+      .map(({ id }) => id);
+
+  return {
+    rulesFor: (request: RequestApproval): readonly RuleId[] => {
+      if (rules === undefined && missed.length < MISSED_MAX) missed.push(request);
+      return fitting(request);
+    },
+    /** Reads the book anew. `consider` is given what came before it could be read, with the rules that seem to fit. */
+    refresh: async (
+      read: () => Promise<readonly Rule[]>,
+      consider: (request: RequestApproval, rules: readonly RuleId[]) => void,
+    ): Promise<void> => {
+      try {
+        rules = await read();
+      } catch (error) {
+        log.warn(errorFields(error), 'standing rules could not be read: those known before are asked');
+        return;
+      }
+      for (const request of missed.splice(0)) {
+        const found = fitting(request);
+        if (found.length > 0) consider(request, found);
+      }
+    },
+  };
+};
+
+/** What the bus does not bring is read all the same. */
+const READ_EVERY_MS = 5_000;
+
+/** Keeps the book of standing rules as the store has it: read at once, whenever a rule is added or revoked, and now and then. */
+export const startRuleRefresh = (
+  book: ActiveRules,
+  pool: Pool,
+  engine: Pick<Engine<ServiceMessage>, 'accept'>,
+  listener: Listener,
+  log: Logger,
+): { readonly stop: () => Promise<void> } => {
+  const refresh = (): Promise<void> =>
+    book.refresh(
+      () => readActiveRules(pool),
+      ({ id }, rules) =>
+        engine.accept({
+          aggregate: id,
+          message: { kind: 'consider', rules },
+          committed: () => undefined,
+          failed: (reason) => log.error({ approval: id, code: reason.code }, 'rules could not be asked'),
+          // Whoever waits for a person still does.
+          unavailable: () => log.warn({ approval: id }, 'rules could not be asked'),
+        }),
+    );
+  void refresh();
+  listener.listen(filters.ruleFacts, () => void refresh());
+  return startPeriodic('standing rules', READ_EVERY_MS, refresh, log);
+};
