@@ -93,7 +93,7 @@ const targetOf = (from: string, specifier: string): Target => {
     const found = PARTS.find(({ name }) => name === own[1]);
     if (found === undefined) return { kind: 'unknown' };
     const folder =
-      own[1] === 'runtime' && own[2]?.startsWith('testing/') === true ? found.dir : found.exported;
+      own[1] !== 'sdk' && own[2]?.startsWith('testing/') === true ? found.dir : found.exported;
     return { kind: 'file', path: `${folder}/${String(own[2])}.ts`, part: found, relative: false };
   }
   if (specifier === COMPUTED) return { kind: 'computed' };

@@ -2,11 +2,11 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { agentFor } from '../src/config/config.ts';
-import { type Compiled, compileTemplate, loadTemplate } from '../src/compiler/compile.ts';
+import { type CompileResult, compileTemplate, loadTemplate } from '../src/compiler/compile.ts';
 import { problemText } from '../src/problems/problem.ts';
 import { gatesIn } from '../src/files/gate-source.ts';
 import { readConfigFile } from '../src/files/config-file.ts';
-import { findFlow } from '../src/files/find-workflow.ts';
+import { findWorkflow } from '../src/files/find-workflow.ts';
 import { readInside } from '../src/files/read-inside.ts';
 
 /** Gives a repository the folder `.vizier` as it is laid out at a version. */
@@ -15,18 +15,18 @@ export const copyVizier = (root: string, version: string): void => {
   cpSync(from, join(root, '.vizier'), { recursive: true });
 };
 
-export type CompiledFlow = Compiled & { readonly file: string; readonly alias: string | undefined };
+export type CompiledWorkflow = CompileResult & { readonly file: string; readonly alias: string | undefined };
 
 /** What `run` does with a flow before anything is submitted: from its name to its definition. */
-export const compileFlow = (
+export const compileWorkflow = (
   root: string,
   name: string,
   positional: readonly string[],
   set: Readonly<Record<string, string>> = {},
-): CompiledFlow => {
+): CompiledWorkflow => {
   const { config, problems } = readConfigFile(root);
   if (config === undefined) throw new Error(problems.map(problemText).join('\n'));
-  const { flow, problems: unfound } = findFlow(root, name, config);
+  const { workflow: flow, problems: unfound } = findWorkflow(root, name, config);
   if (flow === undefined) throw new Error(unfound.map(problemText).join('\n'));
   const read = readInside(flow.root);
   const { template, problems: unread } = loadTemplate(flow.file, read);

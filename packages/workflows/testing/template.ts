@@ -1,7 +1,7 @@
 import {
   compileTemplate,
   loadTemplate,
-  type Compiled,
+  type CompileResult,
   type CompileOptions,
 } from '../src/compiler/compile.ts';
 import type { Problem } from '../src/problems/problem.ts';
@@ -26,7 +26,7 @@ export const compiled = (
   files: Files,
   options: Partial<CompileOptions> = {},
   entry = 'flow.toml',
-): Compiled => {
+): CompileResult => {
   const { template, problems } = loadTemplate(entry, reading(files));
   if (template === undefined) return { params: {}, problems };
   const made = compileTemplate(template, { ...GIVEN, ...options });
@@ -49,7 +49,7 @@ export const timed = <Value>(work: () => Value): { readonly value: Value; readon
   return { value, ms: (user + system) / 1_000 };
 };
 
-export const nodeIn = ({ definition }: Compiled, id: string) => {
+export const nodeIn = ({ definition }: CompileResult, id: string) => {
   const node = definition?.nodes.find((one) => one.id === id);
   if (node === undefined) throw new Error(`no node ${id}`);
   return node;

@@ -8,16 +8,16 @@ import { type AskService, askOver } from './ask-service.ts';
 /** Shorter than a heartbeat: a word that got lost is said again in time. */
 const SAY_TIMEOUT_MS = 3_000;
 
-const Informed = ProgramEvent.options.find((option) => option.shape.type.value === 'phase_informed');
+const Informed = ProgramEvent.options.find((option) => option.shape.type.value === 'phase_entry_completed');
 
-const newsIn = (event: 'phase_informed' | 'cancelled', msg: Msg): TaskNews | undefined => {
+const newsIn = (event: 'phase_entry_completed' | 'cancelled', msg: Msg): TaskNews | undefined => {
   const body: unknown = msg.json();
   if (event === 'cancelled') {
     const reason = typeof body === 'object' && body !== null && 'reason' in body ? body.reason : undefined;
     return { kind: 'cancelled', reason: typeof reason === 'string' ? reason : 'no reason is known' };
   }
   const parsed = Informed?.safeParse(body);
-  return parsed?.success === true && parsed.data.type === 'phase_informed'
+  return parsed?.success === true && parsed.data.type === 'phase_entry_completed'
     ? { kind: 'informed', key: parsed.data.key }
     : undefined;
 };
@@ -27,7 +27,7 @@ export const busPort = (connection: NatsConnection, ask: AskService = askOver(co
   say: (said) => ask('orchestrator', 'work', said, { timeoutMs: SAY_TIMEOUT_MS }),
   ...artifactsOver(connection),
   listen: (task, hear) => {
-    const heard = (['phase_informed', 'cancelled'] as const).map((event) =>
+    const heard = (['phase_entry_completed', 'cancelled'] as const).map((event) =>
       connection.subscribe(subjects.fact('task', event, task), {
         callback: (error, msg) => {
           if (error !== null) return;

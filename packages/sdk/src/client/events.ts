@@ -3,7 +3,7 @@ import type { ErrorBody } from '@holdpoint/contracts/values/errors';
 import type { Json } from '@holdpoint/contracts/values/json';
 import type { PhaseFailure, ProgramAnswer, ProgramQuestion } from '@holdpoint/contracts/program/work';
 import type { Frozen } from '../definition/frozen.ts';
-import { clientEvent, type ClientEvent } from './client-event.ts';
+import { clientEventOf, type ClientEvent } from './client-event.ts';
 
 type At = {
   /** Gapless among all events of the task; not all of them are told here. */
@@ -81,17 +81,17 @@ const eventFor = (fact: ClientEvent, at: At): WorkflowEvent<object> | undefined 
     case 'phase_ordered':
     case 'phase_waiting':
     case 'phase_recorded':
-    case 'phase_informed':
+    case 'phase_entry_completed':
     case 'phase_suspended':
     case 'phase_returned':
-    case 'phase_retried':
+    case 'phase_retry_prepared':
       return undefined;
   }
 };
 
 /** An event as it is told, if it is told at all. */
 export const eventIn = <State>(entry: HistoryEntry): WorkflowEvent<State> | undefined => {
-  const fact = clientEvent(entry);
+  const fact = clientEventOf(entry);
   const { version, at } = entry;
   return fact && (eventFor(fact, { version, at }) as WorkflowEvent<State> | undefined);
 };

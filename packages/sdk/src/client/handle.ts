@@ -7,7 +7,7 @@ import { fullOutput } from '../activation/phases/phase-run.ts';
 import type { Frozen } from '../definition/frozen.ts';
 import { WorkflowCancelled, WorkflowFailed } from './errors.ts';
 import { eventIn, isEnd, type WorkflowEvent } from './events.ts';
-import { clientEvent } from './client-event.ts';
+import { clientEventOf } from './client-event.ts';
 import { followTask, historyOf } from './follow.ts';
 import { retryUnavailable } from './retry.ts';
 import type { ClientPort } from './port.ts';
@@ -46,7 +46,7 @@ export type WorkflowHandle<State = unknown, Result = unknown> = {
 
 const taskViewOf = (entries: readonly HistoryEntry[]): TaskView =>
   entries.reduce((story, entry) => {
-    const fact = clientEvent(entry);
+    const fact = clientEventOf(entry);
     return fact === undefined ? story : applyEvent(story, fact, entry.version);
   }, emptyView);
 
@@ -69,7 +69,8 @@ export const createHandle = <State, Result>(
   token: string | undefined,
 ): WorkflowHandle<State, Result> => {
   const { ask } = port;
-  const story = async (): Promise<TaskView> => taskViewOf(await retryUnavailable(port, () => historyOf(port, id)));
+  const story = async (): Promise<TaskView> =>
+    taskViewOf(await retryUnavailable(port, () => historyOf(port, id)));
 
   async function* events(): AsyncGenerator<WorkflowEvent<State>, void, undefined> {
     for await (const entry of followTask(port, id)) {

@@ -1,12 +1,12 @@
 import type { ApprovalId } from '@holdpoint/contracts/values/ids';
 import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
-import type { KnownFact } from './facts.ts';
+import type { ClientEvent } from './client-event.ts';
 
 /** A question that waits for people. */
 export type OpenInput = { readonly approval: ApprovalId; readonly phase: string };
 
 /** What the events of a task add up to, as far as its clients want to know it. */
-export type Story = {
+export type TaskView = {
   readonly state: JsonObject;
   /** As the last phase that was completed has left it: what an attempt that fails leads back to. */
   readonly settled: JsonObject;
@@ -17,21 +17,21 @@ export type Story = {
   readonly reached: Readonly<Record<string, number>>;
 };
 
-export const nothing: Story = { state: {}, settled: {}, reached: {} };
+export const emptyView: TaskView = { state: {}, settled: {}, reached: {} };
 
-const settled = (story: Story, state: JsonObject): Story => ({ ...story, state, settled: state });
+const settled = (story: TaskView, state: JsonObject): TaskView => ({ ...story, state, settled: state });
 
-const without = ({ input: _, ...story }: Story): Story => story;
+const without = ({ input: _, ...story }: TaskView): TaskView => story;
 
-const reaching = (story: Story, phase: string | undefined, version: number): Story =>
+const reaching = (story: TaskView, phase: string | undefined, version: number): TaskView =>
   phase === undefined ? story : { ...story, reached: { ...story.reached, [phase]: version } };
 
 /** What one event adds. */
-export const told = (story: Story, fact: KnownFact, version: number): Story => {
+export const applyEvent = (story: TaskView, fact: ClientEvent, version: number): TaskView => {
   switch (fact.type) {
     case 'program_submitted':
       return reaching(settled(story, fact.state), fact.forkedFrom?.node ?? fact.program.initial, version);
-    case 'phase_retried':
+    case 'phase_retry_prepared':
       return { ...story, state: fact.state };
     case 'phase_completed':
       return reaching({ ...settled(story, fact.state), output: fact.output }, fact.next, version);
@@ -55,7 +55,7 @@ export const told = (story: Story, fact: KnownFact, version: number): Story => {
     case 'phase_started':
     case 'phase_waiting':
     case 'phase_recorded':
-    case 'phase_informed':
+    case 'phase_entry_completed':
     case 'phase_suspended':
     case 'phase_returned':
     case 'state_checkpoint':

@@ -98,7 +98,7 @@ export type TerminalSpec<State, Result> = {
 };
 
 /** What the type of a phase remembers of it, and no value has. */
-type Known<State, Name extends string, Result> = {
+type PhaseTypes<State, Name extends string, Result> = {
   readonly known?: {
     readonly state: (state: State) => State;
     readonly next: Name;
@@ -107,19 +107,19 @@ type Known<State, Name extends string, Result> = {
 };
 
 /** A phase of a workflow, by its `type`. Made by the functions of `phasesFor`. */
-export type AgentPhase<State, Name extends string> = Known<State, Name, never> & {
+export type AgentPhase<State, Name extends string> = PhaseTypes<State, Name, never> & {
   readonly type: 'agent';
   readonly spec: AnyAgent;
 };
-export type HumanPhase<State, Name extends string> = Known<State, Name, never> & {
+export type HumanPhase<State, Name extends string> = PhaseTypes<State, Name, never> & {
   readonly type: 'human';
   readonly spec: AnyHuman;
 };
-export type EffectPhase<State, Name extends string> = Known<State, Name, never> & {
+export type EffectPhase<State, Name extends string> = PhaseTypes<State, Name, never> & {
   readonly type: 'effect';
   readonly spec: AnyEffect;
 };
-export type TerminalPhase<State, Result> = Known<State, never, Result> & {
+export type TerminalPhase<State, Result> = PhaseTypes<State, never, Result> & {
   readonly type: 'terminal';
   readonly spec: AnyTerminal;
 };

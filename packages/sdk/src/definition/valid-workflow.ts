@@ -3,15 +3,15 @@ import type { Phase } from './phase.ts';
 type Phases = Readonly<Record<string, Phase<never>>>;
 
 /** What the type of a phase remembers of it. */
-type KnownOf<P> = P extends { readonly known?: infer Known } ? NonNullable<Known> : never;
+type TypesOf<P> = P extends { readonly known?: infer Known } ? NonNullable<Known> : never;
 
 /** The names that a phase may lead to. */
-export type NextOf<P> = KnownOf<P> extends { readonly next: infer Name extends string } ? Name : never;
+export type NextOf<P> = TypesOf<P> extends { readonly next: infer Name extends string } ? Name : never;
 
 /** What the terminal phases that end a task well may come to. */
 export type ResultOf<P> = {
   [Name in keyof P]: P[Name] extends { readonly type: 'terminal' }
-    ? KnownOf<P[Name]> extends { readonly result: infer Result }
+    ? TypesOf<P[Name]> extends { readonly result: infer Result }
       ? Result
       : never
     : never;
@@ -29,17 +29,17 @@ type Terminals<P> = {
 /** An error of the compiler, in words. */
 type Problem<Text extends string> = { readonly problem: Text };
 
-type SoundPhase<P, Name extends keyof P> = [Exclude<NextOf<P[Name]>, keyof P>] extends [never]
+type ValidPhase<P, Name extends keyof P> = [Exclude<NextOf<P[Name]>, keyof P>] extends [never]
   ? unknown
   : Problem<`next names no phase: ${Exclude<NextOf<P[Name]>, keyof P> & string}`>;
 
 /** Holds a definition to what has to be so of every workflow; what is wrong stands in the type. */
-export type Sound<Initial, P> = {
+export type ValidWorkflow<Initial, P> = {
   readonly initial: Initial extends keyof P
     ? unknown
     : Problem<`initial names no phase: ${Initial & string}`>;
   readonly phases: {
-    readonly [Name in keyof P]: SoundPhase<P, Name>;
+    readonly [Name in keyof P]: ValidPhase<P, Name>;
   } & ([Extract<Reached<P, Initial>, Terminals<P>>] extends [never]
     ? Problem<'no terminal phase can be reached from the initial one'>
     : unknown);

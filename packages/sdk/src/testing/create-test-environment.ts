@@ -5,7 +5,7 @@ import type { WireMessage } from '@holdpoint/runtime/engine/ports';
 import { failureOf } from '../activation/phases/failure.ts';
 import type { WorkerLine } from '../activation/session/port.ts';
 import { type Client, clientOver } from '../client/create-client.ts';
-import { clientEvent } from '../client/client-event.ts';
+import { clientEventOf } from '../client/client-event.ts';
 import type { Workflow } from '../definition/workflow.ts';
 import { createClientPort } from './client-port.ts';
 import { startDriver } from './driver.ts';
@@ -83,7 +83,10 @@ export const createTestEnvironment = (options: TestEnvironmentOptions): TestEnvi
     queueMicrotask(() => route(message));
   };
   const orchestrator = createTestOrchestrator({ timeline, epoch, deliver, onTrouble: trouble });
-  const tell: Parameters<typeof createTestApprovals>[2] & Parameters<typeof createEffects>[1] = (task, message) => {
+  const tell: Parameters<typeof createTestApprovals>[2] & Parameters<typeof createEffects>[1] = (
+    task,
+    message,
+  ) => {
     driver.stir();
     orchestrator.tell(task, message).catch(trouble);
   };
@@ -125,8 +128,9 @@ export const createTestEnvironment = (options: TestEnvironmentOptions): TestEnvi
     const fact = publishedEvent(message);
     if (fact !== undefined) {
       tellClients(fact.task, fact.entry);
-      const known = clientEvent(fact.entry);
-      if (known?.type === 'phase_informed') workers.hear(fact.task, { kind: 'informed', key: known.key });
+      const known = clientEventOf(fact.entry);
+      if (known?.type === 'phase_entry_completed')
+        workers.hear(fact.task, { kind: 'informed', key: known.key });
       if (known?.type === 'cancelled') workers.hear(fact.task, { kind: 'cancelled', reason: known.reason });
       return;
     }

@@ -5,7 +5,7 @@ import type { JsonObject } from '@holdpoint/contracts/values/json';
 import { programDecider } from '@holdpoint/programs/decide';
 import type { ProgramMessage } from '@holdpoint/programs/messages';
 import { isProgram, type Program, type ProgramFact, type ProgramState } from '@holdpoint/programs/state';
-import { awaitCommit } from '@holdpoint/runtime/engine/ask';
+import { awaitCommit } from '@holdpoint/runtime/engine/await-commit';
 import { createEngine } from '@holdpoint/runtime/engine/engine';
 import { createMemoryStore } from '@holdpoint/runtime/memory/store';
 import type { WireMessage } from '@holdpoint/runtime/engine/ports';

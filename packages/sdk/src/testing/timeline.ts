@@ -1,6 +1,6 @@
 import type { Clock } from '@holdpoint/runtime/engine/clock';
 
-type Happening = { readonly at: number; readonly order: number; readonly step: () => void };
+type TimelineStep = { readonly at: number; readonly order: number; readonly step: () => void };
 
 /** The only time that there is in a test. Milliseconds since it began. */
 export type Timeline = {
@@ -13,12 +13,12 @@ export type Timeline = {
 };
 
 export const createTimeline = (): Timeline => {
-  const ahead = new Set<Happening>();
+  const ahead = new Set<TimelineStep>();
   let now = 0;
   let order = 0;
 
-  const next = (): Happening | undefined => {
-    let first: Happening | undefined;
+  const next = (): TimelineStep | undefined => {
+    let first: TimelineStep | undefined;
     for (const each of ahead)
       if (first === undefined || each.at < first.at || (each.at === first.at && each.order < first.order))
         first = each;

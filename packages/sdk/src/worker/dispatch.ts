@@ -1,6 +1,30 @@
 import type { JsMsg } from '@nats-io/jetstream';
-import { createSlots } from './slots.ts';
 import type { OrderSource } from './order-source.ts';
+
+/** Places for work, given out before the work is there: as many orders are asked for as can be worked off at once. */
+type Slots = {
+  /** Takes up to so many; 0 when none is free. */
+  readonly take: (most: number) => number;
+  readonly giveBack: (count: number) => void;
+  readonly free: () => number;
+};
+
+const createSlots = (count: number, onFree: () => void): Slots => {
+  let free = count;
+  return {
+    take: (most) => {
+      const taken = Math.max(0, Math.min(most, free));
+      free -= taken;
+      return taken;
+    },
+    giveBack: (back) => {
+      if (back === 0) return;
+      free += back;
+      onFree();
+    },
+    free: () => free,
+  };
+};
 
 const PULL_MS = 10_000;
 /** With fewer places than versions, each has its turn. */
@@ -17,7 +41,7 @@ export type DispatchParts = {
   readonly onTrouble: (hash: string, error: unknown) => void;
 };
 
-type Asked = {
+type PullState = {
   readonly hash: string;
   readonly source: OrderSource;
   open: number;
@@ -28,7 +52,7 @@ type Asked = {
 
 /** Asks for orders of several versions, altogether for no more than there are free places. */
 export const createDispatch = ({ sources, concurrency, take, onTrouble }: DispatchParts) => {
-  const asked: Asked[] = [...sources].map(([hash, source]) => ({
+  const asked: PullState[] = [...sources].map(([hash, source]) => ({
     hash,
     source,
     open: 0,
@@ -44,11 +68,11 @@ export const createDispatch = ({ sources, concurrency, take, onTrouble }: Dispat
   const slots = createSlots(concurrency, () => pump());
 
   /** Whom is asked next: who is asked least, and among those who was asked longest ago. */
-  const next = (): Asked | undefined =>
+  const next = (): PullState | undefined =>
     asked.filter(({ away }) => !away).sort((one, other) => one.open - other.open || one.turn - other.turn)[0];
 
   /** So that all are asked for as many, as far as that goes. */
-  const shareOf = (of: Asked): number => {
+  const shareOf = (of: PullState): number => {
     const present = asked.filter(({ away }) => !away);
     const all = present.reduce((sum, { open }) => sum + open, slots.free());
     return Math.max(1, Math.ceil(all / present.length) - of.open);
@@ -62,7 +86,7 @@ export const createDispatch = ({ sources, concurrency, take, onTrouble }: Dispat
     }
   };
 
-  const ask = async (of: Asked, count: number): Promise<void> => {
+  const ask = async (of: PullState, count: number): Promise<void> => {
     let left = count;
     turns += 1;
     of.turn = turns;
@@ -81,7 +105,7 @@ export const createDispatch = ({ sources, concurrency, take, onTrouble }: Dispat
     slots.giveBack(left);
   };
 
-  const later = (of: Asked, error: unknown): void => {
+  const later = (of: PullState, error: unknown): void => {
     of.away = true;
     onTrouble(of.hash, error);
     const retry = setTimeout(() => {

@@ -11,7 +11,7 @@ import type { Problem } from '../problems/problem.ts';
 import { agentOf, type AgentFor } from './rules/agents.ts';
 import { contractsOf } from './node/artifacts.ts';
 import { capabilityRules } from './rules/capability-rules.ts';
-import { draftOf, type Draft } from './node/node-draft.ts';
+import { draftOf, type NodeDraft } from './node/node-draft.ts';
 import { effectOf } from './effect/effects.ts';
 import { createExpander, type Expander } from './parameters/expander.ts';
 import { finalChecks } from './rules/final-checks.ts';
@@ -19,7 +19,7 @@ import { hasLabel, identityRules } from './rules/identity-rules.ts';
 import { loadTemplate } from '../template/load.ts';
 import { lockInference } from './rules/locks.ts';
 import { nodeGates } from './node/node-gates.ts';
-import { cliRules, parametersOf, reportUnknown, type Given } from './parameters/parameters.ts';
+import { cliRules, parametersOf, reportUnknown, type ParameterInput } from './parameters/parameters.ts';
 import { workflowPolicy } from './rules/workflow-policy.ts';
 import { reportInputs } from './rules/missing-inputs.ts';
 import { createReport, hasErrors, type Report } from '../problems/report.ts';
@@ -30,7 +30,7 @@ import { wiringRules } from './rules/wiring-rules.ts';
 
 export { loadTemplate, type Template };
 
-export type CompileOptions = Given & {
+export type CompileOptions = ParameterInput & {
   /** Reads a specification that is named by its file, so that the run has its text. Without it, the run reads the file. */
   readonly specFile?: SpecFile;
   /** Reads gates by their names. Without it there is only the default one, as it comes with Holdpoint. */
@@ -41,7 +41,7 @@ export type CompileOptions = Given & {
   readonly recovery?: RecoveryRules | undefined;
 };
 
-export type Compiled = {
+export type CompileResult = {
   /** Only when nothing is wrong. */
   readonly definition?: WorkflowDefinition;
   /** Every parameter with the value that it has in this run. */
@@ -49,7 +49,7 @@ export type Compiled = {
   readonly problems: readonly Problem[];
 };
 
-const draftsOf = (template: Template, expander: Expander, report: Report): readonly Draft[] => {
+const draftsOf = (template: Template, expander: Expander, report: Report): readonly NodeDraft[] => {
   const contracts = contractsOf(template, expander, report);
   const known = new Set(template.nodes.map(({ id }) => id));
   return template.nodes.map((node) => draftOf(node, { expander, report, contracts, known }));
@@ -57,7 +57,7 @@ const draftsOf = (template: Template, expander: Expander, report: Report): reado
 
 /** Everything of a node but its locks, which depend on the nodes around it. */
 const nodeOf = (
-  draft: Draft,
+  draft: NodeDraft,
   { agentFor, specFile }: CompileOptions,
   findGate: FindGate | undefined,
 ): NodeDefinition => {
@@ -76,7 +76,7 @@ const nodeOf = (
 
 const definitionOf = (
   template: Template,
-  drafts: readonly Draft[],
+  drafts: readonly NodeDraft[],
   { values, expander }: { readonly values: ReadonlyMap<string, string>; readonly expander: Expander },
   options: CompileOptions,
   report: Report,
@@ -106,7 +106,7 @@ const definitionOf = (
  * A template with its parameters as one definition, in which nothing is left to be looked up. Says everything that is wrong
  * at once, and throws at nothing that an author can write.
  */
-export const compileTemplate = (template: Template, options: CompileOptions): Compiled => {
+export const compileTemplate = (template: Template, options: CompileOptions): CompileResult => {
   const report = createReport();
   const parameters = parametersOf(template, options, report);
   const expander = createExpander(parameters.values, report);

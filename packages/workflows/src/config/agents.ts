@@ -1,4 +1,4 @@
-import { complain, entriesOf, entryOf, type Field, tableOf, textsOf } from './fields.ts';
+import { reportField, entriesOf, entryOf, type Field, tableOf, textsOf } from './fields.ts';
 import { aliasOf, undotted } from './selector.ts';
 
 type Command = readonly string[];
@@ -23,7 +23,7 @@ const readCommand = (field: Field | undefined): Command | undefined => {
   if (program !== '' && !tooLong && !command.some((word) => word.includes('\0'))) return command;
   const found = program === '' ? 'no program' : tooLong ? 'a command that is too long' : 'a NUL in a word';
   const expected = `a program and its arguments, at most ${String(WORDS_MAX)} words of ${String(WORD_MAX)} characters`;
-  complain(field, 'WORKFLOW_CONFIG_AGENT', found, expected);
+  reportField(field, 'WORKFLOW_CONFIG_AGENT', found, expected);
   return undefined;
 };
 
@@ -33,7 +33,7 @@ const readScope = (field: Field | undefined): Command | undefined => {
   const agent = scope === undefined ? undefined : entryOf(scope, 'agent');
   if (agent !== undefined && !agent.strict && typeof agent.value === 'string') {
     const found = `the name ${JSON.stringify(agent.value)}`;
-    complain(agent, 'WORKFLOW_CONFIG_IGNORED', found, 'agent.command', { severity: 'warning' });
+    reportField(agent, 'WORKFLOW_CONFIG_IGNORED', found, 'agent.command', { severity: 'warning' });
     return undefined;
   }
   const table = tableOf(agent, ['command']);
@@ -44,7 +44,7 @@ const readScope = (field: Field | undefined): Command | undefined => {
 export const refuseDotted = (field: Field, selector: string): void => {
   const meant = undotted(selector);
   if (meant !== undefined)
-    complain(field, 'WORKFLOW_CONFIG_REMOVED', JSON.stringify(selector), JSON.stringify(meant));
+    reportField(field, 'WORKFLOW_CONFIG_REMOVED', JSON.stringify(selector), JSON.stringify(meant));
 };
 
 const readCommands = (field: Field | undefined): ReadonlyMap<string, Command> =>
@@ -70,7 +70,7 @@ export const readAgents = (field: Field | undefined): AgentsConfig => {
   if (field === undefined) return NO_AGENTS;
   for (const [key, entry] of entriesOf(field)) {
     if (SCOPES.includes(key)) continue;
-    complain(entry, 'WORKFLOW_CONFIG_REMOVED', `[agents.${key}]`, `[agents.commands.${key}]`);
+    reportField(entry, 'WORKFLOW_CONFIG_REMOVED', `[agents.${key}]`, `[agents.commands.${key}]`);
   }
   const fallback = readScope(entryOf(field, 'default'));
   return {

@@ -1,6 +1,6 @@
 import { type AgentsConfig, NO_AGENTS, readAgents, refuseDotted } from './agents.ts';
 import {
-  complain,
+  reportField,
   entriesOf,
   entryOf,
   type Field,
@@ -33,7 +33,7 @@ export type WorkflowConfig = {
   readonly display: { readonly jobs: ListDisplay; readonly jobsShow: ListDisplay };
 };
 
-export type ReadConfig = { readonly config?: WorkflowConfig; readonly problems: readonly Problem[] };
+export type ConfigResult = { readonly config?: WorkflowConfig; readonly problems: readonly Problem[] };
 
 /** What holds where nothing is configured. */
 export const DEFAULT_CONFIG: WorkflowConfig = {
@@ -51,9 +51,9 @@ const readCommands = (field: Field | undefined): ReadonlyMap<string, string> => 
     const flow = textOf(entry)?.trim();
     if (flow === undefined) continue;
     if (alias === '' || flow === '')
-      complain(entry, 'WORKFLOW_CONFIG_ALIAS', 'an empty name', 'alias = "selector"');
+      reportField(entry, 'WORKFLOW_CONFIG_ALIAS', 'an empty name', 'alias = "selector"');
     else if (commands.has(alias))
-      complain(
+      reportField(
         entry,
         'WORKFLOW_CONFIG_ALIAS',
         `${alias} once more`,
@@ -72,7 +72,7 @@ const within = (field: Field | undefined, key: string, known: readonly string[])
 const readFolder = (field: Field | undefined): string | undefined => {
   const folder = textOf(field);
   if (field !== undefined && folder !== undefined && !/^$|^\/|^[A-Za-z]:[\\/]/.test(folder))
-    complain(
+    reportField(
       field,
       'WORKFLOW_CONFIG_FOLDER',
       JSON.stringify(folder),
@@ -85,7 +85,7 @@ const readWorkflow = (root: Field): WorkflowConfig['globalWorkflows'] => {
   const workflow = within(root, 'workflow', ['global_workflows', 'templates']);
   const removed = workflow === undefined ? undefined : entryOf(workflow, 'templates');
   if (removed !== undefined)
-    complain(
+    reportField(
       removed,
       'WORKFLOW_CONFIG_REMOVED',
       '[workflow.templates]',
@@ -134,18 +134,18 @@ const readDisplay = (root: Field): WorkflowConfig['display'] => {
 };
 
 /** Tables that look as if they made a flow safer, while nothing ever read them. */
-const WITHOUT_EFFECT = [
+const IGNORED_TABLES = [
   ['merge', 'cicd_gate', 'the parameter cicd_script of the flow'],
   ['approve', 'stop_condition', 'the parameter stop_condition_script of the flow'],
 ] as const;
 
-const warnOfTheIneffective = (root: Field): void => {
+const warnAboutIgnoredTables = (root: Field): void => {
   if (root.strict) return;
-  for (const [table, key, instead] of WITHOUT_EFFECT) {
+  for (const [table, key, instead] of IGNORED_TABLES) {
     const outer = entryOf(root, table);
     const entry = outer === undefined ? undefined : entryOf(outer, key);
     if (entry === undefined) continue;
-    complain(entry, 'WORKFLOW_CONFIG_IGNORED', `[${table}.${key}]`, instead, { severity: 'warning' });
+    reportField(entry, 'WORKFLOW_CONFIG_IGNORED', `[${table}.${key}]`, instead, { severity: 'warning' });
   }
 };
 
@@ -153,7 +153,7 @@ const TABLES = ['commands', 'agents', 'workflow', 'jobs', 'display'];
 
 const readRoot = (root: Field): WorkflowConfig => {
   tableOf(root, TABLES);
-  warnOfTheIneffective(root);
+  warnAboutIgnoredTables(root);
   return {
     commands: readCommands(entryOf(root, 'commands')),
     agents: readAgents(entryOf(root, 'agents')),
@@ -167,7 +167,7 @@ const readRoot = (root: Field): WorkflowConfig => {
 const isVizier = (file: string): boolean => file.split(/[/\\]/).includes('.vizier');
 
 /** Reads the text of a configuration: all of its problems at once, and what it says only when none of them is an error. */
-export const readWorkflowConfig = (text: string, file: string): ReadConfig => {
+export const readWorkflowConfig = (text: string, file: string): ConfigResult => {
   const parsed = parseConfigText(text, file);
   if ('problem' in parsed) return { problems: [parsed.problem] };
   const problems: Problem[] = [];

@@ -20,7 +20,7 @@ const joined = (path: string, key: string): string => {
   return path === '' ? part : `${path}.${part}`;
 };
 
-export const complain = (
+export const reportField = (
   { path, file, report }: Field,
   code: string,
   found: string,
@@ -30,8 +30,8 @@ export const complain = (
   report({ code, severity: 'error', path, found, expected, file, ...more });
 };
 
-const mistyped = (field: Field, expected: string): undefined => {
-  complain(field, 'WORKFLOW_CONFIG_TYPE', shown(field.value), expected);
+const reportType = (field: Field, expected: string): undefined => {
+  reportField(field, 'WORKFLOW_CONFIG_TYPE', shown(field.value), expected);
 };
 
 const isTable = (value: unknown): value is Table =>
@@ -48,7 +48,7 @@ export const entriesOf = (field: Field | undefined): readonly (readonly [key: st
   if (field === undefined) return [];
   const { value } = field;
   if (!isTable(value)) {
-    mistyped(field, 'a table');
+    reportType(field, 'a table');
     return [];
   }
   return Object.keys(value).map((key) => [
@@ -64,19 +64,25 @@ export const tableOf = (field: Field | undefined, known: readonly string[]): Fie
     if (known.includes(key) || !field.strict) continue;
     const nearest = nearestName(key, known);
     const expected = `one of ${known.join(', ')}`;
-    complain(entry, 'WORKFLOW_CONFIG_UNKNOWN_KEY', key, expected, nearest === undefined ? {} : { nearest });
+    reportField(
+      entry,
+      'WORKFLOW_CONFIG_UNKNOWN_KEY',
+      key,
+      expected,
+      nearest === undefined ? {} : { nearest },
+    );
   }
   return isTable(field.value) ? field : undefined;
 };
 
 export const textOf = (field: Field | undefined): string | undefined => {
   if (field === undefined || typeof field.value === 'string') return field?.value as string | undefined;
-  return mistyped(field, 'a string');
+  return reportType(field, 'a string');
 };
 
 export const flagOf = (field: Field | undefined): boolean | undefined => {
   if (field === undefined || typeof field.value === 'boolean') return field?.value as boolean | undefined;
-  return mistyped(field, 'true or false');
+  return reportType(field, 'true or false');
 };
 
 export const textsOf = (field: Field | undefined): readonly string[] | undefined => {
@@ -85,7 +91,7 @@ export const textsOf = (field: Field | undefined): readonly string[] | undefined
   const texts = Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
   return Array.isArray(value) && texts.length === value.length
     ? texts
-    : mistyped(field, 'an array of strings');
+    : reportType(field, 'an array of strings');
 };
 
 export const oneOf = <Name extends string>(
@@ -93,5 +99,5 @@ export const oneOf = <Name extends string>(
   names: readonly Name[],
 ): Name | undefined => {
   if (field === undefined) return undefined;
-  return names.find((name) => name === field.value) ?? mistyped(field, `one of ${names.join(', ')}`);
+  return names.find((name) => name === field.value) ?? reportType(field, `one of ${names.join(', ')}`);
 };

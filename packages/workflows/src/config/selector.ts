@@ -2,7 +2,7 @@
 export type Identity = { readonly id: string; readonly version: string };
 
 /** The ways to name a flow, for whoever wrote something else. */
-export const FLOW_FORMS =
+export const WORKFLOW_FORMS =
   'file:<path> or a path to a .toml or .json file, an alias of [commands], or a selector <id>@<version>';
 
 const SELECTOR = /^([^@\s]{1,200})@([^@\s]{1,64})$/;

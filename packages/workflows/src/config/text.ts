@@ -5,7 +5,7 @@ import type { Problem } from '../problems/problem.ts';
 export const CONFIG_MAX_CHARACTERS = 262_144;
 const DEPTH_MAX = 64;
 
-export type Parsed = { readonly value: unknown } | { readonly problem: Problem };
+export type ParsedConfig = { readonly value: unknown } | { readonly problem: Problem };
 
 type Position = { readonly line: number; readonly column: number };
 
@@ -23,7 +23,7 @@ const jsonPosition = (text: string, message: string): Position | undefined => {
 
 const firstLine = (message: string): string => message.split('\n')[0] ?? '';
 
-const syntax = (file: string, language: string, said: string, at: Position | undefined): Parsed => ({
+const syntax = (file: string, language: string, said: string, at: Position | undefined): ParsedConfig => ({
   problem: {
     code: 'WORKFLOW_CONFIG_SYNTAX',
     severity: 'error',
@@ -35,7 +35,7 @@ const syntax = (file: string, language: string, said: string, at: Position | und
   },
 });
 
-const parseToml = (text: string, file: string): Parsed => {
+const parseToml = (text: string, file: string): ParsedConfig => {
   try {
     return { value: parse(text, { maxDepth: DEPTH_MAX }) };
   } catch (error) {
@@ -44,7 +44,7 @@ const parseToml = (text: string, file: string): Parsed => {
   }
 };
 
-const parseJson = (text: string, file: string): Parsed => {
+const parseJson = (text: string, file: string): ParsedConfig => {
   try {
     return { value: JSON.parse(text) as unknown };
   } catch (error) {
@@ -54,7 +54,7 @@ const parseJson = (text: string, file: string): Parsed => {
 };
 
 /** The tables of a configuration: JSON where the file is called so, else TOML. */
-export const parseConfigText = (text: string, file: string): Parsed => {
+export const parseConfigText = (text: string, file: string): ParsedConfig => {
   if (text.length > CONFIG_MAX_CHARACTERS) {
     const found = `${String(text.length)} characters`;
     const expected = `at most ${String(CONFIG_MAX_CHARACTERS)}`;

@@ -3,15 +3,15 @@ import { nearestName, type Problem } from '../problems/problem.ts';
 /** The known names, and how many they are. */
 type NameSet = { readonly size: number; keys(): Iterable<string> };
 
-type Found = Pick<Problem, 'code' | 'path' | 'found' | 'expected'> & {
+type NewProblem = Pick<Problem, 'code' | 'path' | 'found' | 'expected'> & {
   /** What was written, and what could have been meant by it. */
   readonly meant?: { readonly word: string; readonly known: NameSet };
 };
 
 /** Collects what is wrong with a definition. */
 export type Collector = {
-  readonly error: (found: Found) => void;
-  readonly warning: (found: Found) => void;
+  readonly error: (found: NewProblem) => void;
+  readonly warning: (found: NewProblem) => void;
   /** Errors first; when there are too many, the last one says how many are left out. */
   readonly problems: () => Problem[];
 };
@@ -34,12 +34,12 @@ export const createCollector = (): Collector => {
   const found: Record<Problem['severity'], Problem[]> = { error: [], warning: [] };
   const counts = { error: 0, warning: 0 };
   let compared = 0;
-  const nearestOf = ({ meant }: Found): string | undefined => {
+  const nearestOf = ({ meant }: NewProblem): string | undefined => {
     if (meant === undefined) return undefined;
     compared += meant.known.size;
     return compared > COMPARED_MAX ? undefined : nearestName(meant.word, meant.known.keys());
   };
-  const add = (severity: Problem['severity'], problem: Found): void => {
+  const add = (severity: Problem['severity'], problem: NewProblem): void => {
     counts[severity] += 1;
     if (found[severity].length === PROBLEMS_MAX) return;
     const nearest = nearestOf(problem);

@@ -1,12 +1,12 @@
 import type { NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { checkExpression, checkText } from '../expression/expression.ts';
 import type { Collector } from './collector.ts';
-import { expressionsOf, SCOPE_NAMES, textsOf, type Written } from './node-texts.ts';
+import { expressionsOf, SCOPE_NAMES, textsOf, type NodeText } from './node-texts.ts';
 
 const report = (
   { error }: Collector,
   node: string,
-  { path, text }: Written,
+  { path, text }: NodeText,
   problem: string | undefined,
 ): void => {
   if (problem === undefined) return;

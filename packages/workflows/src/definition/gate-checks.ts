@@ -1,14 +1,14 @@
 import type { Json } from '@holdpoint/contracts/values/json';
 import type { NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { checkTemplate } from '../expression/expression.ts';
-import { GIVEN_NAMES, gateProblems, isFilled } from '../gate/problems.ts';
+import { INPUT_NAMES, gateProblems, hasExpressions } from '../gate/problems.ts';
 import type { Graph } from '../graph/graph.ts';
 import type { Collector } from './collector.ts';
-import type { Written } from './node-texts.ts';
+import type { NodeText } from './node-texts.ts';
 
 /** The texts in what a gate is given in which something is put in. */
-const textsIn = (path: string, value: Json): readonly Written[] => {
-  if (typeof value === 'string') return isFilled(value) ? [{ path, text: value }] : [];
+const textsIn = (path: string, value: Json): readonly NodeText[] => {
+  if (typeof value === 'string') return hasExpressions(value) ? [{ path, text: value }] : [];
   if (typeof value !== 'object' || value === null) return [];
   if (Array.isArray(value)) return value.flatMap((item: Json, at) => textsIn(`${path}[${String(at)}]`, item));
   return Object.entries(value).flatMap(([key, item]: [string, Json]) => textsIn(`${path}.${key}`, item));
@@ -30,7 +30,7 @@ export const checkGate = ({ id, effect }: NodeDefinition, { nodes }: Graph, { er
       error({ code: 'WORKFLOW_GATE_INPUT', path, found: `the input ${JSON.stringify(name)}`, expected });
     }
     for (const { path: where, text } of textsIn(path, value)) {
-      const found = checkTemplate(text, GIVEN_NAMES);
+      const found = checkTemplate(text, INPUT_NAMES);
       const expected = 'a text with {{ expression }} parts';
       if (found !== undefined) error({ code: 'WORKFLOW_EXPRESSION', path: where, found, expected });
     }

@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { DEFAULT_CONFIG, type WorkflowConfig } from '../config/config.ts';
-import { findFlow } from './find-workflow.ts';
+import { findWorkflow } from './find-workflow.ts';
 import { temporaryRepository } from '../../testing/repository.ts';
 
 const template = (id: string, version = 'v1'): string => `id = "${id}"\nversion = "${version}"\n`;
@@ -16,8 +16,8 @@ test.each(['file:flows/a.toml', 'flows/a.toml', './flows/a.toml'])('%s is the fi
   using repository = temporaryRepository();
   const { root } = repository;
   repository.write('flows/a.toml', template('a'));
-  const expected = { flow: { root, file: 'flows/a.toml', selector: 'file:flows/a.toml' }, problems: [] };
-  expect(findFlow(root, flow, DEFAULT_CONFIG)).toEqual(expected);
+  const expected = { workflow: { root, file: 'flows/a.toml', selector: 'file:flows/a.toml' }, problems: [] };
+  expect(findWorkflow(root, flow, DEFAULT_CONFIG)).toEqual(expected);
 });
 
 test('a path starts from where its author stands, and may be absolute', () => {
@@ -26,9 +26,9 @@ test('a path starts from where its author stands, and may be absolute', () => {
   const absolute = repository.write('flows/a.json', '{}');
   const flow = { root, file: 'flows/a.json', selector: 'file:flows/a.json' };
   const from = join(root, 'flows');
-  expect(findFlow(root, 'a.json', DEFAULT_CONFIG, { from }).flow).toEqual(flow);
-  expect(findFlow(root, '../flows/a.json', DEFAULT_CONFIG, { from }).flow).toEqual(flow);
-  expect(findFlow(root, absolute, DEFAULT_CONFIG, { from }).flow).toEqual(flow);
+  expect(findWorkflow(root, 'a.json', DEFAULT_CONFIG, { from }).workflow).toEqual(flow);
+  expect(findWorkflow(root, '../flows/a.json', DEFAULT_CONFIG, { from }).workflow).toEqual(flow);
+  expect(findWorkflow(root, absolute, DEFAULT_CONFIG, { from }).workflow).toEqual(flow);
 });
 
 test.each([
@@ -57,21 +57,21 @@ test.each([
   repository.write('flow.yaml', '');
   repository.write('flow', '');
   execFileSync('mkfifo', [join(root, 'pipe.toml')]);
-  const found = findFlow(root, flow, DEFAULT_CONFIG);
-  expect(found.flow).toBeUndefined();
+  const found = findWorkflow(root, flow, DEFAULT_CONFIG);
+  expect(found.workflow).toBeUndefined();
   expect(found.problems.map((problem) => problem.code)).toEqual([code]);
 });
 
 test('a selector with a dot for its version is told how to write it', () => {
   using repository = temporaryRepository();
-  const { problems } = findFlow(repository.root, 'template.stage.draft.v2', DEFAULT_CONFIG);
+  const { problems } = findWorkflow(repository.root, 'template.stage.draft.v2', DEFAULT_CONFIG);
   expect(problems).toEqual([expect.objectContaining({ expected: 'template.stage.draft@v2' })]);
 });
 
 test('a word that nobody knows is told all forms, and the alias that is close', () => {
   using repository = temporaryRepository();
   const config = configured({ draft: 'a@v1', approve: 'b@v1' });
-  const { problems } = findFlow(repository.root, 'daft', config);
+  const { problems } = findWorkflow(repository.root, 'daft', config);
   expect(problems).toEqual([expect.objectContaining({ nearest: 'draft' })]);
   expect(problems[0]?.expected).toMatch(/file:.*\.toml.*alias.*@/);
 });
@@ -84,25 +84,25 @@ test.each(['.holdpoint/workflows', '.holdpoint', '.vizier/workflows', '.vizier/w
     repository.write(`${folder}/one.toml`, template('x.one'));
     repository.write(`${folder}/two.json`, JSON.stringify({ id: 'x.two', version: 'v3' }));
     repository.write(`${folder}/config.toml`, '[commands]\n');
-    expect(findFlow(root, 'x.one@v1', DEFAULT_CONFIG)).toEqual({
-      flow: { root, file: `${folder}/one.toml`, selector: 'x.one@v1' },
+    expect(findWorkflow(root, 'x.one@v1', DEFAULT_CONFIG)).toEqual({
+      workflow: { root, file: `${folder}/one.toml`, selector: 'x.one@v1' },
       problems: [],
     });
-    expect(findFlow(root, 'x.two@v3', DEFAULT_CONFIG).flow?.file).toBe(`${folder}/two.json`);
+    expect(findWorkflow(root, 'x.two@v3', DEFAULT_CONFIG).workflow?.file).toBe(`${folder}/two.json`);
   },
 );
 
 test('a selector is not looked for in folders within those', () => {
   using repository = temporaryRepository();
   repository.write('.holdpoint/workflows/deep/one.toml', template('x.one'));
-  expect(findFlow(repository.root, 'x.one@v1', DEFAULT_CONFIG).flow).toBeUndefined();
+  expect(findWorkflow(repository.root, 'x.one@v1', DEFAULT_CONFIG).workflow).toBeUndefined();
 });
 
 test('an identity that two files claim is refused with both of them', () => {
   using repository = temporaryRepository();
   repository.write('.holdpoint/workflows/one.toml', template('x.one'));
   repository.write('.vizier/other.toml', template('x.one'));
-  const { problems } = findFlow(repository.root, 'x.one@v1', DEFAULT_CONFIG);
+  const { problems } = findWorkflow(repository.root, 'x.one@v1', DEFAULT_CONFIG);
   expect(problems).toEqual([
     expect.objectContaining({
       code: 'WORKFLOW_SELECTOR_AMBIGUOUS',
@@ -117,7 +117,7 @@ test('one file that is reached in two ways is one file', () => {
   repository.write('.holdpoint/workflows/one.toml', template('x.one'));
   mkdirSync(join(root, '.vizier'));
   symlinkSync('../.holdpoint/workflows', join(root, '.vizier', 'workflows'));
-  expect(findFlow(root, 'x.one@v1', DEFAULT_CONFIG).flow?.file).toBe('.holdpoint/workflows/one.toml');
+  expect(findWorkflow(root, 'x.one@v1', DEFAULT_CONFIG).workflow?.file).toBe('.holdpoint/workflows/one.toml');
 });
 
 test('a broken neighbour does not hide a template, but is named when one is missing', () => {
@@ -131,11 +131,11 @@ test('a broken neighbour does not hide a template, but is named when one is miss
   repository.write('.holdpoint/workflows/large.toml', '#'.repeat(2_000_000));
   symlinkSync(outside, join(root, '.vizier'));
   execFileSync('mkfifo', [join(root, '.holdpoint/workflows/pipe.toml')]);
-  expect(findFlow(root, 'x.one@v1', DEFAULT_CONFIG)).toMatchObject({
-    flow: { file: '.holdpoint/workflows/one.toml' },
+  expect(findWorkflow(root, 'x.one@v1', DEFAULT_CONFIG)).toMatchObject({
+    workflow: { file: '.holdpoint/workflows/one.toml' },
     problems: [],
   });
-  const { flow, problems } = findFlow(root, 'x.ome@v1', DEFAULT_CONFIG);
+  const { workflow: flow, problems } = findWorkflow(root, 'x.ome@v1', DEFAULT_CONFIG);
   expect(flow).toBeUndefined();
   expect(problems[0]).toMatchObject({
     code: 'WORKFLOW_FLOW_NOT_FOUND',
@@ -165,13 +165,13 @@ test('an alias is found however it is written, and is told with the flow', () =>
   const config = configured({ code_review: './flows/a.toml', other: 'b@v1' });
   const from = join(root, 'flows');
   for (const name of ['code_review', 'Code Review', 'code-review', ' CODE--REVIEW '])
-    expect(findFlow(root, name, config, { from }).flow).toEqual({
+    expect(findWorkflow(root, name, config, { from }).workflow).toEqual({
       root,
       file: 'flows/a.toml',
       alias: 'code_review',
       selector: 'file:flows/a.toml',
     });
-  expect(findFlow(root, 'other', config).flow).toMatchObject({ alias: 'other', selector: 'b@v1' });
+  expect(findWorkflow(root, 'other', config).workflow).toMatchObject({ alias: 'other', selector: 'b@v1' });
 });
 
 test.each(['missing.toml', 'b@v9', 'nonsense', '../out.toml', 'x.y.v2'])(
@@ -180,7 +180,7 @@ test.each(['missing.toml', 'b@v9', 'nonsense', '../out.toml', 'x.y.v2'])(
     using repository = temporaryRepository();
     const { root } = repository;
     repository.write('.vizier/b.toml', template('b'));
-    const { flow, problems } = findFlow(root, 'b', configured({ b: target, nonsense: 'b@v1' }));
+    const { workflow: flow, problems } = findWorkflow(root, 'b', configured({ b: target, nonsense: 'b@v1' }));
     expect(flow).toBeUndefined();
     expect(problems.map(({ path }) => path)).toEqual(['commands.b']);
   },
@@ -194,12 +194,12 @@ test('a template outside is run only from a folder that is allowed, and reads no
   writeFileSync(join(shared, 'a.toml'), template('a'));
   writeFileSync(join(outside, 'b.toml'), template('b'));
   const options = { alsoUnder: [join(outside, 'missing'), shared] };
-  expect(findFlow(root, '../shared/a.toml', DEFAULT_CONFIG, options).flow).toEqual({
+  expect(findWorkflow(root, '../shared/a.toml', DEFAULT_CONFIG, options).workflow).toEqual({
     root: shared,
     file: 'a.toml',
     selector: `file:${join(shared, 'a.toml')}`,
   });
   const refused = [expect.objectContaining({ code: 'WORKFLOW_PATH_REFUSED' })];
-  expect(findFlow(root, '../shared/a.toml', DEFAULT_CONFIG).problems).toEqual(refused);
-  expect(findFlow(root, '../b.toml', DEFAULT_CONFIG, options).problems).toEqual(refused);
+  expect(findWorkflow(root, '../shared/a.toml', DEFAULT_CONFIG).problems).toEqual(refused);
+  expect(findWorkflow(root, '../b.toml', DEFAULT_CONFIG, options).problems).toEqual(refused);
 });

@@ -2,14 +2,21 @@ import { lstatSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { WorkflowConfig } from '../config/config.ts';
 import { nearestName, type Problem } from '../problems/problem.ts';
-import { aliasOf, FLOW_FORMS, type Identity, parseSelector, pathOf, undotted } from '../config/selector.ts';
+import {
+  aliasOf,
+  WORKFLOW_FORMS,
+  type Identity,
+  parseSelector,
+  pathOf,
+  undotted,
+} from '../config/selector.ts';
 import { listed } from '../problems/report.ts';
-import { type Place, placeOf } from './confined.ts';
+import { type ConfinedPath, confine } from './confine.ts';
 import { fileProblem, systemCode, WorkflowFileError } from './file-error.ts';
 import { type FoundTemplate, scanTemplates, type Unreadable } from './template-scan.ts';
 
 /** The template file that somebody meant. */
-export type FoundFlow = {
+export type FoundWorkflow = {
   /** What it is read from, and may not import from outside of: the repository, or the folder of the global workflows. */
   readonly root: string;
   /** From there, with forward slashes. */
@@ -19,7 +26,7 @@ export type FoundFlow = {
   readonly selector: string;
 };
 
-export type FindFlow = { readonly flow?: FoundFlow; readonly problems: readonly Problem[] };
+export type FindResult = { readonly workflow?: FoundWorkflow; readonly problems: readonly Problem[] };
 
 export type FindOptions = {
   /** The folder that paths on the command line start from; the top of the repository when nothing is said. */
@@ -35,8 +42,8 @@ type Search = {
   readonly alsoUnder: readonly string[];
 };
 
-type Found = Omit<FoundFlow, 'alias'>;
-type Result = { readonly flow?: Found; readonly problems: readonly Problem[] };
+type Match = Omit<FoundWorkflow, 'alias'>;
+type Result = { readonly workflow?: Match; readonly problems: readonly Problem[] };
 
 const refuse = (code: string, found: string, expected: string, more: Partial<Problem> = {}): Result => ({
   problems: [{ code, severity: 'error', path: '', found, expected, ...more }],
@@ -50,24 +57,24 @@ const withNearest = (word: string, known: Iterable<string>): Partial<Problem> =>
 const EXTENSION = /\.(toml|json)$/;
 
 /** Inside the repository, or else inside one of the other folders. What is refused everywhere is refused as the repository does. */
-const placeAmong = (
+const resolveAmong = (
   { root, alsoUnder }: Search,
   path: string,
-): { readonly root: string; readonly place: Place | undefined } => {
+): { readonly root: string; readonly place: ConfinedPath | undefined } => {
   try {
-    return { root, place: placeOf(root, path) };
+    return { root, place: confine(root, path) };
   } catch (error) {
     for (const folder of alsoUnder) {
-      const place = placeWithin(folder, path);
+      const place = resolveIfInside(folder, path);
       if (place !== undefined) return { root: folder, place };
     }
     throw error;
   }
 };
 
-const placeWithin = (folder: string, path: string): Place | undefined => {
+const resolveIfInside = (folder: string, path: string): ConfinedPath | undefined => {
   try {
-    return placeOf(folder, path);
+    return confine(folder, path);
   } catch (error) {
     // It may still be inside of the next one.
     if (error instanceof WorkflowFileError || systemCode(error) === 'ENOENT') return undefined;
@@ -76,14 +83,14 @@ const placeWithin = (folder: string, path: string): Place | undefined => {
 };
 
 const findFile = (search: Search, path: string, asked: string): Result => {
-  const { root, place } = placeAmong(search, path);
+  const { root, place } = resolveAmong(search, path);
   if (place === undefined)
     return refuse('WORKFLOW_FLOW_NOT_FOUND', `${asked}: no such file`, 'a file that is there');
   if (!lstatSync(place.real).isFile())
     return refuse('WORKFLOW_NOT_A_FILE', `${asked}: a folder or a device`, 'a regular file');
   if (!EXTENSION.test(place.real)) return refuse('WORKFLOW_FILE_FORMAT', asked, 'a .toml or a .json file');
   const { file, real } = place;
-  return { flow: { root, file, selector: `file:${root === search.root ? file : real}` }, problems: [] };
+  return { workflow: { root, file, selector: `file:${root === search.root ? file : real}` }, problems: [] };
 };
 
 const identityText = ({ id, version }: Identity): string => `${id}@${version}`;
@@ -114,7 +121,7 @@ const findIdentity = (root: string, selector: string): Result => {
   const matching = templates.filter((template) => identityText(template) === selector);
   const [only, another] = matching;
   if (only === undefined) return unknownSelector(selector, templates, unreadable);
-  if (another === undefined) return { flow: { root, file: only.file, selector }, problems: [] };
+  if (another === undefined) return { workflow: { root, file: only.file, selector }, problems: [] };
   const files = listed(matching.map(({ file }) => file));
   return refuse(
     'WORKFLOW_SELECTOR_AMBIGUOUS',
@@ -130,7 +137,7 @@ const findUnaliased = (search: Search, name: string): Result => {
   const meant = undotted(name);
   if (meant !== undefined) return refuse('WORKFLOW_SELECTOR_DOTTED', name, meant, { nearest: meant });
   const aliases = search.config.commands.keys();
-  return refuse('WORKFLOW_FLOW_UNKNOWN', name, FLOW_FORMS, withNearest(aliasOf(name), aliases));
+  return refuse('WORKFLOW_FLOW_UNKNOWN', name, WORKFLOW_FORMS, withNearest(aliasOf(name), aliases));
 };
 
 const tryUnaliased = (search: Search, name: string): Result => {
@@ -143,23 +150,23 @@ const tryUnaliased = (search: Search, name: string): Result => {
 };
 
 /** An alias that leads nowhere is a mistake in the configuration: nothing else is tried in its place. */
-const findAliased = (search: Search, alias: string, target: string): FindFlow => {
-  const { flow, problems } = tryUnaliased({ ...search, from: search.root }, target);
+const findAliased = (search: Search, alias: string, target: string): FindResult => {
+  const { workflow: flow, problems } = tryUnaliased({ ...search, from: search.root }, target);
   return {
-    ...(flow === undefined ? {} : { flow: { ...flow, alias } }),
+    ...(flow === undefined ? {} : { workflow: { ...flow, alias } }),
     problems: problems.map((problem) => ({ ...problem, path: `commands.${alias}` })),
   };
 };
 
 /** What the first argument of `run` stands for: a file, an alias of the configuration, or the identity of a template. */
-export const findFlow = (
+export const findWorkflow = (
   root: string,
   flow: string,
   config: WorkflowConfig,
   { from = root, alsoUnder = [] }: FindOptions = {},
-): FindFlow => {
+): FindResult => {
   const name = flow.trim();
-  if (name === '') return refuse('WORKFLOW_FLOW_EMPTY', 'nothing', FLOW_FORMS);
+  if (name === '') return refuse('WORKFLOW_FLOW_EMPTY', 'nothing', WORKFLOW_FORMS);
   const search: Search = { root, config, from, alsoUnder };
   const alias = aliasOf(name);
   const target = pathOf(name) === undefined ? config.commands.get(alias) : undefined;

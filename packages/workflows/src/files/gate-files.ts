@@ -5,7 +5,7 @@ import { parseGate } from '../gate/parse.ts';
 import type { Problem } from '../problems/problem.ts';
 import { createReport } from '../problems/report.ts';
 import { byBytes } from './byte-order.ts';
-import { placeOf } from './confined.ts';
+import { confine } from './confine.ts';
 import { fileProblem, systemCode, WorkflowFileError } from './file-error.ts';
 import { GATE_FOLDERS, gatesIn } from './gate-source.ts';
 import { readInside } from './read-inside.ts';
@@ -23,7 +23,7 @@ export type ListedGate = {
   readonly isDefault: boolean;
 };
 
-export type LookedAt = {
+export type GateFile = {
   readonly text?: string;
   readonly gate?: Gate;
   readonly problems: readonly Problem[];
@@ -34,7 +34,7 @@ const FILES_MAX = 500;
 const NAME = /^([a-z0-9][a-z0-9_-]{0,63})\.yaml$/;
 
 const namesIn = (root: string, folder: string): readonly string[] => {
-  const place = placeOf(root, folder);
+  const place = confine(root, folder);
   if (place === undefined) return [];
   try {
     return readdirSync(place.real)
@@ -87,7 +87,7 @@ const problemOf = (found: string, expected: string): Problem => ({
 });
 
 /** The gate that an effect of a repository gets by this name. */
-export const findGateOf = (root: string, name: string): LookedAt => {
+export const findGateOf = (root: string, name: string): GateFile => {
   const report = createReport();
   const read = gatesIn(readInside(root));
   const found = gateFinder(read, report)(name);
@@ -101,9 +101,9 @@ export const findGateOf = (root: string, name: string): LookedAt => {
 };
 
 /** What is wrong with a file that is to be a gate. */
-export const checkGateFile = (root: string, path: string): LookedAt => {
+export const checkGateFile = (root: string, path: string): GateFile => {
   try {
-    const place = placeOf(root, path);
+    const place = confine(root, path);
     const text = place === undefined ? undefined : readInside(root)(path);
     if (place === undefined || text === undefined)
       return { problems: [problemOf(`${path}: no such file`, 'the file of a gate')] };

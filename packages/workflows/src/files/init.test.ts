@@ -4,7 +4,7 @@ import { RecoveryRules } from '@holdpoint/contracts/workflow/recovery-rules';
 import { expect, test } from 'vitest';
 import { readWorkflowConfig } from '../config/config.ts';
 import { readRecoveryRules } from '../recovery/read-rules.ts';
-import { findFlow } from './find-workflow.ts';
+import { findWorkflow } from './find-workflow.ts';
 import { initRepository } from './init.ts';
 import { RECOVERY_FILE } from './recovery-file.ts';
 import { temporaryRepository } from '../../testing/repository.ts';
@@ -81,7 +81,7 @@ test('every alias of the configuration that is shipped leads to a template that 
   const names = ['draft', 'approve', 'merge', 'develop'];
   expect([...config.commands.keys()]).toEqual(names);
   for (const name of names)
-    expect(findFlow(root, name, config).flow?.file).toBe(`.holdpoint/workflows/${name}.toml`);
+    expect(findWorkflow(root, name, config).workflow?.file).toBe(`.holdpoint/workflows/${name}.toml`);
 });
 
 test('the rules for failures that are shipped say nothing yet, and what they show in comments is what is read', () => {

@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats } from 'node:fs';
-import { placeOf } from './confined.ts';
+import { confine } from './confine.ts';
 import { systemCode, WorkflowFileError } from './file-error.ts';
 
 /** Far above any template; what is longer is something else, and would only fill the memory. */
@@ -73,6 +73,6 @@ const readPlace = (real: string, asked: string): string | undefined => {
 export const readInside =
   (root: string): ReadFile =>
   (path) => {
-    const place = placeOf(root, path);
+    const place = confine(root, path);
     return place === undefined ? undefined : readPlace(place.real, path);
   };

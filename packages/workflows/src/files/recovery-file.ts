@@ -1,4 +1,4 @@
-import type { ReadRules } from '../recovery/read-rules.ts';
+import type { RulesResult } from '../recovery/read-rules.ts';
 import { readRecoveryRules } from '../recovery/read-rules.ts';
 import { fileProblem, WorkflowFileError } from './file-error.ts';
 import { readInside } from './read-inside.ts';
@@ -6,7 +6,7 @@ import { readInside } from './read-inside.ts';
 export const RECOVERY_FILE = '.holdpoint/recovery.toml';
 
 /** How a repository wants its failures taken; without a file for it, as Holdpoint takes them. */
-export const readRecoveryFile = (root: string): ReadRules => {
+export const readRecoveryFile = (root: string): RulesResult => {
   try {
     const text = readInside(root)(RECOVERY_FILE);
     return text === undefined ? { problems: [] } : readRecoveryRules(text, RECOVERY_FILE);

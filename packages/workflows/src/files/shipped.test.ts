@@ -3,7 +3,7 @@ import type { NodeDefinition, Outcome, WorkflowDefinition } from '@holdpoint/con
 import { describe, expect, test } from 'vitest';
 import { graphOf } from '../graph/graph.ts';
 import { problemText } from '../problems/problem.ts';
-import { compileFlow } from '../../testing/compile-workflow.ts';
+import { compileWorkflow } from '../../testing/compile-workflow.ts';
 import { initRepository } from './init.ts';
 import { temporaryRepository } from '../../testing/repository.ts';
 
@@ -20,7 +20,7 @@ const compiled = (
   initRepository(root, { check: false });
   repository.write('.holdpoint/config.toml', `${configText(name)}\n${AGENT}`);
   repository.write('spec.md', 'Greet people by ${name} and {{ name }}.');
-  const { definition, problems } = compileFlow(root, name, positional, set);
+  const { definition, problems } = compileWorkflow(root, name, positional, set);
   if (definition === undefined) throw new Error(problems.map(problemText).join('\n'));
   return { definition, codes: problems.map(({ code, severity }) => `${severity} ${code}`) };
 };
@@ -247,7 +247,7 @@ test.each(['draft', 'approve', 'develop'])('%s is refused as long as no agent is
   initRepository(root, { check: false });
   repository.write('spec.md', 'Greet.');
   const positional = name === 'approve' ? ['my-slug'] : ['spec.md', 'my-slug'];
-  const { definition, problems } = compileFlow(root, name, positional);
+  const { definition, problems } = compileWorkflow(root, name, positional);
   expect(definition).toBeUndefined();
   const errors = problems.filter(({ severity }) => severity === 'error').map(({ code }) => code);
   expect(new Set(errors)).toEqual(new Set(['WORKFLOW_AGENT_MISSING']));

@@ -2,7 +2,7 @@ import { type Dirent, lstatSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Problem } from '../problems/problem.ts';
 import { byBytes } from './byte-order.ts';
-import { placeOf } from './confined.ts';
+import { confine } from './confine.ts';
 import { fileProblem, systemCode, WorkflowFileError } from './file-error.ts';
 
 /** One specification of a folder: each becomes a run of its own. */
@@ -64,9 +64,9 @@ const read = (folder: string): readonly Dirent[] => {
 };
 
 /** What stands in a folder and in all below it, as far as it matters here: a path and what is wrong with it. */
-type Walked = { readonly path: string; readonly wrong?: Problem };
+type FolderEntry = { readonly path: string; readonly wrong?: Problem };
 
-function* walk(root: string, folder: string, depth: number): Generator<Walked> {
+function* walk(root: string, folder: string, depth: number): Generator<FolderEntry> {
   if (depth > DEPTH_MAX) {
     yield { path: folder, wrong: tooMany(folder) };
     return;
@@ -81,8 +81,8 @@ function* walk(root: string, folder: string, depth: number): Generator<Walked> {
 }
 
 /** No further than one too many: a folder may be the top of something large. */
-const walked = (root: string, folder: string): readonly Walked[] => {
-  const found: Walked[] = [];
+const entriesOf = (root: string, folder: string): readonly FolderEntry[] => {
+  const found: FolderEntry[] = [];
   for (const one of walk(root, folder, 0)) {
     if (found.length === SPECS_MAX) return [...found, { path: folder, wrong: tooMany(folder) }];
     found.push(one);
@@ -91,7 +91,7 @@ const walked = (root: string, folder: string): readonly Walked[] => {
 };
 
 const specsIn = (root: string, folder: string): Specs => {
-  const found = walked(root, folder);
+  const found = entriesOf(root, folder);
   const problems = found.flatMap(({ wrong }) => (wrong === undefined ? [] : [wrong]));
   const prefix = folder === '' ? 0 : folder.length + 1;
   const specs = found
@@ -129,7 +129,7 @@ const noFolder = (dir: string, found: string): Specs =>
   refuse(problem('WORKFLOW_SPEC_FOLDER', dir, found, 'a folder of .md files'));
 
 const list = (root: string, dir: string): Specs => {
-  const place = placeOf(root, dir);
+  const place = confine(root, dir);
   if (place === undefined) return noFolder(dir, 'no such folder');
   const stats = lstatSync(resolve(root, dir));
   if (stats.isSymbolicLink()) return refuse(linkProblem(dir));

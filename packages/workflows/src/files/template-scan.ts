@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { parse, TomlError } from 'smol-toml';
 import type { Identity } from '../config/selector.ts';
 import { byBytes } from './byte-order.ts';
-import { placeOf } from './confined.ts';
+import { confine } from './confine.ts';
 import { systemCode, WorkflowFileError } from './file-error.ts';
 import { type ReadFile, readInside } from './read-inside.ts';
 
@@ -57,12 +57,12 @@ const namesIn = (folder: string): readonly string[] => {
 
 /** The real paths of what a folder holds; a link to another folder of the list brings nothing new. */
 const filesIn = (root: string, folder: string): readonly string[] => {
-  const place = placeOf(root, folder);
+  const place = confine(root, folder);
   return place === undefined ? [] : namesIn(place.real).map((name) => `${folder}/${name}`);
 };
 
 const look = (root: string, read: ReadFile, path: string): FoundTemplate | undefined => {
-  const file = placeOf(root, path)?.file;
+  const file = confine(root, path)?.file;
   const text = file === undefined ? undefined : read(file);
   if (file === undefined || text === undefined) return undefined;
   const identity = identityOf(text, file);

@@ -1,14 +1,14 @@
 import type { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { describe, expect, test } from 'vitest';
 import { graphOf } from '../graph/graph.ts';
-import { type CompiledFlow, compileFlow, copyVizier } from '../../testing/compile-workflow.ts';
+import { type CompiledWorkflow, compileWorkflow, copyVizier } from '../../testing/compile-workflow.ts';
 import { temporaryRepository } from '../../testing/repository.ts';
 
-const compiled = (version: string, name: string, positional: readonly string[]): CompiledFlow => {
+const compiled = (version: string, name: string, positional: readonly string[]): CompiledWorkflow => {
   using repository = temporaryRepository();
   copyVizier(repository.root, version);
   repository.write('spec.md', 'Greet people by name.');
-  return compileFlow(repository.root, name, positional, TRIED[name]);
+  return compileWorkflow(repository.root, name, positional, TRIED[name]);
 };
 
 const TRIED: Readonly<Record<string, Readonly<Record<string, string>>>> = {

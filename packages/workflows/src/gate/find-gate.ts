@@ -1,7 +1,7 @@
 import type { Gate } from '@holdpoint/contracts/workflow/gate';
 import type { SideEffectKind } from '@holdpoint/contracts/workflow/side-effect';
 import { nearestName } from '../problems/problem.ts';
-import { shown, whyUnread, type Report } from '../problems/report.ts';
+import { shown, readFailure, type Report } from '../problems/report.ts';
 import { parseGate } from './parse.ts';
 import { KIND_INPUT } from './problems.ts';
 
@@ -31,7 +31,7 @@ const sourceOf = (name: string, read: ReadGate, report: Report): GateSource | 'u
     return read(name);
   } catch (error) {
     const expected = 'a gate that can be read';
-    report.error({ ...whyUnread(error), path: '', expected, file: `${name}.yaml` });
+    report.error({ ...readFailure(error), path: '', expected, file: `${name}.yaml` });
     return 'unread';
   }
 };

@@ -6,7 +6,7 @@ import { shown, type Report } from '../problems/report.ts';
 import { fieldPath, parseShape, valueAt } from '../reading/shape.ts';
 import type { Scalar } from '../reading/table.ts';
 import { gateProblems } from './problems.ts';
-import { contextOf, GateFile, writeOut, type RawSuggestion } from './schema.ts';
+import { contextOf, GateFile, expandShorthands, type RawSuggestion } from './schema.ts';
 import { parseYaml } from './yaml.ts';
 
 /** In milliseconds; of a time that is none, what stands for it, so that the rest can be looked at. */
@@ -125,7 +125,7 @@ const writtenPath = (gate: Gate, path: readonly PropertyKey[]): string => {
 export const parseGate = (text: string, file: string, report: Report): Gate | undefined => {
   const data = parseYaml(text, file, report);
   if (data === undefined) return undefined;
-  writeOut(data);
+  expandShorthands(data);
   let sound = true;
   const error: Report['error'] = (found) => {
     sound = false;

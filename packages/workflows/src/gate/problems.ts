@@ -26,10 +26,10 @@ export const KIND_INPUT = 'side_effect_kind';
 export const GATE_TIMEOUT_MS = 300_000;
 
 /** What the values that an effect gives to a gate may name: they are written in the workflow. */
-export const GIVEN_NAMES: ReadonlySet<string> = new Set(['inputs', 'nodes', 'task', 'node', 'effect']);
+export const INPUT_NAMES: ReadonlySet<string> = new Set(['inputs', 'nodes', 'task', 'node', 'effect']);
 
 /** Whether something of a text is put in when people are asked. */
-export const isFilled = (text: string): boolean => /\{[{%#]/.test(text);
+export const hasExpressions = (text: string): boolean => /\{[{%#]/.test(text);
 
 const ALWAYS = ['effect', 'inputs'] as const;
 
@@ -203,13 +203,13 @@ const audiences = ({ request, policy }: Gate): readonly GateProblem[] => {
   const who = 'a group, or user:<name>, group:<name>, role:<name>';
   return [
     ...(request.audience ?? []).flatMap((one, place) =>
-      isFilled(one) || AudienceMember.safeParse(one).success
+      hasExpressions(one) || AudienceMember.safeParse(one).success
         ? []
         : [problem(`approval_request.audience[${String(place)}]`, one, who)],
     ),
     ...(policy.handOn ?? []).flatMap(({ audience }, step) =>
       audience.flatMap((one, place) =>
-        !isFilled(one) && AudienceMember.safeParse(one).success
+        !hasExpressions(one) && AudienceMember.safeParse(one).success
           ? []
           : [
               problem(
@@ -231,7 +231,8 @@ const quorum = ({ request, policy }: Gate, fallback: readonly string[]): readonl
   ];
   const needed = policy.quorum ?? 1;
   const people = new Set(named);
-  if (needed <= people.size || named.some((one) => isFilled(one) || !one.startsWith('user:'))) return [];
+  if (needed <= people.size || named.some((one) => hasExpressions(one) || !one.startsWith('user:')))
+    return [];
   return [
     {
       code: 'WORKFLOW_GATE_QUORUM',
@@ -279,7 +280,7 @@ const inputProblem = (name: string, input: GateInput): readonly Omit<GateProblem
       });
     if (!fitsInput(input.default, input))
       problems.push({ path: `${path}.default`, found: shown(input.default), expected: expectedOf(input) });
-    if (isFilled(JSON.stringify(input.default)))
+    if (hasExpressions(JSON.stringify(input.default)))
       problems.push({
         path: `${path}.default`,
         found: 'an expression in a default',
@@ -299,7 +300,7 @@ const inputProblem = (name: string, input: GateInput): readonly Omit<GateProblem
   return problems;
 };
 
-type Around = {
+type GateUse = {
   /** Of the workflow that it is used in, where that is known. */
   readonly nodes?: Nodes;
   /** How long the request waits, where the effect is known. */
@@ -311,7 +312,7 @@ type Around = {
 /** Everything that is wrong with a gate but its shape. */
 export const gateProblems = (
   gate: Gate,
-  { nodes, timeoutMs = timesOf(gate), audience = ['operators'] }: Around = {},
+  { nodes, timeoutMs = timesOf(gate), audience = ['operators'] }: GateUse = {},
 ): readonly GateProblem[] => [
   ...Object.entries(gate.inputs).flatMap(([name, input]) =>
     inputProblem(name, input).map((problem) => ({ code: 'WORKFLOW_GATE_INPUT', ...problem })),

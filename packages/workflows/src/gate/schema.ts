@@ -102,7 +102,7 @@ const asList = (holder: unknown, key: string): void => {
 };
 
 /** Writes out what may be written in short: `approve: resume_executor`, `timeout: 5m`, `audience: operators`. */
-export const writeOut = (data: unknown): void => {
+export const expandShorthands = (data: unknown): void => {
   if (!isTable(data)) return;
   each(data['inputs'], asTable('type'));
   each(data['on_decision'], asTable('emit'));

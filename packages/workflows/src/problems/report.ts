@@ -1,6 +1,6 @@
 import { nearestName, type Problem } from './problem.ts';
 
-type Found = Omit<Problem, 'severity' | 'file'> & {
+type NewProblem = Omit<Problem, 'severity' | 'file'> & {
   /** Left out by a file that is read only once it is known. */
   readonly file?: string | undefined;
   /** What was written, and what could have been meant by it. */
@@ -9,8 +9,8 @@ type Found = Omit<Problem, 'severity' | 'file'> & {
 
 /** Collects what is wrong, so that all of it can be said at once. */
 export type Report = {
-  error(found: Found): void;
-  warning(found: Found): void;
+  error(found: NewProblem): void;
+  warning(found: NewProblem): void;
   readonly problems: readonly Problem[];
 };
 
@@ -36,7 +36,7 @@ const LAST: Problem = {
 export const createReport = (): Report => {
   const problems: Problem[] = [];
   let suggestions = 0;
-  const add = (severity: Problem['severity'], { meant, file, ...rest }: Found): void => {
+  const add = (severity: Problem['severity'], { meant, file, ...rest }: NewProblem): void => {
     if (problems.length === PROBLEMS_MAX) problems.push(LAST);
     if (problems.length > PROBLEMS_MAX) return;
     const suggest = meant !== undefined && suggestions < SUGGESTIONS_MAX;
@@ -88,7 +88,7 @@ export const listed = (names: Iterable<string>): string => {
 };
 
 /** What the reader says of a file that it does not read, under the code that it has for it. */
-export const whyUnread = (error: unknown): { readonly code: string; readonly found: string } => {
+export const readFailure = (error: unknown): { readonly code: string; readonly found: string } => {
   const found = error instanceof Error ? error.message : String(error);
   const own = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
   return { code: own.startsWith('WORKFLOW_') ? own : 'WORKFLOW_FILE_MISSING', found };

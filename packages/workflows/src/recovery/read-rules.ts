@@ -109,7 +109,7 @@ const readInto = (text: string, file: string, report: Report): RecoveryRules | u
   return rules;
 };
 
-export type ReadRules = {
+export type RulesResult = {
   /** Only when nothing is wrong. */
   readonly rules?: RecoveryRules;
   readonly problems: readonly Problem[];
@@ -120,7 +120,7 @@ const ownCode = (code: string): string =>
   code.startsWith('WORKFLOW_RECOVERY_') ? code : code.replace(/^WORKFLOW_/, 'WORKFLOW_RECOVERY_');
 
 /** What a repository says of its failures, from the text of the file: all of its problems at once. */
-export const readRecoveryRules = (text: string, file: string): ReadRules => {
+export const readRecoveryRules = (text: string, file: string): RulesResult => {
   const report = createReport();
   const rules = readInto(text, file, report);
   const problems = report.problems.map((problem): Problem => ({ ...problem, code: ownCode(problem.code) }));

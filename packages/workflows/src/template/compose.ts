@@ -88,7 +88,7 @@ const linked = (nodes: readonly TemplateNode[], edges: ReadonlyMap<string, reado
   });
 
 /** A file and the stages that it imports as one stage. */
-export const composed = (
+export const compose = (
   file: TemplateFile,
   path: string,
   imports: readonly Import[],

@@ -1,8 +1,8 @@
 import type { Problem } from '../problems/problem.ts';
-import { composed, type Import } from './compose.ts';
+import { compose, type Import } from './compose.ts';
 import { parseTemplate } from './parse.ts';
 import { folderOf, repositoryPath } from './paths.ts';
-import { createReport, hasErrors, shown, whyUnread, type Report } from '../problems/report.ts';
+import { createReport, hasErrors, shown, readFailure, type Report } from '../problems/report.ts';
 import type { TemplateFile } from './schema.ts';
 import { importable, type Stage } from './stage.ts';
 import type { Template } from './template.ts';
@@ -31,7 +31,7 @@ const readText = (
     const text = read(path);
     if (text !== undefined) return text;
   } catch (error) {
-    problem = whyUnread(error);
+    problem = readFailure(error);
   }
   const expected = importer === undefined ? 'a template file' : `the file that ${importer} imports`;
   report.error({ ...problem, path: '', expected, file: path });
@@ -95,7 +95,7 @@ const stageOf = (path: string, before: Chain, loading: Loading): Stage | undefin
     .map((one, place) => importOf(one, `imports[${String(place)}].path`, chain, loading))
     .filter((one) => one !== undefined);
   // Without one of its parts a whole cannot be judged.
-  return imports.length < wanted.length ? undefined : composed(file, path, imports, loading.report);
+  return imports.length < wanted.length ? undefined : compose(file, path, imports, loading.report);
 };
 
 const stageAt = (path: string, chain: Chain, loading: Loading): Stage | undefined => {

@@ -4,7 +4,7 @@ import { graphOf, type Graph } from '../graph/graph.ts';
 import type { RawNode } from './schema.ts';
 
 type Routes = NonNullable<NodeDefinition['on']>;
-type Wired = Pick<RawNode, 'id' | 'uses' | 'after' | 'on'>;
+type GraphNode = Pick<RawNode, 'id' | 'uses' | 'after' | 'on'>;
 
 // Whether the names are names of nodes is said by the checks of the definition.
 const ids = (names: readonly string[] | undefined): NodeId[] => (names ?? []) as NodeId[];
@@ -23,7 +23,7 @@ export const afterOf = ({ after }: Pick<RawNode, 'after'>): NodeId[] =>
   ids((after ?? []).map(({ node_id }) => node_id));
 
 /** How the nodes of a template follow each other, before anything else of them is known. */
-export const wiringOf = (nodes: readonly Wired[]): Graph =>
+export const stageGraph = (nodes: readonly GraphNode[]): Graph =>
   graphOf({
     nodes: nodes.map((node): NodeDefinition => {
       const on = routesOf(node);
@@ -38,14 +38,14 @@ export const wiringOf = (nodes: readonly Wired[]): Graph =>
   });
 
 /** Where a stage starts. */
-export const entriesOf = (nodes: readonly Wired[]): readonly NodeId[] => wiringOf(nodes).entries;
+export const entriesOf = (nodes: readonly GraphNode[]): readonly NodeId[] => stageGraph(nodes).entries;
 
 /**
  * Where a stage that went well ends: at what succeeds and is followed by nothing. What runs only after a failure is no end:
  * whatever waited for it would wait for ever.
  */
-export const endsOf = (nodes: readonly Wired[]): readonly NodeId[] => {
-  const graph = wiringOf(nodes);
+export const endsOf = (nodes: readonly GraphNode[]): readonly NodeId[] => {
+  const graph = stageGraph(nodes);
   const reached = new Set(graph.entries);
   const ends: NodeId[] = [];
   for (const id of reached) {

@@ -7,7 +7,10 @@ const LAST_RETRY_MS = 5_000;
 const LIMIT_MS = 60_000;
 
 /** Tries again while the bus is away: what is kept or fetched is named by its content, and the same each time. */
-export const insist = async <Value>(clock: Clock, work: () => Promise<Value>): Promise<Value> => {
+export const retryWhileUnavailable = async <Value>(
+  clock: Clock,
+  work: () => Promise<Value>,
+): Promise<Value> => {
   const until = clock.now() + LIMIT_MS;
   for (let retryMs = FIRST_RETRY_MS; ; retryMs = Math.min(retryMs * 2, LAST_RETRY_MS)) {
     try {

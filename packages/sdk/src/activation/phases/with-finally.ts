@@ -1,24 +1,27 @@
-import { createLife, type Life } from '../session/lifetime.ts';
+import { createLifetime, type Lifetime } from '../session/lifetime.ts';
 import { failureOf, StageError } from './failure.ts';
 import { contextOf, type PhaseRun } from './phase-run.ts';
 import type { AnyAgent } from '../../definition/phase.ts';
 
 /** What tidies up after a phase that was broken off may take so long. */
-const TIDYING_MS = 30_000;
+const CLEANUP_MS = 30_000;
 
 /** Somebody else goes on with the phase: what is tidied up here would be missing there. */
 const isHandedOn = ({ life }: PhaseRun): boolean => ['lost', 'stopping'].includes(life.aborted()?.why ?? '');
 
 /** A phase that was broken off has a little time of its own to tidy up in. */
-const lifeForTidying = ({ life, clock }: PhaseRun): { readonly life: Life; readonly end: () => void } => {
+const cleanupLifetime = ({
+  life,
+  clock,
+}: PhaseRun): { readonly life: Lifetime; readonly end: () => void } => {
   const reason = life.aborted();
   if (reason === undefined) return { life, end: () => undefined };
-  const own = createLife();
-  return { life: own, end: clock.after(TIDYING_MS, () => own.abort(reason)) };
+  const own = createLifetime();
+  return { life: own, end: clock.after(CLEANUP_MS, () => own.abort(reason)) };
 };
 
 /** Does the work, and then what has to be done in any case. What went wrong first is what went wrong. */
-export const tidied = async <Value>(
+export const withFinally = async <Value>(
   run: PhaseRun,
   tidy: AnyAgent['finally'],
   body: () => Promise<Value>,
@@ -28,7 +31,7 @@ export const tidied = async <Value>(
     (error: unknown) => ({ ok: false, error }) as const,
   );
   if (tidy !== undefined && !isHandedOn(run)) {
-    const { life, end } = lifeForTidying(run);
+    const { life, end } = cleanupLifetime(run);
     try {
       await life.during(() => tidy(contextOf(run, life)));
     } catch (error) {

@@ -3,19 +3,19 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { PhaseAborted } from './abort.ts';
-import { createLife } from './lifetime.ts';
+import { createLifetime } from './lifetime.ts';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
 test('what an abandoned phase still held is given back: a worker goes on for weeks', async () => {
-  const phase = async (life: ReturnType<typeof createLife>, held: object): Promise<void> => {
+  const phase = async (life: ReturnType<typeof createLifetime>, held: object): Promise<void> => {
     await life.during(() => Promise.resolve());
     expect(held).toBeDefined();
   };
   const abandoned = (): WeakRef<object> => {
     const held = { large: new Uint8Array(1_000) };
-    const life = createLife();
+    const life = createLifetime();
     life.abandon();
     void phase(life, held);
     return new WeakRef(held);
@@ -29,7 +29,7 @@ test('what an abandoned phase still held is given back: a worker goes on for wee
 });
 
 test('what is broken off is told why', async () => {
-  const life = createLife();
+  const life = createLifetime();
   const waiting = life.during(() => new Promise(() => undefined));
   life.abort(new PhaseAborted('cancelled', 'enough'));
   await expect(waiting).rejects.toThrow('enough');

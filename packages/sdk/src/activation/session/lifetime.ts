@@ -4,7 +4,7 @@ import type { PhaseAborted } from './abort.ts';
 const never = (): Promise<never> => new Promise(() => undefined);
 
 /** How long what a phase does still counts. It ends by an abort, which is told, or by being abandoned, which is not. */
-export type Life = {
+export type Lifetime = {
   readonly signal: AbortSignal;
   readonly aborted: () => PhaseAborted | undefined;
   readonly abort: (reason: PhaseAborted) => void;
@@ -14,7 +14,7 @@ export type Life = {
   readonly during: <Value>(work: () => Value | Promise<Value>) => Promise<Value>;
 };
 
-export const createLife = (): Life => {
+export const createLifetime = (): Lifetime => {
   const controller = new AbortController();
   let reason: PhaseAborted | undefined;
   let isAbandoned = false;

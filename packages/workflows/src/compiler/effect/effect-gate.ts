@@ -5,17 +5,17 @@ import type { Fields } from '../parameters/fields.ts';
 import { AUDIENCE } from '../node/node-gates.ts';
 import { shown } from '../../problems/report.ts';
 import { DEFAULT_GATE, type FindGate } from '../../gate/find-gate.ts';
-import { givenTo } from './gate-inputs.ts';
-import { GATE_TIMEOUT_MS, isFilled } from '../../gate/problems.ts';
+import { gateInputs } from './gate-inputs.ts';
+import { GATE_TIMEOUT_MS, hasExpressions } from '../../gate/problems.ts';
 
-type Named = {
+type GateChoice = {
   /** As the effect names it. */
   readonly gate?: string | undefined;
   readonly inputs?: Readonly<Record<string, Json>> | undefined;
 };
-type Gated = Pick<EffectDeclaration, 'audience' | 'approvalTimeoutMs' | 'gate'>;
+type GateFields = Pick<EffectDeclaration, 'audience' | 'approvalTimeoutMs' | 'gate'>;
 
-const PLAIN: Gated = { audience: [...AUDIENCE], approvalTimeoutMs: GATE_TIMEOUT_MS };
+const DEFAULT_FIELDS: GateFields = { audience: [...AUDIENCE], approvalTimeoutMs: GATE_TIMEOUT_MS };
 
 /** Nobody is reminded, or asked as well, once the time is over. */
 const within = (policy: Gate['policy'], timeoutMs: number): Gate['policy'] => {
@@ -34,24 +34,24 @@ const within = (policy: Gate['policy'], timeoutMs: number): Gate['policy'] => {
  * with Holdpoint and is given nothing: it is what an effect without a gate has.
  */
 export const gateFor = (
-  { gate: named, inputs = {} }: Named,
+  { gate: named, inputs = {} }: GateChoice,
   kind: SideEffectKind,
   find: FindGate | undefined,
   fields: Fields,
-): Gated => {
+): GateFields => {
   const name = named === undefined ? DEFAULT_GATE : fields.text(named, 'effect.gate');
   const plain = name === DEFAULT_GATE && Object.keys(inputs).length === 0;
-  if (find === undefined && plain) return PLAIN;
+  if (find === undefined && plain) return DEFAULT_FIELDS;
   const found = find?.(name) ?? { why: `${shown(name)}, where no gates can be looked up` };
   if (!('gate' in found)) {
     const expected = `a gate in .holdpoint/gates, or ${DEFAULT_GATE}`;
     const meant = found.nearest === undefined ? undefined : ([name, [found.nearest]] as const);
     fields.error('WORKFLOW_EFFECT_GATE', 'effect.gate', found.why, expected, meant);
-    return PLAIN;
+    return DEFAULT_FIELDS;
   }
   const { gate, shipped } = found;
-  const given = givenTo(gate, inputs, kind, fields);
-  const names = (gate.request.audience ?? []).filter((one) => !isFilled(one));
+  const given = gateInputs(gate, inputs, kind, fields);
+  const names = (gate.request.audience ?? []).filter((one) => !hasExpressions(one));
   const approvalTimeoutMs = gate.timeoutMs[kind] ?? gate.timeoutMs.default ?? GATE_TIMEOUT_MS;
   return {
     audience: names.length > 0 ? names : [...AUDIENCE],

@@ -1,7 +1,7 @@
 import { effectClassOf, isCustom, namesProbe } from '@holdpoint/contracts/effect/capabilities';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import type { EffectClass, EffectDeclaration, SideEffectKind } from '@holdpoint/contracts/workflow/workflow';
-import type { Draft } from '../node/node-draft.ts';
+import type { NodeDraft } from '../node/node-draft.ts';
 import { COMMAND, INTEGRATE, mayBeEffect, takesJson } from '../node/labels.ts';
 import { firstText } from '../node/node-args.ts';
 import { gateFor } from './effect-gate.ts';
@@ -10,15 +10,15 @@ import { shown } from '../../problems/report.ts';
 import type { RawEffect } from '../../template/schema.ts';
 
 /** The branch that a merge takes its commits from. */
-export const sourceBranch = (args: Draft['node']['args']): string | undefined => {
+export const sourceBranch = (args: NodeDraft['node']['args']): string | undefined => {
   const branch = firstText(args, ['branch', 'source_branch', 'plan_branch']);
   const plan = firstText(args, ['slug', 'plan']);
   if (branch !== '') return branch;
   return plan === '' ? undefined : `draft/${plan}`;
 };
 
-const gated = (
-  { uses, pool = DEFAULT_POOL }: Pick<Draft['node'], 'uses' | 'pool'>,
+const classified = (
+  { uses, pool = DEFAULT_POOL }: Pick<NodeDraft['node'], 'uses' | 'pool'>,
   kind: SideEffectKind,
   facts: { readonly probe?: boolean; readonly class?: EffectClass | undefined } = {},
 ): Pick<EffectDeclaration, 'kind' | 'effectClass' | 'pool'> => ({
@@ -29,11 +29,11 @@ const gated = (
 });
 
 /** A merge is an effect whether it says so or not. */
-const mergeEffect = ({ node, fields }: Draft, findGate: FindGate | undefined): EffectDeclaration => {
+const mergeEffect = ({ node, fields }: NodeDraft, findGate: FindGate | undefined): EffectDeclaration => {
   const { args } = node;
   const target = firstText(args, ['target', 'target_branch']) || 'HEAD';
   return {
-    ...gated(node, 'merge'),
+    ...classified(node, 'merge'),
     ...gateFor({}, 'merge', findGate, fields),
     idempotencyKey: `merge:${sourceBranch(args) ?? ''}:${target}`,
     target: `branch:${target}`,
@@ -42,7 +42,7 @@ const mergeEffect = ({ node, fields }: Draft, findGate: FindGate | undefined): E
 
 const declaredEffect = (
   raw: RawEffect,
-  { node, fields }: Draft,
+  { node, fields }: NodeDraft,
   findGate: FindGate | undefined,
 ): EffectDeclaration => {
   const { uses, args } = node;
@@ -61,7 +61,7 @@ const declaredEffect = (
   }
   return {
     // As the executor sees it: with a script that tells what became of it, by whichever of the two ways it is named.
-    ...gated(node, raw.side_effect_kind, {
+    ...classified(node, raw.side_effect_kind, {
       probe: namesProbe({ with: { ...args, ...(probe && { probe }) } }),
       class: raw.class,
     }),
@@ -78,7 +78,7 @@ const declaredEffect = (
 const refusal = ({
   node: { uses },
   source: { effect },
-}: Draft): readonly [code: string, expected: string] | undefined => {
+}: NodeDraft): readonly [code: string, expected: string] | undefined => {
   if (effect === undefined) {
     return takesJson(uses) && !isCustom(uses)
       ? ['WORKFLOW_EFFECT_MISSING', 'a table effect: it changes something outside']
@@ -90,7 +90,7 @@ const refusal = ({
 };
 
 /** The effect that a node is, if it is one. */
-export const effectOf = (draft: Draft, findGate: FindGate | undefined): EffectDeclaration | undefined => {
+export const effectOf = (draft: NodeDraft, findGate: FindGate | undefined): EffectDeclaration | undefined => {
   const { node, source, fields } = draft;
   const refused = refusal(draft);
   if (refused !== undefined) {

@@ -5,29 +5,32 @@ import { checkTemplate } from '../../expression/expression.ts';
 import { parseBool } from '../../reading/coerce.ts';
 import type { Fields } from '../parameters/fields.ts';
 import { shown } from '../../problems/report.ts';
-import { expectedOf, fitsInput, GIVEN_NAMES, isFilled, KIND_INPUT } from '../../gate/problems.ts';
+import { expectedOf, fitsInput, INPUT_NAMES, hasExpressions, KIND_INPUT } from '../../gate/problems.ts';
 
 type Values = Readonly<Record<string, Json>>;
 
 /** Texts with their placeholders put in, and their expressions looked at, wherever they stand in a value. */
-const putIn = (value: Json, field: string, fields: Fields): Json => {
+const expand = (value: Json, field: string, fields: Fields): Json => {
   if (typeof value === 'string') {
     const text = fields.text(value, field);
-    const problem = isFilled(text) ? checkTemplate(text, GIVEN_NAMES) : undefined;
+    const problem = hasExpressions(text) ? checkTemplate(text, INPUT_NAMES) : undefined;
     if (problem !== undefined)
       fields.error('WORKFLOW_EXPRESSION', field, problem, 'a text with {{ expression }} parts');
     return text;
   }
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value))
-    return value.map((item: Json, at) => putIn(item, `${field}[${String(at)}]`, fields));
+    return value.map((item: Json, at) => expand(item, `${field}[${String(at)}]`, fields));
   return Object.fromEntries(
-    Object.entries(value).map(([key, item]: [string, Json]) => [key, putIn(item, `${field}.${key}`, fields)]),
+    Object.entries(value).map(([key, item]: [string, Json]) => [
+      key,
+      expand(item, `${field}.${key}`, fields),
+    ]),
   );
 };
 
 /** A text as what it says: parameters of templates are texts, whatever they stand for. */
-const read = (value: Json, { type }: GateInput): Json => {
+const fromText = (value: Json, { type }: GateInput): Json => {
   if (typeof value !== 'string') return value;
   const text = value.trim();
   if (type === 'boolean') return parseBool(text) ?? value;
@@ -39,7 +42,7 @@ const read = (value: Json, { type }: GateInput): Json => {
 const isExpression = (value: Json): boolean =>
   typeof value === 'string' && /^\s*\{\{/.test(value) && /\}\}\s*$/.test(value);
 
-const checkGiven = (gate: Gate, name: string, value: Json, fields: Fields): Json => {
+const checkInput = (gate: Gate, name: string, value: Json, fields: Fields): Json => {
   const field = `effect.inputs.${name}`;
   const input = Object.hasOwn(gate.inputs, name) ? gate.inputs[name] : undefined;
   if (input === undefined) {
@@ -48,7 +51,7 @@ const checkGiven = (gate: Gate, name: string, value: Json, fields: Fields): Json
     fields.error('WORKFLOW_GATE_INPUT', field, `the input ${shown(name)}`, expected, [name, known]);
     return value;
   }
-  const made = read(putIn(value, field, fields), input);
+  const made = fromText(expand(value, field, fields), input);
   const later = input.type !== 'string' && isExpression(made);
   if (!later && !fitsInput(made, input))
     fields.error('WORKFLOW_GATE_INPUT', field, shown(made), expectedOf(input));
@@ -56,9 +59,9 @@ const checkGiven = (gate: Gate, name: string, value: Json, fields: Fields): Json
 };
 
 /** What an effect gives to its gate, seen to be of the types that it asks for; the kind of the effect among it. */
-export const givenTo = (gate: Gate, values: Values, kind: SideEffectKind, fields: Fields): Values => {
+export const gateInputs = (gate: Gate, values: Values, kind: SideEffectKind, fields: Fields): Values => {
   const given = Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [name, checkGiven(gate, name, value, fields)]),
+    Object.entries(values).map(([name, value]) => [name, checkInput(gate, name, value, fields)]),
   );
   const input = gate.inputs[KIND_INPUT];
   if (input !== undefined) {

@@ -13,14 +13,14 @@ import { stepsOf } from './steps.ts';
 import type { TemplateNode } from '../../template/template.ts';
 
 /** A node on its way from the template to the definition: its texts are in place, and what depends on other nodes is still to come. */
-export type Draft = {
+export type NodeDraft = {
   readonly source: TemplateNode;
   readonly fields: Fields;
   readonly gates: readonly Gate[];
   readonly node: NodeDefinition;
 };
 
-const around = (
+const stepsAround = (
   source: TemplateNode,
   fields: Fields,
 ): Pick<NodeDefinition, 'before' | 'afterwards' | 'finally'> => ({
@@ -29,14 +29,14 @@ const around = (
   ...(source.finally !== undefined && { finally: stepsOf(source.finally, 'finally', fields) }),
 });
 
-type Surroundings = {
+type DraftContext = {
   readonly expander: Expander;
   readonly report: Report;
   readonly contracts: Contracts;
   readonly known: ReadonlySet<string>;
 };
 
-export const draftOf = (source: TemplateNode, surroundings: Surroundings): Draft => {
+export const draftOf = (source: TemplateNode, surroundings: DraftContext): NodeDraft => {
   const fields = fieldsOf(source, surroundings.expander, surroundings.report);
   const { id, uses, stage, name, pool, locks = [] } = source;
   const on = routesOf(source);
@@ -58,7 +58,7 @@ export const draftOf = (source: TemplateNode, surroundings: Surroundings): Draft
     }),
     ...(preconditions.length > 0 && { preconditions }),
     ...(pool !== undefined && { pool }),
-    ...around(source, fields),
+    ...stepsAround(source, fields),
     ...policyOf(source, fields),
   };
   return { source, fields, gates: gatesOf(source.gates ?? [], fields), node };

@@ -1,6 +1,6 @@
 import type { NodeDefinition, Step } from '@holdpoint/contracts/workflow/workflow';
 import { parseBool } from '../../reading/coerce.ts';
-import type { Draft } from './node-draft.ts';
+import type { NodeDraft } from './node-draft.ts';
 import type { Gate } from './gates.ts';
 import { CICD, CICD_GATE, COMMAND, CONFLICT_GATE, STOP_GATE } from './labels.ts';
 import { firstText, textArg } from './node-args.ts';
@@ -15,10 +15,10 @@ type Gates = Pick<
 >;
 
 /** The argument counts where there is one, else the gate. */
-const resolves = ({ node: { args }, gates }: Draft, kind: Gate['kind']): boolean =>
+const resolves = ({ node: { args }, gates }: NodeDraft, kind: Gate['kind']): boolean =>
   parseBool(textArg(args, 'auto_resolve')) ?? gates.some((gate) => gate.kind === kind && gate.autoResolve);
 
-export const resolvesConflicts = (draft: Draft): boolean => resolves(draft, 'custom');
+export const resolvesConflicts = (draft: NodeDraft): boolean => resolves(draft, 'custom');
 
 const policyOf = (gate: Gate | undefined): Pick<Gates, 'gatePolicy'> =>
   gate?.policy === undefined ? {} : { gatePolicy: gate.policy };
@@ -28,7 +28,7 @@ const scripted = (gate: Gate | undefined): Pick<Gates, 'script' | 'gatePolicy'> 
   ...policyOf(gate),
 });
 
-const approval = ({ gates, fields }: Draft): Pick<Gates, 'approval'> => {
+const approval = ({ gates, fields }: NodeDraft): Pick<Gates, 'approval'> => {
   const asked = gates.findIndex(({ kind, required }) => kind === 'approval' && required);
   const gate = gates[asked];
   if (gate === undefined) return {};
@@ -39,7 +39,7 @@ const approval = ({ gates, fields }: Draft): Pick<Gates, 'approval'> => {
   return { approval: { audience: [...AUDIENCE], timeoutMs: APPROVAL_MS } };
 };
 
-const cicd = (draft: Draft, gate: Gate | undefined): Gates => {
+const cicd = (draft: NodeDraft, gate: Gate | undefined): Gates => {
   const { node, fields } = draft;
   const fix = firstText(node.args, ['auto_resolve_command', 'auto_resolve_script']);
   const fixes = resolves(draft, 'cicd');
@@ -61,7 +61,7 @@ const OWN: ReadonlyMap<string, Gate['kind']> = new Map([
 ]);
 
 /** A script at a node that does something is run when that has succeeded; at a control there is nothing that it could follow. */
-const strayStep = (gate: Gate, place: number, { node: { uses }, fields }: Draft): readonly Step[] => {
+const strayStep = (gate: Gate, place: number, { node: { uses }, fields }: NodeDraft): readonly Step[] => {
   const field = `gates[${String(place)}]`;
   if (gate.kind === 'custom') {
     fields.warning(
@@ -83,7 +83,7 @@ const strayStep = (gate: Gate, place: number, { node: { uses }, fields }: Draft)
   return [{ uses: COMMAND, args: { script: gate.script } }];
 };
 
-const ownGates = (draft: Draft): Gates => {
+const ownGates = (draft: NodeDraft): Gates => {
   const { uses, args } = draft.node;
   const gate = draft.gates.find(({ kind }) => kind === OWN.get(uses));
   switch (uses) {
@@ -104,7 +104,7 @@ const ownGates = (draft: Draft): Gates => {
 };
 
 /** What the gates of a node come to. */
-export const nodeGates = (draft: Draft): Gates => {
+export const nodeGates = (draft: NodeDraft): Gates => {
   const { uses, afterwards = [] } = draft.node;
   const own = OWN.get(uses);
   const stray = draft.gates.flatMap((gate, place) =>

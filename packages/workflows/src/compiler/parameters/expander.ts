@@ -2,10 +2,10 @@ import { piecesOf, type Piece } from './placeholders.ts';
 import { listed, shown, type Report } from '../../problems/report.ts';
 
 /** Where a text stands. */
-export type Place = { readonly path: string; readonly file: string };
+export type TextLocation = { readonly path: string; readonly file: string };
 
 export type Expander = {
-  text(value: string, at: Place): string;
+  text(value: string, at: TextLocation): string;
   /** Every name that was asked for, whether it has a value or not. */
   readonly used: ReadonlySet<string>;
 };
@@ -19,7 +19,7 @@ const LITERAL = 'a parameter of the template (a literal is written $${…})';
 export const createExpander = (values: ReadonlyMap<string, string>, report: Report): Expander => {
   const used = new Set<string>();
   let length = 0;
-  const refuse = (kind: string, found: string, expected: string, at: Place, name = ''): void => {
+  const refuse = (kind: string, found: string, expected: string, at: TextLocation, name = ''): void => {
     report.error({
       code: `WORKFLOW_PLACEHOLDER_${kind}`,
       ...at,
@@ -28,7 +28,7 @@ export const createExpander = (values: ReadonlyMap<string, string>, report: Repo
       ...(name !== '' && { meant: [name, values.keys()] as const }),
     });
   };
-  const valueOf = (piece: Piece, at: Place): string => {
+  const valueOf = (piece: Piece, at: TextLocation): string => {
     if (piece.kind === 'text') return piece.text;
     if (piece.kind === 'unclosed') {
       refuse('UNCLOSED', shown(piece.text), 'a closing }, or $${ for the characters themselves', at);
@@ -44,7 +44,7 @@ export const createExpander = (values: ReadonlyMap<string, string>, report: Repo
       refuse('UNKNOWN', shown(piece.text), `${LITERAL}: ${listed(values.keys())}`, at, piece.name);
     return value ?? piece.text;
   };
-  const text = (value: string, at: Place): string => {
+  const text = (value: string, at: TextLocation): string => {
     if (!value.includes('${')) return value;
     let expanded = '';
     for (const piece of piecesOf(value)) {

@@ -4,7 +4,7 @@ import type { Scalar } from '../../reading/table.ts';
 import type { Template } from '../../template/template.ts';
 
 /** What the caller gave: with `--set`, with the flags of the template, and by place. */
-export type Given = {
+export type ParameterInput = {
   readonly set: Readonly<Record<string, Scalar>>;
   readonly named: Readonly<Record<string, string>>;
   readonly positional: readonly string[];
@@ -37,7 +37,12 @@ const targetOf = (
   return aliases.get(plain) ?? plain;
 };
 
-const assignNamed = (template: Template, { set, named }: Given, assign: Assign, report: Report): void => {
+const assignNamed = (
+  template: Template,
+  { set, named }: ParameterInput,
+  assign: Assign,
+  report: Report,
+): void => {
   const aliases = aliasesOf(template);
   const entries = [
     ...Object.entries(set).map(([name, value]) => ['set', name, String(value)] as const),
@@ -55,7 +60,12 @@ const assignNamed = (template: Template, { set, named }: Given, assign: Assign, 
   }
 };
 
-const assignPlaces = ({ cli }: Template, { positional }: Given, assign: Assign, report: Report): void => {
+const assignPlaces = (
+  { cli }: Template,
+  { positional }: ParameterInput,
+  assign: Assign,
+  report: Report,
+): void => {
   if (positional.length > cli.positional.length) {
     const slots = cli.positional.length === 0 ? 'none' : listed(cli.positional);
     report.error({
@@ -72,7 +82,7 @@ const assignPlaces = ({ cli }: Template, { positional }: Given, assign: Assign, 
 };
 
 /** The values of all parameters. Whether every name that was given is known can be said only once all texts have been read. */
-export const parametersOf = (template: Template, given: Given, report: Report): Parameters => {
+export const parametersOf = (template: Template, given: ParameterInput, report: Report): Parameters => {
   const assigned = new Map<string, Assigned>();
   const assign: Assign = (name, value, path) => {
     const before = assigned.get(name);

@@ -1,5 +1,5 @@
 import type { NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
-import type { Draft } from '../node/node-draft.ts';
+import type { NodeDraft } from '../node/node-draft.ts';
 import { AGENT, CONFLICT_GATE } from '../node/labels.ts';
 import { resolvesConflicts } from '../node/node-gates.ts';
 
@@ -12,7 +12,10 @@ const CONFIGURE = '[agents.default] agent.command in config.toml';
  * The command of the agent that a node runs. A conflict gate can do without: then whoever merges resolves the conflict, as
  * without auto_resolve.
  */
-export const agentOf = (draft: Draft, agentFor: AgentFor): Pick<NodeDefinition, 'agent' | 'autoResolve'> => {
+export const agentOf = (
+  draft: NodeDraft,
+  agentFor: AgentFor,
+): Pick<NodeDefinition, 'agent' | 'autoResolve'> => {
   const {
     fields,
     node: { uses },

@@ -1,7 +1,7 @@
 import type { Artifact } from '@holdpoint/contracts/workflow/artifact';
 import { argumentRules, missingArgs } from '../node/argument-rules.ts';
 import { parseBool } from '../../reading/coerce.ts';
-import type { Draft } from '../node/node-draft.ts';
+import type { NodeDraft } from '../node/node-draft.ts';
 import {
   AGENT,
   APPROVAL_GATE,
@@ -17,12 +17,12 @@ import {
 import { firstText, textArg } from '../node/node-args.ts';
 import { listed, shown } from '../../problems/report.ts';
 
-type Rule = (draft: Draft) => void;
+type Rule = (draft: NodeDraft) => void;
 
 const isPrompt = (artifact: Artifact | undefined): boolean =>
   artifact?.type === 'custom' && artifact.typeId === 'prompt_text';
 
-const scriptArgs = ({ node: { args } }: Draft): readonly string[] =>
+const scriptArgs = ({ node: { args } }: NodeDraft): readonly string[] =>
   ['command', 'script'].filter((name) => textArg(args, name) !== '');
 
 const agentRule: Rule = (draft) => {
@@ -110,13 +110,13 @@ const RULES: ReadonlyMap<string, Rule> = new Map([
 ]);
 
 /** A CI run may take its script from its gate instead of its arguments. */
-export const missingOf = ({ node: { uses, args }, gates }: Draft): readonly string[] | undefined =>
+export const missingOf = ({ node: { uses, args }, gates }: NodeDraft): readonly string[] | undefined =>
   uses === CICD && gates.some(({ kind, script }) => kind === 'cicd' && script.trim() !== '')
     ? undefined
     : missingArgs(uses, args);
 
 /** What a capability asks of the node that uses it, whatever the nodes around it are. */
-export const capabilityRules = (draft: Draft): void => {
+export const capabilityRules = (draft: NodeDraft): void => {
   const { uses, args } = draft.node;
   argumentRules(uses, args, 'args', draft.fields);
   flagRule(draft);

@@ -1,17 +1,17 @@
-import type { Draft } from '../node/node-draft.ts';
+import type { NodeDraft } from '../node/node-draft.ts';
 import { isLabel, kindsOf, labelFault, LABELS } from '../node/labels.ts';
 import { textArg } from '../node/node-args.ts';
 
 /** The label is one that templates may use. */
-export const hasLabel = ({ node: { uses } }: Draft): boolean => isLabel(uses);
+export const hasLabel = ({ node: { uses } }: NodeDraft): boolean => isLabel(uses);
 
-const kindRule = ({ source: { kind, uses }, fields }: Draft): void => {
+const kindRule = ({ source: { kind, uses }, fields }: NodeDraft): void => {
   const kinds = kindsOf(uses);
   if (kind === undefined || kinds.includes(kind)) return;
   fields.error('WORKFLOW_KIND', 'kind', `${kind} with ${uses}`, kinds.join(' or '), [kind, kinds]);
 };
 
-const controlRule = ({ node: { uses, args }, fields }: Draft): void => {
+const controlRule = ({ node: { uses, args }, fields }: NodeDraft): void => {
   if (!uses.startsWith('control.')) return;
   for (const name of ['command', 'script']) {
     if (textArg(args, name) === '') continue;
@@ -21,7 +21,7 @@ const controlRule = ({ node: { uses, args }, fields }: Draft): void => {
 };
 
 /** What a node says that it is. */
-export const identityRules = (draft: Draft): void => {
+export const identityRules = (draft: NodeDraft): void => {
   const { uses } = draft.node;
   const fault = labelFault(uses);
   if (fault !== undefined) {

@@ -1,7 +1,7 @@
 import { planBranch, type Artifact } from '@holdpoint/contracts/workflow/artifact';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { Outcome, type Lock, type NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
-import type { Draft } from '../node/node-draft.ts';
+import type { NodeDraft } from '../node/node-draft.ts';
 import { sourceBranch } from '../effect/effects.ts';
 import {
   AGENT,
@@ -66,7 +66,7 @@ const onBranches = (branches: readonly string[]): Lock[] =>
     .map((branch) => ({ key: `branch:${branch}`, mode: 'exclusive' }));
 
 /** What runs scripts or git where the node works. */
-const WORKS: ReadonlySet<string> = new Set([
+const REPOSITORY_LABELS: ReadonlySet<string> = new Set([
   AGENT,
   CICD,
   CICD_GATE,
@@ -81,14 +81,23 @@ const WORKS: ReadonlySet<string> = new Set([
   STOP_GATE,
 ]);
 
-const works = ({ uses, before = [], afterwards = [], finally: last = [] }: NodeDefinition): boolean =>
-  [uses, ...[...before, ...afterwards, ...last].map((step) => step.uses)].some((label) => WORKS.has(label));
+const touchesRepository = ({
+  uses,
+  before = [],
+  afterwards = [],
+  finally: last = [],
+}: NodeDefinition): boolean =>
+  [uses, ...[...before, ...afterwards, ...last].map((step) => step.uses)].some((label) =>
+    REPOSITORY_LABELS.has(label),
+  );
 
-const NEVER: ReadonlySet<string> = new Set([TERMINAL, APPROVAL_GATE, PROMPT, SHELL_PROMPT]);
+const LOCK_FREE: ReadonlySet<string> = new Set([TERMINAL, APPROVAL_GATE, PROMPT, SHELL_PROMPT]);
 
 /** What touches nothing that others could touch as well. */
-const isFree = ({ uses, script }: NodeDefinition): boolean =>
-  NEVER.has(uses) || takesJson(uses) || ((uses === STOP_GATE || uses === CICD_GATE) && script === undefined);
+const needsNoLock = ({ uses, script }: NodeDefinition): boolean =>
+  LOCK_FREE.has(uses) ||
+  takesJson(uses) ||
+  ((uses === STOP_GATE || uses === CICD_GATE) && script === undefined);
 
 /** The nodes that work in a worktree of their task: what follows a preparation, up to the cleaning up. */
 const inWorktree = (wiring: Wiring): ReadonlySet<NodeId> => {
@@ -117,7 +126,7 @@ const inWorktree = (wiring: Wiring): ReadonlySet<NodeId> => {
 /** The arguments and parameters that branches are named by. */
 const NAMES = ['branch', 'source_branch', 'plan_branch', 'slug', 'plan', ...TARGETS];
 
-const ownParams = ({ source: { scope } }: Draft, params: ReadonlyMap<string, string>): Args =>
+const ownParams = ({ source: { scope } }: NodeDraft, params: ReadonlyMap<string, string>): Args =>
   Object.fromEntries(NAMES.filter((name) => scope.has(name)).map((name) => [name, params.get(name) ?? '']));
 
 /**
@@ -128,10 +137,10 @@ const ownParams = ({ source: { scope } }: Draft, params: ReadonlyMap<string, str
 export const lockInference = (
   wiring: Wiring,
   params: ReadonlyMap<string, string>,
-): ((draft: Draft, node: NodeDefinition) => Pick<NodeDefinition, 'locks'>) => {
+): ((draft: NodeDraft, node: NodeDefinition) => Pick<NodeDefinition, 'locks'>) => {
   const isolated = inWorktree(wiring);
   return (draft, node) => {
-    if (node.locks !== undefined || isFree(node)) return {};
+    if (node.locks !== undefined || needsNoLock(node)) return {};
     const sources = [
       (): readonly string[] => [...branchesIn(node.args), ...unnamedTarget(node)],
       (): readonly string[] => artifactsOf(node).map(branchOf),
@@ -141,7 +150,7 @@ export const lockInference = (
       const locks = onBranches(branches());
       if (locks.length > 0) return { locks };
     }
-    if (!works(node) || isolated.has(node.id)) return {};
+    if (!touchesRepository(node) || isolated.has(node.id)) return {};
     return { locks: [{ key: 'repo_serial', mode: 'exclusive' }] };
   };
 };

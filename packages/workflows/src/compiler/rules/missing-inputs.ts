@@ -1,13 +1,13 @@
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { reportMissing } from '../node/argument-rules.ts';
 import { missingOf } from './capability-rules.ts';
-import type { Draft } from '../node/node-draft.ts';
+import type { NodeDraft } from '../node/node-draft.ts';
 import { namesIn } from '../parameters/placeholders.ts';
 import type { Template } from '../../template/template.ts';
 
 /** The parameters that could have filled these arguments: those that they are written with, else those of the same name. */
 const paramsFor = (
-  { source: { args = {} } }: Draft,
+  { source: { args = {} } }: NodeDraft,
   names: readonly string[],
   { params }: Template,
 ): readonly string[] => {
@@ -45,7 +45,7 @@ const adviceFor = (params: readonly string[], names: readonly string[], template
  * What a node cannot do without. Where a parameter could have given it, it is most likely something that the caller left out,
  * so the caller is told how to give it; the first to be missed is a node that the run starts with.
  */
-export const reportInputs = (draft: Draft, entries: ReadonlySet<NodeId>, template: Template): void => {
+export const reportInputs = (draft: NodeDraft, entries: ReadonlySet<NodeId>, template: Template): void => {
   const names = missingOf(draft);
   if (names === undefined) return;
   const { node, fields } = draft;

@@ -1,4 +1,4 @@
-import type { Draft } from '../node/node-draft.ts';
+import type { NodeDraft } from '../node/node-draft.ts';
 import { PERSIST } from '../node/labels.ts';
 import { firstText, type Args } from '../node/node-args.ts';
 import { shown } from '../../problems/report.ts';
@@ -16,7 +16,10 @@ const readSpec = (path: string, read: SpecFile): string | undefined => {
 };
 
 /** The specification as it is now, so that the run does not depend on what becomes of the file, or on its being committed. */
-export const withSpecText = ({ node: { uses, args }, fields }: Draft, read: SpecFile | undefined): Args => {
+export const withSpecText = (
+  { node: { uses, args }, fields }: NodeDraft,
+  read: SpecFile | undefined,
+): Args => {
   const path = firstText(args, ['spec_file']);
   const source = firstText(args, ['spec_source']) || 'inline';
   const given = firstText(args, ['spec_text']) !== '';

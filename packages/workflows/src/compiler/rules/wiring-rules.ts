@@ -1,18 +1,18 @@
-import type { Draft } from '../node/node-draft.ts';
+import type { NodeDraft } from '../node/node-draft.ts';
 import { CICD_GATE, COMMIT, CONFLICT_GATE, INTEGRATE, STAGE_COMMIT, STOP_GATE } from '../node/labels.ts';
 import { resolvesConflicts } from '../node/node-gates.ts';
 import { listed } from '../../problems/report.ts';
-import { CI, CONFLICT, isGate, plays, STOP, type Wiring } from './wiring.ts';
+import { CI, CONFLICT, isGate, hasRole, STOP, type Wiring } from './wiring.ts';
 
-type Rule = (draft: Draft, wiring: Wiring) => void;
+type Rule = (draft: NodeDraft, wiring: Wiring) => void;
 
-const names = (drafts: readonly Draft[]): string =>
+const names = (drafts: readonly NodeDraft[]): string =>
   drafts.length === 0 ? 'none' : listed(drafts.map(({ node }) => node.id));
 
-const count = ({ gates }: Draft, kind: 'script' | 'cicd' | 'custom'): number =>
+const count = ({ gates }: NodeDraft, kind: 'script' | 'cicd' | 'custom'): number =>
   gates.filter((gate) => gate.kind === kind).length;
 
-const atMostOne = (draft: Draft, kind: 'script' | 'cicd' | 'custom'): void => {
+const atMostOne = (draft: NodeDraft, kind: 'script' | 'cicd' | 'custom'): void => {
   const found = count(draft, kind);
   if (found > 1)
     draft.fields.error(
@@ -25,9 +25,9 @@ const atMostOne = (draft: Draft, kind: 'script' | 'cicd' | 'custom'): void => {
 
 /** What plays a part after a node is there once, and is a gate. */
 const reportTargets = (
-  draft: Draft,
+  draft: NodeDraft,
   outcome: 'succeeded' | 'blocked',
-  targets: readonly Draft[],
+  targets: readonly NodeDraft[],
   what: string,
 ): void => {
   const field = `on.${outcome}`;
@@ -45,7 +45,7 @@ const reportTargets = (
 
 const commit: Rule = (draft, wiring) => {
   atMostOne(draft, 'script');
-  const gates = wiring.targets(draft, 'succeeded').filter((target) => plays(target, STOP));
+  const gates = wiring.targets(draft, 'succeeded').filter((target) => hasRole(target, STOP));
   reportTargets(draft, 'succeeded', gates, 'stop condition');
 };
 
@@ -72,14 +72,14 @@ const stopGate: Rule = (draft, wiring) => {
 };
 
 /** A gate that repairs what it found is asked again: by itself, or through a node that leads back to it. */
-const reportOpenLoop = (draft: Draft, wiring: Wiring): void => {
+const reportOpenLoop = (draft: NodeDraft, wiring: Wiring): void => {
   const back = wiring.targets(draft, 'failed').some((target) => wiring.onOneLoop(draft, target));
   if (back || !draft.gates.some(({ kind, autoResolve }) => kind === 'cicd' && autoResolve)) return;
   const expected = 'the gate itself, or a node that leads back to it: auto_resolve is true';
   draft.fields.error('WORKFLOW_CICD_LOOP', 'on.failed', names(wiring.targets(draft, 'failed')), expected);
 };
 
-const exactlyOneCicd = (draft: Draft): void => {
+const exactlyOneCicd = (draft: NodeDraft): void => {
   const found = count(draft, 'cicd');
   if (found !== 1)
     draft.fields.error(
@@ -92,9 +92,9 @@ const exactlyOneCicd = (draft: Draft): void => {
 
 const integrate: Rule = (draft, wiring) => {
   atMostOne(draft, 'cicd');
-  const conflict = wiring.targets(draft, 'blocked').filter((target) => plays(target, CONFLICT));
+  const conflict = wiring.targets(draft, 'blocked').filter((target) => hasRole(target, CONFLICT));
   reportTargets(draft, 'blocked', conflict, 'conflict gate');
-  const ci = wiring.targets(draft, 'succeeded').filter((target) => plays(target, CI));
+  const ci = wiring.targets(draft, 'succeeded').filter((target) => hasRole(target, CI));
   reportTargets(draft, 'succeeded', ci, 'CI/CD gate');
   // A gate with the label for it is looked at for itself.
   for (const target of ci.filter(({ node: { uses } }) => uses !== CICD_GATE)) {

@@ -1,24 +1,24 @@
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import type { Outcome } from '@holdpoint/contracts/workflow/workflow';
 import { componentsOf } from '../../graph/components.ts';
-import type { Draft } from '../node/node-draft.ts';
+import type { NodeDraft } from '../node/node-draft.ts';
 import { CICD_GATE, CONFLICT_GATE, STOP_GATE } from '../node/labels.ts';
 
 /** How the drafts of one template follow each other: for the rules about who may lead where. */
 export type Wiring = {
-  readonly drafts: readonly Draft[];
-  draft(id: NodeId): Draft | undefined;
+  readonly drafts: readonly NodeDraft[];
+  draft(id: NodeId): NodeDraft | undefined;
   /** What a route leads to. Names of nobody are left out. */
-  targets(from: Draft, outcome: Outcome): readonly Draft[];
+  targets(from: NodeDraft, outcome: Outcome): readonly NodeDraft[];
   /** Whose route leads here; for `succeeded` also whom the node comes after. */
-  parents(to: Draft, outcome: Outcome): readonly Draft[];
+  parents(to: NodeDraft, outcome: Outcome): readonly NodeDraft[];
   /** Whether each can be reached from the other. */
-  onOneLoop(one: Draft, other: Draft): boolean;
+  onOneLoop(one: NodeDraft, other: NodeDraft): boolean;
 };
 
 type Step = { readonly from: NodeId; readonly to: NodeId; readonly on: Outcome };
 
-const stepsAmong = (drafts: readonly Draft[]): readonly Step[] =>
+const stepsAmong = (drafts: readonly NodeDraft[]): readonly Step[] =>
   drafts.flatMap(({ node: { id, after, on = {} } }) => [
     ...after.map((from): Step => ({ from, to: id, on: 'succeeded' })),
     ...Object.entries<readonly NodeId[] | undefined>(on).flatMap(([outcome, targets]) =>
@@ -26,8 +26,8 @@ const stepsAmong = (drafts: readonly Draft[]): readonly Step[] =>
     ),
   ]);
 
-export const wiringAmong = (drafts: readonly Draft[]): Wiring => {
-  const byId = new Map<NodeId, Draft>();
+export const wiringAmong = (drafts: readonly NodeDraft[]): Wiring => {
+  const byId = new Map<NodeId, NodeDraft>();
   for (const draft of drafts) if (!byId.has(draft.node.id)) byId.set(draft.node.id, draft);
   const steps = stepsAmong(drafts).filter(({ from, to }) => byId.has(from) && byId.has(to));
   const incoming = Map.groupBy(steps, ({ to }) => to);
@@ -35,7 +35,7 @@ export const wiringAmong = (drafts: readonly Draft[]): Wiring => {
     [...byId.keys()],
     Map.groupBy(steps, ({ from }) => from),
   );
-  const draftsOf = (ids: Iterable<NodeId>): readonly Draft[] =>
+  const draftsOf = (ids: Iterable<NodeId>): readonly NodeDraft[] =>
     [...new Set(ids)].map((id) => byId.get(id)).filter((draft) => draft !== undefined);
   return {
     drafts,
@@ -48,25 +48,25 @@ export const wiringAmong = (drafts: readonly Draft[]): Wiring => {
 };
 
 /** The id without the stages that stand before it. */
-const ownId = ({ node: { id, stage } }: Draft): string =>
+const ownId = ({ node: { id, stage } }: NodeDraft): string =>
   stage === undefined ? id : id.slice(stage.length + 2);
 
-type Part = { readonly label: string; readonly id: string; readonly gate: (draft: Draft) => boolean };
+type GateRole = { readonly label: string; readonly id: string; readonly gate: (draft: NodeDraft) => boolean };
 
 /** What makes a node the gate of a commit or of a merge: its label, the gate that it carries, or the name by which it is known. */
-export const STOP: Part = { label: STOP_GATE, id: 'approve_gate_stop_condition', gate: () => false };
-export const CONFLICT: Part = {
+export const STOP: GateRole = { label: STOP_GATE, id: 'approve_gate_stop_condition', gate: () => false };
+export const CONFLICT: GateRole = {
   label: CONFLICT_GATE,
   id: 'merge_conflict_resolution',
   gate: ({ gates }) => gates.some(({ kind, id }) => kind === 'custom' && id === 'conflict_resolution'),
 };
-export const CI: Part = {
+export const CI: GateRole = {
   label: CICD_GATE,
   id: 'merge_gate_cicd',
   gate: ({ gates }) => gates.some(({ kind }) => kind === 'cicd'),
 };
 
-export const plays = (draft: Draft, { label, id, gate }: Part): boolean =>
+export const hasRole = (draft: NodeDraft, { label, id, gate }: GateRole): boolean =>
   draft.node.uses === label || ownId(draft) === id || gate(draft);
 
-export const isGate = ({ node: { uses } }: Draft): boolean => uses.startsWith('control.');
+export const isGate = ({ node: { uses } }: NodeDraft): boolean => uses.startsWith('control.');

@@ -7,7 +7,7 @@ import type { RawBudget } from '../../template/schema.ts';
 import type { Template } from '../../template/template.ts';
 
 /** Reads what stands in the policy of a workflow, and says what is wrong there. */
-type Place = {
+type PolicyReader = {
   readonly text: (value: string, path: string) => string;
   readonly refuse: (code: string, path: string, found: string, expected: string) => void;
 };
@@ -42,7 +42,7 @@ const MEASURES: Readonly<Record<'tokens' | 'cost_usd' | 'minutes', Measure>> = {
 const DECIMAL = /^\d{1,13}(?:\.\d{1,9})?$/;
 
 /** An amount of a budget; nothing where a parameter was left empty, which stands for no limit. */
-const amountOf = (raw: RawBudget, key: keyof typeof MEASURES, place: Place): number | undefined => {
+const amountOf = (raw: RawBudget, key: keyof typeof MEASURES, place: PolicyReader): number | undefined => {
   const written = raw[key];
   if (written === undefined) return undefined;
   const path = `policy.budget.${key}`;
@@ -53,7 +53,7 @@ const amountOf = (raw: RawBudget, key: keyof typeof MEASURES, place: Place): num
   return amount;
 };
 
-const audienceOf = ({ audience }: RawBudget, place: Place): readonly string[] | undefined => {
+const audienceOf = ({ audience }: RawBudget, place: PolicyReader): readonly string[] | undefined => {
   if (audience === undefined) return undefined;
   const path = 'policy.budget.audience';
   return [audience].flat().flatMap((member, at) => {
@@ -70,7 +70,7 @@ const audienceOf = ({ audience }: RawBudget, place: Place): readonly string[] | 
   });
 };
 
-const budgetOf = (raw: RawBudget, place: Place): Budget | undefined => {
+const budgetOf = (raw: RawBudget, place: PolicyReader): Budget | undefined => {
   if (raw.tokens === undefined && raw.cost_usd === undefined && raw.minutes === undefined) {
     const expected = 'tokens, cost_usd or minutes: at least one of them';
     place.refuse('WORKFLOW_BUDGET_EMPTY', 'policy.budget', 'a budget of nothing', expected);
@@ -94,7 +94,7 @@ export const workflowPolicy = (
   expander: Expander,
   report: Report,
 ): WorkflowPolicy => {
-  const place: Place = {
+  const place: PolicyReader = {
     text: (value, path) => expander.text(value, { path, file }),
     refuse: (code, path, found, expected) => {
       report.error({ code, path, found, expected, file });

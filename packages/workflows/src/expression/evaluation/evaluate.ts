@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
-import { fail } from '../operations/expression-error.ts';
+import { fail, failUnknown } from '../operations/expression-error.ts';
 import { FILTERS } from '../operations/filters.ts';
 import { METHODS } from '../operations/methods.ts';
 import type { Meter } from '../operations/meter.ts';
@@ -7,11 +7,10 @@ import { applyOperator } from '../operations/operators.ts';
 import { sliceOf } from '../operations/slice.ts';
 import { TESTS } from '../operations/tests.ts';
 import type { Expression } from '../syntax/tree.ts';
-import { unknown } from '../operations/unknown.ts';
 import { isList, isRecord, isTrue, kindOf, lettersOf, memberOf, type Value } from '../operations/values.ts';
 
-const looked = (scope: JsonObject, name: string): Value =>
-  Object.hasOwn(scope, name) ? scope[name] : unknown('name', name, Object.keys(scope));
+const lookup = (scope: JsonObject, name: string): Value =>
+  Object.hasOwn(scope, name) ? scope[name] : failUnknown('name', name, Object.keys(scope));
 
 /** A member that is not there is nothing, and so is every member of nothing. */
 const member = (of: Value, key: Value, meter: Meter): Value => {
@@ -34,19 +33,19 @@ const negative = (minus: boolean, value: Value): number => {
 export const evaluate = (expression: Expression, scope: JsonObject, meter: Meter): Value => {
   const get = (part: Expression): Value => evaluate(part, scope, meter);
   // Where something is kept in a list or an object, nothing becomes null: JSON has no other word for it.
-  const kept = (part: Expression): Json => get(part) ?? null;
+  const jsonOf = (part: Expression): Json => get(part) ?? null;
   const optional = (part: Expression | undefined): Value => part && get(part);
   meter.work(1);
   switch (expression.kind) {
     case 'value':
       return expression.value;
     case 'name':
-      return looked(scope, expression.name);
+      return lookup(scope, expression.name);
     case 'list':
-      return expression.items.map(kept);
+      return expression.items.map(jsonOf);
     case 'record':
       // This defines own properties whatever their names are: an assignment would not.
-      return Object.fromEntries(expression.entries.map(([key, value]) => [keyOf(get(key)), kept(value)]));
+      return Object.fromEntries(expression.entries.map(([key, value]) => [keyOf(get(key)), jsonOf(value)]));
     case 'member':
       return member(get(expression.of), get(expression.key), meter);
     case 'slice': {

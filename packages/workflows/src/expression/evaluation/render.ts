@@ -1,10 +1,9 @@
 import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
-import { about } from '../operations/about.ts';
 import { membersOf } from '../operations/callable.ts';
 import { evaluate } from './evaluate.ts';
-import { fail } from '../operations/expression-error.ts';
+import { fail, withExpression } from '../operations/expression-error.ts';
 import { RESULT_MAX, type Meter } from '../operations/meter.ts';
-import type { Body, Statement, Written } from '../template/tree.ts';
+import type { Body, Statement, SourceExpression } from '../template/tree.ts';
 import { isList, isTrue, sizeOf, textOf, type List, type Value } from '../operations/values.ts';
 
 /** Its names can be set; what they stand for never changes. */
@@ -30,15 +29,15 @@ const define = (scope: Scope, name: string, value: Json): void => {
   Object.defineProperty(scope, name, { value, enumerable: true, writable: true, configurable: true });
 };
 
-const valueOf = ({ text, tree }: Written, scope: JsonObject, { meter }: Rendering): Value =>
-  about(text, () => evaluate(tree, scope, meter));
+const valueOf = ({ text, tree }: SourceExpression, scope: JsonObject, { meter }: Rendering): Value =>
+  withExpression(text, () => evaluate(tree, scope, meter));
 
-const holds = (condition: Written, scope: JsonObject, rendering: Rendering): boolean =>
+const holds = (condition: SourceExpression, scope: JsonObject, rendering: Rendering): boolean =>
   isTrue(valueOf(condition, scope, rendering), rendering.meter);
 
-const keep = (scope: Scope, name: string, of: Written, rendering: Rendering): void => {
+const keep = (scope: Scope, name: string, of: SourceExpression, rendering: Rendering): void => {
   const value = valueOf(of, scope, rendering);
-  about(of.text, () => {
+  withExpression(of.text, () => {
     const size = sizeOf(value, rendering.meter);
     if (size > RESULT_MAX) fail(`gives more than ${String(RESULT_MAX)} characters or members`);
     checkLevels(value, LEVELS_MAX);
@@ -56,7 +55,7 @@ const scopeFor = (scope: Scope, { names, of }: Loop, member: Json, { meter }: Re
   if (names.length === 1 && name !== undefined) define(inner, name, member);
   else if (isList(member) && member.length === names.length)
     for (const [at, part] of names.entries()) define(inner, part, member[at] ?? null);
-  else about(of.text, () => fail(`has no members of ${String(names.length)} parts each`));
+  else withExpression(of.text, () => fail(`has no members of ${String(names.length)} parts each`));
   return inner;
 };
 
@@ -65,7 +64,7 @@ const membersFor = (loop: Loop, scope: Scope, rendering: Rendering): List => {
   // Where there is nothing, there is nothing to go through.
   if (value === undefined || value === null) return [];
   const { only } = loop;
-  const members = about(loop.of.text, () => membersOf(value, rendering.meter));
+  const members = withExpression(loop.of.text, () => membersOf(value, rendering.meter));
   if (only === undefined) return members;
   return members.filter((member) => holds(only, scopeFor(scope, loop, member, rendering), rendering));
 };
@@ -100,7 +99,7 @@ const render = (statement: Statement, scope: Scope, rendering: Rendering): strin
       return statement.text;
     case 'output': {
       const value = valueOf(statement.of, scope, rendering);
-      return about(statement.of.text, () =>
+      return withExpression(statement.of.text, () =>
         value === undefined || value === null ? '' : textOf(value, meter),
       );
     }

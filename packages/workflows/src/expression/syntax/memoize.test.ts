@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
-import { recently } from './memoize.ts';
+import { memoize } from './memoize.ts';
 
 test('what was asked for last is kept, and no more of it than is said', () => {
   const made: string[] = [];
-  const get = recently(2, (text) => made.push(text));
+  const get = memoize(2, (text) => made.push(text));
   for (const text of ['a', 'b', 'a', 'c', 'a', 'b']) get(text);
   expect(made).toEqual(['a', 'b', 'c', 'b']);
 });
 
 test('what could not be made is not kept', () => {
   let calls = 0;
-  const get = recently(2, () => {
+  const get = memoize(2, () => {
     calls += 1;
     throw new Error('no');
   });

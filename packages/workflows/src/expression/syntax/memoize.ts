@@ -1,5 +1,5 @@
 /** Keeps what was made for the texts that were asked for last, and makes it anew for all others. */
-export const recently = <Made>(max: number, make: (text: string) => Made): ((text: string) => Made) => {
+export const memoize = <Made>(max: number, make: (text: string) => Made): ((text: string) => Made) => {
   const kept = new Map<string, { readonly made: Made }>();
   return (text) => {
     const entry = kept.get(text) ?? { made: make(text) };

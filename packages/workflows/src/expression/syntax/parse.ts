@@ -1,7 +1,7 @@
 import * as library from '@huggingface/jinja';
 import { checkBrackets } from './brackets.ts';
 import { ExpressionError, fail } from '../operations/expression-error.ts';
-import { recently } from './memoize.ts';
+import { memoize } from './memoize.ts';
 import { translate } from './translate.ts';
 import type { Expression } from './tree.ts';
 
@@ -42,4 +42,4 @@ const read = (text: string): Expression => {
 };
 
 /** The tree of an expression. Throws `ExpressionError`. */
-export const parseExpression: (text: string) => Expression = recently(CACHED_MAX, read);
+export const parseExpression: (text: string) => Expression = memoize(CACHED_MAX, read);

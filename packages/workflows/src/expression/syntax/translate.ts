@@ -1,11 +1,10 @@
 import type { Callables } from '../operations/callable.ts';
-import { fail, quoted } from '../operations/expression-error.ts';
+import { fail, failUnknown, quoted } from '../operations/expression-error.ts';
 import { FILTERS } from '../operations/filters.ts';
 import { METHODS } from '../operations/methods.ts';
 import { TESTS } from '../operations/tests.ts';
 import type { BinaryOperator } from '../operations/operators.ts';
 import type { Expression } from './tree.ts';
-import { unknown } from '../operations/unknown.ts';
 
 /** A node of the foreign tree, of which nothing is believed but its name. */
 type Node = { readonly type: string; readonly [key: string]: unknown };
@@ -92,7 +91,7 @@ const call = (
   of: Expression,
   [given, depth]: readonly [readonly unknown[], number],
 ): Expression => {
-  const { params } = known.get(name) ?? unknown(kind, name, known.keys());
+  const { params } = known.get(name) ?? failUnknown(kind, name, known.keys());
   return { kind, name, of, args: argumentsOf(name, params, given, depth) };
 };
 
@@ -147,7 +146,7 @@ const binary = (node: Node, depth: number): Expression => {
 
 const test = (node: Node, depth: number): Expression => {
   const name = textOf(nodeOf(node['test'])['value']);
-  if (!TESTS.has(name)) return unknown('test', name, TESTS.keys());
+  if (!TESTS.has(name)) return failUnknown('test', name, TESTS.keys());
   return { kind: 'test', name, of: translate(node['operand'], depth), negated: node['negate'] === true };
 };
 

@@ -1,12 +1,12 @@
-import { about } from '../operations/about.ts';
+import { failUnknown, withExpression } from '../operations/expression-error.ts';
 import { namesOf } from '../syntax/names.ts';
-import type { Body, Written } from './tree.ts';
-import { unknown } from '../operations/unknown.ts';
+import type { Body, SourceExpression } from './tree.ts';
 
 type Names = ReadonlySet<string>;
 
-const check = ({ text, tree }: Written, names: Names): void => {
-  for (const name of namesOf(tree)) if (!names.has(name)) about(text, () => unknown('name', name, names));
+const check = ({ text, tree }: SourceExpression, names: Names): void => {
+  for (const name of namesOf(tree))
+    if (!names.has(name)) withExpression(text, () => failUnknown('name', name, names));
 };
 
 /** What stands in all of them. */

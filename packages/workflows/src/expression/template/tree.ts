@@ -1,34 +1,32 @@
-import { about } from '../operations/about.ts';
-import { fail, quoted } from '../operations/expression-error.ts';
+import { fail, failUnknown, quoted, withExpression } from '../operations/expression-error.ts';
 import { parseExpression } from '../syntax/parse.ts';
-import { recently } from '../syntax/memoize.ts';
+import { memoize } from '../syntax/memoize.ts';
 import { piecesOf, type Piece } from './pieces.ts';
 import { isWord } from '../syntax/translate.ts';
 import type { Expression } from '../syntax/tree.ts';
-import { unknown } from '../operations/unknown.ts';
 
 /** An expression, and how it was written. */
-export type Written = { readonly text: string; readonly tree: Expression };
+export type SourceExpression = { readonly text: string; readonly tree: Expression };
 
 /** What a template can consist of. Nothing here goes on for longer than the list that it goes through. */
 export type Statement =
   | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'output'; readonly of: Written }
+  | { readonly kind: 'output'; readonly of: SourceExpression }
   | {
       readonly kind: 'if';
-      readonly branches: readonly { readonly when: Written; readonly body: Body }[];
+      readonly branches: readonly { readonly when: SourceExpression; readonly body: Body }[];
       readonly otherwise: Body | undefined;
     }
   | {
       readonly kind: 'for';
       readonly names: readonly string[];
-      readonly of: Written;
+      readonly of: SourceExpression;
       /** Only the members that this holds for. */
-      readonly only: Written | undefined;
+      readonly only: SourceExpression | undefined;
       readonly body: Body;
       readonly otherwise: Body | undefined;
     }
-  | { readonly kind: 'set'; readonly name: string; readonly value: Written }
+  | { readonly kind: 'set'; readonly name: string; readonly value: SourceExpression }
   | { readonly kind: 'capture'; readonly name: string; readonly body: Body };
 export type Body = readonly Statement[];
 
@@ -44,7 +42,10 @@ const INNER: ReadonlySet<string> = new Set(['elif', 'else', 'endif', 'endfor', '
 type Cursor = { readonly pieces: readonly Piece[]; at: number };
 type Tag = Extract<Piece, { kind: 'tag' }>;
 
-const written = (text: string): Written => ({ text, tree: about(text, () => parseExpression(text)) });
+const sourceExpression = (text: string): SourceExpression => ({
+  text,
+  tree: withExpression(text, () => parseExpression(text)),
+});
 
 const nameIn = (text: string): string => {
   const name = text.trim();
@@ -53,7 +54,7 @@ const nameIn = (text: string): string => {
   return name;
 };
 
-const nothing = ({ word, rest }: Tag): void => {
+const expectEmpty = ({ word, rest }: Tag): void => {
   if (rest !== '') fail(`nothing stands behind ${quoted(word)}, and this is ${quoted(rest)}`);
 };
 
@@ -67,7 +68,8 @@ const bodyUntil = (cursor: Cursor, words: readonly string[], level: number): Bod
     if (piece.kind === 'tag' && words.includes(piece.word)) return body;
     cursor.at += 1;
     if (piece.kind === 'tag') body.push(statement(piece, cursor, level));
-    else body.push(piece.kind === 'text' ? piece : { kind: 'output', of: written(piece.expression) });
+    else
+      body.push(piece.kind === 'text' ? piece : { kind: 'output', of: sourceExpression(piece.expression) });
   }
 };
 
@@ -80,28 +82,28 @@ const next = ({ pieces, at }: Cursor): Tag => {
 const endOf = (cursor: Cursor, end: string, level: number): Body | undefined => {
   let otherwise: Body | undefined;
   if (next(cursor).word === 'else') {
-    nothing(next(cursor));
+    expectEmpty(next(cursor));
     cursor.at += 1;
     otherwise = bodyUntil(cursor, [end], level);
   }
-  nothing(next(cursor));
+  expectEmpty(next(cursor));
   cursor.at += 1;
   return otherwise;
 };
 
 const ifOf = ({ rest }: Tag, cursor: Cursor, level: number): Statement => {
   const inner = ['elif', 'else', 'endif'];
-  const branches = [{ when: written(rest), body: bodyUntil(cursor, inner, level) }];
+  const branches = [{ when: sourceExpression(rest), body: bodyUntil(cursor, inner, level) }];
   for (let tag = next(cursor); tag.word === 'elif'; tag = next(cursor)) {
     cursor.at += 1;
-    branches.push({ when: written(tag.rest), body: bodyUntil(cursor, inner, level) });
+    branches.push({ when: sourceExpression(tag.rest), body: bodyUntil(cursor, inner, level) });
   }
   return { kind: 'if', branches, otherwise: endOf(cursor, 'endif', level) };
 };
 
 /** `y if z` behind `in` means the members of `y` that `z` holds for. */
 const membersIn = (text: string): Pick<Extract<Statement, { kind: 'for' }>, 'of' | 'only'> => {
-  const of = written(text);
+  const of = sourceExpression(text);
   if (of.tree.kind !== 'choice' || of.tree.no !== undefined) return { of, only: undefined };
   return { of: { text, tree: of.tree.yes }, only: { text, tree: of.tree.condition } };
 };
@@ -118,7 +120,7 @@ const forOf = ({ rest }: Tag, cursor: Cursor, level: number): Statement => {
 const setOf = ({ rest }: Tag, cursor: Cursor, level: number): Statement => {
   const sign = rest.indexOf('=');
   if (sign >= 0)
-    return { kind: 'set', name: nameIn(rest.slice(0, sign)), value: written(rest.slice(sign + 1)) };
+    return { kind: 'set', name: nameIn(rest.slice(0, sign)), value: sourceExpression(rest.slice(sign + 1)) };
   const name = nameIn(rest);
   const body = bodyUntil(cursor, ['endset'], level);
   endOf(cursor, 'endset', level);
@@ -138,11 +140,11 @@ const statement = (tag: Tag, cursor: Cursor, above: number): Statement => {
     default:
       return INNER.has(tag.word)
         ? fail(`does not parse: {% ${tag.word} %} stands where nothing is open that it belongs to`)
-        : unknown('statement', tag.word, STATEMENTS);
+        : failUnknown('statement', tag.word, STATEMENTS);
   }
 };
 
 /** The tree of a template. Throws `ExpressionError`. */
-export const parseTemplate: (text: string) => Body = recently(CACHED_MAX, (text) =>
+export const parseTemplate: (text: string) => Body = memoize(CACHED_MAX, (text) =>
   bodyUntil({ pieces: piecesOf(text), at: 0 }, [], 0),
 );

@@ -1,4 +1,4 @@
-import type { RequestApproval } from '@holdpoint/contracts/approval/approval';
+import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { inputProblems, type InputRequest } from '@holdpoint/contracts/workflow/input';
 import type { Json } from '@holdpoint/contracts/values/json';
@@ -22,12 +22,12 @@ export type TestAnswer =
   | { readonly expired: true };
 
 /** Answers questions as they come; undefined leaves one open. */
-export type Answering = (question: TestQuestion) => TestAnswer | undefined;
+export type AnswerQuestion = (question: TestQuestion) => TestAnswer | undefined;
 
 type Open = { readonly request: RequestApproval; readonly callOff: () => void };
 
-export type People = {
-  readonly answerWith: (answering: Answering | readonly TestAnswer[]) => void;
+export type TestApprovals = {
+  readonly answerWith: (answering: AnswerQuestion | readonly TestAnswer[]) => void;
   readonly open: () => readonly TestQuestion[];
   readonly ask: (request: RequestApproval) => void;
   readonly cancel: (id: string, about: Pick<RequestApproval, 'task' | 'node' | 'revision'>) => void;
@@ -37,7 +37,7 @@ export type People = {
 
 type Resolved = Extract<ProgramMessage, { readonly kind: 'approval' }>;
 
-const seen = ({ id, task, node, title, body, input, audience }: RequestApproval): TestQuestion => ({
+const testQuestion = ({ id, task, node, title, body, input, audience }: RequestApproval): TestQuestion => ({
   approval: id,
   task,
   phase: node,
@@ -48,14 +48,14 @@ const seen = ({ id, task, node, title, body, input, audience }: RequestApproval)
 });
 
 /** The approvals service in memory, as far as programs ask it. */
-export const createPeople = (
+export const createTestApprovals = (
   timeline: Timeline,
   epoch: number,
   tell: (task: string, message: Resolved) => void,
-): People => {
+): TestApprovals => {
   const open = new Map<string, Open>();
   const resolved = new Map<string, Resolved>();
-  let answering: Answering = () => undefined;
+  let answering: AnswerQuestion = () => undefined;
 
   const resolve = (
     about: Pick<RequestApproval, 'id' | 'task' | 'node' | 'revision'>,
@@ -73,24 +73,24 @@ export const createPeople = (
     tell(task, message);
   };
 
-  const decide: People['decide'] = (id, answer) => {
+  const decide: TestApprovals['decide'] = (id, answer) => {
     const { request } = open.get(id) ?? {};
     if (request === undefined)
       throw new HoldpointError('APPROVALS_UNKNOWN', `there is no open question ${id}`);
     if ('expired' in answer) return resolve(request, { outcome: 'expired', by: 'clock' });
     const { response, by = 'tester', comment } = answer;
-    const problems = inputProblems(seen(request).input, response);
+    const problems = inputProblems(testQuestion(request).input, response);
     if (problems.length > 0) throw new HoldpointError('APPROVALS_RESPONSE_INVALID', problems.join('; '));
     return resolve(request, { outcome: 'answered', by, response, ...(comment !== undefined && { comment }) });
   };
 
   const offer = (request: RequestApproval): void => {
-    const answer = answering(seen(request));
+    const answer = answering(testQuestion(request));
     if (answer !== undefined) decide(request.id, answer);
   };
 
   return {
-    open: () => [...open.values()].map(({ request }) => seen(request)),
+    open: () => [...open.values()].map(({ request }) => testQuestion(request)),
     decide,
     answerWith: (next) => {
       const queue = typeof next === 'function' ? undefined : [...next];

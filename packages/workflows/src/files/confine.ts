@@ -3,7 +3,7 @@ import { dirname, isAbsolute, relative, resolve, sep } from 'node:path';
 import { systemCode, WorkflowFileError } from './file-error.ts';
 
 /** Where a path leads once its symbolic links are followed. */
-export type Place = {
+export type ConfinedPath = {
   /** Absolute, without any link in it. */
   readonly real: string;
   /** From the top of the repository, with forward slashes. */
@@ -60,7 +60,7 @@ const leadsOut = (path: string): WorkflowFileError =>
  * Where a path leads, or undefined where nothing is. Symbolic links are followed first, and whatever is outside of the
  * root then is refused, so that it cannot even be learnt whether it is there.
  */
-export const placeOf = (root: string, path: string): Place | undefined => {
+export const confine = (root: string, path: string): ConfinedPath | undefined => {
   const base = realpathSync(root);
   const wanted = resolve(base, path);
   const deepest = deepestOf(wanted, path);
