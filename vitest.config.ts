@@ -23,7 +23,7 @@ export default defineConfig({
           name: 'int',
           include: ['**/*.int.test.ts'],
           exclude: nowhere,
-          globalSetup: ['tests/harness/global-setup.ts'],
+          globalSetup: ['tests/kit/stack/global-setup.ts'],
           // Bounds for what hangs: no test passes or fails by how long it takes.
           testTimeout: 300_000,
           hookTimeout: 180_000,
@@ -37,7 +37,7 @@ export default defineConfig({
           name: 'e2e',
           include: ['tests/{e2e,conformance}/**/*.e2e.test.ts'],
           exclude: nowhere,
-          globalSetup: ['tests/harness/global-setup.ts'],
+          globalSetup: ['tests/kit/stack/global-setup.ts'],
           testTimeout: 300_000,
           hookTimeout: 240_000,
           maxWorkers: 1,

@@ -102,7 +102,7 @@ describe('npm start', () => {
     { timeout: 180_000 },
     async () => {
       const started = launch('infra/local/start.ts');
-      const [, approval = ''] = await until(started, /holdpoint -- approvals approve (\S+)/);
+      const [, approval = ''] = await until(started, /holdpoint -- approval approve (\S+)/);
       const [, natsUrl = ''] = await until(started, /NATS +(nats:\S+)/);
 
       const second = launch('infra/local/start.ts');
@@ -111,7 +111,7 @@ describe('npm start', () => {
         /Holdpoint is running already, as process \d+ since .*; this start did nothing\.\n +NATS +nats:/,
       );
 
-      expect((await cli(natsUrl, 'approvals', 'approve', approval)).code).toBe(0);
+      expect((await cli(natsUrl, 'approval', 'approve', approval)).code).toBe(0);
       const file = join(dataDir, 'workspace', 'sample.txt');
       const text = await poll(async () => readFile(file, 'utf8'), {
         timeoutMs: 30_000,
@@ -181,7 +181,7 @@ test(
   },
   async () => {
     const started = launch('infra/local/start.ts');
-    const [, task = ''] = await until(started, /holdpoint -- task get (\S+)/);
+    const [, task = ''] = await until(started, /holdpoint -- task show (\S+)/);
     const [, natsUrl = ''] = await until(started, /NATS +(nats:\S+)/);
     const lock = await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8');
     process.kill(Number(lock.split('\n')[0]), 'SIGKILL');
@@ -190,7 +190,7 @@ test(
     await until(started, /NATS runs again/);
     await poll(
       async () =>
-        (await cli(natsUrl, 'task', 'get', task)).output.includes('awaiting_approval') ? true : undefined,
+        (await cli(natsUrl, 'task', 'show', task)).output.includes('awaiting_approval') ? true : undefined,
       {
         timeoutMs: 60_000,
         what: 'the task is shown at its gate',

@@ -209,7 +209,7 @@ describe('who may hear what', () => {
     ['hp.api.approvals.decide', ['approvals']],
     ['hp.cmd.effect.run.default', ['operator']],
     ['hp.evt.approval.resolved.a-1', ['approvals', 'operator', 'monitor']],
-    ['hp.evt.task.phase_informed.t-1', ['approvals', 'operator', 'monitor', 'worker']],
+    ['hp.evt.task.phase_entry_completed.t-1', ['approvals', 'operator', 'monitor', 'worker']],
     ['hp.evt.effect.applied.e-1', ['operator', 'monitor']],
     ['_INBOX_worker.x.1', ['worker']],
     ['$SRV.PING', SERVICES],

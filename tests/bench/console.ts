@@ -4,8 +4,8 @@ import type { Client } from '@holdpoint/cli/bus/client';
 import { root } from '@holdpoint/infra/local/folders';
 import { connectAs } from '@holdpoint/infra/nats/connect';
 import type { Page } from 'playwright-core';
-import { startChromium, visit } from '../harness/browser.ts';
-import { publishRequest, requestOf } from '../harness/requests.ts';
+import { startChromium, visit } from '../kit/console/browser.ts';
+import { publishRequest, requestOf } from '../kit/surfaces/requests.ts';
 import { type Percentiles, percentiles, round } from './figures.ts';
 
 export type ConsoleFigures = {

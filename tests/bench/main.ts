@@ -10,7 +10,7 @@ import { onStderr } from '@holdpoint/infra/local/progress';
 import { createStack, type RunningStack } from '@holdpoint/infra/local/stack';
 import { setTimeout as delay } from 'node:timers/promises';
 import { loadDecidable, loadListed, measureDecisions, measureInboxPages } from './approvals.ts';
-import { findChromium } from '../harness/browser.ts';
+import { findChromium } from '../kit/console/browser.ts';
 import { bytesBelow } from './disk.ts';
 import { measureConsole } from './console.ts';
 import { connectOrders } from './effects.ts';

@@ -5,7 +5,7 @@ import { WATCH_PATH } from '@holdpoint/contracts/approval/watch';
 import { connectAs } from '@holdpoint/infra/nats/connect';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WebSocket } from 'ws';
-import { publishRequest, requestOf } from '../harness/requests.ts';
+import { publishRequest, requestOf } from '../kit/surfaces/requests.ts';
 import { type Percentiles, percentiles, round } from './figures.ts';
 
 /** Of one person: fewer than the service lets one have. */

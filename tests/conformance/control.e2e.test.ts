@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { until } from '../harness/until.ts';
-import type { ServiceProcess } from '../harness/as-process.ts';
+import { until } from '../kit/until.ts';
+import type { ServiceProcess } from '../kit/stack/as-process.ts';
 import { commitTo } from './support/plans.ts';
 import { createRepository, giveFlows, type Repository } from './support/repository.ts';
 import { enqueue, follow, jobsOf, nodeOf, untilEnded, untilJob, viewOf } from './support/runs.ts';
@@ -114,7 +114,7 @@ describe.concurrent('gates', () => {
     expect(jobsOf(cancelled)).toEqual({ say: 'cancelled', check: 'blocked_by_dependency' });
     const { approval = '' } = nodeOf(cancelled, 'say');
     await until('the request is taken back', async () =>
-      (await repository.holdpoint('approvals', 'show', approval)).out.includes('cancelled')
+      (await repository.holdpoint('approval', 'show', approval)).out.includes('cancelled')
         ? true
         : undefined,
     );

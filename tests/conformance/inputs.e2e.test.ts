@@ -74,7 +74,7 @@ describe.concurrent('which flow', () => {
 
   test('9. the flows that come with Holdpoint are made of the known labels, and of nothing that Vizier had before', async () => {
     const repository = createRepository(stack);
-    expect(await repository.holdpoint('init')).toMatchObject({ code: 0 });
+    expect(await repository.holdpoint('workflow', 'init')).toMatchObject({ code: 0 });
     const labels = (name: string): readonly string[] =>
       [...repository.read(`.holdpoint/workflows/${name}.toml`).matchAll(/^uses = "(.*)"$/gm)].map(
         ([, label = '']) => label,

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { untilTrue } from '../harness/until.ts';
+import { untilTrue } from '../kit/until.ts';
 import { json } from './support/held.ts';
 import { createRepository, type Repository } from './support/repository.ts';
 import { enqueue, jobsOf, newRun, nodeOf, untilEnded, untilJob } from './support/runs.ts';

@@ -7,16 +7,16 @@ import { layout } from '@holdpoint/infra/credentials/layout';
 import { root } from '@holdpoint/infra/local/folders';
 import { SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { publish } from '../harness/bus.ts';
-import { type DiscordStandIn, snowflake, startDiscord } from '../harness/discord.ts';
-import { appliedByKey } from '../harness/effect-file.ts';
-import { orderFor } from '../harness/orders.ts';
-import { type TestPrincipal, writePrincipals } from '../harness/principals.ts';
-import { publishRequest, requestOf } from '../harness/requests.ts';
-import { createSystem, type System } from '../harness/system.ts';
-import { type SampleTask, submitSample, waitForPhase, waitForRequest } from '../harness/tasks.ts';
-import { until, untilTrue } from '../harness/until.ts';
-import { openWatcher } from '../harness/web.ts';
+import { publish } from '../kit/bus/consumers.ts';
+import { type DiscordStandIn, snowflake, startDiscord } from '../kit/surfaces/discord.ts';
+import { appliedByKey } from '../kit/effects/effect-file.ts';
+import { orderFor } from '../kit/effects/orders.ts';
+import { type TestPrincipal, writePrincipals } from '../kit/stack/principals.ts';
+import { publishRequest, requestOf } from '../kit/surfaces/requests.ts';
+import { createSystem, type System } from '../kit/stack/system.ts';
+import { type SampleTask, submitSample, waitForPhase, waitForRequest } from '../kit/tasks/tasks.ts';
+import { until, untilTrue } from '../kit/until.ts';
+import { openWatcher } from '../kit/console/web.ts';
 import { findTools } from './readme-process.ts';
 
 // What the specification of approvals asks for, one after the other, on real services.
@@ -119,7 +119,7 @@ describe('an approval', () => {
       const others = (await system.client.ask('approvals', 'list', { limit: 500 })).items;
       for (const { id } of others)
         if (id !== task.approval) await system.client.ask('approvals', 'decide', { id, decision: 'reject' });
-      const printed = await askedOnTerminal(key, 'approvals', 'watch', '--once');
+      const printed = await askedOnTerminal(key, 'approval', 'watch', '--once');
       expect(printed).toContain(task.approval);
       expect(printed).toContain(`${task.approval} is ${status} by operator`);
       await waitForPhase(system.client, task.id, phase);

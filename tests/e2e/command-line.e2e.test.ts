@@ -1,9 +1,9 @@
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { commandLine, type Output } from '../harness/command-line.ts';
-import { appliedByKey } from '../harness/effect-file.ts';
-import { createSystem, type System } from '../harness/system.ts';
-import { newTaskId, sampleTask } from '../harness/tasks.ts';
+import { commandLine, type Output } from '../kit/command-line.ts';
+import { appliedByKey } from '../kit/effects/effect-file.ts';
+import { createSystem, type System } from '../kit/stack/system.ts';
+import { newTaskId, sampleTask } from '../kit/tasks/tasks.ts';
 
 let system: System;
 let holdpoint: (...args: readonly string[]) => Promise<Output>;
@@ -38,15 +38,15 @@ describe('a gated task, typed', () => {
     expect(submitted).toEqual({ code: 0, out: `task ${task.id} is awaiting_approval\n`, err: '' });
 
     await expect
-      .poll(async () => (await holdpoint('approvals', 'list')).out, { timeout: 60_000 })
+      .poll(async () => (await holdpoint('approval', 'list')).out, { timeout: 60_000 })
       .toContain(task.approval);
-    const shown = await holdpoint('approvals', 'show', task.approval);
+    const shown = await holdpoint('approval', 'show', task.approval);
     expect(shown.out).toContain(task.line);
     expect((await appliedByKey(system.workspace)).has(task.effect)).toBe(false);
 
     // Watching begins before the decision, and ends with the task.
     const watching = holdpoint('task', 'watch', task.id);
-    expect(await holdpoint('approvals', 'approve', task.approval, '--comment', 'looks right')).toMatchObject({
+    expect(await holdpoint('approval', 'approve', task.approval, '--comment', 'looks right')).toMatchObject({
       code: 0,
       err: '',
     });
@@ -56,8 +56,8 @@ describe('a gated task, typed', () => {
       /submitted[^]*approval_requested[^]*effect_ordered[^]*node_succeeded[^]*completed/,
     );
 
-    expect((await holdpoint('task', 'get', task.id)).out).toContain('completed');
-    expect((await holdpoint('effects', 'list', task.id)).out).toMatch(
+    expect((await holdpoint('task', 'show', task.id)).out).toContain('completed');
+    expect((await holdpoint('effect', 'list', task.id)).out).toMatch(
       new RegExp(`${task.effect}.*append.*applied.*started 1x`),
     );
     expect((await appliedByKey(system.workspace)).get(task.effect)).toBe(1);
@@ -66,13 +66,13 @@ describe('a gated task, typed', () => {
   test('that is rejected fails, and nothing is carried out', async () => {
     const { task } = await submit();
     await expect
-      .poll(async () => (await holdpoint('approvals', 'reject', task.approval)).code, { timeout: 60_000 })
+      .poll(async () => (await holdpoint('approval', 'reject', task.approval)).code, { timeout: 60_000 })
       .toBe(0);
     const watched = await holdpoint('task', 'watch', task.id);
     expect(watched.code).toBe(1);
     expect(watched.out).toContain('ERR_FORBIDDEN');
-    expect((await holdpoint('effects', 'list', task.id)).out).toBe('no effects\n');
-    const again = await holdpoint('approvals', 'approve', task.approval);
+    expect((await holdpoint('effect', 'list', task.id)).out).toBe('no effects\n');
+    const again = await holdpoint('approval', 'approve', task.approval);
     expect(again.code).toBe(1);
     expect(again.err).toMatch(/^error APPROVALS_ALREADY_DECIDED: .*rejected/);
   });
@@ -80,8 +80,8 @@ describe('a gated task, typed', () => {
   test.each([
     [['task', 'submit', '--workflow', 'no-such', '--goal', 'x'], 1, 'ORCHESTRATOR_UNKNOWN_WORKFLOW'],
     [['task', 'submit', '--workflow', 'sample'], 2, 'goal'],
-    [['task', 'get', 't-none'], 1, 'ORCHESTRATOR_UNKNOWN_TASK'],
-    [['approvals', 'approve', 'a-none'], 1, 'APPROVALS_UNKNOWN'],
+    [['task', 'show', 't-none'], 1, 'ORCHESTRATOR_UNKNOWN_TASK'],
+    [['approval', 'approve', 'a-none'], 1, 'APPROVALS_UNKNOWN'],
   ] as const)('holdpoint %j is told what is wrong', async (args, code, said) => {
     const refused = await holdpoint(...args);
     expect(refused).toMatchObject({ code, out: '' });

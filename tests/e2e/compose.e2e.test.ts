@@ -8,9 +8,9 @@ import { startChild } from '@holdpoint/infra/local/child';
 import { root } from '@holdpoint/infra/local/folders';
 import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vitest';
 import { z } from 'zod';
-import { newTaskId, sampleTask } from '../harness/tasks.ts';
-import type { SampleTask } from '../harness/tasks.ts';
-import { Hopeless, until, untilTrue } from '../harness/until.ts';
+import { newTaskId, sampleTask } from '../kit/tasks/tasks.ts';
+import type { SampleTask } from '../kit/tasks/tasks.ts';
+import { Hopeless, until, untilTrue } from '../kit/until.ts';
 import { liberties, Manifest, secretHolders } from './compose-manifest.ts';
 import { createComposeProject, whyNoCompose } from './compose-project.ts';
 import type { ComposeProject } from './compose-project.ts';
@@ -55,7 +55,7 @@ describe.skipIf(obstacle !== undefined)('the system by compose', () => {
   };
 
   const phaseOf = async (task: SampleTask): Promise<string> =>
-    TaskView.parse(JSON.parse(await system.cli('task', 'get', task.id, '--json'))).phase;
+    TaskView.parse(JSON.parse(await system.cli('task', 'show', task.id, '--json'))).phase;
 
   const reaches = (task: SampleTask, phase: string) =>
     until(
@@ -69,7 +69,7 @@ describe.skipIf(obstacle !== undefined)('the system by compose', () => {
     );
 
   const approve = (task: SampleTask) =>
-    until(`${task.approval} is approved`, () => system.cli('approvals', 'approve', task.approval), 60_000);
+    until(`${task.approval} is approved`, () => system.cli('approval', 'approve', task.approval), 60_000);
 
   /** The lines of the file in the executor's workspace that carry the key of the task's effect. */
   const timesApplied = async (task: SampleTask): Promise<number> => {

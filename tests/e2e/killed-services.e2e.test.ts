@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SERVICES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { afterAll, beforeAll, expect, onTestFailed, test } from 'vitest';
-import type { ServiceProcess } from '../harness/as-process.ts';
-import { createChance, seedOfRun } from '../harness/chance.ts';
-import { expectAllDoneOnce, keepBusy } from '../harness/crowd.ts';
-import { createSystem, type System } from '../harness/system.ts';
+import type { ServiceProcess } from '../kit/stack/as-process.ts';
+import { createChance, seedOfRun } from '../kit/chance.ts';
+import { expectAllDoneOnce, keepBusy } from '../kit/tasks/bulk-tasks.ts';
+import { createSystem, type System } from '../kit/stack/system.ts';
 
 let system: System;
 const services = new Map<ServiceName, ServiceProcess>();

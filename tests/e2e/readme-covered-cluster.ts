@@ -15,7 +15,7 @@ const MADE: Cover = [
 
 const JOB: readonly (readonly [string, string])[] = [
   ['infra/k8s/base/provision.yaml', 'name: provision'],
-  ['tests/integration/rolling-update.int.test.ts', 'with a migration between'],
+  ['tests/integration/runtime/rolling-update.int.test.ts', 'with a migration between'],
 ];
 
 const COMPOSED: Cover = [['tests/e2e/compose-project.ts', `['up', '--detach', '--build'`]];

@@ -8,13 +8,13 @@ const JOBS = 'packages/cli/src/job/jobs.test.ts';
 const LINK = 'packages/cli/src/program-file.test.ts';
 
 const DOUBTS = 'packages/cli/src/approval/in-doubt.test.ts';
-const ARTIFACTS = 'tests/integration/artifacts.int.test.ts';
+const ARTIFACTS = 'tests/integration/executor/artifacts.int.test.ts';
 
 const CIRCUITS: Cover = [
   ['packages/cli/src/circuit/commands.test.ts', `['circuits', verb, TARGET, ...options]`],
 ];
 const UNDO = 'packages/cli/src/effect/undo.test.ts';
-const FLAG = 'tests/integration/own-capabilities.int.test.ts';
+const FLAG = 'tests/integration/executor/own-capabilities.int.test.ts';
 
 const RECOVERY = 'packages/cli/src/recovery/commands.test.ts';
 const REPORTED: Cover = [[RECOVERY, `['recovery', 'report', ...words]`]];
@@ -27,26 +27,26 @@ const DRAFT: Cover = [[SCENARIO, `'draft', 'spec.md', 'greet'`]];
 const APPROVE: Cover = [[STAGES, `'approve', 'greet', '--set', \`stop_condition_script=`]];
 const MERGE: Cover = [
   [SCENARIO, `'merge', 'greet', '--set', checks('greet')`],
-  [SCENARIO, `holdpoint('approvals', 'approve', id)`],
+  [SCENARIO, `holdpoint('approval', 'approve', id)`],
 ];
 
 const DESK = 'packages/cli/src/approval/commands.test.ts';
 const TOKENS = 'packages/cli/src/token/commands.test.ts';
-const IDENTITY = 'tests/integration/identity.int.test.ts';
+const IDENTITY = 'tests/integration/approvals/identity.int.test.ts';
 const RULES = 'packages/cli/src/rule/commands.test.ts';
 const AUDIT = 'packages/cli/src/audit/commands.test.ts';
 const GATES = 'packages/cli/src/workflow/gates.test.ts';
-const SURFACES = 'tests/harness/surfaces.ts';
+const SURFACES = 'tests/kit/surfaces/surfaces.ts';
 /** Each decision goes over the same suite, wherever it is made. */
 const DECIDED: Cover = [
   [SURFACES, "'approvals',"],
-  ['tests/integration/surfaces.int.test.ts', '%s is recorded with who, why and where'],
+  ['tests/integration/approvals/surfaces.int.test.ts', '%s is recorded with who, why and where'],
 ];
 
 const RESPONDING = 'packages/cli/src/approval/answering.test.ts';
 const RESPONDED: Cover = [
   [SURFACES, `['respond', id, ...typedResponse(response)]`],
-  ['tests/integration/surfaces.int.test.ts', '%s: the response is recorded with who and where'],
+  ['tests/integration/approvals/surfaces.int.test.ts', '%s: the response is recorded with who and where'],
 ];
 
 /** In the documents the flows have other names and other scripts; what is typed in the tests is the same otherwise. */
@@ -58,56 +58,56 @@ export const coveredFlows: Readonly<Record<string, Cover>> = {
   'ln -s <PWD>/packages/cli/bin/holdpoint /home/me/.local/bin/holdpoint': [
     [LINK, 'can stand on the PATH by a link'],
   ],
-  'npm run --silent holdpoint -- approvals answer <approval> applied': [
-    [DOUBTS, '`approvals answer a-2 ${answer}`'],
-    ['tests/integration/doubts.int.test.ts', 'and is answered with %s: the task is %s'],
+  'npm run --silent holdpoint -- approval answer <approval> applied': [
+    [DOUBTS, '`approval answer a-2 ${answer}`'],
+    ['tests/integration/executor/in-doubt.int.test.ts', 'and is answered with %s: the task is %s'],
   ],
-  'holdpoint approvals answer <approval> applied --comment the order is there': [
-    [DOUBTS, '`approvals answer a-2 ${answer}`'],
+  'holdpoint approval answer <approval> applied --comment the order is there': [
+    [DOUBTS, '`approval answer a-2 ${answer}`'],
   ],
-  'holdpoint approvals answer <approval> skip --comment not needed for this release': [
-    [DESK, `['approvals', 'answer', 'a-1', answer, '--comment', 'as agreed']`],
+  'holdpoint approval answer <approval> skip --comment not needed for this release': [
+    [DESK, `['approval', 'answer', 'a-1', answer, '--comment', 'as agreed']`],
   ],
-  'holdpoint approvals respond <approval> --yes': [...RESPONDED, [SURFACES, `response ? '--yes' : '--no'`]],
-  'holdpoint approvals respond <approval> --choice staging': [
+  'holdpoint approval answer <approval> --yes': [...RESPONDED, [SURFACES, `response ? '--yes' : '--no'`]],
+  'holdpoint approval answer <approval> --choice staging': [
     ...RESPONDED,
     [RESPONDING, `['--choice', 'prod']`],
   ],
-  'holdpoint approvals respond <approval> --text Spring greetings --comment as agreed': [
+  'holdpoint approval answer <approval> --text Spring greetings --comment as agreed': [
     ...RESPONDED,
     [SURFACES, `['--text', response]`],
   ],
-  'holdpoint approvals respond <approval> --field env=staging --field percent=10': [
+  'holdpoint approval answer <approval> --field env=staging --field percent=10': [
     ...RESPONDED,
     [RESPONDING, `['--field', 'env=prod', '--field', 'percent=10'`],
   ],
-  'holdpoint approvals respond <approval> --field verdict=deploy': [
+  'holdpoint approval answer <approval> --field verdict=deploy': [
     ...RESPONDED,
     ['tests/e2e/readme-effects-examples.ts', 'response: { verdict: words'],
   ],
-  'holdpoint approvals respond <approval> --field verdict=send': [
+  'holdpoint approval answer <approval> --field verdict=send': [
     ...RESPONDED,
     ['tests/e2e/readme-effects-examples.ts', 'response: { verdict: words'],
   ],
-  'holdpoint approvals respond <approval> --json {"env":"staging","percent":10}': [
+  'holdpoint approval answer <approval> --json {"env":"staging","percent":10}': [
     ...RESPONDED,
     [RESPONDING, `'--json', '{"env":"test","percent":5}'`],
   ],
-  'npm run --silent holdpoint -- effects show <effect>': [[DOUBTS, 'effects show']],
-  'npm run --silent holdpoint -- artifacts list <task>': [
-    [ARTIFACTS, `holdpoint('artifacts', 'list', task)`],
+  'npm run --silent holdpoint -- effect show <effect>': [[DOUBTS, 'effect show']],
+  'npm run --silent holdpoint -- artifact list <task>': [
+    [ARTIFACTS, `holdpoint('artifact', 'list', task)`],
   ],
-  'npm run --silent holdpoint -- artifacts get <task>/<node>': [
-    [ARTIFACTS, "holdpoint('artifacts', 'get', `${task}/${node}`)"],
+  'npm run --silent holdpoint -- artifact get <task>/<node>': [
+    [ARTIFACTS, "holdpoint('artifact', 'get', `${task}/${node}`)"],
   ],
-  'holdpoint artifacts get <task>/<node>': [[ARTIFACTS, "holdpoint('artifacts', 'get', `${task}/${node}`)"]],
+  'holdpoint artifact get <task>/<node>': [[ARTIFACTS, "holdpoint('artifact', 'get', `${task}/${node}`)"]],
   'nats object get HP_ARTIFACTS <digest>': [
     [ARTIFACTS, 'may be an operator with a client of the bus, who can read it and not write it'],
   ],
-  'holdpoint effects list <task> --json': [['packages/cli/src/program.test.ts', 'effects list t-1']],
-  'holdpoint circuits list': [['packages/cli/src/circuit/commands.test.ts', `['circuits', 'list']`]],
-  'holdpoint circuits open <target> --reason <text>': CIRCUITS,
-  'holdpoint circuits close <target>': CIRCUITS,
+  'holdpoint effect list <task> --json': [['packages/cli/src/program.test.ts', 'effect list t-1']],
+  'holdpoint circuit list': [['packages/cli/src/circuit/commands.test.ts', `['circuit', 'list']`]],
+  'holdpoint circuit open <target> --reason <text>': CIRCUITS,
+  'holdpoint circuit close <target>': CIRCUITS,
   'holdpoint recovery stuck': [[RECOVERY, `['recovery', 'stuck']`]],
   'holdpoint recovery report <task>/<node>': REPORTED,
   'holdpoint recovery resolve <task>/<node> retry': RESOLVED,
@@ -119,59 +119,59 @@ export const coveredFlows: Readonly<Record<string, Cover>> = {
   ],
   'holdpoint recovery classes': [[RECOVERY, `['recovery', 'classes', ...words]`]],
   'holdpoint recovery classes --last 24h --json': [[RECOVERY, `['recovery', 'classes', ...words]`]],
-  'holdpoint recovery circuits': [[RECOVERY, `['recovery', ...words]`]],
-  'holdpoint recovery reset <target>': [[RECOVERY, `['recovery', 'reset', 'workflow:release'`]],
-  'holdpoint task get <task>': [
-    ['packages/cli/src/program.test.ts', `['task get t-1', 'orchestrator.get', { id: 't-1' }]`],
-    ['tests/e2e/command-line.e2e.test.ts', `holdpoint('task', 'get', task.id)`],
+  'holdpoint circuit list': [[RECOVERY, `['recovery', ...words]`]],
+  'holdpoint circuit close <target>': [[RECOVERY, `['circuit', 'close', 'workflow:release'`]],
+  'holdpoint task show <task>': [
+    ['packages/cli/src/program.test.ts', `['task show t-1', 'orchestrator.get', { id: 't-1' }]`],
+    ['tests/e2e/command-line.e2e.test.ts', `holdpoint('task', 'show', task.id)`],
   ],
-  'holdpoint undo <effect>': [
-    [UNDO, 'undo e-1'],
+  'holdpoint effect undo <effect>': [
+    [UNDO, 'effect undo e-1'],
     [FLAG, 'is carried out once it is approved, and taken back by an effect that is approved as well'],
   ],
-  'holdpoint undo': [[UNDO, 'undo e-1']],
-  'holdpoint capabilities list': [[UNDO, 'capabilities list']],
-  'holdpoint capabilities show <label>': [[UNDO, 'capabilities show cap.custom.set_flag']],
+  'holdpoint effect undo': [[UNDO, 'effect undo e-1']],
+  'holdpoint capability list': [[UNDO, 'capability list']],
+  'holdpoint capability show <label>': [[UNDO, 'capability show cap.custom.set_flag']],
   'cd /home/me/code/my-project': [['tests/conformance/support/repository.ts', 'cwd: root']],
-  'holdpoint init': [[SCENARIO, `holdpoint('init')`]],
+  'holdpoint workflow init': [[SCENARIO, `holdpoint('workflow', 'init')`]],
   'holdpoint run draft spec.md my-feature --follow': DRAFT,
   'holdpoint run draft spec.md my-feature': DRAFT,
   'holdpoint run approve my-feature --set stop_condition_script=npm test --follow': APPROVE,
   'holdpoint run approve my-feature --set stop_condition_script=npm test': APPROVE,
   'holdpoint run merge my-feature --follow': MERGE,
   'holdpoint run merge my-feature --set cicd_script=npm run ci --follow': MERGE,
-  'holdpoint jobs list': [['tests/conformance/jobs-reading.e2e.test.ts', `'jobs', 'list'`]],
-  'holdpoint approvals list': [['tests/conformance/support/approver.ts', `'approvals', 'list'`]],
-  'holdpoint approvals show <approval>': [[DESK, `['approvals', 'show', 'a-1']`]],
-  'holdpoint approvals approve <approval> --comment as agreed': DECIDED,
-  'holdpoint approvals reject <approval> --comment not on a Friday': DECIDED,
-  'holdpoint approvals approve <approval>': DECIDED,
-  'holdpoint approvals request-changes <approval> --comment use the other account': DECIDED,
-  'holdpoint approvals watch': [[DESK, `['approvals', 'watch', '--once']`]],
+  'holdpoint task jobs': [['tests/conformance/jobs-reading.e2e.test.ts', `'jobs', 'list'`]],
+  'holdpoint approval list': [['tests/conformance/support/approver.ts', `'approval', 'list'`]],
+  'holdpoint approval show <approval>': [[DESK, `['approval', 'show', 'a-1']`]],
+  'holdpoint approval approve <approval> --comment as agreed': DECIDED,
+  'holdpoint approval reject <approval> --comment not on a Friday': DECIDED,
+  'holdpoint approval approve <approval>': DECIDED,
+  'holdpoint approval request-changes <approval> --comment use the other account': DECIDED,
+  'holdpoint approval watch': [[DESK, `['approval', 'watch', '--once']`]],
   'holdpoint whoami': [[TOKENS, `['whoami']`]],
-  'holdpoint tokens create ci --for build-bot --scope approvals:read --expires 30d': [
-    [TOKENS, `['tokens', 'create', 'laptop', option, value]`],
+  'holdpoint token create ci --for build-bot --scope approvals:read --expires 30d': [
+    [TOKENS, `['token', 'create', 'laptop', option, value]`],
     [IDENTITY, 'tokens'],
   ],
-  'holdpoint tokens list': [[TOKENS, `['tokens', 'list']`]],
-  'holdpoint tokens revoke <token>': [[TOKENS, `['tokens', 'revoke', token.id]`]],
-  'holdpoint rules add build chat --kind notify --target notify:* --expires 30d': [
+  'holdpoint token list': [[TOKENS, `['token', 'list']`]],
+  'holdpoint token revoke <token>': [[TOKENS, `['token', 'revoke', token.id]`]],
+  'holdpoint rule add build chat --kind notify --target notify:* --expires 30d': [
     [RULES, `'--kind', 'notify', '--arg'`],
     [RULES, 'are added with all that was typed'],
   ],
-  'holdpoint rules test --kind notify --target notify:*': [[RULES, `['rules', 'test', '--target'`]],
-  'holdpoint rules list': [[RULES, `['rules', 'list']`]],
-  'holdpoint rules revoke <rule>': [[RULES, `['rules', 'revoke', rule.id`]],
+  'holdpoint rule test --kind notify --target notify:*': [[RULES, `['rule', 'test', '--target'`]],
+  'holdpoint rule list': [[RULES, `['rule', 'list']`]],
+  'holdpoint rule revoke <rule>': [[RULES, `['rule', 'revoke', rule.id`]],
   'holdpoint audit list --about <approval>': [[AUDIT, `['audit', 'list']`]],
   'holdpoint audit export --out audit.jsonl': [[AUDIT, `['audit', 'export', '--out', 'audit.jsonl']`]],
   'holdpoint audit verify': [[AUDIT, `['audit', 'verify']`]],
   'holdpoint audit verify --file audit.jsonl': [[AUDIT, `['audit', 'verify', '--file', 'audit.jsonl'`]],
-  'holdpoint gates list': [[GATES, 'gates list']],
-  'holdpoint gates validate .holdpoint/gates/release.yaml': [[GATES, 'gates validate']],
-  'holdpoint gates show approval_recovery_v2': [[GATES, 'gates show approval_recovery_v2']],
-  'holdpoint validate draft approve merge develop': [[FLOWS, 'validate draft approve merge develop']],
-  'holdpoint graph develop --format ascii': [[FLOWS, 'graph draft --format ']],
-  'holdpoint jobs show': [['tests/conformance/jobs-reading.e2e.test.ts', `'jobs', 'show'`]],
-  'holdpoint jobs retry <job>': [[JOBS, 'retry t-new/test']],
+  'holdpoint workflow gate list': [[GATES, 'workflow gate list']],
+  'holdpoint workflow gate validate .holdpoint/gates/release.yaml': [[GATES, 'workflow gate validate']],
+  'holdpoint workflow gate show approval_recovery_v2': [[GATES, 'workflow gate show approval_recovery_v2']],
+  'holdpoint workflow validate draft approve merge develop': [[FLOWS, 'validate draft approve merge develop']],
+  'holdpoint workflow graph develop --format ascii': [[FLOWS, 'graph draft --format ']],
+  'holdpoint task show': [['tests/conformance/jobs-reading.e2e.test.ts', `'jobs', 'show'`]],
+  'holdpoint task retry <job>': [[JOBS, 'retry t-new/test']],
   'holdpoint task fork <id> --version N': [['packages/cli/src/program.test.ts', 'task fork']],
 };

@@ -5,7 +5,7 @@ import { root } from '@holdpoint/infra/local/folders';
 import { TaskId } from '@holdpoint/contracts/values/ids';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { expect } from 'vitest';
-import { createSystem, type System } from '../harness/system.ts';
+import { createSystem, type System } from '../kit/stack/system.ts';
 import { fileOfScript } from './readme-covered.ts';
 import type { Documented } from './readme-lines.ts';
 import { type Program, type Tools, type Typed, type, typeOnTerminal } from './readme-process.ts';

@@ -2,8 +2,8 @@ import type { TaskId } from '@holdpoint/contracts/values/ids';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { TaskView } from '@holdpoint/contracts/task/views';
 import { expect } from 'vitest';
-import { approve, sampleTask, type SampleTask, waitForPhase } from '../harness/tasks.ts';
-import { until } from '../harness/until.ts';
+import { approve, sampleTask, type SampleTask, waitForPhase } from '../kit/tasks/tasks.ts';
+import { until } from '../kit/until.ts';
 import { type Desk, type Effect, taskOf } from './readme-desk.ts';
 import { hasPrinted } from './readme-process.ts';
 

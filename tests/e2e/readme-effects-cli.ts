@@ -1,8 +1,8 @@
 import { TaskId } from '@holdpoint/contracts/values/ids';
 import { expect } from 'vitest';
-import { appliedByKey } from '../harness/effect-file.ts';
-import { sampleTask, waitForPhase, waitForRequest } from '../harness/tasks.ts';
-import { until } from '../harness/until.ts';
+import { appliedByKey } from '../kit/effects/effect-file.ts';
+import { sampleTask, waitForPhase, waitForRequest } from '../kit/tasks/tasks.ts';
+import { until } from '../kit/until.ts';
 import { type Effect, taskOf } from './readme-desk.ts';
 
 const optionOf = (words: readonly string[], option: string): string => {

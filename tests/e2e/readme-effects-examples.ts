@@ -1,7 +1,7 @@
 import { TaskId } from '@holdpoint/contracts/values/ids';
 import { layout } from '@holdpoint/infra/credentials/layout';
 import { expect } from 'vitest';
-import { until } from '../harness/until.ts';
+import { until } from '../kit/until.ts';
 import type { Desk, Effect, How } from './readme-desk.ts';
 import { hasPrinted, type Typed } from './readme-process.ts';
 

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { readPublicNkeys } from '@holdpoint/infra/credentials/read';
 import { expect } from 'vitest';
-import { startPostgresServer } from '../harness/postgres-server.ts';
-import { until } from '../harness/until.ts';
+import { startPostgresServer } from '../kit/stack/postgres-server.ts';
+import { until } from '../kit/until.ts';
 import type { Desk, Effect } from './readme-desk.ts';
 
 /** Something that nobody can handle, and the reason that its dead letter gives. */

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createRepository, type Repository, scriptAgent } from '../conformance/support/repository.ts';
 import { enqueue, nodeOf, untilEnded, untilJob, untilRun, viewOf } from '../conformance/support/runs.ts';
 import { startStack, type Stack } from '../conformance/support/stack.ts';
-import { until, untilTrue } from '../harness/until.ts';
+import { until, untilTrue } from '../kit/until.ts';
 
 let stack: Stack;
 beforeAll(async () => {
@@ -244,7 +244,7 @@ describe('an agent that', () => {
     const asked = await stack.system.client.ask('approvals', 'get', { id: question as never });
     expect(asked).toMatchObject({ status: 'pending', stuck: { class: 'WORKER_CRASH' } });
     expect(asked.body).toContain('It takes its executor down with it');
-    await typed(repository, 'approvals', 'answer', String(question), 'cancel');
+    await typed(repository, 'approval', 'answer', String(question), 'cancel');
     const ended = await untilEnded(stack, id);
     expect(nodeOf(ended, 'agent').status).toBe('cancelled');
   });

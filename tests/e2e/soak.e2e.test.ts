@@ -6,7 +6,7 @@ import { startChild } from '@holdpoint/infra/local/child';
 import { root } from '@holdpoint/infra/local/folders';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { currentRun } from '../harness/run.ts';
+import { currentRun } from '../kit/stack/run.ts';
 
 /** Fifty seconds of load, and what it takes to start, to settle and to clear out. */
 const WITHIN_MS = 420_000;

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFailed, test } from 'vitest';
-import { createChance, seedOfRun } from '../harness/chance.ts';
+import { createChance, seedOfRun } from '../kit/chance.ts';
 import { startKilling } from './stages-killer.ts';
 import { runStages } from './stages-scenario.ts';
 import { type KillableStack, startKillableStack } from './stages-stack.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ServiceName, SERVICES } from '@holdpoint/contracts/bus/subjects';
-import type { ServiceProcess } from '../harness/as-process.ts';
+import type { ServiceProcess } from '../kit/stack/as-process.ts';
 import type { Chance } from './stages-stack.ts';
 
 const PAUSE_MIN_MS = 2_000;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { createRepository, type Repository } from '../conformance/support/repository.ts';
 import type { Stack } from '../conformance/support/stack.ts';
-import { Hopeless, until } from '../harness/until.ts';
+import { Hopeless, until } from '../kit/until.ts';
 import { type Standing, standingOf } from './stages-standing.ts';
 
 /**
@@ -68,7 +68,7 @@ const startApproving = (repository: Repository): (() => Promise<void>) => {
   const look = async (): Promise<void> => {
     const { items } = await client.ask('approvals', 'list', { status: 'pending' });
     for (const { id } of items) {
-      const { code, err } = await repository.holdpoint('approvals', 'approve', id);
+      const { code, err } = await repository.holdpoint('approval', 'approve', id);
       if (code !== 0 && !UNAVAILABLE.test(err)) expect(err).toMatch(/APPROVALS_(ALREADY_DECIDED|WITHDRAWN)/);
     }
   };
@@ -90,7 +90,7 @@ const startApproving = (repository: Repository): (() => Promise<void>) => {
 
 const newRepository = async (stack: Stack): Promise<Repository> => {
   const repository = createRepository(stack);
-  const { code, err } = await repository.holdpoint('init');
+  const { code, err } = await repository.holdpoint('workflow', 'init');
   expect(code, err).toBe(0);
   const config = repository.read('.holdpoint/config.toml');
   const agent = '\n[agents.default]\nagent.command = ["sh", ".holdpoint/agent.sh"]\n';

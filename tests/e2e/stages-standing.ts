@@ -2,7 +2,7 @@ import { readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { jobsOf, viewOf } from '../conformance/support/runs.ts';
 import type { Repository } from '../conformance/support/repository.ts';
-import { until } from '../harness/until.ts';
+import { until } from '../kit/until.ts';
 
 type RunStanding = {
   readonly outcome: string | undefined;

@@ -4,7 +4,7 @@ import { root } from '@holdpoint/infra/local/folders';
 import { startChild } from '@holdpoint/infra/local/child';
 import { z } from 'zod';
 import { expect, test } from 'vitest';
-import { currentRun } from '../harness/run.ts';
+import { currentRun } from '../kit/stack/run.ts';
 
 const PLAN = join(root, 'tests', 'torture', 'short-plan.json');
 /** Fifty seconds of load, and what it takes to start, to settle and to check. */

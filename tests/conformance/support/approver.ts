@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { until } from '../../harness/until.ts';
+import { until } from '../../kit/until.ts';
 import type { Repository } from './repository.ts';
 
 /** How often somebody looks is not what anything waits for; looking all the time would take its time from what is looked at. */
@@ -22,7 +22,7 @@ export const whileApproving = async <Done>(
         stack.system.client.ask('approvals', 'list', { status: 'pending' }),
       );
       for (const { id } of items.filter(({ task }) => runs.includes(task))) {
-        const { code, err } = await holdpoint('approvals', 'approve', id, '--comment', 'looks right');
+        const { code, err } = await holdpoint('approval', 'approve', id, '--comment', 'looks right');
         // A request may be withdrawn while the command starts.
         if (code !== 0) expect(err).toMatch(/APPROVALS_(ALREADY_DECIDED|WITHDRAWN)/);
       }

@@ -10,8 +10,8 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { root as project } from '@holdpoint/infra/local/folders';
-import type { Output } from '../../harness/command-line.ts';
-import { currentRun } from '../../harness/run.ts';
+import type { Output } from '../../kit/command-line.ts';
+import { currentRun } from '../../kit/stack/run.ts';
 
 /** A git repository on a machine on which no Holdpoint runs: what asks a service fails. */
 export type Checkout = {

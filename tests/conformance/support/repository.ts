@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { initRepository } from '@holdpoint/workflows/files/init';
-import { commandLine, type Output } from '../../harness/command-line.ts';
+import { commandLine, type Output } from '../../kit/command-line.ts';
 import type { Stack } from './stack.ts';
 
 /** A git repository that nobody else uses, and a person standing in it. */

@@ -6,7 +6,7 @@ import type { TaskPhase } from '@holdpoint/contracts/task/status';
 import type { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { expect } from 'vitest';
 import { z } from 'zod';
-import { Hopeless, until } from '../../harness/until.ts';
+import { Hopeless, until } from '../../kit/until.ts';
 import type { Repository } from './repository.ts';
 import type { Stack } from './stack.ts';
 

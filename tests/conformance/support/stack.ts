@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
-import type { ServiceProcess } from '../../harness/as-process.ts';
-import { createSystem, type System } from '../../harness/system.ts';
+import type { ServiceProcess } from '../../kit/stack/as-process.ts';
+import { createSystem, type System } from '../../kit/stack/system.ts';
 
 /** A Holdpoint of a test file's own, whose executor may work in the repositories of one folder. */
 export type Stack = {

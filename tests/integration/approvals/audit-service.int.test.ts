@@ -1,0 +1,162 @@
+import type { AuditLine } from '@holdpoint/contracts/audit/audit';
+import { verifyAudit } from '@holdpoint/contracts/audit/verify';
+import { AUDIT_ID } from '@holdpoint/contracts/values/ids';
+import { createVerifier } from '@holdpoint/contracts/values/jws';
+import { publicKeysIn } from '@holdpoint/contracts/approval/signing-keys';
+import { subjects } from '@holdpoint/contracts/bus/subjects';
+import { layout } from '@holdpoint/infra/credentials/layout';
+import { withAdmin } from '@holdpoint/infra/postgres/admin';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Refusal } from '../../kit/bus/client.ts';
+import { commandLine } from '../../kit/command-line.ts';
+import type { ServiceInProcess } from '../../kit/stack/in-process.ts';
+import { createSystem, type System } from '../../kit/stack/system.ts';
+import { approveAndComplete, submitSample } from '../../kit/tasks/tasks.ts';
+import { until, untilTrue } from '../../kit/until.ts';
+
+let system: System;
+let approvals: ServiceInProcess;
+beforeAll(async () => {
+  system = await createSystem();
+  ({ approvals } = await system.startAll());
+});
+afterAll(() => system.stop());
+
+const wholeLog = async (): Promise<AuditLine[]> => {
+  const lines: AuditLine[] = [];
+  for (let more = true; more;) {
+    const page = await system.client.ask('approvals', 'audit', { after: lines.at(-1)?.seq ?? 0, limit: 7 });
+    lines.push(...page.items);
+    more = page.more;
+  }
+  return lines;
+};
+
+const check = async () => {
+  const { keys } = await system.client.ask('approvals', 'keys', {});
+  const verify = createVerifier(keys.flatMap(({ publicKey }) => publicKeysIn(publicKey)));
+  return verifyAudit(await wholeLog(), { anchors: [], verify });
+};
+
+const anchors = async (): Promise<number> => (await check()).anchors;
+
+const asOwner = (...statements: readonly string[]): Promise<void> =>
+  withAdmin(system.database.admin, async (client) => {
+    await client.query('SET search_path = approvals');
+    for (const statement of statements) await client.query(statement);
+  });
+
+describe('the audit log of running services', () => {
+  test('has one line for each event of a task that was approved, and of what became of it', async () => {
+    const task = await submitSample(system.client);
+    await approveAndComplete(system.client, task);
+    await untilTrue('the outcome is noted', async () =>
+      (await wholeLog()).some(
+        ({ type, aggregate }) => type === 'effect_outcome_recorded' && aggregate === task.approval,
+      ),
+    );
+    const { items } = await system.client.ask('approvals', 'audit', { about: task.approval });
+    expect(items.map(({ type, version }) => [type, version]).slice(0, 2)).toEqual([
+      ['requested', 1],
+      ['resolved', 2],
+    ]);
+    expect(JSON.parse(items[1]?.entry ?? '')).toMatchObject({ by: 'operator', outcome: 'approved' });
+    const { rows } = await withAdmin(system.database.admin, (client) =>
+      client.query<{ count: number }>('SELECT count(*)::int AS count FROM approvals.events'),
+    );
+    const report = await check();
+    expect(report).toMatchObject({ lines: rows[0]?.count, problems: [] });
+  });
+
+  test('is anchored, and the anchor stands on the bus as well', async () => {
+    await untilTrue('there is an anchor', async () => (await anchors()) > 0);
+    const [line] = (await wholeLog()).filter(({ type }) => type === 'audit_anchored');
+    expect(line).toMatchObject({ aggregate: AUDIT_ID });
+    const cli = commandLine(system);
+    const { code, out, err } = await cli(
+      'audit',
+      'verify',
+      '--keys',
+      layout(system.run.credentialsDir).grantPublicKeys,
+    );
+    expect([code, err]).toEqual([0, '']);
+    expect(out).toMatch(/^the audit log is whole: \d+ lines/);
+  });
+
+  test('is anchored again at a start, if something was added', async () => {
+    const before = await anchors();
+    await approveAndComplete(system.client, await submitSample(system.client));
+    await approvals.stop();
+    approvals = await system.start('approvals');
+    await untilTrue('there is another anchor', async () => (await anchors()) > before);
+    expect((await check()).problems).toEqual([]);
+    const after = await anchors();
+    await approvals.stop();
+    approvals = await system.start('approvals');
+    await untilTrue('it answers', async () => (await wholeLog()).length > 0);
+    expect(await anchors()).toBe(after);
+  });
+
+  test('is for whoever may read it, and for nobody else; the keys are for everybody', async () => {
+    const asked = (endpoint: string, token?: string) =>
+      system.client.askRaw(subjects.api('approvals', endpoint), '{}', token);
+    for (const token of [undefined, 'hpt_of_nobody']) {
+      const refusal = await asked('audit', token).catch((error: unknown) => error);
+      expect(refusal).toBeInstanceOf(Refusal);
+      expect(refusal).toMatchObject({ code: 'APPROVALS_UNAUTHENTICATED' });
+    }
+    expect(await asked('keys')).toMatchObject({ keys: [{ kid: expect.any(String) as string }] });
+  });
+
+  test('is listed and exported by the command line, and an export shows a log that was rewritten since', async () => {
+    const cli = commandLine(system);
+    const list = await cli('audit', 'list', '--limit', '3');
+    expect([list.code, list.out.split('\n')[0]]).toEqual([0, expect.stringMatching(/^line +when +about/)]);
+    expect((await cli('audit', 'export', '--out', 'audit.jsonl')).code).toBe(0);
+    const publicKeys = layout(system.run.credentialsDir).grantPublicKeys;
+    expect(await cli('audit', 'verify', '--file', 'audit.jsonl', '--keys', publicKeys)).toMatchObject({
+      code: 0,
+    });
+    expect((await cli('audit', 'export')).out.split('\n')[0]).toMatch(/^{"kind":"keys"/);
+
+    // Whoever has the database takes the last decision back, with every line behind it, and all anchors; no hash is wrong then.
+    await approvals.stop();
+    await asOwner(
+      'ALTER TABLE events DISABLE TRIGGER events_added',
+      'DELETE FROM audit',
+      `UPDATE audit_head SET seq = 0, hash = repeat('0', 64)`,
+      `CREATE TEMPORARY TABLE kept AS SELECT * FROM events WHERE aggregate <> '${AUDIT_ID}'`,
+      'DELETE FROM events',
+      `DELETE FROM heads WHERE id = '${AUDIT_ID}'`,
+      `DELETE FROM snapshots WHERE aggregate = '${AUDIT_ID}'`,
+      `UPDATE kept SET data = replace(data::text, 'operator', 'somebody')::json`,
+      'ALTER TABLE events ENABLE TRIGGER events_added',
+      'INSERT INTO events SELECT * FROM kept',
+    );
+    approvals = await system.start('approvals');
+    expect((await until('it answers', check)).problems).toEqual([]);
+    const now = await cli('audit', 'verify', '--keys', publicKeys);
+    expect([now.code, now.out]).toEqual([
+      1,
+      expect.stringMatching(/rewritten +an anchor of .* has another hash of it/),
+    ]);
+    const then = await cli('audit', 'verify', '--anchors', 'audit.jsonl');
+    expect([then.code, then.out]).toEqual([1, expect.stringContaining('rewritten')]);
+  });
+
+  test('that is not what was anchored is not signed any more, and the service says so', async () => {
+    await untilTrue('there is an anchor', async () => (await anchors()) > 0);
+    const { seq, hash } = JSON.parse(
+      (await wholeLog()).findLast(({ type }) => type === 'audit_anchored')?.entry ?? '',
+    ) as { seq: number; hash: string };
+    await approvals.stop();
+    await asOwner(`UPDATE audit SET hash = repeat('f', 64) WHERE seq = ${String(seq)} AND hash = '${hash}'`);
+    await asOwner(`INSERT INTO events VALUES ('a-strange', 1, 'voted', now(), null, '{"type":"voted"}')`);
+    approvals = await system.start('approvals');
+    const line = await until('it is logged', async () =>
+      (await approvals.lines()).find(({ msg }) => msg.startsWith('the audit log is not what was anchored')),
+    );
+    expect(line).toMatchObject({ level: 50, line: seq });
+    expect((await wholeLog()).at(-1)).toMatchObject({ aggregate: 'a-strange' });
+  });
+});

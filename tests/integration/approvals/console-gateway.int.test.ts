@@ -1,0 +1,573 @@
+import { createHash } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { api } from '@holdpoint/contracts/catalog/api';
+import { SERVICES, type ServiceName } from '@holdpoint/contracts/bus/subjects';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { publish } from '../../kit/bus/consumers.ts';
+import { commandLine } from '../../kit/command-line.ts';
+import type { ServiceInProcess } from '../../kit/stack/in-process.ts';
+import { type TestPrincipal, writePrincipals } from '../../kit/stack/principals.ts';
+import { openEvents, type ReadEvents } from '../../kit/bus/server-events.ts';
+import { createSystem, type System } from '../../kit/stack/system.ts';
+import { newTaskId, submitSample, waitForPhase, waitForRequest } from '../../kit/tasks/tasks.ts';
+import { until, untilTrue } from '../../kit/until.ts';
+import { type Answered, type Call, callHttp } from '../../kit/console/web.ts';
+
+const guest: TestPrincipal = { name: 'guest', groups: ['visitors'], token: 'hpt_guest' };
+const SCRIPT = `export const words = ${JSON.stringify('hold point '.repeat(400))};\n`;
+
+let system: System;
+let services: Readonly<Record<ServiceName, ServiceInProcess>>;
+let port: number;
+beforeAll(async () => {
+  system = await createSystem();
+  const folder = join(system.folder, 'page');
+  await mkdir(join(folder, 'assets'), { recursive: true });
+  await writeFile(join(folder, 'index.html'), '<!doctype html><title>Holdpoint</title>');
+  await writeFile(join(folder, 'assets/main-0123.js'), SCRIPT);
+  const operator: TestPrincipal = { name: 'operator', groups: ['operators'], token: system.client.token };
+  const settings = {
+    HOLDPOINT_PRINCIPALS_FILE: await writePrincipals(system.folder, [operator, guest]),
+    HOLDPOINT_CONSOLE_FOLDER: folder,
+    HOLDPOINT_WATCH_HEARTBEAT_MS: '300',
+  };
+  const started = await Promise.all(
+    SERVICES.map(async (service) => [
+      service,
+      await system.start(service, service === 'approvals' ? settings : {}),
+    ]),
+  );
+  services = Object.fromEntries(started) as typeof services;
+  port = services.approvals.httpPort;
+  await untilTrue('all are ready', async () => {
+    const answers = await Promise.all(
+      Object.values(services).map(({ httpPort }) => fetch(`http://127.0.0.1:${String(httpPort)}/readyz`)),
+    );
+    return answers.every(({ ok }) => ok);
+  });
+});
+afterAll(() => system.stop());
+
+const own = (): string => `http://127.0.0.1:${String(port)}`;
+const ask = (path: string, body: unknown = {}, more: Call = {}) =>
+  callHttp(port, `/console/${path}`, {
+    method: 'POST',
+    token: system.client.token,
+    body,
+    ...more,
+    headers: { origin: own(), ...more.headers },
+  });
+
+/** A token that is good for some things only. */
+const tokenFor = (...scopes: readonly string[]): Promise<string> => tokenOf({ scopes });
+const tokenOf = async (more: object): Promise<string> => {
+  const secret = `hpt_${crypto.randomUUID()}`;
+  const sha256 = createHash('sha256').update(secret).digest('hex');
+  const made = await ask('api/approvals/token_create', { name: 'narrow', sha256, ...more });
+  expect(made.status).toBe(200);
+  return secret;
+};
+
+describe('the page', () => {
+  test('is served with a policy that lets in nothing from elsewhere', async () => {
+    const answer = await fetch(`${own()}/`);
+    expect([answer.status, await answer.text()]).toEqual([200, '<!doctype html><title>Holdpoint</title>']);
+    const policy = answer.headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).not.toContain('unsafe');
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+    });
+  });
+
+  test.each(['br', 'gzip'])('is sent as %s to who takes it, and kept by its browser', async (encoding) => {
+    const url = `${own()}/assets/main-0123.js`;
+    const answer = await fetch(url, { headers: { 'accept-encoding': encoding } });
+    expect(answer.headers.get('content-encoding')).toBe(encoding);
+    expect(answer.headers.get('cache-control')).toContain('immutable');
+    expect(Number(answer.headers.get('content-length'))).toBeLessThan(SCRIPT.length / 10);
+    expect(await answer.text()).toBe(SCRIPT);
+    const etag = answer.headers.get('etag') ?? '';
+    expect((await fetch(url, { headers: { 'if-none-match': etag } })).status).toBe(304);
+  });
+
+  test.each(['/assets/..%2f..%2fprincipals.json', '/%2e%2e/principals.json', '/assets/', '/principals.json'])(
+    'is all that is served: not %s',
+    async (path) => {
+      const answer = await callHttp(port, path);
+      expect([answer.status, answer.body['code']]).toEqual([404, 'CONTRACT_UNKNOWN_SUBJECT']);
+    },
+  );
+});
+
+describe('what is passed on', () => {
+  test('shows a task, and decides on it as a page', async () => {
+    const task = await submitSample(system.client);
+    await waitForRequest(system.client, task);
+    const { body } = await ask('api/orchestrator/get', { id: task.id });
+    expect(api.orchestrator.get.response.parse(body)).toMatchObject({
+      id: task.id,
+      phase: 'awaiting_approval',
+    });
+    const decided = await ask('api/approvals/decide', { id: task.approval, decision: 'approve' });
+    expect(decided).toMatchObject({ status: 200, body: { status: 'approved', by: 'operator' } });
+    await waitForPhase(system.client, task.id, 'completed');
+    const { body: approval } = await ask('api/approvals/get', { id: task.approval });
+    expect(approval).toMatchObject({ surface: 'web', decidedBy: 'operator' });
+    expect((await ask('api/executor/list', { task: task.id })).body).toMatchObject({
+      items: [{ task: task.id, state: 'applied' }],
+    });
+    expect((await ask('api/recovery/history', { task: task.id })).status).toBe(200);
+  });
+
+  test('is given by whoever is signed in, whatever the page says, and once', async () => {
+    const { id } = await submitSample(system.client);
+    await waitForPhase(system.client, id, 'awaiting_approval');
+    const headers = { 'idempotency-key': crypto.randomUUID() };
+    const said = { id, reason: 'no more', by: 'somebody-else' };
+    const token = guest.token;
+    expect((await ask('api/orchestrator/cancel', said, { token, headers })).status).toBe(200);
+    expect((await ask('api/orchestrator/cancel', said, { token, headers })).status).toBe(200);
+    const { body } = await ask('api/orchestrator/history', { id });
+    const { events } = api.orchestrator.history.response.parse(body);
+    const cancelled = events.filter(({ data }) => data['by'] !== undefined).map(({ data }) => data['by']);
+    expect(cancelled).toEqual(['guest']);
+    expect(JSON.stringify(events)).not.toContain('somebody-else');
+  });
+
+  test('is a task that is started by whoever is signed in, and one however often it comes', async () => {
+    const { body } = await ask('api/orchestrator/workflows');
+    const { items } = api.orchestrator.workflows.response.parse(body);
+    expect(items.map(({ id }) => id)).toEqual(['sample', 'http', 'draft', 'approve', 'merge', 'develop']);
+    const headers = { 'idempotency-key': crypto.randomUUID() };
+    const said = { workflow: 'sample@1', goal: 'from a page', requestedBy: 'somebody-else' };
+    const started = [
+      await ask('api/orchestrator/submit', said, { headers }),
+      await ask('api/orchestrator/submit', said, { headers }),
+    ].map((answer) => api.orchestrator.submit.response.parse(answer.body).id);
+    expect(new Set(started).size).toBe(1);
+    const [id] = started;
+    if (id === undefined) throw new TypeError('none was started');
+    expect(await system.client.ask('orchestrator', 'get', { id })).toMatchObject({
+      workflow: 'sample@1',
+      requestedBy: 'operator',
+    });
+    // Under an id that the page has chosen it is one even with another key.
+    const chosen = { ...said, id: newTaskId() };
+    for (let i = 0; i < 2; i += 1)
+      expect((await ask('api/orchestrator/submit', chosen)).body).toMatchObject({ id: chosen.id });
+    expect(await ask('api/orchestrator/submit', { ...chosen, goal: 'another' })).toMatchObject({
+      status: 409,
+      body: { code: 'ORCHESTRATOR_TASK_CONFLICT' },
+    });
+  });
+
+  test.each<readonly [string, object]>([
+    ['a workflow of its own', { definition: { id: 'mine', version: '1', nodes: [] } }],
+    ['a program of its own', { program: {} }],
+    ['that nobody has to approve its start', { approval: 'none' }],
+    ['for whom it acts', { agent: 'helper' }],
+  ])('is no task with which a page brings %s', async (_, more) => {
+    const id = newTaskId();
+    const said = { id, workflow: 'sample', goal: 'from a page', ...more };
+    expect(await ask('api/orchestrator/submit', said)).toMatchObject({
+      status: 400,
+      body: {
+        code: 'CONTRACT_INVALID',
+        message: expect.stringContaining(Object.keys(more)[0] ?? '') as string,
+      },
+    });
+    expect(await ask('api/orchestrator/get', { id })).toMatchObject({ status: 404 });
+  });
+
+  test('is refused as the other service refuses it', async () => {
+    expect(await ask('api/orchestrator/get', { id: 't-none' })).toMatchObject({
+      status: 404,
+      body: { code: 'ORCHESTRATOR_UNKNOWN_TASK' },
+    });
+    expect(await ask('api/orchestrator/get', { id: 'a b' })).toMatchObject({
+      status: 400,
+      body: { code: 'CONTRACT_INVALID' },
+    });
+  });
+
+  test('comes in pages, of a history too', async () => {
+    const { id } = await submitSample(system.client);
+    await waitForPhase(system.client, id, 'awaiting_approval');
+    const whole = api.orchestrator.history.response.parse(
+      (await ask('api/orchestrator/history', { id })).body,
+    );
+    const first = api.orchestrator.history.response.parse(
+      (await ask('api/orchestrator/history', { id, limit: 2 })).body,
+    );
+    expect(first).toEqual({ events: whole.events.slice(0, 2), version: whole.events.length, more: true });
+    const rest = await ask('api/orchestrator/history', { id, after: 2, limit: 1_000 });
+    expect(rest.body).toEqual({ events: whole.events.slice(2), version: whole.events.length, more: false });
+  });
+});
+
+test('what was decided is listed newest first, page by page', async () => {
+  const order = (listed: Answered) =>
+    api.approvals.list.response.parse(listed.body).items.map(({ id }) => id);
+  for (let i = 0; i < 3; i += 1) {
+    const task = await submitSample(system.client);
+    await waitForRequest(system.client, task);
+    await ask('api/approvals/decide', { id: task.approval, decision: 'reject' });
+  }
+  const oldest = order(await ask('api/approvals/list', { status: 'rejected', limit: 500 }));
+  const newest: string[] = [];
+  let after: string | undefined;
+  do {
+    const page = await ask('api/approvals/list', { status: 'rejected', order: 'newest', limit: 2, after });
+    newest.push(...order(page));
+    after = api.approvals.list.response.parse(page.body).next;
+  } while (after !== undefined);
+  expect(newest).toEqual(oldest.toReversed());
+  expect(newest.length).toBeGreaterThanOrEqual(3);
+  expect(await ask('api/approvals/list', { order: 'newest' })).toMatchObject({
+    status: 400,
+    body: { code: 'CONTRACT_INVALID' },
+  });
+});
+
+describe('nothing is passed on', () => {
+  test.each([
+    'orchestrator/program_register',
+    'orchestrator/nothing',
+    'executor/resolve',
+    'recovery/classify',
+  ])('that is not for pages: %s', async (path) => {
+    expect(await ask(`api/${path}`)).toMatchObject({
+      status: 404,
+      body: { code: 'CONTRACT_UNKNOWN_SUBJECT' },
+    });
+  });
+
+  test.each([
+    'approvals/__proto__',
+    '__proto__/get',
+    'constructor/constructor',
+    'approvals/dead_letter',
+    'nobody/get',
+  ])('at %s, which is nothing', async (path) => {
+    expect(await ask(`api/${path}`)).toMatchObject({
+      status: 404,
+      body: { code: 'CONTRACT_UNKNOWN_SUBJECT' },
+    });
+  });
+
+  test('for nobody, nor with a token that is wrong or not for it', async () => {
+    const { id } = await submitSample(system.client);
+    const anonymous = await ask('api/orchestrator/get', { id }, { token: undefined });
+    expect(anonymous).toMatchObject({ status: 401, body: { code: 'APPROVALS_UNAUTHENTICATED' } });
+    expect((await ask('api/orchestrator/get', { id }, { token: 'hpt_wrong' })).status).toBe(401);
+    const narrow = await tokenFor('tasks:read');
+    expect((await ask('api/orchestrator/get', { id }, { token: narrow })).status).toBe(200);
+    // Who may steer tasks may not start any by that.
+    const said = { workflow: 'sample', goal: 'from a page' };
+    expect(
+      await ask('api/orchestrator/submit', said, { token: await tokenFor('tasks:read', 'tasks:write') }),
+    ).toMatchObject({ status: 403, body: { code: 'APPROVALS_SCOPE' } });
+    for (const path of [
+      'api/orchestrator/cancel',
+      'api/orchestrator/submit',
+      'api/recovery/circuit',
+      'api/approvals/list',
+      'api/dlq/drop',
+    ])
+      expect(await ask(path, { id }, { token: narrow })).toMatchObject({
+        status: 403,
+        body: { code: 'APPROVALS_SCOPE' },
+      });
+  });
+
+  test('as a command of an agent, which has ways of its own', async () => {
+    const { id } = await submitSample(system.client);
+    const token = await tokenOf({
+      scopes: ['tasks:read', 'tasks:write', 'tasks:submit', 'operations:write'],
+      agent: 'helper',
+    });
+    expect((await ask('api/orchestrator/get', { id }, { token })).status).toBe(200);
+    for (const path of ['api/orchestrator/cancel', 'api/orchestrator/submit', 'api/dlq/drop'])
+      expect(await ask(path, { id }, { token })).toMatchObject({
+        status: 403,
+        body: { code: 'APPROVALS_NOT_ENTITLED' },
+      });
+  });
+
+  test.each(['https://evil.example', 'null', 'http://127.0.0.1', 'http://localhost.evil'])(
+    'for a page of %s',
+    async (origin) => {
+      const answer = await ask('api/orchestrator/list', {}, { headers: { origin } });
+      expect(answer).toMatchObject({ status: 403, body: { code: 'APPROVALS_ORIGIN_REFUSED' } });
+    },
+  );
+
+  test('of what is too large, or no JSON', async () => {
+    expect(await ask('api/orchestrator/list', 'x'.repeat(300_000))).toMatchObject({
+      status: 413,
+      body: { code: 'CONTRACT_PAYLOAD_TOO_LARGE' },
+    });
+    expect(await ask('api/orchestrator/list', '{')).toMatchObject({
+      status: 400,
+      body: { code: 'CONTRACT_NOT_JSON' },
+    });
+  });
+});
+
+describe('what happens to tasks', () => {
+  const open = async (query: string, token = system.client.token): Promise<ReadEvents> =>
+    openEvents(`${own()}/console/events${query}`, token);
+
+  const versions = (events: ReadEvents): readonly number[] =>
+    events.all('fact').map(({ data }) => Number(data['version']));
+
+  test('is told from the first event on, without gaps, while it happens', async () => {
+    const task = await submitSample(system.client);
+    const events = await open(`?task=${task.id}`);
+    await waitForRequest(system.client, task);
+    await ask('api/approvals/decide', { id: task.approval, decision: 'approve' });
+    const { events: history } = await until('the task is completed', async () => {
+      const { body } = await ask('api/orchestrator/history', { id: task.id });
+      const found = api.orchestrator.history.response.parse(body);
+      return found.events.some(({ data }) => data['phase'] === 'completed') ? found : undefined;
+    });
+    await until('all of it is told', () => versions(events).length >= history.length || undefined);
+    expect(events.all('fact').map(({ data }) => ({ ...data, subject: undefined, id: undefined }))).toEqual(
+      history,
+    );
+    events.stop();
+
+    // From an event on that was seen: what follows it, and nothing else.
+    const third = events.all('fact')[2];
+    const again = await open(`?task=${task.id}&after=${String(third?.id)}`);
+    await until('the rest is told', () => versions(again).length >= history.length - 3 || undefined);
+    expect(versions(again)).toEqual(history.map(({ version }) => version).slice(3));
+    again.stop();
+  });
+
+  test('is told by the orchestrator when the bus has not told it', async () => {
+    const { id } = await submitSample(system.client);
+    await waitForPhase(system.client, id, 'awaiting_approval');
+    const events = await open(`?task=${id}`);
+    const { version } = await system.client.ask('orchestrator', 'get', { id });
+    await until('it has caught up', () => versions(events).length === version || undefined);
+    // Somebody who may state facts of tasks says what is far ahead: it is asked for what lies between, and there is nothing.
+    const connection = await system.connect('orchestrator');
+    await publish(connection, `hp.evt.task.node_paused.${id}`, '{"node":"x"}');
+    await ask('api/orchestrator/cancel', { id });
+    await until(
+      'the end is told',
+      () => events.all('fact').some(({ data }) => data['type'] === 'cancelled') || undefined,
+    );
+    const told = versions(events);
+    expect(told).toEqual(told.map((_, i) => i + 1));
+    events.stop();
+  });
+
+  test('comes with what is printed, from where it was left, and nothing that is no line', async () => {
+    const { id } = await submitSample(system.client);
+    await waitForPhase(system.client, id, 'awaiting_approval');
+    const executor = await system.connect('executor');
+    const print = (seq: number, line: string) =>
+      publish(
+        executor,
+        `hp.log.${id}.append`,
+        JSON.stringify({ attempt: 1, step: 'run', stream: 'stdout', seq, line, at: 1_790_000_000_000 }),
+      );
+    await print(1, 'first');
+    await print(2, '<script>alert(1)</script>\u202e');
+    const events = await open(`?task=${id}&log=1`);
+    const lines = (from: ReadEvents) => from.all('log').map(({ data }) => data['line']);
+    await until('both are told', () => lines(events).length === 2 || undefined);
+    await publish(executor, `hp.log.${id}.append`, 'x'.repeat(900_000));
+    await print(3, 'x'.repeat(65_536));
+    await print(4, 'last');
+    await until('the others are told', () => lines(events).length === 4 || undefined);
+    expect(lines(events)).toEqual(['first', '<script>alert(1)</script>\u202e', 'x'.repeat(65_536), 'last']);
+    const seen = events.all('log')[2];
+    events.stop();
+    const again = await open(`?task=${id}&log=1&after=${String(seen?.id)}`);
+    await until('the last is told', () => lines(again).length > 0 || undefined);
+    expect(lines(again)).toEqual(['last']);
+    again.stop();
+  });
+
+  test('is told of all tasks in short', async () => {
+    const events = await open('');
+    const { id } = await submitSample(system.client);
+    await until(
+      'its phase is told',
+      () =>
+        events
+          .all('fact')
+          .some(
+            ({ data }) =>
+              data['id'] === id && (data['data'] as { phase?: string }).phase === 'awaiting_approval',
+          ) || undefined,
+    );
+    expect(JSON.stringify(events.all('fact'))).not.toContain('definition');
+    events.stop();
+    const again = await open('?after=anything');
+    expect(again.status).toBe(400);
+    const anew = await open('?after=3');
+    await until('it is told to load the list', () => anew.all('reset')[0]);
+    anew.stop();
+  });
+
+  test('ends when the token is no good any more, and says why', async () => {
+    const secret = await tokenFor('tasks:read');
+    const events = await open('', secret);
+    const { body } = await ask('api/approvals/token_list', { limit: 500 });
+    const { items } = api.approvals.token_list.response.parse(body);
+    const latest = items.filter(({ status }) => status === 'active').at(-1);
+    await ask('api/approvals/token_revoke', { id: latest?.id });
+    const said = await until('it is said', () => events.all('error')[0]);
+    expect(said.data).toMatchObject({ code: 'APPROVALS_UNAUTHENTICATED' });
+    await events.ended;
+  });
+
+  test.each([
+    ['', 'hpt_wrong', 401, 'APPROVALS_UNAUTHENTICATED'],
+    ['?task=a.b', undefined, 400, 'CONTRACT_INVALID'],
+    ['?task=t-1&after=-1', undefined, 400, 'CONTRACT_INVALID'],
+  ])('is not told at %j with the token %s', async (query, token, status, code) => {
+    const events = await open(query, token);
+    expect([events.status, events.refusal?.code]).toEqual([status, code]);
+  });
+
+  test('is not told of a task that there is not', async () => {
+    const events = await open('?task=t-none');
+    const said = await until('it is said', () => events.all('error')[0]);
+    expect(said.data).toMatchObject({ code: 'ORCHESTRATOR_UNKNOWN_TASK' });
+    await events.ended;
+  });
+});
+
+describe('a dead letter', () => {
+  type Listed = { readonly items: readonly { readonly seq: number; readonly service: string }[] };
+  const list = async (): Promise<Listed['items']> =>
+    ((await ask('api/dlq/list', { limit: 100 })).body as Listed).items;
+  const buriedAfter = async (before: number) =>
+    until('it is listed', async () => (await list()).find(({ seq }) => seq > before));
+  const health = async () =>
+    (await callHttp(port, '/console/health', { token: system.client.token })).body as {
+      deadLetters?: Readonly<Record<string, number>>;
+    };
+
+  test('is handled once more by its service, or dropped, and then shown no more', async () => {
+    const before = (await list())[0]?.seq ?? 0;
+    const id = newTaskId();
+    await publish(system.client.connection, 'hp.cmd.task.cancel', JSON.stringify({ id }));
+    const first = await buriedAfter(before);
+    expect(first).toMatchObject({
+      service: 'orchestrator',
+      letter: { reason: { code: 'ORCHESTRATOR_UNKNOWN_TASK' } },
+    });
+    // What stands against it stands still: it stays.
+    expect(await ask('api/dlq/retry', { seq: first.seq })).toMatchObject({
+      status: 404,
+      body: { code: 'ORCHESTRATOR_UNKNOWN_TASK' },
+    });
+    expect((await list()).map(({ seq }) => seq)).toContain(first.seq);
+    // By now there is such a task.
+    const inputs = { file: 'sample.txt', line: 'late' };
+    await system.client.ask('orchestrator', 'submit', { id, workflow: 'sample', goal: 'come late', inputs });
+    expect(await ask('api/dlq/retry', { seq: first.seq })).toMatchObject({
+      status: 200,
+      body: { action: 'retry', by: 'operator', service: 'orchestrator' },
+    });
+    await waitForPhase(system.client, id, 'cancelled');
+    await untilTrue('it is shown no more', async () => (await list()).every(({ seq }) => seq !== first.seq));
+
+    await publish(system.client.connection, 'hp.cmd.task.cancel', '{');
+    const second = await buriedAfter(first.seq);
+    expect((await ask('api/dlq/drop', { seq: second.seq })).body).toMatchObject({
+      action: 'drop',
+      by: 'operator',
+    });
+    await untilTrue('it is shown no more', async () => (await list()).every(({ seq }) => seq !== second.seq));
+    // Nor by the command line.
+    const { out } = await commandLine(system)('dlq', 'list', '--json');
+    const shown = (JSON.parse(out) as { readonly items: readonly { readonly sequence: number }[] }).items;
+    expect(shown.map(({ sequence }) => sequence)).toEqual((await list()).map(({ seq }) => seq));
+    // What has become of it stays.
+    expect((await ask('api/dlq/retry', { seq: second.seq })).body).toMatchObject({ action: 'drop' });
+    const open = (await list()).filter(({ service }) => service === 'orchestrator').length;
+    await untilTrue(
+      'it is counted no more',
+      async () => (await health()).deadLetters?.['orchestrator'] === open,
+    );
+  });
+
+  test('is not handled again when only a part of it is kept, nor when there is none', async () => {
+    const before = (await list())[0]?.seq ?? 0;
+    await publish(system.client.connection, 'hp.cmd.task.cancel', `"${'x'.repeat(5_000)}"`);
+    const { seq } = await buriedAfter(before);
+    expect(await ask('api/dlq/retry', { seq })).toMatchObject({
+      status: 422,
+      body: { code: 'RUNTIME_LETTER_CUT' },
+    });
+    expect(await ask('api/dlq/retry', { seq: 1_000_000 })).toMatchObject({
+      status: 404,
+      body: { code: 'RUNTIME_UNKNOWN_LETTER' },
+    });
+    expect(await ask('api/dlq/drop', { seq: 0 })).toMatchObject({
+      status: 400,
+      body: { code: 'CONTRACT_INVALID' },
+    });
+  });
+});
+
+describe('how the system does', () => {
+  type Shown = {
+    readonly services: readonly { readonly name: string; readonly up: boolean; readonly replicas: number }[];
+    readonly streams: readonly { readonly name: string; readonly consumers: readonly object[] }[];
+  };
+  const look = async (): Promise<Shown> => {
+    const { status, body } = await callHttp(port, '/console/health', { token: system.client.token });
+    expect(status).toBe(200);
+    return body as unknown as Shown;
+  };
+
+  test('is shown: who answers, how far behind each reader is', async () => {
+    const { services: shown, streams } = await look();
+    expect(shown.map(({ name, up, replicas }) => [name, up, replicas])).toEqual(
+      SERVICES.map((service) => [service, true, 1]),
+    );
+    const commands = streams.find(({ name }) => name === 'HP_CMD');
+    expect(commands?.consumers).toContainEqual({
+      name: 'orchestrator',
+      service: 'orchestrator',
+      pending: 0,
+      ackPending: 0,
+      redelivered: 0,
+    });
+    expect(streams.map(({ name }) => name)).toEqual(['HP_CMD', 'HP_EVT', 'HP_WORK', 'HP_LOG', 'HP_DLQ']);
+    expect((await callHttp(port, '/console/health')).status).toBe(401);
+  });
+
+  test('shows a service that is dead, and what it was asked is refused with a code', async () => {
+    await services.recovery.stop();
+    await untilTrue('it is seen', async () =>
+      (await look()).services.some(({ name, up, replicas }) => name === 'recovery' && !up && replicas === 0),
+    );
+    expect(await ask('api/recovery/stuck')).toMatchObject({
+      status: 503,
+      body: { code: 'RUNTIME_UNAVAILABLE' },
+    });
+    expect((await look()).services.filter(({ up }) => up).map(({ name }) => name)).toEqual([
+      'orchestrator',
+      'approvals',
+      'executor',
+    ]);
+  });
+});
+
+test('nothing that was refused is an error in the log of the service', async () => {
+  expect((await services.approvals.lines()).filter(({ level }) => level >= 50)).toEqual([]);
+});

@@ -1,0 +1,352 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type OidcCode, SignedIn, SignInWays } from '@holdpoint/contracts/approval/sign-in';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { ServiceInProcess } from '../../kit/stack/in-process.ts';
+import { mend, type OidcProvider, startOidcProvider } from '../../kit/surfaces/oidc-provider.ts';
+import { writePrincipals } from '../../kit/stack/principals.ts';
+import { createSystem, type System } from '../../kit/stack/system.ts';
+import { untilTrue } from '../../kit/until.ts';
+import { type Answered, type Call, callHttp } from '../../kit/console/web.ts';
+
+// What the page of the console asks when somebody signs in by the login of an OIDC provider.
+
+const CLIENT_SECRET = 'a secret: of/the+client';
+
+let system: System;
+let provider: OidcProvider;
+let confidential: OidcProvider;
+let service: ServiceInProcess;
+let other: ServiceInProcess;
+let secretFile: string;
+beforeAll(async () => {
+  [provider, confidential] = await Promise.all([
+    startOidcProvider(),
+    startOidcProvider({ clientSecret: CLIENT_SECRET }),
+  ]);
+  system = await createSystem();
+  secretFile = join(system.folder, 'client-secret');
+  await writeFile(secretFile, `${CLIENT_SECRET}\n`);
+  const people = [
+    { name: 'operator', groups: ['operators'], token: system.client.token },
+    { name: 'ada', groups: ['operators'], token: 'hpt_ada_0123456789', oidc: 'sub-ada' },
+  ];
+  const settings = (of: OidcProvider, audience: string) => ({
+    HOLDPOINT_OIDC_ISSUER: of.issuer,
+    HOLDPOINT_OIDC_AUDIENCE: audience,
+    HOLDPOINT_OIDC_JWKS: of.jwks,
+    HOLDPOINT_OIDC_CLIENT_ID: of.clientId,
+  });
+  await system.start('orchestrator');
+  const principals = { HOLDPOINT_PRINCIPALS_FILE: await writePrincipals(system.folder, people) };
+  service = await system.start('approvals', {
+    ...principals,
+    ...settings(provider, provider.clientId),
+    HOLDPOINT_OIDC_CLIENT_SCOPES: 'openid,groups',
+    HOLDPOINT_OIDC_PROVIDER_NAME: 'Example Login',
+    HOLDPOINT_WEB_ORIGINS: 'https://holdpoint.example',
+  });
+  other = await system.start('approvals', {
+    ...principals,
+    ...settings(confidential, 'an-api'),
+    HOLDPOINT_OIDC_CLIENT_SECRET_FILE: secretFile,
+  });
+});
+afterAll(async () => {
+  await system.stop();
+  await provider.stop();
+  await confidential.stop();
+});
+beforeEach(() => {
+  mend(provider);
+  mend(confidential);
+});
+
+const originOf = ({ httpPort }: ServiceInProcess): string => `http://127.0.0.1:${String(httpPort)}`;
+
+/** What a page keeps of a sign-in that it begins, and what its login sends it back with. */
+const begin = (
+  at: ServiceInProcess,
+  from: OidcProvider,
+  { subject = 'sub-ada', redirectUri = `${originOf(at)}/` } = {},
+): OidcCode => {
+  const verifier = randomBytes(32).toString('base64url');
+  const challenge = createHash('sha256').update(verifier).digest('base64url');
+  const nonce = randomBytes(16).toString('base64url');
+  return { code: from.codeFor({ redirectUri, challenge, nonce, subject }), verifier, nonce, redirectUri };
+};
+
+const redeem = (body: unknown, at: ServiceInProcess = service, more: Call = {}): Promise<Answered> =>
+  callHttp(at.httpPort, '/console/sign-in/oidc', {
+    method: 'POST',
+    body,
+    ...more,
+    headers: { origin: originOf(at), ...more.headers },
+  });
+
+const whoIs = async (answer: Answered, at: ServiceInProcess = service): Promise<unknown> => {
+  const { token } = SignedIn.parse(answer.body);
+  return (await callHttp(at.httpPort, '/api/v1/whoami', { token })).body['name'];
+};
+
+const waysAt = async (at: ServiceInProcess): Promise<SignInWays> =>
+  SignInWays.parse((await callHttp(at.httpPort, '/console/sign-in')).body);
+
+/** Everybody here is one source: what a test has failed is not to count for the next. */
+const refusal = { status: 401, body: { code: 'APPROVALS_SIGN_IN_REFUSED' } };
+const away = { status: 503, body: { code: 'RUNTIME_UNAVAILABLE' } };
+
+describe('the page learns', () => {
+  test('where the login is, and what to ask it for, without a token', async () => {
+    const answer = await callHttp(service.httpPort, '/console/sign-in');
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(answer.body).toEqual({
+      oidc: {
+        name: 'Example Login',
+        clientId: provider.clientId,
+        scopes: ['openid', 'groups'],
+        authorizationEndpoint: `${provider.issuer}/authorize`,
+      },
+    });
+    expect(await waysAt(other)).toMatchObject({
+      oidc: { name: new URL(confidential.issuer).host, scopes: ['openid'] },
+    });
+  });
+
+  test('and the provider is asked for its description once, however many want to know', async () => {
+    await waysAt(service);
+    const before = provider.asked.get('/.well-known/openid-configuration');
+    await Promise.all(Array.from({ length: 10 }, () => waysAt(service)));
+    expect(provider.asked.get('/.well-known/openid-configuration')).toBe(before);
+  });
+});
+
+describe('a code', () => {
+  test('is worth a token of whoever has logged in, which is good for what the page asks', async () => {
+    const answer = await redeem(begin(service, provider));
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(Object.keys(answer.body)).toEqual(['token']);
+    expect(await whoIs(answer)).toBe('ada');
+    expect(await whoIs(await redeem(begin(service, provider, { subject: 'eve' })))).toBe('oidc:eve');
+  });
+
+  test('of a client with a secret too; where the ID token is not taken, the access token is', async () => {
+    confidential.state.accessToken = { groups: ['auditors'] };
+    const answer = await redeem(begin(other, confidential, { subject: 'eve' }), other);
+    expect(await whoIs(answer, other)).toBe('oidc:eve');
+    const { token } = SignedIn.parse(answer.body);
+    expect((await callHttp(other.httpPort, '/api/v1/whoami', { token })).body['groups']).toEqual([
+      'auditors',
+    ]);
+  });
+
+  test('may come with the name of who gave it, and then it has to be the right one', async () => {
+    expect(await redeem({ ...begin(service, provider), issuer: provider.issuer })).toMatchObject({
+      status: 200,
+    });
+    expect(await redeem({ ...begin(service, provider), issuer: confidential.issuer })).toMatchObject(refusal);
+  });
+
+  test('lets in nobody a second time', async () => {
+    const code = begin(service, provider);
+    expect((await redeem(code)).status).toBe(200);
+    expect(await redeem(code)).toMatchObject(refusal);
+  });
+
+  test('lets in nobody without the verifier of the sign-in that it belongs to', async () => {
+    const verifier = randomBytes(32).toString('base64url');
+    expect(await redeem({ ...begin(service, provider), verifier })).toMatchObject(refusal);
+  });
+
+  test('lets in nobody with the nonce of another sign-in', async () => {
+    const nonce = randomBytes(16).toString('base64url');
+    expect(await redeem({ ...begin(service, provider), nonce })).toMatchObject(refusal);
+  });
+
+  test.each([
+    ['another issuer', { iss: 'https://issuer.example' }],
+    ['another client', { aud: 'another' }],
+    ['another party', { aud: ['holdpoint-console', 'another'], azp: 'another' }],
+    ['no nonce', { nonce: undefined }],
+    ['an end that is past', { exp: 1 }],
+    ['nobody that could be called by a name', { sub: 'a\u200Bb' }],
+  ])('lets in nobody with a token of %s', async (_, idToken) => {
+    provider.state.idToken = idToken;
+    expect(await redeem(begin(service, provider))).toMatchObject(refusal);
+  });
+
+  test('lets in nobody with a token that somebody else has signed', async () => {
+    provider.state.forged = true;
+    confidential.state.forged = true;
+    expect(await redeem(begin(service, provider))).toMatchObject(refusal);
+    expect(await redeem(begin(other, confidential), other)).toMatchObject(refusal);
+  });
+
+  test('lets in nobody by the access token of another person', async () => {
+    confidential.state.accessToken = { sub: 'sub-eve' };
+    expect(await redeem(begin(other, confidential), other)).toMatchObject({
+      ...refusal,
+      body: { message: expect.stringContaining('settings of OIDC') as string },
+    });
+  });
+});
+
+describe('nobody is sent back', () => {
+  test.each([
+    ['to another page', 'https://evil.example/'],
+    ['to another port', 'http://127.0.0.1:1/'],
+    ['by a name that only begins like the own', 'http://127.0.0.1.evil.example/'],
+    ['to a place with a question in it', (own: string) => `${own}/?next=x`],
+    ['to a place with a fragment', (own: string) => `${own}/#x`],
+    ['as somebody', (own: string) => own.replace('//', '//ada:pass@')],
+  ])('%s', async (_, uri) => {
+    const redirectUri = typeof uri === 'string' ? uri : uri(originOf(service));
+    const before = provider.asked.get('/token');
+    expect(await redeem(begin(service, provider, { redirectUri }))).toMatchObject({
+      status: 403,
+      body: { code: 'APPROVALS_ORIGIN_REFUSED' },
+    });
+    expect(provider.asked.get('/token')).toBe(before);
+  });
+
+  test('to a page that may ask here, by another one', async () => {
+    const redirectUri = 'https://holdpoint.example/';
+    const code = begin(service, provider, { redirectUri });
+    expect(await redeem(code)).toMatchObject({ status: 403 });
+    expect(await redeem(code, service, { headers: { origin: 'https://holdpoint.example' } })).toMatchObject({
+      status: 200,
+    });
+  });
+
+  test.each(['https://evil.example', 'null'])('from a page of %s', async (origin) => {
+    expect(await redeem(begin(service, provider), service, { headers: { origin } })).toMatchObject({
+      status: 403,
+      body: { code: 'APPROVALS_ORIGIN_REFUSED' },
+    });
+  });
+});
+
+test.each([
+  ['nothing', {}],
+  ['no code', { code: '' }],
+  ['a code of two lines', { code: 'a\nb' }],
+  ['a code without end', { code: 'x'.repeat(5_000) }],
+  ['a short verifier', { verifier: 'x' }],
+  ['no URL', { redirectUri: 'somewhere' }],
+])('what is no code is refused, and not shown: %s', async (name, wrong) => {
+  const answer = await redeem(name === 'nothing' ? {} : { ...begin(service, provider), ...wrong });
+  expect(answer).toMatchObject({ status: 400, body: { code: 'CONTRACT_INVALID' } });
+});
+
+describe('a provider', () => {
+  const FATES = ['away', 'silent', 'huge', 'redirect', 'no-json'] as const;
+  test.each(FATES)('that is %s when a code is to be redeemed is not the fault of the code', async (fate) => {
+    Object.assign(provider.state, { fate, where: 'token' });
+    expect(await redeem(begin(service, provider))).toMatchObject(away);
+  });
+
+  test('that does not know the client is not the fault of the code, and is logged for whoever runs Holdpoint', async () => {
+    await writeFile(secretFile, 'another');
+    await untilTrue(
+      'the secret is the other one',
+      async () => (await redeem(begin(other, confidential), other)).status === 503,
+    );
+    expect(JSON.stringify(await other.lines())).toContain('the OIDC provider gives no tokens');
+    await writeFile(secretFile, CLIENT_SECRET);
+    await untilTrue(
+      'the secret is the right one again',
+      async () => (await redeem(begin(other, confidential), other)).status === 200,
+    );
+  });
+
+  /** Another desk, because what its provider says of itself is kept. */
+  const deskOf = async (broken: OidcProvider) => {
+    const desk = await system.start('approvals', {
+      HOLDPOINT_PRINCIPALS_FILE: join(system.folder, 'principals.json'),
+      HOLDPOINT_OIDC_ISSUER: broken.issuer,
+      HOLDPOINT_OIDC_AUDIENCE: broken.clientId,
+      HOLDPOINT_OIDC_JWKS: broken.jwks,
+      HOLDPOINT_OIDC_CLIENT_ID: broken.clientId,
+    });
+    return {
+      desk,
+      stop: async () => {
+        await desk.stop();
+        await broken.stop();
+      },
+    };
+  };
+
+  test.each([
+    ...FATES.map((fate) => [`that is ${fate}`, { fate, where: 'well-known' }] as const),
+    ['of another name', { metadata: { issuer: 'https://issuer.example' } }],
+    ['of almost the same name', (issuer: string) => ({ metadata: { issuer: `${issuer}/` } })],
+    ['whose login is a script', { metadata: { authorization_endpoint: 'javascript:alert(1)' } }],
+    ['whose login anybody may listen to', { metadata: { authorization_endpoint: 'http://login.example/' } }],
+    ['whose tokens anybody may listen to', { metadata: { token_endpoint: 'http://login.example/token' } }],
+    ['that gives no tokens', { metadata: { token_endpoint: undefined } }],
+  ] as const)('%s leaves the page with tokens', async (_, state) => {
+    const broken = await startOidcProvider();
+    Object.assign(broken.state, typeof state === 'function' ? state(broken.issuer) : state);
+    const { desk, stop } = await deskOf(broken);
+    expect(await waysAt(desk)).toEqual({
+      oidc: { name: new URL(broken.issuer).host, clientId: broken.clientId, scopes: ['openid'] },
+    });
+    expect(await redeem(begin(desk, broken), desk)).toMatchObject(away);
+    expect(broken.asked.get('/token')).toBeUndefined();
+    const { token } = system.client;
+    expect((await callHttp(desk.httpPort, '/api/v1/whoami', { token })).status).toBe(200);
+    await stop();
+  });
+
+  test('that is back is found', async () => {
+    const broken = await startOidcProvider();
+    Object.assign(broken.state, { fate: 'away' });
+    const { desk, stop } = await deskOf(broken);
+    expect((await waysAt(desk)).oidc?.authorizationEndpoint).toBeUndefined();
+    mend(broken);
+    await untilTrue(
+      'its login is found',
+      async () => (await waysAt(desk)).oidc?.authorizationEndpoint !== undefined,
+    );
+    expect(await whoIs(await redeem(begin(desk, broken), desk), desk)).toBe('ada');
+    await stop();
+  });
+});
+
+test('without a client there is no such way, and nothing to redeem', async () => {
+  const desk = await system.start('approvals', {
+    HOLDPOINT_PRINCIPALS_FILE: join(system.folder, 'principals.json'),
+  });
+  expect(await waysAt(desk)).toEqual({});
+  expect(await redeem(begin(desk, provider), desk)).toMatchObject({
+    status: 404,
+    body: { code: 'CONTRACT_UNKNOWN_SUBJECT' },
+  });
+  await desk.stop();
+});
+
+test('whoever tries codes is slowed down, and a good one passes all the while', async () => {
+  const codes = await Promise.all(
+    Array.from({ length: 21 }, () => redeem({ ...begin(service, provider), code: 'guessed' })),
+  );
+  const slowed = codes.find(({ status }) => status === 429);
+  expect(slowed?.body['code']).toBe('APPROVALS_TOO_MANY_ATTEMPTS');
+  expect(Number(slowed?.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect(await whoIs(await redeem(begin(service, provider)))).toBe('ada');
+});
+
+test('no code, token or secret is in a log or an answer that refuses', async () => {
+  const logs = JSON.stringify([await service.lines(), await other.lines()]);
+  expect(logs).toContain('authentication failed');
+  expect(logs).toContain('the OIDC provider gives no tokens');
+  const secrets = [...provider.given, ...confidential.given, CLIENT_SECRET];
+  expect(secrets.length).toBeGreaterThan(20);
+  for (const secret of secrets) expect(logs).not.toContain(secret);
+  for (const token of secrets.filter((each) => each.includes('.')))
+    for (const part of token.split('.').slice(1)) expect(logs).not.toContain(part);
+  const answer = await redeem({ ...begin(service, provider), code: 'a-code-that-nobody-gave' });
+  expect(JSON.stringify(answer.body)).not.toContain('a-code-that-nobody-gave');
+});

@@ -1,0 +1,514 @@
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { AccessTokenView } from '@holdpoint/contracts/approval/access-token';
+import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
+import { ErrorCode } from '@holdpoint/contracts/values/errors';
+import type { Api, ApiRequest } from '@holdpoint/contracts/catalog/api';
+import { withAdmin } from '@holdpoint/infra/postgres/admin';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { exportJWK, exportSPKI, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { commandLine, type Output } from '../../kit/command-line.ts';
+import { Refusal } from '../../kit/bus/client.ts';
+import type { ServiceInProcess } from '../../kit/stack/in-process.ts';
+import { writePrincipals } from '../../kit/stack/principals.ts';
+import { publishRequest, requestOf } from '../../kit/surfaces/requests.ts';
+import { createSystem, type System } from '../../kit/stack/system.ts';
+import { until, untilTrue } from '../../kit/until.ts';
+
+type Approvals = Api['approvals'];
+type Desk = {
+  readonly system: System;
+  readonly replicas: readonly ServiceInProcess[];
+  /** Every secret that was used: none may be in a log. */
+  readonly secrets: Set<string>;
+  readonly as: <E extends keyof Approvals>(
+    token: string | undefined,
+    endpoint: E,
+    request: ApiRequest<'approvals', E>,
+  ) => Promise<unknown>;
+  readonly pending: (more?: Partial<RequestApproval>) => Promise<RequestApproval>;
+  readonly newToken: (
+    maker: string,
+    more?: Partial<ApiRequest<'approvals', 'token_create'>>,
+  ) => Promise<{ readonly secret: string; readonly token: AccessTokenView }>;
+  readonly stop: () => Promise<void>;
+};
+
+const people = [
+  { name: 'ada', groups: ['operators'], token: 'hpt_ada_0123456789', oidc: 'sub-ada' },
+  { name: 'grace', groups: ['developers'], token: 'hpt_grace_0123456789', discord: '42' },
+  { name: 'linus', groups: ['operators'], token: 'hpt_linus_0123456789' },
+] as const;
+const [ada, grace, linus] = people.map(({ token }) => token) as [string, string, string];
+
+const openDesk = async (replicas: number, settings: Readonly<Record<string, string>> = {}): Promise<Desk> => {
+  const system = await createSystem();
+  const principals = await writePrincipals(system.folder, people);
+  await system.start('orchestrator');
+  const env = { HOLDPOINT_PRINCIPALS_FILE: principals, ...settings };
+  const started: ServiceInProcess[] = [];
+  for (let i = 0; i < replicas; i += 1) started.push(await system.start('approvals', env));
+  const orchestrator: NatsConnection = await system.connect('orchestrator');
+  const secrets = new Set<string>([ada, grace, linus]);
+
+  const as: Desk['as'] = (token, endpoint, request) => {
+    if (token !== undefined) secrets.add(token);
+    return system.client.askRaw(`hp.api.approvals.${endpoint}`, JSON.stringify(request), token);
+  };
+  return {
+    system,
+    replicas: started,
+    secrets,
+    as,
+    pending: async (more = {}) => {
+      const request = requestOf(more);
+      await publishRequest(orchestrator, request);
+      await until(`${request.id} is requested`, () =>
+        system.client.ask('approvals', 'get', { id: request.id }),
+      );
+      return request;
+    },
+    newToken: async (maker, more = {}) => {
+      const secret = `hpt_${randomBytes(32).toString('base64url')}`;
+      const sha256 = createHash('sha256').update(secret).digest('hex');
+      const made = await as(maker, 'token_create', { name: 'a token', sha256, ...more });
+      secrets.add(secret);
+      return { secret, token: made as AccessTokenView };
+    },
+    stop: system.stop,
+  };
+};
+
+/** The code that a call is refused with; undefined when it is answered. */
+const codeOf = async (call: Promise<unknown>): Promise<string | undefined> => {
+  try {
+    await call;
+    return undefined;
+  } catch (error) {
+    if (error instanceof Refusal) return ErrorCode.parse(error.code);
+    throw error;
+  }
+};
+
+const query = ({ system }: Desk, text: string): Promise<unknown> =>
+  withAdmin(system.database.admin, async (client): Promise<unknown> => (await client.query(text)).rows);
+
+const logsOf = async ({ replicas }: Desk): Promise<string> =>
+  JSON.stringify(await Promise.all(replicas.map(({ lines }) => lines())));
+
+describe('tokens', () => {
+  let desk: Desk;
+  beforeAll(async () => {
+    desk = await openDesk(2);
+  });
+  afterAll(() => desk.stop());
+
+  const typed = (token: string): ((...args: readonly string[]) => Promise<Output>) => {
+    desk.secrets.add(token);
+    return commandLine(desk.system, undefined, { HOLDPOINT_TOKEN: token });
+  };
+
+  test('are made by the command line, decide there, and are worth nothing once revoked: on every replica, at once', async () => {
+    const made = await typed(ada)('token', 'create', 'laptop', '--expires', '30d');
+    expect(made).toMatchObject({ code: 0 });
+    const secret = made.out.trimEnd();
+    expect(secret).toMatch(/^hpt_[\w-]{43}$/);
+    const id = /k-[0-9a-z]{10}/.exec(made.err)?.[0] ?? '';
+
+    const request = await desk.pending();
+    const holder = typed(secret);
+    expect((await holder('whoami')).out).toMatch(/^you are +ada, an administrator$/m);
+    expect(await holder('approval', 'approve', request.id)).toMatchObject({ code: 0 });
+    expect(await desk.system.client.ask('approvals', 'get', { id: request.id })).toMatchObject({
+      status: 'approved',
+      decidedBy: 'ada',
+      surface: 'cli',
+    });
+
+    expect((await typed(ada)('token', 'list')).out).toContain(id);
+    expect(await typed(ada)('token', 'revoke', id)).toMatchObject({ code: 0 });
+    // Whichever replica answers.
+    const codes = await Promise.all(Array.from({ length: 12 }, () => codeOf(desk.as(secret, 'whoami', {}))));
+    expect(new Set(codes)).toEqual(new Set(['APPROVALS_UNAUTHENTICATED']));
+    const refused = await holder('approval', 'approve', (await desk.pending()).id);
+    expect(refused).toMatchObject({ code: 1 });
+    expect(refused.err).toContain('APPROVALS_UNAUTHENTICATED: this token was revoked');
+    // Nobody gets the same secret to life again.
+    const sha256 = createHash('sha256').update(secret).digest('hex');
+    expect(await codeOf(desk.as(ada, 'token_create', { name: 'again', sha256 }))).toBe(
+      'APPROVALS_TOKEN_CONFLICT',
+    );
+  });
+
+  test('in a file of its own serve as well', async () => {
+    const file = join(desk.system.folder, 'own-token');
+    expect(await typed(grace)('token', 'create', 'file', '--out', file)).toMatchObject({ code: 0 });
+    desk.secrets.add((await readFile(file, 'utf8')).trimEnd());
+    const holder = commandLine(desk.system, undefined, { HOLDPOINT_TOKEN_FILE: file });
+    const { out } = await holder('whoami');
+    expect(out).toMatch(/^you are +grace$/m);
+    expect(out).toMatch(/^groups +developers$/m);
+  });
+
+  test('without any the command line says what is missing, and lists what anybody may see', async () => {
+    const anybody = commandLine(desk.system, undefined, { HOLDPOINT_TOKEN_FILE: '' });
+    const { code, err } = await anybody('token', 'list');
+    expect(code).toBe(1);
+    expect(err).toContain('needs a token: set HOLDPOINT_TOKEN');
+    expect(await anybody('approval', 'list')).toMatchObject({ code: 0 });
+  });
+
+  test('end when their time is over, by the clock of the database', async () => {
+    const { secret, token } = await desk.newToken(ada, { expiresInMs: 60_000 });
+    expect(token.expiresAt).toBe(token.createdAt + 60_000);
+    expect(await desk.as(secret, 'whoami', {})).toMatchObject({ name: 'ada' });
+    // As if a minute had passed.
+    await query(
+      desk,
+      `UPDATE approvals.heads SET view = (view::jsonb || '{"expiresAt": ${String(token.createdAt - 1)}}')::json
+        WHERE id = '${token.id}'`,
+    );
+    await expect(desk.as(secret, 'whoami', {})).rejects.toMatchObject({
+      code: 'APPROVALS_UNAUTHENTICATED',
+      message: expect.stringContaining('expired') as string,
+    });
+  });
+
+  test('are good for their scopes alone', async () => {
+    const reader = await desk.newToken(ada, { scopes: ['approvals:read'] });
+    const decider = await desk.newToken(ada, { scopes: ['approvals:decide'] });
+    const { id } = await desk.pending();
+    expect(await codeOf(desk.as(reader.secret, 'decide', { id, decision: 'approve' }))).toBe(
+      'APPROVALS_SCOPE',
+    );
+    expect(await codeOf(desk.as(reader.secret, 'token_list', {}))).toBeUndefined();
+    expect(await codeOf(desk.as(reader.secret, 'audit', {}))).toBe('APPROVALS_SCOPE');
+    expect(await codeOf(desk.as(decider.secret, 'token_list', {}))).toBe('APPROVALS_SCOPE');
+    expect(await codeOf(desk.newToken(decider.secret))).toBe('APPROVALS_SCOPE');
+    expect(await desk.as(decider.secret, 'decide', { id, decision: 'approve' })).toMatchObject({
+      status: 'approved',
+      by: 'ada',
+    });
+  });
+
+  test('give nobody more than he has: neither groups nor scopes, nor another’s name', async () => {
+    const maker = await desk.newToken(grace, { scopes: ['approvals:read', 'tokens:write'] });
+    const tries: readonly (readonly [string, object])[] = [
+      ['APPROVALS_NOT_ENTITLED', { groups: ['operators'] }],
+      ['APPROVALS_NOT_ENTITLED', { principal: 'ada' }],
+      ['APPROVALS_NOT_ENTITLED', { principal: 'grace-2' }],
+    ];
+    for (const [code, wanted] of tries) expect(await codeOf(desk.newToken(grace, wanted))).toBe(code);
+    expect(await codeOf(desk.newToken(maker.secret, { scopes: ['approvals:decide'] }))).toBe(
+      'APPROVALS_SCOPE',
+    );
+    const { secret } = await desk.newToken(grace, { groups: ['developers'] });
+    expect(await desk.as(secret, 'whoami', {})).toMatchObject({ name: 'grace', groups: ['developers'] });
+    const { id } = await desk.pending();
+    expect(await codeOf(desk.as(secret, 'decide', { id, decision: 'approve' }))).toBe(
+      'APPROVALS_NOT_ENTITLED',
+    );
+  });
+
+  test('for who is in no directory are made by administrators, with groups of their own', async () => {
+    const { secret, token } = await desk.newToken(ada, { principal: 'release-bot', groups: ['releasers'] });
+    expect(token).toMatchObject({ principal: 'release-bot', groups: ['releasers'], createdBy: 'ada' });
+    const { id } = await desk.pending({ audience: ['group:releasers'] });
+    expect(await desk.as(secret, 'decide', { id, decision: 'reject' })).toMatchObject({ by: 'release-bot' });
+    // It is his, and may be revoked by him, or by an administrator.
+    expect(await codeOf(desk.as(grace, 'token_revoke', { id: token.id }))).toBe('APPROVALS_NOT_ENTITLED');
+    expect(await desk.as(linus, 'token_revoke', { id: token.id })).toMatchObject({ status: 'revoked' });
+    expect(await codeOf(desk.as(ada, 'token_revoke', { id: 'k-0000000000' }))).toBe(
+      'APPROVALS_UNKNOWN_TOKEN',
+    );
+  });
+
+  test('are listed to whom they belong, to administrators all of them, page by page and without hashes', async () => {
+    const { token } = await desk.newToken(grace);
+    const mine = (await desk.as(grace, 'token_list', { limit: 500 })) as { items: AccessTokenView[] };
+    expect(mine.items.map(({ id }) => id)).toContain(token.id);
+    expect(new Set(mine.items.map(({ principal }) => principal))).toEqual(new Set(['grace']));
+    const seen: string[] = [];
+    for (let after: string | undefined; ;) {
+      const page = (await desk.as(ada, 'token_list', { limit: 2, ...(after && { after }) })) as {
+        items: AccessTokenView[];
+        next?: string;
+      };
+      expect(JSON.stringify(page)).not.toMatch(/sha256|[0-9a-f]{64}/);
+      seen.push(...page.items.map(({ id }) => id));
+      if (page.next === undefined) break;
+      after = page.next;
+    }
+    expect(new Set(seen).size).toBe(seen.length);
+    expect(seen.length).toBeGreaterThan(mine.items.length);
+  });
+
+  test('and what the directory says of a person counts when he decides, not when he was shown it', async () => {
+    const path = join(desk.system.folder, 'principals.json');
+    const before = await readFile(path, 'utf8');
+    const { secret } = await desk.newToken(linus);
+    expect(await desk.as(secret, 'whoami', {})).toMatchObject({ groups: ['operators'] });
+    const { id } = await desk.pending();
+
+    await writeFile(path, '{"principals": [');
+    await untilTrue('the broken file is logged by each', async () =>
+      (await Promise.all(desk.replicas.map(({ lines }) => lines()))).every((lines) =>
+        lines.some(({ msg }) => msg.startsWith('file is broken')),
+      ),
+    );
+    expect(await desk.as(secret, 'whoami', {})).toMatchObject({ groups: ['operators'] });
+
+    await writeFile(
+      path,
+      before.replace('"name":"linus","groups":["operators"]', '"name":"linus","groups":[]'),
+    );
+    // Each replica looks for itself.
+    await untilTrue('linus is no operator any more', async () => {
+      const answers = await Promise.all(Array.from({ length: 12 }, () => desk.as(secret, 'whoami', {})));
+      return answers.every((answer) => (answer as { groups: string[] }).groups.length === 0);
+    });
+    for (const token of [secret, linus])
+      expect(await codeOf(desk.as(token, 'decide', { id, decision: 'approve' }))).toBe(
+        'APPROVALS_NOT_ENTITLED',
+      );
+    await writeFile(path, before);
+  });
+
+  test('are found by one index', async () => {
+    const plan = await withAdmin(desk.system.database.admin, async (client): Promise<unknown> => {
+      // As the service plans.
+      await client.query('SET enable_seqscan = off');
+      const { rows } = await client.query(
+        "EXPLAIN SELECT view FROM approvals.heads WHERE status = 'token' AND view->>'sha256' = 'x'",
+      );
+      return rows;
+    });
+    expect(JSON.stringify(plan)).toContain('heads_tokens');
+  });
+
+  test('are in no log, nor in what the service keeps', async () => {
+    const kept = await query(desk, 'SELECT data::text FROM approvals.events');
+    const heads = await query(desk, 'SELECT view::text FROM approvals.heads');
+    const all = (await logsOf(desk)) + JSON.stringify([kept, heads]);
+    expect(all).toContain('token_created');
+    for (const secret of desk.secrets) expect(all).not.toContain(secret);
+  });
+});
+
+const ISSUER = 'https://issuer.example';
+
+type Key = {
+  readonly kid: string;
+  readonly jwk: JWK;
+  readonly sign: (claims: JWTPayload) => Promise<string>;
+};
+const newKey = async (kid: string): Promise<Key & { readonly pem: string }> => {
+  const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true });
+  return {
+    kid,
+    jwk: { ...(await exportJWK(publicKey)), kid, use: 'sig', alg: 'RS256' },
+    pem: await exportSPKI(publicKey),
+    sign: (claims) => new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid }).sign(privateKey),
+  };
+};
+const now = (): number => Math.floor(Date.now() / 1_000);
+const claims = (more: Readonly<Record<string, unknown>> = {}): JWTPayload => ({
+  iss: ISSUER,
+  aud: 'holdpoint',
+  sub: 'sub-eve',
+  groups: ['operators'],
+  iat: now(),
+  exp: now() + 600,
+  ...more,
+});
+
+describe('tokens of an issuer', () => {
+  let desk: Desk;
+  let server: Server;
+  let keys: readonly Key[] | undefined;
+  let first: Awaited<ReturnType<typeof newKey>>;
+  beforeAll(async () => {
+    first = await newKey('first');
+    keys = [first];
+    server = createServer((_, response) => {
+      if (keys === undefined) response.writeHead(503).end();
+      else response.end(JSON.stringify({ keys: keys.map(({ jwk }) => jwk) }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    desk = await openDesk(1, {
+      HOLDPOINT_OIDC_ISSUER: ISSUER,
+      HOLDPOINT_OIDC_AUDIENCE: 'holdpoint',
+      HOLDPOINT_OIDC_JWKS: `http://127.0.0.1:${String(port)}/keys`,
+    });
+  });
+  afterAll(async () => {
+    server.closeAllConnections();
+    server.close();
+    await desk.stop();
+  });
+
+  test('cannot be judged while its keys cannot be had, and are not called wrong', async () => {
+    keys = undefined;
+    const token = await first.sign(claims());
+    expect(await codeOf(desk.as(token, 'whoami', {}))).toBe('RUNTIME_UNAVAILABLE');
+    keys = [first];
+    await untilTrue(
+      'the keys are there',
+      async () => (await codeOf(desk.as(token, 'whoami', {}))) === undefined,
+    );
+  });
+
+  test('decide for whom they name, with the groups that they name', async () => {
+    const token = await first.sign(claims());
+    expect(await desk.as(token, 'whoami', {})).toEqual({
+      name: 'oidc:sub-eve',
+      groups: ['operators'],
+      roles: [],
+      scopes: [
+        'approvals:read',
+        'approvals:decide',
+        'rules:write',
+        'audit:read',
+        'tasks:read',
+        'tasks:write',
+      ],
+      administrator: true,
+    });
+    const { id } = await desk.pending();
+    expect(await desk.as(token, 'decide', { id, decision: 'approve' })).toMatchObject({ by: 'oidc:sub-eve' });
+    expect(await codeOf(desk.newToken(token))).toBe('APPROVALS_SCOPE');
+  });
+
+  test('never make anybody somebody of the directory by his name', async () => {
+    const token = await first.sign(claims({ sub: 'ada', groups: ['user:ada'] }));
+    expect(await desk.as(token, 'whoami', {})).toMatchObject({ name: 'oidc:ada', groups: [] });
+    const { id } = await desk.pending({ audience: ['user:ada'] });
+    expect(await codeOf(desk.as(token, 'decide', { id, decision: 'approve' }))).toBe(
+      'APPROVALS_NOT_ENTITLED',
+    );
+  });
+
+  test('and of the directory are one person: it takes two people for a quorum of two', async () => {
+    const { id } = await desk.pending({ policy: { quorum: 2 } });
+    const own = await first.sign(claims({ sub: 'sub-ada', groups: ['whatever'] }));
+    const { secret } = await desk.newToken(ada);
+    for (const token of [ada, own, secret, ada])
+      expect(await desk.as(token, 'decide', { id, decision: 'approve' })).toMatchObject({
+        status: 'pending',
+        by: 'ada',
+        missing: 1,
+      });
+    expect(await desk.as(await first.sign(claims()), 'decide', { id, decision: 'approve' })).toMatchObject({
+      status: 'approved',
+    });
+    expect(await desk.system.client.ask('approvals', 'get', { id })).toMatchObject({
+      votes: [{ by: 'ada' }, { by: 'oidc:sub-eve' }],
+      decidedBy: 'oidc:sub-eve',
+    });
+  });
+
+  test('that are wrong in any way let nobody in', async () => {
+    const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const confused = `${part({ alg: 'HS256', kid: 'first' })}.${part(claims())}`;
+    const stranger = await newKey('first');
+    const wrong: Readonly<Record<string, string>> = {
+      'another issuer': await first.sign(claims({ iss: 'https://issuer.example.evil' })),
+      'another audience': await first.sign(claims({ aud: ['other'] })),
+      'no audience': await first.sign(claims({ aud: undefined })),
+      'algorithm none': `${part({ alg: 'none' })}.${part(claims())}.`,
+      'the public key as a secret': `${confused}.${createHmac('sha256', first.pem).update(confused).digest('base64url')}`,
+      expired: await first.sign(claims({ exp: now() - 60 })),
+      'no end': await first.sign(claims({ exp: undefined })),
+      'a beginning to come': await first.sign(claims({ nbf: now() + 600 })),
+      'another key': await stranger.sign(claims()),
+      'a key that is not there': await (await newKey('second')).sign(claims()),
+      'a group of two lines': await first.sign(claims({ groups: ['a\nb'] })),
+      'no subject': await first.sign(claims({ sub: undefined })),
+    };
+    const codes = await Promise.all(
+      Object.entries(wrong).map(async ([name, token]) => [name, await codeOf(desk.as(token, 'whoami', {}))]),
+    );
+    expect(Object.fromEntries(codes)).toEqual(
+      Object.fromEntries(Object.keys(wrong).map((name) => [name, 'APPROVALS_UNAUTHENTICATED'])),
+    );
+  });
+
+  test('count with a key that has come since, and no more with one that is gone', async () => {
+    const second = await newKey('second');
+    keys = [second];
+    const token = await second.sign(claims());
+    await untilTrue(
+      'the new key is known',
+      async () => (await codeOf(desk.as(token, 'whoami', {}))) === undefined,
+    );
+    // Refused, whether or not there have been too many of late.
+    const old = await codeOf(desk.as(await first.sign(claims()), 'whoami', {}));
+    expect(['APPROVALS_UNAUTHENTICATED', 'APPROVALS_TOO_MANY_ATTEMPTS']).toContain(old);
+  });
+
+  test('are in no log', async () => {
+    const logs = await logsOf(desk);
+    expect(logs).toContain('authentication failed');
+    expect(desk.secrets.size).toBeGreaterThan(10);
+    // Nor any part of them that could be put together with another.
+    const parts = [...desk.secrets].flatMap((secret) => secret.split('.').slice(1));
+    for (const part of [...desk.secrets, ...parts.filter((each) => each !== '')])
+      expect(logs).not.toContain(part);
+  });
+});
+
+describe('wrong tokens', () => {
+  let desk: Desk;
+  beforeAll(async () => {
+    desk = await openDesk(1);
+  });
+  afterAll(() => desk.stop());
+
+  const failures = async (): Promise<Readonly<Record<string, number>>> => {
+    const response = await fetch(`http://127.0.0.1:${String(desk.replicas[0]?.httpPort)}/metrics`);
+    const lines = (await response.text()).matchAll(
+      /^holdpoint_authentication_failures_total\{(.*)\} (\d+)$/gm,
+    );
+    const counts = new Map<string, number>();
+    for (const [, labels = '', value] of lines)
+      counts.set(/kind="(\w+)"/.exec(labels)?.[1] ?? '', Number(value));
+    return Object.fromEntries(counts);
+  };
+
+  test('are slowed down from one source, who hears for how long; a good one passes all the while', async () => {
+    const { secret } = await desk.newToken(ada);
+    expect(await failures()).toMatchObject({ unknown: 0, missing: 0 });
+    for (let i = 0; i < 20; i += 1)
+      expect(await codeOf(desk.as(`hpt_guess_number_${String(i)}`, 'whoami', {}))).toBe(
+        'APPROVALS_UNAUTHENTICATED',
+      );
+    const refused = desk.as('hpt_guess_number_20', 'whoami', {});
+    await expect(refused).rejects.toMatchObject({ code: 'APPROVALS_TOO_MANY_ATTEMPTS', status: 429 });
+    const { details } = await refused.then(
+      () => ({ details: undefined }),
+      (error: unknown) => (error as Refusal).body,
+    );
+    expect(details?.['retryAfterSeconds']).toSatisfy((wait: number) => wait >= 1 && wait <= 60);
+    for (const token of [ada, secret])
+      expect(await desk.as(token, 'whoami', {})).toMatchObject({ name: 'ada' });
+    const { id } = await desk.pending();
+    expect(await desk.as(secret, 'decide', { id, decision: 'approve' })).toMatchObject({
+      status: 'approved',
+    });
+  });
+
+  test('are counted, and logged more seldom than they come, without what was tried', async () => {
+    expect(await codeOf(desk.as(undefined, 'whoami', {}))).toBe('APPROVALS_UNAUTHENTICATED');
+    const counted = await failures();
+    expect(counted).toMatchObject({ missing: 1, expired: 0, revoked: 0, oidc: 0, scope: 0 });
+    expect(counted['unknown']).toBeGreaterThanOrEqual(21);
+    const logs = await logsOf(desk);
+    expect(logs).toContain('authentication failed');
+    for (const secret of desk.secrets) expect(logs).not.toContain(secret);
+  });
+});

@@ -1,0 +1,205 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
+import { keyIdOf } from '@holdpoint/contracts/values/jws';
+import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
+import { signingKeyOf } from '@holdpoint/contracts/approval/signing-keys';
+import { filters, subjects } from '@holdpoint/contracts/bus/subjects';
+import { layout } from '@holdpoint/infra/credentials/layout';
+import { GRANT_VALID_MS, rotateGrantKey, type Step } from '@holdpoint/infra/credentials/rotate';
+import { createSigner } from '@holdpoint/runtime/service/jws';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { publish } from '../../kit/bus/consumers.ts';
+import type { ServiceInProcess } from '../../kit/stack/in-process.ts';
+import { grantFor, orderFor, sampleEffect } from '../../kit/effects/orders.ts';
+import { createSystem, type System } from '../../kit/stack/system.ts';
+import { approveAndComplete, submitSample } from '../../kit/tasks/tasks.ts';
+import { until, untilTrue } from '../../kit/until.ts';
+
+const RUN = subjects.effectCommand('run', DEFAULT_POOL);
+
+let system: System;
+/** Key files of the test's own: those of the run are everybody's. */
+let keysDir = '';
+let orderer: NatsConnection;
+let facts: EffectEvent[];
+beforeEach(async () => {
+  system = await createSystem();
+  keysDir = join(system.folder, 'keys');
+  await mkdir(keysDir);
+  const [from, to] = [layout(system.run.credentialsDir), layout(keysDir)];
+  await copyFile(from.grantKey, to.grantKey);
+  await copyFile(from.grantPublicKeys, to.grantPublicKeys);
+  await copyFile(to.grantPublicKeys, join(keysDir, 'first.pem'));
+  facts = [];
+  system.client.connection.subscribe(filters.factsOf('effect'), {
+    callback: (_error, msg) => void facts.push(msg.json<EffectEvent>()),
+  });
+});
+afterEach(() => system.stop());
+
+const startApprovals = (): Promise<ServiceInProcess> =>
+  system.start('approvals', { HOLDPOINT_GRANT_KEY_FILE: layout(keysDir).grantKey });
+/** With a file of public keys that changes with the others, or with one that nobody hands out anew. */
+const startExecutor = (file = layout(keysDir).grantPublicKeys): Promise<ServiceInProcess> =>
+  system.start('executor', { HOLDPOINT_GRANT_PUBLIC_KEYS_FILE: file });
+const startServices = async (file?: string) => {
+  await Promise.all([system.start('orchestrator'), system.start('recovery')]);
+  const [approvals, executor] = await Promise.all([startApprovals(), startExecutor(file)]);
+  orderer = await system.connect('orchestrator');
+  return { approvals, executor };
+};
+
+const rotate = (step: Step) => rotateGrantKey(keysDir, step, { now: Date.now() + 2 * GRANT_VALID_MS });
+const privateKeys = async (): Promise<KeyObject[]> =>
+  (
+    (await readFile(layout(keysDir).grantKey, 'utf8')).match(
+      /-----BEGIN PRIVATE KEY-----[^-]+-----END PRIVATE KEY-----/g,
+    ) ?? []
+  ).map((pem) => createPrivateKey(pem));
+const kidOf = (key: KeyObject): string =>
+  keyIdOf(createPublicKey(key.export({ type: 'pkcs8', format: 'pem' })));
+const published = async (): Promise<readonly string[]> =>
+  (await system.client.ask('approvals', 'keys', {})).keys.map(({ kid }) => kid);
+const untilPublished = (kids: readonly string[]) =>
+  untilTrue(`${kids.join(', ')} are published`, async () => (await published()).join() === kids.join());
+
+const orderOf = (key: KeyObject): RunEffect => {
+  const effect = sampleEffect();
+  return orderFor(effect, grantFor(key, effect));
+};
+const give = (order: RunEffect) => publish(orderer, RUN, JSON.stringify(order));
+const outcomeOf = ({ id }: RunEffect): Promise<EffectEvent> =>
+  until(`${id} has an outcome`, () =>
+    facts.find((fact) => fact.id === id && fact.type !== 'started' && fact.type !== 'prepared'),
+  );
+const becomes = async (key: KeyObject): Promise<string> => {
+  const order = orderOf(key);
+  await give(order);
+  return (await outcomeOf(order)).type;
+};
+const only = (keys: readonly KeyObject[]): KeyObject => {
+  const [key] = keys;
+  if (key === undefined) throw new Error('there is a key');
+  return key;
+};
+
+describe('the key that signs grants is changed while services run, and', () => {
+  test('what either key has signed runs until the old one is retired; then only what the new one has', async () => {
+    await startServices();
+    const old = only(await privateKeys());
+    await approveAndComplete(system.client, await submitSample(system.client));
+
+    await rotate('add');
+    const next = only((await privateKeys()).slice(1));
+    await untilPublished([kidOf(old), kidOf(next)]);
+    expect([await becomes(old), await becomes(next)]).toEqual(['applied', 'applied']);
+
+    await rotate('use');
+    await untilPublished([kidOf(next), kidOf(old)]);
+    await approveAndComplete(system.client, await submitSample(system.client));
+    expect(await becomes(old)).toBe('applied');
+
+    await rotate('retire');
+    await untilPublished([kidOf(next)]);
+    await approveAndComplete(system.client, await submitSample(system.client));
+    expect(await system.client.ask('approvals', 'keys', {})).toMatchObject({
+      retired: [{ kid: kidOf(old) }],
+    });
+    await untilTrue('the executors have heard of it', async () => (await becomes(old)) === 'refused');
+    expect(await becomes(next)).toBe('applied');
+  });
+
+  test('executors whose file nobody has changed learn the new key from approvals, even at the first order that has it', async () => {
+    await startServices(join(keysDir, 'first.pem'));
+    await rotate('add');
+    await rotate('use');
+    const [next, old] = await privateKeys();
+    if (next === undefined || old === undefined) throw new Error('two keys');
+    // At once: approvals may not have read its file yet.
+    expect(await becomes(next)).toBe('applied');
+    expect(await becomes(old)).toBe('applied');
+    await untilPublished([kidOf(next), kidOf(old)]);
+    await approveAndComplete(system.client, await submitSample(system.client));
+  });
+
+  test('an order whose key nobody can be asked about waits, and runs once approvals answers', async () => {
+    const { approvals } = await startServices(join(keysDir, 'first.pem'));
+    await approvals.stop();
+    await rotate('add');
+    const order = orderOf(only((await privateKeys()).slice(1)));
+    await give(order);
+    // Longer than anything is held of which approvals says nothing.
+    await new Promise((resolve) => setTimeout(resolve, 8_000));
+    expect(facts.filter(({ id }) => id === order.id)).toEqual([]);
+    await startApprovals();
+    expect((await outcomeOf(order)).type).toBe('applied');
+  });
+
+  test('a file that is broken meanwhile changes nothing', async () => {
+    const { approvals, executor } = await startServices();
+    const old = only(await privateKeys());
+    const good = await readFile(layout(keysDir).grantKey, 'utf8');
+    await writeFile(layout(keysDir).grantKey, 'broken');
+    await writeFile(layout(keysDir).grantPublicKeys, 'broken');
+    const saysSo = async ({ lines }: ServiceInProcess): Promise<boolean> =>
+      (await lines()).some(({ msg }) => msg === 'file is broken: what it held stays');
+    await untilTrue('both say so', async () => (await saysSo(approvals)) && (await saysSo(executor)));
+    expect(JSON.stringify([await approvals.lines(), await executor.lines()])).not.toContain('PRIVATE');
+    await approveAndComplete(system.client, await submitSample(system.client));
+    await writeFile(layout(keysDir).grantKey, good);
+    expect(await becomes(old)).toBe('applied');
+  });
+});
+
+describe('a key that nobody vouches for', () => {
+  const stranger = generateKeyPairSync('ed25519');
+
+  test('is none, even if approvals itself signs with it', async () => {
+    const { executor } = await startServices(join(keysDir, 'first.pem'));
+    await writeFile(
+      layout(keysDir).grantKey,
+      stranger.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    );
+    await untilPublished([keyIdOf(stranger.publicKey)]);
+    const order = orderOf(stranger.privateKey);
+    await give(order);
+    expect(await outcomeOf(order)).toMatchObject({
+      type: 'refused',
+      error: { code: 'EXECUTOR_GRANT_INVALID' },
+    });
+    const line = (await executor.lines()).find(({ msg }) => msg.includes('no trusted key vouches for'));
+    expect(line).toMatchObject({ level: 50, keys: [keyIdOf(stranger.publicKey)] });
+  });
+
+  test('is none, whatever somebody says who answers in the place of approvals', async () => {
+    const { approvals } = await startServices(join(keysDir, 'first.pem'));
+    const old = only(await privateKeys());
+    const keys = [old, stranger.privateKey].map((key) =>
+      signingKeyOf(createPublicKey(key.export({ type: 'pkcs8', format: 'pem' }))),
+    );
+    // A statement that is good, from another time.
+    const replayed = (await system.client.ask('approvals', 'keys', { nonce: 'another' })).statements;
+    await approvals.stop();
+    const impostor = await system.connect('approvals');
+    let asked = 0;
+    impostor.subscribe(subjects.api('approvals', 'keys'), {
+      callback: (_error, msg) => {
+        asked += 1;
+        const { nonce } = msg.json<{ nonce: string }>();
+        const claims = { use: 'keys', keys, nonce, iat: Math.floor(Date.now() / 1_000) };
+        const own = createSigner(stranger.privateKey)(claims);
+        const [header, , signature] = String(replayed[0]).split('.');
+        const stolen = [header, own.split('.')[1], signature].join('.');
+        msg.respond(JSON.stringify({ keys, statements: [own, stolen, ...replayed] }));
+      },
+    });
+    await impostor.flush();
+    expect(await becomes(stranger.privateKey)).toBe('refused');
+    expect(asked).toBeGreaterThan(0);
+    expect(await becomes(old)).toBe('applied');
+  });
+});

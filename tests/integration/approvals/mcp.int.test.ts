@@ -1,0 +1,328 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ApprovalId, TaskId } from '@holdpoint/contracts/values/ids';
+import { sha256Of } from '@holdpoint/contracts/values/json';
+import { layout } from '@holdpoint/infra/credentials/layout';
+import { root } from '@holdpoint/infra/local/folders';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { type TestPrincipal, writePrincipals } from '../../kit/stack/principals.ts';
+import { createSystem, type System } from '../../kit/stack/system.ts';
+import { newTaskId, submitSample, waitForPhase, waitForRequest } from '../../kit/tasks/tasks.ts';
+import { until } from '../../kit/until.ts';
+
+const PEOPLE = [
+  { name: 'ada', groups: ['operators'], token: 'hpt_ada' },
+  { name: 'grace', groups: ['operators'], token: 'hpt_grace' },
+] as const satisfies readonly TestPrincipal[];
+
+const MAIN = join(root, 'packages', 'cli', 'src', 'main.ts');
+
+let system: System;
+let open: (() => Promise<unknown>)[] = [];
+beforeEach(async () => {
+  system = await createSystem();
+  const principals = await writePrincipals(system.folder, PEOPLE);
+  for (const service of ['orchestrator', 'executor', 'recovery'] as const) await system.start(service);
+  await system.start('approvals', { HOLDPOINT_PRINCIPALS_FILE: principals });
+  await until('approvals answers', () => system.client.ask('approvals', 'about', {}));
+  await until('the executor answers', () => system.client.ask('executor', 'about', {}));
+});
+afterEach(async () => {
+  for (const end of open.toReversed()) await end();
+  open = [];
+  await system.stop();
+});
+
+const envWith = (token: string | undefined): Record<string, string> => ({
+  PATH: process.env['PATH'] ?? '',
+  HOLDPOINT_NATS_URL: system.nats.url,
+  HOLDPOINT_NATS_SEED_FILE: layout(system.run.credentialsDir).natsSeed('operator'),
+  ...(token !== undefined && { HOLDPOINT_TOKEN: token }),
+});
+
+/** The secret of a token for an agent of this person's. */
+const agentOf = async (owner: string, agent: string): Promise<string> => {
+  const secret = `hpt_${agent}-of-${owner}`;
+  const asked = {
+    name: agent,
+    agent,
+    sha256: sha256Of(secret),
+    scopes: ['approvals:read', 'approvals:decide'] as const,
+  };
+  const person = PEOPLE.find(({ name }) => name === owner);
+  await system.client.ask(
+    'approvals',
+    'token_create',
+    { ...asked, scopes: [...asked.scopes] },
+    person?.token,
+  );
+  return secret;
+};
+
+const connected = async (transport: Transport): Promise<Client> => {
+  const client = new Client({ name: 'test', version: '1' });
+  await client.connect(transport);
+  open.push(() => client.close());
+  return client;
+};
+
+const overStdio = (token: string | undefined): Promise<Client> =>
+  connected(
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [MAIN, 'mcp', '--agent', 'claude'],
+      env: envWith(token),
+      cwd: system.folder,
+    }),
+  );
+
+/** A server that listens wherever there is room; whoever asks it shows his own token. */
+const serve = async (...more: readonly string[]): Promise<string> => {
+  const child: ChildProcess = spawn(process.execPath, [MAIN, 'mcp', '--http', '--port', '0', ...more], {
+    env: envWith(undefined),
+    cwd: system.folder,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  open.push(async () => {
+    child.kill();
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  });
+  for await (const piece of child.stdout ?? []) {
+    const url = /http:\/\/\S+/.exec(String(piece))?.[0];
+    if (url !== undefined) return url;
+  }
+  throw new Error('the server has not said where it listens');
+};
+
+const overHttp = (url: string, token: string): Promise<Client> =>
+  connected(
+    new StreamableHTTPClientTransport(new URL(url), {
+      requestInit: { headers: { authorization: `Bearer ${token}` } },
+    }),
+  );
+
+const Refused = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
+
+const call = async (client: Client, name: string, args: Record<string, unknown>): Promise<unknown> => {
+  const result = await client.callTool({ name, arguments: args });
+  expect(result.isError, JSON.stringify(result.content)).not.toBe(true);
+  return result.structuredContent;
+};
+const refusal = async (client: Client, name: string, args: Record<string, unknown>): Promise<string> => {
+  const result = await client.callTool({ name, arguments: args });
+  expect(result.isError).toBe(true);
+  return Refused.parse(result.structuredContent).error.code;
+};
+
+const Asked = z.object({ id: TaskId, phase: z.string(), approval: ApprovalId, digest: z.string() });
+const Seen = z.object({
+  task: z.object({ phase: z.string(), requestedBy: z.string(), agent: z.string().optional() }),
+  approvals: z.array(z.object({ id: z.string(), digest: z.string(), requestedBy: z.string() })),
+});
+
+/** One line for a file of the workspace. */
+const line = (text: string, more: object = {}) => ({
+  goal: `write ${text}`,
+  uses: 'cap.file.append',
+  args: { file: 'agents.txt', line: text },
+  target: 'file:agents.txt',
+  ...more,
+});
+
+const written = async (): Promise<readonly string[]> => {
+  try {
+    return (await readFile(join(system.workspace, 'agents.txt'), 'utf8')).trim().split('\n');
+  } catch {
+    return [];
+  }
+};
+
+const ways = [
+  ['standard input and output', async (token: string) => overStdio(token)],
+  ['HTTP', async (token: string) => overHttp(await serve(), token)],
+] as const;
+
+describe.each(ways)('over %s', (_way, connect) => {
+  test('an agent asks for an effect, somebody else’s agent approves it, and it happens once', async () => {
+    const [claude, reviewer] = [
+      await connect(await agentOf('ada', 'claude')),
+      await connect(await agentOf('grace', 'reviewer')),
+    ];
+    expect((await claude.listTools()).tools.map(({ name }) => name).toSorted()).toEqual([
+      'task_get',
+      'task_record_checkpoint',
+      'task_request_approval',
+      'task_resolve_approval',
+      'task_submit',
+      'task_wait',
+    ]);
+    const asked = Asked.parse(await call(claude, 'task_request_approval', line('hello')));
+    expect(asked.phase).toBe('awaiting_approval');
+    expect(await written()).toEqual([]);
+
+    const { task, approvals } = Seen.parse(await call(reviewer, 'task_get', { id: asked.id }));
+    expect(task).toMatchObject({ requestedBy: 'ada', agent: 'claude' });
+    expect(approvals).toMatchObject([{ id: asked.approval, requestedBy: 'ada' }]);
+    const decision = { id: asked.approval, digest: approvals[0]?.digest, decision: 'approve' };
+    expect(await refusal(claude, 'task_resolve_approval', decision)).toBe('APPROVALS_FOUR_EYES');
+    expect(await call(reviewer, 'task_resolve_approval', decision)).toMatchObject({
+      status: 'approved',
+      by: 'grace',
+    });
+
+    const over = z.object({ reached: z.boolean(), task: z.object({ phase: z.string() }) });
+    expect(over.parse(await call(claude, 'task_wait', { id: asked.id }))).toMatchObject({
+      reached: true,
+      task: { phase: 'completed' },
+    });
+    expect(await written()).toHaveLength(1);
+    const { items } = await system.client.ask('approvals', 'audit', { about: asked.approval }, 'hpt_ada');
+    expect(items.map(({ type, entry }) => ({ type, ...(JSON.parse(entry) as object) }))).toMatchObject([
+      { type: 'requested', requestedBy: 'ada', agent: 'claude' },
+      { type: 'decision_refused', by: 'ada', agent: 'claude', code: 'APPROVALS_FOUR_EYES' },
+      { type: 'resolved', by: 'grace', agent: 'reviewer' },
+      ...items.slice(3).map(() => ({})),
+    ]);
+  });
+
+  test('an agent submits, leaves a note, waits, and reads', async () => {
+    const claude = await connect(await agentOf('ada', 'claude'));
+    const id = newTaskId();
+    const submission = { id, workflow: 'sample', goal: 'say hello', inputs: { file: 'a.txt', line: 'x' } };
+    await call(claude, 'task_submit', submission);
+    await call(claude, 'task_submit', submission);
+    await waitForPhase(system.client, id, 'awaiting_approval');
+    const note = { id, node: 'append', name: 'looked', note: 'nothing else writes there' };
+    await call(claude, 'task_record_checkpoint', note);
+    expect(await call(claude, 'task_wait', { id, until: 'standing' })).toMatchObject({
+      reached: true,
+      task: {
+        phase: 'awaiting_approval',
+        checkpoints: expect.arrayContaining([
+          expect.objectContaining({ kind: 'noted', name: 'looked', by: 'ada', agent: 'claude' }),
+        ]) as unknown,
+      },
+    });
+    expect(await call(claude, 'task_wait', { id, timeoutMs: 1 })).toMatchObject({ reached: false });
+    const { contents } = await claude.readResource({ uri: `holdpoint://task/${id}` });
+    expect(contents).toMatchObject([
+      { mimeType: 'application/json', text: expect.stringContaining('say hello') as unknown },
+    ]);
+    expect((await claude.listResources()).resources.map(({ name }) => name)).toContain(id);
+    const log = await claude.readResource({ uri: `holdpoint://log/${id}/append` });
+    expect(log.contents).toMatchObject([{ mimeType: 'text/plain', text: '' }]);
+    await expect(claude.readResource({ uri: `holdpoint://report/${id}/append` })).rejects.toThrow(
+      /RECOVERY_UNKNOWN/,
+    );
+    expect(await refusal(claude, 'task_get', { id: 't-nobody' })).toBe('ORCHESTRATOR_UNKNOWN_TASK');
+  });
+});
+
+describe('four eyes', () => {
+  test('neither an agent nor its owner decides on what they ask for, nor another agent of his', async () => {
+    const claude = await overStdio(await agentOf('ada', 'claude'));
+    const other = await overStdio(await agentOf('ada', 'other'));
+    const asked = Asked.parse(await call(claude, 'task_request_approval', line('four', { fourEyes: true })));
+    const { approval: id, digest } = asked;
+    for (const agent of [claude, other])
+      expect(await refusal(agent, 'task_resolve_approval', { id, digest, decision: 'approve' })).toBe(
+        'APPROVALS_FOUR_EYES',
+      );
+    await expect(
+      system.client.ask('approvals', 'decide', { id, decision: 'approve' }, 'hpt_ada'),
+    ).rejects.toMatchObject({ code: 'APPROVALS_FOUR_EYES' });
+    await system.client.ask('approvals', 'decide', { id, decision: 'approve' }, 'hpt_grace');
+    await waitForPhase(system.client, asked.id, 'completed');
+    expect(await written()).toHaveLength(1);
+  });
+
+  test('without them the owner decides on what his agent asks for, and the agent still does not', async () => {
+    const claude = await overStdio(await agentOf('ada', 'claude'));
+    const asked = Asked.parse(await call(claude, 'task_request_approval', line('two')));
+    const { approval: id, digest } = asked;
+    expect(await refusal(claude, 'task_resolve_approval', { id, digest, decision: 'approve' })).toBe(
+      'APPROVALS_FOUR_EYES',
+    );
+    await system.client.ask('approvals', 'decide', { id, decision: 'approve' }, 'hpt_ada');
+    await waitForPhase(system.client, asked.id, 'completed');
+  });
+
+  test('whoever has no token of an agent’s decides on nothing by it', async () => {
+    const task = await submitSample(system.client);
+    const { digest } = await waitForRequest(system.client, task);
+    const decision = { id: task.approval, digest, decision: 'approve' };
+    const person = await overStdio('hpt_ada');
+    expect(await refusal(person, 'task_resolve_approval', decision)).toBe('APPROVALS_NOT_ENTITLED');
+    const nobody = await overStdio(undefined);
+    expect(await refusal(nobody, 'task_resolve_approval', decision)).toBe('APPROVALS_NOT_ENTITLED');
+  });
+
+  test('an agent makes neither tokens nor rules', async () => {
+    const secret = 'hpt_wide';
+    const wide = { name: 'wide', agent: 'claude', sha256: sha256Of(secret) };
+    const scopes = ['approvals:read', 'rules:write', 'tokens:write'] as const;
+    await system.client.ask('approvals', 'token_create', { ...wide, scopes: [...scopes] }, 'hpt_ada');
+    const token = { name: 'mine', sha256: sha256Of('hpt_mine'), scopes: ['approvals:read' as const] };
+    await expect(system.client.ask('approvals', 'token_create', token, secret)).rejects.toMatchObject({
+      code: 'APPROVALS_NOT_ENTITLED',
+    });
+    const rule = { name: 'all of it', match: { kind: 'notify' as const, target: 'notify:*' } };
+    await expect(system.client.ask('approvals', 'rule_add', rule as never, secret)).rejects.toMatchObject({
+      code: 'APPROVALS_NOT_ENTITLED',
+    });
+  });
+});
+
+describe('HTTP', () => {
+  const initialize = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'initialize',
+    params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+  });
+  const post = (url: string, headers: Record<string, string>, body = initialize): Promise<Response> =>
+    fetch(url, {
+      method: 'POST',
+      body,
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        authorization: 'Bearer hpt_ada',
+        ...headers,
+      },
+    });
+
+  test('answers whoever has a token, from pages that are named, and nobody else', async () => {
+    const url = await serve('--origin', 'https://agents.example');
+    expect(new URL(url).hostname).toBe('127.0.0.1');
+    expect((await post(url, {})).status).toBe(200);
+    expect((await post(url, { origin: 'https://agents.example' })).status).toBe(200);
+    expect((await post(url, { origin: 'https://evil.example' })).status).toBe(403);
+    expect((await post(url, { origin: 'null' })).status).toBe(403);
+    expect((await post(url, { authorization: '' })).status).toBe(401);
+    expect((await post(url, { authorization: 'Bearer hpt_nobody' })).status).toBe(401);
+    expect((await post(url, {}, '{')).status).toBe(400);
+    expect((await post(url, {}, 'x'.repeat(2_000_000))).status).toBe(413);
+    expect((await fetch(url, { headers: { authorization: 'Bearer hpt_ada' } })).status).toBe(405);
+    expect((await fetch(new URL('/', url))).status).toBe(404);
+  });
+
+  test('a token that is revoked is worth nothing from then on', async () => {
+    const url = await serve();
+    const secret = await agentOf('ada', 'claude');
+    const claude = await overHttp(url, secret);
+    const { items } = await system.client.ask('approvals', 'token_list', {}, 'hpt_ada');
+    const token = items.find(({ agent }) => agent === 'claude');
+    await system.client.ask('approvals', 'token_revoke', { id: token?.id as never }, 'hpt_ada');
+    await expect(claude.callTool({ name: 'task_get', arguments: { id: 't-1' } })).rejects.toThrow(
+      /401|revoked/,
+    );
+  });
+});

@@ -1,0 +1,70 @@
+import { DELIVERIES_MAX, consumers } from '@holdpoint/contracts/bus/streams';
+import { subjects } from '@holdpoint/contracts/bus/subjects';
+import { HoldpointError } from '@holdpoint/contracts/values/errors';
+import { createIntake, type Inbound } from '@holdpoint/runtime/engine/intake';
+import { createMemoryStore } from '@holdpoint/runtime/memory/store';
+import { inboxPrefixOf } from '@holdpoint/runtime/bus/connection';
+import { createNatsPublisher } from '@holdpoint/runtime/bus/publisher';
+import { startSource } from '@holdpoint/runtime/bus/source';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { publish, untilHandled } from '../../kit/bus/consumers.ts';
+import { createCountingEngine, type Note } from '../../kit/effects/counting-engine.ts';
+import { watchDeadLetters } from '../../kit/bus/dead-letters.ts';
+import { recordingLogger } from '../../kit/stack/log-record.ts';
+import { createSystem, type System } from '../../kit/stack/system.ts';
+
+let system: System;
+beforeAll(async () => {
+  system = await createSystem();
+  await system.start('orchestrator');
+});
+afterAll(() => system.stop());
+
+/** The runtime on a real bus, with a decider that throws when it is told to. */
+test('what a decider throws on is tried again alone, then kept as a dead letter; the rest is not held up', async () => {
+  const consumer = consumers.find(({ name }) => name === 'recovery');
+  if (consumer === undefined) throw new Error('no consumer to read from');
+  const connection = await system.connect('recovery');
+  const store = createMemoryStore(() => Date.now());
+  const { engine } = createCountingEngine(store, {
+    publisher: createNatsPublisher(connection, inboxPrefixOf('recovery')),
+  });
+  const { log, lines } = recordingLogger('recovery');
+  const inbound: Inbound<Note> = {
+    consumer,
+    decode: (_subject, payload) => {
+      const { aggregate, name } = payload as { aggregate?: string; name?: string };
+      if (aggregate === undefined || name === undefined)
+        throw new HoldpointError('CONTRACT_INVALID', 'lacks something');
+      return { aggregate, message: { kind: 'note', name } };
+    },
+  };
+  const source = startSource(connection, consumer, createIntake(inbound, engine, log), log);
+  const letters = await watchDeadLetters(system.client.connection);
+  const sender = await system.connect('orchestrator');
+  const tell = (name: string, id: string) =>
+    publish(sender, subjects.recoveryCommand('assess'), JSON.stringify({ aggregate: 'a-1', name }), { id });
+
+  await tell('one', 'm-1');
+  await tell('throw', 'm-poison');
+  await tell('two', 'm-2');
+  await expect.poll(() => store.tables.events.get('a-1')?.length, { timeout: 60_000 }).toBe(2);
+  expect(letters.of('m-poison')).toEqual([]);
+
+  expect(await letters.next('m-poison')).toMatchObject({
+    service: 'recovery',
+    subject: subjects.recoveryCommand('assess'),
+    reason: { code: 'RUNTIME_POISON' },
+    body: '{"aggregate":"a-1","name":"throw"}',
+    deliveries: DELIVERIES_MAX,
+  });
+  await untilHandled(system.client.connection);
+  expect(store.tables.events.get('a-1')).toHaveLength(2);
+  expect(letters.all().map(({ headers }) => headers['ce-id'])).toEqual(['m-poison']);
+  // What went wrong stays in the log of the service, and out of the letter.
+  expect((await lines()).filter(({ msg }) => msg === 'message could not be handled')).toHaveLength(
+    DELIVERIES_MAX,
+  );
+  expect(JSON.stringify(letters.all())).not.toContain('cannot be decided');
+  await source.stop();
+});

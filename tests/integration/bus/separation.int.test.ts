@@ -1,0 +1,250 @@
+import { SERVICES, type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
+import { executorConsumer, DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
+import { layout, roleOf } from '@holdpoint/infra/credentials/layout';
+import { readPostgresPassword } from '@holdpoint/infra/credentials/read';
+import { connectAdmin } from '@holdpoint/infra/postgres/admin';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { type Msg, type NatsConnection, PermissionViolationError } from '@nats-io/transport-node';
+import type { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { publish, untilHandled } from '../../kit/bus/consumers.ts';
+import { watchDeadLetters } from '../../kit/bus/dead-letters.ts';
+import { appliedByKey } from '../../kit/effects/effect-file.ts';
+import type { ServiceInProcess } from '../../kit/stack/in-process.ts';
+import { grantFor, strangersKey } from '../../kit/effects/orders.ts';
+import { createSystem, type System } from '../../kit/stack/system.ts';
+import { approveAndComplete, submitSample, waitForPhase, waitForRequest } from '../../kit/tasks/tasks.ts';
+import { until } from '../../kit/until.ts';
+
+let system: System;
+let services: Readonly<Record<ServiceName, ServiceInProcess>>;
+beforeAll(async () => {
+  system = await createSystem();
+  services = await system.startAll();
+});
+afterAll(() => system.stop());
+
+/** What the server has refused of what a user sent. */
+const watchRefusals = (
+  connection: NatsConnection,
+): { readonly next: () => Promise<PermissionViolationError> } => {
+  const seen: PermissionViolationError[] = [];
+  const listen = async (): Promise<void> => {
+    for await (const status of connection.status()) {
+      if (status.type === 'error' && status.error instanceof PermissionViolationError)
+        seen.push(status.error);
+    }
+  };
+  void listen();
+  return { next: () => until('the server refuses it', () => seen.shift()) };
+};
+
+describe('the bus', () => {
+  test.each([
+    ['approvals', subjects.fact('task', 'completed', 't-1')],
+    ['executor', subjects.fact('task', 'completed', 't-1')],
+    ['recovery', subjects.fact('task', 'completed', 't-1')],
+    ['executor', subjects.fact('approval', 'resolved', 'a-1')],
+    ['orchestrator', subjects.fact('approval', 'resolved', 'a-1')],
+    ['orchestrator', subjects.fact('effect', 'applied', 'e-1')],
+    ['approvals', subjects.effectCommand('run', DEFAULT_POOL)],
+    ['recovery', subjects.effectCommand('run', DEFAULT_POOL)],
+    ['executor', subjects.taskCommand('recover')],
+  ] as const)('refuses %s that publishes %s', async (user, subject) => {
+    const connection = await system.connect(user);
+    const refusals = watchRefusals(connection);
+    const manager = await jetstreamManager(system.client.connection, { checkAPI: false });
+    const stored = async (): Promise<number> =>
+      (await Promise.all(['HP_CMD', 'HP_EVT'].map((name) => manager.streams.info(name)))).reduce(
+        (sum, { state }) => sum + state.messages,
+        0,
+      );
+    const before = await stored();
+    connection.publish(subject, '{}');
+    expect(await refusals.next()).toMatchObject({ operation: 'publish', subject });
+    await connection.flush();
+    expect(await stored()).toBe(before);
+  });
+
+  test('refuses a service that does so itself, and the service logs it', async () => {
+    // The answer to a request goes where the requester says: here, to where approvals may not publish.
+    const forged = subjects.fact('task', 'completed', 't-forged');
+    const request = JSON.stringify({ status: 'pending' });
+    system.client.connection.publish(subjects.api('approval', 'list'), request, { reply: forged });
+    const line = await until('approvals logs the refusal', async () =>
+      (await services.approvals.lines()).find(({ msg }) => msg === 'bus refused something'),
+    );
+    expect(line).toMatchObject({
+      service: 'approvals',
+      level: 50,
+      error: 'PermissionViolationError',
+      reason: expect.stringContaining(forged) as string,
+    });
+  });
+});
+
+describe('what a service is told by somebody who should not', () => {
+  test('a phase, by way of a pull request that names its subject for the answer, is believed by nobody', async () => {
+    const { client } = system;
+    const task = await submitSample(client);
+    await waitForPhase(client, task.id, 'awaiting_approval');
+    const { events } = await client.ask('orchestrator', 'history', { id: task.id });
+    const [executor, orchestrator] = await Promise.all([
+      system.connect('executor'),
+      system.connect('orchestrator'),
+    ]);
+    // The service would take the message before the forger does.
+    await services.executor.stop();
+
+    const forged = subjects.fact('task', 'completed', task.id);
+    const heard: Msg[] = [];
+    client.connection.subscribe(forged, { callback: (_error, msg) => void heard.push(msg) });
+    await client.connection.flush();
+    const letters = await watchDeadLetters(client.connection);
+    const body = JSON.stringify({ type: 'completed', id: task.id, phase: 'completed', outputs: {} });
+    const { stream, name } = executorConsumer(DEFAULT_POOL);
+    await publish(orchestrator, subjects.effectCommand('run', DEFAULT_POOL), body, { id: 'forged phase' });
+    executor.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${name}`, '{"batch":1}', { reply: forged });
+    // The server says it where the executor may not; some versions even store it there.
+    const told = await until('it is told', () => heard.find((msg) => msg.string() === body));
+    executor.publish(told.reply ?? '', '-NAK');
+
+    services = { ...services, executor: await system.start('executor') };
+    // To the executor itself it is an order that makes no sense.
+    expect(await letters.next('forged phase')).toMatchObject({ reason: { code: 'CONTRACT_INVALID' } });
+    await untilHandled(client.connection);
+    expect((await client.ask('orchestrator', 'history', { id: task.id })).events).toEqual(events);
+    expect(await client.ask('orchestrator', 'get', { id: task.id })).toMatchObject({
+      phase: 'awaiting_approval',
+    });
+    expect(await client.ask('approvals', 'get', { id: task.approval })).toMatchObject({ status: 'pending' });
+    await approveAndComplete(client, task);
+    expect((await appliedByKey(system.workspace)).get(task.effect)).toBe(1);
+  });
+
+  test('an approval without a grant of the approvals service lets nothing be carried out', async () => {
+    const { client } = system;
+    const task = await submitSample(client);
+    const { effect } = await waitForRequest(client, task);
+    const at = Date.now();
+    const resolved = {
+      type: 'resolved',
+      id: task.approval,
+      task: task.id,
+      node: 'append',
+      revision: 1,
+      outcome: 'approved',
+      by: 'operator',
+      grant: grantFor(strangersKey(), effect),
+      validUntil: at + 3_600_000,
+      at,
+    };
+    const approvals = await system.connect('approvals');
+    await publish(approvals, subjects.fact('approval', 'resolved', task.approval), JSON.stringify(resolved));
+    const refused = await until('the executor refuses the order', async () =>
+      (await client.ask('executor', 'list', { task: task.id })).items.find(
+        ({ state }) => state === 'refused',
+      ),
+    );
+    expect(refused).toMatchObject({ id: task.effect, starts: 0 });
+    const failed = await until('the task is told', async () =>
+      (await client.ask('orchestrator', 'history', { id: task.id })).events.find(
+        ({ type }) => type === 'node_failed',
+      ),
+    );
+    expect(failed.data).toMatchObject({ error: { code: 'EXECUTOR_GRANT_INVALID' } });
+    expect((await appliedByKey(system.workspace)).has(task.effect)).toBe(false);
+    expect((await client.ask('approvals', 'get', { id: task.approval })).status).toBe('pending');
+  });
+});
+
+describe('the database', () => {
+  const connectService = async (service: ServiceName): Promise<Client> => {
+    const role = roleOf(service);
+    const password = await readPostgresPassword(system.run.credentialsDir, role);
+    return connectAdmin({ ...system.database.admin, user: role, password });
+  };
+  const attempt = async (service: ServiceName, statements: readonly string[]): Promise<readonly string[]> => {
+    const client = await connectService(service);
+    try {
+      const codes: string[] = [];
+      for (const statement of statements) {
+        codes.push(
+          await client.query(statement).then(
+            () => 'done',
+            (error: unknown) => String((error as { code?: string }).code),
+          ),
+        );
+      }
+      return codes;
+    } finally {
+      await client.end();
+    }
+  };
+  const DENIED = '42501';
+
+  const pairs = SERVICES.flatMap((service) =>
+    SERVICES.filter((other) => other !== service).map((other) => [service, other] as const),
+  );
+
+  test.each(pairs)('lets %s neither read nor write what %s has', async (service, other) => {
+    const event = `(aggregate, version, type, at, data) VALUES ('x', 1, 'x', now(), '{}')`;
+    const codes = await attempt(service, [
+      `SELECT * FROM ${other}.events`,
+      `SELECT * FROM ${other}.heads`,
+      `INSERT INTO ${other}.events ${event}`,
+      `UPDATE ${other}.heads SET version = 99`,
+      `DELETE FROM ${other}.timers`,
+      `INSERT INTO ${other}.outbox (messages, facts) VALUES ('[]', '[]')`,
+      `CREATE TABLE ${other}.mine (id int)`,
+      `DROP TABLE ${other}.events`,
+    ]);
+    expect(codes).toEqual(codes.map(() => DENIED));
+  });
+
+  test.each(SERVICES)('lets %s add events, and never change or remove one', async (service) => {
+    const codes = await attempt(service, [
+      `INSERT INTO events (aggregate, version, type, at, data) VALUES ('separation', 1, 'x', now(), '{}')`,
+      `SELECT * FROM events WHERE aggregate = 'separation'`,
+      `UPDATE events SET data = '{"forged":true}' WHERE aggregate = 'separation'`,
+      `DELETE FROM events WHERE aggregate = 'separation'`,
+      `TRUNCATE events`,
+      `ALTER TABLE events ADD COLUMN x int`,
+      `DROP TABLE events`,
+      `CREATE TABLE mine (id int)`,
+      `CREATE TABLE public.mine (id int)`,
+      `SET ROLE hp_owner`,
+      `CREATE ROLE friend`,
+    ]);
+    expect(codes).toEqual(['done', 'done', ...codes.slice(2).map(() => DENIED)]);
+  });
+
+  test.each(pairs)('does not let %s in as %s', async (service, other) => {
+    const password = await readPostgresPassword(system.run.credentialsDir, roleOf(service));
+    const stranger = connectAdmin({ ...system.database.admin, user: roleOf(other), password });
+    await expect(stranger).rejects.toThrow(/password authentication failed/);
+  });
+});
+
+test('each service can read its own secrets and needs no others', () => {
+  const files = layout(system.run.credentialsDir);
+  const secrets: Readonly<Record<ServiceName, readonly string[]>> = {
+    orchestrator: [
+      files.natsSeed('orchestrator'),
+      files.natsSeed('topology'),
+      files.postgresPassword('hp_orchestrator'),
+    ],
+    approvals: [
+      files.natsSeed('approvals'),
+      files.postgresPassword('hp_approvals'),
+      files.grantKey,
+      files.principals,
+    ],
+    executor: [files.natsSeed('executor'), files.postgresPassword('hp_executor'), files.grantPublicKeys],
+    recovery: [files.natsSeed('recovery'), files.postgresPassword('hp_recovery')],
+  };
+  for (const service of SERVICES) {
+    const named = Object.values(system.environment(service)).filter((value) => value?.startsWith(files.dir));
+    expect(new Set(named)).toEqual(new Set(secrets[service]));
+  }
+});

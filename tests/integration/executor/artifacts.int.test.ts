@@ -1,0 +1,346 @@
+import { createHash } from 'node:crypto';
+import { execFile } from 'node:child_process';
+import { mkdir, readdir, readFile, realpath } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
+import { RunEffect } from '@holdpoint/contracts/effect/commands';
+import { effectIdOf, NodeId } from '@holdpoint/contracts/values/ids';
+import { KEEP_DAYS } from '@holdpoint/contracts/api/retention';
+import type { StepInput } from '@holdpoint/contracts/task/step';
+import {
+  artifactUriOf,
+  type StoredArtifact,
+  StoredArtifact as Stored,
+} from '@holdpoint/contracts/effect/stored-artifact';
+import { artifactBucket, DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
+import { filters, subjects } from '@holdpoint/contracts/bus/subjects';
+import { silentLogger } from '@holdpoint/runtime/observability/log';
+import { createObjectStore, type ObjectStore } from '@holdpoint/runtime/bus/object-store';
+import { keepTopology } from '@holdpoint/runtime/bus/topology';
+import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ServiceProcess } from '../../kit/stack/as-process.ts';
+import { askOwner, endDaysAgo } from '../../kit/tasks/aged.ts';
+import { publish } from '../../kit/bus/consumers.ts';
+import { commandLine } from '../../kit/command-line.ts';
+import { sampleEffect } from '../../kit/effects/orders.ts';
+import { createSystem, type System } from '../../kit/stack/system.ts';
+import { until, untilTrue } from '../../kit/until.ts';
+
+const SHELL = 'cap.env.shell.command.run';
+const BUCKET = artifactBucket.stream;
+const ENDS: readonly string[] = ['applied', 'failed_clean', 'refused', 'cancelled'];
+const run = promisify(execFile);
+
+let system: System;
+/** The only user that may order anything. */
+let orderer: NatsConnection;
+/** As somebody who has the server. */
+let manager: JetStreamManager;
+let objects: ObjectStore;
+let keeper: { readonly stop: () => void };
+let repository: string;
+let executor: ServiceProcess;
+const facts: EffectEvent[] = [];
+
+beforeAll(async () => {
+  system = await createSystem({ almightyMonitor: true });
+  const folder = join(await realpath(system.folder), 'repositories');
+  repository = join(folder, 'app');
+  await mkdir(repository, { recursive: true });
+  await run('git', ['init', '--quiet', '--initial-branch=main', repository]);
+  keeper = await keepTopology(await system.connect('topology'), silentLogger());
+  executor = await system.spawn('executor', {
+    env: { HOLDPOINT_REPOSITORIES: folder, HOLDPOINT_LOG_MAX_MIB: '256' },
+  });
+  await executor.started();
+  orderer = await system.connect('orchestrator');
+  const monitor = await system.connect('monitor');
+  manager = await jetstreamManager(monitor, { checkAPI: false });
+  objects = createObjectStore(monitor, artifactBucket);
+  system.client.connection.subscribe(filters.factsOf('effect'), {
+    callback: (_error, msg) => void facts.push(msg.json<EffectEvent>()),
+  });
+  await system.client.connection.flush();
+});
+afterAll(async () => {
+  keeper.stop();
+  await system.stop();
+});
+
+/** Work as the orchestrator orders it: a script, in the repository. */
+const scriptOf = (command: string): RunEffect => {
+  const input = { with: { command }, repository, context: {} } satisfies StepInput;
+  const effect: CanonicalEffect = sampleEffect({
+    node: NodeId.parse('build'),
+    uses: SHELL,
+    args: input,
+    kind: 'work',
+    effectClass: 'idempotent',
+    target: 'work',
+    idempotencyKey: '1:run',
+  });
+  const id = effectIdOf(effect.task, effect.node, effect.idempotencyKey);
+  return RunEffect.parse({ id, attempt: 1, effect, digest: effectDigest(effect) });
+};
+const endOf = ({ id }: RunEffect) =>
+  until(`${id} has an end`, () => facts.find((fact) => fact.id === id && ENDS.includes(fact.type)));
+
+const give = (order: RunEffect) =>
+  publish(orderer, subjects.effectCommand('run', DEFAULT_POOL), JSON.stringify(order));
+
+/** The log that the outcome of a script names. */
+const logOf = async (order: RunEffect): Promise<StoredArtifact> => {
+  const end = await endOf(order);
+  if (end.type !== 'applied') throw new Error(`it is ${end.type}: ${JSON.stringify(end)}`);
+  return Stored.parse(end.outputs['log']);
+};
+const printed = async (
+  command: string,
+): Promise<{ readonly order: RunEffect; readonly log: StoredArtifact }> => {
+  const order = scriptOf(command);
+  await give(order);
+  return { order, log: await logOf(order) };
+};
+
+const isStored = async ({ uri }: StoredArtifact): Promise<boolean> =>
+  (await system.client.ask('executor', 'artifact', { uri })).stored;
+const untilStored = (log: StoredArtifact) => untilTrue(`${log.uri} is stored`, () => isStored(log));
+const contentOf = async (sha256: string): Promise<Buffer> => {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of objects.read(sha256)) pieces.push(piece);
+  return Buffer.concat(pieces);
+};
+const sha256Of = (data: Buffer): string => createHash('sha256').update(data).digest('hex');
+const listed = async ({ effect: { task } }: RunEffect) =>
+  (await system.client.ask('executor', 'artifacts', { task })).items;
+/** What waits to be stored, and what is being printed: paths of files. */
+const spooledIn = async (): Promise<readonly string[]> => {
+  const state = `${system.workspace}.state`;
+  const spools = (await readdir(state)).map((id) => join(state, id, 'spool'));
+  const found = spools.map(async (spool) =>
+    (await readdir(spool).catch(() => [])).map((file) => join(spool, file)),
+  );
+  return (await Promise.all(found)).flat();
+};
+const spooled = async (): Promise<readonly string[]> => (await spooledIn()).map((path) => basename(path));
+const objectNames = async (): Promise<number> => {
+  const info = await manager.streams.info(BUCKET, { subjects_filter: `$O.${artifactBucket.name}.M.>` });
+  return Object.keys(info.state.subjects ?? {}).length;
+};
+const textOf = (log: Buffer): readonly string[] =>
+  log
+    .toString('utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.replace(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z /, ''));
+
+describe('the log of a step', () => {
+  test('is stored whole under its digest, which the outcome names, and goes from the disk of the executor', async () => {
+    const { order, log } = await printed('echo one; echo two >&2; sleep 0.1; echo three');
+    await untilStored(log);
+    const content = await contentOf(log.sha256);
+    expect(sha256Of(content)).toBe(log.sha256);
+    expect(content.length).toBe(log.bytes);
+    expect(textOf(content).toSorted()).toEqual(['err | two', 'out | one', 'out | three']);
+    expect(await listed(order)).toMatchObject([
+      { ...log, name: 'build.1.run.log', task: order.effect.task, node: 'build', attempt: 1, step: 'run' },
+    ]);
+    await untilTrue('nothing waits', async () => (await spooled()).length === 0);
+  });
+
+  test('has every line, though nobody could follow them as they came', async () => {
+    const { log } = await printed('seq 1 20000');
+    await untilStored(log);
+    const lines = textOf(await contentOf(log.sha256));
+    expect(lines).toEqual(Array.from({ length: 20_000 }, (_, i) => `out | ${String(i + 1)}`));
+  });
+
+  test('shows no secret of the executor', async () => {
+    const seed = (
+      await readFile(String(system.environment('executor')['HOLDPOINT_NATS_SEED_FILE']), 'utf8')
+    ).trim();
+    // The executor is handed it, and the script finds it out.
+    const { log } = await printed(`echo "it is ${seed}"; echo hpt_0123456789abcdef`);
+    await untilStored(log);
+    expect(textOf(await contentOf(log.sha256))).toEqual(['out | it is [hidden]', 'out | [hidden]']);
+  });
+
+  test('of a step that prints nothing is none', async () => {
+    const order = scriptOf('true');
+    await give(order);
+    expect(await endOf(order)).toMatchObject({ type: 'applied', outputs: { outcome: 'succeeded' } });
+    expect(await listed(order)).toEqual([]);
+  });
+
+  test('of 100 MB never stands in memory whole', async () => {
+    const memory = async (what: 'VmHWM' | 'VmRSS'): Promise<number> => {
+      const status = await readFile(`/proc/${String(executor.pid())}/status`, 'utf8');
+      return Number(new RegExp(`${what}:\\s+(\\d+) kB`).exec(status)?.[1]) / 1_024;
+    };
+    const before = await memory('VmRSS');
+    const { log } = await printed(`yes ${'0123456789'.repeat(40)} | head -n 240000`);
+    await untilStored(log);
+    expect(log.bytes).toBeGreaterThan(100_000_000);
+    expect((await memory('VmHWM')) - before).toBeLessThan(100);
+    expect((await objects.find(log.sha256))?.bytes).toBe(log.bytes);
+  });
+});
+
+describe('an upload', () => {
+  test('that is cut short by the death of the executor is made again: the log is there once, and whole', async () => {
+    const isInTheMiddle = async (sha256: string, from: number): Promise<boolean> =>
+      (await manager.streams.info(BUCKET)).state.last_seq > from &&
+      (await objects.find(sha256)) === undefined;
+    let cutShort = 0;
+    for (let tries = 0; tries < 10 && cutShort === 0; tries += 1) {
+      const from = (await manager.streams.info(BUCKET)).state.last_seq;
+      const names = await objectNames();
+      const { log } = await printed(`yes ${String(tries)}${'0123456789'.repeat(40)} | head -n 100000`);
+      await untilTrue(
+        'the upload has begun',
+        async () => (await manager.streams.info(BUCKET)).state.last_seq > from,
+      );
+      executor.signal('SIGKILL');
+      if (await isInTheMiddle(log.sha256, from)) cutShort += 1;
+      await executor.started();
+      await untilStored(log);
+      expect(sha256Of(await contentOf(log.sha256))).toBe(log.sha256);
+      expect(await objectNames()).toBe(names + 1);
+    }
+    expect(cutShort).toBe(1);
+    await untilTrue('nothing waits', async () => (await spooled()).length === 0);
+  });
+
+  test('waits while the bus is away, and what waits can be read', async () => {
+    const order = scriptOf('sleep 1; echo while nobody listens');
+    await give(order);
+    await untilTrue('it has started', () =>
+      facts.some(({ id, type }) => id === order.id && type === 'started'),
+    );
+    await system.nats.kill();
+    await untilTrue('the log waits', async () =>
+      (await spooled()).some((file) => file.startsWith(`${order.id}.`)),
+    );
+    await system.nats.start();
+    const log = await logOf(order);
+    const { data } = await system.client.ask('executor', 'artifact', {
+      uri: log.uri,
+      offset: 0,
+      limit: 1_024,
+    });
+    expect(textOf(Buffer.from(data ?? '', 'base64'))).toEqual(['out | while nobody listens']);
+    await untilStored(log);
+  });
+
+  test('of a log that an executor could not end keeps what was printed until then', async () => {
+    const order = scriptOf('echo the last words; sleep 60');
+    await give(order);
+    await untilTrue('it has printed', async () => {
+      const part = (await spooledIn()).find((path) => path.includes(order.id) && path.endsWith('.part'));
+      return part !== undefined && (await readFile(part, 'utf8')).includes('the last words');
+    });
+    executor.signal('SIGKILL');
+    await executor.started();
+    const [first] = await until('the log of the first start is listed', async () => {
+      const items = (await listed(order)).filter(({ epoch }) => epoch === 1);
+      return items.length === 0 ? undefined : items;
+    });
+    if (first === undefined) throw new Error('there is none');
+    await untilStored(first);
+    expect(textOf(await contentOf(first.sha256))).toEqual(['out | the last words']);
+    const { id, attempt, effect } = order;
+    const cancel = { id, task: effect.task, node: effect.node, attempt, reason: 'seen enough' };
+    await publish(orderer, subjects.effectCommand('cancel', DEFAULT_POOL), JSON.stringify(cancel));
+    expect(await endOf(order)).toMatchObject({ type: 'cancelled' });
+  });
+});
+
+describe('whoever reads', () => {
+  const holdpoint = (...args: readonly string[]) => commandLine(system)(...args);
+
+  test('is told so when what is stored is something else', async () => {
+    const { log } = await printed('echo true words');
+    await untilStored(log);
+    await objects.put(log.sha256, {}, Readable.from([Buffer.from('false words')]));
+    const range = { uri: log.uri, offset: 0, limit: 1_024 };
+    await expect(system.client.ask('executor', 'artifact', range)).rejects.toMatchObject({
+      code: 'EXECUTOR_UNKNOWN_ARTIFACT',
+    });
+    const { code, out, err } = await holdpoint('artifact', 'get', log.uri);
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(err).toContain('no longer there whole');
+  });
+
+  test('is told so when nothing is called that', async () => {
+    const uri = artifactUriOf('0'.repeat(64));
+    await expect(system.client.ask('executor', 'artifact', { uri })).rejects.toMatchObject({
+      code: 'EXECUTOR_UNKNOWN_ARTIFACT',
+    });
+  });
+
+  test('gets it with the command line, by its name and by that of its job, byte for byte', async () => {
+    const { order, log } = await printed('seq 1 20000; printf "\\033[31mred"');
+    await untilStored(log);
+    const { task, node } = order.effect;
+    const whole = (await contentOf(log.sha256)).toString('utf8');
+    expect(await holdpoint('artifact', 'get', log.uri)).toEqual({ code: 0, out: whole, err: '' });
+    expect((await holdpoint('artifact', 'get', `${task}/${node}`)).out).toBe(whole);
+    const { out } = await holdpoint('artifact', 'list', task);
+    expect(out).toContain(log.uri);
+    expect(await holdpoint('artifact', 'get', log.uri, '-o', 'build.log')).toEqual({
+      code: 0,
+      out: '',
+      err: '',
+    });
+    expect(await readFile(join(system.folder, 'build.log'), 'utf8')).toBe(whole);
+    expect((await holdpoint('artifact', 'get', log.uri, '-o', 'build.log')).code).toBe(2);
+  });
+
+  test('may be an operator with a client of the bus, who can read it and not write it', async () => {
+    const { log } = await printed('echo for everybody');
+    await untilStored(log);
+    const operator = createObjectStore(await system.connect('operator'), artifactBucket);
+    const pieces: Uint8Array[] = [];
+    for await (const piece of operator.read(log.sha256)) pieces.push(piece);
+    expect(sha256Of(Buffer.concat(pieces))).toBe(log.sha256);
+    await expect(operator.put('mine', {}, Readable.from([Buffer.from('x')]))).rejects.toThrow(
+      /permission|timeout/i,
+    );
+    expect(await objects.find('mine')).toBeUndefined();
+  });
+});
+
+test('a bucket that was deleted is made again: what was in it is gone, and what comes is kept', async () => {
+  const { log: lost } = await printed('echo lost');
+  await untilStored(lost);
+  await manager.streams.delete(BUCKET);
+  const { log } = await printed('echo kept');
+  await untilStored(log);
+  expect(textOf(await contentOf(log.sha256))).toEqual(['out | kept']);
+  expect(await isStored(lost)).toBe(false);
+  const range = { uri: lost.uri, offset: 0, limit: 1_024 };
+  await expect(system.client.ask('executor', 'artifact', range)).rejects.toMatchObject({
+    code: 'EXECUTOR_UNKNOWN_ARTIFACT',
+  });
+  expect((await manager.streams.info(BUCKET)).config).toMatchObject({
+    max_age: artifactBucket.maxAgeMs * 1_000_000,
+    max_bytes: artifactBucket.maxBytes,
+    discard: 'old',
+    allow_rollup_hdrs: true,
+  });
+});
+
+test('what is known of an artifact goes with the effect that it belongs to', async () => {
+  const { order, log } = await printed('echo old');
+  const { order: young } = await printed('echo young');
+  await untilStored(log);
+  await endDaysAgo(system.database, 'executor', [order.id], KEEP_DAYS + 1);
+  await askOwner(system.database, 'SELECT executor.retire(100)');
+  expect(await listed(order)).toEqual([]);
+  await untilTrue('the other is listed', async () => (await listed(young)).length === 1);
+});

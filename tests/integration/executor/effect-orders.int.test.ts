@@ -1,0 +1,293 @@
+import type { KeyObject } from 'node:crypto';
+import type { EffectEvent } from '@holdpoint/contracts/effect/events';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
+import { effectIdOf } from '@holdpoint/contracts/values/ids';
+import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
+import { filters, subjects } from '@holdpoint/contracts/bus/subjects';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { publish, untilHandled } from '../../kit/bus/consumers.ts';
+import { type DeadLetters, watchDeadLetters } from '../../kit/bus/dead-letters.ts';
+import { appliedByKey } from '../../kit/effects/effect-file.ts';
+import { grantFor, orderFor, readGrantKey, sampleEffect, strangersKey } from '../../kit/effects/orders.ts';
+import { createSystem, type System } from '../../kit/stack/system.ts';
+import { until, untilTrue } from '../../kit/until.ts';
+
+const RUN = subjects.effectCommand('run', DEFAULT_POOL);
+const CANCEL = subjects.effectCommand('cancel', DEFAULT_POOL);
+const FILE = 'orders.txt';
+
+let system: System;
+let key: KeyObject;
+let letters: DeadLetters;
+/** The only user that may order effects. */
+let orderer: NatsConnection;
+const facts: EffectEvent[] = [];
+
+beforeAll(async () => {
+  system = await createSystem();
+  // The orchestrator is there for its streams alone: the test gives the orders.
+  // The approvals service says that it knows nothing of strange keys.
+  await Promise.all([system.start('orchestrator'), system.start('executor'), system.start('approvals')]);
+  key = await readGrantKey(system.run.credentialsDir);
+  orderer = await system.connect('orchestrator');
+  letters = await watchDeadLetters(system.client.connection);
+  system.client.connection.subscribe(filters.factsOf('effect'), {
+    callback: (_error, msg) => void facts.push(msg.json<EffectEvent>()),
+  });
+  await untilHandled(system.client.connection);
+});
+afterAll(() => system.stop());
+
+const give = (order: object, id?: string) =>
+  publish(orderer, RUN, JSON.stringify(order), id === undefined ? {} : { id });
+const factsOf = (id: string): readonly EffectEvent[] => facts.filter((fact) => fact.id === id);
+const outcomeOf = ({ id }: RunEffect) =>
+  until(`${id} has an outcome`, () =>
+    factsOf(id).find(({ type }) => type !== 'started' && type !== 'prepared'),
+  );
+const timesApplied = async ({ id }: RunEffect): Promise<number> =>
+  (await appliedByKey(system.workspace, FILE)).get(id) ?? 0;
+const ledger = (id: RunEffect['id']) => system.client.ask('executor', 'get', { id });
+
+describe('an order', () => {
+  test('with a grant for exactly this effect is carried out', async () => {
+    const effect = sampleEffect();
+    const order = orderFor(effect, grantFor(key, effect));
+    await give(order);
+    expect(await outcomeOf(order)).toMatchObject({
+      type: 'applied',
+      outputs: { key: order.id, repeated: false },
+    });
+    expect(await timesApplied(order)).toBe(1);
+    expect(await ledger(order.id)).toMatchObject({ state: 'applied', starts: 1 });
+  });
+
+  const effect = sampleEffect;
+  const wrong: readonly (readonly [string, () => RunEffect, string])[] = [
+    [
+      'without a grant',
+      () => {
+        const { grant: _, ...order } = orderFor(effect(), 'x');
+        return order;
+      },
+      'EXECUTOR_GRANT_INVALID',
+    ],
+    ['with a grant that is no token', () => orderFor(effect(), 'approved'), 'EXECUTOR_GRANT_INVALID'],
+    [
+      'with a grant that somebody else has signed',
+      () => {
+        const forged = effect();
+        return orderFor(forged, grantFor(strangersKey(), forged));
+      },
+      'EXECUTOR_GRANT_INVALID',
+    ],
+    [
+      'with a grant whose claims were changed',
+      () => {
+        const [mine, others] = [effect(), effect()];
+        const [header, , signature] = grantFor(key, others).split('.');
+        const claims = grantFor(key, mine).split('.')[1];
+        return orderFor(mine, [header, claims, signature].join('.'));
+      },
+      'EXECUTOR_GRANT_INVALID',
+    ],
+    [
+      'with a grant that says it needs no signature',
+      () => {
+        const mine = effect();
+        const [, claims] = grantFor(key, mine).split('.');
+        return orderFor(mine, `${Buffer.from('{"alg":"none"}').toString('base64url')}.${String(claims)}.`);
+      },
+      'EXECUTOR_GRANT_INVALID',
+    ],
+    [
+      'with a grant that has expired',
+      () => {
+        const mine = effect();
+        return orderFor(mine, grantFor(key, mine, { exp: Math.floor(Date.now() / 1_000) - 1 }));
+      },
+      'EXECUTOR_GRANT_EXPIRED',
+    ],
+    [
+      'with other arguments than were approved',
+      () => {
+        const approved = effect();
+        return orderFor(
+          { ...approved, args: { ...approved.args, line: 'another line' } },
+          grantFor(key, approved),
+        );
+      },
+      'EXECUTOR_DIGEST_MISMATCH',
+    ],
+    [
+      'that claims the digest of what was approved',
+      () => {
+        const approved = effect();
+        const { digest } = orderFor(approved, 'x');
+        const other = { ...approved, args: { ...approved.args, line: 'another line' } };
+        return orderFor(other, grantFor(key, approved), { digest });
+      },
+      'EXECUTOR_DIGEST_MISMATCH',
+    ],
+    [
+      'with the grant of another task',
+      () => orderFor(effect(), grantFor(key, effect())),
+      'EXECUTOR_DIGEST_MISMATCH',
+    ],
+    [
+      'under the id of another effect',
+      () => {
+        const mine = effect();
+        const id = effectIdOf(mine.task, mine.node, 'another key');
+        return orderFor(mine, grantFor(key, mine), { id });
+      },
+      'EXECUTOR_GRANT_MISMATCH',
+    ],
+    [
+      'of an effect class that its capability does not have',
+      () => {
+        const mine = effect({ effectClass: 'idempotent' });
+        return orderFor(mine, grantFor(key, mine));
+      },
+      'EXECUTOR_CLASS_MISMATCH',
+    ],
+    [
+      'for a capability that nobody has',
+      () => {
+        const mine = effect({ uses: 'cap.no.such' });
+        return orderFor(mine, grantFor(key, mine));
+      },
+      'EXECUTOR_UNKNOWN_CAPABILITY',
+    ],
+  ];
+
+  test.each(wrong)('%s is refused, recorded, and not carried out', async (_how, make, code) => {
+    const order = make();
+    await give(order);
+    expect(await outcomeOf(order)).toMatchObject({ type: 'refused', error: { code } });
+    expect(await ledger(order.id)).toMatchObject({ state: 'refused', starts: 0 });
+    expect(await timesApplied(order)).toBe(0);
+    await untilHandled(system.client.connection);
+    expect(factsOf(order.id).map(({ type }) => type)).toEqual(['refused']);
+  });
+
+  test.each([
+    ['with a path out of the workspace', { file: '../outside.txt', line: 'x' }, 'EXECUTOR_PATH_REFUSED'],
+    ['with an absolute path', { file: '/tmp/outside.txt', line: 'x' }, 'EXECUTOR_PATH_REFUSED'],
+    ['with arguments that the capability does not know', { path: FILE }, 'EXECUTOR_INVALID_ARGUMENTS'],
+    ['with two lines in one', { file: FILE, line: 'a\nb' }, 'EXECUTOR_INVALID_ARGUMENTS'],
+  ])('that was approved %s has certainly not happened', async (_how, args, code) => {
+    const mine = sampleEffect({ args });
+    const order = orderFor(mine, grantFor(key, mine));
+    await give(order);
+    expect(await outcomeOf(order)).toMatchObject({ type: 'failed_clean', error: { code } });
+    expect(await timesApplied(order)).toBe(0);
+  });
+
+  test('without an effect is a dead letter', async () => {
+    const { effect: _, ...order } = orderFor(sampleEffect(), 'x');
+    await give(order, 'order-without-effect');
+    expect(await letters.next('order-without-effect')).toMatchObject({
+      service: 'executor',
+      subject: RUN,
+      reason: { code: 'CONTRACT_INVALID', message: expect.stringContaining('effect') as string },
+    });
+  });
+
+  test('of a kind that is unknown is a dead letter', async () => {
+    await publish(orderer, subjects.effectCommand('repeat', DEFAULT_POOL), '{}', { id: 'order-unknown' });
+    expect((await letters.next('order-unknown')).reason.code).toBe('CONTRACT_UNKNOWN_SUBJECT');
+  });
+});
+
+describe('an order that comes again', () => {
+  test('is answered with the recorded outcome, and not carried out again', async () => {
+    const mine = sampleEffect();
+    const order = orderFor(mine, grantFor(key, mine));
+    await give(order);
+    await outcomeOf(order);
+    const { epoch } = await ledger(order.id);
+    for (let repeat = 1; repeat <= 3; repeat += 1) {
+      await give(order);
+      await untilTrue(
+        'it is answered again',
+        () => factsOf(order.id).filter(({ type }) => type === 'applied').length === repeat + 1,
+      );
+    }
+    expect(await ledger(order.id)).toMatchObject({ state: 'applied', epoch, starts: 1 });
+    expect(await timesApplied(order)).toBe(1);
+  });
+
+  test('many times at once is carried out once', async () => {
+    const mine = sampleEffect();
+    const order = orderFor(mine, grantFor(key, mine));
+    await Promise.all(Array.from({ length: 20 }, () => give(order)));
+    await outcomeOf(order);
+    await untilHandled(system.client.connection);
+    expect(await ledger(order.id)).toMatchObject({ state: 'applied', starts: 1 });
+    expect(await timesApplied(order)).toBe(1);
+  });
+
+  test('with another effect under the same key is refused, and the outcome stands', async () => {
+    const mine = sampleEffect();
+    const order = orderFor(mine, grantFor(key, mine));
+    await give(order);
+    await outcomeOf(order);
+    const other = { ...mine, args: { file: FILE, line: 'another line' } };
+    const second = orderFor(other, grantFor(key, other), { attempt: 2 });
+    expect(second.id).toBe(order.id);
+    await give(second);
+    const refusal = await until('it is refused', () =>
+      factsOf(order.id).find(({ type }) => type === 'refused'),
+    );
+    expect(refusal).toMatchObject({ error: { code: 'ERR_IDEMPOTENCY_CONFLICT' } });
+    expect(await ledger(order.id)).toMatchObject({ state: 'applied', digest: order.digest });
+    expect(await timesApplied(order)).toBe(1);
+  });
+
+  test('with a good grant, after a forged one, is carried out', async () => {
+    const mine = sampleEffect();
+    const forged = orderFor(mine, grantFor(strangersKey(), mine));
+    await give(forged);
+    expect(await outcomeOf(forged)).toMatchObject({ type: 'refused' });
+    const order = orderFor(mine, grantFor(key, mine));
+    await give(order);
+    await untilTrue('it is applied', () => factsOf(order.id).some(({ type }) => type === 'applied'));
+    expect(await timesApplied(order)).toBe(1);
+  });
+});
+
+describe('a cancellation', () => {
+  test('that comes before its order prevents it', async () => {
+    const mine = sampleEffect();
+    const order = orderFor(mine, grantFor(key, mine));
+    const { task, node } = mine;
+    await publish(
+      orderer,
+      CANCEL,
+      JSON.stringify({ id: order.id, task, node, attempt: 1, reason: 'too early' }),
+    );
+    expect(await outcomeOf(order)).toMatchObject({ type: 'cancelled' });
+    await give(order);
+    await untilTrue('the order is answered', () => factsOf(order.id).length === 2);
+    await untilHandled(system.client.connection);
+    expect(factsOf(order.id).map(({ type }) => type)).toEqual(['cancelled', 'cancelled']);
+    expect(await timesApplied(order)).toBe(0);
+  });
+
+  test('that comes after the effect changes nothing', async () => {
+    const mine = sampleEffect();
+    const order = orderFor(mine, grantFor(key, mine));
+    await give(order);
+    await outcomeOf(order);
+    const { task, node } = mine;
+    await publish(
+      orderer,
+      CANCEL,
+      JSON.stringify({ id: order.id, task, node, attempt: 1, reason: 'too late' }),
+    );
+    await untilHandled(system.client.connection);
+    expect(await ledger(order.id)).toMatchObject({ state: 'applied' });
+  });
+});

@@ -1,0 +1,141 @@
+import type { KeyObject } from 'node:crypto';
+import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
+import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
+import { subjects } from '@holdpoint/contracts/bus/subjects';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { publish, untilHandled } from '../../kit/bus/consumers.ts';
+import { ledgerOf, stateOf } from '../../kit/effects/counted.ts';
+import { grantFor, orderFor, readGrantKey, sampleEffect } from '../../kit/effects/orders.ts';
+import { createSystem, type System } from '../../kit/stack/system.ts';
+import { untilTrue } from '../../kit/until.ts';
+import { spawnVictim } from '../../kit/effects/crashing-service.ts';
+import { startWitness, targetsOf, type Witness } from '../../kit/effects/counted-target.ts';
+
+const RUN = subjects.effectCommand('run', DEFAULT_POOL);
+
+let witness: Witness;
+beforeAll(async () => {
+  witness = await startWitness();
+});
+afterAll(() => witness.stop());
+
+/** What gives the orders, and sees what became of them. */
+type Desk = {
+  readonly system: System;
+  readonly approved: (of: 'opaque' | 'keyed') => RunEffect;
+  readonly give: (order: RunEffect) => Promise<unknown>;
+  readonly untilApplied: (orders: readonly RunEffect[]) => Promise<true>;
+  readonly is: (order: RunEffect) => Promise<string>;
+};
+
+const deskOf = (system: System, key: KeyObject, orderer: NatsConnection): Desk => {
+  const is: Desk['is'] = ({ id }) => stateOf(system, { effect: id });
+  let messages = 0;
+  return {
+    system,
+    is,
+    approved: (of) => {
+      const shape: Partial<CanonicalEffect> = {
+        uses: of === 'opaque' ? 'cap.http.request' : 'cap.http.keyed_request',
+        args: { method: 'POST', url: `${witness.origin}/${of}/once` },
+        effectClass: of,
+        target: witness.origin,
+      };
+      const effect = sampleEffect(shape);
+      return orderFor(effect, grantFor(key, effect));
+    },
+    give: (order) => {
+      messages += 1;
+      const id = `given-${String(messages)}`;
+      return publish(orderer, RUN, JSON.stringify(order), { id, messageId: id });
+    },
+    untilApplied: (orders) =>
+      untilTrue('all are applied', async () =>
+        (await Promise.all(orders.map(is))).every((state) => state === 'applied'),
+      ),
+  };
+};
+
+const withDesk = async (work: (desk: Desk) => Promise<void>): Promise<void> => {
+  const system = await createSystem();
+  try {
+    // The orchestrator is there for its streams alone: the test gives the orders.
+    await system.start('orchestrator');
+    const key = await readGrantKey(system.run.credentialsDir);
+    await work(deskOf(system, key, await system.connect('orchestrator')));
+  } finally {
+    await system.stop();
+  }
+};
+
+const expectOnce = async ({ is }: Desk, orders: readonly RunEffect[]): Promise<void> => {
+  for (const order of orders) {
+    expect(await witness.applications(order.id)).toBe(1);
+    expect(await witness.requests(order.id)).toBe(1);
+    expect(await is(order)).toBe('applied');
+  }
+};
+
+describe.concurrent('an order', () => {
+  test('that comes three hundred times at once, under other message ids and as other attempts, is carried out once', () =>
+    withDesk(async (desk) => {
+      const { system, approved, give, untilApplied } = desk;
+      await Promise.all([
+        system.start('executor', targetsOf(witness)),
+        system.start('executor', targetsOf(witness)),
+      ]);
+      const orders = [approved('opaque'), approved('keyed')];
+      const copies = orders.flatMap((order) =>
+        Array.from({ length: 300 }, (_, at): RunEffect => ({ ...order, attempt: 1 + (at % 100) })),
+      );
+      await Promise.all(copies.map(give));
+      await untilApplied(orders);
+      await untilHandled(system.client.connection, ['orchestrator', 'executor']);
+      await expectOnce(desk, orders);
+      // One that comes when all is over is recorded for what it is.
+      for (const order of orders) await give({ ...order, attempt: 101 });
+      await untilHandled(system.client.connection, ['orchestrator', 'executor']);
+      await expectOnce(desk, orders);
+      for (const { id } of orders)
+        expect(await ledgerOf(system, { effect: id })).toContainEqual(
+          expect.objectContaining({ type: 'duplicate_prevented', attempt: 101, standing: 'applied' }),
+        );
+    }));
+
+  test('for which two executors race is carried out by one of them', () =>
+    withDesk(async (desk) => {
+      const { system, approved, give, untilApplied } = desk;
+      const racers = await Promise.all([
+        spawnVictim(system, 'executor', undefined, targetsOf(witness)),
+        spawnVictim(system, 'executor', undefined, targetsOf(witness)),
+      ]);
+      await Promise.all(racers.map(({ started }) => started()));
+      const orders = Array.from({ length: 60 }, (_, at) => approved(at % 2 === 0 ? 'opaque' : 'keyed'));
+      // So many copies that both have some of each.
+      for (let attempt = 1; attempt <= 8; attempt += 1)
+        await Promise.all(orders.map((order) => give({ ...order, attempt })));
+      await untilApplied(orders);
+      await untilHandled(system.client.connection, ['orchestrator', 'executor']);
+      await expectOnce(desk, orders);
+    }));
+
+  test('that comes again after its outcome was recorded, and whose executor is killed before it acknowledges it, is not carried out again', () =>
+    withDesk(async (desk) => {
+      const { system, approved, give, untilApplied } = desk;
+      const before = await system.start('executor', targetsOf(witness));
+      const orders = [approved('opaque'), approved('keyed')];
+      await Promise.all(orders.map(give));
+      await untilApplied(orders);
+      await before.stop();
+      const victim = await spawnVictim(system, 'executor', 'after_commit:1', targetsOf(witness));
+      await victim.started();
+      await Promise.all(orders.map((order) => give({ ...order, attempt: 2 })));
+      await victim.isDead();
+      await victim.started();
+      // What was not acknowledged comes again by itself.
+      await untilHandled(system.client.connection, ['orchestrator', 'executor']);
+      await expectOnce(desk, orders);
+    }));
+});

@@ -1,0 +1,127 @@
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  type Counted,
+  type CountedSystem,
+  type CountedTask,
+  endOf,
+  ledgerOf,
+  order,
+  stateOf,
+  untilInLedger,
+  withCounter,
+} from '../../kit/effects/counted.ts';
+import { createSystem } from '../../kit/stack/system.ts';
+import { untilTrue } from '../../kit/until.ts';
+import { spawnVictim, type Step, type Victim } from '../../kit/effects/crashing-service.ts';
+import { startWitness, type Witness } from '../../kit/effects/counted-target.ts';
+
+/** One that answers at once, and one that takes its time. */
+let prompt: Witness;
+let slow: Witness;
+beforeAll(async () => {
+  [prompt, slow] = await Promise.all([startWitness(), startWitness()]);
+  await slow.meet('slow');
+});
+afterAll(async () => {
+  await prompt.stop();
+  await slow.stop();
+});
+
+type State = 'in_doubt' | 'applied' | 'either of them';
+/** How often it is applied, how its task ends while one stands still, and what the ledger says in the end. */
+type End = { readonly count: number; readonly meanwhile: 'completed' | 'asks'; readonly state: State };
+const ASKED: End = { count: 0, meanwhile: 'asks', state: 'in_doubt' };
+const DONE: End = { count: 1, meanwhile: 'completed', state: 'applied' };
+
+type Frozen = {
+  readonly ends: Readonly<Partial<Record<Counted, End>>>;
+  /** Where it stands still; without it, while the counter has its request. */
+  readonly step?: Step;
+  /** The lease runs out meanwhile, so that what it reports is too late. */
+  readonly late?: boolean;
+};
+
+/** Whoever was frozen has come to an end with what it was at: its report is in the ledger, or it knows itself that it has none. */
+const untilOver = (system: CountedSystem, task: CountedTask, { lines }: Victim): Promise<true> =>
+  untilTrue('the one that was frozen is through', async () => {
+    const told = (await ledgerOf(system, task)).some(({ type }) => type === 'superseded');
+    return told || (await lines()).some(({ msg }) => msg === 'effect ended without a certain outcome');
+  });
+
+/** One of two executors stands still for longer than its lease, and goes on once the other one has done what can be done. */
+const frozenIn = async (
+  system: CountedSystem,
+  of: Counted,
+  { count, meanwhile, state }: End,
+  { step, late = true }: Omit<Frozen, 'ends'>,
+): Promise<void> => {
+  const { witness, executorEnv } = system;
+  const others = SERVICES.filter((service) => service !== 'executor');
+  await Promise.all(others.map((service) => system.start(service)));
+  const first = await spawnVictim(system, 'executor', step && `${step}:freeze`, executorEnv);
+  await first.started();
+  const task = await order(system, of);
+  if (step === undefined) {
+    await untilTrue('the request is under way', async () => (await witness.requests(task.key)) > 0);
+    await first.freeze();
+  }
+  await first.isFrozen();
+  await system.start('executor', executorEnv);
+  if (late) await untilInLedger(system, task, 'in_doubt');
+  expect(await endOf(system, task)).toBe(meanwhile);
+  const requests = await witness.requests(task.key);
+  first.thaw();
+  if (late) await untilOver(system, task, first);
+  if (state !== 'either of them')
+    await untilTrue(`it is ${state}`, async () => (await stateOf(system, task)) === state);
+  const settled = await stateOf(system, task);
+  // It is at work again, and has started nothing.
+  const other = await order(system, of);
+  await untilTrue('another one is applied', async () => (await stateOf(system, other)) === 'applied');
+  expect(await witness.requests(task.key)).toBe(requests);
+  expect(await witness.applications(task.key)).toBe(count);
+  expect(await stateOf(system, task)).toBe(settled);
+  await first.stop();
+};
+
+const expectNothingNew = async ({ ends, ...rest }: Frozen): Promise<void> => {
+  await Promise.all(
+    Object.entries(ends).map(async ([of, end]) => {
+      const system = await withCounter(await createSystem(), rest.step === undefined ? slow : prompt);
+      try {
+        await frozenIn(system, of as Counted, end, rest);
+      } catch (cause) {
+        throw new Error(`of the kind ${of}`, { cause });
+      } finally {
+        await system.stop();
+      }
+    }),
+  );
+};
+
+describe('of two executors one stands still for longer than its lease', () => {
+  test('after the claim is committed: when it goes on it starts nothing, and changes nothing', () =>
+    expectNothingNew({ step: 'after_commit:1', ends: { opaque: ASKED, keyed: DONE } }));
+
+  test('after its start is in the journal: when it goes on it starts nothing, and changes nothing', () =>
+    expectNothingNew({ step: 'after_note:1', ends: { opaque: ASKED, keyed: DONE, probeable: ASKED } }));
+
+  test('while its request is under way: when it goes on it starts nothing, and what it saw may settle the doubt', () =>
+    expectNothingNew({
+      ends: {
+        opaque: { count: 1, meanwhile: 'asks', state: 'either of them' },
+        keyed: DONE,
+        probeable: DONE,
+      },
+    }));
+
+  test('before its outcome is committed: what it reports afterwards is kept, and settles what was in doubt', () =>
+    expectNothingNew({
+      step: 'before_commit:2',
+      ends: { opaque: { count: 1, meanwhile: 'asks', state: 'applied' }, keyed: DONE },
+    }));
+
+  test('after its outcome is committed: the other publishes it, and nothing is done again', () =>
+    expectNothingNew({ step: 'after_commit:2', late: false, ends: { opaque: DONE, keyed: DONE } }));
+});

@@ -1,0 +1,134 @@
+import { type ServiceName, SERVICES } from '@holdpoint/contracts/bus/subjects';
+import type { CrashPoint } from '@holdpoint/runtime/engine/ports';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  answer,
+  type CountedSystem,
+  type CountedTask,
+  endOf,
+  stateOf,
+  submitCounted,
+  withCounter,
+} from '../../kit/effects/counted.ts';
+import { atMost } from '../../kit/at-most.ts';
+import { createSystem } from '../../kit/stack/system.ts';
+import { approve, waitForPhase, waitForRequest } from '../../kit/tasks/tasks.ts';
+import { spawnVictim } from '../../kit/effects/crashing-service.ts';
+import { startWitness, type Witness } from '../../kit/effects/counted-target.ts';
+
+/** One that does as it should, and one that applies and then says that it is out of order: nobody can know that it has. */
+let honest: Witness;
+let doubtful: Witness;
+beforeAll(async () => {
+  [honest, doubtful] = await Promise.all([startWitness(), startWitness()]);
+  await doubtful.meet('apply_then_500');
+});
+afterAll(async () => {
+  await honest.stop();
+  await doubtful.stop();
+});
+
+/** Where a task is when the service is replaced by one that is to die, and in which of its batches that one dies. */
+type Death = {
+  readonly service: ServiceName;
+  readonly from: 'asked for approval' | 'asked about a doubt';
+  readonly batch: number;
+  readonly leaves: 'an outcome' | 'a doubt';
+};
+
+const deaths: readonly (readonly [string, Death])[] = [
+  [
+    'approvals, while it takes the decision that lets the effect run',
+    { service: 'approvals', from: 'asked for approval', batch: 1, leaves: 'an outcome' },
+  ],
+  [
+    'the orchestrator, while it takes the decision and orders the effect',
+    { service: 'orchestrator', from: 'asked for approval', batch: 1, leaves: 'an outcome' },
+  ],
+  [
+    'the orchestrator, while it takes the outcome',
+    { service: 'orchestrator', from: 'asked for approval', batch: 2, leaves: 'an outcome' },
+  ],
+  [
+    'the orchestrator, while it takes the doubt and asks recovery',
+    { service: 'orchestrator', from: 'asked for approval', batch: 2, leaves: 'a doubt' },
+  ],
+  [
+    'recovery, while it says what is to follow the doubt',
+    { service: 'recovery', from: 'asked for approval', batch: 1, leaves: 'a doubt' },
+  ],
+  [
+    'the orchestrator, while it has somebody asked',
+    { service: 'orchestrator', from: 'asked for approval', batch: 3, leaves: 'a doubt' },
+  ],
+  [
+    'approvals, while it takes the question',
+    { service: 'approvals', from: 'asked for approval', batch: 2, leaves: 'a doubt' },
+  ],
+  [
+    'approvals, while it takes the answer',
+    { service: 'approvals', from: 'asked about a doubt', batch: 1, leaves: 'a doubt' },
+  ],
+  [
+    'the orchestrator, while it takes the answer',
+    { service: 'orchestrator', from: 'asked about a doubt', batch: 1, leaves: 'a doubt' },
+  ],
+  [
+    'the executor, while it takes the answer',
+    { service: 'executor', from: 'asked about a doubt', batch: 1, leaves: 'a doubt' },
+  ],
+  [
+    'the orchestrator, while it takes what the answer led to',
+    { service: 'orchestrator', from: 'asked about a doubt', batch: 2, leaves: 'a doubt' },
+  ],
+];
+
+/** The task stands still at a person, so that everything that its services do from then on follows from what the person says. */
+const reach = async (system: CountedSystem, from: Death['from']): Promise<CountedTask> => {
+  const task = await submitCounted(system, 'opaque');
+  await waitForPhase(system.client, task.id, 'awaiting_approval');
+  await waitForRequest(system.client, task);
+  if (from === 'asked for approval') return task;
+  await approve(system.client, task);
+  expect(await endOf(system, task)).toBe('asks');
+  return task;
+};
+
+const expectDoneOnce = async ({ service, from, batch, leaves }: Death, point: CrashPoint): Promise<void> => {
+  const witness = leaves === 'a doubt' ? doubtful : honest;
+  const system = await withCounter(await createSystem(), witness);
+  try {
+    const envOf = (name: ServiceName) => (name === 'executor' ? system.executorEnv : {});
+    const started = await Promise.all(
+      SERVICES.map(async (name) => [name, await system.start(name, envOf(name))] as const),
+    );
+    const task = await reach(system, from);
+    await new Map(started).get(service)?.stop();
+    const victim = await spawnVictim(system, service, `${point}:${batch}`, envOf(service));
+    await victim.started();
+    if (from === 'asked for approval') await approve(system.client, task);
+    if (leaves === 'a doubt') await answer(system, task, 'applied');
+    await victim.isDead();
+    await waitForPhase(system.client, task.id, 'completed');
+    expect(await witness.requests(task.key)).toBe(1);
+    expect(await witness.applications(task.key)).toBe(1);
+    expect(await stateOf(system, task)).toBe('applied');
+    await victim.stop();
+  } finally {
+    await system.stop();
+  }
+};
+
+/** Most of the time they wait; but each has four services and a client. */
+const oneOfTwo = atMost(2);
+
+describe.concurrent('an effect leaves once, and its task completes, though a service is killed', () => {
+  test.each(deaths)('%s, after that is committed and before it is published', (_, death) =>
+    oneOfTwo(() => expectDoneOnce(death, 'after_commit')),
+  );
+  // That a message comes again is the same for all of them; here it is what carries a person's word.
+  test.each(deaths.filter(([name]) => /takes the (decision|answer)/.test(name)))(
+    '%s, before that is committed',
+    (_, death) => oneOfTwo(() => expectDoneOnce(death, 'before_commit')),
+  );
+});

@@ -1,0 +1,95 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { untilHandled } from '../../kit/bus/consumers.ts';
+import { type CountedSystem, endOf, order, withCounter } from '../../kit/effects/counted.ts';
+import { startPostgresServer } from '../../kit/stack/postgres-server.ts';
+import { preparePostgres } from '../../kit/stack/prepare-postgres.ts';
+import { currentRun } from '../../kit/stack/run.ts';
+import { createSystem } from '../../kit/stack/system.ts';
+import { untilTrue } from '../../kit/until.ts';
+import { spawnVictim, type Step } from '../../kit/effects/crashing-service.ts';
+import { startWitness, type Witness } from '../../kit/effects/counted-target.ts';
+
+/**
+ * Where the executor is meanwhile; `under way` is between its journal and its outcome. The first comes last: an order that was
+ * not acknowledged comes again, and is not to be counted with those of the next.
+ */
+const STEPS = [
+  'after_commit:1',
+  'after_publish:1',
+  'after_note:1',
+  'under way',
+  'before_commit:2',
+  'after_commit:2',
+  'after_publish:2',
+  'before_commit:1',
+] as const satisfies readonly (Step | 'under way')[];
+
+let witness: Witness;
+beforeAll(async () => {
+  witness = await startWitness();
+  await witness.meet('slow');
+});
+afterAll(() => witness.stop());
+
+type Server = { readonly kill: () => Promise<void>; readonly start: () => Promise<void> };
+
+/** The executor waits at the step while the server dies and comes back, and then goes on. */
+const expectOnceAt = async (system: CountedSystem, { kill, start }: Server, step: (typeof STEPS)[number]) => {
+  const crash = step === 'under way' ? undefined : (`${step}:freeze` as const);
+  const executor = await spawnVictim(system, 'executor', crash, system.executorEnv);
+  await executor.started();
+  const task = await order(system, 'opaque');
+  if (crash === undefined)
+    await untilTrue('the request is under way', async () => (await witness.requests(task.key)) > 0);
+  else await executor.isFrozen();
+  await kill();
+  await start();
+  executor.thaw();
+  const end = await endOf(system, task);
+  const count = await witness.applications(task.key);
+  // Whoever was away for longer than a lease may have to ask; it is never sent twice.
+  expect([step, end, count]).toEqual([step, end, end === 'completed' ? 1 : Math.min(count, 1)]);
+  expect(await witness.requests(task.key)).toBe(count);
+  // What the bus hands out once more, because its acknowledgement was lost, would be the next executor's first step.
+  await untilHandled(system.client.connection, ['executor']);
+  await executor.stop();
+};
+
+const expectOnceThrough = async (system: CountedSystem, server: Server): Promise<void> => {
+  const others = SERVICES.filter((service) => service !== 'executor');
+  await Promise.all(others.map((service) => system.start(service)));
+  for (const step of STEPS) await expectOnceAt(system, server, step);
+};
+
+describe('an effect leaves once, and its task completes or asks a person, though', () => {
+  // Each step may have to wait until the bus hands out once more what was not acknowledged.
+  test('NATS is killed and comes back at every step of it', { timeout: 600_000 }, async () => {
+    const system = await createSystem();
+    try {
+      await expectOnceThrough(await withCounter(system, witness), system.nats);
+    } finally {
+      await system.stop();
+    }
+  });
+
+  test('PostgreSQL is killed and comes back at every step of it', async () => {
+    const { backend, folder: runFolder, credentialsDir } = currentRun();
+    const folder = join(runFolder, 'killed-under-effects');
+    await mkdir(folder);
+    const postgres = await startPostgresServer(backend, { folder, runFolder, credentialsDir });
+    try {
+      await preparePostgres(postgres.admin, credentialsDir);
+      const system = await createSystem({ admin: postgres.admin });
+      try {
+        await expectOnceThrough(await withCounter(system, witness), postgres);
+      } finally {
+        await system.stop();
+      }
+    } finally {
+      await postgres.remove();
+    }
+  });
+});

@@ -1,0 +1,131 @@
+import { join } from 'node:path';
+import { fetchLedger, type LedgerRecord } from '../../counter/ledger.ts';
+import { chancesOf, DEFAULT_MIX, drawMode, type Mode } from '../../counter/modes.ts';
+import { type Counter, startCounter } from '../../counter/server.ts';
+import { approvalIdOf, effectIdOf, type NodeId } from '@holdpoint/contracts/values/ids';
+import type { JsonObject } from '@holdpoint/contracts/values/json';
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Refusal } from '../../kit/bus/client.ts';
+import { createSystem, type System } from '../../kit/stack/system.ts';
+import { approve, newTaskId, type SampleTask, waitForPhase } from '../../kit/tasks/tasks.ts';
+import { until } from '../../kit/until.ts';
+
+let system: System;
+let counter: Counter;
+beforeAll(async () => {
+  system = await createSystem();
+  counter = await startCounter({
+    file: join(system.folder, 'counter.ndjson'),
+    host: '127.0.0.1',
+    port: 0,
+    seed: 'integration',
+    mode: 'normal',
+    mix: DEFAULT_MIX,
+    keyWindowMs: Infinity,
+    slowMs: [1, 1],
+    holdMs: [600_000, 600_000],
+  });
+  const targets = { HOLDPOINT_HTTP_TARGETS: counter.origin, HOLDPOINT_HTTP_KEYED_TARGETS: counter.origin };
+  await Promise.all(SERVICES.map((service) => system.start(service, service === 'executor' ? targets : {})));
+});
+afterAll(async () => {
+  await counter.stop();
+  await system.stop();
+});
+
+const NODE = 'request' as NodeId;
+
+const taskOf = (id = newTaskId()): SampleTask => ({
+  id,
+  line: '',
+  approval: approvalIdOf(id, NODE, 1),
+  effect: effectIdOf(id, NODE, 'request'),
+});
+
+const submit = async (task: SampleTask, inputs: JsonObject): Promise<void> => {
+  await until(`task ${task.id} is taken`, () =>
+    system.client.ask('orchestrator', 'submit', { id: task.id, workflow: 'http', goal: 'tell them', inputs }),
+  );
+};
+
+const submitAndApprove = async (task: SampleTask, inputs: JsonObject): Promise<void> => {
+  await submit(task, inputs);
+  await approve(system.client, task);
+};
+
+const control = (mode: 'mix' | Mode, mix = DEFAULT_MIX): Promise<Response> =>
+  fetch(`${counter.origin}/control`, { method: 'POST', body: JSON.stringify({ mode, mix }) });
+
+/** What the counter has of a task, in order. */
+const seen = async ({ effect }: SampleTask): Promise<readonly LedgerRecord['type'][]> =>
+  (await fetchLedger(counter.origin)).flatMap((record) =>
+    'key' in record && record.key === effect ? [record.type] : [],
+  );
+
+/** A task whose requests meet these modes, one after the other. */
+const taskThatMeets = (mix: Readonly<Partial<Record<Mode, number>>>, modes: readonly Mode[]): SampleTask => {
+  for (;;) {
+    const task = taskOf();
+    const drawn = modes.map((_, i) => drawMode(mix, chancesOf('integration', task.effect, i + 1)));
+    if (drawn.join() === modes.join()) return task;
+  }
+};
+
+describe('an HTTP effect', () => {
+  test('leaves once it is approved, and not before; what the target said is its output', async () => {
+    await control('normal');
+    const task = taskOf();
+    await submit(task, { url: `${counter.origin}/opaque/orders`, body: { order: 7 } });
+    await waitForPhase(system.client, task.id, 'awaiting_approval');
+    expect(await seen(task)).toEqual([]);
+    await approve(system.client, task);
+    const { nodes } = await waitForPhase(system.client, task.id, 'completed');
+    expect(nodes.find(({ id }) => id === NODE)?.outputs).toMatchObject({ status: 200, truncated: false });
+    expect(await seen(task)).toEqual(['request', 'applied']);
+  });
+
+  test('on a target that remembers keys is repeated with its key after a doubt, and applied once', async () => {
+    const mix = { normal: 1, apply_then_reset: 1 };
+    await control('mix', mix);
+    const task = taskThatMeets(mix, ['apply_then_reset', 'normal']);
+    await submitAndApprove(task, { url: `${counter.origin}/keyed/orders`, keyed: true });
+    await waitForPhase(system.client, task.id, 'completed');
+    expect(await seen(task)).toEqual(['request', 'applied', 'request', 'repeated']);
+    expect(await system.client.ask('executor', 'get', { id: task.effect })).toMatchObject({ starts: 2 });
+  });
+
+  test('on any other target is not repeated: a person is asked', async () => {
+    await control('apply_then_500');
+    const task = taskOf();
+    await submitAndApprove(task, { url: `${counter.origin}/opaque/orders` });
+    const { nodes } = await waitForPhase(system.client, task.id, 'paused');
+    expect(nodes.find(({ id }) => id === NODE)?.error?.message).toContain('the target answered 500');
+    expect(await seen(task)).toEqual(['request', 'applied']);
+    expect(await system.client.ask('executor', 'get', { id: task.effect })).toMatchObject({
+      state: 'in_doubt',
+    });
+  });
+
+  test('to a target that is not allowed never leaves', async () => {
+    const task = taskOf();
+    await submitAndApprove(task, { url: 'http://127.0.0.1:9/' });
+    const failed = await until('the effect has failed', async () => {
+      const view = await system.client.ask('executor', 'get', { id: task.effect });
+      return view.state === 'failed_clean' ? view : undefined;
+    });
+    expect(failed).toMatchObject({ state: 'failed_clean' });
+  });
+});
+
+test('a request that cannot be sent is refused when it is submitted, with the name of the input', async () => {
+  const inputs = { url: `ftp://${new URL(counter.origin).host}/`, method: 'BREW' };
+  const submitted = system.client.ask('orchestrator', 'submit', { workflow: 'http', goal: 'brew', inputs });
+  const refusal = await submitted.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  expect(refusal).toBeInstanceOf(Refusal);
+  expect(refusal).toMatchObject({ code: 'CONTRACT_INVALID' });
+  expect((refusal as Refusal).message).toMatch(/args\.method.*args\.url/);
+});

@@ -1,0 +1,94 @@
+import type { KeyObject } from 'node:crypto';
+import type { RunEffect } from '@holdpoint/contracts/effect/commands';
+import { subjects } from '@holdpoint/contracts/bus/subjects';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { publish } from '../../kit/bus/consumers.ts';
+import { appliedByKey } from '../../kit/effects/effect-file.ts';
+import { grantFor, orderFor, readGrantKey, sampleEffect } from '../../kit/effects/orders.ts';
+import { createSystem, type System } from '../../kit/stack/system.ts';
+import { untilTrue } from '../../kit/until.ts';
+
+const POOLS = 'default,gpu,tpu';
+const FILE = 'orders.txt';
+
+let system: System;
+let key: KeyObject;
+let orderer: NatsConnection;
+
+beforeAll(async () => {
+  system = await createSystem({ pools: POOLS.split(',') });
+  await system.start('orchestrator', { HOLDPOINT_POOLS: POOLS });
+  key = await readGrantKey(system.run.credentialsDir);
+  orderer = await system.connect('orchestrator');
+});
+afterAll(() => system.stop());
+
+const order = async (pool: string): Promise<RunEffect> => {
+  const effect = sampleEffect();
+  // What an order says of its pool itself counts for nothing.
+  const given = orderFor(effect, grantFor(key, effect), { pool: 'default' });
+  await publish(orderer, subjects.effectCommand('run', pool), JSON.stringify(given));
+  return given;
+};
+const stateOf = async ({ id }: RunEffect): Promise<string | undefined> => {
+  try {
+    return (await system.client.ask('executor', 'get', { id })).state;
+  } catch {
+    return undefined;
+  }
+};
+/** Each is looked at until it is there, and no more then: hundreds would be asked for again and again. */
+const untilAre = async (orders: readonly RunEffect[], state: string): Promise<void> => {
+  for (const each of orders)
+    await untilTrue(`${each.id} is ${state}`, async () => (await stateOf(each)) === state);
+};
+const timesApplied = async (orders: readonly RunEffect[]): Promise<readonly number[]> => {
+  const counts = await appliedByKey(system.workspace, FILE);
+  return orders.map(({ id }) => counts.get(id) ?? 0);
+};
+const many = async (pools: readonly string[], count: number): Promise<readonly RunEffect[]> =>
+  Promise.all(Array.from({ length: count }, (_, i) => order(pools[i % pools.length] ?? 'default')));
+
+test('an executor takes the orders of its pools, and an order for another pool waits for one that has it', async () => {
+  const plain = await system.start('executor');
+  const [mine, other] = [await order('default'), await order('gpu')];
+  await untilAre([mine], 'applied');
+  expect(await stateOf(other)).toBeUndefined();
+  const both = await system.start('executor', { HOLDPOINT_POOL: 'gpu, tpu' });
+  const third = await order('tpu');
+  await untilAre([mine, other, third], 'applied');
+  expect(await timesApplied([mine, other, third])).toEqual([1, 1, 1]);
+  await plain.stop();
+  await both.stop();
+});
+
+test('what waits in the ledger for one pool is not taken up by an executor of another', async () => {
+  // Ordered from an executor that stops at once, so that some of them are prepared and not begun.
+  const leaving = await system.start('executor', { HOLDPOINT_POOL: 'gpu', HOLDPOINT_EFFECTS_MAX: '1' });
+  const orders = await many(['gpu'], 200);
+  await leaving.stop();
+  const plain = await system.start('executor');
+  const sentinel = await order('default');
+  await untilAre([sentinel], 'applied');
+  const next = await system.start('executor', { HOLDPOINT_POOL: 'gpu' });
+  await untilAre(orders, 'applied');
+  expect(new Set(await timesApplied(orders))).toEqual(new Set([1]));
+  await plain.stop();
+  await next.stop();
+});
+
+test('an executor that is told to stop in the middle of many orders loses none of them, whoever else serves their pools', async () => {
+  const settings = { HOLDPOINT_POOL: 'default,gpu', HOLDPOINT_EFFECTS_MAX: '4' };
+  const leaving = await system.spawn('executor', { env: settings });
+  await leaving.started();
+  const orders = await many(['default', 'gpu'], 300);
+  await untilTrue('some are applied', async () =>
+    (await Promise.all(orders.slice(0, 5).map(stateOf))).some((state) => state === 'applied'),
+  );
+  const staying = await system.start('executor', settings);
+  expect(await leaving.stop()).toMatchObject({ code: 0 });
+  await untilAre(orders, 'applied');
+  expect(new Set(await timesApplied(orders))).toEqual(new Set([1]));
+  await staying.stop();
+});

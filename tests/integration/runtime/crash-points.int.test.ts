@@ -1,0 +1,138 @@
+import { mkdir, rm, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type ServiceName, SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';
+import type { CrashPoint } from '@holdpoint/runtime/engine/ports';
+import { describe, expect, test } from 'vitest';
+import { publish } from '../../kit/bus/consumers.ts';
+import { appliedByKey } from '../../kit/effects/effect-file.ts';
+import { createSystem, type System } from '../../kit/stack/system.ts';
+import {
+  approve,
+  newTaskId,
+  type SampleTask,
+  sampleTask,
+  submitSample,
+  waitForPhase,
+} from '../../kit/tasks/tasks.ts';
+import { until, untilTrue } from '../../kit/until.ts';
+
+const POINTS = [
+  'before_commit',
+  'after_commit',
+  'after_publish',
+  'after_ack',
+] as const satisfies readonly CrashPoint[];
+
+/**
+ * What each service handles during one gated task, in batches at the most: the n-th of them is where it is killed.
+ * Recovery is only asked once something has failed, so there the effect is made to fail first.
+ */
+const passes: readonly (readonly [ServiceName, number, string])[] = [
+  ['orchestrator', 1, 'while it takes the submission'],
+  ['orchestrator', 2, 'while it takes the decision'],
+  ['orchestrator', 3, 'while it takes the outcome'],
+  ['approvals', 1, 'while it takes the request'],
+  ['approvals', 2, 'while it takes the decision'],
+  ['executor', 1, 'while it takes the order'],
+  ['executor', 2, 'while it records the outcome'],
+  ['recovery', 1, 'while it takes the failure'],
+];
+
+const expectDoneOnce = async (
+  { client, workspace }: System,
+  task: SampleTask,
+  file?: string,
+): Promise<void> => {
+  await waitForPhase(client, task.id, 'completed');
+  expect(Object.fromEntries(await appliedByKey(workspace, file))).toMatchObject({ [task.effect]: 1 });
+  const { events } = await client.ask('orchestrator', 'history', { id: task.id });
+  expect(events.map(({ version }) => version)).toEqual(events.map((_event, index) => index + 1));
+};
+
+/** Starts a service whose first life ends at a point, and the others not. */
+const spawnVictim = async (system: System, service: ServiceName, crash: string) => {
+  const victim = await system.spawn(service, {
+    envOfLife: (life): Readonly<Record<string, string>> => (life === 0 ? { HOLDPOINT_CRASH: crash } : {}),
+  });
+  return {
+    hasCrashed: () => untilTrue(`${service} has crashed`, () => victim.exits()[0]?.signal === 'SIGKILL'),
+    ...victim,
+  };
+};
+
+const through = async (system: System, service: ServiceName, crash: string): Promise<void> => {
+  const victim = await spawnVictim(system, service, crash);
+  const task = await submitSample(system.client);
+  await approve(system.client, task);
+  await expectDoneOnce(system, task);
+  await victim.hasCrashed();
+  await victim.stop();
+};
+
+/** The effect fails, and certainly nothing has happened: at first its folder leads out of the workspace. */
+const throughRecovery = async (system: System, crash: string): Promise<void> => {
+  const name = crash.replace(':', '-');
+  const [inside, outside] = [join(system.workspace, name), join(system.folder, `outside-${name}`)];
+  await mkdir(outside);
+  await symlink(outside, inside);
+  const file = `${name}/sample.txt`;
+  const task = await submitSample(system.client, file);
+  await approve(system.client, task);
+  await waitForPhase(system.client, task.id, 'recovering');
+  await rm(inside);
+  const victim = await spawnVictim(system, 'recovery', crash);
+  await expectDoneOnce(system, task, file);
+  await victim.hasCrashed();
+  await victim.stop();
+};
+
+describe.concurrent('a service is killed, and started again: the task completes, and its effect is applied once', () => {
+  test.each(passes)('%s, in batch %i, %s, at every point', { timeout: 300_000 }, async (service, n) => {
+    const system = await createSystem();
+    try {
+      await Promise.all(SERVICES.filter((each) => each !== service).map((each) => system.start(each)));
+      for (const point of POINTS) {
+        const crash = `${point}:${String(n)}`;
+        if (service === 'recovery') await throughRecovery(system, crash);
+        else await through(system, service, crash);
+      }
+    } finally {
+      await system.stop();
+    }
+  });
+});
+
+/** Nobody asks again: the bus has said that it has the submission, and that is all that its sender hears. */
+const submitOnce = async ({ client }: System): Promise<SampleTask> => {
+  const task = sampleTask(newTaskId());
+  const inputs = { file: 'sample.txt', line: task.line };
+  const body = JSON.stringify({ id: task.id, workflow: 'sample', goal: 'append a line', inputs });
+  // Until the first orchestrator has made it there is no stream, and so nothing that could have stored anything.
+  await until('the bus has the submission', () =>
+    publish(client.connection, subjects.taskCommand('submit'), body, { messageId: `submit.${task.id}` }),
+  );
+  return task;
+};
+
+test('a submission that the bus has taken becomes a task, though the orchestrator is killed at every point while it takes it', async () => {
+  const system = await createSystem();
+  try {
+    const others = SERVICES.filter((service) => service !== 'orchestrator');
+    await Promise.all(others.map((service) => system.start(service)));
+    const victim = await system.spawn('orchestrator', {
+      envOfLife: (life): Readonly<Record<string, string>> =>
+        life < POINTS.length ? { HOLDPOINT_CRASH: `${POINTS[life] ?? ''}:1` } : {},
+    });
+    const tasks: SampleTask[] = [];
+    for (const life of POINTS.keys()) {
+      await untilTrue('the next life has begun', () => victim.exits().length === life);
+      tasks.push(await submitOnce(system));
+      await untilTrue('it has ended', () => victim.exits()[life]?.signal === 'SIGKILL');
+    }
+    for (const task of tasks) await approve(system.client, task);
+    for (const task of tasks) await expectDoneOnce(system, task);
+    await victim.stop();
+  } finally {
+    await system.stop();
+  }
+});

@@ -1,0 +1,277 @@
+import { withAdmin } from '@holdpoint/infra/postgres/admin';
+import { CommitUnknown, Conflict, DataRefused, type Store } from '@holdpoint/runtime/engine/ports';
+import { readState } from '@holdpoint/runtime/store/read';
+import { statements } from '@holdpoint/runtime/store/statements';
+import type { Pool } from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createCountingEngine, notesDecider } from '../../kit/effects/counting-engine.ts';
+import type { Database } from '../../kit/stack/databases.ts';
+import { type FaultProxy, startFaultProxy } from '../../torture/fault-proxy.ts';
+import { postgresStore, servicePool, storeDatabase } from '../../kit/stack/store-backing.ts';
+import { untilTrue } from '../../kit/until.ts';
+import { append, commitTo, eventOf, timerOf, writeOf } from '../../kit/effects/writes.ts';
+
+/** The tag with which the server says that a COMMIT is done. */
+const COMMITTED = 'COMMIT\0';
+
+let database: Database;
+let direct: Pool;
+beforeAll(async () => {
+  database = await storeDatabase();
+  direct = await servicePool(database);
+});
+afterAll(async () => {
+  await direct.end();
+  await database.drop();
+});
+
+let proxy: FaultProxy;
+let pool: Pool;
+let store: Store;
+let id: string;
+let count = 0;
+beforeEach(async () => {
+  proxy = await startFaultProxy(database.admin.host, database.admin.port);
+  pool = await servicePool(database, proxy);
+  store = postgresStore(pool);
+  count += 1;
+  id = `aggregate-${String(count)}`;
+});
+afterEach(async () => {
+  await pool.end();
+  await proxy.close();
+});
+
+const eventsOf = async (aggregate: string): Promise<readonly string[]> => {
+  const { rows } = await direct.query<{ name: string }>(
+    `SELECT data->>'name' AS name FROM events WHERE aggregate = $1 ORDER BY version`,
+    [aggregate],
+  );
+  return rows.map(({ name }) => name);
+};
+const outboxRows = async (): Promise<number> => (await direct.query('SELECT 1 FROM outbox')).rowCount ?? 0;
+const clearOutbox = () => direct.query('DELETE FROM outbox');
+const somebodyWaits = async (): Promise<boolean> => {
+  const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = $1 AND wait_event_type = 'Lock'`;
+  return withAdmin(
+    database.admin,
+    async (client) => (await client.query(waiting, [database.name])).rowCount !== 0,
+  );
+};
+
+describe('a commit whose answer is lost', () => {
+  test('is unknown, and stands', async () => {
+    const cut = proxy.cutOn('to_client', COMMITTED);
+    await expect(append(store, id)).rejects.toBeInstanceOf(CommitUnknown);
+    await cut;
+    expect(await eventsOf(id)).toHaveLength(1);
+    expect((await append(store, id)).version).toBe(2);
+  });
+
+  test('that never arrived is unknown, and does not stand', async () => {
+    const cut = proxy.cutOn('to_server', 'COMMIT');
+    await expect(append(store, id)).rejects.toBeInstanceOf(CommitUnknown);
+    await cut;
+    expect(await eventsOf(id)).toEqual([]);
+    expect((await append(store, id)).version).toBe(1);
+  });
+
+  test.each([
+    ['and stands', 'to_client', COMMITTED],
+    ['and does not stand', 'to_server', 'COMMIT'],
+  ] as const)('%s, is decided again, and nothing is there twice', async (_title, direction, bytes) => {
+    await clearOutbox();
+    const { engine, tell, published, failures } = createCountingEngine(store);
+    const cut = proxy.cutOn(direction, bytes);
+    const outcomes = await Promise.all([tell(id, 'one'), tell(id, 'two'), tell(id, 'one')]);
+    await cut;
+    expect(outcomes).toEqual(['settled', 'settled', 'settled']);
+    expect(await eventsOf(id)).toEqual(['one', 'two']);
+    expect(failures).toEqual([]);
+    // What the lost answer would have told to publish is in the outbox, and goes out with the next sweep.
+    await untilTrue('the outbox is swept', async () => {
+      await engine.sweep(0);
+      return (await outboxRows()) === 0;
+    });
+    expect(new Set(published())).toEqual(new Set([`recovery.${id}.1`, `recovery.${id}.2`]));
+  });
+});
+
+describe('a connection that is lost', () => {
+  test('before anything was sent to be committed gives the batch back, and the next one goes through', async () => {
+    const { tell, failures } = createCountingEngine(store);
+    const cut = proxy.cutOn('to_server', 'BEGIN');
+    expect(await tell(id, 'one')).toBe('unavailable');
+    await cut;
+    expect(failures).toHaveLength(1);
+    expect(await tell(id, 'one')).toBe('settled');
+    expect(await eventsOf(id)).toEqual(['one']);
+  });
+
+  test('because the server ended it while it waited for a lock gives the batch back', async () => {
+    const { tell } = createCountingEngine(store);
+    await tell(id, 'one');
+    const holder = await postgresStore(direct).lock([id]);
+    const outcome = tell(id, 'two');
+    const terminate = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1 AND wait_event_type = 'Lock'`;
+    await untilTrue('the waiting connection is ended', () =>
+      withAdmin(
+        database.admin,
+        async (client) => (await client.query(terminate, [database.name])).rowCount === 1,
+      ),
+    );
+    expect(await outcome).toBe('unavailable');
+    await holder.rollback();
+    expect(await tell(id, 'two')).toBe('settled');
+    expect(await eventsOf(id)).toEqual(['one', 'two']);
+  });
+});
+
+describe('what the database will never take', () => {
+  test('is refused as data', async () => {
+    const write = commitTo(store, id, () => ({
+      events: [eventOf(id, 1)],
+      timersSet: [timerOf(id, 'a\0b', 1)],
+    }));
+    await expect(write).rejects.toBeInstanceOf(DataRefused);
+    expect(await eventsOf(id)).toEqual([]);
+  });
+
+  test('fails alone: the rest of its batch goes through', async () => {
+    const { tell } = createCountingEngine(store);
+    const others = ['x', 'y', 'z'].map((name) => `${id}-${name}`);
+    // The first one makes a batch of its own; the others gather while it commits.
+    const first = tell(`${id}-first`, 'one');
+    const rest = Promise.all([
+      tell(others[0] ?? '', 'one'),
+      tell(id, 'bad', 'a\0b'),
+      tell(others[1] ?? '', 'one'),
+      tell(others[2] ?? '', 'one'),
+    ]);
+    expect(await first).toBe('settled');
+    expect(await rest).toEqual([
+      'settled',
+      expect.objectContaining({ code: 'RUNTIME_POISON' }),
+      'settled',
+      'settled',
+    ]);
+    expect(await eventsOf(id)).toEqual([]);
+    for (const other of others) expect(await eventsOf(other)).toEqual(['one']);
+  });
+
+  test('of a message that cannot be decided fails alone as well', async () => {
+    const { tell } = createCountingEngine(store);
+    const outcomes = await Promise.all([tell(id, 'one'), tell(id, 'throw'), tell(id, 'two')]);
+    expect(outcomes).toEqual(['settled', expect.objectContaining({ code: 'RUNTIME_POISON' }), 'settled']);
+    expect(await eventsOf(id)).toEqual(['one', 'two']);
+  });
+});
+
+describe('two replicas', () => {
+  test('that create the same aggregate at once: one has a conflict', async () => {
+    const [one, two] = await Promise.all([store.lock([id]), postgresStore(direct).lock([id])]);
+    const both = await Promise.allSettled(
+      [one, two].map((each) => each.commit(writeOf({ events: [eventOf(id, 1)] }))),
+    );
+    expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+    expect(both.find(({ status }) => status === 'rejected')).toMatchObject({
+      reason: expect.any(Conflict) as Conflict,
+    });
+  });
+
+  test('take turns, and decide each message once', async () => {
+    const replicas = [
+      createCountingEngine(store, { snapshotEvery: 7 }),
+      createCountingEngine(postgresStore(direct), { snapshotEvery: 7 }),
+    ];
+    const names = Array.from({ length: 50 }, (_, i) => `name-${String(i)}`);
+    const outcomes: string[] = [];
+    // Each message goes to both, over several batches.
+    for (let i = 0; i < names.length; i += 10) {
+      const some = names.slice(i, i + 10);
+      const told = await Promise.all(replicas.flatMap(({ tell }) => some.map((name) => tell(id, name))));
+      outcomes.push(...told.map((outcome) => (typeof outcome === 'string' ? outcome : outcome.code)));
+    }
+    expect(new Set(outcomes)).toEqual(new Set(['settled']));
+    expect((await eventsOf(id)).toSorted()).toEqual(names.toSorted());
+    expect((await readState(direct, notesDecider, id)).names.toSorted()).toEqual(names.toSorted());
+  });
+
+  test('fire a timer once', async () => {
+    const replicas = [createCountingEngine(store), createCountingEngine(postgresStore(direct))];
+    await replicas[0]?.tell(id, 'one', 'fired');
+    await untilTrue('the timer has fired', async () => {
+      for (const { engine } of replicas) engine.tick();
+      await Promise.all(replicas.map(({ engine }) => engine.idle()));
+      return (await eventsOf(id)).length > 1;
+    });
+    expect(await eventsOf(id)).toEqual(['one', 'fired']);
+    const timers = await direct.query('SELECT 1 FROM timers WHERE aggregate = $1', [id]);
+    expect(timers.rowCount).toBe(0);
+  });
+
+  test('whose timer cannot be decided keep it for later', async () => {
+    const { engine, tell, timerFailures } = createCountingEngine(store);
+    await tell(id, 'one', 'throw');
+    await untilTrue('the timer has failed', async () => {
+      engine.tick();
+      await engine.idle();
+      return timerFailures.length > 0;
+    });
+    const { rows } = await direct.query<{ later: boolean }>(
+      'SELECT due_at > now() AS later FROM timers WHERE aggregate = $1',
+      [id],
+    );
+    expect(rows).toEqual([{ later: true }]);
+  });
+});
+
+describe('what the bus has not confirmed', () => {
+  test('stays in the outbox, is published again with the same ids, and is removed once confirmed', async () => {
+    await clearOutbox();
+    const { engine, tell, published, confirms } = createCountingEngine(store);
+    confirms(false);
+    await tell(id, 'one');
+    await engine.idle();
+    expect(await outboxRows()).toBe(1);
+    confirms(true);
+    // Another replica would do it as well: nothing about it is in memory.
+    const other = createCountingEngine(postgresStore(direct));
+    await untilTrue('the outbox is swept', async () => {
+      await other.engine.sweep(0);
+      return (await outboxRows()) === 0;
+    });
+    expect(published()).toEqual([`recovery.${id}.1`]);
+    expect(other.published()).toEqual([`recovery.${id}.1`]);
+  });
+
+  test('is claimed by one of two sweepers, though the other looks before that is committed', async () => {
+    await clearOutbox();
+    await append(store, id);
+    const first = await direct.connect();
+    try {
+      await first.query('BEGIN');
+      const claimed = await first.query({ ...statements.claimOutbox, values: [0, 60_000, 100] });
+      expect(claimed.rowCount).toBe(1);
+      let settled = false;
+      const other = store.claimOutbox(0, 60_000, 100).finally(() => (settled = true));
+      // It passes over the row; one that waited for it would go on once the claim is committed.
+      await untilTrue('the other has looked', async () => settled || (await somebodyWaits()));
+      await first.query('COMMIT');
+      expect(await other).toEqual([]);
+    } finally {
+      first.release();
+    }
+  });
+
+  test('is removed neither with a later batch, nor by a sweep, nor at a stop', async () => {
+    await clearOutbox();
+    const { engine, tell, confirms } = createCountingEngine(store);
+    confirms(false);
+    await tell(id, 'one');
+    await tell(id, 'two');
+    await engine.sweep(60_000);
+    await engine.flush();
+    expect(await outboxRows()).toBe(2);
+  });
+});

@@ -1,0 +1,58 @@
+import { SERVICES } from '@holdpoint/contracts/bus/subjects';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { ServiceProcess } from '../../kit/stack/as-process.ts';
+import { approveCrowd, expectAllDoneOnce, keepBusy, submitCrowd } from '../../kit/tasks/bulk-tasks.ts';
+import { APPLIED_BY_NEXT, dropSchemas, migrateNow, migrateToNext } from '../../kit/stack/next-release.ts';
+import { createSystem, type System } from '../../kit/stack/system.ts';
+import { approveAndComplete, submitSample } from '../../kit/tasks/tasks.ts';
+
+let system: System;
+beforeEach(async () => {
+  system = await createSystem();
+});
+afterEach(() => system.stop());
+
+const complaintsOf = async (processes: readonly ServiceProcess[]): Promise<readonly unknown[]> =>
+  (await Promise.all(processes.map(({ lines }) => lines()))).flat().filter(({ level }) => level >= 50);
+
+test('two replicas of each service are replaced one by one under load, with a migration between: nothing is lost, nothing done twice', async () => {
+  const before = await Promise.all(
+    [...SERVICES, ...SERVICES].map(async (service) => ({ service, process: await system.spawn(service) })),
+  );
+  await Promise.all(before.map(({ process }) => process.started()));
+  const stopWork = keepBusy(system);
+  const waiting = await submitCrowd(system, 20);
+
+  const { applied } = await migrateToNext(system);
+  expect(applied).toEqual(APPLIED_BY_NEXT);
+  // Those of before go on with what the migration has left.
+  await approveAndComplete(system.client, await submitSample(system.client));
+
+  const after: ServiceProcess[] = [];
+  const exits: unknown[] = [];
+  for (const { service, process } of before) {
+    // As a deployment does: one more is there before one goes, so that old and new work side by side.
+    const next = await system.spawn(service);
+    await next.started();
+    after.push(next);
+    exits.push(await process.stop());
+    await approveCrowd(system, waiting.slice(exits.length * 2 - 2, exits.length * 2));
+  }
+  await approveCrowd(system, waiting.slice(before.length * 2));
+  await expectAllDoneOnce(system, [...waiting, ...(await stopWork())]);
+
+  expect(exits).toEqual(before.map(() => ({ code: 0, signal: null })));
+  expect(after.flatMap((process) => process.exits())).toEqual([]);
+  expect(await complaintsOf([...before.map(({ process }) => process), ...after])).toEqual([]);
+});
+
+test('services that are started before their schema is there do their work once it is', async () => {
+  await dropSchemas(system);
+  const processes = await Promise.all(SERVICES.map((service) => system.spawn(service)));
+  const { applied } = await migrateNow(system);
+  expect(Object.values(applied).every((names) => names.length > 0)).toBe(true);
+  const task = await submitSample(system.client);
+  await approveAndComplete(system.client, task);
+  await expectAllDoneOnce(system, [task]);
+  await Promise.all(processes.map((process) => process.stop()));
+});

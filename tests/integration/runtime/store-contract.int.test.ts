@@ -1,0 +1,417 @@
+import { Conflict, type Store, type Transaction } from '@holdpoint/runtime/engine/ports';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { memoryBacking, postgresBacking, type StoreBacking } from '../../kit/stack/store-backing.ts';
+import { Hopeless, until, untilTrue } from '../../kit/until.ts';
+import { append, commitTo, eventOf, messageOf, timerOf, writeOf, headsOf } from '../../kit/effects/writes.ts';
+
+const backings: readonly (readonly [string, () => Promise<StoreBacking>])[] = [
+  ['in memory', memoryBacking],
+  ['on PostgreSQL', postgresBacking],
+];
+
+/** Long ago, so that it is due whatever the clock says. */
+const LONG_AGO = 1_000;
+const FAR_AHEAD_MS = 3_600_000;
+
+describe.each(backings)('a store %s', (_name, open) => {
+  let backing: StoreBacking;
+  let store: Store;
+  beforeAll(async () => {
+    backing = await open();
+    store = backing.store;
+  });
+  afterAll(() => backing.close());
+
+  let count = 0;
+  const newId = (): string => {
+    count += 1;
+    return `aggregate-${String(count)}`;
+  };
+
+  const read = async (id: string) => {
+    const transaction = await store.lock([id]);
+    const version = transaction.locked.get(id);
+    const history = (await transaction.load([id])).get(id);
+    await transaction.rollback();
+    return { version, history };
+  };
+
+  /** Fires what is due and leaves it as it is. */
+  const dueTimers = async (ids: readonly string[]) => {
+    const { transaction, due } = await store.lockDue(500);
+    await transaction.rollback();
+    return due.filter(({ aggregate }) => ids.includes(aggregate));
+  };
+
+  /** Locks an aggregate that somebody holds, as another replica; back once that waits. Both are ended with the test. */
+  const lockBehind = async (holder: Transaction, id: string): Promise<() => Promise<Transaction>> => {
+    let settled = false;
+    const waiting = backing.replica.lock([id]).finally(() => (settled = true));
+    onTestFinished(async () => {
+      await holder.rollback();
+      await (await waiting).rollback();
+    });
+    await untilTrue('the other waits', () => {
+      if (settled) throw new Hopeless('it has not waited');
+      return backing.waits(() => settled);
+    });
+    return () => waiting;
+  };
+
+  const claim = (from: Store, row: string | undefined, claimMs = FAR_AHEAD_MS) =>
+    until('the outbox row can be claimed', async () =>
+      (await from.claimOutbox(0, claimMs, 500)).find(({ id }) => id === row),
+    );
+
+  describe('locks', () => {
+    test('an aggregate that does not exist has no version', async () => {
+      const id = newId();
+      expect(await read(id)).toEqual({ version: undefined, history: { snapshot: undefined, events: [] } });
+    });
+
+    test('several at once, each with its version', async () => {
+      const [one, two, none] = [newId(), newId(), newId()];
+      await append(store, one);
+      await append(store, two);
+      await append(store, two);
+      const transaction = await store.lock([one, two, none].toSorted());
+      expect(Object.fromEntries(transaction.locked)).toEqual({ [one]: 1, [two]: 2 });
+      await transaction.rollback();
+    });
+
+    test('for one at a time, and the next one sees what the one before has committed', async () => {
+      const id = newId();
+      await append(store, id);
+      const first = await store.lock([id]);
+      const waiting = await lockBehind(first, id);
+      await first.commit(writeOf({ events: [eventOf(id, 2)] }));
+      const second = await waiting();
+      expect(second.locked.get(id)).toBe(2);
+      await second.rollback();
+    });
+
+    test('whoever has waited for a lock sees a clock after the wait', async () => {
+      const id = newId();
+      await append(store, id);
+      const first = await store.lock([id]);
+      const waiting = await lockBehind(first, id);
+      const begun = await backing.now();
+      await untilTrue('the clock goes on', async () => (await backing.now()) > begun + 20);
+      const released = await backing.now();
+      await first.rollback();
+      const second = await waiting();
+      // The stores count in whole milliseconds.
+      expect(second.now).toBeGreaterThanOrEqual(Math.floor(released));
+      expect(first.now).toBeLessThan(released);
+      await second.rollback();
+    });
+
+    test('others do not wait for it', async () => {
+      const [one, two] = [newId(), newId()];
+      await append(store, one);
+      await append(store, two);
+      const first = await store.lock([one]);
+      const second = await backing.replica.lock([two]);
+      expect(second.locked.get(two)).toBe(1);
+      await Promise.all([first.rollback(), second.rollback()]);
+    });
+  });
+
+  describe('a history', () => {
+    test('has every event as it was written', async () => {
+      const id = newId();
+      const odd = {
+        text: 'ä€😀 "quoted" \\ \u2028',
+        nested: { list: [1, null, [true]], empty: {} },
+        big: 9_007_199_254_740_991,
+      };
+      await commitTo(store, id, () => ({ events: [eventOf(id, 1, odd), eventOf(id, 2)] }));
+      await append(store, id);
+      expect(await read(id)).toEqual({
+        version: 3,
+        history: {
+          snapshot: undefined,
+          events: [1, 2, 3].map((version) => ({ type: 'happened', version, ...(version === 1 && odd) })),
+          course: expect.anything() as unknown,
+        },
+      });
+    });
+
+    test('with a snapshot has the events after it', async () => {
+      const id = newId();
+      const state = { counted: 2, ä: ['"'] };
+      await append(store, id);
+      await append(store, id, { snapshots: [{ aggregate: id, version: 2, state: JSON.stringify(state) }] });
+      expect((await read(id)).history).toMatchObject({ snapshot: { version: 2, state }, events: [] });
+      await append(store, id);
+      expect((await read(id)).history).toMatchObject({
+        snapshot: { version: 2, state },
+        events: [{ type: 'happened', version: 3 }],
+      });
+      await append(store, id, { snapshots: [{ aggregate: id, version: 4, state: '{"counted":4}' }] });
+      expect((await read(id)).history).toMatchObject({
+        snapshot: { version: 4, state: { counted: 4 } },
+        events: [],
+      });
+    });
+
+    test('says when it began, and the time and the trace of the latest event, whatever snapshots there are', async () => {
+      const id = newId();
+      const trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+      const first = eventOf(id, 1);
+      await commitTo(store, id, () => ({ events: [first] }));
+      expect((await read(id)).history?.times).toEqual({ since: first.at, at: first.at, trace: undefined });
+      const second = { ...eventOf(id, 2), at: first.at + 86_400_000, trace };
+      await commitTo(store, id, () => ({
+        events: [second],
+        snapshots: [{ aggregate: id, version: 2, state: '{}' }],
+      }));
+      expect((await read(id)).history?.times).toEqual({ since: first.at, at: second.at, trace });
+    });
+
+    test('is loaded for several aggregates at once', async () => {
+      const ids = [newId(), newId(), newId()];
+      for (const id of ids) await append(store, id);
+      const transaction = await store.lock(ids);
+      const histories = await transaction.load(ids);
+      expect([...histories.keys()].toSorted()).toEqual(ids.toSorted());
+      await transaction.rollback();
+    });
+  });
+
+  describe('a commit', () => {
+    test('that changes nothing makes no outbox row', async () => {
+      expect((await commitTo(store, newId(), () => ({}))).row).toBeUndefined();
+    });
+
+    test('replaces the summary', async () => {
+      const id = newId();
+      await append(store, id, {}, 'first');
+      expect(await backing.summary(id)).toBe('first');
+      await append(store, id, {}, 'second');
+      expect(await backing.summary(id)).toBe('second');
+    });
+
+    test('of a version that exists is a conflict, and leaves nothing', async () => {
+      const id = newId();
+      await append(store, id);
+      const again = commitTo(store, id, () => ({
+        events: [eventOf(id, 1, { other: true })],
+        heads: headsOf([eventOf(id, 1)], 'lost'),
+        timersSet: [timerOf(id, 'alarm', LONG_AGO)],
+      }));
+      await expect(again).rejects.toBeInstanceOf(Conflict);
+      expect(await read(id)).toMatchObject({ version: 1, history: { events: [{ version: 1 }] } });
+      expect(await dueTimers([id])).toEqual([]);
+      expect(await backing.summary(id)).toBeUndefined();
+    });
+
+    test('of many who create the same aggregate at once is a gapless history', async () => {
+      const id = newId();
+      const addOne = async (to: Store): Promise<number> =>
+        until('one event is added', async () => {
+          try {
+            return (await append(to, id)).version;
+          } catch (error) {
+            if (error instanceof Conflict) return undefined;
+            throw error;
+          }
+        });
+      const versions = await Promise.all(
+        [1, 2, 3, 4, 5].flatMap(() => [addOne(store), addOne(backing.replica)]),
+      );
+      expect(versions.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+      expect((await read(id)).history?.events).toHaveLength(10);
+    });
+
+    test('that is rolled back instead leaves nothing, and frees the lock', async () => {
+      const id = newId();
+      await append(store, id, {}, 'kept');
+      const transaction = await store.lock([id]);
+      await transaction.load([id]);
+      await transaction.rollback();
+      expect(await read(id)).toMatchObject({ version: 1 });
+      expect(await backing.summary(id)).toBe('kept');
+      await transaction.rollback();
+      expect((await append(backing.replica, id)).version).toBe(2);
+    });
+  });
+
+  describe('timers', () => {
+    test('come back when they are due, earliest first, with their data', async () => {
+      const id = newId();
+      const data = { ask: 2, text: 'ä"' };
+      await append(store, id, {
+        timersSet: [
+          timerOf(id, 'later', LONG_AGO + 5, data),
+          timerOf(id, 'sooner', LONG_AGO),
+          timerOf(id, 'future', Date.now() + FAR_AHEAD_MS),
+        ],
+      });
+      expect(await dueTimers([id])).toEqual([
+        timerOf(id, 'sooner', LONG_AGO),
+        timerOf(id, 'later', LONG_AGO + 5, data),
+      ]);
+    });
+
+    test('come back until a decision clears them: looking for them takes none away', async () => {
+      const id = newId();
+      await append(store, id, { timersSet: [timerOf(id, 'alarm', LONG_AGO)] });
+      for (const look of ['first', 'second', 'third'])
+        expect({ look, due: await dueTimers([id]) }).toEqual({ look, due: [timerOf(id, 'alarm', LONG_AGO)] });
+      const lost = commitTo(store, id, () => ({
+        events: [eventOf(id, 1)],
+        timersCleared: [{ aggregate: id, name: 'alarm' }],
+      }));
+      await expect(lost).rejects.toBeInstanceOf(Conflict);
+      expect(await dueTimers([id])).toEqual([timerOf(id, 'alarm', LONG_AGO)]);
+    });
+
+    test('keep the trace that they were set with', async () => {
+      const id = newId();
+      const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+      await append(store, id, { timersSet: [{ ...timerOf(id, 'traced', LONG_AGO), trace }] });
+      expect(await dueTimers([id])).toEqual([{ ...timerOf(id, 'traced', LONG_AGO), trace }]);
+    });
+
+    test('are moved by setting them again, and gone once cleared', async () => {
+      const id = newId();
+      await append(store, id, { timersSet: [timerOf(id, 'alarm', LONG_AGO)] });
+      await commitTo(store, id, (_version, now) => ({
+        timersSet: [timerOf(id, 'alarm', now + FAR_AHEAD_MS)],
+      }));
+      expect(await dueTimers([id])).toEqual([]);
+      await commitTo(store, id, () => ({ timersSet: [timerOf(id, 'alarm', LONG_AGO)] }));
+      expect(await dueTimers([id])).toHaveLength(1);
+      await commitTo(store, id, () => ({ timersCleared: [{ aggregate: id, name: 'alarm' }] }));
+      expect(await dueTimers([id])).toEqual([]);
+    });
+
+    test('come with the version of their aggregate, locked', async () => {
+      const id = newId();
+      await append(store, id, { timersSet: [timerOf(id, 'alarm', LONG_AGO)] });
+      const { transaction, due } = await store.lockDue(500);
+      expect(due.filter(({ aggregate }) => aggregate === id)).toHaveLength(1);
+      expect(transaction.locked.get(id)).toBe(1);
+      const waiting = await lockBehind(transaction, id);
+      await transaction.commit(
+        writeOf({ events: [eventOf(id, 2)], timersCleared: [{ aggregate: id, name: 'alarm' }] }),
+      );
+      const next = await waiting();
+      expect(next.locked.get(id)).toBe(2);
+      await next.rollback();
+      expect(await dueTimers([id])).toEqual([]);
+    });
+
+    test('of an aggregate that somebody holds are left to come back', async () => {
+      const [held, free] = [newId(), newId()];
+      for (const id of [held, free]) await append(store, id, { timersSet: [timerOf(id, 'alarm', LONG_AGO)] });
+      const holder = await backing.replica.lock([held]);
+      expect((await dueTimers([held, free])).map(({ aggregate }) => aggregate)).toEqual([free]);
+      await holder.rollback();
+      expect((await dueTimers([held])).map(({ aggregate }) => aggregate)).toEqual([held]);
+      await commitTo(store, held, () => ({
+        timersCleared: [held, free].map((aggregate) => ({ aggregate, name: 'alarm' })),
+      }));
+    });
+
+    test('are fired by one of two replicas', async () => {
+      const ids = [newId(), newId(), newId(), newId()];
+      for (const id of ids) await append(store, id, { timersSet: [timerOf(id, 'alarm', LONG_AGO)] });
+      const both = await Promise.all([store.lockDue(500), backing.replica.lockDue(500)]);
+      const fired = both
+        .flatMap(({ due }) => due.map(({ aggregate }) => aggregate))
+        .filter((id) => ids.includes(id));
+      for (const { transaction } of both) await transaction.rollback();
+      expect(fired.toSorted()).toEqual(ids.toSorted());
+      await commitTo(store, ids[0] ?? '', () => ({
+        timersCleared: ids.map((aggregate) => ({ aggregate, name: 'alarm' })),
+      }));
+    });
+
+    test('that are extended while somebody looks for due ones do not fire', async () => {
+      const id = newId();
+      await append(store, id);
+      let tooLate = 0;
+      for (let round = 0; round < 40; round += 1) {
+        await commitTo(store, id, () => ({ timersSet: [timerOf(id, 'lease', LONG_AGO)] }));
+        const extend = commitTo(backing.replica, id, (version, now) => ({
+          events: [eventOf(id, version + 1)],
+          timersSet: [timerOf(id, 'lease', now + FAR_AHEAD_MS)],
+        }));
+        const look = async (): Promise<void> => {
+          const { transaction, due } = await store.lockDue(500);
+          const fired = due.some(({ aggregate }) => aggregate === id);
+          // The version tells on which side of the extension the lock was taken.
+          if (fired && transaction.locked.get(id) === round + 2) tooLate += 1;
+          await transaction.rollback();
+        };
+        await Promise.all([extend, look(), look()]);
+      }
+      expect(tooLate).toBe(0);
+      expect((await read(id)).version).toBe(41);
+      expect(await dueTimers([id])).toEqual([]);
+    });
+  });
+
+  describe('the outbox', () => {
+    test('holds what a batch had to publish, until it is confirmed', async () => {
+      const id = newId();
+      const messages = [messageOf('one'), messageOf('two')];
+      const event = { ...eventOf(id, 1), trace: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' };
+      const { row } = await commitTo(store, id, () => ({ events: [event], outbox: messages }));
+      expect(await claim(store, row)).toMatchObject({ id: row, messages, events: [event] });
+      await store.confirmOutbox([row ?? '']);
+      expect((await store.claimOutbox(-FAR_AHEAD_MS, 0, 500)).map((each) => each.id)).not.toContain(row);
+    });
+
+    test('has the events of its own batch, and no others', async () => {
+      const id = newId();
+      await append(store, id);
+      const { row } = await commitTo(store, id, () => ({ events: [eventOf(id, 2), eventOf(id, 3)] }));
+      await append(store, id);
+      expect((await claim(store, row)).events.map(({ version }) => version)).toEqual([2, 3]);
+    });
+
+    test('is claimed by one of two replicas, and again when the claim is over', async () => {
+      const rows = await Promise.all([1, 2, 3, 4, 5].map(async () => (await append(store, newId())).row));
+      const both = await until('the rows are old enough', async () => {
+        const claims = await Promise.all(
+          [store, backing.replica].map((from) => from.claimOutbox(0, 50, 500)),
+        );
+        const claimed = claims.flat().map(({ id }) => id);
+        return rows.every((row) => row !== undefined && claimed.includes(row)) ? claimed : undefined;
+      });
+      expect(both.length).toBe(new Set(both).size);
+      await claim(backing.replica, rows[0]);
+    });
+
+    test('gives out again what was not confirmed, though it has given out younger rows since', async () => {
+      const rows: string[] = [];
+      for (const _ of [1, 2]) {
+        const { row = '' } = await append(store, newId());
+        rows.push(row);
+        expect(await claim(store, row, 0)).toMatchObject({ id: row });
+      }
+      await untilTrue('both are given out again', async () => {
+        const again = (await store.claimOutbox(0, 0, 500)).map(({ id }) => id);
+        return rows.every((row) => again.includes(row));
+      });
+    });
+
+    test('does not give out what was committed just now', async () => {
+      const { row } = await append(store, newId());
+      expect((await store.claimOutbox(FAR_AHEAD_MS, 0, 500)).map(({ id }) => id)).not.toContain(row);
+    });
+
+    test('loses what a later batch confirms, if that batch commits', async () => {
+      const id = newId();
+      const { row = '' } = await append(store, id);
+      const conflicting = commitTo(store, id, () => ({ events: [eventOf(id, 1)], outboxConfirmed: [row] }));
+      await expect(conflicting).rejects.toBeInstanceOf(Conflict);
+      expect(await claim(store, row, 0)).toMatchObject({ id: row });
+      await append(store, newId(), { outboxConfirmed: [row] });
+      expect((await store.claimOutbox(-FAR_AHEAD_MS, 0, 500)).map(({ id }) => id)).not.toContain(row);
+    });
+  });
+});

@@ -1,0 +1,133 @@
+import { api } from '@holdpoint/contracts/catalog/api';
+import { AGGREGATES, filters, SERVICES, type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
+import { Svcm } from '@nats-io/services';
+import { headers } from '@nats-io/transport-node';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { appliedByKey } from '../../kit/effects/effect-file.ts';
+import type { ServiceInProcess } from '../../kit/stack/in-process.ts';
+import { createSystem, type System } from '../../kit/stack/system.ts';
+import {
+  approveAndComplete,
+  newTaskId,
+  sampleTask,
+  submitSample,
+  waitForPhase,
+  waitForRequest,
+} from '../../kit/tasks/tasks.ts';
+import { untilTrue } from '../../kit/until.ts';
+
+let system: System;
+let services: Readonly<Record<ServiceName, ServiceInProcess>>;
+beforeAll(async () => {
+  system = await createSystem();
+  services = await system.startAll();
+});
+afterAll(() => system.stop());
+
+describe('a gated task', () => {
+  test('is held at its gate, approved, carried out once, and completed', async () => {
+    const { client, workspace } = system;
+    const task = await submitSample(client);
+    const request = await waitForRequest(client, task);
+    expect(request).toMatchObject({
+      status: 'pending',
+      task: task.id,
+      effect: { args: { line: task.line } },
+    });
+    expect((await waitForPhase(client, task.id, 'awaiting_approval')).nodes).toMatchObject([
+      { id: 'prepare', status: 'succeeded' },
+      { id: 'append', status: 'awaiting_approval', approval: task.approval },
+      { id: 'done', status: 'idle' },
+    ]);
+    expect((await appliedByKey(workspace)).has(task.effect)).toBe(false);
+
+    const view = await approveAndComplete(client, task);
+    expect(view.nodes.map(({ status }) => status)).toEqual(['succeeded', 'succeeded', 'succeeded']);
+    expect((await appliedByKey(workspace)).get(task.effect)).toBe(1);
+    expect(await client.ask('executor', 'get', { id: task.effect })).toMatchObject({
+      state: 'applied',
+      digest: request.digest,
+      starts: 1,
+    });
+  });
+
+  test('is told to everybody: CloudEvents with gapless versions, and the trace of its submission on each', async () => {
+    const { client } = system;
+    const task = sampleTask(newTaskId());
+    const facts: Record<string, string>[] = [];
+    client.connection.subscribe(filters.facts, {
+      callback: (_error, msg) => {
+        const names = msg.headers?.keys() ?? [];
+        const about = msg.json<{ id: string; task?: string }>();
+        if (![about.id, about.task].includes(task.id)) return;
+        facts.push({
+          ...Object.fromEntries(names.map((name) => [name, msg.headers?.get(name) ?? ''])),
+          on: msg.subject,
+        });
+      },
+    });
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    const traced = headers();
+    traced.set('traceparent', traceparent);
+    const body = { id: task.id, workflow: 'sample', goal: 'be traced', inputs: { line: task.line } };
+    await client.connection.request(subjects.api('orchestrator', 'submit'), JSON.stringify(body), {
+      headers: traced,
+      timeout: 5_000,
+    });
+    await waitForRequest(client, task);
+    const decision = headers();
+    decision.set('traceparent', traceparent);
+    decision.set('authorization', `Bearer ${client.token}`);
+    const approve = JSON.stringify({ id: task.approval, decision: 'approve' });
+    await client.connection.request(subjects.api('approvals', 'decide'), approve, {
+      headers: decision,
+      timeout: 5_000,
+    });
+    await untilTrue('the end is told', () =>
+      facts.some(({ on }) => on === subjects.fact('task', 'completed', task.id)),
+    );
+
+    for (const fact of facts) {
+      expect(fact).toMatchObject({
+        'ce-specversion': '1.0',
+        'content-type': 'application/json',
+        traceparent,
+      });
+      expect(fact['ce-id']).toBe(fact['Nats-Msg-Id']);
+    }
+    for (const service of SERVICES.filter((each) => each !== 'recovery')) {
+      const own = facts.filter((fact) => fact['ce-source'] === `/holdpoint/${service}`);
+      const versions = own.map((fact) => Number(fact['ce-version'])).toSorted((a, b) => a - b);
+      expect(versions).toEqual(own.map((_fact, index) => index + 1));
+      const type = new RegExp(`^dev\\.holdpoint\\.${AGGREGATES[service]}\\.[a-z_]+\\.v1$`);
+      for (const fact of own) expect(fact['ce-type']).toMatch(type);
+    }
+  });
+
+  test('is in the metrics of every service that had to do with it', async () => {
+    const { client } = system;
+    await approveAndComplete(client, await submitSample(client));
+    for (const service of SERVICES.filter((each) => each !== 'recovery')) {
+      const answer = await fetch(`http://127.0.0.1:${String(services[service].httpPort)}/metrics`);
+      const events = /^holdpoint_events_total\{[^}]*\} (\d+)$/m.exec(await answer.text())?.[1];
+      expect([service, Number(events)]).toEqual([service, expect.toSatisfy((n: number) => n > 0)]);
+    }
+  });
+});
+
+test('the services are found on the bus, with their endpoints', async () => {
+  const found: Record<string, readonly string[]> = {};
+  const client = new Svcm(system.client.connection).client({
+    strategy: 'count',
+    maxMessages: SERVICES.length,
+    maxWait: 10_000,
+  });
+  for await (const { name, endpoints = [] } of await client.info())
+    found[name] = endpoints.map((each) => each.subject).toSorted();
+  expect(Object.keys(found).toSorted()).toEqual(SERVICES.map((service) => `holdpoint-${service}`).toSorted());
+  expect(found['holdpoint-approvals']).toEqual(
+    Object.keys(api.approvals)
+      .toSorted()
+      .map((name) => subjects.api('approvals', name)),
+  );
+});

@@ -1,0 +1,90 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { root } from '@holdpoint/infra/local/folders';
+import { type Child, startChild } from '@holdpoint/infra/local/child';
+import { createClient, type WorkflowHandle } from '@holdpoint/sdk';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { nameFor, type Part, PARTS } from '../../kit/tasks/program-of-every-part.ts';
+import { createSystem, type System } from '../../kit/stack/system.ts';
+import { until, untilTrue } from '../../kit/until.ts';
+
+/** Somebody who is not killed at all shows what the others have to come to. */
+const NOWHERE = 'nowhere';
+const MAIN = join(root, 'tests/kit/tasks/program-worker.ts');
+
+let system: System;
+const children = new Map<string, Child>();
+let ending = false;
+
+/** A worker that is started again whenever it dies. */
+const keepWorking = async (part: string): Promise<void> => {
+  const dead = join(system.folder, `died-in-${part.replaceAll(' ', '-')}`);
+  while (!ending) {
+    const child = await startChild({
+      name: `worker ${part}`,
+      command: process.execPath,
+      args: [MAIN, system.nats.url, system.run.credentialsDir, part, dead],
+      logFile: join(system.folder, 'workers.log'),
+      cwd: root,
+    });
+    children.set(part, child);
+    await child.exited;
+  }
+};
+
+beforeAll(async () => {
+  system = await createSystem();
+  await system.startAll();
+  // Whatever the program writes may be written: it is the workers that are looked at here.
+  await system.client.ask('approvals', 'rule_add', {
+    name: 'lines of the test',
+    match: { kinds: ['write_external'], capability: 'cap.file.append', workflow: 'every-part.*' },
+  });
+});
+afterAll(async () => {
+  ending = true;
+  await Promise.all([...children.values()].map((child) => child.stop()));
+  await system.stop();
+});
+
+const isAsked = (handle: Pick<WorkflowHandle, 'id'>): Promise<boolean> =>
+  system.client
+    .ask('approvals', 'list', { task: handle.id })
+    .then(({ items }) => items.some(({ input }) => input !== undefined));
+
+const linesOf = async (file: string): Promise<readonly string[]> =>
+  (await readFile(join(system.workspace, file), 'utf8'))
+    .split('\n')
+    .flatMap((line) => (line === '' ? [] : [line.slice(line.indexOf('\t') + 1)]));
+
+const fileOf = (part: string): string => `${part.replaceAll(' ', '-')}.txt`;
+
+/** All at the same time: each waits for most of its time until its lease is over. */
+test('a worker that dies in any part of any phase changes only the time', async () => {
+  const parts: readonly (Part | typeof NOWHERE)[] = [NOWHERE, ...PARTS];
+  const client = createClient({ connection: await system.connect('operator'), token: system.client.token });
+  const endings = await Promise.all(
+    parts.map(async (part) => {
+      void keepWorking(part);
+      // By name: a test runner compiles what the worker runs, and its code is another version then.
+      const handle = await until(`${part} is known`, () =>
+        client.start(nameFor(part), { file: fileOf(part) }),
+      );
+      await untilTrue(`${part}: it asks`, () => isAsked(handle), 240_000);
+      await handle.respond(true);
+      const result = await handle.result();
+      return { part, result, lines: await linesOf(fileOf(part)) };
+    }),
+  );
+  const [undisturbed, ...killed] = endings;
+  expect(undisturbed).toEqual({
+    part: NOWHERE,
+    result: ['made', 'A', 'B', 'C', 'published'],
+    lines: ['first', 'second'],
+  });
+  expect(killed).toEqual(PARTS.map((part) => ({ ...undisturbed, part })));
+  for (const part of PARTS) {
+    const dead = join(system.folder, `died-in-${part.replaceAll(' ', '-')}`);
+    expect(await until(`${part} was died of`, () => readFile(dead, 'utf8'))).toBe(part);
+  }
+});

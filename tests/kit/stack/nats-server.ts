@@ -1,0 +1,137 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { consumersFor, streams } from '@holdpoint/contracts/bus/streams';
+import { readPublicNkeys } from '@holdpoint/infra/credentials/read';
+import { type Child, startChild } from '@holdpoint/infra/local/child';
+import { choosePorts } from '@holdpoint/infra/local/ports';
+import { parseServerVersion, renderServerConfig, type ServerSettings } from '@holdpoint/infra/nats/config';
+import { connectAs } from '@holdpoint/infra/nats/connect';
+import { permissionTable } from '@holdpoint/infra/nats/permissions';
+import { container, IMAGES, killable } from './containers.ts';
+import type { Run } from './run.ts';
+import { Hopeless, until } from '../until.ts';
+
+/** A NATS server that a test may break. */
+export type NatsServer = {
+  readonly url: string;
+  readonly kill: () => Promise<void>;
+  /** On the same port and files, after `kill`. */
+  readonly start: () => Promise<void>;
+  /** Kills the server, deletes everything that JetStream has stored, and starts it again on the same port. */
+  readonly wipe: () => Promise<void>;
+  /** Ends it for good. */
+  readonly remove: () => Promise<void>;
+};
+
+export type NatsServerOptions = {
+  /** Lets the user `monitor` do anything, as somebody would who has the server. */
+  readonly almightyMonitor?: boolean;
+  /** The pools that executors may read; the default one, when left out. */
+  readonly pools?: readonly string[];
+};
+
+const configOf = async (
+  { credentialsDir }: Run,
+  settings: Pick<ServerSettings, 'host' | 'port' | 'storeDir' | 'version'>,
+  { almightyMonitor = false, pools = [] }: NatsServerOptions,
+): Promise<string> => {
+  const everything = { allow: ['>'], deny: [] };
+  const almighty = { publish: everything, subscribe: everything };
+  return renderServerConfig({
+    ...settings,
+    publicKeys: await readPublicNkeys(credentialsDir),
+    permissions: {
+      ...permissionTable({ streams, consumers: consumersFor(pools) }),
+      ...(almightyMonitor && { monitor: almighty }),
+    },
+  });
+};
+
+const untilReady = (url: string, { credentialsDir }: Run, hasExited: () => boolean): Promise<true> =>
+  until('nats-server serves', async () => {
+    if (hasExited()) throw new Hopeless('nats-server has ended');
+    await (await connectAs({ url, credentialsDir, user: 'topology' })).close();
+    return true as const;
+  });
+
+const CONFIG = '/etc/nats/holdpoint.conf';
+
+const inContainer = async (run: Run, options: NatsServerOptions): Promise<NatsServer> => {
+  const { nats: port } = await choosePorts();
+  const version = parseServerVersion(`${IMAGES.nats.replace('nats:', 'v')}.0`);
+  const config = await configOf(run, { version, host: '0.0.0.0', port, storeDir: '/tmp/nats' }, options);
+  let url = '';
+  const ready = (): Promise<true> => untilReady(url, run, () => false);
+  const launch = async () => {
+    const started = await container(IMAGES.nats, run.folder)
+      .withCopyContentToContainer([{ content: config, target: CONFIG }])
+      // A fixed port: Docker gives out another one when a container is started again.
+      .withExposedPorts({ container: port, host: port })
+      .withCommand(['-c', CONFIG])
+      .start();
+    url = `nats://${started.getHost()}:${String(port)}`;
+    await ready();
+    return killable(started);
+  };
+  let current = await launch();
+  return {
+    url,
+    kill: () => current.kill(),
+    start: async () => {
+      await current.start();
+      await ready();
+    },
+    wipe: async () => {
+      // What it has stored is in the container, and goes with it.
+      await current.remove();
+      current = await launch();
+    },
+    remove: () => current.remove(),
+  };
+};
+
+const asProcess = async (run: Run, folder: string, options: NatsServerOptions): Promise<NatsServer> => {
+  const program = run.nats;
+  if (program?.kind !== 'binary') throw new Error('the run has no program nats-server');
+  const { nats: port } = await choosePorts();
+  const dir = join(folder, 'nats');
+  await mkdir(dir, { recursive: true });
+  const file = join(dir, 'nats-server.conf');
+  const settings = { version: program.version, host: '127.0.0.1', port, storeDir: dir };
+  await writeFile(file, await configOf(run, settings, options), { mode: 0o600 });
+  const url = `nats://127.0.0.1:${String(port)}`;
+  const launch = async (): Promise<Child> => {
+    const spec = {
+      name: 'nats',
+      command: program.path,
+      args: ['-c', file],
+      logFile: join(folder, 'nats.log'),
+    };
+    const child = await startChild(spec);
+    await untilReady(url, run, child.hasExited);
+    return child;
+  };
+  let child = await launch();
+  const kill = async (): Promise<void> => void (await child.stop([['SIGKILL', 10_000]]));
+  const start = async (): Promise<void> => {
+    child = await launch();
+  };
+  return {
+    url,
+    kill,
+    start,
+    wipe: async () => {
+      await kill();
+      await rm(join(dir, 'jetstream'), { recursive: true, force: true });
+      await start();
+    },
+    remove: async () => void (await child.stop()),
+  };
+};
+
+export const startNatsServer = (
+  run: Run,
+  folder: string,
+  options: NatsServerOptions = {},
+): Promise<NatsServer> =>
+  run.backend === 'docker' ? inContainer(run, options) : asProcess(run, folder, options);

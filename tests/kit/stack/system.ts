@@ -1,0 +1,143 @@
+import { mkdir, mkdtemp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type ServiceName, SERVICES } from '@holdpoint/contracts/bus/subjects';
+import type { NatsUser } from '@holdpoint/infra/credentials/layout';
+import { root } from '@holdpoint/infra/local/folders';
+import { serviceEnvironment } from '@holdpoint/infra/local/services';
+import { connectAs } from '@holdpoint/infra/nats/connect';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { type ProcessOptions, type ServiceProcess, startProcess } from './as-process.ts';
+import { type Client, connectClient } from '../bus/client.ts';
+import { cloneDatabase, type Database } from './databases.ts';
+import { type ServiceInProcess, startInProcess } from './in-process.ts';
+import { type NatsServer, type NatsServerOptions, startNatsServer } from './nats-server.ts';
+import { type Admin, currentRun, type Run } from './run.ts';
+import { untilTrue } from '../until.ts';
+
+type Env = Readonly<Record<string, string>>;
+
+/** A NATS server, a database and a workspace of a test's own, with the services that the test starts. */
+export type System = {
+  readonly run: Run;
+  readonly folder: string;
+  readonly nats: NatsServer;
+  readonly database: Database;
+  readonly workspace: string;
+  readonly client: Client;
+  readonly environment: (service: ServiceName) => NodeJS.ProcessEnv;
+  /** A service in the process of the test. */
+  readonly start: (service: ServiceName, env?: Env) => Promise<ServiceInProcess>;
+  readonly startAll: () => Promise<Readonly<Record<ServiceName, ServiceInProcess>>>;
+  /** A service as a process, started again whenever it ends. */
+  readonly spawn: (
+    service: ServiceName,
+    options?: Pick<ProcessOptions, 'envOfLife'> & { readonly env?: Env },
+  ) => Promise<ServiceProcess>;
+  /** The bus, as one of its users. */
+  readonly connect: (user: NatsUser) => Promise<NatsConnection>;
+  /** Ends all of it, whatever state it is in. */
+  readonly stop: () => Promise<void>;
+};
+
+export type SystemOptions = NatsServerOptions & {
+  /** A PostgreSQL of the test's own, prepared with `prepareServer`, instead of the one that all share. */
+  readonly admin?: Admin;
+};
+
+const isReady = async ({ httpPort }: ServiceInProcess): Promise<boolean> =>
+  (await fetch(`http://127.0.0.1:${String(httpPort)}/readyz`)).ok;
+
+export const createSystem = async (options: SystemOptions = {}): Promise<System> => {
+  const run = currentRun();
+  const { credentialsDir } = run;
+  const folder = await mkdtemp(join(run.folder, 'system-'));
+  const workspace = join(folder, 'workspace');
+  await mkdir(workspace);
+
+  const undo: (() => Promise<unknown>)[] = [];
+  const begun = <Thing>(thing: Thing, end: () => Promise<unknown>): Thing => {
+    undo.push(end);
+    return thing;
+  };
+  /** What was begun last ends first; what cannot be ended is told after the rest has been. */
+  const stop = async (): Promise<void> => {
+    const problems: unknown[] = [];
+    for (const end of undo.splice(0).toReversed())
+      await end().catch((error: unknown) => problems.push(error));
+    if (problems.length > 0) throw new AggregateError(problems, 'not everything could be stopped');
+  };
+
+  try {
+    const admin = options.admin ?? run.admin;
+    const database = await cloneDatabase(admin);
+    begun(database, database.drop);
+    const nats = await startNatsServer(run, folder, options);
+    begun(nats, nats.remove);
+    const client = await connectClient(nats.url, credentialsDir);
+    begun(client, client.close);
+
+    const environment: System['environment'] = (service) => {
+      const { host, port } = database.admin;
+      const context = {
+        root,
+        natsUrl: nats.url,
+        database: { host, port, name: database.name },
+        credentialsDir,
+        workspace,
+        httpPort: 0,
+      };
+      return serviceEnvironment(service, context, process.env);
+    };
+
+    const start: System['start'] = async (service, env) => {
+      const started = await startInProcess(service, { ...environment(service), ...env });
+      return begun(started, started.stop);
+    };
+
+    const spawn: System['spawn'] = async (service, { env, envOfLife } = {}) => {
+      const started = await startProcess(service, {
+        folder,
+        env: { ...environment(service), ...env },
+        ...(envOfLife && { envOfLife }),
+      });
+      return begun(started, started.stop);
+    };
+
+    const startAll: System['startAll'] = async () => {
+      const started = await Promise.all(SERVICES.map((service) => start(service)));
+      await untilTrue('all services are ready', async () =>
+        (await Promise.all(started.map(isReady))).every(Boolean),
+      );
+      const [orchestrator, approvals, executor, recovery] = started as [
+        ServiceInProcess,
+        ServiceInProcess,
+        ServiceInProcess,
+        ServiceInProcess,
+      ];
+      return { orchestrator, approvals, executor, recovery };
+    };
+
+    const connect: System['connect'] = async (user) => {
+      const connection = await connectAs({ url: nats.url, credentialsDir, user });
+      return begun(connection, () => connection.close());
+    };
+
+    return {
+      run,
+      folder,
+      nats,
+      database,
+      workspace,
+      client,
+      environment,
+      start,
+      startAll,
+      spawn,
+      connect,
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+};
