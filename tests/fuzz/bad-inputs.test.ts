@@ -73,6 +73,6 @@ test('a workflow of 10,000 nodes is taken whole, and its first step ordered', ()
     const payload = parseAs(SubmitTask, parseJson(Buffer.from(body)));
     return taskDecider.decide(taskDecider.initial, { kind: 'submit', task: TASK, payload }, { now: NOW });
   });
-  expect(value.events.map(({ type }) => type)).toEqual(['submitted', 'readied', 'step_ordered']);
+  expect(value.events.map(({ type }) => type)).toEqual(['submitted', 'ready', 'step_ordered']);
   expect(ms).toBeLessThan(5_000);
 });

@@ -7,13 +7,13 @@ import { withAdmin } from '@holdpoint/infra/postgres/admin';
 import type { MsgHdrs, NatsConnection } from '@nats-io/transport-node';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { publish, untilHandled } from '../harness/bus.ts';
-import { type DeadLetters, watchDeadLetters } from '../harness/dead-letters.ts';
-import type { ServiceInProcess } from '../harness/in-process.ts';
-import type { LogLine } from '../harness/log-record.ts';
-import { createSystem, type System } from '../harness/system.ts';
-import { approveAndComplete, type SampleTask, submitSample, waitForPhase } from '../harness/tasks.ts';
-import { until, untilTrue } from '../harness/until.ts';
+import { publish, untilHandled } from '../kit/bus/consumers.ts';
+import { type DeadLetters, watchDeadLetters } from '../kit/bus/dead-letters.ts';
+import type { ServiceInProcess } from '../kit/stack/in-process.ts';
+import type { LogLine } from '../kit/stack/log-record.ts';
+import { createSystem, type System } from '../kit/stack/system.ts';
+import { approveAndComplete, type SampleTask, submitSample, waitForPhase } from '../kit/tasks/tasks.ts';
+import { until, untilTrue } from '../kit/until.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { bodyFor } from './hostile/body.ts';
 import { sometimesLinked, validMessage } from './messages.ts';
@@ -129,7 +129,7 @@ const INLETS: readonly (readonly [user: ServiceName | 'operator', subject: strin
   ['approvals', 'hp.evt.approval.resolved.a-1', 'fact/approval.resolved'],
   ['executor', 'hp.evt.effect.applied.e-1', 'fact/effect.applied'],
   ['executor', 'hp.evt.effect.refused.e-1', 'fact/effect.refused'],
-  ['executor', 'hp.evt.effect.held.e-1', 'fact/effect.held'],
+  ['executor', 'hp.evt.effect.deferred.e-1', 'fact/effect.deferred'],
 ];
 
 setFlagsFromString('--expose-gc');

@@ -214,7 +214,7 @@ export const PLANTED: readonly Planted[] = [
         decide: (state, message, at) => {
           const made = decider.decide(state, message, at);
           const untold = made.events.map((event) =>
-            event.type === 'rewound' || event.type === 'node_retrying'
+            event.type === 'restarted' || event.type === 'node_retrying'
               ? { ...event, hint: undefined }
               : event,
           );

@@ -206,7 +206,7 @@ const changed = (task: Program, event: Exclude<ProgramFact, Of<'program_submitte
     }
     case 'state_checkpoint':
       return task;
-    case 'watched':
+    case 'watcher_added':
       return { ...task, watchers: [...task.watchers, event.watcher] };
     case 'paused':
       return heard({ ...task, pausedByHand: true }, event.command);
@@ -264,7 +264,7 @@ export const taskPhaseAfter = (state: ProgramState, change: ProgramChange): Task
       if (state.phase === 'absent') throw new Error(`a task that does not exist has ${change.type}`);
       const task = state;
       // Those who wait for it may be told of when it is over.
-      if (change.type === 'watched' || change.type === 'phase_entry_completed') {
+      if (change.type === 'watcher_added' || change.type === 'phase_entry_completed') {
         if (task.status === 'ended') return task.phase;
       }
       return phaseFor(changed(task, { ...change, id: task.id, phase: task.phase } as never));

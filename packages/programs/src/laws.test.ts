@@ -153,7 +153,7 @@ test('a task that is over changes no more, unless a person has it tried again', 
       const late = holdsEveryLaw(programDecider, sequence).flatMap(({ before, made }) =>
         isProgram(before) && before.status === 'ended' ? made.events.map(({ type }) => type) : [],
       );
-      expect(late.filter((type) => type !== 'phase_retrying' && type !== 'watched')).toEqual([]);
+      expect(late.filter((type) => type !== 'phase_retrying' && type !== 'watcher_added')).toEqual([]);
     }),
     { numRuns: 200 },
   );

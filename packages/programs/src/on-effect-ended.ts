@@ -31,5 +31,5 @@ export const questionClosed = (draft: Draft, { id }: ApprovalResolved): void => 
 export const watched = (draft: Draft, watcher: TaskId): void => {
   const message = tellWatcher(draft.task(), watcher, draft.now);
   if (message !== undefined) return draft.send(message);
-  if (!draft.task().watchers.includes(watcher)) draft.emit({ type: 'watched', watcher });
+  if (!draft.task().watchers.includes(watcher)) draft.emit({ type: 'watcher_added', watcher });
 };

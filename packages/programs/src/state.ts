@@ -119,7 +119,7 @@ export type ProgramFact =
   | ProgramEvent
   | Extract<
       TaskEvent,
-      { readonly type: 'completed' | 'failed' | 'cancelled' | 'paused' | 'resumed' | 'watched' }
+      { readonly type: 'completed' | 'failed' | 'cancelled' | 'paused' | 'resumed' | 'watcher_added' }
     >;
 
 export const absent: ProgramState = { phase: 'absent' };

@@ -114,8 +114,8 @@ const messageOf = ({ orders: ordered, resolutions, epochsMax }: Said): fc.Arbitr
       { kind: 'timer', name: 'other', data: { x: 1 } },
     ),
     fc.constantFrom<EffectMessage>(
-      { kind: 'held', attempt: 1, target: 'https://a.example', reason: 'its circuit is open' },
-      { kind: 'held', attempt: 2, target: 'https://a.example', reason: 'its circuit is open' },
+      { kind: 'deferred', attempt: 1, target: 'https://a.example', reason: 'its circuit is open' },
+      { kind: 'deferred', attempt: 2, target: 'https://a.example', reason: 'its circuit is open' },
     ),
     epoch.map((of) => ({ kind: 'heartbeat', epoch: of }) as const),
     fc

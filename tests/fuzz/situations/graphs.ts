@@ -145,7 +145,7 @@ export const graphHistories = {
   stageHandingOn: then(stageFailed, verdict('continue')),
   budgetUsedUp: placed({}, { budget: { tokens: 5 } }),
   orderHeld: then(placed({}), (history) =>
-    said(history, { type: 'held', target: 'https://api.example', reason: 'its circuit is open' }),
+    said(history, { type: 'deferred', target: 'https://api.example', reason: 'its circuit is open' }),
   ),
   circuitOpen: after({ ...stageRuns, openCircuits: [CIRCUIT] } as TaskMessage),
   gateLooping: after(

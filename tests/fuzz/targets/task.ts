@@ -79,7 +79,7 @@ const resolved = {
     );
     const asked = history?.[1].findLast(
       (event) =>
-        event.type === 'approval_requested' || event.type === 'doubt_asked' || event.type === 'stuck_asked',
+        event.type === 'approval_requested' || event.type === 'in_doubt_asked' || event.type === 'stuck_asked',
     );
     const id = asked?.approval ?? approvalOf(1);
     return { ...value, id, task: TASK, node: nodeIn(situation), attempt: 1 };
@@ -177,8 +177,8 @@ export const task = decisionTarget(
       link: (value) => ({ ...filled(value, 'request', BOARD_ASKED, 'ask'), id: BOARD }),
     },
     'fact/approval.resolved': resolved,
-    'fact/effect.held': reported('held'),
-    'fact/effect.released': reported('released'),
+    'fact/effect.deferred': reported('deferred'),
+    'fact/effect.undeferred': reported('undeferred'),
     'fact/effect.applied': reported('applied'),
     'fact/effect.failed_clean': reported('failed_clean'),
     'fact/effect.in_doubt': reported('in_doubt'),

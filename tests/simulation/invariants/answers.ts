@@ -6,7 +6,7 @@ import { nodesOf } from './attempts.ts';
 
 /** What follows what a person has said of a job that is stuck. */
 const FOLLOWS: Readonly<Record<string, (event: TaskEvent) => boolean>> = {
-  retry: ({ type }) => type === 'node_retrying' || type === 'rewound',
+  retry: ({ type }) => type === 'node_retrying' || type === 'restarted',
   skip: ({ type }) => type === 'node_skipped',
   done: (event) => event.type === 'node_succeeded' && event.by !== undefined,
   cancel: (event) => event.type === 'node_ended' && event.outcome === 'cancelled',
@@ -37,7 +37,7 @@ export const watchAnswers = ({ judge, books }: World) => {
         () => JSON.stringify({ event, loops: nodeState(after, event.node).loops }),
       );
     const [node = '', answer = ''] = said.get(aggregate)?.split(' ') ?? [];
-    if (answer === '' || (event.type !== 'rewound' && !nodesOf(event).includes(node))) return;
+    if (answer === '' || (event.type !== 'restarted' && !nodesOf(event).includes(node))) return;
     said.delete(aggregate);
     judge.expect(
       'what is answered of a stuck job is what a person has said',

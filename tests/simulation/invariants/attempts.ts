@@ -31,12 +31,12 @@ const continuesMost = (rules?: RecoveryRules): number => followedOf('CONTEXT_EXH
 const isWord = (event: TaskEvent): boolean => {
   switch (event.type) {
     case 'stuck_answered':
-    case 'doubt_answered':
+    case 'in_doubt_answered':
     case 'approval_closed':
       return true;
     case 'node_retrying':
       return event.command !== undefined;
-    case 'rewound':
+    case 'restarted':
       return event.command !== undefined || event.route === undefined || event.by !== undefined;
     default:
       return false;
@@ -44,7 +44,7 @@ const isWord = (event: TaskEvent): boolean => {
 };
 
 export const nodesOf = (event: TaskEvent): readonly string[] => {
-  if (event.type === 'rewound') return event.nodes;
+  if (event.type === 'restarted') return event.nodes;
   return 'node' in event && event.node !== undefined ? [event.node] : [];
 };
 
@@ -84,8 +84,8 @@ export const watchAttempts = ({ judge, books }: World) => {
           `${event.node}: ${event.by} is said to have ${event.outcome}, and is ${String(rollback?.phase)}`,
       );
     }
-    if ((event.type === 'node_retrying' || event.type === 'rewound') && event.verdict?.kind === 'rollback') {
-      const node = event.type === 'rewound' ? (event.route ?? event.node) : event.node;
+    if ((event.type === 'node_retrying' || event.type === 'restarted') && event.verdict?.kind === 'rollback') {
+      const node = event.type === 'restarted' ? (event.route ?? event.node) : event.node;
       const { attempt, mending } = nodeState(before, node);
       const by = rollbacks.get(`${before.id}/${node} ${String(attempt)}`) ?? '';
       judge.expect(

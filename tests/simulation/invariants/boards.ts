@@ -18,19 +18,19 @@ const OF_A_RUN = /^custom:(prompt_text|plan_text|operation_output):/;
 /** No two jobs hold what one of them wants for itself, and none is taken from who works. */
 export const checkBoard = ({ judge, books }: World, { aggregate, event, after }: BoardChange): void => {
   if (after.phase !== 'board') return;
-  if (event.type === 'board_locked') {
+  if (event.type === 'lock_acquired') {
     const other = after.held.find((each) => !isOf(each, event) && collide(each.locks, event.locks));
     judge.expect('a lock is held by one job, unless it is shared', other === undefined, event.task, () =>
       JSON.stringify({ event, other, aggregate }),
     );
   }
-  if (event.type === 'board_reported') {
+  if (event.type === 'artifacts_reported') {
     const own = event.artifacts.find(({ label }) => OF_A_RUN.test(label));
     judge.expect('what belongs to a run is on no board', own === undefined, event.task, () =>
       JSON.stringify(own),
     );
   }
-  if (event.type === 'board_unlocked') {
+  if (event.type === 'lock_released') {
     const task = taskIn(books, event.task);
     const state = task && findNode(task, event.node);
     judge.expect(

@@ -10,7 +10,7 @@ const STARTS: ReadonlySet<TaskEvent['type']> = new Set([
   'step_ordered',
   'effect_ordered',
   'approval_requested',
-  'locks_wanted',
+  'locks_requested',
   'node_started',
   'node_waiting',
 ]);
@@ -21,7 +21,7 @@ export const watchCircuits = ({ judge, books }: World) => {
   const tried = new Map<string, Set<string>>();
   const closed = new Set<string>();
 
-  const checkRelease = (task: string, event: Extract<TaskEvent, { type: 'released' }>): void => {
+  const checkRelease = (task: string, event: Extract<TaskEvent, { type: 'undeferred' }>): void => {
     const { circuit, trial } = event;
     const state = books.recovery.stateOf(circuitIdOf(circuit));
     const wasClosed = closed.has(circuit) || !isCircuit(state);
@@ -36,7 +36,7 @@ export const watchCircuits = ({ judge, books }: World) => {
   return {
     ofTask: ({ aggregate, before, event }: TaskChange): void => {
       if (before.phase === 'absent') return;
-      if (event.type === 'released') checkRelease(aggregate, event);
+      if (event.type === 'undeferred') checkRelease(aggregate, event);
       if (!STARTS.has(event.type)) return;
       judge.expect(
         'a task that is held starts only when recovery lets it',

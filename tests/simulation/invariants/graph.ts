@@ -16,7 +16,7 @@ const BEGINS: ReadonlySet<TaskEvent['type']> = new Set([
   'step_ordered',
   'effect_ordered',
   'approval_requested',
-  'locks_wanted',
+  'locks_requested',
   'node_started',
 ]);
 
@@ -128,7 +128,7 @@ export const watchGraphs = ({ judge }: World) => {
     if (event.type === 'node_succeeded' && event.step === undefined && event.by === undefined)
       checkBegin(before, event.node, event.type);
     if (event.type === 'step_ordered') checkRound(before, event.node, event.step);
-    if (event.type === 'rewound') {
+    if (event.type === 'restarted') {
       if (event.route !== undefined) count(after, event.route);
       else for (const node of event.nodes) loops.delete(`${after.id}/${node}`);
     }

@@ -57,7 +57,7 @@ export const checkLateNews = (
   { judge }: World,
   { aggregate, before, event, after }: RecoveryChange,
 ): void => {
-  if (event.type !== 'assessed' && event.type !== 'recorded') return;
+  if (event.type !== 'assessed' && event.type !== 'attempt_recorded') return;
   if (isCircuit(before) || isCircuit(after)) return;
   const { node, attempt } = event;
   const stuck = stuckAt(before, node);

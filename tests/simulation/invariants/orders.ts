@@ -15,7 +15,7 @@ const ENDS: Readonly<Record<string, string>> = {
   approval_requested: 'run',
 };
 /** These follow from a result, and do not say of which step. */
-const FOLLOW_A_RESULT: ReadonlySet<string> = new Set(['rewound', 'node_retrying', 'node_escalated']);
+const FOLLOW_A_RESULT: ReadonlySet<string> = new Set(['restarted', 'node_retrying', 'node_escalated']);
 
 type Open = { readonly part: string; readonly attempt: number };
 
@@ -81,7 +81,7 @@ export const watchOrders = ({ judge, books }: World) => {
   const checkDropped = (after: Task, event: TaskChange['event'], node: NodeId): void => {
     const step = 'step' in event ? (event.step ?? 'run') : ENDS[event.type];
     const own = 'node' in event && event.node === node;
-    const back = event.type === 'rewound' && event.route === node;
+    const back = event.type === 'restarted' && event.route === node;
     const withdrawn = new Set<string>(nodeState(after, node).withdrawn?.effects.map(({ id }) => id));
     const known = openOf(after.id, node);
     for (const [id, { part }] of known) {

@@ -19,7 +19,7 @@ const UNDER_A_LEASE: ReadonlySet<string> = new Set([
   'phase_recorded',
   'phase_suspended',
   'phase_returned',
-  'phase_retried',
+  'phase_retry_prepared',
   'phase_completed',
   'phase_skipped',
 ]);
@@ -141,7 +141,7 @@ export const watchPrograms = (world: World) => {
     const isLost = event.type === 'phase_returned' && event.lost;
     const ends =
       event.type === 'input_requested' || event.type === 'phase_failed' || UNDER_A_LEASE.has(event.type);
-    if (ends && !isLost && event.type !== 'phase_recorded' && event.type !== 'phase_retried')
+    if (ends && !isLost && event.type !== 'phase_recorded' && event.type !== 'phase_retry_prepared')
       endings.add(keyOf(task, before.lease));
   };
 
@@ -167,7 +167,7 @@ export const watchPrograms = (world: World) => {
     children.set(entry.task, { program: task, key: entry.key });
   };
 
-  const checkInformed = (task: string, { key, ended }: Of<'phase_informed'>, after: Program): void => {
+  const checkInformed = (task: string, { key, ended }: Of<'phase_entry_completed'>, after: Program): void => {
     const entry = entryOf(after, key);
     if (entry?.kind !== 'effect') return;
     judge.expect(
@@ -253,7 +253,7 @@ export const watchPrograms = (world: World) => {
       noteEnding(aggregate, before, event);
       checkEnd(aggregate, before, change);
       if (event.type === 'phase_recorded') checkEffect(aggregate, before, event);
-      if (event.type === 'phase_informed') checkInformed(aggregate, event, after as Program);
+      if (event.type === 'phase_entry_completed') checkInformed(aggregate, event, after as Program);
       if (event.type === 'phase_completed' || event.type === 'input_requested')
         checkState(aggregate, before, event);
       if (event.type === 'input_received') checkAnswer(aggregate, before, event);
@@ -262,7 +262,7 @@ export const watchPrograms = (world: World) => {
       const isByHand =
         (event.type === 'node_succeeded' && event.by !== undefined) ||
         event.type === 'node_skipped' ||
-        event.type === 'doubt_answered';
+        event.type === 'in_doubt_answered';
       if (isByHand) byHand.add(aggregate);
     },
     applied: ({ effect }: Application): void => {

@@ -37,7 +37,7 @@ const checkTask = (world: World, change: TaskChange, byHand: ReadonlySet<string>
   if (after.phase === 'absent') return;
   if (before.phase !== 'absent') {
     const { phase } = before;
-    const reopened = event.type === 'rewound' && event.command !== undefined && mayReopen(phase, event.phase);
+    const reopened = event.type === 'restarted' && event.command !== undefined && mayReopen(phase, event.phase);
     judge.expect(
       'phases are legal',
       mayGo(phase, event.phase) || reopened,

@@ -15,9 +15,9 @@ const withoutHint = ({ hint: _, ...verdict }: Verdict): Omit<Verdict, 'hint'> =>
 /** What a verdict may lead to. One that cannot be followed leads to another one. */
 const LEADS_TO: Readonly<Record<string, ReadonlySet<Verdict['kind']>>> = {
   node_retrying: new Set<Verdict['kind']>(['retry', 'rollback', 'continue']),
-  rewound: new Set<Verdict['kind']>(['retry', 'rollback']),
+  restarted: new Set<Verdict['kind']>(['retry', 'rollback']),
   rollback_ordered: new Set<Verdict['kind']>(['rollback']),
-  continue_ordered: new Set<Verdict['kind']>(['continue']),
+  handoff_ordered: new Set<Verdict['kind']>(['continue']),
   node_escalated: new Set<Verdict['kind']>(['skip', 'escalate']),
 };
 
@@ -49,7 +49,7 @@ export const watchVerdicts = (world: World) => {
     if (before.phase === 'absent' || !('verdict' in event) || event.verdict === undefined) return;
     const { node, verdict } = event;
     // A route back names the node that it leads to, and the one whose verdict it was.
-    const judged = event.type === 'rewound' ? (event.route ?? node) : node;
+    const judged = event.type === 'restarted' ? (event.route ?? node) : node;
     const attempt = nodeState(before, judged).attempt;
     const known = failureOf(aggregate, judged, attempt)?.verdict;
     const isSaid = known !== undefined && isDeepStrictEqual(withoutHint(verdict), withoutHint(known));
@@ -59,7 +59,7 @@ export const watchVerdicts = (world: World) => {
       aggregate,
       () => `${event.type} of ${judged} ${String(attempt)}: ${JSON.stringify({ verdict, known })}`,
     );
-    if (event.type !== 'node_retrying' && event.type !== 'rewound') return;
+    if (event.type !== 'node_retrying' && event.type !== 'restarted') return;
     const { hint = '' } = known ?? {};
     judge.expect(
       'whoever tries again is told of the attempts before',

@@ -41,7 +41,7 @@ const newsIn = (subject: string, body: string): { task: string; news: TaskNews }
   if (kind !== 'evt' || aggregate !== 'task') return undefined;
   const data = JSON.parse(body) as { readonly key?: string };
   if (type === 'cancelled') return { task, news: { kind: 'cancelled', reason: 'cancelled' } };
-  return type === 'phase_informed' && data.key !== undefined
+  return type === 'phase_entry_completed' && data.key !== undefined
     ? { task, news: { kind: 'informed', key: data.key } }
     : undefined;
 };

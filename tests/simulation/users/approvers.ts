@@ -187,7 +187,7 @@ export const startPeople = (world: World, cluster: Cluster) => {
 
   const asked = ({ event }: Change<unknown, ApprovalEvent>): void => {
     if (event.type === 'voted') return secondAsked(event.id);
-    if (event.type === 'handed_on') return seniorAsked(event.id);
+    if (event.type === 'escalated') return seniorAsked(event.id);
     if (event.type !== 'requested') return;
     const place = `decision on ${event.id}`;
     const id = ApprovalId.parse(event.id);

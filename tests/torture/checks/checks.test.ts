@@ -614,7 +614,7 @@ const TROUBLE_FAULTS: readonly (readonly [id: string, what: string, change: Task
   ['K23', 'a verdict that nobody has given', judgedAs(1, { rule: 'verdicts@2/other' })],
   ['K23', 'given up, and tried again', judgedAs(1, { kind: 'skip' })],
   ['K23', 'to be tried again, and went back', judgedAs(1, { kind: 'retry' })],
-  ['K24', 'on the list, and not stuck', forgetting('settled', 'recorded')],
+  ['K24', 'on the list, and not stuck', forgetting('job_unstuck', 'attempt_recorded')],
   ['K24', 'stuck, and not on the list', untilStuck],
   [
     'K24',

@@ -64,7 +64,7 @@ const taskEvents = (): readonly StoredEvent[] => {
       },
       contentDigest: DIGEST,
     }),
-    event(2, 100, { type: 'readied', id: TASK, phase: 'execution_ready' }),
+    event(2, 100, { type: 'ready', id: TASK, phase: 'execution_ready' }),
     event(3, 100, {
       type: 'approval_requested',
       ...about,
@@ -211,10 +211,10 @@ const graphEvents = (): readonly StoredEvent[] => {
     outcome: 'failed',
     error: { code: 'ORCHESTRATOR_NODE_FAILED', message: 'exit code 3' },
   };
-  const [submitted, readied, asked, ordered, carriedOut, completed] = taskEvents().map(({ data }) => data);
+  const [submitted, ready, asked, ordered, carriedOut, completed] = taskEvents().map(({ data }) => data);
   const events = [
     { ...submitted, inputs: {}, definition: GRAPH },
-    { ...readied },
+    { ...ready },
     { ...done('begin') },
     { ...done('work_1') },
     { ...done('locked') },
@@ -330,7 +330,7 @@ const troubledEvents = (): readonly Record<string, unknown>[] => {
     outcome: 'failed',
     error,
   });
-  const back = { type: 'rewound', id: TASK, phase, node: 'agent', nodes: ['agent', 'commit', 'check'] };
+  const back = { type: 'restarted', id: TASK, phase, node: 'agent', nodes: ['agent', 'commit', 'check'] };
   return [
     done('place', 1),
     done('prompt', 1),
@@ -370,8 +370,8 @@ export const recoveryEvents = (): readonly StoredEvent[] => {
     [
       { type: 'assessed', ...about(1), error, verdict: BACK },
       { type: 'assessed', ...about(2), error, verdict: GIVEN_UP },
-      { type: 'settled', ...about(2), how: 'retry', at: 1 },
-      { type: 'recorded', ...about(3) },
+      { type: 'job_unstuck', ...about(2), how: 'retry', at: 1 },
+      { type: 'attempt_recorded', ...about(3) },
     ].map((data) => event(0, 100, data)),
   );
 };
@@ -380,8 +380,8 @@ export const recoveryEvents = (): readonly StoredEvent[] => {
 export const soundTroubledTask = (): TaskEvidence => {
   const sound = soundGraphTask();
   const submission = { ...SUBMISSION, workflow: TROUBLED.id, definition: TROUBLED, inputs: {} };
-  const [submitted, readied, begun, ...rest] = graphEvents().map(({ data }) => data);
-  const all = [{ ...submitted, definition: TROUBLED }, readied, begun, ...troubledEvents(), ...rest];
+  const [submitted, ready, begun, ...rest] = graphEvents().map(({ data }) => data);
+  const all = [{ ...submitted, definition: TROUBLED }, ready, begun, ...troubledEvents(), ...rest];
   const events = all.map((data, i) => event(i + 1, 100 + i, { ...data }));
   return {
     ...sound,

@@ -116,7 +116,7 @@ const events = () =>
     { type: 'phase_recorded', ...about('count', 3), lease: 5, entry, effect },
     { type: 'phase_suspended', ...about('count', 3), lease: 5, on: [entry.key] },
     {
-      type: 'phase_informed',
+      type: 'phase_entry_completed',
       ...about('count', 3),
       key: entry.key,
       ended: { outcome: 'succeeded', outputs: {} },

@@ -85,7 +85,7 @@ const SAID: ReadonlySet<string> = new Set([
   'phase_started',
   'phase_recorded',
   'phase_suspended',
-  'phase_retried',
+  'phase_retry_prepared',
   'phase_completed',
   'phase_skipped',
 ]);

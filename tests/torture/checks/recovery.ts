@@ -16,9 +16,9 @@ const assessedIn = (recovery: StoredAggregate | undefined): readonly StoredEvent
 
 /** What each verdict leads to. */
 const LEADS_TO: Readonly<Record<string, readonly string[]>> = {
-  retry: ['node_retrying', 'rewound'],
+  retry: ['node_retrying', 'restarted'],
   rollback: ['rollback_ordered'],
-  continue: ['continue_ordered'],
+  continue: ['handoff_ordered'],
   skip: ['node_escalated'],
   escalate: ['node_escalated'],
 };
@@ -102,7 +102,7 @@ export const stuckJobs: Check = {
     const escalated = givenUpIn(task);
     const jobs = Map.groupBy(recovery?.events ?? [], ({ data }) => String(data['node']));
     for (const [node, events] of jobs) {
-      const last = events.findLast(({ type }) => ['assessed', 'recorded', 'settled'].includes(type));
+      const last = events.findLast(({ type }) => ['assessed', 'attempt_recorded', 'job_unstuck'].includes(type));
       const isListed = last !== undefined && isGivingUp(last);
       expect(
         isListed === escalated.has(node),
@@ -135,11 +135,11 @@ const FAILURES_MAX: Readonly<Record<string, number>> = {
 const isNewStart = ({ type, data }: StoredEvent): boolean =>
   type === 'node_succeeded' ||
   type === 'stuck_answered' ||
-  type === 'doubt_answered' ||
-  ((type === 'node_retrying' || type === 'rewound') && data['verdict'] === undefined);
+  type === 'in_doubt_answered' ||
+  ((type === 'node_retrying' || type === 'restarted') && data['verdict'] === undefined);
 
 const nodesIn = ({ type, data }: StoredEvent): readonly string[] =>
-  type === 'rewound' ? ((data['nodes'] ?? []) as readonly string[]) : [String(data['node'])];
+  type === 'restarted' ? ((data['nodes'] ?? []) as readonly string[]) : [String(data['node'])];
 
 export const boundedFailures: Check = {
   id: 'K25',

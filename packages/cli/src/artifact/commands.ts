@@ -18,13 +18,13 @@ const rowOf = ({ uri, node, attempt, step, name, bytes, createdAt, storedAt }: A
   uri,
 ];
 
-const addList = (artifacts: Command, { use, lines, json }: Session): void => {
+const addList = (artifact: Command, { use, lines, json }: Session): void => {
   withExample(
-    artifacts
+    artifact
       .command('list')
-      .description('list the full logs and the large outputs of one task, oldest first')
-      .argument('<task>', 'id of the task', as(TaskId))
-      .option('--json', 'print them as one JSON value')
+      .description('list the artifacts of a task, oldest first')
+      .argument('<task>', 'task ID', as(TaskId))
+      .option('--json', 'print the artifacts as JSON')
       .action((task: TaskId, options: { json?: true }) =>
         use(async (client) => {
           const items = await artifactsOf(client, task);
@@ -33,7 +33,7 @@ const addList = (artifacts: Command, { use, lines, json }: Session): void => {
           return undefined;
         }),
       ),
-    'artifacts list t-4k2m9x1c7h0a',
+    'artifact list t-4k2m9x1c7h0a',
   );
 };
 
@@ -41,20 +41,20 @@ type Get = { readonly output?: string; readonly raw?: true };
 
 const sinkFor = ({ output, raw }: Get, session: Session): Sink => {
   if (output !== undefined) return fileSink(output, session.directory());
-  // A terminal acts upon what it is told, and anybody may have printed it.
+  // The content is untrusted: a terminal would execute its escape sequences.
   return session.terminal() !== undefined && raw !== true
     ? terminalSink((line) => session.lines([line]))
     : { write: (bytes) => session.bytes(bytes), done: () => undefined, failed: () => undefined };
 };
 
-const addGet = (artifacts: Command, session: Session): void => {
+const addGet = (artifact: Command, session: Session): void => {
   withExample(
-    artifacts
+    artifact
       .command('get')
-      .description('print what an artifact holds, or put it into a file, and check it against its digest')
+      .description('print an artifact, or write it to a file, and check its digest')
       .argument('<artifact>', 'artifact://<sha256>, or <task>/<node> for its latest log', artifactName)
-      .option('-o, --output <file>', 'into this file, which must not be there yet')
-      .option('--raw', 'also to a terminal as it is, with whatever it makes a terminal do')
+      .option('-o, --output <file>', 'write to this new file')
+      .option('--raw', 'print unescaped to a terminal, including control sequences')
       .action((name: ArtifactName, options: Get) =>
         session.use(async (client) => {
           const uri: ArtifactUri = await findArtifact(client, name);
@@ -69,16 +69,19 @@ const addGet = (artifacts: Command, session: Session): void => {
           return undefined;
         }),
       ),
-    'artifacts get t-4k2m9x1c7h0a/build',
-    `artifacts get artifact://${'0123456789abcdef'.repeat(4)} -o build.log`,
+    'artifact get t-4k2m9x1c7h0a/build',
+    `artifact get artifact://${'0123456789abcdef'.repeat(4)} -o build.log`,
   );
 };
 
-export const addArtifacts = (program: Command, session: Session): void => {
-  const artifacts = withExample(
-    program.command('artifacts').description('read the full logs and the large outputs of steps'),
-    'artifacts list t-4k2m9x1c7h0a',
+export const addArtifact = (program: Command, session: Session): void => {
+  const artifact = withExample(
+    program
+      .command('artifact')
+      .alias('artifacts')
+      .description('list and read artifacts: full logs and large outputs'),
+    'artifact list t-4k2m9x1c7h0a',
   );
-  addList(artifacts, session);
-  addGet(artifacts, session);
+  addList(artifact, session);
+  addGet(artifact, session);
 };

@@ -556,7 +556,7 @@ describe('jobs are steered', () => {
 
   test('a retry says what starts anew', async () => {
     const nodes = ['test', 'report'];
-    const rewound = { type: 'rewound', id: 't-new', phase: 'executing', node: 'test', nodes, by: 'operator' };
+    const restarted = { type: 'restarted', id: 't-new', phase: 'executing', node: 'test', nodes, by: 'operator' };
     let retried = false;
     const after = {
       ...build,
@@ -569,7 +569,7 @@ describe('jobs are steered', () => {
         return ack;
       },
       'orchestrator.history': {
-        events: [...history, { version: 4, at: NOW, type: 'rewound', data: rewound }],
+        events: [...history, { version: 4, at: NOW, type: 'restarted', data: restarted }],
       },
     });
     expect(done).toEqual({

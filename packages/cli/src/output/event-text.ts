@@ -38,21 +38,21 @@ export const eventText = (event: TaskEvent): string => {
       return `${event.node}: ${event.step}: ${event.result.outcome}${because(event.result.detail)}`;
     case 'node_succeeded':
       return `${event.node}${event.by === undefined ? '' : `, by ${event.by}`}${because(event.detail)}`;
-    case 'artifacts_known':
+    case 'artifacts_updated':
     case 'node_inspected':
     case 'node_previewed':
     case 'node_started':
-    case 'locks_wanted':
-    case 'locks_held':
+    case 'locks_requested':
+    case 'locks_acquired':
       return event.node;
     case 'node_ended':
       return `${event.node}: ${event.outcome}: ${event.error.code}: ${event.error.message}`;
     case 'node_failed':
     case 'node_blocked':
       return `${event.node}: ${event.error.code}: ${event.error.message}`;
-    case 'doubt_asked':
+    case 'in_doubt_asked':
       return `${event.node}: ${ASKED.doubt} question ${event.approval}: ${event.reason}`;
-    case 'doubt_answered':
+    case 'in_doubt_answered':
       return `${event.node}: ${event.answer}, by ${event.by}${quoted(event.comment)}`;
     case 'checkpoint':
       return `${event.node}: ${event.kind}: ${event.reason}`;
@@ -62,32 +62,32 @@ export const eventText = (event: TaskEvent): string => {
       return `${event.node}: back to ${event.commit.slice(0, COMMIT_SHOWN)}, done by ${event.by}${because(verdictText(event.verdict))}`;
     case 'rollback_ended':
       return `${event.node}: ${event.outcome}, done by ${event.by}`;
-    case 'continue_ordered':
+    case 'handoff_ordered':
       return `${event.node}: in a new session${because(verdictText(event.verdict))}`;
     case 'stuck_asked':
       return `${event.node}: ${ASKED.stuck} question ${event.approval}`;
     case 'stuck_answered':
       return `${event.node}: ${event.answer}, by ${event.by}${quoted(event.comment)}`;
-    case 'node_held':
+    case 'node_deferred':
       return `${event.node}: waits for ${event.target}${because(event.reason)}`;
-    case 'node_released':
+    case 'node_undeferred':
       return event.node;
-    case 'held':
+    case 'deferred':
       return `waits for ${event.circuit}${event.until === undefined ? ', until a person closes it' : `, until ${instant(event.until)}`}`;
-    case 'released':
+    case 'undeferred':
       return `${event.circuit}${event.trial ? ', as the one that may try' : ''}`;
     case 'budget_extended':
       return `${event.node}: as much again${event.by === undefined ? '' : `, by ${event.by}`}, approval ${event.approval}`;
     case 'node_skipped':
     case 'node_escalated':
       return `${event.node}: ${event.reason}`;
-    case 'rewound':
+    case 'restarted':
       return `${event.nodes.join(', ')}, because of ${event.route ?? event.by ?? event.node}${because(verdictText(event.verdict))}`;
     case 'node_paused':
       return `${event.node} by ${event.by}${because(event.reason)}`;
     case 'node_resumed':
       return `${event.node} by ${event.by}`;
-    case 'watched':
+    case 'watcher_added':
       return `by ${event.watcher}`;
     case 'peer_ended':
       return `${event.node === undefined ? event.peer : `${event.peer}/${event.node}`}: ${event.outcome}`;
@@ -98,7 +98,7 @@ export const eventText = (event: TaskEvent): string => {
       return `by ${event.by}${because(event.reason)}`;
     case 'resumed':
       return `by ${event.by}`;
-    case 'readied':
+    case 'ready':
     case 'completed':
       return '';
   }

@@ -16,13 +16,13 @@ export const programText = (event: ProgramEvent): string => {
       return `${event.node}: ${event.reason}`;
     case 'phase_recorded':
       return `${event.node}: ${event.entry.kind} ${event.entry.key}${event.entry.kind === 'effect' ? `, task ${event.entry.task}` : ''}`;
-    case 'phase_informed':
+    case 'phase_entry_completed':
       return `${event.node}: ${event.key}${event.ended === undefined ? ' is over' : `: ${event.ended.outcome}`}`;
     case 'phase_suspended':
       return `${event.node}: waits for ${shorten(event.on.join(', '), TEXT_SHOWN)}`;
     case 'phase_returned':
       return `${event.node}: ${event.lost ? 'lost' : 'given back'} by ${event.worker}: ${event.reason}`;
-    case 'phase_retried':
+    case 'phase_retry_prepared':
       return event.node;
     case 'phase_completed':
       return `${event.node}${event.next === undefined ? '' : `, on to ${event.next}`}`;

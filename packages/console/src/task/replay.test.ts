@@ -44,17 +44,17 @@ describe('a task at one version', () => {
     expect(taskAt(events, 99).version).toBe(8);
   });
 
-  test('starts anew what was rewound, with its next attempt', () => {
-    const rewound = [
+  test('starts anew what was restarted, with its next attempt', () => {
+    const restarted = [
       ...events,
       {
         version: 9,
         at: 1,
-        type: 'rewound',
+        type: 'restarted',
         data: { node: 'build', nodes: ['build', 'ship'], phase: 'executing' },
       },
     ];
-    expect([...taskAt(rewound, 9).nodes.values()]).toEqual([
+    expect([...taskAt(restarted, 9).nodes.values()]).toEqual([
       { job: 'queued', attempt: 3 },
       { job: 'queued', attempt: 2 },
     ]);

@@ -30,20 +30,20 @@ const BECOMES: Readonly<Record<string, JobStatus>> = {
   approval_requested: 'waiting_on_approval',
   effect_ordered: 'running',
   node_started: 'running',
-  locks_wanted: 'waiting_on_locks',
+  locks_requested: 'waiting_on_locks',
   step_ordered: 'running',
   node_succeeded: 'succeeded',
   node_paused: 'paused',
   node_failed: 'recovering',
   rollback_ordered: 'recovering',
-  continue_ordered: 'recovering',
+  handoff_ordered: 'recovering',
   node_retrying: 'recovering',
   node_skipped: 'skipped',
   node_blocked: 'blocked_by_dependency',
   node_escalated: 'escalated',
-  node_held: 'recovering',
-  node_released: 'running',
-  doubt_asked: 'waiting_on_approval',
+  node_deferred: 'recovering',
+  node_undeferred: 'running',
+  in_doubt_asked: 'waiting_on_approval',
 };
 
 type Data = Readonly<Record<string, unknown>>;
@@ -79,11 +79,11 @@ export const taskAt = (events: readonly HistoryEntry[], version: number): TaskTh
     const carried = dataOf(dataOf(data['forkedFrom'])['nodes']);
     for (const [id, node] of Object.entries(carried))
       nodes.set(id, { job: textOf(dataOf(node)['status']) as JobStatus, attempt: 1 });
-    for (const id of type === 'rewound' ? listOf(data['nodes']).map(textOf) : [])
+    for (const id of type === 'restarted' ? listOf(data['nodes']).map(textOf) : [])
       nodes.set(id, { job: 'queued', attempt: (nodes.get(id)?.attempt ?? 0) + 1 });
     const id = textOf(data['node']);
     const before = nodes.get(id);
-    if (before === undefined || type === 'rewound') continue;
+    if (before === undefined || type === 'restarted') continue;
     const attempt = typeof data['attempt'] === 'number' ? data['attempt'] : before.attempt;
     nodes.set(id, { job: jobAfter(type, data, before.job), attempt });
   }

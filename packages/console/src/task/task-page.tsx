@@ -222,7 +222,7 @@ const Steps = ({
   );
 };
 
-const ASKS = new Set(['approval_requested', 'doubt_asked', 'stuck_asked']);
+const ASKS = new Set(['approval_requested', 'in_doubt_asked', 'stuck_asked']);
 
 /** The requests that a task has put to people, the latest of them. */
 const approvalsIn = (events: readonly HistoryEntry[]): readonly string[] =>

@@ -73,7 +73,7 @@ export const ApprovalReminded = z.object({
   at: Time,
 });
 export const ApprovalHandedOn = z.object({
-  type: z.literal('handed_on'),
+  type: z.literal('escalated'),
   ...about,
   /** Which of the steps, from 1. */
   step: z.int().min(1),
@@ -104,7 +104,7 @@ export const DeliveryFailed = z.object({
 });
 /** What became of the effect, as its executor reported it. */
 export const EffectNoted = z.object({
-  type: z.literal('effect_noted'),
+  type: z.literal('effect_outcome_recorded'),
   ...about,
   effect: EffectId,
   outcome: z.string().max(64),

@@ -33,5 +33,5 @@ export const Vote = z.object({
 });
 export type Vote = z.infer<typeof Vote>;
 /** What people are told of: that they are asked, reminded, asked as well, and what was decided. */
-export const Notice = z.enum(['requested', 'reminded', 'handed_on', 'resolved']);
+export const Notice = z.enum(['requested', 'reminded', 'escalated', 'resolved']);
 export type Notice = z.infer<typeof Notice>;

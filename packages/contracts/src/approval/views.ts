@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CanonicalEffect } from '../effect/canonical-effect.ts';
+import type { CanonicalEffect } from '../effect/canonical-effect.ts';
 import { AgentName } from '../values/agent.ts';
 import { RuleId } from '../values/ids.ts';
 import { Json } from '../values/json.ts';

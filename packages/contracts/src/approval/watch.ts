@@ -63,7 +63,7 @@ export const WatchMessage = z.discriminatedUnion('type', [
   z.object({ type: z.literal('approval.requested'), ...told }),
   z.object({
     type: z.literal('approval.updated'),
-    change: z.enum(['voted', 'handed_on', 'reminded']),
+    change: z.enum(['voted', 'escalated', 'reminded']),
     ...told,
   }),
   z.object({ type: z.literal('approval.resolved'), ...told }),

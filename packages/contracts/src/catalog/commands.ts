@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { CancelApproval, RequestApproval } from '../approval/commands.ts';
 import type { ServiceName } from '../bus/subjects.ts';
 import { CancelEffect, ResolveEffect, RunEffect } from '../effect/commands.ts';

@@ -117,14 +117,14 @@ export const EffectSuperseded = z.object({
 
 /** It may not begin, because what it talks to fails: it waits until the circuit of its target lets it. */
 export const EffectHeld = z.object({
-  type: z.literal('held'),
+  type: z.literal('deferred'),
   ...about,
   target: z.string().min(1).max(512),
   reason: z.string(),
 });
 export type EffectHeld = z.infer<typeof EffectHeld>;
 /** It was held, and begins now: for whoever waits, and does not read of every start. */
-export const EffectReleased = z.object({ type: z.literal('released'), ...about });
+export const EffectReleased = z.object({ type: z.literal('undeferred'), ...about });
 export type EffectReleased = z.infer<typeof EffectReleased>;
 
 export const EffectEvent = z.discriminatedUnion('type', [

@@ -63,11 +63,11 @@ export const ProgramEvent = z.discriminatedUnion('type', [
   /** With `effect`: what its task is asked to do. */
   fact('phase_recorded', { ...leased, entry: Entry, effect: ProgramEffect.optional() }),
   /** Something that it recorded has ended: an effect, or a sleep. */
-  fact('phase_informed', { ...visit, key: EntryKey, ended: EffectEnd.optional() }),
+  fact('phase_entry_completed', { ...visit, key: EntryKey, ended: EffectEnd.optional() }),
   fact('phase_suspended', { ...leased, on: z.array(EntryKey) }),
   /** The worker stopped, or was not heard of any more. */
   fact('phase_returned', { ...leased, worker: z.string(), reason: z.string(), lost: z.boolean() }),
-  fact('phase_retried', { ...leased, state: JsonObject }),
+  fact('phase_retry_prepared', { ...leased, state: JsonObject }),
   fact('phase_completed', {
     ...leased,
     state: JsonObject,

@@ -80,7 +80,7 @@ export type CircuitHalfOpened = z.infer<typeof CircuitHalfOpened>;
 
 /** A job of a workflow was given up: counted for the circuit of the workflow. */
 export const CircuitCounted = z.object({
-  type: z.literal('circuit_counted'),
+  type: z.literal('circuit_failure_recorded'),
   ...about,
   task: TaskId,
   at: z.int(),

@@ -37,7 +37,7 @@ export const FailureAssessed = z.object({
 export type FailureAssessed = z.infer<typeof FailureAssessed>;
 
 export const AttemptRecorded = z.object({
-  type: z.literal('recorded'),
+  type: z.literal('attempt_recorded'),
   ...job,
   ...kept,
   /** Where, and at which commit, a check has passed. */
@@ -48,7 +48,7 @@ export type AttemptRecorded = z.infer<typeof AttemptRecorded>;
 
 /** A job that was stuck is so no more. */
 export const JobSettled = z.object({
-  type: z.literal('settled'),
+  type: z.literal('job_unstuck'),
   ...job,
   at: Time,
   how: Settlement,

@@ -73,7 +73,7 @@ export const TaskEvent = z.discriminatedUnion('type', [
     /** Hash of what was submitted, to tell a repeat from a conflict. */
     contentDigest: Digest,
   }),
-  fact('readied', {}),
+  fact('ready', {}),
   fact('approval_requested', {
     ...attempt,
     revision: z.int().min(1),
@@ -102,7 +102,7 @@ export const TaskEvent = z.discriminatedUnion('type', [
   }),
   /** It waits, and for another reason than before. */
   fact('node_waiting', { ...attempt, wait: NodeWait }),
-  fact('artifacts_known', { ...attempt, standings: z.array(ArtifactStanding) }),
+  fact('artifacts_updated', { ...attempt, standings: z.array(ArtifactStanding) }),
   fact('node_inspected', {
     ...attempt,
     /** Of the repository's artifacts, which are there. */
@@ -111,8 +111,8 @@ export const TaskEvent = z.discriminatedUnion('type', [
   }),
   fact('node_previewed', { ...attempt, preview: JsonObject, context: StepContext.optional() }),
   fact('node_started', { ...attempt, items: z.array(Json).optional() }),
-  fact('locks_wanted', { ...attempt }),
-  fact('locks_held', { ...attempt }),
+  fact('locks_requested', { ...attempt }),
+  fact('locks_acquired', { ...attempt }),
   fact('step_ordered', {
     ...attempt,
     step: StepName,
@@ -149,7 +149,7 @@ export const TaskEvent = z.discriminatedUnion('type', [
     report: AttemptReport.optional(),
   }),
   /** A route led back, or a person did: these nodes start anew, each with its next attempt. */
-  fact('rewound', {
+  fact('restarted', {
     node: NodeId,
     nodes: z.array(NodeId),
     /** The gate whose route it was; left out when a person did it. */
@@ -162,7 +162,7 @@ export const TaskEvent = z.discriminatedUnion('type', [
   }),
   fact('node_paused', { node: NodeId, by: z.string(), reason: z.string(), ...command }),
   fact('node_resumed', { node: NodeId, by: z.string(), ...command }),
-  fact('watched', { watcher: TaskId, node: NodeId.optional() }),
+  fact('watcher_added', { watcher: TaskId, node: NodeId.optional() }),
   fact('peer_ended', {
     peer: TaskId,
     node: NodeId.optional(),
@@ -190,7 +190,7 @@ export const TaskEvent = z.discriminatedUnion('type', [
   }),
   fact('rollback_ended', { ...attempt, by: TaskId, outcome: z.union([Outcome, z.literal('unknown')]) }),
   /** A job goes on in a new session: first what it has is put by for it. */
-  fact('continue_ordered', { ...attempt, verdict: Verdict }),
+  fact('handoff_ordered', { ...attempt, verdict: Verdict }),
   /** People are asked what is to become of a job that is stuck. */
   fact('stuck_asked', {
     ...attempt,
@@ -208,15 +208,15 @@ export const TaskEvent = z.discriminatedUnion('type', [
     comment: z.string().optional(),
   }),
   /** An effect is ordered, and waits because what it talks to fails. */
-  fact('node_held', { ...attempt, target: z.string(), reason: z.string() }),
-  fact('node_released', attempt),
+  fact('node_deferred', { ...attempt, target: z.string(), reason: z.string() }),
+  fact('node_undeferred', attempt),
   /** The circuit of its workflow is open: nothing of the task starts until it closes, or lets this one try. */
-  fact('held', { circuit: TargetName, until: z.int().optional() }),
-  fact('released', { circuit: TargetName, trial: z.boolean() }),
+  fact('deferred', { circuit: TargetName, until: z.int().optional() }),
+  fact('undeferred', { circuit: TargetName, trial: z.boolean() }),
   /** Its budget was used up, and somebody has granted as much again. */
   fact('budget_extended', { node: NodeId, approval: ApprovalId, by: z.string().optional() }),
   /** People are asked what became of an effect. */
-  fact('doubt_asked', {
+  fact('in_doubt_asked', {
     ...attempt,
     approval: ApprovalId,
     effectId: EffectId,
@@ -225,7 +225,7 @@ export const TaskEvent = z.discriminatedUnion('type', [
     question: z.int().min(1),
     reason: z.string(),
   }),
-  fact('doubt_answered', {
+  fact('in_doubt_answered', {
     ...attempt,
     approval: ApprovalId,
     answer: DoubtAnswer,

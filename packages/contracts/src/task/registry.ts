@@ -83,11 +83,11 @@ const fact = <Type extends string, Shape extends z.core.$ZodLooseShape>(type: Ty
   z.object({ type: z.literal(type), id: RepositoryId, ...shape });
 
 export const BoardEvent = z.discriminatedUnion('type', [
-  fact('board_queued', { ...job, locks: z.array(Lock), since: z.int() }),
-  fact('board_locked', { ...job, locks: z.array(Lock) }),
-  fact('board_unlocked', job),
-  fact('board_reported', { task: TaskId, serial: z.int(), artifacts: z.array(ArtifactReport), at: z.int() }),
-  fact('board_watched', { ...job, labels: z.array(Label), until: z.int() }),
-  fact('board_unwatched', job),
+  fact('lock_queued', { ...job, locks: z.array(Lock), since: z.int() }),
+  fact('lock_acquired', { ...job, locks: z.array(Lock) }),
+  fact('lock_released', job),
+  fact('artifacts_reported', { task: TaskId, serial: z.int(), artifacts: z.array(ArtifactReport), at: z.int() }),
+  fact('artifact_watch_added', { ...job, labels: z.array(Label), until: z.int() }),
+  fact('artifact_watch_removed', job),
 ]);
 export type BoardEvent = z.infer<typeof BoardEvent>;

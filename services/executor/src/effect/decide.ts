@@ -2,17 +2,18 @@ import type { CancelEffect } from '@holdpoint/contracts/effect/commands';
 import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import { type Decider, decision } from '@holdpoint/runtime/decider';
 import { type ClassOf, isWork, type KindOf, type Verify, whyRefused } from './admission.ts';
-import { resolve } from './resolve.ts';
-import { cancelWork, markInDoubt, probed, startUnresolved } from './in-doubt.ts';
-import type { Admission, EffectMessage, EffectWork, InDoubt, EffectDecision } from './messages.ts';
 import { evolve } from './evolve.ts';
-import { type EffectState, entryIn, isWaiting } from './state.ts';
+import { cancelWork, markInDoubt, probed, startUnresolved } from './in-doubt.ts';
+import type { Admission, EffectDecision, EffectMessage, EffectWork, InDoubt } from './messages.ts';
 import { claim, defer, run } from './order.ts';
-import { finalEvent, repeatOutcome } from './recorded-outcome.ts';
 import { journalled, outcome } from './outcome.ts';
-import { awaitSlot, LEASE_MS, nothing } from './start.ts';
+import { finalEvent, repeatOutcome } from './recorded-outcome.ts';
+import { resolve } from './resolve.ts';
+import { awaitSlot, nothing } from './start.ts';
+import { type EffectState, entryIn, isWaiting } from './state.ts';
+import { DEFAULT_TIMING, type EffectTiming, type Moment } from './timing.ts';
 
-const cancel = (state: EffectState, message: CancelEffect, now: number): EffectDecision => {
+const cancel = (state: EffectState, message: CancelEffect, at: Moment): EffectDecision => {
   const { id, task, node, attempt, reason } = message;
   switch (state.status) {
     case 'absent':
@@ -22,99 +23,111 @@ const cancel = (state: EffectState, message: CancelEffect, now: number): EffectD
     case 'not_applied':
       return decision({
         events: [{ type: 'cancelled', id, task, node, attempt, reason }],
-        timers: [{ clear: 'place' }],
+        timers: [{ clear: 'slot' }],
       });
     case 'started':
       return decision({
-        events: state.entry.cancelRequested ? [] : [{ type: 'cancel_requested', id, task, node, attempt, reason }],
+        events: state.entry.cancelRequested
+          ? []
+          : [{ type: 'cancel_requested', id, task, node, attempt, reason }],
         work: [{ kind: 'abort', id, epoch: state.entry.epoch }],
       });
     case 'in_doubt':
-      return cancelInDoubt(state, message, now);
+      return cancelInDoubt(state, message, at);
     case 'applied':
     case 'cancelled':
-      return repeatOutcome(finalEvent(state, { id, task, node, attempt }), now);
+      return repeatOutcome(finalEvent(state, { id, task, node, attempt }), at.now);
   }
 };
 
-/** What became of it may be found out all the same; nothing more is done, unless a person says so after this. */
+/** Its outcome may still be found out. It is not repeated, unless an operator asks for that after this cancellation. */
 const cancelInDoubt = (
   state: InDoubt,
   { id, task, node, attempt, reason }: CancelEffect,
-  now: number,
+  at: Moment,
 ): EffectDecision => {
-  const about = { id, task, node, attempt };
-  if (isWork(state.entry.order)) return cancelWork(about, reason);
-  const told = repeatOutcome(finalEvent(state, about), now);
-  if (state.entry.cancelRequested) return told;
-  const asked: EffectEvent = { type: 'cancel_requested', ...about, reason };
-  if (state.next === 'probe') return { ...told, events: [asked] };
-  // A doubt of its own: what was said of the one before it was said by somebody who had not heard of this.
-  const made = markInDoubt(state, `cancelled in doubt: ${state.reason}`, 'person', now);
-  return { ...made, events: [asked, ...made.events] };
+  const ref = { id, task, node, attempt };
+  if (isWork(state.entry.order)) return cancelWork(ref, reason);
+  const repeated = repeatOutcome(finalEvent(state, ref), at.now);
+  if (state.entry.cancelRequested) return repeated;
+  const requested: EffectEvent = { type: 'cancel_requested', ...ref, reason };
+  if (state.next === 'probe') return { ...repeated, events: [requested] };
+  // A new epoch invalidates answers that were given without knowing of the cancellation.
+  const inDoubt = markInDoubt(state, `cancelled in doubt: ${state.reason}`, 'person', at);
+  return { ...inDoubt, events: [requested, ...inDoubt.events] };
 };
 
 /**
- * A start is under way. One that was called off is told so again, because whoever decided that may have been another process;
- * so is work of which the lease was over, because it is, or will be, under way elsewhere.
+ * A start is under way. The abort of a cancelled start is repeated here, because another process may have decided it. Work whose
+ * lease has expired is aborted as well: it is or will be under way elsewhere.
  */
-const heartbeat = (state: EffectState, epoch: number, now: number): EffectDecision => {
+const heartbeat = (state: EffectState, epoch: number, { now, timing }: Moment): EffectDecision => {
   const entry = entryIn(state);
   if (entry === undefined || epoch > entry.epoch) return nothing;
   const abort: EffectWork = { kind: 'abort', id: entry.order.id, epoch };
   const inForce = state.status === 'started' && entry.epoch === epoch;
   if (!inForce) return isWork(entry.order) ? decision({ work: [abort] }) : nothing;
   return decision({
-    timers: [{ set: 'lease', dueAt: now + LEASE_MS }],
+    timers: [{ set: 'lease', dueAt: now + timing.leaseMs }],
     work: entry.cancelRequested ? [abort] : [],
   });
 };
 
-const timerFired = (state: EffectState, name: string, now: number): EffectDecision => {
+const timerFired = (state: EffectState, name: string, at: Moment): EffectDecision => {
   if (name === 'lease' && state.status === 'started') {
-    const reason = `worker ${state.worker} was not heard of for ${String(LEASE_MS)} ms`;
-    return startUnresolved(state, reason, 'worker_lost', now);
+    const reason = `worker ${state.worker} sent no heartbeat for ${String(at.timing.leaseMs)} ms`;
+    return startUnresolved(state, reason, 'worker_lost', at);
   }
-  if (name !== 'place' || !isWaiting(state)) return nothing;
-  return decision(awaitSlot(state.entry.order, now, state.entry.deferred !== undefined));
+  if (name !== 'slot' || !isWaiting(state)) return nothing;
+  return decision(awaitSlot(state.entry.order, at, state.entry.deferred !== undefined));
 };
 
-/** One effect: intent before act, one start in force at a time, and honest when nobody can know. */
-export const createEffectDecider = (
-  verify: Verify,
-  classOf?: ClassOf,
-  kindOf?: KindOf,
-): Decider<EffectState, EffectMessage, EffectEvent, EffectWork> => {
+export type EffectDeciderOptions = {
+  readonly verify: Verify;
+  /** The classes of all capabilities. Left out: of those that every executor has. */
+  readonly classOf?: ClassOf | undefined;
+  readonly kindOf?: KindOf | undefined;
+  /** Left out: the default durations. */
+  readonly timing?: EffectTiming | undefined;
+};
+
+/** One effect: intent is stored before the act, one start is in force at a time, and an unknown outcome is stated as unknown. */
+export const createEffectDecider = ({
+  verify,
+  classOf,
+  kindOf,
+  timing = DEFAULT_TIMING,
+}: EffectDeciderOptions): Decider<EffectState, EffectMessage, EffectEvent, EffectWork> => {
   const admission: Admission = (order, now) => whyRefused(order, now, verify, classOf, kindOf);
   return {
     initial: { status: 'absent' },
     evolve,
     decide: (state, message, { now }) => {
+      const at: Moment = { now, timing };
       switch (message.kind) {
         case 'run':
-          return run(state, message.payload, message.place, now, admission);
+          return run(state, message.payload, message.slot, at, admission);
         case 'cancel':
-          return cancel(state, message.payload, now);
+          return cancel(state, message.payload, at);
         case 'resolve':
-          return resolve(state, message.payload, now, verify);
+          return resolve(state, message.payload, at, verify);
         case 'probed':
-          return probed(state, message.epoch, message.finding, now);
+          return probed(state, message.epoch, message.finding, at);
         case 'claim':
-          return claim(state, message.place, now, admission);
-        case 'held':
+          return claim(state, message.slot, at, admission);
+        case 'deferred':
           return defer(state, message);
         case 'heartbeat':
-          return heartbeat(state, message.epoch, now);
+          return heartbeat(state, message.epoch, at);
         case 'outcome':
-          return outcome(state, message.epoch, message.outcome, now);
+          return outcome(state, message.epoch, message.outcome, at);
         case 'journalled':
-          return journalled(state, message.order, message.epoch, now);
+          return journalled(state, message.order, message.epoch, at);
         case 'timer':
-          return timerFired(state, message.name, now);
+          return timerFired(state, message.name, at);
       }
     },
   };
 };
 
-export { LEASE_MS } from './start.ts';
 export type { EffectMessage, EffectWork, Finding, Outcome, Slot } from './messages.ts';

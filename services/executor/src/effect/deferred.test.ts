@@ -8,14 +8,14 @@ const given = specFor(decider);
 const order = orderFor();
 const again = orderFor(undefined, { attempt: 2 });
 const why = { target: 'https://a.example', reason: 'the circuit of https://a.example is open' } as const;
-const hold = (attempt = 1): EffectMessage => ({ kind: 'held', attempt, ...why });
+const hold = (attempt = 1): EffectMessage => ({ kind: 'deferred', attempt, ...why });
 const claim: EffectMessage = { kind: 'claim', id: EFFECT, place };
 const offered: EffectMessage = { kind: 'timer', name: 'place', data: null };
 const ordered = (payload = order): EffectMessage => ({ kind: 'run', payload, place: undefined });
 const lost: Outcome = { kind: 'unknown', reason: 'connection reset' };
 
 const prepared: EffectEvent = { type: 'prepared', ...about, order };
-const held: EffectEvent = { type: 'held', ...about, ...why };
+const held: EffectEvent = { type: 'deferred', ...about, ...why };
 const started = (epoch: number): EffectEvent => ({
   type: 'started',
   ...about,
@@ -80,7 +80,7 @@ test.each([
 test('it begins as soon as it gets a place, and is held up anew when it waits once more', () => {
   given(prepared, held)
     .when(claim, NOW)
-    .thenEmits({ type: 'released', ...about }, started(1));
+    .thenEmits({ type: 'undeferred', ...about }, started(1));
   given(prepared).when(claim, NOW).thenEmits(started(1));
   given(prepared, held, started(1), doubt(2, 'repeat')).when(hold(), NOW).thenEmits(held);
   given(prepared, held, started(1), failed, { ...prepared, attempt: 2, order: again })

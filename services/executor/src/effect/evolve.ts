@@ -2,7 +2,7 @@ import type { EffectAnswered, EffectEvent, EffectInDoubt } from '@holdpoint/cont
 import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { type EffectState, type Entry, entryIn, type Unended } from './state.ts';
 
-const fresh = (order: RunEffect): Entry => ({
+const emptyEntry = (order: RunEffect): Entry => ({
   order,
   epoch: 0,
   starts: 0,
@@ -13,7 +13,7 @@ const fresh = (order: RunEffect): Entry => ({
 
 const entryOf = (state: EffectState): Entry => {
   if (state.status === 'absent' || state.entry === undefined)
-    throw new Error('an event of an effect that was never ordered');
+    throw new Error('event of an effect that was never ordered');
   return state.entry;
 };
 
@@ -21,11 +21,11 @@ export const evolve = (state: EffectState, event: EffectEvent): EffectState => {
   switch (event.type) {
     case 'prepared':
       return { status: 'prepared', entry: orderedAs(state, event.order) };
-    case 'held': {
+    case 'deferred': {
       const { target, reason } = event;
       return { ...state, entry: { ...entryOf(state), deferred: { target, reason } } } as EffectState;
     }
-    case 'released':
+    case 'undeferred':
       return { ...state, entry: { ...entryOf(state), deferred: undefined } } as EffectState;
     case 'refused':
       return {
@@ -37,7 +37,7 @@ export const evolve = (state: EffectState, event: EffectEvent): EffectState => {
       const { epoch, journal, worker } = event;
       const entry = orderedAs(state, event.order);
       const starts = entry.starts + 1;
-      // What a person allows is one start.
+      // An operator's "retry" allows one start.
       const started = { ...entry, epoch, journal, starts, probes: 0, repeatUntil: undefined };
       return { status: 'started', entry: started, worker };
     }
@@ -50,7 +50,7 @@ export const evolve = (state: EffectState, event: EffectEvent): EffectState => {
     case 'in_doubt': {
       const { epoch, reason, next, cause } = event;
       const unended = unendedAfter(state, event);
-      // An answer is about one doubt, and this is another.
+      // An operator's answer holds for one doubt only.
       const doubtful = { epoch, mayHaveHappened: true, unended, repeatUntil: undefined, deferred: undefined };
       const entry = { ...entryOf(state), ...doubtful, lost: lostAfter(state, event) };
       return { status: 'in_doubt', entry, reason, next, cause };
@@ -65,7 +65,7 @@ export const evolve = (state: EffectState, event: EffectEvent): EffectState => {
     case 'not_applied': {
       const { epoch, reason, by } = event;
       const before = entryOf(state);
-      // A person says what has happened, and cannot see what is still on its way.
+      // An operator knows the past only: a lost start may still be on its way.
       const unended = by === 'probe' ? [] : (before.unended ?? []);
       const entry = { ...before, epoch, mayHaveHappened: false, settled: epoch, unended };
       return { status: 'not_applied', entry, reason, by };
@@ -87,7 +87,7 @@ export const evolve = (state: EffectState, event: EffectEvent): EffectState => {
     case 'superseded': {
       const entry = entryOf(state);
       const evidence = [...entry.evidence, event.epoch];
-      // Whoever reports has ended; that it was begun says nothing of that.
+      // A start that reports an outcome has ended. A journal entry proves only that it began.
       const unended = (entry.unended ?? []).filter(
         ({ epoch }) => event.observed === 'journalled' || epoch !== event.epoch,
       );
@@ -96,18 +96,18 @@ export const evolve = (state: EffectState, event: EffectEvent): EffectState => {
   }
 };
 
-/** What is known of an effect once it was ordered so. Another attempt is another order, with losses of its own. */
+/** Another attempt is another order, and counts its lost workers from zero. */
 const orderedAs = (state: EffectState, order: RunEffect): Entry => {
-  const entry = entryIn(state) ?? fresh(order);
+  const entry = entryIn(state) ?? emptyEntry(order);
   const lost = entry.order.attempt === order.attempt ? (entry.lost ?? 0) : 0;
   return { ...entry, order, lost, deferred: undefined };
 };
 
-/** How often the order has lost its worker, with this doubt. A doubt that is only stated anew has lost none. */
+/** A doubt that is only stated again has lost no worker. */
 const lostAfter = (state: EffectState, { cause }: Pick<EffectInDoubt, 'cause'>): number =>
   (entryOf(state).lost ?? 0) + (state.status === 'started' && cause === 'worker_lost' ? 1 : 0);
 
-/** Who says itself that it cannot tell has ended. A worker that was lost may still be at it. */
+/** A worker that reports an unknown outcome has ended. A lost worker may still be running. */
 const unendedAfter = (state: EffectState, { epoch, cause }: EffectInDoubt): readonly Unended[] => {
   const entry = entryOf(state);
   const known = entry.unended ?? [];
@@ -115,16 +115,16 @@ const unendedAfter = (state: EffectState, { epoch, cause }: EffectInDoubt): read
   return [
     ...known,
     ...(lost ? [{ epoch: entry.epoch, journal: entry.journal }] : []),
-    // The epoch that is left out is that of a start which the ledger has lost.
+    // A skipped epoch belongs to a start that the ledger has lost.
     ...(epoch > entry.epoch + 1 ? [{ epoch: epoch - 1 }] : []),
   ];
 };
 
-/** Who says that it is to be done again takes back that it was called off. */
+/** "retry" withdraws a cancellation. */
 const answered = (state: EffectState, { answer, by, until, attempt }: EffectAnswered): EffectState => {
   if (state.status !== 'in_doubt') return state;
   const { order: began } = state.entry;
-  // The attempt that has asked: its own order may come again, and is none that is newer than the answer.
+  // The order of the attempt that asked may come again, and must not count as newer than the answer.
   const order = { ...began, attempt: Math.max(began.attempt, attempt) };
   const entry = { ...state.entry, order, answered: { answer, by } };
   if (answer !== 'retry') return { ...state, entry };

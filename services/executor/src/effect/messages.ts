@@ -4,46 +4,47 @@ import type { ErrorBody } from '@holdpoint/contracts/values/errors';
 import type { EffectId } from '@holdpoint/contracts/values/ids';
 import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
 import type { Decision } from '@holdpoint/runtime/decider';
-import type { EffectState, Deferral, Unended } from './state.ts';
+import type { Deferral, EffectState, Unended } from './state.ts';
 
-/** What carrying out an effect came to. `unknown` covers everything that does not prove the one or the other. */
+/** The result of one start. `unknown` covers every result that proves neither of the others. */
 export type Outcome =
   | { readonly kind: 'applied'; readonly outputs: JsonObject }
   | { readonly kind: 'failed_clean'; readonly error: ErrorBody }
   | { readonly kind: 'unknown'; readonly reason: string };
 
-/** What asking the target came to. `unproven`: it has not happened, but the start that was lost may still be under way. */
+/** The result of a probe. `unproven`: the effect has not happened yet, but a lost start may still be under way. */
 export type Finding = {
   readonly found: EffectProbed['found'];
   readonly reason: string;
-  /** With `applied`: what the effect gives. */
+  /** With `applied`: the outputs of the effect. */
   readonly outputs?: JsonObject;
 };
 
-/** A free place in the executor that took the message, who it is, and where it notes its starts. Without a place the order waits. */
+/** A free slot of the executor that took the message, with that executor's name and the id of its journal. */
 export type Slot = {
   readonly worker: string;
-  readonly id: number;
+  readonly slot: number;
   readonly journal?: string;
-  /** When it was taken, by that executor's own clock: a lease that is given with it begins no earlier. */
+  /** When the slot was taken, by the executor's monotonic clock: the lease of the start counts from then. */
   readonly since?: number;
 };
 
 export type EffectMessage =
-  | { readonly kind: 'run'; readonly payload: RunEffect; readonly place: Slot | undefined }
+  /** Without a slot the order waits. */
+  | { readonly kind: 'run'; readonly payload: RunEffect; readonly slot: Slot | undefined }
   | { readonly kind: 'cancel'; readonly payload: CancelEffect }
   | { readonly kind: 'resolve'; readonly payload: ResolveEffect }
   | { readonly kind: 'probed'; readonly epoch: number; readonly finding: Finding }
-  | { readonly kind: 'claim'; readonly id: EffectId; readonly place: Slot }
-  /** It waits, and the circuit of its target is why. */
-  | ({ readonly kind: 'held'; readonly attempt: number } & Deferral)
+  | { readonly kind: 'claim'; readonly id: EffectId; readonly slot: Slot }
+  /** It waits because the circuit of its target is not closed. */
+  | ({ readonly kind: 'deferred'; readonly attempt: number } & Deferral)
   | { readonly kind: 'heartbeat'; readonly epoch: number }
   | { readonly kind: 'outcome'; readonly epoch: number; readonly outcome: Outcome }
-  /** The ledger was set back; somebody's journal says that this was started, under this epoch. */
+  /** A journal has a start that the ledger may have lost when the database was restored. */
   | { readonly kind: 'journalled'; readonly order: RunEffect; readonly epoch: number }
   | { readonly kind: 'timer'; readonly name: string; readonly data: Json };
 
-/** What the executor does once the decision is committed. */
+/** Work of the executor after the commit of a decision. */
 export type EffectWork =
   | {
       readonly kind: 'start';
@@ -52,7 +53,7 @@ export type EffectWork =
       readonly slot: number;
       readonly since?: number;
     }
-  /** Asks the target whether it happened. That it did not counts once all that is `unended` is known to be over. */
+  /** Probes the target. "Not applied" counts only when all starts in `unended` are known to be over. */
   | {
       readonly kind: 'probe';
       readonly order: RunEffect;
@@ -60,9 +61,9 @@ export type EffectWork =
       readonly slot: number;
       readonly unended: readonly Unended[];
     }
-  /** `held`: that it waits for its target has been stated. */
-  | { readonly kind: 'await_place'; readonly order: RunEffect; readonly held?: true }
-  /** Ends one start of it; another may be under way. */
+  /** `deferred`: the ledger has already stated that the order waits for its target. */
+  | { readonly kind: 'await_slot'; readonly order: RunEffect; readonly deferred?: true }
+  /** Ends one start; another may be under way. */
   | { readonly kind: 'abort'; readonly id: EffectId; readonly epoch: number };
 
 export type EffectDecision = Decision<EffectEvent, EffectWork>;

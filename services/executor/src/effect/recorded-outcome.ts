@@ -8,51 +8,51 @@ import { isWork } from './admission.ts';
 import type { EffectDecision } from './messages.ts';
 import { type AttemptRef, attemptRef, type EffectState, entryIn, isWaiting } from './state.ts';
 
-/** Tells the outcome again to whoever orders or cancels again; nothing is done twice. */
-export const repeatOutcome = (fact: EffectEvent, now: number): EffectDecision =>
+/** Sends the outcome again, to a requester that orders or cancels again. */
+export const repeatOutcome = (event: EffectEvent, now: number): EffectDecision =>
   decision({
     send: [
       {
-        subject: subjects.fact('effect', fact.type, fact.id),
-        // Two different answers may be due in the same batch, and so at the same moment.
-        id: `effect.${fact.id}.again.${digestOf(fact).slice(0, 16)}.${String(now)}`,
-        type: eventType('effect', fact.type),
-        data: fact,
+        subject: subjects.fact('effect', event.type, event.id),
+        // One batch, and so one moment, may hold two different answers.
+        id: `effect.${event.id}.again.${digestOf(event).slice(0, 16)}.${String(now)}`,
+        type: eventType('effect', event.type),
+        data: event,
       },
     ],
   });
 
 type Final = Extract<EffectState, { status: 'applied' | 'not_applied' | 'in_doubt' | 'cancelled' }>;
 
-/** What no order changes any more, as the fact that says so. */
-export const finalEvent = (state: Final, about: AttemptRef): EffectEvent => {
+/** The event of an outcome that no order can change. */
+export const finalEvent = (state: Final, ref: AttemptRef): EffectEvent => {
   switch (state.status) {
     case 'applied':
-      return { type: 'applied', ...about, epoch: state.entry.epoch, outputs: state.outputs };
+      return { type: 'applied', ...ref, epoch: state.entry.epoch, outputs: state.outputs };
     case 'not_applied':
-      return { type: 'not_applied', ...about, epoch: state.entry.epoch, reason: state.reason, by: state.by };
+      return { type: 'not_applied', ...ref, epoch: state.entry.epoch, reason: state.reason, by: state.by };
     case 'in_doubt': {
       const { reason, next, cause } = state;
-      return { type: 'in_doubt', ...about, epoch: state.entry.epoch, reason, next, cause };
+      return { type: 'in_doubt', ...ref, epoch: state.entry.epoch, reason, next, cause };
     }
     case 'cancelled':
-      return { type: 'cancelled', ...about, reason: state.reason };
+      return { type: 'cancelled', ...ref, reason: state.reason };
   }
 };
 
-/** The outcome that stands, as an answer to an order of it. */
+/** The recorded outcome, as the answer to an order. */
 export const recordedOutcome = (state: EffectState, order: RunEffect): EffectEvent | undefined => {
-  const about = attemptRef(order);
+  const ref = attemptRef(order);
   switch (state.status) {
     case 'applied':
     case 'not_applied':
     case 'in_doubt':
     case 'cancelled':
-      return finalEvent(state, about);
+      return finalEvent(state, ref);
     case 'failed_clean':
-      return { type: 'failed_clean', ...about, epoch: state.entry.epoch, error: state.error };
+      return { type: 'failed_clean', ...ref, epoch: state.entry.epoch, error: state.error };
     case 'refused':
-      return { type: 'refused', ...about, order, error: state.error };
+      return { type: 'refused', ...ref, order, error: state.error };
     case 'absent':
     case 'prepared':
     case 'started':
@@ -60,22 +60,22 @@ export const recordedOutcome = (state: EffectState, order: RunEffect): EffectEve
   }
 };
 
-/** That it waits for its target, once more: whoever orders again may not have heard of it. */
-export const deferredEvent = (state: EffectState, about: AttemptRef): EffectEvent | undefined => {
-  const held = isWaiting(state) ? state.entry.deferred : undefined;
-  return held && { type: 'held', ...about, ...held };
+/** The deferral of a waiting effect, for a requester that may have missed it. */
+export const deferredEvent = (state: EffectState, ref: AttemptRef): EffectEvent | undefined => {
+  const deferral = isWaiting(state) ? state.entry.deferred : undefined;
+  return deferral && { type: 'deferred', ...ref, ...deferral };
 };
 
-/** What may have happened, or was looked into, and is not to happen again. What was cancelled or refused never did. */
-const standingOf = ({ status }: EffectState): EffectDuplicatePrevented['standing'] | undefined =>
+/** Cancelled and refused effects never happened, so that they are no duplicates. */
+const preventedBy = ({ status }: EffectState): EffectDuplicatePrevented['standing'] | undefined =>
   status === 'applied' || status === 'not_applied' || status === 'in_doubt' ? status : undefined;
 
-/** Anybody who may order at all can number attempts; the history of an effect does not grow with that for ever. */
+/** Bounds the history: a requester may number attempts without end. */
 const PREVENTED_MAX = 100;
 
-/** What could have happened twice is recorded, once for every attempt; that work comes again is nothing special. */
+/** A prevented duplicate is recorded once for each attempt. Repeated work is not recorded: it is harmless. */
 export const prevented = (state: EffectState, order: RunEffect): readonly EffectEvent[] => {
-  const standing = standingOf(state);
+  const standing = preventedBy(state);
   const { starts = 0, prevented: known = [] } = entryIn(state) ?? {};
   const isNew = starts > 0 && known.length < PREVENTED_MAX && !known.includes(order.attempt);
   return standing !== undefined && isNew && !isWork(order)

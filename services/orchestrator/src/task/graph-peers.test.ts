@@ -63,7 +63,7 @@ describe('--after', () => {
 describe('a task that others wait for', () => {
   test('tells them when it ends, and once it has ended at once', () => {
     const watched = play(chain('a', 'b')).when(watches('t-7'));
-    expect(watched.said).toEqual(['watched']);
+    expect(watched.said).toEqual(['watcher_added']);
     expect(told(watched.when(succeeds('a')))).toEqual([]);
     const over = watched.when(succeeds('a'), succeeds('b'));
     expect(told(over)).toMatchObject([{ about: 'peer', task: 't-7', peer: 't-1', outcome: 'succeeded' }]);

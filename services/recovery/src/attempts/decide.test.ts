@@ -99,7 +99,7 @@ describe('a failure', () => {
     const settle: RecoveryMessage = { kind: 'settle', payload: { task, node, attempt: 1, how: 'ended' } };
     given(...stuck)
       .when(settle, NOW)
-      .thenEmitsLike({ type: 'settled', how: 'ended' })
+      .thenEmitsLike({ type: 'job_unstuck', how: 'ended' })
       .thenTimes({ clear: 'stuck:append' });
     const settled = historyOf(recoveryDecider, [assess(inDoubt), NOW], [settle, NOW]);
     given(...settled)
@@ -116,11 +116,11 @@ describe('a failure', () => {
     const history = [...stuck, ...historyOf(recoveryDecider, [late, NOW])];
     given(...stuck)
       .when(late, NOW)
-      .thenEmitsLike({ type: 'recorded', attempt: 1 })
+      .thenEmitsLike({ type: 'attempt_recorded', attempt: 1 })
       .thenTimes();
     given(...history)
       .when({ kind: 'settle', payload: { task, node, attempt: 2, how: 'done' } }, NOW)
-      .thenEmitsLike({ type: 'settled', attempt: 2 });
+      .thenEmitsLike({ type: 'job_unstuck', attempt: 2 });
   });
 
   test.each([
@@ -145,7 +145,7 @@ describe('a failure', () => {
       );
       given(...history)
         .when({ kind: 'settle', payload: { task, node, attempt: 2, how: 'done' } }, NOW)
-        .thenEmitsLike({ type: 'settled', attempt: 2 });
+        .thenEmitsLike({ type: 'job_unstuck', attempt: 2 });
     }
   });
 
@@ -175,7 +175,7 @@ describe('a failure', () => {
         .thenSends({ data: { verdict } });
     given(...history)
       .when({ kind: 'settle', payload: { task, node, attempt: 1, how: 'retry' } }, NOW)
-      .thenEmitsLike({ type: 'settled', attempt: 1 });
+      .thenEmitsLike({ type: 'job_unstuck', attempt: 1 });
     // It is the same failure: the next one is the second.
     given(...history)
       .when(assess(failure(2)), NOW)

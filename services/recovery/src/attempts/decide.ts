@@ -148,7 +148,7 @@ const record = (state: History, payload: RecordAttempt, now: number): Decision<R
   return decision({
     events: [
       {
-        type: 'recorded',
+        type: 'attempt_recorded',
         task,
         node,
         attempt,
@@ -174,7 +174,7 @@ const settle = (
 ): Decision<RecoveryEvent> =>
   stuckAt(state, node) === attempt
     ? decision({
-        events: [{ type: 'settled', task, node, attempt, at: now, how, ...(by !== undefined && { by }) }],
+        events: [{ type: 'job_unstuck', task, node, attempt, at: now, how, ...(by !== undefined && { by }) }],
         timers: clearStuckTimer(state, node, attempt),
       })
     : decision({});

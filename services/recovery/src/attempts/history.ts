@@ -51,19 +51,19 @@ const attemptsAfter = (attempts: readonly Attempt[], event: Attempt): readonly A
   const place = attempts.findLastIndex(
     ({ type, node, attempt }) => type === 'assessed' && node === event.node && attempt === event.attempt,
   );
-  return event.type === 'recorded' || place < 0 ? [...attempts, event] : attempts.with(place, event);
+  return event.type === 'attempt_recorded' || place < 0 ? [...attempts, event] : attempts.with(place, event);
 };
 
 export const evolveHistory = (history: History, event: Exclude<RecoveryEvent, CircuitEvent>): History => {
   const { attempts, stuck } = history;
   switch (event.type) {
     case 'assessed':
-    case 'recorded':
+    case 'attempt_recorded':
       return {
         attempts: attemptsAfter(attempts, event).slice(-ATTEMPTS_KEPT),
         stuck: stuckAfter(history, event),
       };
-    case 'settled':
+    case 'job_unstuck':
       return { attempts, stuck: without(stuck, event.node) };
   }
 };

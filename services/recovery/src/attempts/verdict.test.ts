@@ -52,7 +52,7 @@ const passed = (history: History, good: string, worktree = place.worktree): Hist
   ...history,
   attempts: [
     ...history.attempts,
-    { type: 'recorded', task, node: NodeId.parse('build'), attempt: 1, good, worktree },
+    { type: 'attempt_recorded', task, node: NodeId.parse('build'), attempt: 1, good, worktree },
   ],
 });
 
@@ -196,7 +196,7 @@ describe('the whole tree', () => {
     const before = after(failing(1, 'VERIFICATION_FAILED'), failing(2, 'VERIFICATION_FAILED'));
     const succeeded: History = {
       ...before,
-      attempts: [...before.attempts, { type: 'recorded', task, node, attempt: 3 }],
+      attempts: [...before.attempts, { type: 'attempt_recorded', task, node, attempt: 3 }],
     };
     expect(judge(before, failing(3, 'VERIFICATION_FAILED')).verdict.kind).toBe('skip');
     expect(judge(succeeded, failing(4, 'VERIFICATION_FAILED')).verdict.kind).toBe('retry');
@@ -303,7 +303,7 @@ describe('the report on a job that is stuck', () => {
       "`src/'odd'.ts`",
       'AssertionError: expected 3 to be 4',
       'nothing takes it back; see to it by hand',
-      '`holdpoint undo` takes it back',
+      '`holdpoint effect undo` takes it back',
       '`holdpoint recovery resolve t-1/check retry`',
       '`draft/w`',
     ])

@@ -4,12 +4,12 @@ import type { Clock } from '@holdpoint/runtime/engine/clock';
 import { followCircuits } from '@holdpoint/runtime/bus/circuits';
 import type { Listener } from '@holdpoint/runtime/bus/listener';
 import type { Announce } from '@holdpoint/runtime/engine/ports';
-import type { Circuits, Said } from './circuits.ts';
+import type { Circuits, CircuitUpdate } from './circuits.ts';
 
 /** More circuits than this are more targets than executors are ever given. */
 const PAGES_MAX = 20;
 
-const saidIn = (event: CircuitEvent): Said | undefined => {
+const updateFrom = (event: CircuitEvent): CircuitUpdate | undefined => {
   const { target } = event;
   switch (event.type) {
     case 'circuit_opened':
@@ -18,13 +18,13 @@ const saidIn = (event: CircuitEvent): Said | undefined => {
       return { target, state: 'half_open', executor: event.executor };
     case 'circuit_closed':
       return { target, state: 'closed' };
-    case 'circuit_counted':
+    case 'circuit_failure_recorded':
       return undefined;
   }
 };
 
 /** Tells recovery; on its way it is kept by the bus, until recovery is there. */
-export const tellRecovery =
+export const reportToRecovery =
   (announce: Announce) =>
   (report: ReportCircuit): boolean =>
     announce(subjects.recoveryCommand('circuit'), JSON.stringify(report));
@@ -35,13 +35,13 @@ export const tellRecovery =
  */
 export const followRecovery = (
   listener: Listener,
-  circuits: Pick<Circuits, 'hear' | 'hearAll'>,
+  circuits: Pick<Circuits, 'update' | 'updateAll'>,
   clock: Clock,
 ): { readonly asked: Promise<void>; readonly stop: () => void } =>
   followCircuits(listener, clock, PAGES_MAX, {
     hear: (fact) => {
-      const said = saidIn(fact);
-      if (said !== undefined) circuits.hear(said);
+      const said = updateFrom(fact);
+      if (said !== undefined) circuits.update(said);
     },
-    hearAll: circuits.hearAll,
+    hearAll: circuits.updateAll,
   });

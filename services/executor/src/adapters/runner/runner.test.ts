@@ -7,12 +7,12 @@ import { silentLogger } from '@holdpoint/runtime/observability/log';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { type Capability, CleanFailure, type EffectContext, OutcomeUnknown } from '../../ports/capability.ts';
-import { createRegistry } from '../../ports/handler-registry.ts';
+import { createHandlerRegistry } from '../../ports/handler-registry.ts';
 import { type EffectMessage, LEASE_MS } from '../../effect/decide.ts';
 import { contextFor } from '../../../testing/context.ts';
 import { bareOrderFor, EFFECT, effectOf, orderFor, workOf } from '../../../testing/orders.ts';
-import { createPlaces } from '../slots/slots.ts';
-import { isOverFor, type NoteStart } from './execute.ts';
+import { createSlots } from '../slots/slots.ts';
+import { allEndedFor, type JournalStart } from './execute.ts';
 import { createRunner, type RunnerParts } from './runner.ts';
 
 afterEach(() => {
@@ -30,22 +30,22 @@ const settle = async (): Promise<void> => {
 };
 
 const noContext = contextFor();
-const noted: NoteStart = () => Promise.resolve();
+const noted: JournalStart = () => Promise.resolve();
 
 /** A runner with one capability, and everything that it hands back. */
 const running = (
   run: Capability<typeof Input>['run'],
   count = 2,
-  note: NoteStart = noted,
-  heldBy: RunnerParts['heldBy'] = () => undefined,
+  note: JournalStart = noted,
+  heldBy: RunnerParts['deferralOf'] = () => undefined,
 ) => {
-  const places = createPlaces({ worker: 'worker-1' }, count);
+  const places = createSlots({ worker: 'worker-1' }, count);
   const runner = createRunner({
-    capabilities: createRegistry([{ uses: 'cap.file.append', input: Input, run }]),
-    places,
+    capabilities: createHandlerRegistry([{ uses: 'cap.file.append', input: Input, run }]),
+    slots: places,
     clock: systemClock,
-    note,
-    heldBy,
+    journalStart: note,
+    deferralOf: heldBy,
     log: silentLogger(),
   });
   const handed: Routed<EffectMessage>[] = [];
@@ -146,7 +146,7 @@ describe('before anything leaves, the start is noted in the journal:', () => {
     const { run, contexts } = held();
     const written: (() => void)[] = [];
     const noted: (readonly [string, number])[] = [];
-    const note: NoteStart = ({ id }, epoch) => {
+    const note: JournalStart = ({ id }, epoch) => {
       noted.push([id, epoch]);
       return new Promise((resolve) => written.push(resolve));
     };
@@ -306,7 +306,7 @@ describe('work that is interrupted', () => {
     expect(workBegins).not.toThrow();
     expect(effectBegins).toThrow(CleanFailure);
     // Heartbeats that are decided go on allowing it, those of an effect do not.
-    for (const { released } of handed) released?.();
+    for (const { onDone: released } of handed) released?.();
     await vi.advanceTimersByTimeAsync(LEASE_MS / 2);
     expect(workBegins).not.toThrow();
     expect(effectBegins).toThrow(CleanFailure);
@@ -318,9 +318,9 @@ describe('work that is interrupted', () => {
 describe('what a start prints', () => {
   test('goes to whoever watches this start, until it ends', async () => {
     const heard: string[] = [];
-    const places = createPlaces({ worker: 'worker-1' }, 1);
+    const places = createSlots({ worker: 'worker-1' }, 1);
     const runner = createRunner({
-      capabilities: createRegistry([
+      capabilities: createHandlerRegistry([
         {
           uses: 'cap.file.append',
           input: Input,
@@ -330,11 +330,11 @@ describe('what a start prints', () => {
           },
         },
       ]),
-      places,
+      slots: places,
       clock: systemClock,
-      note: noted,
+      journalStart: noted,
       linesOf: ({ id }, epoch) => ({
-        say: (stream, line) => void heard.push(`${id} ${String(epoch)} ${stream} ${line}`),
+        print: (stream, line) => void heard.push(`${id} ${String(epoch)} ${stream} ${line}`),
         end: () => {
           heard.push('end');
           return Promise.resolve(undefined);
@@ -362,11 +362,11 @@ describe('an effect that waits for a place', () => {
     runner.perform(waits(), accept);
     runner.perform(waits(other), accept);
     const [first, second] = handed;
-    const claimed = first?.message.kind === 'claim' ? first.message.place.slot : 0;
+    const claimed = first?.message.kind === 'claim' ? first.message.place.id : 0;
     runner.perform({ kind: 'start', order, epoch: 1, slot: claimed }, accept);
-    first?.released?.();
+    first?.onDone?.();
     expect(places.inUse()).toBe(2);
-    second?.released?.();
+    second?.onDone?.();
     expect(places.inUse()).toBe(1);
   });
 
@@ -380,7 +380,7 @@ describe('an effect that waits for a place', () => {
     await settle();
     expect(messages().map(({ kind }) => kind)).toEqual(['outcome', 'claim']);
     // Whoever waited beside it would have the place now.
-    handed.at(-1)?.released?.();
+    handed.at(-1)?.onDone?.();
     expect(messages()).toHaveLength(2);
     expect(places.inUse()).toBe(0);
   });
@@ -396,7 +396,7 @@ describe('an effect that waits for a place', () => {
     circuits.push(why);
     for (let i = 0; i < 2; i += 1) runner.perform(waits(), accept);
     runner.perform({ ...waits(), held: true }, accept);
-    const message = { kind: 'held', attempt: 1, ...why };
+    const message = { kind: 'deferred', attempt: 1, ...why };
     expect(messages()).toEqual([message, message]);
   });
 
@@ -410,7 +410,7 @@ describe('an effect that waits for a place', () => {
   test('can wait again after it had its place', () => {
     const { runner, accept, handed } = running(held().run, 1);
     runner.perform(waits(), accept);
-    handed[0]?.released?.();
+    handed[0]?.onDone?.();
     runner.perform(waits(), accept);
     expect(handed.map(({ message }) => message.kind)).toEqual(['claim', 'claim']);
   });
@@ -461,13 +461,13 @@ describe('an effect in doubt of which the target can tell', () => {
   type Probe = NonNullable<Capability<typeof Input>['probe']>;
   /** A runner whose capability can be asked. Of what was lost, only what is noted in `mine` is over. */
   const asking = (probe: Probe, run: Capability<typeof Input>['run'] = held().run) => {
-    const places = createPlaces({ worker: 'worker-1' }, 2);
+    const places = createSlots({ worker: 'worker-1' }, 2);
     const runner = createRunner({
-      capabilities: createRegistry([{ uses: 'cap.file.append', input: Input, run, probe }]),
-      places,
+      capabilities: createHandlerRegistry([{ uses: 'cap.file.append', input: Input, run, probe }]),
+      slots: places,
       clock: systemClock,
-      note: noted,
-      isOver: isOverFor((journal) => journal === 'mine'),
+      journalStart: noted,
+      allEnded: allEndedFor((journal) => journal === 'mine'),
       log: silentLogger(),
     });
     const handed: EffectMessage[] = [];

@@ -205,7 +205,7 @@ export const createRunner = ({
     }
     // It is offered again every few seconds: a circuit that has opened meanwhile is found then.
     const held = queued.has(id) && stated !== true ? heldBy(order) : undefined;
-    if (held !== undefined) accept({ aggregate: id, message: { kind: 'held', attempt, ...held } });
+    if (held !== undefined) accept({ aggregate: id, message: { kind: 'deferred', attempt, ...held } });
   };
 
   const placed =

@@ -429,7 +429,7 @@ const fold = (task: Task, event: TaskEvent): Task => {
         { ...ofNode(task, event.node, { paused: undefined }), pausedNodes: task.pausedNodes - 1 },
         event.command,
       );
-    case 'watched':
+    case 'watcher_added':
       return { ...task, watchers: [...task.watchers, watcherOf(event)] };
     case 'peer_ended':
       return { ...task, peers: { ...task.peers, [peerOf(event)]: event.outcome } };
@@ -475,7 +475,7 @@ export const phaseAfter = (state: TaskState, change: TaskChange): TaskPhase => {
     return change.type;
   if (change.type === 'ready') return 'execution_ready';
   // What other tasks want to know, or say, changes nothing of a task that is over.
-  if (change.type === 'watched' || change.type === 'peer_ended') return state.phase;
+  if (change.type === 'watcher_added' || change.type === 'peer_ended') return state.phase;
   return phaseOf(fold(state, { ...change, id: state.id, phase: state.phase }));
 };
 

@@ -116,7 +116,7 @@ export const watched = (draft: Draft, watch: Watch): void => {
   if (outcome !== undefined)
     return draft.send(answer(watch, outcome, draft.now, node === undefined ? gaveOf(task) : {}));
   const known = task.watchers.some((each) => each.task === watcher && each.node === node);
-  if (!known) draft.emit({ type: 'watched', watcher, ...(node !== undefined && { node }) });
+  if (!known) draft.emit({ type: 'watcher_added', watcher, ...(node !== undefined && { node }) });
 };
 
 /** For whoever skips, cancels or blocks a node by hand or by a decision on it. */
