@@ -1,47 +1,99 @@
 import { defineConfig } from 'vitest/config';
 
-const nowhere = ['**/node_modules/**', '**/.holdpoint/**'];
+const NEVER = ['**/node_modules/**', '**/.holdpoint/**'];
+const BY_SUFFIX = ['**/*.int.test.ts', '**/*.e2e.test.ts', '**/*.long.test.ts'];
+
+/** Files, git repositories, sockets and processes of the machine: each test file has a process of its own. */
+const ADAPTERS = [
+  'services/executor/src/{adapters,capabilities}/**/*.test.ts',
+  'infra/**/*.test.ts',
+  'examples/**/*.test.ts',
+  'tests/counter/*.test.ts',
+  'tests/repo/docs-code.test.ts',
+];
+
+/** The deciders of all services in worlds that the tests invent. */
+const PROOF = ['tests/{simulation,models,fuzz,torture,planted}/**/*.test.ts'];
+
+/** The integration tests of `npm test`: the bus, the store, what clients meet, and one kill of each service. */
+const QUICK = [
+  'tests/integration/runtime/store-contract.int.test.ts',
+  'tests/integration/runtime/engine-postgres.int.test.ts',
+  'tests/integration/tasks/gated-task.int.test.ts',
+];
+
+/** NATS and PostgreSQL are real. Bounds are for what hangs: no test passes or fails by its duration. */
+const real = {
+  globalSetup: ['tests/kit/stack/global-setup.ts'],
+  testTimeout: 300_000,
+  hookTimeout: 240_000,
+  // Concurrent tests wait most of the time, each with servers of its own.
+  maxConcurrency: 8,
+};
 
 // oxlint-disable-next-line import/no-default-export -- the test runner asks for it
 export default defineConfig({
   test: {
-    // Two cores are what a small machine has, and every integration test brings servers of its own.
+    // A small machine has two cores.
     maxWorkers: 2,
     projects: [
       {
         test: {
           name: 'unit',
           include: ['**/*.test.ts'],
-          exclude: [...nowhere, '**/*.int.test.ts', '**/*.e2e.test.ts'],
-          // A bound for what hangs, as below.
+          exclude: [...NEVER, ...BY_SUFFIX, ...ADAPTERS, ...PROOF],
           testTimeout: 60_000,
+          // Pure tests share a worker: each module is loaded once, not once per file.
+          pool: 'threads',
+          isolate: false,
           sequence: { groupOrder: 0 },
         },
       },
       {
         test: {
-          name: 'int',
-          include: ['**/*.int.test.ts'],
-          exclude: nowhere,
-          globalSetup: ['tests/kit/stack/global-setup.ts'],
-          // Bounds for what hangs: no test passes or fails by how long it takes.
-          testTimeout: 300_000,
-          hookTimeout: 180_000,
-          // Concurrent tests wait most of the time; each has servers of its own.
-          maxConcurrency: 8,
+          name: 'adapters',
+          include: ADAPTERS,
+          exclude: [...NEVER, ...BY_SUFFIX],
+          testTimeout: 60_000,
           sequence: { groupOrder: 1 },
         },
       },
       {
         test: {
+          name: 'proof',
+          include: PROOF,
+          exclude: [...NEVER, ...BY_SUFFIX],
+          testTimeout: 300_000,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      { test: { ...real, name: 'quick', include: QUICK, sequence: { groupOrder: 2 } } },
+      {
+        test: {
+          name: 'long',
+          include: ['tests/**/*.long.test.ts'],
+          exclude: NEVER,
+          testTimeout: 600_000,
+          sequence: { groupOrder: 3 },
+        },
+      },
+      {
+        test: {
+          ...real,
+          name: 'int',
+          include: ['**/*.int.test.ts'],
+          exclude: [...NEVER, ...QUICK],
+          sequence: { groupOrder: 4 },
+        },
+      },
+      {
+        test: {
+          ...real,
           name: 'e2e',
           include: ['tests/{e2e,conformance}/**/*.e2e.test.ts'],
-          exclude: nowhere,
-          globalSetup: ['tests/kit/stack/global-setup.ts'],
-          testTimeout: 300_000,
-          hookTimeout: 240_000,
+          exclude: NEVER,
           maxWorkers: 1,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 5 },
         },
       },
     ],

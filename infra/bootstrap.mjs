@@ -23,7 +23,10 @@ const REMINDER_MS = 10_000;
 const commands = {
   start: 'infra/local/start.ts',
   demo: 'infra/local/demo.ts',
-  test: 'infra/test.ts',
+  check: 'infra/test.ts check',
+  test: 'infra/test.ts test',
+  'test:all': 'infra/test.ts all',
+  prove: 'infra/test.ts prove',
   bench: 'tests/bench/main.ts',
   soak: 'tests/torture/soak/main.ts',
   simulate: 'tests/simulation/main.ts',
@@ -32,7 +35,7 @@ const commands = {
   holdpoint: 'packages/cli/src/main.ts',
 };
 /** Those that start services, which serve the console. */
-const serving = ['start', 'demo', 'test', 'bench', 'soak', 'torture'];
+const serving = ['start', 'demo', 'test', 'test:all', 'prove', 'bench', 'soak', 'torture'];
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const stampFile = join(root, 'node_modules', '.holdpoint-installed');
@@ -249,6 +252,6 @@ if (!Object.hasOwn(commands, command ?? ''))
   fail(`usage: node infra/bootstrap.mjs ${Object.keys(commands).join('|')} [arguments]`, 64);
 await install();
 if (serving.includes(command)) await buildConsole();
-const script = commands[command];
+const [script, ...level] = commands[command].split(' ');
 if (!existsSync(join(root, script))) fail(`${script} does not exist`);
-await handOver(script, args);
+await handOver(script, [...level, ...args]);

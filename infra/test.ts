@@ -6,16 +6,52 @@ import { root } from './local/folders.ts';
 import { add, countReport, totalLine } from './test-report.ts';
 import type { Total } from './test-report.ts';
 
-/** What `npm test` runs: the checks, then every test. Ends with one line, `N passed, N failed`; a check counts as a test. */
-type Check = { readonly name: string; readonly program: string; readonly args: readonly string[] };
+/**
+ * `npm run check`, `npm test`, `npm run test:all` and `npm run prove`: each level runs the static checks and some projects
+ * of `vitest.config.ts`, or programs of its own. Every level ends with one line, `N passed, N failed`; a check or a program
+ * counts as one test.
+ */
+type Program = { readonly name: string; readonly script: string; readonly args: readonly string[] };
 
-const checks: readonly Check[] = [
-  { name: 'types', program: 'tsc', args: ['--noEmit'] },
+const bin = (name: string): string => join(root, 'node_modules', '.bin', name);
+const STATIC: readonly Program[] = [
+  { name: 'types', script: bin('tsc'), args: ['--noEmit'] },
   // Code for browsers has types of its own.
-  { name: 'types of the console', program: 'tsc', args: ['--noEmit', '-p', 'packages/console'] },
-  { name: 'lint', program: 'oxlint', args: [] },
-  { name: 'format', program: 'oxfmt', args: ['--check', '.'] },
+  { name: 'types of the console', script: bin('tsc'), args: ['--noEmit', '-p', 'packages/console'] },
+  { name: 'lint', script: bin('oxlint'), args: [] },
+  { name: 'format', script: bin('oxfmt'), args: ['--check', '.'] },
 ];
+
+const node = (name: string, script: string, ...args: readonly string[]): Program => ({
+  name,
+  script: process.execPath,
+  args: [join(root, script), ...args],
+});
+/** Fresh seeds and long runs: they find new faults, so they never gate a merge. */
+const PROVE: readonly Program[] = [
+  node(
+    'simulator, fresh seeds',
+    'tests/simulation/main.ts',
+    '--seeds',
+    '600',
+    '--seed',
+    String(Date.now() % 1e9),
+  ),
+  node('planted bugs', 'tests/planted/plant.ts'),
+  node('torture', 'tests/torture/main.ts', '--duration', '10m', '--rate', '20', '--fault-every', '5s'),
+  node('soak', 'tests/torture/soak/main.ts'),
+];
+
+const QUICK = ['adapters', 'proof', 'quick'];
+const REST = ['long', 'int', 'e2e'];
+
+type Level = { readonly programs: readonly Program[]; readonly projects: readonly string[] };
+const LEVELS: Readonly<Record<string, Level>> = {
+  check: { programs: STATIC, projects: ['unit'] },
+  test: { programs: STATIC, projects: ['unit', ...QUICK] },
+  all: { programs: STATIC, projects: ['unit', ...QUICK, ...REST] },
+  prove: { programs: PROVE, projects: [] },
+};
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
@@ -28,7 +64,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   });
 }
 
-/** In a process group of its own: a Ctrl-C would otherwise reach it twice, and the second one means "do not clean up". */
+/** In a process group of its own: a Ctrl-C would otherwise reach it twice, and the second one skips the clean-up. */
 const run = (command: string, args: readonly string[]): Promise<number | null> =>
   new Promise((resolve, reject) => {
     const path = [dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter);
@@ -42,13 +78,13 @@ const run = (command: string, args: readonly string[]): Promise<number | null> =
     current.once('close', resolve);
   });
 
-const check = async ({ name, program, args }: Check): Promise<boolean> => {
+const seconds = (since: number): string => `${((performance.now() - since) / 1_000).toFixed(1)} s`;
+
+const runProgram = async ({ name, script, args }: Program): Promise<boolean> => {
   say(`${name} ...`);
   const started = performance.now();
-  const code = await run(join(root, 'node_modules', '.bin', program), args);
-  say(
-    `${name}: ${code === 0 ? 'passed' : 'FAILED'} (${((performance.now() - started) / 1_000).toFixed(1)} s)`,
-  );
+  const code = await run(script, args);
+  say(`${name}: ${code === 0 ? 'passed' : 'FAILED'} (${seconds(started)})`);
   return code === 0;
 };
 
@@ -58,6 +94,7 @@ const runTests = async (args: readonly string[]): Promise<Total> => {
   const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
   try {
     say('tests ...');
+    const started = performance.now();
     const code = await run(process.execPath, [
       vitest,
       'run',
@@ -66,7 +103,9 @@ const runTests = async (args: readonly string[]): Promise<Total> => {
       `--outputFile.json=${report}`,
       ...args,
     ]);
-    return countReport(JSON.parse(await readFile(report, 'utf8')), code);
+    const total = countReport(JSON.parse(await readFile(report, 'utf8')), code);
+    say(`tests: ${totalLine(total)} (${seconds(started)})`);
+    return total;
   } catch (error) {
     say(`tests: there is no report (${error instanceof Error ? error.message : String(error)})`);
     return { passed: 0, failed: 1 };
@@ -75,15 +114,37 @@ const runTests = async (args: readonly string[]): Promise<Total> => {
   }
 };
 
-const runAll = async (args: readonly string[]): Promise<Total> => {
-  let passed = 0;
-  for (const each of checks) {
-    if (!(await check(each))) return { passed, failed: 1 };
-    passed += 1;
+/** A level stops at the first static check that fails; the long programs of `prove` all run. */
+const runLevel = async (name: string, { programs, projects }: Level, args: readonly string[]) => {
+  let total: Total = { passed: 0, failed: 0 };
+  for (const program of programs) {
+    const passed = await runProgram(program);
+    total = add(total, passed ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 });
+    if (interrupted || (!passed && name !== 'prove')) return total;
   }
-  return add({ passed, failed: 0 }, await runTests(args));
+  if (projects.length === 0) return total;
+  return add(total, await runTests([...projects.flatMap((project) => ['--project', project]), ...args]));
 };
 
-const total = await runAll(process.argv.slice(2));
+const [wanted = 'test', ...given] = process.argv.slice(2);
+const level = LEVELS[wanted];
+if (level === undefined) throw new Error(`unknown level ${wanted}: one of ${Object.keys(LEVELS).join(', ')}`);
+// `npm run test:all -- --rest`, right after `npm test`, leaves out the part that has just run.
+const isRest = wanted === 'all' && given.includes('--rest');
+const args = given.filter((arg) => arg !== '--rest');
+// With a file or a filter there is no need for the rest.
+const isPart = args.some((arg) => !arg.startsWith('--shard'));
+// The first shard has the static checks.
+const isLaterShard = args.some((arg) => /^--shard=(?!1\/)/.test(arg));
+const total = isPart
+  ? await runTests(args)
+  : await runLevel(
+      wanted,
+      {
+        programs: isRest || isLaterShard ? [] : level.programs,
+        projects: isRest ? REST : level.projects,
+      },
+      args,
+    );
 say(totalLine(total));
 process.exit(interrupted ? 130 : total.failed === 0 ? 0 : 1);
