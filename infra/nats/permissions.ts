@@ -84,11 +84,11 @@ const speech: Readonly<Record<ServiceName, readonly string[]>> = {
     subjects.approvalCommand('cancel'),
     filters.effectCommands('*'),
     filters.work,
-    ...(['assess', 'record', 'settle', 'enter'] as const).map(subjects.recoveryCommand),
+    ...(['assess', 'record_attempt', 'job_unstuck', 'circuit_acquire'] as const).map(subjects.recoveryCommand),
     // It asks how circuits stand.
     subjects.api('recovery', 'circuits'),
     // Between tasks, and with the board of their repository: to itself. A rollback is a task that it submits and calls off.
-    ...(['watch', 'inform', 'board', 'submit', 'cancel'] as const).map(subjects.taskCommand),
+    ...(['watch', 'notify', 'registry', 'submit', 'cancel'] as const).map(subjects.taskCommand),
     filters.answersTo('approvals'),
   ],
   // Executors ask it for its public keys; it asks them what became of an effect. The rest is what its console passes on for
@@ -97,15 +97,15 @@ const speech: Readonly<Record<ServiceName, readonly string[]>> = {
   // What it finds of the targets that it talks to; and it asks how their circuits stand.
   executor: [
     filters.logs,
-    subjects.recoveryCommand('circuit'),
+    subjects.recoveryCommand('circuit_report'),
     subjects.api('recovery', 'circuits'),
     subjects.api('approvals', 'keys'),
     filters.answersTo('approvals'),
   ],
   recovery: [
-    ...(['recover', 'admit'] as const).map(subjects.taskCommand),
+    ...(['recover', 'circuit_state'] as const).map(subjects.taskCommand),
     // Of the jobs that it gives up it tells itself, as keeper of the circuits.
-    subjects.recoveryCommand('count'),
+    subjects.recoveryCommand('circuit_record_failure'),
     filters.answersTo('executor'),
     filters.answersTo('orchestrator'),
     filters.answersTo('approvals'),

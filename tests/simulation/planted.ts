@@ -171,7 +171,7 @@ export const PLANTED: readonly Planted[] = [
       orchestrator: (decider) => ({
         ...decider,
         decide: (state, message, at) => {
-          if (message.kind !== 'inform' || message.payload.information.about !== 'locks')
+          if (message.kind !== 'notify' || message.payload.information.about !== 'locks')
             return decider.decide(state, message, at);
           const information = { ...message.payload.information, held: true };
           return decider.decide(state, { ...message, payload: { ...message.payload, information } }, at);
@@ -201,7 +201,7 @@ export const PLANTED: readonly Planted[] = [
       recovery: (decider) => ({
         ...decider,
         decide: (state, message, at) =>
-          message.kind === 'settle' ? decision({}) : decider.decide(state, message, at),
+          message.kind === 'job_unstuck' ? decision({}) : decider.decide(state, message, at),
       }),
     },
   },

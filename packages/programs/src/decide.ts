@@ -17,7 +17,7 @@ const unknown = (id: string): Decision<never> =>
 /** Answers and timers have nobody to be answered. */
 const reply = (
   task: Program,
-  message: Extract<ProgramMessage, { readonly kind: 'approval' | 'inform' | 'watch' | 'timer' }>,
+  message: Extract<ProgramMessage, { readonly kind: 'approval' | 'notify' | 'watch' | 'timer' }>,
   now: number,
 ): Decision<ProgramFact> => {
   const draft = createDraft(task, task.id, now);
@@ -26,7 +26,7 @@ const reply = (
       questionClosed(draft, message.fact);
       if (!isOver(task)) answered(draft, message.fact);
       break;
-    case 'inform':
+    case 'notify':
       informed(draft, message.information);
       break;
     case 'watch':
@@ -63,7 +63,7 @@ const decide = (
       if (state.phase === 'absent') return unknown(message.payload.task);
       return working(createDraft(state, message.payload.task, now), message.payload);
     case 'approval':
-    case 'inform':
+    case 'notify':
     case 'watch':
     case 'timer':
       return state.phase === 'absent' ? decision({}) : reply(state, message, now);

@@ -330,7 +330,7 @@ describe('an effect that a phase asks for', () => {
   ] as const)(
     'that was called off and is told as %s is not asked for anew: it may have happened',
     (outcome, error) => {
-      const told = peerEnded(child(), outcome) as Extract<ProgramMessage, { readonly kind: 'inform' }>;
+      const told = peerEnded(child(), outcome) as Extract<ProgramMessage, { readonly kind: 'notify' }>;
       const calledOff: ProgramMessage = {
         ...told,
         information: { ...told.information, ...(error && { error }) },

@@ -35,6 +35,6 @@ export type ProgramMessage =
   | ByHand
   | { readonly kind: 'work'; readonly payload: SayOfWork }
   | { readonly kind: 'approval'; readonly fact: ApprovalResolved }
-  | { readonly kind: 'inform'; readonly information: Information }
+  | { readonly kind: 'notify'; readonly information: Information }
   | { readonly kind: 'watch'; readonly watcher: TaskId; readonly node?: string | undefined }
   | { readonly kind: 'timer'; readonly name: string; readonly data: Json };

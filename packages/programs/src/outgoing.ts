@@ -119,5 +119,5 @@ export const tellWatcher = (
   if (outcome === undefined) return undefined;
   const information: Information = { about: 'peer', task: watcher, peer: id, outcome };
   const key = `${watcher}.peer.${id}.${outcome}.${String(version)}.${String(now)}`;
-  return command('task', 'inform', key, { id: watcher, information });
+  return command('task', 'notify', key, { id: watcher, information });
 };

@@ -114,7 +114,7 @@ export const peerEnded = (
   outcome: 'succeeded' | 'failed' | 'blocked' | 'cancelled' | 'unknown',
   outputs?: JsonObject,
 ): ProgramMessage => ({
-  kind: 'inform',
+  kind: 'notify',
   information: {
     about: 'peer',
     task: TASK,

@@ -26,7 +26,7 @@ const commandOf =
   (subject, body, { identity }) => {
     const command = parseCommand('orchestrator', subject, body);
     const { kind, payload } = command;
-    if (kind === 'board') return { aggregate: payload.id, message: { kind, ...payload } };
+    if (kind === 'registry') return { aggregate: payload.id, message: { kind, ...payload } };
     const task =
       kind === 'submit' ? taskIdOf(payload.id, identity) : kind === 'recover' ? payload.task : payload.id;
     return {

@@ -61,7 +61,7 @@ export const createOrchestratorDecider = (
     return tasks.evolve(state, event as TaskEvent);
   },
   decide: (state, message, at) => {
-    if (message.kind === 'board' || (message.kind === 'timer' && isBoard(state))) {
+    if (message.kind === 'registry' || (message.kind === 'timer' && isBoard(state))) {
       if (state.phase !== 'absent' && !isBoard(state)) throw new Error('a task is no board');
       return boardDecider.decide(state, message, at);
     }

@@ -92,7 +92,7 @@ export const wantsChangesInTime = (name: string): Answer => wantsChanges(name, C
 const informs =
   (information: (task: Task) => object): Answer =>
   (task) => ({
-    kind: 'inform',
+    kind: 'notify',
     payload: { id: task.id, information: information(task) as never },
     task: task.id,
   });

@@ -144,12 +144,12 @@ export const createWorld = (submission: SubmitTask) => {
   let now = NOW;
 
   const post = (sent: Outgoing): void => {
-    if (sent.subject === 'hp.cmd.task.board') {
+    if (sent.subject === 'hp.cmd.task.registry') {
       const { id, request } = sent.data as { id: never; request: BoardRequest };
-      flight.push({ to: 'board', message: { kind: 'board', id, request } });
-    } else if (sent.subject === 'hp.cmd.task.inform') {
+      flight.push({ to: 'board', message: { kind: 'registry', id, request } });
+    } else if (sent.subject === 'hp.cmd.task.notify') {
       const payload = sent.data as unknown as InformTask;
-      if (payload.id === TASK) flight.push({ to: 'task', message: { kind: 'inform', payload, task: TASK } });
+      if (payload.id === TASK) flight.push({ to: 'task', message: { kind: 'notify', payload, task: TASK } });
     } else flight.push({ to: 'world', sent });
   };
 
@@ -300,8 +300,8 @@ export const createWorld = (submission: SubmitTask) => {
         return answer({ kind: 'recover', payload, task: TASK });
       }
       // Nobody waits for what these lead to.
-      case 'recovery.record':
-      case 'recovery.settle':
+      case 'recovery.record_attempt':
+      case 'recovery.job_unstuck':
       case 'task.submit':
       case 'task.cancel':
         return undefined;
@@ -317,7 +317,7 @@ export const createWorld = (submission: SubmitTask) => {
           outcome,
           ...node,
         } as never;
-        return answer({ kind: 'inform', payload: { id: TASK, information }, task: TASK });
+        return answer({ kind: 'notify', payload: { id: TASK, information }, task: TASK });
       }
       default:
         throw new Error(`nobody answers ${subject}`);
@@ -403,7 +403,7 @@ export const createWorld = (submission: SubmitTask) => {
       state: 'made' as const,
     }));
     const request = { ask: 'report' as const, task: TaskId.parse('t-other'), serial: now, artifacts };
-    tellBoard({ kind: 'board', id: repositoryIdOf(REPOSITORY), request });
+    tellBoard({ kind: 'registry', id: repositoryIdOf(REPOSITORY), request });
   };
 
   return {

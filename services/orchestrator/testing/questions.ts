@@ -80,7 +80,7 @@ const answers = (message: TaskMessage, { purpose, node, said }: Question, effect
 };
 
 /** What is only told: whoever has missed it asks himself. */
-const NO_QUESTION: ReadonlySet<string> = new Set(['recovery.record', 'recovery.settle']);
+const NO_QUESTION: ReadonlySet<string> = new Set(['recovery.record_attempt', 'recovery.job_unstuck']);
 
 const TAKES_BACK: Readonly<Record<string, string>> = {
   'approval.cancel': 'approval.request',

@@ -29,7 +29,7 @@ export const locks = (...keys: readonly string[]): Lock[] =>
     key.startsWith('+') ? { key: key.slice(1), mode: 'shared' } : { key, mode: 'exclusive' },
   );
 
-const asked = (request: BoardRequest): BoardMessage => ({ kind: 'board', id: BOARD, request });
+const asked = (request: BoardRequest): BoardMessage => ({ kind: 'registry', id: BOARD, request });
 
 export const acquire = (name: string, since: number, ...keys: readonly string[]): BoardMessage =>
   asked({ ask: 'acquire', ...job(name), locks: locks(...keys), since });
@@ -56,8 +56,8 @@ export const boardWith = (parts: Partial<Board>): Board => ({ ...emptyBoard(BOAR
 
 /** A message to a task as `thenSends` compares it. */
 export const told = (task: string, information: object) => ({
-  subject: 'hp.cmd.task.inform',
-  type: 'dev.holdpoint.task.inform.v1',
+  subject: 'hp.cmd.task.notify',
+  type: 'dev.holdpoint.task.notify.v1',
   data: { id: task, information },
 });
 export const toldHeld = (name: string) =>

@@ -11,13 +11,13 @@ import { summarise } from './queries/summary.ts';
 /** Circuits are kept by their names, everything else by its task. */
 const aggregateOf = ({ kind, payload }: CommandOf<'recovery'>): string => {
   switch (kind) {
-    case 'circuit':
-    case 'count':
-    case 'enter':
+    case 'circuit_report':
+    case 'circuit_record_failure':
+    case 'circuit_acquire':
       return circuitIdOf(payload.target);
     case 'assess':
-    case 'record':
-    case 'settle':
+    case 'record_attempt':
+    case 'job_unstuck':
       return payload.task;
   }
 };

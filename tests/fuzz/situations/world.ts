@@ -35,7 +35,7 @@ export type Answers = {
 };
 
 const about = (information: Information): TaskMessage => ({
-  kind: 'inform',
+  kind: 'notify',
   task: information.task,
   payload: { id: information.task, information },
 });
@@ -204,7 +204,7 @@ const answersTo = (
       if (asked.stuck === undefined) return [approvalAnswer(asked, says)];
       return [stuckAnswer(asked, says, counted(memory.stuck, asked.node))];
     }
-    case 'task.board':
+    case 'task.registry':
       return boardAnswers(data as AskBoard, says);
     case 'task.watch': {
       const { id: peer, watcher: task, node } = data as z.infer<typeof WatchTask>;
@@ -220,14 +220,14 @@ const answersTo = (
     }
     case 'recovery.assess':
       return verdictAnswers(data as AssessFailure, says, memory);
-    case 'recovery.record':
-    case 'recovery.settle':
+    case 'recovery.record_attempt':
+    case 'recovery.job_unstuck':
       memory.tellRecovery({ kind: command, payload: data } as RecoveryMessage);
       return [];
-    case 'recovery.enter': {
+    case 'recovery.circuit_acquire': {
       const { task, target: circuit, ended } = data as EnterCircuit;
       if (ended !== undefined) return [];
-      return [{ kind: 'admit', task, payload: { id: task, circuit, state: 'closed' } }];
+      return [{ kind: 'circuit_state', task, payload: { id: task, circuit, state: 'closed' } }];
     }
     default:
       return [];

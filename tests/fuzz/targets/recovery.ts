@@ -14,7 +14,7 @@ const [step] = runOf(recoveryDecider, [{ message: assess, now: NOW }]);
 
 const target = 'https://api.example';
 const found = (state: 'open' | 'half_open'): RecoveryMessage => ({
-  kind: 'circuit',
+  kind: 'circuit_report',
   payload: { target, state, executor: 'executor-1' },
 });
 const due: RecoveryMessage = { kind: 'timer', name: 'circuit', data: null };
@@ -37,7 +37,7 @@ const circuits = {
 
 const workflow = workflowCircuit('fuzz');
 const givenUp = (task: string): RecoveryMessage => ({
-  kind: 'count',
+  kind: 'circuit_record_failure',
   payload: {
     target: workflow,
     task: TaskId.parse(task),
@@ -45,7 +45,7 @@ const givenUp = (task: string): RecoveryMessage => ({
   },
 });
 const enters = (task: string): RecoveryMessage => ({
-  kind: 'enter',
+  kind: 'circuit_acquire',
   payload: { target: workflow, task: TaskId.parse(task) },
 });
 const workflowCircuits = {
@@ -59,7 +59,7 @@ const doubt: RecoveryMessage = {
   kind: 'assess',
   payload: { ...first, outcome: 'in_doubt', error: { code: 'EXECUTOR_OUTCOME_UNKNOWN', message: '' } },
 };
-const recorded: RecoveryMessage = { kind: 'record', payload: { ...first, good: 'c'.repeat(40) } };
+const recorded: RecoveryMessage = { kind: 'record_attempt', payload: { ...first, good: 'c'.repeat(40) } };
 const failures = {
   absent: { version: 0, state: recoveryDecider.initial },
   assessed: { version: 1, state: step?.after ?? recoveryDecider.initial },
@@ -79,33 +79,33 @@ export const recovery = decisionTarget(
       situations: Object.keys(failures),
       link: (value) => ({ ...value, ...first }),
     },
-    'command/recovery.record': {
+    'command/recovery.record_attempt': {
       consumer: 'recovery',
-      subject: 'hp.cmd.recovery.record',
+      subject: 'hp.cmd.recovery.record_attempt',
       situations: Object.keys(failures),
       link: (value) => ({ ...value, ...first, attempt: 2 }),
     },
-    'command/recovery.settle': {
+    'command/recovery.job_unstuck': {
       consumer: 'recovery',
-      subject: 'hp.cmd.recovery.settle',
+      subject: 'hp.cmd.recovery.job_unstuck',
       situations: Object.keys(failures),
       link: (value) => ({ ...value, ...first }),
     },
-    'command/recovery.count': {
+    'command/recovery.circuit_record_failure': {
       consumer: 'recovery',
-      subject: 'hp.cmd.recovery.count',
+      subject: 'hp.cmd.recovery.circuit_record_failure',
       situations: Object.keys(workflowCircuits),
       link: (value) => ({ ...value, target: workflow }),
     },
-    'command/recovery.enter': {
+    'command/recovery.circuit_acquire': {
       consumer: 'recovery',
-      subject: 'hp.cmd.recovery.enter',
+      subject: 'hp.cmd.recovery.circuit_acquire',
       situations: Object.keys(workflowCircuits),
       link: (value) => ({ ...value, target: workflow, task: first.task }),
     },
-    'command/recovery.circuit': {
+    'command/recovery.circuit_report': {
       consumer: 'recovery',
-      subject: 'hp.cmd.recovery.circuit',
+      subject: 'hp.cmd.recovery.circuit_report',
       situations: Object.keys(circuits),
       link: (value) => ({ ...value, target }),
     },

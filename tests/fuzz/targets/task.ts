@@ -161,18 +161,18 @@ export const task = decisionTarget(
     'command/task.skip': onNode('skip', { id: TASK }),
     'command/task.done': onNode('done', { id: TASK }),
     'command/task.checkpoint': onNode('checkpoint', { id: TASK }),
-    'command/task.admit': command('admit', { id: TASK, circuit: CIRCUIT }),
+    'command/task.circuit_state': command('circuit_state', { id: TASK, circuit: CIRCUIT }),
     'command/task.recover': onNode('recover', { task: TASK, attempt: 1 }),
     'command/task.watch': command('watch', { id: TASK, node: undefined }),
-    'command/task.inform': {
-      ...command('inform', {}),
+    'command/task.notify': {
+      ...command('notify', {}),
       link: (value, situation) => ({
         ...filled(value, 'information', informedIn(situation), 'about'),
         id: TASK,
       }),
     },
-    'command/task.board': {
-      ...command('board', {}),
+    'command/task.registry': {
+      ...command('registry', {}),
       situations: Object.keys(boards),
       link: (value) => ({ ...filled(value, 'request', BOARD_ASKED, 'ask'), id: BOARD }),
     },

@@ -30,7 +30,7 @@ const breakIt = async (coolDownMs = COOL_DOWN_MS): Promise<void> => {
       task: TaskId.parse(`t-broken-${String(given)}`),
       circuit: { failures: 2, windowMs: 60_000, coolDownMs },
     };
-    await publish(recovery, subjects.recoveryCommand('count'), JSON.stringify(payload));
+    await publish(recovery, subjects.recoveryCommand('circuit_record_failure'), JSON.stringify(payload));
   }
   await untilTrue('the circuit is open', async () => (await circuit())?.state === 'open');
 };

@@ -26,12 +26,12 @@ export const senderOf = (subject: string): keyof Senders | undefined => {
 /** Commands of services, where it is not the orchestrator that gives them. */
 const SAYS: Readonly<Record<string, keyof Senders>> = {
   'task.recover': 'recovery',
-  'task.admit': 'recovery',
+  'task.circuit_state': 'recovery',
   'task.watch': 'orchestrator',
-  'task.inform': 'orchestrator',
-  'task.board': 'orchestrator',
-  'recovery.count': 'recovery',
-  'recovery.circuit': 'executor',
+  'task.notify': 'orchestrator',
+  'task.registry': 'orchestrator',
+  'recovery.circuit_record_failure': 'recovery',
+  'recovery.circuit_report': 'executor',
 };
 
 /** Connects as all of them for a while. */

@@ -15,7 +15,7 @@ const rule = {
 
 describe('standing rules', () => {
   test('are listed with what they approve, how often they did and until when they hold', async () => {
-    const { out, calls } = await typeLine(['rules', 'list', '--status', 'active'], {
+    const { out, calls } = await typeLine(['rule', 'list', '--status', 'active'], {
       'approvals.rule_list': { items: [rule], next: 'later' },
     });
     expect(calls).toEqual([['approvals.rule_list', { status: 'active' }]]);
@@ -25,7 +25,7 @@ describe('standing rules', () => {
   });
 
   test('that are none are said to be none', async () => {
-    const { out } = await typeLine(['rules', 'list'], { 'approvals.rule_list': { items: [] } });
+    const { out } = await typeLine(['rule', 'list'], { 'approvals.rule_list': { items: [] } });
     expect(out).toBe('no standing rules: every decision is made by a person\n');
   });
 
@@ -50,11 +50,11 @@ describe('standing rules', () => {
   });
 
   test.each([
-    [['rules', 'add', 'x'], 'it would fit everything'],
-    [['rules', 'add', 'x', '--kind', 'deploy'], 'a person looks at those'],
-    [['rules', 'add', 'x', '--kind', 'nonsense'], 'one of write_external'],
-    [['rules', 'add', 'x', '--kind', 'notify', '--expires', 'soon'], 'a time such as 90s'],
-    [['rules', 'add', 'x', '--kind', 'notify', '--arg', 'nowhere'], 'place=pattern'],
+    [['rule', 'add', 'x'], 'it would fit everything'],
+    [['rule', 'add', 'x', '--kind', 'deploy'], 'a person looks at those'],
+    [['rule', 'add', 'x', '--kind', 'nonsense'], 'one of write_external'],
+    [['rule', 'add', 'x', '--kind', 'notify', '--expires', 'soon'], 'a time such as 90s'],
+    [['rule', 'add', 'x', '--kind', 'notify', '--arg', 'nowhere'], 'place=pattern'],
   ])('that cannot be are refused before anything is asked: %j', async (line, problem) => {
     const { code, err, calls } = await typeLine(line, {});
     expect(code).not.toBe(0);
@@ -70,7 +70,7 @@ describe('standing rules', () => {
       decidedBy: 'ada',
       requestedAt: 1_764_000_000_000,
     };
-    const { out, calls } = await typeLine(['rules', 'test', '--target', 'slack:*', '--last', '10'], {
+    const { out, calls } = await typeLine(['rule', 'test', '--target', 'slack:*', '--last', '10'], {
       'approvals.rule_test': { looked: 10, items: [found] },
     });
     expect(calls).toEqual([['approvals.rule_test', { match: { target: 'slack:*' }, last: 10 }]]);
@@ -79,7 +79,7 @@ describe('standing rules', () => {
   });
 
   test('end when they are revoked', async () => {
-    const { out, calls } = await typeLine(['rules', 'revoke', rule.id, '--reason', 'over'], {
+    const { out, calls } = await typeLine(['rule', 'revoke', rule.id, '--reason', 'over'], {
       'approvals.rule_revoke': { ...rule, status: 'revoked', revokedBy: 'ada' },
     });
     expect(calls).toEqual([['approvals.rule_revoke', { id: rule.id, reason: 'over' }]]);

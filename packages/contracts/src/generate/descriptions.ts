@@ -18,10 +18,10 @@ export const commandDescriptions: {
     skip: 'Leave a node out that has not started, or that failed.',
     done: 'Take a node as done that has not succeeded; what follows it goes on.',
     checkpoint: 'Record a note that whoever goes on with a task finds among its checkpoints.',
-    admit: 'How the circuit stands that a task waits for.',
+    circuit_state: 'How the circuit stands that a task waits for.',
     watch: 'Tell the sender, another task, how a task or a node of it ends.',
-    inform: 'What a task is told by the board of its repository, or by a task that it waits for.',
-    board: 'What a task asks of the board of its repository: locks, and who makes which artifact.',
+    notify: 'What a task is told by the board of its repository, or by a task that it waits for.',
+    registry: 'What a task asks of the board of its repository: locks, and who makes which artifact.',
     recover:
       'A verdict on a failed attempt. It is a suggestion: the orchestrator carries it out or refuses it.',
   },
@@ -36,11 +36,11 @@ export const commandDescriptions: {
   },
   recovery: {
     assess: 'Say what to do about one failed attempt.',
-    record: 'Keep in mind an attempt that has succeeded, and the commit that a check has passed on.',
-    settle: 'A job is stuck no more.',
-    count: 'A job of a workflow was given up; enough of them open the circuit of the workflow.',
-    enter: 'A task wants to start although the circuit of its workflow may be open, or has tried it.',
-    circuit: 'What an executor has found of an outside target; it changes the circuit for all of them.',
+    record_attempt: 'Keep in mind an attempt that has succeeded, and the commit that a check has passed on.',
+    job_unstuck: 'A job is stuck no more.',
+    circuit_record_failure: 'A job of a workflow was given up; enough of them open the circuit of the workflow.',
+    circuit_acquire: 'A task wants to start although the circuit of its workflow may be open, or has tried it.',
+    circuit_report: 'What an executor has found of an outside target; it changes the circuit for all of them.',
   },
 };
 

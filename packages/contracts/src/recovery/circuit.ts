@@ -37,7 +37,7 @@ export const CountFailure = z.object({
 });
 export type CountFailure = z.infer<typeof CountFailure>;
 
-/** A task wants to start, and hears by `task.admit` whether it may; or the one that was let try has come to its end. */
+/** A task wants to start, and hears by `task.circuit_state` whether it may; or the one that was let try has come to its end. */
 export const EnterCircuit = z.object({
   target: TargetName,
   task: TaskId,

@@ -31,7 +31,7 @@ export type TestEffectEnd = { readonly afterMs?: number } & (
 
 export type ExecuteEffect = (effect: TestEffect) => TestEffectEnd | undefined;
 
-type Inform = Extract<ProgramMessage, { readonly kind: 'inform' }>;
+type Inform = Extract<ProgramMessage, { readonly kind: 'notify' }>;
 type Peer = Extract<Inform['information'], { readonly about: 'peer' }>;
 type End = Pick<Peer, 'outcome' | 'outputs' | 'error'>;
 
@@ -93,7 +93,7 @@ export const createEffects = (timeline: Timeline, tell: (task: string, message: 
     if (end === undefined) return;
     for (const watcher of watchers.get(task) ?? []) {
       const information = { about: 'peer', task: watcher as TaskId, peer: task as TaskId, ...end } as const;
-      tell(watcher, { kind: 'inform', information });
+      tell(watcher, { kind: 'notify', information });
     }
   };
   const settle = (task: string, end: End | undefined): void => {

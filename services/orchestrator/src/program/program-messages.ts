@@ -46,8 +46,8 @@ export const asProgramMessage = (
         watcher: message.payload.watcher,
         ...(message.payload.node !== undefined && { node: message.payload.node }),
       };
-    case 'inform':
-      return { kind: 'inform', information: message.payload.information };
+    case 'notify':
+      return { kind: 'notify', information: message.payload.information };
     case 'approval':
     case 'timer':
     case 'work':
@@ -55,9 +55,9 @@ export const asProgramMessage = (
       return message;
     case 'fork':
     case 'recover':
-    case 'admit':
+    case 'circuit_state':
     case 'effect':
-    case 'board':
+    case 'registry':
       return 'nothing';
   }
 };

@@ -23,7 +23,7 @@ import { forgetExpired, reportArtifacts, requireArtifacts } from './watch.ts';
  * with what stands; and who holds locks is told so again and again, until who does not need them any more has said so.
  */
 export type BoardMessage =
-  | { readonly kind: 'board'; readonly id: RepositoryId; readonly request: BoardRequest }
+  | { readonly kind: 'registry'; readonly id: RepositoryId; readonly request: BoardRequest }
   | TimerFired;
 
 /** How often holders are reminded. A lock that nobody needs keeps others waiting for about this long. */
@@ -55,7 +55,7 @@ const decide = (
   message: BoardMessage,
   { now }: { readonly now: number },
 ): Decision<BoardEvent> => {
-  if (message.kind === 'board') {
+  if (message.kind === 'registry') {
     const draft = createBoardDraft(state, message.id, now);
     const wasSet = draft.board().held.length > 0;
     ask(draft, message.request);

@@ -25,9 +25,9 @@ export const inform = (
 ): Outgoing => {
   const what = sha256Of(JSON.stringify([task, gist(information)])).slice(0, 32);
   return {
-    subject: subjects.taskCommand('inform'),
-    id: `task.inform.${id}.${String(version)}.${String(now)}.${what}`,
-    type: eventType('task', 'inform'),
+    subject: subjects.taskCommand('notify'),
+    id: `task.notify.${id}.${String(version)}.${String(now)}.${what}`,
+    type: eventType('task', 'notify'),
     data: { id: task, information } satisfies InformTask,
   };
 };

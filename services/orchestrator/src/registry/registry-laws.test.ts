@@ -77,7 +77,7 @@ test('nobody is given a key that an earlier one waits for', () => {
     fc.property(lockActs, (sequence) => {
       const since = new Map<string, number>();
       for (const { message, made, after } of runOf(boardDecider, sequence)) {
-        if (message.kind === 'board' && message.request.ask === 'acquire') {
+        if (message.kind === 'registry' && message.request.ask === 'acquire') {
           since.set(message.request.task, message.request.since);
         }
         for (const event of made.events) {
@@ -100,7 +100,7 @@ test('whoever is granted a lock is told so, and whoever asks is told how it stan
           const { task, node, attempt } = event;
           expect(told).toContainEqual(expect.objectContaining({ task, node, attempt, held: true }));
         }
-        if (message.kind !== 'board' || message.request.ask !== 'acquire') continue;
+        if (message.kind !== 'registry' || message.request.ask !== 'acquire') continue;
         const { task, node, attempt } = message.request;
         const held = boardOf(after).held.some(
           (each) => each.task === task && each.node === node && each.attempt === attempt,
@@ -217,7 +217,7 @@ test('how an artifact stands follows from the latest report of each task, except
     fc.property(artifactActs, (sequence) => {
       const latest = new Map<string, { serial: number; states: ReadonlySet<string> }>();
       for (const { message, after } of runOf(boardDecider, sequence)) {
-        if (message.kind !== 'board' || message.request.ask !== 'report') continue;
+        if (message.kind !== 'registry' || message.request.ask !== 'report') continue;
         const { task, serial, artifacts } = message.request;
         if (serial > (latest.get(task)?.serial ?? 0)) {
           latest.set(task, {

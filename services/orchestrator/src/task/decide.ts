@@ -12,46 +12,46 @@ import {
   resendsOf,
 } from '@holdpoint/runtime/decider';
 import {
-  askApproval,
-  askArtifacts,
-  askDoubt,
-  askLocks,
-  askRecovery,
-  askStuck,
+  requestApproval,
+  requireArtifacts,
+  requestInDoubtAnswer,
+  acquireLocks,
+  assessFailure,
+  requestStuckAnswer,
   CIRCUIT_TIMER,
   orderEffect,
   orderStep,
   PEERS_TIMER,
   REPORT_TIMER,
   replyTimer,
-  resolveDoubt,
+  resolveInDoubt,
 } from './outgoing/outgoing.ts';
-import { admitted, askToEnter } from './outgoing/circuits.ts';
+import { onCircuitState, requestCircuit } from './outgoing/circuits.ts';
 import { cancel, done, pause, resume, retry, skip } from './operator/commands.ts';
-import { record } from './operator/record-checkpoint.ts';
-import { createDraft, type Draft } from './model/decision-builder.ts';
-import { tellBoard } from './graph/ending.ts';
+import { recordNote } from './operator/record-checkpoint.ts';
+import { createDecisionBuilder, type DecisionBuilder } from './model/decision-builder.ts';
+import { sendArtifactReport } from './graph/ending.ts';
 import { evolve } from './model/evolve.ts';
-import { informed, watchAbsent, watched } from './replies/on-peer-changed.ts';
-import type { ByHand, Forked, TaskMessage } from './model/messages.ts';
+import { onNotification, watchAbsent, onWatch } from './replies/on-peer-changed.ts';
+import type { OperatorCommand, ForkTask, TaskMessage } from './model/messages.ts';
 import { watchPeers } from './outgoing/watch-peers.ts';
 import { isTerminal } from './model/phases.ts';
-import { attempt, look } from './graph/start-when-ready.ts';
-import { approvalResolved } from './replies/on-approval-resolved.ts';
-import { recover, retryDue, settled, settleEnded } from './replies/on-verdict.ts';
-import { effectReported } from './replies/on-effect-event.ts';
-import { mendingQuestions } from './replies/rollback.ts';
-import { settle } from './graph/advance.ts';
-import { foreignNeeds } from './model/artifact-status.ts';
+import { failOnExpressionError, inspectRepository } from './graph/start-when-ready.ts';
+import { onApprovalResolved } from './replies/on-approval-resolved.ts';
+import { onVerdict, onRetryDue, stuckJobReply, replyStuckJob } from './replies/on-verdict.ts';
+import { onEffectEvent } from './replies/on-effect-event.ts';
+import { rollbackCommands } from './replies/rollback.ts';
+import { advance } from './graph/advance.ts';
+import { outsideNeeds } from './model/artifact-status.ts';
 import { type Absent, absent, findNode, nodeState, type TaskState } from './model/state.ts';
-import { fork, type Shipped, submit } from './submit.ts';
+import { fork, type ShippedDefaults, submit } from './submit.ts';
 import { withdraw, withdrawalConfirmed } from './outgoing/withdraw.ts';
 import { type BuiltInWorkflow, builtIn } from '../workflows/catalog.ts';
 
 const unknownTask = (task: string): Decision<never> =>
   refused(errorBody('ORCHESTRATOR_UNKNOWN_TASK', `no task is called ${task}`));
 
-const decideByHand = (draft: Draft, message: ByHand): Decision<TaskEvent> => {
+const decideOperatorCommand = (draft: DecisionBuilder, message: OperatorCommand): Decision<TaskEvent> => {
   const { commandId } = message;
   // A redelivery, or a sender who has not heard: whatever has happened since, it has had its effect.
   if (draft.task().commands?.includes(commandId) === true) return draft.done();
@@ -69,88 +69,88 @@ const decideByHand = (draft: Draft, message: ByHand): Decision<TaskEvent> => {
     case 'done':
       return done(draft, message.payload, commandId);
     case 'checkpoint':
-      return record(draft, message.payload);
+      return recordNote(draft, message.payload);
   }
 };
 
 /** The bus may have lost question or answer: ask again, with a new message id and a longer wait. */
-const repeatQuestions = (draft: Draft, node: NodeId, ask: number): void => {
-  const questions = questionsOf(draft, node, ask);
+const resendCommands = (draft: DecisionBuilder, node: NodeId, ask: number): void => {
+  const questions = pendingCommands(draft, node, ask);
   if (questions.length === 0) return;
   for (const question of questions) draft.send(question);
   draft.timer(repeatTimer(replyTimer(node), ask, draft.now));
 };
 
 /** What a node waits to be answered, by now. */
-const questionsOf = (draft: Draft, node: NodeId, ask: number): readonly Outgoing[] => {
+const pendingCommands = (draft: DecisionBuilder, node: NodeId, ask: number): readonly Outgoing[] => {
   const task = draft.task();
-  const { status, orders, underGrant, doubt, mending, stuck } = nodeState(task, node);
+  const { status, orders, underGrant, doubt, preparation: mending, stuck } = nodeState(task, node);
   const steps = Object.keys(orders ?? {}).map((id) => orderStep(task, node, id as EffectId, ask));
   switch (status) {
     case 'awaiting_approval':
-      return [askApproval(task, node, ask)];
+      return [requestApproval(task, node, ask)];
     case 'running':
       // Once a person has let it be done again, the executor has the order, and needs what was said.
-      if (doubt?.said !== undefined) return [resolveDoubt(task, node, ask), ...steps];
+      if (doubt?.said !== undefined) return [resolveInDoubt(task, node, ask), ...steps];
       return underGrant ? [orderEffect(task, node, ask), ...steps] : steps;
     case 'recovering':
       return mending === undefined
-        ? [askRecovery(task, node, ask)]
-        : [...mendingQuestions(task, node, ask), ...steps];
+        ? [assessFailure(task, node, ask)]
+        : [...rollbackCommands(task, node, ask), ...steps];
     case 'escalated':
-      if (stuck !== undefined) return [askStuck(task, node, ask)];
+      if (stuck !== undefined) return [requestStuckAnswer(task, node, ask)];
       if (doubt?.approval === undefined) return [];
-      return [doubt.said === undefined ? askDoubt(task, node, ask) : resolveDoubt(task, node, ask)];
+      return [doubt.said === undefined ? requestInDoubtAnswer(task, node, ask) : resolveInDoubt(task, node, ask)];
     case 'locking':
-      return [askLocks(task, node, ask)];
+      return [acquireLocks(task, node, ask)];
     case 'waiting':
-      return needsBoard(draft, node) ? [askArtifacts(task, node, ask), ...steps] : steps;
+      return needsRegistry(draft, node) ? [requireArtifacts(task, node, ask), ...steps] : steps;
     default:
       return [];
   }
 };
 
-const needsBoard = (draft: Draft, node: NodeId): boolean =>
-  nodeState(draft.task(), node).wait?.kind === 'artifacts' && foreignNeeds(draft.task(), node).length > 0;
+const needsRegistry = (draft: DecisionBuilder, node: NodeId): boolean =>
+  nodeState(draft.task(), node).wait?.kind === 'artifacts' && outsideNeeds(draft.task(), node).length > 0;
 
-const timerFired = (draft: Draft, name: string, data: Json): void => {
+const onTimer = (draft: DecisionBuilder, name: string, data: Json): void => {
   const [purpose = '', node = '', of] = name.split(':') as [string?, NodeId?, string?];
-  if (purpose === REPORT_TIMER) return tellBoard(draft, resendsOf(data));
+  if (purpose === REPORT_TIMER) return sendArtifactReport(draft, resendsOf(data));
   if (purpose === 'withdraw') return withdraw(draft, node as NodeId, resendsOf(data), of);
   if (isTerminal(draft.task().phase)) return undefined;
   if (purpose === PEERS_TIMER) return watchPeers(draft, resendsOf(data));
-  if (purpose === CIRCUIT_TIMER) return askToEnter(draft, resendsOf(data));
+  if (purpose === CIRCUIT_TIMER) return requestCircuit(draft, resendsOf(data));
   const id = node as NodeId;
   if (findNode(draft.task(), id) === undefined) return undefined;
-  if (purpose === 'reply') return repeatQuestions(draft, id, resendsOf(data));
-  if (purpose === 'retry') return retryDue(draft, id);
+  if (purpose === 'reply') return resendCommands(draft, id, resendsOf(data));
+  if (purpose === 'retry') return onRetryDue(draft, id);
   if (purpose === 'look' && nodeState(draft.task(), id).status === 'waiting')
-    return attempt(draft, id, () => look(draft, id));
+    return failOnExpressionError(draft, id, () => inspectRepository(draft, id));
   return undefined;
 };
 
-type Reply = Exclude<TaskMessage, ByHand | Forked | { kind: 'submit' }>;
+type Reply = Exclude<TaskMessage, OperatorCommand | ForkTask | { kind: 'submit' }>;
 
 /** Answers and timers have nobody to be answered; a task that is over only hears that what it withdrew is withdrawn. */
-const decideReply = (draft: Draft, message: Reply): void => {
+const decideReply = (draft: DecisionBuilder, message: Reply): void => {
   const open = !isTerminal(draft.task().phase);
   switch (message.kind) {
     case 'approval':
       withdrawalConfirmed(draft, message);
-      return open && message.fact.type === 'resolved' ? approvalResolved(draft, message.fact) : undefined;
+      return open && message.fact.type === 'resolved' ? onApprovalResolved(draft, message.fact) : undefined;
     case 'effect':
       withdrawalConfirmed(draft, message);
-      return open ? effectReported(draft, message.fact) : undefined;
+      return open ? onEffectEvent(draft, message.fact) : undefined;
     case 'recover':
-      return open ? recover(draft, message.payload) : settleEnded(draft, message.payload);
-    case 'admit':
-      return admitted(draft, message.payload);
+      return open ? onVerdict(draft, message.payload) : replyStuckJob(draft, message.payload);
+    case 'circuit_state':
+      return onCircuitState(draft, message.payload);
     case 'watch':
-      return watched(draft, message.payload);
-    case 'inform':
-      return informed(draft, message.payload.information);
+      return onWatch(draft, message.payload);
+    case 'notify':
+      return onNotification(draft, message.payload.information);
     case 'timer':
-      return timerFired(draft, message.name, message.data);
+      return onTimer(draft, message.name, message.data);
   }
 };
 
@@ -160,7 +160,7 @@ const decideReply = (draft: Draft, message: Reply): void => {
  */
 const cancelAbsent = (
   { tombstone }: Absent,
-  { task: id, payload }: Extract<ByHand, { readonly kind: 'cancel' }>,
+  { task: id, payload }: Extract<OperatorCommand, { readonly kind: 'cancel' }>,
 ): Decision<TaskEvent> => {
   const answer = { ok: { id, phase: 'cancelled', version: 1 } };
   if (tombstone) return decision({ answer });
@@ -176,11 +176,11 @@ const cancelAbsent = (
 const decideAbsent = ({ tombstone }: Absent, message: Reply, now: number): Decision<TaskEvent> => {
   if (message.kind === 'watch')
     return decision({ send: [watchAbsent(message.payload, tombstone ? 'cancelled' : 'unknown', now)] });
-  return message.kind === 'recover' ? decision({ send: settled(message.payload, now) }) : decision({});
+  return message.kind === 'recover' ? decision({ send: stuckJobReply(message.payload, now) }) : decision({});
 };
 
 const decide = (
-  shipped: Shipped,
+  shipped: ShippedDefaults,
   state: TaskState,
   message: TaskMessage,
   { now }: { readonly now: number },
@@ -199,18 +199,18 @@ const decide = (
     case 'checkpoint':
       if (state.phase === 'absent')
         return message.kind === 'cancel' ? cancelAbsent(state, message) : unknownTask(message.task);
-      return decideByHand(createDraft(state, state.id, now), message);
+      return decideOperatorCommand(createDecisionBuilder(state, state.id, now), message);
     case 'approval':
     case 'effect':
     case 'recover':
-    case 'admit':
+    case 'circuit_state':
     case 'watch':
-    case 'inform':
+    case 'notify':
     case 'timer': {
       if (state.phase === 'absent') return decideAbsent(state, message, now);
-      const draft = createDraft(state, state.id, now);
+      const draft = createDecisionBuilder(state, state.id, now);
       decideReply(draft, message);
-      if (!isTerminal(draft.task().phase)) settle(draft);
+      if (!isTerminal(draft.task().phase)) advance(draft);
       const { events, send, timers } = draft.done();
       return decision({ events, send, timers });
     }
@@ -220,7 +220,7 @@ const decide = (
 /** The task: the only writer of its phase. */
 export const createTaskDecider = (
   workflows: readonly BuiltInWorkflow[],
-  gate?: Shipped['gate'],
+  gate?: ShippedDefaults['gate'],
 ): Decider<TaskState, TaskMessage, TaskEvent> => ({
   initial: absent,
   evolve,

@@ -95,7 +95,7 @@ describe('a node that needs what its own run makes', () => {
     expect(waiting.said.at(-1)).toBe('node_waiting needy artifacts: waiting on custom:thing:x (t-1/maker)');
     const over = waiting.when(succeeds('check'));
     expect(over.said.at(-1)).toBe('failed blocked');
-    expect(over.sent('task.board').map(({ id: key }) => key.split('.')[3])).toContain('release');
+    expect(over.sent('task.registry').map(({ id: key }) => key.split('.')[3])).toContain('release');
   });
 
   test('asks others under another id when it comes to need that of them as well', () => {
@@ -105,7 +105,7 @@ describe('a node that needs what its own run makes', () => {
       policy: { ...IN_REPOSITORY.policy, missingProducer: 'wait' },
     });
     const require = (one: typeof task) =>
-      one.sent('task.board').find(({ id: key }) => key.includes('.require.'));
+      one.sent('task.registry').find(({ id: key }) => key.includes('.require.'));
     const first = task.wait(20_000);
     const second = first.when(sees('needy', { 'target_branch:main': true }), fails('maker')).wait(20_000);
     expect(require(second)?.data).not.toEqual(require(first)?.data);

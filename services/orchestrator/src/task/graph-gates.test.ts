@@ -152,7 +152,7 @@ describe('locks', () => {
   test('are asked for last, and what needs them runs when it has them', () => {
     const task = one();
     expect(task.said.at(-1)).toBe('locks_requested a');
-    expect(task.sent('task.board')[0]?.data).toMatchObject({
+    expect(task.sent('task.registry')[0]?.data).toMatchObject({
       request: { ask: 'acquire', node: 'a', attempt: 1, locks: LOCKS },
     });
     expect(task.when(locked('a')).said).toEqual(['locks_acquired a', 'step_ordered a.run']);
@@ -162,7 +162,7 @@ describe('locks', () => {
     for (const made of [node('a', { locks: LOCKS, approval: APPROVAL }), effect('a', { locks: LOCKS })]) {
       const task = play([made], IN_REPOSITORY);
       expect(task.said.at(-1)).toBe('approval_requested a');
-      expect(task.sent('task.board')).toEqual([]);
+      expect(task.sent('task.registry')).toEqual([]);
       const approved = task.when(approves('a'));
       expect(approved.said).toEqual(['approval_closed a approved', 'locks_requested a']);
       expect(approved.when(locked('a')).said.at(-1)).toMatch(/^(step|effect)_ordered a/);
@@ -191,7 +191,7 @@ describe('locks', () => {
     ['is cancelled while it waits for them', one().when(byHand('cancel', { node: id('a') }))],
     ['is left out while it waits for them', one().when(byHand('skip', { node: id('a') }))],
   ])('are given back once, when the node %s', (_, ended) => {
-    const releases = ended.sent('task.board').map(({ data }) => data as { request: object });
+    const releases = ended.sent('task.registry').map(({ data }) => data as { request: object });
     expect(releases.filter(({ request }) => 'ask' in request && request.ask === 'release')).toMatchObject([
       { request: { ask: 'release', node: 'a', attempt: 1 } },
     ]);
@@ -204,11 +204,11 @@ describe('locks', () => {
       vanishes('a'),
     );
     expect(doubtful.said).toEqual(['node_failed a.run in_doubt']);
-    expect(doubtful.sent('task.board')).toEqual([]);
+    expect(doubtful.sent('task.registry')).toEqual([]);
     const asked = doubtful.when(recover('escalate', { node: id('a') }));
-    expect(asked.sent('task.board')).toEqual([]);
-    expect(asked.when(succeeds('a')).sent('task.board')).toHaveLength(1);
-    expect(asked.when(byHand('skip', { node: id('a') })).sent('task.board')).toHaveLength(1);
+    expect(asked.sent('task.registry')).toEqual([]);
+    expect(asked.when(succeeds('a')).sent('task.registry')).toHaveLength(1);
+    expect(asked.when(byHand('skip', { node: id('a') })).sent('task.registry')).toHaveLength(1);
   });
 
   test('are asked for anew by the next attempt', () => {
@@ -220,7 +220,7 @@ describe('locks', () => {
   test('that nobody needs any more are given back whenever the board says that they are held', () => {
     const over = held.when(succeeds('a'), locked('a', { attempt: 1 }));
     expect(over.said).toEqual([]);
-    expect(over.sent('task.board')[0]?.data).toMatchObject({
+    expect(over.sent('task.registry')[0]?.data).toMatchObject({
       request: { ask: 'release', node: 'a', attempt: 1 },
     });
     const next = held
@@ -344,7 +344,7 @@ describe('6.4 of the reference: what a node waits for', () => {
   test('68. the board is asked again as long as it waits', () => {
     const waiting = needy('wait').when(stands('a', { [THING]: 'none' }));
     const later = waiting.wait(20_000);
-    expect(later.sent('task.board')[0]?.data).toMatchObject({ request: { ask: 'require', labels: [THING] } });
+    expect(later.sent('task.registry')[0]?.data).toMatchObject({ request: { ask: 'require', labels: [THING] } });
     expect(later.timers.has('reply:a')).toBe(true);
   });
 
@@ -407,14 +407,14 @@ describe('6.4 of the reference: what a node waits for', () => {
 
   test('73. an approval that is pending comes before the locks; a rejection is final', () => {
     const task = play([node('a', { approval: APPROVAL, locks: LOCKS })], IN_REPOSITORY);
-    expect(task.sent('task.board')).toEqual([]);
+    expect(task.sent('task.registry')).toEqual([]);
     expect(task.when(rejects('a')).said.at(-1)).toBe('failed blocked');
-    expect(task.when(rejects('a')).sent('task.board')).toEqual([]);
+    expect(task.when(rejects('a')).sent('task.registry')).toEqual([]);
   });
 
   test('74. the board serves who was submitted first: each request says when that was', () => {
     const task = play([node('a', { locks: LOCKS })], IN_REPOSITORY);
-    expect(task.sent('task.board')[0]?.data).toMatchObject({ request: { since: task.now } });
+    expect(task.sent('task.registry')[0]?.data).toMatchObject({ request: { since: task.now } });
   });
 
   test('75. what it cannot be given is found out after the locks', () => {
@@ -422,7 +422,7 @@ describe('6.4 of the reference: what a node waits for', () => {
     expect(task.said.at(-1)).toBe('locks_requested a');
     const over = task.when(locked('a'));
     expect(over.said).toEqual(['locks_acquired a', 'node_ended a failed', 'failed failed']);
-    expect(over.sent('task.board')[0]?.data).toMatchObject({ request: { ask: 'release' } });
+    expect(over.sent('task.registry')[0]?.data).toMatchObject({ request: { ask: 'release' } });
   });
 
   test('76. each reason to wait is recorded when it comes, once', () => {
@@ -496,7 +496,7 @@ describe('artifacts', () => {
     );
     const reported = (made: typeof task) =>
       made
-        .sent('task.board')
+        .sent('task.registry')
         .map(
           ({ data }) =>
             (data as { request: { artifacts?: { state: string }[] } }).request.artifacts?.[0]?.state,
@@ -510,8 +510,8 @@ describe('artifacts', () => {
   test('of the run alone are told to nobody', () => {
     const text = { type: 'custom', typeId: 'plan_text', key: 'p' } as const;
     const task = play([node('a', { produces: { succeeded: [text] } })], IN_REPOSITORY);
-    expect(task.sent('task.board')).toEqual([]);
-    expect(task.when(succeeds('a')).sent('task.board')).toEqual([]);
+    expect(task.sent('task.registry')).toEqual([]);
+    expect(task.when(succeeds('a')).sent('task.registry')).toEqual([]);
   });
 
   test('hand on what they hold, to whoever needs them', () => {

@@ -101,7 +101,7 @@ const timersFor = (task: Task): readonly string[] => [
 
 const requestsIn = ({ made }: Decided): readonly AskBoard['request'][] =>
   made.send.flatMap(({ subject, data }) =>
-    subject === 'hp.cmd.task.board' ? [(data as unknown as AskBoard).request] : [],
+    subject === 'hp.cmd.task.registry' ? [(data as unknown as AskBoard).request] : [],
   );
 
 describe('any graph, whatever is answered', () => {

@@ -9,7 +9,7 @@ import { taskDecider } from './decide.ts';
 
 const waiting = (...after: string[]) => play([node('a'), node('b', { after: ['a'] })], { after });
 const told = (made: { readonly sent: (name: string) => readonly { readonly data: object }[] }) =>
-  made.sent('task.inform').map(({ data }) => (data as { information: object }).information);
+  made.sent('task.notify').map(({ data }) => (data as { information: object }).information);
 
 describe('--after', () => {
   test('the entries wait for another task, or for a node of it, and ask how it ends', () => {

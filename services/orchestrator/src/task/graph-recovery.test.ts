@@ -135,7 +135,7 @@ describe('a success', () => {
       succeeds('work', APPROACH),
       succeeds('check', { outputs: { commit: GOOD, clean: true } }),
     );
-    expect(done.sent('recovery.record').map(({ data }) => data)).toMatchObject([
+    expect(done.sent('recovery.record_attempt').map(({ data }) => data)).toMatchObject([
       { task: TASK, node: 'check', attempt: 1, good: GOOD, place: { worktree: place.worktree } },
     ]);
   });
@@ -147,7 +147,7 @@ describe('a success', () => {
     const records = [{}, { exitCode: 0 }].flatMap((result) =>
       again
         .when(succeeds('work', result))
-        .sent('recovery.record')
+        .sent('recovery.record_attempt')
         .map(({ data }) => data as RecordAttempt),
     );
     expect(records.map(({ exitCode }) => exitCode)).toEqual([undefined, 0]);
@@ -158,11 +158,11 @@ describe('a success', () => {
     ['what is no commit', { commit: 'main', clean: true }],
   ])('says nothing of a good commit with %s', (_what, outputs) => {
     const done = working().when(succeeds('work'), succeeds('check', { outputs }));
-    expect(done.sent('recovery.record')[0]?.data).not.toHaveProperty('good');
+    expect(done.sent('recovery.record_attempt')[0]?.data).not.toHaveProperty('good');
   });
 
   test('of anything else is nobody’s business', () => {
-    expect(working().when(succeeds('beside')).sent('recovery.record')).toEqual([]);
+    expect(working().when(succeeds('beside')).sent('recovery.record_attempt')).toEqual([]);
   });
 });
 
@@ -326,7 +326,7 @@ describe('a rollback', () => {
     );
     const told = written.when(approves('tell'), succeeds('tell'));
     const checked = told.when((each) => ({
-      kind: 'inform',
+      kind: 'notify',
       payload: {
         id: TASK,
         information: {
@@ -441,7 +441,7 @@ describe('a new session', () => {
         { repository: REPOSITORY },
       ).when(succeeds('prepare', prepared), locked('work'), fails('work', result));
     const released = (task: ReturnType<typeof failed>) =>
-      task.sent('task.board').map(({ data }) => (data as { request: { ask: string } }).request.ask);
+      task.sent('task.registry').map(({ data }) => (data as { request: { ask: string } }).request.ask);
 
     test('puts by what there is before anybody else has them', () => {
       const task = failed(SPENT);
@@ -503,7 +503,7 @@ describe('a job that is stuck', () => {
     const task = stuck().when(answers('check', 'retry', 'use the library'));
     expect(task.said).toEqual(['stuck_answered check', 'restarted work,check', 'step_ordered work.run#2']);
     expect(task.node('work').hint).toContain('use the library');
-    expect(task.sent('recovery.settle')[0]?.data).toMatchObject({ node: 'check', attempt: 1, how: 'retry' });
+    expect(task.sent('recovery.job_unstuck')[0]?.data).toMatchObject({ node: 'check', attempt: 1, how: 'retry' });
   });
 
   test('is tried once more by a person without a loop of its template being spent', () => {
@@ -524,7 +524,7 @@ describe('a job that is stuck', () => {
     const task = stuck().when(answers('check', answer));
     expect(task.said).toEqual(['stuck_answered check', event, 'step_ordered last.run']);
     expect(task.statusOf('check')).toEqual([status]);
-    expect(task.sent('recovery.settle')[0]?.data).toMatchObject({ how });
+    expect(task.sent('recovery.job_unstuck')[0]?.data).toMatchObject({ how });
   });
 
   test('with cancel ends, and what depends on it does not start', () => {
@@ -543,7 +543,7 @@ describe('a job that is stuck', () => {
     const task = stuck().when(() => byHand('done', { node: id('check') }));
     expect(task.said).toEqual(['node_succeeded check', 'step_ordered last.run']);
     expect(task.sent('approval.cancel')).toHaveLength(1);
-    expect(task.sent('recovery.settle')).toHaveLength(1);
+    expect(task.sent('recovery.job_unstuck')).toHaveLength(1);
   });
 
   test('says why to what waits for it', () => {
@@ -563,7 +563,7 @@ describe('the circuit of a workflow', () => {
   const admits =
     (state: 'closed' | 'open' | 'half_open', until?: number): Answer =>
     () => ({
-      kind: 'admit',
+      kind: 'circuit_state',
       payload: { id: TASK, circuit: CIRCUIT, state, ...(until !== undefined && { until }) },
       task: TASK,
     });
@@ -572,22 +572,22 @@ describe('the circuit of a workflow', () => {
     const task = held();
     expect(task.said).toEqual(['submitted', 'ready', 'deferred']);
     expect(task.task.phase).toBe('circuit_open');
-    expect(task.sent('recovery.enter')[0]?.data).toEqual({ target: CIRCUIT, task: TASK });
-    expect(task.wait(20_000).sent('recovery.enter')).toHaveLength(1);
+    expect(task.sent('recovery.circuit_acquire')[0]?.data).toEqual({ target: CIRCUIT, task: TASK });
+    expect(task.wait(20_000).sent('recovery.circuit_acquire')).toHaveLength(1);
   });
 
   test('that has closed lets it start', () => {
     const task = held().when(admits('closed'));
     expect(task.said).toEqual(['undeferred', 'step_ordered only.run']);
     expect(task.task.phase).toBe('executing');
-    expect(task.when(succeeds('only')).sent('recovery.enter')).toEqual([]);
+    expect(task.when(succeeds('only')).sent('recovery.circuit_acquire')).toEqual([]);
   });
 
   test('that stays open is asked about again when its time is over', () => {
     const task = held().when(admits('open', NOW + 90_000));
     expect(task.said).toEqual([]);
-    expect(task.wait(80_000).sent('recovery.enter')).toEqual([]);
-    expect(task.wait(91_000).sent('recovery.enter')).toHaveLength(1);
+    expect(task.wait(80_000).sent('recovery.circuit_acquire')).toEqual([]);
+    expect(task.wait(91_000).sent('recovery.circuit_acquire')).toHaveLength(1);
   });
 
   test.each([
@@ -595,18 +595,18 @@ describe('the circuit of a workflow', () => {
     ['badly', fails('only')],
   ])('that lets it try hears how it has ended: %s', (how, answer) => {
     const task = held().when(admits('half_open'), answer);
-    expect(task.sent('recovery.enter')[0]?.data).toEqual({ target: CIRCUIT, task: TASK, ended: how });
+    expect(task.sent('recovery.circuit_acquire')[0]?.data).toEqual({ target: CIRCUIT, task: TASK, ended: how });
   });
 
   test('that lets it try hears that it is called off', () => {
     const task = held().when(admits('half_open'), () => byHand('cancel'));
     const left = { target: CIRCUIT, task: TASK, left: true };
-    expect(task.sent('recovery.enter').map(({ data }) => data)).toEqual([left]);
+    expect(task.sent('recovery.circuit_acquire').map(({ data }) => data)).toEqual([left]);
     // What it was told before comes again: what it has said may have been lost.
     expect(
       task
         .when(admits('half_open'))
-        .sent('recovery.enter')
+        .sent('recovery.circuit_acquire')
         .map(({ data }) => data),
     ).toEqual([left]);
   });
@@ -619,14 +619,14 @@ describe('the circuit of a workflow', () => {
     expect(
       begun()
         .when(admits('half_open'))
-        .sent('recovery.enter')
+        .sent('recovery.circuit_acquire')
         .map(({ data }) => data),
     ).toEqual([{ target: CIRCUIT, task: TASK, left: true }]);
   });
 
   test('that has let it try is told again how it has ended, when it asks again', () => {
     const task = held().when(admits('half_open'), succeeds('only'), admits('half_open'));
-    expect(task.sent('recovery.enter')[0]?.data).toEqual({ target: CIRCUIT, task: TASK, ended: 'well' });
+    expect(task.sent('recovery.circuit_acquire')[0]?.data).toEqual({ target: CIRCUIT, task: TASK, ended: 'well' });
   });
 
   test('of another workflow is nothing to it', () => {

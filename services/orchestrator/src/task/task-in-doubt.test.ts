@@ -47,7 +47,7 @@ const asked = after(doubtful, recover('escalate'));
 const about = { id: TASK, node: NODE, attempt: 1 } as const;
 const reply = `reply:${NODE}`;
 /** Recovery had given it up, and hears what has become of it. */
-const settled = (how: string) => ({ subject: 'hp.cmd.recovery.settle', data: { how } });
+const settled = (how: string) => ({ subject: 'hp.cmd.recovery.job_unstuck', data: { how } });
 
 describe('an effect that nobody can be sure of', () => {
   test('is put to people once recovery leaves it to them', () => {

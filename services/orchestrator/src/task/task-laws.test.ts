@@ -78,7 +78,7 @@ describe.each(decidersUnderTest)('any messages in any order about %s', (_, decid
         const timers = made.timers.map((timer) => ('set' in timer ? timer.set : timer.clear));
         expect(timers.filter((name) => !name.startsWith('withdraw:'))).toEqual([]);
         // Recovery asks from time to time about a job that it has given up.
-        const asked = message.kind === 'recover' ? 'hp.cmd.recovery.settle' : undefined;
+        const asked = message.kind === 'recover' ? 'hp.cmd.recovery.job_unstuck' : undefined;
         const said = made.send.filter(({ subject }) => subject !== asked);
         expect(said.filter(({ subject }) => !subject.includes('.cancel'))).toEqual([]);
         expect(message.kind === 'timer' ? [] : said).toEqual([]);

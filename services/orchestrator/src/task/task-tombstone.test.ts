@@ -45,7 +45,7 @@ describe('a task that is cancelled before its submission arrives', () => {
       .when(watch, NOW)
       .thenEmits()
       .thenSends({
-        subject: 'hp.cmd.task.inform',
+        subject: 'hp.cmd.task.notify',
         data: {
           id: WATCHER,
           information: { about: 'peer', task: WATCHER, peer: TASK, outcome: 'cancelled' },

@@ -96,7 +96,7 @@ describe('a failure', () => {
         data: { node, attempt: 1, verdict: { kind: 'escalate' } },
       })
       .thenTimes({ set: 'stuck:append', dueAt: NOW + 900_000, data: { count: 1 } });
-    const settle: RecoveryMessage = { kind: 'settle', payload: { task, node, attempt: 1, how: 'ended' } };
+    const settle: RecoveryMessage = { kind: 'job_unstuck', payload: { task, node, attempt: 1, how: 'ended' } };
     given(...stuck)
       .when(settle, NOW)
       .thenEmitsLike({ type: 'job_unstuck', how: 'ended' })
@@ -112,19 +112,19 @@ describe('a failure', () => {
 
   test('that is given up stays so, whatever is heard late of an earlier attempt', () => {
     const stuck = after(failure(2, { ...inDoubt, attempt: 2 }));
-    const late: RecoveryMessage = { kind: 'record', payload: { task, node, attempt: 1 } };
+    const late: RecoveryMessage = { kind: 'record_attempt', payload: { task, node, attempt: 1 } };
     const history = [...stuck, ...historyOf(recoveryDecider, [late, NOW])];
     given(...stuck)
       .when(late, NOW)
       .thenEmitsLike({ type: 'attempt_recorded', attempt: 1 })
       .thenTimes();
     given(...history)
-      .when({ kind: 'settle', payload: { task, node, attempt: 2, how: 'done' } }, NOW)
+      .when({ kind: 'job_unstuck', payload: { task, node, attempt: 2, how: 'done' } }, NOW)
       .thenEmitsLike({ type: 'job_unstuck', attempt: 2 });
   });
 
   test.each([
-    ['a success', { kind: 'record', payload: { task, node, attempt: 1 } }],
+    ['a success', { kind: 'record_attempt', payload: { task, node, attempt: 1 } }],
     ['a failure', assess(failure(1))],
   ] as const)(
     'counts although %s of an earlier attempt is heard after it',
@@ -132,7 +132,7 @@ describe('a failure', () => {
       const history = historyOf(recoveryDecider, [assess(failure(2)), NOW], [late, NOW]);
       given(...history)
         .when(assess(failure(3)), NOW)
-        .thenEmitsLike({ verdict: { kind: 'retry', delayMs: late.kind === 'record' ? 2_000 : 4_000 } });
+        .thenEmitsLike({ verdict: { kind: 'retry', delayMs: late.kind === 'record_attempt' ? 2_000 : 4_000 } });
     },
   );
 
@@ -144,7 +144,7 @@ describe('a failure', () => {
         [assess(late), NOW],
       );
       given(...history)
-        .when({ kind: 'settle', payload: { task, node, attempt: 2, how: 'done' } }, NOW)
+        .when({ kind: 'job_unstuck', payload: { task, node, attempt: 2, how: 'done' } }, NOW)
         .thenEmitsLike({ type: 'job_unstuck', attempt: 2 });
     }
   });
@@ -174,7 +174,7 @@ describe('a failure', () => {
         .thenEmits()
         .thenSends({ data: { verdict } });
     given(...history)
-      .when({ kind: 'settle', payload: { task, node, attempt: 1, how: 'retry' } }, NOW)
+      .when({ kind: 'job_unstuck', payload: { task, node, attempt: 1, how: 'retry' } }, NOW)
       .thenEmitsLike({ type: 'job_unstuck', attempt: 1 });
     // It is the same failure: the next one is the second.
     given(...history)

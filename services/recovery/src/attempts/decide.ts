@@ -36,10 +36,10 @@ export type RecoveryState = History | Circuit;
 
 export type RecoveryMessage =
   | { readonly kind: 'assess'; readonly payload: AssessFailure }
-  | { readonly kind: 'record'; readonly payload: RecordAttempt }
-  | { readonly kind: 'settle'; readonly payload: SettleJob }
+  | { readonly kind: 'record_attempt'; readonly payload: RecordAttempt }
+  | { readonly kind: 'job_unstuck'; readonly payload: SettleJob }
   | CircuitMessage;
-type AttemptMessage = Extract<RecoveryMessage, { readonly kind: 'assess' | 'record' | 'settle' }>;
+type AttemptMessage = Extract<RecoveryMessage, { readonly kind: 'assess' | 'record_attempt' | 'job_unstuck' }>;
 
 export const isCircuit = (state: RecoveryState): state is Circuit => !('attempts' in state);
 /** Nothing is known, and no circuit was ever open: both are kept under ids of which nothing is known at first. */
@@ -82,9 +82,9 @@ const circuitFailure = (event: FailureAssessed, { workflow, rules }: AssessFailu
   if (id === undefined || id === '' || OWN_WORKFLOWS.has(id) || !isWorkflowFailure(event)) return [];
   return [
     {
-      subject: subjects.recoveryCommand('count'),
-      id: `recovery.count.${task}.${node}.${String(attempt)}`,
-      type: eventType('recovery', 'count'),
+      subject: subjects.recoveryCommand('circuit_record_failure'),
+      id: `recovery.circuit_record_failure.${task}.${node}.${String(attempt)}`,
+      type: eventType('recovery', 'circuit_record_failure'),
       data: { target: workflowCircuit(id), task, ...(rules?.circuit && { circuit: rules.circuit }) },
     },
   ];
@@ -183,9 +183,9 @@ const decideTask = (state: History, message: AttemptMessage, now: number): Decis
   switch (message.kind) {
     case 'assess':
       return assess(state, message.payload, now);
-    case 'record':
+    case 'record_attempt':
       return record(state, message.payload, now);
-    case 'settle':
+    case 'job_unstuck':
       return settle(state, message.payload, now);
   }
 };
@@ -223,8 +223,8 @@ export const createRecoveryDecider = (
   decide: (state, message, { now }) => {
     switch (message.kind) {
       case 'assess':
-      case 'record':
-      case 'settle':
+      case 'record_attempt':
+      case 'job_unstuck':
         if (isCircuit(state)) throw new Error('a circuit has no attempts');
         return decideTask(state, message, now);
       case 'timer':

@@ -20,7 +20,7 @@ const report = (
   state: ReportCircuit['state'],
   executor = 'executor-1',
   reason = 'it cannot be reached',
-): RecoveryMessage => ({ kind: 'circuit', payload: { target, state, executor, reason } });
+): RecoveryMessage => ({ kind: 'circuit_report', payload: { target, state, executor, reason } });
 const set = (state: SetCircuit['state']): RecoveryMessage => ({
   kind: 'set_circuit',
   payload: { target, state, reason: 'they move', by: 'ada' },

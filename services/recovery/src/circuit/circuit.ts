@@ -27,9 +27,9 @@ export type Circuit = CircuitView & {
 };
 
 export type CircuitMessage =
-  | { readonly kind: 'circuit'; readonly payload: ReportCircuit }
-  | { readonly kind: 'count'; readonly payload: CountFailure }
-  | { readonly kind: 'enter'; readonly payload: EnterCircuit }
+  | { readonly kind: 'circuit_report'; readonly payload: ReportCircuit }
+  | { readonly kind: 'circuit_record_failure'; readonly payload: CountFailure }
+  | { readonly kind: 'circuit_acquire'; readonly payload: EnterCircuit }
   | { readonly kind: 'set_circuit'; readonly payload: SetCircuit }
   | TimerFired;
 
@@ -230,9 +230,9 @@ const count = (
 const taskName = (task: TaskId): string => `task:${task}`;
 
 const admit = (task: TaskId, answer: Omit<AdmitTask, 'id'>, now: number): Outgoing => ({
-  subject: subjects.taskCommand('admit'),
-  id: `task.admit.${task}.${answer.state}.${String(answer.until ?? '')}.${String(now)}`,
-  type: eventType('task', 'admit'),
+  subject: subjects.taskCommand('circuit_state'),
+  id: `task.circuit_state.${task}.${answer.state}.${String(answer.until ?? '')}.${String(now)}`,
+  type: eventType('task', 'circuit_state'),
   data: { id: task, ...answer },
 });
 
@@ -280,11 +280,11 @@ export const decideCircuit = (
   rules: CircuitRules,
 ): CircuitDecision => {
   switch (message.kind) {
-    case 'circuit':
+    case 'circuit_report':
       return report(state, message.payload, now, rules);
-    case 'count':
+    case 'circuit_record_failure':
       return count(state, message.payload, now);
-    case 'enter':
+    case 'circuit_acquire':
       return enter(state, message.payload, now);
     case 'set_circuit':
       return set(state, message.payload);

@@ -17,15 +17,15 @@ const RULES = { failures: 3, windowMs: 60_000, coolDownMs: 30_000 };
 
 const taskOf = (n: number): TaskId => TaskId.parse(`t-${String(n)}`);
 const count = (n: number): RecoveryMessage => ({
-  kind: 'count',
+  kind: 'circuit_record_failure',
   payload: { target, task: taskOf(n), circuit: RULES },
 });
 const countPlainly = (n: number): RecoveryMessage => ({
-  kind: 'count',
+  kind: 'circuit_record_failure',
   payload: { target, task: taskOf(n) },
 });
 const enter = (n: number, ended?: 'well' | 'badly'): RecoveryMessage => ({
-  kind: 'enter',
+  kind: 'circuit_acquire',
   payload: { target, task: taskOf(n), ...(ended && { ended, circuit: RULES }) },
 });
 const coolDown: RecoveryMessage = { kind: 'timer', name: 'circuit', data: null };
@@ -34,7 +34,7 @@ const set = (state: 'open' | 'closed'): RecoveryMessage => ({
   payload: { target, state, by: 'ada' },
 });
 const admits = (n: number, answer: object) => ({
-  subject: 'hp.cmd.task.admit',
+  subject: 'hp.cmd.task.circuit_state',
   data: { id: taskOf(n), circuit: target, ...answer },
 });
 
@@ -151,7 +151,7 @@ describe('the task that has tried', () => {
 
   test('no more gives its turn to whoever asks next', () => {
     const left = (n: number): RecoveryMessage => ({
-      kind: 'enter',
+      kind: 'circuit_acquire',
       payload: { target, task: taskOf(n), left: true },
     });
     given(...trying)
@@ -212,7 +212,7 @@ test('whatever is said in whatever order keeps every law, and lets one task try 
           else if (event.type !== 'circuit_failure_recorded') trial = undefined;
         }
         const admitted = made.send.filter(({ data }) => (data as { state?: string }).state === 'half_open');
-        const asked = said.kind === 'enter' ? said.payload.task : undefined;
+        const asked = said.kind === 'circuit_acquire' ? said.payload.task : undefined;
         expect(admitted.map(() => trial)).toEqual(admitted.map(() => `task:${String(asked)}`));
       }
     }),

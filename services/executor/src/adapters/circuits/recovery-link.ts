@@ -27,7 +27,7 @@ const updateFrom = (event: CircuitEvent): CircuitUpdate | undefined => {
 export const reportToRecovery =
   (announce: Announce) =>
   (report: ReportCircuit): boolean =>
-    announce(subjects.recoveryCommand('circuit'), JSON.stringify(report));
+    announce(subjects.recoveryCommand('circuit_report'), JSON.stringify(report));
 
 /**
  * Hears what recovery says of circuits. What is started before `asked` has resolved may go to a target that everybody else

@@ -18,15 +18,15 @@ import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { type Aggregate, subjects } from '@holdpoint/contracts/bus/subjects';
 import { type EffectDeclaration, type Lock, WAIT_MAX_MS } from '@holdpoint/contracts/workflow/workflow';
 import type { Outgoing } from '@holdpoint/runtime/decider';
-import { budgetAskedIn } from '../model/budget.ts';
+import { budgetRequestIn } from '../model/budget.ts';
 import { TITLE_MAX } from './gate-request.ts';
 import { effectGate } from '../model/effect-gate.ts';
-import { failureOf, recordOf } from './evidence.ts';
-import { foreignNeeds } from '../model/artifact-status.ts';
-import { reportOf } from './artifact-report.ts';
+import { assessmentOf, attemptRecord } from './evidence.ts';
+import { outsideNeeds } from '../model/artifact-status.ts';
+import { artifactReport } from './artifact-report.ts';
 import {
-  type Doubt,
-  type Gate,
+  type InDoubtEffect,
+  type GateRequest,
   nodeDefinition,
   nodeState,
   questionRevision,
@@ -56,7 +56,7 @@ const command = (
   data,
 });
 
-const gateOf = (task: Task, node: NodeId): Gate => {
+const gateOf = (task: Task, node: NodeId): GateRequest => {
   const { gate } = nodeState(task, node);
   if (gate === undefined) throw new Error(`node ${node} of ${task.id} has no gate`);
   return gate;
@@ -77,7 +77,7 @@ const requesterOf = ({ requestedBy, agent }: Task) => ({
   ...(agent !== undefined && { agent }),
 });
 
-const requestApproval = (task: Task, node: NodeId, { id, ...question }: Question, ask: number): Outgoing => {
+const approvalRequest = (task: Task, node: NodeId, { id, ...question }: Question, ask: number): Outgoing => {
   const { effectId, effect, digest } = gateOf(task, node);
   return command('approval', 'request', subjects.approvalCommand('request'), `${id}.${String(ask)}`, {
     id,
@@ -98,25 +98,25 @@ export const titleOf = (task: Task, { uses, target }: CanonicalEffect): string =
   `${beginningOf(task.goal)}: ${uses} on ${beginningOf(target)}`;
 
 /** Asks the approvals service for a decision. `ask` counts the repeats of the same question. */
-export const askApproval = (task: Task, node: NodeId, ask: number): Outgoing => {
+export const requestApproval = (task: Task, node: NodeId, ask: number): Outgoing => {
   const { approval: id, effect, asked } = gateOf(task, node);
   const { effect: declared } = nodeDefinition(task, node);
   const by = declared
     ? { audience: declared.audience, timeoutMs: waitOf(declared), ...gatedBy(effectGate(task, node)) }
-    : startOf(task, node, effect);
+    : startRequest(task, node, effect);
   const { inputs: _, ...filledIn } = asked ?? {};
-  return requestApproval(task, node, { id, title: titleOf(task, effect), ...by, ...filledIn }, ask);
+  return approvalRequest(task, node, { id, title: titleOf(task, effect), ...by, ...filledIn }, ask);
 };
 
 /** A node that a person lets start, because its author wants it so or because the task has used up its budget. */
-const startOf = (
+const startRequest = (
   task: Task,
   node: NodeId,
   effect: CanonicalEffect,
 ): Omit<Question, 'id' | 'title'> & { readonly title?: string } => {
   const { approval } = nodeDefinition(task, node);
   const audience = approval?.audience ?? ['operators'];
-  const asked = budgetAskedIn(effect);
+  const asked = budgetRequestIn(effect);
   if (asked === undefined) return { audience, timeoutMs: approval?.timeoutMs ?? START_APPROVAL_MS };
   const title = `More budget for ${beginningOf(task.goal)}: ${asked.used}`;
   return {
@@ -134,7 +134,7 @@ const waitOf = ({ gate, kind, approvalTimeoutMs }: EffectDeclaration): number =>
 const gatedBy = (gate: ReturnType<typeof effectGate>): Pick<Question, 'policy' | 'gate'> =>
   gate === undefined ? {} : { policy: gate.policy, gate: `${gate.id}@${gate.version}` };
 
-const doubtOf = (task: Task, node: NodeId): Doubt & { readonly approval: ApprovalId } => {
+const inDoubtOf = (task: Task, node: NodeId): InDoubtEffect & { readonly approval: ApprovalId } => {
   const { doubt } = nodeState(task, node);
   if (doubt?.approval === undefined)
     throw new Error(`node ${node} of ${task.id} asks nobody what became of it`);
@@ -142,8 +142,8 @@ const doubtOf = (task: Task, node: NodeId): Doubt & { readonly approval: Approva
 };
 
 /** Asks people what became of an effect. Nobody is hurried: the answer has to be found out. */
-export const askDoubt = (task: Task, node: NodeId, ask: number): Outgoing => {
-  const { approval: id, epoch, reason = '' } = doubtOf(task, node);
+export const requestInDoubtAnswer = (task: Task, node: NodeId, ask: number): Outgoing => {
+  const { approval: id, epoch, reason = '' } = inDoubtOf(task, node);
   const { effect, asked } = gateOf(task, node);
   const title = `Did it happen? ${titleOf(task, effect)}`;
   const question: Question = {
@@ -153,12 +153,12 @@ export const askDoubt = (task: Task, node: NodeId, ask: number): Outgoing => {
     timeoutMs: WAIT_MAX_MS,
     doubt: { epoch, reason },
   };
-  return requestApproval(task, node, question, ask);
+  return approvalRequest(task, node, question, ask);
 };
 
 /** Hands the executor what was said of a doubt. */
-export const resolveDoubt = (task: Task, node: NodeId, ask: number): Outgoing => {
-  const { approval, effectId: id, said } = doubtOf(task, node);
+export const resolveInDoubt = (task: Task, node: NodeId, ask: number): Outgoing => {
+  const { approval, effectId: id, said } = inDoubtOf(task, node);
   if (said === undefined) throw new Error(`nobody has said what became of node ${node} of ${task.id}`);
   const pool = poolOf(task, node);
   const subject = subjects.effectCommand('resolve', pool);
@@ -211,8 +211,8 @@ export const orderStep = (task: Task, node: NodeId, id: EffectId, ask: number): 
 };
 
 /** Asks the recovery service what to do about the attempt that failed. */
-export const askRecovery = (task: Task, node: NodeId, ask: number): Outgoing => {
-  const failure = failureOf(task, node);
+export const assessFailure = (task: Task, node: NodeId, ask: number): Outgoing => {
+  const failure = assessmentOf(task, node);
   const asked = failure.refused === undefined ? String(ask) : `refused.${String(ask)}`;
   const key = `${task.id}.${node}.${String(failure.attempt)}.${asked}`;
   return command('recovery', 'assess', subjects.recoveryCommand('assess'), key, failure);
@@ -220,29 +220,29 @@ export const askRecovery = (task: Task, node: NodeId, ask: number): Outgoing => 
 
 /** Tells recovery what came of an attempt that has succeeded, where it keeps such in mind. */
 export const recordAttempt = (task: Task, node: NodeId): readonly Outgoing[] => {
-  const made = recordOf(task, node);
+  const made = attemptRecord(task, node);
   if (made === undefined) return [];
   const key = `${task.id}.${node}.${String(made.attempt)}`;
-  return [command('recovery', 'record', subjects.recoveryCommand('record'), key, made)];
+  return [command('recovery', 'record_attempt', subjects.recoveryCommand('record_attempt'), key, made)];
 };
 
 /** Tells recovery that a job is stuck no more. */
-export const settleJob = (job: SettleJob, now: number): Outgoing => {
+export const reportUnstuck = (job: SettleJob, now: number): Outgoing => {
   const key = `${job.task}.${job.node}.${String(job.attempt)}.${job.how}.${String(now)}`;
-  return command('recovery', 'settle', subjects.recoveryCommand('settle'), key, job);
+  return command('recovery', 'job_unstuck', subjects.recoveryCommand('job_unstuck'), key, job);
 };
 
 /** How a task has ended that was let try; or that it does not, which says nothing of its workflow. */
 export type Trial = 'well' | 'badly' | 'left';
 
 /** Asks recovery whether a task may start, or tells it what has become of the one that was let try. */
-export const enterCircuit = (task: Task, target: string, now: number, trial?: Trial): Outgoing => {
+export const acquireCircuit = (task: Task, target: string, now: number, trial?: Trial): Outgoing => {
   const circuit = task.definition.recovery?.circuit;
   const ended = trial !== undefined && trial !== 'left' && { ended: trial, ...(circuit && { circuit }) };
   const data: EnterCircuit = { target, task: task.id, ...(trial === 'left' ? { left: true } : ended) };
   // It may have to be said again, whatever has become of it before.
   const key = trial === undefined ? String(now) : `${trial}.${String(now)}`;
-  return command('recovery', 'enter', subjects.recoveryCommand('enter'), `${task.id}.${key}`, data);
+  return command('recovery', 'circuit_acquire', subjects.recoveryCommand('circuit_acquire'), `${task.id}.${key}`, data);
 };
 
 /** Submits the task that takes a worktree back. */
@@ -274,7 +274,7 @@ const cancelRollback = (task: Task, node: NodeId, by: TaskId, ask: number): read
 ];
 
 /** Asks people what is to become of a job that is stuck. Nobody is hurried: it stays as it is. */
-export const askStuck = (task: Task, node: NodeId, ask: number): Outgoing => {
+export const requestStuckAnswer = (task: Task, node: NodeId, ask: number): Outgoing => {
   const { stuck, verdict, reason = '' } = nodeState(task, node);
   if (stuck === undefined || verdict === undefined)
     throw new Error(`node ${node} of ${task.id} asks nobody what is to become of it`);
@@ -302,19 +302,19 @@ export const askStuck = (task: Task, node: NodeId, ask: number): Outgoing => {
 
 const STUCK_REASON_MAX = 2_000;
 
-const askBoard = (task: Task, key: string, request: AskBoard['request']): Outgoing => {
+const registryCommand = (task: Task, key: string, request: AskBoard['request']): Outgoing => {
   const id = repositoryIdOf(task.repository ?? '');
-  const subject = subjects.taskCommand('board');
-  return command('task', 'board', subject, `${task.id}.${request.ask}.${key}`, { id, request });
+  const subject = subjects.taskCommand('registry');
+  return command('task', 'registry', subject, `${task.id}.${request.ask}.${key}`, { id, request });
 };
 
 const jobIn = (task: Task, node: NodeId) => ({ task: task.id, node, attempt: nodeState(task, node).attempt });
 const attemptKey = (task: Task, node: NodeId, ask: number): string =>
   `${node}.${String(nodeState(task, node).attempt)}.${String(ask)}`;
 
-export const askLocks = (task: Task, node: NodeId, ask: number): Outgoing => {
+export const acquireLocks = (task: Task, node: NodeId, ask: number): Outgoing => {
   const locks: Lock[] = [...(nodeDefinition(task, node).locks ?? [])];
-  return askBoard(task, attemptKey(task, node, ask), {
+  return registryCommand(task, attemptKey(task, node, ask), {
     ask: 'acquire',
     ...jobIn(task, node),
     locks,
@@ -324,28 +324,28 @@ export const askLocks = (task: Task, node: NodeId, ask: number): Outgoing => {
 
 /** Told once: the board reminds whoever holds a lock, and hears then that it is not needed. */
 export const releaseLocks = (task: Task, node: NodeId, attempt: number, now: number): Outgoing =>
-  askBoard(task, `${node}.${String(attempt)}.${String(now)}`, {
+  registryCommand(task, `${node}.${String(attempt)}.${String(now)}`, {
     ask: 'release',
     task: task.id,
     node,
     attempt,
   });
 
-export const askArtifacts = (task: Task, node: NodeId, ask: number): Outgoing => {
-  const labels = [...foreignNeeds(task, node)];
+export const requireArtifacts = (task: Task, node: NodeId, ask: number): Outgoing => {
+  const labels = [...outsideNeeds(task, node)];
   // Two looks in the same attempt are two questions, and so is needing more, or less, of others than before.
   const looks = String(nodeState(task, node).looks ?? 0);
   const key = `${attemptKey(task, node, ask)}.${looks}.${digestOf(labels).slice(0, 16)}`;
-  return askBoard(task, key, { ask: 'require', ...jobIn(task, node), labels });
+  return registryCommand(task, key, { ask: 'require', ...jobIn(task, node), labels });
 };
 
 /** Tells the board what this task gives to others, as it stands. */
-export const report = (task: Task, ask: number): Outgoing =>
-  askBoard(task, `${String(task.reportSerial)}.${String(ask)}`, {
+export const reportArtifacts = (task: Task, ask: number): Outgoing =>
+  registryCommand(task, `${String(task.reportSerial)}.${String(ask)}`, {
     ask: 'report',
     task: task.id,
     serial: task.reportSerial,
-    artifacts: [...reportOf(task)],
+    artifacts: [...artifactReport(task)],
   });
 
 /** Asks another task to tell how it, or one of its nodes, ends. */
@@ -357,11 +357,11 @@ export const watchPeer = (task: Task, peer: string, ask: number | string): Outgo
 };
 
 /** Tells a task something; `key` has to differ each time that it is told anew. */
-export const inform = (id: TaskId, key: string, information: Information): Outgoing =>
-  command('task', 'inform', subjects.taskCommand('inform'), `${id}.${key}`, { id, information });
+export const notifyTask = (id: TaskId, key: string, information: Information): Outgoing =>
+  command('task', 'notify', subjects.taskCommand('notify'), `${id}.${key}`, { id, information });
 
 /** Takes back what was asked for: one message for each thing, by its id. */
-export const askToWithdraw = (
+export const withdrawCommands = (
   task: Task,
   node: NodeId,
   ask: number,
