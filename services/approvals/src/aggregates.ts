@@ -10,22 +10,18 @@ import type { ApprovalMessage, ApprovalState, ApprovalWork } from './approval/st
 import { type AuditLog, type AuditMessage, decideAudit, evolveAudit } from './audit/audit-log.ts';
 import { decideRule, evolveRule, type Rule, type RuleMessage, type RuleWork } from './rule/rule.ts';
 
-/** What the approvals service keeps. Ids of different kinds never coincide. */
 export type ServiceState = ApprovalState | Rule | AccessToken | AuditLog;
 export type ServiceMessage = ApprovalMessage | RuleMessage | TokenMessage | AuditMessage;
 export type ServiceEvent = ApprovalEvent | RuleEvent | TokenEvent | AuditAnchored;
 export type ServiceWork = ApprovalWork | RuleWork;
-/** Hands a message to the engine. */
 export type Accept = (routed: { readonly aggregate: string; readonly message: ServiceMessage }) => void;
 export type ServiceDecider = Decider<ServiceState, ServiceMessage, ServiceEvent, ServiceWork>;
 
-/** Signs whatever the service states. */
 export type Sign = (claims: SignedClaims | AuditClaims) => string;
 
 export const isApproval = (state: ServiceState): state is ApprovalState =>
   state.status !== 'rule' && state.status !== 'token' && state.status !== 'audit';
 
-/** What stands under an id of this kind, or nothing yet. */
 const ofKind = <Kind extends 'rule' | 'token' | 'audit'>(
   state: ServiceState,
   kind: Kind,
@@ -58,7 +54,6 @@ const evolve =
     }
   };
 
-/** Approvals, standing rules, access tokens and the anchors of the audit log behind one decider. */
 export const createServiceDecider = (
   sign: Sign,
   options: ApprovalOptions = {},
@@ -78,7 +73,7 @@ export const createServiceDecider = (
       case 'anchor':
         return decideAudit(ofKind(state, 'audit'), message, at.now, sign);
       case 'timer':
-        // Only approvals have any.
+        // Only approvals set timers.
         return isApproval(state) ? approvals.decide(state, message, at) : decision({});
       default:
         return approvals.decide(approvalIn(state), message, at);

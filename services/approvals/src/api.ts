@@ -21,7 +21,7 @@ import { tokenMessage } from './token-request.ts';
 
 export type ApprovalsEndpoints = OwnEndpoints<'approvals', ServiceMessage>;
 
-/** Whose call it is. */
+/** Authenticates the caller. Throws `HoldpointError` as `Identity.authenticate` does. */
 export const callerOf = (
   { identity }: SurfaceDeps,
   { header, source = BUS }: Caller,
@@ -74,7 +74,7 @@ const inboxEndpoints = ({ pool, decider }: SurfaceDeps): Pick<ApprovalsEndpoints
   list: { query: (page) => listRequests(pool, page) },
 });
 
-/** Standing rules: `check` is what others call checkApproval, `rule_add` what they call persistRule. */
+/** Standing rules. `check` corresponds to checkApproval, `rule_add` to persistRule. */
 const ruleEndpoints = (
   deps: SurfaceDeps,
 ): Pick<ApprovalsEndpoints, 'check' | 'rule_add' | 'rule_revoke' | 'rule_list' | 'rule_test'> => {
@@ -86,7 +86,7 @@ const ruleEndpoints = (
         if (rollbackRule && decidesRollback({ effect }))
           return { approved: true, rule: ruleView(builtInRule, now) };
         const found = (await readActiveRules(pool)).find((rule) =>
-          // Without an audience: would it, if its author were among those who are asked?
+          // Without an audience the check assumes that the author is in it.
           ruleDecides(
             rule,
             { effect, requestedBy, workflow, audience: audience ?? [`user:${rule.author.name}`] },
@@ -99,7 +99,7 @@ const ruleEndpoints = (
     rule_add: {
       query: async (spec, caller) => {
         const { name, groups, roles, agent } = await callerOf(deps, caller, 'rules:write');
-        // With a rule it would approve what it asks for itself.
+        // An agent with a rule could approve its own requests.
         if (agent !== undefined)
           throw new HoldpointError('APPROVALS_NOT_ENTITLED', `${agent} is an agent: a person makes rules`);
         const id = ruleIdOf(name, caller.identity);
@@ -154,11 +154,11 @@ const auditEndpoints = (deps: SurfaceDeps): Pick<ApprovalsEndpoints, 'audit' | '
       return listAudit(deps.pool, page);
     },
   },
-  // Public keys are for everybody: whoever relies on them goes by the signatures.
+  // Public keys need no scope: the signatures protect them.
   keys: { query: ({ nonce }) => Promise.resolve(deps.keyring.publish(Date.now(), nonce)) },
 });
 
-/** What the service answers on the bus. */
+/** Endpoints of the service on the bus. */
 export const endpoints = (deps: SurfaceDeps): ApprovalsEndpoints => ({
   ...decisionEndpoints(deps),
   ...inboxEndpoints(deps),

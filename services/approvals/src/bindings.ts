@@ -19,11 +19,11 @@ import { summarise } from './queries/summary.ts';
 
 export type ApprovalsParts = {
   readonly decider: ServiceDecider;
-  /** The standing rules that seem to fit a request: they are asked once it is stored. */
+  /** The standing rules that seem to match a request. They are asked after the request is stored. */
   readonly rulesFor?: (request: RequestApproval) => readonly RuleId[];
-  /** Tells a surface; what it says is handed back, or nothing while it cannot be told. */
+  /** Delivers a notice; the surface's confirmation comes back through `accept`. */
   readonly deliver?: (delivery: Delivery, accept: Accept) => void;
-  /** Asks the executor what became of an effect; what it says is handed back, or nothing while it does not answer. */
+  /** Asks the executor for the outcome of an effect; its answer comes back through `accept`. */
   readonly askOutcome?: (asked: AskOutcome, accept: Accept) => void;
 };
 
@@ -40,7 +40,7 @@ const OUTCOME = new RegExp(`\\.(${OUTCOMES.join('|')})\\.[^.]+$`);
 
 const epochOf = (fact: EffectEvent): number => ('epoch' in fact ? fact.epoch : 0);
 
-/** Only of effects: work has no approval. */
+/** Only effects have approvals; work does not. */
 const outcomeOf: Inbound<ServiceMessage>['decode'] = (subject, body) => {
   const fact = parseFact('executor', subject, body);
   if (fact?.approval === undefined) return undefined;
@@ -63,7 +63,7 @@ const inboundOf = (rulesFor: NonNullable<ApprovalsParts['rulesFor']>): readonly 
     });
 };
 
-/** Approvals and the rules that may decide on them talk to each other here, and nowhere that anybody could join in. */
+/** Approvals and standing rules exchange messages here, inside the process: no client can send them. */
 type Outward = Required<Pick<ApprovalsParts, 'deliver' | 'askOutcome'>>;
 
 const performWith =

@@ -39,7 +39,7 @@ export const ApprovalsEnv = ServiceEnv.extend({
 }).refine((env) => isSet(env, 'HOLDPOINT_GRANT_KEY_FILE') !== isSet(env, 'HOLDPOINT_GRANT_KEY'), {
   path: ['HOLDPOINT_GRANT_KEY_FILE'],
   message: 'either this or HOLDPOINT_GRANT_KEY, and not both',
-  // Whatever else is wrong is said with it.
+  // Checked even when other settings are invalid, so that all problems are reported at once.
   when: () => true,
 });
 
@@ -53,7 +53,6 @@ export type ApprovalsConfig = {
   readonly discord: DiscordSettings | undefined;
 };
 
-/** The keys, and the file that they may change in. */
 const readGrantKeys = ({
   HOLDPOINT_GRANT_KEY_FILE: file,
   HOLDPOINT_GRANT_KEY: text,

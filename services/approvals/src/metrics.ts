@@ -10,7 +10,6 @@ import { readAuditHead } from './queries/audit.ts';
 /** Seconds: a rule decides at once, a person may take a week. */
 const WAITS = [0.1, 1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400, 604_800];
 
-/** How requests end, and how long people have to wait for it. */
 export const approvalMetrics = (meter: Meter): ((told: CommittedEvent<ServiceEvent>) => void) => {
   const requested = meter.counter('approvals_requested_total', 'Requests for a decision');
   const resolved = meter.counter(
@@ -33,7 +32,7 @@ export const approvalMetrics = (meter: Meter): ((told: CommittedEvent<ServiceEve
   };
 };
 
-/** Counting a million would take the time of whoever decides on them. */
+/** Counting a million rows would slow down decisions. */
 const COUNTED_MAX = 100_000;
 const PENDING = `
   SELECT (SELECT count(*) FROM (SELECT FROM inbox LIMIT ${String(COUNTED_MAX)}) i)::int AS pending,
@@ -41,7 +40,6 @@ const PENDING = `
                     WHERE member = '' ORDER BY requested_at, id LIMIT 1), 0)::float8 AS oldest`;
 const Pending = z.object({ pending: z.int(), oldest: z.number() });
 
-/** What waits for people, and how long ago the audit log was signed. */
 export const pollApprovals = (pool: Pool, sample: AddPolledMetrics): void => {
   sample(
     {
@@ -66,7 +64,7 @@ export const pollApprovals = (pool: Pool, sample: AddPolledMetrics): void => {
       const covered = anchor?.line ?? 0;
       return {
         audit_lines: seq,
-        // Before the first signature nothing says since when; the service signs as soon as it starts.
+        // Before the first signature there is no reference time. The service signs as soon as it starts.
         audit_unanchored_seconds: seq <= covered || anchor === undefined ? 0 : (now - anchor.at) / 1_000,
       };
     },

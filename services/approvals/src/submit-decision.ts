@@ -10,18 +10,18 @@ import type { ServiceMessage } from './aggregates.ts';
 
 export type DecisionResult = ApiResponse<'approvals', 'decide'>;
 
-/** Where it was made, and the trace that it is a part of. */
+/** Surface and trace of a decision. */
 export type Via = { readonly surface: Surface; readonly trace?: string | undefined };
 
-/** The one way in which a decision comes about, whatever surface it was made on. */
+/** The only way to decide a request, for every surface. */
 export type DecisionSubmitter = ReturnType<typeof createDecisionSubmitter>;
 
-/** `isTokenOf` says whether a notice's token is the one of that approval. */
+/** `isTokenOf` checks the token of a notice against its approval. */
 export const createDecisionSubmitter = (
   engine: Pick<Engine<ServiceMessage>, 'accept'>,
   isTokenOf: (id: string, token: string) => boolean,
 ) => {
-  /** Answered once it is stored. Throws `HoldpointError`, with the code of whatever stands against it. */
+  /** Resolves once the decision is stored. Throws `HoldpointError`. */
   const decide = async (
     by: Principal,
     payload: DecideApproval,
@@ -38,7 +38,7 @@ export const createDecisionSubmitter = (
 
   return {
     decide,
-    /** Each on its own: one that is refused keeps back no other. */
+    /** Each item is decided separately: an error for one does not affect the others. */
     decideMany: async (
       by: Principal,
       { items, ...said }: DecideMany,

@@ -6,7 +6,7 @@ import type { Identity } from './adapters/identity/identity.ts';
 import type { TokenMessage } from './token/access-token.ts';
 import type { Principal } from './approval/state.ts';
 
-/** What a token is good for unless its maker says more, or less. */
+/** Scopes of a token when the request names none. */
 const DEFAULT_SCOPES: readonly Scope[] = ['approvals:read', 'approvals:decide'];
 
 const beyond = (wanted: readonly string[], own: readonly string[]): readonly string[] =>
@@ -16,7 +16,10 @@ const notEntitled = (text: string): HoldpointError => new HoldpointError('APPROV
 
 type TokenRequester = { readonly by: Principal; readonly administrator: boolean };
 
-/** Nobody gives on what the token that he shows is not good for, an administrator neither: a token that leaks is worth no more. */
+/**
+ * Nobody, not even an administrator, can grant a scope that their own token lacks. A leaked token gains
+ * nothing.
+ */
 const scopesFor = ({ scopes = [...DEFAULT_SCOPES] }: CreateAccessToken, { by }: TokenRequester): Scope[] => {
   const [missing] = beyond(scopes, by.scopes ?? Scope.options);
   if (missing === undefined) return [...new Set(scopes)];
@@ -39,7 +42,7 @@ const groupsFor = (
   throw notEntitled(`${by.name} is not in the group ${foreign}: an administrator can make such a token`);
 };
 
-/** What is to be decided on a token that somebody wants made. Throws `HoldpointError`. */
+/** Checks a request for a new token and returns the message for the decider. Throws `HoldpointError`. */
 export const tokenMessage = (
   identity: Pick<Identity, 'isAdministrator' | 'knows'>,
   by: Principal,
@@ -52,13 +55,13 @@ export const tokenMessage = (
   const scopes = scopesFor(wanted, asking);
   const groups = groupsFor(wanted, principal, asking);
   const { name, sha256, expiresInMs, agent } = wanted;
-  // An agent that could make tokens could make one that is no agent's, and decide as its owner.
+  // An agent could otherwise create a token without an agent, and decide as its owner.
   if (by.agent !== undefined) throw notEntitled(`${by.agent} is an agent: a person makes tokens`);
   const token = {
     id: accessTokenIdOf(sha256),
     name,
     principal,
-    // Whoever leaves the directory leaves his groups there: a token does not keep them.
+    // For people in the directory, groups come from there alone: they lose them when they leave it.
     groups: identity.knows(principal) ? [] : [...groups],
     scopes,
     ...(agent !== undefined && { agent }),

@@ -41,7 +41,7 @@ export const PEOPLE = [ada, grace, barbara, linus, mallory] as const;
 const person = fc.constantFrom(...PEOPLE);
 const rule = fc.constantFrom(RULE, OTHER_RULE);
 
-// Most of these people are operators: else too few could decide for a quorum.
+// Most of these people are operators: otherwise too few could decide for a quorum.
 const audience = fc.oneof(
   fc.constant<string[]>(['operators']),
   fc.uniqueArray(
@@ -55,7 +55,7 @@ const audience = fc.oneof(
     { minLength: 1, maxLength: 3 },
   ),
 );
-/** There in one of five. */
+/** Set in one of five. */
 const rarely = <Value>(arbitrary: fc.Arbitrary<Value>): fc.Arbitrary<Value | undefined> =>
   fc.oneof({ weight: 4, arbitrary: fc.constant(undefined) }, arbitrary);
 const after = fc.oneof(fc.constant(1_000), fc.integer({ min: 1_000, max: 2 * (DEADLINE - ASKED) }));
@@ -79,7 +79,7 @@ export const policies: fc.Arbitrary<ApprovalPolicy> = fc.record(
 
 const kinds = fc.constantFrom('write_external', 'write_external', 'notify', 'deploy', 'merge');
 
-/** One request of each run, under a policy of its own. */
+/** One request per run, with its own policy. */
 export const requests: fc.Arbitrary<RequestApproval> = fc
   .record({
     policy: fc.option(policies, { nil: undefined }),
@@ -185,12 +185,12 @@ const messageOn = (request: RequestApproval): fc.Arbitrary<ApprovalMessage> =>
     ),
   );
 
-// Clocks may step back, so that the times of a run are in no order.
+// Clocks may step back, so the times of a run are in no order.
 const moment = fc.oneof(
   fc.constantFrom(ASKED, DEADLINE - 1, DEADLINE, DEADLINE + 1),
   fc.integer({ min: ASKED, max: DEADLINE + 60_000 }),
 );
-/** Most runs keep to the time in which something can be decided. */
+/** Most runs stay within the time in which a request can be decided. */
 const early = fc.integer({ min: ASKED, max: DEADLINE - 1 });
 
 const actsOf = <Message>(
@@ -199,7 +199,7 @@ const actsOf = <Message>(
 ): fc.Arbitrary<readonly Act<Message>[]> =>
   fc.constantFrom(moment, early).chain((now) => fc.array(fc.record({ message, now }), { maxLength }));
 
-/** Any messages about one approval under any policy, most often with its request first. */
+/** Messages about one approval with any policy, most often its request first. */
 export const approvalActs: fc.Arbitrary<readonly Act<ApprovalMessage>[]> = requests.chain((request) =>
   fc
     .tuple(fc.boolean(), actsOf(messageOn(request)))
@@ -266,7 +266,7 @@ const anchorMessage: fc.Arbitrary<ServiceMessage> = fc
   .tuple(fc.integer({ min: 1, max: 9 }), fc.constantFrom('a', 'b'))
   .map(([seq, digit]) => ({ kind: 'anchor', seq, hash: digit.repeat(64) }));
 
-/** Any messages about any one thing that the service keeps. */
+/** Messages about one aggregate of any kind. */
 export const deskActs: fc.Arbitrary<readonly Act<ServiceMessage>[]> = fc.oneof(
   { weight: 5, arbitrary: approvalActs },
   { weight: 3, arbitrary: ruleActs },

@@ -23,7 +23,7 @@ import {
 
 const digests = [undefined, requestFor().digest, requestFor('other line').digest];
 
-/** Responses that fit one or the other of what is asked for, and some that fit nothing. */
+/** Valid responses to each kind of input, and some invalid ones. */
 const responses = fc.constantFrom<Json | undefined>(
   undefined,
   true,
@@ -72,13 +72,13 @@ const message: fc.Arbitrary<ApprovalMessage> = fc.oneof(
     .map(({ by, ...said }): ApprovalMessage => ({ kind: 'decide', by, payload: { id: APPROVAL, ...said } })),
 );
 
-// Clocks may step back, so that the times of a run are in no order.
+// Clocks may step back, so the times of a run are in no order.
 const moment = fc.oneof(
   fc.constantFrom(ASKED, DEADLINE - 1, DEADLINE, DEADLINE + 1),
   fc.integer({ min: ASKED, max: DEADLINE * 2 }),
 );
 
-/** Any messages about one approval, in any order and at any time. */
+/** Messages about one approval, in any order and at any time. */
 export const acts: fc.Arbitrary<readonly Act<ApprovalMessage>[]> = fc.array(
   fc.record({ message, now: moment }),
   {

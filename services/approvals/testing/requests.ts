@@ -26,31 +26,31 @@ import { createServiceDecider } from '../src/aggregates.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('ed25519');
 
-/** The decider as the service runs it, with a key of its own, and the verifier that belongs to it. */
+/** The service's decider with a test key, and the matching verifier. */
 export const decider = createApprovalDecider(createSigner(privateKey));
 export const verify = createVerifier([publicKey]);
-/** Where the deciders below tell of what happens. */
+/** Surfaces of the deciders below. */
 export const SURFACES: readonly Surface[] = ['discord', 'websocket'];
-/** The same with surfaces to tell. */
+/** The same with surfaces. */
 export const telling = createApprovalDecider(createSigner(privateKey), { surfaces: SURFACES });
-/** All that the service keeps, with surfaces to tell. */
+/** All aggregates of the service, with surfaces. */
 export const desk = createServiceDecider(createSigner(privateKey), { surfaces: SURFACES });
 
-/** The same, where the rule that is built in is switched off. */
+/** The same without the built-in rule. */
 export const deskWithoutRule = createServiceDecider(createSigner(privateKey), { rollbackRule: false });
 
 export const TASK = TaskId.parse('t-1');
 export const NODE = NodeId.parse('append');
 export const APPROVAL = ApprovalId.parse('a-1');
 export const TIMEOUT_MS = 60_000;
-/** When the request of these tests was made, and the moment from which it counts as expired. */
+/** Time of the test request, and the time when it expires. */
 export const ASKED = 1_000_000;
 export const DEADLINE = ASKED + TIMEOUT_MS;
 
 export const ada: Principal = { name: 'ada', groups: ['operators'] };
 export const grace: Principal = { name: 'grace', groups: ['auditors', 'operators'] };
 export const barbara: Principal = { name: 'barbara', groups: ['operators'], roles: ['release-manager'] };
-/** Who asked for the effect, and might decide on others. */
+/** The requester of the effect, who may decide on others. */
 export const linus: Principal = { name: 'linus', groups: ['operators'] };
 export const mallory: Principal = { name: 'mallory', groups: ['guests'] };
 
@@ -65,7 +65,7 @@ export const effectOf = (line: string): CanonicalEffect => ({
   idempotencyKey: 'append:sample.txt',
 });
 
-/** A request as the orchestrator makes it, for the effect that appends this line. */
+/** The orchestrator's request for an effect that appends this line. */
 export const requestFor = (line = 'hello', change: Partial<RequestApproval> = {}): RequestApproval => {
   const effect = effectOf(line);
   return {
@@ -84,7 +84,7 @@ export const requestFor = (line = 'hello', change: Partial<RequestApproval> = {}
   };
 };
 
-/** The cancellation of that request, with all that it takes to remember it. */
+/** The cancellation of that request, complete enough to be remembered. */
 export const cancellation: CancelApproval = {
   id: APPROVAL,
   task: TASK,
@@ -93,19 +93,17 @@ export const cancellation: CancelApproval = {
   reason: 'task cancelled',
 };
 
-/** The event that a request leads to. */
 export const requested = { type: 'requested', ...requestFor(), expiresAt: DEADLINE } as const;
-/** What a resolution says beside its outcome. */
+/** Fields of a resolution beside its outcome. */
 export const resolvedHead = { type: 'resolved', id: APPROVAL, task: TASK, node: NODE, revision: 1 } as const;
 
-/** The doubt that is asked about, and the request that asks. */
+/** The in-doubt effect, and the request about it. */
 export const DOUBT = { epoch: 4, reason: 'the worker was lost' } as const;
 export const questionFor = (change: Partial<RequestApproval> = {}): RequestApproval =>
   requestFor('hello', { title: 'Did it happen? append a line', doubt: DOUBT, ...change });
-/** The event that such a request leads to. */
 export const questioned = { type: 'requested', ...questionFor(), expiresAt: DEADLINE } as const;
 
-/** A job that recovery has given up on, and the request that asks what is to become of it: its effect is no more than its name. */
+/** A stuck job, and the request about it: its effect is only a name. */
 export const STUCK = { class: 'CIRCULAR_FIX', reason: 'the same approach three times' } as const;
 export const stuckFor = (change: Partial<RequestApproval> = {}): RequestApproval => {
   const effect: CanonicalEffect = {
@@ -127,10 +125,9 @@ export const stuckFor = (change: Partial<RequestApproval> = {}): RequestApproval
     ...change,
   });
 };
-/** The event that such a request leads to. */
 export const stuckAsked = { type: 'requested', ...stuckFor(), expiresAt: DEADLINE } as const;
 
-/** What a program asks for, and the request that asks: its effect is no more than its name. */
+/** A program's input, and the request for it: its effect is only a name. */
 export const FORM: Extract<InputRequest, { kind: 'form' }> = {
   kind: 'form',
   fields: [
@@ -179,7 +176,7 @@ export const inputFor = (
   });
 };
 
-/** A request to put the isolated worktree of a task back. */
+/** A request to roll back the isolated worktree of a task. */
 export const rollbackFor = (
   change: Partial<CanonicalEffect> = {},
   more: Partial<RequestApproval> = {},
@@ -204,12 +201,11 @@ export const rollbackFor = (
   });
 };
 
-/** The same request under a policy. */
+/** The same request with a policy. */
 export const requestUnder = (
   policy: ApprovalPolicy,
   change: Partial<RequestApproval> = {},
 ): RequestApproval => requestFor('hello', { policy, ...change });
-/** The event that a request of these tests leads to. */
 export const requestedBy = (payload: RequestApproval) =>
   ({ type: 'requested', ...payload, expiresAt: ASKED + payload.timeoutMs }) as const;
 
@@ -228,7 +224,7 @@ export const timer = (name: string, data: Json = null): ApprovalMessage => ({ ki
 
 export const RULE: RuleId = ruleIdOf('ada', 'the rule of these tests');
 export const OTHER_RULE: RuleId = ruleIdOf('ada', 'another rule of these tests');
-/** What the rules of these tests are about: every request of `requestFor`. */
+/** A match that fits every request of `requestFor`. */
 export const MATCH: RuleMatch = { kinds: ['write_external'], target: 'file:*' };
 export const specOf = (change: Partial<RuleSpec> = {}): RuleSpec => ({
   name: 'sample lines',

@@ -11,16 +11,16 @@ import { errorFields } from '@holdpoint/runtime/engine/error-fields';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import { ruleDecides, type Rule } from '../rule/rule.ts';
 
-/** So many rules are asked about one request, the oldest first. */
+/** Rules asked about one request, oldest first. */
 const ASKED_MAX = 8;
-/** Requests that came before the book was read for the first time. */
+/** Requests kept until the rules are read for the first time. */
 const MISSED_MAX = 1_000;
 
 export type ActiveRules = ReturnType<typeof createActiveRules>;
 
 /**
- * Which standing rules seem to fit a request. It may be a moment behind: whether a rule decides, it says itself when it is
- * asked, and a rule that is not asked leaves the decision to a person.
+ * The active standing rules, possibly a moment out of date. Each rule decides for itself when it is asked. A
+ * rule missing here only leaves the decision to a person.
  */
 export const createActiveRules = (now: () => number, log: Logger) => {
   let rules: readonly Rule[] | undefined;
@@ -37,7 +37,7 @@ export const createActiveRules = (now: () => number, log: Logger) => {
       if (rules === undefined && missed.length < MISSED_MAX) missed.push(request);
       return fitting(request);
     },
-    /** Reads the book anew. `consider` is given what came before it could be read, with the rules that seem to fit. */
+    /** Reads the rules again. `consider` receives the earlier requests that match a rule. */
     refresh: async (
       read: () => Promise<readonly Rule[]>,
       consider: (request: RequestApproval, rules: readonly RuleId[]) => void,
@@ -56,10 +56,10 @@ export const createActiveRules = (now: () => number, log: Logger) => {
   };
 };
 
-/** What the bus does not bring is read all the same. */
+/** Interval of reads that do not depend on events. */
 const READ_EVERY_MS = 5_000;
 
-/** Keeps the book of standing rules as the store has it: read at once, whenever a rule is added or revoked, and now and then. */
+/** Keeps the active rules up to date: reads them at start, on every rule event, and periodically. */
 export const startRuleRefresh = (
   book: ActiveRules,
   pool: Pool,
@@ -76,7 +76,7 @@ export const startRuleRefresh = (
           message: { kind: 'consider', rules },
           committed: () => undefined,
           failed: (reason) => log.error({ approval: id, code: reason.code }, 'rules could not be asked'),
-          // Whoever waits for a person still does.
+          // The request still waits for a person.
           unavailable: () => log.warn({ approval: id }, 'rules could not be asked'),
         }),
     );

@@ -2,7 +2,7 @@ import { createHmac, hkdfSync, type KeyObject, timingSafeEqual } from 'node:cryp
 
 export type ApprovalTokens = ReturnType<typeof createApprovalTokens>;
 
-/** As RFC 9562 has version 4: 122 bits that nobody can guess. */
+/** A UUID of version 4 (RFC 9562): 122 bits that cannot be guessed. */
 const uuidOf = (bytes: Buffer): string => {
   const [six = 0, eight = 0] = [bytes[6], bytes[8]];
   bytes[6] = (six & 0x0f) | 0x40;
@@ -17,9 +17,8 @@ const secretOf = (key: KeyObject): Buffer => {
 };
 
 /**
- * The token of each approval: made from its id with a secret that only this service has, so that it is stored nowhere, and is
- * the same after a restart. The first key makes them; those of the other keys still count, as long as notices with them are
- * about.
+ * The token of each approval, derived from its id and the signing key. It is stored nowhere and survives a
+ * restart. The first key creates tokens; those of the other keys stay valid while their notices are in use.
  */
 export const createApprovalTokens = (keys: readonly [KeyObject, ...KeyObject[]]) => {
   const secrets = keys.map(secretOf);
@@ -30,7 +29,7 @@ export const createApprovalTokens = (keys: readonly [KeyObject, ...KeyObject[]])
     of: (id: string): string => make(first, id),
     is: (id: string, token: string): boolean => {
       const given = Buffer.from(token.toLowerCase());
-      // Every key is tried, each in constant time: how long it takes tells nothing.
+      // Every key is compared in constant time, so that timing reveals nothing.
       const found = secrets.map((secret) => {
         const expected = Buffer.from(make(secret, id));
         return expected.length === given.length && timingSafeEqual(expected, given);

@@ -4,7 +4,10 @@ import type { Accept } from '../aggregates.ts';
 import { OUTCOMES } from '../approval/outcome.ts';
 import type { AskOutcome } from '../approval/state.ts';
 
-/** What the ledger has of an effect, as a message to its approval; undefined while it has come to nothing, or is another's. */
+/**
+ * The ledger's view of an effect as a message to its approval; undefined while it has no result, or when it
+ * belongs to another approval.
+ */
 export const outcomeIn = (
   { approval, effect }: Pick<AskOutcome, 'approval' | 'effect'>,
   view: Pick<EffectView, 'state' | 'epoch' | 'approval'>,
@@ -16,7 +19,7 @@ export const outcomeIn = (
       }
     : undefined;
 
-/** Asks once; whoever wants to know asks again. */
+/** Asks once; the decider's timer repeats it. */
 export const createAskOutcome =
   (listener: Listener) =>
   (asked: AskOutcome, accept: Accept): void =>

@@ -8,29 +8,28 @@ import type { Pool } from 'pg';
 import type { ServiceMessage } from '../aggregates.ts';
 import { type AuditHead, readAuditHash, readAuditHead } from '../queries/audit.ts';
 
-/** How far the log may have come without an anchor, in time and in lines; looked at as often as this. */
+/** Longest part of the log without an anchor, in time and in lines, and the interval of the checks. */
 const ANCHOR_EVERY_MS = 5 * 60_000;
 const ANCHOR_EVERY_LINES = 1_000;
 const LOOK_EVERY_MS = 10_000;
 
-/** Whether there is something to sign, and enough of it. */
 export const isDue = ({ seq, now, anchor }: AuditHead, atStart: boolean): boolean => {
   if (seq === 0) return false;
   if (anchor === undefined) return true;
-  // What is behind the last anchor is at least the line that tells of it.
+  // The event of the last anchor is itself a line after the anchored position.
   const lines = seq - anchor.line;
   return lines > 0 && (atStart || lines >= ANCHOR_EVERY_LINES || now - anchor.at >= ANCHOR_EVERY_MS);
 };
 
 export type AuditAnchors = {
-  /** Looks now. */
+  /** Checks now. */
   readonly look: () => Promise<void>;
   readonly stop: () => Promise<void>;
 };
 
 /**
- * Has the state of the audit log signed at the start, and now and then. The signature is a fact like any other, so that it stands
- * on the bus as well, where whoever could rewrite the database does not reach it.
+ * Signs the position of the audit log at start and periodically. The signature is published as an event too,
+ * out of reach of anyone who can rewrite the database.
  */
 export const startAuditAnchors = (
   pool: Pool,
@@ -42,7 +41,7 @@ export const startAuditAnchors = (
     const head = await readAuditHead(pool);
     if (isDue(head, atStart)) {
       const { anchor, seq, hash } = head;
-      // What was signed once is not there any more: a signature on what took its place would only hide that.
+      // The anchored line has changed: a new signature would hide that.
       if (anchor !== undefined && (await readAuditHash(pool, anchor.seq)) !== anchor.hash) {
         log.error(
           { line: anchor.seq },

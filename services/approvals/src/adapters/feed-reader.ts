@@ -3,7 +3,7 @@ import { JsonObject } from '@holdpoint/contracts/values/json';
 import type { Pool } from 'pg';
 import { z } from 'zod';
 
-/** A place in the audit log: a line, and what tells it from one that another history has in its place. */
+/** A position in the audit log; the hash detects that the log was restored to another history. */
 export type LogPosition = { readonly seq: number; readonly hash: string };
 
 export type LogLine = LogPosition & {
@@ -23,13 +23,12 @@ const Row = Head.extend({
   entry: z.string(),
 });
 
-/** Where the log stands. */
 export const readHead = async (pool: Pool): Promise<LogPosition> => {
   const { rows } = await pool.query('SELECT seq, hash FROM audit_head');
   return Head.parse(rows[0]);
 };
 
-/** The lines from this one on, in their order, at most so many. */
+/** Up to `limit` lines from `from` on, in order. */
 export const readLines = async (pool: Pool, from: number, limit: number): Promise<readonly LogLine[]> => {
   const { rows } = await pool.query({
     name: 'feed-lines',
@@ -39,7 +38,7 @@ export const readLines = async (pool: Pool, from: number, limit: number): Promis
   return z.array(Row).parse(rows);
 };
 
-/** What approvals look like now. One that was withdrawn before it was asked for, or is retired, is not among them. */
+/** Current views of approvals; without those that were withdrawn before their request, or purged. */
 export const readViews = async (
   pool: Pool,
   ids: readonly string[],
@@ -58,5 +57,4 @@ export const readViews = async (
   );
 };
 
-/** What a line keeps of its event. */
 export const entryOf = ({ entry }: LogLine): JsonObject => JsonObject.parse(JSON.parse(entry));

@@ -10,45 +10,45 @@ import { startPeriodic } from '@holdpoint/runtime/observability/periodic';
 import type { Pool } from 'pg';
 import { entryOf, type LogLine, type LogPosition, readHead, readLines, readViews } from './feed-reader.ts';
 
-/** One thing that has happened to an approval. */
+/** An event of an approval. */
 export type FeedEvent = {
-  /** Of its line in the audit log: whoever has seen it can go on from there. */
+  /** Line in the audit log: a client resumes from it. */
   readonly seq: number;
   /** Epoch milliseconds. */
   readonly at: number;
   readonly type: ApprovalEvent['type'];
   readonly id: string;
-  /** What the audit log keeps of it. */
+  /** Fields of the event that the audit log keeps. */
   readonly entry: JsonObject;
-  /** The approval as it is by now, which may be later than the event. */
+  /** The current approval, which may be newer than the event. */
   readonly view: ApprovalView;
 };
 
 export type Follower = {
   readonly onEvent: (event: FeedEvent) => void;
-  /** Whether it can take another one: asked while it catches up. */
+  /** Whether it can take another event; asked during catch-up. */
   readonly ready?: () => boolean;
-  /** The log was set back: what it has heard may not have happened, and what comes next follows `seq`. */
+  /** The log was restored: events after `seq` may not have happened, and the next ones follow `seq`. */
   readonly onReset?: (seq: number) => void;
 };
 
 export type Following = { readonly seq: () => number; readonly stop: () => void };
 
 export type Feed = {
-  /** Everything that happens to approvals after this line: in order, each once. */
+  /** All events of approvals after this line, in order, each once. */
   readonly follow: (follower: Follower, after: number) => Following;
-  /** How far the log was read, for whoever follows from now on. */
+  /** The last line that was read: where new followers start. */
   readonly seq: () => Promise<number>;
-  /** Looks at once for more: for a follower that has become ready. */
+  /** Reads at once, for a follower that has become ready. */
   readonly wake: () => void;
   readonly stop: () => Promise<void>;
 };
 
-/** The bus may forget to tell. */
+/** Interval of reads, in case the bus drops a notification. */
 const POLL_MS = 1_000;
-/** What is committed in the meantime is told together. */
+/** Gathers events that are committed shortly after each other. */
 const BETWEEN_ROUNDS_MS = 20;
-/** Lines read at once: a follower that is far behind is told the rest in the rounds after. */
+/** Lines per read; the rest follows in later rounds. */
 const LINES = 200;
 
 const TYPES: ReadonlySet<string> = new Set(ApprovalEvent.options.map(({ shape }) => shape.type.value));
@@ -57,12 +57,12 @@ const isType = (type: string): type is ApprovalEvent['type'] => TYPES.has(type);
 type Member = { readonly follower: Follower; seq: number; joined: number };
 
 /**
- * Tells what happens to approvals, as the audit log has it: it is without gaps and in the order of commits, so that nothing is
- * missed by going on from a line. One reading serves all who are up to date, and one more those who lag behind most.
+ * Follows the events of approvals in the audit log. The log has no gaps and keeps the order of commits, so a
+ * client can resume from any line. One read serves all followers that are up to date, and one more those
+ * furthest behind.
  */
 export const createFeed = (pool: Pool, listener: Pick<Listener, 'listen'>, log: Logger): Feed => {
   const members = new Set<Member>();
-  /** The line that was read last. */
   let place: LogPosition | undefined;
   let rounds = 0;
 
@@ -81,7 +81,7 @@ export const createFeed = (pool: Pool, listener: Pick<Listener, 'listen'>, log: 
     }
   };
 
-  /** What of each line followers are told: nothing of rules, tokens and of what is gone. */
+  /** Event of each line; undefined for rules, tokens and purged approvals. */
   const eventsOf = async (lines: readonly LogLine[]): Promise<(line: LogLine) => FeedEvent | undefined> => {
     const about = new Set(lines.flatMap(({ type, aggregate }) => (isType(type) ? [aggregate] : [])));
     const views = await readViews(pool, [...about]);
@@ -109,14 +109,14 @@ export const createFeed = (pool: Pool, listener: Pick<Listener, 'listen'>, log: 
     for (const member of asked) setBack(member, place.seq);
   };
 
-  /** Hands over what is new. False when there may be more. */
+  /** Delivers new lines. Returns false when there may be more. */
   const readNewLines = async (): Promise<boolean> => {
     const asked = [...members];
     if (place === undefined || asked.length === 0) {
       place = await readHead(pool);
       return true;
     }
-    // The line that was last read comes again, and has to be the same.
+    // The last line is read again, to detect a restored log.
     const known = place.seq > 0 ? 1 : 0;
     const lines = await readLines(pool, place.seq + 1 - known, LINES + known);
     if (known === 1 && (lines[0]?.seq !== place.seq || lines[0].hash !== place.hash)) {
@@ -129,11 +129,10 @@ export const createFeed = (pool: Pool, listener: Pick<Listener, 'listen'>, log: 
       const event = eventOf(line);
       for (const member of members) if (member.seq === line.seq - 1) deliver(member, line, event);
       place = line;
-      // Others have a turn between one line and the next, however many follow.
       await yieldToEventLoop();
     }
     if (fresh.length === LINES) return false;
-    // Whoever says to have heard more than there is has heard it from a log that was set back.
+    // A follower ahead of the log has read it before the log was restored.
     for (const member of asked)
       if (member.seq > place.seq && member.joined < rounds) setBack(member, place.seq);
     return true;
@@ -142,7 +141,7 @@ export const createFeed = (pool: Pool, listener: Pick<Listener, 'listen'>, log: 
   const behind = (upTo: number): readonly Member[] =>
     [...members].filter(({ seq, follower }) => seq < upTo && (follower.ready?.() ?? true));
 
-  /** Helps those on who lag behind most. False when some are left. */
+  /** Delivers lines to the followers furthest behind. Returns false when some are still behind. */
   const catchUp = async (upTo: number): Promise<boolean> => {
     const late = behind(upTo);
     if (late.length === 0) return true;
@@ -174,7 +173,7 @@ export const createFeed = (pool: Pool, listener: Pick<Listener, 'listen'>, log: 
         const areThere = await catchUp(place?.seq ?? 0);
         if (!isThrough || !areThere) wanted = true;
       } catch (error) {
-        // Asked again with the next poll.
+        // The next poll tries again.
         wanted = false;
         log.warn(errorFields(error), 'the audit log cannot be followed at the moment');
       }

@@ -14,13 +14,16 @@ import { createSigner } from '@holdpoint/runtime/service/jws';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import { type ApprovalTokens, createApprovalTokens } from './approval-token.ts';
 
-/** The first key signs; the others have signed, or will. Of those that are retired only the public half is left. */
+/**
+ * The first key signs; the others verify older or future signatures. Of retired keys only the public half is
+ * left.
+ */
 export type GrantKeys = {
   readonly signing: readonly [KeyObject, ...KeyObject[]];
   readonly retired: readonly KeyObject[];
 };
 
-/** The variable that names the file. */
+/** The setting that names the file. */
 export const KEY_FILE = 'HOLDPOINT_GRANT_KEY_FILE';
 const PEM = /-----BEGIN ([A-Z ]+)-----[^-]+-----END [A-Z ]+-----/g;
 
@@ -43,7 +46,7 @@ const retiredKeysOf = (pem: string, variable: string): readonly KeyObject[] => {
   }
 };
 
-/** Throws `ConfigError`; it shows no key. */
+/** Throws `ConfigError` without any key. */
 export const parseGrantKeys = (text: string, variable = KEY_FILE): GrantKeys => {
   const blocks = [...text.matchAll(PEM)].map(([pem, label]) => ({ pem, isPublic: label === 'PUBLIC KEY' }));
   const [first, ...others] = blocks
@@ -56,7 +59,6 @@ export const parseGrantKeys = (text: string, variable = KEY_FILE): GrantKeys => 
   return { signing: [first, ...others], retired };
 };
 
-/** What the keys of one moment do. */
 type LoadedKeys = {
   readonly sign: (claims: object) => string;
   readonly signers: readonly ((claims: object) => string)[];
@@ -77,7 +79,7 @@ export type Keyring = {
   /** With the first key. */
   readonly sign: (claims: SignedClaims | AuditClaims) => string;
   readonly tokens: ApprovalTokens;
-  /** What may be known of the keys, and a statement on it by each. `now` in epoch milliseconds. */
+  /** The public keys, and a statement about them by each. `now` in epoch milliseconds. */
   readonly publish: (now: number, nonce?: string) => PublishedKeys;
   readonly stop: () => Promise<void>;
 };
@@ -102,7 +104,7 @@ const followKeys = (first: GrantKeys, path: string, log: Logger): Keys =>
     log,
   );
 
-/** The keys; where they come from a file, from the moment on at which it has them: a change of keys needs no restart. */
+/** The signing keys. Keys from a file are reloaded when it changes, without a restart. */
 export const createKeyring = (first: GrantKeys, path: string | undefined, log: Logger): Keyring => {
   const followed = path === undefined ? fixed(loadKeys(first)) : followKeys(first, path, log);
   const now = (): LoadedKeys => followed.current();

@@ -14,7 +14,7 @@ import { shortResponse } from './response.ts';
 export type ApprovalDecision = Decision<ApprovalEvent, ApprovalWork>;
 
 export const EXPIRY = 'expiry';
-/** Whoever is named as having decided when nobody has. */
+/** `by` of a request that expired. */
 const EXPIRY_ACTOR = 'expiry';
 
 const aboutOf = (state: Finished): Withdrawn['about'] =>
@@ -25,7 +25,7 @@ const resolution = (state: Finished): ApprovalResolved => {
   return { type: 'resolved', id, task, node, revision, ...state.decided };
 };
 
-/** The one end of a request, come upon at `now`. */
+/** Closes a pending request. `now` in epoch milliseconds. */
 export const close = (
   state: Pending,
   decided: Resolution,
@@ -35,7 +35,7 @@ export const close = (
 ): ApprovalDecision => {
   const { request } = state;
   const { remindMs, handOn } = policyOf(request);
-  // Whoever is refused has set nothing going: it is the timers then that have it told.
+  // A refused decision starts no work itself: timers that are due at once send the notices.
   const isRefusal = more.answer !== undefined && 'error' in more.answer;
   const told = (isRefusal ? notifySurfacesByTimer : notifySurfaces)(request.id, surfaces, 'resolved', 1, now);
   return decision<ApprovalEvent, ApprovalWork>({
@@ -52,7 +52,7 @@ export const close = (
   });
 };
 
-/** What stands, for whoever comes too late. */
+/** Error for a decision that comes too late; its details hold the decision that counts. */
 export const alreadyDecided = (state: Finished): ErrorBody => {
   const { outcome: status, by, at, answer, response } = state.decided;
   const what = response === undefined ? answer : shortResponse(response);
@@ -61,7 +61,7 @@ export const alreadyDecided = (state: Finished): ErrorBody => {
   return errorBody('APPROVALS_ALREADY_DECIDED', text, { status, by, at });
 };
 
-/** Whoever asks again has not heard the answer: it is sent again, under a message id that the bus has not seen. */
+/** Sends the resolution again, under a new message id so that the bus does not drop it as a duplicate. */
 export const repeatAnswer = (state: Finished, now: number): ApprovalDecision => {
   const { id } = aboutOf(state);
   return decision<ApprovalEvent, ApprovalWork>({
@@ -78,7 +78,7 @@ export const repeatAnswer = (state: Finished, now: number): ApprovalDecision => 
 
 const ON_EXPIRY = { expire: 'expired', reject: 'rejected', request_changes: 'changes_requested' } as const;
 
-/** What the gate says of a request that nobody has decided. Whether a question is put anew is for whoever asked it. */
+/** Outcome of an undecided request by its policy. The requester decides whether to ask again. */
 export const expired = ({ request, expiresAt }: Pending): Resolution => ({
   outcome: ON_EXPIRY[policyOf(request).onExpiry],
   by: EXPIRY_ACTOR,

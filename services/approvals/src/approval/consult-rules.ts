@@ -11,7 +11,9 @@ const KEEP = 'keep_rule';
 const RETRY_MS = 5_000;
 const TRIES_MAX = 5;
 
-/** Asks the first of the rules whether it decides; it hands the question on to the next when it does not. */
+/**
+ * Asks the first rule whether it decides. A rule that does not match passes the request on to the next one.
+ */
 export const consultRules = (
   approval: RequestApproval,
   rules: readonly RuleId[],
@@ -21,7 +23,7 @@ export const consultRules = (
   const [rule, ...rest] = rules;
   if (rule === undefined) return { timers: [], work: [] };
   return {
-    // What is asked in this process may be lost with it.
+    // Messages inside this process are lost when it stops: the timer repeats them.
     timers: [{ set: CONSULT, dueAt: now + RETRY_MS, data: { rules: [...rules], tries } }],
     work: [{ kind: 'use_rule', rule, approval, rest }],
   };
@@ -37,7 +39,7 @@ export const rulesTimerFired = (
   return decision(consultRules(state.request, rules, now, tries + 1));
 };
 
-/** Has the rule kept that a decision was made with, until it is there. */
+/** Creates the rule that a decision asked to remember. A timer repeats the command until the rule exists. */
 export const keepRule = (
   work: Extract<ApprovalWork, { kind: 'keep_rule' }>,
   now: number,
@@ -49,7 +51,7 @@ export const keepRule = (
 };
 
 export const keepTimerFired = (data: Json, now: number): Decision<ApprovalEvent, ApprovalWork> =>
-  // It is what `keepRule` has set.
+  // `keepRule` has set this data.
   decision(keepRule({ kind: 'keep_rule', ...timerData(data) } as Parameters<typeof keepRule>[0], now));
 
 export const ruleKept = (): Decision<ApprovalEvent, ApprovalWork> => decision({ timers: [{ clear: KEEP }] });

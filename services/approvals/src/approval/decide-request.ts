@@ -15,18 +15,20 @@ import { isSameJson, responseError, responseOf, allowedChoices } from './respons
 import { BUILT_IN, decidesRollback, ROLLBACK_RULE } from '../rule/rollback-rule.ts';
 import { missingOf, outcomeOf, withVote } from './tally.ts';
 
-/** Signs a grant, or what was said of a doubt. Ed25519 is deterministic, so that deciding stays a pure function. */
+/**
+ * Signs a grant or an answer about an in-doubt effect. Ed25519 is deterministic, so the decider stays pure.
+ */
 export type SignGrant = (claims: SignedClaims) => string;
 
-/** What the decider is given of the world once and for all. */
+/** Dependencies of the decider. */
 export type ApprovalTools = {
   readonly sign: SignGrant;
   readonly surfaces: readonly Surface[];
-  /** Whether the rule decides that is built in. */
+  /** Whether the built-in rule may decide. */
   readonly rollbackRule: boolean;
 };
 
-/** How long a grant, or a statement, may be used after the decision: long enough to outlast a stopped executor. */
+/** Validity of a grant or a signed answer after the decision. It outlasts an executor restart. */
 export const GRANT_VALID_MS = 3_600_000;
 
 type DecideMessage = Extract<ApprovalMessage, { kind: 'decide' }>;
@@ -40,7 +42,7 @@ const acknowledged = (
 
 type SignedFields = Pick<Resolution, 'grant' | 'validUntil' | 'answer' | 'statement'>;
 
-/** What the executor goes by: it believes nobody but whoever has the key. */
+/** The executor accepts only statements signed with this service's key. */
 const signatureFor = (
   { request }: Pending,
   choice: Choice,
@@ -55,19 +57,20 @@ const signatureFor = (
   const answer = answerIn(choice);
   if (answer === undefined) return choice === 'approve' ? { grant: sign(claims), validUntil } : {};
   const { data: ofDoubt } = DoubtAnswer.safeParse(answer);
-  // What is said of a stuck job is for the orchestrator alone.
+  // An answer about a stuck job needs no signature: only the orchestrator uses it.
   if (doubt === undefined || ofDoubt === undefined) return { answer };
   return { answer, statement: sign({ use: 'answer', ...claims, epoch: doubt.epoch, answer: ofDoubt }) };
 };
 
-/** Why this person may not decide on it, whatever he says. */
+/** Error when this person may not decide on the request at all. */
 const notEntitled = ({ request, audience }: Pending, by: Principal): ErrorBody | undefined => {
   if (!isAmong(audience, by)) {
     const text = `${by.name} is not among those who may decide: ${audience.join(', ')}`;
     return errorBody('APPROVALS_NOT_ENTITLED', text);
   }
   const isOwn = request.requestedBy === by.name;
-  // Whatever the gate lets people do: what an agent has asked for it does not decide on, nor does another one of the same person.
+  // An agent never decides on a request that it, or another agent of the same person, made. No policy changes
+  // that.
   if (isOwn && by.agent !== undefined)
     return errorBody(
       'APPROVALS_FOUR_EYES',
@@ -78,7 +81,7 @@ const notEntitled = ({ request, audience }: Pending, by: Principal): ErrorBody |
     : undefined;
 };
 
-/** Why this cannot be said of it, or not with these credentials. */
+/** Error when the choice is invalid for the request, or the token lacks the scope for it. */
 const invalidChoice = (
   { request }: Pending,
   { payload, by: { scopes, agent }, isOneOfMany = false }: DecideMessage,
@@ -103,11 +106,13 @@ const invalidChoice = (
     : errorBody('APPROVALS_RULE_REFUSED', 'the rule would not approve what it is to be made from');
 };
 
-/** For the record: whose word it was, and who has said it for him. */
 const agentOf = ({ agent }: { readonly agent?: string | undefined }) =>
   agent === undefined ? {} : { agent };
 
-/** Attempts of people who may not are kept, each once; nobody can fill the history with them. */
+/**
+ * Refused attempts are recorded once per person and code, up to this number, so that nobody can flood the
+ * history.
+ */
 const REFUSED_MAX = 50;
 
 const recordRefusal = (
@@ -128,7 +133,7 @@ const recordRefusal = (
   });
 };
 
-/** The same person saying the same again has probably not heard that it was done. */
+/** The same person repeats the same decision: the first answer was probably lost, so it is given again. */
 const repeatedDecision = (state: Closed, { payload, by }: DecideMessage): ApprovalDecision => {
   const { decided, request } = state;
   const { id, decision: choice } = payload;
@@ -137,10 +142,10 @@ const repeatedDecision = (state: Closed, { payload, by }: DecideMessage): Approv
     decided.outcome === outcome &&
     decided.answer === answerIn(choice) &&
     isSameJson(decided.response, request.input && responseOf(payload));
-  // What he has said himself an agent of his has not, nor the other way round.
+  // A decision of a person and one of their agent are different.
   const isSameVoter = (word: { readonly by: string; readonly agent?: string | undefined }): boolean =>
     word.by === by.name && word.agent === by.agent;
-  // Nobody's word closed what the clock has closed, whatever somebody is called.
+  // An expired request has `by: expiry`; a person of that name has not decided it.
   const had =
     (isSameVoter(decided) && decided.surface !== 'clock') ||
     decided.votes?.some((vote) => isSameVoter(vote) && vote.decision === choice) === true;
@@ -155,16 +160,15 @@ const OUTCOMES: Readonly<Record<Verb, ApprovalOutcome>> = {
   reject: 'rejected',
   request_changes: 'changes_requested',
 };
-/** Verbs are for effects: to a question they are an answer, if anything. */
+/** Verbs decide on effects. To a question they are an answer. */
 const outcomeBy = (request: RequestApproval, choice: Choice): ApprovalOutcome => {
   const { data: verb } = Verb.safeParse(choice);
   return verb === undefined || questionOf(request) !== 'effect' ? 'answered' : OUTCOMES[verb];
 };
 
-/** Characters of names in a grant at the most: everybody is in the record, and a grant has to stay short. */
+/** Characters for names in a grant. The event lists all voters; a grant has to stay short. */
 const NAMES_MAX = 400;
 
-/** Names in a grant: enough to know whom to ask. */
 const namesIn = (votes: readonly Vote[]): string => {
   const names = votes.filter(({ decision: said }) => said === 'approve').map(({ by }) => by);
   const text = names.join(', ');
@@ -195,7 +199,7 @@ const decidePending = (
   const verb = Verb.safeParse(choice).data;
   if (verb === undefined || request.input !== undefined) {
     const outcome = outcomeBy(request, choice);
-    // What a program is told is for nobody to act on who would want a signature.
+    // A response to a program needs no signature: no executor acts on it.
     const what =
       request.input === undefined
         ? signatureFor(state, choice, by.name, now, tools.sign)
@@ -248,7 +252,7 @@ const vote = (
   });
 };
 
-/** What a person says. The first decision that counts stands; every later one is told which that was. */
+/** The first decision that counts stands. Later ones receive an error that names it. */
 export const decideByPerson = (
   state: ApprovalState,
   message: DecideMessage,
@@ -268,7 +272,7 @@ export const decideByPerson = (
   }
 };
 
-/** A standing rule decides as its author would, and only while nobody has. */
+/** A standing rule approves a request that is still pending. */
 export const decideByRule = (
   state: ApprovalState,
   { rule, author }: Extract<ApprovalMessage, { kind: 'rule_applies' }>,
@@ -277,7 +281,7 @@ export const decideByRule = (
 ): ApprovalDecision => {
   if (state.status !== 'pending' || now >= state.expiresAt) return decision({});
   const { request } = state;
-  // The rule has looked at all of this: whoever signs looks himself.
+  // The rule has checked this already. The signing side checks again.
   const isOwn = policyOf(request).fourEyes && request.requestedBy === author;
   const may =
     rule === ROLLBACK_RULE

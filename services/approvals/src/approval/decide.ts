@@ -23,10 +23,10 @@ import {
   rulesTimerFired,
 } from './consult-rules.ts';
 
-/** What is asked must hang together: digest and effect id are computed again from the effect itself. */
+/** Recomputes digest and effect id from the effect: a request must be consistent. */
 const requestError = (asked: RequestApproval): ErrorBody | undefined => {
   const { effect, digest, effectId, task, node, doubt, stuck, input } = asked;
-  // One answer could not be to all of them.
+  // One decision cannot answer several questions.
   if ([doubt, stuck, input].filter((each) => each !== undefined).length > 1)
     return errorBody('CONTRACT_INVALID', 'doubt, stuck, input: more than one question in one request');
   const isOne =
@@ -78,7 +78,9 @@ const request = (
   return state.status === 'closed' ? repeatAnswer(state, now) : decision({});
 };
 
-/** Whoever cancels asks until it is answered: an answer that was lost is given again. */
+/**
+ * The requester repeats a cancellation until it receives the resolution, so a lost resolution is sent again.
+ */
 const cancel = (
   state: ApprovalState,
   payload: CancelApproval,
@@ -97,12 +99,12 @@ const cancel = (
   }
 };
 
-/** The bus may bring the cancellation first: the request that comes after it finds that nobody wants it any more. */
+/** The bus may deliver the cancellation before its request. The request then finds itself withdrawn. */
 const recordWithdrawal = (
   { id, task, node, revision }: CancelApproval,
   decided: Resolution,
 ): ApprovalDecision =>
-  // An orchestrator of an earlier version says only which approval it is: too little to answer with.
+  // Commands of an earlier version name only the approval, which is too little for a resolution.
   task === undefined || node === undefined || revision === undefined
     ? decision({})
     : decision({ events: [{ type: 'resolved', id, task, node, revision, ...decided }] });
@@ -135,7 +137,7 @@ const deliveredTo = (
 
 export type ApprovalOptions = Partial<Omit<ApprovalTools, 'sign'>>;
 
-/** One approval: one question about one exact effect, and one answer. */
+/** One approval: one question about one exact effect, and one decision. */
 export const createApprovalDecider = (
   sign: SignGrant,
   { surfaces = [], rollbackRule = true }: ApprovalOptions = {},

@@ -6,7 +6,10 @@ import { type Decision, decision, type TimerChange } from '@holdpoint/runtime/de
 import type { ApprovalMessage, ApprovalWork, Closed, Pending } from './state.ts';
 import { timerData } from './timer-data.ts';
 
-/** Delivery is repeated with growing delay: a surface that is away for a day is told when it is back. */
+/**
+ * Delivery is retried with growing delay, so that a surface that is down for a day still receives its
+ * notices.
+ */
 const FIRST_RETRY_MS = 30_000;
 const LAST_RETRY_MS = 3_600_000;
 export const DELIVERY_ATTEMPTS_MAX = 40;
@@ -15,7 +18,7 @@ const retryMs = (tries: number): number => Math.min(FIRST_RETRY_MS * 2 ** (tries
 
 type NoticeKey = { readonly surface: Surface; readonly notice: Notice; readonly number: number };
 
-/** What a notice is called in the state of its approval. */
+/** Key of a notice in the state of its approval. */
 export const noticeName = ({ surface, notice, number }: NoticeKey): string =>
   `${surface}/${notice}/${String(number)}`;
 const PREFIX = 'tell/';
@@ -30,7 +33,7 @@ const attempt = (
   work: { kind: 'deliver', approval, ...which },
 });
 
-/** Has every surface told, and told again until it says that it was. */
+/** Sends a notice to every surface, and repeats it until the surface confirms it. */
 export const notifySurfaces = (
   approval: ApprovalId,
   surfaces: readonly Surface[],
@@ -42,7 +45,7 @@ export const notifySurfaces = (
   return { timers: attempts.map(({ timer }) => timer), work: attempts.map(({ work }) => work) };
 };
 
-/** The same, begun by timers that are due at once. */
+/** The same, started by timers that are due at once. */
 export const notifySurfacesByTimer: typeof notifySurfaces = (_, surfaces, notice, number, now) => ({
   timers: surfaces.map((surface) => {
     const which = { surface, notice, number };
@@ -63,7 +66,7 @@ export const retryNotice = (
 ): Decision<ApprovalEvent, ApprovalWork> => {
   const { tries, ...which } = timerData(data) as NoticeKey & { readonly tries: number };
   const { id } = state.request;
-  // What is over need not be announced any more; that it is over is a notice of its own.
+  // A closed request needs no further notices except the one about its resolution.
   const isPointless = state.status === 'closed' && which.notice !== 'resolved';
   if (state.notified.includes(noticeName(which)) || isPointless)
     return decision({ timers: [{ clear: name }] });

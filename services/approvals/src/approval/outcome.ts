@@ -4,7 +4,7 @@ import { type Decision, decision, type TimerChange } from '@holdpoint/runtime/de
 import type { ApprovalMessage, ApprovalState, ApprovalWork, Closed } from './state.ts';
 import { timerData } from './timer-data.ts';
 
-// What became of an effect is told on the bus, which may forget it: whoever wants to know asks.
+// The bus may drop the event with the outcome of an effect. A timer therefore asks the executor.
 
 /** Events of an effect that an approval records: its final results, and in doubt. */
 export const OUTCOMES: readonly string[] = [
@@ -22,19 +22,21 @@ const ASK = 'outcome';
 const FIRST_ASK_MS = 120_000;
 const ASK_FACTOR = 3;
 const LAST_ASK_MS = 6 * 3_600_000;
-/** Some five days: no effect waits for longer, unless nobody wants it any more. */
+/** About five days: no effect waits longer unless it was cancelled. */
 const ASKS_MAX = 25;
 
 export const isOutcomeTimer = (name: string): boolean => name === ASK;
 
-/** Set with the approval. Most effects have come to something long before. */
+/** Set with the approval. Most effects have finished long before it fires. */
 export const awaitOutcome = (now: number, asks = 0): TimerChange => ({
   set: ASK,
   dueAt: now + Math.min(FIRST_ASK_MS * ASK_FACTOR ** asks, LAST_ASK_MS),
   data: { asks: asks + 1 },
 });
 
-/** What was applied stays so. Of anything else there may be another attempt, as long as the grant is good. */
+/**
+ * An applied effect is final. Any other outcome may be followed by another attempt while the grant is valid.
+ */
 const isFinal = ({ outcome, decided }: Closed, now: number): boolean =>
   outcome !== undefined &&
   (outcome.outcome === 'applied' || (outcome.outcome !== 'in_doubt' && now >= (decided.validUntil ?? 0)));
@@ -50,7 +52,7 @@ export const outcomeTimerFired = (state: ApprovalState, data: Json, now: number)
   });
 };
 
-/** Later epochs say more, and what is certain says more than a doubt of the same epoch. */
+/** A later epoch replaces an earlier one. Within an epoch, a certain outcome replaces in doubt. */
 export const noteOutcome = (
   state: ApprovalState,
   { fact }: Extract<ApprovalMessage, { kind: 'outcome' }>,

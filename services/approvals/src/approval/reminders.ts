@@ -8,12 +8,12 @@ import type { ApprovalWork, Pending } from './state.ts';
 import { notifySurfaces } from './notices.ts';
 import { timerData } from './timer-data.ts';
 
-// What happens to a request that nobody decides: those who are asked are reminded, others are asked as well.
+// Reminders and escalations of a request that is not decided yet.
 
 const REMIND = 'remind';
 const HAND_ON = 'hand_on';
 
-/** The turns of each kind in their order: when each is due, and to whom it is put then. */
+/** Steps of each kind, in the order in which they are due. */
 const remindersOf = (request: RequestApproval): readonly number[] =>
   policyOf(request).remindMs.toSorted((a, b) => a - b);
 const stepsOf = (request: RequestApproval) =>
@@ -29,7 +29,6 @@ const handOnAt = (request: RequestApproval, requestedAt: number, number: number)
   return next === undefined ? [] : [{ set: HAND_ON, dueAt: requestedAt + next.afterMs, data: { number } }];
 };
 
-/** The first of each, from when the request is made. */
 export const reminderTimers = (request: RequestApproval, now: number): readonly TimerChange[] => [
   ...remindAt(request, now, 1),
   ...handOnAt(request, now, 1),
@@ -37,12 +36,11 @@ export const reminderTimers = (request: RequestApproval, now: number): readonly 
 
 export const isReminderTimer = (name: string): boolean => name === REMIND || name === HAND_ON;
 
-/** What the end of a request leaves no sense to. */
 export const clearReminderTimers: readonly TimerChange[] = [{ clear: REMIND }, { clear: HAND_ON }];
 
-/** A turn that was had, that is not due yet, or that there never was: what comes next is set, and may be set already. */
-const isNext = (number: number, had: number, dueAfter: number | undefined, waitedMs: number): boolean =>
-  number === had + 1 && dueAfter !== undefined && waitedMs >= dueAfter;
+/** Whether step `number` follows the `done` steps and is due. Duplicated and early timers fail this test. */
+const isNext = (number: number, done: number, dueAfter: number | undefined, waitedMs: number): boolean =>
+  number === done + 1 && dueAfter !== undefined && waitedMs >= dueAfter;
 
 const orClear = (next: readonly TimerChange[], name: string): Decision<ApprovalEvent, ApprovalWork> =>
   decision({ timers: next.length > 0 ? next : [{ clear: name }] });

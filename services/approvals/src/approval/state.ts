@@ -7,22 +7,21 @@ import type { RuleId } from '@holdpoint/contracts/values/ids';
 import type { RuleSpec } from '@holdpoint/contracts/approval/standing-rule';
 import type { TimerFired } from '@holdpoint/runtime/decider';
 
-/** How it ended, without what it was about. */
 export type Resolution = Omit<ApprovalResolved, 'type' | 'id' | 'task' | 'node' | 'revision'>;
 
-/** What happens to a request beside its decision. */
+/** Progress of a request beside its decision. */
 type RequestProgress = {
-  /** One for each person, the latest word. */
+  /** One for each person: the latest. */
   readonly votes: readonly Vote[];
-  /** Whom it was put to by now: those of the request, and whomever it was handed on to. */
+  /** Everyone who may decide: the original audience and those added by escalations. */
   readonly audience: readonly string[];
   readonly reminders: number;
   readonly steps: number;
-  /** Surfaces and notices that are done with, each as `surface/notice/number`. */
+  /** Notices that were delivered or given up, each as `surface/notice/number`. */
   readonly notified: readonly string[];
-  /** What a surface calls that by which it was told, by the same names. */
+  /** The surface's own message ids, by the same keys. */
   readonly references?: Readonly<Record<string, string>>;
-  /** Who was refused, and why, each as `name/code`. */
+  /** Refused attempts, each as `name/code`. */
   readonly refused: readonly string[];
   readonly outcome?: Pick<EffectNoted, 'outcome' | 'epoch'>;
 };
@@ -35,7 +34,7 @@ type RequestRecord = RequestProgress & {
 
 export type Pending = RequestRecord & { readonly status: 'pending' };
 export type Closed = RequestRecord & { readonly status: 'closed'; readonly decided: Resolution };
-/** Cancelled before its request arrived: nobody was asked, and nobody will be. */
+/** Cancelled before the request arrived. */
 export type Withdrawn = {
   readonly status: 'withdrawn';
   readonly about: Pick<ApprovalResolved, 'id' | 'task' | 'node' | 'revision'>;
@@ -45,31 +44,31 @@ export type Absent = { readonly status: 'absent' };
 export type ApprovalState = Absent | Pending | Closed | Withdrawn;
 export type Finished = Closed | Withdrawn;
 
-/** An authenticated person. Who it is comes from the credentials of the call, never from its body. */
+/** An authenticated person. Their name comes from the credentials of the call, never from its body. */
 export type Principal = Member & {
-  /** What the credentials are good for; everything, when left out. */
+  /** Scopes of the credentials; all when undefined. */
   readonly scopes?: readonly Scope[] | undefined;
-  /** It is an agent of his that speaks, and not he himself. */
+  /** The agent that acts for this person, if any. */
   readonly agent?: string | undefined;
 };
 
 export type ApprovalMessage =
-  /** With the standing rules that seem to fit, as they were known when it arrived. */
+  /** With the standing rules that seemed to match when the request arrived. */
   | { readonly kind: 'request'; readonly payload: RequestApproval; readonly rules?: readonly RuleId[] }
   | {
       readonly kind: 'decide';
       readonly payload: DecideApproval;
       readonly by: Principal;
       readonly surface?: Surface | undefined;
-      /** It was said of several at once, which nobody has looked at one by one. */
+      /** Part of a bulk decision: nobody looked at this request by itself. */
       readonly isOneOfMany?: boolean;
     }
   | { readonly kind: 'cancel'; readonly payload: CancelApproval }
-  /** A standing rule has let itself be used for it. */
+  /** A standing rule matched and counted this use. */
   | { readonly kind: 'rule_applies'; readonly rule: RuleId; readonly author: string }
-  /** Rules that seem to fit, and were not known when the request arrived. */
+  /** Matching rules that were unknown when the request arrived. */
   | { readonly kind: 'consider'; readonly rules: readonly RuleId[] }
-  /** The rule that was made with its decision is there. */
+  /** The rule that the decision asked to remember now exists. */
   | { readonly kind: 'rule_kept' }
   | {
       readonly kind: 'delivered';
@@ -78,17 +77,19 @@ export type ApprovalMessage =
       readonly number: number;
       readonly reference?: string | undefined;
     }
-  /** What its executor reported. */
+  /** The executor's report on the effect. */
   | { readonly kind: 'outcome'; readonly fact: Omit<EffectNoted, 'type' | 'at'> }
   | TimerFired;
 
-/** Done once a decision is committed; what comes of it is handed back as a message. Repeated by a timer until it is. */
+/**
+ * Runs after a decision is committed and returns a message. A timer repeats it until that message arrives.
+ */
 export type ApprovalWork =
   | {
       readonly kind: 'use_rule';
       readonly rule: RuleId;
       readonly approval: RequestApproval;
-      /** Those to be asked when this one does not fit. */
+      /** The rules to ask next if this one does not match. */
       readonly rest: readonly RuleId[];
     }
   | {
@@ -98,7 +99,7 @@ export type ApprovalWork =
       readonly author: Member;
       readonly from: RequestApproval['id'];
     }
-  /** Looks at the ledger of the executor. */
+  /** Reads the executor's ledger. */
   | {
       readonly kind: 'ask_outcome';
       readonly approval: RequestApproval['id'];
@@ -109,7 +110,7 @@ export type ApprovalWork =
       readonly approval: RequestApproval['id'];
       readonly surface: Surface;
       readonly notice: Notice;
-      /** Which reminder, or which step. */
+      /** Number of the reminder or escalation step. */
       readonly number: number;
     };
 export type AskOutcome = Extract<ApprovalWork, { kind: 'ask_outcome' }>;

@@ -1,7 +1,7 @@
 import type { ApprovalOutcome, Vote } from '@holdpoint/contracts/approval/status';
 import type { Policy } from '@holdpoint/contracts/workflow/approval-policy';
 
-/** The votes with one more: one person has one vote, and may change it as long as nothing is decided. */
+/** Adds a vote. Each person has one vote, which they may change until the request is decided. */
 export const withVote = (votes: readonly Vote[], vote: Vote): readonly Vote[] => [
   ...votes.filter(({ by }) => by !== vote.by),
   vote,
@@ -10,11 +10,11 @@ export const withVote = (votes: readonly Vote[], vote: Vote): readonly Vote[] =>
 const count = (votes: readonly Vote[], wanted: Vote['decision']): number =>
   votes.filter(({ decision }) => decision === wanted).length;
 
-/** How many approvals it still takes. */
+/** Approvals that are still missing. */
 export const missingOf = (votes: readonly Vote[], { quorum }: Policy): number =>
   Math.max(quorum - count(votes, 'approve'), 0);
 
-/** What the votes come to; undefined while it takes more. Whoever wants changes is heard at once. */
+/** Result of the votes; undefined while votes are missing. A single `request_changes` decides at once. */
 export const outcomeOf = (
   votes: readonly Vote[],
   policy: Policy,

@@ -2,7 +2,7 @@ import type { AuditAnchored, AuditClaims } from '@holdpoint/contracts/audit/audi
 import { AUDIT_ID } from '@holdpoint/contracts/values/ids';
 import { type Decision, decision } from '@holdpoint/runtime/decider';
 
-/** Where the audit log stood when it was signed last. */
+/** Position of the audit log when it was last signed. */
 export type AuditLog = { readonly status: 'audit'; readonly seq: number; readonly hash: string };
 
 export type AuditMessage = { readonly kind: 'anchor'; readonly seq: number; readonly hash: string };
@@ -11,14 +11,17 @@ export type SignAnchor = (claims: AuditClaims) => string;
 
 export const evolveAudit = ({ seq, hash }: AuditAnchored): AuditLog => ({ status: 'audit', seq, hash });
 
-/** Signs how far the log has come. It never goes back, and an anchor of nothing but the last anchor is none. */
+/**
+ * Signs the position of the log. It never goes back, and an anchor whose only new line is the previous anchor
+ * is skipped.
+ */
 export const decideAudit = (
   state: AuditLog | undefined,
   { seq, hash }: AuditMessage,
   now: number,
   sign: SignAnchor,
 ): Decision<AuditAnchored> => {
-  // The line of the last anchor is the one behind what it tells of.
+  // The line of the last anchor is the one after the position that it signs.
   if (state !== undefined && seq <= state.seq + 1) return decision({});
   const statement = sign({ use: 'audit', seq, hash, iat: Math.floor(now / 1_000) });
   return decision({ events: [{ type: 'audit_anchored', id: AUDIT_ID, seq, hash, statement, at: now }] });

@@ -6,8 +6,8 @@ import { z } from 'zod';
 const MILLIS = (column: string): string => `(extract(epoch FROM ${column}) * 1000)::bigint`;
 
 /**
- * Lines with what stands of their events now. An event under another type or time counts as gone; where nothing is left of what
- * it belongs to, it was retired; a later one of the same name is something else.
+ * Lines with the hash of the stored event. An event of another type or time counts as gone. Where the
+ * aggregate itself is gone it was purged; a later aggregate of the same id is a different one.
  */
 const LINES = `
   SELECT a.seq::text, a.at::text, a.aggregate, a.version, a.type, a.event_sha256 AS "eventSha256", a.entry, a.previous, a.hash,
@@ -34,10 +34,10 @@ export type AuditPage = {
   readonly about?: string | undefined;
 };
 
-/** Bytes of one answer: the bus takes a message of 1 MiB, and what is around the lines counts as well. */
+/** Bytes of one answer: a message on the bus has at most 1 MiB, including its envelope. */
 const ANSWER_MAX_BYTES = 700_000;
 
-/** As many as fit into an answer, but one at least: nobody could come past one that was left out. */
+/** The lines that fit into an answer, but at least one, so that a page always makes progress. */
 const fitting = (lines: readonly AuditLine[]): readonly AuditLine[] => {
   let bytes = 0;
   const end = lines.findIndex((line) => {
@@ -47,7 +47,7 @@ const fitting = (lines: readonly AuditLine[]): readonly AuditLine[] => {
   return end < 0 ? lines : lines.slice(0, Math.max(1, end));
 };
 
-/** A page of the audit log, in its order. */
+/** A page of the audit log, in order. */
 export const listAudit = async (
   pool: Pool,
   { after, limit, about }: AuditPage,
@@ -66,7 +66,7 @@ const Head = z.object({
   seq: z.coerce.number().int(),
   hash: z.string(),
   now: z.coerce.number(),
-  /** Of the last anchor: its own line, when that was written, and what it says. */
+  /** Line, time and content of the last anchor. */
   anchorSeq: z.coerce.number().int().nullable(),
   anchoredAt: z.coerce.number().nullable(),
   said: z.string().nullable(),
@@ -83,7 +83,7 @@ export type AuditHead = {
     | undefined;
 };
 
-/** Where the log stands, and where it was anchored last. */
+/** Head of the log, and its last anchor. */
 export const readAuditHead = async (pool: Pool): Promise<AuditHead> => {
   const { rows } = await pool.query({
     name: 'hp_audit_head',
@@ -98,7 +98,6 @@ export const readAuditHead = async (pool: Pool): Promise<AuditHead> => {
   return { ...head, anchor: { line: anchorSeq, at: anchoredAt, ...AnchorEntry.parse(JSON.parse(said)) } };
 };
 
-/** The hash of one line, if it is there. */
 export const readAuditHash = async (pool: Pool, seq: number): Promise<string | undefined> => {
   const { rows } = await pool.query({
     name: 'hp_audit_hash',

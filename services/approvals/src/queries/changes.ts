@@ -5,9 +5,9 @@ import { createTwoFilesPatch } from 'diff';
 
 type Comparable = Pick<RequestApproval, 'effect' | 'body'>;
 
-/** Lines that may differ before two texts count as different ones: beyond it, to compare them takes ever longer. */
+/** Lines that may differ. Beyond it a line-by-line comparison becomes too slow. */
 const DIFFERENT_MAX = 500;
-/** Of one line of a difference. */
+/** Characters of one line of a diff. */
 const LINE_MAX = 2_000;
 const CONTEXT = 3;
 
@@ -21,7 +21,7 @@ const sorted = (value: Json): Json => {
   );
 };
 
-/** The same effect always gives the same lines. Of which task and node it is, both are. */
+/** A canonical text of the effect. Task and node are left out: they are equal. */
 const effectLines = ({ uses, kind, target, effectClass, idempotencyKey, args }: CanonicalEffect): string =>
   `${JSON.stringify(sorted({ uses, kind, target, effectClass, idempotencyKey, args }), undefined, 2)}\n`;
 
@@ -48,7 +48,7 @@ const patchOf = (what: string, before: string, now: string): readonly string[] =
 
 const CUT = '(there is more: look at both in full)';
 
-/** As many whole lines as there is room for; says so when there are more. */
+/** As many whole lines as fit, with a note when there are more. */
 const within = (lines: readonly string[], max: number): string => {
   const whole = lines.join('\n');
   if (whole.length <= max) return whole;
@@ -61,8 +61,8 @@ const within = (lines: readonly string[], max: number): string => {
 };
 
 /**
- * What of a request is different from an earlier one, as a unified diff of the effects and of what the gate said; empty when
- * nothing is. No longer than `max` characters; what is left out is said.
+ * A unified diff of the effect and the body of two requests; empty when they are equal. At most `max`
+ * characters; a note marks what is cut.
  */
 export const changesBetween = (before: Comparable, now: Comparable, max: number): string =>
   within(

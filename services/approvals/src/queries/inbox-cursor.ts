@@ -1,16 +1,17 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { TOKEN } from '@holdpoint/contracts/values/ids';
 
-/** How a list is ordered: what waits in one of three ways, what is decided in two. */
+/** Orders of pending requests (three) and decided ones (two). */
 export type Order = 'oldest' | 'expiring' | 'risk' | 'decided' | 'newest';
 
-/** A place in an ordered list. `rank` comes first, and is 0 where the order has none; `at` is in epoch milliseconds. */
+/**
+ * A cursor in an ordered list. `rank` comes first, and is 0 in orders without one; `at` is in epoch
+ * milliseconds.
+ */
 export type Cursor = { readonly rank: number; readonly at: number; readonly id: string };
 
-/** Before everything. */
 export const START: Cursor = { rank: 0, at: -1, id: '' };
 
-/** After everything: where whoever reads backwards begins. */
 const END: Cursor = { rank: 0, at: Number.MAX_SAFE_INTEGER, id: '' };
 
 export const firstCursor = (order: Order): Cursor => (order === 'newest' ? END : START);
@@ -26,7 +27,7 @@ const LETTERS: Readonly<Record<Order, string>> = {
 export const encodeCursor = (order: Order, { rank, at, id }: Cursor): string =>
   `${LETTERS[order]}${String(rank)}.${String(at)}.${id}`;
 
-/** Reads what `encodePlace` wrote for the same order. Throws `CONTRACT_INVALID`: a place in another order is none in this. */
+/** Throws `CONTRACT_INVALID` for a cursor of another order. */
 export const decodeCursor = (order: Order, text: string): Cursor => {
   const [, letter, rank, at, id] = /^([a-z])(\d)\.(\d{1,16})\.(.+)$/.exec(text) ?? [];
   if (

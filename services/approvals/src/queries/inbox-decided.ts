@@ -21,10 +21,10 @@ const Row = z.object({
   read: z.int(),
 });
 
-/** So much of what is stored, compressed as it may be, is looked into at once at the most. */
+/** Compressed bytes of stored views that one query reads. */
 const BYTES_MAX = 4 * 1_024 * 1_024;
 
-/** In one direction or the other: only what is read first, and what lies behind a place, differs. */
+/** The query in either direction. */
 const textFor = (behind: '<' | '>', direction: 'ASC' | 'DESC'): string => `SELECT at, id, read::int, (
     ($4::text IS NULL OR inbox_token(view->'effect'->'kind') = $4)
     AND ($5::smallint IS NULL OR inbox_risk(view->'effect') = $5)
@@ -81,8 +81,8 @@ const LOOKED_MAX = 1_000;
 const STEP = 250;
 
 /**
- * A page of what was decided, oldest or newest first. It is looked for among all of that status: where little fits, a page may end
- * before it is full.
+ * A page of decided requests. It scans all requests of the status: with a rare filter a page may end before
+ * it is full.
  */
 export const decidedPage = async (
   pool: Pool,

@@ -4,10 +4,10 @@ import { EffectClass, SideEffectKind } from '@holdpoint/contracts/workflow/side-
 import type { Order, Cursor } from './inbox-cursor.ts';
 import { START } from './inbox-cursor.ts';
 
-/** How the database knows a risk: the highest is 0. */
+/** Rank of a risk in the database: the highest is 0. */
 export const rankOf = (risk: Risk): number => Risk.options.toReversed().indexOf(risk);
 
-/** Every kind with each risk that it can be of. */
+/** Every kind with each risk that it can have. */
 const PAIRS: readonly { readonly kind: string; readonly rank: number }[] = [
   ...SideEffectKind.options,
   'work' as const,
@@ -16,19 +16,19 @@ const PAIRS: readonly { readonly kind: string; readonly rank: number }[] = [
   return [...ranks].map((rank) => ({ kind, rank }));
 });
 
-/** Text as the database keeps it: the way JSON writes it, which holds whatever a text may. */
+/** Text as JSON, as the database stores it. */
 export const written = (text: string): string => JSON.stringify(text);
 
-/** The names that are asked for; the entries of everybody, when none are. */
+/** The members to read; the entries for everyone when there is no audience. */
 const membersOf = (audience: readonly string[] | undefined): readonly string[] =>
   audience === undefined ? [''] : [...new Set(audience)].map(written);
 
-/** A part of the inbox that stands together in order, and from where on it is read. */
+/** A part of the inbox index that is already in order, and where reading starts. */
 export type Branch = {
   readonly member: string;
   readonly risk: number;
   readonly kind: string;
-  /** Its place among the others. */
+  /** Sort key before `at`. */
   readonly rank: number;
   readonly at: number;
   readonly id: string;
@@ -36,11 +36,11 @@ export type Branch = {
 
 export type Filter = Pick<ListApprovals, 'audience' | 'kind' | 'risk' | 'requester'>;
 
-/** Whether it takes more than the names to find what is asked for in order. */
+/** Whether the filter needs the index by kind and risk. */
 export const needsKindAndRisk = ({ kind, risk, requester }: Filter, order: Order): boolean =>
   order === 'risk' || kind !== undefined || risk !== undefined || requester !== undefined;
 
-/** What has to be read, behind a place, for what is asked for: merged, it is all of it in order. */
+/** The index ranges to read: merged, they give the filtered list in order. */
 export const branchesOf = (filter: Filter, order: Order, from: Cursor): readonly Branch[] => {
   const pairs = needsKindAndRisk(filter, order)
     ? PAIRS.filter(({ kind }) => filter.kind === undefined || kind === filter.kind).filter(

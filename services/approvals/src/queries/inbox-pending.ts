@@ -26,8 +26,8 @@ const FoundRows = z.object({ counted: z.int(), rows: z.array(Row) });
 const columnOf = (order: Order): string => (order === 'expiring' ? 'expires_at' : 'requested_at');
 
 /**
- * Reads each branch from where it is to begin, no further than it can be needed, and merges them. One entry of each name
- * that somebody has is the same request, and is given once.
+ * Reads each branch as far as needed and merges them. A request with entries under several names appears
+ * once.
  */
 const branchText = (order: Order, classed: boolean, filter: Filter, searched: boolean): string => {
   const column = columnOf(order);
@@ -47,7 +47,7 @@ const branchText = (order: Order, classed: boolean, filter: Filter, searched: bo
     FROM page ORDER BY rank, at, id`;
 };
 
-/** The next of what fits everything but the words, each with whether they fit as well. */
+/** The next rows that match the filter, each with whether the search words match. */
 const lookAt =
   (pool: Pool, { order, ...filter }: PendingQuery, query: string | undefined): ReadRows<Cursor> =>
   async (from, most) => {
@@ -73,10 +73,7 @@ const lookAt =
     return { rows: z.array(LookedRow).parse(rows), ended: rows.length < most };
   };
 
-/**
- * What few requests have, a task or rare words, is found by that, and the rest of what is asked is held against it. Undefined
- * when there are more of them than `most`.
- */
+/** Searches by task or by rare words first, and then filters. Undefined when more than `most` rows match. */
 const findBy = async (
   pool: Pool,
   { order, limit, audience, kind, risk, task, requester }: PendingQuery,
@@ -123,17 +120,17 @@ const findBy = async (
   return pageOfScan<Cursor>({ found, at: from, ended: true }, limit);
 };
 
-/** Common words are found on the way; these many are looked at before it counts as rare what was not found. */
+/** Rows scanned for common words before the words count as rare. */
 const LOOKED_FIRST = 1_000;
-/** What has a word that is no more common than this is sorted whole. */
+/** Matches of rare words that may be sorted as a whole. */
 const RARE_MAX = 5_000;
-/** A page ends here at the latest, with whatever was found by then. */
+/** Rows scanned before a page ends early. */
 const LOOKED_MAX = 5_000;
 const STEP = 250;
 
 /**
- * A page of what waits, from behind a place. The work for it is bounded whatever is asked for and however much waits: where
- * words are neither common nor rare, a page may end before it is full.
+ * A page of pending requests. Its cost is bounded for every filter: with words that are neither common nor
+ * rare a page may end before it is full.
  */
 export const pendingPage = async (
   pool: Pool,

@@ -10,17 +10,17 @@ import type { ServiceDecider } from '../aggregates.ts';
 import { changesBetween } from './changes.ts';
 import { approvalView } from './requests.ts';
 
-/** How far back it is looked for: revisions whose request never arrived are skipped. */
+/** Revisions searched; those without a request are skipped. */
 const STEPS_MAX = 20;
 const CHANGES_MAX = 200_000;
-/** Of an answer, for whatever is around the two texts. */
+/** Bytes for the rest of the answer. */
 const ROOM_BYTES = 16_384;
-/** A character may take as many bytes once it is written as JSON. */
+/** Bytes of a character as JSON, at most. */
 const BYTES_PER_CHARACTER = 6;
 
 const Row = z.object({ id: z.string() });
 
-/** The latest of these that anybody was asked about. */
+/** The latest of these ids with a request. */
 const latestOf = async (pool: Pool, ids: readonly string[]): Promise<string | undefined> => {
   const { rows } = await pool.query(
     `SELECT h.id FROM unnest($1::text[]) WITH ORDINALITY AS wanted(id, place) JOIN heads h ON h.id = wanted.id
@@ -36,8 +36,8 @@ const earlierIds = ({ task, node, revision }: ApprovalView): readonly string[] =
   );
 
 /**
- * What was asked before by the same node, and what of it is different by now. Undefined for the first request of a node, and
- * for what is no effect that is to run, and so has nothing of its own that could be.
+ * The node's previous request, and the changes since. Undefined for the first request, and for questions,
+ * which have no effect to compare.
  */
 export const previousOf = async (
   pool: Pool,
@@ -48,7 +48,7 @@ export const previousOf = async (
   const id = ids.length === 0 ? undefined : await latestOf(pool, ids);
   if (id === undefined) return undefined;
   const state = await readState(pool, decider, id);
-  // Removed a moment ago, because it has been over for so long.
+  // Purged a moment ago.
   if (state.status !== 'pending' && state.status !== 'closed') return undefined;
   const earlier = approvalView(state);
   const { comment } = earlier;

@@ -35,10 +35,10 @@ export const approvalView = (state: Pending | Closed): ApprovalView => {
 
 const Row = z.object({ id: z.string(), view: ApprovalView });
 
-/** Of the bytes of one page: well below what an answer may have. One approval always fits, whatever its size. */
+/** Bytes of one page, well below the limit of an answer. A single approval always fits. */
 const PAGE_MAX_BYTES = 524_288;
 
-/** Requests of earlier releases do not say their risk. */
+/** Requests of earlier releases do not contain their risk. */
 const withRisk = (view: ApprovalView): ApprovalView => ({ risk: riskOf(view.effect), ...view });
 
 const orderOf = ({ status, order }: Pick<ListApprovals, 'status' | 'order'>): Order => {
@@ -49,8 +49,9 @@ const orderOf = ({ status, order }: Pick<ListApprovals, 'status' | 'order'>): Or
 };
 
 /**
- * Approvals of one status: what waits in any order, what is decided oldest or newest first. A page ends early when it grows too large, or
- * when it has been looked for long enough. Throws `CONTRACT_INVALID` when `after` is not the `next` of a page in this order.
+ * Approvals of one status: pending ones in any order, decided ones oldest or newest first. A page ends early
+ * when it is too large or its scan too long. Throws `CONTRACT_INVALID` when `after` is not the `next` of a
+ * page in this order.
  */
 export const listRequests = async (
   pool: Pool,
@@ -70,7 +71,7 @@ export const listRequests = async (
   const isCut = last !== undefined && last !== ids.at(-1);
   const end = isCut ? places.find(({ id }) => id === last) : next;
   return {
-    // Decided since it was found: it is in this list no more.
+    // Decided after the list was read.
     items: taken.map(({ view }) => withRisk(view)).filter(({ status }) => status === asked.status),
     ...(end && { next: encodeCursor(order, end) }),
   };

@@ -9,7 +9,7 @@ import { builtInRule, type Rule, ruleView } from '../rule/rule.ts';
 
 const PAGE = 50;
 
-// The store holds what the decider of rules wrote.
+// The decider of rules wrote this view.
 const Row = z.object({
   id: z.string(),
   createdAt: z.coerce.number(),
@@ -20,13 +20,13 @@ const Row = z.object({
 const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 const FIELDS = `id, created_at AS "createdAt", view, ${NOW} AS now`;
 
-/** As it stands in the list: whether its time or its uses are over is told by the database's clock. */
+/** Status by the database's clock. */
 const STATUS = `CASE
   WHEN view->>'revokedBy' IS NOT NULL THEN 'revoked'
   WHEN (view->>'expiresAt')::bigint <= ${NOW} OR (view->>'uses')::int >= (view->'spec'->>'usesMax')::int THEN 'ended'
   ELSE 'active' END`;
 
-/** Rules that still decide, oldest first. */
+/** Active rules, oldest first. */
 export const readActiveRules = async (pool: Pool): Promise<readonly Rule[]> => {
   const { rows } = await pool.query(
     `SELECT ${FIELDS} FROM heads WHERE status = 'rule' AND ${STATUS} = 'active' ORDER BY created_at, id`,
@@ -37,7 +37,7 @@ export const readActiveRules = async (pool: Pool): Promise<readonly Rule[]> => {
     .map(({ view }) => view);
 };
 
-/** The rule that is built in, before all others: it is there whether it was ever used or not. */
+/** The built-in rule. It comes first, whether it was ever used or not. */
 const builtInRow = async (pool: Pool): Promise<z.infer<typeof Row>> => {
   const { rows } = await pool.query(`SELECT ${FIELDS} FROM heads WHERE id = $1`, [ROLLBACK_RULE]);
   const [used] = z.array(Row).parse(rows);

@@ -2,7 +2,10 @@ import type { Summary } from '@holdpoint/runtime/engine/ports';
 import type { ServiceState } from '../aggregates.ts';
 import { approvalView } from './requests.ts';
 
-/** What lists show, and what is looked up: a token is found by the hash of its secret, which no answer contains. */
+/**
+ * Status and view of an aggregate in the lists. The view of a token contains its hash, which no answer
+ * returns.
+ */
 export const summarise = (state: ServiceState): Summary => {
   switch (state.status) {
     case 'absent':
@@ -10,7 +13,7 @@ export const summarise = (state: ServiceState): Summary => {
     case 'audit':
       return { status: state.status, view: null };
     case 'rule':
-      // What it was used for is for itself to know.
+      // Only the rule itself needs the approvals that it decided.
       return { status: state.status, view: { ...state, usedFor: [] } };
     case 'token':
       return { status: state.status, view: state };

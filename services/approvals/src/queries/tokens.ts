@@ -6,7 +6,7 @@ import type { Pool } from 'pg';
 import { z } from 'zod';
 import { tokenView } from '../token/access-token.ts';
 
-/** A token as it was made, with what it is worth now. */
+/** A stored token with its state. */
 const TokenRow = AccessTokenView.omit({ status: true }).extend({
   status: z.literal('token'),
   sha256: z.string(),
@@ -48,7 +48,7 @@ export const findToken = async (pool: Pool, sha256: string): Promise<StoredToken
 
 const Row = z.object({ id: z.string(), createdAt: z.coerce.number(), view: TokenRow });
 
-/** Tokens of one principal, or of everybody, oldest first; without their hashes. */
+/** Tokens of one person, or of everyone, oldest first; without their hashes. */
 export const listTokens = async (
   pool: Pool,
   {

@@ -4,17 +4,17 @@ import { RuleId } from '@holdpoint/contracts/values/ids';
 import { JsonObject } from '@holdpoint/contracts/values/json';
 import type { RuleSpec, RuleSubject } from '@holdpoint/contracts/approval/standing-rule';
 
-/** The one rule that nobody has to add. No hash that a rule is called by has an `l` or an `o` in it: it is nobody else's. */
+/** The built-in rule. Rule ids are hashes without `l` and `o`, so this id cannot collide with one. */
 export const ROLLBACK_RULE = RuleId.parse('u-rollbackwt');
 
-/** Who answers for it. */
+/** Author of the built-in rule. */
 export const BUILT_IN: Member = { name: 'holdpoint', groups: [] };
 
 const USES = 'cap.env.builtin.git.rollback';
-/** Where worktrees of tasks are, in their repository: folders of one name each, as preparing makes them. */
+/** Worktrees of tasks in their repository, as the prepare stage names them. */
 const WORKTREE = /^\.holdpoint\/worktrees\/[A-Za-z0-9_-]+$/;
 
-/** What it says of itself in lists. What it decides on is told by {@link decidesRollback}: no match can say all of that. */
+/** Shown in lists only: a match cannot express all of {@link decidesRollback}. */
 export const ROLLBACK_SPEC: RuleSpec = {
   name: 'rollback-in-worktree',
   match: {
@@ -24,13 +24,14 @@ export const ROLLBACK_SPEC: RuleSpec = {
   },
 };
 
-/** A part of the arguments of a step: what it is told to do, or where it works. */
+/** Part of a step's arguments: its inputs (`with`) or its place of work (`context`). */
 const partOf = (args: JsonObject, name: 'with' | 'context'): JsonObject =>
   JsonObject.safeParse(args[name]).data ?? {};
 
 /**
- * Whether a request is for what the rule approves: a rollback in the isolated worktree of a task, which touches nobody else's
- * work and keeps what was there, as long as one person would be enough for it. In a shared checkout a person looks at it.
+ * Whether the built-in rule approves the request: a rollback in the isolated worktree of a task, for which
+ * one approver is enough. Such a rollback affects no other work and keeps the previous state. In a shared
+ * checkout a person decides.
  */
 export const decidesRollback = ({ effect, ...asked }: Omit<RuleSubject, 'requestedBy'>): boolean => {
   const { rules, quorum, fourEyes, decisions } = policyOf(asked);

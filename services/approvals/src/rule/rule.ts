@@ -14,7 +14,7 @@ import {
 import { type Decision, decision, refused } from '@holdpoint/runtime/decider';
 import { BUILT_IN, decidesRollback, ROLLBACK_RULE, ROLLBACK_SPEC } from './rollback-rule.ts';
 
-/** A decision that somebody has made beforehand. */
+/** A standing rule: a decision made in advance. */
 export type Rule = {
   readonly status: 'rule';
   readonly id: RuleId;
@@ -25,7 +25,7 @@ export type Rule = {
   readonly expiresAt?: number | undefined;
   readonly uses: number;
   readonly lastUsedAt?: number;
-  /** The latest approvals that it was used for: whoever asks again for one of them is answered again. */
+  /** The latest approvals that it decided. A repeated question about one of them receives the same answer. */
   readonly usedFor: readonly ApprovalId[];
   readonly revokedBy?: string;
 };
@@ -69,7 +69,10 @@ export type RuleWork =
 
 type RuleDecision = Decision<RuleEvent, RuleWork>;
 
-/** So many approvals a rule remembers; it may be used as often as this where it says how often, and then knows them all. */
+/**
+ * Approvals that a rule remembers. `usesMax` is at most this, so that a limited rule remembers all of its
+ * uses.
+ */
 const REMEMBERED = 1_000;
 
 export const evolveRule = (state: Rule | undefined, event: RuleEvent): Rule => {
@@ -91,7 +94,7 @@ export const evolveRule = (state: Rule | undefined, event: RuleEvent): Rule => {
   }
 };
 
-/** Whether it still decides. Its end is no event: nothing has to happen for it. */
+/** Expiry is no event: the status follows from the clock. */
 export const statusOf = (
   { revokedBy, expiresAt, uses, spec }: Pick<Rule, 'revokedBy' | 'expiresAt' | 'uses' | 'spec'>,
   now: number,
@@ -125,7 +128,7 @@ const builtInAdded = (now: number): Extract<RuleEvent, { type: 'rule_added' }> =
   at: now,
 });
 
-/** The rule that is built in, as it is before it was ever used. */
+/** The built-in rule before its first use. */
 export const builtInRule: Rule = evolveRule(undefined, builtInAdded(0));
 
 const add = (
@@ -153,7 +156,7 @@ const add = (
   });
 };
 
-/** Whether the rule decides on it: it fits, it still holds, and its author might decide on it himself. */
+/** Whether the rule decides on the request: it is active, it matches, and its author may decide on it. */
 export const ruleDecides = (
   rule: Rule,
   request: RuleSubject & Pick<RequestApproval, 'audience'>,
@@ -184,7 +187,7 @@ const use = (
   if (!isItsOwn) return decision({ work: onwards });
   return decision<RuleEvent, RuleWork>({
     events: [
-      // Nobody has added it: it is there from when it is used first.
+      // The built-in rule is added at its first use.
       ...(state === undefined ? [builtInAdded(now)] : []),
       { type: 'rule_used', id, approval: approval.id, requester: approval.requestedBy, at: now },
     ],

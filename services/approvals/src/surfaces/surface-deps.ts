@@ -8,7 +8,7 @@ import type { Identity } from '../adapters/identity/identity.ts';
 import type { DecisionSubmitter } from '../submit-decision.ts';
 import type { ServiceDecider, ServiceMessage } from '../aggregates.ts';
 
-/** What every surface works with. */
+/** Dependencies of every surface. */
 export type SurfaceDeps = {
   readonly pool: Pool;
   readonly engine: Pick<Engine<ServiceMessage>, 'accept'>;
@@ -17,15 +17,15 @@ export type SurfaceDeps = {
   readonly decisions: DecisionSubmitter;
   readonly tokens: ApprovalTokens;
   readonly keyring: Keyring;
-  /** Whether the rule decides that is built in. */
+  /** Whether the built-in rule may decide. */
   readonly rollbackRule: boolean;
   readonly log: Logger;
 };
 
-/** Where callers on the bus are, as far as anybody can tell. */
+/** The source of all callers on the bus: they have no address. */
 export const BUS = 'bus';
 
-/** What callers may say of themselves: it is for the record, and gives nobody any right. */
+/** The surface that a caller claims. It is recorded, and grants nothing. */
 export const surfaceOf = (named: string | undefined, by: 'bus' | 'http'): Surface => {
   if (by === 'bus') return named === 'cli' ? 'cli' : 'api';
   return named === 'web' ? 'web' : 'http';

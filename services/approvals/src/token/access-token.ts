@@ -4,7 +4,7 @@ import type { AccessTokenId } from '@holdpoint/contracts/values/ids';
 import { asSent } from '@holdpoint/contracts/values/json';
 import { type Decision, decision, refused } from '@holdpoint/runtime/decider';
 
-/** What a secret is good for, and whose it is. The secret itself is kept nowhere. */
+/** An access token. Only the hash of its secret is stored. */
 export type AccessToken = { readonly status: 'token'; readonly sha256: string } & Omit<
   AccessTokenView,
   'status'
@@ -22,7 +22,7 @@ export type TokenMessage =
       readonly kind: 'revoke_token';
       readonly id: AccessTokenId;
       readonly by: string;
-      /** Whoever is none may revoke his own. */
+      /** Others may revoke only their own tokens. */
       readonly administrator: boolean;
     };
 
@@ -52,7 +52,7 @@ const create = (
   now: number,
 ): TokenDecision => {
   if (state !== undefined) {
-    // The same secret for somebody else, or one that was revoked, is not given out again.
+    // A secret that was revoked, or belongs to another person, cannot be registered again.
     const same =
       state.revokedBy === undefined && state.principal === token.principal && state.createdBy === by;
     return same

@@ -2,18 +2,18 @@ import { isIPv6 } from 'node:net';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 
-/** Why somebody was not let in. */
+/** Reasons for a failed authentication. */
 export const FAILURES = ['missing', 'unknown', 'expired', 'revoked', 'oidc', 'scope'] as const;
 export type Failure = (typeof FAILURES)[number];
 
 /** More than a person mistypes in a minute. */
 export const FAILURES_MAX = 20;
 const WINDOW_MS = 60_000;
-/** Sources remembered; those that failed longest ago are forgotten first. */
+/** Sources remembered; the least recent failure is dropped first. */
 const SOURCES_MAX = 10_000;
 const LOG_EVERY_MS = 1_000;
 
-/** Whoever has one address of IPv6 has all of its network. */
+/** A host controls its whole IPv6 /64 network. */
 const networkOf = (source: string): string => {
   const plain = source.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
   if (!isIPv6(plain)) return plain;
@@ -35,7 +35,7 @@ export const tooManyAttempts = (waitMs: number): HoldpointError =>
 export type Attempts = ReturnType<typeof createAttempts>;
 
 /**
- * Counts what was shown and found wrong, by where it came from. It is told nothing of what was shown. `now` is monotonic, in
+ * Counts failed authentications by source. Credentials are never passed in. `now` is monotonic, in
  * milliseconds.
  */
 export const createAttempts = (log: Logger, now: () => number = () => performance.now()) => {
@@ -52,11 +52,11 @@ export const createAttempts = (log: Logger, now: () => number = () => performanc
   };
 
   return {
-    /** Nothing was guessed: it is counted, and nobody is slowed down for it. */
+    /** Counts a failure that is no guess, and so does not slow down its source. */
     noted: (source: string, kind: Failure): void => note(source, kind, now()),
     /**
-     * One more failure. Returns how long its source has to wait, in milliseconds, when there were too many of late; nobody has
-     * to wait with a token that is good.
+     * Counts a failure. Returns the milliseconds that the source has to wait after too many of them. A valid
+     * token never waits.
      */
     failed: (source: string, kind: Failure): number | undefined => {
       const at = now();

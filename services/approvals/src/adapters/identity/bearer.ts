@@ -1,11 +1,11 @@
-/** Characters of a token at the most: one of OIDC with many groups has some thousands. */
+/** Characters of a token; an OIDC token with many groups has some thousands. */
 const TOKEN_MAX = 8_192;
 
 const BEARER = new RegExp(`^Bearer (\\S{1,${String(TOKEN_MAX)}})$`, 'i');
 
-/** The token that a header brings; undefined for anything else. */
+/** The token in the header, if any. */
 export const bearerOf = (authorization: string | undefined): string | undefined =>
   BEARER.exec(authorization ?? '')?.[1];
 
-/** Whether a header can bring it. */
+/** Whether a header can carry the token. */
 export const isBearer = (token: string): boolean => bearerOf(`Bearer ${token}`) !== undefined;

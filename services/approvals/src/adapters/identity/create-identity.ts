@@ -13,7 +13,7 @@ import { looksLikeJwt, type OidcTokens, personOf } from './oidc/tokens.ts';
 import type { OidcSettings } from './oidc/settings.ts';
 
 export type IdentityParts = {
-  /** As it is now. */
+  /** The current one. */
   readonly directory: () => Directory;
   readonly administrators: readonly string[];
   readonly oidc?: (OidcTokens & { readonly settings: OidcSettings }) | undefined;
@@ -24,7 +24,7 @@ export type IdentityParts = {
 
 type Proof = { readonly principal: Principal } | { readonly failure: Failure };
 
-/** Said to whoever has the secret: to him it is no secret what became of it. */
+/** Shown only to a caller who has the secret. */
 const FAILURE_TEXTS: Readonly<Partial<Record<Failure, string>>> = {
   expired: 'this token has expired',
   revoked: 'this token was revoked',
@@ -35,7 +35,8 @@ const ownerOf = (token: StoredToken, directory: Directory): Principal | undefine
   const acting = agent === undefined ? {} : { agent };
   const known = directory.ofName(name);
   if (known !== undefined) return { ...known, scopes, ...acting };
-  // Made before the directory had him under his own name: with this one he would be a second person.
+  // The token was created before the directory listed this subject under another name: its owner would count
+  // as two people.
   const isKnownByNow = name.startsWith(OIDC_PREFIX) && directory.ofOidc(name.slice(OIDC_PREFIX.length));
   return isKnownByNow ? undefined : { name, groups, scopes, ...acting };
 };

@@ -16,21 +16,21 @@ import { readClientSecret, secretFileAt, type SignInSettings } from './sign-in/s
 
 export type IdentityConfig = {
   readonly env: Pick<IdentityEnv, 'HOLDPOINT_PRINCIPALS_FILE' | 'HOLDPOINT_ADMINISTRATORS'>;
-  /** As the file had them when the service started. */
+  /** Content of the file when the service started. */
   readonly principals: readonly KnownPrincipal[];
   readonly oidc: OidcSettings | undefined;
   readonly signIn: SignInSettings | undefined;
 };
 
 export type RunningIdentity = Identity & {
-  /** Who was not let in since the start, by kind. */
+  /** Failed authentications since the start, by kind. */
   readonly failures: Attempts['counted'];
-  /** Where people of the issuer may sign in by its login. */
+  /** The sign-in through the issuer, if configured. */
   readonly signIn: SignIn | undefined;
   readonly stop: () => Promise<void>;
 };
 
-/** Knows people by the directory, by the tokens in the store and, where an issuer is set, by its own. Throws `ConfigError`. */
+/** Authenticates by the directory, by stored tokens and, if configured, by OIDC. Throws `ConfigError`. */
 export const startIdentity = (
   { env, principals, oidc: settings, signIn: asked }: IdentityConfig,
   pool: Pool,

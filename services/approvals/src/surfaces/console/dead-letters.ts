@@ -11,7 +11,7 @@ import { errorFrom } from './gateway.ts';
 
 const ListDeadLetters = z.object({
   limit: z.int().min(1).max(100).default(20),
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   after: z
     .string()
     .regex(/^\d{1,15}$/, 'the next of the page before')
@@ -31,7 +31,7 @@ export type DeadLetterPage = {
 export type DeadLetterParts = {
   readonly look: Pick<BusOverview, 'letters' | 'letter'>;
   readonly listener: Pick<Listener, 'call'>;
-  /** Settles a letter of this very service. */
+  /** Resolves a dead letter of this service. */
   readonly settle: ResolveDeadLetter;
 };
 
@@ -43,7 +43,10 @@ const fromBus = async <Value>(asked: Promise<Value>): Promise<Value> => {
   }
 };
 
-/** Dead letters for a page: shown from the bus, settled by the service that could not handle them. */
+/**
+ * Dead letters in the console. They are read from the bus, and resolved by the service that could not handle
+ * them.
+ */
 export const createDeadLetters = ({ look, listener, settle: settleOwn }: DeadLetterParts) => {
   const settle = async (action: 'retry' | 'drop', body: JsonObject, by: string): Promise<unknown> => {
     const { seq: sequence } = parseAs(Named, body);

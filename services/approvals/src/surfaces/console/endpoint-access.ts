@@ -5,17 +5,18 @@ import { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { z } from 'zod';
 import { ROUTES } from '../http/routes.ts';
 
-/** What a token has to be good for, and as what whoever shows it is named, where something is done. */
+/** The scope that an endpoint requires. `named` is the field that receives the caller's name. */
 export type EndpointAccess = {
   readonly scope: Scope;
   readonly named?: 'by' | 'requestedBy';
-  /** When a page may say less than others do. */
+  /** A schema narrower than the contract. */
   readonly takes?: z.ZodType<object>;
 };
 
 /**
- * A page starts what is known by its name. It brings no workflow of its own, which would say who may approve its effects, and
- * leaves out no approval that a workflow asks for. What it may not say is refused: to leave it out would be another task.
+ * The console starts only workflows by name. A page cannot bring its own workflow, which would decide who
+ * approves its effects, nor skip the approvals of one. Other fields are refused: to drop them would start a
+ * different task.
  */
 const NamedTask = z.strictObject(
   SubmitTask.pick({
@@ -26,7 +27,7 @@ const NamedTask = z.strictObject(
     goal: true,
     acceptanceCriteria: true,
     inputs: true,
-    // Whatever it says of that: it is whoever is signed in.
+    // Replaced by the signed-in person.
     requestedBy: true,
   }).shape,
 );
@@ -39,7 +40,10 @@ const operate: EndpointAccess = { scope: 'operations:write', named: 'by' };
 export type OtherService = Exclude<ServiceName, 'approvals'>;
 type Table = { readonly [S in OtherService]: { readonly [E in keyof Api[S]]?: EndpointAccess } };
 
-/** What is passed on to other services, and nothing else: the bus lets this service ask for nothing else either. */
+/**
+ * The endpoints that the console forwards to other services. The bus permissions of this service allow no
+ * others.
+ */
 const FORWARDED: Table = {
   orchestrator: {
     get: read,
@@ -65,11 +69,11 @@ export const accessTo = (service: string, endpoint: string): EndpointAccess | un
   return Object.hasOwn(endpoints, endpoint) ? endpoints[endpoint] : undefined;
 };
 
-/** Every pair that is passed on, as `service.endpoint`. */
+/** Every forwarded endpoint, as `service.endpoint`. */
 export const forwardedEndpoints = (): readonly string[] =>
   Object.entries(FORWARDED).flatMap(([service, endpoints]) =>
     Object.keys(endpoints).map((endpoint) => `${service}.${endpoint}`),
   );
 
-/** An endpoint of this service, if it is to be had over HTTP at all. */
+/** The HTTP route of one of this service's endpoints, if any. */
 export const ownRoute = (endpoint: string) => ROUTES.find((route) => route.endpoint === endpoint);

@@ -13,7 +13,7 @@ import type { SurfaceDeps } from '../surface-deps.ts';
 import { type AnyEndpoint, askEndpoint } from '../http/api.ts';
 import { accessTo, type OtherService, ownRoute } from './endpoint-access.ts';
 
-/** What a page asks, and who. */
+/** A request of a page, and its caller. */
 export type GatewayRequest = {
   readonly service: string;
   readonly endpoint: string;
@@ -24,7 +24,7 @@ export type GatewayRequest = {
 const unknownEndpoint = (): HoldpointError =>
   new HoldpointError('CONTRACT_UNKNOWN_SUBJECT', 'there is no such endpoint for pages');
 
-/** As the other service has said it. A code of a newer version is kept in the text. */
+/** The other service's error. An unknown code of a newer version moves into the text. */
 export const errorFrom = ({ code, message, details }: ErrorBody): HoldpointError => {
   const known = ErrorCode.safeParse(code);
   return known.success
@@ -32,7 +32,7 @@ export const errorFrom = ({ code, message, details }: ErrorBody): HoldpointError
     : new HoldpointError('RUNTIME_POISON', `${code}: ${message}`, details && { details });
 };
 
-/** The person whose command it is. Agents have ways of their own, on which their names are kept. */
+/** The person who gives a command. Agents use the API, where their names are recorded. */
 export const commanderOf = async (deps: SurfaceDeps, caller: Caller, scope: Scope): Promise<Principal> => {
   const person = await callerOf(deps, caller, scope);
   if (person.agent !== undefined)
@@ -49,16 +49,15 @@ const schemaOf = (service: OtherService, endpoint: string): z.ZodType =>
     throw unknownEndpoint();
   })();
 
-/** Whatever a page says of where it is: it is a page. */
+/** The surface of a page is `web`, whatever its header claims. */
 const asPage = (caller: Caller): Caller => ({
   ...caller,
   header: (name) => (name === SURFACE_HEADER ? 'web' : caller.header(name)),
 });
 
 /**
- * Answers a page: what concerns approvals by the endpoints that everybody has, the rest by asking the service that it is of.
- * Nothing is decided here. Whoever is signed in is named as the one who gives a command, whatever the page says. Throws
- * `HoldpointError`.
+ * Answers a page: by this service's own endpoints, or by forwarding to another service. Commands carry the
+ * name of the signed-in person, whatever the page sends. Throws `HoldpointError`.
  */
 export const createGateway = (deps: SurfaceDeps, listener: Pick<Listener, 'call'>) => {
   const own = endpoints(deps) as Readonly<Record<string, AnyEndpoint>>;
@@ -66,7 +65,7 @@ export const createGateway = (deps: SurfaceDeps, listener: Pick<Listener, 'call'
   const answerOwn = async ({ endpoint, body, caller }: GatewayRequest): Promise<unknown> => {
     const route = ownRoute(endpoint);
     const serving = Object.hasOwn(own, endpoint) ? own[endpoint] : undefined;
-    // Strangers do not learn what there is.
+    // Authenticates first, so that callers without a token do not learn which endpoints exist.
     if (route?.scope !== undefined || serving === undefined || route === undefined)
       await callerOf(deps, caller, route?.scope ?? 'approvals:read');
     if (route === undefined || serving === undefined) throw unknownEndpoint();

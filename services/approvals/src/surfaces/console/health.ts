@@ -6,15 +6,15 @@ import type { BusOverview, StreamLook } from '@holdpoint/runtime/bus/bus-overvie
 import type { Answer, Listener } from '@holdpoint/runtime/bus/listener';
 import type { SurfaceDeps } from '../surface-deps.ts';
 
-/** How the system does, as a page shows it. What could not be found out is left out. */
+/** Health of the system for the console. Values that could not be determined are left out. */
 export type Health = {
   /** Epoch milliseconds. */
   readonly at: number;
   readonly services: readonly {
     readonly name: ServiceName;
-    /** It answers, and so does its store. */
+    /** The service and its store answer. */
     readonly up: boolean;
-    /** Processes of it that the bus reaches. */
+    /** Processes of the service that answer on the bus. */
     readonly replicas?: number;
     readonly latencyMs?: number;
     readonly detail?: string;
@@ -22,24 +22,23 @@ export type Health = {
   readonly streams?: readonly (Omit<StreamLook, 'consumers'> & {
     readonly consumers: readonly (StreamLook['consumers'][number] & { readonly service?: ServiceName })[];
   })[];
-  /** Those that nobody has settled. */
+  /** Unresolved ones. */
   readonly deadLetters?: Readonly<Record<ServiceName, number>>;
 };
 
-/** Whoever has not answered by then is not there. */
 const PING_WITHIN_MS = 500;
 const LOOK_WITHIN_MS = 4_000;
-/** However many pages ask, the system is asked once in this time. */
+/** Results are shared by all pages for this long. */
 const KEPT_MS = 2_000;
 
-/** A question that takes the store, and finds nothing. */
+/** A cheap query that needs the store. */
 const QUESTIONS = {
   orchestrator: ['list', { limit: 1 }],
   executor: ['list', { task: 'console-health' }],
   recovery: ['stuck', { limit: 1 }],
 } as const satisfies Record<Exclude<ServiceName, 'approvals'>, readonly [endpoint: string, request: object]>;
 
-/** A pool has one more for each executor pool: `executor-gpu`. */
+/** Executors have one more consumer per pool, such as `executor-gpu`. */
 const ownerOf = (consumer: string): ServiceName | undefined =>
   consumers.find(({ name }) => name === consumer)?.service ??
   SERVICES.find((service) => consumer.startsWith(`${service}-`));

@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import type { Env } from '../http/api.ts';
 import type { Page, PageFile } from './page.ts';
 
-/** Nothing from anywhere else, nothing in the page itself, and nobody around it. */
+/** No content from other origins, no inline scripts, and no framing. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -31,7 +31,7 @@ Everything else of this service works without it.
 `;
 const FOREVER = 'public, max-age=31536000, immutable';
 
-/** The smallest form that the browser takes. */
+/** The smallest encoding that the browser accepts. */
 const formFor = (
   { plain, encoded }: PageFile,
   accepted: string,
@@ -42,7 +42,7 @@ const formFor = (
   return { body: plain };
 };
 
-/** Serves the files of the page; whatever is none of them is left to others. */
+/** Serves the files of the page; other paths go to the next route. */
 export const pageRoutes = (page: Page): Hono<Env> => {
   const app = new Hono<Env>();
   app.get('*', async (context, next) => {

@@ -4,17 +4,20 @@ import { extname, join, relative, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 
-/** One file of the page, as it is sent. */
+/** One file of the page. */
 export type PageFile = {
   readonly type: string;
   readonly etag: string;
-  /** Its name changes with its content. */
+  /** The file name contains a hash of the content. */
   readonly hashed: boolean;
   readonly plain: Buffer;
   readonly encoded: { readonly br?: Buffer; readonly gzip?: Buffer };
 };
 
-/** The page by the paths of its files. Undefined while it is not built. */
+/**
+ * The files of the page by path. `find` resolves to undefined for other paths, and while the page is not
+ * built.
+ */
 export type Page = {
   readonly find: (path: string) => Promise<PageFile | undefined>;
   readonly isBuilt: () => Promise<boolean>;
@@ -33,11 +36,11 @@ const TYPES: Readonly<Record<string, string>> = {
   '.webmanifest': 'application/manifest+json',
 };
 const INDEX = '/index.html';
-/** Smaller ones do not become smaller. */
+/** Compression does not help smaller files. */
 const COMPRESSED_MIN_BYTES = 512;
-/** A page has some dozens of files: whatever has more is none. */
+/** The page has some dozens of files. */
 const FILES_MAX = 500;
-/** Whether it has been built by now is looked at this often. */
+/** Interval of checks whether the page has been built. */
 const LOOK_EVERY_MS = 1_000;
 
 const deflated = { br: promisify(brotliCompress), gzip: promisify(gzip) };
@@ -62,15 +65,15 @@ const load = async (folder: string): Promise<ReadonlyMap<string, PageFile>> => {
   for (const entry of entries.filter((each) => each.isFile()).slice(0, FILES_MAX)) {
     const file = join(entry.parentPath, entry.name);
     const path = `/${relative(folder, file).split(sep).join('/')}`;
-    // What is of no kind that a page is made of is for who builds it.
+    // Other file types are left out.
     if (Object.hasOwn(TYPES, extname(path))) files.set(path, await fileOf(path, await readFile(file)));
   }
   return files;
 };
 
 /**
- * The files of the page, read once and kept: what is asked for is looked up among their names, so that no path leads anywhere
- * else. One that is not built yet is looked for again, a second apart at the least.
+ * The files of the page, read once. Requests are looked up by name, so that no path leads outside the folder.
+ * While the page is not built, the folder is read again at most once a second.
  */
 export const createPage = (folder: string, now: () => number = () => performance.now()): Page => {
   let loading: Promise<ReadonlyMap<string, PageFile>> | undefined;

@@ -29,13 +29,13 @@ export type ConsoleParts = {
   readonly events: Events;
   readonly page: Page;
   readonly origins: readonly string[];
-  /** By the login of an OIDC provider, where one is set. */
+  /** The OIDC sign-in, if configured. */
   readonly signIn?: SignIn | undefined;
 };
 
 const CONSOLE = '/console';
 
-/** The console: its page, and what the page asks. */
+/** The console: its page, and the routes that the page calls. */
 export const consoleRoutes = (parts: ConsoleParts): Hono<Env> => {
   const { deps, listener, events, page, origins: configured } = parts;
   const origins = createOrigins(configured);
@@ -72,7 +72,6 @@ export const consoleRoutes = (parts: ConsoleParts): Hono<Env> => {
   });
   asked.get('/events', async (context) => {
     const { req, env } = context;
-    // The head of a stream that nobody reads says nothing.
     if (req.method !== 'GET') return context.body(null, 405, { allow: 'GET' });
     const { task, after = req.header('last-event-id'), log } = req.query();
     await events.attend(env.outgoing, {

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 
-/** Where the page lies that is built of `packages/console`. */
 const BUILT = join(import.meta.dirname, '../../../../../packages/console/dist');
 
 export const ConsoleEnv = z.object({

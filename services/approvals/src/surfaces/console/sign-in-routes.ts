@@ -9,8 +9,8 @@ import type { Origins } from '../http/origins.ts';
 import { sourceOf } from '../http/source.ts';
 
 /**
- * Whether somebody may be sent back there: to the page that asks, and to it alone. Whatever a page has of an address beside
- * its place would be told to the provider.
+ * Whether the provider may redirect to this address: the requesting page itself, without query or fragment,
+ * because the provider receives both.
  */
 const isOwnPage = (
   uri: string,
@@ -21,7 +21,7 @@ const isOwnPage = (
   return (origin === undefined || origin === own) && mayConnect(own) && uri === own + pathname;
 };
 
-/** What a page asks before anybody is signed in. It needs no token, and gives away what everybody may know. */
+/** Routes before the sign-in. They need no token and reveal only public settings. */
 export const signInRoutes = (signIn: SignIn | undefined, origins: Origins): Hono<Env> => {
   const app = new Hono<Env>({ strict: true });
   app.get('/', async (context) => context.json(signIn === undefined ? {} : await withTimeout(signIn.ways())));

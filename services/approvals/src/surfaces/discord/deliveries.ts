@@ -9,12 +9,12 @@ import type { SurfaceDeps } from '../surface-deps.ts';
 import { escalationOf, messageOf, NO_MENTIONS, reminderOf } from './messages/message.ts';
 import { DiscordFailure, type DiscordRest, UNKNOWN_MESSAGE } from './rest.ts';
 
-/** What waits beyond it waits for its timer. */
+/** Deliveries beyond it wait for their timer. */
 const QUEUE_MAX = 500;
 
 const nameOf = (notice: Notice, number = 1): string => noticeName({ surface: 'discord', notice, number });
 
-/** Twenty-five characters at the most: the same when a notice is delivered again, so that Discord makes no second message. */
+/** At most 25 characters. A repeated delivery has the same nonce, so Discord creates no second message. */
 const nonceOf = (approval: string, notice: Notice, number = 1) =>
   ({
     nonce: createHash('sha256')
@@ -24,15 +24,15 @@ const nonceOf = (approval: string, notice: Notice, number = 1) =>
     enforce_nonce: true,
   }) as const;
 
-/** The message that an approval has, as far as it is known. */
+/** Id of the approval's message, if known. */
 const messageIn = ({ references = {} }: Pending | Closed): string | undefined =>
   references[nameOf('requested')] ?? references[nameOf('resolved')];
 
 export type Deliveries = {
   readonly deliver: (delivery: Delivery, accept: Accept) => void;
-  /** Has a message show what stands by now. It is no notice: if it cannot be done, it is left. */
+  /** Updates a message to the current state. A failure is ignored, because this is no notice. */
   readonly refresh: (approval: string, message: string) => void;
-  /** Resolves once nothing is under way any more. */
+  /** Resolves once no delivery is running. */
   readonly stop: () => Promise<void>;
 };
 
@@ -42,7 +42,7 @@ export const createDeliveries = ({ pool, decider, tokens, log, rest }: Parts): D
   let tail = Promise.resolve();
   let stopped = false;
   const waiting = new Set<string>();
-  /** What was complained of since something last went well. */
+  /** Failures logged since the last success. */
   const complaints = new Set<string>();
 
   const stateOf = async (approval: string): Promise<Pending | Closed | undefined> => {
@@ -54,7 +54,7 @@ export const createDeliveries = ({ pool, decider, tokens, log, rest }: Parts): D
     try {
       await rest.edit(message, messageOf(state, tokens.of(state.request.id)));
     } catch (error) {
-      // Somebody has deleted it: it shows nothing that would be wrong.
+      // The message was deleted, so it shows nothing wrong.
       if (!(error instanceof DiscordFailure) || error.reason !== UNKNOWN_MESSAGE) throw error;
     }
   };
@@ -62,7 +62,7 @@ export const createDeliveries = ({ pool, decider, tokens, log, rest }: Parts): D
   const refresh = async (message: string, state: Pending | Closed): Promise<void> => {
     await show(message, state);
     if (state.status === 'closed') return;
-    // Another replica may have shown the end of it meanwhile.
+    // Another replica may have updated it meanwhile.
     const later = await stateOf(state.request.id);
     if (later?.status === 'closed') await show(message, later);
   };
@@ -70,14 +70,14 @@ export const createDeliveries = ({ pool, decider, tokens, log, rest }: Parts): D
   const resolve = async (state: Closed): Promise<string> => {
     const { id } = state.request;
     const known = messageIn(state);
-    // It may be there all the same, if nobody heard that it was made: then it has this nonce, and is the one that is answered.
+    // The message may exist although its creation was not confirmed. The nonce then returns the existing one.
     const message =
       known ?? (await rest.create({ ...messageOf(state, tokens.of(id)), ...nonceOf(id, 'requested') }));
     await show(message, state);
     return message;
   };
 
-  /** Resolves to the message it was told with, or to nothing when there is no telling it now. */
+  /** Resolves to the message id, or to undefined when the notice cannot be delivered now. */
   const deliverNotice = async ({ approval, notice, number }: Delivery): Promise<string | undefined> => {
     const state = await stateOf(approval);
     if (state === undefined || state.notified.includes(nameOf(notice, number))) return undefined;
@@ -87,7 +87,7 @@ export const createDeliveries = ({ pool, decider, tokens, log, rest }: Parts): D
       return rest.create({ ...messageOf(state, tokens.of(approval)), ...nonceOf(approval, notice) });
     const known = messageIn(state);
     if (known === undefined) return undefined;
-    // It says who may decide.
+    // The message lists who may decide.
     if (notice === 'escalated') await refresh(known, state);
     return rest.create({
       content: notice === 'reminded' ? reminderOf(state) : escalationOf(state),
@@ -107,7 +107,7 @@ export const createDeliveries = ({ pool, decider, tokens, log, rest }: Parts): D
     log[isRefused ? 'error' : 'warn']({ ...fields, approval }, 'discord could not be told');
   };
 
-  /** One after another: what was asked for first is shown first. */
+  /** Runs deliveries one after another. */
   const enqueue = (key: string, approval: string, run: () => Promise<void>): void => {
     if (stopped || waiting.has(key) || waiting.size >= QUEUE_MAX) return;
     waiting.add(key);

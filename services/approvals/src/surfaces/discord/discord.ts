@@ -7,11 +7,11 @@ import { createRest } from './rest.ts';
 import { discordRoutes } from './interactions/routes.ts';
 import type { DiscordSettings } from './settings.ts';
 
-/** People asked on Discord: messages with buttons go out, and what is pressed comes in. */
+/** The Discord surface: sends messages with buttons, and receives the interactions. */
 export type Discord = {
   readonly deliver: Deliveries['deliver'];
   readonly routes: Hono;
-  /** Resolves once nothing is under way any more. What is not told by then is told by whoever starts next. */
+  /** Resolves once no delivery is running. Undelivered notices are repeated by their timers. */
   readonly stop: () => Promise<void>;
 };
 

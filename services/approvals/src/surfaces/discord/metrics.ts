@@ -1,4 +1,4 @@
-/** What came of interactions since the start, each under its name. */
+/** Interactions since the start, by result. */
 export type InteractionCounts = {
   readonly add: (result: string) => void;
   readonly read: () => readonly { readonly labels: { readonly result: string }; readonly value: number }[];

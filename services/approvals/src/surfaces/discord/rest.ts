@@ -5,12 +5,15 @@ import { z } from 'zod';
 import type { Message } from './messages/message.ts';
 import type { DiscordSettings } from './settings.ts';
 
-/** Discord has not done what it was asked to. What it answered with is not in it, but for two numbers. */
+/**
+ * A failed call to Discord. Of the answer it contains only status and error code, because the rest is
+ * untrusted.
+ */
 export class DiscordFailure extends Error {
   override readonly name = 'DiscordFailure';
-  /** `away`: it may work later; `refused`: it will not, as things are; `waiting`: it was not even tried. */
+  /** `away`: a later call may work; `refused`: it will not; `waiting`: the call was not sent. */
   readonly kind: 'away' | 'refused' | 'waiting';
-  /** Discord's own number for the reason. */
+  /** Discord's error code. */
   readonly reason: number | undefined;
 
   constructor(kind: DiscordFailure['kind'], message: string, reason?: number, cause?: unknown) {
@@ -20,20 +23,20 @@ export class DiscordFailure extends Error {
   }
 }
 
-/** The message is not there any more. */
+/** The message no longer exists. */
 export const UNKNOWN_MESSAGE = 10_008;
 
 const TIMEOUT_MS = 10_000;
-/** Rather than wait longer for Discord's leave, a notice waits for its timer. */
+/** For a longer rate limit the notice waits for its timer instead. */
 const PAUSE_MAX_MS = 5_000;
 const PAUSE_DEFAULT_MS = 1_000;
 
-/** With fewer tries than this in the window nothing is made of their failures. */
+/** Fewer calls in the window do not open the circuit. */
 const TRIES_MIN = 3;
 const WINDOW_MS = 60_000;
 const BUCKETS = 10;
 const FAILED_PERCENT = 50;
-/** Shorter than the first repetition of a notice: that one finds the circuit ready for a try. */
+/** Shorter than the first retry of a notice, which therefore finds the circuit half open. */
 const OPEN_MS = 10_000;
 
 const CreatedMessage = z.object({ id: z.string().regex(/^\d{1,20}$/) });
@@ -46,25 +49,28 @@ export type NewMessage = Pick<Message, 'allowed_mentions'> &
     readonly message_reference?: { readonly message_id: string; readonly fail_if_not_exists: false };
   };
 
-/** What is asked of Discord: one thing after another, each of them once. Whoever calls waits for nobody else. */
+/** Calls to Discord, each sent once. The caller serializes them. */
 export type DiscordRest = {
-  /** Resolves to the message's number: of the one that is there already, if it has the same nonce. Throws `DiscordFailure`. */
+  /**
+   * Resolves to the message id, or to that of an existing message with the same nonce. Throws
+   * `DiscordFailure`.
+   */
   readonly create: (message: NewMessage) => Promise<string>;
   readonly edit: (id: string, message: Message) => Promise<void>;
   readonly isOpen: () => boolean;
-  /** Ends what is under way. */
+  /** Aborts running calls. */
   readonly stop: () => void;
 };
 
 type Call = () => Promise<unknown>;
 
-/** Text of an answer as JSON; nothing that could be read is an answer, too. */
+/** The body as JSON; empty when it is no JSON. */
 const bodyOf = async (response: Response): Promise<unknown> => {
   const text = await response.text();
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    // A proxy's page, say: the status has to do.
+    // A proxy's error page, for example: the status is enough.
     return {};
   }
 };
@@ -79,7 +85,7 @@ export const createRest = (
 
   const breaker = new CircuitBreaker<[Call], unknown>((run) => run(), {
     name: 'discord',
-    // Requests have time limits of their own.
+    // Each request has its own timeout.
     timeout: false,
     errorThresholdPercentage: FAILED_PERCENT,
     volumeThreshold: TRIES_MIN,
@@ -93,7 +99,7 @@ export const createRest = (
   breaker.on('open', () => log.warn({}, 'discord does not answer: notices wait'));
   breaker.on('close', () => log.info({}, 'discord answers again'));
 
-  /** Discord says when it wants to be asked again. */
+  /** Follows Discord's rate limits. */
   const applyRateLimit = (response: Response, retryAfter: number | undefined): void => {
     const isSpent = response.headers.get('x-ratelimit-remaining') === '0';
     const seconds = retryAfter ?? (isSpent ? Number(response.headers.get('x-ratelimit-reset-after')) : 0);
@@ -110,7 +116,7 @@ export const createRest = (
         'user-agent': 'DiscordBot (https://holdpoint.dev, 1)',
       },
       body: JSON.stringify(body),
-      // The token goes nowhere else.
+      // A redirect would send the token elsewhere.
       redirect: 'error',
       signal: AbortSignal.any([stopping.signal, AbortSignal.timeout(TIMEOUT_MS)]),
     });

@@ -2,7 +2,7 @@ import { createPublicKey, type KeyObject } from 'node:crypto';
 import { ConfigError, readSecretFile } from '@holdpoint/runtime/service/config';
 import { z } from 'zod';
 
-/** Empty counts as left out, because that is how a file of settings hands on what nobody has said. */
+/** Empty counts as unset: files of settings have empty values. */
 const orNothing = <Schema extends z.ZodType>(schema: Schema) =>
   z.preprocess((text) => (text === '' ? undefined : text), schema);
 
@@ -15,7 +15,7 @@ const isSafe = (text: string): boolean => {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isHere(url.hostname));
 };
 
-/** How people are asked on Discord; nobody is, unless all of it is set. */
+/** Settings of the Discord surface; off unless all are set. */
 export const DiscordEnv = z.object({
   HOLDPOINT_DISCORD_TOKEN_FILE: orNothing(z.string().optional()).describe(
     "People are asked on Discord when this and the next two are set: file with the bot's token",
@@ -41,11 +41,11 @@ export const DiscordEnv = z.object({
 });
 
 export type DiscordSettings = {
-  /** Of the bot. It goes into the header of requests to Discord, and nowhere else. */
+  /** The bot's token. It is sent only in the header of requests to Discord. */
   readonly token: string;
   readonly channel: string;
   readonly publicKey: KeyObject;
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly api: string;
 };
 
@@ -55,7 +55,7 @@ const NEEDED = [
   'HOLDPOINT_DISCORD_PUBLIC_KEY',
 ] as const;
 
-/** What may stand in a header: an error about one that may not would show it. */
+/** Characters allowed in a header: an error about others would show the token. */
 const TOKEN = /^[\u0021-\u007e]{1,512}$/;
 
 const readToken = (path: string): string => {
@@ -80,7 +80,7 @@ const withoutSlashes = (url: string): string => {
   return url.slice(0, end);
 };
 
-/** Undefined when nobody is to be asked on Discord. Throws `ConfigError`; it names what is missing. */
+/** Undefined when the Discord surface is off. Throws `ConfigError` with the missing settings. */
 export const readDiscord = (env: z.infer<typeof DiscordEnv>): DiscordSettings | undefined => {
   const {
     HOLDPOINT_DISCORD_TOKEN_FILE: tokenFile,

@@ -23,10 +23,10 @@ export type Env = {
   readonly Bindings: { readonly incoming: IncomingMessage; readonly outgoing: ServerResponse };
 };
 
-/** Whoever waits longer than this is told to ask again. */
+/** After this the caller has to repeat the request. */
 const ANSWER_WITHIN_MS = 15_000;
 
-/** With everything that is meant for one caller alone. */
+/** Headers of every private answer. */
 export const PRIVATE: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
@@ -39,7 +39,9 @@ const READABLE = [HEADERS.trace, 'authorization', 'content-type', 'idempotency-k
   ', ',
 );
 
-/** Who repeats a request with the same key means the same; two people never do. */
+/**
+ * The same caller with the same idempotency key repeats a request. Keys of different callers never collide.
+ */
 const identityOf = (header: Caller['header']): string => {
   const key = header('idempotency-key');
   if (key === undefined) return crypto.randomUUID();
@@ -52,7 +54,7 @@ export const callerIn = ({ req, env }: Context<Env>): Caller => {
   return { header, identity: identityOf(header), source: sourceOf(env.incoming) };
 };
 
-/** What is asked for, from wherever it stands. The path says it last: nothing else may say otherwise. */
+/** Fields of the path, and of the query or the body. A field that contradicts the path is an error. */
 const requestOf = async ({ method }: Route, schema: z.ZodType, context: Context<Env>): Promise<unknown> => {
   const { req } = context;
   const said = method === 'POST' ? await readBody(req.raw) : fieldsOf(schema, new URL(req.url).searchParams);
@@ -63,7 +65,7 @@ const requestOf = async ({ method }: Route, schema: z.ZodType, context: Context<
   return parseAs(schema, { ...said, ...named });
 };
 
-/** Throws `RUNTIME_UNAVAILABLE` when it takes too long. */
+/** Throws `RUNTIME_UNAVAILABLE` after the time limit. */
 export const withTimeout = async <Answer>(answer: Promise<Answer>): Promise<Answer> => {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -81,7 +83,7 @@ export const withTimeout = async <Answer>(answer: Promise<Answer>): Promise<Answ
 
 export type AnyEndpoint = Endpoint<ServiceMessage, unknown, unknown>;
 
-/** What an endpoint of the service answers, as it answers on the bus. */
+/** Calls an endpoint as the bus would. */
 export const askEndpoint = async (
   deps: SurfaceDeps,
   endpoint: AnyEndpoint,
@@ -100,7 +102,7 @@ const answerOf = async (
   context: Context<Env>,
 ): Promise<unknown> => {
   const caller = callerIn(context);
-  // Before anything of the request is looked at: strangers learn nothing by what is wrong with it.
+  // Authenticates before it parses, so that callers without a token learn nothing from validation errors.
   if (route.scope !== undefined) await callerOf(deps, caller, route.scope);
   const request = await requestOf(route, api.approvals[route.endpoint].request, context);
   return askEndpoint(deps, endpoint, request, caller);
@@ -108,7 +110,7 @@ const answerOf = async (
 
 const noSuchPath = errorBody('CONTRACT_UNKNOWN_SUBJECT', 'no such path');
 
-/** The API of the bus over HTTP: the same endpoints with the same contracts, answers and errors. */
+/** The bus API over HTTP: the same endpoints, contracts and errors. */
 export const createApi = (deps: SurfaceDeps, origins: Origins): Hono<Env> => {
   const app = new Hono<Env>({ strict: true });
   const serving = endpoints(deps) as Readonly<Record<Route['endpoint'], AnyEndpoint>>;

@@ -8,10 +8,7 @@ import { createOrigins } from './origins.ts';
 import { httpErrorOf } from './http-error.ts';
 import type { WebSettings } from './settings.ts';
 
-/**
- * What the service answers over HTTP: the API for people and programs, and whatever else there is: what surfaces call back, and
- * pages.
- */
+/** The HTTP server: the API, and the routes of other surfaces. */
 export const createWeb = (
   deps: SurfaceDeps,
   { HOLDPOINT_WEB_ORIGINS: origins }: Pick<WebSettings, 'HOLDPOINT_WEB_ORIGINS'>,

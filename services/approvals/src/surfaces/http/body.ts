@@ -2,18 +2,17 @@ import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { JsonObject } from '@holdpoint/contracts/values/json';
 import { parseAs, parseJson } from '@holdpoint/runtime/engine/inbound';
 
-/** Far more than any request of people has. */
+/** Far more than any request needs. */
 export const BODY_MAX_BYTES = 262_144;
 
 const tooLarge = (): HoldpointError =>
   new HoldpointError('CONTRACT_PAYLOAD_TOO_LARGE', `at most ${String(BODY_MAX_BYTES)} bytes are taken`);
 
-/** Reads no more of it than is taken, whatever was announced. */
+/** Stops at the limit, whatever `content-length` claims. */
 const bytesOf = async ({ body, headers }: Request): Promise<Uint8Array> => {
   if (Number(headers.get('content-length') ?? 0) > BODY_MAX_BYTES) throw tooLarge();
   const chunks: Uint8Array[] = [];
   let size = 0;
-  // A request that came over HTTP brings bytes.
   for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
     size += chunk.byteLength;
     if (size > BODY_MAX_BYTES) throw tooLarge();
@@ -22,7 +21,7 @@ const bytesOf = async ({ body, headers }: Request): Promise<Uint8Array> => {
   return Buffer.concat(chunks);
 };
 
-/** The JSON object that a request brings; none is an empty one. Throws `CONTRACT_*`. */
+/** The JSON object in the body; empty without a body. Throws `CONTRACT_*`. */
 export const readBody = async (request: Request): Promise<JsonObject> => {
   const bytes = await bytesOf(request);
   return bytes.byteLength === 0 ? {} : parseAs(JsonObject, parseJson(bytes));

@@ -15,7 +15,7 @@ export type HttpError = {
   readonly headers: Readonly<Record<string, string>>;
 };
 
-/** What a caller may do about it. */
+/** Headers that tell a client how to continue. */
 const hints: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   401: { 'www-authenticate': 'Bearer realm="holdpoint"' },
   413: { connection: 'close' },
@@ -23,7 +23,7 @@ const hints: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   503: { 'retry-after': '1' },
 };
 
-/** An error as the API tells it; what only the service may know goes into its log. */
+/** The answer to an error. Details of unexpected errors go only into the log. */
 export const httpErrorOf = (error: unknown, log: Logger): HttpError => {
   const known = error instanceof HoldpointError;
   if (!known) log.error(errorFields(error), 'request failed');

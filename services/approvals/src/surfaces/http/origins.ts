@@ -1,11 +1,11 @@
-/** Which pages may talk to the service: its own, and those of the origins that are configured. */
+/** Origins whose pages may use the service: its own and the configured ones. */
 export type Origins = {
   readonly isConfigured: (origin: string) => boolean;
-  /** Whether a page of this origin may open a connection. Programs that are no browser name none. */
+  /** Whether a page of this origin may connect. Clients other than browsers send no origin. */
   readonly mayConnect: (origin: string | undefined, host: string | undefined) => boolean;
 };
 
-/** The whole of an origin is compared: neither a part of it, nor `null`, is one. */
+/** Origins match exactly; `null` matches none. */
 export const createOrigins = (configured: readonly string[]): Origins => {
   const known = new Set(configured);
   const isOwn = (origin: string, host: string | undefined): boolean =>

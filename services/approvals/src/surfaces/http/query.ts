@@ -6,7 +6,6 @@ const NUMBER = /^-?\d{1,15}$/;
 const invalid = (name: string, problem: string): HoldpointError =>
   new HoldpointError('CONTRACT_INVALID', `${name.slice(0, 100).toWellFormed()}: ${problem}`);
 
-/** What a field is, whatever it may be left out for. */
 const innermost = (schema: z.core.$ZodType): z.core.$ZodType =>
   schema instanceof z.ZodOptional || schema instanceof z.ZodDefault ? innermost(schema.unwrap()) : schema;
 
@@ -15,13 +14,13 @@ const valueOf = (schema: z.core.$ZodType, name: string, texts: readonly string[]
   if (field instanceof z.ZodArray) return texts;
   const [text = '', ...more] = texts;
   if (more.length > 0) throw invalid(name, 'more than once');
-  // What is no number is left as it is: the contract says so better.
+  // A text that is no number is kept: the contract has the better error.
   return field instanceof z.ZodNumber && NUMBER.test(text) ? Number(text) : text;
 };
 
 /**
- * The fields of a request from a query, as its contract has them; one that holds several values is named once for each of
- * them. Throws `CONTRACT_INVALID` on a name that the contract does not have: a filter that is misspelt would not be one.
+ * Fields of a query string by their contract; a list repeats its name. Throws `CONTRACT_INVALID` for an
+ * unknown name: a misspelt filter must not be ignored.
  */
 export const fieldsOf = (schema: z.ZodType, query: URLSearchParams): Readonly<Record<string, unknown>> => {
   const shape: Readonly<Record<string, z.core.$ZodType>> = schema instanceof z.ZodObject ? schema.shape : {};

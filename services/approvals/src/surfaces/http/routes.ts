@@ -5,18 +5,17 @@ type Endpoint = keyof Api['approvals'];
 
 export type Route = {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** Below `/api/v1`. What stands after a colon is a field of the request. */
+  /** Below `/api/v1`. `:name` is a field of the request. */
   readonly path: string;
   readonly endpoint: Endpoint;
-  /** What a token has to be good for where the endpoint itself, which the bus has too, asks for none. */
+  /** The required scope of endpoints that need none on the bus. */
   readonly scope?: Scope;
 };
 
 const reads = { scope: 'approvals:read' } as const;
 
 /**
- * The endpoints of the bus under the names that HTTP has for them. Fields come from the path, and from the query or, with
- * `POST`, from the body.
+ * HTTP routes of the bus endpoints. Fields come from the path, and from the query or, with `POST`, the body.
  */
 export const ROUTES: readonly Route[] = [
   { method: 'GET', path: '/approvals', endpoint: 'list', ...reads },

@@ -4,7 +4,7 @@ import { z } from 'zod';
 const isOrigin = (text: string): boolean =>
   /^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).origin === text;
 
-/** What pages may talk to the service from a browser, and how long it waits for watchers that say nothing. */
+/** Settings of origins and of the WebSocket heartbeat. */
 export const WebEnv = z.object({
   HOLDPOINT_WEB_ORIGINS: z
     .string()

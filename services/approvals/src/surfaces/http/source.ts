@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Where a caller is. An IPv4 address that came by an IPv6 socket is one and the same. */
+/** Address of a caller; IPv4 addresses on IPv6 sockets are unwrapped. */
 export const sourceOf = ({ socket }: Pick<IncomingMessage, 'socket'>): string =>
   (socket.remoteAddress ?? 'gone').replace(/^::ffff:/, '');

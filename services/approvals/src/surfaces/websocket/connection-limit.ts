@@ -1,9 +1,9 @@
-/** How many connections there may be: altogether, for each person, and from one address without having said who it is. */
+/** Connections in total, per person, and per address before authentication. */
 export const CONNECTION_LIMITS = { all: 5_000, person: 50, unauthenticated: 100 } as const;
 
 export type ConnectionSlot = { readonly release: () => void };
 
-/** A bounded number of places under each name; undefined when none is left. */
+/** Counts slots per name; `take` returns undefined when none is free. */
 export const createConnectionLimit = (max: number) => {
   const taken = new Map<string, number>();
   return {

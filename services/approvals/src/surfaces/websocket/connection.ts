@@ -18,23 +18,25 @@ export type WatchParts = {
   readonly persons: ConnectionLimit;
 };
 
-/** What came with the connection. */
+/** Credentials of a new connection. */
 export type Arrival = {
   readonly source: string;
   readonly authorization?: string | undefined;
-  /** When the credentials have been looked at already. */
+  /** Set when the credentials were checked during the upgrade. */
   readonly principal?: Principal;
-  /** Of somebody who has not said yet who he is. */
+  /** The slot of a connection that is not authenticated yet. */
   readonly place?: ConnectionSlot;
 };
 
 const AUTHENTICATE_WITHIN_MS = 5_000;
 const BAD_MAX = 10;
-/** So many heartbeats are left unanswered at the end. One may be because of this process, which was too busy to read. */
+/**
+ * Unanswered heartbeats before the connection ends. One may be due to this process being too busy to read.
+ */
 const MISSED_MAX = 2;
-/** More than this has not been taken by the watcher: it cannot keep up. */
+/** A client with more unread bytes than this is too slow. */
 const BUFFERED_MAX_BYTES = 1_048_576;
-/** Whoever catches up is handed more once less than this is left. */
+/** Catch-up continues below this. */
 const BUFFERED_LOW_BYTES = 262_144;
 
 type WatcherSession = { readonly authorization: string; principal: Principal };
@@ -47,13 +49,13 @@ const bytesOf = (data: RawData): Uint8Array => {
   return data instanceof ArrayBuffer ? new Uint8Array(data) : data;
 };
 
-/** What the sender called its message, even if the rest of it cannot be read. */
+/** The sender's reference, even when the rest of the message is invalid. */
 const refIn = (said: unknown): { readonly ref?: string } => {
   const ref = typeof said === 'object' && said !== null && 'ref' in said ? said.ref : undefined;
   return typeof ref === 'string' && ref.length > 0 && ref.length <= 100 ? { ref } : {};
 };
 
-/** One watcher, from when its connection is taken over until it ends. */
+/** Serves one WebSocket connection until it ends. */
 export const serveWatcher = (
   socket: WebSocket,
   { deps, feed, announce, heartbeatMs, persons }: WatchParts,
@@ -101,7 +103,7 @@ export const serveWatcher = (
     }
     place?.release();
     place = own;
-    // It has ended in the meantime, and nobody else would give the place back.
+    // The connection has closed meanwhile: nothing else would release the slot.
     if (socket.readyState !== socket.OPEN) own.release();
     clearTimeout(authenticationTimeout);
     session = { authorization, principal };
@@ -152,7 +154,7 @@ export const serveWatcher = (
     send({ type: 'subscribed', seq: from });
   };
 
-  /** Each decision by itself is made by whoever the token belongs to at that moment. */
+  /** Authenticates each decision by itself. */
   const respond = async ({ type: _, ref, ...payload }: RequestOf<'approval.respond'>): Promise<void> => {
     const { authorization } = requireSession();
     try {
@@ -194,7 +196,7 @@ export const serveWatcher = (
     }
   };
 
-  // One after the other; whoever says more than is handled is not read any further.
+  // Messages are handled one after another; the socket is paused meanwhile.
   let turn: Promise<void> = Promise.resolve();
   const inTurn = (work: () => Promise<void>): void => {
     waiting += 1;
@@ -209,14 +211,14 @@ export const serveWatcher = (
     if (session === undefined && waiting === 0) end('unauthenticated', 'nobody has said who this is');
   }, AUTHENTICATE_WITHIN_MS);
 
-  /** A token that was revoked, or has expired, ends it; a store that cannot answer does not. */
+  /** Ends the connection when its token was revoked or has expired, but not when the store is unavailable. */
   const reauthenticate = async (current: WatcherSession): Promise<void> => {
     const { authorization } = current;
     try {
       current.principal = await identity.authenticate({ authorization, source }, 'approvals:read');
     } catch (error) {
       const code = error instanceof HoldpointError ? error.code : undefined;
-      // Only a token that is wrong has to wait.
+      // Only an invalid token can cause this code.
       if (code === 'APPROVALS_UNAUTHENTICATED' || code === 'APPROVALS_TOO_MANY_ATTEMPTS')
         end('unauthenticated', code);
       else if (code === 'APPROVALS_SCOPE') end('forbidden', code);
@@ -236,7 +238,6 @@ export const serveWatcher = (
     missed = 0;
     inTurn(() => receive(data, isBinary));
   });
-  // A close follows each.
   socket.on('error', (error) => log.debug(errorFields(error), 'a watcher has said what is no message'));
   socket.on('close', () => {
     isOver = true;

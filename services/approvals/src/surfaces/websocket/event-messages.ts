@@ -7,7 +7,7 @@ import type { Principal } from '../../approval/state.ts';
 
 type ApprovalEventMessage = Extract<WatchMessage, { readonly approval: ApprovalView }>;
 
-/** What watchers are told of an event, as far as they are told of it. */
+/** The message about an event; undefined for events that clients do not receive. */
 const messageOf = (
   { type, seq, at, view: approval }: FeedEvent,
   token?: string,
@@ -30,7 +30,7 @@ const messageOf = (
   }
 };
 
-/** Whether this person's word would count as things stand. */
+/** Whether a decision of this person would count now. */
 const mayDecide = (person: Principal, { status, audience, requestedBy, ...asked }: ApprovalView): boolean =>
   status === 'pending' &&
   (person.scopes?.includes('approvals:decide') ?? true) &&
@@ -38,8 +38,8 @@ const mayDecide = (person: Principal, { status, audience, requestedBy, ...asked 
   !((policyOf(asked).fourEyes || person.agent !== undefined) && requestedBy === person.name);
 
 /**
- * The text of what one person is told of an event; undefined when it is not for him. Everybody is told the same, with or
- * without the approval's token: it is written once for all.
+ * The text for one person about an event; undefined when they are not in the audience. It is serialized once
+ * with and once without the approval's token.
  */
 export const createAnnouncements = (tokenOf: (id: string) => string) => {
   const written = new WeakMap<FeedEvent, Map<boolean, string | undefined>>();

@@ -22,31 +22,30 @@ import { createConnectionLimit, CONNECTION_LIMITS } from './connection-limit.ts'
 
 export type Watch = {
   readonly upgrade: NonNullable<Web['upgrade']>;
-  /** How many connections there are. */
   readonly watchers: () => number;
   readonly stop: () => Promise<void>;
 };
 
 const MESSAGE_MAX_BYTES = 65_536;
-/** Whoever has not ended its side by then is cut off. */
+/** Clients that do not close by then are disconnected. */
 const CLOSE_WITHIN_MS = 500;
 
 const CREDENTIALS_MAX = 8_192;
 
-/** What the caller has shown by a subprotocol, as the header would have it. */
+/** The token in a subprotocol, as an authorization header. */
 const bearerOf = ({ headers }: IncomingMessage): string | undefined => {
   const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map((each) => each.trim());
   const token = offered.find((each) => each.startsWith(BEARER_PROTOCOL))?.slice(BEARER_PROTOCOL.length);
   return token === undefined || token.length > CREDENTIALS_MAX ? undefined : `Bearer ${token}`;
 };
 
-/** The one that is spoken. Never the one with the token: what is chosen is sent back. */
+/** Selects the protocol to answer with. Never the one with the token: the choice is sent back. */
 const chooseProtocol = (offered: ReadonlySet<string>): string | false =>
   offered.has(WATCH_PROTOCOL) && WATCH_PROTOCOL;
 
 const pathOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0] ?? '';
 
-/** Answers instead of taking the connection over, and ends it. */
+/** Answers the upgrade with an HTTP error and closes the socket. */
 const refuse = (socket: Duplex, { status, body, headers }: HttpError): void => {
   const text = JSON.stringify(body);
   const head = {
@@ -62,7 +61,7 @@ const refuse = (socket: Duplex, { status, body, headers }: HttpError): void => {
   socket.end([`HTTP/1.1 ${String(status)} ${STATUS_CODES[status] ?? ''}`, ...lines, '', text].join('\r\n'));
 };
 
-/** Watching over WebSocket: what is asked and decided is pushed, and may be answered on the same connection. */
+/** The WebSocket surface: sends events of approvals, and takes decisions on the same connection. */
 export const createWatch = (
   deps: SurfaceDeps,
   feed: Feed,
@@ -85,7 +84,7 @@ export const createWatch = (
   };
   let isStopped = false;
 
-  /** Throws what stands against taking this connection over. */
+  /** Throws `HoldpointError` when the connection is refused. */
   const admit = (request: IncomingMessage): void => {
     const { origin, host } = request.headers;
     if (pathOf(request) !== WATCH_PATH) throw new HoldpointError('CONTRACT_UNKNOWN_SUBJECT', 'no such path');
@@ -108,7 +107,7 @@ export const createWatch = (
         if (place === undefined)
           throw new HoldpointError('APPROVALS_TOO_MANY_ATTEMPTS', 'too many wait here who say nothing');
         socket.once('close', place.release);
-        // A page would not be told why it was refused: it hears so once it is connected.
+        // Browsers hide the status of a failed upgrade, so a wrong token is reported after it.
         return acceptConnection(request, socket, head, { source, place, authorization: bearerOf(request) });
       }
       const principal = await deps.identity.authenticate({ authorization, source }, 'approvals:read');

@@ -1,4 +1,4 @@
-/** What an answer says, of at most so many bytes: whatever is longer is not what was asked for. */
+/** The body as text. Throws when it is longer than `maxBytes`. */
 export const boundedText = async (response: Response, maxBytes: number): Promise<string> => {
   const parts: Uint8Array[] = [];
   let length = 0;

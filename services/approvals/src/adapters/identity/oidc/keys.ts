@@ -14,13 +14,12 @@ import {
 import { z } from 'zod';
 import { boundedText } from './bounded-text.ts';
 
-/** How long a request for the keys may take. */
 const TIMEOUT_MS = 5_000;
-/** A key that is not known is asked for no more often than this: whoever makes up names of keys makes no load. */
+/** Interval of requests for unknown keys, so that made-up key names cause no load. */
 const COOL_DOWN_MS = 10_000;
-/** After this the keys are asked for again, so that one that was taken back does not count for ever. */
+/** Keys are fetched again after this, so that a revoked key stops working. */
 const MAX_AGE_MS = 600_000;
-/** So long after a failure nobody is asked again. */
+/** No request is sent this long after a failure. */
 const AFTER_FAILURE_MS = 2_000;
 const JWKS_MAX_BYTES = 262_144;
 
@@ -38,7 +37,9 @@ const Jwks = z.looseObject({
     .max(100),
 });
 
-/** Undefined for what is no set of keys. Why is not told: it would show a part of whatever is there instead. */
+/**
+ * Undefined for an invalid key set. The error is not passed on: it could quote secret content of the file.
+ */
 const keysIn = (text: string): JWTVerifyGetKey | undefined => {
   try {
     return createLocalJWKSet(Jwks.parse(JSON.parse(text)));
@@ -54,7 +55,7 @@ const parseJwks = (text: string): JWTVerifyGetKey => {
   return keys;
 };
 
-/** Keeps the two apart: a token that is wrong, and keys that cannot be had. */
+/** Separates a wrong token from keys that are unavailable. */
 const fetchKeys = (log: Logger, now: () => number): FetchImplementation => {
   let failedAt = -Infinity;
   return async (url, options) => {
@@ -73,7 +74,7 @@ const fetchKeys = (log: Logger, now: () => number): FetchImplementation => {
   };
 };
 
-/** What is wrong with the keys is not the token's fault. */
+/** Reports a fault of the keys as unavailable, not as a wrong token. */
 const blamingKeys =
   (keyOf: JWTVerifyGetKey): JWTVerifyGetKey =>
   async (header, token) => {
@@ -93,12 +94,12 @@ const isPath = (jwks: string): boolean => jwks.startsWith('/');
 
 const readJwks = (path: string): JWTVerifyGetKey => parseJwks(readSecretFile('HOLDPOINT_OIDC_JWKS', path));
 
-/** Throws `ConfigError` when the keys are to come from a file, and it holds none. */
+/** Throws `ConfigError` when `jwks` is a file without keys. */
 export const checkJwks = (jwks: string): void => {
   if (isPath(jwks)) readJwks(jwks);
 };
 
-/** The public keys of an issuer, by URL or from a file. Throws `ConfigError` when a file holds none. */
+/** The public keys of an issuer, by URL or from a file. Throws `ConfigError` when the file has no keys. */
 export const createOidcKeys = (
   jwks: string,
   log: Logger,

@@ -7,15 +7,15 @@ import { boundedText } from './bounded-text.ts';
 import { isSafeUrl } from './settings.ts';
 import type { SignInSettings } from '../sign-in/settings.ts';
 
-/** How long the provider may take for one answer: two of them are waited for while somebody looks at the page. */
+/** Per request to the provider. A sign-in waits for two of them. */
 const TIMEOUT_MS = 4_000;
-/** Far more than its description has, or tokens that would still fit into a header. */
+/** Far more than its metadata, or tokens that still fit into a header. */
 const ANSWER_MAX_BYTES = 262_144;
-/** After this the provider is asked anew where its endpoints are. */
+/** Metadata is fetched again after this. */
 const METADATA_MAX_AGE_MS = 600_000;
-/** So long after a failure nobody asks it again. */
+/** No request is sent this long after a failure. */
 const AFTER_FAILURE_MS = 2_000;
-/** Anybody may ask for tokens as often as he likes: what goes wrong then is logged no more often than this. */
+/** Sign-in needs no authentication, so its failures are logged no more often than this. */
 const LOG_EVERY_MS = 1_000;
 
 export type Metadata = oauth.AuthorizationServer & {
@@ -23,20 +23,23 @@ export type Metadata = oauth.AuthorizationServer & {
   readonly token_endpoint: string;
 };
 
-/** What the provider gave for a code. Of both only the claims of the first have been looked at, and no signature. */
+/** The provider's answer to a code. Only the claims of the ID token have been checked, and no signature. */
 export type Tokens = { readonly idToken: string; readonly accessToken: string };
 
 export type OidcProvider = {
-  /** Where its endpoints are, as it describes itself. Throws `RUNTIME_UNAVAILABLE`. */
+  /** The provider's metadata. Throws `RUNTIME_UNAVAILABLE`. */
   readonly metadata: () => Promise<Metadata>;
-  /** Undefined when it does not take the code, or what it gives is not for this sign-in. Throws `RUNTIME_UNAVAILABLE`. */
+  /**
+   * Undefined when the provider rejects the code, or its answer does not match this sign-in. Throws
+   * `RUNTIME_UNAVAILABLE`.
+   */
   readonly redeem: (code: OidcCode) => Promise<Tokens | undefined>;
 };
 
 const unavailable = (): HoldpointError =>
   new HoldpointError('RUNTIME_UNAVAILABLE', 'the OIDC provider does not answer as it should; try again');
 
-/** Follows no redirection, and takes neither longer nor more than it may. */
+/** Follows no redirects, and limits time and size. */
 const fetchBounded = async (url: string, options: object): Promise<Response> => {
   const response = await fetch(url, {
     ...options,
@@ -54,9 +57,9 @@ const isOfLibrary = (error: unknown): error is Error & { readonly code: string }
   error instanceof oauth.WWWAuthenticateChallengeError ||
   error instanceof oauth.UnsupportedOperationError;
 
-/** Said of the code and not of the client. */
+/** Errors about the code, not about the client. */
 const OF_CODES: ReadonlySet<string> = new Set(['invalid_grant', 'invalid_request']);
-/** What does not even look like an answer, right or wrong. */
+/** The answer is malformed. */
 const NO_ANSWER: ReadonlySet<string> = new Set([
   oauth.PARSE_ERROR,
   oauth.RESPONSE_IS_NOT_JSON,
@@ -69,17 +72,14 @@ const isRefusal = (error: unknown): boolean => {
   return isOfLibrary(error) && !NO_ANSWER.has(error.code);
 };
 
-/** What may be logged: an error of the library brings along what it was about, which may be a code, a token or a secret. */
+/** Fields that are safe to log: the library's errors contain codes, tokens and secrets. */
 const fieldsOf = (error: unknown): object => {
   if (!isOfLibrary(error)) return errorFields(error);
   const said = error instanceof oauth.ResponseBodyError ? error.error : undefined;
   return { problem: error.code, ...(/^\w{1,64}$/.test(said ?? '') && { said }) };
 };
 
-/**
- * A provider asked as whoever runs Holdpoint has registered it. `secret` is that of the client, if it has one. `now` is
- * monotonic, in milliseconds.
- */
+/** An OIDC provider. `secret` is the client's, if it has one. `now` is monotonic, in milliseconds. */
 export const createOidcProvider = (
   { issuer, clientId }: Pick<SignInSettings, 'issuer' | 'clientId'>,
   secret: () => string | undefined,
@@ -106,7 +106,7 @@ export const createOidcProvider = (
       const url = new URL(issuer);
       const found = await oauth.processDiscoveryResponse(url, await oauth.discoveryRequest(url, how));
       const { authorization_endpoint: login, token_endpoint: token } = found;
-      // Tokens are compared character by character: what is only the same URL would sign nobody in.
+      // Issuers are compared character by character: an equivalent URL would fail every sign-in.
       if (found.issuer !== issuer)
         throw new Error('the provider calls itself otherwise than it is configured');
       if (login === undefined || token === undefined || !isSafeUrl(login) || !isSafeUrl(token))
@@ -128,7 +128,7 @@ export const createOidcProvider = (
     });
     return asking;
   };
-  /** As the standard has it where the provider names no ways. */
+  /** `client_secret_basic` is the default of the standard. */
   const authentication = ({ token_endpoint_auth_methods_supported: ways }: Metadata): oauth.ClientAuth => {
     const shared = secret();
     if (shared === undefined) return oauth.None();
@@ -142,7 +142,7 @@ export const createOidcProvider = (
       const provider = await metadata();
       try {
         const back = new URLSearchParams({ code, ...(from !== undefined && { iss: from }) });
-        // The page has compared it: nobody else knows what it was.
+        // The page has checked the state; this service never sees it.
         const answered = oauth.validateAuthResponse(provider, client, back, oauth.skipStateCheck);
         const response = await oauth.authorizationCodeGrantRequest(
           provider,
@@ -162,7 +162,7 @@ export const createOidcProvider = (
         return idToken === undefined ? undefined : { idToken, accessToken };
       } catch (error) {
         if (isRefusal(error)) {
-          // It is counted as every failure; why it was one is only for who looks for it.
+          // The failure is counted elsewhere; its reason helps only in debugging.
           log.debug(fieldsOf(error), 'a sign-in was refused');
           return undefined;
         }

@@ -10,11 +10,11 @@ const split = (text: string): readonly string[] =>
     .map((each) => each.trim())
     .filter((each) => each !== '');
 
-/** Empty counts as left out, because that is how a file of settings hands on what nobody has said. */
+/** Empty counts as unset: files of settings have empty values. */
 export const orNothing = <Schema extends z.ZodType>(schema: Schema) =>
   z.preprocess((text) => (text === '' ? undefined : text), schema);
 
-/** What stands in a text with commas between. One complaint, however many of its parts are wrong. */
+/** A list separated by commas. Reports one problem, however many entries are wrong. */
 export const ListOf = <Members>(schema: z.ZodType<Members>, expected: string) =>
   z.string().transform((text, context): Members => {
     const { success, data } = schema.safeParse(split(text));
@@ -25,22 +25,22 @@ export const ListOf = <Members>(schema: z.ZodType<Members>, expected: string) =>
 
 const isHere = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(host);
 
-/** Whoever stands on the way to the keys could make himself anybody: they come over TLS, or from this very machine. */
+/** Keys from an insecure URL would let an attacker impersonate anyone: it must be https, or this machine. */
 export const isSafeUrl = (text: string): boolean => {
   const url = URL.parse(text);
   return url !== null && (url.protocol === 'https:' || (url.protocol === 'http:' && isHere(url.hostname)));
 };
 
 /**
- * Everything but making tokens, which would outlast what the issuer says of a person, and operating the system and starting
- * tasks, whose inputs say what executors run: neither is for everybody whom an issuer knows.
+ * Scopes of OIDC tokens exclude `tokens:write`, because tokens outlast the person's account, and operating
+ * the system and starting tasks, whose inputs decide what executors run.
  */
 const NOT_FOR_EVERYBODY: readonly Scope[] = ['tokens:write', 'operations:write', 'tasks:submit'];
 const OIDC_SCOPES = Scope.options.filter((scope) => !NOT_FOR_EVERYBODY.includes(scope));
 
 const Claim = (claim: string) => orNothing(z.string().max(200).default(claim));
 
-/** Who may decide, and how it is known who somebody is. */
+/** Settings of the directory, administrators and OIDC. */
 export const IdentityEnv = z.object({
   HOLDPOINT_PRINCIPALS_FILE: z
     .string()
@@ -97,7 +97,7 @@ export type OidcSettings = {
   readonly scopes: readonly Scope[];
 };
 
-/** Undefined where no OIDC tokens are taken. Throws `ConfigError` when only a part of it is set. */
+/** Undefined when OIDC is not configured. Throws `ConfigError` when only a part is set. */
 export const oidcSettings = (env: IdentityEnv): OidcSettings | undefined => {
   const {
     HOLDPOINT_OIDC_ISSUER: issuer,

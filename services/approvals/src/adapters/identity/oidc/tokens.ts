@@ -5,7 +5,7 @@ import type { Directory } from '../principals/directory.ts';
 import { GroupName, isPlain, OIDC_PREFIX } from '../principals/names.ts';
 import type { OidcSettings } from './settings.ts';
 
-/** Nothing that a public key could be taken for the secret of, and not none. */
+/** Asymmetric algorithms only: neither `none`, nor HMAC with a public key as its secret. */
 const ALGORITHMS = [
   'RS256',
   'RS384',
@@ -22,16 +22,16 @@ const ALGORITHMS = [
 const CLOCKS_APART_S = 30;
 const GROUPS_MAX = 200;
 
-/** Three parts with dots between them: no token of our own has any. */
+/** Three parts separated by dots; Holdpoint's own tokens contain none. */
 export const looksLikeJwt = (token: string): boolean => /^[\w-]+\.[\w-]+\.[\w-]*$/.test(token);
 
 const Subject = z.string().min(1).max(255);
-/** With what is put before it, it fits wherever a name is kept. */
+/** Fits every name limit, with its prefix. */
 const Name = z.string().min(1).max(190).refine(isPlain);
 const Groups = z
   .union([z.array(z.string()), z.string().transform((group) => [group])])
   .pipe(z.array(z.string().min(1).max(100).refine(isPlain)).max(GROUPS_MAX))
-  // One of this name would pass for a person, and gives nobody any right.
+  // Such a group would read as a person in an audience, and grants nothing.
   .transform((groups) => [...new Set(groups)].filter((group) => GroupName.safeParse(group).success))
   .default([]);
 
@@ -39,8 +39,8 @@ const claimIn = (claims: JWTPayload, claim: string): unknown =>
   Object.hasOwn(claims, claim) ? claims[claim] : undefined;
 
 /**
- * Whose the claims are: the person that the directory has under this subject, or else somebody of the issuer, with the groups
- * that it names. Undefined when they are nothing that a person could be called by.
+ * The person of these claims: the directory's entry for this subject, or else a person of the issuer with its
+ * groups. Undefined when the claims contain no valid name.
  */
 export const personOf = (
   claims: JWTPayload,
@@ -58,7 +58,7 @@ export const personOf = (
 };
 
 export type OidcTokens = {
-  /** What a token says, once all of it has been checked; undefined when it is wrong. Throws `RUNTIME_UNAVAILABLE`. */
+  /** The verified claims; undefined for an invalid token. Throws `RUNTIME_UNAVAILABLE`. */
   readonly claimsOf: (token: string) => Promise<JWTPayload | undefined>;
 };
 
@@ -73,7 +73,7 @@ export const createOidcTokens = (
     requiredClaims: ['exp', 'sub'],
     clockTolerance: CLOCKS_APART_S,
   };
-  /** A token that does not say by which of several keys it is signed is tried with each. */
+  /** Tries each matching key of a token without a key id. */
   const withEach = async (
     token: string,
     keys: errors.JWKSMultipleMatchingKeys,

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Principal } from '../../../approval/state.ts';
 import type { KnownPrincipal } from './principals-file.ts';
 
-/** Whom the operator has written down, by everything that shows who somebody is. */
+/** People in the directory, by each of their credentials. */
 export type Directory = {
   /** By the SHA-256 of a token. */
   readonly ofToken: (hash: Buffer) => Principal | undefined;
@@ -25,7 +25,7 @@ export const createDirectory = (known: readonly KnownPrincipal[]): Directory => 
     tokenSha256 === undefined ? [] : [{ principal, hash: Buffer.from(tokenSha256, 'hex') }],
   );
   return {
-    // Every hash is compared, and each in constant time: how long it takes tells nothing.
+    // Every hash is compared in constant time, so that timing reveals nothing.
     ofToken: (hash) => tokens.filter((candidate) => timingSafeEqual(candidate.hash, hash))[0]?.principal,
     ofName: tableOf(({ principal }) => principal.name),
     ofDiscord: tableOf(({ discord }) => discord),

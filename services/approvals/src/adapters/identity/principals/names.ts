@@ -1,14 +1,14 @@
 import { z } from 'zod';
 
-/** What nobody sees or what moves the rest of a line: a name with it would pass for another. */
+/** Invisible characters and line breaks: a name with them could be mistaken for another. */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 
-/** In an audience a group that is called like this would pass for somebody else. */
+/** Prefixes with a meaning in audiences. */
 const OF_AUDIENCES = /^(user|group|role):/i;
 
 export const isPlain = (name: string): boolean => name.trim() === name && !HIDDEN.test(name);
 
-/** What people of the issuer are called beside whom the directory knows. */
+/** Prefix for people of the issuer who are not in the directory. */
 export const OIDC_PREFIX = 'oidc:';
 
 const Plain = (max: number) =>

@@ -10,7 +10,7 @@ const Principal = z.object({
     .string()
     .regex(/^[0-9a-f]{64}$/, '64 hex digits')
     .optional(),
-  /** What others know the same person by: his id at Discord, and the subject of his OIDC tokens. */
+  /** The person's ids elsewhere: the Discord user, and the subject of OIDC tokens. */
   discord: z
     .string()
     .regex(/^\d{1,20}$/, 'the number of a Discord user')
@@ -19,7 +19,7 @@ const Principal = z.object({
 });
 export type KnownPrincipal = z.infer<typeof Principal>;
 
-/** What only one person may have. Names that look the same are the same. */
+/** Fields that must be unique. Names that look the same count as equal. */
 const OWN = {
   name: ({ name }) => name.normalize('NFKC'),
   tokenSha256: ({ tokenSha256 }) => tokenSha256,
@@ -55,7 +55,7 @@ const PROBLEMS_SHOWN = 20;
 const problemsOf = ({ issues }: z.ZodError): string =>
   z.prettifyError({ issues: issues.slice(0, PROBLEMS_SHOWN) }).replaceAll('\n', ' ');
 
-/** Throws `ConfigError`; it names the place, and no value. */
+/** Throws `ConfigError` with the position, and without values. */
 export const parsePrincipals = (text: string): readonly KnownPrincipal[] => {
   try {
     return Principals.parse(JSON.parse(text)).principals;

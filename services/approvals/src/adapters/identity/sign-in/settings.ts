@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { isPlain } from '../principals/names.ts';
 import { isSafeUrl, ListOf, type OidcSettings, orNothing } from '../oidc/settings.ts';
 
-/** As RFC 6749 has the characters of a scope. */
+/** Characters of a scope in RFC 6749. */
 const Scopes = z.array(z.string().regex(/^[!#-[\]-~]{1,200}$/)).max(50);
 
-/** How people sign in on the page by the login of the issuer; nobody does, unless there is a client. */
+/** Settings of the OIDC sign-in on the console; off without a client id. */
 export const SignInEnv = z.object({
   HOLDPOINT_OIDC_CLIENT_ID: orNothing(
     z
@@ -35,7 +35,7 @@ export const SignInEnv = z.object({
 export type SignInEnv = z.infer<typeof SignInEnv>;
 
 export type SignInSettings = {
-  /** Where `/.well-known/openid-configuration` is, and what its tokens have in `iss`. */
+  /** Base of `/.well-known/openid-configuration`, and the `iss` of its tokens. */
   readonly issuer: string;
   readonly clientId: string;
   readonly secretFile: string | undefined;
@@ -45,7 +45,7 @@ export type SignInSettings = {
 
 const SECRET_FILE = 'HOLDPOINT_OIDC_CLIENT_SECRET_FILE';
 
-/** Throws `ConfigError`; it shows nothing of what is there. */
+/** Throws `ConfigError` without the content. */
 const parseSecret = (text: string): string => {
   const secret = text.trimEnd();
   if (!/^[\u0020-\u007e]{1,1024}$/.test(secret))
@@ -58,7 +58,7 @@ export const secretFileAt = (path: string) => ({ name: SECRET_FILE, path, parse:
 /** Throws `ConfigError`. */
 export const readClientSecret = (path: string): string => parseSecret(readSecretFile(SECRET_FILE, path));
 
-/** Undefined where nobody signs in by the login of an issuer. Throws `ConfigError`. */
+/** Undefined when the OIDC sign-in is off. Throws `ConfigError`. */
 export const signInSettings = (
   {
     HOLDPOINT_OIDC_CLIENT_ID: clientId,
@@ -76,7 +76,7 @@ export const signInSettings = (
     throw new ConfigError('HOLDPOINT_OIDC_ISSUER: needed beside HOLDPOINT_OIDC_CLIENT_ID');
   const { issuer } = oidc;
   const url = URL.parse(issuer);
-  // Whoever stands on the way there could send people anywhere.
+  // An attacker on an insecure connection could redirect users anywhere.
   if (url === null || !isSafeUrl(issuer) || url.search !== '' || url.hash !== '')
     throw new ConfigError(
       'HOLDPOINT_OIDC_ISSUER: for a sign-in it has to be an https URL, or an http URL of this machine',

@@ -7,15 +7,15 @@ import type { OidcTokens } from '../oidc/tokens.ts';
 import type { OidcProvider } from '../oidc/provider.ts';
 import type { SignInSettings } from './settings.ts';
 
-/** Codes that are handed to the provider at the same time: whoever makes up codes makes no more load than this. */
+/** Codes redeemed concurrently, so that made-up codes cause limited load. */
 const REDEEMED_AT_ONCE = 16;
 
 export type SignInParts = {
   readonly settings: SignInSettings;
   readonly provider: OidcProvider;
-  /** Tokens that are meant for this client, whatever Holdpoint takes otherwise. */
+  /** Verifies tokens issued for this client, whatever audiences Holdpoint accepts otherwise. */
   readonly idTokens: OidcTokens;
-  /** The subject whose token it is, if Holdpoint takes it and it makes somebody of whoever shows it. Throws `RUNTIME_UNAVAILABLE`. */
+  /** The subject of a token that Holdpoint accepts for a known person. Throws `RUNTIME_UNAVAILABLE`. */
   readonly subjectOf: (token: string) => Promise<string | undefined>;
   readonly attempts: Attempts;
   readonly log: Logger;
@@ -24,15 +24,15 @@ export type SignInParts = {
 export type SignIn = {
   readonly ways: () => Promise<SignInWays>;
   /**
-   * A token for a code. Throws `APPROVALS_SIGN_IN_REFUSED`, `APPROVALS_TOO_MANY_ATTEMPTS` with `retryAfterSeconds` in its
-   * details, or `RUNTIME_UNAVAILABLE`.
+   * Exchanges a code for a token. Throws `APPROVALS_SIGN_IN_REFUSED`, `APPROVALS_TOO_MANY_ATTEMPTS` with
+   * `retryAfterSeconds` in its details, or `RUNTIME_UNAVAILABLE`.
    */
   readonly redeem: (code: OidcCode, source: string) => Promise<SignedIn>;
 };
 
 const refused = (text: string): HoldpointError => new HoldpointError('APPROVALS_SIGN_IN_REFUSED', text);
 
-/** Signs people in by the login of an OIDC provider. */
+/** The sign-in through an OIDC provider. */
 export const createSignIn = ({
   settings: { name, clientId, scopes },
   provider,
@@ -51,8 +51,8 @@ export const createSignIn = ({
   };
 
   /**
-   * The ID token, or else the access token, whichever Holdpoint takes from this provider. The first has been bound to this very
-   * sign-in by its nonce; the second counts only for the same person.
+   * The ID token, or else the access token, whichever Holdpoint accepts. The nonce binds the ID token to this
+   * sign-in; the access token must have the same subject.
    */
   const tokenFor = async (code: OidcCode, source: string): Promise<string> => {
     const given = await provider.redeem(code);
@@ -60,7 +60,7 @@ export const createSignIn = ({
     if (given === undefined || claims === undefined) throw fail(source);
     for (const token of [given.idToken, given.accessToken])
       if (isBearer(token) && (await subjectOf(token)) === claims.sub) return token;
-    // Nobody has guessed anything: it is who runs Holdpoint that has to look.
+    // This is a configuration problem, not a guess.
     attempts.noted(source, 'oidc');
     log.warn('neither token of the OIDC provider is taken: audience or claims are not those of the settings');
     throw refused(
@@ -75,7 +75,7 @@ export const createSignIn = ({
         const { authorization_endpoint: authorizationEndpoint } = await provider.metadata();
         return { oidc: { ...oidc, authorizationEndpoint } };
       } catch (error) {
-        // It was logged where it happened. Who has a token gets in without the provider.
+        // Logged already. Users with a token do not need the provider.
         if (error instanceof HoldpointError && error.code === 'RUNTIME_UNAVAILABLE') return { oidc };
         throw error;
       }

@@ -1,30 +1,30 @@
 import type { ServerResponse } from 'node:http';
 import { PRIVATE } from '../../http/api.ts';
 
-/** More than this has not been taken by the reader: it cannot keep up, and goes on from where it was once it connects again. */
+/** A reader with more unread bytes than this is too slow. It resumes when it connects again. */
 export const UNTAKEN_MAX_BYTES = 1_048_576;
-/** Whoever catches up is handed more once less than this is left. */
+/** Catch-up continues below this. */
 const UNTAKEN_LOW_BYTES = 262_144;
 
 export type ServerEvent = {
   readonly event: 'fact' | 'log' | 'reset' | 'error';
-  /** From where to go on after it. */
+  /** The reader resumes after this id. */
   readonly id?: string;
   readonly data: unknown;
 };
 
-/** One reader of server-sent events. What it does not take is bounded: a reader that is too slow is cut off. */
+/** One client of server-sent events. Unread data is bounded: a client that is too slow is disconnected. */
 export type EventStream = {
   readonly send: (event: ServerEvent) => void;
   readonly beat: () => void;
-  /** Resolves once it can take more; false when it has ended instead. */
+  /** Resolves to true once it can take more, and to false when it has ended. */
   readonly ready: () => Promise<boolean>;
   readonly isOver: () => boolean;
   readonly end: () => void;
   readonly ended: Promise<void>;
 };
 
-/** Neither an id nor the name of an event holds a line end: what is sent is all on lines of its own. */
+/** Neither ids nor event names contain line breaks, and JSON is one line. */
 export const textOf = ({ event, id, data }: ServerEvent): string =>
   `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 
@@ -47,7 +47,7 @@ export const openEventStream = (response: ServerResponse): EventStream => {
   response.writeHead(200, {
     ...PRIVATE,
     'content-type': 'text/event-stream; charset=utf-8',
-    // A proxy that gathers what it hands on would keep everything back.
+    // Prevents proxies from buffering the stream.
     'x-accel-buffering': 'no',
   });
   response.flushHeaders();
@@ -56,7 +56,7 @@ export const openEventStream = (response: ServerResponse): EventStream => {
     if (isOver) return;
     response.write(text);
     if (response.writableLength <= UNTAKEN_MAX_BYTES) return;
-    // It does not read: there is no telling it so.
+    // The client does not read, so no error event would reach it.
     response.destroy();
     over();
   };

@@ -21,25 +21,25 @@ export type EventsParts = {
   readonly heartbeatMs: number;
 };
 
-/** Whose stream it is, and what is wanted. */
+/** A client's credentials and the stream that it requests. */
 export type StreamRequest = {
   readonly authorization: string | undefined;
   readonly source: string;
   readonly task?: string | undefined;
-  /** The id of the event that was seen last. */
+  /** The last event id that the client has seen. */
   readonly after?: string | undefined;
   readonly log: boolean;
 };
 
-/** Streams altogether, and of one person: a browser has one for each tab. */
+/** Streams in total and per person: a browser has one for each tab. */
 const STREAMS = { all: 2_000, person: 30 } as const;
 
-/** Of all tasks: nothing of before is wanted. */
+/** Cursor of a stream of all tasks that starts now. */
 const NOW = 'now';
 
 type Source = { readonly look: () => Promise<void>; readonly stop: () => void };
 
-/** What happens to tasks, live: server-sent events for whoever may see tasks, for as long as he may. */
+/** Live events of tasks as server-sent events, while the client's token stays valid. */
 export const createEvents = ({ deps, listener, look, heartbeatMs }: EventsParts) => {
   const { identity, log } = deps;
   const facts = createTaskEvents(listener);
@@ -80,7 +80,7 @@ export const createEvents = ({ deps, listener, look, heartbeatMs }: EventsParts)
   };
 
   const ofAllTasks = (stream: EventStream, { after }: StreamRequest): readonly Source[] => {
-    // Nobody knows what was missed: the list is loaded again.
+    // Missed events are unknown, so the client loads the list again.
     if (after !== undefined && after !== NOW) stream.send({ event: 'reset', data: {} });
     return [{ look: () => Promise.resolve(), ...followTasks(facts, stream.send) }];
   };
@@ -90,7 +90,7 @@ export const createEvents = ({ deps, listener, look, heartbeatMs }: EventsParts)
     stream.end();
   };
 
-  /** A source that cannot be asked for a while says nothing; one that says no ends the stream. */
+  /** An unavailable source is tried again; any other error ends the stream. */
   const lookAt = async (stream: EventStream, sources: readonly Source[]): Promise<void> => {
     const looked = await Promise.allSettled(sources.map((source) => source.look()));
     for (const each of looked) {
@@ -102,7 +102,7 @@ export const createEvents = ({ deps, listener, look, heartbeatMs }: EventsParts)
     }
   };
 
-  /** A token that was revoked, or has expired, ends it; a store that cannot answer does not. */
+  /** Ends the stream when its token was revoked or has expired, but not when the store is unavailable. */
   const reauthenticate = async (stream: EventStream, wanted: StreamRequest): Promise<void> => {
     try {
       await authenticate(wanted);
@@ -113,7 +113,7 @@ export const createEvents = ({ deps, listener, look, heartbeatMs }: EventsParts)
   };
 
   return {
-    /** Answers the request with a stream, or throws `HoldpointError` before anything is written. */
+    /** Answers the request with a stream. Throws `HoldpointError` before anything is written. */
     attend: async (response: ServerResponse, wanted: StreamRequest): Promise<void> => {
       const { name } = await authenticate(wanted);
       const id = wanted.task === undefined ? undefined : parseAs(TaskId, wanted.task);

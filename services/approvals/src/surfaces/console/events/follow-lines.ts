@@ -5,13 +5,13 @@ import type { Listener } from '@holdpoint/runtime/bus/listener';
 
 export type LineFollower = {
   readonly onLine: (line: LoggedLine) => void;
-  /** Whether it can take more; false once it has ended. */
+  /** Resolves to true once it can take more, and to false when it has ended. */
   readonly ready: () => Promise<boolean>;
 };
 
 /**
- * Hands on what a task prints after a place in the stream, in order and each once. The bus says when there is more; it is
- * read from the stream, so that whoever was away for a while, or is slow, misses nothing that is still kept.
+ * Follows the output lines of a task from a stream position, in order and each once. The bus only signals new
+ * lines; they are read from the stream, so that a slow or returning client misses no retained line.
  */
 export const followLines = (
   {
@@ -31,7 +31,7 @@ export const followLines = (
       const next = await look.nextLine(task, place + 1);
       if (next === undefined) return;
       place = next.place;
-      // What anybody may write there need not be a line.
+      // Invalid messages in the stream are skipped.
       if (next.line !== undefined && !isOver) follower.onLine(next.line);
     }
   };
@@ -51,7 +51,7 @@ export const followLines = (
   };
 
   const hearing = listener.listen([filters.logsOf(task)], () => {
-    // While the stream is away there is nothing to read; the next look finds it.
+    // The stream is unavailable; the next read finds the lines.
     read().catch(() => undefined);
   });
   return {

@@ -10,22 +10,25 @@ import type { TaskEvent, TaskEvents } from './task-events.ts';
 type Page = ApiResponse<'orchestrator', 'history'>;
 
 export type TaskFollower = {
-  /** Without gaps and in order, each once. */
+  /** Events without gaps and in order, each once. */
   readonly onEvent: (fact: TaskEvent) => void;
-  /** The task has fewer events than were seen: what was seen may not have happened, and what comes next follows `version`. */
+  /**
+   * The task was restored to fewer events: events after `version` may not have happened, and the next ones
+   * follow it.
+   */
   readonly onReset: (version: number) => void;
-  /** Whether it can take more; false once it has ended. */
+  /** Resolves to true once it can take more, and to false when it has ended. */
   readonly ready: () => Promise<boolean>;
 };
 
 export type Following = {
-  /** Looks whether there is more than was heard: the bus may forget to tell. Throws what stands against looking. */
+  /** Reads events that the bus has not delivered. Throws `HoldpointError`. */
   readonly look: () => Promise<void>;
   readonly stop: () => void;
 };
 
 const PAGE = 200;
-/** Facts that came before those that go before them. More are asked for instead. */
+/** Events kept that arrived before their predecessors. Beyond it they are read from the orchestrator. */
 const EARLY_MAX = 500;
 
 const readPage = async (listener: Pick<Listener, 'call'>, id: TaskId, after: number): Promise<Page> => {
@@ -35,8 +38,8 @@ const readPage = async (listener: Pick<Listener, 'call'>, id: TaskId, after: num
 };
 
 /**
- * Follows one task from a version on. The bus says early what happens; the orchestrator has all of it, and fills what the bus
- * has left out. `look` is called once by whoever begins, and now and then from there on.
+ * Follows one task from a version on. The bus delivers events early; the orchestrator has all of them and
+ * fills the gaps. The caller runs `look` once at the start, and periodically.
  */
 export const followTask = (
   { listener, facts }: { readonly listener: Pick<Listener, 'call'>; readonly facts: TaskEvents },
@@ -98,14 +101,14 @@ export const followTask = (
       return deliverEarly();
     }
     if (early.size < EARLY_MAX) early.set(fact.version, fact);
-    // Whatever stands against it is found again by whoever looks now and then.
+    // The periodic read reports the error.
     look().catch(() => undefined);
   });
 
   return { look, stop: hearing.stop };
 };
 
-/** The version that a page goes on from, and the place among the lines that the task has printed. */
+/** Version of the task, and position of its output lines, to resume from. */
 export type Cursor = { readonly version: number; readonly place: number };
 
 const CURSOR = /^(?<version>\d{1,15})(?:\.(?<place>\d{1,15}))?$/;

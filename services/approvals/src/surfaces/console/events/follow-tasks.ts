@@ -2,12 +2,12 @@ import { TaskPhase } from '@holdpoint/contracts/task/status';
 import type { ServerEvent } from './event-stream.ts';
 import type { TaskEvent, TaskEvents } from './task-events.ts';
 
-/** What happened to a task last is told so often at the most: whoever looks at a list reads no faster. */
+/** Interval of updates per task: nobody reads a list faster. */
 const SEND_EVERY_MS = 200;
-/** Tasks of one telling. When there are more, the list is to be loaded again. */
+/** Tasks in one interval. When there are more, the client reloads the list. */
 const TASKS_MAX = 200;
 
-/** Of what a list shows, as far as a fact says it. */
+/** The fields of an event that a list shows. */
 const shortOf = ({ data, ...fact }: TaskEvent) => {
   const phase = TaskPhase.safeParse(data['phase']);
   const { goal, workflow } = data;
@@ -22,7 +22,7 @@ const shortOf = ({ data, ...fact }: TaskEvent) => {
   };
 };
 
-/** Tells of all tasks, each by what happened to it last. A list needs no gapless history: what is left out is said to be. */
+/** Sends the latest event of each task. A list needs no gapless history; a reset marks what is left out. */
 export const followTasks = (
   facts: TaskEvents,
   send: (event: ServerEvent) => void,
@@ -44,7 +44,7 @@ export const followTasks = (
     latest.clear();
     if (isTooMuch)
       send({ event: 'reset', data: { reason: 'more happens than is told: load the list again' } });
-    // Whoever goes on behind one of them has missed what nobody knows, and loads the list again.
+    // A client that resumes from this id reloads the list.
     else for (const data of told) send({ event: 'fact', id: '0', data });
     isTooMuch = false;
   }, SEND_EVERY_MS);

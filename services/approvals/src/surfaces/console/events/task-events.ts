@@ -3,7 +3,7 @@ import { JsonObject } from '@holdpoint/contracts/values/json';
 import { filters } from '@holdpoint/contracts/bus/subjects';
 import type { Listener } from '@holdpoint/runtime/bus/listener';
 
-/** One event of a task, as it came over the bus or as the orchestrator has it. */
+/** An event of a task, from the bus or from the orchestrator. */
 export type TaskEvent = {
   readonly subject: string;
   readonly id: string;
@@ -15,7 +15,7 @@ export type TaskEvent = {
 };
 
 export type TaskEvents = {
-  /** Every fact of every task from now on, perhaps twice, perhaps out of order, perhaps not at all. */
+  /** Events of all tasks from now on: possibly duplicated, out of order, or missing. */
   readonly subscribe: (hear: (fact: TaskEvent) => void) => { readonly stop: () => void };
 };
 
@@ -24,7 +24,7 @@ const numberIn = (text: string | undefined, read: (text: string) => number): num
   return Number.isSafeInteger(number) ? number : undefined;
 };
 
-/** One subscription for all who watch, for as long as anybody does. */
+/** One bus subscription, shared by all streams while there are any. */
 export const createTaskEvents = (listener: Pick<Listener, 'listen'>): TaskEvents => {
   const members = new Set<(fact: TaskEvent) => void>();
   let listening: ReturnType<Listener['listen']> | undefined;
@@ -34,7 +34,7 @@ export const createTaskEvents = (listener: Pick<Listener, 'listen'>): TaskEvents
     const version = numberIn(header(HEADERS.version), Number);
     const at = numberIn(header(HEADERS.time), Date.parse);
     const data = JsonObject.safeParse(body);
-    // What has no version is no fact of the store.
+    // Messages without a version are no stored events.
     if (version === undefined || at === undefined || !data.success) return;
     for (const hear of members) hear({ subject, id, type, version, at, data: data.data });
   };

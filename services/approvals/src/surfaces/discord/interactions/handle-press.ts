@@ -39,7 +39,7 @@ const decideOn = async (
   return update(messageOf(await stateOf(deps, id), token));
 };
 
-/** What a person is told that something stands against. */
+/** The reply to a refused decision. */
 const refusalOf = async (deps: SurfaceDeps, error: HoldpointError, id: string): Promise<Answer> => {
   const { code, message } = error;
   const said = `${inline(message, 1_200)} (${inline(code, 100)})`;
@@ -48,11 +48,11 @@ const refusalOf = async (deps: SurfaceDeps, error: HoldpointError, id: string): 
   return whisper(state.status === 'closed' ? `It is decided already. ${decisionText(state)}` : said);
 };
 
-/** What of it is in the way; thrown before anything is done. */
+/** Checks the button before anything else happens. Throws `HoldpointError`. */
 const check = (deps: SurfaceDeps, pressed: UserInteraction): CustomId => {
   const parsed = parseCustomId(pressed.data.custom_id);
   if (parsed === undefined || !deps.tokens.is(parsed.id, parsed.token)) throw foreignButton();
-  // Forms are sent, buttons are pressed; nothing is both.
+  // A button cannot submit a form, nor a form press a button.
   if (isFormSubmission(parsed.press) !== (pressed.type === 5)) throw foreignButton();
   return parsed;
 };
@@ -74,10 +74,10 @@ const done = async (
   return whisper(`It is decided already. ${decisionText(state)}`);
 };
 
-/** With what came of it: the name of a figure, or the code of what stood against it. */
+/** `result` is a metric label: an outcome or an error code. */
 export type Outcome = { readonly answer: Answer; readonly result: string };
 
-/** Does what an authenticated person's button says. Never throws what the person could do something about. */
+/** Handles a press of an authenticated person. Errors that the person can act on become replies. */
 export const press = async (
   deps: SurfaceDeps,
   { refresh }: Pick<Deliveries, 'refresh'>,
@@ -99,7 +99,7 @@ export const press = async (
     const { code } = error;
     const level = ERRORS[code] >= 500 || code === 'APPROVALS_TOKEN_MISMATCH' ? 'warn' : 'info';
     deps.log[level]({ code, approval: id, by: by.name }, 'a decision on discord was refused');
-    // It may show buttons that are of no use any more.
+    // The message may show buttons that no longer apply.
     if (code === 'APPROVALS_ALREADY_DECIDED') refreshMessage();
     return { answer: await refusalOf(deps, error, id), result: code };
   }

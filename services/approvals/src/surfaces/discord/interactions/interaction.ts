@@ -3,7 +3,7 @@ import { z } from 'zod';
 const Snowflake = z.string().regex(/^\d{1,20}$/);
 const User = z.object({ id: Snowflake });
 
-/** Texts come in a label each; those of older modals in a row. */
+/** Each text is inside a label, or, in older modals, inside a row. */
 const Input = z.object({ custom_id: z.string(), value: z.string().max(10_000) });
 const Part = z.union([
   z.object({ component: Input }).transform(({ component }) => [component]),
@@ -12,13 +12,13 @@ const Part = z.union([
 
 const pressed = {
   id: Snowflake,
-  /** In a server it is a member who presses, elsewhere a user. */
+  /** `member` inside a server, `user` elsewhere. */
   member: z.object({ user: User }).optional(),
   user: User.optional(),
   message: z.object({ id: Snowflake }).optional(),
 };
 
-/** What Discord calls us with, as far as it matters: a ping, a button, a form that was sent. */
+/** Discord's interactions: ping, button, and submitted form. */
 export const Interaction = z.discriminatedUnion('type', [
   z.object({ type: z.literal(1) }),
   z.object({ type: z.literal(3), ...pressed, data: z.object({ custom_id: z.string() }) }),
@@ -34,12 +34,12 @@ export const Interaction = z.discriminatedUnion('type', [
 export type Interaction = z.infer<typeof Interaction>;
 export type UserInteraction = Exclude<Interaction, { type: 1 }>;
 
-/** The form's one text. */
+/** Name of the comment field. */
 export const COMMENT = 'comment';
 
 export const userOf = ({ member, user }: UserInteraction): string | undefined => (member?.user ?? user)?.id;
 
-/** What was filled in, by the names of its parts. */
+/** Submitted texts by field name. */
 export const textsOf = (pressed: UserInteraction): ReadonlyMap<string, string> =>
   new Map(
     pressed.type === 5

@@ -14,9 +14,9 @@ import type { DiscordSettings } from '../settings.ts';
 import { createReplayGuard, isSigned } from './signature.ts';
 
 export const PATH = '/discord/interactions';
-/** Far more than Discord sends for a button under a message of ours. */
+/** Far more than Discord sends for a button. */
 const BODY_MAX_BYTES = 256 * 1_024;
-/** Discord gives up after three seconds: by then there has to be an answer, whatever becomes of the decision. */
+/** Discord gives up after three seconds. The decision may take longer than the reply. */
 const ANSWER_WITHIN_MS = 2_500;
 const LOG_EVERY_MS = 10_000;
 
@@ -39,13 +39,13 @@ type Parts = {
   readonly now?: () => number;
 };
 
-/** Where Discord tells what people have pressed. Nothing of a request is believed before its signature is. */
+/** The endpoint for Discord's interactions. It verifies the signature before it parses anything. */
 export const discordRoutes = ({ deps, deliveries, publicKey, counts, now = Date.now }: Parts): Hono => {
   const { log } = deps;
   const isSeen = createReplayGuard();
   let loggedAt = -Infinity;
 
-  /** Anybody can send what is not signed: it is counted, and told now and then. */
+  /** Anyone can send unsigned requests, so they are counted and logged at intervals. */
   const recordRejected = (code: string): void => {
     counts.add(code);
     if (now() - loggedAt < LOG_EVERY_MS) return;
@@ -101,7 +101,7 @@ export const discordRoutes = ({ deps, deliveries, publicKey, counts, now = Date.
   const limit = bodyLimit({
     maxSize: BODY_MAX_BYTES,
     onError: (context) => {
-      // What is left of it is not read.
+      // The rest of the body is not read.
       context.header('connection', 'close');
       return failed(context, new HoldpointError('CONTRACT_PAYLOAD_TOO_LARGE', 'too large'));
     },

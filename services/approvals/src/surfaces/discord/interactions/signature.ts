@@ -1,12 +1,15 @@
 import { type KeyObject, verify } from 'node:crypto';
 
-/** How far the clocks may be apart, and how old a request may be. */
+/** Maximum clock difference, and maximum age of a request. */
 export const SKEW_MAX_MS = 300_000;
 
 const SIGNATURE = /^[0-9a-f]{128}$/i;
 const TIMESTAMP = /^\d{1,12}$/;
 
-/** Whether these very bytes were signed with the key, not long ago. `timestamp` is in epoch seconds, `now` in milliseconds. */
+/**
+ * Whether the key signed exactly these bytes recently. `timestamp` is in epoch seconds, `now` in
+ * milliseconds.
+ */
 export const isSigned = (
   key: KeyObject,
   {
@@ -25,12 +28,12 @@ export const isSigned = (
   return verify(null, Buffer.concat([Buffer.from(timestamp), body]), key, Buffer.from(signature, 'hex'));
 };
 
-/** A signature is good for as long as its time is near, before and after. */
+/** A signature is valid for this long before and after its time. */
 const KEPT_MS = 2 * SKEW_MAX_MS;
-/** Far more than people press in that time. What is forgotten too early changes nothing either: it is decided once. */
+/** Far more interactions than in that time. Forgetting one early is harmless: a request is decided once. */
 const KEPT_MAX = 10_000;
 
-/** Says of each interaction whether it was seen before. */
+/** Returns whether an interaction was seen before. */
 export const createReplayGuard = (): ((id: string, now: number) => boolean) => {
   const seen = new Map<string, number>();
   return (id, now) => {

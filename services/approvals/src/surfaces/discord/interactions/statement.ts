@@ -7,17 +7,16 @@ import { COMMENT } from './interaction.ts';
 import { suggestedRule } from '../messages/suggested-rule.ts';
 
 type PressOf<Does extends Press['does']> = Extract<Press, { does: Does }>;
-/** Opens a form, and decides nothing. */
+/** Presses that open a form. */
 type Opens = PressOf<'ask' | 'open'>;
 
-/** What of a decision a press says. */
+/** The part of a decision that a press contains. */
 export type Statement = Pick<DecideApproval, 'decision' | 'response' | 'comment' | 'remember'>;
 
-/** A button or a form that cannot be ours, or not of this approval. */
 export const foreignButton = (): HoldpointError =>
   new HoldpointError('APPROVALS_TOKEN_MISMATCH', 'this button belongs to no approval, or was changed');
 
-/** What comes with a form that was filled in. */
+/** Whether the interaction submits a form. */
 export const isFormSubmission = ({ does }: Press): boolean => does === 'say' || does === 'fill';
 
 const FORMS = {
@@ -32,7 +31,7 @@ export const formFor = (
 ): Answer => {
   const named = (name: PressName): string => {
     const text = customId(name, { id, digest, token });
-    // It is no longer than that of the button that asked for it.
+    // It is no longer than the id of the button that opened the form.
     if (text === undefined) throw new Error('the id of a form is too long');
     return text;
   };
@@ -52,7 +51,7 @@ const ruleFor = (request: RequestApproval) => {
   return rule;
 };
 
-/** What a button says, or a form with what was filled in. */
+/** The decision that a button or a submitted form makes. */
 export const statementOf = (
   press: Exclude<Press, Opens>,
   request: RequestApproval,

@@ -33,11 +33,14 @@ const ANSWERS: Readonly<Record<Exclude<Question, 'effect' | 'input'>, readonly O
   ],
 };
 
-/** Discord's own limits. */
+/** Discord's limits. */
 const LABEL_MAX = 80;
 const ROW_MAX = 5;
 
-/** One for each. Where a label had to be cut, or two are the same, all have the numbers of the list above them. */
+/**
+ * One button per option. When a label is cut or not unique, all labels get the numbers of the list in the
+ * message.
+ */
 const optionOffers = (options: readonly InputOption[]): readonly Offer[] => {
   const whole = options.map(({ label }) => plain(label, Infinity));
   const isClear = new Set(whole).size === whole.length && whole.every((label) => label.length <= LABEL_MAX);
@@ -67,7 +70,7 @@ const inputRows = (input: InputRequest): readonly (readonly Offer[])[] => {
     case 'text':
       return [[['in?', 'Answer…', BLUE]]];
     case 'form':
-      // Where it is answered instead is said by the message.
+      // The message names the command to use instead.
       return formTextsOf(input) === undefined ? [] : [[['in?', 'Fill in…', BLUE]]];
   }
 };
@@ -94,7 +97,7 @@ const rowsOf = (request: RequestApproval): readonly (readonly Offer[])[] => {
   return question === 'doubt' || question === 'stuck' ? [ANSWERS[question]] : effectRows(request);
 };
 
-/** What can be pressed under a request; nothing where its id leaves no room for all of it. */
+/** The buttons below a request; none when its id is too long for them. */
 export const buttonsOf = (request: RequestApproval, token: string): readonly Row[] => {
   const offered = rowsOf(request).filter((row) => row.length > 0);
   const rows = offered.map((row) =>

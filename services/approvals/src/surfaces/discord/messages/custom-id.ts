@@ -3,8 +3,8 @@ import { ApprovalId } from '@holdpoint/contracts/values/ids';
 import { z } from 'zod';
 
 /**
- * What a button does: it decides, makes a rule as well, or asks for a text; and what the text is sent with. To a program it
- * answers with an option, or opens a form; and what that is sent with.
+ * The action of a button or form. `decide` decides, optionally with a rule; `ask` opens a comment form and
+ * `say` submits it; `pick` answers a program with an option; `open` opens its form and `fill` submits it.
  */
 export type Press =
   | { readonly does: 'decide'; readonly choice: Choice; readonly remember?: true }
@@ -31,10 +31,10 @@ const PRESSES = {
   'in?': { does: 'open' },
   'in!': { does: 'fill' },
 } as const satisfies Readonly<Record<string, Press>>;
-/** An option goes by its place among them: its value may be longer than there is room for. */
+/** Options are named by position: their values may be too long. */
 export type PressName = keyof typeof PRESSES | `pick${number}`;
 
-/** As Discord has it. */
+/** Discord's limit. */
 const MAX = 100;
 const DIGEST_CHARS = 12;
 
@@ -48,16 +48,16 @@ const pressOf = (name = ''): Press | undefined => {
 
 const Token = z.uuid({ version: 'v4' });
 
-/** What a button says of itself. None of it is believed: everything is looked up again. */
+/** The content of a button's id. It is untrusted: every part is checked again. */
 export type CustomId = {
   readonly press: Press;
   readonly id: ApprovalId;
   readonly token: string;
-  /** The beginning of the digest of what was shown. */
+  /** The first characters of the digest that was shown. */
   readonly digest: string;
 };
 
-/** Undefined when the id of the approval is so long that there is no room for it. */
+/** Undefined when the approval's id is too long. */
 export const customId = (
   press: PressName,
   { id, digest, token }: { readonly id: string; readonly digest: string; readonly token: string },

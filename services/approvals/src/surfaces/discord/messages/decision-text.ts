@@ -50,7 +50,7 @@ const whatOf = ({ answer, response }: Resolution): string | undefined => {
   return answer && ANSWERS[answer];
 };
 
-/** How it ended, in one line of Discord's markup: what, by whom, where, when. */
+/** The outcome in one line of Discord markup: result, person, surface, time. */
 export const decisionText = ({ decided }: Pick<Closed, 'decided'>): string => {
   const answer = whatOf(decided);
   const rule = decided.remembered === undefined ? '' : `; remembered as rule ${decided.remembered}`;

@@ -1,7 +1,7 @@
-/** What Discord lets a person write into one field. */
+/** Discord's limit for one field. */
 const TEXT_MAX = 4_000;
 
-/** One text of a form, as Discord has it. Label, description and placeholder are plain, and within its limits. */
+/** A text field of a form. Label, description and placeholder are plain text within Discord's limits. */
 export type FormText = {
   readonly name: string;
   readonly label: string;
@@ -12,10 +12,10 @@ export type FormText = {
   readonly maxLength?: number | undefined;
 };
 
-/** What Discord shows in one form. */
+/** Discord's limit of fields in one form. */
 export const FORM_TEXTS_MAX = 5;
 
-/** The same as a part of the form. */
+/** The field in Discord's format. */
 export const formPart = (text: FormText): object => ({
   type: 18,
   label: text.label,

@@ -4,13 +4,13 @@ import type { Json } from '@holdpoint/contracts/values/json';
 import { FORM_TEXTS_MAX, type FormText } from './form-part.ts';
 import { plain } from './text.ts';
 
-// A form of Discord has texts alone: what is typed into them is read as the values that the fields want.
+// Discord's forms contain only text fields. Their texts are parsed into the types of the fields.
 
-/** Discord's own limits. */
+/** Discord's limits. */
 const LABEL_MAX = 45;
 const HINT_MAX = 100;
 
-/** The one text of a question for words. */
+/** Name of the only field of a text question. */
 const ANSWER = 'answer';
 
 const textFor = (field: InputField): FormText => ({
@@ -23,11 +23,11 @@ const textFor = (field: InputField): FormText => ({
   ...(field.type === 'text' && { maxLength: field.maxLength }),
 });
 
-/** Discord tells the texts of a form apart by their names. */
+/** Discord identifies fields by name. */
 const canHold = (fields: readonly InputField[]): boolean =>
   fields.length <= FORM_TEXTS_MAX && new Set(fields.map(({ name }) => name)).size === fields.length;
 
-/** What of it is typed into a form; undefined where none is opened, or none could hold it. */
+/** The fields of a form for this input; undefined when it needs no form, or does not fit into one. */
 export const formTextsOf = (input: InputRequest): readonly FormText[] | undefined => {
   switch (input.kind) {
     case 'text':
@@ -42,7 +42,7 @@ export const formTextsOf = (input: InputRequest): readonly FormText[] | undefine
   }
 };
 
-/** The response that was typed. What stands for no value stays a text, which does not fit and is refused as such. */
+/** The typed response. A text that cannot be parsed is kept, and the validation refuses it. */
 export const responseFromTexts = (input: InputRequest, texts: ReadonlyMap<string, string>): Json => {
   if (input.kind !== 'form') return texts.get(ANSWER) ?? '';
   const values = input.fields.flatMap((field): readonly (readonly [string, Json])[] => {

@@ -4,7 +4,7 @@ import { fieldWants } from '@holdpoint/contracts/workflow/input-typed';
 import type { Json } from '@holdpoint/contracts/values/json';
 import { inline, jsonBlock, quoted, seeAll } from './text.ts';
 
-/** What is asked for, in as few words as a field of a message has room for. */
+/** Short description of the expected input. */
 export const WANTED: Readonly<Record<InputKind, string>> = {
   approval: 'yes or no',
   choice: 'one of these',
@@ -12,7 +12,7 @@ export const WANTED: Readonly<Record<InputKind, string>> = {
   form: 'a form',
 };
 
-/** Beyond it, a prompt might not be all in the title. */
+/** A longer prompt may not fit into the title. */
 const TITLE_SHOWN = 120;
 const LINE_MAX = 400;
 
@@ -43,7 +43,7 @@ const linesOf = (input: InputRequest): readonly string[] => {
   }
 };
 
-/** As many whole lines as there is room for, with the note when it is not all of them. */
+/** As many whole lines as fit, with the note when there are more. */
 const linesWithin = (lines: readonly string[], max: number, note: string): string => {
   const whole = lines.join('\n');
   if (whole.length <= max) return whole;
@@ -58,7 +58,7 @@ const linesWithin = (lines: readonly string[], max: number, note: string): strin
 
 const BLANK = 'There is nothing more to it.';
 
-/** What a program asks for: the prompt where its title has no room for it, what it says, and what may be answered. */
+/** The question of a program: the prompt if the title cut it, the body, and the possible answers. */
 export const inputText = (request: RequestApproval, input: InputRequest, max: number): string => {
   const { id, title, body = '' } = request;
   const note = seeAll(id);
@@ -75,7 +75,7 @@ export const inputText = (request: RequestApproval, input: InputRequest, max: nu
 const RESPONSE_MAX = 700;
 const SHORT_MAX = 100;
 
-/** A response as a field of a message shows it. */
+/** A response as a field of a message. */
 export const responseText = (id: string, input: InputRequest | undefined, response: Json): string => {
   if (typeof response === 'boolean') return response ? 'Yes' : 'No';
   if (typeof response !== 'string') return jsonBlock(response, RESPONSE_MAX, seeAll(id));
@@ -85,7 +85,7 @@ export const responseText = (id: string, input: InputRequest | undefined, respon
   return `${inline(option.label, LINE_MAX)}${value}`;
 };
 
-/** The same in a few words, as a part of a line. */
+/** The response as part of a line. */
 export const responseShort = (response: Json): string => {
   if (typeof response === 'boolean') return response ? 'yes' : 'no';
   return typeof response === 'string' ? inline(response, SHORT_MAX) : 'a form';

@@ -97,11 +97,11 @@ describe('what a program asks for', () => {
     for (const fields of [fieldsNamed(6), twice]) {
       const message = only(pending({ kind: 'form', fields }));
       expect(message.components).toEqual([]);
-      expect(message.fields['Answer']).toBe('on the command line: `holdpoint approvals respond a-1`');
+      expect(message.fields['Answer']).toBe('on the command line: `holdpoint approval answer a-1`');
     }
     const tooLong = only(pending(CHOICE, { id: 'a'.repeat(64) as ReturnType<typeof inputFor>['id'] }));
     expect(tooLong.components).toEqual([]);
-    expect(tooLong.fields['Answer']).toContain('holdpoint approvals respond aaaa');
+    expect(tooLong.fields['Answer']).toContain('holdpoint approval answer aaaa');
   });
 
   test('is all there, however long its prompt', () => {
@@ -127,7 +127,7 @@ describe('a response', () => {
 
   test('is cut where it is long, and says where all of it is', () => {
     const { fields } = only(answered({ kind: 'text' }, 'x'.repeat(9_000)));
-    expect(fields['Response']).toMatch(/x{500}.*cut; all of it: `holdpoint approvals show a-1`/);
+    expect(fields['Response']).toMatch(/x{500}.*cut; all of it: `holdpoint approval show a-1`/);
   });
 });
 

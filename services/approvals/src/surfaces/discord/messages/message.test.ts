@@ -82,7 +82,7 @@ describe('however much there is to say', () => {
     );
     expect(embed.description).toMatch(/b{1000}/);
     expect(embed.description).toMatch(/a{1000}/);
-    expect(embed.description.match(/cut; all of it: `holdpoint approvals show a-1`/g)).toHaveLength(2);
+    expect(embed.description.match(/cut; all of it: `holdpoint approval show a-1`/g)).toHaveLength(2);
   });
 });
 

@@ -19,7 +19,7 @@ type Embed = {
   readonly footer: { readonly text: string };
 };
 
-/** A message as Discord takes it. */
+/** Discord's format of a message. */
 export type Message = {
   readonly content: string;
   readonly embeds: readonly Embed[];
@@ -27,13 +27,13 @@ export type Message = {
   readonly allowed_mentions: { readonly parse: readonly never[] };
 };
 
-/** Discord's own limits, in UTF-16 units to be on the safe side. */
+/** Discord's limits, counted in UTF-16 units to be safe. */
 const TITLE_MAX = 256;
 const DESCRIPTION_MAX = 4_096;
 const FIELD_MAX = 1_024;
 const EMBED_MAX = 6_000;
 
-/** What is untrusted may fill so much of a field; the sum leaves the better part of the embed to what is decided on. */
+/** Limits of untrusted text per field; together they leave most of the embed to the effect itself. */
 const TARGET_MAX = 600;
 const NAME_MAX = 250;
 const AUDIENCE_MAX = 400;
@@ -81,7 +81,7 @@ const deadlineOf = (state: Pending): readonly Field[] => [
   ...votesOf(state),
 ];
 
-/** What it is about: an effect, all of which was asked for; a job, or what a program asks for, which are no more than a name. */
+/** Heading of the subject: the whole effect, or only a name for jobs and questions of programs. */
 const subjectOf = ({ id, effect, stuck, input }: RequestApproval): readonly Field[] => {
   if (input !== undefined) return [field('Asks for', WANTED[input.kind], true)];
   return stuck === undefined
@@ -94,17 +94,17 @@ const subjectOf = ({ id, effect, stuck, input }: RequestApproval): readonly Fiel
     : [field('Failure', inline(stuck.class, NAME_MAX), true)];
 };
 
-/** Only an effect that is to run, or may have, is what its digest says. */
+/** Only an effect has a meaningful digest. */
 const digestOf = (request: RequestApproval): readonly Field[] => {
   const question = questionOf(request);
   return question === 'effect' || question === 'doubt' ? [field('Digest', `\`${request.digest}\``)] : [];
 };
 
-/** Where it can be decided when there is nothing to press. */
+/** The commands to decide with when there are no buttons. */
 const elsewhereOf = ({ id, input }: RequestApproval): Field =>
   input === undefined
     ? field('Buttons', 'its id leaves no room for any: decide on it elsewhere')
-    : field('Answer', `on the command line: \`holdpoint approvals respond ${id}\``);
+    : field('Answer', `on the command line: \`holdpoint approval answer ${id}\``);
 
 const fieldsOf = (state: Pending | Closed, hasButtons: boolean): readonly Field[] => {
   const { request, audience } = state;
@@ -127,7 +127,7 @@ const descriptionOf = (request: RequestApproval, max: number): string => {
   return stuck === undefined ? effectText(request, max) : reportText(request, stuck.reason, max);
 };
 
-/** Why it is stuck, and as much of the report as there is room for. */
+/** The reason why the job is stuck, and as much of the report as fits. */
 const reportText = (request: RequestApproval, why: string, max: number): string => {
   const { body = '' } = request;
   const note = seeAllBy(reportCommand(jobOf(request.task, request.node)));
@@ -135,7 +135,7 @@ const reportText = (request: RequestApproval, why: string, max: number): string 
   return body.trim() === '' ? reason : `${reason}\n${quoted(body, max - reason.length - 1, note)}`;
 };
 
-/** What the gate says, and the arguments: each gets what the other leaves of it. */
+/** The body of the gate and the arguments share the room. */
 const effectText = ({ id, body, effect, doubt }: RequestApproval, max: number): string => {
   const note = seeAll(id);
   const reason = doubt === undefined ? '' : `Nobody can be sure of it: ${inline(doubt.reason, 500, note)}\n`;
@@ -165,7 +165,7 @@ const titleOf = (state: Pending | Closed): string => {
   return `${head}: ${inline(title, TITLE_MAX - head.length - 2)}`;
 };
 
-/** An approval as it stands: with buttons as long as it can be decided on. */
+/** The current state of an approval, with buttons while it is pending. */
 export const messageOf = (state: Pending | Closed, token: string): Message => {
   const { request } = state;
   const components = state.status === 'pending' ? buttonsOf(request, token) : [];
@@ -185,10 +185,10 @@ export const messageOf = (state: Pending | Closed, token: string): Message => {
   };
 };
 
-/** The reply that reminds those who are asked. */
+/** The reply that reminds the approvers. */
 export const reminderOf = ({ request, expiresAt }: Pending): string =>
   `Still to be decided ${moment(expiresAt, 'R')} at the latest: ${inline(request.title, NAME_MAX)} (${inline(request.id, 200)})`;
 
-/** The reply that asks others as well. */
+/** The reply that adds approvers. */
 export const escalationOf = ({ request, audience, expiresAt }: Pending): string =>
   `These may decide on it from now on: ${inline(audience.join(', '), AUDIENCE_MAX)}. It ends ${moment(expiresAt, 'R')}: ${inline(request.title, NAME_MAX)} (${inline(request.id, 200)})`;

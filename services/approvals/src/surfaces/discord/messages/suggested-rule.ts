@@ -4,11 +4,14 @@ import { matches, RuleSpec } from '@holdpoint/contracts/approval/standing-rule';
 const HOLDS_MS = 30 * 86_400_000;
 const NAME_MAX = 200;
 
-/** The rule that approves the like of this request for thirty days; undefined where no rule may, or none can be so narrow. */
+/**
+ * A rule that approves similar requests for thirty days; undefined when no rule may, or none can be narrow
+ * enough.
+ */
 export const suggestedRule = (request: RequestApproval): RuleSpec | undefined => {
   const { effect, workflow } = request;
   const exact = [effect.uses, effect.target, workflow ?? ''];
-  // In a rule it would stand for anything: broader than what was shown.
+  // `*` is a wildcard in a rule, so the rule would be broader than the request.
   if (exact.some((text) => text.includes('*'))) return undefined;
   const spec = RuleSpec.safeParse({
     name: Array.from(`as ${request.id}: ${effect.uses}`).slice(0, NAME_MAX).join(''),

@@ -1,10 +1,10 @@
 /**
- * What would be acted upon or not be seen at all: controls, characters that turn the direction of text around, separators,
- * halves of characters, blanks that are none. Whoever decides has to see every character that there is.
+ * Characters that are invisible or change how text is displayed: controls, direction marks, separators, lone
+ * surrogates, unusual blanks. An approver has to see every character.
  */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/u;
 
-/** What Discord's markup is made of. With a backslash before it each of them is only itself. */
+/** Characters with a meaning in Discord's markup. A backslash disables it. */
 const MARKUP = /[\\`*_~|<>[\]()#+\-=@:]/;
 
 const shown = (character: string): string =>
@@ -14,13 +14,13 @@ const shown = (character: string): string =>
       ? `\\${character}`
       : character;
 
-/** A number with a point at the beginning of a line would be counted anew. */
+/** Markup would renumber a number with a point at the start of a line. */
 const plainNumber = (line: string): string => line.replace(/^( *\d+)\.(?= |$)/, '$1\\.');
 
-/** As many of the pieces as fit, with the note when it is not all of them. */
+/** As many pieces as fit, with the note when there are more. */
 const fitting = (pieces: Iterable<string>, max: number, note: string): string => {
   let text = '';
-  // As far as it may come where the note has to follow.
+  // The longest text that still leaves room for the note.
   let kept = '';
   for (const piece of pieces) {
     if (text.length + piece.length > max) return `${kept}${note}`;
@@ -30,13 +30,13 @@ const fitting = (pieces: Iterable<string>, max: number, note: string): string =>
   return text;
 };
 
-/** Where all of it can be seen, for what is cut. */
+/** A note for cut text, with the command that shows all of it. */
 export const seeAllBy = (command: string): string => ` … (cut; all of it: \`${command}\`)`;
-export const seeAll = (id: string): string => seeAllBy(`holdpoint approvals show ${id}`);
+export const seeAll = (id: string): string => seeAllBy(`holdpoint approval show ${id}`);
 
 /**
- * Untrusted text as one line of Discord's markup that shows exactly its characters: no mention, no link, no formatting.
- * UTF-16 units at the most; a text of blanks alone, which Discord would refuse, is shown as what it is.
+ * Untrusted text as one line of Discord markup that shows exactly its characters, without mentions, links or
+ * formatting. `max` is in UTF-16 units. Discord refuses blank text, so blanks are escaped.
  */
 export const inline = (text: string, max: number, note = ' …'): string => {
   if (text === '') return '(empty)';
@@ -47,7 +47,7 @@ export const inline = (text: string, max: number, note = ' …'): string => {
 const seen = (character: string): string =>
   UNSEEN.test(character) ? `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}` : character;
 
-/** Untrusted text for where Discord knows no markup: on a button, or in a form. */
+/** Untrusted text for labels of buttons and forms, which have no markup. */
 export const plain = (text: string, max: number): string =>
   text.trim() === '' ? '(blank)' : fitting(Array.from(text, seen), max, ' …');
 
@@ -60,7 +60,7 @@ const quotedPieces = function* (text: string): Generator<string> {
   }
 };
 
-/** Untrusted text of several lines as a quotation: none of them can pass for one of ours. */
+/** Untrusted text of several lines as a quotation, so that no line can pass for one of Holdpoint's. */
 export const quoted = (text: string, max: number, note: string): string =>
   fitting(quotedPieces(text), max, note);
 
@@ -70,7 +70,7 @@ const jsonEscaped = (character: string): string =>
     (_, i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`,
   ).join('');
 
-/** A value as a block of JSON that nothing in it can end, every character in sight. */
+/** A value as a JSON block. Its content cannot end the block or hide characters. */
 export const jsonBlock = (value: unknown, max: number, note: string): string => {
   const pieces = Array.from(JSON.stringify(value, undefined, 2), (character) =>
     character !== '\n' && (character === '`' || UNSEEN.test(character)) ? jsonEscaped(character) : character,
@@ -82,6 +82,6 @@ export const jsonBlock = (value: unknown, max: number, note: string): string => 
   return `${open}${kept}${end}${note}`;
 };
 
-/** A moment as each reader's own clock shows it. Epoch milliseconds. */
+/** A time in each reader's own zone. Epoch milliseconds. */
 export const moment = (at: number, style: 'R' | 'f'): string =>
   `<t:${String(Math.floor(at / 1_000))}:${style}>`;
