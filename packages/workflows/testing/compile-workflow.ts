@@ -9,7 +9,7 @@ import { readConfigFile } from '../src/files/config-file.ts';
 import { findWorkflow } from '../src/files/find-workflow.ts';
 import { readInside } from '../src/files/read-inside.ts';
 
-/** Gives a repository the folder `.vizier` as it is laid out at a version. */
+/** Copies the `.vizier` folder of a Vizier version into a repository. */
 export const copyVizier = (root: string, version: string): void => {
   const from = fileURLToPath(new URL(`./vizier/${version}`, import.meta.url));
   cpSync(from, join(root, '.vizier'), { recursive: true });
@@ -17,7 +17,7 @@ export const copyVizier = (root: string, version: string): void => {
 
 export type CompiledWorkflow = CompileResult & { readonly file: string; readonly alias: string | undefined };
 
-/** What `run` does with a flow before anything is submitted: from its name to its definition. */
+/** Compiles a workflow as `holdpoint run` does, from its name to its definition. */
 export const compileWorkflow = (
   root: string,
   name: string,

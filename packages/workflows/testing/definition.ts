@@ -3,7 +3,7 @@ import type { NodeDefinition, WorkflowDefinition } from '@holdpoint/contracts/wo
 import { NodeDefinition as Node } from '@holdpoint/contracts/workflow/workflow';
 import type { z } from 'zod';
 
-/** A node as a test writes it: work, unless it says otherwise. */
+/** A node with defaults for tests: plain work. */
 export type NodeText = Pick<z.input<typeof Node>, 'id'> & Partial<z.input<typeof Node>>;
 
 export const idOf = (id: string): NodeId => NodeId.parse(id);

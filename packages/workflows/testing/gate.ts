@@ -5,7 +5,6 @@ import { parseGate } from '../src/gate/parse.ts';
 
 export const HEAD = 'id: release\nversion: "1"\n';
 
-/** A gate that uses every section. */
 export const FULL = `
 id: release
 version: "4"
@@ -54,7 +53,7 @@ constraints:
   - { when: "effect.kind == inputs.side_effect_kind", message: another kind }
 `;
 
-/** What comes of the text of a gate, and what is said about it. */
+/** Parses a gate and returns its problems. */
 export const read = (
   text: string,
 ): { readonly gate: Gate | undefined; readonly problems: readonly Problem[] } => {
@@ -63,6 +62,5 @@ export const read = (
   return { gate, problems: report.problems };
 };
 
-/** `CODE path` of each problem. */
 export const errorsOf = (text: string): readonly string[] =>
   read(text).problems.map(({ code, path }) => `${code} ${path}`.trim());

@@ -2,12 +2,12 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-/** A folder of its own for one test, with a repository in it and room beside that. */
+/** A temporary folder for one test, with a repository inside. */
 export type TemporaryRepository = {
-  /** Above the repository, and not part of it. */
+  /** The folder above the repository. */
   readonly outside: string;
   readonly root: string;
-  /** Writes a file by its path from the top of the repository. */
+  /** Writes a file by its path in the repository. */
   readonly write: (file: string, text: string) => string;
   readonly [Symbol.dispose]: () => void;
 };

@@ -6,7 +6,6 @@ import {
 } from '../src/compiler/compile.ts';
 import type { Problem } from '../src/problems/problem.ts';
 
-/** The files of a repository, by path. */
 export type Files = Readonly<Record<string, string>>;
 
 export const reading =
@@ -21,7 +20,7 @@ export const GIVEN: CompileOptions = {
   agentFor: () => ['agent', '--quiet'],
 };
 
-/** Everything that is said about a template, from reading it to the last rule. */
+/** Loads and compiles a template, and returns all problems. */
 export const compiled = (
   files: Files,
   options: Partial<CompileOptions> = {},
@@ -35,13 +34,13 @@ export const compiled = (
 
 export const HEAD = 'id = "template.test"\nversion = "v1"\n';
 
-/** The start of a file, and the nodes that are written behind it. */
+/** A template file from a fixed start and these nodes. */
 export const flow = (...parts: readonly string[]): Files => ({ 'flow.toml': [HEAD, ...parts].join('\n') });
 
 export const errorsIn = ({ problems }: { readonly problems: readonly Problem[] }): readonly string[] =>
   problems.filter(({ severity }) => severity === 'error').map(({ code, path }) => `${code} ${path}`);
 
-/** How long something kept this thread at work: what else runs on the machine is not its doing. */
+/** Measures CPU time of this thread: other load on the machine does not count. */
 export const timed = <Value>(work: () => Value): { readonly value: Value; readonly ms: number } => {
   const started = process.threadCpuUsage();
   const value = work();
@@ -55,7 +54,7 @@ export const nodeIn = ({ definition }: CompileResult, id: string) => {
   return node;
 };
 
-/** A note on a topic: an agent writes, a script judges, and the loop between them is bounded. */
+/** A note: an agent writes, a script judges, and the loop between them has a budget. */
 export const NOTE = `
 id = "template.demo.note"
 version = "v1"
@@ -120,7 +119,7 @@ kind = "gate"
 uses = "control.terminal"
 `;
 
-/** The shape of a merge: a conflict leads to its gate and back, and a script judges the result. */
+/** A merge: a conflict leads to its gate and back, and a script judges the result. */
 export const MERGE = `
 id = "template.stage.merge"
 version = "v2"
@@ -183,7 +182,7 @@ kind = "gate"
 uses = "control.terminal"
 `;
 
-/** The shape of a draft, with a stop gate that is not configured. */
+/** A draft with an unconfigured stop gate. */
 export const DRAFT = `
 id = "template.stage.draft"
 version = "v2"

@@ -203,7 +203,7 @@ const checkParsed = (text: string): string => {
   return 'accepted';
 };
 
-/** Whatever the file of a gate holds, and whatever its texts are: a gate that keeps its contract or problems, a text or an error. */
+/** Whatever a gate file holds, and whatever its texts are: a gate that keeps its contract or problems, a text or an error. */
 export const gates = target<Input>({
   name: 'gates',
   runs: 200,

@@ -131,9 +131,9 @@ describe('a flow is submitted', () => {
       workflow_template_version: 'v1',
       root_job_ids: ['t-1/say'],
       next: {
-        schedule: 'holdpoint jobs schedule --job t-1/say',
-        show: 'holdpoint jobs show t-1/say',
-        tail: 'holdpoint jobs tail --follow t-1/say',
+        schedule: 'holdpoint task schedule --job t-1/say',
+        show: 'holdpoint task show t-1/say',
+        tail: 'holdpoint task tail --follow t-1/say',
       },
     });
   });
@@ -145,7 +145,7 @@ describe('what is wrong is said at once, and nothing is submitted', () => {
     ['run demo a b', 'positional[1]', 'at most 1'],
     ['run demo a --topic b', 'positional[0]', 'once'],
     ['run demmo', 'demmo', '"demo"'],
-    ['run gone.toml', 'gone.toml', 'a file that is there'],
+    ['run gone.toml', 'gone.toml', 'an existing file'],
     ['run ../../etc/passwd.toml', 'passwd', 'repository'],
   ])('%s', async (line, found, expected) => {
     const { code, err, calls } = await run(line);

@@ -220,9 +220,9 @@ describe('a draft', () => {
     const input = problems.find(({ code }) => code === 'WORKFLOW_INPUT_MISSING');
     expect(input).toMatchObject({
       path: 'nodes[worktree_prepare].args',
-      found: 'nothing to start worktree_prepare (cap.env.builtin.worktree.prepare) with',
+      found: 'no input for worktree_prepare (cap.env.builtin.worktree.prepare)',
       expected:
-        'one of branch, slug, plan: give --branch VALUE or --name VALUE or --slug VALUE, or by place: holdpoint run FLOW <spec_file> <slug>',
+        'one of branch, slug, plan: give --branch VALUE or --name VALUE or --slug VALUE, or as positions: holdpoint run WORKFLOW <spec_file> <slug>',
     });
   });
 });

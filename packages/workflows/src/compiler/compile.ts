@@ -31,20 +31,21 @@ import { wiringRules } from './rules/wiring-rules.ts';
 export { loadTemplate, type Template };
 
 export type CompileOptions = ParameterInput & {
-  /** Reads a specification that is named by its file, so that the run has its text. Without it, the run reads the file. */
+  /**
+   * Reads a specification file, so that the task carries its text. Left out: the task reads the file itself.
+   */
   readonly specFile?: SpecFile;
-  /** Reads gates by their names. Without it there is only the default one, as it comes with Holdpoint. */
+  /** Reads a gate by its name. Left out: only the shipped default gate exists. */
   readonly readGate?: ReadGate;
-  /** The configured command of an agent. */
   readonly agentFor: AgentFor;
-  /** How the repository wants its failures taken. */
+  /** The repository's own recovery rules. */
   readonly recovery?: RecoveryRules | undefined;
 };
 
 export type CompileResult = {
-  /** Only when nothing is wrong. */
+  /** Present only when no problem is an error. */
   readonly definition?: WorkflowDefinition;
-  /** Every parameter with the value that it has in this run. */
+  /** Every parameter with its value in this run. */
   readonly params: Readonly<Record<string, string>>;
   readonly problems: readonly Problem[];
 };
@@ -55,7 +56,7 @@ const draftsOf = (template: Template, expander: Expander, report: Report): reado
   return template.nodes.map((node) => draftOf(node, { expander, report, contracts, known }));
 };
 
-/** Everything of a node but its locks, which depend on the nodes around it. */
+/** Everything of a node except its locks, which depend on its neighbours. */
 const nodeOf = (
   draft: NodeDraft,
   { agentFor, specFile }: CompileOptions,
@@ -103,8 +104,8 @@ const definitionOf = (
 };
 
 /**
- * A template with its parameters as one definition, in which nothing is left to be looked up. Says everything that is wrong
- * at once, and throws at nothing that an author can write.
+ * Compiles a template with its parameters into a definition without any open reference. Reports all problems
+ * at once, and never throws on the author's input.
  */
 export const compileTemplate = (template: Template, options: CompileOptions): CompileResult => {
   const report = createReport();
@@ -122,7 +123,7 @@ export const compileTemplate = (template: Template, options: CompileOptions): Co
   };
 };
 
-/** A list in which the order means nothing. */
+/** Sorts and de-duplicates a list whose order has no meaning. */
 const asSet = (list: readonly unknown[]): readonly unknown[] =>
   [...new Map(list.map((one) => [canonicalJson(one), one]))]
     .sort(([one], [other]) => (one < other ? -1 : 1))
@@ -138,7 +139,10 @@ const sortedOutcomes = (
     }),
   );
 
-/** What a node is, however its lists were ordered, and whether what is empty was written down. */
+/**
+ * A node without the differences that have no meaning: the order of its lists, and empty lists that were
+ * written down.
+ */
 const normalNode = (node: NodeDefinition): Record<string, unknown> => ({
   ...node,
   after: asSet(node.after),
@@ -149,7 +153,10 @@ const normalNode = (node: NodeDefinition): Record<string, unknown> => ({
   preconditions: asSet(node.preconditions ?? []),
 });
 
-/** Identifies what a definition does: the same for every order of its nodes, another one for every other behaviour. */
+/**
+ * Identifies the behaviour of a definition: independent of the order of its nodes, different for every other
+ * behaviour.
+ */
 export const hashOf = (definition: WorkflowDefinition): string =>
   digestOf({
     ...definition,

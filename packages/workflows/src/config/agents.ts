@@ -3,7 +3,7 @@ import { aliasOf, undotted } from './selector.ts';
 
 type Command = readonly string[];
 
-/** Which command runs the agents of which flow; what is more particular comes first. */
+/** The commands of agents: by template, else by alias, else the fallback. */
 export type AgentsConfig = {
   readonly fallback?: Command;
   readonly commands: ReadonlyMap<string, Command>;
@@ -21,13 +21,14 @@ const readCommand = (field: Field | undefined): Command | undefined => {
   const [program = ''] = command;
   const tooLong = command.length > WORDS_MAX || command.some(({ length }) => length > WORD_MAX);
   if (program !== '' && !tooLong && !command.some((word) => word.includes('\0'))) return command;
-  const found = program === '' ? 'no program' : tooLong ? 'a command that is too long' : 'a NUL in a word';
-  const expected = `a program and its arguments, at most ${String(WORDS_MAX)} words of ${String(WORD_MAX)} characters`;
+  const found =
+    program === '' ? 'an empty command' : tooLong ? 'a command that is too long' : 'a NUL character';
+  const expected = `a command and its arguments, at most ${String(WORDS_MAX)} words of ${String(WORD_MAX)} characters`;
   reportField(field, 'WORKFLOW_CONFIG_AGENT', found, expected);
   return undefined;
 };
 
-/** One scope. A bare name of an agent says nothing about how to run it, so it is not followed in silence. */
+/** A bare agent name does not say how to run it, so it is reported and ignored. */
 const readScope = (field: Field | undefined): Command | undefined => {
   const scope = tableOf(field, ['agent']);
   const agent = scope === undefined ? undefined : entryOf(scope, 'agent');
@@ -40,7 +41,7 @@ const readScope = (field: Field | undefined): Command | undefined => {
   return table === undefined ? undefined : readCommand(entryOf(table, 'command'));
 };
 
-/** A selector of the form that Vizier gave up is one that nothing would ever match. */
+/** Vizier no longer supports dotted selectors: one would never match. */
 export const refuseDotted = (field: Field, selector: string): void => {
   const meant = undotted(selector);
   if (meant !== undefined)

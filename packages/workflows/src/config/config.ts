@@ -14,7 +14,7 @@ import { parseConfigText } from './text.ts';
 import type { Problem } from '../problems/problem.ts';
 import { aliasOf, pathOf } from './selector.ts';
 
-/** How a list of jobs is shown when the command line does not say it. */
+/** The default display of a job list. */
 export type ListDisplay = {
   readonly format?: 'block' | 'table' | 'json';
   readonly fields?: readonly string[];
@@ -22,12 +22,12 @@ export type ListDisplay = {
   readonly showSucceeded?: boolean;
 };
 
-/** What a repository says about the flows that are run in it. */
+/** The workflow settings of a repository. */
 export type WorkflowConfig = {
-  /** Alias to file or selector; how aliases are written is `aliasOf`'s business. */
+  /** File or selector by alias, normalised with `aliasOf`. */
   readonly commands: ReadonlyMap<string, string>;
   readonly agents: AgentsConfig;
-  /** A folder outside of the repository whose templates may be run; an empty name stands for the usual one. */
+  /** A folder outside of the repository with templates; an empty name means the default folder. */
   readonly globalWorkflows: { readonly enabled: boolean; readonly dir: string };
   readonly cancel: { readonly cleanupWorktree: boolean };
   readonly display: { readonly jobs: ListDisplay; readonly jobsShow: ListDisplay };
@@ -35,7 +35,6 @@ export type WorkflowConfig = {
 
 export type ConfigResult = { readonly config?: WorkflowConfig; readonly problems: readonly Problem[] };
 
-/** What holds where nothing is configured. */
 export const DEFAULT_CONFIG: WorkflowConfig = {
   commands: new Map(),
   agents: NO_AGENTS,
@@ -56,8 +55,8 @@ const readCommands = (field: Field | undefined): ReadonlyMap<string, string> => 
       reportField(
         entry,
         'WORKFLOW_CONFIG_ALIAS',
-        `${alias} once more`,
-        'every alias once; space, - and _ are the same',
+        `${alias} twice`,
+        'each alias once; space, - and _ are the same',
       );
     if (pathOf(flow) === undefined) refuseDotted(entry, flow);
     commands.set(alias, flow);
@@ -68,7 +67,7 @@ const readCommands = (field: Field | undefined): ReadonlyMap<string, string> => 
 const within = (field: Field | undefined, key: string, known: readonly string[]): Field | undefined =>
   field === undefined ? undefined : tableOf(entryOf(field, key), known);
 
-/** A relative name would mean another folder in every repository. */
+/** A relative path would mean a different folder in every repository. */
 const readFolder = (field: Field | undefined): string | undefined => {
   const folder = textOf(field);
   if (field !== undefined && folder !== undefined && !/^$|^\/|^[A-Za-z]:[\\/]/.test(folder))
@@ -76,7 +75,7 @@ const readFolder = (field: Field | undefined): string | undefined => {
       field,
       'WORKFLOW_CONFIG_FOLDER',
       JSON.stringify(folder),
-      'an absolute path, or an empty one for the usual folder',
+      'an absolute path, or "" for the default folder',
     );
   return folder;
 };
@@ -133,10 +132,10 @@ const readDisplay = (root: Field): WorkflowConfig['display'] => {
   return { jobs: readList(lists, 'jobs'), jobsShow: readList(lists, 'jobs_show') };
 };
 
-/** Tables that look as if they made a flow safer, while nothing ever read them. */
+/** Tables that look as if they made a workflow safer, but have no effect. */
 const IGNORED_TABLES = [
-  ['merge', 'cicd_gate', 'the parameter cicd_script of the flow'],
-  ['approve', 'stop_condition', 'the parameter stop_condition_script of the flow'],
+  ['merge', 'cicd_gate', 'the workflow parameter cicd_script'],
+  ['approve', 'stop_condition', 'the workflow parameter stop_condition_script'],
 ] as const;
 
 const warnAboutIgnoredTables = (root: Field): void => {
@@ -163,10 +162,10 @@ const readRoot = (root: Field): WorkflowConfig => {
   };
 };
 
-/** A folder of Vizier's holds much that is none of Holdpoint's business. */
+/** A Vizier configuration contains settings that Holdpoint does not know. */
 const isVizier = (file: string): boolean => file.split(/[/\\]/).includes('.vizier');
 
-/** Reads the text of a configuration: all of its problems at once, and what it says only when none of them is an error. */
+/** Reads a configuration and reports all problems at once. Returns settings only without errors. */
 export const readWorkflowConfig = (text: string, file: string): ConfigResult => {
   const parsed = parseConfigText(text, file);
   if ('problem' in parsed) return { problems: [parsed.problem] };
@@ -178,7 +177,7 @@ export const readWorkflowConfig = (text: string, file: string): ConfigResult => 
   return problems.some(({ severity }) => severity === 'error') ? { problems } : { config, problems };
 };
 
-/** The command for the agents of a flow: what is said for its template, else for its alias, else for all. */
+/** The agent command for a workflow: by template, else by alias, else the fallback. */
 export const agentFor = (
   { agents }: WorkflowConfig,
   { alias, selector }: { readonly alias?: string | undefined; readonly selector?: string | undefined },

@@ -1,13 +1,13 @@
 import { nearestName, type Problem } from '../problems/problem.ts';
 import { shown } from '../problems/report.ts';
 
-/** One value of a configuration, and what to do about what is wrong with it. */
+/** One value of a configuration, with the sink for its problems. */
 export type Field = {
   readonly value: unknown;
-  /** Such as `agents.commands.approve`. */
+  /** For example `agents.commands.approve`. */
   readonly path: string;
   readonly file: string;
-  /** Whether a key that nobody knows is a mistake. */
+  /** Whether an unknown key is an error. */
   readonly strict: boolean;
   readonly report: (problem: Problem) => void;
 };
@@ -37,13 +37,13 @@ const reportType = (field: Field, expected: string): undefined => {
 const isTable = (value: unknown): value is Table =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
 
-/** The entry of a table, or undefined where it has none; a table that is not there has none. */
+/** The entry of a table; undefined when the entry or the table is missing. */
 export const entryOf = (field: Field, key: string): Field | undefined =>
   isTable(field.value) && Object.hasOwn(field.value, key)
     ? { ...field, value: field.value[key], path: joined(field.path, key) }
     : undefined;
 
-/** Every entry of a table, by its key; what is no table is a mistake. */
+/** The entries of a table by key. A value of another type is reported. */
 export const entriesOf = (field: Field | undefined): readonly (readonly [key: string, entry: Field])[] => {
   if (field === undefined) return [];
   const { value } = field;
@@ -57,7 +57,7 @@ export const entriesOf = (field: Field | undefined): readonly (readonly [key: st
   ]);
 };
 
-/** A table with no other entries than these. */
+/** A table that accepts only these keys. */
 export const tableOf = (field: Field | undefined, known: readonly string[]): Field | undefined => {
   if (field === undefined) return undefined;
   for (const [key, entry] of entriesOf(field)) {

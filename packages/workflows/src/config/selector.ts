@@ -1,7 +1,6 @@
-/** A template by its identity. */
+/** Identifies a template. */
 export type Identity = { readonly id: string; readonly version: string };
 
-/** The ways to name a flow, for whoever wrote something else. */
 export const WORKFLOW_FORMS =
   'file:<path> or a path to a .toml or .json file, an alias of [commands], or a selector <id>@<version>';
 
@@ -12,7 +11,7 @@ export const parseSelector = (text: string): Identity | undefined => {
   return id === undefined || version === undefined ? undefined : { id, version };
 };
 
-/** What `template.name.v2` should have been; undefined for anything that is not written so. */
+/** The correct form of `template.name.v2`; undefined for other texts. */
 export const undotted = (text: string): string | undefined => {
   const dot = text.lastIndexOf('.');
   const [id, version] = [text.slice(0, Math.max(dot, 0)), text.slice(dot + 1)];
@@ -23,13 +22,13 @@ export const undotted = (text: string): string | undefined => {
 const FILE_PREFIX = 'file:';
 const LOOKS_LIKE_A_PATH = /^[./]|[/\\]|\.(toml|json)$/;
 
-/** The path, where a flow is named by its file. */
+/** The path of a workflow that is named by its file. */
 export const pathOf = (flow: string): string | undefined => {
   if (flow.startsWith(FILE_PREFIX)) return flow.slice(FILE_PREFIX.length);
   return LOOKS_LIKE_A_PATH.test(flow) ? flow : undefined;
 };
 
-/** `Code Review`, `code-review` and `code__review` are one alias. */
+/** `Code Review`, `code-review` and `code__review` are the same alias. */
 export const aliasOf = (name: string): string =>
   name
     .trim()

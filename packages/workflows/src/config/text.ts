@@ -1,7 +1,7 @@
 import { parse, TomlError } from 'smol-toml';
 import type { Problem } from '../problems/problem.ts';
 
-/** Far above any configuration. */
+/** Far larger than any real configuration. */
 export const CONFIG_MAX_CHARACTERS = 262_144;
 const DEPTH_MAX = 64;
 
@@ -14,7 +14,7 @@ const endOf = (text: string): Position => {
   return { line: lines.length, column: (lines.at(-1) ?? '').length + 1 };
 };
 
-/** Some errors of the parser say where, and one means the end; the others quote what they stumbled over. */
+/** JSON.parse reports a position only in some of its messages. */
 const jsonPosition = (text: string, message: string): Position | undefined => {
   if (message === 'Unexpected end of JSON input') return endOf(text);
   const said = /line (\d+) column (\d+)/.exec(message);
@@ -53,7 +53,7 @@ const parseJson = (text: string, file: string): ParsedConfig => {
   }
 };
 
-/** The tables of a configuration: JSON where the file is called so, else TOML. */
+/** Parses JSON for files with that extension, TOML for all others. */
 export const parseConfigText = (text: string, file: string): ParsedConfig => {
   if (text.length > CONFIG_MAX_CHARACTERS) {
     const found = `${String(text.length)} characters`;

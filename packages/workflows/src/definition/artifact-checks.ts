@@ -2,11 +2,14 @@ import { artifactLabel, type Artifact } from '@holdpoint/contracts/workflow/arti
 import { Outcome, type WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import type { Collector } from './collector.ts';
 
-/** Every node leaves its output behind, under its own id, without saying so. */
+/** Every node produces its output under its own id without declaring it. */
 const isOutputOf = (artifact: Artifact, ids: ReadonlySet<string>): boolean =>
   artifact.type === 'custom' && artifact.typeId === 'operation_output' && ids.has(artifact.key);
 
-/** What is needed and made by no node of this definition. It may be there already, or come from another run. */
+/**
+ * Warns about artifacts that no node of this definition produces. They may exist already, or come from
+ * another run.
+ */
 export const checkArtifacts = ({ nodes }: WorkflowDefinition, { warning }: Collector): void => {
   const ids = new Set<string>(nodes.map(({ id }) => id));
   const made = new Set(
@@ -21,7 +24,7 @@ export const checkArtifacts = ({ nodes }: WorkflowDefinition, { warning }: Colle
         code: 'WORKFLOW_NEEDS_UNPRODUCED',
         path: `nodes[${id}].needs[${String(at)}]`,
         found: `${artifactLabel(artifact)}, which no node of this workflow produces`,
-        expected: 'a node that produces it, or another run that has',
+        expected: 'a node that produces it, or an earlier run that did',
       });
     }
   }

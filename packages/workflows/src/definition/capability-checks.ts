@@ -9,10 +9,10 @@ import {
 import { Outcome, type EffectDeclaration, type NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
 import type { Collector } from './collector.ts';
 
-/** Every label that a node may name. */
+/** Every label that a node may use. */
 const LABELS: ReadonlySet<string> = new Set([...Object.keys(CAPABILITIES), ...CONTROLS]);
 
-/** Labels of the format that nothing carries out yet. */
+/** Labels of the format that no executor supports yet. */
 const NOT_YET = /^cap\.env\.builtin\.(patch|build)\.|\.git\.save_worktree_patch$/;
 
 export const factsOf = (uses: string): CapabilityFacts | undefined =>
@@ -31,7 +31,7 @@ const checkLabel = (uses: string, path: string, { error }: Collector): boolean =
   return false;
 };
 
-/** An effect that is declared: whether it may be one, of that kind and of that class. */
+/** Checks that the node may have this effect, of this kind and class. */
 const checkEffect = (node: NodeDefinition, effect: EffectDeclaration, { error }: Collector): void => {
   const path = `nodes[${node.id}].effect`;
   if (node.uses.startsWith('control.')) {
@@ -39,7 +39,7 @@ const checkEffect = (node: NodeDefinition, effect: EffectDeclaration, { error }:
       code: 'WORKFLOW_EFFECT_ON_CONTROL',
       path,
       found: `an effect on ${node.uses}`,
-      expected: 'no effect: a control changes nothing outside',
+      expected: 'no effect: controls change no external state',
     });
     return;
   }
@@ -47,16 +47,16 @@ const checkEffect = (node: NodeDefinition, effect: EffectDeclaration, { error }:
     error({
       code: 'WORKFLOW_EFFECT_FOR_EACH',
       path: `nodes[${node.id}].forEach`,
-      found: 'a node for each item that is an effect',
-      expected: 'one node for each effect: an approval is for one effect',
+      found: 'an effect with for_each',
+      expected: 'one node per effect: an approval covers one effect',
     });
   }
   if (node.until !== undefined) {
     error({
       code: 'WORKFLOW_EFFECT_UNTIL',
       path: `nodes[${node.id}].until`,
-      found: 'an effect that is repeated until a condition holds',
-      expected: 'an effect that happens once; what is repeated is work',
+      found: 'an effect with until',
+      expected: 'no until: effects happen once, only work repeats',
     });
   }
   const kind = factsOf(node.uses)?.kind;
@@ -65,7 +65,7 @@ const checkEffect = (node: NodeDefinition, effect: EffectDeclaration, { error }:
       code: 'WORKFLOW_EFFECT_KIND',
       path: `${path}.kind`,
       found: effect.kind,
-      expected: `${kind}: ${node.uses} is nothing else`,
+      expected: `${kind}, the only kind of ${node.uses}`,
     });
     return;
   }
@@ -76,34 +76,34 @@ const checkEffect = (node: NodeDefinition, effect: EffectDeclaration, { error }:
     code: 'WORKFLOW_EFFECT_CLASS',
     path: `${path}.effectClass`,
     found: effect.effectClass,
-    expected: `${effectClass}: the class belongs to the capability`,
+    expected: `${effectClass}, the class of the capability`,
   });
 };
 
-/** What nobody carries out cannot be carried out several times. */
+/** A control has no executor, so it cannot be repeated. */
 const checkRepeated = ({ id, uses, forEach, until }: NodeDefinition, { error }: Collector): void => {
   if (!CONTROLS.has(uses) || (forEach === undefined && until === undefined)) return;
   error({
     code: 'WORKFLOW_CONTROL_REPEATED',
     path: `nodes[${id}].${forEach === undefined ? 'until' : 'forEach'}`,
-    found: `${uses}, which is to be repeated`,
-    expected: 'something that an executor carries out',
+    found: `${uses} with a repetition`,
+    expected: 'a capability that an executor runs',
   });
 };
 
-/** What does more than work is held until it is approved, and only what is declared is. */
+/** Anything beyond plain work needs a declared effect, because only declared effects wait for approval. */
 const checkUndeclared = ({ id, uses }: NodeDefinition, { error }: Collector): void => {
   const facts = factsOf(uses);
   if (facts === undefined || (facts.work === true && facts.kind === undefined)) return;
   error({
     code: 'WORKFLOW_EFFECT_MISSING',
     path: `nodes[${id}].effect`,
-    found: `${uses} without the declaration of an effect`,
+    found: `${uses} without an effect`,
     expected: facts.kind === undefined ? 'an effect' : `an effect of the kind ${facts.kind}`,
   });
 };
 
-/** What runs around a node is work: there is nothing that it could be approved by. */
+/** Steps around a node are plain work: they have no approval of their own. */
 const checkSteps = (node: NodeDefinition, collector: Collector): void => {
   for (const field of ['before', 'afterwards', 'finally'] as const) {
     for (const [at, { uses }] of (node[field] ?? []).entries()) {
@@ -114,13 +114,13 @@ const checkSteps = (node: NodeDefinition, collector: Collector): void => {
         code: 'WORKFLOW_STEP_NOT_WORK',
         path,
         found: uses,
-        expected: 'work: effects and controls are nodes of their own',
+        expected: 'plain work: effects and controls need nodes of their own',
       });
     }
   }
 };
 
-/** Whether what a node does exists, and is declared as what it is. */
+/** Checks that the capability of a node exists and that its effect is declared correctly. */
 export const checkCapabilities = (node: NodeDefinition, collector: Collector): void => {
   const path = `nodes[${node.id}]`;
   if (checkLabel(node.uses, `${path}.uses`, collector)) {
@@ -133,7 +133,7 @@ export const checkCapabilities = (node: NodeDefinition, collector: Collector): v
       code: 'WORKFLOW_AGENT_MISSING',
       path: `${path}.agent`,
       found: 'an agent without a command',
-      expected: 'the command that runs it, as it is configured',
+      expected: 'the agent command from config.toml',
     });
   }
   if (
@@ -144,7 +144,7 @@ export const checkCapabilities = (node: NodeDefinition, collector: Collector): v
       code: 'WORKFLOW_TERMINAL_ROUTES',
       path: `${path}.on`,
       found: 'routes out of a terminal',
-      expected: 'none: nothing follows it',
+      expected: 'no routes: nothing follows a terminal',
     });
   }
   checkSteps(node, collector);

@@ -1,25 +1,24 @@
 import { nearestName, type Problem } from '../problems/problem.ts';
 
-/** The known names, and how many they are. */
 type NameSet = { readonly size: number; keys(): Iterable<string> };
 
 type NewProblem = Pick<Problem, 'code' | 'path' | 'found' | 'expected'> & {
-  /** What was written, and what could have been meant by it. */
+  /** The word as written, and the known words for a suggestion. */
   readonly meant?: { readonly word: string; readonly known: NameSet };
 };
 
-/** Collects what is wrong with a definition. */
+/** Collects the problems of a definition. */
 export type Collector = {
   readonly error: (found: NewProblem) => void;
   readonly warning: (found: NewProblem) => void;
-  /** Errors first; when there are too many, the last one says how many are left out. */
+  /** Errors come first. Beyond the limit, the last problem counts the rest. */
   readonly problems: () => Problem[];
 };
 
-/** More of them help nobody, and they travel in one message. */
+/** More problems do not help, and all of them travel in one message. */
 export const PROBLEMS_MAX = 500;
 
-/** Names that are compared with what was written, of all problems together: a large definition has many of both. */
+/** Limits the comparisons for suggestions over all problems: a large definition has many names. */
 const COMPARED_MAX = 100_000;
 
 const leftOut = (count: number, severity: Problem['severity']): Problem => ({
@@ -27,7 +26,7 @@ const leftOut = (count: number, severity: Problem['severity']): Problem => ({
   severity,
   path: '',
   found: `${String(count)} more problems`,
-  expected: 'these to be corrected first',
+  expected: 'these problems fixed first',
 });
 
 export const createCollector = (): Collector => {

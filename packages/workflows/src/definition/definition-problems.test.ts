@@ -43,8 +43,8 @@ describe('names', () => {
         code: 'WORKFLOW_NODE_TWICE',
         severity: 'error',
         path: 'nodes[a].id',
-        found: 'a at places 1 and 3',
-        expected: 'an id that no other node has',
+        found: 'a at positions 1 and 3',
+        expected: 'a unique id',
       },
     ]);
   });
@@ -261,7 +261,7 @@ describe('expressions', () => {
   test('it says what is wrong, in one line', () => {
     const [found] = problems({ id: 'a', guard: 'inputs.x is defind' });
     expect(found === undefined ? '' : problemText(found)).toBe(
-      'nodes[a].guard: error WORKFLOW_EXPRESSION: found "inputs.x is defind", which is refused: there is no test "defind": did you mean "defined"?; expected an expression',
+      'nodes[a].guard: error WORKFLOW_EXPRESSION: found "inputs.x is defind": there is no test "defind": did you mean "defined"?; expected an expression',
     );
   });
 

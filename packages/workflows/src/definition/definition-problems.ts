@@ -10,8 +10,8 @@ import { graphOf } from '../graph/graph.ts';
 import type { Problem } from '../problems/problem.ts';
 
 /**
- * Everything that is wrong with a definition, whoever made it: what the compiler asks last, and the orchestrator before it
- * accepts a task. Its shape has been parsed before. Takes time in proportion to the size of the definition.
+ * Checks a parsed definition from any source. The compiler runs it last, the orchestrator before it accepts a
+ * task. Takes linear time.
  */
 export const definitionProblems = (definition: WorkflowDefinition): Problem[] => {
   const collector = createCollector();

@@ -14,13 +14,12 @@ const report = (
   error({
     code: 'WORKFLOW_EXPRESSION',
     path: `nodes[${node}].${path}`,
-    found: `${JSON.stringify(start)}, which is refused: ${problem}`,
+    found: `${JSON.stringify(start)}: ${problem}`,
     expected:
       path in { guard: 0, until: 0, forEach: 0 } ? 'an expression' : 'a text with {{ expression }} parts',
   });
 };
 
-/** What is wrong with the expressions of a node, wherever they stand. */
 export const checkExpressions = (node: NodeDefinition, collector: Collector): void => {
   for (const written of expressionsOf(node))
     report(collector, node.id, written, checkExpression(written.text, SCOPE_NAMES));

@@ -6,7 +6,7 @@ import type { Graph } from '../graph/graph.ts';
 import type { Collector } from './collector.ts';
 import type { NodeText } from './node-texts.ts';
 
-/** The texts in what a gate is given in which something is put in. */
+/** The texts with expressions in the inputs of a gate. */
 const textsIn = (path: string, value: Json): readonly NodeText[] => {
   if (typeof value === 'string') return hasExpressions(value) ? [{ path, text: value }] : [];
   if (typeof value !== 'object' || value === null) return [];
@@ -14,7 +14,7 @@ const textsIn = (path: string, value: Json): readonly NodeText[] => {
   return Object.entries(value).flatMap(([key, item]: [string, Json]) => textsIn(`${path}.${key}`, item));
 };
 
-/** What is wrong with the gate of an effect, whoever made it. */
+/** Checks the gate of an effect, compiled or submitted directly. */
 export const checkGate = ({ id, effect }: NodeDefinition, { nodes }: Graph, { error }: Collector): void => {
   const gate = effect?.gate;
   if (effect === undefined || gate === undefined) return;

@@ -8,7 +8,7 @@ import { componentsOf } from '../graph/components.ts';
 import { graphOf, type Edge, type Graph } from '../graph/graph.ts';
 import type { Collector } from './collector.ts';
 
-/** How many nodes of a circle are printed. */
+/** Longer cycles are abbreviated in messages. */
 const CHAIN_MAX = 20;
 
 export const checkIds = ({ nodes }: WorkflowDefinition, { error }: Collector): void => {
@@ -20,21 +20,21 @@ export const checkIds = ({ nodes }: WorkflowDefinition, { error }: Collector): v
       error({
         code: 'WORKFLOW_NODE_TWICE',
         path: `nodes[${id}].id`,
-        found: `${id} at places ${String(before + 1)} and ${String(at + 1)}`,
-        expected: 'an id that no other node has',
+        found: `${id} at positions ${String(before + 1)} and ${String(at + 1)}`,
+        expected: 'a unique id',
       });
     }
   }
 };
 
-/** Names of nodes that are none. */
+/** Reports names that no node has. */
 export const checkReferences = (node: NodeDefinition, { nodes }: Graph, { error }: Collector): void => {
   const check = (name: NodeId, path: string): void => {
     if (nodes.has(name)) return;
     error({
       code: 'WORKFLOW_NODE_UNKNOWN',
       path: `nodes[${node.id}].${path}`,
-      found: `${name}, which no node is called`,
+      found: `${name}, which is not a node`,
       expected: 'the id of a node',
       meant: { word: name, known: nodes },
     });
@@ -46,7 +46,7 @@ export const checkReferences = (node: NodeDefinition, { nodes }: Graph, { error 
   }
 };
 
-/** The way round a circle, from a node of it back to itself: the shortest one. */
+/** The shortest cycle through a node. */
 const wayRound = (start: NodeId, next: (node: NodeId) => Iterable<NodeId>): readonly NodeId[] => {
   const cameFrom = new Map<NodeId, NodeId>();
   const queue: NodeId[] = [start];
@@ -76,8 +76,8 @@ const chain = (way: readonly NodeId[]): string =>
       ].join(' -> ');
 
 /**
- * Circles that only success goes round: they have no end. One that needs another outcome somewhere is a loop, and every
- * loop has a budget. Says which circle each node is on, by number.
+ * Reports cycles of success alone, which never end. A cycle that needs another outcome is a loop, and every
+ * loop has a budget. Returns the cycle number of each node.
  */
 const checkCycles = (graph: Graph, { error }: Collector): ReadonlyMap<NodeId, number> => {
   const ids = [...graph.nodes.keys()];
@@ -94,13 +94,15 @@ const checkCycles = (graph: Graph, { error }: Collector): ReadonlyMap<NodeId, nu
       code: 'WORKFLOW_CYCLE',
       path: `nodes[${id}]`,
       found: `a cycle without a bound: ${chain(wayRound(id, within))}`,
-      expected: 'a way on: only a loop that needs a failure or a block ends by its budget',
+      expected: 'an exit: only loops through failed or blocked have a budget',
     });
   }
   return new Map([...circles].filter(([, circle]) => reported.has(circle)));
 };
 
-/** What waits by `after` for something that itself comes later. Where success alone goes round, that has been said. */
+/**
+ * Reports a node that waits through `after` for its own successor. Cycles of success are reported already.
+ */
 const checkBackwardAfter = (edge: Edge, cycles: ReadonlyMap<NodeId, number>, { error }: Collector): void => {
   const said = cycles.has(edge.from) && cycles.get(edge.from) === cycles.get(edge.to);
   if (edge.kind !== 'after' || !edge.loop || said) return;
@@ -108,15 +110,15 @@ const checkBackwardAfter = (edge: Edge, cycles: ReadonlyMap<NodeId, number>, { e
     code: 'WORKFLOW_NEVER_RUNS',
     path: `nodes[${edge.to}].after`,
     found: `${edge.to}, which waits for ${edge.from}, which itself follows ${edge.to}`,
-    expected: 'a node that can run before it; a route (on) can lead back, after cannot',
+    expected: 'a node that can run first: only routes (on) may lead back',
   });
 };
 
-/** What a control that only ever succeeds is said to lead to otherwise. */
+/** `control.prepare` and `control.terminal` always succeed. */
 const canEnd = ({ uses }: NodeDefinition, outcome: Outcome): boolean =>
   outcome === 'succeeded' || (uses !== 'control.prepare' && uses !== 'control.terminal');
 
-/** Nodes that no way from the entries leads to. */
+/** Reports nodes that no path from the entries reaches. */
 const checkReach = (graph: Graph, { error }: Collector): void => {
   const reached = new Set(graph.entries);
   for (const id of reached) {
@@ -130,13 +132,13 @@ const checkReach = (graph: Graph, { error }: Collector): void => {
     error({
       code: 'WORKFLOW_NEVER_RUNS',
       path: `nodes[${id}]`,
-      found: `${id}, which only follows what cannot happen`,
-      expected: 'a way to it from a node that the workflow starts with',
+      found: `${id}, which can never start`,
+      expected: 'a path from an entry node',
     });
   }
 };
 
-/** Whether everything in the graph can run, and comes to an end. */
+/** Checks that every node can run and that the graph ends. */
 export const checkGraph = (definition: WorkflowDefinition, collector: Collector): void => {
   const graph = graphOf(definition);
   const cycles = checkCycles(graph, collector);

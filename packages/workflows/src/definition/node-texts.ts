@@ -1,31 +1,33 @@
 import type { Json } from '@holdpoint/contracts/values/json';
 import type { NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
 
-/** Something that is written in a node, and where. */
+/** A text of a node and its path. */
 export type NodeText = { readonly path: string; readonly text: string };
 
-/** The expressions of a node: each is one as a whole. */
+/** The fields of a node that are one expression each. */
 export const expressionsOf = (node: NodeDefinition): readonly NodeText[] =>
   (['guard', 'until', 'forEach'] as const).flatMap((field) => {
     const text = node[field];
     return text === undefined ? [] : [{ path: field, text }];
   });
 
-/** What an expression may speak of. */
+/** The names that an expression may use. */
 export const SCOPE_NAMES: ReadonlySet<string> = new Set(['inputs', 'nodes', 'outputs', 'item', 'task']);
 
-/** A prompt has placeholders of its own, of the form `{{file:…}}`, which the capability puts in. */
+/** Prompts have their own `{{file:…}}` placeholders, which the capability fills in. */
 const isPrompt = (uses: string, arg: string): boolean =>
   uses.endsWith('.prompt.resolve') || (uses === 'control.gate.conflict_resolution' && arg === 'prompt_text');
 
-/** Scripts have braces of their own: arguments are filled in only where a node has what templates did not have before. */
+/**
+ * Scripts contain braces of their own, so arguments are rendered only at nodes with an effect or `for_each`.
+ */
 const rendersArguments = ({ effect, forEach, verbatim }: NodeDefinition): boolean =>
   verbatim !== true && (effect !== undefined || forEach !== undefined);
 
-/** What takes an effect back is given what that was ordered with, with everything put in long ago. */
+/** A compensation receives the final arguments of its effect, already rendered. */
 const isCompensation = (uses: string): boolean => uses.endsWith('.compensate');
 
-/** Whether the expressions in an argument of a node, or of a step around it, are put in. */
+/** Whether expressions in an argument are rendered, for a node or a step around it. */
 export const isRendered = (node: NodeDefinition, uses: string, arg: string): boolean =>
   rendersArguments(node) && !isPrompt(uses, arg) && !isCompensation(uses);
 
@@ -50,7 +52,7 @@ const effectOf = ({ effect, verbatim }: NodeDefinition): NodeText[] =>
     within(`effect.${field}`, effect?.[field] ?? null),
   );
 
-/** The texts of a node in which expressions stand between `{{` and `}}`. */
+/** The texts of a node that may contain `{{ expression }}` parts. */
 export const textsOf = (node: NodeDefinition): readonly NodeText[] => {
   const steps = (['before', 'afterwards', 'finally'] as const).flatMap((field) =>
     (node[field] ?? []).flatMap((step, at) => argsOf(node, step, `${field}[${String(at)}].args`)),

@@ -4,7 +4,7 @@ import type { Graph } from '../graph/graph.ts';
 import { rulesProblems } from '../recovery/rule-problems.ts';
 import type { Collector } from './collector.ts';
 
-/** Whether recovery can decide what follows a failure of a node, and nothing else does as well. */
+/** With `recover`, recovery alone decides what follows a failure. Reports competing settings. */
 export const checkRecovering = (node: NodeDefinition, graph: Graph, { error }: Collector): void => {
   if (node.onError?.strategy !== 'recover') return;
   const at = `nodes[${node.id}]`;
@@ -12,8 +12,8 @@ export const checkRecovering = (node: NodeDefinition, graph: Graph, { error }: C
     error({
       code: 'WORKFLOW_RECOVER_CONTROL',
       path: `${at}.onError`,
-      found: `${node.uses}, of which nothing can fail`,
-      expected: 'something that an executor carries out',
+      found: `${node.uses}, which cannot fail`,
+      expected: 'a capability that an executor runs',
     });
   }
   const onward = graph
@@ -23,8 +23,8 @@ export const checkRecovering = (node: NodeDefinition, graph: Graph, { error }: C
     error({
       code: 'WORKFLOW_RECOVER_ROUTE',
       path: `${at}.on.failed`,
-      found: `a way on to ${onward.map(({ to }) => to).join(', ')}`,
-      expected: 'only what leads back: recovery decides what follows a failure',
+      found: `a route to ${onward.map(({ to }) => to).join(', ')}`,
+      expected: 'only routes that lead back: recovery handles failures',
     });
   }
   if (node.retry?.mode === 'on_failure') {
@@ -32,7 +32,7 @@ export const checkRecovering = (node: NodeDefinition, graph: Graph, { error }: C
       code: 'WORKFLOW_RECOVER_RETRY',
       path: `${at}.retry.mode`,
       found: 'on_failure',
-      expected: 'never or until_gate: recovery decides whether it is tried again',
+      expected: 'never or until_gate: recovery decides about retries',
     });
   }
   if (node.gatePolicy === 'retry' || node.gatePolicy === 'warn') {
@@ -40,12 +40,12 @@ export const checkRecovering = (node: NodeDefinition, graph: Graph, { error }: C
       code: 'WORKFLOW_RECOVER_POLICY',
       path: `${at}.gatePolicy`,
       found: node.gatePolicy,
-      expected: 'block: recovery decides what follows a failure',
+      expected: 'block: recovery handles failures',
     });
   }
 };
 
-/** What a definition brings along for recovery, whoever made it. */
+/** Checks the recovery rules inside a definition. */
 export const checkRecoveryRules = ({ recovery }: WorkflowDefinition, { error }: Collector): void => {
   if (recovery === undefined) return;
   for (const { path, ...problem } of rulesProblems(recovery)) error({ ...problem, path: `recovery.${path}` });

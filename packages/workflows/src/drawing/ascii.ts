@@ -2,12 +2,12 @@ import type { NodeId } from '@holdpoint/contracts/values/ids';
 import type { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { pictureOf, type Line, type Picture, type Shape } from './picture.ts';
 
-/** Layers are moved in by two columns each, up to here: a long chain stays within a terminal. */
+/** Each layer is indented by two columns, up to this limit: a long chain must fit a terminal. */
 const INDENT_MAX = 16;
 
 const SIGN: Readonly<Record<Shape['kind'], string>> = { effect: '#', gate: '?', end: '.', work: '*' };
 
-/** How many nodes stand above a node at the most, by what it waits for. */
+/** The depth of each node: the longest chain of nodes that it waits for. */
 const layersOf = ({ shapes, lines }: Picture): ReadonlyMap<NodeId, number> => {
   const onward = lines.filter(({ loop }) => !loop);
   const out = Map.groupBy(onward, ({ from }) => from);
@@ -47,7 +47,7 @@ const shapeLines = (
   ];
 };
 
-/** A workflow for a terminal: from the top down, every node below all that it waits for, and what can follow it. */
+/** Draws a workflow for a terminal: each node below those it waits for, with its successors. */
 export const drawAscii = (definition: WorkflowDefinition): string => {
   const picture = pictureOf(definition);
   const layers = layersOf(picture);

@@ -1,7 +1,7 @@
 import type { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { captionOf, pictureOf, type Line, type Shape } from './picture.ts';
 
-/** A text in quotes: only these two characters mean anything in one. */
+/** Inside quotes, DOT gives a meaning only to these two characters. */
 const quoted = (text: string): string => `"${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
 const label = (lines: readonly string[]): string =>
   `"${lines.map((line) => quoted(line).slice(1, -1)).join('\\n')}"`;
@@ -17,7 +17,7 @@ const shapeText = (shape: Shape): string =>
   `  ${quoted(shape.id)} [${LOOK[shape.kind]} label=${label(captionOf(shape))}];`;
 
 const lineText = ({ from, to, loop, label: text }: Line): string => {
-  // What leads back must not move its target down.
+  // An edge that leads back must not push its target down.
   const look = [
     ...(loop ? ['style=dashed', 'constraint=false'] : []),
     ...(text === '' ? [] : [`label=${quoted(text)}`]),
@@ -25,7 +25,7 @@ const lineText = ({ from, to, loop, label: text }: Line): string => {
   return `  ${quoted(from)} -> ${quoted(to)}${look.length === 0 ? '' : ` [${look.join(' ')}]`};`;
 };
 
-/** A workflow in the language of Graphviz; what leads back is dashed. */
+/** Draws a workflow for Graphviz; edges that lead back are dashed. */
 export const drawDot = (definition: WorkflowDefinition): string => {
   const { title, shapes, lines } = pictureOf(definition);
   return [

@@ -12,6 +12,6 @@ const DRAW: Readonly<Record<DrawingFormat, (definition: WorkflowDefinition) => s
   ascii: drawAscii,
 };
 
-/** The graph of a workflow, for people. Ends with a line break. */
+/** Draws the graph of a workflow. The text ends with a line break. */
 export const drawGraph = (definition: WorkflowDefinition, format: DrawingFormat): string =>
   DRAW[format](definition);

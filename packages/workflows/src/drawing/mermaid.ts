@@ -1,7 +1,7 @@
 import type { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { captionOf, pictureOf, type Line, type Shape } from './picture.ts';
 
-/** Every character that could end a label, begin a tag or be taken for Markdown is written by its number. */
+/** Escapes every character that could end a label, start a tag or act as Markdown. */
 const escaped = (text: string): string =>
   text.replaceAll(/[^\p{L}\p{N} .,:_-]/gu, (char) => `#${String(char.codePointAt(0))};`);
 
@@ -26,7 +26,7 @@ const lineText = ({ from, to, loop, label }: Line, numbers: ReadonlyMap<string, 
   return `  n${String(numbers.get(from))} ${arrow}${text} n${String(numbers.get(to))}`;
 };
 
-/** A workflow as a Mermaid flowchart; what leads back is dashed. */
+/** Draws a Mermaid flowchart; edges that lead back are dashed. */
 export const drawMermaid = (definition: WorkflowDefinition): string => {
   const { shapes, lines } = pictureOf(definition);
   const numbers = new Map<string, number>(shapes.map(({ id, number }) => [id, number]));

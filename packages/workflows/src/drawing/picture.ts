@@ -2,19 +2,19 @@ import type { NodeId } from '@holdpoint/contracts/values/ids';
 import type { NodeDefinition, WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { graphOf, type Edge } from '../graph/graph.ts';
 
-/** What a drawing shows of a node, whatever it is drawn in. */
+/** The format-independent drawing of a node. */
 export type Shape = {
   readonly id: NodeId;
-  /** The number of the node, for languages in which an id could be a word of their own. */
+  /** For languages in which an id could be a keyword. */
   readonly number: number;
   readonly kind: 'effect' | 'gate' | 'end' | 'work';
   readonly name: string | undefined;
   readonly uses: string;
-  /** In a word or two: what holds it up, and what repeats it. */
+  /** Short marks, such as a guard or a repetition. */
   readonly marks: readonly string[];
 };
 
-/** An edge, and its label; success is what is meant by a line without one. */
+/** An edge and its label; success has no label. */
 export type Line = Edge & { readonly label: string };
 
 export type Picture = {
@@ -29,7 +29,7 @@ const kindOf = ({ effect, uses }: NodeDefinition): Shape['kind'] => {
   return uses.startsWith('control.') ? 'gate' : 'work';
 };
 
-/** The part of a label that tells it from others: `git.commit` of `cap.env.builtin.git.commit`. */
+/** The distinctive part of a label: `git.commit` of `cap.env.builtin.git.commit`. */
 const shortUses = (uses: string): string =>
   uses.replace(/^cap\.(env\.)?(builtin\.)?/, '').replace(/^control\.(gate\.)?/, '');
 
@@ -41,7 +41,7 @@ const marksOf = (node: NodeDefinition): string[] => [
   ...(node.until === undefined ? [] : ['until']),
 ];
 
-/** Free text on one line, without what moves a cursor or hides, and not longer than can be drawn. */
+/** Free text on one line, shortened, without control characters. */
 const plain = (text: string): string => {
   const letters = Array.from(text.replaceAll(/[\p{C}\p{Zl}\p{Zp}\s]+/gu, ' ').trim());
   return letters.length > 60 ? `${letters.slice(0, 59).join('')}…` : letters.join('');
@@ -65,7 +65,7 @@ export const pictureOf = (definition: WorkflowDefinition): Picture => {
   return { title: plain(`${definition.id}@${definition.version}`), shapes, lines };
 };
 
-/** What stands in a node, line by line. */
+/** The lines of text in a node. */
 export const captionOf = ({ id, name, uses, marks }: Shape): string[] => [
   id,
   ...(name === undefined ? [] : [name]),

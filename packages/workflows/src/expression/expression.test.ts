@@ -131,18 +131,18 @@ describe('what an expression comes to', () => {
 
   test.each([
     ['inputs.environment > 3', 'cannot compare a string with a number'],
-    ['nodes.test.count > 3', 'cannot compare nothing (there is no such member) with a number'],
-    [`'a' + 1`, '"~" joins what is no text'],
+    ['nodes.test.count > 3', 'cannot compare undefined (no such member) with a number'],
+    [`'a' + 1`, '"~" joins other values'],
     ['1 / 0', 'a division by zero'],
-    ['10 ** 400', 'gives no number'],
-    ['true + 1', '"+" wants'],
-    ['inputs.services.upper()', 'wants a text, and this is a list'],
-    ['inputs[0]', 'has no member that is named by a number'],
-    ['{1: 2}', 'the keys of an object are texts'],
+    ['10 ** 400', 'no finite number'],
+    ['true + 1', '"+" needs'],
+    ['inputs.services.upper()', 'must be a text, not a list'],
+    ['inputs[0]', 'has no members with a number as their key'],
+    ['{1: 2}', 'object keys are texts'],
     [`[1, 'a'] | sort`, 'cannot compare'],
-    [`'a'[::0]`, 'in steps of 0'],
-    [`'\\ud83d'`, 'ends within a letter'],
-    [`{'\\ud83d': 1} | tojson`, 'ends within a letter'],
+    [`'a'[::0]`, 'the step of a slice cannot be 0'],
+    [`'\\ud83d'`, 'half a character'],
+    [`{'\\ud83d': 1} | tojson`, 'half a character'],
   ])('%s is an error', (text, said) => {
     expect(complaint(() => value(text))).toContain(said);
   });
@@ -174,7 +174,7 @@ describe('what is refused before anything is evaluated', () => {
     ['(a', '")" is missing'],
     ['a]', '"]" closes nothing'],
     [`'a`, 'does not parse'],
-    ['a == and', 'stands where a value should'],
+    ['a == and', 'is not a value'],
     ['a }}{{ b', 'does not parse'],
     ['a }} {% for x in y %}{{ x }}{% endfor %} {{ b', 'statements'],
     ['{% set a = 1 %}', 'statements'],
@@ -191,7 +191,7 @@ describe('what is refused before anything is evaluated', () => {
     [`a | default('b').c`, 'put a filter in parentheses'],
     [`a | join('a', 'b')`, '"join" takes only d'],
     [`a | join(x='a')`, '"join" takes only d'],
-    [`a | join('a', d='b')`, 'is given d twice'],
+    [`a | join('a', d='b')`, 'gets d twice'],
     ['a | join(*b)', 'arguments cannot be unpacked'],
     ['a | join(**b)', 'arguments cannot be unpacked'],
   ])('%s', (text, said) => {
@@ -201,7 +201,7 @@ describe('what is refused before anything is evaluated', () => {
   test.each([
     ['too many brackets', `${'('.repeat(33)}a${')'.repeat(33)}`, 'nested more than 32'],
     ['too deep a tree', `${'not '.repeat(200)}a`, 'more than 128 levels'],
-    ['too long a text', 'a'.repeat(2_001), 'is 2001 characters long, and may be 2000'],
+    ['too long a text', 'a'.repeat(2_001), 'is 2001 characters long; the limit is 2000'],
   ])('%s', (_what, text, said) => {
     expect(checkExpression(text)).toContain(said);
   });
@@ -240,9 +240,9 @@ describe('texts', () => {
 
   test('what gives nothing is an error, unless something stands for it', () => {
     expect(complaint(() => renderText('deploy:{{ nodes.build.outputs.digst }}', scope))).toContain(
-      'there is no such member',
+      'no such member',
     );
-    expect(complaint(() => renderText('{{ inputs.none }}', scope))).toContain('gives null');
+    expect(complaint(() => renderText('{{ inputs.none }}', scope))).toContain('is null');
     expect(renderText(`deploy:{{ nodes.x.y | default('none') }}`, scope)).toBe('deploy:none');
   });
 
@@ -258,7 +258,7 @@ describe('texts', () => {
   });
 
   test('half a letter is no text: nothing could be made of it', () => {
-    expect(complaint(() => renderText(`a{{ '\\ud83d' }}`, {}))).toContain('ends within a letter');
+    expect(complaint(() => renderText(`a{{ '\\ud83d' }}`, {}))).toContain('half a character');
   });
 
   test('a text of more than 64 KiB is refused', () => {

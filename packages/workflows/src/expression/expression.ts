@@ -21,9 +21,9 @@ const checked = (value: Value, meter: Meter): Json => {
 };
 
 /**
- * What a Jinja expression comes to. The same text and the same scope always give the same value: there is no clock, no
- * chance, no host, and nothing that can run for long. A name that the scope does not hold is an error; a member that is
- * not there is nothing, which is false, and `null` as a result. Throws `ExpressionError`.
+ * Evaluates a Jinja expression. Deterministic: no clock, no randomness, no access to the host, and a limit on
+ * the work. An unknown name is an error. A missing member is undefined, which is false, and `null` as a
+ * result. Throws `ExpressionError`.
  */
 export const evaluateExpression = (text: string, scope: JsonObject): Json =>
   withExpression(text, () => {
@@ -31,7 +31,10 @@ export const evaluateExpression = (text: string, scope: JsonObject): Json =>
     return checked(evaluate(parseExpression(text), scope, meter), meter);
   });
 
-/** Whether a condition holds, as Jinja sees it: what is empty, zero, null or not there does not. Throws `ExpressionError`. */
+/**
+ * Whether a condition is true in Jinja's sense: empty, zero, null and missing values are false. Throws
+ * `ExpressionError`.
+ */
 export const evaluateCondition = (text: string, scope: JsonObject): boolean =>
   withExpression(text, () => {
     const meter = createMeter();
@@ -39,8 +42,8 @@ export const evaluateCondition = (text: string, scope: JsonObject): boolean =>
   });
 
 /**
- * A text with its `{{ expression }}` parts put in. One that gives nothing, or null, is an error: what it leaves out would
- * make a key or a target of something else. Throws `ExpressionError`.
+ * Renders the `{{ expression }}` parts of a text. A missing or null value is an error, because it would
+ * silently change a key or a target. Throws `ExpressionError`.
  */
 export const renderText = (text: string, scope: JsonObject): string => {
   const meter = createMeter();
@@ -52,16 +55,16 @@ export const renderText = (text: string, scope: JsonObject): string => {
         : withExpression(part.expression, () =>
             textOf(evaluate(parseExpression(part.expression), scope, meter), meter),
           );
-    if (rendered.length > RESULT_MAX) fail(`the text becomes longer than ${String(RESULT_MAX)} characters`);
+    if (rendered.length > RESULT_MAX) fail(`the text exceeds ${String(RESULT_MAX)} characters`);
   }
   sizeOf(rendered, meter);
   return rendered;
 };
 
 /**
- * A template with its `{{ expression }}` parts put in and its statements carried out: `if`, `for`, `set`, and comments.
- * What gives nothing, or null, leaves nothing; a name that the scope does not hold is an error, and so is a text of more than
- * `max` characters. What is put in is never looked at again. Throws `ExpressionError`.
+ * Renders a template with `{{ expression }}` parts, `if`, `for`, `set` and comments. Missing and null values
+ * render as nothing. An unknown name, or more than `max` characters, is an error. Rendered values are not
+ * evaluated again. Throws `ExpressionError`.
  */
 export const renderTemplate = (text: string, scope: JsonObject, max = BODY_MAX): string =>
   renderTree(parseTemplate(text), scope, { meter: createMeter(), max });
@@ -81,13 +84,13 @@ const checkNames = (tree: Expression, names: ReadonlySet<string> | undefined): v
   for (const name of namesOf(tree)) if (!names.has(name)) failUnknown('name', name, names);
 };
 
-/** What is wrong with an expression, if anything is; its names are looked at when it is said which there will be. */
+/** The first problem of an expression; undefined when there is none. Checks names only against `names`. */
 export const checkExpression = (text: string, names?: ReadonlySet<string>): string | undefined =>
   problemOf(() => {
     checkNames(parseExpression(text), names);
   });
 
-/** What is wrong with a text with `{{ expression }}` parts, if anything is. */
+/** The first problem of a text with `{{ expression }}` parts; undefined when there is none. */
 export const checkText = (text: string, names?: ReadonlySet<string>): string | undefined =>
   problemOf(() => {
     for (const part of partsOf(text)) {
@@ -98,7 +101,7 @@ export const checkText = (text: string, names?: ReadonlySet<string>): string | u
     }
   });
 
-/** What is wrong with a template, if anything is; its names are looked at when it is said which there will be. */
+/** The first problem of a template; undefined when there is none. Checks names only against `names`. */
 export const checkTemplate = (text: string, names?: ReadonlySet<string>): string | undefined =>
   problemOf(() => {
     const body = parseTemplate(text);

@@ -3,17 +3,17 @@ import type { Problem } from '../problems/problem.ts';
 import { fileProblem, WorkflowFileError } from './file-error.ts';
 import { readInside } from './read-inside.ts';
 
-/** The first that is there counts, alone. */
+/** Only the first existing file counts. */
 const CONFIG_FILES = ['.holdpoint/config.toml', '.vizier/config.toml', '.vizier/config.json'] as const;
 
 export type ConfigFile = {
-  /** Undefined where there is none, and the defaults hold. */
+  /** Left out when no file exists. */
   readonly file?: string;
   readonly config?: WorkflowConfig;
   readonly problems: readonly Problem[];
 };
 
-/** What is configured in a repository; without a file for it, the defaults. */
+/** The configuration of a repository, or the defaults when it has none. */
 export const readConfigFile = (root: string): ConfigFile => {
   const read = readInside(root);
   for (const file of CONFIG_FILES) {

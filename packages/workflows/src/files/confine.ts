@@ -2,11 +2,11 @@ import { lstatSync, realpathSync } from 'node:fs';
 import { dirname, isAbsolute, relative, resolve, sep } from 'node:path';
 import { systemCode, WorkflowFileError } from './file-error.ts';
 
-/** Where a path leads once its symbolic links are followed. */
+/** A path with its symbolic links resolved. */
 export type ConfinedPath = {
-  /** Absolute, without any link in it. */
+  /** Absolute, without symbolic links. */
   readonly real: string;
-  /** From the top of the repository, with forward slashes. */
+  /** Relative to the root, with forward slashes. */
   readonly file: string;
 };
 
@@ -20,11 +20,11 @@ const MISSING: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR']);
 const unreadable = (path: string, cause: unknown): WorkflowFileError => {
   const why = systemCode(cause) ?? 'an error';
   return why === 'ELOOP' || why === 'ENAMETOOLONG' || why === 'ERR_INVALID_ARG_VALUE'
-    ? new WorkflowFileError('WORKFLOW_PATH_REFUSED', path, `a path that leads nowhere (${why})`, { cause })
+    ? new WorkflowFileError('WORKFLOW_PATH_REFUSED', path, `an invalid path (${why})`, { cause })
     : new WorkflowFileError('WORKFLOW_FILE_UNREADABLE', path, why, { cause });
 };
 
-/** Undefined where nothing is. */
+/** Undefined when nothing exists there. */
 const realOf = (path: string, asked: string): string | undefined => {
   try {
     return realpathSync(path);
@@ -37,7 +37,7 @@ const realOf = (path: string, asked: string): string | undefined => {
 const isLink = (path: string): boolean =>
   lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 
-/** The deepest folder on the way that is there. A link that leads to nothing may lead anywhere: it counts as outside. */
+/** The deepest existing folder of a path. A dangling link may lead anywhere, so it counts as outside. */
 const deepestOf = (path: string, asked: string): string | undefined => {
   const real = realOf(path, asked);
   if (real !== undefined) return real;
@@ -45,7 +45,7 @@ const deepestOf = (path: string, asked: string): string | undefined => {
   try {
     link = isLink(path);
   } catch (cause) {
-    // Something on the way is no folder.
+    // A component of the path is not a folder.
     if (!MISSING.has(systemCode(cause) ?? '')) throw unreadable(asked, cause);
     link = false;
   }
@@ -54,11 +54,11 @@ const deepestOf = (path: string, asked: string): string | undefined => {
 };
 
 const leadsOut = (path: string): WorkflowFileError =>
-  new WorkflowFileError('WORKFLOW_PATH_REFUSED', path, 'a path that leads out of the repository');
+  new WorkflowFileError('WORKFLOW_PATH_REFUSED', path, 'a path outside of the repository');
 
 /**
- * Where a path leads, or undefined where nothing is. Symbolic links are followed first, and whatever is outside of the
- * root then is refused, so that it cannot even be learnt whether it is there.
+ * Resolves a path, or returns undefined when nothing exists there. A path outside of the root is refused
+ * before the check for existence, so that a caller cannot probe the file system.
  */
 export const confine = (root: string, path: string): ConfinedPath | undefined => {
   const base = realpathSync(root);
@@ -67,7 +67,7 @@ export const confine = (root: string, path: string): ConfinedPath | undefined =>
   if (deepest === undefined || !isWithin(base, deepest)) throw leadsOut(path);
   const real = realOf(wanted, path);
   if (real === undefined) return undefined;
-  // Between the two looks a link may have changed.
+  // A link may have changed between the two checks.
   if (!isWithin(base, real)) throw leadsOut(path);
   return { real, file: relative(base, real).split(sep).join('/') };
 };

@@ -15,11 +15,11 @@ import { type ConfinedPath, confine } from './confine.ts';
 import { fileProblem, systemCode, WorkflowFileError } from './file-error.ts';
 import { type FoundTemplate, scanTemplates, type Unreadable } from './template-scan.ts';
 
-/** The template file that somebody meant. */
+/** The template file of a workflow. */
 export type FoundWorkflow = {
-  /** What it is read from, and may not import from outside of: the repository, or the folder of the global workflows. */
+  /** The folder that the template and its imports stay inside: the repository or the global folder. */
   readonly root: string;
-  /** From there, with forward slashes. */
+  /** Relative to `root`, with forward slashes. */
   readonly file: string;
   readonly alias?: string;
   /** `<id>@<version>` or `file:<path>`. */
@@ -29,9 +29,9 @@ export type FoundWorkflow = {
 export type FindResult = { readonly workflow?: FoundWorkflow; readonly problems: readonly Problem[] };
 
 export type FindOptions = {
-  /** The folder that paths on the command line start from; the top of the repository when nothing is said. */
+  /** The base of relative paths; by default the root of the repository. */
   readonly from?: string;
-  /** Folders outside of the repository that templates may come from, as `globalFolders` says. */
+  /** Folders outside of the repository that may hold templates; see `globalFolders`. */
   readonly alsoUnder?: readonly string[];
 };
 
@@ -56,7 +56,7 @@ const withNearest = (word: string, known: Iterable<string>): Partial<Problem> =>
 
 const EXTENSION = /\.(toml|json)$/;
 
-/** Inside the repository, or else inside one of the other folders. What is refused everywhere is refused as the repository does. */
+/** Tries the repository first, then the other folders. If all refuse, the repository's error counts. */
 const resolveAmong = (
   { root, alsoUnder }: Search,
   path: string,
@@ -76,7 +76,7 @@ const resolveIfInside = (folder: string, path: string): ConfinedPath | undefined
   try {
     return confine(folder, path);
   } catch (error) {
-    // It may still be inside of the next one.
+    // The next folder may contain it.
     if (error instanceof WorkflowFileError || systemCode(error) === 'ENOENT') return undefined;
     throw error;
   }
@@ -85,7 +85,7 @@ const resolveIfInside = (folder: string, path: string): ConfinedPath | undefined
 const findFile = (search: Search, path: string, asked: string): Result => {
   const { root, place } = resolveAmong(search, path);
   if (place === undefined)
-    return refuse('WORKFLOW_FLOW_NOT_FOUND', `${asked}: no such file`, 'a file that is there');
+    return refuse('WORKFLOW_FLOW_NOT_FOUND', `${asked}: no such file`, 'an existing file');
   if (!lstatSync(place.real).isFile())
     return refuse('WORKFLOW_NOT_A_FILE', `${asked}: a folder or a device`, 'a regular file');
   if (!EXTENSION.test(place.real)) return refuse('WORKFLOW_FILE_FORMAT', asked, 'a .toml or a .json file');
@@ -95,13 +95,13 @@ const findFile = (search: Search, path: string, asked: string): Result => {
 
 const identityText = ({ id, version }: Identity): string => `${id}@${version}`;
 
-/** Whoever looks for a template has to know that one of these may be it. */
+/** The missing template may be in one of these unreadable files. */
 const warningOf = ({ file, why }: Unreadable): Problem => ({
   code: 'WORKFLOW_FILE_SKIPPED',
   severity: 'warning',
   path: '',
   found: why,
-  expected: 'a template that can be read',
+  expected: 'a readable template',
   file,
 });
 
@@ -126,7 +126,7 @@ const findIdentity = (root: string, selector: string): Result => {
   return refuse(
     'WORKFLOW_SELECTOR_AMBIGUOUS',
     `${selector} in ${files}`,
-    'one template of that identity, or file:<path>',
+    'one template with this identity, or file:<path>',
   );
 };
 
@@ -149,7 +149,7 @@ const tryUnaliased = (search: Search, name: string): Result => {
   }
 };
 
-/** An alias that leads nowhere is a mistake in the configuration: nothing else is tried in its place. */
+/** A broken alias is a configuration error: no other meaning of the name is tried. */
 const findAliased = (search: Search, alias: string, target: string): FindResult => {
   const { workflow: flow, problems } = tryUnaliased({ ...search, from: search.root }, target);
   return {
@@ -158,7 +158,7 @@ const findAliased = (search: Search, alias: string, target: string): FindResult 
   };
 };
 
-/** What the first argument of `run` stands for: a file, an alias of the configuration, or the identity of a template. */
+/** Resolves a workflow name: a file, an alias from the configuration, or a template's identity. */
 export const findWorkflow = (
   root: string,
   flow: string,

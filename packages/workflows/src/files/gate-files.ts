@@ -11,15 +11,15 @@ import { GATE_FOLDERS, gatesIn } from './gate-source.ts';
 import { readInside } from './read-inside.ts';
 import { SHIPPED_GATES } from './shipped.ts';
 
-/** A gate that effects of a repository can name. */
+/** A gate that effects in a repository can name. */
 export type ListedGate = {
   readonly name: string;
-  /** From the top of the repository; undefined for one that comes with Holdpoint. */
+  /** Relative to the repository; undefined for a shipped gate. */
   readonly file?: string;
-  /** Undefined when something is wrong with it. */
+  /** Undefined when the gate has errors. */
   readonly gate?: Gate;
   readonly problems: readonly Problem[];
-  /** Effects that name no gate have this one. */
+  /** Used by effects that name no gate. */
   readonly isDefault: boolean;
 };
 
@@ -29,7 +29,7 @@ export type GateFile = {
   readonly problems: readonly Problem[];
 };
 
-/** More gates in one folder than anybody keeps. */
+/** Far more gates than one folder needs. */
 const FILES_MAX = 500;
 const NAME = /^([a-z0-9][a-z0-9_-]{0,63})\.yaml$/;
 
@@ -48,7 +48,7 @@ const namesIn = (root: string, folder: string): readonly string[] => {
   }
 };
 
-/** Each gate that effects of a repository can name, and what is wrong with it. */
+/** Lists all gates that effects in a repository can name, with their problems. */
 export const listGates = (
   root: string,
 ): { readonly gates: readonly ListedGate[]; readonly problems: readonly Problem[] } => {
@@ -86,7 +86,7 @@ const problemOf = (found: string, expected: string): Problem => ({
   expected,
 });
 
-/** The gate that an effect of a repository gets by this name. */
+/** The gate with this name, as an effect in the repository would get it. */
 export const findGateOf = (root: string, name: string): GateFile => {
   const report = createReport();
   const read = gatesIn(readInside(root));
@@ -94,19 +94,19 @@ export const findGateOf = (root: string, name: string): GateFile => {
   if ('gate' in found) return { text: read(name)?.text ?? '', gate: found.gate, problems: report.problems };
   const nearest = found.nearest === undefined ? {} : { nearest: found.nearest };
   const missing = {
-    ...problemOf(found.why, 'a gate in .holdpoint/gates, or one that is shipped'),
+    ...problemOf(found.why, 'a gate in .holdpoint/gates or a shipped gate'),
     ...nearest,
   };
   return { problems: report.problems.length > 0 ? report.problems : [missing] };
 };
 
-/** What is wrong with a file that is to be a gate. */
+/** Checks a file as a gate. */
 export const checkGateFile = (root: string, path: string): GateFile => {
   try {
     const place = confine(root, path);
     const text = place === undefined ? undefined : readInside(root)(path);
     if (place === undefined || text === undefined)
-      return { problems: [problemOf(`${path}: no such file`, 'the file of a gate')] };
+      return { problems: [problemOf(`${path}: no such file`, 'a gate file')] };
     const report = createReport();
     const gate = parseGate(text, place.file, report);
     return { text, ...(gate !== undefined && { gate }), problems: report.problems };

@@ -4,10 +4,10 @@ import { createReport } from '../problems/report.ts';
 import type { ReadFile } from './read-inside.ts';
 import { shippedGate } from './shipped.ts';
 
-/** Where gates stand in a repository; the first folder that has one of a name counts. */
+/** The folders with gates; the first one that contains a name wins. */
 export const GATE_FOLDERS = ['.holdpoint/gates', '.vizier/gates'] as const;
 
-/** The gates that effects of a repository can name. `read` sees to it that nothing outside of it is read. */
+/** Reads gates of a repository and shipped gates. `read` must confine paths to the repository. */
 export const gatesIn =
   (read: ReadFile): ReadGate =>
   (name) => {
@@ -20,12 +20,12 @@ export const gatesIn =
     return text === undefined ? undefined : { file: `${name}.yaml`, text, shipped: true };
   };
 
-/** The gate that comes with Holdpoint, as it is for effects that leave out theirs. */
+/** The shipped default gate. */
 export const defaultGate = (): Gate => {
   const found = gateFinder(
     gatesIn(() => undefined),
     createReport(),
   )(DEFAULT_GATE);
-  if (!('gate' in found)) throw new Error(`the default gate is none: ${found.why}`);
+  if (!('gate' in found)) throw new Error(`the default gate is invalid: ${found.why}`);
   return found.gate;
 };

@@ -2,8 +2,8 @@ import { isAbsolute } from 'node:path';
 import type { WorkflowConfig } from '../config/config.ts';
 
 /**
- * The folders outside of the repository that templates may come from: the configured one, else the usual one of whoever
- * asks. A relative name would mean another folder in every place, so it allows nothing.
+ * The folders outside of the repository that may contain templates: the configured one, or else the caller's
+ * default. A relative path is ignored, because it would differ in every folder.
  */
 export const globalFolders = (
   { globalWorkflows: { enabled, dir } }: WorkflowConfig,

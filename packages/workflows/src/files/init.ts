@@ -4,16 +4,16 @@ import { systemCode, WorkflowFileError } from './file-error.ts';
 import { readInside } from './read-inside.ts';
 import { type ShippedFile, shippedFiles } from './shipped.ts';
 
-/** What a repository had of the files that it is given, each from its top. */
+/** The initial files, relative to the repository. */
 export type Initialised = {
-  /** Were missing, and are there now; after a check they are still missing. */
+  /** Created now, or missing when only checked. */
   readonly written: readonly string[];
   readonly present: readonly string[];
-  /** Hold something else, and are left as they are. */
+  /** Exist with different content, and stay unchanged. */
   readonly differing: readonly string[];
 };
 
-/** What runs leave behind is nobody's source. */
+/** Runs leave files behind that do not belong into git. */
 const IGNORED: ShippedFile = { path: '.holdpoint/.gitignore', text: 'data/\nworktrees/\ntmp/\n' };
 
 type State = keyof Initialised;
@@ -35,7 +35,7 @@ const stateOf = (root: string, { path, text }: ShippedFile): State => {
   }
 };
 
-/** Writes a file that is not there. One that appears meanwhile is left alone, and half a file does not stay. */
+/** Creates a file. A file that appears meanwhile is kept, and a half-written file is removed. */
 const create = (root: string, { path, text }: ShippedFile): void => {
   const file = join(root, path);
   let made = false;
@@ -51,8 +51,8 @@ const create = (root: string, { path, text }: ShippedFile): void => {
 };
 
 /**
- * Gives a repository the stage templates and a configuration. What is there already is never changed, nothing is added
- * to git, and with `check` nothing is written at all.
+ * Gives a repository the stage templates and a configuration. Never changes an existing file and never runs
+ * git; with `check` it writes nothing.
  */
 export const initRepository = (root: string, { check }: { readonly check: boolean }): Initialised => {
   const states = [IGNORED, ...shippedFiles()].map((file) => ({ file, state: stateOf(root, file) }));

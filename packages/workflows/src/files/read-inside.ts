@@ -2,10 +2,10 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type St
 import { confine } from './confine.ts';
 import { systemCode, WorkflowFileError } from './file-error.ts';
 
-/** Far above any template; what is longer is something else, and would only fill the memory. */
+/** Far larger than any template; protects the memory. */
 export const FILE_MAX_BYTES = 1_048_576;
 
-/** Gives the text of a file, or undefined where there is none. */
+/** Returns the text of a file, or undefined when there is none. */
 export type ReadFile = (path: string) => string | undefined;
 
 const kindOf = (stats: Stats): string => {
@@ -21,7 +21,7 @@ const checkRegular = (stats: Stats, asked: string): void => {
     throw new WorkflowFileError('WORKFLOW_FILE_TOO_LARGE', asked, `${String(stats.size)} bytes`);
 };
 
-/** Reads what the file said that it has, and no further: it may grow meanwhile. */
+/** Reads only the size that `stat` reported: the file may grow meanwhile. */
 const readAll = (descriptor: number, { size }: Stats, asked: string): Buffer => {
   const buffer = Buffer.allocUnsafe(size + 1);
   let length = 0;
@@ -30,7 +30,7 @@ const readAll = (descriptor: number, { size }: Stats, asked: string): Buffer => 
     if (read === 0) return buffer.subarray(0, length);
     length += read;
   }
-  throw new WorkflowFileError('WORKFLOW_FILE_UNREADABLE', asked, 'a file that grows while it is read');
+  throw new WorkflowFileError('WORKFLOW_FILE_UNREADABLE', asked, 'a file that grew during reading');
 };
 
 const decode = (bytes: Buffer, asked: string): string => {
@@ -41,11 +41,11 @@ const decode = (bytes: Buffer, asked: string): string => {
   }
 };
 
-// Without waiting: opening a pipe would otherwise hang until somebody writes to it.
+// Non-blocking, because opening a pipe would otherwise wait for a writer.
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
 
 const readRegular = (real: string, asked: string): string => {
-  // Before it is opened as well: to open a device may already do something.
+  // Checked before opening as well: opening a device may have side effects.
   checkRegular(lstatSync(real), asked);
   const descriptor = openSync(real, FLAGS);
   try {
@@ -57,7 +57,7 @@ const readRegular = (real: string, asked: string): string => {
   }
 };
 
-/** The text at a place that has been looked up; undefined when it is gone meanwhile. */
+/** The text of a resolved path; undefined when the file has disappeared. */
 const readPlace = (real: string, asked: string): string | undefined => {
   try {
     return readRegular(real, asked);
@@ -69,7 +69,7 @@ const readPlace = (real: string, asked: string): string | undefined => {
   }
 };
 
-/** Reads the files of a repository, and nothing else, whatever path it is given. */
+/** Reads files inside a repository and refuses every other path. */
 export const readInside =
   (root: string): ReadFile =>
   (path) => {

@@ -5,7 +5,7 @@ import { readInside } from './read-inside.ts';
 
 export const RECOVERY_FILE = '.holdpoint/recovery.toml';
 
-/** How a repository wants its failures taken; without a file for it, as Holdpoint takes them. */
+/** The recovery rules of a repository; without a file, none, and the defaults apply. */
 export const readRecoveryFile = (root: string): RulesResult => {
   try {
     const text = readInside(root)(RECOVERY_FILE);

@@ -2,10 +2,10 @@ import { realpathSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { systemCode, WorkflowFileError } from './file-error.ts';
 
-/** A repository on this machine, by its top folder, symbolic links resolved. */
+/** A repository on this machine: its top folder with symbolic links resolved. */
 export type Repository = { readonly root: string };
 
-/** A folder in the main checkout; a file in a linked worktree and in a submodule. */
+/** A folder in the main checkout, a file in a linked worktree or submodule. */
 const hasGit = (folder: string): boolean => {
   const found = statSync(join(folder, '.git'), { throwIfNoEntry: false });
   return found !== undefined && (found.isDirectory() || found.isFile());
@@ -17,14 +17,14 @@ const rootAbove = (folder: string): string | undefined => {
   return above === folder ? undefined : rootAbove(above);
 };
 
-/** The repository that a folder stands in. Git itself is not asked: nothing of its configuration can have a say. */
+/** Finds the repository around a folder. Does not run git, so git configuration cannot influence it. */
 export const openRepository = (cwd: string): Repository => {
   let root: string | undefined;
   try {
     root = rootAbove(realpathSync(resolve(cwd)));
   } catch (cause) {
     const why = systemCode(cause) ?? 'an error';
-    throw new WorkflowFileError('WORKFLOW_NO_REPOSITORY', cwd, `a folder that cannot be read (${why})`, {
+    throw new WorkflowFileError('WORKFLOW_NO_REPOSITORY', cwd, `an unreadable folder (${why})`, {
       cause,
     });
   }

@@ -5,9 +5,9 @@ import { byBytes } from './byte-order.ts';
 import { confine } from './confine.ts';
 import { fileProblem, systemCode, WorkflowFileError } from './file-error.ts';
 
-/** One specification of a folder: each becomes a run of its own. */
+/** A specification; each one becomes a run. */
 export type Spec = {
-  /** From the top of the repository. */
+  /** Relative to the repository. */
   readonly file: string;
   readonly slug: string;
   readonly branch: string;
@@ -15,7 +15,7 @@ export type Spec = {
 
 export type Specs = { readonly specs: readonly Spec[]; readonly problems: readonly Problem[] };
 
-/** As many as one command may reasonably start. */
+/** The most runs that one command may start. */
 const SPECS_MAX = 1_000;
 const DEPTH_MAX = 32;
 const SLUG_MAX = 32;
@@ -36,7 +36,7 @@ const tooMany = (path: string): Problem =>
   problem(
     'WORKFLOW_SPEC_TOO_MANY',
     path,
-    'more than that',
+    'more files',
     `at most ${String(SPECS_MAX)} files in folders ${String(DEPTH_MAX)} deep`,
   );
 
@@ -63,7 +63,7 @@ const read = (folder: string): readonly Dirent[] => {
   }
 };
 
-/** What stands in a folder and in all below it, as far as it matters here: a path and what is wrong with it. */
+/** A specification file or a problem at this path. */
 type FolderEntry = { readonly path: string; readonly wrong?: Problem };
 
 function* walk(root: string, folder: string, depth: number): Generator<FolderEntry> {
@@ -80,7 +80,7 @@ function* walk(root: string, folder: string, depth: number): Generator<FolderEnt
   }
 }
 
-/** No further than one too many: a folder may be the top of something large. */
+/** Stops one entry after the limit: the folder may be huge. */
 const entriesOf = (root: string, folder: string): readonly FolderEntry[] => {
   const found: FolderEntry[] = [];
   for (const one of walk(root, folder, 0)) {
@@ -105,20 +105,15 @@ const specsIn = (root: string, folder: string): Specs => {
   return { specs, problems: [...problems, ...slugProblems(specs)] };
 };
 
-/** Two files whose names come to one slug would share a branch, and a file without one has none. */
+/** Two files with the same slug would share a branch; a file without a slug has no branch. */
 const slugProblems = (specs: readonly Spec[]): readonly Problem[] =>
   [...Map.groupBy(specs, ({ slug }) => slug)].flatMap(([slug, [first, ...others]]) => {
     const nameless =
       slug === '' && first !== undefined
-        ? [problem('WORKFLOW_SPEC_SLUG', first.file, 'no letter and no digit', 'a name to make a slug of')]
+        ? [problem('WORKFLOW_SPEC_SLUG', first.file, 'no letters or digits', 'a name with letters or digits')]
         : [];
     const same = others.map(({ file }) =>
-      problem(
-        'WORKFLOW_SPEC_COLLISION',
-        file,
-        `the slug ${slug} of ${first?.file ?? ''}`,
-        'a slug of its own',
-      ),
+      problem('WORKFLOW_SPEC_COLLISION', file, `the slug ${slug} of ${first?.file ?? ''}`, 'a unique slug'),
     );
     return [...nameless, ...same];
   });
@@ -140,7 +135,7 @@ const list = (root: string, dir: string): Specs => {
     : found;
 };
 
-/** The specifications of a folder, in the order of their bytes. With a problem, none of them may be run. */
+/** Lists the specifications of a folder in byte order. With any problem, none of them may run. */
 export const listSpecs = (root: string, dir: string): Specs => {
   if (dir.trim() === '') return noFolder(dir, 'an empty name');
   try {

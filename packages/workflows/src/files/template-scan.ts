@@ -6,7 +6,7 @@ import { confine } from './confine.ts';
 import { systemCode, WorkflowFileError } from './file-error.ts';
 import { type ReadFile, readInside } from './read-inside.ts';
 
-/** Where templates are looked for by their identity, each folder without the folders in it. */
+/** The folders with templates. Their subfolders are not searched. */
 export const TEMPLATE_FOLDERS = [
   '.holdpoint/workflows',
   '.holdpoint',
@@ -15,11 +15,11 @@ export const TEMPLATE_FOLDERS = [
   '.vizier',
 ] as const;
 
-/** More templates in one folder than anybody keeps: what is beyond is not looked at, and that is said. */
+/** Far more templates than one folder needs. Files beyond the limit are reported and skipped. */
 const FILES_MAX = 2_000;
 
 export type FoundTemplate = Identity & { readonly file: string };
-/** A file that may be the template in question, but nobody can tell. */
+/** A file that may be the wanted template, but cannot be read. */
 export type Unreadable = { readonly file: string; readonly why: string };
 
 export type Scan = {
@@ -35,7 +35,7 @@ const reasonOf = (error: unknown): string => {
   throw error;
 };
 
-/** Undefined for a file that is no template, such as a configuration. */
+/** Undefined for a file that is not a template, such as a configuration. */
 const identityOf = (text: string, file: string): Identity | undefined => {
   const value: unknown = file.endsWith('.json') ? JSON.parse(text) : parse(text);
   if (typeof value !== 'object' || value === null || !('id' in value) || !('version' in value))
@@ -55,7 +55,7 @@ const namesIn = (folder: string): readonly string[] => {
   }
 };
 
-/** The real paths of what a folder holds; a link to another folder of the list brings nothing new. */
+/** The real paths of the files in a folder, so that a link to a listed folder adds nothing. */
 const filesIn = (root: string, folder: string): readonly string[] => {
   const place = confine(root, folder);
   return place === undefined ? [] : namesIn(place.real).map((name) => `${folder}/${name}`);
@@ -69,7 +69,7 @@ const look = (root: string, read: ReadFile, path: string): FoundTemplate | undef
   return identity === undefined ? undefined : { ...identity, file };
 };
 
-/** Every template of the repository by its identity, and every file that could not be looked at. */
+/** All templates of the repository by identity, and all unreadable files. */
 export const scanTemplates = (root: string): Scan => {
   const templates = new Map<string, FoundTemplate>();
   const unreadable: Unreadable[] = [];

@@ -250,7 +250,7 @@ describe('what is wrong is said with its place', () => {
       ['WORKFLOW_GATE_INPUT inputs.a.default'],
     ],
     [
-      'a default of what is required',
+      'a default of a required input',
       `${HEAD}inputs: { a: { type: string, default: c, required: true } }\n`,
       ['WORKFLOW_GATE_INPUT inputs.a.default'],
     ],

@@ -9,7 +9,10 @@ import { gateProblems } from './problems.ts';
 import { contextOf, GateFile, expandShorthands, type RawSuggestion } from './schema.ts';
 import { parseYaml } from './yaml.ts';
 
-/** In milliseconds; of a time that is none, what stands for it, so that the rest can be looked at. */
+/**
+ * Parses a time into milliseconds. For an invalid time it reports and returns `instead`, so that the other
+ * checks can continue.
+ */
 type Time = (value: Scalar, path: string, instead: number) => number;
 
 const SHORT_MS = 1_000;
@@ -17,7 +20,7 @@ const SHORT_MS = 1_000;
 const suggestionOf = ({ emit, phase, to }: RawSuggestion): Suggestion => ({
   emit,
   ...(phase !== undefined && { phase }),
-  // Whether there is such a node is seen where the gate is used.
+  // The place of use checks that the node exists.
   ...(to !== undefined && { to: to as NodeId }),
 });
 
@@ -96,7 +99,7 @@ const gateOf = (raw: GateFile, time: Time): Gate => {
   };
 };
 
-/** What the fields of a gate are called in its file. */
+/** Names of gate fields in the file. */
 const WRITTEN: Readonly<Record<string, string>> = {
   loadContext: 'load_context',
   request: 'approval_request',
@@ -121,7 +124,7 @@ const writtenPath = (gate: Gate, path: readonly PropertyKey[]): string => {
   return [first, second, ...rest].filter((part) => part !== undefined).join('.');
 };
 
-/** A gate template from its text; undefined when something is wrong with it, and all of that is in the report. */
+/** Parses a gate template. Returns undefined after any error; all errors are in the report. */
 export const parseGate = (text: string, file: string, report: Report): Gate | undefined => {
   const data = parseYaml(text, file, report);
   if (data === undefined) return undefined;

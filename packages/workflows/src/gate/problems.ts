@@ -8,32 +8,34 @@ import { checkExpression, checkTemplate } from '../expression/expression.ts';
 import type { Problem } from '../problems/problem.ts';
 import { listed, shown } from '../problems/report.ts';
 
-/** What is wrong with a gate. The path is that of its file, such as `approval_request.title`. */
+/** A problem of a gate, with a path in its file such as `approval_request.title`. */
 export type GateProblem = Pick<Problem, 'code' | 'path' | 'found' | 'expected'> & {
-  /** What was written, and what could have been meant by it. */
+  /** The word as written, and the known words for a suggestion. */
   readonly meant?: { readonly word: string; readonly known: Names };
 };
 
 type Names = { readonly size: number; keys(): Iterable<string> };
 
-/** The nodes of the workflow that a gate is used in. */
+/** The nodes of the workflow around a gate. */
 type Nodes = Names & { has(node: NodeId): boolean };
 
-/** The input that is given the kind of the effect. */
+/** The input that receives the kind of the effect. */
 export const KIND_INPUT = 'side_effect_kind';
 
-/** How long a gate waits that says nothing. Somebody who submits an effect is there to say yes to it. */
+/**
+ * The default timeout. It is short, because the person who submits an effect is usually there to approve it.
+ */
 export const GATE_TIMEOUT_MS = 300_000;
 
-/** What the values that an effect gives to a gate may name: they are written in the workflow. */
+/** The names that the inputs of a gate may use; the workflow's author writes these. */
 export const INPUT_NAMES: ReadonlySet<string> = new Set(['inputs', 'nodes', 'task', 'node', 'effect']);
 
-/** Whether something of a text is put in when people are asked. */
+/** Whether a text has parts that are rendered when approval is requested. */
 export const hasExpressions = (text: string): boolean => /\{[{%#]/.test(text);
 
 const ALWAYS = ['effect', 'inputs'] as const;
 
-/** What the texts and conditions of a gate may name, before there is a decision. */
+/** The names that texts and conditions of a gate may use before a decision exists. */
 export const gateNames = ({ loadContext }: Pick<Gate, 'loadContext'>): ReadonlySet<string> =>
   new Set([...ALWAYS, ...loadContext]);
 
@@ -73,7 +75,7 @@ const expressions = (gate: Gate): readonly GateProblem[] => {
   ];
 };
 
-/** Every suggestion of a gate, and where it stands. */
+/** Every suggestion of a gate with its path. */
 export const suggestionsOf = ({
   onDecision,
   resumeBranches,
@@ -122,7 +124,7 @@ const suggestions = (gate: Gate, nodes: Nodes | undefined): readonly GateProblem
               code: 'WORKFLOW_GATE_RESUME',
               path: `${path}.emit`,
               found: emit,
-              expected: 'another one: only what was approved goes on',
+              expected: 'another suggestion: only approval resumes the executor',
             },
           ]
         : []),
@@ -131,7 +133,7 @@ const suggestions = (gate: Gate, nodes: Nodes | undefined): readonly GateProblem
             {
               code: 'WORKFLOW_NODE_UNKNOWN',
               path: `${path}.to`,
-              found: `${to}, which no node is called`,
+              found: `${to}, which is not a node`,
               expected: NODES_OF_A_WORKFLOW,
               meant: { word: to, known: nodes },
             },
@@ -140,7 +142,7 @@ const suggestions = (gate: Gate, nodes: Nodes | undefined): readonly GateProblem
     ];
   });
 
-/** What can come of a request: what may be said, and what the end of its time stands for. */
+/** The possible ends of a request: its decisions and its expiry. */
 const outcomesOf = ({
   policy: { decisions = Verb.options, onExpiry = 'expire' },
 }: Gate): ReadonlySet<string> => new Set([...decisions, onExpiry]);
@@ -154,7 +156,7 @@ const unused = (gate: Gate): readonly GateProblem[] => {
       : [
           resumePolicy === 'branches'
             ? { found: 'branches', expected: 'resume_branches, or decision' }
-            : { found: 'resume_branches that nobody looks at', expected: 'branches' },
+            : { found: 'resume_branches without effect', expected: 'branches' },
         ];
   return [
     ...Object.keys(gate.onDecision)
@@ -162,7 +164,7 @@ const unused = (gate: Gate): readonly GateProblem[] => {
       .map((verb) => ({
         code: 'WORKFLOW_GATE_UNUSED',
         path: `on_decision.${verb}`,
-        found: `what follows ${verb}, which cannot come of it`,
+        found: `a suggestion for ${verb}, which is no possible outcome`,
         expected: `only ${listed(possible)}`,
       })),
     ...branches.map((problem) => ({ code: 'WORKFLOW_GATE_UNUSED', path: 'resume_policy', ...problem })),
@@ -215,7 +217,7 @@ const audiences = ({ request, policy }: Gate): readonly GateProblem[] => {
               problem(
                 `approval_request.hand_on[${String(step)}].audience[${String(place)}]`,
                 one,
-                `${who}, as it is`,
+                `${who}, without expressions`,
               ),
             ],
       ),
@@ -223,7 +225,7 @@ const audiences = ({ request, policy }: Gate): readonly GateProblem[] => {
   ];
 };
 
-/** Where everybody who is ever asked is named, more than these cannot approve. */
+/** If all approvers are named users, the quorum cannot exceed their number. */
 const quorum = ({ request, policy }: Gate, fallback: readonly string[]): readonly GateProblem[] => {
   const named = [
     ...(request.audience ?? fallback),
@@ -237,8 +239,8 @@ const quorum = ({ request, policy }: Gate, fallback: readonly string[]): readonl
     {
       code: 'WORKFLOW_GATE_QUORUM',
       path: 'policy.quorum',
-      found: `${String(needed)} of ${String(people.size)} people`,
-      expected: 'no more than there are in the audience',
+      found: `${String(needed)} of ${String(people.size)} approvers`,
+      expected: 'at most the size of the audience',
     },
   ];
 };
@@ -255,7 +257,6 @@ const TYPES: Readonly<Record<GateInput['type'], (value: Json, input: GateInput) 
 
 export const fitsInput = (value: Json, input: GateInput): boolean => TYPES[input.type](value, input);
 
-/** What an input takes, in words. */
 export const expectedOf = ({ type, values = [] }: GateInput): string =>
   type === 'enum' ? `one of: ${values.join(', ')}` : `a value of the type ${type}`;
 
@@ -269,14 +270,14 @@ const inputProblem = (name: string, input: GateInput): readonly Omit<GateProblem
     problems.push({
       path: `${path}.values`,
       found: values === undefined ? 'nothing' : `values of the type ${type}`,
-      expected: type === 'enum' ? 'the values that it can have' : 'the type enum',
+      expected: type === 'enum' ? 'a list of values' : 'the type enum',
     });
   if (input.default !== undefined) {
     if (required)
       problems.push({
         path: `${path}.default`,
-        found: 'a default of what is required',
-        expected: 'one or the other',
+        found: 'a default of a required input',
+        expected: 'either required or a default',
       });
     if (!fitsInput(input.default, input))
       problems.push({ path: `${path}.default`, found: shown(input.default), expected: expectedOf(input) });
@@ -284,7 +285,7 @@ const inputProblem = (name: string, input: GateInput): readonly Omit<GateProblem
       problems.push({
         path: `${path}.default`,
         found: 'an expression in a default',
-        expected: 'a value as it is: expressions stand in the texts of the gate',
+        expected: 'a literal value: only texts of the gate contain expressions',
       });
   }
   if (name !== KIND_INPUT) return problems;
@@ -301,15 +302,15 @@ const inputProblem = (name: string, input: GateInput): readonly Omit<GateProblem
 };
 
 type GateUse = {
-  /** Of the workflow that it is used in, where that is known. */
+  /** The nodes of the workflow, when known. */
   readonly nodes?: Nodes;
-  /** How long the request waits, where the effect is known. */
+  /** The timeout of the request, when the effect is known. */
   readonly timeoutMs?: number;
-  /** Who is asked when the gate says nothing. */
+  /** The default audience. */
   readonly audience?: readonly string[];
 };
 
-/** Everything that is wrong with a gate but its shape. */
+/** Checks everything about a gate except its shape. */
 export const gateProblems = (
   gate: Gate,
   { nodes, timeoutMs = timesOf(gate), audience = ['operators'] }: GateUse = {},

@@ -9,7 +9,7 @@ const Text = z.string();
 const optional = <Schema extends z.ZodType>(names: readonly string[], schema: Schema) =>
   table(Object.fromEntries(names.map((name) => [name, schema.optional()])));
 
-/** The tools that gave these to the first gates, by which they may be asked for still. */
+/** Old gates name context by the tools that once loaded it; these names still work. */
 const TOOLS: ReadonlyMap<string, GateContext> = new Map(
   GateContext.options.flatMap((name) => [
     [name, name] as const,
@@ -60,7 +60,7 @@ const Policy = table({
   rules: z.boolean().optional(),
 });
 
-/** One gate template, as it was written, with each shorthand in full. */
+/** A gate template as written, after shorthands are expanded. */
 export const GateFile = table({
   id: Text,
   version: Text,
@@ -91,7 +91,7 @@ const each = (holder: unknown, change: (value: unknown) => unknown): void => {
   if (isTable(holder)) for (const [key, value] of Object.entries(holder)) holder[key] = change(value);
 };
 
-/** A word that stands for a table with nothing else in it. */
+/** Expands a word into a table with one key. */
 const asTable =
   (key: string) =>
   (value: unknown): unknown =>
@@ -101,7 +101,7 @@ const asList = (holder: unknown, key: string): void => {
   if (isTable(holder) && typeof holder[key] === 'string') holder[key] = [holder[key]];
 };
 
-/** Writes out what may be written in short: `approve: resume_executor`, `timeout: 5m`, `audience: operators`. */
+/** Expands shorthands such as `approve: resume_executor`, `timeout: 5m` and `audience: operators`. */
 export const expandShorthands = (data: unknown): void => {
   if (!isTable(data)) return;
   each(data['inputs'], asTable('type'));

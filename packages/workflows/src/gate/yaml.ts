@@ -2,16 +2,16 @@ import { CST, Lexer, parseDocument, Parser } from 'yaml';
 import { isClean, isSmall } from '../reading/parse.ts';
 import type { Report } from '../problems/report.ts';
 
-/** A gate is a page of text; what is larger is something else. */
+/** Far larger than any real gate. */
 export const GATE_BYTES_MAX = 262_144;
-/** Levels of tables and lists inside one another. */
+/** Maximum nesting of tables and lists. */
 export const GATE_LEVELS_MAX = 32;
-/** Pieces of syntax: to see that no key is there twice takes the square of their number. */
+/** Maximum syntax tokens: the check for duplicate keys takes quadratic time. */
 const PIECES_MAX = 20_000;
-/** What the parser has open at once: each level takes one or two of these. */
+/** Maximum open items of the parser; each level takes one or two. */
 const OPEN_MAX = 80;
 
-/** What no gate needs: names for parts of a file, which repeat them, and types of one's own. */
+/** YAML features that no gate needs: references that repeat parts of a file, and custom types. */
 const REFUSED: Readonly<Record<string, string>> = {
   anchor: 'an anchor (&)',
   alias: 'an alias (*)',
@@ -28,8 +28,8 @@ const placeAt = (text: string, offset: number): Place => {
 };
 
 /**
- * Whether a text may be read as a whole. The reader calls itself for each level, so they are counted before, by the part of it
- * that does not.
+ * Checks size, nesting and features before parsing. The document parser is recursive, so this uses the
+ * incremental one.
  */
 const isPlain = (text: string, file: string, report: Report): boolean => {
   const parser = new Parser();
@@ -44,10 +44,10 @@ const isPlain = (text: string, file: string, report: Report): boolean => {
     atScalar = type === 'scalar';
     const refused = type === null ? undefined : REFUSED[type];
     if (refused !== undefined) {
-      refuse(refused, 'plain lists, tables and values: write it out');
+      refuse(refused, 'plain lists, tables and values');
       plain = false;
     }
-    // What it makes is not looked at: the reader makes it once more.
+    // Only the parser's state matters here; the document parser builds the result.
     Array.from(parser.next(lexeme));
     pieces += 1;
     if (parser.stack.length > OPEN_MAX) {
@@ -72,7 +72,7 @@ const syntax = (text: string, file: string, report: Report): unknown => {
     merge: false,
     resolveKnownTags: false,
     prettyErrors: false,
-    // Silent, it would take the first of several documents.
+    // With less, the parser would silently take the first of several documents.
     logLevel: 'error',
   });
   const problems = [...document.errors, ...document.warnings];
@@ -84,7 +84,7 @@ const syntax = (text: string, file: string, report: Report): unknown => {
   return problems.length > 0 ? undefined : document.toJS({ maxAliasCount: 0 });
 };
 
-/** The data of one YAML file; undefined where it is none, and why is in the report. */
+/** Parses a YAML file. Returns undefined after any error; all errors are in the report. */
 export const parseYaml = (written: string, file: string, report: Report): unknown => {
   const text = written.startsWith('\uFEFF') ? written.slice(1) : written;
   if (!isSmall(text, file, report, GATE_BYTES_MAX) || !isPlain(text, file, report)) return undefined;

@@ -3,8 +3,8 @@ type Outgoing<Node> = ReadonlyMap<Node, readonly { readonly to: Node }[]>;
 type Frame<Node> = { readonly node: Node; readonly rest: Iterator<{ readonly to: Node }> };
 
 /**
- * Which nodes lie on common circles: two nodes have the same number when each can be reached from the other.
- * The algorithm is Tarjan's, in linear time and with a list for a stack.
+ * Numbers the strongly connected components: two nodes share a number when each reaches the other. Tarjan's
+ * algorithm in linear time, with a list as its stack.
  */
 export const componentsOf = <Node>(
   nodes: readonly Node[],

@@ -6,26 +6,26 @@ import {
 } from '@holdpoint/contracts/workflow/workflow';
 import { loopsAmong } from './loops.ts';
 
-/** What follows what: `to` is looked at when `from` has ended with `on`. */
+/** An edge: `to` is considered when `from` ends with the outcome `on`. */
 export type Edge = {
   readonly from: NodeId;
   readonly to: NodeId;
   readonly on: Outcome;
-  /** Written at the node that waits, or at the node that is waited for. */
+  /** Written at the waiting node, or at the node before it. */
   readonly kind: 'after' | 'route';
-  /** Goes back to a node that has run already: it and what is downstream of it get another attempt. */
+  /** Leads back to a node that has run: it and everything downstream get another attempt. */
   readonly loop: boolean;
 };
 
 export type Graph = {
   readonly nodes: ReadonlyMap<NodeId, NodeDefinition>;
-  /** The place of a node in its definition. */
+  /** The index of each node in its definition. */
   readonly position: ReadonlyMap<NodeId, number>;
-  /** The edges into a node that do not close a loop: what it waits for. */
+  /** The edges into a node that close no loop: the nodes it waits for. */
   readonly incoming: (node: NodeId) => readonly Edge[];
-  /** All edges out of a node: `after` first, then its routes by outcome. */
+  /** All edges out of a node: `after` first, then routes by outcome. */
   readonly outgoing: (node: NodeId) => readonly Edge[];
-  /** The nodes that wait for no other, in the order of the definition. */
+  /** The nodes without incoming edges, in the order of the definition. */
   readonly entries: readonly NodeId[];
 };
 
@@ -40,14 +40,14 @@ const append = <Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): v
   else list.push(value);
 };
 
-/** Of nodes with the same id the first counts: that there are two is for the checks to say. */
+/** Among nodes with the same id the first counts; the checks report the others. */
 const nodesById = ({ nodes }: Definition): Map<NodeId, NodeDefinition> => {
   const byId = new Map<NodeId, NodeDefinition>();
   for (const node of nodes) if (!byId.has(node.id)) byId.set(node.id, node);
   return byId;
 };
 
-/** Every edge once. One that is written at both of its ends is an `after`. */
+/** Each edge once. An edge written at both ends counts as `after`. */
 const linksOf = (nodes: ReadonlyMap<NodeId, NodeDefinition>): readonly Link[] => {
   const links = new Map<string, Link>();
   const add = (link: Link): void => {
@@ -88,7 +88,7 @@ const build = (definition: Definition): Graph => {
 
 const known = new WeakMap<Definition, Graph>();
 
-/** The graph of a definition, worked out once for each definition object. Names of unknown nodes are left out. */
+/** The graph of a definition, cached per definition object. Unknown names are left out. */
 export const graphOf = (definition: Definition): Graph => {
   const before = known.get(definition);
   if (before !== undefined) return before;
@@ -97,7 +97,7 @@ export const graphOf = (definition: Definition): Graph => {
   return graph;
 };
 
-/** A node, and everything that can follow it without going back, in the order of the definition. */
+/** A node and everything that can follow it without a loop, in the order of the definition. */
 export const downstreamOf = (graph: Graph, node: NodeId): readonly NodeId[] => {
   if (!graph.nodes.has(node)) return [];
   const reached = new Set([node]);

@@ -9,7 +9,9 @@ type Link = {
   readonly kind: 'after' | 'route';
 };
 
-/** How unlikely it is that a circle begins at this node: it waits for another one of it, it is a gate, it follows one. */
+/**
+ * A score against a node as the start of a cycle: it waits inside the cycle, is a gate, or follows a success.
+ */
 const reluctances = (
   nodes: readonly NodeDefinition[],
   inner: readonly Link[],
@@ -29,8 +31,8 @@ const reluctances = (
 };
 
 /**
- * Where each circle begins: among the nodes that something outside of it leads to, or, where there is none, among all of
- * them, the likeliest; of equals the first in the definition.
+ * The start of each cycle: the entrance with the lowest score, or any node of a cycle without entrances. On a
+ * tie the first in the definition wins.
  */
 const startsOf = (
   nodes: readonly NodeDefinition[],
@@ -52,7 +54,7 @@ const startsOf = (
   return starts.values();
 };
 
-/** Links back to a node of the path on which a depth-first walk has come. A list holds the path: it may be long. */
+/** Back edges of a depth-first walk. It is iterative, because paths may be long. */
 const backLinks = <L extends Link>(starts: Iterable<NodeId>, links: readonly L[]): ReadonlySet<L> => {
   const out = Map.groupBy(links, ({ from }) => from);
   const back = new Set<L>();
@@ -79,8 +81,8 @@ const backLinks = <L extends Link>(starts: Iterable<NodeId>, links: readonly L[]
 };
 
 /**
- * The links that close a loop; without them nothing comes round to where it was. Only a link within a circle can be one,
- * so each circle is walked by itself, from where it begins: what leads there from elsewhere changes nothing.
+ * The edges that close a loop; without them the graph has no cycle. Each cycle is walked on its own, so edges
+ * from outside do not change the result.
  */
 export const loopsAmong = <L extends Link>(
   nodes: readonly NodeDefinition[],

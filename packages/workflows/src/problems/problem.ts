@@ -1,16 +1,18 @@
-/** One thing that is wrong with what somebody wrote: a template, a parameter, a definition. */
+/** A mistake in a template, a parameter or a definition. */
 export type Problem = {
-  /** Stable, and starts with `WORKFLOW_`; the texts may change, the code may not. */
+  /** Starts with `WORKFLOW_`. The code is stable; texts may change. */
   readonly code: string;
   readonly severity: 'error' | 'warning';
-  /** Where in the document, such as `nodes[check].needs[0].plan_doc.slug`; empty for the whole of it. */
+  /**
+   * The place in the document, such as `nodes[check].needs[0].plan_doc.slug`; empty for the whole document.
+   */
   readonly path: string;
   readonly found: string;
   readonly expected: string;
-  /** The known name that is closest to what was found. */
+  /** The known name closest to the one found. */
   readonly nearest?: string;
   readonly file?: string;
-  /** Both count from one. */
+  /** Line and column count from one. */
   readonly line?: number;
   readonly column?: number;
 };
@@ -18,7 +20,7 @@ export type Problem = {
 const placeOf = ({ file, line, column }: Problem): string =>
   [file, line, column].filter((part) => part !== undefined).join(':');
 
-/** A problem in one line, for people. */
+/** A problem as one line of text. */
 export const problemText = (problem: Problem): string => {
   const { code, severity, path, found, expected, nearest } = problem;
   const where = [placeOf(problem), path].filter((part) => part !== '').join(' ');
@@ -27,10 +29,10 @@ export const problemText = (problem: Problem): string => {
   return (where === '' ? said : `${where}: ${said}`).replaceAll(/[\r\n]+/g, ' ');
 };
 
-/** What is longer is a text and no name: it is not compared. */
+/** Longer texts are not names and are not compared. */
 const NAME_MAX = 64;
 
-/** How many letters have to be changed, added, left out or swapped with their neighbour; `limit + 1` for more than that. */
+/** The edit distance, where a swap of neighbours counts once; `limit + 1` when it is larger. */
 const distance = (from: string, to: string, limit: number): number => {
   if (Math.abs(from.length - to.length) > limit) return limit + 1;
   let twoBack: readonly number[] = [];
@@ -55,7 +57,7 @@ const distance = (from: string, to: string, limit: number): number => {
   return before[to.length] ?? limit + 1;
 };
 
-/** The known name that the word was probably meant to be, if any is close: a third of its letters wrong at the most. */
+/** The known name that was probably meant; at most a third of its letters may differ. */
 export const nearestName = (word: string, known: Iterable<string>): string | undefined => {
   if (word === '' || word.length > NAME_MAX) return undefined;
   let best: string | undefined;

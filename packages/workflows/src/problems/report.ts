@@ -1,25 +1,25 @@
 import { nearestName, type Problem } from './problem.ts';
 
 type NewProblem = Omit<Problem, 'severity' | 'file'> & {
-  /** Left out by a file that is read only once it is known. */
+  /** Left out where the file is known only later. */
   readonly file?: string | undefined;
-  /** What was written, and what could have been meant by it. */
+  /** The word as written, and the known words for a suggestion. */
   readonly meant?: readonly [word: string, known: Iterable<string>];
 };
 
-/** Collects what is wrong, so that all of it can be said at once. */
+/** Collects problems, so that all are reported at once. */
 export type Report = {
   error(found: NewProblem): void;
   warning(found: NewProblem): void;
   readonly problems: readonly Problem[];
 };
 
-/** More than these help nobody, and somebody has to read or send them. */
+/** More problems help no reader, and they have to be sent and shown. */
 const PROBLEMS_MAX = 1_000;
-/** Each looks at every known name, of which there may be thousands. */
+/** Each suggestion compares with every known name; there may be thousands. */
 const SUGGESTIONS_MAX = 50;
 
-/** What was written may be as long as a file. */
+/** The wrong value may be as long as a file. */
 const FOUND_MAX = 1_000;
 
 const bounded = (text: string): string =>
@@ -30,7 +30,7 @@ const LAST: Problem = {
   severity: 'error',
   path: '',
   found: `more than ${String(PROBLEMS_MAX)} problems`,
-  expected: 'these to be corrected first',
+  expected: 'these problems fixed first',
 };
 
 export const createReport = (): Report => {
@@ -68,26 +68,26 @@ const SHOWN_MAX = 80;
 
 const cut = (text: string): string => (text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX - 1)}…` : text);
 
-/** How a value is shown to whoever wrote it. */
+/** A short form of a value for messages. */
 export const shown = (value: unknown): string => {
   if (value === undefined) return 'nothing';
   if (typeof value === 'string') return cut(JSON.stringify(value));
   if (value instanceof Date) return 'a date';
   if (Array.isArray(value)) return `a list of ${String(value.length)}`;
   if (typeof value === 'object' && value !== null) return 'a table';
-  // Numbers that JSON has no word for have one all the same.
+  // JSON has no text for NaN and infinity.
   if (typeof value === 'number') return String(value);
   return JSON.stringify(value) ?? typeof value;
 };
 
-/** A list of names for people; the first ones of a long one. */
+/** A list of names for messages, abbreviated when long. */
 export const listed = (names: Iterable<string>): string => {
   const all = [...names];
   const some = all.slice(0, 12).join(', ');
   return all.length > 12 ? `${some}, … (${String(all.length)})` : some;
 };
 
-/** What the reader says of a file that it does not read, under the code that it has for it. */
+/** Converts the error of a file reader into a code and a text. */
 export const readFailure = (error: unknown): { readonly code: string; readonly found: string } => {
   const found = error instanceof Error ? error.message : String(error);
   const own = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';

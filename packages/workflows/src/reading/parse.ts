@@ -2,9 +2,9 @@ import { parse as parseToml, TomlError } from 'smol-toml';
 import { createReport, shown, type Report } from '../problems/report.ts';
 import { fieldPath } from './shape.ts';
 
-/** A template is written by people; what is larger is something else. */
+/** Far larger than any real template. */
 export const FILE_BYTES_MAX = 1_048_576;
-/** Levels of tables and lists inside one another. Arguments and schemas nest, but not like this. */
+/** Maximum nesting of tables and lists. */
 export const FILE_LEVELS_MAX = 40;
 
 const JSON_PLACE = /\(line (\d{1,9}) column (\d{1,9})\)/;
@@ -19,9 +19,9 @@ const syntaxProblem = (error: unknown): { found: string; line?: number; column?:
   return place === null ? { found } : { found, line: Number(place[1]), column: Number(place[2]) };
 };
 
-/** Half of a character, or NUL, is in no text that a store takes. */
+/** Stores refuse NUL and half surrogate pairs. */
 export const isText = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
-export const TEXT = 'text without NUL, and without halves of characters';
+export const TEXT = 'text without NUL and without half characters';
 
 type Place = { readonly value: unknown; readonly level: number; readonly path: readonly (string | number)[] };
 
@@ -29,8 +29,8 @@ const insides = (value: object): readonly (readonly [string | number, unknown])[
   Array.isArray(value) ? value.map((inner, place) => [place, inner] as const) : Object.entries(value);
 
 /**
- * What no template may hold, whatever its keys are, said in the report. Walks with a list for a stack: what is too deep for a template may be too
- * deep for a call stack.
+ * Reports values that no file may contain, whatever their key. Iterative, because the data may be too deep
+ * for the call stack.
  */
 const reportTree = (data: unknown, file: string, report: Report, levels: number): void => {
   const open: Place[] = [{ value: data, level: 0, path: [] }];
@@ -50,13 +50,13 @@ const reportTree = (data: unknown, file: string, report: Report, levels: number)
     }
     for (const [key, inner] of insides(value)) {
       if (typeof key === 'string' && !isText(key)) refuse('WORKFLOW_KEY_UNKNOWN', shown(key), TEXT);
-      else if (key === '__proto__') refuse('WORKFLOW_KEY_UNKNOWN', 'the key "__proto__"', 'another name');
+      else if (key === '__proto__') refuse('WORKFLOW_KEY_UNKNOWN', 'the key "__proto__"', 'another key');
       else open.push({ value: inner, level: level + 1, path: [...path, key] });
     }
   }
 };
 
-/** Whether data holds only what a file may hold; what else it holds is in the report. */
+/** Checks the values of a file; all problems are in the report. */
 export const isClean = (data: unknown, file: string, report: Report, levels = FILE_LEVELS_MAX): boolean => {
   const tree = createReport();
   reportTree(data, file, tree, levels);
@@ -65,7 +65,7 @@ export const isClean = (data: unknown, file: string, report: Report, levels = FI
 };
 
 const parseData = (written: string, file: string, report: Report): unknown => {
-  // Some editors put a mark before the first character.
+  // Some editors write a byte order mark.
   const text = written.startsWith('\uFEFF') ? written.slice(1) : written;
   try {
     if (file.endsWith('.json')) return JSON.parse(text);
@@ -77,9 +77,9 @@ const parseData = (written: string, file: string, report: Report): unknown => {
   }
 };
 
-/** Whether a text is small enough to be read at all. */
+/** Checks the size before parsing. */
 export const isSmall = (text: string, file: string, report: Report, most = FILE_BYTES_MAX): boolean => {
-  // Characters of UTF-16 never are more than the bytes of UTF-8, so most large texts need no counting.
+  // UTF-16 code units never exceed UTF-8 bytes, so most large texts need no encoding.
   const bytes = text.length > most ? text.length : new TextEncoder().encode(text).length;
   if (bytes <= most) return true;
   report.error({
@@ -92,7 +92,7 @@ export const isSmall = (text: string, file: string, report: Report, most = FILE_
   return false;
 };
 
-/** What a file holds, whatever it is about. The name says the format; what is wrong with it is in the report. */
+/** Parses a file by its extension, JSON or TOML. All problems are in the report. */
 export const parseClean = (text: string, file: string, report: Report, most = FILE_BYTES_MAX): unknown => {
   if (!isSmall(text, file, report, most)) return undefined;
   const data = parseData(text, file, report);

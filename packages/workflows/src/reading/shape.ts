@@ -11,7 +11,7 @@ const inside = (value: unknown, key: Key): unknown =>
 
 export const valueAt = (data: unknown, path: readonly Key[]): unknown => path.reduce(inside, data);
 
-/** `nodes[check].needs[0]`: a node by its id, which a reader finds, and every other entry of a list by its place. */
+/** A path such as `nodes[check].needs[0]`: nodes by id, other list entries by index. */
 export const fieldPath = (data: unknown, path: readonly Key[]): string => {
   let text = '';
   path.forEach((key, depth) => {
@@ -26,7 +26,7 @@ export const fieldPath = (data: unknown, path: readonly Key[]): string => {
   return text;
 };
 
-/** What was expected, and the words that would have been known, if the issue names any. */
+/** The expected value, and the known words that the issue names. */
 const expectation = (issue: z.core.$ZodIssue): { expected: string; known: readonly string[] } => {
   if (issue.code === 'invalid_value') {
     const known = issue.values.map(String);
@@ -81,8 +81,8 @@ const without = (data: unknown, issue: z.core.$ZodIssueUnrecognizedKeys): void =
 };
 
 /**
- * The data of one file in the shape that it should have. Where unknown keys are all that is wrong, they are reported and left
- * out, so that the rest is looked at as well. The data belongs to the caller no more.
+ * Validates data against a schema. If unknown keys are the only mistakes, they are reported and removed, so
+ * that later checks can run. Changes `data`.
  */
 export const parseShape = <Shape extends z.ZodType>(
   shape: Shape,

@@ -167,7 +167,7 @@ describe('what is wrong is said with its place', () => {
   });
 });
 
-test('patterns that are too large together are not even read', () => {
+test('patterns that are too large in total are not even read', () => {
   // Each is as large as one may be: what is read of them is little, however many there are.
   const large = Array.from({ length: 100 }, (_, i) =>
     rule("pattern = '(\\pL{10}){99}(\\pL{10}){99}(\\pL{10}){99}(\\pL{10}){99}'").replace(

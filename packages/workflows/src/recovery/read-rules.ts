@@ -10,14 +10,14 @@ import { table } from '../reading/table.ts';
 import { parseShape } from '../reading/shape.ts';
 import { rulesProblems } from './rule-problems.ts';
 
-/** A page of rules; what is larger is something else. */
+/** Far larger than any real rules file. */
 const FILE_BYTES_MAX = 262_144;
 
-/** Classes whose bound has a name of its own, or that have none. */
+/** Failure classes with their own setting, or with no limit at all. */
 const ELSEWHERE = {
   CIRCULAR_FIX: '[circular] attempts',
   CONTEXT_EXHAUSTED: '[continue] max',
-  EFFECT_IN_DOUBT: 'none: a person is asked at once',
+  EFFECT_IN_DOUBT: 'no threshold: a person is asked at once',
 } as const;
 
 const Time = z.union([z.string(), z.int()], 'a time such as 500ms, 30s, 10m or 2h');
@@ -69,7 +69,7 @@ const thresholdsOf = (
   return Object.fromEntries(Object.entries(thresholds).filter(([, value]) => value !== undefined));
 };
 
-/** The same in the form in which it goes with a task. */
+/** The rules in the form that travels with a task. */
 const rulesOf = (file: RecoveryFile, refuse: Refuse): RecoveryRules => {
   const { rules, thresholds, backoff, circular, continue: continuing, circuit } = file;
   return {
@@ -110,16 +110,16 @@ const readInto = (text: string, file: string, report: Report): RecoveryRules | u
 };
 
 export type RulesResult = {
-  /** Only when nothing is wrong. */
+  /** Present only when no problem is an error. */
   readonly rules?: RecoveryRules;
   readonly problems: readonly Problem[];
 };
 
-/** One kind of code for the whole file: whoever looks for what is wrong with it finds all of it. */
+/** All problems of this file get codes of one family. */
 const ownCode = (code: string): string =>
   code.startsWith('WORKFLOW_RECOVERY_') ? code : code.replace(/^WORKFLOW_/, 'WORKFLOW_RECOVERY_');
 
-/** What a repository says of its failures, from the text of the file: all of its problems at once. */
+/** Reads a recovery file and reports all problems at once. */
 export const readRecoveryRules = (text: string, file: string): RulesResult => {
   const report = createReport();
   const rules = readInto(text, file, report);

@@ -6,12 +6,12 @@ import { shown } from '../problems/report.ts';
 
 type Found = Pick<Problem, 'code' | 'path' | 'found' | 'expected'>;
 
-/** Of all patterns together: beyond this they are not even read, since somebody waits for the answer. */
+/** Limit for all patterns together; beyond it, patterns are not even compiled, because a caller waits. */
 const ALL_STEPS_MAX = 10_000;
 
-const SYNTAX = 'a pattern of RE2: no look-around, no references back';
+const SYNTAX = 'an RE2 pattern: no look-around, no back-references';
 
-/** How large a pattern is, or why it is none. */
+/** The size of a pattern, or why it is invalid. */
 const read = (pattern: string): { readonly steps: number } | { readonly found: string } => {
   try {
     return { steps: RE2JS.compile(pattern).programSize() };
@@ -35,7 +35,7 @@ const patternProblems = (rules: readonly ClassRule[]): readonly Found[] => {
       });
     };
     if (all > ALL_STEPS_MAX) {
-      refuse('patterns that are too large together', `at most ${String(ALL_STEPS_MAX)} steps`);
+      refuse('patterns that are too large in total', `at most ${String(ALL_STEPS_MAX)} steps`);
       break;
     }
     const made = read(pattern);
@@ -63,8 +63,8 @@ const ruleProblems = (rule: ClassRule, at: number, first: number | undefined): r
           {
             code: 'WORKFLOW_RECOVERY_RULE_TWICE',
             path: `${path}.id`,
-            found: `${id}, as rules[${String(first)}] is called`,
-            expected: 'an id that no other rule has',
+            found: `${id}, the id of rules[${String(first)}]`,
+            expected: 'a unique id',
           },
         ]),
     ...(pattern === undefined && exitCodes === undefined && errors === undefined
@@ -72,8 +72,8 @@ const ruleProblems = (rule: ClassRule, at: number, first: number | undefined): r
           {
             code: 'WORKFLOW_RECOVERY_RULE_EMPTY',
             path,
-            found: uses === undefined ? 'nothing to go by' : 'nothing to go by but uses',
-            expected: 'a pattern, exit_codes or errors: what the failure is recognised by',
+            found: uses === undefined ? 'no condition' : 'only uses',
+            expected: 'a pattern, exit_codes or errors',
           },
         ]
       : []),
@@ -84,13 +84,13 @@ const ruleProblems = (rule: ClassRule, at: number, first: number | undefined): r
             code: 'WORKFLOW_RECOVERY_USES',
             path: `${path}.uses`,
             found: shown(uses),
-            expected: 'a label such as cap.agent.invoke, or the beginning of one with * at its end',
+            expected: 'a label such as cap.agent.invoke, or a prefix ending with *',
           },
         ]),
   ];
 };
 
-/** What is wrong with the rules of a repository that their shape does not show. Paths are as in the file. */
+/** Checks recovery rules beyond their shape. Paths are those of the file. */
 export const rulesProblems = ({ rules = [], backoff }: RecoveryRules): readonly Found[] => {
   const first = new Map<string, number>();
   for (const [at, { id }] of rules.entries()) if (!first.has(id)) first.set(id, at);
@@ -104,7 +104,7 @@ export const rulesProblems = ({ rules = [], backoff }: RecoveryRules): readonly 
             code: 'WORKFLOW_RECOVERY_BACKOFF',
             path: 'backoff.first',
             found: `${String(backoff.firstMs)} ms`,
-            expected: `at most ${String(backoff.mostMs)} ms, as most says`,
+            expected: `at most ${String(backoff.mostMs)} ms, the value of most`,
           },
         ]),
   ];

@@ -5,7 +5,7 @@ import { digestOf } from '@holdpoint/contracts/values/json';
 import { prefixed, prefixOf, type Stage } from './stage.ts';
 import type { TemplateContract, TemplateNode } from './template.ts';
 
-/** As many as a definition may have. */
+/** The limit of a definition. */
 const NODES_MAX = 20_000;
 
 export type Import = { readonly name: string; readonly stage: Stage };
@@ -54,7 +54,7 @@ const mergeContracts = (
   }
 };
 
-/** The nodes of the imports, by the name of each. */
+/** The nodes of each import by its name. */
 const stagesOf = (imports: readonly Import[], file: string, report: Report) => {
   const stages = new Map<string, readonly TemplateNode[]>();
   const prefixes = new Set<string>();
@@ -87,7 +87,7 @@ const linked = (nodes: readonly TemplateNode[], edges: ReadonlyMap<string, reado
     return { ...node, after: [...names].map((node_id) => ({ node_id })) };
   });
 
-/** A file and the stages that it imports as one stage. */
+/** Composes a file and its imported stages into one stage. */
 export const compose = (
   file: TemplateFile,
   path: string,

@@ -6,10 +6,10 @@ import type { TemplateNode } from './template.ts';
 type Link = { readonly from: string; readonly to: string };
 type Stages = ReadonlyMap<string, readonly TemplateNode[]>;
 
-/** Every end of one stage before every start of the next: more of these are a mistake, and would be too many to draw or run. */
+/** A link connects every end of a stage with every start of the next; more edges are surely a mistake. */
 const EDGES_MAX = 100_000;
 
-/** A way from a stage back to itself, if there is one. */
+/** A path from a stage back to itself, or undefined. */
 const circleAmong = (links: readonly Link[]): readonly string[] | undefined => {
   const next = Map.groupBy(links, ({ from }) => from);
   const done = new Set<string>();
@@ -64,7 +64,7 @@ const once = <Value>(work: (name: string) => Value): ((name: string) => Value) =
   };
 };
 
-/** What the entries of linked stages wait for, by entry. Only links between known stages, and in no circle, are followed. */
+/** The additional predecessors of each entry node. Unknown stages and cycles are reported and ignored. */
 export const edgesOfLinks = (
   links: NonNullable<TemplateFile['links']>,
   stages: Stages,
@@ -80,7 +80,7 @@ export const edgesOfLinks = (
       code: 'WORKFLOW_LINK_CYCLE',
       path: 'links',
       found,
-      expected: 'links that lead onwards',
+      expected: 'links without a cycle',
       file,
     });
     return edges;
@@ -95,7 +95,7 @@ export const edgesOfLinks = (
     total += ends.length * starts.length;
     if (ends.length === 0 || starts.length === 0) {
       const found = ends.length === 0 ? `${shown(from)} without an end` : `${shown(to)} without a start`;
-      report.error({ code: 'WORKFLOW_LINK_ENDS', path, found, expected: 'a node to link', file });
+      report.error({ code: 'WORKFLOW_LINK_ENDS', path, found, expected: 'a node to link to', file });
     } else if (total > EDGES_MAX) {
       const expected = `at most ${String(EDGES_MAX)} edges`;
       report.error({ code: 'WORKFLOW_LINK_WIDE', path, found: `${String(total)} edges`, expected, file });

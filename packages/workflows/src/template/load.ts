@@ -7,10 +7,10 @@ import type { TemplateFile } from './schema.ts';
 import { importable, type Stage } from './stage.ts';
 import type { Template } from './template.ts';
 
-/** The text of a file of the repository, by its path from the top; nothing where there is none. */
+/** Returns the text of a file by its path in the repository, or undefined. */
 export type ReadFile = (path: string) => string | undefined;
 
-/** Of one template, over all of its files: far more than anybody writes, few enough to read at once. */
+/** Limit over all files of one template; far above real use. */
 const IMPORTS_MAX = 200;
 
 type Loading = {
@@ -59,7 +59,7 @@ const readTemplate = (
   return undefined;
 };
 
-/** The files that are being composed, from the entry inwards. */
+/** The files on the import path, outermost first. */
 type Chain = readonly string[];
 
 const importOf = (
@@ -81,7 +81,7 @@ const importOf = (
   if ('refused' in at)
     return refuse('WORKFLOW_FILE_PATH', `${at.refused} (${shown(path)})`, 'a file of the repository');
   if (chain.includes(at.path))
-    return refuse('WORKFLOW_IMPORT_CYCLE', [...chain, at.path].join(' -> '), 'imports that come to an end');
+    return refuse('WORKFLOW_IMPORT_CYCLE', [...chain, at.path].join(' -> '), 'imports without a cycle');
   const stage = stageAt(at.path, chain, loading);
   return stage === undefined ? undefined : { name, stage };
 };
@@ -94,7 +94,7 @@ const stageOf = (path: string, before: Chain, loading: Loading): Stage | undefin
   const imports = wanted
     .map((one, place) => importOf(one, `imports[${String(place)}].path`, chain, loading))
     .filter((one) => one !== undefined);
-  // Without one of its parts a whole cannot be judged.
+  // An incomplete template cannot be judged.
   return imports.length < wanted.length ? undefined : compose(file, path, imports, loading.report);
 };
 
@@ -123,8 +123,8 @@ const templateOf = (
 });
 
 /**
- * A template and all that it imports, as one. It is there as soon as all of its files could be read as templates, so that
- * what else is wrong can be found as well; with an error among the problems it cannot become a definition.
+ * Loads a template with its imports. Returns it as soon as all files parse, so that later checks can report
+ * further problems; with any error it never becomes a definition.
  */
 export const loadTemplate = (
   entry: string,

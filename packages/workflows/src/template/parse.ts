@@ -3,7 +3,6 @@ import { parseClean } from '../reading/parse.ts';
 import { parseShape } from '../reading/shape.ts';
 import { TemplateFile } from './schema.ts';
 
-/** One file of a template, from its text. */
 export const parseTemplate = (text: string, file: string, report: Report): TemplateFile | undefined => {
   const data = parseClean(text, file, report);
   return data === undefined ? undefined : parseShape(TemplateFile, data, file, report);

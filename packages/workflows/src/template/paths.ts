@@ -1,13 +1,13 @@
-/** Why a path is none of the repository, or the path without detours. */
+/** A normalised path of the repository, or the reason why a path is refused. */
 export type RepositoryPath = { readonly path: string } | { readonly refused: string };
 
 const refusalOf = (path: string): string | undefined => {
   if (path === '') return 'an empty path';
   if (path.startsWith('/') || /^[A-Za-z]:/.test(path)) return 'an absolute path';
-  return /[\\\0]/.test(path) ? 'a path with a character that separates no folders' : undefined;
+  return /[\\\0]/.test(path) ? 'a path with a backslash or NUL' : undefined;
 };
 
-/** A path as seen from a folder of the repository, written from its top. Links of the file system are the reader's affair. */
+/** Resolves a path relative to a folder of the repository. The file reader checks symbolic links. */
 export const repositoryPath = (folder: string, path: string): RepositoryPath => {
   const refused = refusalOf(path);
   if (refused !== undefined) return { refused };

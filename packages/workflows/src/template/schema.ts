@@ -7,7 +7,7 @@ const Text = z.string();
 const Name = z.string().min(1);
 const Scalars = z.record(z.string(), Scalar);
 
-const NodeName = z.string().regex(TOKEN, 'letters, digits, - and _, at most 64 of them');
+const NodeName = z.string().regex(TOKEN, '1 to 64 letters, digits, - or _');
 
 export const ARTIFACT_FORMS = {
   plan_branch: table({ slug: Text, branch: Text }).optional(),
@@ -78,7 +78,7 @@ const Steps = z.array(RawStep).max(32).optional();
 
 const RawEffect = table({
   side_effect_kind: SideEffectKind,
-  /** Of a capability of the operator's own; others have theirs. */
+  /** Only for custom capabilities; all others have a fixed class. */
   class: EffectClass.optional(),
   idempotency_key: Text,
   target: Text,
@@ -121,17 +121,17 @@ export const RawNode = table({
   parallel: Scalar.optional(),
   until: Text.optional(),
   timeout: Scalar.optional(),
-  /** Whose executors do all of it. */
+  /** The executor pool for the node and its steps. */
   pool: NodeName.optional(),
   effect: RawEffect.optional(),
   on_error: RawOnError.optional(),
 });
 export type RawNode = z.infer<typeof RawNode>;
 
-/** A number with its fraction, or a text that comes to one. */
+/** A number, or a text that becomes one after placeholders are replaced. */
 const Amount = z.custom<string | number>(
   (value) => typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value)),
-  'a number, or a text with one in it',
+  'a number, or a text that contains one',
 );
 
 const RawBudget = table({
@@ -153,7 +153,7 @@ export type RawPolicy = z.infer<typeof RawPolicy>;
 const RawContract = table({ id: Text, version: Text.optional(), schema: AnyJson.optional() });
 export type RawContract = z.infer<typeof RawContract>;
 
-/** One file, as it was written. */
+/** A template file as written. */
 export const TemplateFile = table({
   id: z.string().min(1).max(200),
   version: z.string().min(1).max(64),

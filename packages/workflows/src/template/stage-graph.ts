@@ -6,10 +6,10 @@ import type { RawNode } from './schema.ts';
 type Routes = NonNullable<NodeDefinition['on']>;
 type GraphNode = Pick<RawNode, 'id' | 'uses' | 'after' | 'on'>;
 
-// Whether the names are names of nodes is said by the checks of the definition.
+// The checks of the definition report unknown names.
 const ids = (names: readonly string[] | undefined): NodeId[] => (names ?? []) as NodeId[];
 
-/** The routes of a node, without the outcomes that lead nowhere. */
+/** The routes of a node without empty outcomes. */
 export const routesOf = ({ on }: Pick<RawNode, 'on'>): Routes | undefined => {
   const routes: Routes = {};
   if (on?.succeeded !== undefined && on.succeeded.length > 0) routes.succeeded = ids(on.succeeded);
@@ -22,7 +22,7 @@ export const routesOf = ({ on }: Pick<RawNode, 'on'>): Routes | undefined => {
 export const afterOf = ({ after }: Pick<RawNode, 'after'>): NodeId[] =>
   ids((after ?? []).map(({ node_id }) => node_id));
 
-/** How the nodes of a template follow each other, before anything else of them is known. */
+/** The graph of template nodes, before compilation. */
 export const stageGraph = (nodes: readonly GraphNode[]): Graph =>
   graphOf({
     nodes: nodes.map((node): NodeDefinition => {
@@ -37,12 +37,11 @@ export const stageGraph = (nodes: readonly GraphNode[]): Graph =>
     }),
   });
 
-/** Where a stage starts. */
 export const entriesOf = (nodes: readonly GraphNode[]): readonly NodeId[] => stageGraph(nodes).entries;
 
 /**
- * Where a stage that went well ends: at what succeeds and is followed by nothing. What runs only after a failure is no end:
- * whatever waited for it would wait for ever.
+ * The ends of a successful stage: nodes that succeed without a successor. Nodes after a failure do not count,
+ * because a node waiting for them would never start.
  */
 export const endsOf = (nodes: readonly GraphNode[]): readonly NodeId[] => {
   const graph = stageGraph(nodes);

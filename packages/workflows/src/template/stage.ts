@@ -3,7 +3,7 @@ import { shown, type Report } from '../problems/report.ts';
 import type { RawArtifact, RawNode, TemplateFile } from './schema.ts';
 import type { TemplateContract, TemplateNode } from './template.ts';
 
-/** One file with its imports, before somebody imports it: its ids are still its own. */
+/** A file with its imports, before it is imported itself: its ids have no prefix. */
 export type Stage = {
   readonly file: TemplateFile;
   readonly nodes: readonly TemplateNode[];
@@ -11,14 +11,14 @@ export type Stage = {
   readonly contracts: ReadonlyMap<string, TemplateContract>;
 };
 
-/** What stands before the ids of an imported stage. */
+/** The id prefix of an imported stage. */
 export const prefixOf = (name: string): string =>
   name
     .replaceAll(/[^A-Za-z0-9_-]/g, '_')
     .replaceAll(/_+/g, '_')
     .replaceAll(/^_|_$/g, '');
 
-/** The report of an output names a node, so it moves with it; every other key is the same for all stages. */
+/** The key of an output names a node, so it gets the prefix too. Other keys are shared by all stages. */
 const artifactIn = (artifact: RawArtifact, rename: (id: string) => string): RawArtifact =>
   artifact.custom?.type_id === 'operation_output'
     ? { custom: { ...artifact.custom, key: rename(artifact.custom.key) } }
@@ -67,7 +67,7 @@ const knownEdges = (node: TemplateNode, refuse: Refuse): TemplateNode => {
   };
 };
 
-/** Each id once, and every edge between nodes of the stage: what else there is, is said here once for all of its imports. */
+/** Removes duplicate nodes and unknown edges. Reports them here once, for all importers. */
 const soundNodes = (
   nodes: readonly TemplateNode[],
   path: string,
@@ -78,7 +78,7 @@ const soundNodes = (
     const again = known.has(id);
     known.add(id);
     if (!again) return true;
-    const expected = 'ids that are there once';
+    const expected = 'unique ids';
     report.error({
       code: 'WORKFLOW_STAGE_NODE_TWICE',
       path: `nodes[${id}].id`,
@@ -104,7 +104,7 @@ const soundNodes = (
   );
 };
 
-/** The nodes of a stage that is imported, ready to be renamed by each of its imports. */
+/** Checks the nodes of a stage for import. */
 export const importable = (stage: Stage, path: string, report: Report): Stage => {
   if (stage.nodes.length > 0) return { ...stage, nodes: soundNodes(stage.nodes, path, report) };
   report.error({
@@ -117,7 +117,7 @@ export const importable = (stage: Stage, path: string, report: Report): Stage =>
   return stage;
 };
 
-/** The nodes of a stage under the name of an import. */
+/** The nodes of a stage with the prefix of an import. */
 export const prefixed = (
   nodes: readonly TemplateNode[],
   prefix: string,

@@ -1,19 +1,19 @@
 import type { RawContract, RawNode, RawPolicy } from './schema.ts';
 
-/** A node of a composed template: its id is that of the whole, its texts are as they were written. */
+/** A node of a composed template: its id has all prefixes, its texts are as written. */
 export type TemplateNode = RawNode & {
-  /** The import that it came from. */
+  /** The import it came from. */
   readonly stage?: string;
   readonly file: string;
-  /** The parameters that its own file declares: those of other stages say nothing about it. */
+  /** The parameters that its own file declares; other stages' parameters do not apply. */
   readonly scope: ReadonlySet<string>;
 };
 
 export type TemplateContract = RawContract & { readonly file: string; readonly path: string };
 
-/** A template with all of its imports: one list of nodes, and one set of parameters with their defaults. */
+/** A template with its imports: one list of nodes, one set of parameters with defaults. */
 export type Template = {
-  /** Nothing was wrong when it was read. What could be read of any other is looked at, but makes no definition. */
+  /** False after any error: the template can be checked further, but not compiled. */
   readonly sound: boolean;
   readonly file: string;
   readonly id: string;

@@ -9,7 +9,7 @@ import { gateInputs } from './gate-inputs.ts';
 import { GATE_TIMEOUT_MS, hasExpressions } from '../../gate/problems.ts';
 
 type GateChoice = {
-  /** As the effect names it. */
+  /** The name in `effect.gate`. */
   readonly gate?: string | undefined;
   readonly inputs?: Readonly<Record<string, Json>> | undefined;
 };
@@ -17,7 +17,7 @@ type GateFields = Pick<EffectDeclaration, 'audience' | 'approvalTimeoutMs' | 'ga
 
 const DEFAULT_FIELDS: GateFields = { audience: [...AUDIENCE], approvalTimeoutMs: GATE_TIMEOUT_MS };
 
-/** Nobody is reminded, or asked as well, once the time is over. */
+/** Drops reminders and escalation steps that come after the request has expired. */
 const within = (policy: Gate['policy'], timeoutMs: number): Gate['policy'] => {
   const { remindMs, handOn, ...rest } = policy;
   const reminders = remindMs?.filter((ms) => ms < timeoutMs) ?? [];
@@ -30,8 +30,8 @@ const within = (policy: Gate['policy'], timeoutMs: number): Gate['policy'] => {
 };
 
 /**
- * How an effect is gated: by the gate that it names, else by the default one. That one is left out where it is as it came
- * with Holdpoint and is given nothing: it is what an effect without a gate has.
+ * The gate fields of an effect: from the gate it names, or from the default gate. The unchanged shipped
+ * default without inputs is left out, because an effect without a gate has it anyway.
  */
 export const gateFor = (
   { gate: named, inputs = {} }: GateChoice,
@@ -42,7 +42,7 @@ export const gateFor = (
   const name = named === undefined ? DEFAULT_GATE : fields.text(named, 'effect.gate');
   const plain = name === DEFAULT_GATE && Object.keys(inputs).length === 0;
   if (find === undefined && plain) return DEFAULT_FIELDS;
-  const found = find?.(name) ?? { why: `${shown(name)}, where no gates can be looked up` };
+  const found = find?.(name) ?? { why: `${shown(name)}, but this source has no gates` };
   if (!('gate' in found)) {
     const expected = `a gate in .holdpoint/gates, or ${DEFAULT_GATE}`;
     const meant = found.nearest === undefined ? undefined : ([name, [found.nearest]] as const);

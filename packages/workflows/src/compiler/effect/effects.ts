@@ -9,7 +9,7 @@ import type { FindGate } from '../../gate/find-gate.ts';
 import { shown } from '../../problems/report.ts';
 import type { RawEffect } from '../../template/schema.ts';
 
-/** The branch that a merge takes its commits from. */
+/** The branch whose commits are merged. */
 export const sourceBranch = (args: NodeDraft['node']['args']): string | undefined => {
   const branch = firstText(args, ['branch', 'source_branch', 'plan_branch']);
   const plan = firstText(args, ['slug', 'plan']);
@@ -23,12 +23,12 @@ const classified = (
   facts: { readonly probe?: boolean; readonly class?: EffectClass | undefined } = {},
 ): Pick<EffectDeclaration, 'kind' | 'effectClass' | 'pool'> => ({
   kind,
-  // What an operator's own capability is only its executor knows: it refuses another class than its own.
+  // Only the executor knows the class of a custom capability, and it refuses any other class.
   effectClass: effectClassOf(uses, kind, facts) ?? facts.class ?? 'opaque',
   pool,
 });
 
-/** A merge is an effect whether it says so or not. */
+/** A merge is an effect even without an effect table. */
 const mergeEffect = ({ node, fields }: NodeDraft, findGate: FindGate | undefined): EffectDeclaration => {
   const { args } = node;
   const target = firstText(args, ['target', 'target_branch']) || 'HEAD';
@@ -56,11 +56,11 @@ const declaredEffect = (
     optional('rollback_hint'),
   ];
   if (raw.class !== undefined && !isCustom(uses)) {
-    const expected = `no class: ${uses} has one of its own`;
+    const expected = `no class: the class of ${uses} is fixed`;
     fields.error('WORKFLOW_EFFECT_CLASS', 'effect.class', shown(raw.class), expected);
   }
   return {
-    // As the executor sees it: with a script that tells what became of it, by whichever of the two ways it is named.
+    // A probe counts no matter whether the effect or the arguments name it: the executor treats both alike.
     ...classified(node, raw.side_effect_kind, {
       probe: namesProbe({ with: { ...args, ...(probe && { probe }) } }),
       class: raw.class,
@@ -74,22 +74,24 @@ const declaredEffect = (
   };
 };
 
-/** The kind of an effect is looked at with the definition. */
+/**
+ * Why a node may not have its effect table, or must have one. The checks of the definition cover the kind.
+ */
 const refusal = ({
   node: { uses },
   source: { effect },
 }: NodeDraft): readonly [code: string, expected: string] | undefined => {
   if (effect === undefined) {
     return takesJson(uses) && !isCustom(uses)
-      ? ['WORKFLOW_EFFECT_MISSING', 'a table effect: it changes something outside']
+      ? ['WORKFLOW_EFFECT_MISSING', 'an effect table: this capability changes external state']
       : undefined;
   }
   return mayBeEffect(uses)
     ? undefined
-    : ['WORKFLOW_EFFECT_USES', `a label that can be an effect, such as ${COMMAND}`];
+    : ['WORKFLOW_EFFECT_USES', `a capability that may be an effect, such as ${COMMAND}`];
 };
 
-/** The effect that a node is, if it is one. */
+/** The effect of a node, or undefined for a node without one. */
 export const effectOf = (draft: NodeDraft, findGate: FindGate | undefined): EffectDeclaration | undefined => {
   const { node, source, fields } = draft;
   const refused = refusal(draft);
@@ -106,7 +108,7 @@ export const effectOf = (draft: NodeDraft, findGate: FindGate | undefined): Effe
         : undefined
       : declaredEffect(source.effect, draft, findGate);
   if (effect !== undefined && source.for_each !== undefined) {
-    const expected = 'one or the other: for_each and an effect are not supported together';
+    const expected = 'either for_each or an effect, not both';
     fields.error('WORKFLOW_EFFECT_FOR_EACH', 'for_each', 'for_each of an effect', expected);
   }
   return effect;

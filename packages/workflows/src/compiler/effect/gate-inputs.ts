@@ -9,7 +9,7 @@ import { expectedOf, fitsInput, INPUT_NAMES, hasExpressions, KIND_INPUT } from '
 
 type Values = Readonly<Record<string, Json>>;
 
-/** Texts with their placeholders put in, and their expressions looked at, wherever they stand in a value. */
+/** Replaces placeholders and checks expressions in every text of a value. */
 const expand = (value: Json, field: string, fields: Fields): Json => {
   if (typeof value === 'string') {
     const text = fields.text(value, field);
@@ -29,7 +29,7 @@ const expand = (value: Json, field: string, fields: Fields): Json => {
   );
 };
 
-/** A text as what it says: parameters of templates are texts, whatever they stand for. */
+/** Parses a text into the type of its input: template parameters are always texts. */
 const fromText = (value: Json, { type }: GateInput): Json => {
   if (typeof value !== 'string') return value;
   const text = value.trim();
@@ -38,7 +38,7 @@ const fromText = (value: Json, { type }: GateInput): Json => {
   return /^-?\d{1,15}(?:\.\d{1,15})?$/.test(text) ? Number(text) : value;
 };
 
-/** What is one expression as a whole gives a value of any type, and which one is seen when people are asked. */
+/** A value that is one single expression can have any type, known only when approval is requested. */
 const isExpression = (value: Json): boolean =>
   typeof value === 'string' && /^\s*\{\{/.test(value) && /\}\}\s*$/.test(value);
 
@@ -58,7 +58,7 @@ const checkInput = (gate: Gate, name: string, value: Json, fields: Fields): Json
   return made;
 };
 
-/** What an effect gives to its gate, seen to be of the types that it asks for; the kind of the effect among it. */
+/** The inputs of a gate with their types checked, including the kind of the effect. */
 export const gateInputs = (gate: Gate, values: Values, kind: SideEffectKind, fields: Fields): Values => {
   const given = Object.fromEntries(
     Object.entries(values).map(([name, value]) => [name, checkInput(gate, name, value, fields)]),
@@ -78,7 +78,7 @@ export const gateInputs = (gate: Gate, values: Values, kind: SideEffectKind, fie
       'WORKFLOW_GATE_INPUT',
       `effect.inputs.${name}`,
       'nothing',
-      `a value: ${gate.id} asks for it`,
+      `a value: the gate ${gate.id} requires it`,
     );
   }
   return given;

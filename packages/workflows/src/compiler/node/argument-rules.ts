@@ -3,7 +3,7 @@ import { CICD, COMMAND, INTEGRATE, PERSIST, PREPARE, STAGE } from './labels.ts';
 import { firstText, textArg, type Args } from './node-args.ts';
 import { listed, shown } from '../../problems/report.ts';
 
-/** Of these arguments a capability needs one at least; the first that is not empty counts. */
+/** A capability needs at least one of these arguments; the first non-empty one counts. */
 export const ANY_OF: Readonly<Record<string, readonly string[]>> = {
   [PREPARE]: ['branch', 'slug', 'plan'],
   [INTEGRATE]: ['branch', 'source_branch', 'plan_branch', 'slug', 'plan'],
@@ -12,7 +12,7 @@ export const ANY_OF: Readonly<Record<string, readonly string[]>> = {
   [CICD]: ['command', 'script'],
 };
 
-/** The arguments of which none was given, though one is needed. */
+/** The names of which at least one is required, when all of them are empty. */
 export const missingArgs = (uses: string, args: Args): readonly string[] | undefined => {
   const names = Object.hasOwn(ANY_OF, uses) ? ANY_OF[uses] : undefined;
   return names !== undefined && firstText(args, names) === '' ? names : undefined;
@@ -31,7 +31,7 @@ const isNames = (text: string): boolean => {
     const names: unknown = JSON.parse(text);
     return Array.isArray(names) && names.length > 0 && names.every((name) => typeof name === 'string');
   } catch {
-    // No JSON at all is no list of names either, and the caller says what was found.
+    // The caller reports text that is not JSON in the same way as any other wrong value.
     return false;
   }
 };
@@ -46,10 +46,15 @@ const persistRules = (args: Args, field: string, fields: Fields): void => {
   }
   const needsFile = source === 'file' && firstText(args, ['spec_file']) === '';
   if (needsFile && firstText(args, ['spec_text']) !== '')
-    fields.error('WORKFLOW_ARGS_MISSING', `${field}.spec_file`, 'nothing', 'a file, as spec_source says');
+    fields.error(
+      'WORKFLOW_ARGS_MISSING',
+      `${field}.spec_file`,
+      'nothing',
+      'a file name: spec_source is file',
+    );
 };
 
-/** What the arguments of a capability must be, whether a node or one of its steps uses it. */
+/** Checks the arguments of a capability, for a node or for one of its steps. */
 export const argumentRules = (uses: string, args: Args, field: string, fields: Fields): void => {
   if (uses === PERSIST) persistRules(args, field, fields);
   if (uses !== STAGE || isNames(textArg(args, 'files_json'))) return;

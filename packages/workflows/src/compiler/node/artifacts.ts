@@ -8,12 +8,15 @@ import { listed, shown, type Report } from '../../problems/report.ts';
 import type { RawArtifact } from '../../template/schema.ts';
 import type { Template, TemplateNode } from '../../template/template.ts';
 
-/** The contracts of a template by the type of their artifacts: the schema, or nothing more than that the type is known. */
+/** The artifact contracts of a template by type: the schema, or `true` when the type has none. */
 export type Contracts = ReadonlyMap<string, Json>;
 
 const OUTPUT = 'operation_output';
 
-/** The declared types of artifacts. A contract that is wrong is taken to allow everything, so as not to complain twice. */
+/**
+ * The declared artifact types. A broken contract allows everything, so that one mistake is not reported
+ * twice.
+ */
 export const contractsOf = (
   { contracts }: Pick<Template, 'contracts'>,
   expander: Expander,
@@ -30,7 +33,7 @@ export const contractsOf = (
       report.error({ code: 'WORKFLOW_CONTRACT_SCHEMA', ...fault, ...meant, file });
     }
     if (type === OUTPUT) {
-      const expected = 'no contract: every node has such an artifact';
+      const expected = 'no contract: every node produces this artifact';
       report.error({ code: 'WORKFLOW_CONTRACT_RESERVED', path: `${path}.id`, found: OUTPUT, expected, file });
     }
     byType.set(type, faults.length > 0 ? true : schema);
@@ -38,7 +41,7 @@ export const contractsOf = (
   return byType;
 };
 
-/** The one form of an artifact that was written, and its texts. */
+/** The one form in which an artifact is written, such as `plan_doc`, and its texts. */
 type Form = { readonly form: string; readonly texts: Readonly<Record<string, string>> };
 
 const formOf = (raw: RawArtifact, field: string, fields: Fields): Form => {
@@ -72,7 +75,6 @@ const artifactOf = ({ form, texts }: Form): Artifact | undefined => {
 
 type Artifacts = {
   readonly contracts: Contracts;
-  /** The ids of all nodes. */
   readonly known: ReadonlySet<string>;
 };
 
@@ -82,7 +84,7 @@ const reportOutput = ({ texts }: Form, field: string, { known }: Artifacts, fiel
   fields.error('WORKFLOW_OUTPUT_NODE', `${field}.custom.key`, shown(key), 'the id of a node', [key, known]);
 };
 
-/** The type is declared, and the artifact is what its contract says. */
+/** Checks that the type is declared and that the artifact fits its contract. */
 const reportContract = (made: Form, field: string, { contracts }: Artifacts, fields: Fields): void => {
   const { form, texts } = made;
   const type = form === 'custom' ? (texts['type_id'] ?? '') : form;
@@ -98,7 +100,7 @@ const reportContract = (made: Form, field: string, { contracts }: Artifacts, fie
     fields.error('WORKFLOW_CONTRACT_VIOLATED', fault.path, fault.found, fault.expected);
 };
 
-/** Without a name there is nothing to wait for, and nothing to say of it: a parameter that was left empty. */
+/** A parameter was left empty, so the artifact names nothing to wait for. */
 const isNameless = ({ form, texts }: Form): boolean =>
   (form === 'target_branch' && texts['name'] === '') || (form === 'merge_sentinel' && texts['slug'] === '');
 
@@ -115,7 +117,7 @@ const compileArtifact = (
       'WORKFLOW_ARTIFACT_NOT_YET',
       at,
       'command_patch',
-      'another artifact: this one is not supported yet',
+      'another artifact: command_patch is not supported yet',
     );
     return undefined;
   }
@@ -138,7 +140,7 @@ const compileArtifacts = (
     .map((raw, place) => compileArtifact(raw, `${field}[${String(place)}]`, among, fields))
     .filter((artifact) => artifact !== undefined);
 
-/** What a node needs and what it gives, with the names in place. */
+/** The artifacts that a node needs and produces, with their names filled in. */
 export const artifactsOf = (
   { needs = [], produces = {} }: Pick<TemplateNode, 'needs' | 'produces'>,
   among: Artifacts,

@@ -1,6 +1,8 @@
 import type { Json } from '@holdpoint/contracts/values/json';
 
-/** The few words of JSON Schema in which an artifact contract speaks of the descriptor of its artifacts. */
+/**
+ * The supported JSON Schema keywords. A contract describes the descriptor of an artifact, not its content.
+ */
 const KEYWORDS = ['type', 'required', 'properties', 'additionalProperties', 'const', 'enum', 'pattern'];
 const TYPES = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'];
 
@@ -19,7 +21,7 @@ const isTable = (value: Json | undefined): value is Table =>
 const isTexts = (value: Json): value is readonly string[] =>
   Array.isArray(value) && value.every((one) => typeof one === 'string');
 
-/** The words of `^word$` or `^(one|other)$`, which are the only patterns: a contract names values, it does not search. */
+/** The words of `^word$` or `^(one|other)$`. Other patterns are not supported: a contract lists values. */
 const wordsOf = (pattern: string): ReadonlySet<string> | undefined => {
   const inner = /^\^(.*)\$$/s.exec(pattern)?.[1];
   if (inner === undefined) return undefined;
@@ -53,10 +55,10 @@ const keywordFault = (keyword: string, value: Json): string | undefined => {
   }
 };
 
-/** What is wrong with a schema itself. */
+/** The mistakes in a schema itself. */
 export const schemaFaults = (schema: Json, path: string): readonly SchemaFault[] => {
   if (typeof schema === 'boolean') return [];
-  if (!isTable(schema)) return [{ path, found: 'neither', expected: 'true, false or a table' }];
+  if (!isTable(schema)) return [{ path, found: 'neither', expected: 'true, false or a table of keywords' }];
   return Object.entries(schema).flatMap(([keyword, value]): readonly SchemaFault[] => {
     const at = `${path}.${keyword}`;
     if (!KEYWORDS.includes(keyword)) {
@@ -90,11 +92,11 @@ const ownFault = (schema: Table, value: Json): string | undefined => {
   return wordsOf(pattern)?.has(value) === false ? pattern : undefined;
 };
 
-/** The first thing in which a value is not as its schema, which has no faults, says. */
+/** The first violation of a valid schema, or undefined. */
 export const violation = (schema: Json, value: Json, path: string): SchemaFault | undefined => {
   if (schema === true) return undefined;
   const found = JSON.stringify(value);
-  if (!isTable(schema)) return { path, found, expected: 'nothing of the kind' };
+  if (!isTable(schema)) return { path, found, expected: 'no value: the schema is false' };
   const expected = ownFault(schema, value);
   if (expected !== undefined) return { path, found, expected };
   if (!isTable(value)) return undefined;

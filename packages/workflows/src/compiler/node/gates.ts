@@ -1,16 +1,16 @@
 import type { Fields } from '../parameters/fields.ts';
 import type { GatePolicy, RawGate } from '../../template/schema.ts';
 
-/** A gate with its texts in place. */
+/** A gate with its placeholders replaced. */
 export type Gate = {
   readonly kind: RawGate['kind'];
   readonly policy?: GatePolicy;
-  /** Of a script or a CI/CD gate; empty for one that is not configured. */
+  /** For script and CI/CD gates; empty when not configured. */
   readonly script: string;
-  /** Of an approval: whether a person is really asked. */
+  /** For approval gates: whether an approval is required. */
   readonly required: boolean;
   readonly autoResolve: boolean;
-  /** Of a custom gate. */
+  /** For custom gates. */
   readonly id: string;
 };
 

@@ -21,7 +21,7 @@ export const CICD_GATE = 'control.gate.cicd';
 export const APPROVAL_GATE = 'control.gate.approval';
 export const TERMINAL = 'control.terminal';
 
-/** What the orchestrator orders for itself. */
+/** Labels that only the orchestrator itself orders. */
 const INTERNAL: ReadonlySet<string> = new Set([
   'control.prepare',
   'cap.env.builtin.repository.inspect',
@@ -29,7 +29,6 @@ const INTERNAL: ReadonlySet<string> = new Set([
   ...Object.keys(CAPABILITIES).map(compensationOf),
 ]);
 
-/** Every label that a template may use. */
 export const LABELS: ReadonlySet<string> = new Set(
   [...Object.keys(CAPABILITIES), ...CONTROLS].filter((label) => !INTERNAL.has(label)),
 );
@@ -42,7 +41,7 @@ const NOT_YET: ReadonlySet<string> = new Set([
   'cap.env.builtin.build.materialize_step',
 ]);
 
-/** Labels from before `env`: `cap.git.commit` was what is `cap.env.builtin.git.commit` now. */
+/** Labels from before `env`, such as `cap.git.commit` for `cap.env.builtin.git.commit`. */
 const successorOf = (label: string): string | undefined =>
   ['builtin', 'shell']
     .map((place) => label.replace(/^(?:cap|vizier)\./, `cap.env.${place}.`))
@@ -52,13 +51,12 @@ type Fault = { readonly code: string; readonly found: string; readonly expected:
 
 const CANONICAL = 'a canonical label such as cap.env.builtin.git.commit';
 
-/** A capability of the operator's own, or its preview: what takes an effect back is ordered by hand. */
+/** A custom capability or its preview. Compensations are ordered by hand and have no node. */
 const isOwn = (label: string): boolean => isCustom(label) && !label.endsWith('.compensate');
 
-/** Whether a template may use a label. */
 export const isLabel = (label: string): boolean => LABELS.has(label) || isOwn(label);
 
-/** Why a label may not stand in a template. */
+/** Why a template may not use a label; undefined when it may. */
 export const labelFault = (label: string): Fault | undefined => {
   if (isLabel(label)) return undefined;
   if (label.trim() === '') return { code: 'WORKFLOW_USES_EMPTY', found: 'no label', expected: CANONICAL };
@@ -78,11 +76,11 @@ export const labelFault = (label: string): Fault | undefined => {
     return { code: 'WORKFLOW_USES_LEGACY', found, expected };
   }
   if (now !== undefined)
-    return { code: 'WORKFLOW_USES_LEGACY', found, expected: `${now}: the label of today for it` };
+    return { code: 'WORKFLOW_USES_LEGACY', found, expected: `${now}, the current label` };
   return { code: 'WORKFLOW_USES_UNKNOWN', found, expected: CANONICAL };
 };
 
-/** The kinds that a node with this label may call itself. */
+/** The values of `kind` that fit a label. */
 export const kindsOf = (label: string): readonly Kind[] => {
   if (label.startsWith('control.')) return ['gate'];
   if (label === AGENT) return ['agent'];
@@ -90,9 +88,11 @@ export const kindsOf = (label: string): readonly Kind[] => {
   return label.startsWith('cap.env.') ? ['builtin'] : ['builtin', 'custom'];
 };
 
-/** Its arguments are its own and may be any JSON; those of all others are texts. */
+/** These capabilities take any JSON as arguments; all others take texts. */
 export const takesJson = (label: string): boolean => /^cap\.(?:file|http|notify|custom)\./.test(label);
 
-/** May be declared an effect: what can do something to the world that the run cannot take back. */
+/**
+ * Whether a node with this label may declare an effect: a change outside of the run that the run cannot undo.
+ */
 export const mayBeEffect = (label: string): boolean =>
   (takesJson(label) && !label.endsWith('.preview')) || [COMMAND, CICD, AGENT, INTEGRATE].includes(label);

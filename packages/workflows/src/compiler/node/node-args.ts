@@ -6,17 +6,17 @@ import { isScalar } from '../../reading/table.ts';
 
 export type Args = Readonly<Record<string, Json>>;
 
-/** A text among the arguments; empty where there is none. */
+/** A text argument; empty when there is none. */
 export const textArg = (args: Args, name: string): string => {
   const value = args[name];
   return typeof value === 'string' ? value : '';
 };
 
-/** The first of the names that has a text which is not blank, and that text. */
+/** The first of these arguments that is a non-blank text; empty when there is none. */
 export const firstText = (args: Args, names: readonly string[]): string =>
   names.map((name) => textArg(args, name)).find((text) => text.trim() !== '') ?? '';
 
-/** Every text inside a value with its placeholders replaced. The levels of a file are bounded. */
+/** Replaces placeholders in every text of a value. Recursion is safe: the depth of a file is bounded. */
 const expanded = (value: Json, field: string, fields: Fields): Json => {
   if (typeof value === 'string') return fields.text(value, field);
   if (typeof value !== 'object' || value === null) return value;
@@ -37,7 +37,7 @@ const argument = (uses: string, value: Json, field: string, fields: Fields): Jso
   return '';
 };
 
-/** Arguments with their placeholders replaced. Those of a stage are all texts: `true` and `"true"` are the same. */
+/** Arguments with placeholders replaced. For stage capabilities all are texts: `true` equals `"true"`. */
 export const argsOf = (uses: string, args: Args, field: string, fields: Fields): Args =>
   Object.fromEntries(
     Object.entries(args).map(([name, value]) => [name, argument(uses, value, `${field}.${name}`, fields)]),

@@ -12,7 +12,10 @@ import { afterOf, routesOf } from '../../template/stage-graph.ts';
 import { stepsOf } from './steps.ts';
 import type { TemplateNode } from '../../template/template.ts';
 
-/** A node on its way from the template to the definition: its texts are in place, and what depends on other nodes is still to come. */
+/**
+ * A node during compilation: its placeholders are replaced; fields that depend on other nodes are still
+ * missing.
+ */
 export type NodeDraft = {
   readonly source: TemplateNode;
   readonly fields: Fields;

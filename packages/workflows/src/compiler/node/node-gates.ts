@@ -5,7 +5,7 @@ import type { Gate } from './gates.ts';
 import { CICD, CICD_GATE, COMMAND, CONFLICT_GATE, STOP_GATE } from './labels.ts';
 import { firstText, textArg } from './node-args.ts';
 
-/** Whoever may operate may let a run go on. */
+/** Every operator may approve. */
 export const AUDIENCE = ['operators'];
 const APPROVAL_MS = 86_400_000;
 
@@ -14,7 +14,7 @@ type Gates = Pick<
   'approval' | 'script' | 'fixScript' | 'autoResolve' | 'gatePolicy' | 'afterwards' | 'args'
 >;
 
-/** The argument counts where there is one, else the gate. */
+/** The argument wins over the gate. */
 const resolves = ({ node: { args }, gates }: NodeDraft, kind: Gate['kind']): boolean =>
   parseBool(textArg(args, 'auto_resolve')) ?? gates.some((gate) => gate.kind === kind && gate.autoResolve);
 
@@ -34,7 +34,7 @@ const approval = ({ gates, fields }: NodeDraft): Pick<Gates, 'approval'> => {
   if (gate === undefined) return {};
   if (gate.policy !== undefined && gate.policy !== 'block') {
     const field = `gates[${String(asked)}].policy`;
-    fields.error('WORKFLOW_GATE_POLICY', field, gate.policy, 'block: without an approval nothing goes on');
+    fields.error('WORKFLOW_GATE_POLICY', field, gate.policy, 'block: a missing approval always blocks');
   }
   return { approval: { audience: [...AUDIENCE], timeoutMs: APPROVAL_MS } };
 };
@@ -45,14 +45,13 @@ const cicd = (draft: NodeDraft, gate: Gate | undefined): Gates => {
   const fixes = resolves(draft, 'cicd');
   const made = scripted(gate);
   if (fixes && fix === '' && made.script !== undefined) {
-    const expected =
-      'args.auto_resolve_command or args.auto_resolve_script: there is nothing to repair it with';
+    const expected = 'args.auto_resolve_command or args.auto_resolve_script with a repair script';
     fields.warning('WORKFLOW_CICD_FIX', 'args', 'auto_resolve without a script', expected);
   }
   return { args: node.args, ...made, ...(fixes && fix !== '' && { fixScript: fix }) };
 };
 
-/** Which kind of gate a label looks at; `undefined` for all that have no script of their own. */
+/** The kind of gate that belongs to a label. */
 const OWN: ReadonlyMap<string, Gate['kind']> = new Map([
   [STOP_GATE, 'script'],
   [CICD_GATE, 'cicd'],
@@ -60,7 +59,10 @@ const OWN: ReadonlyMap<string, Gate['kind']> = new Map([
   [CICD, 'cicd'],
 ]);
 
-/** A script at a node that does something is run when that has succeeded; at a control there is nothing that it could follow. */
+/**
+ * At a working node, a script of a gate runs after success. At a control it has nothing to follow, so it is
+ * refused.
+ */
 const strayStep = (gate: Gate, place: number, { node: { uses }, fields }: NodeDraft): readonly Step[] => {
   const field = `gates[${String(place)}]`;
   if (gate.kind === 'custom') {
@@ -68,7 +70,7 @@ const strayStep = (gate: Gate, place: number, { node: { uses }, fields }: NodeDr
       'WORKFLOW_GATE_UNUSED',
       field,
       gate.id,
-      `a node that uses ${CONFLICT_GATE}: elsewhere it says nothing`,
+      `a node that uses ${CONFLICT_GATE}: elsewhere it has no effect`,
     );
     return [];
   }
@@ -103,7 +105,7 @@ const ownGates = (draft: NodeDraft): Gates => {
   }
 };
 
-/** What the gates of a node come to. */
+/** The definition fields that follow from the gates of a node. */
 export const nodeGates = (draft: NodeDraft): Gates => {
   const { uses, afterwards = [] } = draft.node;
   const own = OWN.get(uses);

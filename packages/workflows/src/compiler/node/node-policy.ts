@@ -19,16 +19,16 @@ const retryOf = (raw: NonNullable<TemplateNode['retry']>, fields: Fields): Retry
   return { mode: mode ?? 'never', ...(budget !== undefined && { budget }) };
 };
 
-/** As often as a loop without a budget. */
+/** The default of a loop without a budget. */
 const RETRIES = 3;
 const DELAY_MS = 1_000;
 
-/** How often, and after how long: what recovery decides by itself. */
+/** Recovery decides these numbers itself. */
 const refuseNumbers = (raw: RawOnError, fields: Fields): void => {
   for (const key of ['max_retries', 'backoff', 'delay_ms'] as const) {
     const value = raw[key];
     if (value === undefined) continue;
-    const expected = 'none: with strategy = "recover" recovery decides it, by .holdpoint/recovery.toml';
+    const expected = 'no value: with strategy = "recover", .holdpoint/recovery.toml decides';
     fields.error('WORKFLOW_ON_ERROR_RECOVER', `on_error.${key}`, shown(value), expected);
   }
 };
@@ -41,7 +41,7 @@ const onErrorOf = (raw: RawOnError, fields: Fields): OnError => {
     return { strategy: 'recover', maxRetries: 0, backoff: 'exponential', delayMs: 0 };
   }
   if (!retries && (most !== undefined || delay !== undefined || backoff !== undefined)) {
-    const expected = 'strategy = "retry": with another one these have no effect';
+    const expected = 'strategy = "retry": other strategies ignore these fields';
     fields.warning('WORKFLOW_ON_ERROR_UNUSED', 'on_error', 'max_retries, backoff or delay_ms', expected);
   }
   return {
@@ -58,7 +58,9 @@ const onErrorOf = (raw: RawOnError, fields: Fields): OnError => {
 
 const EXPRESSIONS = { guard: 'guard', for_each: 'forEach', until: 'until' } as const;
 
-/** A value inside an expression would be read as a part of it, so an expression asks for it by name. */
+/**
+ * A value pasted into an expression would become part of its syntax, so expressions read parameters by name.
+ */
 const expressionsOf = (
   node: TemplateNode,
   fields: Fields,
@@ -80,7 +82,7 @@ type Policy = Pick<
   'retry' | 'onError' | 'guard' | 'forEach' | 'until' | 'parallel' | 'timeoutMs'
 >;
 
-/** When a node runs, how often, and how long. */
+/** When a node runs, how often, and for how long. */
 export const policyOf = (node: TemplateNode, fields: Fields): Policy => {
   const parallel = node.parallel === undefined ? undefined : fields.count(node.parallel, 'parallel');
   if (parallel !== undefined && node.for_each === undefined)
@@ -88,7 +90,7 @@ export const policyOf = (node: TemplateNode, fields: Fields): Policy => {
       'WORKFLOW_PARALLEL_ALONE',
       'parallel',
       String(parallel),
-      'for_each: there is nothing else to divide',
+      'for_each as well: parallel limits its items',
     );
   const timeoutMs = node.timeout === undefined ? undefined : fields.time(node.timeout, 'timeout');
   return {

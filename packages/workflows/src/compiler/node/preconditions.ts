@@ -45,14 +45,13 @@ const preconditionOf = (raw: RawPrecondition, at: string, fields: Fields): Preco
     case 'custom':
       return customPrecondition(raw.id, raw.args ?? {}, `${at}.custom`, fields);
     case 'pinned_head': {
-      const expected = 'clean_worktree or branch_exists: a run does not pin the head of its repository';
+      const expected = 'clean_worktree or branch_exists: pinned_head is not supported';
       fields.error('WORKFLOW_PINNED_HEAD', at, 'pinned_head', expected);
       return undefined;
     }
   }
 };
 
-/** What has to be so before the node starts. */
 export const preconditionsOf = (raw: readonly RawPrecondition[], fields: Fields): Precondition[] =>
   raw
     .map((one, place) => preconditionOf(one, `preconditions[${String(place)}]`, fields))

@@ -12,18 +12,19 @@ const mayBeStep = (uses: string): boolean =>
   effectClassOf(uses, 'work') !== undefined &&
   ![AGENT, PROMPT, SHELL_PROMPT].includes(uses);
 
-/** A step has no artifacts, no agent and no gate of its own, so it is nothing but work that an executor does. */
+/** A step has no artifacts, agent or gate, so it must be plain work. */
 const reportUses = (uses: string, field: string, fields: Fields): void => {
   const fault = labelFault(uses);
   if (fault !== undefined)
     fields.error(fault.code, `${field}.uses`, fault.found, fault.expected, [uses, LABELS]);
   else if (!mayBeStep(uses)) {
-    const expected = 'work, such as cap.env.shell.command.run; an effect or a gate is a node of its own';
+    const expected =
+      'plain work, such as cap.env.shell.command.run; effects and gates need nodes of their own';
     fields.error('WORKFLOW_STEP_USES', `${field}.uses`, JSON.stringify(uses), expected);
   }
 };
 
-/** What runs around a node. */
+/** The steps before and after a node. */
 export const stepsOf = (steps: readonly RawStep[], field: string, fields: Fields): Step[] =>
   steps.map(({ uses, args: written = {} }, place) => {
     const at = `${field}[${String(place)}]`;

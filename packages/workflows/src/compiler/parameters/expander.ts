@@ -1,21 +1,20 @@
 import { piecesOf, type Piece } from './placeholders.ts';
 import { listed, shown, type Report } from '../../problems/report.ts';
 
-/** Where a text stands. */
 export type TextLocation = { readonly path: string; readonly file: string };
 
 export type Expander = {
   text(value: string, at: TextLocation): string;
-  /** Every name that was asked for, whether it has a value or not. */
+  /** Every parameter name that a text uses, with or without a value. */
   readonly used: ReadonlySet<string>;
 };
 
-/** All expanded texts together: a large value in many places is a mistake, and must not become one of memory. */
+/** Limits all expanded texts together: a large value in many places must not exhaust the memory. */
 const EXPANDED_MAX = 16 * 1_048_576;
 
 const LITERAL = 'a parameter of the template (a literal is written $${…})';
 
-/** Replaces each placeholder once, by the value of its parameter. */
+/** Replaces each placeholder once with the value of its parameter. */
 export const createExpander = (values: ReadonlyMap<string, string>, report: Report): Expander => {
   const used = new Set<string>();
   let length = 0;
@@ -31,7 +30,7 @@ export const createExpander = (values: ReadonlyMap<string, string>, report: Repo
   const valueOf = (piece: Piece, at: TextLocation): string => {
     if (piece.kind === 'text') return piece.text;
     if (piece.kind === 'unclosed') {
-      refuse('UNCLOSED', shown(piece.text), 'a closing }, or $${ for the characters themselves', at);
+      refuse('UNCLOSED', shown(piece.text), 'a closing }, or $${ for a literal ${', at);
       return piece.text;
     }
     if (piece.name === '') {
@@ -54,7 +53,7 @@ export const createExpander = (values: ReadonlyMap<string, string>, report: Repo
     }
     if (length > EXPANDED_MAX && length < Infinity) {
       length = Infinity;
-      refuse('LARGE', 'texts that grow beyond all measure', `at most ${String(EXPANDED_MAX)} characters`, at);
+      refuse('LARGE', 'expanded texts that are too long', `at most ${String(EXPANDED_MAX)} characters`, at);
     }
     return expanded;
   };

@@ -6,9 +6,9 @@ import type { Scalar } from '../../reading/table.ts';
 
 type Meant = readonly [word: string, known: Iterable<string>];
 
-/** The fields of one node: reads what stands in them, and says what is wrong there. */
+/** Reads the fields of one node and reports problems under their paths. */
 export type Fields = {
-  /** A text with its placeholders replaced. */
+  /** A text with placeholders replaced. */
   text(value: string, field: string): string;
   bool(value: Scalar, field: string): boolean | undefined;
   count(value: Scalar, field: string): number | undefined;

@@ -3,7 +3,7 @@ import { listed, shown, type Report } from '../../problems/report.ts';
 import type { Scalar } from '../../reading/table.ts';
 import type { Template } from '../../template/template.ts';
 
-/** What the caller gave: with `--set`, with the flags of the template, and by place. */
+/** Parameter values from the caller: by `--set`, by the template's flags, and by position. */
 export type ParameterInput = {
   readonly set: Readonly<Record<string, Scalar>>;
   readonly named: Readonly<Record<string, string>>;
@@ -13,20 +13,20 @@ export type ParameterInput = {
 type Assigned = { readonly value: string; readonly path: string };
 
 export type Parameters = {
-  /** Every parameter with its value: what was given, else the default. */
+  /** Every parameter with the caller's value, or else the default. */
   readonly values: ReadonlyMap<string, string>;
   readonly assigned: ReadonlyMap<string, Assigned>;
 };
 
 const underscored = (name: string): string => name.replaceAll('-', '_');
 
-/** The flags of a template, by the name that they are known under. */
+/** The flags of a template by their normalised names. */
 const aliasesOf = ({ cli: { named } }: Template): ReadonlyMap<string, string> =>
   new Map(Object.entries(named).map(([alias, target]) => [underscored(alias.trim()), target.trim()]));
 
 type Assign = (name: string, value: string, path: string) => void;
 
-/** A name that is no parameter may be a flag, and either may be written with dashes. */
+/** A name that is no parameter may be a flag; both accept dashes. */
 const targetOf = (
   name: string,
   params: ReadonlyMap<string, string>,
@@ -51,7 +51,7 @@ const assignNamed = (
   for (const [kind, name, value] of entries) {
     const path = `${kind}.${name}`;
     if (name.trim() !== '') {
-      // A flag says first what the template calls it, `--set` what the parameter is called.
+      // With `--name`, the template's flag wins; with `--set`, the parameter wins.
       const flag = kind === 'named' ? aliases.get(underscored(name.trim())) : undefined;
       assign(flag ?? targetOf(name.trim(), template.params, aliases), value, path);
     } else {
@@ -71,7 +71,7 @@ const assignPlaces = (
     report.error({
       code: 'WORKFLOW_POSITIONAL_MANY',
       path: `positional[${String(cli.positional.length)}]`,
-      found: `${String(positional.length)} values by place`,
+      found: `${String(positional.length)} positional values`,
       expected: `at most ${String(cli.positional.length)} (${slots})`,
     });
   }
@@ -81,7 +81,7 @@ const assignPlaces = (
   });
 };
 
-/** The values of all parameters. Whether every name that was given is known can be said only once all texts have been read. */
+/** The values of all parameters. Unknown names are reported later, once all texts have been read. */
 export const parametersOf = (template: Template, given: ParameterInput, report: Report): Parameters => {
   const assigned = new Map<string, Assigned>();
   const assign: Assign = (name, value, path) => {
@@ -101,7 +101,7 @@ export const parametersOf = (template: Template, given: ParameterInput, report: 
   return { values, assigned };
 };
 
-/** Names that no parameter has, and no text asks for: what was given under them would be lost. */
+/** Reports values for names that neither a parameter has nor a text uses: they would be lost. */
 export const reportUnknown = (
   template: Template,
   { assigned }: Parameters,
@@ -125,7 +125,7 @@ export const reportUnknown = (
   }
 };
 
-/** What the template itself says about its flags and places. */
+/** Checks that the template's own flags and positions name parameters. */
 export const cliRules = (template: Template, used: ReadonlySet<string>, report: Report): void => {
   const { cli, params, file } = template;
   const refuse = (path: string, found: string, expected: string, word = ''): void => {
@@ -145,7 +145,7 @@ export const cliRules = (template: Template, used: ReadonlySet<string>, report: 
     const path = `cli.named.${alias}`;
     const plain = underscored(alias.trim());
     if (plain === '') refuse(path, 'an empty name', 'the name of a flag');
-    else if (aliases.has(plain)) refuse(path, shown(alias), 'flags that differ in more than - and _');
+    else if (aliases.has(plain)) refuse(path, shown(alias), 'flags that differ beyond - and _');
     aliases.add(plain);
     target(name, path);
   }

@@ -1,15 +1,15 @@
-/** What is wrong with a placeholder, or its name for the caller to look up. */
+/** A piece of text, a placeholder, or a syntax error in one. */
 export type Piece =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'name'; readonly name: string; readonly text: string }
   | { readonly kind: 'unclosed'; readonly text: string };
 
-/** A secret stays a name: only the executor knows it, and fills it in where it is used. */
+/** A secret stays a name: only the executor knows its value, and fills it in where it is used. */
 const isSecret = (name: string): boolean => name.startsWith('secret:');
 
 /**
- * A text in pieces: `${name}` is a placeholder, and `$${` stands for the characters `${`, for the shell's own variables.
- * `${secret:NAME}` is left as it is. What a placeholder is replaced with is not looked at again.
+ * Splits a text: `${name}` is a placeholder; `$${` stands for the characters `${`, for shell variables.
+ * `${secret:NAME}` stays as it is. Substituted values are not scanned again.
  */
 export const piecesOf = (text: string): readonly Piece[] => {
   const pieces: Piece[] = [];
@@ -36,6 +36,5 @@ export const piecesOf = (text: string): readonly Piece[] => {
   return pieces;
 };
 
-/** The names in a text. */
 export const namesIn = (text: string): readonly string[] =>
   piecesOf(text).flatMap((piece) => (piece.kind === 'name' ? [piece.name] : []));

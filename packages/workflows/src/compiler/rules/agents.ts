@@ -3,14 +3,13 @@ import type { NodeDraft } from '../node/node-draft.ts';
 import { AGENT, CONFLICT_GATE } from '../node/labels.ts';
 import { resolvesConflicts } from '../node/node-gates.ts';
 
-/** The command that is configured for a capability. */
 export type AgentFor = (nodeUses: string) => readonly string[] | undefined;
 
 const CONFIGURE = '[agents.default] agent.command in config.toml';
 
 /**
- * The command of the agent that a node runs. A conflict gate can do without: then whoever merges resolves the conflict, as
- * without auto_resolve.
+ * The command of the agent that a node runs. Without one, a conflict gate falls back to a person who resolves
+ * the conflict.
  */
 export const agentOf = (
   draft: NodeDraft,
@@ -25,10 +24,10 @@ export const agentOf = (
   const agent = agentFor(uses);
   if (agent !== undefined && agent.length > 0) return { agent: [...agent] };
   if (uses === AGENT) {
-    fields.error('WORKFLOW_AGENT_MISSING', 'agent', 'no command for an agent', CONFIGURE);
+    fields.error('WORKFLOW_AGENT_MISSING', 'agent', 'no agent command', CONFIGURE);
     return {};
   }
-  const expected = `${CONFIGURE}: until then a person resolves conflicts`;
-  fields.warning('WORKFLOW_AGENT_MISSING', 'args.auto_resolve', 'no command for an agent', expected);
+  const expected = `${CONFIGURE}: without it, a person resolves conflicts`;
+  fields.warning('WORKFLOW_AGENT_MISSING', 'args.auto_resolve', 'no agent command', expected);
   return { autoResolve: false };
 };

@@ -28,7 +28,7 @@ const scriptArgs = ({ node: { args } }: NodeDraft): readonly string[] =>
 const agentRule: Rule = (draft) => {
   const { fields, source, node } = draft;
   for (const name of scriptArgs(draft)) {
-    const expected = 'no such argument: the agent is configured, not written into the template';
+    const expected = 'no such argument: config.toml configures the agent';
     fields.error('WORKFLOW_AGENT_SCRIPT', `args.${name}`, 'a script', expected);
   }
   const written = (source.needs ?? []).length;
@@ -46,7 +46,7 @@ const promptOutput: Rule = ({ fields, node }) => {
 
 const promptRule: Rule = (draft) => {
   for (const name of scriptArgs(draft)) {
-    const expected = `no such argument: a prompt from a script is ${SHELL_PROMPT}`;
+    const expected = `no such argument: use ${SHELL_PROMPT} for prompts from scripts`;
     draft.fields.error('WORKFLOW_PROMPT_SCRIPT', `args.${name}`, 'a script', expected);
   }
   promptOutput(draft);
@@ -63,7 +63,7 @@ const shellPromptRule: Rule = (draft) => {
 
 const READ_PAYLOAD = /^read_payload\((.*)\)$/s;
 
-/** The message of a commit may be what an artifact holds; then it has to be clear which. */
+/** `read_payload(…)` takes the commit message from an artifact, which must be unambiguous. */
 const messageRule: Rule = ({ fields, node: { args, needs = [] } }) => {
   const message = firstText(args, ['message', 'commit_message']).trim();
   const selector = READ_PAYLOAD.exec(message)?.[1]?.trim();
@@ -75,11 +75,11 @@ const messageRule: Rule = ({ fields, node: { args, needs = [] } }) => {
   if (matches === 1) return;
   const field = textArg(args, 'message').trim() === '' ? 'args.commit_message' : 'args.message';
   const expected = `one custom artifact among its needs (${listed(names.map((known) => known[2] ?? ''))})`;
-  const found = `${shown(message)}, which ${String(matches)} of them are`;
+  const found = `${shown(message)}, which matches ${String(matches)} artifacts`;
   fields.error('WORKFLOW_COMMIT_PAYLOAD', field, found, expected, [selector, names.flat()]);
 };
 
-/** Arguments that are truth values, wherever they are read. */
+/** The boolean arguments of each capability. */
 const FLAGS: ReadonlyMap<string, readonly string[]> = new Map([
   [INTEGRATE, ['squash', 'delete_branch']],
   [CONFLICT_GATE, ['auto_resolve']],
@@ -90,7 +90,7 @@ const FLAGS: ReadonlyMap<string, readonly string[]> = new Map([
 const flagRule: Rule = ({ fields, node: { uses, args } }) => {
   for (const name of FLAGS.get(uses) ?? []) {
     const text = textArg(args, name);
-    // An empty one is a parameter that was left empty, and stands for the default.
+    // An empty text is a parameter that was left empty, and means the default.
     if (text.trim() !== '' && parseBool(text) === undefined)
       fields.error(
         'WORKFLOW_VALUE_COERCION',
@@ -115,7 +115,7 @@ export const missingOf = ({ node: { uses, args }, gates }: NodeDraft): readonly 
     ? undefined
     : missingArgs(uses, args);
 
-/** What a capability asks of the node that uses it, whatever the nodes around it are. */
+/** Checks a node against the rules of its capability, independent of its neighbours. */
 export const capabilityRules = (draft: NodeDraft): void => {
   const { uses, args } = draft.node;
   argumentRules(uses, args, 'args', draft.fields);

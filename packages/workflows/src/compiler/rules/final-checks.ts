@@ -5,7 +5,7 @@ import { shown, type Report } from '../../problems/report.ts';
 import { fieldPath, valueAt } from '../../reading/shape.ts';
 import type { Template } from '../../template/template.ts';
 
-/** What the fields of a definition are called in a template. */
+/** The template's names for fields of a definition. */
 const WRITTEN: Readonly<Record<string, string>> = {
   forEach: 'for_each',
   timeoutMs: 'timeout',
@@ -22,20 +22,20 @@ const WRITTEN: Readonly<Record<string, string>> = {
 
 const NODE_PATH = /^nodes\[([^\]]*)\]/;
 
-/** A path of the definition as one of the template. */
+/** Translates a path of the definition into one of the template. */
 const writtenPath = (path: string): string => {
   const node = NODE_PATH.exec(path)?.[0] ?? '';
   const [, first = '', ...rest] = path.slice(node.length).split('.');
   if (node === '' || first === '') return path;
   const parts = [first, ...rest].map((part, depth) => {
     if (first === 'effect' && part === 'kind') return 'side_effect_kind';
-    // Names of arguments are the author's own.
+    // The author chooses the names of arguments.
     return first === 'args' && depth > 0 ? part : Object.hasOwn(WRITTEN, part) ? WRITTEN[part] : part;
   });
   return [node, ...parts].join('.');
 };
 
-/** Bounds of the contract that no rule before has named: the length of a text, the size of a list. */
+/** Limits of the contract that no earlier rule checks, such as the length of a text. */
 const shapeProblems = (definition: WorkflowDefinition): readonly Problem[] =>
   (WorkflowDefinition.safeParse(definition).error?.issues ?? []).map((issue) => ({
     code: 'WORKFLOW_VALUE_INVALID',
@@ -45,7 +45,7 @@ const shapeProblems = (definition: WorkflowDefinition): readonly Problem[] =>
     expected: issue.message,
   }));
 
-/** What is wrong with the definition itself, said where it stands in the template, unless that has been said already. */
+/** Checks the finished definition and reports problems at their place in the template, each once. */
 export const finalChecks = (definition: WorkflowDefinition, template: Template, report: Report): void => {
   const files = new Map(template.nodes.map(({ id, file }) => [id, file]));
   const errors = report.problems.filter(({ severity }) => severity === 'error');

@@ -2,7 +2,6 @@ import type { NodeDraft } from '../node/node-draft.ts';
 import { isLabel, kindsOf, labelFault, LABELS } from '../node/labels.ts';
 import { textArg } from '../node/node-args.ts';
 
-/** The label is one that templates may use. */
 export const hasLabel = ({ node: { uses } }: NodeDraft): boolean => isLabel(uses);
 
 const kindRule = ({ source: { kind, uses }, fields }: NodeDraft): void => {
@@ -15,12 +14,12 @@ const controlRule = ({ node: { uses, args }, fields }: NodeDraft): void => {
   if (!uses.startsWith('control.')) return;
   for (const name of ['command', 'script']) {
     if (textArg(args, name) === '') continue;
-    const expected = 'no such argument: a control runs the script of its gate';
+    const expected = 'no such argument: the script belongs to the gate';
     fields.error('WORKFLOW_CONTROL_SCRIPT', `args.${name}`, 'a script', expected);
   }
 };
 
-/** What a node says that it is. */
+/** Checks `uses` and `kind` of a node. */
 export const identityRules = (draft: NodeDraft): void => {
   const { uses } = draft.node;
   const fault = labelFault(uses);

@@ -28,14 +28,14 @@ import type { Wiring } from './wiring.ts';
 
 const TARGETS = ['target', 'target_branch'];
 
-/** The branches that arguments, or parameters of the same names, speak of. */
+/** The branches named by arguments, or by parameters with the same names. */
 const branchesIn = (args: Args): readonly string[] => {
   const named = ['branch', 'source_branch', 'plan_branch'].map((name) => textArg(args, name));
   const source = named.some((branch) => branch.trim() !== '') ? named : [sourceBranch(args) ?? ''];
   return [...source, ...TARGETS.map((name) => textArg(args, name))];
 };
 
-/** Two merges into whatever is checked out are merges into the same branch. */
+/** Merges into the checked-out branch share one lock. */
 const unnamedTarget = ({ uses, args }: NodeDefinition): readonly string[] =>
   uses === INTEGRATE && TARGETS.every((name) => textArg(args, name).trim() === '') ? ['HEAD'] : [];
 
@@ -65,7 +65,7 @@ const onBranches = (branches: readonly string[]): Lock[] =>
     .sort()
     .map((branch) => ({ key: `branch:${branch}`, mode: 'exclusive' }));
 
-/** What runs scripts or git where the node works. */
+/** Capabilities that run scripts or git in the node's working folder. */
 const REPOSITORY_LABELS: ReadonlySet<string> = new Set([
   AGENT,
   CICD,
@@ -93,13 +93,13 @@ const touchesRepository = ({
 
 const LOCK_FREE: ReadonlySet<string> = new Set([TERMINAL, APPROVAL_GATE, PROMPT, SHELL_PROMPT]);
 
-/** What touches nothing that others could touch as well. */
+/** Nodes that touch no shared resource. */
 const needsNoLock = ({ uses, script }: NodeDefinition): boolean =>
   LOCK_FREE.has(uses) ||
   takesJson(uses) ||
   ((uses === STOP_GATE || uses === CICD_GATE) && script === undefined);
 
-/** The nodes that work in a worktree of their task: what follows a preparation, up to the cleaning up. */
+/** The nodes that run in a worktree of their task: everything after a preparation, until the cleanup. */
 const inWorktree = (wiring: Wiring): ReadonlySet<NodeId> => {
   const { drafts } = wiring;
   const waits = drafts.flatMap((follower) => follower.node.after.map((id) => ({ id, follower })));
@@ -123,16 +123,16 @@ const inWorktree = (wiring: Wiring): ReadonlySet<NodeId> => {
   return inside;
 };
 
-/** The arguments and parameters that branches are named by. */
+/** The arguments and parameters that name branches. */
 const NAMES = ['branch', 'source_branch', 'plan_branch', 'slug', 'plan', ...TARGETS];
 
 const ownParams = ({ source: { scope } }: NodeDraft, params: ReadonlyMap<string, string>): Args =>
   Object.fromEntries(NAMES.filter((name) => scope.has(name)).map((name) => [name, params.get(name) ?? '']));
 
 /**
- * Gives each node that declares no locks those of the branches that it can be seen to work on: from its arguments, else from
- * its artifacts, else from the parameters of its own stage. What works in the repository itself, on no branch that could be
- * told, has it to itself.
+ * Infers locks for each node that declares none, from the branches in its arguments, else its artifacts, else
+ * the parameters of its own stage. A node that works in the repository on no known branch locks the whole
+ * repository.
  */
 export const lockInference = (
   wiring: Wiring,

@@ -5,7 +5,7 @@ import type { NodeDraft } from '../node/node-draft.ts';
 import { namesIn } from '../parameters/placeholders.ts';
 import type { Template } from '../../template/template.ts';
 
-/** The parameters that could have filled these arguments: those that they are written with, else those of the same name. */
+/** The parameters that could fill these arguments: those in their text, or else those with the same name. */
 const paramsFor = (
   { source: { args = {} } }: NodeDraft,
   names: readonly string[],
@@ -23,7 +23,7 @@ const flagsFor = (param: string, { cli: { named } }: Template): readonly string[
   return [...aliases.map(([alias]) => alias), param].map((name) => `--${name.replaceAll('_', '-')} VALUE`);
 };
 
-/** How it looks when the values are given by place, up to the first that would do. */
+/** The positional form of a call, up to the first parameter that helps. */
 const exampleFor = (params: readonly string[], { cli: { positional } }: Template): string | undefined => {
   const last = positional.findIndex((name) => params.includes(name));
   if (last < 0) return undefined;
@@ -37,13 +37,13 @@ const adviceFor = (params: readonly string[], names: readonly string[], template
   const needed = `one of ${names.join(', ')}`;
   const flags = params.flatMap((param) => flagsFor(param, template));
   const example = exampleFor(params, template);
-  const byPlace = example === undefined ? '' : `, or by place: holdpoint run FLOW ${example}`;
+  const byPlace = example === undefined ? '' : `, or as positions: holdpoint run WORKFLOW ${example}`;
   return `${needed}: give ${flags.join(' or ')}${byPlace}`;
 };
 
 /**
- * What a node cannot do without. Where a parameter could have given it, it is most likely something that the caller left out,
- * so the caller is told how to give it; the first to be missed is a node that the run starts with.
+ * Reports missing arguments of a node. When a parameter could have filled them, the message tells the caller
+ * how to pass it.
  */
 export const reportInputs = (draft: NodeDraft, entries: ReadonlySet<NodeId>, template: Template): void => {
   const names = missingOf(draft);
@@ -55,10 +55,5 @@ export const reportInputs = (draft: NodeDraft, entries: ReadonlySet<NodeId>, tem
     return;
   }
   const code = entries.has(node.id) ? 'WORKFLOW_INPUT_MISSING' : 'WORKFLOW_ARGS_MISSING';
-  fields.error(
-    code,
-    'args',
-    `nothing to start ${node.id} (${node.uses}) with`,
-    adviceFor(params, names, template),
-  );
+  fields.error(code, 'args', `no input for ${node.id} (${node.uses})`, adviceFor(params, names, template));
 };

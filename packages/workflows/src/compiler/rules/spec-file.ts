@@ -3,19 +3,19 @@ import { PERSIST } from '../node/labels.ts';
 import { firstText, type Args } from '../node/node-args.ts';
 import { shown } from '../../problems/report.ts';
 
-/** The text of a specification, by the path that was given for it; nothing where it cannot be read. */
+/** Returns the text of a specification file, or undefined when it cannot be read. */
 export type SpecFile = (path: string) => string | undefined;
 
 const readSpec = (path: string, read: SpecFile): string | undefined => {
   try {
     return read(path);
   } catch {
-    // Why it cannot be read matters less than that it cannot: the problem names the file.
+    // The problem names the file; the reason adds nothing.
     return undefined;
   }
 };
 
-/** The specification as it is now, so that the run does not depend on what becomes of the file, or on its being committed. */
+/** Embeds the specification, so that later changes of the file do not affect the run. */
 export const withSpecText = (
   { node: { uses, args }, fields }: NodeDraft,
   read: SpecFile | undefined,

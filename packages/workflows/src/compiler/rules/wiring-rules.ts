@@ -23,7 +23,7 @@ const atMostOne = (draft: NodeDraft, kind: 'script' | 'cicd' | 'custom'): void =
     );
 };
 
-/** What plays a part after a node is there once, and is a gate. */
+/** At most one successor may have this role, and it must be a gate. */
 const reportTargets = (
   draft: NodeDraft,
   outcome: 'succeeded' | 'blocked',
@@ -35,12 +35,7 @@ const reportTargets = (
     draft.fields.error('WORKFLOW_TARGETS_MANY', field, names(targets), `at most one ${what}`);
   const others = targets.filter((target) => !isGate(target));
   if (others.length > 0)
-    draft.fields.error(
-      'WORKFLOW_TARGET_KIND',
-      field,
-      names(others),
-      `a node of the kind gate as the ${what}`,
-    );
+    draft.fields.error('WORKFLOW_TARGET_KIND', field, names(others), `a control.gate node as the ${what}`);
 };
 
 const commit: Rule = (draft, wiring) => {
@@ -56,8 +51,8 @@ const stopGate: Rule = (draft, wiring) => {
   atMostOne(draft, 'script');
   const commits = wiring.parents(draft, 'succeeded').filter(({ node: { uses } }) => COMMITS.includes(uses));
   if (commits.length !== 1) {
-    const expected = 'to follow exactly one git.commit or git.stage_commit';
-    fields.error('WORKFLOW_STOP_PARENT', '', `it follows ${names(commits)} of them`, expected);
+    const expected = 'exactly one predecessor with git.commit or git.stage_commit';
+    fields.error('WORKFLOW_STOP_PARENT', '', `these commits before it: ${names(commits)}`, expected);
   }
   const loops =
     node.retry?.mode === 'until_gate' &&
@@ -66,12 +61,12 @@ const stopGate: Rule = (draft, wiring) => {
     .targets(draft, 'failed')
     .filter((target) => target !== draft && wiring.onOneLoop(draft, target));
   if (loops && back.length === 0) {
-    const expected = 'a node before the gate, such as the agent or the commit: retry.mode is until_gate';
+    const expected = 'an earlier node, such as the agent or the commit: retry.mode is until_gate';
     fields.error('WORKFLOW_STOP_LOOP', 'on.failed', names(wiring.targets(draft, 'failed')), expected);
   }
 };
 
-/** A gate that repairs what it found is asked again: by itself, or through a node that leads back to it. */
+/** A gate that repairs must run again afterwards: directly, or through a node that leads back to it. */
 const reportOpenLoop = (draft: NodeDraft, wiring: Wiring): void => {
   const back = wiring.targets(draft, 'failed').some((target) => wiring.onOneLoop(draft, target));
   if (back || !draft.gates.some(({ kind, autoResolve }) => kind === 'cicd' && autoResolve)) return;
@@ -96,7 +91,7 @@ const integrate: Rule = (draft, wiring) => {
   reportTargets(draft, 'blocked', conflict, 'conflict gate');
   const ci = wiring.targets(draft, 'succeeded').filter((target) => hasRole(target, CI));
   reportTargets(draft, 'succeeded', ci, 'CI/CD gate');
-  // A gate with the label for it is looked at for itself.
+  // A gate with its own label is checked by its own rule.
   for (const target of ci.filter(({ node: { uses } }) => uses !== CICD_GATE)) {
     exactlyOneCicd(target);
     reportOpenLoop(target, wiring);
@@ -113,7 +108,7 @@ const conflictGate: Rule = (draft, wiring) => {
   const [merge] = merges;
   const onward = wiring.targets(draft, 'succeeded');
   if (merge === undefined || !resolvesConflicts(draft) || onward.includes(merge)) return;
-  const expected = `${merge.node.id}: what was resolved is merged again`;
+  const expected = `${merge.node.id}: the merge must run again after conflicts are resolved`;
   draft.fields.error('WORKFLOW_CONFLICT_LOOP', 'on.succeeded', names(onward), expected);
 };
 
@@ -122,7 +117,7 @@ const cicdGate: Rule = (draft, wiring) => {
   reportOpenLoop(draft, wiring);
 };
 
-// A map, since a label may be any word, such as one that every object knows.
+// A map, because a label may be any word, including names that every object inherits.
 const RULES: ReadonlyMap<string, Rule> = new Map([
   [COMMIT, commit],
   [STAGE_COMMIT, commit],
@@ -132,16 +127,16 @@ const RULES: ReadonlyMap<string, Rule> = new Map([
   [CICD_GATE, cicdGate],
 ]);
 
-/** A stage has one CI/CD gate; a template that imports two stages with one each is a different matter. */
+/** A stage has at most one CI/CD gate. A template may import several stages with one each. */
 const oneCicdGate = ({ drafts }: Wiring): void => {
   const gates = drafts.filter(({ node: { uses } }) => uses === CICD_GATE);
   for (const [, [, ...more]] of Map.groupBy(gates, ({ node: { stage } }) => stage)) {
     for (const { fields } of more)
-      fields.error('WORKFLOW_CICD_MANY', 'uses', 'another CI/CD gate', 'one in a stage');
+      fields.error('WORKFLOW_CICD_MANY', 'uses', 'another CI/CD gate', 'at most one per stage');
   }
 };
 
-/** Who may lead to whom. */
+/** Checks which nodes may follow which. */
 export const wiringRules = (wiring: Wiring): void => {
   oneCicdGate(wiring);
   for (const draft of wiring.drafts) RULES.get(draft.node.uses)?.(draft, wiring);

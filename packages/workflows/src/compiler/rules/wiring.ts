@@ -4,15 +4,15 @@ import { componentsOf } from '../../graph/components.ts';
 import type { NodeDraft } from '../node/node-draft.ts';
 import { CICD_GATE, CONFLICT_GATE, STOP_GATE } from '../node/labels.ts';
 
-/** How the drafts of one template follow each other: for the rules about who may lead where. */
+/** The edges between the nodes of one template, for the rules about successors. */
 export type Wiring = {
   readonly drafts: readonly NodeDraft[];
   draft(id: NodeId): NodeDraft | undefined;
-  /** What a route leads to. Names of nobody are left out. */
+  /** The targets of a route, without unknown names. */
   targets(from: NodeDraft, outcome: Outcome): readonly NodeDraft[];
-  /** Whose route leads here; for `succeeded` also whom the node comes after. */
+  /** The nodes whose route leads here; for `succeeded` also those in `after`. */
   parents(to: NodeDraft, outcome: Outcome): readonly NodeDraft[];
-  /** Whether each can be reached from the other. */
+  /** Whether each node can be reached from the other. */
   onOneLoop(one: NodeDraft, other: NodeDraft): boolean;
 };
 
@@ -47,13 +47,13 @@ export const wiringAmong = (drafts: readonly NodeDraft[]): Wiring => {
   };
 };
 
-/** The id without the stages that stand before it. */
+/** The id without the prefix of its stage. */
 const ownId = ({ node: { id, stage } }: NodeDraft): string =>
   stage === undefined ? id : id.slice(stage.length + 2);
 
 type GateRole = { readonly label: string; readonly id: string; readonly gate: (draft: NodeDraft) => boolean };
 
-/** What makes a node the gate of a commit or of a merge: its label, the gate that it carries, or the name by which it is known. */
+/** A node has a role by its label, by the gate it carries, or by its well-known id. */
 export const STOP: GateRole = { label: STOP_GATE, id: 'approve_gate_stop_condition', gate: () => false };
 export const CONFLICT: GateRole = {
   label: CONFLICT_GATE,

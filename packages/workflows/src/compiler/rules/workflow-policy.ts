@@ -6,7 +6,7 @@ import { shown, type Report } from '../../problems/report.ts';
 import type { RawBudget } from '../../template/schema.ts';
 import type { Template } from '../../template/template.ts';
 
-/** Reads what stands in the policy of a workflow, and says what is wrong there. */
+/** Reads the policy of a workflow and reports its problems. */
 type PolicyReader = {
   readonly text: (value: string, path: string) => string;
   readonly refuse: (code: string, path: string, found: string, expected: string) => void;
@@ -17,7 +17,7 @@ const MINUTES_MAX = WAIT_MAX_MS / MINUTE_MS;
 
 type Measure = {
   readonly expected: string;
-  /** The number in the unit of the definition; undefined for one that is out of bounds. */
+  /** Converts to the unit of the definition; undefined when out of range. */
   readonly read: (amount: number) => number | undefined;
 };
 
@@ -41,7 +41,7 @@ const MEASURES: Readonly<Record<'tokens' | 'cost_usd' | 'minutes', Measure>> = {
 
 const DECIMAL = /^\d{1,13}(?:\.\d{1,9})?$/;
 
-/** An amount of a budget; nothing where a parameter was left empty, which stands for no limit. */
+/** An amount of the budget; undefined for an empty parameter, which means no limit. */
 const amountOf = (raw: RawBudget, key: keyof typeof MEASURES, place: PolicyReader): number | undefined => {
   const written = raw[key];
   if (written === undefined) return undefined;
@@ -73,7 +73,7 @@ const audienceOf = ({ audience }: RawBudget, place: PolicyReader): readonly stri
 const budgetOf = (raw: RawBudget, place: PolicyReader): Budget | undefined => {
   if (raw.tokens === undefined && raw.cost_usd === undefined && raw.minutes === undefined) {
     const expected = 'tokens, cost_usd or minutes: at least one of them';
-    place.refuse('WORKFLOW_BUDGET_EMPTY', 'policy.budget', 'a budget of nothing', expected);
+    place.refuse('WORKFLOW_BUDGET_EMPTY', 'policy.budget', 'an empty budget', expected);
   }
   const tokens = amountOf(raw, 'tokens', place);
   const costUsd = amountOf(raw, 'cost_usd', place);
@@ -88,7 +88,7 @@ const budgetOf = (raw: RawBudget, place: PolicyReader): Budget | undefined => {
   };
 };
 
-/** The policy of a workflow, with what a template leaves out. */
+/** The policy of a workflow with defaults filled in. */
 export const workflowPolicy = (
   { policy, file }: Template,
   expander: Expander,
@@ -101,7 +101,7 @@ export const workflowPolicy = (
     },
   };
   if (policy.resume?.reuse_mode === 'compatible') {
-    const expected = 'strict: a run goes on with the definition that it was started with, and no other';
+    const expected = 'strict: a run always keeps its definition';
     place.refuse('WORKFLOW_RESUME', 'policy.resume.reuse_mode', 'compatible', expected);
   }
   const budget = policy.budget === undefined ? undefined : budgetOf(policy.budget, place);

@@ -12,7 +12,7 @@ import { isList, isRecord, isTrue, kindOf, lettersOf, memberOf, type Value } fro
 const lookup = (scope: JsonObject, name: string): Value =>
   Object.hasOwn(scope, name) ? scope[name] : failUnknown('name', name, Object.keys(scope));
 
-/** A member that is not there is nothing, and so is every member of nothing. */
+/** A missing member is undefined, and so is every member of undefined. */
 const member = (of: Value, key: Value, meter: Meter): Value => {
   if (of === undefined) return undefined;
   if (isRecord(of) && typeof key === 'string') return memberOf(of, key);
@@ -21,18 +21,18 @@ const member = (of: Value, key: Value, meter: Meter): Value => {
     if (typeof of === 'string') return lettersOf(of, meter).at(key);
   }
   if (typeof key === 'string') return undefined;
-  return fail(`${kindOf(of)} has no member that is named by ${kindOf(key)}`);
+  return fail(`${kindOf(of)} has no members with ${kindOf(key)} as their key`);
 };
 
 const negative = (minus: boolean, value: Value): number => {
-  if (typeof value !== 'number') return fail(`a sign wants a number, and this is ${kindOf(value)}`);
+  if (typeof value !== 'number') return fail(`a sign needs a number, not ${kindOf(value)}`);
   return minus ? 0 - value : value;
 };
 
-/** What an expression comes to. As deep as its tree is, which is bounded, and as long as the meter lets it. */
+/** Evaluates an expression. The bounded tree limits the depth, the meter limits the work. */
 export const evaluate = (expression: Expression, scope: JsonObject, meter: Meter): Value => {
   const get = (part: Expression): Value => evaluate(part, scope, meter);
-  // Where something is kept in a list or an object, nothing becomes null: JSON has no other word for it.
+  // In lists and objects, undefined becomes null, because JSON has no undefined.
   const jsonOf = (part: Expression): Json => get(part) ?? null;
   const optional = (part: Expression | undefined): Value => part && get(part);
   meter.work(1);
@@ -44,7 +44,7 @@ export const evaluate = (expression: Expression, scope: JsonObject, meter: Meter
     case 'list':
       return expression.items.map(jsonOf);
     case 'record':
-      // This defines own properties whatever their names are: an assignment would not.
+      // Defines own properties even for names such as `__proto__`; an assignment would not.
       return Object.fromEntries(expression.entries.map(([key, value]) => [keyOf(get(key)), jsonOf(value)]));
     case 'member':
       return member(get(expression.of), get(expression.key), meter);
@@ -82,4 +82,4 @@ export const evaluate = (expression: Expression, scope: JsonObject, meter: Meter
 };
 
 const keyOf = (key: Value): string =>
-  typeof key === 'string' ? key : fail(`the keys of an object are texts, and this is ${kindOf(key)}`);
+  typeof key === 'string' ? key : fail(`object keys are texts, not ${kindOf(key)}`);

@@ -6,16 +6,16 @@ import { RESULT_MAX, type Meter } from '../operations/meter.ts';
 import type { Body, Statement, SourceExpression } from '../template/tree.ts';
 import { isList, isTrue, sizeOf, textOf, type List, type Value } from '../operations/values.ts';
 
-/** Its names can be set; what they stand for never changes. */
+/** Names can be set again; values never change in place. */
 type Scope = { [name: string]: Json };
 
 type Rendering = {
   readonly meter: Meter;
-  /** Characters of what a body comes to, at the most. */
+  /** Maximum length of the rendered text. */
   readonly max: number;
 };
 
-/** What a name can stand for: deeper values would be too deep for whoever walks over them. */
+/** Deeper values would overflow the stack of recursive readers. */
 const LEVELS_MAX = 64;
 
 const checkLevels = (value: Value, left: number): void => {
@@ -24,7 +24,7 @@ const checkLevels = (value: Value, left: number): void => {
   for (const inner of Object.values<Json>(value)) checkLevels(inner, left - 1);
 };
 
-/** An own property, whatever the name is: an assignment would not make one of each. */
+/** Creates an own property even for names such as `__proto__`; an assignment would not. */
 const define = (scope: Scope, name: string, value: Json): void => {
   Object.defineProperty(scope, name, { value, enumerable: true, writable: true, configurable: true });
 };
@@ -47,7 +47,7 @@ const keep = (scope: Scope, name: string, of: SourceExpression, rendering: Rende
 
 type Loop = Extract<Statement, { kind: 'for' }>;
 
-/** A scope of its own for one member, in which the names of the loop stand for it, or for its parts. */
+/** A scope for one member of the loop, in which the loop names stand for it or its parts. */
 const scopeFor = (scope: Scope, { names, of }: Loop, member: Json, { meter }: Rendering): Scope => {
   const inner: Scope = { ...scope };
   meter.work(Object.keys(inner).length * 8);
@@ -61,7 +61,6 @@ const scopeFor = (scope: Scope, { names, of }: Loop, member: Json, { meter }: Re
 
 const membersFor = (loop: Loop, scope: Scope, rendering: Rendering): List => {
   const value = valueOf(loop.of, scope, rendering);
-  // Where there is nothing, there is nothing to go through.
   if (value === undefined || value === null) return [];
   const { only } = loop;
   const members = withExpression(loop.of.text, () => membersOf(value, rendering.meter));
@@ -89,7 +88,7 @@ const repeat = (loop: Loop, scope: Scope, rendering: Rendering): string => {
   return text;
 };
 
-const tooLong = ({ max }: Rendering): never => fail(`the text becomes longer than ${String(max)} characters`);
+const tooLong = ({ max }: Rendering): never => fail(`the text exceeds ${String(max)} characters`);
 
 const render = (statement: Statement, scope: Scope, rendering: Rendering): string => {
   const { meter } = rendering;
@@ -127,7 +126,7 @@ const renderBody = (body: Body, scope: Scope, rendering: Rendering): string => {
   return text;
 };
 
-/** What a template comes to. The scope is left as it was. */
+/** Renders a template. The scope stays unchanged. */
 export const renderTree = (body: Body, scope: JsonObject, rendering: Rendering): string => {
   const text = renderBody(body, { ...scope }, rendering);
   sizeOf(text, rendering.meter);

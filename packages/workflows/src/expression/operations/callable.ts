@@ -12,7 +12,7 @@ import {
   type Value,
 } from './values.ts';
 
-/** Something that an expression may call. It has no way to anything but its arguments. */
+/** A filter or method. It can reach nothing except its arguments. */
 export type Callable = {
   readonly params: readonly string[];
   readonly run: (value: Value, args: readonly Value[], meter: Meter) => Value;
@@ -21,15 +21,15 @@ export type Callable = {
 export type Callables = ReadonlyMap<string, Callable>;
 
 export const stringOf = (value: Value, what = 'this'): string =>
-  typeof value === 'string' ? value : fail(`${what} wants a text, and this is ${kindOf(value)}`);
+  typeof value === 'string' ? value : fail(`${what} must be a text, not ${kindOf(value)}`);
 
 export const listOf = (value: Value): List =>
-  isList(value) ? value : fail(`a list is wanted, and this is ${kindOf(value)}`);
+  isList(value) ? value : fail(`expected a list, not ${kindOf(value)}`);
 
 export const recordOf = (value: Value): JsonRecord =>
-  isRecord(value) ? value : fail(`an object is wanted, and this is ${kindOf(value)}`);
+  isRecord(value) ? value : fail(`expected an object, not ${kindOf(value)}`);
 
-/** The members of whatever has some: of an object they are its keys. */
+/** The members of a list or text; of an object, its keys. */
 export const membersOf = (value: Value, meter: Meter): List => {
   if (isList(value)) return value;
   if (isRecord(value)) return keysOf(value, meter);
@@ -38,7 +38,7 @@ export const membersOf = (value: Value, meter: Meter): List => {
   return lettersOf(value, meter);
 };
 
-/** A text made from a text: no longer than a result may be. */
+/** A text function whose result is charged to the meter. */
 export const onText = (change: (text: string) => string): Callable => ({
   params: [],
   run: (value, _args, meter) => {
@@ -55,7 +55,7 @@ export const capitalized = (text: string): string =>
 export const titled = (text: string): string =>
   text.replaceAll(/[\p{L}\p{N}]+/gu, (word) => capitalized(word));
 
-/** How much room the result takes is known before it is made. */
+/** The size of the result is charged before it is built. */
 const replace = (text: string, from: string, to: string, meter: Meter): string => {
   if (from === '') return fail('an empty text cannot be replaced');
   meter.work(text.length + Math.ceil((text.length * from.length) / 64));

@@ -1,6 +1,6 @@
 import { nearestName } from '../../problems/problem.ts';
 
-/** An expression that cannot be read, or that came to nothing. The text is for the person who wrote it. */
+/** An expression cannot be parsed or evaluated. The message addresses its author. */
 export class ExpressionError extends Error {
   readonly code = 'WORKFLOW_EXPRESSION';
 
@@ -14,11 +14,11 @@ export const fail = (message: string): never => {
   throw new ExpressionError(message);
 };
 
-/** A piece of what somebody wrote, short enough to stand in a sentence. */
+/** A part of the source, short enough for a message. */
 export const quoted = (text: string): string =>
   JSON.stringify(text.length > 60 ? `${text.slice(0, 57)}...` : text);
 
-/** Says which expression it was that failed. */
+/** Adds the text of the expression to its errors. */
 export const withExpression = <Result>(text: string, work: () => Result): Result => {
   try {
     return work();
@@ -33,7 +33,7 @@ const LISTED_MAX = 40;
 const listed = (names: readonly string[]): string =>
   names.length > LISTED_MAX ? `${names.slice(0, LISTED_MAX).join(', ')}, …` : names.join(', ');
 
-/** Says that a name stands for nothing, and what it could have been. */
+/** Reports an unknown name with a suggestion. */
 export const failUnknown = (what: string, name: string, known: Iterable<string>): never => {
   const names = [...known].sort();
   const nearest = nearestName(name, names);

@@ -16,14 +16,14 @@ import { finite } from './operators.ts';
 import { isList, isRecord, isTrue, kindOf, lettersOf, sizeOf, textOf, type Value } from './values.ts';
 
 const numberOf = (value: Value): number =>
-  typeof value === 'number' ? value : fail(`a number is wanted, and this is ${kindOf(value)}`);
+  typeof value === 'number' ? value : fail(`expected a number, not ${kindOf(value)}`);
 
 const onNumber = (change: (number: number) => number): Callable => ({
   params: [],
   run: (value) => finite(change(numberOf(value))),
 });
 
-/** A number, a text that begins with one, or what is to stand for anything else. */
+/** Converts a number or the start of a text; anything else becomes the default. */
 const toNumber = (read: (text: string) => number, change: (number: number) => number): Callable => ({
   params: ['default'],
   run: (value, [other = 0]) => {
@@ -39,7 +39,7 @@ const round: Callable = {
   run: (value, [places = 0]) => {
     const precision = numberOf(places);
     if (!Number.isInteger(precision) || precision < 0 || precision > 15) {
-      return fail('a number is rounded to 0 to 15 places');
+      return fail('round takes 0 to 15 places');
     }
     return finite(Math.round(numberOf(value) * 10 ** precision) / 10 ** precision);
   },
@@ -83,15 +83,15 @@ const join: Callable = {
   },
 };
 
-/** No longer than asked for, the end among it, and with whole words unless they may be cut. */
+/** Cuts to a length that includes the end mark, at a word boundary unless `killwords` is set. */
 const truncate: Callable = {
   params: ['length', 'killwords', 'end'],
   run: (value, [length = 255, cutsWords = false, end = '…'], meter) => {
     const mark = lettersOf(stringOf(end, 'end'), meter);
     const most = numberOf(length);
     if (!Number.isInteger(most) || most < mark.length)
-      return fail('a text is cut to a whole number of letters, its end among them');
-    // A letter has two halves at the most: what is behind that is not looked at.
+      return fail('truncate needs a whole number of letters, at least as many as its end mark');
+    // A letter has at most two code units, so the rest of the text is irrelevant.
     const letters = lettersOf(stringOf(value).slice(0, 2 * (most + 1)), meter);
     if (letters.length <= most) return letters.join('');
     const cut = letters.slice(0, most - mark.length).join('');
@@ -100,7 +100,7 @@ const truncate: Callable = {
   },
 };
 
-/** What can follow a `|`. Nothing here repeats a text, or makes more of it than is counted beforehand. */
+/** The filters after `|`. None repeats a text, and all growth is charged in advance. */
 export const FILTERS: Callables = new Map<string, Callable>([
   ['upper', onText((text) => text.toUpperCase())],
   ['lower', onText((text) => text.toLowerCase())],

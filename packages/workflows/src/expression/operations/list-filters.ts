@@ -10,7 +10,7 @@ import { fail } from './expression-error.ts';
 const attributeOf = (value: Value, path: string): Value =>
   path.split('.').reduce<Value>((at, key) => (isRecord(at) ? memberOf(at, key) : undefined), value);
 
-/** By which a list is sorted: itself or an attribute, texts without regard to case unless asked for. */
+/** The sort key: the item or an attribute; texts ignore case unless `case_sensitive` is set. */
 const sortKey = (item: Json, attribute: Value, caseSensitive: Value, meter: Meter): Value => {
   const value = attribute === undefined || attribute === null ? item : attributeOf(item, stringOf(attribute));
   return typeof value === 'string' && !isTrue(caseSensitive, meter) ? value.toLowerCase() : value;
@@ -65,7 +65,7 @@ const map: Callable = {
   },
 };
 
-/** Texts, numbers and the like: whatever is known by itself. */
+/** Only for scalar values, which are compared by value. */
 const unique = (list: List, meter: Meter): Json => {
   meter.size(list.length);
   const seen = new Set<Json>();

@@ -1,15 +1,15 @@
 import { fail } from './expression-error.ts';
 
-/** Characters of a text, or members of a list: no result, on the way or at the end, is larger. */
+/** Maximum characters of a text or members of a list, also for intermediate results. */
 export const RESULT_MAX = 65_536;
 
-/** Steps of one evaluation: what the largest sensible expression takes many times over, and a machine in milliseconds. */
+/** Maximum steps of one evaluation: far more than a sensible expression takes, and only milliseconds. */
 const WORK_MAX = 2_000_000;
 
-/** What an evaluation may still do. It is charged before the work is done. */
+/** Limits an evaluation. Work is charged before it is done. */
 export type Meter = {
   work(steps: number): void;
-  /** For what is made anew: it has to be worked for, and to be small enough. */
+  /** Charges a new value and limits its size. */
   size(units: number): void;
 };
 

@@ -29,7 +29,7 @@ const split: Callable = {
   params: ['sep'],
   run: (value, [separator]: readonly Value[], meter) => {
     const text = stringOf(value);
-    // Each part is a member of its own.
+    // Each part may become a member.
     meter.work(text.length);
     if (separator === '') return fail('a text cannot be split at an empty text');
     const parts =
@@ -39,7 +39,7 @@ const split: Callable = {
   },
 };
 
-/** What can be called on a value: `text.lower()`. */
+/** The methods of values, such as `text.lower()`. */
 export const METHODS: Callables = new Map<string, Callable>([
   ['upper', onText((text) => text.toUpperCase())],
   ['lower', onText((text) => text.toLowerCase())],

@@ -6,9 +6,9 @@ import { compare, isEqual, isList, isRecord, kindOf, textOf, type Value } from '
 export type BinaryOperator = '+' | '-' | '*' | '/' | '//' | '%' | '**' | '~' | Comparison;
 export type Comparison = '==' | '!=' | '<' | '<=' | '>' | '>=' | 'in' | 'not in';
 
-/** A number that JSON can hold. */
+/** A number that JSON can represent. */
 export const finite = (value: number): number =>
-  Number.isFinite(value) ? value : fail('gives no number: a division by zero, or one that is too large');
+  Number.isFinite(value) ? value : fail('the result is no finite number, as after a division by zero');
 
 type Arithmetic = '-' | '*' | '/' | '//' | '%' | '**';
 
@@ -17,14 +17,14 @@ const ARITHMETIC: Readonly<Record<Arithmetic, (one: number, other: number) => nu
   '*': (one, other) => one * other,
   '/': (one, other) => one / other,
   '//': (one, other) => Math.floor(one / other),
-  // The sign is that of the divisor.
+  // The result has the sign of the divisor, as in Python.
   '%': (one, other) => one - other * Math.floor(one / other),
   '**': (one, other) => one ** other,
 };
 
 const arithmetic = (operator: Arithmetic, left: Value, right: Value): number => {
   if (typeof left === 'number' && typeof right === 'number') return finite(ARITHMETIC[operator](left, right));
-  return fail(`"${operator}" wants two numbers, and this is ${kindOf(left)} and ${kindOf(right)}`);
+  return fail(`"${operator}" needs two numbers, not ${kindOf(left)} and ${kindOf(right)}`);
 };
 
 const joined = (left: string, right: string, meter: Meter): string => {
@@ -40,19 +40,19 @@ const sum = (left: Value, right: Value, meter: Meter): Json => {
     return [...left, ...right];
   }
   return fail(
-    `"+" wants two numbers, two texts or two lists, and this is ${kindOf(left)} and ${kindOf(right)} ("~" joins what is no text)`,
+    `"+" needs two numbers, two texts or two lists, not ${kindOf(left)} and ${kindOf(right)} ("~" joins other values)`,
   );
 };
 
-/** Nothing is in what is not there. */
+/** A missing container contains nothing. */
 export const contains = (container: Value, item: Value, meter: Meter): boolean => {
   if (container === undefined) return false;
   if (isList(container)) return container.some((member) => isEqual(member, item, meter));
   if (typeof item !== 'string')
     return fail(`"in" looks for a text in ${kindOf(container)}, not for ${kindOf(item)}`);
   if (isRecord(container)) return Object.hasOwn(container, item);
-  if (typeof container !== 'string') return fail(`there is nothing "in" ${kindOf(container)}`);
-  // The worst case of a search is the product of both.
+  if (typeof container !== 'string') return fail(`"in" does not work on ${kindOf(container)}`);
+  // The worst case of a search is the product of both lengths.
   meter.work(container.length + Math.ceil((container.length * item.length) / 64));
   return container.includes(item);
 };

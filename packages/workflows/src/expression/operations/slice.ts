@@ -8,17 +8,17 @@ const wholeNumber = (bound: Value, otherwise: number): number => {
   if (bound === undefined || bound === null) return otherwise;
   return typeof bound === 'number' && Number.isInteger(bound)
     ? bound
-    : fail(`a part is cut by whole numbers, and this is ${kindOf(bound)}`);
+    : fail(`slice bounds are whole numbers, not ${kindOf(bound)}`);
 };
 
-/** A place as it is written, where -1 is the last one, as one within the bounds. */
+/** Resolves a negative index and limits it to the bounds. */
 const within = (place: number, length: number, [lowest, highest]: readonly [number, number]): number =>
   Math.min(highest, Math.max(lowest, place < 0 ? place + length : place));
 
-/** Every `step`th member from `start` on, up to but without `stop`. */
+/** The indexes from `start` to `stop` (exclusive) in steps. */
 const places = (length: number, [start, stop, step]: readonly Value[]): number[] => {
   const by = wholeNumber(step, 1);
-  if (by === 0) return fail('a part cannot be cut in steps of 0');
+  if (by === 0) return fail('the step of a slice cannot be 0');
   const bounds = by > 0 ? ([0, length] as const) : ([-1, length - 1] as const);
   const first =
     start === undefined || start === null
@@ -36,7 +36,7 @@ const places = (length: number, [start, stop, step]: readonly Value[]): number[]
 };
 
 export const sliceOf = (value: Value, bounds: readonly Value[], meter: Meter): Json => {
-  if (typeof value !== 'string' && !isList(value)) return fail(`no part can be cut from ${kindOf(value)}`);
+  if (typeof value !== 'string' && !isList(value)) return fail(`${kindOf(value)} cannot be sliced`);
   const members: readonly Json[] = typeof value === 'string' ? lettersOf(value, meter) : value;
   meter.work(members.length);
   const taken = places(members.length, bounds).map((at) => members[at] ?? null);

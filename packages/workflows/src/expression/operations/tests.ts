@@ -10,9 +10,9 @@ const parity =
   (value) =>
     typeof value === 'number' && Number.isInteger(value)
       ? Math.abs(value % 2) === remainder
-      : fail(`only a whole number is odd or even, and this is ${kindOf(value)}`);
+      : fail(`only whole numbers are odd or even, not ${kindOf(value)}`);
 
-/** What can be asked of a value by `is`. */
+/** The tests after `is`. */
 export const TESTS: ReadonlyMap<string, Test> = new Map<string, Test>([
   ['defined', (value) => value !== undefined],
   ['undefined', (value) => value === undefined],
@@ -50,7 +50,7 @@ const COMPARISONS: ReadonlyMap<string, Comparison> = new Map<string, Comparison>
   ['in', 'in'],
 ]);
 
-/** A test by the name that a filter such as `selectattr` is given, which may compare with another value. */
+/** Runs a test by name, as filters such as `selectattr` do; some tests compare with another value. */
 export const holds = (name: string, value: Value, other: Value, meter: Meter): boolean => {
   const comparison = COMPARISONS.get(name);
   if (comparison !== undefined) return applyOperator(comparison, value, other, meter) === true;

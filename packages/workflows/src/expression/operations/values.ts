@@ -2,7 +2,7 @@ import { canonicalJson, type Json } from '@holdpoint/contracts/values/json';
 import { fail } from './expression-error.ts';
 import type { Meter } from './meter.ts';
 
-/** A JSON value, or nothing at all: a member that is not there. */
+/** A JSON value, or undefined for a missing member. */
 export type Value = Json | undefined;
 export type List = readonly Json[];
 export type JsonRecord = { readonly [key: string]: Json };
@@ -11,20 +11,20 @@ export const isList = (value: Value): value is List => Array.isArray(value);
 export const isRecord = (value: Value): value is JsonRecord =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What a value is, in the words of an error. */
+/** The name of a value's type in error messages. */
 export const kindOf = (value: Value): string => {
-  if (value === undefined) return 'nothing (there is no such member)';
+  if (value === undefined) return 'undefined (no such member)';
   if (value === null) return 'null';
   if (isList(value)) return 'a list';
   if (isRecord(value)) return 'an object';
   return `a ${typeof value}`;
 };
 
-/** Only what a record holds itself: whatever it inherits is the host's. */
+/** Own properties only: inherited ones belong to the host. */
 export const memberOf = (record: JsonRecord, key: string): Value =>
   Object.hasOwn(record, key) ? record[key] : undefined;
 
-/** In one order, whoever stored the record in between. */
+/** In a fixed order, whatever store the record came from. */
 export const keysOf = (record: JsonRecord, meter: Meter): string[] => {
   const keys = Object.keys(record);
   meter.work(keys.length * 8);
@@ -36,7 +36,7 @@ export const isTrue = (value: Value, meter: Meter): boolean => {
   return isRecord(value) ? keysOf(value, meter).length > 0 : Boolean(value);
 };
 
-/** Equal in kind and content: `'1'` is no number, and `''` is not zero. */
+/** Equal in type and content: `'1'` is not a number, and `''` is not zero. */
 export const isEqual = (one: Value, other: Value, meter: Meter): boolean => {
   meter.work(typeof one === 'string' ? one.length : 1);
   if (isList(one) && isList(other)) {
@@ -53,7 +53,7 @@ export const isEqual = (one: Value, other: Value, meter: Meter): boolean => {
   return one === other;
 };
 
-/** Below zero, zero or above it, of two numbers or two texts: by code units, so that no locale has a say. */
+/** Compares two numbers or two texts. Texts compare by code units, independent of the locale. */
 export const compare = (one: Value, other: Value, meter: Meter): number => {
   if (typeof one === 'number' && typeof other === 'number') return one - other;
   if (typeof one === 'string' && typeof other === 'string') {
@@ -64,17 +64,17 @@ export const compare = (one: Value, other: Value, meter: Meter): number => {
   return fail(`cannot compare ${kindOf(one)} with ${kindOf(other)}`);
 };
 
-/** The letters of a text: what is written as two halves is one. */
+/** The letters of a text; a surrogate pair is one letter. */
 export const lettersOf = (text: string, meter: Meter): readonly string[] => {
   meter.work(text.length);
   return Array.from(text);
 };
 
-/** Half a letter, which nothing can be made of: no JSON text, no digest. */
+/** Refuses half a surrogate pair: it has no JSON text and no digest. */
 const whole = (text: string): number =>
-  text.isWellFormed() ? text.length : fail('gives a text that ends within a letter');
+  text.isWellFormed() ? text.length : fail('gives a text with half a character');
 
-/** How much there is of a value that is to be handed out: its characters, its members, and what they hold. */
+/** The size of a value: its characters and members, recursively. */
 export const sizeOf = (value: Value, meter: Meter): number => {
   meter.work(1);
   if (typeof value === 'string') return whole(value);
@@ -83,12 +83,13 @@ export const sizeOf = (value: Value, meter: Meter): number => {
   return Object.entries(value).reduce((sum, [key, item]) => sum + whole(key) + sizeOf(item, meter), 0);
 };
 
-/** A value as a part of a text. One that is missing is no empty text: a key made of it would be the key of something else. */
+/**
+ * A value as part of a text. A missing value is an error, because an empty text would make a different key.
+ */
 export const textOf = (value: Value, meter: Meter): string => {
   if (typeof value === 'string') return value;
-  if (value === undefined)
-    return fail(`gives nothing: there is no such member (add "| default('')" if that is fine)`);
-  if (value === null) return fail(`gives null (add "| default('', true)" if that is fine)`);
+  if (value === undefined) return fail(`is undefined: no such member (add "| default('')" to allow this)`);
+  if (value === null) return fail(`is null (add "| default('', true)" to allow this)`);
   if (typeof value !== 'object') return String(value);
   meter.size(sizeOf(value, meter));
   return canonicalJson(value);

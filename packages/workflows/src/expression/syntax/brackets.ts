@@ -1,6 +1,6 @@
 import { fail } from '../operations/expression-error.ts';
 
-/** The parser calls itself for each: deeper than this it is nobody's expression. */
+/** The parser is recursive, so the nesting is limited. */
 const NESTED_MAX = 32;
 
 const CLOSES: ReadonlyMap<string, string> = new Map([
@@ -10,7 +10,7 @@ const CLOSES: ReadonlyMap<string, string> = new Map([
 ]);
 const CLOSING: ReadonlySet<string> = new Set(CLOSES.values());
 
-/** The place behind a text in quotes that begins at `start`. */
+/** The index after a quoted text that begins at `start`. */
 export const endOfQuoted = (text: string, start: number): number => {
   for (let at = start + 1; at < text.length; at += 1) {
     if (text[at] === '\\') at += 1;
@@ -19,7 +19,7 @@ export const endOfQuoted = (text: string, start: number): number => {
   return text.length;
 };
 
-/** Whether brackets are paired, and not too many of them inside one another: seen before anything recursive reads them. */
+/** Checks that brackets are paired and not nested too deeply, before any recursive parser runs. */
 export const checkBrackets = (text: string): void => {
   const open: string[] = [];
   for (let at = 0; at < text.length; at += 1) {

@@ -1,9 +1,9 @@
-/** Keeps what was made for the texts that were asked for last, and makes it anew for all others. */
+/** Caches the results of the most recently used texts. */
 export const memoize = <Made>(max: number, make: (text: string) => Made): ((text: string) => Made) => {
   const kept = new Map<string, { readonly made: Made }>();
   return (text) => {
     const entry = kept.get(text) ?? { made: make(text) };
-    // A map keeps the order in which its keys were put in: the first is the one not asked for the longest.
+    // A map keeps insertion order, so the first key is the least recently used.
     kept.delete(text);
     kept.set(text, entry);
     const [oldest] = kept.keys();

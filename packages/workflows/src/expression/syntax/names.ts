@@ -29,7 +29,7 @@ const partsOf = (expression: Expression): readonly (Expression | undefined)[] =>
   }
 };
 
-/** What an expression asks its scope for. */
+/** The names that an expression reads from its scope. */
 export const namesOf = (expression: Expression): ReadonlySet<string> => {
   const names = new Set<string>();
   const open: (Expression | undefined)[] = [expression];

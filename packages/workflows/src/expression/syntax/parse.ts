@@ -8,19 +8,18 @@ import type { Expression } from './tree.ts';
 export const EXPRESSION_MAX = 2_000;
 const CACHED_MAX = 1_000;
 
-/** What is used of the library: its parser, and nothing that evaluates. What it gives is looked at piece by piece. */
+/** Only the library's parser is used, none of its evaluation. Its result is checked node by node. */
 const jinja: {
   tokenize(source: string): readonly unknown[];
   parse(tokens: readonly unknown[]): { readonly body: unknown };
 } = library;
 
 const readable = (error: unknown): string =>
-  // The parser runs past the end of what is not complete.
+  // On incomplete input the parser runs past the end and throws a TypeError.
   error instanceof Error && !(error instanceof TypeError)
     ? error.message.replace(/^Parser Error: /, '')
-    : 'it ends too early';
+    : 'unexpected end';
 
-/** One expression of Jinja, in the words of its own parser. */
 const jinjaOf = (text: string): unknown => {
   try {
     return jinja.parse(jinja.tokenize(`{{ ${text} }}`)).body;
@@ -31,15 +30,15 @@ const jinjaOf = (text: string): unknown => {
 
 const read = (text: string): Expression => {
   if (text.length > EXPRESSION_MAX) {
-    return fail(`is ${String(text.length)} characters long, and may be ${String(EXPRESSION_MAX)}`);
+    return fail(`is ${String(text.length)} characters long; the limit is ${String(EXPRESSION_MAX)}`);
   }
   if (text.trim() === '') return fail('is empty');
   if (text.includes('{%')) return fail('statements ({% … %}) are not supported, only expressions');
   checkBrackets(text);
   const body = jinjaOf(text);
-  if (!Array.isArray(body) || body.length !== 1) return fail('is not one single expression');
+  if (!Array.isArray(body) || body.length !== 1) return fail('is not a single expression');
   return translate(body[0]);
 };
 
-/** The tree of an expression. Throws `ExpressionError`. */
+/** Parses an expression. Throws `ExpressionError`. */
 export const parseExpression: (text: string) => Expression = memoize(CACHED_MAX, read);

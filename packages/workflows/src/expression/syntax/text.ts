@@ -3,10 +3,9 @@ import { fail, quoted } from '../operations/expression-error.ts';
 
 export const TEXT_MAX = 65_536;
 
-/** A text is plain parts and expressions. */
 export type Part = { readonly plain: string } | { readonly expression: string };
 
-/** Where the `}}` stands that ends an expression: not inside of quotes, nor of an object that is written in it. */
+/** The index of the `}}` that ends an expression, skipping quotes and object literals. */
 export const endOfExpression = (text: string, start: number): number => {
   let open = 0;
   for (let at = start; at < text.length; at += 1) {
@@ -21,24 +20,24 @@ export const endOfExpression = (text: string, start: number): number => {
 
 const plain = (text: string): Part => {
   if (text.includes('{%')) {
-    return fail(`statements ({% … %}) are not supported: write {{ '{' }}% where the text is meant`);
+    return fail(`statements ({% … %}) are not supported: write {{ '{' }}% for the plain text`);
   }
   return { plain: text };
 };
 
 const expression = (text: string): Part => {
-  // It would read as a sign.
+  // A dash would read as a sign.
   if (/^-|-$/.test(text)) return fail('white space control ({{- … -}}) is not supported');
   return { expression: text };
 };
 
 /**
- * The parts of a text. It is taken apart here and not by the library, which changes white space, and takes the `{#` of a
- * shell script for a comment.
+ * Splits a text into plain parts and expressions. The library's tokenizer is not used here: it changes white
+ * space, and takes `{#` in a shell script for a comment.
  */
 export const partsOf = (text: string): readonly Part[] => {
   if (text.length > TEXT_MAX) {
-    return fail(`is ${String(text.length)} characters long, and may be ${String(TEXT_MAX)}`);
+    return fail(`is ${String(text.length)} characters long; the limit is ${String(TEXT_MAX)}`);
   }
   const parts: Part[] = [];
   let from = 0;

@@ -6,10 +6,10 @@ import { TESTS } from '../operations/tests.ts';
 import type { BinaryOperator } from '../operations/operators.ts';
 import type { Expression } from './tree.ts';
 
-/** A node of the foreign tree, of which nothing is believed but its name. */
+/** A node of the library's tree. Only its type is trusted. */
 type Node = { readonly type: string; readonly [key: string]: unknown };
 
-/** As deep as an evaluation may go. */
+/** The maximum depth of an evaluation. */
 const DEPTH_MAX = 128;
 
 const OPERATORS: ReadonlySet<string> = new Set<BinaryOperator>([
@@ -25,27 +25,25 @@ const CONSTANTS: ReadonlyMap<string, boolean | null> = new Map([
 ]);
 const WORDS: ReadonlySet<string> = new Set(['and', 'or', 'not', 'in', 'is', 'if', 'else', 'for']);
 
-/** Whether a name has a meaning of its own. */
+/** Whether a name is a keyword or a constant. */
 export const isWord = (name: string): boolean => CONSTANTS.has(name) || WORDS.has(name);
 
-/** What is refused, in the words of whoever writes it. */
+/** Unsupported node types and their messages. */
 const REFUSED: Readonly<Record<string, string>> = {
   CallExpression: 'functions cannot be called, only filters (value | filter) and methods of values',
   SpreadExpression: 'arguments cannot be unpacked',
   KeywordSpreadExpression: 'arguments cannot be unpacked',
-  KeywordArgumentExpression: 'a named argument stands only in a call',
+  KeywordArgumentExpression: 'named arguments belong into a call',
 };
 
 const isNode = (value: unknown): value is Node =>
   typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';
-const nodeOf = (value: unknown): Node =>
-  isNode(value) ? value : fail('does not parse: a part of it is missing');
+const nodeOf = (value: unknown): Node => (isNode(value) ? value : fail('does not parse: a part is missing'));
 const listOf = (value: unknown): readonly unknown[] =>
   Array.isArray(value) ? value : fail('does not parse');
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : fail('does not parse'));
 const operatorOf = (node: Node): string => textOf(nodeOf(node['operator'])['value']);
 
-/** The value of a literal. */
 const literal = ({ value }: Node): Expression => {
   if (typeof value === 'string') return { kind: 'value', value };
   return typeof value === 'number' && Number.isFinite(value)
@@ -57,12 +55,10 @@ const nameOf = (node: Node): Expression => {
   const name = textOf(node['value']);
   const constant = CONSTANTS.get(name);
   if (constant !== undefined) return { kind: 'value', value: constant };
-  return WORDS.has(name)
-    ? fail(`does not parse: ${quoted(name)} stands where a value should`)
-    : { kind: 'name', name };
+  return WORDS.has(name) ? fail(`does not parse: ${quoted(name)} is not a value`) : { kind: 'name', name };
 };
 
-/** Puts the arguments of a call into the order of the parameters. */
+/** Puts the arguments of a call into parameter order. */
 const argumentsOf = (
   name: string,
   params: readonly string[],
@@ -79,7 +75,7 @@ const argumentsOf = (
         `${quoted(name)} takes ${params.length === 0 ? 'no arguments' : `only ${params.join(', ')}`}`,
       );
     }
-    if (args[place] !== undefined) return fail(`${quoted(name)} is given ${String(params[place])} twice`);
+    if (args[place] !== undefined) return fail(`${quoted(name)} gets ${String(params[place])} twice`);
     args[place] = translate(named ? node['value'] : node, depth);
   }
   return args;
@@ -123,7 +119,7 @@ const member = (node: Node, depth: number): Expression => {
       property[name] === undefined ? undefined : translate(property[name], depth);
     return { kind: 'slice', of, start: bound('start'), stop: bound('stop'), step: bound('step') };
   }
-  // Behind a dot stands a name as it is written: `true` is no constant there.
+  // After a dot, a name is plain text: `true` is not a constant there.
   const named = node['computed'] !== true && property.type === 'Identifier';
   return { kind: 'member', of, key: named ? literal(property) : translate(property, depth) };
 };
@@ -157,7 +153,7 @@ const entries = (value: unknown, depth: number): (readonly [Expression, Expressi
       )
     : fail('does not parse');
 
-/** From the foreign tree to ours. What is not named here is refused: a statement, a macro, whatever comes with a later version. */
+/** Translates the library's tree. Unlisted node types are refused, including those of later versions. */
 export const translate = (foreign: unknown, above = 0): Expression => {
   const depth = above + 1;
   if (depth > DEPTH_MAX) return fail(`is more than ${String(DEPTH_MAX)} levels deep`);

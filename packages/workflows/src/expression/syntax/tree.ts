@@ -1,7 +1,7 @@
 import type { Json } from '@holdpoint/contracts/values/json';
 import type { BinaryOperator } from '../operations/operators.ts';
 
-/** What an expression can consist of. There is nothing here that repeats, assigns, or names anything of the host. */
+/** The nodes of an expression. None of them loops, assigns, or refers to the host. */
 export type Expression =
   | { readonly kind: 'value'; readonly value: Json }
   | { readonly kind: 'name'; readonly name: string }
@@ -29,7 +29,7 @@ export type Expression =
       readonly kind: 'filter' | 'method';
       readonly name: string;
       readonly of: Expression;
-      /** In the order of the parameters; what is left out is `undefined`. */
+      /** In parameter order; a missing argument is `undefined`. */
       readonly args: readonly (Expression | undefined)[];
     };
 

@@ -9,13 +9,13 @@ const check = ({ text, tree }: SourceExpression, names: Names): void => {
     if (!names.has(name)) withExpression(text, () => failUnknown('name', name, names));
 };
 
-/** What stands in all of them. */
+/** The names that all of these sets contain. */
 const inAll = ([first = new Set<string>(), ...others]: readonly Names[]): Names =>
   new Set([...first].filter((name) => others.every((names) => names.has(name))));
 
 /**
- * Sees that every name is known where it is used, and gives those that are known behind the body: with what it sets itself,
- * whichever way it goes. A loop keeps what it sets to itself.
+ * Checks that every name is known where it is used. Returns the names known after the body, including those
+ * that every branch sets. Names set inside a loop stay in the loop.
  */
 export const checkBody = (body: Body, above: Names): Names => {
   let names = above;

@@ -2,7 +2,7 @@ import { endOfQuoted } from '../syntax/brackets.ts';
 import { fail, quoted } from '../operations/expression-error.ts';
 import { endOfExpression, TEXT_MAX } from '../syntax/text.ts';
 
-/** A template is plain parts, expressions, and statements: the word that they begin with, and what follows it. */
+/** A plain part, an expression, or a statement with its keyword and the rest. */
 export type Piece =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'output'; readonly expression: string }
@@ -11,7 +11,7 @@ export type Piece =
 const missing = (what: string, text: string, start: number): never =>
   fail(`does not parse: ${JSON.stringify(what)} is missing after ${quoted(text.slice(start - 2))}`);
 
-/** Where the `%}` stands that ends a statement: not inside of quotes. */
+/** The index of the `%}` that ends a statement, skipping quotes. */
 const endOfTag = (text: string, start: number): number => {
   for (let at = start; at < text.length; at += 1) {
     const char = text[at];
@@ -36,7 +36,7 @@ const WORD = /^[A-Za-z_]\w*/;
 
 const tag = (inner: string): Piece => {
   const text = inner.trim();
-  const word = WORD.exec(text)?.[0] ?? fail(`a statement begins with a word, and not with ${quoted(text)}`);
+  const word = WORD.exec(text)?.[0] ?? fail(`a statement begins with a keyword, not with ${quoted(text)}`);
   return { kind: 'tag', word, rest: text.slice(word.length).trim() };
 };
 
@@ -52,12 +52,12 @@ const plain = (text: string, { start, end }: { start: boolean; end: boolean }): 
 };
 
 /**
- * The pieces of a template, without its comments. A `-` beside a bracket takes the white space on that side away, as in
- * Jinja; all else stays as it is written.
+ * Splits a template and drops its comments. A `-` beside a bracket removes the white space on that side, as
+ * in Jinja.
  */
 export const piecesOf = (text: string): readonly Piece[] => {
   if (text.length > TEXT_MAX)
-    return fail(`is ${String(text.length)} characters long, and may be ${String(TEXT_MAX)}`);
+    return fail(`is ${String(text.length)} characters long; the limit is ${String(TEXT_MAX)}`);
   const pieces: Piece[] = [];
   const opening = /\{[{%#]/g;
   let from = 0;

@@ -5,10 +5,10 @@ import { piecesOf, type Piece } from './pieces.ts';
 import { isWord } from '../syntax/translate.ts';
 import type { Expression } from '../syntax/tree.ts';
 
-/** An expression, and how it was written. */
+/** An expression with its source text. */
 export type SourceExpression = { readonly text: string; readonly tree: Expression };
 
-/** What a template can consist of. Nothing here goes on for longer than the list that it goes through. */
+/** The statements of a template. None runs longer than the list it iterates over. */
 export type Statement =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'output'; readonly of: SourceExpression }
@@ -21,7 +21,7 @@ export type Statement =
       readonly kind: 'for';
       readonly names: readonly string[];
       readonly of: SourceExpression;
-      /** Only the members that this holds for. */
+      /** A filter on the members. */
       readonly only: SourceExpression | undefined;
       readonly body: Body;
       readonly otherwise: Body | undefined;
@@ -30,15 +30,15 @@ export type Statement =
   | { readonly kind: 'capture'; readonly name: string; readonly body: Body };
 export type Body = readonly Statement[];
 
-/** What is deeper is nobody's template; whoever walks over a tree may call itself for each level. */
+/** Recursive readers of the tree need a limit. */
 const LEVELS_MAX = 32;
-/** Each may be as long as a text may. */
+/** Each cached tree may be as large as a text may be. */
 const CACHED_MAX = 50;
 
 const STATEMENTS = ['if', 'for', 'set'] as const;
 const INNER: ReadonlySet<string> = new Set(['elif', 'else', 'endif', 'endfor', 'endset']);
 
-/** The pieces from some place on. */
+/** A position in the pieces. */
 type Cursor = { readonly pieces: readonly Piece[]; at: number };
 type Tag = Extract<Piece, { kind: 'tag' }>;
 
@@ -50,15 +50,15 @@ const sourceExpression = (text: string): SourceExpression => ({
 const nameIn = (text: string): string => {
   const name = text.trim();
   if (!/^[A-Za-z_]\w*$/.test(name) || isWord(name) || name === 'loop')
-    return fail(`${quoted(name)} can be no name`);
+    return fail(`${quoted(name)} is not a valid name`);
   return name;
 };
 
 const expectEmpty = ({ word, rest }: Tag): void => {
-  if (rest !== '') fail(`nothing stands behind ${quoted(word)}, and this is ${quoted(rest)}`);
+  if (rest !== '') fail(`${quoted(word)} takes no argument, found ${quoted(rest)}`);
 };
 
-/** The statements up to a tag of these words; it is the next one then. */
+/** The statements up to a tag with one of these words; the cursor stops at that tag. */
 const bodyUntil = (cursor: Cursor, words: readonly string[], level: number): Body => {
   const body: Statement[] = [];
   for (;;) {
@@ -78,7 +78,7 @@ const next = ({ pieces, at }: Cursor): Tag => {
   return piece?.kind === 'tag' ? piece : fail('a statement is missing');
 };
 
-/** What stands behind an `else`, if there is one, and the tag that ends it all. */
+/** Parses the `else` part, if any, and the closing tag. */
 const endOf = (cursor: Cursor, end: string, level: number): Body | undefined => {
   let otherwise: Body | undefined;
   if (next(cursor).word === 'else') {
@@ -101,7 +101,7 @@ const ifOf = ({ rest }: Tag, cursor: Cursor, level: number): Statement => {
   return { kind: 'if', branches, otherwise: endOf(cursor, 'endif', level) };
 };
 
-/** `y if z` behind `in` means the members of `y` that `z` holds for. */
+/** `y if z` after `in` filters the members of `y` by `z`. */
 const membersIn = (text: string): Pick<Extract<Statement, { kind: 'for' }>, 'of' | 'only'> => {
   const of = sourceExpression(text);
   if (of.tree.kind !== 'choice' || of.tree.no !== undefined) return { of, only: undefined };
@@ -110,7 +110,7 @@ const membersIn = (text: string): Pick<Extract<Statement, { kind: 'for' }>, 'of'
 
 const forOf = ({ rest }: Tag, cursor: Cursor, level: number): Statement => {
   const between = rest.search(/\sin\s/);
-  if (between < 0) return fail(`a loop is written {% for x in list %}, and not with ${quoted(rest)}`);
+  if (between < 0) return fail(`write a loop as {% for x in list %}, not with ${quoted(rest)}`);
   const names = rest.slice(0, between).split(',').map(nameIn);
   const members = membersIn(rest.slice(between + 4));
   const body = bodyUntil(cursor, ['else', 'endfor'], level);
@@ -139,12 +139,12 @@ const statement = (tag: Tag, cursor: Cursor, above: number): Statement => {
       return setOf(tag, cursor, level);
     default:
       return INNER.has(tag.word)
-        ? fail(`does not parse: {% ${tag.word} %} stands where nothing is open that it belongs to`)
+        ? fail(`does not parse: {% ${tag.word} %} has no opening statement`)
         : failUnknown('statement', tag.word, STATEMENTS);
   }
 };
 
-/** The tree of a template. Throws `ExpressionError`. */
+/** Parses a template. Throws `ExpressionError`. */
 export const parseTemplate: (text: string) => Body = memoize(CACHED_MAX, (text) =>
   bodyUntil({ pieces: piecesOf(text), at: 0 }, [], 0),
 );
