@@ -1,7 +1,7 @@
 import { connectAs } from '../nats/connect.ts';
-import type { NatsOptions, NatsServer } from './nats.ts';
-import { startNats } from './nats.ts';
-import { findNats, natsSearchOf } from './nats-program.ts';
+import type { NatsOptions, NatsServer } from './nats/nats.ts';
+import { startNats } from './nats/nats.ts';
+import { findNats, natsSearchOf } from './nats/nats-program.ts';
 import { messageOf, Problem } from './problem.ts';
 import type { Progress } from './progress.ts';
 

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { commandOf } from './pid.ts';
+import { commandOf } from './process/pid.ts';
 import { pointHere } from './pointer.ts';
 
 let root: string;

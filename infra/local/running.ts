@@ -2,7 +2,7 @@ import { access, constants, link, mkdir, rename, rm, writeFile } from 'node:fs/p
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { readIfPresent } from '../credentials/keep.ts';
-import { commandOf, isAlive } from './pid.ts';
+import { commandOf, isAlive } from './process/pid.ts';
 import { codeOf, Problem } from './problem.ts';
 
 /** What a running stack says of itself, in `running.json` of its data folder. The CLI reads it too. */

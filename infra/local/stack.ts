@@ -5,20 +5,20 @@ import { layout, services } from '../credentials/layout.ts';
 import type { ServiceName } from '../credentials/layout.ts';
 import { DATABASE, provision } from '../postgres/provision.ts';
 import { checkBus, startBus } from './bus.ts';
-import { keepRunning } from './keep-running.ts';
-import { createRegistry, endLeftovers } from './leftovers.ts';
-import type { NatsServer } from './nats.ts';
+import { keepRunning } from './process/keep-running.ts';
+import { createRegistry, endLeftovers } from './process/leftovers.ts';
+import type { NatsServer } from './nats/nats.ts';
 import { choosePorts } from './ports.ts';
 import type { Ports } from './ports.ts';
-import type { PostgresServer } from './postgres.ts';
-import { startPostgres } from './postgres.ts';
-import { releaseDataDir } from './postgres-lock.ts';
+import type { PostgresServer } from './postgres/postgres.ts';
+import { startPostgres } from './postgres/postgres.ts';
+import { releaseDataDir } from './postgres/lock.ts';
 import { Problem } from './problem.ts';
 import type { Progress } from './progress.ts';
 import { claimDataDir } from './running.ts';
 import type { Running } from './running.ts';
-import { serviceUrl, startServices } from './service-processes.ts';
-import type { ServiceProcess, ServiceProcesses } from './service-processes.ts';
+import { serviceUrl, startServices } from './process/service-processes.ts';
+import type { ServiceProcess, ServiceProcesses } from './process/service-processes.ts';
 
 export type StackOptions = {
   /** The repository. */

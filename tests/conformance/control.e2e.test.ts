@@ -114,9 +114,7 @@ describe.concurrent('gates', () => {
     expect(jobsOf(cancelled)).toEqual({ say: 'cancelled', check: 'blocked_by_dependency' });
     const { approval = '' } = nodeOf(cancelled, 'say');
     await until('the request is taken back', async () =>
-      (await repository.holdpoint('approval', 'show', approval)).out.includes('cancelled')
-        ? true
-        : undefined,
+      (await repository.holdpoint('approval', 'show', approval)).out.includes('cancelled') ? true : undefined,
     );
   });
 

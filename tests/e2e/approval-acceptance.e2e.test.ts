@@ -174,7 +174,7 @@ describe('an approval', () => {
     await publishRequest(orchestrator, request);
     await until(`${request.id} is there`, () => system.client.ask('approvals', 'get', { id: request.id }));
     const grants: string[] = [];
-    system.client.connection.subscribe(subjects.fact('approval', 'resolved', request.id), {
+    system.client.connection.subscribe(subjects.event('approval', 'resolved', request.id), {
       callback: (_error, msg) => void grants.push(msg.json<{ grant: string }>().grant),
     });
     await system.client.connection.flush();

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { root } from '@holdpoint/infra/local/folders';
-import { isAlive } from '@holdpoint/infra/local/pid';
+import { isAlive } from '@holdpoint/infra/local/process/pid';
 import { choosePorts } from '@holdpoint/infra/local/ports';
 import type { Ports } from '@holdpoint/infra/local/ports';
 import { messageOf } from '@holdpoint/infra/local/problem';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { TaskId } from '@holdpoint/contracts/values/ids';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { TaskView } from '@holdpoint/contracts/task/views';
-import { startChild } from '@holdpoint/infra/local/child';
+import { startChild } from '@holdpoint/infra/local/process/child';
 import { root } from '@holdpoint/infra/local/folders';
 import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vitest';
 import { z } from 'zod';

@@ -17,10 +17,10 @@ const HP = '--host=127.0.0.1 --username=hp_admin';
 
 export const coveredCare: Readonly<Record<string, Cover>> = {
   'holdpoint admin doctor': [[CARE, `commandLine(system)('admin', 'doctor')`]],
-  'holdpoint admin doctor --json': [[CARE, `('doctor', '--json')`]],
+  'holdpoint admin doctor --json': [[CARE, `('admin', 'doctor', '--json')`]],
   // The same frames, again and again: what one holds is looked at.
-  'holdpoint admin top': [[CARE, `('top', '--once')`]],
-  'holdpoint admin top --once': [[CARE, `('top', '--once')`]],
+  'holdpoint admin top': [[CARE, `('admin', 'top', '--once')`]],
+  'holdpoint admin top --once': [[CARE, `('admin', 'top', '--once')`]],
   'holdpoint admin gc': [[CARE, `holdpoint('admin', 'gc')`]],
   'holdpoint admin gc --keep 30': [[CARE, `holdpoint('admin', 'gc', '--keep', '7')`]],
   'holdpoint admin gc --apply': [[CARE, `holdpoint('admin', 'gc', '--apply')`]],

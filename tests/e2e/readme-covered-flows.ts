@@ -11,7 +11,7 @@ const DOUBTS = 'packages/cli/src/approval/in-doubt.test.ts';
 const ARTIFACTS = 'tests/integration/executor/artifacts.int.test.ts';
 
 const CIRCUITS: Cover = [
-  ['packages/cli/src/circuit/commands.test.ts', `['circuits', verb, TARGET, ...options]`],
+  ['packages/cli/src/circuit/commands.test.ts', `['circuit', verb, TARGET, ...options]`],
 ];
 const UNDO = 'packages/cli/src/effect/undo.test.ts';
 const FLAG = 'tests/integration/executor/own-capabilities.int.test.ts';
@@ -53,7 +53,7 @@ const RESPONDED: Cover = [
 export const coveredFlows: Readonly<Record<string, Cover>> = {
   'HOLDPOINT_REPOSITORIES=/home/me/code npm start': [
     ['tests/e2e/stages-stack.ts', 'HOLDPOINT_REPOSITORIES'],
-    ['infra/local/services.ts', 'HOLDPOINT_REPOSITORIES'],
+    ['infra/local/process/services.ts', 'HOLDPOINT_REPOSITORIES'],
   ],
   'ln -s <PWD>/packages/cli/bin/holdpoint /home/me/.local/bin/holdpoint': [
     [LINK, 'can stand on the PATH by a link'],
@@ -94,9 +94,7 @@ export const coveredFlows: Readonly<Record<string, Cover>> = {
     [RESPONDING, `'--json', '{"env":"test","percent":5}'`],
   ],
   'npm run --silent holdpoint -- effect show <effect>': [[DOUBTS, 'effect show']],
-  'npm run --silent holdpoint -- artifact list <task>': [
-    [ARTIFACTS, `holdpoint('artifact', 'list', task)`],
-  ],
+  'npm run --silent holdpoint -- artifact list <task>': [[ARTIFACTS, `holdpoint('artifact', 'list', task)`]],
   'npm run --silent holdpoint -- artifact get <task>/<node>': [
     [ARTIFACTS, "holdpoint('artifact', 'get', `${task}/${node}`)"],
   ],
@@ -119,8 +117,6 @@ export const coveredFlows: Readonly<Record<string, Cover>> = {
   ],
   'holdpoint recovery classes': [[RECOVERY, `['recovery', 'classes', ...words]`]],
   'holdpoint recovery classes --last 24h --json': [[RECOVERY, `['recovery', 'classes', ...words]`]],
-  'holdpoint circuit list': [[RECOVERY, `['recovery', ...words]`]],
-  'holdpoint circuit close <target>': [[RECOVERY, `['circuit', 'close', 'workflow:release'`]],
   'holdpoint task show <task>': [
     ['packages/cli/src/program.test.ts', `['task show t-1', 'orchestrator.get', { id: 't-1' }]`],
     ['tests/e2e/command-line.e2e.test.ts', `holdpoint('task', 'show', task.id)`],
@@ -141,7 +137,7 @@ export const coveredFlows: Readonly<Record<string, Cover>> = {
   'holdpoint run merge my-feature --follow': MERGE,
   'holdpoint run merge my-feature --set cicd_script=npm run ci --follow': MERGE,
   'holdpoint task jobs': [['tests/conformance/jobs-reading.e2e.test.ts', `'jobs', 'list'`]],
-  'holdpoint approval list': [['tests/conformance/support/approver.ts', `'approval', 'list'`]],
+  'holdpoint approval list': [['packages/cli/src/approval/commands.test.ts', `['approval', 'list'`]],
   'holdpoint approval show <approval>': [[DESK, `['approval', 'show', 'a-1']`]],
   'holdpoint approval approve <approval> --comment as agreed': DECIDED,
   'holdpoint approval reject <approval> --comment not on a Friday': DECIDED,
@@ -169,7 +165,9 @@ export const coveredFlows: Readonly<Record<string, Cover>> = {
   'holdpoint workflow gate list': [[GATES, 'workflow gate list']],
   'holdpoint workflow gate validate .holdpoint/gates/release.yaml': [[GATES, 'workflow gate validate']],
   'holdpoint workflow gate show approval_recovery_v2': [[GATES, 'workflow gate show approval_recovery_v2']],
-  'holdpoint workflow validate draft approve merge develop': [[FLOWS, 'validate draft approve merge develop']],
+  'holdpoint workflow validate draft approve merge develop': [
+    [FLOWS, 'validate draft approve merge develop'],
+  ],
   'holdpoint workflow graph develop --format ascii': [[FLOWS, 'graph draft --format ']],
   'holdpoint task show': [['tests/conformance/jobs-reading.e2e.test.ts', `'jobs', 'show'`]],
   'holdpoint task retry <job>': [[JOBS, 'retry t-new/test']],

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { streams } from '@holdpoint/contracts/bus/streams';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
-import { startChild } from '@holdpoint/infra/local/child';
+import { startChild } from '@holdpoint/infra/local/process/child';
 import { root } from '@holdpoint/infra/local/folders';
 import { expect, test } from 'vitest';
 import { z } from 'zod';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { root } from '@holdpoint/infra/local/folders';
-import { startChild } from '@holdpoint/infra/local/child';
+import { startChild } from '@holdpoint/infra/local/process/child';
 import { z } from 'zod';
 import { expect, test } from 'vitest';
 import { currentRun } from '../kit/stack/run.ts';

@@ -15,7 +15,7 @@ const said = async (...args: readonly string[]): Promise<string> => {
 
 test.each([
   ['an option', ['task', 'list', '--\u001b[31m']],
-  ['an argument', ['task', 'get', '\u001b[31m\u202e']],
+  ['an argument', ['task', 'show', '\u001b[31m\u202e']],
   ['a command', ['\u001b[31m']],
 ])('what is wrong with %s is shown, and a terminal does not act upon it', async (_, args) => {
   const text = await said(...args);

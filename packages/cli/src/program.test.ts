@@ -71,7 +71,7 @@ describe('what is asked of the services', () => {
         acceptanceCriteria: ['c1', 'c2'],
       },
     ],
-    ['task get t-1', 'orchestrator.get', { id: 't-1' }],
+    ['task show t-1', 'orchestrator.get', { id: 't-1' }],
     [
       'task list --phase paused --limit 5 --after x',
       'orchestrator.list',
@@ -92,15 +92,14 @@ describe('what is asked of the services', () => {
     ['task cancel t-1 --reason no', 'orchestrator.cancel', { id: 't-1', reason: 'no' }],
     ['task pause t-1', 'orchestrator.pause', { id: 't-1' }],
     ['task resume t-1', 'orchestrator.resume', { id: 't-1' }],
-    ['task retry t-1 --node append', 'orchestrator.retry', { id: 't-1', node: 'append' }],
+    ['task retry t-1/append --no-rewind', 'orchestrator.retry', { id: 't-1', node: 'append' }],
     ['task retry t-1 --attempt 2', 'orchestrator.retry', { id: 't-1', attempt: 2 }],
     [
       'task retry t-1 --node append --rewind',
       'orchestrator.retry',
       { id: 't-1', node: 'append', rewind: true },
     ],
-    ['task cancel t-1 --node append', 'orchestrator.cancel', { id: 't-1', node: 'append' }],
-    ['task pause t-1 --node append', 'orchestrator.pause', { id: 't-1', node: 'append' }],
+    ['task pause t-1/append', 'orchestrator.pause', { id: 't-1', node: 'append' }],
     ['task resume t-1 --node append', 'orchestrator.resume', { id: 't-1', node: 'append' }],
     [
       'task skip t-1 --node append --reason why',
@@ -108,9 +107,9 @@ describe('what is asked of the services', () => {
       { id: 't-1', node: 'append', reason: 'why' },
     ],
     ['task fork t-1 --version 4 --id t-2', 'orchestrator.fork', { task: 't-1', version: 4, id: 't-2' }],
-    ['approvals list', 'approvals.list', {}],
-    ['approvals show a-1', 'approvals.get', { id: 'a-1' }],
-    ['effects list t-1', 'executor.list', { task: 't-1' }],
+    ['approval list', 'approvals.list', {}],
+    ['approval show a-1', 'approvals.get', { id: 'a-1' }],
+    ['effect list t-1', 'executor.list', { task: 't-1' }],
   ])('%s', async (line, endpoint, payload) => {
     const ended = { events: [{ version: 1, at: NOW, type: 'completed', data: { phase: 'completed' } }] };
     const ack = { id: 't-1', phase: 'executing', version: 2 };
@@ -127,11 +126,11 @@ describe('what is asked of the services', () => {
     const { digest } = example('approvals.get');
     const given = 'f'.repeat(64);
     const decided = async (line: string) => (await run(line)).calls.at(-1);
-    expect(await decided('approvals approve a-1')).toEqual([
+    expect(await decided('approval approve a-1')).toEqual([
       'approvals.decide',
       { id: 'a-1', decision: 'approve', digest },
     ]);
-    expect(await decided(`approvals reject a-1 --comment not_now --digest ${given}`)).toEqual([
+    expect(await decided(`approval reject a-1 --comment not_now --digest ${given}`)).toEqual([
       'approvals.decide',
       { id: 'a-1', decision: 'reject', digest: given, comment: 'not now' },
     ]);
@@ -147,7 +146,7 @@ describe('what is shown', () => {
   });
 
   test('a task with its nodes', async () => {
-    const { out } = await run('task get t-1');
+    const { out } = await run('task show t-1');
     expect(out).toMatch(/^phase +failed \(version \d+\)$/m);
     expect(out).toMatch(
       /^ {2}append +blocked +did it happen\? a-\w+ {2}rejected by operator {2}ERR_FORBIDDEN: rejected by operator$/m,
@@ -156,7 +155,7 @@ describe('what is shown', () => {
   });
 
   test('an approval with the whole effect, and who decided', async () => {
-    const { out } = await run('approvals show a-1');
+    const { out } = await run('approval show a-1');
     expect(out).toContain('status      approved by operator on 2026-01-15 09:31:00Z: fine');
     expect(out).toContain('effect      cap.file.append (write_external) on file:greetings.txt, keyed');
     expect(out).toContain(String(example('approvals.get')['digest']));
@@ -171,12 +170,12 @@ describe('what is shown', () => {
       decidedAt: undefined,
       comment: undefined,
     };
-    const { out } = await run('approvals show a-1', { 'approvals.get': pending });
+    const { out } = await run('approval show a-1', { 'approvals.get': pending });
     expect(out).toContain('status      pending, expires 2026-01-15 09:35:00Z (in 4 min)');
   });
 
   test('a decision says what was decided and by whom', async () => {
-    const { out } = await run('approvals approve a-1');
+    const { out } = await run('approval approve a-1');
     expect(out).toMatch(
       /^a-\w+ is approved by operator, and remembered as rule u-\w+\n {2}t-\w+\/append: cap\.file\.append \(write_external\) on file:greetings\.txt\n$/,
     );
@@ -225,14 +224,14 @@ describe('what is shown', () => {
       },
     };
     const lines = [
-      'approvals show a',
-      'approvals list',
-      'approvals approve a',
-      'task get t',
+      'approval show a',
+      'approval list',
+      'approval approve a',
+      'task show t',
       'task list',
       'task watch t',
       'task cancel t',
-      'effects list t',
+      'effect list t',
     ];
     for (const line of lines) {
       const { out, err } = await run(line, answers);
@@ -263,7 +262,7 @@ describe('how it ends', () => {
     const answers = {
       'orchestrator.get': refused('ORCHESTRATOR_UNKNOWN_TASK', 'there is no task t-1\n\u001b[31m'),
     };
-    expect(await run('task get t-1', answers)).toMatchObject({
+    expect(await run('task show t-1', answers)).toMatchObject({
       code: 1,
       out: '',
       err: 'error ORCHESTRATOR_UNKNOWN_TASK: there is no task t-1\\u{a}\\u{1b}[31m\n',
@@ -273,7 +272,7 @@ describe('how it ends', () => {
 
   test('a decision that came too late says what stands, and who made it', async () => {
     const answers = { 'approvals.decide': refused('APPROVALS_ALREADY_DECIDED', 'decided') };
-    const { code, err } = await run('approvals reject a-1', answers);
+    const { code, err } = await run('approval reject a-1', answers);
     expect({ code, err }).toEqual({
       code: 1,
       err: 'error APPROVALS_ALREADY_DECIDED: a-1 is already approved by operator on 2026-01-15 09:31:00Z: fine\n',
@@ -283,9 +282,9 @@ describe('how it ends', () => {
   test.each([
     'nonsense',
     'task submit --workflow w',
-    'task get t.1',
-    'task get',
-    'task get t-1 t-2',
+    'task show t.1',
+    'task show',
+    'task show t-1 t-2',
     'task skip t-1',
     'task fork t-1',
     'task fork t-1 --version 0',
@@ -293,8 +292,8 @@ describe('how it ends', () => {
     'task list --phase lost',
     'task list --created-after yesterday',
     'task submit --workflow w --goal g --input a',
-    'approvals approve a-1 --digest abc',
-    'approvals list --nonsense',
+    'approval approve a-1 --digest abc',
+    'approval list --nonsense',
   ])('%s is a mistake on the command line', async (line) => {
     const { code, out, err, calls } = await run(line);
     expect({ code, out, calls }).toEqual({ code: 2, out: '', calls: [] });
@@ -307,6 +306,38 @@ describe('how it ends', () => {
 
   test('an error that nobody foresaw is not made to look like one of ours', async () => {
     const bug = new TypeError('bug');
-    await expect(run('task get t-1', { 'orchestrator.get': bug })).rejects.toBe(bug);
+    await expect(run('task show t-1', { 'orchestrator.get': bug })).rejects.toBe(bug);
+  });
+});
+
+describe('an alias is the same command', () => {
+  const calls = async (line: string) => {
+    const ack = { id: 't-1', phase: 'executing', version: 2 };
+    return (await run(line, { 'orchestrator.pause': ack, 'orchestrator.retry': ack })).calls;
+  };
+
+  test.each([
+    ['approvals list', 'approval list'],
+    ['effects list t-1', 'effect list t-1'],
+    ['tasks get t-1', 'task show t-1'],
+    ['jobs pause --run t-1', 'task pause t-1'],
+    ['jobs retry t-1/append', 'task retry t-1/append'],
+    ['approvals respond a-1 --yes', 'approval answer a-1 --yes'],
+  ])('%s means %s', async (alias, canonical) => {
+    expect(await calls(alias)).toEqual(await calls(canonical));
+  });
+});
+
+describe('an unknown command suggests a known one', () => {
+  test.each([
+    ['tasc list', 'task'],
+    ['approval aprove a-1', 'approve'],
+    ['doctor', 'admin doctor'],
+    ['undo e-1', 'effect undo'],
+    ['validate draft', 'workflow validate'],
+  ])('%s suggests %s', async (line, suggestion) => {
+    const { code, err } = await run(line);
+    expect(code).toBe(2);
+    expect(err).toContain(`(Did you mean ${suggestion}?)`);
   });
 });

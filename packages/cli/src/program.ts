@@ -1,79 +1,84 @@
 import { Command } from 'commander';
-import { addApprovals } from './approval/commands.ts';
-import { addArtifacts } from './artifact/commands.ts';
+import { addAdmin } from './admin/commands.ts';
+import { addApproval } from './approval/commands.ts';
+import { addArtifact } from './artifact/commands.ts';
 import { addAudit } from './audit/commands.ts';
-import { addCapabilities } from './capability/commands.ts';
-import { addCircuits } from './circuit/commands.ts';
+import { addCapability } from './capability/commands.ts';
+import { addCircuit } from './circuit/commands.ts';
 import { addCompletions } from './completions/commands.ts';
+import { placesOf } from './completions/scripts.ts';
 import { addDeadLetters } from './dlq/commands.ts';
-import { addDoctor } from './admin/doctor.ts';
-import { addEffects } from './effect/commands.ts';
-import { addFlows } from './workflow/graph-validate.ts';
-import { addGc } from './admin/gc.ts';
-import { addGates } from './workflow/gates.ts';
-import { addInit } from './workflow/init.ts';
-import { addJobs } from './task/jobs.ts';
-import { addMcp } from './mcp/commands.ts';
-import { addRecovery } from './recovery/commands.ts';
-import { addRules } from './rule/commands.ts';
-import { addRun } from './workflow/run.ts';
-import { addTask } from './task/commands.ts';
-import { addTokens } from './token/commands.ts';
-import { addTop } from './admin/top.ts';
-import { addUndo } from './effect/undo.ts';
+import { addEffect } from './effect/commands.ts';
 import { reportFailure } from './kit/failure.ts';
 import { printableLines } from './output/printable.ts';
 import { spellCommandLine } from './workflow/spell.ts';
+import { addMcp } from './mcp/commands.ts';
+import { addRecovery } from './recovery/commands.ts';
+import { addRule } from './rule/commands.ts';
+import { addJobs } from './task/jobs.ts';
+import { addTask } from './task/commands.ts';
+import { addToken, addWhoami } from './token/commands.ts';
+import { addWorkflow } from './workflow/commands.ts';
+import { addRun } from './workflow/run.ts';
 import { createSession } from './kit/session.ts';
 import type { Surroundings } from './kit/environment.ts';
 
-/** It is no part of this program: it knows more of the repository than the command line may. */
-const CHAOS =
-  '\nFrom a clone, `npm run torture` breaks a Holdpoint under load and checks what it promises.';
+const FOOTER = `
+Aliases: \`run\` is \`workflow run\`; \`jobs\` holds \`task\`, \`approval\` and \`admin\` commands; plurals work too (\`approvals\`).
+From a clone, \`npm run holdpoint -- chaos\` runs the torture test: random faults under load, with checked guarantees.`;
 
-const DESCRIPTION = 'Hold every side effect until somebody entitled to it approves that exact effect.';
+const DESCRIPTION = 'hold every side effect until an entitled approver approves that exact effect';
 
 const COMMANDS = [
-  addRun,
-  addJobs,
-  addFlows,
-  addGates,
-  addInit,
   addTask,
-  addApprovals,
-  addRules,
-  addEffects,
-  addTokens,
+  addApproval,
+  addEffect,
+  addRule,
+  addToken,
   addAudit,
   addRecovery,
-  addCircuits,
-  addArtifacts,
-  addUndo,
-  addCapabilities,
+  addCircuit,
+  addArtifact,
+  addCapability,
   addDeadLetters,
-  addDoctor,
-  addTop,
-  addGc,
+  addWorkflow,
+  addAdmin,
   addMcp,
   addCompletions,
+  addWhoami,
+  addRun,
+  addJobs,
 ] as const;
 
-const emptyProgram = ({ out, err }: Surroundings): Command =>
-  new Command('holdpoint')
-    .description(DESCRIPTION)
-    .option('--no-ansi', 'neither colours nor other escape sequences')
-    .addHelpText('after', CHAOS)
-    // Before any subcommand is made: these settings are inherited when one is.
-    .exitOverride()
-    .configureOutput({
-      // What was wrong is repeated, and it may have come from a script that took it from somewhere.
-      writeOut: (text) => out(printableLines(text).join('\n')),
-      writeErr: (text) => err(printableLines(text).join('\n')),
-      outputError: (text, say) => say(text.replace(/^error: /, 'error USAGE: ')),
-    })
-    .showHelpAfterError('(--help shows how)');
+/** Suggests `admin doctor` for `doctor`, where commander knows no similar command. */
+const withSuggestion = (text: string, program: Command): string => {
+  const [, word] = /unknown command '([a-z-]+)'/.exec(text) ?? [];
+  if (word === undefined || text.includes('Did you mean')) return text;
+  const path = placesOf(program).find((place) => place.path.endsWith(` ${word}`))?.path;
+  return path === undefined ? text : `${text.trimEnd()}\n(Did you mean ${path}?)\n`;
+};
 
-/** The whole command line, for the words that were typed. */
+const emptyProgram = ({ out, err }: Surroundings): Command => {
+  const program = new Command('holdpoint');
+  return (
+    program
+      .description(DESCRIPTION)
+      .option('--no-ansi', 'print no colours and no escape sequences')
+      .addHelpText('after', FOOTER)
+      // Set before subcommands exist: they inherit these settings.
+      .exitOverride()
+      .configureOutput({
+        // Error texts repeat arguments, which can be untrusted.
+        writeOut: (text) => out(printableLines(text).join('\n')),
+        writeErr: (text) => err(printableLines(text).join('\n')),
+        outputError: (text, write) =>
+          write(withSuggestion(text, program).replace(/^error: /, 'error USAGE: ')),
+      })
+      .showHelpAfterError('(see --help)')
+  );
+};
+
+/** The command line; `words` are its arguments. */
 export const createProgram = (
   surroundings: Surroundings,
   words: readonly string[],
@@ -84,11 +89,11 @@ export const createProgram = (
   return { program, exitCode };
 };
 
-/** Runs one command line; resolves to the exit code. */
+/** Runs one command line. Resolves to the exit code. */
 export const runProgram = async (words: readonly string[], surroundings: Surroundings): Promise<number> => {
   const { program, exitCode } = createProgram(surroundings, words);
   try {
-    await program.parseAsync(spellCommandLine(words, program, 'run'), { from: 'user' });
+    await program.parseAsync(spellCommandLine(words, program), { from: 'user' });
     return exitCode();
   } catch (error) {
     const { code, line } = reportFailure(error);

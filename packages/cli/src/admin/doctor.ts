@@ -25,33 +25,33 @@ const report = (findings: readonly Finding[], asJson: boolean, { lines, json }: 
   else
     lines([
       ...findings.flatMap(findingLines),
-      `${String(findings.length)} looked at: ${String(warnings)} to look into, ${String(failures)} wrong`,
+      `${String(findings.length)} checks: ${String(warnings)} warnings, ${String(failures)} errors`,
     ]);
   return failures === 0 ? EXIT.ok : EXIT.failed;
 };
 
-export const addDoctor = (program: Command, session: Session): void => {
+export const addDoctor = (admin: Command, session: Session): void => {
   withExample(
-    program
+    admin
       .command('doctor')
       .description(
-        'look at connections, versions, rights, streams, clocks, disk and migrations, and say what to do; 1 if anything is wrong',
+        'check connections, versions, permissions, streams, clocks, disk and migrations; exit code 1 on errors',
       )
-      .option('--json', 'print what was found as JSON')
+      .option('--json', 'print the findings as JSON')
       .action(async (options: { json?: true }) => {
         const { use, local, now } = session;
         const asJson = options.json === true;
         try {
           await use(async (client) => report(await examine(client, now), asJson, session));
         } catch (error) {
-          // Without the bus there is nothing else to look at.
+          // Without the bus there is nothing else to check.
           if (!(error instanceof HoldpointError)) throw error;
           const { code, message } = error;
-          const todo = 'start it, or see to HOLDPOINT_NATS_URL, HOLDPOINT_NATS_SEED_FILE and the network';
+          const todo = 'start NATS, or check HOLDPOINT_NATS_URL, HOLDPOINT_NATS_SEED_FILE and the network';
           await local(() => report([fail('nats', `${code}: ${message}`, todo)], asJson, session));
         }
       }),
-    'doctor',
-    'doctor --json',
+    'admin doctor',
+    'admin doctor --json',
   );
 };

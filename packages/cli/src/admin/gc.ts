@@ -2,19 +2,19 @@ import { KEEP_MAX_DAYS, KEEP_MIN_DAYS } from '@holdpoint/contracts/api/retention
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Client } from '../bus/client.ts';
-import { withExample } from '../kit/example.ts';
+import { commandPath, withExample } from '../kit/example.ts';
 import { BUS_POLICY, changeText, type Kept, policyLines } from './retention.ts';
 import type { Session } from '../kit/session.ts';
 import { UsageError } from '../kit/usage-error.ts';
 
-/** However much there is to remove: it goes on without whoever asked. */
+/** The services continue after this timeout. */
 const RETIRE_TIMEOUT_MS = 60_000;
 
 const asDays = (text: string): number => {
   const days = Number(/^(\d+)d?$/.exec(text)?.[1]);
   if (days >= KEEP_MIN_DAYS && days <= KEEP_MAX_DAYS) return days;
   throw new InvalidArgumentError(
-    `days from ${String(KEEP_MIN_DAYS)} to ${String(KEEP_MAX_DAYS)}: what goes sooner could be carried out again`,
+    `expected days from ${String(KEEP_MIN_DAYS)} to ${String(KEEP_MAX_DAYS)}: deleting earlier would lose duplicate protection`,
   );
 };
 
@@ -26,32 +26,30 @@ const look = (client: Client, keepDays: number | undefined): Promise<readonly Ke
     })),
   );
 
-/** Tasks go last, when nothing is left of what they asked for. */
-const IN_TURN = ['approvals', 'executor', 'recovery', 'orchestrator'] as const;
+/** Tasks are purged last, after their approvals, effects and attempts. */
+const PURGE_ORDER = ['approvals', 'executor', 'recovery', 'orchestrator'] as const;
 
 const apply = async (client: Client): Promise<Readonly<Record<string, number>>> => {
   const retired: Record<string, number> = {};
-  for (const service of IN_TURN)
+  for (const service of PURGE_ORDER)
     retired[service] = (await client.call(service, 'retire', {}, { timeoutMs: RETIRE_TIMEOUT_MS })).retired;
   return retired;
 };
 
 type Options = { readonly keep?: number; readonly apply?: true; readonly json?: true };
 
-export const addGc = (program: Command, { use, lines, json }: Session): void => {
+export const addGc = (parent: Command, { use, lines, json }: Session): void => {
+  const path = commandPath(parent);
   withExample(
-    program
+    parent
       .command('gc')
-      .description('show what is kept for how long, and what would go; remove it with --apply')
-      .option('--keep <days>', 'what would go if it were kept for so many days', asDays)
-      .option(
-        '--apply',
-        'remove at once what the policy lets go; services do it by themselves twice a minute',
-      )
-      .option('--json', 'print it as JSON')
+      .description('show how long data is kept and what would be purged; purge it with --apply')
+      .option('--keep <days>', 'show what would be purged with this retention, in days', asDays)
+      .option('--apply', 'purge expired data now (services do this every 30 s)')
+      .option('--json', 'print the result as JSON')
       .action(({ keep, apply: remove, json: asJson }: Options) => {
         if (keep !== undefined && remove === true)
-          throw new UsageError(`--apply goes by the policy alone. ${changeText(keep)}`);
+          throw new UsageError(`--apply uses the configured retention only. ${changeText(keep)}`);
         return use(async (client) => {
           const retired = remove === true ? await apply(client) : undefined;
           const kept = await look(client, keep);
@@ -61,15 +59,15 @@ export const addGc = (program: Command, { use, lines, json }: Session): void => 
           }
           if (retired !== undefined)
             lines([
-              `removed: ${IN_TURN.map((service) => `${service} ${String(retired[service])}`).join(', ')}`,
+              `purged: ${PURGE_ORDER.map((service) => `${service} ${String(retired[service])}`).join(', ')}`,
               '',
             ]);
           lines([...policyLines(kept, keep), ...(keep === undefined ? [] : [changeText(keep)])]);
           return undefined;
         });
       }),
-    'gc',
-    'gc --keep 30',
-    'gc --apply',
+    `${path} gc`,
+    `${path} gc --keep 30`,
+    `${path} gc --apply`,
   );
 };

@@ -8,16 +8,15 @@ import { frameOf } from './top/frame.ts';
 import { type Look, lookAround } from './top/look.ts';
 
 const EVERY_MS = 2_000;
-/** Rates take two looks. */
+/** Rates need two samples. */
 const BETWEEN_MS = 1_000;
 const COLUMNS = 80;
-/** The terminal's own: what stood there is under the first frame no more. */
 const CLEAR = '\u001b[2J\u001b[H';
 
 type Options = { readonly once?: true; readonly every: number; readonly json?: true };
 
 export const addTop = (
-  program: Command,
+  admin: Command,
   { use, lines, redraw, verbatim, json, now, terminal }: Session,
 ): void => {
   const once = async (client: Client, asJson: boolean): Promise<undefined> => {
@@ -30,7 +29,7 @@ export const addTop = (
     lines(frameOf(await lookAround(client, now), first, terminal()?.columns ?? COLUMNS));
     return undefined;
   };
-  /** Until it is interrupted: whoever looks ends it. */
+  /** Redraws until interrupted. */
   const live = async (client: Client, everyMs: number): Promise<undefined> => {
     const shown = terminal();
     if (shown?.ansi === true) verbatim(CLEAR);
@@ -44,20 +43,20 @@ export const addTop = (
     }
   };
   withExample(
-    program
+    admin
       .command('top')
       .description(
-        'show what the system does, again and again: tasks, approvals, effects, stuck jobs, circuits, lag',
+        'show tasks, approvals, effects, stuck jobs, circuits and backlogs, refreshed until interrupted',
       )
-      .option('--once', 'one frame, for scripts')
-      .option('--every <time>', 'how long between two frames, such as 5s', duration, EVERY_MS)
-      .option('--json', 'one look as JSON')
+      .option('--once', 'print one frame and exit')
+      .option('--every <time>', 'refresh interval, such as 5s', duration, EVERY_MS)
+      .option('--json', 'print one sample as JSON and exit')
       .action(({ once: one, every, json: asJson }: Options) =>
         use((client) =>
           one === true || asJson === true ? once(client, asJson === true) : live(client, every),
         ),
       ),
-    'top',
-    'top --once',
+    'admin top',
+    'admin top --once',
   );
 };

@@ -68,17 +68,17 @@ describe('what a program asks for is shown', () => {
     [
       'yes or no',
       { kind: 'approval' },
-      'a program asks\n  wanted  yes or no\n  holdpoint approvals respond a-3 --yes|--no\n',
+      'a program asks\n  wanted  yes or no\n  holdpoint approval answer a-3 --yes|--no\n',
     ],
     [
       'one of some',
       CHOICE,
-      'a program asks\n  wanted  one of 2 options\n    1  test  The test system\n    2  prod\n  holdpoint approvals respond a-3 --choice <value>\n',
+      'a program asks\n  wanted  one of 2 options\n    1  test  The test system\n    2  prod\n  holdpoint approval answer a-3 --choice <value>\n',
     ],
     [
       'a text',
       TEXT,
-      'a program asks\n  wanted  a text of at most 12 characters\n  holdpoint approvals respond a-3 --text <text>\n',
+      'a program asks\n  wanted  a text of at most 12 characters\n  holdpoint approval answer a-3 --text <text>\n',
     ],
   ])('%s', async (_, input, shown) => {
     const { out } = await type(['show', 'a-3'], input);
@@ -107,7 +107,7 @@ describe('what a program asks for is shown', () => {
     expect(out).toContain('the program says\n  | Look first.\n');
     expect(out).toContain('the response\n  | no\n  | status  approved\n');
     expect(out).toMatch(/^status +answered with "no\\nstatus +approved" by ada/m);
-    expect(out).not.toContain('holdpoint approvals respond');
+    expect(out).not.toContain('holdpoint approval answer');
   });
 
   test('in a list as what it is', async () => {
@@ -116,7 +116,7 @@ describe('what a program asks for is shown', () => {
   });
 });
 
-describe('approvals respond', () => {
+describe('approval answer', () => {
   test.each<readonly [string, InputRequest, readonly string[], Json]>([
     ['yes', { kind: 'approval' }, ['--yes'], true],
     ['no', { kind: 'approval' }, ['--no'], false],

@@ -1,8 +1,8 @@
 import { Answer, StuckAnswer } from '@holdpoint/contracts/approval/commands';
-import { DoubtAnswer } from '@holdpoint/contracts/effect/grant';
+import { InDoubtAnswer } from '@holdpoint/contracts/effect/grant';
 import { ApprovalId } from '@holdpoint/contracts/values/ids';
-import type { InputRequest } from '@holdpoint/contracts/approval/input';
-import { typedValue } from '@holdpoint/contracts/approval/input-typed';
+import type { InputRequest } from '@holdpoint/contracts/workflow/input';
+import { typedValue } from '@holdpoint/contracts/workflow/input-typed';
 import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
 import { type Command, InvalidArgumentError } from 'commander';
 import { as, collectInput, oneOf } from '../kit/arguments.ts';
@@ -92,7 +92,7 @@ export const addAnswer = (approval: Command, { use, lines, json }: Session): voi
       .argument('<id>', 'approval ID of the question', as(ApprovalId))
       .argument(
         '[answer]',
-        `in-doubt effect: ${DoubtAnswer.options.join(', ')}; stuck job: ${StuckAnswer.options.join(', ')}`,
+        `in-doubt effect: ${InDoubtAnswer.options.join(', ')}; stuck job: ${StuckAnswer.options.join(', ')}`,
         oneOf(Answer.options),
       )
       .option('--yes', 'answer yes')

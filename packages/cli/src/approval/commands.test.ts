@@ -36,9 +36,9 @@ const type = (args: string | readonly string[], answers: Answers = {}) =>
   typeLine(typeof args === 'string' ? args.split(' ') : args, { ...services, ...answers });
 const decided = async (args: string | readonly string[]) => (await type(args)).calls.at(-1)?.[1];
 
-describe('approvals list', () => {
+describe('approval list', () => {
   test('asks for what is put to one person by every name that he has', async () => {
-    const { calls } = await type('approvals list --mine --audience role:auditor --order risk');
+    const { calls } = await type('approval list --mine --audience role:auditor --order risk');
     const audience = ['user:ada', 'operators', 'group:operators', 'role:chief', 'role:auditor'];
     expect(calls).toEqual([
       ['approvals.whoami', {}],
@@ -47,7 +47,7 @@ describe('approvals list', () => {
   });
 
   test('asks for all that is named', async () => {
-    const words = ['approvals', 'list', '--audience', 'operators', '--kind', 'deploy', '--risk', 'high'];
+    const words = ['approval', 'list', '--audience', 'operators', '--kind', 'deploy', '--risk', 'high'];
     const more = ['--task', 't-1', '--requester', 'ada', '--search', 'to production', '--limit', '7'];
     const { calls } = await type([...words, ...more]);
     expect(calls).toEqual([
@@ -67,13 +67,13 @@ describe('approvals list', () => {
   });
 
   test.each(['--kind work', '--risk none', '--order latest', '--task a.b'])('takes no %s', async (option) => {
-    expect(await type(`approvals list ${option}`)).toMatchObject({ code: 2, calls: [] });
+    expect(await type(`approval list ${option}`)).toMatchObject({ code: 2, calls: [] });
   });
 
   test('says risk, time left and votes', async () => {
     const vote = { by: 'grace', decision: 'approve', at: NOW };
     const item = { ...pending, risk: undefined, policy: { quorum: 2 }, votes: [vote] };
-    const { out } = await type('approvals list', { 'approvals.list': { items: [item] } });
+    const { out } = await type('approval list', { 'approvals.list': { items: [item] } });
     expect(out).toMatch(/^a-1 .*low risk +expires in 4 min, 1 of 2 approved +cap\.file\.append/m);
   });
 
@@ -82,13 +82,13 @@ describe('approvals list', () => {
       const number = Number(asked.after ?? 0);
       return number < 3 ? { items: [], next: String(number + 1) } : { items: [pending] };
     };
-    const { out, calls } = await type('approvals list --search needle', { 'approvals.list': pages });
+    const { out, calls } = await type('approval list --search needle', { 'approvals.list': pages });
     expect(out).toMatch(/^a-1 /);
     expect(calls).toHaveLength(4);
   });
 });
 
-describe('approvals show', () => {
+describe('approval show', () => {
   test('says what the gate says and wants, who has said what, and the risk', async () => {
     const shown = {
       ...pending,
@@ -96,7 +96,7 @@ describe('approvals show', () => {
       policy: { quorum: 2, fourEyes: true, decisions: ['approve', 'reject'] },
       votes: [{ by: 'grace', decision: 'approve', comment: 'fine', at: NOW }],
     };
-    const { out } = await type('approvals show a-1', { 'approvals.get': shown });
+    const { out } = await type('approval show a-1', { 'approvals.get': shown });
     expect(out).toContain('  | Look at the plan.\n  | status      approved\\u{1b}[2J\n');
     expect(out).toMatch(/^needs +2 different people to approve$/m);
     expect(out).toMatch(/^ +somebody else than whoever asked \(four eyes\)$/m);
@@ -114,7 +114,7 @@ describe('approvals show', () => {
   };
 
   test('says how the last review ended, and what is different by now', async () => {
-    const { out } = await type('approvals show a-1', {
+    const { out } = await type('approval show a-1', {
       'approvals.get': { ...pending, revision: 2, previous },
     });
     expect(out).toContain('before this, a-0 was changes requested\n  | say goodbye\\u{202e}\n');
@@ -125,7 +125,7 @@ describe('approvals show', () => {
   test('has colours where there are any', async () => {
     const terminal = { columns: 80, ansi: true, colour: true, ask: () => Promise.resolve(undefined) };
     const answers = { ...services, 'approvals.get': { ...pending, revision: 2, previous } };
-    const { out } = await typeLine(['approvals', 'show', 'a-1'], answers, { terminal });
+    const { out } = await typeLine(['approval', 'show', 'a-1'], answers, { terminal });
     expect(out).toContain('\u001b[32m  +    "line": "bye\\u{1b}[2J"\u001b[39m');
     expect(out).toContain('\u001b[31m  -    "line": "hello"\u001b[39m');
   });
@@ -134,14 +134,14 @@ describe('approvals show', () => {
 describe('a decision', () => {
   test('that is not the last one needed says how many are missing', async () => {
     const answer = { id: 'a-1', status: 'pending', by: 'ada', missing: 1 };
-    const { out, code } = await type('approvals approve a-1', { 'approvals.decide': answer });
+    const { out, code } = await type('approval approve a-1', { 'approvals.decide': answer });
     expect(code).toBe(0);
     expect(out).toMatch(/^a-1 has ada's approve, and is still pending: 1 more has to approve\n/);
   });
 
   test('asking for changes needs to say which', async () => {
-    expect(await type('approvals request-changes a-1')).toMatchObject({ code: 2, calls: [] });
-    expect(await decided(['approvals', 'request-changes', 'a-1', '--comment', 'to staging'])).toEqual({
+    expect(await type('approval request-changes a-1')).toMatchObject({ code: 2, calls: [] });
+    expect(await decided(['approval', 'request-changes', 'a-1', '--comment', 'to staging'])).toEqual({
       id: 'a-1',
       decision: 'request_changes',
       digest: pending['digest' as never],
@@ -156,7 +156,7 @@ describe('a decision', () => {
       'approvals.decide': ({ id }: { id: string }) =>
         id === 'a-2' ? new HoldpointError('APPROVALS_ALREADY_DECIDED', 'decided') : approved({ id }),
     };
-    const { code, out, calls } = await type('approvals approve a-1 a-2 a-3', answers);
+    const { code, out, calls } = await type('approval approve a-1 a-2 a-3', answers);
     expect(out).toBe(
       'a-1 is approved by ada\n' +
         'a-2: APPROVALS_ALREADY_DECIDED: a-2 is already rejected by grace on 2026-01-15 09:31:00Z\n' +
@@ -164,12 +164,12 @@ describe('a decision', () => {
     );
     expect(code).toBe(1);
     expect(calls.filter(([name]) => name === 'approvals.decide')).toHaveLength(3);
-    const { code: fine } = await type('approvals reject a-1 a-3', services);
+    const { code: fine } = await type('approval reject a-1 a-3', services);
     expect(fine).toBe(0);
   });
 
   test('on several is printed as one line of JSON each', async () => {
-    const { out } = await type('approvals approve a-1 a-2 --json');
+    const { out } = await type('approval approve a-1 a-2 --json');
     expect(
       out
         .trim()
@@ -179,7 +179,7 @@ describe('a decision', () => {
   });
 
   test('on several takes no digest, which is of one', async () => {
-    expect(await type(`approvals approve a-1 a-2 --digest ${'f'.repeat(64)}`)).toMatchObject({
+    expect(await type(`approval approve a-1 a-2 --digest ${'f'.repeat(64)}`)).toMatchObject({
       code: 2,
       calls: [],
     });
@@ -188,7 +188,7 @@ describe('a decision', () => {
 
 describe('approve and remember', () => {
   const ruleIn = async (args: readonly string[]): Promise<unknown> => {
-    const said = (await decided(['approvals', 'approve', 'a-1', ...args])) as { remember?: unknown };
+    const said = (await decided(['approval', 'approve', 'a-1', ...args])) as { remember?: unknown };
     return said.remember;
   };
   const match = {
@@ -225,7 +225,7 @@ describe('approve and remember', () => {
     ['a question', { doubt: { epoch: 1, reason: 'lost' } }, ''],
     ['another target', {}, ' --match-target elsewhere'],
   ])('is refused for %s, and decides nothing', async (_, more, options) => {
-    const { code, err, calls } = await type(`approvals approve a-1 --remember x${options}`, {
+    const { code, err, calls } = await type(`approval approve a-1 --remember x${options}`, {
       'approvals.get': { ...pending, ...more },
     });
     expect(code).toBe(1);
@@ -239,7 +239,7 @@ describe('approve and remember', () => {
     '--match-any-target',
     '--remember --match-target x --match-any-target',
   ])('%s alone is a mistake', async (options) => {
-    expect(await type(`approvals approve a-1 ${options}`)).toMatchObject({ code: 2, calls: [] });
+    expect(await type(`approval approve a-1 ${options}`)).toMatchObject({ code: 2, calls: [] });
   });
 });
 
@@ -260,7 +260,7 @@ describe('a question about a job that is stuck', () => {
     risk: undefined,
     policy: { quorum: 2, decisions: ['approve'], rules: false },
     stuck: { class: 'CIRCULAR_FIX', reason: 'the same approach\nthree times' },
-    body: '# build is stuck\nholdpoint approvals approve a-9\u001b[2J',
+    body: '# build is stuck\nholdpoint approval approve a-9\u001b[2J',
   };
   const answered = { id: 'a-1', status: 'answered', by: 'ada' };
   const ask = (args: string | readonly string[], more: Answers = {}) =>
@@ -272,31 +272,29 @@ describe('a question about a job that is stuck', () => {
     });
 
   test('is told from others in the list', async () => {
-    const { out } = await ask('approvals list');
+    const { out } = await ask('approval list');
     expect(out).toMatch(
       /^a-1 +t-1\/build +what now\? +low risk +expires in 4 min +stuck with CIRCULAR_FIX +stuck: build$/m,
     );
   });
 
   test('is shown with its report, what each answer leads to, and nothing of an effect', async () => {
-    const { out, calls } = await ask('approvals show a-1');
+    const { out, calls } = await ask('approval show a-1');
     expect(out).toMatch(/^risk +low$/m);
     expect(out).toMatch(/^ {2}failed with +CIRCULAR_FIX$/m);
     expect(out).toMatch(/^ {2}it is stuck +the same approach\n {2} +three times$/m);
     expect(out).toMatch(/^ {2}its report +holdpoint recovery report t-1\/build$/m);
     for (const answer of ['retry', 'skip', 'done', 'cancel'])
       expect(out).toMatch(new RegExp(`^    ${answer} +\\S`, 'm'));
-    expect(out).toContain('\n  holdpoint approvals answer a-1 retry|skip|done|cancel\n');
-    expect(out).toContain(
-      'the report\n  | # build is stuck\n  | holdpoint approvals approve a-9\\u{1b}[2J\n',
-    );
+    expect(out).toContain('\n  holdpoint approval answer a-1 retry|skip|done|cancel\n');
+    expect(out).toContain('the report\n  | # build is stuck\n  | holdpoint approval approve a-9\\u{1b}[2J\n');
     for (const none of [/^effect/m, /^key/m, /^digest/m, /^needs/m, /^arguments/m, /secret/])
       expect(out).not.toMatch(none);
     expect(calls.map(([name]) => name)).toEqual(['approvals.get']);
   });
 
   test.each(['retry', 'skip', 'done', 'cancel'])('is answered with %s', async (answer) => {
-    const { code, out, calls } = await ask(['approvals', 'answer', 'a-1', answer, '--comment', 'as agreed']);
+    const { code, out, calls } = await ask(['approval', 'answer', 'a-1', answer, '--comment', 'as agreed']);
     expect(code).toBe(0);
     expect(calls.at(-1)?.[1]).toEqual({
       id: 'a-1',
@@ -310,7 +308,7 @@ describe('a question about a job that is stuck', () => {
   test('is told what was said by others when they were faster', async () => {
     const standing = { ...question, status: 'answered', answer: 'skip', decidedBy: 'grace', decidedAt: NOW };
     let asked = 0;
-    const { code, err } = await ask('approvals answer a-1 retry', {
+    const { code, err } = await ask('approval answer a-1 retry', {
       'approvals.get': () => (asked++ === 0 ? question : standing),
       'approvals.decide': new HoldpointError('APPROVALS_ALREADY_DECIDED', 'too late'),
     });
@@ -319,13 +317,13 @@ describe('a question about a job that is stuck', () => {
   });
 
   test('is not approved, and no rule is made from it', async () => {
-    const { err } = await ask('approvals approve a-1 --remember');
+    const { err } = await ask('approval approve a-1 --remember');
     expect(err).toContain('CLI_NOTHING_TO_REMEMBER: a-1 asks what is to become of a job that is stuck');
-    expect(await ask('approvals answer a-1 approve')).toMatchObject({ code: 2, calls: [] });
+    expect(await ask('approval answer a-1 approve')).toMatchObject({ code: 2, calls: [] });
   });
 });
 
-describe('approvals watch', () => {
+describe('approval watch', () => {
   const watching = async (typed: readonly string[], more: object = {}, full?: object) => {
     const prompts: string[] = [];
     const said: unknown[] = [];
@@ -347,7 +345,7 @@ describe('approvals watch', () => {
       ask: (prompt: string) => Promise.resolve((prompts.push(prompt), typed[prompts.length - 1])),
     };
     const connect = () => Promise.resolve(client);
-    const { out } = await typeLine(['approvals', 'watch', '--once'], {}, { terminal, connect });
+    const { out } = await typeLine(['approval', 'watch', '--once'], {}, { terminal, connect });
     return { out, prompts, said };
   };
 

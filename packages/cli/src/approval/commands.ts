@@ -57,7 +57,9 @@ const ORDERS = ListApprovals.shape.order.unwrap().options;
 
 const addReading = (approval: Command, { use, lines, json, now }: Session): void => {
   withExample(
-    withAudience(approval.command('list').description('list approval requests, pending ones by default, oldest first'))
+    withAudience(
+      approval.command('list').description('list approval requests, pending ones by default, oldest first'),
+    )
       .option(
         '--status <status>',
         `${ApprovalStatus.options.join(', ')} (default: pending)`,
@@ -68,7 +70,11 @@ const addReading = (approval: Command, { use, lines, json, now }: Session): void
       .option('--task <task>', 'only requests of this task', as(TaskId))
       .option('--requester <name>', 'only requests of this requester')
       .option('--search <words>', 'full-text search in title, target, capability and task')
-      .option('--order <order>', `${ORDERS.join(', ')} first (default: oldest; newest needs --status)`, oneOf(ORDERS))
+      .option(
+        '--order <order>',
+        `${ORDERS.join(', ')} first (default: oldest; newest needs --status)`,
+        oneOf(ORDERS),
+      )
       .option('--limit <number>', 'maximum number of requests', wholeNumber(LIST_MAX))
       .option('--after <cursor>', 'continue after this cursor, printed by an earlier list')
       .option('--json', 'print the API response as JSON')
@@ -108,9 +114,7 @@ const addWatch = (approval: Command, session: Session): void => {
     withAudience(
       approval
         .command('watch')
-        .description(
-          'show requests and decisions as they arrive, and ask for your decision on a terminal',
-        ),
+        .description('show requests and decisions as they arrive, and ask for your decision on a terminal'),
     )
       .option('--once', 'exit after showing the requests that are pending now')
       .action(({ once = false, ...audience }: AudienceOptions & { once?: boolean }) =>

@@ -53,13 +53,13 @@ const type = (line: string, answers: Answers = services) => typeLine(line.split(
 
 describe('a question about a doubt', () => {
   test('is told from a request for approval in the list', async () => {
-    const { out } = await type('approvals list');
+    const { out } = await type('approval list');
     expect(out).toMatch(/^a-1 .*may it run\?/m);
     expect(out).toMatch(/^a-2 .*did it happen\?/m);
   });
 
   test('says what was to be done, when, why nobody knows, and what each answer leads to', async () => {
-    const { out } = await type('approvals show a-2');
+    const { out } = await type('approval show a-2');
     expect(out).toContain('did it happen?');
     expect(out).toMatch(/to be done +cap\.file\.append/);
     expect(out).toMatch(/on +file:greetings\.txt/);
@@ -67,12 +67,12 @@ describe('a question about a doubt', () => {
     expect(out).toMatch(/nobody knows +worker executor-1 was not heard of/);
     for (const answer of ['applied', 'not_applied', 'retry'])
       expect(out).toMatch(new RegExp(`^    ${answer} +\\S`, 'm'));
-    expect(out).toContain('holdpoint approvals answer a-2 applied|not_applied|retry');
+    expect(out).toContain('holdpoint approval answer a-2 applied|not_applied|retry');
   });
 
   test('is shown without the time of its order when its task is not known any more', async () => {
     const gone = new HoldpointError('ORCHESTRATOR_UNKNOWN_TASK', 'gone');
-    const { code, out } = await type('approvals show a-2', { ...services, 'orchestrator.history': gone });
+    const { code, out } = await type('approval show a-2', { ...services, 'orchestrator.history': gone });
     expect(code).toBe(0);
     expect(out).not.toMatch(/^ +ordered/m);
   });
@@ -80,7 +80,7 @@ describe('a question about a doubt', () => {
   test.each(['applied', 'not_applied', 'retry'])(
     'is answered with %s, by its id or that of its effect',
     async (answer) => {
-      for (const line of [`approvals answer a-2 ${answer}`, `effects resolve ${EFFECT} ${answer}`]) {
+      for (const line of [`approval answer a-2 ${answer}`, `effect resolve ${EFFECT} ${answer}`]) {
         const { out, calls } = await typeLine([...line.split(' '), '--comment', 'I looked'], services);
         expect(calls.at(-1)).toEqual([
           'approvals.decide',
@@ -92,14 +92,14 @@ describe('a question about a doubt', () => {
   );
 
   test('takes no other answer', async () => {
-    for (const line of ['approvals answer a-2 approve', `effects resolve ${EFFECT} maybe`]) {
+    for (const line of ['approval answer a-2 approve', `effect resolve ${EFFECT} maybe`]) {
       const { code, calls } = await type(line);
       expect({ code, calls }).toEqual({ code: 2, calls: [] });
     }
   });
 
   test('that nobody has put cannot be answered', async () => {
-    const { code, err } = await type(`effects resolve ${EFFECT} applied`, {
+    const { code, err } = await type(`effect resolve ${EFFECT} applied`, {
       ...services,
       'approvals.list': { items: [request] },
     });
@@ -110,13 +110,13 @@ describe('a question about a doubt', () => {
   test('is found on a later page', async () => {
     const pages = (asked: unknown) =>
       (asked as { after?: string }).after === 'p2' ? { items: [question] } : { items: [request], next: 'p2' };
-    const { code } = await type(`effects resolve ${EFFECT} retry`, { ...services, 'approvals.list': pages });
+    const { code } = await type(`effect resolve ${EFFECT} retry`, { ...services, 'approvals.list': pages });
     expect(code).toBe(0);
   });
 });
 
 test('an effect is shown with its doubt, its duplicates and what was said of it', async () => {
-  const { out } = await type(`effects show ${EFFECT}`);
+  const { out } = await type(`effect show ${EFFECT}`);
   expect(out).toMatch(/state +in doubt \(epoch 4, started 2x\)/);
   expect(out).toMatch(/next +a person has to say what became of it/);
   expect(out).toMatch(/cause +worker lost/);
@@ -124,7 +124,7 @@ test('an effect is shown with its doubt, its duplicates and what was said of it'
   expect(out).toMatch(/answer +retry by operator/);
 });
 
-describe('approvals watch', () => {
+describe('approval watch', () => {
   const watched = async (typed: readonly (string | undefined)[], canDecide = true) => {
     const decided: unknown[] = [];
     const prompts: string[] = [];

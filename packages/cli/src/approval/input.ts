@@ -64,7 +64,7 @@ export const inputText = ({ id, status }: ApprovalView, input: InputRequest): re
   ASKED.input,
   ...columns([['wanted', inputWants(input)]], '  '),
   ...columns(detailRows(input), '    '),
-  ...(status === 'pending' ? [`  holdpoint approvals respond ${id} ${FLAGS[input.kind]}`] : []),
+  ...(status === 'pending' ? [`  holdpoint approval answer ${id} ${FLAGS[input.kind]}`] : []),
 ];
 
 /** All of a response that is more than a line shows: a text as it is, a form field by field. */

@@ -3,7 +3,7 @@ import type { StuckAnswer } from '@holdpoint/contracts/approval/commands';
 import { choicesOf, type Question, questionOf, reportCommand } from '@holdpoint/contracts/approval/question';
 import type { ApiResponse } from '@holdpoint/contracts/catalog/api';
 import type { ApprovalDetail } from '@holdpoint/contracts/approval/queries';
-import type { DoubtAnswer } from '@holdpoint/contracts/effect/grant';
+import type { InDoubtAnswer } from '@holdpoint/contracts/effect/grant';
 import { jobOf } from '@holdpoint/contracts/values/ids';
 import { changesText } from './changes.ts';
 import { inputText, inputWants, responseLine, responseText } from './input.ts';
@@ -46,7 +46,7 @@ const stateText = (approval: ApprovalView, now: number): string =>
     : decisionText(approval);
 
 /** What each answer to a doubt leads to. */
-const DOUBT: Readonly<Record<DoubtAnswer, string>> = {
+const DOUBT: Readonly<Record<InDoubtAnswer, string>> = {
   applied: 'it did happen: it is recorded as applied, and the task goes on',
   not_applied: 'it did not happen: the node has failed, and its routes for that follow',
   retry: 'whether it happened or not, it is done once more',
@@ -65,7 +65,7 @@ const answersText = (
 ): readonly string[] => [
   ...columns(Object.entries(leadsTo), '    '),
   ...(approval.status === 'pending'
-    ? [`  holdpoint approvals answer ${approval.id} ${choicesOf(approval).join('|')}`]
+    ? [`  holdpoint approval answer ${approval.id} ${choicesOf(approval).join('|')}`]
     : []),
 ];
 

@@ -3,7 +3,7 @@ import type { TaskId } from '@holdpoint/contracts/values/ids';
 import { ArtifactUri, type ArtifactView } from '@holdpoint/contracts/effect/stored-artifact';
 import { InvalidArgumentError } from 'commander';
 import type { Client } from '../bus/client.ts';
-import { jobName, type JobName } from '../job/reference.ts';
+import { jobName, type JobName } from '../job/target.ts';
 
 const PAGE = 500;
 

@@ -1,6 +1,10 @@
 import { createHash } from 'node:crypto';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import { ARTIFACT_RANGE_MAX_BYTES, type ArtifactUri, sha256In } from '@holdpoint/contracts/effect/stored-artifact';
+import {
+  ARTIFACT_RANGE_MAX_BYTES,
+  type ArtifactUri,
+  sha256In,
+} from '@holdpoint/contracts/effect/stored-artifact';
 import type { Client } from '../bus/client.ts';
 
 /** The executor may have to fetch all of it before it can give the first part. */

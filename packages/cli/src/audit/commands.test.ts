@@ -145,7 +145,7 @@ describe('the audit log', () => {
 describe('an export of the audit log', () => {
   const exported = async (lines: AuditLine[] = logOf()) => {
     const made = await typeLine(['audit', 'export', '--out', 'audit.jsonl'], serving(lines), { directory });
-    expect([made.code, made.out]).toEqual([0, `${String(lines.length)} lines are in audit.jsonl\n`]);
+    expect([made.code, made.out]).toEqual([0, `wrote ${String(lines.length)} lines to audit.jsonl\n`]);
     return readFileSync(file('audit.jsonl'), 'utf8').trimEnd().split('\n');
   };
   const verify = (...more: readonly string[]) =>

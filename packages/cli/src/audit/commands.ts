@@ -25,11 +25,11 @@ const addList = (audit: Command, { use, lines, json }: Session): void => {
   withExample(
     audit
       .command('list')
-      .description('list what was asked, decided and done, oldest first')
-      .option('--about <id>', 'only of this approval, rule or token')
-      .option('--after <line>', 'only lines after this one', count)
-      .option('--limit <n>', 'at most so many', wholeNumber(SHOWN_MAX), SHOWN)
-      .option('--json', 'print the lines as they are stored, as JSON')
+      .description('list the audit log, oldest first')
+      .option('--about <id>', 'only lines about this approval, rule or token ID')
+      .option('--after <line>', 'only lines after this line number', count)
+      .option('--limit <n>', 'maximum number of lines', wholeNumber(SHOWN_MAX), SHOWN)
+      .option('--json', 'print the stored lines as JSON')
       .action(({ about, after, limit, json: asJson }: List) =>
         use(async (client) => {
           const items: AuditLine[] = [];
@@ -48,7 +48,7 @@ const addList = (audit: Command, { use, lines, json }: Session): void => {
   );
 };
 
-/** All of it, keys first and the end last, so that nobody takes a part for the whole. */
+/** Writes keys first and an end mark last, so that a truncated export is detected. */
 const writeExport = async (client: Client, write: (part: Part) => void): Promise<number> => {
   write({ kind: 'keys', ...(await client.call('approvals', 'keys', {})) });
   for (const statement of (await fetchAnchors(client)) ?? []) write({ kind: 'anchor', statement });
@@ -61,11 +61,11 @@ const writeExport = async (client: Client, write: (part: Part) => void): Promise
   return written;
 };
 
-const into = async <Made>(sink: Sink, make: () => Promise<Made>): Promise<Made> => {
+const into = async <Result>(sink: Sink, make: () => Promise<Result>): Promise<Result> => {
   try {
-    const made = await make();
+    const result = await make();
     sink.done();
-    return made;
+    return result;
   } catch (error) {
     sink.failed();
     throw error;
@@ -76,8 +76,8 @@ const addExport = (audit: Command, { use, lines, bytes, directory }: Session): v
   withExample(
     audit
       .command('export')
-      .description('write the whole log with its anchors and public keys, a line of JSON each')
-      .option('--out <file>', 'a new file; standard output, when left out')
+      .description('export the whole log with anchors and public keys, one JSON object per line')
+      .option('--out <file>', 'new file (default: standard output)')
       .action(({ out }: { readonly out?: string }) =>
         use(async (client) => {
           if (out === undefined) {
@@ -88,7 +88,7 @@ const addExport = (audit: Command, { use, lines, bytes, directory }: Session): v
           const written = await into(sink, () =>
             writeExport(client, (part) => sink.write(Buffer.from(textOfPart(part)))),
           );
-          lines([`${String(written)} lines are in ${out}`]);
+          lines([`wrote ${String(written)} lines to ${out}`]);
           return undefined;
         }),
       ),
@@ -104,34 +104,31 @@ type Verify = {
 };
 
 const addVerify = (audit: Command, { use, local, lines, json, warn, directory }: Session): void => {
-  const tell = (verified: Verified, asJson: true | undefined): number => {
-    const { report, keys, warnings } = verified;
-    if (asJson) json({ ...report, keys, warnings });
+  const report = (verified: Verified, asJson: true | undefined): number => {
+    const { report: found, keys, warnings } = verified;
+    if (asJson) json({ ...found, keys, warnings });
     else {
       lines(verifiedText(verified));
       for (const warning of warnings) warn(`note: ${warning}`);
     }
-    return report.problemCount === 0 ? EXIT.ok : EXIT.failed;
+    return found.problemCount === 0 ? EXIT.ok : EXIT.failed;
   };
   withExample(
     audit
       .command('verify')
-      .description('look at the whole log: whether anything was altered, deleted, put in, moved or cut off')
-      .option('--file <export>', 'an export, instead of what the service has now')
-      .option(
-        '--keys <file>',
-        'public keys that you trust, in PEM; without it those that the log brings along',
-      )
-      .option('--anchors <export>', 'an earlier export, whose anchors have to fit as well')
-      .option('--json', 'print what was found as JSON')
+      .description('verify the whole log: detect altered, deleted, inserted, moved or truncated lines')
+      .option('--file <export>', 'verify this export instead of the log of the service')
+      .option('--keys <file>', 'trusted public keys, in PEM (default: the keys in the log)')
+      .option('--anchors <export>', 'also check the anchors of this earlier export')
+      .option('--json', 'print the report as JSON')
       .action(({ file, keys, anchors, json: asJson }: Verify) => {
         const options = () => ({
           keys: keys === undefined ? undefined : readKeys(keys, directory()),
           anchors: anchors === undefined ? [] : anchorsOf(anchors, directory()),
         });
         return file === undefined
-          ? use(async (client) => tell(await verifyLog(client, options()), asJson))
-          : local(() => tell(verifyExport(file, directory(), options()), asJson));
+          ? use(async (client) => report(await verifyLog(client, options()), asJson))
+          : local(() => report(verifyExport(file, directory(), options()), asJson));
       }),
     'audit verify',
     'audit verify --file audit.jsonl --keys grant.pub.pem',
@@ -140,7 +137,7 @@ const addVerify = (audit: Command, { use, local, lines, json, warn, directory }:
 
 export const addAudit = (program: Command, session: Session): void => {
   const audit = withExample(
-    program.command('audit').description('see, keep and verify the log of what was asked, decided and done'),
+    program.command('audit').description('list, export and verify the audit log'),
     'audit verify',
   );
   addList(audit, session);

@@ -30,7 +30,7 @@ export async function* fetchLines(
 
 /** Anchors as the bus still has them: whoever could rewrite the database has not written these. Undefined where they cannot be read. */
 export const fetchAnchors = async (client: Client): Promise<readonly string[] | undefined> => {
-  const bodies = await client.stored?.(subjects.fact('approval', 'audit_anchored', AUDIT_ID));
+  const bodies = await client.stored?.(subjects.event('approval', 'audit_anchored', AUDIT_ID));
   return bodies?.flatMap((body) => {
     const { success, data } = AuditAnchored.safeParse(body);
     return success ? [data.statement] : [];

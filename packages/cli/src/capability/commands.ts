@@ -6,26 +6,25 @@ import { columns } from '../output/columns.ts';
 import { withExample } from '../kit/example.ts';
 import type { Session } from '../kit/session.ts';
 
-const ABLE = ['preview', 'probe', 'compensate'] as const;
+const OPERATIONS = ['preview', 'probe', 'compensate'] as const;
 
-const ableTo = (view: CapabilityView): string => ABLE.filter((able) => view[able]).join(' ') || '-';
+const operationsOf = (view: CapabilityView): string =>
+  OPERATIONS.filter((operation) => view[operation]).join(' ') || '-';
 
 const rowOf = (view: CapabilityView): readonly string[] => [
   view.uses,
   view.effectClass,
   view.kind ?? 'any kind',
   view.work ? 'work' : 'effect',
-  ableTo(view),
+  operationsOf(view),
 ];
 
-const addList = (capabilities: Command, { use, lines, json }: Session): void => {
+const addList = (capability: Command, { use, lines, json }: Session): void => {
   withExample(
-    capabilities
+    capability
       .command('list')
-      .description(
-        'list what the executor carries out: label, class, kind, whether it may be work, what else it can do',
-      )
-      .option('--json', 'print the answer as it came')
+      .description('list capabilities: label, effect class, kind, effect or work, optional operations')
+      .option('--json', 'print the API response as JSON')
       .action((options: { json?: true }) =>
         use(async (client) => {
           const answer = await client.call('executor', 'capabilities', {});
@@ -34,17 +33,17 @@ const addList = (capabilities: Command, { use, lines, json }: Session): void => 
           return undefined;
         }),
       ),
-    'capabilities list',
+    'capability list',
   );
 };
 
-const addShow = (capabilities: Command, { use, lines, json }: Session): void => {
+const addShow = (capability: Command, { use, lines, json }: Session): void => {
   withExample(
-    capabilities
+    capability
       .command('show')
-      .description('show one capability, and which arguments it takes')
-      .argument('<label>', 'such as cap.http.request', as(CapabilityLabel))
-      .option('--json', 'print the answer as it came')
+      .description('show a capability and its arguments')
+      .argument('<label>', 'capability label, such as cap.http.request', as(CapabilityLabel))
+      .option('--json', 'print the API response as JSON')
       .action((uses: string, options: { json?: true }) =>
         use(async (client) => {
           const answer = await client.call('executor', 'capabilities', { uses });
@@ -55,21 +54,24 @@ const addShow = (capabilities: Command, { use, lines, json }: Session): void => 
           }
           lines([
             `${view.uses}: ${view.effectClass}, ${view.kind ?? 'an effect of any kind'}${view.work ? ', or work' : ''}`,
-            `besides running it can: ${ableTo(view)}`,
+            `optional operations: ${operationsOf(view)}`,
           ]);
           if (view.input !== undefined) json(view.input);
           return undefined;
         }),
       ),
-    'capabilities show cap.env.shell.command.run',
+    'capability show cap.env.shell.command.run',
   );
 };
 
-export const addCapabilities = (program: Command, session: Session): void => {
-  const capabilities = withExample(
-    program.command('capabilities').description('see what the executor can carry out'),
-    'capabilities list',
+export const addCapability = (program: Command, session: Session): void => {
+  const capability = withExample(
+    program
+      .command('capability')
+      .alias('capabilities')
+      .description('list and show the capabilities of the executor'),
+    'capability list',
   );
-  addList(capabilities, session);
-  addShow(capabilities, session);
+  addList(capability, session);
+  addShow(capability, session);
 };

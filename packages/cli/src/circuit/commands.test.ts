@@ -13,7 +13,7 @@ const open = {
 
 describe('circuits', () => {
   test('are listed page by page, with until when and why', async () => {
-    const { out, calls } = await typeLine(['circuits', 'list'], {
+    const { out, calls } = await typeLine(['circuit', 'list'], {
       'recovery.circuits': { items: [open] },
     });
     expect(calls).toEqual([['recovery.circuits', { limit: 500 }]]);
@@ -22,8 +22,27 @@ describe('circuits', () => {
     expect(out).toContain('executor-1: 5 of 6 requests failed');
   });
 
+  test('of workflows are listed and closed like those of targets', async () => {
+    const circuit = {
+      id: 'o-2',
+      target: 'workflow:release',
+      state: 'open',
+      by: 'recovery',
+      reason: '5 given up',
+    };
+    const listed = await typeLine(['circuits', 'list'], { 'recovery.circuits': { items: [circuit] } });
+    expect(listed.out).toContain('workflow:release  open  until a person closes it  recovery: 5 given up\n');
+    const closed = await typeLine(['circuit', 'close', 'workflow:release', '--by', 'ada'], {
+      'recovery.circuit': { ...circuit, state: 'closed' },
+    });
+    expect(closed.calls).toEqual([
+      ['recovery.circuit', { target: 'workflow:release', state: 'closed', by: 'ada' }],
+    ]);
+    expect(closed.out).toBe('workflow:release is closed\n');
+  });
+
   test('that are none are said to be none', async () => {
-    const { out } = await typeLine(['circuits', 'list'], { 'recovery.circuits': { items: [] } });
+    const { out } = await typeLine(['circuit', 'list'], { 'recovery.circuits': { items: [] } });
     expect(out).toBe('no circuits: no target has failed\n');
   });
 
@@ -31,7 +50,7 @@ describe('circuits', () => {
     ['open', 'open', ['--reason', 'they move tonight'], { reason: 'they move tonight' }],
     ['close', 'closed', [], {}],
   ])('can be told to %s', async (verb, state, options, said) => {
-    const { out, calls } = await typeLine(['circuits', verb, TARGET, ...options], {
+    const { out, calls } = await typeLine(['circuit', verb, TARGET, ...options], {
       'recovery.circuit': { ...open, state },
     });
     expect(calls).toMatchObject([['recovery.circuit', { target: TARGET, state, ...said }]]);

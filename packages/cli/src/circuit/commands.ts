@@ -1,11 +1,11 @@
 import { TargetName } from '@holdpoint/contracts/recovery/circuit';
 import type { Command } from 'commander';
-import { as, oneOf } from '../kit/arguments.ts';
+import { as } from '../kit/arguments.ts';
 import { allCircuits, circuitLine, circuitLines } from './text.ts';
 import { withExample } from '../kit/example.ts';
 import type { Session } from '../kit/session.ts';
 
-const LIST = 'list the targets and workflows that fail, or have failed';
+const LIST = 'list the circuit breakers of targets and workflows';
 
 const listing =
   ({ use, lines, json }: Session) =>
@@ -27,10 +27,10 @@ const addSetting = (
     group
       .command(name)
       .description(description)
-      .argument('<target>', 'the target, as the list has it', as(TargetName))
-      .option('--reason <text>', 'why, for whoever looks later')
-      .option('--by <name>', 'who does it')
-      .option('--json', 'print the answer as it came')
+      .argument('<target>', 'target, as listed', as(TargetName))
+      .option('--reason <text>', 'reason, kept in the record')
+      .option('--by <name>', 'name of the operator, kept in the record')
+      .option('--json', 'print the API response as JSON')
       .action((target: string, options: { reason?: string; by?: string; json?: true }) =>
         use(async (client) => {
           const { reason, by } = options;
@@ -49,59 +49,39 @@ const addSetting = (
   );
 };
 
-const CLOSING = 'let orders for a target, or tasks of a workflow, begin again';
+const CLOSING = 'close a circuit: allow effects on the target, or tasks of the workflow, again';
 
-/** The same by the names that it has among the commands of recovery. */
-export const addCircuitsOfRecovery = (recovery: Command, session: Session): void => {
-  withExample(
-    recovery
-      .command('circuits')
-      .description(LIST)
-      .argument('[list]', 'may be left out', oneOf(['list']))
-      .option('--json', 'print them as JSON')
-      .action((_: string | undefined, options: { json?: true }) => listing(session)(options)),
-    'recovery circuits',
-  );
-  const reset = { name: 'reset', state: 'closed', description: `${CLOSING}: as circuits close` } as const;
-  addSetting(
-    recovery,
-    session,
-    reset,
-    'recovery reset https://api.example',
-    'recovery reset workflow:release',
-  );
-};
-
-export const addCircuits = (program: Command, session: Session): void => {
-  const circuits = withExample(
+export const addCircuit = (program: Command, session: Session): void => {
+  const circuit = withExample(
     program
-      .command('circuits')
-      .description('see and steer which targets nothing is sent to, and which workflows do not start'),
-    'circuits list',
+      .command('circuit')
+      .alias('circuits')
+      .description('list, open and close circuit breakers of targets and workflows'),
+    'circuit list',
   );
   withExample(
-    circuits
+    circuit
       .command('list')
       .description(LIST)
-      .option('--json', 'print them as JSON')
+      .option('--json', 'print the circuits as JSON')
       .action(listing(session)),
-    'circuits list',
+    'circuit list',
   );
   addSetting(
-    circuits,
+    circuit,
     session,
     {
       name: 'open',
       state: 'open',
       description:
-        'send nothing to a target, or start nothing of a workflow, until somebody closes its circuit',
+        'open a circuit: block effects on the target, or tasks of the workflow, until you close it',
     },
-    'circuits open https://api.example --reason "they move tonight"',
+    'circuit open https://api.example --reason "they move tonight"',
   );
   addSetting(
-    circuits,
+    circuit,
     session,
     { name: 'close', state: 'closed', description: CLOSING },
-    'circuits close https://api.example',
+    'circuit close https://api.example',
   );
 };

@@ -8,7 +8,7 @@ export const addCompletions = (program: Command, { local, verbatim }: Session): 
   withExample(
     program
       .command('completions')
-      .description('print a script that completes commands and options in a shell')
+      .description('print a shell script that completes commands and options')
       .argument('<shell>', SHELLS.join(', '), oneOf(SHELLS))
       .action((name: Shell) =>
         local(() => {

@@ -28,21 +28,19 @@ describe('the bash completion', () => {
     [['holdpoint', 'jobs', 'list', '--dis'], ['--dismiss-failures']],
     [['holdpoint', 'task', 'fork', '--ver'], ['--version']],
     [['holdpoint', 'run', 'demo', '--spec'], ['--spec-dir']],
-    [['holdpoint', '--no-ansi', 'approvals', 'app'], ['approve']],
+    [['holdpoint', '--no-ansi', 'approval', 'app'], ['approve']],
   ])('%j', async (words, expected) => expect(offered(await script('bash'), words)).toEqual(expected));
 
   test('offers every command at the top, and nothing that is hidden', async () => {
     const all = offered(await script('bash'), ['holdpoint', '']);
-    expect(all).toEqual(
-      expect.arrayContaining(['run', 'jobs', 'graph', 'validate', 'init', 'task', 'completions']),
-    );
+    expect(all).toEqual(expect.arrayContaining(['run', 'jobs', 'workflow', 'admin', 'task', 'completions']));
     expect(await script('bash')).not.toContain('--input-named');
   });
 });
 
 test.each(['zsh', 'fish'])('the %s completion knows the same commands', async (shell) => {
   const text = await script(shell);
-  for (const path of ['jobs schedule', 'task fork', 'approvals approve']) expect(text).toContain(path);
+  for (const path of ['jobs schedule', 'task fork', 'approval approve']) expect(text).toContain(path);
   expect(text).toContain('--dismiss-failures');
 });
 

@@ -1,4 +1,4 @@
-import type { SettleLetter } from '@holdpoint/contracts/bus/dead-letter';
+import type { ResolveDeadLetter } from '@holdpoint/contracts/bus/dead-letter';
 import type { Command } from 'commander';
 import { wholeNumber } from '../kit/arguments.ts';
 import { withExample } from '../kit/example.ts';
@@ -15,20 +15,20 @@ import type { Session } from '../kit/session.ts';
 const LIST_MAX = 500;
 const LIST_DEFAULT = 20;
 
-const letterNumber = wholeNumber(Number.MAX_SAFE_INTEGER);
+const sequenceNumber = wholeNumber(Number.MAX_SAFE_INTEGER);
 
-const addSettling = (
-  letters: Command,
+const addAction = (
+  dlq: Command,
   { use, lines, json }: Session,
-  { action, description }: Pick<SettleLetter, 'action'> & { readonly description: string },
+  { action, description }: Pick<ResolveDeadLetter, 'action'> & { readonly description: string },
 ): void => {
   withExample(
-    letters
+    dlq
       .command(action)
       .description(description)
-      .argument('<number>', 'its number in the list', letterNumber)
-      .option('--by <name>', 'who does it')
-      .option('--json', 'print the answer as it came')
+      .argument('<number>', 'number in the list', sequenceNumber)
+      .option('--by <name>', 'name of the operator, kept in the record')
+      .option('--json', 'print the API response as JSON')
       .action((sequence: number, { by, json: asJson }: { by?: string; json?: true }) =>
         use(async (client) => {
           const settled = await settleDeadLetter(client, {
@@ -47,16 +47,18 @@ const addSettling = (
 
 export const addDeadLetters = (program: Command, session: Session): void => {
   const { use, lines, json } = session;
-  const letters = withExample(
-    program.command('dlq').description('see messages that no service could handle, and settle them'),
+  const dlq = withExample(
+    program
+      .command('dlq')
+      .description('list, show, retry and drop dead letters: messages that no service could handle'),
     'dlq list',
   );
   withExample(
-    letters
+    dlq
       .command('list')
       .description('list dead letters, newest first')
-      .option('--limit <number>', 'how many', wholeNumber(LIST_MAX), LIST_DEFAULT)
-      .option('--json', 'print them as JSON')
+      .option('--limit <number>', 'maximum number of dead letters', wholeNumber(LIST_MAX), LIST_DEFAULT)
+      .option('--json', 'print the dead letters as JSON')
       .action(({ limit, json: asJson }: { limit: number; json?: true }) =>
         use(async ({ connection }) => {
           const items = await listDeadLetters(connection, limit);
@@ -68,27 +70,27 @@ export const addDeadLetters = (program: Command, session: Session): void => {
     'dlq list --limit 5',
   );
   withExample(
-    letters
+    dlq
       .command('show')
       .description('show one dead letter')
-      .argument('<number>', 'its number in the list', letterNumber)
-      .option('--json', 'print it as JSON')
+      .argument('<number>', 'number in the list', sequenceNumber)
+      .option('--json', 'print the dead letter as JSON')
       .action((sequence: number, options: { json?: true }) =>
         use(async ({ connection }) => {
-          const buried = await showDeadLetter(connection, sequence);
-          if (options.json) json(buried);
-          else lines(deadLetterText(buried));
+          const deadLetter = await showDeadLetter(connection, sequence);
+          if (options.json) json(deadLetter);
+          else lines(deadLetterText(deadLetter));
           return undefined;
         }),
       ),
     'dlq show 17',
   );
-  addSettling(letters, session, {
+  addAction(dlq, session, {
     action: 'retry',
-    description: 'let its service handle a dead letter once more; it stays when that fails again',
+    description: 'retry a dead letter; it stays in the list if it fails again',
   });
-  addSettling(letters, session, {
+  addAction(dlq, session, {
     action: 'drop',
-    description: 'look at a dead letter no more; what became of it stays on record',
+    description: 'drop a dead letter; the decision stays on record',
   });
 };

@@ -1,8 +1,8 @@
 import {
   BODY_MAX_BYTES,
   DeadLetter,
-  LetterSettled,
-  type SettleLetter,
+  DeadLetterResolved,
+  type ResolveDeadLetter,
 } from '@holdpoint/contracts/bus/dead-letter';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { sha256Of } from '@holdpoint/contracts/values/json';
@@ -41,9 +41,9 @@ const notALetter = (stored: StoredMsg): DeadLetter => ({
 
 /** Which letter this says to be settled: people have handled it again, or dropped it. */
 const settledBy = (stored: StoredMsg): number | undefined => {
-  if (!SERVICES.some((service) => subjects.settledLetter(service) === stored.subject)) return undefined;
+  if (!SERVICES.some((service) => subjects.resolvedDeadLetter(service) === stored.subject)) return undefined;
   try {
-    return LetterSettled.safeParse(stored.json()).data?.sequence;
+    return DeadLetterResolved.safeParse(stored.json()).data?.sequence;
   } catch {
     return undefined;
   }
@@ -116,8 +116,8 @@ export const showDeadLetter = async (connection: NatsConnection, sequence: numbe
 /** Settles a letter by the service whose it is. One that is settled already stays as it is, and is answered with that. */
 export const settleDeadLetter = async (
   { connection, call }: Pick<Client, 'connection' | 'call'>,
-  request: SettleLetter,
-): Promise<LetterSettled> => {
+  request: ResolveDeadLetter,
+): Promise<DeadLetterResolved> => {
   const { service } = await showDeadLetter(connection, request.sequence);
   const owner = SERVICES.find((each) => each === service);
   if (owner === undefined) throw new UsageError(`dead letter ${String(request.sequence)} is of no service`);
@@ -127,8 +127,8 @@ export const settleDeadLetter = async (
 const SETTLED = { retry: 'handled again', drop: 'dropped' } as const;
 
 export const settledText = (
-  { sequence, action, by, at }: LetterSettled,
-  asked: SettleLetter['action'],
+  { sequence, action, by, at }: DeadLetterResolved,
+  asked: ResolveDeadLetter['action'],
 ): string =>
   `dead letter ${String(sequence)} ${action === asked ? 'is' : 'was already'} ${SETTLED[action]}: ${by}, ${instant(at)}`;
 

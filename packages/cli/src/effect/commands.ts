@@ -1,4 +1,4 @@
-import { DoubtAnswer } from '@holdpoint/contracts/effect/grant';
+import { InDoubtAnswer } from '@holdpoint/contracts/effect/grant';
 import { EffectId, TaskId } from '@holdpoint/contracts/values/ids';
 import type { Command } from 'commander';
 import { as, oneOf } from '../kit/arguments.ts';
@@ -7,18 +7,20 @@ import { decidedText, decideOn, questionAbout } from '../approval/decisions.ts';
 import { effectText } from './text.ts';
 import { withExample } from '../kit/example.ts';
 import type { Session } from '../kit/session.ts';
+import { addUndo } from './undo.ts';
 
-export const addEffects = (program: Command, { use, lines, json }: Session): void => {
-  const effects = withExample(
-    program.command('effects').description('see what was done to the world'),
-    'effects list t-4k2m9x1c7h0a',
+export const addEffect = (program: Command, session: Session): void => {
+  const { use, lines, json } = session;
+  const effect = withExample(
+    program.command('effect').alias('effects').description('list, show, resolve and undo effects'),
+    'effect list t-4k2m9x1c7h0a',
   );
   withExample(
-    effects
+    effect
       .command('list')
-      .description('list the effects of one task, as the ledger has them')
-      .argument('<task>', 'id of the task', as(TaskId))
-      .option('--json', 'print the answer as it came')
+      .description('list the effects of a task, as recorded in the ledger')
+      .argument('<task>', 'task ID', as(TaskId))
+      .option('--json', 'print the API response as JSON')
       .action((task: TaskId, options: { json?: true }) =>
         use(async (client) => {
           const answer = await client.call('executor', 'list', { task });
@@ -39,14 +41,14 @@ export const addEffects = (program: Command, { use, lines, json }: Session): voi
           return undefined;
         }),
       ),
-    'effects list t-4k2m9x1c7h0a',
+    'effect list t-4k2m9x1c7h0a',
   );
   withExample(
-    effects
+    effect
       .command('show')
-      .description('show one effect as the ledger has it')
-      .argument('<effect>', 'id of the effect', as(EffectId))
-      .option('--json', 'print the answer as it came')
+      .description('show an effect, as recorded in the ledger')
+      .argument('<effect>', 'effect ID', as(EffectId))
+      .option('--json', 'print the API response as JSON')
       .action((id: EffectId, options: { json?: true }) =>
         use(async (client) => {
           const answer = await client.call('executor', 'get', { id });
@@ -55,25 +57,26 @@ export const addEffects = (program: Command, { use, lines, json }: Session): voi
           return undefined;
         }),
       ),
-    'effects show e-7h2k9m1x4c0a5b3d',
+    'effect show e-7h2k9m1x4c0a5b3d',
   );
   withExample(
-    effects
+    effect
       .command('resolve')
-      .description('say what became of an effect that nobody can be sure of')
-      .argument('<effect>', 'id of the effect', as(EffectId))
-      .argument('<answer>', DoubtAnswer.options.join(', '), oneOf(DoubtAnswer.options))
-      .option('--comment <text>', 'how you know, for the record')
-      .option('--json', 'print the answer as it came')
-      .action((id: EffectId, answer: DoubtAnswer, options: { comment?: string; json?: true }) =>
+      .description('answer whether an in-doubt effect was applied')
+      .argument('<effect>', 'effect ID', as(EffectId))
+      .argument('<answer>', InDoubtAnswer.options.join(', '), oneOf(InDoubtAnswer.options))
+      .option('--comment <text>', 'how you know, kept in the record')
+      .option('--json', 'print the API response as JSON')
+      .action((id: EffectId, answer: InDoubtAnswer, options: { comment?: string; json?: true }) =>
         use(async (client) => {
-          const asked = await questionAbout(client, id);
-          const decided = await decideOn(client, asked, answer, options);
+          const question = await questionAbout(client, id);
+          const decided = await decideOn(client, question, answer, options);
           if (options.json) json(decided);
-          else lines(decidedText(asked, decided, `answered with ${answer}`));
+          else lines(decidedText(question, decided, `answered with ${answer}`));
           return undefined;
         }),
       ),
-    'effects resolve e-7h2k9m1x4c0a5b3d not_applied --comment "it is not there"',
+    'effect resolve e-7h2k9m1x4c0a5b3d not_applied --comment "it is not there"',
   );
+  addUndo(effect, session);
 };

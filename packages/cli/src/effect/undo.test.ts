@@ -69,36 +69,36 @@ describe('an effect is taken back', () => {
   };
 
   test('by a task that has what it was ordered with, and what it gave', async () => {
-    const { code, out, asked } = await run('undo e-1', answers());
+    const { code, out, asked } = await run('effect undo e-1', answers());
     expect(asked).toEqual([
       ['executor.order', { id: 'e-1' }],
-      ['orchestrator.submit', { workflow: 'undo', goal: 'take back e-1', inputs }],
+      ['orchestrator.submit', { workflow: 'undo', goal: 'undo e-1', inputs }],
     ]);
     expect(code).toBe(0);
-    expect(out).toContain('task t-2 is queued: it waits for somebody to approve');
+    expect(out).toContain('task t-2 is queued: approve cap.env.shell.command.run.compensate');
   });
 
   test('by the executors that did it, unless others are named', async () => {
     const poolOf = async (line: string, pool?: string) =>
       (await run(line, answers(pool === undefined ? {} : { pool }))).asked[1]?.[1];
-    expect(await poolOf('undo e-1', 'gpu')).toMatchObject({ inputs: { pool: 'gpu' } });
-    expect(await poolOf('undo e-1 --pool cpu', 'gpu')).toMatchObject({ inputs: { pool: 'cpu' } });
-    expect(await poolOf('undo e-1 --pool cpu')).toMatchObject({ inputs: { pool: 'cpu' } });
+    expect(await poolOf('effect undo e-1', 'gpu')).toMatchObject({ inputs: { pool: 'gpu' } });
+    expect(await poolOf('effect undo e-1 --pool cpu', 'gpu')).toMatchObject({ inputs: { pool: 'cpu' } });
+    expect(await poolOf('effect undo e-1 --pool cpu')).toMatchObject({ inputs: { pool: 'cpu' } });
   });
 
   test.each([
     [
       'it was not applied',
       { state: 'in_doubt', outputs: undefined },
-      'e-1 is in_doubt: only what was applied can be taken back',
+      'e-1 is in_doubt: only an applied effect can be undone',
     ],
     [
       'nothing takes it back',
       { compensation: undefined },
-      'e-1 cannot be taken back: cap.env.shell.command.run has nothing that would do it',
+      'e-1 cannot be undone: cap.env.shell.command.run has no compensation',
     ],
   ])('not at all when %s, and nothing is submitted', async (_, change, said) => {
-    const { code, err, asked } = await run('undo e-1', answers(change));
+    const { code, err, asked } = await run('effect undo e-1', answers(change));
     expect(code).not.toBe(0);
     expect(err).toContain(said);
     expect(asked).toHaveLength(1);
@@ -107,23 +107,23 @@ describe('an effect is taken back', () => {
 
 describe('capabilities are shown', () => {
   test('in a list: label, class, kind, whether it may be work, and what else it can do', async () => {
-    const { out } = await run('capabilities list', { 'executor.capabilities': { items: [view] } });
+    const { out } = await run('capability list', { 'executor.capabilities': { items: [view] } });
     expect(out).toMatch(/^cap\.custom\.set_flag +probeable +deploy +effect +preview probe\n$/);
   });
 
   test('one with its arguments', async () => {
-    const { out, asked } = await run('capabilities show cap.custom.set_flag', {
+    const { out, asked } = await run('capability show cap.custom.set_flag', {
       'executor.capabilities': { items: [view] },
     });
     expect(asked).toEqual([['executor.capabilities', { uses: 'cap.custom.set_flag' }]]);
     expect(out).toContain('cap.custom.set_flag: probeable, deploy');
-    expect(out).toContain('besides running it can: preview probe');
+    expect(out).toContain('optional operations: preview probe');
     expect(out).toContain('"type"');
   });
 
   test('or it is said that there is none', async () => {
     const none = new HoldpointError('EXECUTOR_UNKNOWN_CAPABILITY', 'this executor has no cap.custom.x');
-    const { code, err } = await run('capabilities show cap.custom.x', { 'executor.capabilities': none });
+    const { code, err } = await run('capability show cap.custom.x', { 'executor.capabilities': none });
     expect(code).not.toBe(0);
     expect(err).toContain('EXECUTOR_UNKNOWN_CAPABILITY');
   });

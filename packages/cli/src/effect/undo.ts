@@ -10,13 +10,12 @@ import { withExample } from '../kit/example.ts';
 import type { Session } from '../kit/session.ts';
 import { UsageError } from '../kit/usage-error.ts';
 
-/** What the workflow is asked to take back. Throws `UsageError` when there is nothing that could. */
+/** Inputs of the `undo` workflow. Throws `UsageError` for an effect that cannot be undone. */
 const inputsFor = (order: EffectOrder, named: string | undefined): UndoInputs => {
   const { id, state, effect, outputs, compensation, pool = named } = order;
-  if (outputs === undefined)
-    throw new UsageError(`${id} is ${state}: only what was applied can be taken back`);
+  if (outputs === undefined) throw new UsageError(`${id} is ${state}: only an applied effect can be undone`);
   if (compensation === undefined)
-    throw new UsageError(`${id} cannot be taken back: ${effect.uses} has nothing that would do it`);
+    throw new UsageError(`${id} cannot be undone: ${effect.uses} has no compensation`);
   const { args, target } = effect;
   return {
     effect: id,
@@ -30,25 +29,24 @@ const inputsFor = (order: EffectOrder, named: string | undefined): UndoInputs =>
 
 const Pool = z.string().regex(TOKEN, 'letters, digits, - and _');
 
-export const addUndo = (program: Command, { use, lines, json }: Session): void => {
+export const addUndo = (effect: Command, { use, lines, json }: Session): void => {
   withExample(
-    program
+    effect
       .command('undo')
-      .description('take back an effect that was applied, as an effect that is approved like any other')
-      .argument('<effect>', 'id of the effect', as(EffectId))
-      .option('--pool <name>', 'the executors that can do it; those that did it, when left out', as(Pool))
-      .option('--json', 'print the answer as it came')
+      .description('revert an applied effect; the reverting effect needs its own approval')
+      .argument('<effect>', 'effect ID', as(EffectId))
+      .option('--pool <name>', 'executor pool that reverts it (default: the pool that applied it)', as(Pool))
+      .option('--json', 'print the API response as JSON')
       .action((id: EffectId, { pool, json: asJson }: { pool?: string; json?: true }) =>
         use(async (client) => {
           const inputs = inputsFor(await client.call('executor', 'order', { id }), pool);
-          const request = { workflow: 'undo', goal: `take back ${id}`, inputs: inputs as JsonObject };
+          const request = { workflow: 'undo', goal: `undo ${id}`, inputs: inputs as JsonObject };
           const answer = await client.call('orchestrator', 'submit', request, { requestId: randomUUID() });
           if (asJson) json(answer);
-          else
-            lines([`task ${answer.id} is ${answer.phase}: it waits for somebody to approve ${inputs.uses}`]);
+          else lines([`task ${answer.id} is ${answer.phase}: approve ${inputs.uses} to revert the effect`]);
           return undefined;
         }),
       ),
-    'undo e-74c6ad9rnk5b0qxm',
+    'effect undo e-74c6ad9rnk5b0qxm',
   );
 };

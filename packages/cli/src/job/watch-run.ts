@@ -5,4 +5,4 @@ import type { Watch } from '../bus/watch.ts';
 
 /** Calls whenever something may have happened to a run; what it is has to be asked. */
 export const watchRun = (client: Client, id: TaskId, onChange: () => void): Promise<Watch> =>
-  client.watch(filters.factsAbout('task', id), onChange, { onError: onChange });
+  client.watch(filters.eventsAbout('task', id), onChange, { onError: onChange });

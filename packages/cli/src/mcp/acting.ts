@@ -27,7 +27,7 @@ export const actingAs = async (client: Client, { agent, owner }: Unproven): Prom
 /** Throws `APPROVALS_NOT_ENTITLED` unless the token is an agent's. */
 export const mustBeProven = ({ proven, owner, agent }: Acting): void => {
   if (proven) return;
-  const how = `holdpoint tokens create ${agent} --agent ${agent} --scope approvals:read --scope approvals:decide`;
+  const how = `holdpoint token create ${agent} --agent ${agent} --scope approvals:read --scope approvals:decide`;
   throw new HoldpointError(
     'APPROVALS_NOT_ENTITLED',
     `an agent decides with a token of its own, and this one is ${owner}'s: ${how}`,

@@ -11,12 +11,12 @@ const PORT_MAX = 65_535;
 const asPort = (text: string): number => {
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= PORT_MAX) return port;
-  throw new InvalidArgumentError(`a port from 0 to ${String(PORT_MAX)}`);
+  throw new InvalidArgumentError(`expected a port from 0 to ${String(PORT_MAX)}`);
 };
 
 const asOrigin = (text: string, before?: readonly string[]): readonly string[] => {
   if (URL.canParse(text) && new URL(text).origin === text) return collect(text, before);
-  throw new InvalidArgumentError('an origin such as https://agents.example');
+  throw new InvalidArgumentError('expected an origin such as https://agents.example');
 };
 
 type Options = {
@@ -31,15 +31,15 @@ export const addMcp = (program: Command, { use, lines }: Session): void => {
   withExample(
     program
       .command('mcp')
-      .description('serve agents by the Model Context Protocol: over standard input and output, or HTTP')
-      .option('--agent <name>', 'what the agent is called, unless its token says so', as(AgentName), 'mcp')
-      .option('--http', 'over Streamable HTTP: each request shows its own token')
-      .option('--host <host>', 'with --http: where to listen', HOST)
-      .option('--port <port>', 'with --http: where to listen; 0 for any', asPort, PORT)
-      .option('--origin <origin>', 'with --http: pages of this origin may ask (repeatable)', asOrigin)
+      .description('serve agents over the Model Context Protocol, on standard input and output or HTTP')
+      .option('--agent <name>', 'name of the agent, unless its token names one', as(AgentName), 'mcp')
+      .option('--http', 'serve Streamable HTTP; each request carries its own token')
+      .option('--host <host>', 'address to listen on, with --http', HOST)
+      .option('--port <port>', 'port to listen on, with --http; 0 chooses a free port', asPort, PORT)
+      .option('--origin <origin>', 'allow requests from this web origin, with --http (repeatable)', asOrigin)
       .action(({ agent, http, host, port, origin = [] }: Options) =>
         use(async (client) => {
-          // Only here: the library is large, and no other command needs it.
+          // Loaded on demand: the library is large, and no other command needs it.
           if (http !== true) {
             const { serveStdio } = await import('./stdio.ts');
             await serveStdio(client, { agent, owner: client.userName ?? 'unknown' });
@@ -47,8 +47,8 @@ export const addMcp = (program: Command, { use, lines }: Session): void => {
           }
           const { serveHttp } = await import('./http.ts');
           const { url } = await serveHttp(client, agent, { host, port, origins: origin });
-          lines([`agents are served at ${url}`]);
-          // Until this program is ended.
+          lines([`serving agents at ${url}`]);
+          // Runs until the process ends.
           return new Promise<never>(() => undefined);
         }),
       ),

@@ -31,7 +31,7 @@ const logText = async (client: Client, task: TaskId, node: NodeId): Promise<stri
     if (size <= LOG_MAX_CHARACTERS) lines.push(stream === 'stderr' ? `[stderr] ${line}` : line);
     else left += 1;
   });
-  if (left > 0) lines.push(`… and ${String(left)} more lines: holdpoint artifacts get ${task}/${node}`);
+  if (left > 0) lines.push(`… and ${String(left)} more lines: holdpoint artifact get ${task}/${node}`);
   return lines.join('\n');
 };
 

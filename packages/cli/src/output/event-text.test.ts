@@ -57,7 +57,11 @@ describe('what recovery does to a task', () => {
       { ...of, approval: 'a-1', answer: 'skip', by: 'ada', comment: 'not needed' },
       'build: skip, by ada, "not needed"',
     ],
-    ['node_deferred', { ...of, target: 'https://x', reason: '5 failed' }, 'build: waits for https://x: 5 failed'],
+    [
+      'node_deferred',
+      { ...of, target: 'https://x', reason: '5 failed' },
+      'build: waits for https://x: 5 failed',
+    ],
     ['node_undeferred', of, 'build'],
     ['deferred', { circuit: 'workflow:w' }, 'waits for workflow:w, until a person closes it'],
     ['deferred', { circuit: 'workflow:w', until: 0 }, 'waits for workflow:w, until 1970-01-01 00:00:00Z'],

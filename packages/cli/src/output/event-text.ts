@@ -95,6 +95,7 @@ export const eventText = (event: TaskEvent): string => {
       return `${event.error.code}: ${event.error.message}`;
     case 'paused':
     case 'cancelled':
+    case 'cancelled_before_submission':
       return `by ${event.by}${because(event.reason)}`;
     case 'resumed':
       return `by ${event.by}`;

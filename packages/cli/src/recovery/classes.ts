@@ -1,4 +1,9 @@
-import { FAILURE_BUCKET_MS, FAILURE_BUCKETS_MAX, FailureBucket, type FailureCount } from '@holdpoint/contracts/recovery/views';
+import {
+  FAILURE_BUCKET_MS,
+  FAILURE_BUCKETS_MAX,
+  FailureBucket,
+  type FailureCount,
+} from '@holdpoint/contracts/recovery/views';
 import { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
 import type { Command } from 'commander';
 import { as, duration } from '../kit/arguments.ts';
@@ -14,9 +19,9 @@ const WEEK_MS = 7 * FAILURE_BUCKET_MS.day;
 const beginning = (at: number, bucket: FailureBucket): string =>
   bucket === 'day' ? instant(at).slice(0, 10) : instant(at).replace(':00:00Z', ':00Z');
 
-/** One line for each hour or day in which anything failed, one column for each class that did. */
+/** One line per hour or day with failures, one column per failure class. */
 const countLines = (items: readonly FailureCount[], bucket: FailureBucket): readonly Line[] => {
-  if (items.length === 0) return ['nothing failed'];
+  if (items.length === 0) return ['no failed attempts'];
   const classes = FailureClass.options.filter((name) => items.some((item) => item.class === name));
   const times = [...new Set(items.map(({ at }) => at))];
   const sumOf = (fits: (item: FailureCount) => boolean): string =>
@@ -36,17 +41,16 @@ const countLines = (items: readonly FailureCount[], bucket: FailureBucket): read
 
 type Options = { readonly last?: number; readonly bucket?: FailureBucket; readonly json?: true };
 
-/** Two days by hours are read at a glance; of what is longer, days are. */
 const bucketFor = (last: number): FailureBucket => (last <= 2 * FAILURE_BUCKET_MS.day ? 'hour' : 'day');
 
 export const addCounting = (recovery: Command, { use, lines, json, now }: Session): void => {
   withExample(
     recovery
       .command('classes')
-      .description('count failed attempts by class, over hours or days of UTC')
-      .option('--last <time>', 'how far back, such as 24h or 30d (default: 7d)', duration)
-      .option('--bucket <size>', 'hour or day; without it, hours up to two days', as(FailureBucket))
-      .option('--json', 'print the answer as it came')
+      .description('count failed attempts by class, per hour or day (UTC)')
+      .option('--last <time>', 'period before now, such as 24h or 30d (default: 7d)', duration)
+      .option('--bucket <size>', 'hour or day (default: hour up to two days, else day)', as(FailureBucket))
+      .option('--json', 'print the API response as JSON')
       .action(({ last = WEEK_MS, bucket = bucketFor(last), json: asJson }: Options) => {
         if (last > FAILURE_BUCKETS_MAX * FAILURE_BUCKET_MS[bucket])
           throw new UsageError(`--last: at most ${String(FAILURE_BUCKETS_MAX)} ${bucket}s`);

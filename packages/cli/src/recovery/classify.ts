@@ -13,12 +13,12 @@ type Classify = { readonly exitCode?: number; readonly uses?: string; readonly j
 
 const exitCode = (text: string): number => {
   if (/^\d{1,3}$/.test(text) && Number(text) <= 255) return Number(text);
-  throw new InvalidArgumentError('a number from 0 to 255');
+  throw new InvalidArgumentError('expected a number from 0 to 255');
 };
 
 const printed = (file: string | undefined, { input, directory }: Session): string => {
   if (file !== undefined) return tailOfFile(file, directory());
-  if (input === undefined) throw new UsageError('what was printed? Name a file, or give it as the input');
+  if (input === undefined) throw new UsageError('name a file, or pipe the output into the command');
   return tailOf(input);
 };
 
@@ -54,12 +54,12 @@ export const addClassifying = (recovery: Command, session: Session): void => {
     recovery
       .command('classify')
       .description(
-        'say what a failure would be taken for, and by which rule; nothing is recorded, and .holdpoint/recovery.toml counts',
+        'classify the output of a failure by the rules, including .holdpoint/recovery.toml; records nothing',
       )
-      .argument('[file]', 'what was printed (default: the standard input)')
-      .option('--exit-code <number>', 'how the command ended', exitCode)
-      .option('--uses <label>', 'what was tried, such as control.gate.cicd', as(CapabilityLabel))
-      .option('--json', 'print the answer as it came')
+      .argument('[file]', 'file with the output (default: standard input)')
+      .option('--exit-code <number>', 'exit code of the command, 0 to 255', exitCode)
+      .option('--uses <label>', 'capability that failed, such as control.gate.cicd', as(CapabilityLabel))
+      .option('--json', 'print the API response as JSON')
       .action((file: string | undefined, options: Classify) => classify(session, file, options)),
     'recovery classify build.log --exit-code 2',
     'recovery classify --uses control.gate.cicd < build.log',

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { withExample } from '../kit/example.ts';
 import type { Session } from '../kit/session.ts';
-import { addCircuitsOfRecovery } from '../circuit/commands.ts';
 import { addClassifying } from './classify.ts';
 import { addCounting } from './classes.ts';
 import { addRecoveryReading } from './reading.ts';
@@ -9,12 +8,9 @@ import { addResolving } from './resolve.ts';
 
 export const addRecovery = (program: Command, session: Session): void => {
   const recovery = withExample(
-    program
-      .command('recovery')
-      .description('see what was tried and what came of it, and decide what becomes of jobs that are stuck'),
+    program.command('recovery').description('show the attempts of jobs, and resolve stuck jobs'),
     'recovery stuck',
     'recovery report t-4k2m9x1c7h0a/build',
   );
-  for (const add of [addRecoveryReading, addCounting, addResolving, addCircuitsOfRecovery, addClassifying])
-    add(recovery, session);
+  for (const add of [addRecoveryReading, addCounting, addResolving, addClassifying]) add(recovery, session);
 };

@@ -18,8 +18,8 @@ const addHistory = (recovery: Command, { use, lines, json }: Session): void => {
     recovery
       .command('history')
       .description('show every attempt of a task or of one of its jobs, oldest first')
-      .argument('<job>', '<task>, or <task>/<node> for one of its jobs', targetName)
-      .option('--json', 'print them as JSON, in the form in which others read them')
+      .argument('<target>', '<task>, or <task>/<node> for one job', targetName)
+      .option('--json', 'print the attempts as JSON')
       .action((target: Target, options: { json?: true }) =>
         use(async (client) => {
           const history = await client.call('recovery', 'history', target);
@@ -33,7 +33,6 @@ const addHistory = (recovery: Command, { use, lines, json }: Session): void => {
   );
 };
 
-/** Far more than anybody could look after. */
 const PAGES_MAX = 20;
 const REASON_SHOWN = 100;
 const GOAL_SHOWN = 60;
@@ -50,7 +49,7 @@ const stuckLines = (items: readonly StuckJob[]): readonly Line[] => {
   ]);
   return [
     ...table(['Job', 'Class', 'Since', 'Attempts', 'Reason', 'Goal'], rows),
-    `why: ${reportCommand('<job>')}; then ${resolveCommand('<job>')}`,
+    `details: ${reportCommand('<job>')}; then ${resolveCommand('<job>')}`,
   ];
 };
 
@@ -58,8 +57,8 @@ const addStuck = (recovery: Command, { use, lines, json }: Session): void => {
   withExample(
     recovery
       .command('stuck')
-      .description('list the jobs that were given up and wait for a person')
-      .option('--json', 'print them as JSON')
+      .description('list the jobs that wait for an operator after recovery gave up')
+      .option('--json', 'print the jobs as JSON')
       .action((options: { json?: true }) =>
         use(async (client) => {
           const items = await everyPage(PAGES_MAX, (place) => client.call('recovery', 'stuck', place));
@@ -76,9 +75,9 @@ const addReport = (recovery: Command, { use, lines, json, warn }: Session): void
   withExample(
     recovery
       .command('report')
-      .description('print what a person needs to know of a job that is stuck, or was, as Markdown')
-      .argument('<job>', 'the job, as <run>/<node>', jobName)
-      .option('--json', 'print the answer as it came')
+      .description('print the recovery report of a stuck job as Markdown')
+      .argument('<job>', '<task>/<node>', jobName)
+      .option('--json', 'print the API response as JSON')
       .action(({ task, node, id }: JobName, options: { json?: true }) =>
         use(async (client) => {
           const answer = await client.call('recovery', 'report', { task, node });
@@ -87,7 +86,7 @@ const addReport = (recovery: Command, { use, lines, json, warn }: Session): void
             return undefined;
           }
           lines(answer.report.trimEnd().split(/\r?\n/));
-          if (!answer.stuck) warn(`${id} is not stuck any more`);
+          if (!answer.stuck) warn(`${id} is no longer stuck`);
           return undefined;
         }),
       ),

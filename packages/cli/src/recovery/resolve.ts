@@ -18,22 +18,20 @@ export const addResolving = (recovery: Command, { use, lines, json }: Session): 
   withExample(
     recovery
       .command('resolve')
-      .description(
-        'decide about a stuck job: try it once more, leave it out, take it as done by hand, or end it',
-      )
-      .argument('<job>', 'the job, as <run>/<node>', jobName)
+      .description('resolve a stuck job: retry it, skip it, mark it as done, or cancel it')
+      .argument('<job>', '<task>/<node>', jobName)
       .argument('<how>', StuckAnswer.options.join(', '), oneOf(StuckAnswer.options))
-      .option('--reason <text>', 'why, for the record')
-      .option('--by <name>', 'who does it')
+      .option('--reason <text>', 'reason, kept in the record')
+      .option('--by <name>', 'name of the operator, kept in the record')
       .option(
         '--output <key=text>',
-        'with done, one output for what follows; key:=json for anything but text (repeatable)',
+        'with done: output for the next jobs; key:=json for values other than text (repeatable)',
         collectInput,
       )
-      .option('--json', 'print the answer as it came')
+      .option('--json', 'print the API response as JSON')
       .action(({ task, node, id }: JobName, how: StuckAnswer, options: Resolve) => {
         const { reason, by, output } = options;
-        if (output !== undefined && how !== 'done') throw new UsageError('--output goes with done');
+        if (output !== undefined && how !== 'done') throw new UsageError('--output needs the answer done');
         return use(async (client) => {
           const answer = await client.call('orchestrator', how, {
             id: task,
@@ -43,7 +41,7 @@ export const addResolving = (recovery: Command, { use, lines, json }: Session): 
             ...(output !== undefined && { outputs: output }),
           });
           if (options.json) json(answer);
-          else lines([`${id}: ${how} is recorded, the run is ${answer.phase}`]);
+          else lines([`${id}: ${how} recorded, the task is ${answer.phase}`]);
           return undefined;
         });
       }),

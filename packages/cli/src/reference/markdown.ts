@@ -1,10 +1,9 @@
 import { ERRORS } from '@holdpoint/contracts/values/errors';
 import type { Argument, Command, Option } from 'commander';
 
-/** What brings the reference up to date. */
 export const GENERATE_COMMAND = 'node packages/cli/generate.ts';
 
-/** Text of a table's cell, in which a bar would end it and a tag would be one. */
+/** Escapes the text of a table cell. */
 const cell = (text: string): string =>
   text.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('\n', ' ');
 
@@ -29,9 +28,30 @@ const argumentName = (argument: Argument): string => {
 const optionText = ({ description, defaultValue, mandatory }: Option): string => {
   const shown: unknown = defaultValue;
   const otherwise =
-    typeof shown === 'string' || typeof shown === 'number' ? ` (${String(shown)}, when left out)` : '';
-  return `${description}${mandatory ? ' (needed)' : ''}${otherwise}`;
+    typeof shown === 'string' || typeof shown === 'number' ? ` (default: ${String(shown)})` : '';
+  return `${description}${mandatory ? ' (required)' : ''}${otherwise}`;
 };
+
+/** Groups that only repeat commands of other groups, and the command behind each alias. */
+const ALIASES: Readonly<Record<string, string>> = {
+  run: 'workflow run',
+  'jobs list': 'task jobs',
+  'jobs show': 'task show',
+  'jobs status': 'task status',
+  'jobs schedule': 'task schedule',
+  'jobs tail': 'task tail',
+  'jobs attach': 'task tail --follow',
+  'jobs approve': 'approval approve',
+  'jobs reject': 'approval reject',
+  'jobs cancel': 'task cancel',
+  'jobs pause': 'task pause',
+  'jobs resume': 'task resume',
+  'jobs retry': 'task retry',
+  'jobs skip': 'task skip',
+  'jobs gc': 'admin gc',
+};
+
+export const isAlias = (path: string): boolean => path === 'jobs' || path in ALIASES;
 
 const childrenOf = (command: Command): readonly Command[] =>
   command
@@ -45,7 +65,7 @@ const optionsOf = (command: Command): readonly Option[] =>
     .visibleOptions(command)
     .filter(({ long }) => long !== '--help');
 
-/** One command, and then those below it. */
+/** A command, then its subcommands. */
 const sections = (command: Command, path: string, depth: number): readonly string[] => {
   const usage = [path, ...command.registeredArguments.map(argumentName)].join(' ');
   const children = childrenOf(command);
@@ -59,59 +79,69 @@ const sections = (command: Command, path: string, depth: number): readonly strin
     ),
     '',
     ...table(
-      ['argument', 'what'],
+      ['argument', 'description'],
       command.registeredArguments.map((argument) => [`\`${argumentName(argument)}\``, argument.description]),
     ),
     ...table(
-      ['option', 'what'],
+      ['option', 'description'],
       optionsOf(command).map((option) => [`\`${option.flags}\``, optionText(option)]),
     ),
     ...children.flatMap((child) => sections(child, `${path} ${child.name()}`, depth + 1)),
   ];
 };
 
-const GENERATED = `<!-- Generated from the program: ${GENERATE_COMMAND} brings it up to date. -->`;
+const GENERATED = `<!-- Generated from the source: update with ${GENERATE_COMMAND}. -->`;
 
-/** Every command with its arguments and options, as the program itself has them. */
+/** Every command with its arguments and options. */
 export const commandReference = (program: Command): string =>
   [
     '# Command line',
     '',
     GENERATED,
     '',
-    'What is the same for all: exit code 0 when all went well, 1 when it was refused or failed, 2 when the command line was wrong, 10 when it waits for a person. Errors go to standard error as `error <CODE>: <text>`; codes are promises, texts are not.',
+    'Exit codes of all commands: 0 success, 1 refused or failed, 2 invalid command line, 10 waiting for an approver or operator. Errors go to standard error as `error <CODE>: <text>`. Codes are stable, texts are not.',
     '',
     ...table(
-      ['option of all', 'what'],
+      ['global option', 'description'],
       optionsOf(program).map((option) => [`\`${option.flags}\``, optionText(option)]),
     ),
-    ...childrenOf(program).flatMap((child) => sections(child, child.name(), 2)),
+    ...childrenOf(program)
+      .filter((child) => !isAlias(child.name()))
+      .flatMap((child) => sections(child, child.name(), 2)),
+    '## Aliases',
+    '',
+    'The plural of a group works too: `approvals list`. So do `task get` and `approval respond`.',
+    '',
+    ...table(
+      ['alias', 'command'],
+      Object.entries(ALIASES).map(([alias, command]) => [`\`${alias}\``, `\`${command}\``]),
+    ),
   ]
     .join('\n')
     .trimEnd()
     .concat('\n');
 
 const SIDES: Readonly<Record<string, string>> = {
-  ERR: 'everywhere',
-  CONTRACT: 'what a message is',
-  RUNTIME: 'the services themselves',
+  ERR: 'all services',
+  CONTRACT: 'message format',
+  RUNTIME: 'service runtime',
   ORCHESTRATOR: 'tasks',
-  NODE: 'how a node ended',
+  NODE: 'node outcomes',
   APPROVALS: 'approvals, tokens, rules',
   EXECUTOR: 'effects',
   RECOVERY: 'recovery',
 };
 
-/** Every error that a caller, a dead letter or an event may carry. */
+/** Every error code of the API, dead letters and events. */
 export const errorReference = (): string =>
   [
     '# Errors',
     '',
     GENERATED,
     '',
-    'An error is `{"code", "message", "details"}`. Codes are promises, texts are not; a later release may know more of them. The number is what the NATS services framework and HTTP report.',
+    'An error is `{"code", "message", "details"}`. Codes are stable, texts are not; later releases may add codes. The number is the status code in NATS and HTTP responses.',
     '',
-    '| code | number | about |',
+    '| code | number | area |',
     '|---|---|---|',
     ...Object.entries(ERRORS).map(
       ([code, status]) =>

@@ -14,15 +14,15 @@ const LAST_MAX = 5_000;
 
 type Added = MatchOptions & { readonly expires?: number; readonly uses?: number; readonly json?: true };
 
-const addList = (rules: Command, { use, lines, json }: Session): void => {
+const addList = (rule: Command, { use, lines, json }: Session): void => {
   withExample(
-    rules
+    rule
       .command('list')
       .description('list standing rules, oldest first')
       .option('--status <status>', STATUSES.join(', '), oneOf(STATUSES))
-      .option('--limit <number>', 'how many', wholeNumber(LIST_MAX))
-      .option('--after <place>', 'go on where an earlier list ended')
-      .option('--json', 'print the answer as it came')
+      .option('--limit <number>', 'maximum number of rules', wholeNumber(LIST_MAX))
+      .option('--after <cursor>', 'continue after this cursor, printed by an earlier list')
+      .option('--json', 'print the API response as JSON')
       .action(
         ({
           json: asJson,
@@ -40,21 +40,21 @@ const addList = (rules: Command, { use, lines, json }: Session): void => {
             return undefined;
           }),
       ),
-    'rules list --status active',
+    'rule list --status active',
   );
 };
 
-const addAdd = (rules: Command, { use, lines, json }: Session): void => {
+const addAdd = (rule: Command, { use, lines, json }: Session): void => {
   withExample(
     withMatch(
-      rules
+      rule
         .command('add')
-        .description('approve beforehand whatever fits, as far as you might approve it yourself')
-        .argument('<name>', 'what it is for'),
+        .description('add a rule: approve matching requests that you may approve yourself')
+        .argument('<name>', 'name of the rule'),
     )
-      .option('--expires <time>', 'how long it holds, such as 30d', duration)
-      .option('--uses <number>', 'how often it may decide', wholeNumber(USES_MAX))
-      .option('--json', 'print the answer as it came')
+      .option('--expires <time>', 'lifetime, such as 12h or 30d (default: none)', duration)
+      .option('--uses <number>', 'maximum number of uses (default: unlimited)', wholeNumber(USES_MAX))
+      .option('--json', 'print the API response as JSON')
       .action((name: string, { expires, uses, json: asJson, ...options }: Added) =>
         use(async (client) => {
           const answer = await client.call('approvals', 'rule_add', {
@@ -68,17 +68,15 @@ const addAdd = (rules: Command, { use, lines, json }: Session): void => {
           return undefined;
         }),
       ),
-    'rules add "chat of the build" --kind notify --target "slack:*" --expires 30d',
+    'rule add "chat of the build" --kind notify --target "slack:*" --expires 30d',
   );
 };
 
-const addTest = (rules: Command, { use, lines, json }: Session): void => {
+const addTest = (rule: Command, { use, lines, json }: Session): void => {
   withExample(
-    withMatch(
-      rules.command('test').description('say which of the latest requests such a rule would have approved'),
-    )
-      .option('--last <number>', 'how many requests to look at', wholeNumber(LAST_MAX))
-      .option('--json', 'print the answer as it came')
+    withMatch(rule.command('test').description('show which recent requests such a rule would have approved'))
+      .option('--last <number>', 'number of recent requests to check', wholeNumber(LAST_MAX))
+      .option('--json', 'print the API response as JSON')
       .action(({ last, json: asJson, ...options }: MatchOptions & { last?: number; json?: true }) =>
         use(async (client) => {
           const answer = await client.call('approvals', 'rule_test', {
@@ -90,38 +88,41 @@ const addTest = (rules: Command, { use, lines, json }: Session): void => {
           return undefined;
         }),
       ),
-    'rules test --kind notify --target "slack:*"',
+    'rule test --kind notify --target "slack:*"',
   );
 };
 
-const addRevoke = (rules: Command, { use, lines, json }: Session): void => {
+const addRevoke = (rule: Command, { use, lines, json }: Session): void => {
   withExample(
-    rules
+    rule
       .command('revoke')
-      .description('end a standing rule')
-      .argument('<id>', 'id of the rule', as(RuleId))
-      .option('--reason <text>', 'why, for the record')
-      .option('--json', 'print the answer as it came')
+      .description('revoke a standing rule')
+      .argument('<id>', 'rule ID', as(RuleId))
+      .option('--reason <text>', 'reason, kept in the record')
+      .option('--json', 'print the API response as JSON')
       .action((id: RuleId, { reason, json: asJson }: { reason?: string; json?: true }) =>
         use(async (client) => {
           const request = { id, ...(reason !== undefined && { reason }) };
           const answer = await client.call('approvals', 'rule_revoke', request);
           if (asJson) json(answer);
-          else lines([`${answer.id} is revoked by ${answer.revokedBy ?? 'nobody'}`]);
+          else lines([`${answer.id} is revoked by ${answer.revokedBy ?? 'unknown'}`]);
           return undefined;
         }),
       ),
-    'rules revoke u-4c7x2m9k1d',
+    'rule revoke u-4c7x2m9k1d',
   );
 };
 
-export const addRules = (program: Command, session: Session): void => {
-  const rules = withExample(
-    program.command('rules').description('see and make the standing rules that approve without a person'),
-    'rules list',
+export const addRule = (program: Command, session: Session): void => {
+  const rule = withExample(
+    program
+      .command('rule')
+      .alias('rules')
+      .description('list, add, test and revoke standing rules, which approve requests automatically'),
+    'rule list',
   );
-  addList(rules, session);
-  addAdd(rules, session);
-  addTest(rules, session);
-  addRevoke(rules, session);
+  addList(rule, session);
+  addAdd(rule, session);
+  addTest(rule, session);
+  addRevoke(rule, session);
 };

@@ -1,7 +1,7 @@
 import type { Client } from '../bus/client.ts';
 import { EXIT } from '../kit/failure.ts';
 import { watchRun } from '../job/watch-run.ts';
-import { loadRun } from '../job/job.ts';
+import { loadTask } from '../job/job.ts';
 import type { Session } from '../kit/session.ts';
 import { checkAfter, resolveAfter, sinkJobs } from './after.ts';
 import type { Item, Runs } from '../workflow/batch.ts';
@@ -92,7 +92,7 @@ const followOne = async (
   const progress = json ? undefined : createProgress(client, session.lines);
   const atDesk = createDesk(client, session, json);
   const run = await followRun(
-    { load: () => loadRun(client, id), watch: (onChange) => watchRun(client, id, onChange) },
+    { load: () => loadTask(client, id), watch: (onChange) => watchRun(client, id, onChange) },
     {
       onStatus: (node, now) => progress?.onStatus(node, now),
       onLook: async (now) => {

@@ -18,9 +18,9 @@ const rootsOf = ({ id, entries }: TaskView): readonly string[] => entries.map((e
 const nextOf = ({ run }: Enqueued): Readonly<Record<'schedule' | 'show' | 'tail', string>> => {
   const first = rootsOf(run)[0] ?? `${run.id}/<node>`;
   return {
-    schedule: `holdpoint jobs schedule --job ${first}`,
-    show: `holdpoint jobs show ${first}`,
-    tail: `holdpoint jobs tail --follow ${first}`,
+    schedule: `holdpoint task schedule --job ${first}`,
+    show: `holdpoint task show ${first}`,
+    tail: `holdpoint task tail --follow ${first}`,
   };
 };
 

@@ -54,7 +54,7 @@ export const createStuckTeller = (
     const how =
       doubt === undefined
         ? `${job} is stuck: ${stuckReason(node)}: ${resolveCommand(job)}`
-        : `${job}: ${ASKED.doubt} ${stuckReason(node)}: holdpoint approvals answer ${doubt} applied|not_applied|retry`;
+        : `${job}: ${ASKED.doubt} ${stuckReason(node)}: holdpoint approval answer ${doubt} applied|not_applied|retry`;
     if (json) return warn(how);
     lines([[{ text: how, paint: 'waits' }]]);
     if (doubt !== undefined) return;

@@ -87,7 +87,7 @@ const atDesk = async (
 describe('a run that waits for a person', () => {
   test('says once how it is approved', async () => {
     const { out, asked } = await atDesk({ canDecide: false });
-    expect(out).toBe('t-1/deploy waits for a person: holdpoint approvals approve a-1\n');
+    expect(out).toBe('t-1/deploy waits for a person: holdpoint approval approve a-1\n');
     expect(asked).toBe(0);
   });
 
@@ -107,7 +107,7 @@ describe('a run that waits for a person', () => {
       'approvals.get': wanted,
       'approvals.decide': { id: 'a-1', status: 'answered', by: 'ada' },
     });
-    expect(out).toContain('t-1/deploy waits for a person: holdpoint approvals respond a-1\n');
+    expect(out).toContain('t-1/deploy waits for a person: holdpoint approval answer a-1\n');
     expect(decided).toEqual([{ id: 'a-1', decision: 'respond', digest: approval.digest, response: false }]);
     expect(out).toContain('a-1 is answered with no by ada');
   });
@@ -120,7 +120,7 @@ describe('a run that waits for a person', () => {
       'approvals.decide': { id: 'a-1', status: 'answered', by: 'ada' },
     });
     expect(decided).toEqual([{ id: 'a-1', decision: 'respond', digest: approval.digest, response: 'retry' }]);
-    expect(out).toContain('t-1/review waits for a person: holdpoint approvals respond a-1\n');
+    expect(out).toContain('t-1/review waits for a person: holdpoint approval answer a-1\n');
     expect(out + err).not.toContain('stuck');
   });
 
@@ -131,7 +131,7 @@ describe('a run that waits for a person', () => {
   test('says it on standard error where the output is JSON, and asks nobody', async () => {
     const { out, err, asked } = await atDesk({ canDecide: true, json: true });
     expect({ out, asked }).toEqual({ out: '', asked: 0 });
-    expect(err).toContain('holdpoint approvals approve a-1');
+    expect(err).toContain('holdpoint approval approve a-1');
   });
 
   test('is not spoken of when somebody was faster', async () => {
@@ -146,14 +146,14 @@ test('a paused run says once, and again after it went on, how it is resumed', as
   const paused = runView('t-1', [], { phase: 'paused' });
   const goes = runView('t-1', [], { phase: 'executing' });
   const { err } = await atDesk({ canDecide: false }, [paused, paused, goes, paused]);
-  expect(err.match(/holdpoint jobs resume --run t-1/g)).toHaveLength(2);
+  expect(err.match(/holdpoint task resume --run t-1/g)).toHaveLength(2);
 });
 
 test('a run that waits for a circuit says which, and how it goes on at once', async () => {
   const held = runView('t-1', [], { phase: 'circuit_open', circuit: 'workflow:release' });
   const { err } = await atDesk({ canDecide: false }, [held, held]);
   expect(err).toBe(
-    'run t-1 waits for workflow:release, and goes on by itself: holdpoint recovery circuits, and holdpoint recovery reset <target> for at once\n',
+    'run t-1 waits for workflow:release, and goes on by itself: holdpoint circuit list, and holdpoint circuit close <target> for at once\n',
   );
 });
 
@@ -216,7 +216,7 @@ describe('a job that is stuck', () => {
     expect((await atDesk({ canDecide: false }, [early, early], answers)).out).toBe('');
     const { out } = await atDesk({ canDecide: false }, [early, asked, asked], answers);
     expect(out).toMatch(
-      /^t-1\/pay: did it happen\? .*: holdpoint approvals answer a-9 applied\|not_applied\|retry\n$/,
+      /^t-1\/pay: did it happen\? .*: holdpoint approval answer a-9 applied\|not_applied\|retry\n$/,
     );
   });
 });

@@ -19,9 +19,9 @@ const LOOK_EVERY_MS = 2_000;
 
 /** What a person can do about a run that does not go on by itself. */
 const HINTS: Readonly<Partial<Record<TaskView['phase'], (run: TaskView) => string>>> = {
-  paused: ({ id }) => `run ${id} is paused: holdpoint jobs resume --run ${id}`,
+  paused: ({ id }) => `run ${id} is paused: holdpoint task resume --run ${id}`,
   circuit_open: ({ id, circuit = 'a target that fails' }) =>
-    `run ${id} waits for ${circuit}, and goes on by itself: holdpoint recovery circuits, and holdpoint recovery reset <target> for at once`,
+    `run ${id} waits for ${circuit}, and goes on by itself: holdpoint circuit list, and holdpoint circuit close <target> for at once`,
 };
 
 /** Ends when somebody else has decided. */
@@ -73,8 +73,8 @@ export const createDesk = (
 
   const tell = async (node: NodeView, run: TaskView, approval: ApprovalView): Promise<void> => {
     const { id, input } = approval;
-    const verb = input === undefined ? 'approve' : 'respond';
-    const how = `${jobOf(run.id, node.id)} waits for a person: holdpoint approvals ${verb} ${id}`;
+    const verb = input === undefined ? 'approve' : 'answer';
+    const how = `${jobOf(run.id, node.id)} waits for a person: holdpoint approval ${verb} ${id}`;
     if (json) return warn(how);
     lines([[{ text: how, paint: 'waits' }]]);
     if (here === undefined) return;

@@ -10,7 +10,7 @@ import { withExample } from '../kit/example.ts';
 import { followTask, taskSource } from './follow.ts';
 import type { Session } from '../kit/session.ts';
 import { entryText, exitCodeFor, taskListText } from './text.ts';
-import { addJobList, addShow } from './reading.ts';
+import { addJobList, addShow, addStatus } from './reading.ts';
 import { addTail } from './logs.ts';
 import { addSchedule } from './schedule.ts';
 import { addCancel, addFork, addPause, addResume, addRetry, addSkip } from './steering.ts';
@@ -70,10 +70,7 @@ const addList = (task: Command, { use, lines, json }: Session): void => {
       .option('--requested-by <name>', 'only tasks requested by this user')
       .option('--created-after <time>', 'only tasks submitted at or after this time', moment)
       .option('--created-before <time>', 'only tasks submitted before this time', moment)
-      .option(
-        '--search <words>',
-        'full-text search in goal, ID and workflow; the last word may be a prefix',
-      )
+      .option('--search <words>', 'full-text search in goal, ID and workflow; the last word may be a prefix')
       .option('--limit <number>', 'maximum number of tasks', wholeNumber(LIST_MAX))
       .option('--after <cursor>', 'continue after this cursor, printed by an earlier list')
       .option('--json', 'print the API response as JSON')
@@ -122,6 +119,7 @@ export const addTask = (program: Command, session: Session): void => {
   addSubmit(task, session);
   addList(task, session);
   addShow(task, session);
+  addStatus(task, session);
   addWatch(task, session);
   addJobList(task, 'jobs', session);
   addSchedule(task, session);

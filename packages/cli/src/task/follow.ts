@@ -24,7 +24,7 @@ export const taskSource = (client: Client, id: TaskEvent['id']): TaskSource => (
   history: async () => (await client.call('orchestrator', 'history', { id })).events,
   watch: (onFact) =>
     client.watch(
-      filters.factsAbout('task', id),
+      filters.eventsAbout('task', id),
       ({ event, version, at, data }) =>
         onFact(
           version === undefined || at === undefined

@@ -2,9 +2,9 @@ import { LogStream } from '@holdpoint/contracts/task/log';
 import type { Command } from 'commander';
 import { oneOf } from '../kit/arguments.ts';
 import type { Client } from '../bus/client.ts';
-import { withExample } from '../kit/example.ts';
+import { commandPath, withExample } from '../kit/example.ts';
 import { loadJob } from '../job/job.ts';
-import { jobName, type JobName } from '../job/reference.ts';
+import { jobName, type JobName } from '../job/target.ts';
 import { exitOf } from '../job/status.ts';
 import { type JobSource, tailOnce, type TailOptions, tailUntilEnd } from '../job/tail.ts';
 import { watchRun } from '../job/watch-run.ts';
@@ -32,23 +32,27 @@ const tail = ({ use, lines }: Session, name: JobName, { stream, follow }: Tail):
     return exitOf(node.job);
   });
 
-export const addOutput = (jobs: Command, session: Session): void => {
+export const addTail = (parent: Command, session: Session): void => {
   withExample(
-    jobs
+    parent
       .command('tail')
-      .description('print what a job wrote, and end with its outcome: 0, 1 failed or cancelled, 10 blocked')
-      .argument('<job>', 'the job, as <run>/<node>', jobName)
+      .description('print the output of a job; exit with its outcome: 0, 1 failed or cancelled, 10 blocked')
+      .argument('<job>', '<task>/<node>', jobName)
       .option('--stream <stream>', STREAMS.join(', '), oneOf(STREAMS), 'both')
-      .option('--follow', 'go on until the job has ended')
+      .option('--follow', 'continue until the job has ended')
       .action((name: JobName, options: Tail) => tail(session, name, options)),
-    'jobs tail t-4k2m9x1c7h0a/build --follow',
+    `${commandPath(parent)} tail t-4k2m9x1c7h0a/build --follow`,
   );
+};
+
+/** `jobs attach`: the same as `tail --follow`. */
+export const addAttach = (parent: Command, session: Session): void => {
   withExample(
-    jobs
+    parent
       .command('attach')
-      .description('print everything that a job writes until it has ended, and end with its outcome')
-      .argument('<job>', 'the job, as <run>/<node>', jobName)
+      .description('print the output of a job until it has ended: `tail --follow`')
+      .argument('<job>', '<task>/<node>', jobName)
       .action((name: JobName) => tail(session, name, { stream: 'both', follow: true })),
-    'jobs attach t-4k2m9x1c7h0a/build',
+    `${commandPath(parent)} attach t-4k2m9x1c7h0a/build`,
   );
 };

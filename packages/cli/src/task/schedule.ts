@@ -2,16 +2,16 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { count, oneOf } from '../kit/arguments.ts';
 import type { Client } from '../bus/client.ts';
-import { withExample } from '../kit/example.ts';
+import { commandPath, withExample } from '../kit/example.ts';
 import { loadJob } from '../job/job.ts';
 import { loadJobs } from '../job/load.ts';
 import { focusOn, type Plan, planOf } from '../job/plan.ts';
 import { planDag, planJson, planRaw, planSummary } from '../job/plan-text.ts';
-import { jobName, type JobName } from '../job/reference.ts';
+import { jobName, type JobName } from '../job/target.ts';
 import { fitLines, type Line } from '../output/painted.ts';
 import { Refusal } from '../kit/refusal.ts';
 import type { Session } from '../kit/session.ts';
-import { checkRaw } from './jobs-reading.ts';
+import { checkRaw } from './reading.ts';
 
 const FORMATS = ['summary', 'dag', 'json'] as const;
 const RUNS = 100;
@@ -34,17 +34,16 @@ const refuse = (message: string): never => {
 
 const check = ({ top, intervalMs, watch, format, raw }: Schedule, { terminal }: Session): void => {
   checkRaw(raw, format);
-  if (top === 0) refuse('--top 0: found 0; expected at least 1');
+  if (top === 0) refuse('--top must be at least 1');
   if (intervalMs < INTERVAL_MIN_MS)
-    refuse(`--interval-ms ${String(intervalMs)}: expected at least ${String(INTERVAL_MIN_MS)}`);
+    refuse(`--interval-ms must be at least ${String(INTERVAL_MIN_MS)}, not ${String(intervalMs)}`);
   if (watch !== true) return;
-  if (format !== 'summary') refuse(`--watch: found --format ${format}; expected --format summary`);
-  if (terminal()?.ansi !== true)
-    refuse('--watch: found no terminal with escape sequences; expected one, without --no-ansi');
+  if (format !== 'summary') refuse(`--watch needs --format summary, not ${format}`);
+  if (terminal()?.ansi !== true) refuse('--watch needs a terminal with escape sequences, and no --no-ansi');
 };
 
 const load = async (client: Client, { all, job, maxDepth }: Schedule, { warn }: Session): Promise<Plan> => {
-  // One that does not exist is told apart from one that waits for nothing.
+  // Report an unknown job, instead of an empty schedule.
   if (job !== undefined) await loadJob(client, job);
   const { jobs, problems } = await loadJobs(client, RUNS);
   for (const problem of problems) warn(`warning CLI_RUN_LEFT_OUT: ${problem}`);
@@ -57,7 +56,7 @@ const load = async (client: Client, { all, job, maxDepth }: Schedule, { warn }: 
 const linesOf = (plan: Plan, { format, top, maxDepth }: Schedule): readonly Line[] =>
   format === 'dag' ? planDag(plan, maxDepth) : planSummary(plan, top);
 
-/** Until the terminal is left. */
+/** Redraws until interrupted. */
 const watch = async (client: Client, options: Schedule, session: Session): Promise<never> => {
   for (;;) {
     const lines = linesOf(await load(client, options, session), options);
@@ -66,20 +65,20 @@ const watch = async (client: Client, options: Schedule, session: Session): Promi
   }
 };
 
-export const addSchedule = (jobs: Command, session: Session): void => {
+export const addSchedule = (parent: Command, session: Session): void => {
   const { use, lines, json, now } = session;
   withExample(
-    jobs
+    parent
       .command('schedule')
-      .description('show what is going on or held up, and what it waits for, oldest first')
-      .option('-a, --all', 'what has ended as well')
-      .option('--job <job>', 'this job first, and what is around it', jobName)
+      .description('show running and waiting jobs with the reason they wait, oldest first')
+      .option('-a, --all', 'include jobs that have ended')
+      .option('--job <job>', 'show this job first, then its neighbours', jobName)
       .option('--format <format>', FORMATS.join(', '), oneOf(FORMATS), 'summary')
-      .option('--max-depth <edges>', 'how far around a job, and how deep a graph', count, 3)
-      .option('--watch', 'draw it again and again (on a terminal)')
-      .option('--top <jobs>', 'how many rows of a summary', count, 10)
-      .option('--interval-ms <ms>', 'how often it is drawn', count, 500)
-      .option('--raw', 'typed fields instead of text (with --format json)')
+      .option('--max-depth <edges>', 'distance from the job, and depth of the graph, in edges', count, 3)
+      .option('--watch', 'redraw until interrupted (terminal only)')
+      .option('--top <jobs>', 'rows of the summary', count, 10)
+      .option('--interval-ms <ms>', 'redraw interval in milliseconds', count, 500)
+      .option('--raw', 'print typed fields instead of text (with --format json)')
       .action((options: Schedule) => {
         check(options, session);
         return use(async (client) => {
@@ -94,7 +93,7 @@ export const addSchedule = (jobs: Command, session: Session): void => {
           return undefined;
         });
       }),
-    'jobs schedule --watch',
-    'jobs schedule --job t-4k2m9x1c7h0a/build --format dag',
+    `${commandPath(parent)} schedule --watch`,
+    `${commandPath(parent)} schedule --job t-4k2m9x1c7h0a/build --format dag`,
   );
 };

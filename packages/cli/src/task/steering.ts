@@ -165,11 +165,7 @@ export const addRetry = (parent: Command, session: Session): void => {
       'retry',
       'retry a job and everything downstream of it; for a task, everything that failed',
     )
-      .option(
-        '--attempt <number>',
-        'retry only if this attempt is the latest one',
-        wholeNumber(ATTEMPTS_MAX),
-      )
+      .option('--attempt <number>', 'retry only if this attempt is the latest one', wholeNumber(ATTEMPTS_MAX))
       .option('--rewind', 'restart the job and all jobs downstream (default unless a job is escalated)')
       .option('--no-rewind', 'only give the failed or escalated job another attempt')
       .option('--format <format>', 'text, json: with json, list the restarted jobs', oneOf(['text', 'json']))
@@ -178,13 +174,15 @@ export const addRetry = (parent: Command, session: Session): void => {
         const { attempt } = options;
         return session.use(async (client) => {
           const name = asJobName(target);
-          const before = name === undefined || format !== 'json' ? undefined : await loadTask(client, name.task);
+          const before =
+            name === undefined || format !== 'json' ? undefined : await loadTask(client, name.task);
           const answer = await client.call('orchestrator', 'retry', {
             ...requestOf(target, reason),
             ...(attempt !== undefined && { attempt }),
             ...((await rewinds(client, target, options)) && { rewind: true }),
           });
-          if (format !== 'json') return print(session, answer, json, ackText(target, answer, 'retry recorded'));
+          if (format !== 'json')
+            return print(session, answer, json, ackText(target, answer, 'retry recorded'));
           if (name === undefined || before === undefined)
             session.json({ outcome: 'run_retried', run: target.task, phase: answer.phase });
           else {

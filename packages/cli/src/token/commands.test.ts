@@ -30,9 +30,9 @@ afterEach(() => rm(folder, { recursive: true }));
 const sentHash = (calls: readonly (readonly [string, unknown])[]): unknown =>
   (calls[0]?.[1] as { sha256?: unknown } | undefined)?.sha256;
 
-describe('tokens create', () => {
+describe('token create', () => {
   test('sends the hash of a secret that is made here, and never the secret', async () => {
-    const { code, out, calls } = await typeLine(['tokens', 'create', 'laptop'], making);
+    const { code, out, calls } = await typeLine(['token', 'create', 'laptop'], making);
     expect(code).toBe(0);
     const secret = out.trimEnd();
     expect(secret).toMatch(new RegExp(`^${SECRET.source}$`));
@@ -42,36 +42,36 @@ describe('tokens create', () => {
 
   test('makes another secret each time', async () => {
     const outs = await Promise.all(
-      Array.from({ length: 5 }, async () => (await typeLine(['tokens', 'create', 'laptop'], making)).out),
+      Array.from({ length: 5 }, async () => (await typeLine(['token', 'create', 'laptop'], making)).out),
     );
     expect(new Set(outs).size).toBe(5);
   });
 
   test('says into a pipe the secret alone, and the rest to whoever reads the errors', async () => {
-    const { out, err } = await typeLine(['tokens', 'create', 'laptop'], making);
+    const { out, err } = await typeLine(['token', 'create', 'laptop'], making);
     expect(out).toMatch(new RegExp(`^${SECRET.source}\n$`));
-    expect(err).toContain('k-7h2k9m1x4c is a token of ada, called laptop');
+    expect(err).toContain('k-7h2k9m1x4c laptop: token of ada');
     expect(err).not.toMatch(SECRET);
   });
 
   test('says on a terminal what it is, and that it is shown once', async () => {
-    const { out } = await typeLine(['tokens', 'create', 'laptop'], making, { terminal });
-    expect(out).toContain('good for approvals:read, approvals:decide, until it is revoked');
+    const { out } = await typeLine(['token', 'create', 'laptop'], making, { terminal });
+    expect(out).toContain('scopes approvals:read, approvals:decide; no expiry');
     expect(out).toMatch(SECRET);
-    expect(out).toContain('only showing');
+    expect(out).toContain('shown only once');
   });
 
   test('names the agent that it is for, and says so', async () => {
     const agents = { 'approvals.token_create': { ...token, agent: 'claude' } };
-    const line = ['tokens', 'create', 'claude', '--agent', 'claude'];
+    const line = ['token', 'create', 'claude', '--agent', 'claude'];
     const { calls, err } = await typeLine(line, agents);
     expect(calls).toMatchObject([['approvals.token_create', { name: 'claude', agent: 'claude' }]]);
-    expect(err).toContain('is a token of the agent claude of ada');
+    expect(err).toContain('token of the agent claude of ada');
   });
 
   test('sends whose it is, what it is good for and until when', async () => {
     const line =
-      'tokens create ci --for bot --scope approvals:read --scope audit:read --group bots --expires 30d';
+      'token create ci --for bot --scope approvals:read --scope audit:read --group bots --expires 30d';
     const { code, calls } = await typeLine(line.split(' '), making);
     expect(code).toBe(0);
     expect(calls).toMatchObject([
@@ -89,7 +89,7 @@ describe('tokens create', () => {
   });
 
   test('writes the secret into a file that only its user can read, and prints it nowhere', async () => {
-    const line = ['tokens', 'create', 'laptop', '--out', 'token'];
+    const line = ['token', 'create', 'laptop', '--out', 'token'];
     const { code, out, err, calls } = await typeLine(line, making, { directory: folder });
     expect(code).toBe(0);
     const file = join(folder, 'token');
@@ -101,7 +101,7 @@ describe('tokens create', () => {
   });
 
   test('makes no token when its file is there already', async () => {
-    const line = ['tokens', 'create', 'laptop', '--out', 'token'];
+    const line = ['token', 'create', 'laptop', '--out', 'token'];
     await typeLine(line, making, { directory: folder });
     const { code, err, calls } = await typeLine(line, making, { directory: folder });
     expect({ code, calls }).toEqual({ code: 2, calls: [] });
@@ -110,18 +110,18 @@ describe('tokens create', () => {
 
   test('leaves no file behind when it is refused', async () => {
     const refused = { 'approvals.token_create': new HoldpointError('APPROVALS_NOT_ENTITLED', 'no') };
-    const line = ['tokens', 'create', 'laptop', '--out', 'token'];
+    const line = ['token', 'create', 'laptop', '--out', 'token'];
     const { code, out, err } = await typeLine(line, refused, { directory: folder });
     expect({ code, out, err }).toEqual({ code: 1, out: '', err: 'error APPROVALS_NOT_ENTITLED: no\n' });
     expect(await readdir(folder)).toEqual([]);
   });
 
   test('prints JSON with the secret, unless it is in a file', async () => {
-    const { out, calls } = await typeLine(['tokens', 'create', 'laptop', '--json'], making);
+    const { out, calls } = await typeLine(['token', 'create', 'laptop', '--json'], making);
     const answer = JSON.parse(out) as { id: string; secret: string };
     expect(answer.id).toBe(token.id);
     expect(sha256Of(answer.secret)).toBe(sentHash(calls));
-    const line = ['tokens', 'create', 'laptop', '--json', '--out', 'token'];
+    const line = ['token', 'create', 'laptop', '--json', '--out', 'token'];
     expect((await typeLine(line, making, { directory: folder })).out).not.toMatch(SECRET);
   });
 
@@ -134,45 +134,43 @@ describe('tokens create', () => {
     ['--for', 'ada,eve'],
     ['--group', ''],
   ])('takes no %s %j', async (option, value) => {
-    const { code, calls } = await typeLine(['tokens', 'create', 'laptop', option, value], making);
+    const { code, calls } = await typeLine(['token', 'create', 'laptop', option, value], making);
     expect({ code, calls }).toEqual({ code: 2, calls: [] });
   });
 });
 
-describe('tokens list', () => {
+describe('token list', () => {
   test('goes through all pages, and shows what becomes of each', async () => {
     const others = [
       { ...token, id: 'k-bbbbbbbbbb', name: 'ci', status: 'revoked', revokedBy: 'grace' },
       { ...token, id: 'k-cccccccccc', name: 'old', expiresAt: NOW - 1 },
       { ...token, id: 'k-dddddddddd', name: 'new', expiresAt: NOW + 60_000 },
     ];
-    const { out, calls } = await typeLine(['tokens', 'list'], {
+    const { out, calls } = await typeLine(['token', 'list'], {
       'approvals.token_list': ({ after }: { after?: string }) =>
         after === undefined ? { items: [token], next: '1.k-1' } : { items: others },
     });
     expect(calls).toHaveLength(2);
     expect(out.split('\n').slice(0, 4)).toEqual([
-      expect.stringMatching(
-        /^k-7h2k9m1x4c +ada +laptop +until it is revoked +approvals:read, approvals:decide$/,
-      ),
+      expect.stringMatching(/^k-7h2k9m1x4c +ada +laptop +no expiry +approvals:read, approvals:decide$/),
       expect.stringContaining('revoked by grace'),
       expect.stringContaining('expired 2026-01-15 09:30:59Z'),
-      expect.stringContaining('until 2026-01-15 09:32:00Z'),
+      expect.stringContaining('expires 2026-01-15 09:32:00Z'),
     ]);
   });
 
   test('says so when there are none', async () => {
-    const { out } = await typeLine(['tokens', 'list'], { 'approvals.token_list': { items: [] } });
+    const { out } = await typeLine(['token', 'list'], { 'approvals.token_list': { items: [] } });
     expect(out).toBe('no tokens\n');
   });
 });
 
-test('tokens revoke names what it made worthless', async () => {
-  const { out, calls } = await typeLine(['tokens', 'revoke', token.id], {
+test('token revoke names what it made worthless', async () => {
+  const { out, calls } = await typeLine(['token', 'revoke', token.id], {
     'approvals.token_revoke': { ...token, status: 'revoked', revokedBy: 'ada' },
   });
   expect(calls).toEqual([['approvals.token_revoke', { id: token.id }]]);
-  expect(out).toBe('k-7h2k9m1x4c of ada, called laptop, is revoked\n');
+  expect(out).toBe('k-7h2k9m1x4c of ada, called laptop: revoked\n');
 });
 
 test('whoami says who, in which groups, and what for', async () => {
@@ -187,10 +185,10 @@ test('whoami says who, in which groups, and what for', async () => {
   });
   expect(out).toBe(
     [
-      'you are   ada, an administrator',
-      'groups    operators, qa',
-      'roles     lead',
-      'good for  approvals:read',
+      'user    ada, an administrator',
+      'groups  operators, qa',
+      'roles   lead',
+      'scopes  approvals:read',
       '',
     ].join('\n'),
   );

@@ -32,7 +32,7 @@ const asScope = (text: string, before: readonly Scope[] = []): readonly Scope[] 
   throw new InvalidArgumentError(`one of ${Scope.options.join(', ')}`);
 };
 
-/** What fits a schema of the contracts; anything else is a mistake on the command line. */
+/** Parses a value by a schema of the contracts. Throws a usage error. */
 const fit = <Value>(schema: z.ZodType<Value>, value: unknown): Value => {
   const { success, data, error } = schema.safeParse(value);
   if (success) return data;
@@ -54,7 +54,7 @@ type Create = {
   readonly json?: true;
 };
 
-const asked = (name: string, sha256: string, options: Create): CreateAccessToken => ({
+const requestFor = (name: string, sha256: string, options: Create): CreateAccessToken => ({
   name,
   sha256,
   ...(options.for !== undefined && { principal: options.for }),
@@ -65,92 +65,91 @@ const asked = (name: string, sha256: string, options: Create): CreateAccessToken
 });
 
 const stateText = ({ status, expiresAt, revokedBy }: AccessTokenView, now: number): string => {
-  if (status === 'revoked') return `revoked by ${revokedBy ?? 'somebody'}`;
-  if (expiresAt === undefined) return 'until it is revoked';
-  return expiresAt <= now ? `expired ${instant(expiresAt)}` : `until ${instant(expiresAt)}`;
+  if (status === 'revoked') return `revoked by ${revokedBy ?? 'unknown'}`;
+  if (expiresAt === undefined) return 'no expiry';
+  return expiresAt <= now ? `expired ${instant(expiresAt)}` : `expires ${instant(expiresAt)}`;
 };
 
-const madeText = (token: AccessTokenView, now: number): readonly string[] => [
-  `${token.id} is a token of ${token.agent === undefined ? '' : `the agent ${token.agent} of `}${token.principal}, called ${token.name}`,
-  `  good for ${token.scopes.join(', ')}, ${stateText(token, now)}`,
+const createdText = (token: AccessTokenView, now: number): readonly string[] => [
+  `${token.id} ${token.name}: token of ${token.agent === undefined ? '' : `the agent ${token.agent} of `}${token.principal}`,
+  `  scopes ${token.scopes.join(', ')}; ${stateText(token, now)}`,
 ];
 
 const KEEP_IT =
-  'This is its only showing: keep it where nobody else can read it, and name it with HOLDPOINT_TOKEN or HOLDPOINT_TOKEN_FILE.';
+  'The secret is shown only once. Store it safely and pass it as HOLDPOINT_TOKEN or HOLDPOINT_TOKEN_FILE.';
 
-/** The file is there before the token is, so that none is made whose secret cannot be kept. */
-const writeInto = async <Made>(
+/** Writes the file first: a token whose secret cannot be stored must not exist. */
+const writeInto = async <Result>(
   sink: Sink | undefined,
   secret: string,
-  make: () => Promise<Made>,
-): Promise<Made> => {
+  make: () => Promise<Result>,
+): Promise<Result> => {
   try {
     sink?.write(Buffer.from(`${secret}\n`));
-    const made = await make();
+    const result = await make();
     sink?.done();
-    return made;
+    return result;
   } catch (error) {
     sink?.failed();
     throw error;
   }
 };
 
-const addCreate = (tokens: Command, session: Session): void => {
+const addCreate = (group: Command, session: Session): void => {
   const { use, lines, json, warn, directory, now, terminal } = session;
   const create = async (client: Client, name: string, options: Create): Promise<undefined> => {
     const secret = newSecret();
     const sink = options.out === undefined ? undefined : fileSink(options.out, directory());
     const token = await writeInto(sink, secret, () =>
-      client.call('approvals', 'token_create', asked(name, sha256Of(secret), options)),
+      client.call('approvals', 'token_create', requestFor(name, sha256Of(secret), options)),
     );
-    const text = madeText(token, now());
+    const text = createdText(token, now());
     if (options.json) json(sink === undefined ? { ...token, secret } : token);
-    else if (sink !== undefined) lines([...text, `  its secret is in ${options.out ?? ''}`]);
+    else if (sink !== undefined) lines([...text, `  the secret is in ${options.out ?? ''}`]);
     else if (terminal() === undefined) {
-      // Into a pipe goes the secret alone.
+      // A pipe gets only the secret.
       for (const line of text) warn(line);
       lines([secret]);
     } else lines([...text, `  ${secret}`, KEEP_IT]);
     return undefined;
   };
   withExample(
-    tokens
+    group
       .command('create')
-      .description('make an API token; its secret is made here and shown once, and only its hash is sent')
-      .argument('<name>', 'what it is for', as(Name))
+      .description('create an API token; its secret is generated here and shown once, only its hash is sent')
+      .argument('<name>', 'name of the token', as(Name))
       .option(
         '--for <principal>',
-        'whose it is, for administrators; you, when left out',
+        'owner of the token; administrators only (default: you)',
         as(Principal.unwrap()),
       )
-      .option('--scope <scope>', `${Scope.options.join(', ')}; may be repeated`, asScope)
-      .option('--group <group>', 'of somebody whom the directory does not know; may be repeated', asGroups)
+      .option('--scope <scope>', `${Scope.options.join(', ')} (repeatable)`, asScope)
+      .option('--group <group>', 'group of an owner who is not in the directory (repeatable)', asGroups)
       .option(
         '--agent <name>',
-        'for an agent of that principal, which may decide on nothing that either of them has asked for',
+        'agent that acts for the owner; it cannot decide requests of itself or the owner',
         as(Agent.unwrap()),
       )
-      .option('--expires <time>', 'such as 12h or 30d', asExpiry)
-      .option('--out <file>', 'write the secret into a new file that only you can read')
-      .option('--json', 'print the answer as it came, with the secret unless it is in a file')
+      .option('--expires <time>', 'lifetime, such as 12h or 30d (default: none)', asExpiry)
+      .option('--out <file>', 'write the secret to a new file that only you can read')
+      .option('--json', 'print the answer as it came, including the secret unless --out is used')
       .action((name: string, options: Create) => use((client) => create(client, name, options))),
-    'tokens create laptop --expires 30d --out token',
-    'tokens create release-bot --for release-bot --group releasers --scope approvals:decide',
+    'token create laptop --expires 30d --out token',
+    'token create release-bot --for release-bot --group releasers --scope approvals:decide',
   );
 };
 
-/** Far more than there are tokens; what is beyond is not asked for. */
 const PAGES_MAX = 40;
 
 const allTokens = (client: Client): Promise<readonly AccessTokenView[]> =>
   everyPage(PAGES_MAX, (place) => client.call('approvals', 'token_list', place));
 
-const addKept = (tokens: Command, { use, lines, json, now }: Session): void => {
+const addListAndRevoke = (token: Command, { use, lines, json, now }: Session): void => {
   withExample(
-    tokens
+    token
       .command('list')
-      .description('list your API tokens; those of everybody, for administrators')
-      .option('--json', 'print them as JSON')
+      .description('list your API tokens; as an administrator, all API tokens')
+      .option('--json', 'print the tokens as JSON')
       .action((options: { json?: true }) =>
         use(async (client) => {
           const items = await allTokens(client);
@@ -171,23 +170,23 @@ const addKept = (tokens: Command, { use, lines, json, now }: Session): void => {
           return undefined;
         }),
       ),
-    'tokens list',
+    'token list',
   );
   withExample(
-    tokens
+    token
       .command('revoke')
-      .description('make an API token worthless, at once and for good')
-      .argument('<id>', 'id of the token, as the list has it', as(AccessTokenId))
-      .option('--json', 'print the answer as it came')
+      .description('revoke an API token immediately and permanently')
+      .argument('<id>', 'token ID', as(AccessTokenId))
+      .option('--json', 'print the API response as JSON')
       .action((id: AccessTokenId, options: { json?: true }) =>
         use(async (client) => {
           const token = await client.call('approvals', 'token_revoke', { id });
           if (options.json) json(token);
-          else lines([`${token.id} of ${token.principal}, called ${token.name}, is revoked`]);
+          else lines([`${token.id} of ${token.principal}, called ${token.name}: revoked`]);
           return undefined;
         }),
       ),
-    'tokens revoke k-7h2k9m1x4c',
+    'token revoke k-7h2k9m1x4c',
   );
 };
 
@@ -200,26 +199,28 @@ const whoamiText = ({
   agent,
 }: ApiResponse<'approvals', 'whoami'>): readonly string[] =>
   columns([
-    ['you are', administrator ? `${name}, an administrator` : name],
+    ['user', administrator ? `${name}, an administrator` : name],
     ...(agent === undefined ? [] : [['acting as', `the agent ${agent}`]]),
     ['groups', groups.join(', ') || 'none'],
     ...(roles.length > 0 ? [['roles', roles.join(', ')]] : []),
-    ['good for', scopes.join(', ')],
+    ['scopes', scopes.join(', ')],
   ]);
 
-export const addTokens = (program: Command, session: Session): void => {
-  const { use, lines, json } = session;
-  const tokens = withExample(
-    program.command('tokens').description('make, see and revoke API tokens'),
-    'tokens list',
+export const addToken = (program: Command, session: Session): void => {
+  const token = withExample(
+    program.command('token').alias('tokens').description('create, list and revoke API tokens'),
+    'token list',
   );
-  addCreate(tokens, session);
-  addKept(tokens, session);
+  addCreate(token, session);
+  addListAndRevoke(token, session);
+};
+
+export const addWhoami = (program: Command, { use, lines, json }: Session): void => {
   withExample(
     program
       .command('whoami')
-      .description('show whose your token is, and what it is good for')
-      .option('--json', 'print the answer as it came')
+      .description('show the owner, groups and scopes of your token')
+      .option('--json', 'print the API response as JSON')
       .action((options: { json?: true }) =>
         use(async (client) => {
           const answer = await client.call('approvals', 'whoami', {});

@@ -18,17 +18,15 @@ const write = (name: string, text: string): void => writeFileSync(join(root, '.h
 
 const RELEASE = 'id: release\nversion: "3"\napproval_request:\n  title: "Release {{ effect.target }}?"\n';
 
-describe('gates list', () => {
+describe('workflow gate list', () => {
   test('has the gate of every effect, and those of the repository', async () => {
-    expect((await type('gates list')).out).toMatch(
-      /^approval_recovery_v2 +2 +shipped +of effects that name/m,
-    );
+    expect((await type('workflow gate list')).out).toMatch(/^approval_recovery_v2 +2 +shipped +default/m);
     write('release.yaml', RELEASE);
     write('README.md', 'no gate');
-    const { code, out, calls } = await type('gates list');
+    const { code, out, calls } = await type('workflow gate list');
     expect({ code, calls }).toEqual({ code: 0, calls: [] });
     expect(out).toMatch(/^release +3 +\.holdpoint\/gates\/release\.yaml$/m);
-    expect(JSON.parse((await type('gates list --format json')).out)).toMatchObject({
+    expect(JSON.parse((await type('workflow gate list --format json')).out)).toMatchObject({
       gates: [
         { name: 'approval_recovery_v2', file: null, default: true },
         { name: 'release', version: '3', file: '.holdpoint/gates/release.yaml', default: false },
@@ -39,7 +37,7 @@ describe('gates list', () => {
 
   test('says what is wrong with one of them, and fails', async () => {
     write('release.yaml', RELEASE.replace('title', 'titel'));
-    const { code, out, err } = await type('gates list');
+    const { code, out, err } = await type('workflow gate list');
     expect(code).toBe(1);
     expect(out).toMatch(/^release +- .*1 problem/m);
     expect(err).toContain('.holdpoint/gates/release.yaml approval_request.titel: error WORKFLOW_KEY_UNKNOWN');
@@ -47,61 +45,63 @@ describe('gates list', () => {
   });
 });
 
-describe('gates show', () => {
+describe('workflow gate show', () => {
   test('prints a gate as it is written, or as it is stored', async () => {
     write('release.yaml', RELEASE);
-    expect(await type('gates show release')).toMatchObject({ code: 0, out: RELEASE });
-    const { out } = await type('gates show release --format json');
+    expect(await type('workflow gate show release')).toMatchObject({ code: 0, out: RELEASE });
+    const { out } = await type('workflow gate show release --format json');
     expect(JSON.parse(out)).toMatchObject({
       id: 'release',
       request: { title: 'Release {{ effect.target }}?' },
     });
-    expect((await type('gates show approval_recovery_v2')).out).toContain('\nid: approval_recovery_v2\n');
+    expect((await type('workflow gate show approval_recovery_v2')).out).toContain(
+      '\nid: approval_recovery_v2\n',
+    );
   });
 
   test('of a repository that has one of the same name shows that one', async () => {
     write('approval_recovery_v2.yaml', RELEASE.replace('release', 'approval_recovery_v2'));
-    expect((await type('gates show approval_recovery_v2')).out).toContain('Release {{');
+    expect((await type('workflow gate show approval_recovery_v2')).out).toContain('Release {{');
   });
 
   test.each(['gone', '../release', 'Release'])('of %s is none', async (name) => {
-    const { code, err } = await type(`gates show ${name}`);
+    const { code, err } = await type(`workflow gate show ${name}`);
     expect(code).toBe(1);
     expect(err).toContain('WORKFLOW_EFFECT_GATE');
   });
 
   test('names the nearest', async () => {
-    expect((await type('gates show approval_recovery_v1')).err).toContain(
+    expect((await type('workflow gate show approval_recovery_v1')).err).toContain(
       'did you mean "approval_recovery_v2"?',
     );
   });
 });
 
-describe('gates validate', () => {
+describe('workflow gate validate', () => {
   test('takes several files, and fails when one of them is wrong', async () => {
     write('release.yaml', RELEASE);
     write('bad.yaml', `${RELEASE}extra: 1\npolicy: { quorum: none }\n`);
-    const good = await type('gates validate .holdpoint/gates/release.yaml');
+    const good = await type('workflow gate validate .holdpoint/gates/release.yaml');
     expect(good).toMatchObject({ code: 0, err: '', calls: [] });
     expect(good.out).toContain('release@3');
     const { code, out, err } = await type(
-      'gates validate .holdpoint/gates/release.yaml .holdpoint/gates/bad.yaml',
+      'workflow gate validate .holdpoint/gates/release.yaml .holdpoint/gates/bad.yaml',
     );
     expect(code).toBe(1);
     expect(out).toContain('gate validation passed');
     expect(out).toContain('2 problem(s)');
     expect(err).toContain('policy.quorum');
-    const { out: json } = await type('gates validate .holdpoint/gates/release.yaml --format json');
+    const { out: json } = await type('workflow gate validate .holdpoint/gates/release.yaml --format json');
     expect(JSON.parse(json)).toMatchObject({ outcome: 'gate_validation_passed', id: 'release' });
   });
 
   test('reads nothing outside of the repository', async () => {
     symlinkSync('/etc/hostname', join(root, '.holdpoint/gates/out.yaml'));
     for (const file of ['/etc/hostname', '../gate.yaml', '.holdpoint/gates/out.yaml']) {
-      const { code, err } = await type(`gates validate ${file}`);
+      const { code, err } = await type(`workflow gate validate ${file}`);
       expect(code).toBe(1);
       expect(err).toContain('WORKFLOW_PATH_REFUSED');
     }
-    expect((await type('gates validate gone.yaml')).err).toContain('no such file');
+    expect((await type('workflow gate validate gone.yaml')).err).toContain('no such file');
   });
 });

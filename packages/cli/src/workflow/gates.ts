@@ -14,7 +14,7 @@ type Options = { readonly repository?: string; readonly format?: string };
 
 const withPlace = (command: Command): Command =>
   command
-    .option('-C, --repository <directory>', 'another repository than the one you stand in')
+    .option('-C, --repository <directory>', 'repository to use (default: the current directory)')
     .option('--format <format>', 'text, json', oneOf(['text', 'json']));
 
 const rootOf = ({ directory }: Session, { repository = '.' }: Options): { root: string; from: string } => {
@@ -24,11 +24,11 @@ const rootOf = ({ directory }: Session, { repository = '.' }: Options): { root: 
 
 const noteOn = ({ isDefault, problems }: ListedGate): string => {
   if (problems.length > 0) return `${String(problems.length)} problem(s)`;
-  return isDefault ? 'of effects that name no other' : '';
+  return isDefault ? 'default' : '';
 };
 
-const addList = (gates: Command, session: Session): void => {
-  const command = gates.command('list').description('the gates that effects of this repository can name');
+const addList = (gate: Command, session: Session): void => {
+  const command = gate.command('list').description('list the gates that effects of this repository can use');
   withExample(
     withPlace(command).action((options: Options) =>
       session.local(() => {
@@ -60,15 +60,15 @@ const addList = (gates: Command, session: Session): void => {
         return reportProblems(all, session, false) ?? EXIT.ok;
       }),
     ),
-    'gates list',
+    'workflow gate list',
   );
 };
 
-const addShow = (gates: Command, session: Session): void => {
-  const command = gates
+const addShow = (gate: Command, session: Session): void => {
+  const command = gate
     .command('show')
-    .description('a gate as it is written; as JSON, as it is stored with a task')
-    .argument('<name>', 'what an effect calls it');
+    .description('print the source of a gate; as JSON, the compiled gate')
+    .argument('<name>', 'name of the gate');
   withExample(
     withPlace(command).action((name: string, options: Options) =>
       session.local(() => {
@@ -81,7 +81,7 @@ const addShow = (gates: Command, session: Session): void => {
         return EXIT.ok;
       }),
     ),
-    'gates show approval_recovery_v2',
+    'workflow gate show approval_recovery_v2',
   );
 };
 
@@ -92,11 +92,11 @@ const checked = (file: string, { id, version }: Gate) => ({
   version,
 });
 
-const addValidate = (gates: Command, session: Session): void => {
-  const command = gates
+const addValidate = (gate: Command, session: Session): void => {
+  const command = gate
     .command('validate')
-    .description('say everything that is wrong with gates; no service is asked')
-    .argument('<files...>', 'files of gates');
+    .description('check gate files and list every problem; works offline')
+    .argument('<files...>', 'gate files');
   withExample(
     withPlace(command).action((files: readonly string[], options: Options) =>
       session.local(() => {
@@ -120,17 +120,19 @@ const addValidate = (gates: Command, session: Session): void => {
         return Math.max(...codes);
       }),
     ),
-    'gates validate .holdpoint/gates/release.yaml',
+    'workflow gate validate .holdpoint/gates/release.yaml',
   );
 };
 
-/** What people are asked before an effect, and what follows from what they say. */
-export const addGates = (program: Command, session: Session): void => {
-  const gates = withExample(
-    program.command('gates').description('how people are asked about effects, and what follows'),
-    'gates list',
+export const addGate = (workflow: Command, session: Session): void => {
+  const gate = withExample(
+    workflow
+      .command('gate')
+      .alias('gates')
+      .description('list, show and validate gates: how effects ask for approval'),
+    'workflow gate list',
   );
-  addList(gates, session);
-  addShow(gates, session);
-  addValidate(gates, session);
+  addList(gate, session);
+  addShow(gate, session);
+  addValidate(gate, session);
 };

@@ -34,15 +34,15 @@ const look = (
 
 const withPlace = (command: Command): Command =>
   command
-    .option('--set <name=value>', 'one parameter (repeatable)', collectPair)
-    .option('-C, --repository <directory>', 'another repository than the one you stand in');
+    .option('--set <name=value>', 'value of a parameter (repeatable)', collectPair)
+    .option('-C, --repository <directory>', 'repository to use (default: the current directory)');
 
-const addGraph = (program: Command, session: Session): void => {
-  const command = program
+const addGraph = (workflow: Command, session: Session): void => {
+  const command = workflow
     .command('graph')
-    .description('draw a flow')
-    .argument('<flow>', 'a file, an alias of the configuration, or <id>@<version>')
-    .argument('[inputs...]', 'its inputs by place')
+    .description('draw the graph of a workflow')
+    .argument('<workflow>', 'a file, an alias in the configuration, or <id>@<version>')
+    .argument('[inputs...]', 'inputs by position')
     .option('--format <format>', DRAWING_FORMATS.join(', '), oneOf(DRAWING_FORMATS), 'ascii');
   withExample(
     withPlace(command).action(
@@ -55,15 +55,15 @@ const addGraph = (program: Command, session: Session): void => {
           return EXIT.ok;
         }),
     ),
-    'graph draft --format mermaid',
+    'workflow graph draft --format mermaid',
   );
 };
 
-const addValidate = (program: Command, session: Session): void => {
-  const command = program
+const addValidate = (workflow: Command, session: Session): void => {
+  const command = workflow
     .command('validate')
-    .description('say everything that is wrong with flows; no service is asked')
-    .argument('<flows...>', 'files, aliases of the configuration, or <id>@<version>')
+    .description('check workflows and list every problem; works offline')
+    .argument('<workflows...>', 'files, aliases in the configuration, or <id>@<version>')
     .option('--format <format>', 'text, json', oneOf(['text', 'json']));
   withExample(
     withPlace(command).action((flows: readonly string[], options: Options & { format?: string }) =>
@@ -82,12 +82,12 @@ const addValidate = (program: Command, session: Session): void => {
         return Math.max(...codes);
       }),
     ),
-    'validate draft approve merge',
-    'validate .holdpoint/workflows/develop.toml --format json',
+    'workflow validate draft approve merge',
+    'workflow validate .holdpoint/workflows/develop.toml --format json',
   );
 };
 
-export const addFlows = (program: Command, session: Session): void => {
-  addGraph(program, session);
-  addValidate(program, session);
+export const addGraphAndValidate = (workflow: Command, session: Session): void => {
+  addGraph(workflow, session);
+  addValidate(workflow, session);
 };

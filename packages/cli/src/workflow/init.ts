@@ -13,15 +13,15 @@ type Init = { readonly check?: true; readonly repository?: string; readonly form
 const rows = (files: readonly string[], text: string, paint: 'good' | 'waits' | 'faint'): readonly Line[] =>
   files.map((file): Line => [{ text: text.padEnd(10), paint }, file]);
 
-export const addInit = (program: Command, { local, lines, json, directory }: Session): void => {
+export const addInit = (workflow: Command, { local, lines, json, directory }: Session): void => {
   withExample(
-    program
+    workflow
       .command('init')
       .description(
-        'give a repository the stage templates and a configuration; what is there is never changed',
+        'add the stage templates and a configuration to a repository; existing files stay unchanged',
       )
-      .option('-C, --repository <directory>', 'another repository than the one you stand in')
-      .option('--check', 'only say what is missing (1 when something is)')
+      .option('-C, --repository <directory>', 'repository to use (default: the current directory)')
+      .option('--check', 'only list missing files; exit code 1 if any are missing')
       .option('--format <format>', 'text, json', oneOf(['text', 'json']))
       .action(({ check = false, repository = '.', format }: Omit<Init, 'check'> & { check?: boolean }) =>
         local(() => {
@@ -39,14 +39,12 @@ export const addInit = (program: Command, { local, lines, json, directory }: Ses
             lines([
               ...rows(written, check ? 'missing' : 'written', check ? 'waits' : 'good'),
               ...rows(present, 'there', 'faint'),
-              ...rows(differing, 'kept', 'faint').map((line): Line =>
-                [line, ' (has changes of its own)'].flat(),
-              ),
+              ...rows(differing, 'kept', 'faint').map((line): Line => [line, ' (modified)'].flat()),
             ]);
           return check && written.length > 0 ? EXIT.failed : EXIT.ok;
         }),
       ),
-    'init',
-    'init --check',
+    'workflow init',
+    'workflow init --check',
   );
 };

@@ -1,7 +1,7 @@
 import type { WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { compileTemplate, loadTemplate, type Template } from '@holdpoint/workflows/compiler/compile';
 import { agentFor } from '@holdpoint/workflows/config/config';
-import { findFlow, type FoundFlow } from '@holdpoint/workflows/files/find-workflow';
+import { findWorkflow, type FoundWorkflow } from '@holdpoint/workflows/files/find-workflow';
 import { gatesIn } from '@holdpoint/workflows/files/gate-source';
 import { readInside } from '@holdpoint/workflows/files/read-inside';
 import type { Problem } from '@holdpoint/workflows/problems/problem';
@@ -9,7 +9,7 @@ import type { Inputs } from './inputs.ts';
 import type { FlowPlace } from './location.ts';
 
 /** A flow that was found and read, before it is given its inputs. */
-export type LoadedFlow = { readonly found: FoundFlow; readonly template: Template };
+export type LoadedFlow = { readonly found: FoundWorkflow; readonly template: Template };
 
 /** A flow with its inputs, ready to be submitted. */
 export type PreparedRun = {
@@ -25,7 +25,7 @@ const isError = ({ severity }: Problem): boolean => severity === 'error';
 export const loadFlow = (place: FlowPlace, flow: string): Prepared<LoadedFlow> => {
   if (place.problems.some(isError)) return { problems: place.problems };
   const { root, config, from, alsoUnder } = place;
-  const { flow: found, problems } = findFlow(root, flow, config, { from, alsoUnder });
+  const { workflow: found, problems } = findWorkflow(root, flow, config, { from, alsoUnder });
   if (found === undefined) return { problems: [...place.problems, ...problems] };
   const loaded = loadTemplate(found.file, readInside(found.root));
   return {

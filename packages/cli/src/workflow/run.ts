@@ -1,7 +1,7 @@
 import { TaskId } from '@holdpoint/contracts/values/ids';
 import { type Command, Option } from 'commander';
 import { as, collect, oneOf, wholeNumber } from '../kit/arguments.ts';
-import { withExample } from '../kit/example.ts';
+import { commandPath, withExample } from '../kit/example.ts';
 import { prepareRuns } from './batch.ts';
 import { checkedJson, checkedLines } from './check-text.ts';
 import { execute } from '../run/execute.ts';
@@ -32,49 +32,50 @@ type Options = {
   readonly help?: true;
 };
 
-/** What has to do with a run makes no sense where nothing is run. */
+/** Options that conflict with --check, which starts nothing. */
 const RUNTIME = ['after', 'requireApproval', 'follow', 'repeat'];
 
-const declare = (program: Command): Command =>
-  program
+const declare = (parent: Command): Command =>
+  parent
     .command('run')
-    .description('run a flow: a file, an alias of the configuration, or <id>@<version>')
-    .argument('[flow]', 'which flow')
-    .argument('[inputs...]', 'its inputs by place; by name as --name value')
-    .option('--set <name=value>', 'one parameter, by its own name (repeatable)', collectPair)
+    .description('run a workflow: a file, an alias in the configuration, or <id>@<version>')
+    .argument('[workflow]', 'workflow to run')
+    .argument('[inputs...]', 'inputs by position; by name as --name value')
+    .option('--set <name=value>', 'value of a parameter (repeatable)', collectPair)
     .addOption(new Option(`${INPUT_FLAG} <name=value>`).argParser(collectPair).hideHelp())
     .option(
       '--after <job>',
-      'start after <run>/<node>, <run>, or the last jobs of run:<run> (repeatable)',
+      'start after <task>/<node>, <task>, or the last jobs of run:<task> (repeatable)',
       collect,
     )
-    .option('--require-approval', 'a person lets the first jobs start')
-    .option('--no-require-approval', 'nobody has to, although the flow says so')
-    .option('--follow', 'print what happens until the run has ended: 0, 1 failed or cancelled, 10 blocked')
-    .addOption(new Option('--check', 'only say whether it could run').conflicts(RUNTIME))
-    .option('--repeat <number>', 'so many runs, one after the other', wholeNumber(REPEAT_MAX))
+    .option('--require-approval', 'require an approval before the first jobs start')
+    .option('--no-require-approval', 'skip the approval that the workflow requires')
+    .option('--follow', 'print progress until the run ends; exit code 0, 1 failed or cancelled, 10 blocked')
+    .addOption(new Option('--check', 'only check whether the workflow could run').conflicts(RUNTIME))
+    .option('--repeat <number>', 'number of runs, one after the other', wholeNumber(REPEAT_MAX))
     .addOption(
-      new Option('--spec-dir <directory>', 'one run for each .md file below, one after the other').conflicts(
-        'repeat',
-      ),
+      new Option(
+        '--spec-dir <directory>',
+        'run once for each .md file below this directory, one after the other',
+      ).conflicts('repeat'),
     )
-    .option('--goal <text>', 'what is to be reached (default: the flow and its inputs)')
-    .option('--id <id>', 'the id of the run, so that submitting again finds the same one', as(TaskId))
+    .option('--goal <text>', 'goal of the task (default: workflow and inputs)')
+    .option('--id <id>', 'task ID; submitting the same ID again returns the same task', as(TaskId))
     .option('--format <format>', 'text, json', oneOf(['text', 'json']))
-    .option('-C, --repository <directory>', 'another repository than the one you stand in')
+    .option('-C, --repository <directory>', 'repository to use (default: the current directory)')
     .helpOption(false)
-    .option('-h, --help', 'display help for command; with a flow, for that flow');
+    .option('-h, --help', 'print help; with a workflow, print its inputs');
 
 const approvalOf = ({ requireApproval }: Options): 'required' | 'none' | undefined => {
   if (requireApproval === undefined) return undefined;
   return requireApproval ? 'required' : 'none';
 };
 
-/** The last of two that exclude one another would win in silence. */
+/** Commander would silently use the last one. */
 const refuseBoth = (words: readonly string[]): void => {
   const own = words.includes('--') ? words.slice(0, words.indexOf('--')) : words;
   if (own.includes('--require-approval') && own.includes('--no-require-approval'))
-    throw new UsageError('either --require-approval or --no-require-approval, not both');
+    throw new UsageError('use either --require-approval or --no-require-approval, not both');
 };
 
 const run = (
@@ -109,19 +110,20 @@ const run = (
   return session.use((client) => execute(client, order, session));
 };
 
-export const addRun = (program: Command, session: Session): void => {
-  const command = declare(program);
+export const addRun = (parent: Command, session: Session): void => {
+  const path = commandPath(parent);
+  const command = declare(parent);
   command.action((flow: string | undefined, inputs: readonly string[], options: Options) => {
     if (flow === undefined) {
       if (options.help === true) return command.outputHelp();
-      throw new UsageError('which flow? A file, an alias, or <id>@<version> (--help shows how)');
+      throw new UsageError('name a workflow: a file, an alias, or <id>@<version> (see --help)');
     }
     refuseBoth(session.words);
     return run(session, flow, inputs, options);
   });
   withExample(
     command,
-    'run draft specs/login.md --follow',
-    'run .holdpoint/workflows/merge.toml --slug login --target main --after run:t-4k2m9x1c7h0a',
+    `${path} run draft specs/login.md --follow`.trim(),
+    `${path} run .holdpoint/workflows/merge.toml --slug login --target main --after run:t-4k2m9x1c7h0a`.trim(),
   );
 };

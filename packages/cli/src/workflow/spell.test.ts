@@ -5,6 +5,7 @@ import { INPUT_FLAG, spellCommandLine } from './spell.ts';
 const program = new Command('holdpoint').option('--no-ansi');
 program
   .command('run')
+  .option(`${INPUT_FLAG} <pair>`)
   .option('--follow')
   .option('--goal <text>')
   .option('-C, --repository <dir>')
@@ -12,7 +13,7 @@ program
 program.command('other').option('--flag');
 
 const spelled = (line: string): string =>
-  spellCommandLine(line.split(' '), program, 'run').join(' ').replaceAll(INPUT_FLAG, 'IN');
+  spellCommandLine(line.split(' '), program).join(' ').replaceAll(INPUT_FLAG, 'IN');
 
 describe('an option that nobody declared is an input of the flow', () => {
   test.each([
@@ -26,6 +27,18 @@ describe('an option that nobody declared is an input of the flow', () => {
     ['--no-ansi run f --slug x', '--no-ansi run f IN slug=x'],
     ['run f --slug x --no-ansi', 'run f IN slug=x --no-ansi'],
   ])('%s', (typed, understood) => expect(spelled(typed)).toBe(understood));
+
+  test('workflow run takes inputs too', () => {
+    const nested = new Command('holdpoint');
+    nested.command('workflow').alias('workflows').command('run').option(`${INPUT_FLAG} <pair>`);
+    expect(spellCommandLine(['workflows', 'run', 'f', '--slug', 'x'], nested)).toEqual([
+      'workflows',
+      'run',
+      'f',
+      INPUT_FLAG,
+      'slug=x',
+    ]);
+  });
 
   test('a value that begins with a dash is not taken: it may be the next option', () => {
     expect(spelled('run f --fast -C there')).toBe('run f IN fast=true -C there');

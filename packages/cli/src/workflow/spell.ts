@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander';
 
-/** Carries `name=value` of an input that was given as an option of its own. Nobody types it. */
+/** Internal option that carries an input given as `--name value`. */
 export const INPUT_FLAG = '--input-named';
 
 const isFlag = (word: string): boolean => word.startsWith('--') && word.length > 2;
@@ -11,9 +11,8 @@ const optionFor = (options: readonly Option[], word: string): Option | undefined
 };
 
 /**
- * Inputs of a flow look like options that nobody has declared: `--spec-file a.md`, `--spec-file=a.md`, or `--fast` alone,
- * which is true. They are spelled out here, so that what is declared and what is not cannot be mixed up later. A value that
- * begins with a dash is written with `=`; behind `--` every word is what it is.
+ * Rewrites inputs of a workflow, which look like undeclared options: `--spec-file a.md`, `--spec-file=a.md`, or `--fast`
+ * (true). A value that starts with a dash needs `=`. Words after `--` stay as they are.
  */
 export const spellInputs = (words: readonly string[], options: readonly Option[]): readonly string[] => {
   const spelled: string[] = [];
@@ -36,17 +35,24 @@ export const spellInputs = (words: readonly string[], options: readonly Option[]
   return spelled;
 };
 
-/** The same for a whole command line, when it is about the command that takes such inputs. */
-export const spellCommandLine = (
-  args: readonly string[],
-  program: Command,
-  name: string,
-): readonly string[] => {
-  const at = args.findIndex((word) => !word.startsWith('-'));
-  const command = program.commands.find((child) => child.name() === name);
-  if (command === undefined || args[at] !== name) return args;
-  return [
-    ...args.slice(0, at + 1),
-    ...spellInputs(args.slice(at + 1), [...command.options, ...program.options]),
-  ];
+const childOf = (command: Command, word: string | undefined): Command | undefined =>
+  command.commands.find((child) => word !== undefined && [child.name(), ...child.aliases()].includes(word));
+
+const takesInputs = (command: Command): boolean => command.options.some(({ long }) => long === INPUT_FLAG);
+
+/** The same for a whole command line, if it selects `run` or `workflow run`. */
+export const spellCommandLine = (args: readonly string[], program: Command): readonly string[] => {
+  let command = program;
+  for (const [at, word] of args.entries()) {
+    if (word.startsWith('-')) continue;
+    const child = childOf(command, word);
+    if (child === undefined) return args;
+    if (takesInputs(child))
+      return [
+        ...args.slice(0, at + 1),
+        ...spellInputs(args.slice(at + 1), [...child.options, ...program.options]),
+      ];
+    command = child;
+  }
+  return args;
 };

@@ -20,7 +20,7 @@ const identityFinding = async (client: Client): Promise<Finding> => {
     if (!(error instanceof HoldpointError)) throw error;
     return error.code === 'RUNTIME_UNAVAILABLE'
       ? fail(check, 'approvals does not answer', 'see to the service first')
-      : fail(check, `${error.code}: ${error.message}`, 'have a new token made: `holdpoint tokens create`');
+      : fail(check, `${error.code}: ${error.message}`, 'have a new token made: `holdpoint token create`');
   }
 };
 

@@ -1,4 +1,4 @@
-import type { About } from '@holdpoint/contracts/api/admin';
+import type { ServiceInfo } from '@holdpoint/contracts/api/admin';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { type ServiceName, SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { VERSION } from '@holdpoint/contracts/values/version';
@@ -9,7 +9,7 @@ import { fail, type Finding, ok, sizeText, warn } from './finding.ts';
 /** What a service said of itself, and between which moments of this machine it did. */
 export type Heard = {
   readonly service: ServiceName;
-  readonly about?: About;
+  readonly about?: ServiceInfo;
   readonly error?: string;
   readonly from: number;
   readonly to: number;

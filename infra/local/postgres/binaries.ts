@@ -2,7 +2,7 @@ import { access, chmod, constants, readFile, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import { codeOf, messageOf, Problem } from './problem.ts';
+import { codeOf, messageOf, Problem } from '../problem.ts';
 
 export type PostgresBinaries = { readonly postgres: string; readonly initdb: string };
 

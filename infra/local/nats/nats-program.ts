@@ -1,14 +1,14 @@
 import { access, constants, mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { parseServerVersion } from '../nats/config.ts';
-import type { ServerVersion } from '../nats/config.ts';
+import { parseServerVersion } from '../../nats/config.ts';
+import type { ServerVersion } from '../../nats/config.ts';
 import { fetchDebianPackage } from './debian-package.ts';
 import { downloadRelease } from './download.ts';
 import { archiveName, dockerImage, natsRelease, releasePlatform } from './nats-release.ts';
-import { messageOf, Problem } from './problem.ts';
-import type { Progress } from './progress.ts';
-import { run } from './run.ts';
+import { messageOf, Problem } from '../problem.ts';
+import type { Progress } from '../progress.ts';
+import { run } from '../run.ts';
 
 export type NatsProgram =
   | {

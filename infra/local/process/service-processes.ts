@@ -1,9 +1,9 @@
-import type { ServiceName } from '../credentials/layout.ts';
+import type { ServiceName } from '../../credentials/layout.ts';
 import type { Registry } from './leftovers.ts';
-import { poll } from './poll.ts';
-import type { Ports } from './ports.ts';
-import { Problem } from './problem.ts';
-import type { Progress } from './progress.ts';
+import { poll } from '../poll.ts';
+import type { Ports } from '../ports.ts';
+import { Problem } from '../problem.ts';
+import type { Progress } from '../progress.ts';
 import { mainFile, serviceEnvironment } from './services.ts';
 import type { ServiceContext } from './services.ts';
 import { supervise } from './supervisor.ts';

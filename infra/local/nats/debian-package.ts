@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { run } from './run.ts';
+import { run } from '../run.ts';
 
 const UPDATE_WITHIN_MS = 120_000;
 const FETCH_WITHIN_MS = 120_000;

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { generateCredentials } from '../credentials/generate.ts';
-import { connectAs } from '../nats/connect.ts';
+import { generateCredentials } from '../../credentials/generate.ts';
+import { connectAs } from '../../nats/connect.ts';
 import { findNats, natsSearchOf } from './nats-program.ts';
 import { startNats } from './nats.ts';
 import type { NatsOptions, NatsServer } from './nats.ts';
-import { choosePorts } from './ports.ts';
-import { silent } from './progress.ts';
+import { choosePorts } from '../ports.ts';
+import { silent } from '../progress.ts';
 
 let dir = '';
 const servers: NatsServer[] = [];

@@ -2,9 +2,9 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { generateCredentials } from '../credentials/generate.ts';
-import { withAdmin } from '../postgres/admin.ts';
-import { choosePorts } from './ports.ts';
+import { generateCredentials } from '../../credentials/generate.ts';
+import { withAdmin } from '../../postgres/admin.ts';
+import { choosePorts } from '../ports.ts';
 import { startPostgres } from './postgres.ts';
 import type { PostgresServer } from './postgres.ts';
 

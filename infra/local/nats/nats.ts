@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join, resolve } from 'node:path';
-import { readPublicNkeys } from '../credentials/read.ts';
-import { renderServerConfig } from '../nats/config.ts';
-import { poolsIn } from '../nats/pools.ts';
-import { rotateLog, startChild } from './child.ts';
-import type { Child, ChildSpec, Farewell } from './child.ts';
+import { readPublicNkeys } from '../../credentials/read.ts';
+import { renderServerConfig } from '../../nats/config.ts';
+import { poolsIn } from '../../nats/pools.ts';
+import { rotateLog, startChild } from '../process/child.ts';
+import type { Child, ChildSpec, Farewell } from '../process/child.ts';
 import type { NatsProgram } from './nats-program.ts';
-import { poll } from './poll.ts';
-import { Problem } from './problem.ts';
-import { run } from './run.ts';
-import { tail } from './tail.ts';
+import { poll } from '../poll.ts';
+import { Problem } from '../problem.ts';
+import { run } from '../run.ts';
+import { tail } from '../process/tail.ts';
 
 export type NatsOptions = {
   readonly program: NatsProgram;

@@ -8,8 +8,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { downloadRelease } from './download.ts';
 import { archiveName, natsRelease, releasePlatform } from './nats-release.ts';
 import type { Release } from './nats-release.ts';
-import { portOf } from './ports.ts';
-import { run } from './run.ts';
+import { portOf } from '../ports.ts';
+import { run } from '../run.ts';
 
 const PLATFORM = 'linux-amd64';
 const PROGRAM = '#!/bin/sh\necho "nats-server: v9.9.9"\n';

@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readIfPresent } from '../credentials/keep.ts';
-import { commandOf } from './pid.ts';
-import { poll } from './poll.ts';
+import { readIfPresent } from '../../credentials/keep.ts';
+import { commandOf } from '../process/pid.ts';
+import { poll } from '../poll.ts';
 
 const GONE_WITHIN_MS = 20_000;
 

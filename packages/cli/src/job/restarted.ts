@@ -1,17 +1,17 @@
-import type { HistoryEntry } from '@holdpoint/contracts/catalog/catalog';
+import type { HistoryEntry } from '@holdpoint/contracts/task/queries';
 import { jobOf } from '@holdpoint/contracts/values/ids';
-import { TaskEvent } from '@holdpoint/contracts/task/task';
-import type { TaskView } from '@holdpoint/contracts/task/task';
+import { TaskEvent } from '@holdpoint/contracts/task/events';
+import type { TaskView } from '@holdpoint/contracts/task/views';
 import { isEnded } from './status.ts';
 
 /** The nodes that were started anew since a version of the run. */
-export const rewoundSince = (history: readonly HistoryEntry[], version: number): readonly string[] => {
+export const restartedSince = (history: readonly HistoryEntry[], version: number): readonly string[] => {
   const nodes = history
     .filter((entry) => entry.version > version)
     .flatMap(({ data }) => {
       const event = TaskEvent.safeParse(data);
       if (!event.success) return [];
-      if (event.data.type === 'rewound') return event.data.nodes;
+      if (event.data.type === 'restarted') return event.data.nodes;
       return event.data.type === 'node_retrying' ? [event.data.node] : [];
     });
   return [...new Set(nodes)];

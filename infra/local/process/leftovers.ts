@@ -1,8 +1,8 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { readIfPresent } from '../credentials/keep.ts';
+import { readIfPresent } from '../../credentials/keep.ts';
 import { commandOf, isAlive } from './pid.ts';
-import { poll } from './poll.ts';
+import { poll } from '../poll.ts';
 
 /** A process that was started, and a text that only its command line has: process numbers are used again. */
 const Entry = z.object({ name: z.string(), pid: z.int().min(2), marker: z.string().min(1) });

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { findNats } from './nats-program.ts';
 import type { NatsSearch } from './nats-program.ts';
 import { natsRelease } from './nats-release.ts';
-import { createProgress, silent } from './progress.ts';
+import { createProgress, silent } from '../progress.ts';
 
 let dir = '';
 beforeEach(async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { commandOf, isAlive } from './pid.ts';
 import { createRegistry, endLeftovers } from './leftovers.ts';
-import { poll } from './poll.ts';
+import { poll } from '../poll.ts';
 import { startChild } from './child.ts';
 import { supervise } from './supervisor.ts';
 import type { Supervised } from './supervisor.ts';

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { codeOf, messageOf } from './problem.ts';
+import { codeOf, messageOf } from '../problem.ts';
 import { archiveName } from './nats-release.ts';
 import type { Release } from './nats-release.ts';
-import { run } from './run.ts';
+import { run } from '../run.ts';
 
 /** Many machines have no network: a server that does not answer by then is not there. */
 const ANSWER_WITHIN_MS = 5_000;

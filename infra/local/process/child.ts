@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { open, rename } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isMissing } from '../credentials/keep.ts';
+import { isMissing } from '../../credentials/keep.ts';
 
 export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { codeOf } from './problem.ts';
-import { run } from './run.ts';
+import { codeOf } from '../problem.ts';
+import { run } from '../run.ts';
 
 /** Whether a process exists, be it somebody else's. */
 export const isAlive = (pid: number): boolean => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Child } from './child.ts';
-import { messageOf } from './problem.ts';
+import { messageOf } from '../problem.ts';
 
 /** A server that can be started again on the files it had. */
 type Restartable = { readonly child: () => Child; readonly start: () => Promise<void> };

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { chown, stat } from 'node:fs/promises';
-import { isMissing } from '../credentials/keep.ts';
-import { Problem } from './problem.ts';
-import { run } from './run.ts';
+import { isMissing } from '../../credentials/keep.ts';
+import { Problem } from '../problem.ts';
+import { run } from '../run.ts';
 
 /** How to run a program that refuses to run as root. */
 export type RunAs = {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { layout, roleOf } from '../credentials/layout.ts';
-import type { ServiceName } from '../credentials/layout.ts';
+import { layout, roleOf } from '../../credentials/layout.ts';
+import type { ServiceName } from '../../credentials/layout.ts';
 
 export type ServiceContext = {
   readonly root: string;
