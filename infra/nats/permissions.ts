@@ -114,16 +114,16 @@ const speech: Readonly<Record<ServiceName, readonly string[]>> = {
 
 /** What a service hears beside its consumers, and where it is answered by another: apart from its inbox, see above. */
 const hearing: Readonly<Record<ServiceName, readonly string[]>> = {
-  orchestrator: [...filters.circuitFacts, filters.answersTo('orchestrator')],
+  orchestrator: [...filters.circuitEvents, filters.answersTo('orchestrator')],
   // What another replica has stated: what is shown to people is looked up then.
   approvals: [
-    filters.factsOf('approval'),
+    filters.eventsOf('approval'),
     filters.answersTo('approvals'),
     // For who watches tasks in a browser.
-    filters.factsOf('task'),
+    filters.eventsOf('task'),
     filters.logs,
   ],
-  executor: [...filters.circuitFacts, filters.answersTo('executor')],
+  executor: [...filters.circuitEvents, filters.answersTo('executor')],
   recovery: [],
 };
 
@@ -151,12 +151,12 @@ const serviceUser = (service: ServiceName, declared: Declared): Permissions => {
   const own = declared.consumers.filter((consumer) => consumer.service === service);
   return {
     publish: rule([
-      filters.factsOf(AGGREGATES[service]),
+      filters.eventsOf(AGGREGATES[service]),
       ...speech[service],
       ...storesOf(service, declared),
       subjects.deadLetter(service),
       // Of its own dead letters, by whoever settles one.
-      subjects.settledLetter(service),
+      subjects.resolvedDeadLetter(service),
       getDirect('HP_DLQ'),
       ...own.flatMap((consumer) => [consumerInfo(consumer), fetchFrom(consumer), ...acknowledge(consumer)]),
       ...REQUESTER_INBOXES,
@@ -218,7 +218,7 @@ const operatorUser = (declared: Declared): Permissions => {
 
 const monitorUser = (declared: Declared): Permissions => ({
   publish: rule([...infos(declared), SERVICE_DISCOVERY]),
-  subscribe: rule([filters.facts, inboxOf('monitor'), ADVISORIES]),
+  subscribe: rule([filters.events, inboxOf('monitor'), ADVISORIES]),
 });
 
 /** The stream of work, with the consumers that workers make themselves, one for each version of a program. */
@@ -235,7 +235,7 @@ const workerUser = (declared: Declared): Permissions => ({
     ...readStream(WORK_STREAM, []).allow,
     ...bucketsNamed(programBucket.name, declared).flatMap(writeBucket),
   ]),
-  subscribe: rule([inboxOf('worker'), filters.factsOf('task')]),
+  subscribe: rule([inboxOf('worker'), filters.eventsOf('task')]),
 });
 
 const permissionsOf = (user: NatsUser, declared: Declared): Permissions => {

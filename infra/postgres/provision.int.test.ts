@@ -8,8 +8,8 @@ import { layout, roleOf, services } from '../credentials/layout.ts';
 import type { ServiceName } from '../credentials/layout.ts';
 import { readPostgresPassword } from '../credentials/read.ts';
 import { choosePorts } from '../local/ports.ts';
-import { startPostgres } from '../local/postgres.ts';
-import type { PostgresServer } from '../local/postgres.ts';
+import { startPostgres } from '../local/postgres/postgres.ts';
+import type { PostgresServer } from '../local/postgres/postgres.ts';
 import { withAdmin } from './admin.ts';
 import { provision } from './provision.ts';
 
