@@ -126,10 +126,10 @@ const INLETS: readonly (readonly [user: ServiceName | 'operator', subject: strin
   ['orchestrator', 'hp.cmd.recovery.circuit_acquire', 'command/recovery.circuit_acquire'],
   ['recovery', 'hp.cmd.recovery.circuit_record_failure', 'command/recovery.circuit_record_failure'],
   ['executor', 'hp.cmd.recovery.circuit_report', 'command/recovery.circuit_report'],
-  ['approvals', 'hp.evt.approval.resolved.a-1', 'fact/approval.resolved'],
-  ['executor', 'hp.evt.effect.applied.e-1', 'fact/effect.applied'],
-  ['executor', 'hp.evt.effect.refused.e-1', 'fact/effect.refused'],
-  ['executor', 'hp.evt.effect.deferred.e-1', 'fact/effect.deferred'],
+  ['approvals', 'hp.evt.approval.resolved.a-1', 'event/approval.resolved'],
+  ['executor', 'hp.evt.effect.applied.e-1', 'event/effect.applied'],
+  ['executor', 'hp.evt.effect.refused.e-1', 'event/effect.refused'],
+  ['executor', 'hp.evt.effect.deferred.e-1', 'event/effect.deferred'],
 ];
 
 setFlagsFromString('--expose-gc');

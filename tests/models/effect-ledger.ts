@@ -1,4 +1,4 @@
-import type { DoubtAnswer } from '@holdpoint/contracts/effect/grant';
+import type { InDoubtAnswer } from '@holdpoint/contracts/effect/grant';
 import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import type { EffectClass } from '@holdpoint/contracts/workflow/workflow';
@@ -17,7 +17,7 @@ import { classOf, LATER_ATTEMPT, ORDERS, resolutionOf, verify } from './effect-o
 import type { Model } from './examine.ts';
 
 export type EffectDecider = Decider<EffectState, EffectMessage, EffectEvent, EffectWork>;
-export const realDecider: EffectDecider = createEffectDecider(verify, classOf);
+export const realDecider: EffectDecider = createEffectDecider({ verify, classOf });
 
 /** A start in the hands of an executor: it is lost when that crashes, and it may pause wherever it is. */
 type Start = {
@@ -43,7 +43,7 @@ export type LedgerWorld = {
   readonly fault: string | undefined;
 };
 
-type Statement = { readonly answer: DoubtAnswer; readonly epoch: number; readonly knewOfCancel: boolean };
+type Statement = { readonly answer: InDoubtAnswer; readonly epoch: number; readonly knewOfCancel: boolean };
 
 export type Ledger = {
   readonly effectClass: EffectClass;
@@ -113,7 +113,7 @@ const performed = (world: LedgerWorld, work: EffectWork): LedgerWorld => {
       };
     case 'probe':
       return { ...world, asked: { epoch: work.epoch, unended: work.unended } };
-    case 'await_place':
+    case 'await_slot':
     case 'abort':
       return world;
   }
@@ -156,17 +156,17 @@ const orderSteps = (
   const { plain, odd } = ORDERS[effectClass];
   const run = (name: string, payload: RunEffect, at: typeof place): Step<LedgerWorld> => [
     `${name} finds ${at === undefined ? 'no place' : 'a place'}`,
-    tell(world, { kind: 'run', payload, place: at }, decide),
+    tell(world, { kind: 'run', payload, slot: at }, decide),
   ];
   return [
     ...(place === undefined
       ? []
       : [
           run('the order', plain, place),
-          ['claimed', tell(world, { kind: 'claim', id: EFFECT, place }, decide)] as const,
+          ['claimed', tell(world, { kind: 'claim', id: EFFECT, slot: place }, decide)] as const,
         ]),
     ...(probes && place === undefined
-      ? [['claimed to look', tell(world, { kind: 'claim', id: EFFECT, place: free }, decide)] as const]
+      ? [['claimed to look', tell(world, { kind: 'claim', id: EFFECT, slot: free }, decide)] as const]
       : []),
     run('the order', plain, undefined),
     ...Object.entries(odd)
@@ -292,7 +292,7 @@ const personSteps = (
   if (statement !== undefined || ledger.status !== 'in_doubt' || ledger.next !== 'person') return told;
   const { epoch, starts } = ledger.entry;
   const isQuiet = wire.length === 0 && executors.every((start) => isOver(world, start.epoch));
-  const answers: readonly DoubtAnswer[] = [
+  const answers: readonly InDoubtAnswer[] = [
     ...(applied > 0 ? (['applied'] as const) : []),
     ...(applied === 0 && isQuiet ? (['not_applied'] as const) : []),
     // At the risk of whoever says so: what was begun may still be on its way. Where nobody looks, that shows nothing more.
@@ -318,7 +318,7 @@ const outsideSteps = (
   decide: Decide,
 ): readonly Step<LedgerWorld>[] => [
   ['cancelled', tell(world, { kind: 'cancel', payload: { ...about, reason: 'over' } }, decide)],
-  ['offered again', tell(world, { kind: 'timer', name: 'place', data: null }, decide)],
+  ['offered again', tell(world, { kind: 'timer', name: 'slot', data: null }, decide)],
   ['lease over', tell(world, { kind: 'timer', name: 'lease', data: null }, decide)],
   // Looking needs no grant.
   ...(world.now < GRANT_ENDS && effectClass !== 'probeable'
@@ -344,7 +344,7 @@ const unanswered = (
   decide: Decide,
 ): readonly string[] => {
   const order = ORDERS[effectClass].plain;
-  const ordered = decide(ledger, { kind: 'run', payload: order, place: undefined }, now);
+  const ordered = decide(ledger, { kind: 'run', payload: order, slot: undefined }, now);
   const cancelled = decide(ledger, { kind: 'cancel', payload: { ...about, reason: 'over' } }, now);
   // The key stays with the effect that was ordered first.
   const isConflict = (entryIn(ordered.ledger)?.order.digest ?? order.digest) !== order.digest;

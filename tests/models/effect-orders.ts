@@ -1,4 +1,4 @@
-import type { DoubtAnswer } from '@holdpoint/contracts/effect/grant';
+import type { InDoubtAnswer } from '@holdpoint/contracts/effect/grant';
 import type { ResolveEffect, RunEffect } from '@holdpoint/contracts/effect/commands';
 import type { EffectClass } from '@holdpoint/contracts/workflow/workflow';
 import type { ClassOf, Verify } from '@holdpoint/executor/effect/admission';
@@ -63,7 +63,7 @@ const signed = new Map<string, ResolveEffect>();
 /** What somebody said of a doubt. It lets the effect be done again long after its grant has ended. */
 export const resolutionOf = (
   effectClass: EffectClass,
-  { answer, epoch }: { readonly answer: DoubtAnswer; readonly epoch: number },
+  { answer, epoch }: { readonly answer: InDoubtAnswer; readonly epoch: number },
 ): ResolveEffect => {
   const key = `${effectClass} ${answer} ${String(epoch)}`;
   const { effect } = ORDERS[effectClass].plain;

@@ -1,4 +1,4 @@
-import type { BoardEvent } from '@holdpoint/contracts/task/registry';
+import type { RegistryEvent } from '@holdpoint/contracts/task/registry';
 import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import type { RecoveryEvent } from '@holdpoint/contracts/recovery/events';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
@@ -16,9 +16,9 @@ import {
   type OrchestratorEvent,
   type OrchestratorState,
 } from '@holdpoint/orchestrator/orchestrator';
-import type { Board } from '@holdpoint/orchestrator/registry/state';
+import type { Registry } from '@holdpoint/orchestrator/registry/state';
 import type { Task, TaskState } from '@holdpoint/orchestrator/task/model/state';
-import { isProgram, type Program, type ProgramFact, type ProgramState } from '@holdpoint/programs/state';
+import { isProgram, type Program, type ProgramTaskEvent, type ProgramState } from '@holdpoint/programs/state';
 import { recoveryDecider, type RecoveryState } from '@holdpoint/recovery/attempts/decide';
 import type { Decider } from '@holdpoint/runtime/decider';
 import type { StoredEvent } from '@holdpoint/runtime/engine/ports';
@@ -43,8 +43,8 @@ export type Book<State, Event> = {
 };
 
 export type TaskChange = Change<TaskState, TaskEvent>;
-export type BoardChange = Change<OrchestratorState, BoardEvent>;
-export type ProgramChange = Change<ProgramState, ProgramFact>;
+export type BoardChange = Change<OrchestratorState, RegistryEvent>;
+export type ProgramChange = Change<ProgramState, ProgramTaskEvent>;
 export type RecoveryChange = Change<RecoveryState, RecoveryEvent>;
 
 export const isOfTask = (change: Change<OrchestratorState, OrchestratorEvent>): change is TaskChange =>
@@ -90,7 +90,7 @@ export const createBooks = () => ({
   orchestrator: createBook<OrchestratorState, OrchestratorEvent>(orchestratorDecider),
   approvals: createBook<ServiceState, ServiceEvent>(createServiceDecider(nobody)),
   executor: createBook<ReturnType<ReturnType<typeof createEffectDecider>['evolve']>, EffectEvent>(
-    createEffectDecider(nobody),
+    createEffectDecider({ verify: nobody }),
   ),
   recovery: createBook<RecoveryState, RecoveryEvent>(recoveryDecider),
 });
@@ -113,8 +113,8 @@ export const programIn = ({ orchestrator }: Pick<Books, 'orchestrator'>, id: str
 export const programsIn = ({ orchestrator }: Pick<Books, 'orchestrator'>): readonly Program[] =>
   [...orchestrator.states.values()].filter((state): state is Program => isProgram(state));
 
-export const boardsIn = ({ orchestrator }: Pick<Books, 'orchestrator'>): readonly Board[] =>
-  [...orchestrator.states.values()].filter((state): state is Board => state.phase === 'board');
+export const boardsIn = ({ orchestrator }: Pick<Books, 'orchestrator'>): readonly Registry[] =>
+  [...orchestrator.states.values()].filter((state): state is Registry => state.phase === 'board');
 
 /** The task that an event is about, for whoever reads the trace. */
 export const taskOf = (event: object, aggregate: string): string =>

@@ -100,7 +100,7 @@ export const createRecorder = async (
   const listen = (subject: string, take: (msg: Msg) => void): void => {
     connection.subscribe(subject, { callback: (error, msg) => (error === null ? take(msg) : undefined) });
   };
-  listen(filters.facts, takeFact);
+  listen(filters.events, takeFact);
   listen(filters.deadLetters, takeLetter);
   for (const subject of COMMANDS) listen(subject, keep);
   await connection.flush();

@@ -1,4 +1,4 @@
-import { facts } from '@holdpoint/contracts/catalog/events';
+import { events } from '@holdpoint/contracts/catalog/events';
 import { inputIdOf, effectTaskIdOf } from '@holdpoint/contracts/values/ids';
 import { WorkOrder } from '@holdpoint/contracts/program/work';
 import { RequestApproval } from '@holdpoint/contracts/approval/commands';
@@ -116,7 +116,7 @@ test('whatever is said to it, in any order: every law of a decider, and facts an
   fc.assert(
     fc.property(acts, (sequence) => {
       const run = holdsEveryLaw(programDecider, sequence);
-      for (const event of eventsOf(run)) expect(facts.orchestrator.parse(event)).toEqual(event);
+      for (const event of eventsOf(run)) expect(events.orchestrator.parse(event)).toEqual(event);
       for (const { subject, data } of run.flatMap(({ made }) => made.send)) {
         if (subject.startsWith('hp.work.')) WorkOrder.parse(data);
         else if (subject === 'hp.cmd.approval.request') RequestApproval.parse(data);

@@ -1,26 +1,26 @@
 import type { ApprovalResolved } from '@holdpoint/contracts/approval/events';
-import type { Information } from '@holdpoint/contracts/task/registry';
+import type { Notification } from '@holdpoint/contracts/task/registry';
 import type { CommandId, TaskId } from '@holdpoint/contracts/values/ids';
 import type { Json } from '@holdpoint/contracts/values/json';
-import type { SayOfWork } from '@holdpoint/contracts/program/work';
+import type { WorkRequest } from '@holdpoint/contracts/program/work';
 import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import type { Program } from './state.ts';
 
-type Said = {
+type CommandFields = {
   readonly id: TaskId;
   readonly by?: string | undefined;
   readonly reason?: string | undefined;
 };
 
 /** What a person wants of the whole task. The command tells a repeat from the same wish once more. */
-export type ByHand = {
+export type OperatorCommand = {
   readonly kind: 'cancel' | 'pause' | 'resume' | 'retry';
-  readonly payload: Said;
+  readonly payload: CommandFields;
   readonly commandId: CommandId;
 };
 
 /** A task as it was at one version: the fork begins with the phase that it had come to. */
-export type ForkedFrom = {
+export type ForkProgram = {
   readonly kind: 'fork_program';
   readonly task: TaskId;
   readonly origin: Program;
@@ -31,10 +31,10 @@ export type ForkedFrom = {
 /** Everything that a task of a program may be told. */
 export type ProgramMessage =
   | { readonly kind: 'submit'; readonly task: TaskId; readonly payload: SubmitTask }
-  | ForkedFrom
-  | ByHand
-  | { readonly kind: 'work'; readonly payload: SayOfWork }
+  | ForkProgram
+  | OperatorCommand
+  | { readonly kind: 'work'; readonly payload: WorkRequest }
   | { readonly kind: 'approval'; readonly fact: ApprovalResolved }
-  | { readonly kind: 'notify'; readonly information: Information }
+  | { readonly kind: 'notify'; readonly information: Notification }
   | { readonly kind: 'watch'; readonly watcher: TaskId; readonly node?: string | undefined }
   | { readonly kind: 'timer'; readonly name: string; readonly data: Json };

@@ -1,14 +1,13 @@
 import { errorBody } from '@holdpoint/contracts/values/errors';
-import type { SayOfWork, WorkAnswer } from '@holdpoint/contracts/program/work';
+import type { WorkRequest, WorkAnswer } from '@holdpoint/contracts/program/work';
 import { asSent } from '@holdpoint/contracts/values/json';
 import type { Answer, Decision } from '@holdpoint/runtime/decider';
-import type { Draft } from './decision-builder.ts';
-import { givenFor } from './work-input.ts';
-import { extendLease, LEASE_MS } from './order-phase.ts';
+import type { DecisionBuilder } from './decision-builder.ts';
+import { extendLease, LEASE_MS, workInputFor } from './order-phase.ts';
 import { ORDER_TIMER } from './outgoing.ts';
 import { phaseEnded } from './phase-end.ts';
 import { record } from './records.ts';
-import type { Program, ProgramFact } from './state.ts';
+import type { Program, ProgramTaskEvent } from './state.ts';
 
 const answerWith = (task: Program, more: Omit<WorkAnswer, 'lease' | 'leaseMs'> = {}): Answer => ({
   ok: asSent({ lease: task.lease, leaseMs: LEASE_MS, ...more }),
@@ -19,12 +18,12 @@ const lost = ({ id, phase, lease }: Program): Answer => ({
 });
 
 /** Only the holder of the lease is heard; an order that nobody has taken belongs to whoever speaks of it first. */
-const holds = (task: Program, { lease, worker }: SayOfWork): boolean => {
+const holds = (task: Program, { lease, worker }: WorkRequest): boolean => {
   if (lease !== task.lease) return false;
   return task.status === 'ordered' || (task.status === 'started' && task.worker === worker);
 };
 
-const take = (draft: Draft, worker: string): void => {
+const take = (draft: DecisionBuilder, worker: string): void => {
   const { status, node, visit, attempt, lease } = draft.task();
   if (status !== 'ordered') return;
   draft.emit({ type: 'phase_started', node, visit, attempt, lease, worker });
@@ -32,7 +31,7 @@ const take = (draft: Draft, worker: string): void => {
 };
 
 /** What a worker says of the phase that it has been given. */
-export const working = (draft: Draft, said: SayOfWork): Decision<ProgramFact> => {
+export const onWorkMessage = (draft: DecisionBuilder, said: WorkRequest): Decision<ProgramTaskEvent> => {
   const { say, worker, lease } = said;
   const { done } = draft.task();
   if (say.what === 'end' && done?.lease === lease && done.worker === worker)
@@ -42,7 +41,9 @@ export const working = (draft: Draft, said: SayOfWork): Decision<ProgramFact> =>
   switch (say.what) {
     case 'claim':
       extendLease(draft);
-      return draft.done(answerWith(draft.task(), say.give === true ? { given: givenFor(draft.task()) } : {}));
+      return draft.done(
+        answerWith(draft.task(), say.give === true ? { given: workInputFor(draft.task()) } : {}),
+      );
     case 'beat':
       extendLease(draft);
       return draft.done(answerWith(draft.task()));

@@ -1,6 +1,5 @@
-import type { Activation } from '@holdpoint/contracts/program/work';
-import type { Draft } from './decision-builder.ts';
-import { givenFor } from './work-input.ts';
+import type { Activation, WorkInput } from '@holdpoint/contracts/program/work';
+import type { DecisionBuilder } from './decision-builder.ts';
 import { LEASE_TIMER, ORDER_TIMER, orderWork } from './outgoing.ts';
 import type { Program } from './state.ts';
 
@@ -16,34 +15,57 @@ const untakenTimer = (ask: number, now: number) => ({
   data: { ask: ask + 1 },
 });
 
-const send = (draft: Draft, ask: number): void => {
-  draft.send(orderWork(draft.task(), givenFor(draft.task()), ask));
-  draft.timer(untakenTimer(ask, draft.now));
+const send = (builder: DecisionBuilder, ask: number): void => {
+  builder.send(orderWork(builder.task(), workInputFor(builder.task()), ask));
+  builder.timer(untakenTimer(ask, builder.now));
 };
 
 /** Has somebody work on the phase that the task has come to, unless a person keeps it from going on. */
-export const orderPhase = (draft: Draft, activation: Activation = draft.task().activation): void => {
-  const { pausedByHand, node, visit, attempt, lease } = draft.task();
+export const orderPhase = (
+  builder: DecisionBuilder,
+  activation: Activation = builder.task().activation,
+): void => {
+  const { pausedByHand, node, visit, attempt, lease } = builder.task();
   if (pausedByHand) return;
-  draft.emit({ type: 'phase_ordered', node, visit, attempt, lease: lease + 1, activation });
-  send(draft, 0);
+  builder.emit({ type: 'phase_ordered', node, visit, attempt, lease: lease + 1, activation });
+  send(builder, 0);
 };
 
 const nobody = ({ program, hash }: Program): string =>
   `no worker has taken it: is there one that has ${program.id}@${program.version} (${hash.slice(0, 12)})?`;
 
 /** The order is old, and nobody has taken it: it may have been lost, or there is no worker. */
-export const orderAgain = (draft: Draft, ask: number): void => {
-  const task = draft.task();
+export const orderAgain = (builder: DecisionBuilder, ask: number): void => {
+  const task = builder.task();
   if (task.status !== 'ordered') return;
   const { node, visit, attempt, waits } = task;
-  if (waits === undefined) draft.emit({ type: 'phase_waiting', node, visit, attempt, reason: nobody(task) });
-  send(draft, ask);
+  if (waits === undefined)
+    builder.emit({ type: 'phase_waiting', node, visit, attempt, reason: nobody(task) });
+  send(builder, ask);
 };
 
 /** The worker holds its lease for as long again. */
-export const extendLease = (draft: Draft): void =>
-  draft.timer({ set: LEASE_TIMER, dueAt: draft.now + LEASE_MS });
+export const extendLease = (builder: DecisionBuilder): void =>
+  builder.timer({ set: LEASE_TIMER, dueAt: builder.now + LEASE_MS });
 
 /** Nobody holds the phase any more. */
-export const endLease = (draft: Draft): void => draft.timer({ clear: LEASE_TIMER });
+export const endLease = (builder: DecisionBuilder): void => builder.timer({ clear: LEASE_TIMER });
+
+/** All that a worker needs of the task for the phase that it has come to. */
+export const workInputFor = (task: Program): WorkInput => {
+  const { state, inputs, goal, requestedBy, repository, entries, failures, retried, answer, paused } = task;
+  const responding = task.activation === 'respond';
+  return {
+    state: (responding ? paused?.state : retried) ?? state,
+    inputs,
+    goal,
+    requestedBy,
+    ...(repository !== undefined && { repository }),
+    entries: [...entries],
+    failures: [...failures],
+    ...(retried !== undefined && { retried: true }),
+    ...(responding && paused !== undefined && { question: paused.asks }),
+    ...(responding && paused?.output !== undefined && { output: paused.output }),
+    ...(responding && answer !== undefined && { answer }),
+  };
+};

@@ -1,8 +1,8 @@
 import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
-import type { Information } from '@holdpoint/contracts/task/registry';
+import type { Notification } from '@holdpoint/contracts/task/registry';
 import { eventType } from '@holdpoint/contracts/bus/cloudevents';
 import type { ApprovalId, TaskId } from '@holdpoint/contracts/values/ids';
-import type { WorkGiven, WorkOrder } from '@holdpoint/contracts/program/work';
+import type { WorkInput, WorkOrder } from '@holdpoint/contracts/program/work';
 import { type Aggregate, subjects } from '@holdpoint/contracts/bus/subjects';
 import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import type { Outgoing } from '@holdpoint/runtime/decider';
@@ -30,7 +30,7 @@ const command = (aggregate: Aggregate, name: string, key: string, data: object):
 const GIVEN_MAX_BYTES = 256 * 1_024;
 
 /** A worker is wanted. `ask` counts the repeats of the same order. */
-export const orderWork = (task: Program, given: WorkGiven, ask: number): Outgoing => {
+export const orderWork = (task: Program, given: WorkInput, ask: number): Outgoing => {
   const { id, node, visit, attempt, lease, hash, program, activation } = task;
   const fits = bytesOf(given) <= GIVEN_MAX_BYTES;
   const data: WorkOrder = {
@@ -70,7 +70,7 @@ export const cancelEffect = (task: Program, effect: TaskId, reason: string, ask:
 const QUESTION_MS = 7 * 86_400_000;
 
 /** Puts a question to people. */
-export const askPeople = (
+export const requestAnswer = (
   task: Program,
   { approval: id, effectId, effect, digest, asks }: OpenQuestion,
   ask: number,
@@ -111,13 +111,13 @@ export const withdrawQuestion = (
   });
 
 /** Tells another task how this one has ended. */
-export const tellWatcher = (
+export const notifyWatcher = (
   { id, outcome, version }: Pick<Program, 'id' | 'outcome' | 'version'>,
   watcher: TaskId,
   now: number,
 ): Outgoing | undefined => {
   if (outcome === undefined) return undefined;
-  const information: Information = { about: 'peer', task: watcher, peer: id, outcome };
+  const information: Notification = { about: 'peer', task: watcher, peer: id, outcome };
   const key = `${watcher}.peer.${id}.${outcome}.${String(version)}.${String(now)}`;
   return command('task', 'notify', key, { id: watcher, information });
 };

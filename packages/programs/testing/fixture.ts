@@ -1,13 +1,13 @@
 import type { ApprovalResolved } from '@holdpoint/contracts/approval/events';
 import type { CommandId, NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
-import type { PhaseEnd, ProgramQuestion, SayOfWork } from '@holdpoint/contracts/program/work';
+import type { PhaseEnd, ProgramQuestion, WorkRequest } from '@holdpoint/contracts/program/work';
 import type { ProgramDefinition, ProgramOnError } from '@holdpoint/contracts/program/definition';
 import type { ProgramEffect, WorkRecord } from '@holdpoint/contracts/program/recording';
 import { programDecider } from '../src/decide.ts';
 import { evolve } from '../src/evolve.ts';
 import type { ProgramMessage } from '../src/messages.ts';
-import type { Program, ProgramFact, ProgramState } from '../src/state.ts';
+import type { Program, ProgramTaskEvent, ProgramState } from '../src/state.ts';
 
 /** For tests: a task of a program, and what is said to it. */
 export const TASK = 't-1' as TaskId;
@@ -48,7 +48,7 @@ export const submission = (
 
 export const say = (
   lease: number,
-  what: SayOfWork['say'],
+  what: WorkRequest['say'],
   worker = 'worker-1',
 ): Extract<ProgramMessage, { readonly kind: 'work' }> => ({
   kind: 'work',
@@ -135,4 +135,5 @@ export const taskAfter = (...messages: readonly ProgramMessage[]): Program => {
   return state;
 };
 
-export const typesIn = (events: readonly ProgramFact[]): readonly string[] => events.map(({ type }) => type);
+export const typesIn = (events: readonly ProgramTaskEvent[]): readonly string[] =>
+  events.map(({ type }) => type);

@@ -1,6 +1,6 @@
 import { questionOf } from '@holdpoint/contracts/workflow/approval-policy';
 import { namesOf } from '@holdpoint/contracts/workflow/audience';
-import { facts } from '@holdpoint/contracts/catalog/events';
+import { events } from '@holdpoint/contracts/catalog/events';
 import type { Verb } from '@holdpoint/contracts/workflow/approval-policy';
 import { GrantClaims } from '@holdpoint/contracts/effect/grant';
 import { holdsEveryLaw } from '@holdpoint/runtime/testing/laws';
@@ -45,7 +45,7 @@ test('every event is one that the contract allows', () => {
     fc.property(deskActs, (acts) => {
       for (const event of eventsOf(runOf(desk, acts))) {
         const sent: unknown = JSON.parse(JSON.stringify(event));
-        expect(facts.approvals.parse(sent)).toEqual(sent);
+        expect(events.approvals.parse(sent)).toEqual(sent);
       }
     }),
     { numRuns: 500 },

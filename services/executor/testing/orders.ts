@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { type AnswerClaims, type DoubtAnswer, type GrantClaims, SignedClaims } from '@holdpoint/contracts/effect/grant';
+import { type AnswerClaims, type InDoubtAnswer, type GrantClaims, SignedClaims } from '@holdpoint/contracts/effect/grant';
 import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import type { ResolveEffect, RunEffect } from '@holdpoint/contracts/effect/commands';
 import { ApprovalId, effectIdOf, NodeId, TaskId } from '@holdpoint/contracts/values/ids';
@@ -14,7 +14,7 @@ const verifyToken = createVerifier([publicKey]);
 /** As the executor does it: a token counts when its signature and its claims do. */
 export const verify = (token: string): SignedClaims | undefined =>
   SignedClaims.safeParse(verifyToken(token)).data;
-export const decider = createEffectDecider(verify);
+export const decider = createEffectDecider({ verify });
 
 export const TASK = TaskId.parse('t-1');
 export const NODE = NodeId.parse('append');
@@ -23,7 +23,7 @@ export const EFFECT = effectIdOf(TASK, NODE, 'append:sample.txt');
 export const NOW = 1_000_000;
 export const GRANT_ENDS = NOW + 3_600_000;
 
-export const place: Slot = { worker: 'worker-1', slot: 7 };
+export const slot: Slot = { worker: 'worker-1', slot: 7 };
 export const about = { id: EFFECT, task: TASK, node: NODE, attempt: 1 } as const;
 
 export const effectOf = (change: Partial<CanonicalEffect> = {}): CanonicalEffect => ({
@@ -99,7 +99,7 @@ export const orderFor = (
 
 /** What a person said of the doubt that has this epoch, as the approvals service signs it. */
 export const resolveFor = (
-  answer: DoubtAnswer,
+  answer: InDoubtAnswer,
   epoch: number,
   effect: CanonicalEffect = effectOf(),
   change: Partial<AnswerClaims> = {},

@@ -1,4 +1,4 @@
-import { facts } from '@holdpoint/contracts/catalog/events';
+import { events } from '@holdpoint/contracts/catalog/events';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { commandIdOf, RepositoryId, type TaskId, taskIdFrom } from '@holdpoint/contracts/values/ids';
 import type { ProgramDefinition } from '@holdpoint/contracts/program/definition';
@@ -10,7 +10,7 @@ import { readHistory, readHistoryPage, readState } from '@holdpoint/runtime/stor
 import type { Meta, Routed } from '@holdpoint/runtime/engine/inbound';
 import type { Pool } from 'pg';
 import { forkAt } from './task/fork.ts';
-import type { ByHand } from './task/model/messages.ts';
+import type { OperatorCommand } from './task/model/messages.ts';
 import { orchestratorDecider, type OrchestratorMessage, type OrchestratorState } from './orchestrator.ts';
 import { type BuiltInWorkflow, builtIn } from './workflows/catalog.ts';
 import { type Known, NOTHING_KNOWN } from './submission-context.ts';
@@ -23,13 +23,13 @@ import { taskView } from './queries/task-view.ts';
 const unknown = (id: string): HoldpointError =>
   new HoldpointError('ORCHESTRATOR_UNKNOWN_TASK', `no task is called ${id}`);
 
-const byHand = <Kind extends ByHand['kind']>(kind: Kind) => ({
+const byHand = <Kind extends OperatorCommand['kind']>(kind: Kind) => ({
   command: (
-    payload: Extract<ByHand, { readonly kind: Kind }>['payload'],
+    payload: Extract<OperatorCommand, { readonly kind: Kind }>['payload'],
     { identity }: Meta,
   ): Routed<OrchestratorMessage> => ({
     aggregate: payload.id,
-    message: { kind, payload, task: payload.id, commandId: commandIdOf(kind, identity) } as ByHand,
+    message: { kind, payload, task: payload.id, commandId: commandIdOf(kind, identity) } as OperatorCommand,
   }),
 });
 
@@ -55,7 +55,7 @@ const forkOf = (
   if (history.length < version) return undefined;
   const origin = history
     .slice(0, version)
-    .map(({ data }) => facts.orchestrator.parse(data))
+    .map(({ data }) => events.orchestrator.parse(data))
     .reduce<OrchestratorState>(
       (state, event) => orchestratorDecider.evolve(state, event),
       orchestratorDecider.initial,

@@ -1,13 +1,13 @@
-import type { BoardEvent } from '@holdpoint/contracts/task/registry';
+import type { RegistryEvent } from '@holdpoint/contracts/task/registry';
 import { errorBody } from '@holdpoint/contracts/values/errors';
-import type { SayOfWork } from '@holdpoint/contracts/program/work';
+import type { WorkRequest } from '@holdpoint/contracts/program/work';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { programDecider } from '@holdpoint/programs/decide';
-import type { ForkedFrom } from '@holdpoint/programs/messages';
-import { isProgram, type Program, type ProgramFact, type ProgramState } from '@holdpoint/programs/state';
+import type { ForkProgram } from '@holdpoint/programs/messages';
+import { isProgram, type Program, type ProgramTaskEvent, type ProgramState } from '@holdpoint/programs/state';
 import { type Decider, type Decision, decision, refused, type TimerFired } from '@holdpoint/runtime/decider';
-import { boardDecider, type BoardMessage } from './registry/decide.ts';
-import type { Board } from './registry/state.ts';
+import { registryDecider, type RegistryMessage } from './registry/decide.ts';
+import type { Registry } from './registry/state.ts';
 import { taskDecider } from './task/decide.ts';
 import type { TaskMessage } from './task/model/messages.ts';
 import { cancelledBefore } from './task/submit.ts';
@@ -15,14 +15,14 @@ import { asProgramMessage } from './program/program-messages.ts';
 import { type Absent, absent, type Task, type TaskState } from './task/model/state.ts';
 
 /** What the orchestrator keeps: tasks, those of programs among them, and a board for each repository. Their ids never coincide. */
-export type OrchestratorState = Absent | Task | Program | Board;
+export type OrchestratorState = Absent | Task | Program | Registry;
 /** What a worker says of its work. */
-export type WorkMessage = { readonly kind: 'work'; readonly payload: SayOfWork };
-export type OrchestratorMessage = TaskMessage | WorkMessage | ForkedFrom | Exclude<BoardMessage, TimerFired>;
-export type OrchestratorEvent = TaskEvent | ProgramFact | BoardEvent;
+export type WorkMessage = { readonly kind: 'work'; readonly payload: WorkRequest };
+export type OrchestratorMessage = TaskMessage | WorkMessage | ForkProgram | Exclude<RegistryMessage, TimerFired>;
+export type OrchestratorEvent = TaskEvent | ProgramTaskEvent | RegistryEvent;
 
-const isOfBoard = (event: OrchestratorEvent): event is BoardEvent => event.type.startsWith('board_');
-const isBoard = (state: OrchestratorState): state is Board => state.phase === 'board';
+const isOfBoard = (event: OrchestratorEvent): event is RegistryEvent => event.type.startsWith('board_');
+const isBoard = (state: OrchestratorState): state is Registry => state.phase === 'board';
 
 /** A task whose workflow is a graph, or none yet. */
 export const isTask = (state: OrchestratorState): state is TaskState => !isBoard(state) && !isProgram(state);
@@ -39,7 +39,7 @@ const decideProgram = (
   state: ProgramState,
   message: OrchestratorMessage,
   at: Parameters<typeof programDecider.decide>[2],
-): Decision<ProgramFact> => {
+): Decision<ProgramTaskEvent> => {
   const known = asProgramMessage(message);
   if (known === 'nothing') return decision({});
   return 'error' in known ? refused(known.error) : programDecider.decide(state, known, at);
@@ -53,17 +53,17 @@ export const createOrchestratorDecider = (
   evolve: (state, event) => {
     if (isOfBoard(event)) {
       if (state.phase !== 'absent' && !isBoard(state)) throw new Error('a task is no board');
-      return boardDecider.evolve(state, event);
+      return registryDecider.evolve(state, event);
     }
     if (isBoard(state)) throw new Error('a board is no task');
     if (event.type === 'program_submitted') return programDecider.evolve(programDecider.initial, event);
-    if (isProgram(state)) return programDecider.evolve(state, event as ProgramFact);
+    if (isProgram(state)) return programDecider.evolve(state, event as ProgramTaskEvent);
     return tasks.evolve(state, event as TaskEvent);
   },
   decide: (state, message, at) => {
     if (message.kind === 'registry' || (message.kind === 'timer' && isBoard(state))) {
       if (state.phase !== 'absent' && !isBoard(state)) throw new Error('a task is no board');
-      return boardDecider.decide(state, message, at);
+      return registryDecider.decide(state, message, at);
     }
     if (isBoard(state)) throw new Error('a board is no task');
     if (isOfProgram(state, message)) return decideProgram(state as ProgramState, message, at);

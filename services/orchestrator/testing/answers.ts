@@ -1,6 +1,6 @@
 import { repositoryIdOf, type EffectId, type NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import type { ApprovalResolved } from '@holdpoint/contracts/approval/events';
-import type { ArtifactStanding } from '@holdpoint/contracts/task/registry';
+import type { ArtifactState } from '@holdpoint/contracts/task/registry';
 import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import type { StepResult } from '@holdpoint/contracts/task/step';
 import type { Outcome } from '@holdpoint/contracts/workflow/workflow';
@@ -110,10 +110,7 @@ export const locked = (
     behind: change.behind ?? [],
   }));
 /** How the board says that artifacts stand. */
-export const stands = (
-  name: string,
-  standings: Readonly<Record<string, ArtifactStanding['state']>>,
-): Answer =>
+export const stands = (name: string, standings: Readonly<Record<string, ArtifactState['state']>>): Answer =>
   informs((task) => ({
     about: 'artifacts',
     task: task.id,

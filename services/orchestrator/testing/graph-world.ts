@@ -1,7 +1,7 @@
 import { StuckAnswer } from '@holdpoint/contracts/approval/commands';
-import type { BoardRequest, InformTask } from '@holdpoint/contracts/task/registry';
+import type { RegistryRequest, NotifyTask } from '@holdpoint/contracts/task/registry';
 import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
-import { DoubtAnswer } from '@holdpoint/contracts/effect/grant';
+import { InDoubtAnswer } from '@holdpoint/contracts/effect/grant';
 import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import { type NodeId, repositoryIdOf, TaskId } from '@holdpoint/contracts/values/ids';
 import { artifactLabel } from '@holdpoint/contracts/workflow/artifact';
@@ -10,8 +10,8 @@ import type { StepInput, StepResult } from '@holdpoint/contracts/task/step';
 import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import type { Decision, Outgoing, TimerChange } from '@holdpoint/runtime/decider';
-import { boardDecider, type BoardMessage } from '../src/registry/decide.ts';
-import type { BoardState } from '../src/registry/state.ts';
+import { registryDecider, type RegistryMessage } from '../src/registry/decide.ts';
+import type { RegistryState } from '../src/registry/state.ts';
 import { taskDecider } from '../src/task/decide.ts';
 import type { TaskMessage } from '../src/task/model/messages.ts';
 import { nodeState, type TaskState } from '../src/task/model/state.ts';
@@ -26,7 +26,7 @@ export type Decided = {
   readonly before: TaskState;
   readonly made: Decision<TaskEvent>;
   readonly after: TaskState;
-  readonly board: BoardState;
+  readonly board: RegistryState;
   readonly timers: ReadonlySet<string>;
 };
 
@@ -41,7 +41,7 @@ export type Move =
 type Timers = Map<string, { readonly dueAt: number; readonly data: Json }>;
 type InFlight =
   | { readonly to: 'task'; readonly message: TaskMessage }
-  | { readonly to: 'board'; readonly message: BoardMessage }
+  | { readonly to: 'board'; readonly message: RegistryMessage }
   | { readonly to: 'world'; readonly sent: Outgoing };
 type Run = {
   readonly id: string;
@@ -140,15 +140,15 @@ export const createWorld = (submission: SubmitTask) => {
   const decisions = new Map<string, TaskMessage>();
   const runs = new Map<string, Run>();
   let state: TaskState = taskDecider.initial;
-  let board: BoardState = boardDecider.initial;
+  let board: RegistryState = registryDecider.initial;
   let now = NOW;
 
   const post = (sent: Outgoing): void => {
     if (sent.subject === 'hp.cmd.task.registry') {
-      const { id, request } = sent.data as { id: never; request: BoardRequest };
+      const { id, request } = sent.data as { id: never; request: RegistryRequest };
       flight.push({ to: 'board', message: { kind: 'registry', id, request } });
     } else if (sent.subject === 'hp.cmd.task.notify') {
-      const payload = sent.data as unknown as InformTask;
+      const payload = sent.data as unknown as NotifyTask;
       if (payload.id === TASK) flight.push({ to: 'task', message: { kind: 'notify', payload, task: TASK } });
     } else flight.push({ to: 'world', sent });
   };
@@ -164,9 +164,9 @@ export const createWorld = (submission: SubmitTask) => {
     for (const sent of made.send) post(sent);
   };
 
-  const tellBoard = (message: BoardMessage): void => {
-    const made = boardDecider.decide(board, message, { now });
-    board = made.events.reduce((reached, event) => boardDecider.evolve(reached, event), board);
+  const tellBoard = (message: RegistryMessage): void => {
+    const made = registryDecider.decide(board, message, { now });
+    board = made.events.reduce((reached, event) => registryDecider.evolve(reached, event), board);
     if (message.kind === 'timer') boardTimers.delete(message.name);
     keep(boardTimers, made.timers);
     for (const sent of made.send) post(sent);
@@ -234,7 +234,7 @@ export const createWorld = (submission: SubmitTask) => {
 
   /** What a person says of a doubt, with a statement that says it to the executor. */
   const answerDoubt = (id: string, about: object, { good, dice }: Mood): void => {
-    const chosen = good ? 'applied' : DoubtAnswer.options[dice % DoubtAnswer.options.length];
+    const chosen = good ? 'applied' : InDoubtAnswer.options[dice % InDoubtAnswer.options.length];
     const end =
       good || dice % 8 < 7
         ? { outcome: 'answered', answer: chosen, statement: `it is ${String(chosen)}` }

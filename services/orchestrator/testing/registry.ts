@@ -1,14 +1,14 @@
 import type {
   ArtifactReport,
-  BoardRequest,
-  Information,
-  InformTask,
+  RegistryRequest,
+  Notification,
+  NotifyTask,
 } from '@holdpoint/contracts/task/registry';
 import { type NodeId, repositoryIdOf, type TaskId } from '@holdpoint/contracts/values/ids';
 import type { Lock } from '@holdpoint/contracts/workflow/workflow';
 import type { Decision } from '@holdpoint/runtime/decider';
-import type { BoardMessage } from '../src/registry/decide.ts';
-import { type Board, emptyBoard } from '../src/registry/state.ts';
+import type { RegistryMessage } from '../src/registry/decide.ts';
+import { type Registry, emptyRegistry } from '../src/registry/state.ts';
 
 export const NOW = 1_700_000_000_000;
 export const MINUTE_MS = 60_000;
@@ -29,16 +29,19 @@ export const locks = (...keys: readonly string[]): Lock[] =>
     key.startsWith('+') ? { key: key.slice(1), mode: 'shared' } : { key, mode: 'exclusive' },
   );
 
-const asked = (request: BoardRequest): BoardMessage => ({ kind: 'registry', id: BOARD, request });
+const asked = (request: RegistryRequest): RegistryMessage => ({ kind: 'registry', id: BOARD, request });
 
-export const acquire = (name: string, since: number, ...keys: readonly string[]): BoardMessage =>
+export const acquire = (name: string, since: number, ...keys: readonly string[]): RegistryMessage =>
   asked({ ask: 'acquire', ...job(name), locks: locks(...keys), since });
-export const release = (name: string): BoardMessage => asked({ ask: 'release', ...job(name) });
-export const report = (task: string, serial: number, ...artifacts: readonly ArtifactReport[]): BoardMessage =>
-  asked({ ask: 'report', task: taskId(task), serial, artifacts: [...artifacts] });
-export const require = (name: string, ...labels: readonly string[]): BoardMessage =>
+export const release = (name: string): RegistryMessage => asked({ ask: 'release', ...job(name) });
+export const report = (
+  task: string,
+  serial: number,
+  ...artifacts: readonly ArtifactReport[]
+): RegistryMessage => asked({ ask: 'report', task: taskId(task), serial, artifacts: [...artifacts] });
+export const require = (name: string, ...labels: readonly string[]): RegistryMessage =>
   asked({ ask: 'require', ...job(name), labels: [...labels] });
-export const reminder: BoardMessage = { kind: 'timer', name: 'held', data: null };
+export const reminder: RegistryMessage = { kind: 'timer', name: 'held', data: null };
 
 /** An artifact as a node of a task reports it. */
 export const artifact = (
@@ -52,7 +55,11 @@ export const artifact = (
   ...(more.payload && { payload: more.payload }),
 });
 
-export const boardWith = (parts: Partial<Board>): Board => ({ ...emptyBoard(BOARD), version: 1, ...parts });
+export const boardWith = (parts: Partial<Registry>): Registry => ({
+  ...emptyRegistry(BOARD),
+  version: 1,
+  ...parts,
+});
 
 /** A message to a task as `thenSends` compares it. */
 export const told = (task: string, information: object) => ({
@@ -66,5 +73,5 @@ export const toldToWait = (name: string, ...behind: readonly string[]) =>
   told(job(name).task, { about: 'locks', ...job(name), repository: BOARD, held: false, behind });
 
 /** What a decision says to tasks, without the envelopes. */
-export const informationOf = ({ send }: Pick<Decision<never>, 'send'>): readonly Information[] =>
-  send.map(({ data }) => (data as InformTask).information);
+export const informationOf = ({ send }: Pick<Decision<never>, 'send'>): readonly Notification[] =>
+  send.map(({ data }) => (data as NotifyTask).information);

@@ -1,6 +1,6 @@
 import type { ApprovalOutcome } from '@holdpoint/contracts/approval/status';
 import type { ApprovalResolved } from '@holdpoint/contracts/approval/events';
-import type { DoubtAnswer } from '@holdpoint/contracts/effect/grant';
+import type { InDoubtAnswer } from '@holdpoint/contracts/effect/grant';
 import { effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import {
@@ -17,7 +17,7 @@ import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { continued, historyOf } from '@holdpoint/runtime/testing/spec';
 import { taskDecider } from '../src/task/decide.ts';
-import type { ByHand, TaskMessage } from '../src/task/model/messages.ts';
+import type { OperatorCommand, TaskMessage } from '../src/task/model/messages.ts';
 
 export const TASK = TaskId.parse('t-1');
 export const NODE = NodeId.parse('append');
@@ -36,7 +36,7 @@ export const submit = (payload: SubmitTask = submission): TaskMessage => ({
 let given = 0;
 /** A command of its own each time: only the same value again is a redelivery. */
 export const byHand = (
-  kind: ByHand['kind'],
+  kind: OperatorCommand['kind'],
   change: {
     by?: string;
     reason?: string;
@@ -45,10 +45,10 @@ export const byHand = (
     rewind?: boolean;
     ifOpen?: boolean;
   } = {},
-): ByHand => {
+): OperatorCommand => {
   given += 1;
   const commandId = commandIdOf(kind, String(given));
-  return { kind, payload: { id: TASK, by: 'ada', ...change }, task: TASK, commandId } as ByHand;
+  return { kind, payload: { id: TASK, by: 'ada', ...change }, task: TASK, commandId } as OperatorCommand;
 };
 
 /** What the approvals service states; an approval comes with its grant. */
@@ -149,7 +149,7 @@ const inDoubt = reported({
 });
 const doubtful = then(running, inDoubt);
 const asked = then(doubtful, recover('escalate'));
-const saidOf = (answer: DoubtAnswer): TaskMessage =>
+const saidOf = (answer: InDoubtAnswer): TaskMessage =>
   resolved('answered', { id: doubtIdOf(EFFECT, 2), answer, statement: 'stated' });
 const pausedAwaiting = then(awaiting, byHand('pause'));
 

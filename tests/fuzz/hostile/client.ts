@@ -21,7 +21,7 @@ const factMessage = ({ version, time, body }: Others['facts'][number]): unknown 
   const text = new TextDecoder().decode(bytesOf(body));
   const values: Readonly<Record<string, string>> = { 'ce-version': textOf(version), 'ce-time': textOf(time) };
   return {
-    subject: subjects.fact('task', 'completed', 't-1'),
+    subject: subjects.event('task', 'completed', 't-1'),
     headers: { get: (name: string) => values[name] ?? '' },
     json: () => JSON.parse(text) as unknown,
   };

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import type { RequestApproval, StuckAnswer } from '@holdpoint/contracts/approval/commands';
 import { artifactLabel } from '@holdpoint/contracts/workflow/artifact';
-import type { AskBoard, Information } from '@holdpoint/contracts/task/registry';
+import type { RegistryCommand, Notification } from '@holdpoint/contracts/task/registry';
 import { CAPABILITIES } from '@holdpoint/contracts/effect/capabilities';
 import type { ResolveEffect, RunEffect } from '@holdpoint/contracts/effect/commands';
 import { taskIdFrom, type TaskId } from '@holdpoint/contracts/values/ids';
 import type { Json } from '@holdpoint/contracts/values/json';
-import type { EnterCircuit } from '@holdpoint/contracts/recovery/circuit';
+import type { AcquireCircuit } from '@holdpoint/contracts/recovery/circuit';
 import type { AssessFailure } from '@holdpoint/contracts/recovery/commands';
 import type { Verdict } from '@holdpoint/contracts/recovery/verdict';
 import type { VerdictKind } from '@holdpoint/contracts/workflow/failure-class';
@@ -34,13 +34,13 @@ export type Answers = {
   readonly stuck?: readonly StuckAnswer[];
 };
 
-const about = (information: Information): TaskMessage => ({
+const about = (information: Notification): TaskMessage => ({
   kind: 'notify',
   task: information.task,
   payload: { id: information.task, information },
 });
 
-const boardAnswers = ({ id, request }: AskBoard, { found }: Answers): readonly TaskMessage[] => {
+const boardAnswers = ({ id, request }: RegistryCommand, { found }: Answers): readonly TaskMessage[] => {
   switch (request.ask) {
     case 'acquire': {
       const { task, node, attempt } = request;
@@ -205,7 +205,7 @@ const answersTo = (
       return [stuckAnswer(asked, says, counted(memory.stuck, asked.node))];
     }
     case 'task.registry':
-      return boardAnswers(data as AskBoard, says);
+      return boardAnswers(data as RegistryCommand, says);
     case 'task.watch': {
       const { id: peer, watcher: task, node } = data as z.infer<typeof WatchTask>;
       const otherwise = memory.submitted.has(peer) ? ('failed' as const) : ('unknown' as const);
@@ -225,7 +225,7 @@ const answersTo = (
       memory.tellRecovery({ kind: command, payload: data } as RecoveryMessage);
       return [];
     case 'recovery.circuit_acquire': {
-      const { task, target: circuit, ended } = data as EnterCircuit;
+      const { task, target: circuit, ended } = data as AcquireCircuit;
       if (ended !== undefined) return [];
       return [{ kind: 'circuit_state', task, payload: { id: task, circuit, state: 'closed' } }];
     }
@@ -269,7 +269,7 @@ export const runThrough = (first: TaskMessage, says: Answers): string => {
       return made.answer.error.code;
     state = made.events.reduce<TaskState>((reached, event) => taskDecider.evolve(reached, event), before);
     for (const event of made.events) {
-      const subject = subjects.fact('task', event.type, event.id);
+      const subject = subjects.event('task', event.type, event.id);
       checkReceivable({ subject, body: JSON.stringify(event) });
     }
     assert.deepEqual(taskDecider.decide(state, message, { now }).events, []);

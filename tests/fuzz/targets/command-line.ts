@@ -241,7 +241,7 @@ const among = (asks: readonly string[]): fc.Arbitrary<Others> =>
           fc.constantFrom('2026-01-15T09:30:00Z', '', 'never', '+275760-09-13T00:00:01Z'),
           nastyText,
         ),
-        body: bodyFor(validMessage('fact/task.completed')),
+        body: bodyFor(validMessage('event/task.completed')),
       }),
       { maxLength: 3 },
     ),

@@ -1,5 +1,5 @@
 import { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
-import type { DoubtAnswer } from '@holdpoint/contracts/effect/grant';
+import type { InDoubtAnswer } from '@holdpoint/contracts/effect/grant';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import type { EffectMessage } from '@holdpoint/executor/effect/decide';
 import type { EffectState } from '@holdpoint/executor/effect/state';
@@ -11,7 +11,7 @@ import {
   effectOf,
   NOW,
   orderFor,
-  place,
+  slot,
   probeableOf,
   resolveFor,
 } from '@holdpoint/executor/testing/orders';
@@ -30,20 +30,20 @@ const after = (...messages: readonly EffectMessage[]): Loaded<EffectState> => {
     state: run.at(-1)?.after ?? decider.initial,
   };
 };
-const run: EffectMessage = { kind: 'run', payload: orderFor(), place };
-const waiting: EffectMessage = { kind: 'run', payload: orderFor(), place: undefined };
-const forged: EffectMessage = { kind: 'run', payload: orderFor(effectOf(), { grant: 'x' }), place };
+const run: EffectMessage = { kind: 'run', payload: orderFor(), slot };
+const waiting: EffectMessage = { kind: 'run', payload: orderFor(), slot: undefined };
+const forged: EffectMessage = { kind: 'run', payload: orderFor(effectOf(), { grant: 'x' }), slot };
 const ended = (outcome: Extract<EffectMessage, { kind: 'outcome' }>['outcome']): EffectMessage => ({
   kind: 'outcome',
   epoch: 1,
   outcome,
 });
 
-const probeable: EffectMessage = { kind: 'run', payload: orderFor(probeableOf()), place };
+const probeable: EffectMessage = { kind: 'run', payload: orderFor(probeableOf()), slot };
 const opaqueEffect = effectOf({ uses: 'cap.http.request', effectClass: 'opaque' });
-const opaque: EffectMessage = { kind: 'run', payload: orderFor(opaqueEffect), place };
+const opaque: EffectMessage = { kind: 'run', payload: orderFor(opaqueEffect), slot };
 const lost = ended({ kind: 'unknown', reason: 'gone' });
-const answered = (answer: DoubtAnswer): EffectMessage => ({
+const answered = (answer: InDoubtAnswer): EffectMessage => ({
   kind: 'resolve',
   payload: resolveFor(answer, 2, opaqueEffect),
 });
@@ -79,11 +79,11 @@ const signed = (value: object): object => ({ ...value, ...resolveFor('retry', 2,
 
 const logic = executorLogic({
   decider,
-  places: createSlots({ worker: 'worker-1' }, 1),
+  slots: createSlots({ worker: 'worker-1' }, 1),
   runner: {
     perform: () => undefined,
     usesSlot: () => false,
-    stamped: (place) => place,
+    stamped: (place) => slot,
     stop: () => Promise.resolve(),
   },
   pools: [DEFAULT_POOL],

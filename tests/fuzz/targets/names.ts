@@ -38,11 +38,11 @@ const built = (build: () => string, tokens: number): string => {
 const checks: Readonly<Record<string, (one: string, other: string) => string>> = {
   subjects: (one, other) => {
     const outcomes = [
-      built(() => subjects.fact('task', 'completed', one), 5),
+      built(() => subjects.event('task', 'completed', one), 5),
       built(() => subjects.log(one, 't'), 4),
       built(() => subjects.effectCommand('run', one), 5),
       built(() => subjects.taskCommand(one), 4),
-      built(() => filters.factsAbout('task', one), 5),
+      built(() => filters.eventsAbout('task', one), 5),
     ];
     assert.equal(new Set(outcomes).size, 1);
     built(() => subjects.log(one, other), 4);

@@ -1,5 +1,5 @@
 import { ProgramDefinition } from '@holdpoint/contracts/program/definition';
-import { SayOfWork } from '@holdpoint/contracts/program/work';
+import { WorkRequest } from '@holdpoint/contracts/program/work';
 import { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { orchestratorLogic } from '@holdpoint/orchestrator/bindings';
 import { programWith, TASK } from '@holdpoint/programs/testing/fixture';
@@ -56,7 +56,7 @@ export const programs = target<Input>({
     try {
       const value = parseJson(bytesOf(body));
       if (asks === 'api/orchestrator.work.request') {
-        const payload = parseAs(SayOfWork, value);
+        const payload = parseAs(WorkRequest, value);
         return decideFully(logic, loaded, { aggregate: TASK, message: { kind: 'work', payload } }, undefined);
       }
       const payload = parseAs(SubmitTask, value);

@@ -1,6 +1,6 @@
 import { repositoryIdOf } from '@holdpoint/contracts/values/ids';
 import { Outcome } from '@holdpoint/contracts/workflow/workflow';
-import { boardDecider, type BoardMessage } from '@holdpoint/orchestrator/registry/decide';
+import { registryDecider, type RegistryMessage } from '@holdpoint/orchestrator/registry/decide';
 import { taskDecider } from '@holdpoint/orchestrator/task/decide';
 import type { OrchestratorState } from '@holdpoint/orchestrator/orchestrator';
 import { orchestratorLogic } from '@holdpoint/orchestrator/bindings';
@@ -35,12 +35,12 @@ const tasks: Readonly<Record<string, Loaded<OrchestratorState>>> = {
   ),
 };
 
-const boardAfter = (...messages: readonly BoardMessage[]): Loaded<OrchestratorState> => {
+const boardAfter = (...messages: readonly RegistryMessage[]): Loaded<OrchestratorState> => {
   const run = runOf(
-    boardDecider,
-    messages.map((message) => ({ message: { ...message, id: BOARD } as BoardMessage, now: NOW })),
+    registryDecider,
+    messages.map((message) => ({ message: { ...message, id: BOARD } as RegistryMessage, now: NOW })),
   );
-  return { version: eventsOf(run).length, state: run.at(-1)?.after ?? boardDecider.initial };
+  return { version: eventsOf(run).length, state: run.at(-1)?.after ?? registryDecider.initial };
 };
 
 const boards: Readonly<Record<string, Loaded<OrchestratorState>>> = {
@@ -176,15 +176,15 @@ export const task = decisionTarget(
       situations: Object.keys(boards),
       link: (value) => ({ ...filled(value, 'request', BOARD_ASKED, 'ask'), id: BOARD }),
     },
-    'fact/approval.resolved': resolved,
-    'fact/effect.deferred': reported('deferred'),
-    'fact/effect.undeferred': reported('undeferred'),
-    'fact/effect.applied': reported('applied'),
-    'fact/effect.failed_clean': reported('failed_clean'),
-    'fact/effect.in_doubt': reported('in_doubt'),
-    'fact/effect.refused': reported('refused'),
-    'fact/effect.cancelled': reported('cancelled'),
-    'fact/effect.not_applied': reported('not_applied'),
-    'fact/effect.duplicate_prevented': reported('duplicate_prevented'),
+    'event/approval.resolved': resolved,
+    'event/effect.deferred': reported('deferred'),
+    'event/effect.undeferred': reported('undeferred'),
+    'event/effect.applied': reported('applied'),
+    'event/effect.failed_clean': reported('failed_clean'),
+    'event/effect.in_doubt': reported('in_doubt'),
+    'event/effect.refused': reported('refused'),
+    'event/effect.cancelled': reported('cancelled'),
+    'event/effect.not_applied': reported('not_applied'),
+    'event/effect.duplicate_prevented': reported('duplicate_prevented'),
   },
 );

@@ -237,7 +237,7 @@ test('a request that nobody decides in time expires; a decision after that is to
     timeoutMs: 1_000,
   });
   const resolved: ApprovalResolved[] = [];
-  client.connection.subscribe(subjects.fact('approval', 'resolved', request.id), {
+  client.connection.subscribe(subjects.event('approval', 'resolved', request.id), {
     callback: (_error, msg) => void resolved.push(ApprovalResolved.parse(msg.json())),
   });
   await publish(orchestrator, subjects.approvalCommand('request'), JSON.stringify(request));

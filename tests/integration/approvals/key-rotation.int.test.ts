@@ -35,7 +35,7 @@ beforeEach(async () => {
   await copyFile(from.grantPublicKeys, to.grantPublicKeys);
   await copyFile(to.grantPublicKeys, join(keysDir, 'first.pem'));
   facts = [];
-  system.client.connection.subscribe(filters.factsOf('effect'), {
+  system.client.connection.subscribe(filters.eventsOf('effect'), {
     callback: (_error, msg) => void facts.push(msg.json<EffectEvent>()),
   });
 });

@@ -39,9 +39,9 @@ afterAll(() => system.stop());
 const inlets: readonly (readonly [ServiceName, keyof typeof users, string])[] = [
   ['orchestrator', 'operator', subjects.taskCommand('cancel')],
   ['orchestrator', 'recovery', subjects.taskCommand('recover')],
-  ['orchestrator', 'approvals', subjects.fact('approval', 'resolved', 'a-1')],
-  ['orchestrator', 'executor', subjects.fact('effect', 'applied', 'e-1')],
-  ['approvals', 'executor', subjects.fact('effect', 'in_doubt', 'e-2')],
+  ['orchestrator', 'approvals', subjects.event('approval', 'resolved', 'a-1')],
+  ['orchestrator', 'executor', subjects.event('effect', 'applied', 'e-1')],
+  ['approvals', 'executor', subjects.event('effect', 'in_doubt', 'e-2')],
   ['approvals', 'orchestrator', subjects.approvalCommand('request')],
   ['approvals', 'orchestrator', subjects.approvalCommand('cancel')],
   ['executor', 'orchestrator', subjects.effectCommand('run', DEFAULT_POOL)],
@@ -86,7 +86,7 @@ test('an event of a type that is not known yet is for somebody newer: nobody tak
   for (const service of ['approvals', 'executor'] as const) {
     await publish(
       users[service],
-      subjects.fact(AGGREGATES[service], 'reconsidered', 'x-1'),
+      subjects.event(AGGREGATES[service], 'reconsidered', 'x-1'),
       '{"type":"reconsidered"}',
     );
   }
@@ -197,7 +197,7 @@ describe('messages out of order', () => {
       epoch: 1,
       outputs: {},
     };
-    await publish(users.executor, subjects.fact('effect', 'applied', task.effect), JSON.stringify(fact));
+    await publish(users.executor, subjects.event('effect', 'applied', task.effect), JSON.stringify(fact));
     await untilHandled(client.connection);
     expect((await client.ask('orchestrator', 'get', { id: task.id })).phase).toBe('awaiting_approval');
     await approveAndComplete(client, task);
@@ -219,7 +219,7 @@ describe('messages out of order', () => {
       { type: 'applied', ...about, id: 'e-other', attempt: 1, outputs: { other: true } },
     ];
     for (const fact of late)
-      await publish(users.executor, subjects.fact('effect', fact.type, fact.id), JSON.stringify(fact));
+      await publish(users.executor, subjects.event('effect', fact.type, fact.id), JSON.stringify(fact));
     await untilHandled(client.connection);
     expect((await client.ask('orchestrator', 'history', { id: task.id })).events).toEqual(events);
   });
@@ -240,7 +240,7 @@ describe('messages out of order', () => {
     };
     await publish(
       users.approvals,
-      subjects.fact('approval', 'resolved', 'a-2'),
+      subjects.event('approval', 'resolved', 'a-2'),
       JSON.stringify({ ...fact, id: 'a-2' }),
     );
     await untilHandled(client.connection);

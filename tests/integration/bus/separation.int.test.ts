@@ -41,12 +41,12 @@ const watchRefusals = (
 
 describe('the bus', () => {
   test.each([
-    ['approvals', subjects.fact('task', 'completed', 't-1')],
-    ['executor', subjects.fact('task', 'completed', 't-1')],
-    ['recovery', subjects.fact('task', 'completed', 't-1')],
-    ['executor', subjects.fact('approval', 'resolved', 'a-1')],
-    ['orchestrator', subjects.fact('approval', 'resolved', 'a-1')],
-    ['orchestrator', subjects.fact('effect', 'applied', 'e-1')],
+    ['approvals', subjects.event('task', 'completed', 't-1')],
+    ['executor', subjects.event('task', 'completed', 't-1')],
+    ['recovery', subjects.event('task', 'completed', 't-1')],
+    ['executor', subjects.event('approval', 'resolved', 'a-1')],
+    ['orchestrator', subjects.event('approval', 'resolved', 'a-1')],
+    ['orchestrator', subjects.event('effect', 'applied', 'e-1')],
     ['approvals', subjects.effectCommand('run', DEFAULT_POOL)],
     ['recovery', subjects.effectCommand('run', DEFAULT_POOL)],
     ['executor', subjects.taskCommand('recover')],
@@ -68,7 +68,7 @@ describe('the bus', () => {
 
   test('refuses a service that does so itself, and the service logs it', async () => {
     // The answer to a request goes where the requester says: here, to where approvals may not publish.
-    const forged = subjects.fact('task', 'completed', 't-forged');
+    const forged = subjects.event('task', 'completed', 't-forged');
     const request = JSON.stringify({ status: 'pending' });
     system.client.connection.publish(subjects.api('approval', 'list'), request, { reply: forged });
     const line = await until('approvals logs the refusal', async () =>
@@ -96,7 +96,7 @@ describe('what a service is told by somebody who should not', () => {
     // The service would take the message before the forger does.
     await services.executor.stop();
 
-    const forged = subjects.fact('task', 'completed', task.id);
+    const forged = subjects.event('task', 'completed', task.id);
     const heard: Msg[] = [];
     client.connection.subscribe(forged, { callback: (_error, msg) => void heard.push(msg) });
     await client.connection.flush();
@@ -140,7 +140,7 @@ describe('what a service is told by somebody who should not', () => {
       at,
     };
     const approvals = await system.connect('approvals');
-    await publish(approvals, subjects.fact('approval', 'resolved', task.approval), JSON.stringify(resolved));
+    await publish(approvals, subjects.event('approval', 'resolved', task.approval), JSON.stringify(resolved));
     const refused = await until('the executor refuses the order', async () =>
       (await client.ask('executor', 'list', { task: task.id })).items.find(
         ({ state }) => state === 'refused',

@@ -62,7 +62,7 @@ beforeAll(async () => {
   const monitor = await system.connect('monitor');
   manager = await jetstreamManager(monitor, { checkAPI: false });
   objects = createObjectStore(monitor, artifactBucket);
-  system.client.connection.subscribe(filters.factsOf('effect'), {
+  system.client.connection.subscribe(filters.eventsOf('effect'), {
     callback: (_error, msg) => void facts.push(msg.json<EffectEvent>()),
   });
   await system.client.connection.flush();

@@ -64,7 +64,7 @@ beforeAll(async () => {
   await system.start('orchestrator');
   key = await readGrantKey(system.run.credentialsDir);
   orderer = await system.connect('orchestrator');
-  for (const filter of filters.circuitFacts)
+  for (const filter of filters.circuitEvents)
     system.client.connection.subscribe(filter, {
       callback: (_error, msg) => void facts.push(msg.json<CircuitEvent>()),
     });

@@ -39,7 +39,7 @@ test('an order that its target holds up says so once, again to whoever orders it
   });
   const order = orderFor(effect, grantFor(key, effect));
   const facts: EffectEvent[] = [];
-  system.client.connection.subscribe(filters.factsAbout('effect', order.id), {
+  system.client.connection.subscribe(filters.eventsAbout('effect', order.id), {
     callback: (_error, message) => void facts.push(EffectEvent.parse(message.json())),
   });
   const told = (type: EffectEvent['type']) => facts.filter((fact) => fact.type === type);

@@ -32,7 +32,7 @@ beforeAll(async () => {
   key = await readGrantKey(system.run.credentialsDir);
   orderer = await system.connect('orchestrator');
   letters = await watchDeadLetters(system.client.connection);
-  system.client.connection.subscribe(filters.factsOf('effect'), {
+  system.client.connection.subscribe(filters.eventsOf('effect'), {
     callback: (_error, msg) => void facts.push(msg.json<EffectEvent>()),
   });
   await untilHandled(system.client.connection);

@@ -51,7 +51,7 @@ beforeAll(async () => {
   await executor.started();
   keeper.stop();
   orderer = await system.connect('orchestrator');
-  system.client.connection.subscribe(filters.factsOf('effect'), {
+  system.client.connection.subscribe(filters.eventsOf('effect'), {
     callback: (_error, msg) => {
       facts.push(msg.json<EffectEvent>());
       carried.push(msg.string());

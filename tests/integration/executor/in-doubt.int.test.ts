@@ -4,7 +4,7 @@ import { DEFAULT_MIX, type Mode } from '../../counter/modes.ts';
 import { type Counter, startCounter } from '../../counter/server.ts';
 import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import type { Choice } from '@holdpoint/contracts/approval/commands';
-import type { DoubtAnswer } from '@holdpoint/contracts/effect/grant';
+import type { InDoubtAnswer } from '@holdpoint/contracts/effect/grant';
 import { approvalIdOf, doubtIdOf, effectIdOf, type NodeId } from '@holdpoint/contracts/values/ids';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { withAdmin } from '@holdpoint/infra/postgres/admin';
@@ -140,7 +140,7 @@ describe('an effect whose answer is lost', () => {
     expect(await isPaged(task)).toBe(true);
   });
 
-  const ends: readonly (readonly [DoubtAnswer, TaskPhase, state: string, applied: number])[] = [
+  const ends: readonly (readonly [InDoubtAnswer, TaskPhase, state: string, applied: number])[] = [
     ['applied', 'completed', 'applied', 1],
     ['not_applied', 'failed', 'not_applied', 0],
     ['retry', 'completed', 'applied', 1],

@@ -48,7 +48,7 @@ beforeAll(async () => {
   await executor.started();
   keeper.stop();
   orderer = await system.connect('orchestrator');
-  system.client.connection.subscribe(filters.factsOf('effect'), {
+  system.client.connection.subscribe(filters.eventsOf('effect'), {
     callback: (_error, msg) => {
       // What was published right before a process died is published again, under the same id.
       const id = msg.headers?.get('Nats-Msg-Id') ?? '';

@@ -66,7 +66,7 @@ const startsIn = async (name: string): Promise<number> =>
 const endEach = async (name: string, signal: NodeJS.Signals, times: number) => {
   const order = endless(name);
   const doubts = new Map<number, string>();
-  const subscription = system.client.connection.subscribe(filters.factsAbout('effect', order.id), {
+  const subscription = system.client.connection.subscribe(filters.eventsAbout('effect', order.id), {
     callback: (_error, message) => {
       const fact = EffectEvent.parse(message.json());
       if (fact.type === 'in_doubt') doubts.set(fact.epoch, `${String(fact.cause)}, ${fact.next}`);

@@ -55,7 +55,7 @@ describe('a gated task', () => {
     const { client } = system;
     const task = sampleTask(newTaskId());
     const facts: Record<string, string>[] = [];
-    client.connection.subscribe(filters.facts, {
+    client.connection.subscribe(filters.events, {
       callback: (_error, msg) => {
         const names = msg.headers?.keys() ?? [];
         const about = msg.json<{ id: string; task?: string }>();
@@ -84,7 +84,7 @@ describe('a gated task', () => {
       timeout: 5_000,
     });
     await untilTrue('the end is told', () =>
-      facts.some(({ on }) => on === subjects.fact('task', 'completed', task.id)),
+      facts.some(({ on }) => on === subjects.event('task', 'completed', task.id)),
     );
 
     for (const fact of facts) {

@@ -72,7 +72,7 @@ test('a request that was cancelled before it arrived is put to nobody, and is an
     timeoutMs: 60_000,
   });
   const resolved: ApprovalResolved[] = [];
-  client.connection.subscribe(subjects.fact('approval', 'resolved', id), {
+  client.connection.subscribe(subjects.event('approval', 'resolved', id), {
     callback: (_error, msg) => void resolved.push(ApprovalResolved.parse(msg.json())),
   });
   const cancel: CancelApproval = { id, task, node, revision: 1, reason: 'the task is over' };

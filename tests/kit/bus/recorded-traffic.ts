@@ -9,7 +9,7 @@ export const recordTraffic = async (
 ): Promise<{ readonly all: () => readonly Recorded[] }> => {
   const seen: Recorded[] = [];
   for (const filter of [
-    filters.facts,
+    filters.events,
     'hp.cmd.task.*',
     'hp.cmd.approval.request',
     'hp.cmd.approval.cancel',

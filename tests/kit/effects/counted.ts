@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdir, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { DoubtAnswer } from '@holdpoint/contracts/effect/grant';
+import type { InDoubtAnswer } from '@holdpoint/contracts/effect/grant';
 import { EffectEvent } from '@holdpoint/contracts/effect/events';
 import { approvalIdOf, effectIdOf, type NodeId } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
@@ -168,7 +168,7 @@ const questionOf = ({ client }: System, { effect }: CountedTask) =>
   });
 
 /** Somebody says what became of it, as often as it takes to be heard. */
-export const answer = async (system: System, task: CountedTask, said: DoubtAnswer): Promise<void> => {
+export const answer = async (system: System, task: CountedTask, said: InDoubtAnswer): Promise<void> => {
   const { id } = await questionOf(system, task);
   await until(`${id} is answered`, () => system.client.ask('approvals', 'decide', { id, decision: said }));
 };

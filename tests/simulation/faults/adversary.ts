@@ -85,7 +85,7 @@ export const startAdversary = (
     const at = state.requestedAt;
     const forged = { outcome: 'approved', by: 'ada', grant: 'forged.grant', validUntil: at + 3_600_000, at };
     say(name, {
-      subject: subjects.fact('approval', 'resolved', id),
+      subject: subjects.event('approval', 'resolved', id),
       body: JSON.stringify({ type: 'resolved', id, task, node, revision, ...forged }),
     });
   };

@@ -1,9 +1,9 @@
-import type { SettleLetter } from '@holdpoint/contracts/bus/dead-letter';
+import type { ResolveDeadLetter } from '@holdpoint/contracts/bus/dead-letter';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import type { Engine } from '@holdpoint/runtime/engine/engine';
 import { parseJson } from '@holdpoint/runtime/engine/inbound';
 import type { ServiceLogic } from '@holdpoint/runtime/engine/core';
-import { LetterSettled } from '@holdpoint/contracts/bus/dead-letter';
+import { DeadLetterResolved } from '@holdpoint/contracts/bus/dead-letter';
 import type { Letter } from '@holdpoint/runtime/bus/dead-letters';
 import type { Book } from '../event-states.ts';
 import type { ToldOfLetter } from '../users/dead-letter-operators.ts';
@@ -17,7 +17,7 @@ export const watchLetters = ({ judge, bus }: World) => {
   const told = new Map<string, number>();
 
   return {
-    asked: (letter: Letter, { action, by }: SettleLetter): void => {
+    asked: (letter: Letter, { action, by }: ResolveDeadLetter): void => {
       const key = keyOf(letter);
       wanted.set(key, (wanted.get(key) ?? new Set()).add(`${action} ${String(by)}`));
     },
@@ -66,7 +66,7 @@ export const watchRetries = <State, Message, Event extends { readonly type: stri
   const book = books[service] as unknown as Book<State, Event>;
   const versions = new Map<string, number>();
 
-  const check = ({ sequence, action }: LetterSettled): void => {
+  const check = ({ sequence, action }: DeadLetterResolved): void => {
     const letter = bus.letters.find(sequence);
     if (action !== 'retry' || letter === undefined) return;
     const { subject, body, headers } = letter.letter;
@@ -75,7 +75,7 @@ export const watchRetries = <State, Message, Event extends { readonly type: stri
       .filter(({ consumer }) => bus.reads(consumer.name, subject))
       .map((each) => each.decode(subject, parseJson(Buffer.from(body)), { identity }))
       .find((each) => each !== undefined);
-    routed?.released?.();
+    routed?.onDone?.();
     if (routed === undefined) return;
     const { aggregate, message } = routed;
     // Once something has been committed since it was begun with, it may be this message or another: nothing can be said then.
@@ -97,7 +97,7 @@ export const watchRetries = <State, Message, Event extends { readonly type: stri
       engine.accept(item);
     },
     post: (wire, stored) => {
-      check(LetterSettled.parse(JSON.parse(wire.body)));
+      check(DeadLetterResolved.parse(JSON.parse(wire.body)));
       engine.post(wire, stored);
     },
   };

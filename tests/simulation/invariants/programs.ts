@@ -1,17 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Json } from '@holdpoint/contracts/values/json';
 import type { Entry } from '@holdpoint/contracts/program/recording';
-import type { SayOfWork, WorkAnswer } from '@holdpoint/contracts/program/work';
+import type { WorkRequest, WorkAnswer } from '@holdpoint/contracts/program/work';
 import { entryIn } from '@holdpoint/executor/effect/state';
 import { isTerminal, mayGo, mayReopen } from '@holdpoint/orchestrator/task/model/phases';
-import { effectsOf, entryOf, hasEnded, type Program, type ProgramFact } from '@holdpoint/programs/state';
+import { effectsOf, entryOf, hasEnded, type Program, type ProgramTaskEvent } from '@holdpoint/programs/state';
 import { type ProgramChange, programsIn, taskIn, type TaskChange } from '../event-states.ts';
 import { ProgramState } from '../workload/programs.ts';
 import type { Application } from '../outside/target.ts';
 import type { World } from '../world.ts';
 import { mayRepeat } from './effects.ts';
 
-type Of<Type extends ProgramFact['type']> = Extract<ProgramFact, { readonly type: Type }>;
+type Of<Type extends ProgramTaskEvent['type']> = Extract<ProgramTaskEvent, { readonly type: Type }>;
 type Ending = Of<'phase_completed'> | Of<'input_requested'>;
 
 /** Leases under which nothing may be said any more. */
@@ -107,7 +107,7 @@ export const watchPrograms = (world: World) => {
   const byHand = new Set<string>();
   const keyOf = (task: string, lease: number): string => `${task} ${String(lease)}`;
 
-  const checkLease = (task: string, before: Program, event: ProgramFact): void => {
+  const checkLease = (task: string, before: Program, event: ProgramTaskEvent): void => {
     if (event.type === 'phase_ordered') {
       judge.expect(
         'leases rise by one',
@@ -137,7 +137,7 @@ export const watchPrograms = (world: World) => {
   };
 
   /** An end of the worker's own, not one that it was found to have come to. */
-  const noteEnding = (task: string, before: Program, event: ProgramFact): void => {
+  const noteEnding = (task: string, before: Program, event: ProgramTaskEvent): void => {
     const isLost = event.type === 'phase_returned' && event.lost;
     const ends =
       event.type === 'input_requested' || event.type === 'phase_failed' || UNDER_A_LEASE.has(event.type);
@@ -281,7 +281,7 @@ export const watchPrograms = (world: World) => {
           `${asked.key}: ${JSON.stringify([...all])} by ${order.effect.task}, ${String(target.applications(effect))}`,
       );
     },
-    said: ({ task, lease, say }: SayOfWork): void => {
+    said: ({ task, lease, say }: WorkRequest): void => {
       if (say.what !== 'record' || say.record.kind !== 'step') return;
       const { key } = say.record;
       judge.expect(
@@ -291,7 +291,7 @@ export const watchPrograms = (world: World) => {
         () => `${key} under lease ${String(lease)}`,
       );
     },
-    heard: ({ task, lease, worker, say }: SayOfWork, answer: WorkAnswer): void => {
+    heard: ({ task, lease, worker, say }: WorkRequest, answer: WorkAnswer): void => {
       const key = keyOf(task, lease);
       const isHeard = say.what === 'end' ? endings.has(key) : answer.lease === lease;
       judge.expect(

@@ -1,4 +1,4 @@
-import { DeadLetter, LetterSettled } from '@holdpoint/contracts/bus/dead-letter';
+import { DeadLetter, DeadLetterResolved } from '@holdpoint/contracts/bus/dead-letter';
 import { SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';
 import type { Letter, Letters } from '@holdpoint/runtime/bus/dead-letters';
 import type { WireMessage } from '@holdpoint/runtime/engine/ports';
@@ -12,7 +12,7 @@ export type LetterBox = {
   readonly wipe: () => void;
   readonly find: (sequence: number) => Letter | undefined;
   /** Every statement that the stream has taken on a letter, in their order. */
-  readonly statementsOn: (sequence: number) => readonly LetterSettled[];
+  readonly statementsOn: (sequence: number) => readonly DeadLetterResolved[];
   /** As a process reads them over the network. */
   readonly connect: (life: Life) => Letters;
 };
@@ -24,7 +24,7 @@ export const createLetterBox = (
   lettered: (letter: Letter, id: string) => void,
 ): LetterBox => {
   const letters = new Map<number, Letter>();
-  const statements = new Map<number, LetterSettled[]>();
+  const statements = new Map<number, DeadLetterResolved[]>();
 
   const connect = (life: Life): Letters => {
     const ask = <Value>(place: string, look: () => Value): Promise<Value> =>
@@ -64,7 +64,7 @@ export const createLetterBox = (
         lettered(letter, headers[0]?.[1] ?? '');
         return;
       }
-      const settled = LetterSettled.parse(content);
+      const settled = DeadLetterResolved.parse(content);
       statements.set(settled.sequence, [...(statements.get(settled.sequence) ?? []), settled]);
     },
     wipe: () => {

@@ -3,8 +3,8 @@ import type { Answer } from '@holdpoint/runtime/decider';
 import type { Delivery } from '@holdpoint/runtime/engine/intake';
 import type { Store } from '@holdpoint/runtime/engine/ports';
 import type { EngineObserver } from '@holdpoint/runtime/engine/observer';
-import { createSettling, type Settle } from '@holdpoint/runtime/bus/dead-letter-actions';
-import type { SettleLetter } from '@holdpoint/contracts/bus/dead-letter';
+import { createDeadLetterActions, type DeadLetterResolver } from '@holdpoint/runtime/bus/dead-letter-actions';
+import type { ResolveDeadLetter } from '@holdpoint/contracts/bus/dead-letter';
 import { toErrorBody } from '@holdpoint/contracts/values/errors';
 import { watchAcknowledgements } from '../invariants/acknowledgements.ts';
 import { watchRetries } from '../invariants/letters.ts';
@@ -23,7 +23,7 @@ export type Node<Message> = {
   /** A call of the service's API; what is never told was lost. */
   readonly call: (aggregate: string, message: Message, told: (told: Told) => void) => void;
   /** A call of the service's endpoint for dead letters. */
-  readonly settle: (letter: SettleLetter, told: (told: ToldOfLetter) => void) => void;
+  readonly settle: (letter: ResolveDeadLetter, told: (told: ToldOfLetter) => void) => void;
   readonly tick: () => void;
   readonly sweep: () => void;
   readonly crash: () => void;
@@ -33,7 +33,7 @@ export type Node<Message> = {
 /** What a planted bug changes between a service and its world. */
 export type Tampering = {
   readonly store?: (store: Store, world: World, life: Life) => Store;
-  readonly settle?: (settle: Settle) => Settle;
+  readonly settle?: (settle: DeadLetterResolver) => DeadLetterResolver;
   readonly take?: (take: (delivery: Delivery) => void) => (delivery: Delivery) => void;
 };
 
@@ -55,7 +55,7 @@ const silent: EngineObserver = {
   batchFailed: () => undefined,
   timerFailed: () => undefined,
   publishUnconfirmed: () => undefined,
-  tellingFailed: () => undefined,
+  callbackFailed: () => undefined,
 };
 
 export const startNode = <State, Message, Event extends { readonly type: string }, Work>(
@@ -67,7 +67,7 @@ export const startNode = <State, Message, Event extends { readonly type: string 
   const { timeline, choices, weather, databases, bus, judge, trace } = world;
   let life = createLife(name, timeline);
   let core: Core<Message>;
-  let settle: Settle;
+  let settle: DeadLetterResolver;
 
   const problem = (what: string, error: unknown): void => {
     judge.expect(what, false, '', () =>
@@ -77,7 +77,7 @@ export const startNode = <State, Message, Event extends { readonly type: string 
   const observer: EngineObserver = {
     ...silent,
     timerFailed: (_aggregate, _timer, error) => problem('no decider throws', error),
-    tellingFailed: (error) => problem('nobody throws when told', error),
+    callbackFailed: (error) => problem('nobody throws when told', error),
   };
   const log = {
     warn: () => undefined,
@@ -105,7 +105,7 @@ export const startNode = <State, Message, Event extends { readonly type: string 
         core.engine.accept({
           aggregate,
           message,
-          settled: () => undefined,
+          committed: () => undefined,
           failed: () => undefined,
           unavailable: () => undefined,
         }),
@@ -127,7 +127,7 @@ export const startNode = <State, Message, Event extends { readonly type: string 
         cacheMax: CACHE_MAX,
       },
     );
-    const settling = createSettling({
+    const settling = createDeadLetterActions({
       service,
       letters: bus.letters.connect(born),
       inbound: logic.inbound,
@@ -154,7 +154,7 @@ export const startNode = <State, Message, Event extends { readonly type: string 
         engine.accept({
           aggregate,
           message,
-          settled: (answer) => tell({ answer }),
+          committed: (answer) => tell({ answer }),
           failed: () => tell('failed'),
           unavailable: () => tell('unavailable'),
         }),

@@ -2,7 +2,7 @@ import { type Artifact, artifactLabel } from '@holdpoint/contracts/workflow/arti
 import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
-import type { LookOutputs, StepInput, StepResult } from '@holdpoint/contracts/task/step';
+import type { InspectOutputs, StepInput, StepResult } from '@holdpoint/contracts/task/step';
 import { CleanFailure } from '@holdpoint/executor/ports/capability';
 import { sha256Of } from '@holdpoint/contracts/values/json';
 import type { Choices } from '../choices.ts';
@@ -116,6 +116,6 @@ const inspection = (
   const outputs = {
     artifacts: Object.fromEntries(labels.map((label) => [label, target.has(repository, label)])),
     preconditions: dirty ? [{ kind: 'clean_worktree', met: false, detail: 'not clean' }] : [],
-  } satisfies LookOutputs;
+  } satisfies InspectOutputs;
   return { outcome: 'succeeded', outputs };
 };

@@ -1,6 +1,6 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { asSent, sha256Of } from '@holdpoint/contracts/values/json';
-import { type SayOfWork, WorkAnswer, WorkOrder } from '@holdpoint/contracts/program/work';
+import { type WorkRequest, WorkAnswer, WorkOrder } from '@holdpoint/contracts/program/work';
 import { artifactUriOf } from '@holdpoint/contracts/effect/stored-artifact';
 import { workConsumer } from '@holdpoint/contracts/bus/streams';
 import type { Delivery } from '@holdpoint/runtime/engine/intake';
@@ -24,9 +24,9 @@ const PARKS_AFTER_MS = [300, 4_000] as const;
 
 export type Words = {
   /** A worker says something. */
-  readonly said: (said: SayOfWork) => void;
+  readonly said: (said: WorkRequest) => void;
   /** And was told that it is so. */
-  readonly heard: (said: SayOfWork, answer: WorkAnswer) => void;
+  readonly heard: (said: WorkRequest, answer: WorkAnswer) => void;
 };
 
 export type SimulatedWorker = {
@@ -89,7 +89,7 @@ export const startWorkers = (
         const once = (): void => {
           const up = orchestrator.filter((node) => node.isUp());
           if (up.length === 0) return;
-          const payload = asSent(said) as SayOfWork;
+          const payload = asSent(said) as WorkRequest;
           choices.pick(place, up).call(task, { kind: 'work', payload }, told);
         };
         const send = (): void => {

@@ -1,4 +1,4 @@
-import type { LetterSettled, SettleLetter } from '@holdpoint/contracts/bus/dead-letter';
+import type { DeadLetterResolved, ResolveDeadLetter } from '@holdpoint/contracts/bus/dead-letter';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import type { Letter } from '@holdpoint/runtime/bus/dead-letters';
 import { watchLetters } from '../invariants/letters.ts';
@@ -18,14 +18,14 @@ const TRIES_MAX = 6;
 const AGAIN_MS = 7_000;
 
 /** What somebody who asks is told: what became of it, or why nothing did. */
-export type ToldOfLetter = LetterSettled | { readonly refused: string };
+export type ToldOfLetter = DeadLetterResolved | { readonly refused: string };
 
 /** Those who try dead letters again or drop them: at once, at the same time from two places, once more, late, or never. */
 export const startLetterKeepers = (world: World, cluster: Nodes): (() => void) => {
   const { timeline, choices, watchers } = world;
   const watched = watchLetters(world);
 
-  const settle = (letter: Letter, wanted: SettleLetter, tries = 1): void => {
+  const settle = (letter: Letter, wanted: ResolveDeadLetter, tries = 1): void => {
     const place = `${String(wanted.by)} settles ${String(wanted.sequence)}`;
     const up = cluster[letter.service].filter((node) => node.isUp());
     let heard = false;
@@ -45,7 +45,7 @@ export const startLetterKeepers = (world: World, cluster: Nodes): (() => void) =
     const place = `letter ${id}`;
     if (choices.happens(`nobody ${place}`, NEVER_LOOKS)) return;
     const { sequence } = letter;
-    const wanted = (who: string): SettleLetter => ({
+    const wanted = (who: string): ResolveDeadLetter => ({
       sequence,
       action: choices.pick(`${who} ${place}`, ['retry', 'retry', 'drop']),
       by: who,

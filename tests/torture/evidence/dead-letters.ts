@@ -1,4 +1,4 @@
-import { DeadLetter, LetterSettled } from '@holdpoint/contracts/bus/dead-letter';
+import { DeadLetter, DeadLetterResolved } from '@holdpoint/contracts/bus/dead-letter';
 import { filters } from '@holdpoint/contracts/bus/subjects';
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
@@ -15,7 +15,7 @@ export type SettledLetter = {
 
 const STREAM = 'HP_DLQ';
 
-const word = ({ action, by }: Pick<LetterSettled, 'action' | 'by'>): string => `${action} by ${by}`;
+const word = ({ action, by }: Pick<DeadLetterResolved, 'action' | 'by'>): string => `${action} by ${by}`;
 
 /** Those that the stream still has: what was deleted with it nobody can be told of. */
 export const gatherLetters = async (
@@ -23,11 +23,11 @@ export const gatherLetters = async (
   operations: readonly Operation[],
 ): Promise<readonly SettledLetter[]> => {
   const { direct } = await jetstreamManager(connection, { checkAPI: false });
-  const statements = new Map<number, LetterSettled[]>();
+  const statements = new Map<number, DeadLetterResolved[]>();
   for (let from = 1; ;) {
-    const stored = await direct.getMessage(STREAM, { seq: from, next_by_subj: filters.settledLetters });
+    const stored = await direct.getMessage(STREAM, { seq: from, next_by_subj: filters.resolvedDeadLetters });
     if (stored === null) break;
-    const settled = LetterSettled.parse(stored.json());
+    const settled = DeadLetterResolved.parse(stored.json());
     const before = statements.get(settled.sequence) ?? [];
     // One statement may be there twice, when its sender did not hear for minutes that it was taken.
     if (!before.some(({ by, at }) => by === settled.by && at === settled.at))
@@ -42,7 +42,7 @@ export const gatherLetters = async (
   for (const [key, ofIt] of byLetter) {
     const told = ofIt
       .filter(({ type }) => type === 'ok')
-      .map(({ value }) => word(LetterSettled.parse(value)));
+      .map(({ value }) => word(DeadLetterResolved.parse(value)));
     const sequence = Number(key.split(' ')[0]);
     const stored = told.length === 0 ? null : await direct.getMessage(STREAM, { seq: sequence });
     const letter = stored === null ? undefined : DeadLetter.safeParse(stored.json()).data;

@@ -19,7 +19,7 @@ export const slowWatcher = defineFault({
     const connections = await Promise.all(Array.from({ length: watchers }, () => connectAs(user)));
     try {
       for (const connection of connections)
-        connection.subscribe(filters.facts, { callback: () => undefined });
+        connection.subscribe(filters.events, { callback: () => undefined });
       await Promise.all(connections.map((connection) => connection.flush()));
       proxy.blackhole(['to_client']);
       await hold(forMs);

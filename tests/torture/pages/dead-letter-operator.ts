@@ -1,4 +1,4 @@
-import { DeadLetter, LetterSettled } from '@holdpoint/contracts/bus/dead-letter';
+import { DeadLetter, DeadLetterResolved } from '@holdpoint/contracts/bus/dead-letter';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { z } from 'zod';
 import type { History } from '../history.ts';
@@ -21,13 +21,13 @@ export const settleLetter = async (
   history: History,
   { seq, letter }: ListedLetter,
   action: 'retry' | 'drop',
-): Promise<LetterSettled['action'] | undefined> => {
+): Promise<DeadLetterResolved['action'] | undefined> => {
   const about = { actor: page.name, op: `dlq.${action}`, key: letterKey(seq, letter), call: nextCall() };
   history.add({ ...about, type: 'invoke', value: { seq } });
   try {
     const answer = await postAsPage(page, `dlq/${action}`, { seq });
     history.add({ ...about, type: 'ok', value: told(answer) });
-    return LetterSettled.parse(answer).action;
+    return DeadLetterResolved.parse(answer).action;
   } catch (error) {
     // Whatever it is, the letter stays or somebody has stated otherwise: nothing follows from not knowing.
     history.add({ ...about, type: 'info', value: String(error) });

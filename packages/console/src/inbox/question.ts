@@ -2,7 +2,7 @@ import type { ApprovalView } from '@holdpoint/contracts/approval/views';
 import type { Choice, StuckAnswer } from '@holdpoint/contracts/approval/commands';
 import { policyOf, questionOf } from '@holdpoint/contracts/workflow/approval-policy';
 import type { InputRequest } from '@holdpoint/contracts/workflow/input';
-import type { DoubtAnswer } from '@holdpoint/contracts/effect/grant';
+import type { InDoubtAnswer } from '@holdpoint/contracts/effect/grant';
 
 /** What can be said, and what follows from it. */
 export type Option = { readonly choice: Choice; readonly label: string; readonly follows: string };
@@ -14,7 +14,7 @@ const EFFECT = {
   reject: option('reject', 'Reject', 'it is not carried out, and the task hears why'),
   request_changes: option('request_changes', 'Request changes', 'the task goes back with your comment'),
 } as const;
-const DOUBT: Readonly<Record<DoubtAnswer, Option>> = {
+const DOUBT: Readonly<Record<InDoubtAnswer, Option>> = {
   applied: option('applied', 'It happened', 'it is recorded as done, and the task goes on'),
   not_applied: option(
     'not_applied',

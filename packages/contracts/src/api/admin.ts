@@ -6,7 +6,7 @@ import { SERVICES } from '../bus/subjects.ts';
 const Time = z.int();
 
 /** What a service says of itself, for whoever looks after it. */
-export const About = z.object({
+export const ServiceInfo = z.object({
   service: z.enum(SERVICES),
   version: z.string(),
   /** Which process has answered: one of the replicas. */
@@ -31,7 +31,7 @@ export const About = z.object({
     unknown: z.array(z.string()),
   }),
 });
-export type About = z.infer<typeof About>;
+export type ServiceInfo = z.infer<typeof ServiceInfo>;
 
 /** Nothing is counted beyond this: so many are looked at in a moment, and more are more. */
 export const COUNTED_MAX = 100_000;
@@ -69,7 +69,7 @@ export const Retention = z.object({
 });
 export type Retention = z.infer<typeof Retention>;
 
-export const AskRetention = z.object({
+export const RetentionRequest = z.object({
   /** As if it were kept for so many days; for as long as it is kept, when left out. */
   keepDays: z.int().min(KEEP_MIN_DAYS).max(KEEP_MAX_DAYS).optional(),
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CanonicalEffect, Digest } from '../effect/canonical-effect.ts';
-import { DoubtAnswer } from '../effect/grant.ts';
+import { InDoubtAnswer } from '../effect/grant.ts';
 import { AgentName } from '../values/agent.ts';
 import { ApprovalId, EffectId, NodeId, TaskId } from '../values/ids.ts';
 import { Json } from '../values/json.ts';
@@ -31,7 +31,7 @@ export const RequestApproval = z.object({
   /** Who may decide. */
   audience: Audience,
   timeoutMs: z.int().min(1_000).max(WAIT_MAX_MS),
-  /** Asks what became of the effect, not whether it may run: the answers are those of {@link DoubtAnswer}. */
+  /** Asks what became of the effect, not whether it may run: the answers are those of {@link InDoubtAnswer}. */
   doubt: z.object({ epoch: z.int().min(1), reason: z.string().max(2_000) }).optional(),
   /** Asks what is to become of a job that is stuck, whose report is the body: the answers are those of {@link StuckAnswer}. */
   stuck: z.object({ class: FailureClass, reason: z.string().max(2_000) }).optional(),
@@ -55,7 +55,7 @@ export const StuckAnswer = z.enum(['retry', 'skip', 'done', 'cancel']);
 export type StuckAnswer = z.infer<typeof StuckAnswer>;
 
 /** What may be said where a question is put, and no effect waits. */
-export const Answer = z.enum([...DoubtAnswer.options, ...StuckAnswer.exclude(['retry']).options]);
+export const Answer = z.enum([...InDoubtAnswer.options, ...StuckAnswer.exclude(['retry']).options]);
 export type Answer = z.infer<typeof Answer>;
 
 /** Whatever a person can say: what of it fits depends on what was asked. */

@@ -72,7 +72,7 @@ export const ApprovalReminded = z.object({
   reminder: z.int().min(1),
   at: Time,
 });
-export const ApprovalHandedOn = z.object({
+export const ApprovalEscalated = z.object({
   type: z.literal('escalated'),
   ...about,
   /** Which of the steps, from 1. */
@@ -103,7 +103,7 @@ export const DeliveryFailed = z.object({
   at: Time,
 });
 /** What became of the effect, as its executor reported it. */
-export const EffectNoted = z.object({
+export const EffectOutcomeRecorded = z.object({
   type: z.literal('effect_outcome_recorded'),
   ...about,
   effect: EffectId,
@@ -111,7 +111,7 @@ export const EffectNoted = z.object({
   epoch: z.int(),
   at: Time,
 });
-export type EffectNoted = z.infer<typeof EffectNoted>;
+export type EffectOutcomeRecorded = z.infer<typeof EffectOutcomeRecorded>;
 
 export const ApprovalEvent = z.discriminatedUnion('type', [
   ApprovalRequested,
@@ -119,9 +119,9 @@ export const ApprovalEvent = z.discriminatedUnion('type', [
   ApprovalVoted,
   DecisionRefused,
   ApprovalReminded,
-  ApprovalHandedOn,
+  ApprovalEscalated,
   NoticeDelivered,
   DeliveryFailed,
-  EffectNoted,
+  EffectOutcomeRecorded,
 ]);
 export type ApprovalEvent = z.infer<typeof ApprovalEvent>;

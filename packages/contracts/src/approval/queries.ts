@@ -8,7 +8,7 @@ import { DecideApproval } from './commands.ts';
 import { ApprovalStatus } from './status.ts';
 import { ApprovalView, Risk } from './views.ts';
 
-export const Decided = z.object({
+export const DecisionResult = z.object({
   id: ApprovalId,
   /** `pending` while others have to decide as well. */
   status: ApprovalStatus,

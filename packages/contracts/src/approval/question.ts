@@ -1,6 +1,6 @@
 import { Answer, type Choice, type RequestApproval, StuckAnswer } from './commands.ts';
 import { policyOf, type Question, questionOf } from '../workflow/approval-policy.ts';
-import { DoubtAnswer } from '../effect/grant.ts';
+import { InDoubtAnswer } from '../effect/grant.ts';
 
 export { policyOf, type Question, questionOf } from '../workflow/approval-policy.ts';
 
@@ -12,7 +12,7 @@ export const choicesOf = (
     case 'effect':
       return policyOf(request).decisions;
     case 'doubt':
-      return DoubtAnswer.options;
+      return InDoubtAnswer.options;
     case 'stuck':
       return StuckAnswer.options;
     case 'input':

@@ -21,16 +21,16 @@ export type DeadLetter = z.infer<typeof DeadLetter>;
 export const BODY_MAX_BYTES = 4_096;
 
 /** A dead letter by its number in the stream, and what is to become of it. */
-export const SettleLetter = z.object({
+export const ResolveDeadLetter = z.object({
   sequence: z.int().min(1),
   /** `retry`: handled once more, as it came; it stays when that fails again. `drop`: it is looked at no more. */
   action: z.enum(['retry', 'drop']),
   by: z.string().min(1).max(200).optional(),
 });
-export type SettleLetter = z.infer<typeof SettleLetter>;
+export type ResolveDeadLetter = z.infer<typeof ResolveDeadLetter>;
 
 /** What became of a dead letter. It stays in the stream for as long as that keeps it: nothing is deleted there. */
-export const LetterSettled = z.object({
+export const DeadLetterResolved = z.object({
   /** Whose letter it is. */
   service: z.enum(SERVICES),
   sequence: z.int().min(1),
@@ -39,4 +39,4 @@ export const LetterSettled = z.object({
   /** Epoch milliseconds. */
   at: z.int(),
 });
-export type LetterSettled = z.infer<typeof LetterSettled>;
+export type DeadLetterResolved = z.infer<typeof DeadLetterResolved>;

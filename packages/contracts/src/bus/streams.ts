@@ -54,7 +54,7 @@ const stream = (
 
 export const streams = [
   stream('HP_CMD', filters.commands, 'commands to the services', 72 * HOUR_MS, 1024 * MIB),
-  stream('HP_EVT', filters.facts, 'facts, for everyone to watch', 7 * 24 * HOUR_MS, 2048 * MIB),
+  stream('HP_EVT', filters.events, 'facts, for everyone to watch', 7 * 24 * HOUR_MS, 2048 * MIB),
   stream('HP_WORK', filters.work, 'phases of programs, for their workers', 24 * HOUR_MS, 512 * MIB),
   stream('HP_LOG', filters.logs, 'live output of running work', 24 * HOUR_MS, 256 * MIB),
   stream(
@@ -143,9 +143,9 @@ export const Pools = z
 export const consumers: readonly ConsumerDeclaration[] = [
   consumer('orchestrator', 'HP_CMD', 'orchestrator', filters.taskCommands),
   consumer('orchestrator-approval', 'HP_EVT', 'orchestrator', filters.approvalsResolved),
-  consumer('orchestrator-effect', 'HP_EVT', 'orchestrator', filters.factsOf('effect')),
+  consumer('orchestrator-effect', 'HP_EVT', 'orchestrator', filters.eventsOf('effect')),
   consumer('approvals', 'HP_CMD', 'approvals', filters.approvalCommands),
-  consumer('approvals-effect', 'HP_EVT', 'approvals', filters.factsOf('effect')),
+  consumer('approvals-effect', 'HP_EVT', 'approvals', filters.eventsOf('effect')),
   executorConsumer(DEFAULT_POOL),
   consumer('recovery', 'HP_CMD', 'recovery', filters.recoveryCommands),
 ];

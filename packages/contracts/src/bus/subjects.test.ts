@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { commands } from '../catalog/commands.ts';
-import { facts } from '../catalog/events.ts';
+import { events } from '../catalog/events.ts';
 import { consumers, streams } from './streams.ts';
 import { AGGREGATES, filters, SERVICES, subjects } from './subjects.ts';
 
@@ -10,9 +10,9 @@ const builders: readonly (readonly [name: string, build: (token: string) => stri
   ['approvalCommand', subjects.approvalCommand],
   ['effectCommand by its pool', (pool) => subjects.effectCommand('run', pool)],
   ['recoveryCommand', subjects.recoveryCommand],
-  ['fact by its event', (event) => subjects.fact('task', event, 'a')],
-  ['fact by its id', (id) => subjects.fact('task', 'submitted', id)],
-  ['filter of the facts about an id', (id) => filters.factsAbout('task', id).replace('*', 'any')],
+  ['fact by its event', (event) => subjects.event('task', event, 'a')],
+  ['fact by its id', (id) => subjects.event('task', 'submitted', id)],
+  ['filter of the facts about an id', (id) => filters.eventsAbout('task', id).replace('*', 'any')],
   ['log by its node', (node) => subjects.log('t-1', node)],
   ['api', (endpoint) => subjects.api('orchestrator', endpoint)],
 ];
@@ -40,11 +40,11 @@ describe.each(builders)('the subject %s', (_, build) => {
 
 test('aggregates, commands and events are tokens', () => {
   const commandNames = SERVICES.flatMap((service) => Object.keys(commands[service]));
-  const events = SERVICES.flatMap((service) =>
-    facts[service].options.map((option) => [AGGREGATES[service], option.shape.type.value] as const),
+  const names = SERVICES.flatMap((service) =>
+    events[service].options.map((option) => [AGGREGATES[service], option.shape.type.value] as const),
   );
   expect(() => commandNames.map(subjects.taskCommand)).not.toThrow();
-  expect(() => events.map(([aggregate, event]) => subjects.fact(aggregate, event, 'a'))).not.toThrow();
+  expect(() => names.map(([aggregate, event]) => subjects.event(aggregate, event, 'a'))).not.toThrow();
 });
 
 test('no subject is stored by two streams, and every consumer reads one that is declared', () => {

@@ -31,14 +31,14 @@ export const subjects = {
   approvalCommand: (command: string) => subject('cmd', 'approval', command),
   effectCommand: (command: string, pool: string) => subject('cmd', 'effect', command, pool),
   recoveryCommand: (command: string) => subject('cmd', 'recovery', command),
-  fact: (aggregate: Aggregate, event: string, id: string) => subject('evt', aggregate, event, id),
+  event: (aggregate: Aggregate, event: string, id: string) => subject('evt', aggregate, event, id),
   /** Work on phases of one version of a program, for whoever has its code. */
   work: (hash: string) => subject('work', hash),
   log: (task: string, node: string) => subject('log', task, node),
   api: (service: ServiceName, endpoint: string) => subject('api', service, endpoint),
   deadLetter: (service: ServiceName) => subject('dlq', service),
   /** What became of dead letters of this service. */
-  settledLetter: (service: ServiceName) => subject('dlq', service, 'settled'),
+  resolvedDeadLetter: (service: ServiceName) => subject('dlq', service, 'settled'),
 } as const;
 
 /** Filters, for consumers and permissions: the only places where wildcards stand. */
@@ -48,22 +48,22 @@ export const filters = {
   approvalCommands: `${PREFIX}.cmd.approval.>`,
   effectCommands: (pool: string) => `${PREFIX}.cmd.effect.*.${pool}`,
   recoveryCommands: `${PREFIX}.cmd.recovery.>`,
-  facts: `${PREFIX}.evt.>`,
+  events: `${PREFIX}.evt.>`,
   approvalsResolved: `${PREFIX}.evt.approval.resolved.*`,
-  factsOf: (aggregate: Aggregate) => `${PREFIX}.evt.${aggregate}.>`,
-  factsAbout: (aggregate: Aggregate, id: string) => `${PREFIX}.evt.${aggregate}.*.${checked(id)}`,
+  eventsOf: (aggregate: Aggregate) => `${PREFIX}.evt.${aggregate}.>`,
+  eventsAbout: (aggregate: Aggregate, id: string) => `${PREFIX}.evt.${aggregate}.*.${checked(id)}`,
   /** What becomes of circuits: executors listen to it. */
-  circuitFacts: (['circuit_opened', 'circuit_half_opened', 'circuit_closed'] as const).map(
+  circuitEvents: (['circuit_opened', 'circuit_half_opened', 'circuit_closed'] as const).map(
     (event) => `${PREFIX}.evt.recovery.${event}.*`,
   ),
   /** What becomes of standing rules: the approvals service listens to it. */
-  ruleFacts: (['rule_added', 'rule_revoked'] as const).map((event) => `${PREFIX}.evt.approval.${event}.*`),
+  ruleEvents: (['rule_added', 'rule_revoked'] as const).map((event) => `${PREFIX}.evt.approval.${event}.*`),
   /** Where a service is answered that has asked another. */
   answersTo: (service: ServiceName) => `_ASK_${service}.>`,
   work: `${PREFIX}.work.>`,
   logs: `${PREFIX}.log.>`,
   apiOf: (service: ServiceName) => `${PREFIX}.api.${service}.>`,
   deadLetters: `${PREFIX}.dlq.>`,
-  settledLetters: `${PREFIX}.dlq.*.settled`,
+  resolvedDeadLetters: `${PREFIX}.dlq.*.settled`,
   logsOf: (task: string) => `${PREFIX}.log.${checked(task)}.*`,
 } as const;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AccessTokenView, CreateAccessToken, Scope } from '../approval/access-token.ts';
 import { DecideApproval } from '../approval/commands.ts';
-import { ApprovalDetail, CheckApproval, Decided, DecideMany, ListApprovals } from '../approval/queries.ts';
+import { ApprovalDetail, CheckApproval, DecisionResult, DecideMany, ListApprovals } from '../approval/queries.ts';
 import { KeysNonce, PublishedKeys } from '../approval/signing-keys.ts';
 import { RuleMatch, RuleSpec, RuleView } from '../approval/standing-rule.ts';
 import { ApprovalStatus } from '../approval/status.ts';
@@ -16,7 +16,7 @@ import {
 } from '../effect/stored-artifact.ts';
 import { CapabilityView, EffectOrder, EffectView } from '../effect/views.ts';
 import { ProgramDefinition, ProgramView } from '../program/definition.ts';
-import { SayOfWork, WorkAnswer } from '../program/work.ts';
+import { WorkRequest, WorkAnswer } from '../program/work.ts';
 import { CircuitState, CircuitView, SetCircuit } from '../recovery/circuit.ts';
 import { AssessFailure } from '../recovery/commands.ts';
 import { REPORT_MAX, Verdict } from '../recovery/verdict.ts';
@@ -39,12 +39,12 @@ import { Page, pageOf } from '../values/page.ts';
 import { FailureClass } from '../workflow/failure-class.ts';
 import { OfferedWorkflow } from '../workflow/offered-workflow.ts';
 import { CapabilityLabel } from '../workflow/workflow.ts';
-import { care, endpoint, settling } from './endpoint.ts';
+import { adminEndpoints, endpoint, resolveDeadLetter } from './endpoint.ts';
 
 /** The request/reply API on the NATS services framework: `hp.api.<service>.<endpoint>`. */
 export const api = {
   orchestrator: {
-    ...care,
+    ...adminEndpoints,
     submit: endpoint('Submit a task; answered once it is stored', SubmitTask, TaskAck),
     cancel: endpoint('Cancel a task', CancelTask, TaskAck),
     pause: endpoint('Pause a task: nothing new is started', PauseTask, TaskAck),
@@ -92,15 +92,15 @@ export const api = {
       z.object({}),
       z.object({ items: z.array(OfferedWorkflow) }),
     ),
-    work: endpoint('What a worker says of the phase that it has been given', SayOfWork, WorkAnswer),
-    dead_letter: settling,
+    work: endpoint('What a worker says of the phase that it has been given', WorkRequest, WorkAnswer),
+    dead_letter: resolveDeadLetter,
   },
   approvals: {
-    ...care,
+    ...adminEndpoints,
     decide: endpoint(
       'Decide on an approval; needs the header `authorization: Bearer <token>`',
       DecideApproval,
-      Decided,
+      DecisionResult,
     ),
     decide_many: endpoint(
       'Decide on several approvals alike, each on its own; needs the header',
@@ -108,7 +108,7 @@ export const api = {
       z.object({
         items: z.array(
           z.union([
-            z.object({ id: ApprovalId, decided: Decided }),
+            z.object({ id: ApprovalId, decided: DecisionResult }),
             z.object({ id: ApprovalId, error: ErrorBody }),
           ]),
         ),
@@ -193,10 +193,10 @@ export const api = {
       z.object({ nonce: KeysNonce.optional() }),
       PublishedKeys,
     ),
-    dead_letter: settling,
+    dead_letter: resolveDeadLetter,
   },
   executor: {
-    ...care,
+    ...adminEndpoints,
     get: endpoint('One effect as the ledger has it', z.object({ id: EffectId }), EffectView),
     list: endpoint(
       'The effects of one task',
@@ -235,10 +235,10 @@ export const api = {
         data: z.string().optional(),
       }),
     ),
-    dead_letter: settling,
+    dead_letter: resolveDeadLetter,
   },
   recovery: {
-    ...care,
+    ...adminEndpoints,
     history: endpoint(
       'The attempts of a task, or of one job of it, oldest first: those that failed with their verdicts',
       z.object({ task: TaskId, node: NodeId.optional() }),
@@ -278,7 +278,7 @@ export const api = {
       pageOf(CircuitView),
     ),
     circuit: endpoint('Open the circuit of a target, or close it', SetCircuit, CircuitView),
-    dead_letter: settling,
+    dead_letter: resolveDeadLetter,
   },
 } as const satisfies Record<
   ServiceName,

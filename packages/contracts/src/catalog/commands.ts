@@ -2,10 +2,10 @@ import type { z } from 'zod';
 import { CancelApproval, RequestApproval } from '../approval/commands.ts';
 import type { ServiceName } from '../bus/subjects.ts';
 import { CancelEffect, ResolveEffect, RunEffect } from '../effect/commands.ts';
-import { CountFailure, EnterCircuit, ReportCircuit } from '../recovery/circuit.ts';
-import { AssessFailure, RecordAttempt, SettleJob } from '../recovery/commands.ts';
+import { RecordCircuitFailure, AcquireCircuit, ReportCircuit } from '../recovery/circuit.ts';
+import { AssessFailure, RecordAttempt, MarkJobUnstuck } from '../recovery/commands.ts';
 import {
-  AdmitTask,
+  ReportCircuitState,
   CancelTask,
   CompleteNode,
   PauseTask,
@@ -17,7 +17,7 @@ import {
   SubmitTask,
   WatchTask,
 } from '../task/commands.ts';
-import { AskBoard, InformTask } from '../task/registry.ts';
+import { RegistryCommand, NotifyTask } from '../task/registry.ts';
 
 /** Every command on the bus, by the service that it is for: `hp.cmd.<aggregate>.<command>`. */
 export const commands = {
@@ -31,20 +31,20 @@ export const commands = {
     done: CompleteNode,
     checkpoint: RecordCheckpoint,
     recover: RecoverTask,
-    circuit_state: AdmitTask,
+    circuit_state: ReportCircuitState,
     watch: WatchTask,
-    notify: InformTask,
-    registry: AskBoard,
+    notify: NotifyTask,
+    registry: RegistryCommand,
   },
   approvals: { request: RequestApproval, cancel: CancelApproval },
   executor: { run: RunEffect, cancel: CancelEffect, resolve: ResolveEffect },
   recovery: {
     assess: AssessFailure,
     record_attempt: RecordAttempt,
-    job_unstuck: SettleJob,
+    job_unstuck: MarkJobUnstuck,
     circuit_report: ReportCircuit,
-    circuit_record_failure: CountFailure,
-    circuit_acquire: EnterCircuit,
+    circuit_record_failure: RecordCircuitFailure,
+    circuit_acquire: AcquireCircuit,
   },
 } as const;
 

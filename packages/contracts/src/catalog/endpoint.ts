@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { About, AskRetention, Counts, Retention } from '../api/admin.ts';
-import { LetterSettled, SettleLetter } from '../bus/dead-letter.ts';
+import { ServiceInfo, RetentionRequest, Counts, Retention } from '../api/admin.ts';
+import { DeadLetterResolved, ResolveDeadLetter } from '../bus/dead-letter.ts';
 
 export const endpoint = <Request extends z.ZodType, Response extends z.ZodType>(
   description: string,
@@ -9,16 +9,16 @@ export const endpoint = <Request extends z.ZodType, Response extends z.ZodType>(
 ) => ({ description, request, response });
 
 /** What every service answers whoever looks after it; the runtime does it for all of them. */
-export const care = {
+export const adminEndpoints = {
   about: endpoint(
     'What this service is: version, clocks, migrations; of one of its replicas',
     z.object({}),
-    About,
+    ServiceInfo,
   ),
   counts: endpoint('How much is open, and how much has ended within the last hour', z.object({}), Counts),
   retention: endpoint(
     'What is kept, for how long, and how much would go by that or by another number of days',
-    AskRetention,
+    RetentionRequest,
     Retention,
   ),
   retire: endpoint(
@@ -29,10 +29,10 @@ export const care = {
 } as const;
 
 /** Of the service's own dead letters: each service is asked about those that it could not handle itself. */
-export const settling = endpoint(
+export const resolveDeadLetter = endpoint(
   'Handle a dead letter of this service once more, or drop it',
-  SettleLetter,
-  LetterSettled,
+  ResolveDeadLetter,
+  DeadLetterResolved,
 );
 /** What the runtime answers for every service. */
-export type CareEndpoint = keyof typeof care;
+export type AdminEndpoint = keyof typeof adminEndpoints;

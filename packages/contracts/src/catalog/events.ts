@@ -7,13 +7,13 @@ import { EffectEvent } from '../effect/events.ts';
 import { ProgramEvent } from '../program/events.ts';
 import { RecoveryEvent } from '../recovery/events.ts';
 import { TaskEvent } from '../task/events.ts';
-import { BoardEvent } from '../task/registry.ts';
+import { RegistryEvent } from '../task/registry.ts';
 
 /** Every fact on the bus, by the service that states it: `hp.evt.<aggregate>.<event>.<id>`. */
-export const facts = {
+export const events = {
   orchestrator: z.discriminatedUnion('type', [
     ...TaskEvent.options,
-    ...BoardEvent.options,
+    ...RegistryEvent.options,
     ...ProgramEvent.options,
   ]),
   approvals: z.discriminatedUnion('type', [

@@ -3,8 +3,8 @@ import { ErrorBody } from '../values/errors.ts';
 import { ApprovalId, EffectId, NodeId, TaskId } from '../values/ids.ts';
 import { Json, JsonObject } from '../values/json.ts';
 import { RunEffect } from './commands.ts';
-import { DoubtAnswer } from './grant.ts';
-import { DoubtCause } from './in-doubt-cause.ts';
+import { InDoubtAnswer } from './grant.ts';
+import { InDoubtCause } from './in-doubt-cause.ts';
 
 const about = {
   id: EffectId,
@@ -51,7 +51,7 @@ export const EffectInDoubt = z.object({
   epoch: z.int(),
   reason: z.string(),
   next: z.enum(['repeat', 'probe', 'person']),
-  cause: DoubtCause.optional(),
+  cause: InDoubtCause.optional(),
 });
 export type EffectInDoubt = z.infer<typeof EffectInDoubt>;
 /** The target was asked whether it happened. `unproven`: it has not, but the start that was lost may still be under way. */
@@ -68,7 +68,7 @@ export const EffectAnswered = z.object({
   type: z.literal('answered'),
   ...about,
   epoch: z.int(),
-  answer: DoubtAnswer,
+  answer: InDoubtAnswer,
   by: z.string(),
   approval: ApprovalId,
   /** With `retry`: until then it may begin. Epoch milliseconds. */
@@ -116,21 +116,21 @@ export const EffectSuperseded = z.object({
 });
 
 /** It may not begin, because what it talks to fails: it waits until the circuit of its target lets it. */
-export const EffectHeld = z.object({
+export const EffectDeferred = z.object({
   type: z.literal('deferred'),
   ...about,
   target: z.string().min(1).max(512),
   reason: z.string(),
 });
-export type EffectHeld = z.infer<typeof EffectHeld>;
+export type EffectDeferred = z.infer<typeof EffectDeferred>;
 /** It was held, and begins now: for whoever waits, and does not read of every start. */
-export const EffectReleased = z.object({ type: z.literal('undeferred'), ...about });
-export type EffectReleased = z.infer<typeof EffectReleased>;
+export const EffectUndeferred = z.object({ type: z.literal('undeferred'), ...about });
+export type EffectUndeferred = z.infer<typeof EffectUndeferred>;
 
 export const EffectEvent = z.discriminatedUnion('type', [
   EffectPrepared,
-  EffectHeld,
-  EffectReleased,
+  EffectDeferred,
+  EffectUndeferred,
   EffectStarted,
   EffectApplied,
   EffectFailedClean,

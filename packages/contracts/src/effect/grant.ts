@@ -20,8 +20,8 @@ export type GrantClaims = z.infer<typeof GrantClaims>;
 export const Grant = z.string().min(1).max(4_096);
 
 /** What a person says of an effect that nobody can be sure of: that it happened, that it did not, or that it is to be done again. */
-export const DoubtAnswer = z.enum(['applied', 'not_applied', 'retry']);
-export type DoubtAnswer = z.infer<typeof DoubtAnswer>;
+export const InDoubtAnswer = z.enum(['applied', 'not_applied', 'retry']);
+export type InDoubtAnswer = z.infer<typeof InDoubtAnswer>;
 
 /**
  * What the statement on a doubt says, as the claims of its JWS: a person's answer, signed by the approvals service as a grant
@@ -34,7 +34,7 @@ export const AnswerClaims = z.object({
   digest: Digest,
   /** Of the doubt: a later one of the same effect is another question. */
   epoch: z.int().min(1),
-  answer: DoubtAnswer,
+  answer: InDoubtAnswer,
   iat: z.int(),
   /** Until then an effect that is to be done again may begin. */
   exp: z.int(),

@@ -4,8 +4,8 @@ import { JsonObject } from '../values/json.ts';
 import { CapabilityLabel, EffectClass, SideEffectKind } from '../workflow/workflow.ts';
 import { CanonicalEffect, Digest } from './canonical-effect.ts';
 import { EffectInDoubt } from './events.ts';
-import { DoubtAnswer } from './grant.ts';
-import { DoubtCause } from './in-doubt-cause.ts';
+import { InDoubtAnswer } from './grant.ts';
+import { InDoubtCause } from './in-doubt-cause.ts';
 
 /** One effect as the ledger has it. */
 export const EffectView = z.object({
@@ -26,11 +26,11 @@ export const EffectView = z.object({
   reason: z.string().optional(),
   /** With `in_doubt`: what follows, and what left the doubt. */
   next: EffectInDoubt.shape.next.optional(),
-  cause: DoubtCause.optional(),
+  cause: InDoubtCause.optional(),
   /** How many attempts ordered it once there was an outcome. */
   prevented: z.int().optional(),
   /** What a person has said of it last, and who. */
-  answer: DoubtAnswer.optional(),
+  answer: InDoubtAnswer.optional(),
   answeredBy: z.string().optional(),
   /** Why it does not begin although it may: what it talks to fails. */
   waits: z.string().max(1_000).optional(),

@@ -1,7 +1,7 @@
 import { api } from '../catalog/api.ts';
 import { commands } from '../catalog/commands.ts';
-import { facts } from '../catalog/events.ts';
-import { commandDescriptions, factDescriptions } from './descriptions.ts';
+import { events } from '../catalog/events.ts';
+import { commandDescriptions, eventDescriptions } from './descriptions.ts';
 import type { streams } from '../bus/streams.ts';
 import { DEFAULT_POOL } from '../bus/streams.ts';
 import { AGGREGATES, type ServiceName, SERVICES, subjects } from '../bus/subjects.ts';
@@ -87,16 +87,16 @@ const aboutWhat = (aggregate: string, event: string): string => {
   return event.startsWith('circuit_') ? 'Id of the circuit.' : 'Id of the task.';
 };
 
-const factChannels = SERVICES.flatMap((service) => {
-  const descriptions: Readonly<Record<string, string>> = factDescriptions[service];
+const eventChannels = SERVICES.flatMap((service) => {
+  const descriptions: Readonly<Record<string, string>> = eventDescriptions[service];
   const aggregate = AGGREGATES[service];
-  return facts[service].options.map((schema): Channel => {
+  return events[service].options.map((schema): Channel => {
     const event = schema.shape.type.value;
     return {
       key: `evt.${aggregate}.${event}`,
-      address: withParameter(subjects.fact(aggregate, event, PLACE), 'id'),
+      address: withParameter(subjects.event(aggregate, event, PLACE), 'id'),
       summary: descriptions[event] ?? '',
-      messages: [`fact.${aggregate}.${event}`],
+      messages: [`event.${aggregate}.${event}`],
       senders: [service],
       parameters: { id: aboutWhat(aggregate, event) },
       stream: 'HP_EVT',
@@ -164,7 +164,7 @@ const workChannel: Channel = {
 
 export const asyncApiChannels = (): readonly Channel[] => [
   ...commandChannels,
-  ...factChannels,
+  ...eventChannels,
   ...apiChannels,
   workChannel,
   logChannel,

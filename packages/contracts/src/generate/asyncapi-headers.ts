@@ -27,7 +27,7 @@ const version = {
 /** Headers that several messages share, as components of the document. */
 export const asyncApiHeaders = {
   commandHeaders: { type: 'object', properties: { ...event, ...trace } },
-  factHeaders: {
+  eventHeaders: {
     type: 'object',
     properties: { ...event, ...version, ...trace },
     required: [...Object.keys(event), HEADERS.version],
@@ -55,11 +55,11 @@ export const headersOf = ({ kind, name, service }: Message): Schema => {
   switch (kind) {
     case 'command':
       return shared('commandHeaders');
-    case 'fact': {
-      if (service === undefined) return shared('factHeaders');
+    case 'event': {
+      if (service === undefined) return shared('eventHeaders');
       const type = eventType(AGGREGATES[service], name.slice(name.indexOf('.') + 1));
       return {
-        allOf: [shared('factHeaders'), { type: 'object', properties: { [HEADERS.type]: { const: type } } }],
+        allOf: [shared('eventHeaders'), { type: 'object', properties: { [HEADERS.type]: { const: type } } }],
       };
     }
     case 'dead-letter':

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import type { commands } from '../catalog/commands.ts';
-import type { facts } from '../catalog/events.ts';
+import type { events } from '../catalog/events.ts';
 
 type Commands = typeof commands;
-type Facts = typeof facts;
+type Facts = typeof events;
 
 /** What each command asks for, in one line; a command without one does not compile. */
 export const commandDescriptions: {
@@ -45,7 +45,7 @@ export const commandDescriptions: {
 };
 
 /** What each fact states, in one line; a fact without one does not compile. */
-export const factDescriptions: {
+export const eventDescriptions: {
   readonly [S in keyof Facts]: Readonly<Record<z.infer<Facts[S]>['type'], string>>;
 } = {
   orchestrator: {

@@ -21,15 +21,15 @@ test('the generated files are current', () => {
 });
 
 describe('a stale file is named, with the command to run', () => {
-  const wanted = new Map([['schemas/fact/a.json', '{}']]);
+  const wanted = new Map([['schemas/event/a.json', '{}']]);
 
   test.each([
-    ['a missing one', new Map<string, string>(), 'schemas/fact/a.json is missing'],
-    ['a changed one', new Map([['schemas/fact/a.json', '{ }']]), 'schemas/fact/a.json is out of date'],
+    ['a missing one', new Map<string, string>(), 'schemas/event/a.json is missing'],
+    ['a changed one', new Map([['schemas/event/a.json', '{ }']]), 'schemas/event/a.json is out of date'],
     [
       'one too many',
-      new Map([...wanted, ['schemas/fact/b.json', '{}']]),
-      'schemas/fact/b.json belongs to no message',
+      new Map([...wanted, ['schemas/event/b.json', '{}']]),
+      'schemas/event/b.json belongs to no message',
     ],
   ])('%s', (_, found, problem) => {
     expect(staleFiles(found, wanted)).toEqual([`${problem}: run ${GENERATE_COMMAND}`]);

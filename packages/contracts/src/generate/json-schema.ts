@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { api } from '../catalog/api.ts';
 import { commands } from '../catalog/commands.ts';
-import { facts } from '../catalog/events.ts';
+import { events } from '../catalog/events.ts';
 import { DeadLetter } from '../bus/dead-letter.ts';
-import { commandDescriptions, factDescriptions } from './descriptions.ts';
+import { commandDescriptions, eventDescriptions } from './descriptions.ts';
 import { ErrorBody } from '../values/errors.ts';
 import { Json } from '../values/json.ts';
 import { LogLine } from '../task/log.ts';
 import { WorkOrder } from '../program/work.ts';
 import { AGGREGATES, type ServiceName, SERVICES } from '../bus/subjects.ts';
 
-export const MESSAGE_KINDS = ['command', 'fact', 'api', 'work', 'log', 'dead-letter'] as const;
+export const MESSAGE_KINDS = ['command', 'event', 'api', 'work', 'log', 'dead-letter'] as const;
 export type MessageKind = (typeof MESSAGE_KINDS)[number];
 
 /** Everything that is ever the body of a message. */
@@ -31,12 +31,12 @@ const commandMessages = SERVICES.flatMap((service) => {
   });
 });
 
-const factMessages = SERVICES.flatMap((service) => {
-  const descriptions: Readonly<Record<string, string>> = factDescriptions[service];
-  return facts[service].options.map((schema): Message => {
+const eventMessages = SERVICES.flatMap((service) => {
+  const descriptions: Readonly<Record<string, string>> = eventDescriptions[service];
+  return events[service].options.map((schema): Message => {
     const event = schema.shape.type.value;
     const name = `${AGGREGATES[service]}.${event}`;
-    return { kind: 'fact', name, description: descriptions[event] ?? '', service, schema };
+    return { kind: 'event', name, description: descriptions[event] ?? '', service, schema };
   });
 });
 
@@ -63,7 +63,7 @@ const apiMessages = SERVICES.flatMap((service) => {
 
 export const messages: readonly Message[] = [
   ...commandMessages,
-  ...factMessages,
+  ...eventMessages,
   ...apiMessages,
   {
     kind: 'api',

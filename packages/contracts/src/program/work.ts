@@ -46,7 +46,7 @@ const visit = { node: NodeId, visit: z.int().min(1), attempt: z.int().min(1) } a
 const leased = { ...visit, lease: z.int().min(1) } as const;
 
 /** What a worker goes by: all that the phase needs, as it stands in the store. */
-export const WorkGiven = z.object({
+export const WorkInput = z.object({
   state: JsonObject,
   inputs: JsonObject,
   goal: z.string(),
@@ -63,7 +63,7 @@ export const WorkGiven = z.object({
   output: Json.optional(),
   answer: ProgramAnswer.optional(),
 });
-export type WorkGiven = z.infer<typeof WorkGiven>;
+export type WorkInput = z.infer<typeof WorkInput>;
 
 /** `run`: a phase from its beginning; `respond`: what follows from what people have said. */
 export const Activation = z.enum(['run', 'respond']);
@@ -76,7 +76,7 @@ export const WorkOrder = z.object({
   program: z.object({ id: z.string(), version: z.string(), hash: ProgramHash }),
   activation: Activation,
   /** Left out when it is large: it is asked for with the claim. */
-  given: WorkGiven.optional(),
+  given: WorkInput.optional(),
 });
 export type WorkOrder = z.infer<typeof WorkOrder>;
 
@@ -113,7 +113,7 @@ export const PhaseEnd = z.discriminatedUnion('how', [
 export type PhaseEnd = z.infer<typeof PhaseEnd>;
 
 /** What a worker says of the work that it has been given. Only the holder of the lease is heard. */
-export const SayOfWork = z.object({
+export const WorkRequest = z.object({
   task: TaskId,
   lease: z.int().min(1),
   /** The worker, by a name that no other has. */
@@ -127,14 +127,14 @@ export const SayOfWork = z.object({
     z.object({ what: z.literal('end'), end: PhaseEnd }),
   ]),
 });
-export type SayOfWork = z.infer<typeof SayOfWork>;
+export type WorkRequest = z.infer<typeof WorkRequest>;
 
-/** The answer to {@link SayOfWork}; whoever does not hold the lease is refused with `ORCHESTRATOR_WORK_LOST`. */
+/** The answer to {@link WorkRequest}; whoever does not hold the lease is refused with `ORCHESTRATOR_WORK_LOST`. */
 export const WorkAnswer = z.object({
   lease: z.int(),
   /** How long the lease goes on without another word. Milliseconds. */
   leaseMs: z.int(),
-  given: WorkGiven.optional(),
+  given: WorkInput.optional(),
   entry: Entry.optional(),
 });
 export type WorkAnswer = z.infer<typeof WorkAnswer>;

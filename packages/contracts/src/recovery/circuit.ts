@@ -30,15 +30,15 @@ export const ReportCircuit = z.object({
 export type ReportCircuit = z.infer<typeof ReportCircuit>;
 
 /** A job of a task was given up. Enough of them, and the circuit of its workflow opens. */
-export const CountFailure = z.object({
+export const RecordCircuitFailure = z.object({
   target: TargetName,
   task: TaskId,
   circuit: RecoveryRules.shape.circuit,
 });
-export type CountFailure = z.infer<typeof CountFailure>;
+export type RecordCircuitFailure = z.infer<typeof RecordCircuitFailure>;
 
 /** A task wants to start, and hears by `task.circuit_state` whether it may; or the one that was let try has come to its end. */
-export const EnterCircuit = z.object({
+export const AcquireCircuit = z.object({
   target: TargetName,
   task: TaskId,
   ended: z.enum(['well', 'badly']).optional(),
@@ -47,7 +47,7 @@ export const EnterCircuit = z.object({
   /** With `ended`: what the repository says of its circuit. */
   circuit: RecoveryRules.shape.circuit,
 });
-export type EnterCircuit = z.infer<typeof EnterCircuit>;
+export type AcquireCircuit = z.infer<typeof AcquireCircuit>;
 
 /** A person's word. What a person has opened stays open until a person closes it. */
 export const SetCircuit = z.object({
@@ -79,13 +79,13 @@ export const CircuitHalfOpened = z.object({
 export type CircuitHalfOpened = z.infer<typeof CircuitHalfOpened>;
 
 /** A job of a workflow was given up: counted for the circuit of the workflow. */
-export const CircuitCounted = z.object({
+export const CircuitFailureRecorded = z.object({
   type: z.literal('circuit_failure_recorded'),
   ...about,
   task: TaskId,
   at: z.int(),
 });
-export type CircuitCounted = z.infer<typeof CircuitCounted>;
+export type CircuitFailureRecorded = z.infer<typeof CircuitFailureRecorded>;
 
 export const CircuitClosed = z.object({
   type: z.literal('circuit_closed'),
@@ -99,7 +99,7 @@ export const CircuitEvent = z.discriminatedUnion('type', [
   CircuitOpened,
   CircuitHalfOpened,
   CircuitClosed,
-  CircuitCounted,
+  CircuitFailureRecorded,
 ]);
 export type CircuitEvent = z.infer<typeof CircuitEvent>;
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DoubtCause } from '../effect/in-doubt-cause.ts';
+import { InDoubtCause } from '../effect/in-doubt-cause.ts';
 import { ErrorBody } from '../values/errors.ts';
 import { NodeId, TaskId } from '../values/ids.ts';
 import { AttemptReport } from '../workflow/attempt.ts';
@@ -13,14 +13,14 @@ export const OUTPUT_MAX = 65_536;
 export const CommitId = z.string().regex(/^[0-9a-f]{40}([0-9a-f]{24})?$/, 'the full id of a commit');
 
 /** Where an attempt worked, and what it could go back to. */
-export const WorkPlace = z.object({
+export const WorkLocation = z.object({
   /** Relative to the repository; left out where it was the repository itself. */
   worktree: z.string().max(1_024).optional(),
   branch: z.string().max(256).optional(),
   /** The commit that the worktree began from. */
   base: CommitId.optional(),
 });
-export type WorkPlace = z.infer<typeof WorkPlace>;
+export type WorkLocation = z.infer<typeof WorkLocation>;
 
 const job = { task: TaskId, node: NodeId, attempt: z.int().min(1) } as const;
 
@@ -35,7 +35,7 @@ const evidence = {
   exitCode: z.int().optional(),
   /** Its own, or of the agent whose work it checks. */
   report: AttemptReport.optional(),
-  place: WorkPlace.optional(),
+  place: WorkLocation.optional(),
   /** How often the job has gone on in a new session before. */
   session: z.int().min(1).optional(),
 } as const;
@@ -60,7 +60,7 @@ export const AssessFailure = z.object({
   /** The end of what it printed. */
   output: z.string().max(OUTPUT_MAX).optional(),
   /** With `in_doubt`: what left the doubt, and how often this attempt has lost its worker. */
-  cause: DoubtCause.optional(),
+  cause: InDoubtCause.optional(),
   crashes: z.int().min(0).optional(),
   /** Which have happened since the point that the job may be sent back to, the latest first. */
   effects: z.array(PastEffect).max(100).optional(),
@@ -79,7 +79,7 @@ export const RecordAttempt = z.object({
 export type RecordAttempt = z.infer<typeof RecordAttempt>;
 
 /** How a job came off the stuck list: by a person's word, by the end of its task, or because it has turned out to be done. */
-export const Settlement = z.enum(['retry', 'skip', 'done', 'cancel', 'ended']);
-export type Settlement = z.infer<typeof Settlement>;
-export const SettleJob = z.object({ ...job, how: Settlement, by: z.string().max(200).optional() });
-export type SettleJob = z.infer<typeof SettleJob>;
+export const StuckResolution = z.enum(['retry', 'skip', 'done', 'cancel', 'ended']);
+export type StuckResolution = z.infer<typeof StuckResolution>;
+export const MarkJobUnstuck = z.object({ ...job, how: StuckResolution, by: z.string().max(200).optional() });
+export type MarkJobUnstuck = z.infer<typeof MarkJobUnstuck>;

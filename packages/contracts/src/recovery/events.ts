@@ -4,7 +4,7 @@ import { NodeId, TaskId } from '../values/ids.ts';
 import { AttemptReport } from '../workflow/attempt.ts';
 import { CapabilityLabel } from '../workflow/workflow.ts';
 import { CircuitEvent } from './circuit.ts';
-import { CommitId, Settlement, WorkPlace } from './commands.ts';
+import { CommitId, StuckResolution, WorkLocation } from './commands.ts';
 import { Verdict } from './verdict.ts';
 
 const job = { task: TaskId, node: NodeId, attempt: z.int().min(1) } as const;
@@ -42,24 +42,24 @@ export const AttemptRecorded = z.object({
   ...kept,
   /** Where, and at which commit, a check has passed. */
   good: CommitId.optional(),
-  worktree: WorkPlace.shape.worktree,
+  worktree: WorkLocation.shape.worktree,
 });
 export type AttemptRecorded = z.infer<typeof AttemptRecorded>;
 
 /** A job that was stuck is so no more. */
-export const JobSettled = z.object({
+export const JobUnstuck = z.object({
   type: z.literal('job_unstuck'),
   ...job,
   at: Time,
-  how: Settlement,
+  how: StuckResolution,
   by: z.string().optional(),
 });
-export type JobSettled = z.infer<typeof JobSettled>;
+export type JobUnstuck = z.infer<typeof JobUnstuck>;
 
 export const RecoveryEvent = z.discriminatedUnion('type', [
   FailureAssessed,
   AttemptRecorded,
-  JobSettled,
+  JobUnstuck,
   ...CircuitEvent.options,
 ]);
 export type RecoveryEvent = z.infer<typeof RecoveryEvent>;

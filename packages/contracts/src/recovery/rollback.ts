@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { NodeId, TaskId } from '../values/ids.ts';
-import { CommitId, WorkPlace } from './commands.ts';
+import { CommitId, WorkLocation } from './commands.ts';
 import { UndoInputs } from '../effect/undo.ts';
 import { Lock } from '../workflow/workflow.ts';
 
@@ -14,7 +14,7 @@ export const RollbackInputs = z.strictObject({
   node: NodeId,
   attempt: z.int().min(1),
   commit: CommitId,
-  place: WorkPlace,
+  place: WorkLocation,
   /** What nobody else may do meanwhile. */
   locks: z.array(Lock).max(100).optional(),
   undo: z.array(UndoInputs).max(100).optional(),

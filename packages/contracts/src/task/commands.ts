@@ -87,7 +87,7 @@ export const RecoverTask = z.object({
 export type RecoverTask = z.infer<typeof RecoverTask>;
 
 /** How the circuit of its workflow stands, to a task that waits for it; recovery says so whenever it is asked. */
-export const AdmitTask = z.object({
+export const ReportCircuitState = z.object({
   id: TaskId,
   circuit: TargetName,
   /** With `half_open` this task is the one that may try. */
@@ -95,7 +95,7 @@ export const AdmitTask = z.object({
   /** With `open`: when to ask again. Epoch milliseconds; left out when a person has to close it. */
   until: z.int().optional(),
 });
-export type AdmitTask = z.infer<typeof AdmitTask>;
+export type ReportCircuitState = z.infer<typeof ReportCircuitState>;
 
 /** A task that waits for another wants to hear how it, or one of its nodes, ends. */
 export const WatchTask = z.object({ id: TaskId, watcher: TaskId, node: NodeId.optional() });

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { ApprovalOutcome } from '../approval/status.ts';
 import { RequestApproval, StuckAnswer } from '../approval/commands.ts';
 import { CanonicalEffect, Digest } from '../effect/canonical-effect.ts';
-import { DoubtAnswer, Grant } from '../effect/grant.ts';
-import { DoubtCause } from '../effect/in-doubt-cause.ts';
+import { InDoubtAnswer, Grant } from '../effect/grant.ts';
+import { InDoubtCause } from '../effect/in-doubt-cause.ts';
 import { TargetName } from '../recovery/circuit.ts';
 import { Verdict } from '../recovery/verdict.ts';
 import { AgentName } from '../values/agent.ts';
@@ -14,7 +14,7 @@ import { AttemptReport } from '../workflow/attempt.ts';
 import { Gate } from '../workflow/gate.ts';
 import { Outcome, WAIT_MAX_MS, WorkflowDefinition } from '../workflow/workflow.ts';
 import { JobReference } from './commands.ts';
-import { ArtifactStanding } from './registry.ts';
+import { ArtifactState } from './registry.ts';
 import { Checkpoint, NodeWait, TaskPhase } from './status.ts';
 import { Payload, StepContext, StepResult } from './step.ts';
 
@@ -27,12 +27,12 @@ const attempt = { node: NodeId, attempt: z.int().min(1) } as const;
 const command = { command: CommandId.optional() } as const;
 
 /** What a gate has people told, filled in once: whoever is asked again is asked the same. */
-export const AskedByGate = z.object({
+export const GatePrompt = z.object({
   ...RequestApproval.pick({ title: true, audience: true, body: true }).shape,
   /** The inputs of the gate, for its conditions. */
   inputs: z.record(z.string(), Json).optional(),
 });
-export type AskedByGate = z.infer<typeof AskedByGate>;
+export type GatePrompt = z.infer<typeof GatePrompt>;
 
 /** Which part of an attempt a step is: `before.0`, `run`, `run.3` (an item), `afterwards.0`, `finally.0`, `inspect`, `preview`. */
 export const StepName = z.string().regex(/^[a-z]+(\.\d+)*$/);
@@ -81,7 +81,7 @@ export const TaskEvent = z.discriminatedUnion('type', [
     effectId: EffectId,
     effect: CanonicalEffect,
     digest: Digest,
-    asked: AskedByGate.optional(),
+    asked: GatePrompt.optional(),
   }),
   fact('approval_closed', {
     ...attempt,
@@ -102,7 +102,7 @@ export const TaskEvent = z.discriminatedUnion('type', [
   }),
   /** It waits, and for another reason than before. */
   fact('node_waiting', { ...attempt, wait: NodeWait }),
-  fact('artifacts_updated', { ...attempt, standings: z.array(ArtifactStanding) }),
+  fact('artifacts_updated', { ...attempt, standings: z.array(ArtifactState) }),
   fact('node_inspected', {
     ...attempt,
     /** Of the repository's artifacts, which are there. */
@@ -175,7 +175,7 @@ export const TaskEvent = z.discriminatedUnion('type', [
     error: ErrorBody,
     /** With `in_doubt`: what nobody can be sure of, and under which epoch; and what left it so. */
     doubt: z.object({ effectId: EffectId, epoch: z.int().min(1) }).optional(),
-    cause: DoubtCause.optional(),
+    cause: InDoubtCause.optional(),
     /** What it came to, when it was carried out and that is what failed. */
     result: StepResult.pick({ exitCode: true, hint: true, report: true }).optional(),
   }),
@@ -228,7 +228,7 @@ export const TaskEvent = z.discriminatedUnion('type', [
   fact('in_doubt_answered', {
     ...attempt,
     approval: ApprovalId,
-    answer: DoubtAnswer,
+    answer: InDoubtAnswer,
     by: z.string(),
     comment: z.string().optional(),
     statement: Grant,

@@ -21,7 +21,7 @@ export const ArtifactReport = z.object({
 export type ArtifactReport = z.infer<typeof ArtifactReport>;
 
 /** What a task asks of the board of its repository. */
-export const BoardRequest = z.discriminatedUnion('ask', [
+export const RegistryRequest = z.discriminatedUnion('ask', [
   /** All of the locks, or none yet. Whoever waits is served in order of `since`, when its task was submitted. */
   z.object({ ask: z.literal('acquire'), ...job, locks: z.array(Lock).min(1).max(100), since: z.int() }),
   z.object({ ask: z.literal('release'), ...job }),
@@ -35,23 +35,23 @@ export const BoardRequest = z.discriminatedUnion('ask', [
   /** How these stand now, and again each time that one of them changes. */
   z.object({ ask: z.literal('require'), ...job, labels: z.array(Label).min(1).max(100) }),
 ]);
-export type BoardRequest = z.infer<typeof BoardRequest>;
+export type RegistryRequest = z.infer<typeof RegistryRequest>;
 
 /** To the board of a repository: who holds which lock there, and who makes which artifact. */
-export const AskBoard = z.object({ id: RepositoryId, request: BoardRequest });
-export type AskBoard = z.infer<typeof AskBoard>;
+export const RegistryCommand = z.object({ id: RepositoryId, request: RegistryRequest });
+export type RegistryCommand = z.infer<typeof RegistryCommand>;
 
-export const ArtifactStanding = z.object({
+export const ArtifactState = z.object({
   label: Label,
   state: z.enum(['made', 'coming', 'failed', 'none']),
   /** The job that made it, makes it, or failed to. */
   by: z.string().optional(),
   payload: JsonObject.optional(),
 });
-export type ArtifactStanding = z.infer<typeof ArtifactStanding>;
+export type ArtifactState = z.infer<typeof ArtifactState>;
 
 /** What a task is told by the board of its repository, or by another task that it waits for. */
-export const Information = z.discriminatedUnion('about', [
+export const Notification = z.discriminatedUnion('about', [
   /** Said again from time to time to whoever holds locks: who does not need them any more releases them. */
   z.object({
     about: z.literal('locks'),
@@ -62,7 +62,7 @@ export const Information = z.discriminatedUnion('about', [
     behind: z.array(z.string()),
   }),
   z.object({ about: z.literal('reported'), task: TaskId, serial: z.int().min(1) }),
-  z.object({ about: z.literal('artifacts'), ...job, standings: z.array(ArtifactStanding) }),
+  z.object({ about: z.literal('artifacts'), ...job, standings: z.array(ArtifactState) }),
   /** How a job of another task ended; without `node` the task as a whole. */
   z.object({
     about: z.literal('peer'),
@@ -75,14 +75,14 @@ export const Information = z.discriminatedUnion('about', [
     error: ErrorBody.optional(),
   }),
 ]);
-export type Information = z.infer<typeof Information>;
-export const InformTask = z.object({ id: TaskId, information: Information });
-export type InformTask = z.infer<typeof InformTask>;
+export type Notification = z.infer<typeof Notification>;
+export const NotifyTask = z.object({ id: TaskId, information: Notification });
+export type NotifyTask = z.infer<typeof NotifyTask>;
 
 const fact = <Type extends string, Shape extends z.core.$ZodLooseShape>(type: Type, shape: Shape) =>
   z.object({ type: z.literal(type), id: RepositoryId, ...shape });
 
-export const BoardEvent = z.discriminatedUnion('type', [
+export const RegistryEvent = z.discriminatedUnion('type', [
   fact('lock_queued', { ...job, locks: z.array(Lock), since: z.int() }),
   fact('lock_acquired', { ...job, locks: z.array(Lock) }),
   fact('lock_released', job),
@@ -90,4 +90,4 @@ export const BoardEvent = z.discriminatedUnion('type', [
   fact('artifact_watch_added', { ...job, labels: z.array(Label), until: z.int() }),
   fact('artifact_watch_removed', job),
 ]);
-export type BoardEvent = z.infer<typeof BoardEvent>;
+export type RegistryEvent = z.infer<typeof RegistryEvent>;

@@ -83,10 +83,10 @@ export const StepResult = z.object({
 export type StepResult = z.infer<typeof StepResult>;
 
 /** What a look into a repository finds: the outputs of `cap.env.builtin.repository.inspect`. */
-export const LookOutputs = z.object({
+export const InspectOutputs = z.object({
   /** Each of the preconditions that were asked about, and what is so, for people. */
   preconditions: z.array(z.object({ kind: z.string(), met: z.boolean(), detail: z.string() })),
   /** By label: which of the artifacts are there. */
   artifacts: z.record(z.string(), z.boolean()),
 });
-export type LookOutputs = z.infer<typeof LookOutputs>;
+export type InspectOutputs = z.infer<typeof InspectOutputs>;

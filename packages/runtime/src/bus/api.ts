@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { type ServiceMsg, Svcm } from '@nats-io/services';
 import { api } from '@holdpoint/contracts/catalog/api';
-import type { CareEndpoint } from '@holdpoint/contracts/catalog/endpoint';
+import type { AdminEndpoint } from '@holdpoint/contracts/catalog/endpoint';
 import { HEADERS, traceOf } from '@holdpoint/contracts/bus/cloudevents';
 import {
   type ErrorBody,
@@ -17,42 +17,43 @@ import { VERSION } from '@holdpoint/contracts/values/version';
 import type { z } from 'zod';
 import type { Engine } from '../engine/engine.ts';
 import { type Meta, parseAs, parseJson, type Routed } from '../engine/inbound.ts';
+import type { Addressed } from '../engine/kinds.ts';
 import { errorFields } from '../engine/error-fields.ts';
 import type { Logger } from '../observability/log.ts';
 import { isAway } from '../store/errors.ts';
 
 export type Caller = Meta & {
   readonly header: (name: string) => string | undefined;
-  /** The address of a caller over HTTP. Nothing is known of where callers on the bus are. */
+  /** The address of a caller over HTTP. Callers on the bus have none. */
   readonly source?: string;
 };
 
 type Output<S extends ServiceName, E extends keyof (typeof api)[S], Side extends 'request' | 'response'> =
   (typeof api)[S][E] extends Record<Side, infer Schema extends z.ZodType> ? z.output<Schema> : never;
 
-/** An endpoint either goes through the decider, or reads what is stored. */
-export type Endpoint<Message, Request, Response> =
-  | { readonly command: (request: Request, caller: Caller) => Routed<Message> | Promise<Routed<Message>> }
+/** An endpoint sends a message to an aggregate, or reads the store. */
+export type Endpoint<To extends Addressed, Request, Response> =
+  | { readonly command: (request: Request, caller: Caller) => Routed<To> | Promise<Routed<To>> }
   | { readonly query: (request: Request, caller: Caller) => Promise<Response> };
 
-export type Endpoints<S extends ServiceName, Message> = {
-  readonly [E in keyof (typeof api)[S]]: Endpoint<Message, Output<S, E, 'request'>, Output<S, E, 'response'>>;
+export type Endpoints<S extends ServiceName, To extends Addressed> = {
+  readonly [E in keyof (typeof api)[S]]: Endpoint<To, Output<S, E, 'request'>, Output<S, E, 'response'>>;
 };
 
-/** Those that a service has of its own: the runtime adds what all of them answer. */
-export type OwnEndpoints<S extends ServiceName, Message> = Omit<
-  Endpoints<S, Message>,
-  CareEndpoint | 'dead_letter'
+/** The endpoints that a service defines itself: the runtime adds those that every service has. */
+export type OwnEndpoints<S extends ServiceName, To extends Addressed> = Omit<
+  Endpoints<S, To>,
+  AdminEndpoint | 'dead_letter'
 >;
 
-type AnyEndpoint<Message> = Endpoint<Message, unknown, unknown>;
+type AnyEndpoint<To extends Addressed> = Endpoint<To, unknown, unknown>;
 
 /** Serves `hp.api.<service>.*` on the NATS services framework. A caller is answered only after the commit. */
-export const serveApi = async <S extends ServiceName, Message>(
+export const serveApi = async <S extends ServiceName, To extends Addressed>(
   connection: NatsConnection,
   service: S,
-  endpoints: Endpoints<S, Message>,
-  engine: Pick<Engine<Message>, 'accept'>,
+  endpoints: Endpoints<S, To>,
+  engine: Pick<Engine<To>, 'accept'>,
   log: Logger,
 ): Promise<{ readonly stop: () => Promise<void> }> => {
   const micro = await new Svcm(connection).add({
@@ -61,7 +62,7 @@ export const serveApi = async <S extends ServiceName, Message>(
     description: `Holdpoint ${service}`,
   });
   const declared: Readonly<Record<string, { description: string; request: z.ZodType }>> = api[service];
-  for (const [name, endpoint] of Object.entries(endpoints as Record<string, AnyEndpoint<Message>>)) {
+  for (const [name, endpoint] of Object.entries(endpoints as Record<string, AnyEndpoint<To>>)) {
     const declaration = declared[name];
     if (declaration === undefined) throw new Error(`no contract for the endpoint ${service}.${name}`);
     micro.addEndpoint(name, {
@@ -69,7 +70,7 @@ export const serveApi = async <S extends ServiceName, Message>(
       metadata: { description: declaration.description },
       handler: (error, msg) => {
         if (error !== null) return;
-        // What the server takes is known once it is connected to.
+        // The limit of the server is known once the connection stands.
         const answerMaxBytes = connection.info?.max_payload ?? PAYLOAD_MAX_BYTES;
         void answerRequest(msg, { endpoint, schema: declaration.request, engine, log, answerMaxBytes });
       },
@@ -78,15 +79,15 @@ export const serveApi = async <S extends ServiceName, Message>(
   return { stop: async () => void (await micro.stop()) };
 };
 
-type Serving<Message> = {
-  readonly endpoint: AnyEndpoint<Message>;
+type Serving<To extends Addressed> = {
+  readonly endpoint: AnyEndpoint<To>;
   readonly schema: z.ZodType;
-  readonly engine: Pick<Engine<Message>, 'accept'>;
+  readonly engine: Pick<Engine<To>, 'accept'>;
   readonly log: Logger;
   readonly answerMaxBytes: number;
 };
 
-/** What a sender wrote into its headers may be none; the client finds out when it is asked for them. */
+/** Malformed headers are found only when the client library parses them. */
 const headersOf = (msg: Request): Caller['header'] => {
   try {
     const { headers } = msg;
@@ -98,8 +99,11 @@ const headersOf = (msg: Request): Caller['header'] => {
 
 type Request = Pick<ServiceMsg, 'data' | 'headers' | 'subject' | 'respond' | 'respondError'>;
 
-/** Answers one request, with what was asked for or with a code; it never throws. */
-export const answerRequest = async <Message>(msg: Request, serving: Serving<Message>): Promise<void> => {
+/** Answers one request, with the result or with an error code. Never throws. */
+export const answerRequest = async <To extends Addressed>(
+  msg: Request,
+  serving: Serving<To>,
+): Promise<void> => {
   const { endpoint, schema, engine, log, answerMaxBytes } = serving;
   const refuse = (error: ErrorBody): void => refuseWith(msg, error, answerMaxBytes);
   const respond = (answer: unknown): void => {
@@ -116,39 +120,40 @@ export const answerRequest = async <Message>(msg: Request, serving: Serving<Mess
       return;
     }
     const routed = endpoint.command(request, { identity, header });
-    engine.accept({
-      ...(routed instanceof Promise ? await routed : routed),
-      trace: traceOf(header(HEADERS.trace)),
-      committed: (made) => {
-        if (made !== undefined && 'error' in made) refuse(made.error);
-        else respond(made?.ok ?? {});
+    engine.accept(
+      { ...(routed instanceof Promise ? await routed : routed), trace: traceOf(header(HEADERS.trace)) },
+      {
+        committed: (made) => {
+          if (made !== undefined && 'error' in made) refuse(made.error);
+          else respond(made?.ok ?? {});
+        },
+        failed: (reason, cause) => {
+          log.error({ ...errorFields(cause), subject: msg.subject }, 'request could not be handled');
+          refuse(reason);
+        },
+        unavailable: () => refuse(unavailable()),
       },
-      failed: (reason, cause) => {
-        log.error({ ...errorFields(cause), subject: msg.subject }, 'request could not be handled');
-        refuse(reason);
-      },
-      unavailable: () => refuse(unavailable()),
-    });
+    );
   } catch (error) {
     if (!(error instanceof HoldpointError))
       log.error({ ...errorFields(error), subject: msg.subject }, 'request failed');
     try {
       refuse(!(error instanceof HoldpointError) && isAway(error) ? unavailable() : toErrorBody(error));
     } catch (lost) {
-      // The connection is closed, most likely because the service stops: whoever asked hears nothing, and may ask again.
+      // The connection is closed, most likely because the service stops. The caller times out and may repeat the request.
       log.warn({ ...errorFields(lost), subject: msg.subject }, 'request could not be answered');
     }
   }
 };
 
-const unavailable = (): ErrorBody => errorBody('RUNTIME_UNAVAILABLE', 'the store does not answer; ask again');
+const unavailable = (): ErrorBody => errorBody('RUNTIME_UNAVAILABLE', 'the store does not answer; try again');
 
-/** A refusal always fits: one whose text does not is told by its code alone. */
+/** A refusal always fits into a message: when its text is too long, only the code is sent. */
 const refuseWith = (msg: Request, error: ErrorBody, maxBytes: number): void => {
   const code = ErrorCode.safeParse(error.code);
   const text = JSON.stringify(error);
-  const short = JSON.stringify({ code: error.code, message: 'what was wrong is too long to be sent' });
-  // The headers that go with it say the code once more.
+  const short = JSON.stringify({ code: error.code, message: 'the error text is too long to send' });
+  // The headers repeat the code.
   const fits = Buffer.byteLength(text) + HEADERS_MAX_BYTES <= maxBytes;
   msg.respondError(code.success ? ERRORS[code.data] : 500, error.code, fits ? text : short);
 };

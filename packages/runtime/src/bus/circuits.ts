@@ -45,7 +45,7 @@ export const followCircuits = (
   pagesMax: number,
   { hear, hearAll }: CircuitsHeard,
 ): { readonly asked: Promise<void>; readonly stop: () => void } => {
-  listener.listen(filters.circuitFacts, (_subject, body) => {
+  listener.listen(filters.circuitEvents, (_subject, body) => {
     const { data: fact } = CircuitEvent.safeParse(body);
     if (fact !== undefined) hear(fact);
   });

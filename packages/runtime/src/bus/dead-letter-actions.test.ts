@@ -1,10 +1,11 @@
-import type { DeadLetter, LetterSettled } from '@holdpoint/contracts/bus/dead-letter';
+import type { DeadLetter, DeadLetterResolved } from '@holdpoint/contracts/bus/dead-letter';
 import { sha256Of } from '@holdpoint/contracts/values/json';
 import { consumers } from '@holdpoint/contracts/bus/streams';
 import { describe, expect, test } from 'vitest';
-import type { Item } from '../engine/engine.ts';
+import type { Callbacks } from '../engine/engine.ts';
 import type { Inbound } from '../engine/intake.ts';
-import { createSettling } from './dead-letter-actions.ts';
+import type { Addressed } from '../engine/kinds.ts';
+import { createDeadLetterActions } from './dead-letter-actions.ts';
 
 const NOW = 1_795_000_000_000;
 const BODY = '{"id":"t-1"}';
@@ -22,26 +23,28 @@ const letterOf = (more: Partial<DeadLetter> = {}): DeadLetter => ({
 });
 
 type Message = { readonly subject: string; readonly payload: unknown; readonly identity: string };
-type Fate = (item: Item<Message>) => void;
+type To = Addressed<'task', Message>;
+type Fate = (callbacks: Callbacks) => void;
 
 /** One dead letter of the orchestrator, and what its message comes to when it is handled again. */
 const given = (
   letter: DeadLetter,
-  fate: Fate = (item) => item.settled(undefined),
-  inStream: (stated: readonly LetterSettled[]) => readonly LetterSettled[] = (stated) => stated,
+  fate: Fate = (item) => item.committed(undefined),
+  inStream: (stated: readonly DeadLetterResolved[]) => readonly DeadLetterResolved[] = (stated) => stated,
 ) => {
   const consumer = consumers.find(({ name }) => name === 'orchestrator');
   if (consumer === undefined) throw new Error('no consumer');
-  const inbound: Inbound<Message> = {
+  const inbound: Inbound<To> = {
     consumer,
     decode: (subject, payload, { identity }) => ({
+      kind: 'task',
       aggregate: 't-1',
       message: { subject, payload, identity },
     }),
   };
   const handled: Message[] = [];
-  const stated: LetterSettled[] = [];
-  const settle = createSettling<Message>({
+  const stated: DeadLetterResolved[] = [];
+  const settle = createDeadLetterActions<To>({
     service: 'orchestrator',
     inbound: [inbound],
     now: () => NOW,
@@ -51,13 +54,13 @@ const given = (
       settled: () => Promise.resolve(new Map(inStream(stated).map((each) => [each.sequence, each]))),
     },
     engine: {
-      accept: (item) => {
-        handled.push(item.message);
-        fate(item);
+      accept: ({ message }, callbacks) => {
+        handled.push(message);
+        fate(callbacks);
       },
       post: ({ subject, body }, stored) => {
         expect(subject).toBe('hp.dlq.orchestrator.settled');
-        stated.push(JSON.parse(body) as LetterSettled);
+        stated.push(JSON.parse(body) as DeadLetterResolved);
         stored();
       },
     },
@@ -105,7 +108,7 @@ describe('a dead letter that is tried again', () => {
     let away = true;
     const { settle, stated } = given(letterOf(), (item) => {
       if (away) item.unavailable();
-      else item.settled(undefined);
+      else item.committed(undefined);
       away = false;
     });
     const [first, second] = await Promise.allSettled([
@@ -119,7 +122,7 @@ describe('a dead letter that is tried again', () => {
   test.each<readonly [string, Fate, string]>([
     [
       'the decider refuses it',
-      (item) => item.settled({ error: { code: 'ORCHESTRATOR_UNKNOWN_TASK', message: 'none' } }),
+      (item) => item.committed({ error: { code: 'ORCHESTRATOR_UNKNOWN_TASK', message: 'none' } }),
       'ORCHESTRATOR_UNKNOWN_TASK',
     ],
     [

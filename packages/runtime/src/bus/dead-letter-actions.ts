@@ -1,4 +1,4 @@
-import type { LetterSettled, SettleLetter } from '@holdpoint/contracts/bus/dead-letter';
+import type { DeadLetterResolved, ResolveDeadLetter } from '@holdpoint/contracts/bus/dead-letter';
 import { cloudEventHeaders, HEADERS } from '@holdpoint/contracts/bus/cloudevents';
 import { type ErrorBody, ErrorCode, HoldpointError } from '@holdpoint/contracts/values/errors';
 import { sha256Of } from '@holdpoint/contracts/values/json';
@@ -6,19 +6,20 @@ import { type ServiceName, subjects } from '@holdpoint/contracts/bus/subjects';
 import type { Engine } from '../engine/engine.ts';
 import { parseJson, type Routed } from '../engine/inbound.ts';
 import type { Inbound } from '../engine/intake.ts';
+import type { Addressed } from '../engine/kinds.ts';
 import type { Letter, Letters } from './dead-letters.ts';
 
 /**
  * Throws `RUNTIME_UNKNOWN_LETTER`, `RUNTIME_LETTER_CUT`, or whatever stands against the message by now; the letter stays then.
  * One that is settled already is answered with what became of it.
  */
-export type Settle = (letter: SettleLetter) => Promise<LetterSettled>;
+export type DeadLetterResolver = (letter: ResolveDeadLetter) => Promise<DeadLetterResolved>;
 
-export type SettlingParts<Message> = {
+export type DeadLetterOptions<To extends Addressed> = {
   readonly service: ServiceName;
   readonly letters: Letters;
-  readonly inbound: readonly Inbound<Message>[];
-  readonly engine: Pick<Engine<Message>, 'accept' | 'post'>;
+  readonly inbound: readonly Inbound<To>[];
+  readonly engine: Pick<Engine<To>, 'accept' | 'post'>;
   readonly now: () => number;
 };
 
@@ -43,10 +44,10 @@ const refusal = ({ code, message, details }: ErrorBody): HoldpointError => {
 };
 
 /** What the message is to the service, exactly as it came the first time: a repeat of it is known by the same id. */
-const routedFrom = <Message>(
+const routedFrom = <To extends Addressed>(
   { sequence, letter }: Letter,
-  inbound: readonly Inbound<Message>[],
-): Routed<Message> | undefined => {
+  inbound: readonly Inbound<To>[],
+): Routed<To> | undefined => {
   const body = Buffer.from(letter.body);
   if (body.length !== letter.bodyBytes || sha256Of(body) !== letter.bodySha256)
     throw new HoldpointError(
@@ -64,36 +65,35 @@ const routedFrom = <Message>(
  * Handles a dead letter of this service once more, or drops it. Nothing is published for it, so that nobody needs the right to
  * send what others send: the service takes in what it has put aside itself. What became of it is stated beside it.
  */
-export const createSettling = <Message>({
+export const createDeadLetterActions = <To extends Addressed>({
   service,
   letters,
   inbound,
   engine,
   now,
-}: SettlingParts<Message>): Settle => {
-  const underWay = new Map<number, Promise<LetterSettled>>();
+}: DeadLetterOptions<To>): DeadLetterResolver => {
+  const underWay = new Map<number, Promise<DeadLetterResolved>>();
   /** What is committed and need not stand in the stream yet, where the next who asks would look for it. */
-  const stated = new Map<number, LetterSettled>();
-  const remember = (settled: LetterSettled): void => {
+  const stated = new Map<number, DeadLetterResolved>();
+  const remember = (settled: DeadLetterResolved): void => {
     stated.set(settled.sequence, settled);
     const [oldest] = stated.keys();
     if (stated.size > STATED_MAX && oldest !== undefined) stated.delete(oldest);
   };
 
-  const handle = ({ aggregate, message, later, released }: Routed<Message>): Promise<void> =>
+  const handle = (routed: Routed<To>): Promise<void> =>
     new Promise((resolve, reject) => {
+      const { defer = false, onDone } = routed;
       const refuse = (error: HoldpointError): void => {
-        released?.();
+        onDone?.();
         reject(error);
       };
-      const unavailable = new HoldpointError('RUNTIME_UNAVAILABLE', 'it cannot be handled now; ask again');
-      if (later === true) return refuse(unavailable);
-      engine.accept({
-        aggregate,
-        message,
-        settled: (answer) => {
+      const unavailable = new HoldpointError('RUNTIME_UNAVAILABLE', 'it cannot be handled now; try again');
+      if (defer) return refuse(unavailable);
+      engine.accept(routed, {
+        committed: (answer) => {
           if (answer !== undefined && 'error' in answer) return refuse(refusal(answer.error));
-          released?.();
+          onDone?.();
           resolve();
         },
         failed: (reason) => refuse(refusal(reason)),
@@ -101,7 +101,7 @@ export const createSettling = <Message>({
       });
     });
 
-  const state = (settled: LetterSettled): Promise<void> =>
+  const state = (settled: DeadLetterResolved): Promise<void> =>
     new Promise((resolve) => {
       const { sequence, at } = settled;
       const headers = cloudEventHeaders({
@@ -112,16 +112,16 @@ export const createSettling = <Message>({
         subject: service,
         time: at,
       });
-      engine.post({ subject: subjects.settledLetter(service), headers, body: JSON.stringify(settled) }, () =>
+      engine.post({ subject: subjects.resolvedDeadLetter(service), headers, body: JSON.stringify(settled) }, () =>
         resolve(),
       );
     });
 
-  const settle: Settle = async ({ sequence, action, by = 'unknown' }) => {
+  const settle: DeadLetterResolver = async ({ sequence, action, by = 'unknown' }) => {
     const letter = await letters.find(sequence);
     if (letter?.service !== service)
       throw new HoldpointError('RUNTIME_UNKNOWN_LETTER', `there is no dead letter ${String(sequence)}`);
-    const before = (await letters.settled(sequence, subjects.settledLetter(service))).get(sequence);
+    const before = (await letters.settled(sequence, subjects.resolvedDeadLetter(service))).get(sequence);
     if (before !== undefined) return before;
     const mine = stated.get(sequence);
     // Where the stream was made anew its numbers begin anew: that letter was another one.
@@ -130,7 +130,7 @@ export const createSettling = <Message>({
       const routed = routedFrom(letter, inbound);
       if (routed !== undefined) await handle(routed);
     }
-    const settled: LetterSettled = { service, sequence, action, by, at: now() };
+    const settled: DeadLetterResolved = { service, sequence, action, by, at: now() };
     await state(settled);
     remember(settled);
     return settled;

@@ -1,4 +1,4 @@
-import { DeadLetter, LetterSettled } from '@holdpoint/contracts/bus/dead-letter';
+import { DeadLetter, DeadLetterResolved } from '@holdpoint/contracts/bus/dead-letter';
 import type { streams } from '@holdpoint/contracts/bus/streams';
 import {
   filters,
@@ -25,7 +25,7 @@ export interface Letters {
   /** Undefined when there is none of this number, or none any more. */
   find(sequence: number): Promise<Letter | undefined>;
   /** What became of those of these subjects that are settled, by their numbers. */
-  settled(after: number, filter?: string): Promise<ReadonlyMap<number, LetterSettled>>;
+  settled(after: number, filter?: string): Promise<ReadonlyMap<number, DeadLetterResolved>>;
 }
 
 const readAs = <Value>(
@@ -53,7 +53,7 @@ export const nextOf = async (
   (await manager.direct.getMessage(stream, { seq: from, next_by_subj: subject })) ?? undefined;
 
 /** Dead letters are read one by one: that takes no consumer, and so no right to make any. Everything throws when the bus is away. */
-export const createLetters = (connection: NatsConnection): Letters => {
+export const createDeadLetters = (connection: NatsConnection): Letters => {
   const manager = jetstreamManager(connection, { checkAPI: false });
   return {
     find: async (sequence) => {
@@ -62,14 +62,14 @@ export const createLetters = (connection: NatsConnection): Letters => {
       const letter = stored === null ? undefined : readAs(stored, DeadLetter);
       return service === undefined || letter === undefined ? undefined : { sequence, service, letter };
     },
-    settled: async (after, filter = filters.settledLetters) => {
-      const found = new Map<number, LetterSettled>();
+    settled: async (after, filter = filters.resolvedDeadLetters) => {
+      const found = new Map<number, DeadLetterResolved>();
       const jsm = await manager;
       let from = after + 1;
       for (let looks = 0; looks < SETTLED_MAX; looks += 1) {
         const stored = await nextOf(jsm, STREAM, filter, from);
         if (stored === undefined) break;
-        const settled = readAs(stored, LetterSettled);
+        const settled = readAs(stored, DeadLetterResolved);
         // Two processes may be asked at the same moment: what was stated first stands.
         if (settled !== undefined && !found.has(settled.sequence)) found.set(settled.sequence, settled);
         from = stored.seq + 1;

@@ -1,21 +1,26 @@
 import { type CommandOf, commands } from '@holdpoint/contracts/catalog/commands';
-import { facts } from '@holdpoint/contracts/catalog/events';
+import { events } from '@holdpoint/contracts/catalog/events';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/bus/streams';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { z } from 'zod';
+import type { Addressed } from './kinds.ts';
 
-/** What identifies a message whatever happens to it: its own id, or else where it stood in its stream and since when. */
+/** Identifies a message across its deliveries: its own id, or its stream, position and time. */
 export type Meta = { readonly identity: string };
 
-export type Routed<Message> = {
-  readonly aggregate: string;
-  readonly message: Message;
-  /** It cannot be decided on yet: it is handed out again, later and later, until this is not said of it any more. */
-  readonly later?: boolean;
-  /** Called once the message's fate is known, whatever it is: gives back what was reserved for it. */
+/** A message for the engine, addressed to an aggregate. */
+export type Routed<To extends Addressed> = To & {
+  /** It cannot be decided yet: it is delivered again, with growing delay, until `defer` is no longer set. */
+  readonly defer?: boolean;
+  /** Called once the fate of the message is known, whatever it is: releases what was reserved for it. */
   readonly onDone?: () => void;
-  /** The `traceparent` of what it comes from, where that is known better than by whoever hands it on. */
+  /**
+   * Returns the message with the facts of this moment. Called at each decision, so also when the store refused a batch and
+   * it is decided again. Left out: `message` is decided.
+   */
+  readonly refresh?: () => To['message'];
+  /** The `traceparent` of its cause. */
   readonly trace?: string | undefined;
 };
 
@@ -128,12 +133,12 @@ export const parseFact = <S extends ServiceName>(
   service: S,
   subject: string,
   payload: unknown,
-): z.output<(typeof facts)[S]> | undefined => {
+): z.output<(typeof events)[S]> | undefined => {
   const event = subject.split('.')[3];
-  const known: readonly z.core.$ZodType[] = facts[service].options;
+  const known: readonly z.core.$ZodType[] = events[service].options;
   const named = (option: z.core.$ZodType): boolean =>
     option instanceof z.ZodObject &&
     option.shape['type'] instanceof z.ZodLiteral &&
     option.shape['type'].value === event;
-  return known.some(named) ? (parseAs(facts[service], payload) as z.output<(typeof facts)[S]>) : undefined;
+  return known.some(named) ? (parseAs(events[service], payload) as z.output<(typeof events)[S]>) : undefined;
 };

@@ -1,9 +1,10 @@
 import { readdirSync } from 'node:fs';
-import type { CareEndpoint } from '@holdpoint/contracts/catalog/endpoint';
+import type { AdminEndpoint } from '@holdpoint/contracts/catalog/endpoint';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { VERSION } from '@holdpoint/contracts/values/version';
 import type { Pool } from 'pg';
 import type { Endpoints } from '../bus/api.ts';
+import type { Addressed } from '../engine/kinds.ts';
 import { appliedMigrations, readCounts, readDatabase, readRetention } from '../store/admin.ts';
 
 /** Names of the migrations in a folder, oldest first. */
@@ -17,22 +18,22 @@ export type AdminOptions = {
   readonly service: ServiceName;
   readonly instance: string;
   readonly pool: Pool;
-  /** Those that this release brings. */
+  /** The migrations of this release. */
   readonly migrations: readonly string[];
-  /** Removes what has ended longer ago than it is kept; returns how much. */
-  readonly retire: () => Promise<number>;
+  /** Removes aggregates whose retention is over. Returns how many. */
+  readonly purge: () => Promise<number>;
 };
 
-/** Whatever a service is, it says so, and lets itself be looked after, in the same way as the others. */
-export const adminEndpoints = <S extends ServiceName, Message>({
+/** The endpoints that every service has: version, counts, retention and purge. */
+export const adminEndpoints = <S extends ServiceName, To extends Addressed>({
   service,
   instance,
   pool,
   migrations: known,
-  retire,
-}: AdminOptions): Pick<Endpoints<S, Message>, CareEndpoint> => {
+  purge,
+}: AdminOptions): Pick<Endpoints<S, To>, AdminEndpoint> => {
   const startedAt = Date.now();
-  const care: Pick<Endpoints<'recovery', Message>, CareEndpoint> = {
+  const admin: Pick<Endpoints<'recovery', To>, AdminEndpoint> = {
     about: {
       query: async () => {
         const [database, applied] = await Promise.all([readDatabase(pool), appliedMigrations(pool)]);
@@ -54,8 +55,8 @@ export const adminEndpoints = <S extends ServiceName, Message>({
     },
     counts: { query: () => readCounts(pool) },
     retention: { query: ({ keepDays }) => readRetention(pool, keepDays) },
-    retire: { query: async () => ({ retired: await retire() }) },
+    retire: { query: async () => ({ retired: await purge() }) },
   };
-  // The same for all services, which the compiler cannot see through the name of one.
-  return care as Pick<Endpoints<S, Message>, CareEndpoint>;
+  // The schemas are the same for all services; the compiler cannot see that through a type parameter.
+  return admin as Pick<Endpoints<S, To>, AdminEndpoint>;
 };

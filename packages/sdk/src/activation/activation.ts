@@ -1,5 +1,5 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import type { PhaseEnd, WorkGiven, WorkOrder } from '@holdpoint/contracts/program/work';
+import type { PhaseEnd, WorkInput, WorkOrder } from '@holdpoint/contracts/program/work';
 import type { Clock } from '@holdpoint/runtime/engine/clock';
 import type { AnyPhase } from '../definition/phase.ts';
 import type { Workflow } from '../definition/workflow.ts';
@@ -79,7 +79,7 @@ export const startActivation = (parts: ActivationParts): RunningActivation => {
     abort(new PhaseAborted('timeout', `the phase has worked longer than ${String(limitMs)} ms`)),
   );
 
-  const work = async (given: WorkGiven): Promise<PhaseEnd | undefined> => {
+  const work = async (given: WorkInput): Promise<PhaseEnd | undefined> => {
     if (phase === undefined)
       return failedEnd('run', new HoldpointError('PROGRAM_NEXT_UNKNOWN', `there is no phase ${node}`));
     const records = createRecords({
@@ -139,7 +139,7 @@ export const startActivation = (parts: ActivationParts): RunningActivation => {
     }
   };
 
-  const claim = async (give: boolean): Promise<WorkGiven | undefined> => {
+  const claim = async (give: boolean): Promise<WorkInput | undefined> => {
     const { claimed, given } = await session.claim(give);
     if (claimed !== 'unanswered') acknowledge();
     return claimed === 'held' ? given : undefined;

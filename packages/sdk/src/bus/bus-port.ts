@@ -28,7 +28,7 @@ export const busPort = (connection: NatsConnection, ask: AskService = askOver(co
   ...artifactsOver(connection),
   listen: (task, hear) => {
     const heard = (['phase_entry_completed', 'cancelled'] as const).map((event) =>
-      connection.subscribe(subjects.fact('task', event, task), {
+      connection.subscribe(subjects.event('task', event, task), {
         callback: (error, msg) => {
           if (error !== null) return;
           try {

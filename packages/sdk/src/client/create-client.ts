@@ -104,7 +104,7 @@ export const createClient = ({ connection, token }: ClientOptions): Client =>
       fetch: artifactsOver(connection).fetch,
       clock: systemClock,
       watch: async (task, onFact) => {
-        const subscription = connection.subscribe(filters.factsAbout('task', task), {
+        const subscription = connection.subscribe(filters.eventsAbout('task', task), {
           callback: (error, msg) => {
             if (error !== null) return onFact(undefined);
             try {

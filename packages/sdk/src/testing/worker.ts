@@ -1,5 +1,5 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
-import { type SayOfWork, WorkAnswer, WorkOrder } from '@holdpoint/contracts/program/work';
+import { type WorkRequest, WorkAnswer, WorkOrder } from '@holdpoint/contracts/program/work';
 import { asSent, sha256Of } from '@holdpoint/contracts/values/json';
 import { artifactUriOf } from '@holdpoint/contracts/effect/stored-artifact';
 import { type RunningActivation, startActivation } from '../activation/activation.ts';
@@ -85,7 +85,7 @@ export const createTestWorkers = (parts: TestWorkersParts): TestWorkers => {
   /** The process may die around each word; whatever it still waits for never comes. */
   const sayAs =
     (life: Process, phase: string): WorkPort['say'] =>
-    async (said: SayOfWork) => {
+    async (said: WorkRequest) => {
       const dies = (point: CrashPoint): boolean => {
         const now = life.isAlive && faults.crashes(point, phase);
         if (now) end(life);
@@ -95,7 +95,7 @@ export const createTestWorkers = (parts: TestWorkersParts): TestWorkers => {
       stir();
       if (dies(`before:${what}`)) return never();
       if (faults.isLost('word')) throw new HoldpointError('RUNTIME_UNAVAILABLE', 'a word was lost');
-      const message = { kind: 'work', payload: asSent(said) as SayOfWork } as const;
+      const message = { kind: 'work', payload: asSent(said) as WorkRequest } as const;
       const telling = orchestrator.tell(said.task, message);
       if (faults.isDoubled('word')) orchestrator.tell(said.task, message).catch(() => undefined);
       const answer = await telling.finally(() => stir());

@@ -45,7 +45,7 @@ export const createActiveRules = (now: () => number, log: Logger) => {
       try {
         rules = await read();
       } catch (error) {
-        log.warn(errorFields(error), 'standing rules could not be read: those known before are asked');
+        log.warn(errorFields(error), 'standing rules could not be read: using the previous ones');
         return;
       }
       for (const request of missed.splice(0)) {
@@ -75,12 +75,13 @@ export const startRuleRefresh = (
           aggregate: id,
           message: { kind: 'consider', rules },
           committed: () => undefined,
-          failed: (reason) => log.error({ approval: id, code: reason.code }, 'rules could not be asked'),
+          failed: (reason) =>
+            log.error({ approval: id, code: reason.code }, 'standing rules could not be consulted'),
           // The request still waits for a person.
-          unavailable: () => log.warn({ approval: id }, 'rules could not be asked'),
+          unavailable: () => log.warn({ approval: id }, 'standing rules could not be consulted'),
         }),
     );
   void refresh();
-  listener.listen(filters.ruleFacts, () => void refresh());
+  listener.listen(filters.ruleEvents, () => void refresh());
   return startPeriodic('standing rules', READ_EVERY_MS, refresh, log);
 };

@@ -68,7 +68,7 @@ export const createFeed = (pool: Pool, listener: Pick<Listener, 'listen'>, log: 
 
   const drop = (member: Member, error: unknown): void => {
     members.delete(member);
-    log.error(errorFields(error), 'a follower of the feed could not be told');
+    log.error(errorFields(error), 'feed follower failed');
   };
 
   const deliver = (member: Member, { seq }: LogLine, event: FeedEvent | undefined): void => {
@@ -105,7 +105,7 @@ export const createFeed = (pool: Pool, listener: Pick<Listener, 'listen'>, log: 
 
   const restartFromHead = async (asked: readonly Member[]): Promise<void> => {
     place = await readHead(pool);
-    log.warn({ seq: place.seq }, 'the audit log was set back');
+    log.warn({ seq: place.seq }, 'the audit log was restored to an earlier state');
     for (const member of asked) setBack(member, place.seq);
   };
 
@@ -175,7 +175,7 @@ export const createFeed = (pool: Pool, listener: Pick<Listener, 'listen'>, log: 
       } catch (error) {
         // The next poll tries again.
         wanted = false;
-        log.warn(errorFields(error), 'the audit log cannot be followed at the moment');
+        log.warn(errorFields(error), 'audit log feed is unavailable');
       }
       if (wanted) await delay(BETWEEN_ROUNDS_MS);
     }
@@ -189,7 +189,7 @@ export const createFeed = (pool: Pool, listener: Pick<Listener, 'listen'>, log: 
     });
   };
 
-  listener.listen([filters.factsOf('approval')], () => {
+  listener.listen([filters.eventsOf('approval')], () => {
     if (members.size > 0) wake();
   });
   const polling = startPeriodic('feed', POLL_MS, wake, log);

@@ -67,7 +67,7 @@ export const repeatAnswer = (state: Finished, now: number): ApprovalDecision => 
   return decision<ApprovalEvent, ApprovalWork>({
     send: [
       {
-        subject: subjects.fact('approval', 'resolved', id),
+        subject: subjects.event('approval', 'resolved', id),
         id: `approval.${id}.again.${String(now)}`,
         type: eventType('approval', 'resolved'),
         data: resolution(state),

@@ -3,7 +3,7 @@ import type { Choice, RequestApproval } from '@holdpoint/contracts/approval/comm
 import { Verb } from '@holdpoint/contracts/workflow/approval-policy';
 import { answerIn, ASKS, policyOf, questionOf } from '@holdpoint/contracts/approval/question';
 import { isAmong } from '@holdpoint/contracts/workflow/audience';
-import { DoubtAnswer, type SignedClaims } from '@holdpoint/contracts/effect/grant';
+import { InDoubtAnswer, type SignedClaims } from '@holdpoint/contracts/effect/grant';
 import { type ErrorBody, errorBody } from '@holdpoint/contracts/values/errors';
 import { rememberedIdOf } from '@holdpoint/contracts/values/ids';
 import { isForRules, matches } from '@holdpoint/contracts/approval/standing-rule';
@@ -56,7 +56,7 @@ const signatureFor = (
   const claims = { jti: id, sub: effectId, digest, by, iat: seconds(now), exp: seconds(validUntil) };
   const answer = answerIn(choice);
   if (answer === undefined) return choice === 'approve' ? { grant: sign(claims), validUntil } : {};
-  const { data: ofDoubt } = DoubtAnswer.safeParse(answer);
+  const { data: ofDoubt } = InDoubtAnswer.safeParse(answer);
   // An answer about a stuck job needs no signature: only the orchestrator uses it.
   if (doubt === undefined || ofDoubt === undefined) return { answer };
   return { answer, statement: sign({ use: 'answer', ...claims, epoch: doubt.epoch, answer: ofDoubt }) };
@@ -65,7 +65,7 @@ const signatureFor = (
 /** Error when this person may not decide on the request at all. */
 const notEntitled = ({ request, audience }: Pending, by: Principal): ErrorBody | undefined => {
   if (!isAmong(audience, by)) {
-    const text = `${by.name} is not among those who may decide: ${audience.join(', ')}`;
+    const text = `${by.name} may not decide; the audience is: ${audience.join(', ')}`;
     return errorBody('APPROVALS_NOT_ENTITLED', text);
   }
   const isOwn = request.requestedBy === by.name;
@@ -74,10 +74,10 @@ const notEntitled = ({ request, audience }: Pending, by: Principal): ErrorBody |
   if (isOwn && by.agent !== undefined)
     return errorBody(
       'APPROVALS_FOUR_EYES',
-      `${by.agent} acts for ${by.name}, who has asked for it: a person has to decide`,
+      `${by.agent} acts for ${by.name}, the requester: a person has to decide`,
     );
   return isOwn && policyOf(request).fourEyes
-    ? errorBody('APPROVALS_FOUR_EYES', `${by.name} has asked for it: somebody else has to decide`)
+    ? errorBody('APPROVALS_FOUR_EYES', `${by.name} is the requester: another person has to decide`)
     : undefined;
 };
 
@@ -97,13 +97,13 @@ const invalidChoice = (
       },
     );
   if (digest !== undefined && digest !== request.digest)
-    return errorBody('APPROVALS_DIGEST_MISMATCH', 'the effect is not the one that was shown');
+    return errorBody('APPROVALS_DIGEST_MISMATCH', 'the effect differs from the one that was shown');
   if (remember === undefined) return responseError(request, payload);
   if (agent !== undefined || scopes?.includes('rules:write') === false)
-    return errorBody('APPROVALS_SCOPE', 'the token is good for deciding, and not for rules');
+    return errorBody('APPROVALS_SCOPE', 'the token lacks scope rules:write');
   return choice === 'approve' && matches(remember.match, request)
     ? responseError(request, payload)
-    : errorBody('APPROVALS_RULE_REFUSED', 'the rule would not approve what it is to be made from');
+    : errorBody('APPROVALS_RULE_REFUSED', 'the rule does not match the request it is created from');
 };
 
 const agentOf = ({ agent }: { readonly agent?: string | undefined }) =>
@@ -262,7 +262,7 @@ export const decideByPerson = (
   const { id } = message.payload;
   switch (state.status) {
     case 'absent':
-      return refused(errorBody('APPROVALS_UNKNOWN', `no approval is called ${id}`));
+      return refused(errorBody('APPROVALS_UNKNOWN', `unknown approval: ${id}`));
     case 'withdrawn':
       return refused(alreadyDecided(state));
     case 'closed':

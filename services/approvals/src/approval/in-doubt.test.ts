@@ -1,6 +1,6 @@
 import { ApprovalEvent } from '@holdpoint/contracts/approval/events';
 import type { Choice } from '@holdpoint/contracts/approval/commands';
-import { AnswerClaims, DoubtAnswer } from '@holdpoint/contracts/effect/grant';
+import { AnswerClaims, InDoubtAnswer } from '@holdpoint/contracts/effect/grant';
 import { eventsOf, runOf } from '@holdpoint/runtime/testing/run';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
@@ -32,7 +32,7 @@ const say = (by: Principal, decision: Choice, comment?: string): ApprovalMessage
 });
 const ask: ApprovalMessage = { kind: 'request', payload: questionFor() };
 
-const answeredWith = (answer: DoubtAnswer, now = ASKED + 1) => {
+const answeredWith = (answer: InDoubtAnswer, now = ASKED + 1) => {
   const run = runOf(decider, [
     { message: ask, now: ASKED },
     { message: say(ada, answer, 'I looked there'), now },
@@ -43,7 +43,7 @@ const answeredWith = (answer: DoubtAnswer, now = ASKED + 1) => {
 };
 
 describe('a question about a doubt', () => {
-  test.each(DoubtAnswer.options)('is answered with %s, and signed for that one doubt', (answer) => {
+  test.each(InDoubtAnswer.options)('is answered with %s, and signed for that one doubt', (answer) => {
     const resolved = answeredWith(answer);
     expect(resolved).toMatchObject({
       ...resolvedHead,
@@ -142,7 +142,7 @@ describe('a question about a doubt', () => {
   });
 });
 
-test.each(DoubtAnswer.options)('whether an effect may run is not answered with %s', (answer) => {
+test.each(InDoubtAnswer.options)('whether an effect may run is not answered with %s', (answer) => {
   given(requested)
     .when(say(ada, answer), ASKED + 1)
     .thenRefuses('APPROVALS_NO_CHOICE');

@@ -13,7 +13,7 @@ export const repeatOutcome = (event: EffectEvent, now: number): EffectDecision =
   decision({
     send: [
       {
-        subject: subjects.fact('effect', event.type, event.id),
+        subject: subjects.event('effect', event.type, event.id),
         // One batch, and so one moment, may hold two different answers.
         id: `effect.${event.id}.again.${digestOf(event).slice(0, 16)}.${String(now)}`,
         type: eventType('effect', event.type),

@@ -1,4 +1,4 @@
-import type { DoubtAnswer } from '@holdpoint/contracts/effect/grant';
+import type { InDoubtAnswer } from '@holdpoint/contracts/effect/grant';
 import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import { ApprovalId } from '@holdpoint/contracts/values/ids';
 import { specFor } from '@holdpoint/runtime/testing/spec';
@@ -13,7 +13,7 @@ import {
   grantFor,
   NOW,
   orderFor,
-  place,
+  slot,
   resolveFor,
 } from '../../testing/orders.ts';
 import type { EffectMessage } from './decide.ts';
@@ -21,9 +21,9 @@ import type { EffectMessage } from './decide.ts';
 const given = specFor(decider);
 const effect = effectOf({ uses: 'cap.http.request', effectClass: 'opaque' });
 const order = orderFor(effect);
-const claim: EffectMessage = { kind: 'claim', id: EFFECT, place };
+const claim: EffectMessage = { kind: 'claim', id: EFFECT, slot };
 const says = (
-  answer: DoubtAnswer,
+  answer: InDoubtAnswer,
   epoch = 2,
   change: Parameters<typeof resolveFor>[3] = {},
 ): EffectMessage => ({ kind: 'resolve', payload: resolveFor(answer, epoch, effect, change) });
@@ -43,7 +43,7 @@ const doubt = (epoch: number, next: 'repeat' | 'person' = 'person'): EffectEvent
   next,
   cause: 'outcome_unknown',
 });
-const answered = (answer: DoubtAnswer, epoch = 2, until?: number): EffectEvent => ({
+const answered = (answer: InDoubtAnswer, epoch = 2, until?: number): EffectEvent => ({
   type: 'answered',
   ...about,
   epoch,
@@ -82,20 +82,20 @@ describe('a person who was asked what became of an effect', () => {
       .thenTimes()
       .thenStarts();
     given(started(1), doubt(2), answered('not_applied'), settled)
-      .when({ kind: 'run', payload: { ...order, attempt: 2 }, place }, NOW)
+      .when({ kind: 'run', payload: { ...order, attempt: 2 }, slot }, NOW)
       .thenEmitsLike({ type: 'started', attempt: 2, epoch: 3 });
   });
 
-  test('says that it is to be done again, and it is, as soon as there is a place', () => {
+  test('says that it is to be done again, and it is, as soon as there is a slot', () => {
     given(started(1), doubt(2))
       .when(says('retry'), NOW)
       .thenEmits(answered('retry', 2, GRANT_ENDS))
-      .thenTimes({ set: 'place', dueAt: NOW + 5_000 })
-      .thenStarts({ kind: 'await_place', order });
+      .thenTimes({ set: 'slot', dueAt: NOW + 5_000 })
+      .thenStarts({ kind: 'await_slot', order });
     given(started(1), doubt(2), answered('retry', 2, GRANT_ENDS))
       .when(claim, NOW)
       .thenEmits(started(3))
-      .thenStarts({ kind: 'start', order, epoch: 3, slot: place.slot });
+      .thenStarts({ kind: 'start', order, epoch: 3, slot: slot.slot });
   });
 
   test('is heard by the attempt that asks, though an earlier one began the effect, and no order of it begins anything', () => {
@@ -113,7 +113,7 @@ describe('a person who was asked what became of an effect', () => {
       .thenEmits()
       .thenSends({ data: { type: 'not_applied', attempt: 2 } });
     given(started(1), doubt(2), said, settled)
-      .when({ kind: 'run', payload: { ...order, attempt: 2 }, place }, NOW)
+      .when({ kind: 'run', payload: { ...order, attempt: 2 }, slot }, NOW)
       .thenEmitsLike({ type: 'duplicate_prevented', attempt: 2 })
       .thenStarts();
     const again = { ...answered('retry', 2, GRANT_ENDS), attempt: 2 };
@@ -150,7 +150,7 @@ describe('that it is to be done again', () => {
     given(started(1), doubt(2), answered('retry', 2, NOW))
       .when(claim, NOW)
       .thenEmits(doubt(3))
-      .thenTimes({ clear: 'lease' }, { clear: 'place' })
+      .thenTimes({ clear: 'lease' }, { clear: 'slot' })
       .thenStarts();
   });
 
@@ -200,7 +200,7 @@ describe('that it is to be done again', () => {
     given(started(1), doubt(2), answered('retry', 2, GRANT_ENDS))
       .when({ kind: 'cancel', payload: { ...about, reason: 'over' } }, NOW)
       .thenEmitsLike({ type: 'cancel_requested' }, { type: 'in_doubt', epoch: 3, next: 'person' })
-      .thenTimes({ clear: 'lease' }, { clear: 'place' });
+      .thenTimes({ clear: 'lease' }, { clear: 'slot' });
   });
 });
 
@@ -259,7 +259,7 @@ describe('a statement', () => {
   test('is no grant: an order that brings one is refused', () => {
     const { statement } = resolveFor('retry', 2, effect);
     given()
-      .when({ kind: 'run', payload: { ...order, grant: statement }, place }, NOW)
+      .when({ kind: 'run', payload: { ...order, grant: statement }, slot }, NOW)
       .thenEmitsLike({ type: 'refused', error: { code: 'EXECUTOR_GRANT_INVALID' } })
       .thenStarts();
   });

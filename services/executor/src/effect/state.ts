@@ -1,76 +1,84 @@
-import type { DoubtCause } from '@holdpoint/contracts/effect/in-doubt-cause';
+import type { InDoubtCause } from '@holdpoint/contracts/effect/in-doubt-cause';
 import type { EffectAnswered, EffectInDoubt, EffectNotApplied } from '@holdpoint/contracts/effect/events';
 import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import type { ErrorBody } from '@holdpoint/contracts/values/errors';
 import type { EffectId, NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 
-/** What is known whatever became of the effect. */
+/** Facts about an effect in every state after its first order. */
 export type Entry = {
   readonly order: RunEffect;
-  /** Rises with every start and every doubt; an outcome counts only from whoever holds the present one. */
+  /** Rises with every start and every doubt. Only the holder of the present epoch can report an outcome. */
   readonly epoch: number;
   readonly starts: number;
-  /** A start ended in doubt: it may have happened, whatever later ones come to. */
+  /** A start ended in doubt. Later starts do not change that. */
   readonly mayHaveHappened: boolean;
-  /** It was cancelled while it ran: not to be started again. */
+  /** It was cancelled while it ran, and must not start again. */
   readonly cancelRequested: boolean;
   /** Epochs that reported after they were over. */
   readonly evidence: readonly number[];
-  /** Where the latest start is noted. */
+  /** The journal of the latest start. */
   readonly journal?: string | undefined;
-  /** Starts that nobody has seen the end of: what is not known to have happened may still happen. */
+  /** Starts whose end was never seen. They may still apply the effect. */
   readonly unended?: readonly Unended[];
-  /** Up to this epoch it is settled that nothing has happened. */
+  /** Nothing happened up to this epoch; that is proven. */
   readonly settled?: number;
-  /** How often the target was asked since the latest start, without an answer that counts. */
+  /** The number of inconclusive probes since the latest start. */
   readonly probes?: number;
-  /** A person lets it be started once more until then, whatever its grant says. Epoch milliseconds. */
+  /** An operator allows one more start until then, whatever the grant allows. Epoch milliseconds. */
   readonly repeatUntil?: number | undefined;
-  /** What a person has said of the latest doubt that one was asked about. */
+  /** The operator's answer to the latest in-doubt question. */
   readonly answered?: Pick<EffectAnswered, 'answer' | 'by'> | undefined;
-  /** Attempts whose order came once there was an outcome. */
+  /** Attempts that were ordered after there was an outcome. */
   readonly prevented?: readonly number[];
   /** How often the present order has lost its worker. */
   readonly lost?: number;
-  /** Why the present order may not begin, as it was stated. It is over with whatever comes next of it. */
+  /** Why the present order may not begin, as it was stated. Its next event clears it. */
   readonly deferred?: Deferral | undefined;
 };
 
-/** What an order waits for, though it has been admitted: the circuit of its target. */
+/** An admitted order waits for the circuit of its target. */
 export type Deferral = { readonly target: string; readonly reason: string };
 
-/** A start whose worker was lost. Whoever holds its journal has outlived that worker; a start that the ledger lost has none. */
+/** A start whose worker was lost. The owner of its journal has outlived that worker; a start that the ledger lost has no journal. */
 export type Unended = { readonly epoch: number; readonly journal?: string | undefined };
 
-/** One row of truth per effect. */
 export type EffectState =
   | { readonly status: 'absent' }
-  | { readonly status: 'cancelled'; readonly entry?: Entry; readonly about: AttemptRef; readonly reason: string }
+  | {
+      readonly status: 'cancelled';
+      readonly entry?: Entry;
+      readonly about: AttemptRef;
+      readonly reason: string;
+    }
   | { readonly status: 'refused'; readonly entry: Entry; readonly error: ErrorBody }
   | { readonly status: 'prepared'; readonly entry: Entry }
   | { readonly status: 'started'; readonly entry: Entry; readonly worker: string }
   | { readonly status: 'applied'; readonly entry: Entry; readonly outputs: JsonObject }
   | { readonly status: 'failed_clean'; readonly entry: Entry; readonly error: ErrorBody }
-  /** It was in doubt, and is known not to have happened. */
-  | { readonly status: 'not_applied'; readonly entry: Entry; readonly reason: string; readonly by: NotAppliedSource }
+  /** It was in doubt, and certainly did not happen. */
+  | {
+      readonly status: 'not_applied';
+      readonly entry: Entry;
+      readonly reason: string;
+      readonly by: NotAppliedSource;
+    }
   | {
       readonly status: 'in_doubt';
       readonly entry: Entry;
       readonly reason: string;
       readonly next: Next;
-      readonly cause?: DoubtCause | undefined;
+      readonly cause?: InDoubtCause | undefined;
     };
 
 export type Waiting = Extract<EffectState, { status: 'prepared' | 'in_doubt' }>;
 
-/** Whether it waits for nobody but us: for a place, or for its target. */
+/** Whether it waits for an executor only: for a slot, or for its target. */
 export const isWaiting = (state: EffectState): state is Waiting =>
   state.status === 'prepared' || (state.status === 'in_doubt' && state.next !== 'person');
 
-/** What follows a doubt. */
+/** How an effect in doubt proceeds. */
 export type Next = EffectInDoubt['next'];
-/** Who knew that nothing had happened. */
 export type NotAppliedSource = EffectNotApplied['by'];
 
 export type AttemptRef = {

@@ -1,13 +1,16 @@
-import type { ArtifactStanding } from '@holdpoint/contracts/task/registry';
+import type { ArtifactState } from '@holdpoint/contracts/task/registry';
 import { jobOf } from '@holdpoint/contracts/values/ids';
-import type { Board } from './state.ts';
+import type { Registry } from './state.ts';
 
 /** By label. Map and not object: a label may be anything. */
-export type Standings = ReadonlyMap<string, ArtifactStanding>;
+export type ArtifactStatuses = ReadonlyMap<string, ArtifactState>;
 
 /** How each of these stands: made, else still to come, else failed, else nobody knows of it. */
-export const standingsOf = ({ reporters, made }: Board, labels: Iterable<string>): Standings => {
-  const found = new Map<string, ArtifactStanding>();
+export const artifactStatuses = (
+  { reporters, made }: Registry,
+  labels: Iterable<string>,
+): ArtifactStatuses => {
+  const found = new Map<string, ArtifactState>();
   for (const label of labels) found.set(label, { label, state: 'none' });
   for (const { task, failed } of reporters) {
     for (const { label, node } of failed) {
@@ -30,23 +33,25 @@ export const standingsOf = ({ reporters, made }: Board, labels: Iterable<string>
   return found;
 };
 
-export const pick = (standings: Standings, labels: readonly string[]): readonly ArtifactStanding[] =>
-  labels.map((label) => standings.get(label) ?? { label, state: 'none' });
+export const statusesOf = (
+  standings: ArtifactStatuses,
+  labels: readonly string[],
+): readonly ArtifactState[] => labels.map((label) => standings.get(label) ?? { label, state: 'none' });
 
-export const areMade = (standings: readonly ArtifactStanding[]): boolean =>
+export const areAvailable = (standings: readonly ArtifactState[]): boolean =>
   standings.every(({ state }) => state === 'made');
 
-const isAsBefore = (one: ArtifactStanding | undefined, other: ArtifactStanding): boolean =>
+const isUnchanged = (one: ArtifactState | undefined, other: ArtifactState): boolean =>
   one?.state === other.state &&
   one.by === other.by &&
   // A payload that nobody has touched is the same object, and need not be written out.
   (one.payload === other.payload || JSON.stringify(one.payload) === JSON.stringify(other.payload));
 
 /** The labels that do not stand as they did. */
-export const changesBetween = (before: Standings, after: Standings): ReadonlySet<string> => {
+export const changesBetween = (before: ArtifactStatuses, after: ArtifactStatuses): ReadonlySet<string> => {
   const changed = new Set<string>();
   for (const [label, standing] of after) {
-    if (!isAsBefore(before.get(label), standing)) changed.add(label);
+    if (!isUnchanged(before.get(label), standing)) changed.add(label);
   }
   return changed;
 };

@@ -1,12 +1,12 @@
-import type { BoardEvent, BoardRequest } from '@holdpoint/contracts/task/registry';
+import type { RegistryEvent, RegistryRequest } from '@holdpoint/contracts/task/registry';
 import type { RepositoryId } from '@holdpoint/contracts/values/ids';
 import type { Decider, Decision, TimerFired } from '@holdpoint/runtime/decider';
 import { decision } from '@holdpoint/runtime/decider';
 import { acquire, release, remind } from './acquire.ts';
-import { type BoardDraft, createBoardDraft } from './decision-builder.ts';
+import { type DecisionBuilder, createDecisionBuilder } from './decision-builder.ts';
 import { evolve } from './evolve.ts';
-import { absent, type BoardState } from './state.ts';
-import { forgetExpired, reportArtifacts, requireArtifacts } from './watch.ts';
+import { absent, type RegistryState } from './state.ts';
+import { removeExpiredWatches, reportArtifacts, requireArtifacts } from './watch.ts';
 
 /**
  * The board of a repository: who holds which lock there, and who makes which artifact.
@@ -22,57 +22,57 @@ import { forgetExpired, reportArtifacts, requireArtifacts } from './watch.ts';
  * Messages may be lost, doubled and overtaken on the way. So a task asks until it is answered, and is answered each time
  * with what stands; and who holds locks is told so again and again, until who does not need them any more has said so.
  */
-export type BoardMessage =
-  | { readonly kind: 'registry'; readonly id: RepositoryId; readonly request: BoardRequest }
+export type RegistryMessage =
+  | { readonly kind: 'registry'; readonly id: RepositoryId; readonly request: RegistryRequest }
   | TimerFired;
 
 /** How often holders are reminded. A lock that nobody needs keeps others waiting for about this long. */
 const REMIND_MS = 20_000;
-const REMINDER = 'held';
+const REMINDER_TIMER = 'held';
 
-const ask = (draft: BoardDraft, request: BoardRequest): void => {
+const handleRequest = (builder: DecisionBuilder, request: RegistryRequest): void => {
   switch (request.ask) {
     case 'acquire':
-      return acquire(draft, request);
+      return acquire(builder, request);
     case 'release':
-      return release(draft, request);
+      return release(builder, request);
     case 'report':
-      return reportArtifacts(draft, request);
+      return reportArtifacts(builder, request);
     case 'require':
-      return requireArtifacts(draft, request);
+      return requireArtifacts(builder, request);
   }
 };
 
 /** The reminder is there exactly as long as somebody holds something. */
-const keepReminder = (draft: BoardDraft, wasSet: boolean): void => {
-  const isNeeded = draft.board().held.length > 0;
-  if (isNeeded && !wasSet) draft.timer({ set: REMINDER, dueAt: draft.now + REMIND_MS });
-  else if (!isNeeded && wasSet) draft.timer({ clear: REMINDER });
+const keepReminder = (builder: DecisionBuilder, wasSet: boolean): void => {
+  const isNeeded = builder.registry().held.length > 0;
+  if (isNeeded && !wasSet) builder.timer({ set: REMINDER_TIMER, dueAt: builder.now + REMIND_MS });
+  else if (!isNeeded && wasSet) builder.timer({ clear: REMINDER_TIMER });
 };
 
 const decide = (
-  state: BoardState,
-  message: BoardMessage,
+  state: RegistryState,
+  message: RegistryMessage,
   { now }: { readonly now: number },
-): Decision<BoardEvent> => {
+): Decision<RegistryEvent> => {
   if (message.kind === 'registry') {
-    const draft = createBoardDraft(state, message.id, now);
-    const wasSet = draft.board().held.length > 0;
-    ask(draft, message.request);
-    keepReminder(draft, wasSet);
-    return draft.done();
+    const builder = createDecisionBuilder(state, message.id, now);
+    const wasSet = builder.registry().held.length > 0;
+    handleRequest(builder, message.request);
+    keepReminder(builder, wasSet);
+    return builder.done();
   }
-  if (state.phase === 'absent' || message.name !== REMINDER) return decision({});
-  const draft = createBoardDraft(state, state.id, now);
-  forgetExpired(draft);
-  remind(draft);
+  if (state.phase === 'absent' || message.name !== REMINDER_TIMER) return decision({});
+  const builder = createDecisionBuilder(state, state.id, now);
+  removeExpiredWatches(builder);
+  remind(builder);
   // A timer that fired is gone.
-  keepReminder(draft, false);
-  return draft.done();
+  keepReminder(builder, false);
+  return builder.done();
 };
 
 /** The only writer of who holds what in a repository. */
-export const boardDecider: Decider<BoardState, BoardMessage, BoardEvent> = {
+export const registryDecider: Decider<RegistryState, RegistryMessage, RegistryEvent> = {
   initial: absent,
   evolve,
   decide,

@@ -1,4 +1,4 @@
-import type { ArtifactStanding } from '@holdpoint/contracts/task/registry';
+import type { ArtifactState } from '@holdpoint/contracts/task/registry';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
 import {
@@ -13,28 +13,29 @@ import {
   require,
   taskId,
 } from '../../testing/registry.ts';
-import { boardDecider, type BoardMessage } from './decide.ts';
-import { LABELS_MAX, MADE_MAX, PAYLOADS_MAX_BYTES, SERIALS_MAX, SETTLED_MAX } from './reports.ts';
-import { standingsOf } from './artifact-states.ts';
-import { type Board, emptyBoard } from './state.ts';
-import { TOLD_MAX_BYTES, WATCHES_MAX } from './watch.ts';
+import { registryDecider, type RegistryMessage } from './decide.ts';
+import { LABELS_MAX, ARTIFACTS_MAX, PAYLOADS_MAX_BYTES, SERIALS_MAX, REPORTERS_MAX } from './reports.ts';
+import { artifactStatuses } from './artifact-states.ts';
+import { type Registry, emptyRegistry } from './state.ts';
+import { NOTIFIED_MAX_BYTES, WATCHES_MAX } from './watch.ts';
 
 const KIB = 1_024;
 const textOf = (bytes: number) => ({ text: 'x'.repeat(bytes - '{"text":""}'.length) });
 const range = <Each>(length: number, each: (index: number) => Each): Each[] =>
   Array.from({ length }, (_, index) => each(index));
 
-const decideOn = (board: Board, message: BoardMessage) => boardDecider.decide(board, message, { now: NOW });
-const after = (board: Board, ...messages: readonly BoardMessage[]): Board =>
+const decideOn = (board: Registry, message: RegistryMessage) =>
+  registryDecider.decide(board, message, { now: NOW });
+const after = (board: Registry, ...messages: readonly RegistryMessage[]): Registry =>
   messages.reduce((reached, message) => {
-    const state = decideOn(reached, message).events.reduce<typeof boardDecider.initial>(
-      (before, event) => boardDecider.evolve(before, event),
+    const state = decideOn(reached, message).events.reduce<typeof registryDecider.initial>(
+      (before, event) => registryDecider.evolve(before, event),
       reached,
     );
     return state.phase === 'absent' ? reached : state;
   }, board);
-const standingOf = (board: Board, label: string): ArtifactStanding | undefined =>
-  standingsOf(board, [label]).get(label);
+const standingOf = (board: Registry, label: string): ArtifactState | undefined =>
+  artifactStatuses(board, [label]).get(label);
 
 const silent = (task: string) => ({ task: taskId(task), serial: 1, coming: [], failed: [], made: [] });
 const maker = (label: string) => ({ label, node: nodeId('n') });
@@ -42,7 +43,7 @@ const maker = (label: string) => ({ label, node: nodeId('n') });
 describe('payloads', () => {
   test('of up to 64 KiB are kept, larger ones are not, and neither are those of what is not made', () => {
     const board = after(
-      emptyBoard(BOARD),
+      emptyRegistry(BOARD),
       report(
         't1',
         1,
@@ -58,7 +59,7 @@ describe('payloads', () => {
 
   test('count in bytes and not in characters', () => {
     const payload = { text: '€'.repeat(30 * KIB) };
-    const board = after(emptyBoard(BOARD), report('t1', 1, artifact('made', 'x', { payload })));
+    const board = after(emptyRegistry(BOARD), report('t1', 1, artifact('made', 'x', { payload })));
     expect(standingOf(board, 'x')).toEqual({ label: 'x', state: 'made', by: 't1/n' });
   });
 
@@ -66,7 +67,7 @@ describe('payloads', () => {
     const payload = textOf(64 * KIB);
     const count = PAYLOADS_MAX_BYTES / (64 * KIB) + 2;
     const board = after(
-      emptyBoard(BOARD),
+      emptyRegistry(BOARD),
       ...range(count, (index) =>
         report(`t${String(index)}`, 1, artifact('made', String(index), { payload })),
       ),
@@ -80,7 +81,7 @@ describe('payloads', () => {
     const labels = range(20, (index) => `x${String(index)}`);
     const artifacts = labels.map((label) => artifact('made', label, { payload: textOf(60 * KIB) }));
     const board = after(
-      emptyBoard(BOARD),
+      emptyRegistry(BOARD),
       report('t1', 1, ...artifacts.slice(0, 10)),
       report('t2', 1, ...artifacts.slice(10)),
     );
@@ -96,17 +97,17 @@ describe('payloads', () => {
 
 describe('artifacts', () => {
   test('that are made are kept up to a number, the newest of them', () => {
-    const made = range(MADE_MAX, (index) => ({ ...maker(String(index)), task: taskId('t0'), bytes: 0 }));
+    const made = range(ARTIFACTS_MAX, (index) => ({ ...maker(String(index)), task: taskId('t0'), bytes: 0 }));
     const board = after(boardWith({ made }), report('t1', 1, artifact('made', 'new')));
-    expect(board.made).toHaveLength(MADE_MAX);
+    expect(board.made).toHaveLength(ARTIFACTS_MAX);
     expect(standingOf(board, '0')?.state).toBe('none');
     expect(standingOf(board, '1')?.state).toBe('made');
     expect(standingOf(board, 'new')?.state).toBe('made');
   });
 
   test('that are made count as old as they are, however often that is said, until another makes them anew', () => {
-    const made = range(MADE_MAX, (index) => ({ ...maker(String(index)), task: taskId('t0'), bytes: 0 }));
-    const said = range(MADE_MAX, (index) => artifact('made', String(index))).toReversed();
+    const made = range(ARTIFACTS_MAX, (index) => ({ ...maker(String(index)), task: taskId('t0'), bytes: 0 }));
+    const said = range(ARTIFACTS_MAX, (index) => artifact('made', String(index))).toReversed();
     const again = after(
       boardWith({ made }),
       report('t0', 1, ...said),
@@ -118,23 +119,23 @@ describe('artifacts', () => {
   });
 
   test('that are made are known as those of their task for a number of tasks', () => {
-    const messages = range(SETTLED_MAX + 1, (index) =>
+    const messages = range(REPORTERS_MAX + 1, (index) =>
       report(`t${String(index)}`, 1, artifact('made', String(index))),
     );
-    const { reporters } = after(emptyBoard(BOARD), ...messages);
+    const { reporters } = after(emptyRegistry(BOARD), ...messages);
     expect(reporters.map(({ made }) => made)).toEqual([
       [],
-      ...range(SETTLED_MAX, (index) => [String(index + 1)]),
+      ...range(REPORTERS_MAX, (index) => [String(index + 1)]),
     ]);
   });
 
   test('that failed are kept of the last tasks with such, however many reported others since', () => {
-    const tasks = SETTLED_MAX + 1;
+    const tasks = REPORTERS_MAX + 1;
     const messages = range(tasks, (index) => [
       report(`f${String(index)}`, 1, artifact('failed', `f${String(index)}`)),
       report(`m${String(index)}`, 1, artifact('made', `m${String(index)}`)),
     ]);
-    const board = after(emptyBoard(BOARD), report('c', 1, artifact('coming', 'c')), ...messages.flat());
+    const board = after(emptyRegistry(BOARD), report('c', 1, artifact('coming', 'c')), ...messages.flat());
     expect(standingOf(board, 'f0')?.state).toBe('none');
     expect(standingOf(board, 'f1')?.state).toBe('failed');
     expect(standingOf(board, 'm0')?.state).toBe('made');
@@ -142,7 +143,7 @@ describe('artifacts', () => {
   });
 
   test('whose standing is lost to a bound are told of to who watches them', () => {
-    const failures = range(SETTLED_MAX, (index) => ({
+    const failures = range(REPORTERS_MAX, (index) => ({
       ...silent(`t${String(index)}`),
       failed: [maker(String(index))],
     }));
@@ -166,10 +167,10 @@ describe('artifacts', () => {
 
 describe('the serial of a task', () => {
   test('is known long after nothing else of it is, so that an old report does not bring it back', () => {
-    const settled = range(SETTLED_MAX, (index) => report(`t${String(index)}`, 1, artifact('failed', 'x')));
-    const board = after(emptyBoard(BOARD), report('old', 2, artifact('failed', 'old')), ...settled);
+    const settled = range(REPORTERS_MAX, (index) => report(`t${String(index)}`, 1, artifact('failed', 'x')));
+    const board = after(emptyRegistry(BOARD), report('old', 2, artifact('failed', 'old')), ...settled);
     expect(standingOf(board, 'old')?.state).toBe('none');
-    specFor({ ...boardDecider, initial: board })()
+    specFor({ ...registryDecider, initial: board })()
       .when(report('old', 1, artifact('coming', 'old')), NOW)
       .thenEmits()
       .thenSends({ data: { information: { about: 'reported', serial: 2 } } });
@@ -187,7 +188,7 @@ describe('the serial of a task', () => {
 describe('watchers', () => {
   const watch = (name: string) => ({ ...job(name), labels: ['x'], until: NOW + 1_000_000 });
   const watches = range(WATCHES_MAX, (index) => watch(`t${String(index)}/a`));
-  const givenMany = specFor({ ...boardDecider, initial: boardWith({ watches }) })();
+  const givenMany = specFor({ ...registryDecider, initial: boardWith({ watches }) })();
 
   test('are so many at the most: the oldest makes room', () => {
     givenMany
@@ -206,12 +207,12 @@ describe('watchers', () => {
     const board = boardWith({ watches: watches.slice(0, 300) });
     const made = decideOn(board, report('new', 1, large));
     const bytes = made.send.reduce((sum, { data }) => sum + JSON.stringify(data).length, 0);
-    expect(bytes).toBeGreaterThan(TOLD_MAX_BYTES / 2);
-    expect(bytes).toBeLessThan(TOLD_MAX_BYTES * 1.1);
+    expect(bytes).toBeGreaterThan(NOTIFIED_MAX_BYTES / 2);
+    expect(bytes).toBeLessThan(NOTIFIED_MAX_BYTES * 1.1);
     const left = after(board, report('new', 1, large));
     expect(left.watches).toHaveLength(300 - (made.send.length - 1));
     const [unheard] = left.watches;
-    specFor({ ...boardDecider, initial: left })()
+    specFor({ ...registryDecider, initial: left })()
       .when(require(`${unheard?.task ?? ''}/a`, 'x'), NOW)
       .thenEmitsLike({ type: 'artifact_watch_removed', task: unheard?.task });
   });

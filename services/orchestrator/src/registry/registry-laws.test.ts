@@ -1,4 +1,4 @@
-import { BoardEvent, InformTask } from '@holdpoint/contracts/task/registry';
+import { RegistryEvent, NotifyTask } from '@holdpoint/contracts/task/registry';
 import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/bus/streams';
 import { holdsEveryLaw } from '@holdpoint/runtime/testing/laws';
 import { eventsOf, runOf } from '@holdpoint/runtime/testing/run';
@@ -14,29 +14,29 @@ import {
   overtaken,
   wants,
 } from '../../testing/registry-moves.ts';
-import { boardDecider, type BoardMessage } from './decide.ts';
-import { standingsOf } from './artifact-states.ts';
-import { type Board, type BoardState, emptyBoard } from './state.ts';
+import { registryDecider, type RegistryMessage } from './decide.ts';
+import { artifactStatuses } from './artifact-states.ts';
+import { type Registry, type RegistryState, emptyRegistry } from './state.ts';
 
-const boardOf = (state: BoardState): Board =>
-  state.phase === 'absent' ? emptyBoard('r-0000000000000000' as Board['id']) : state;
+const boardOf = (state: RegistryState): Registry =>
+  state.phase === 'absent' ? emptyRegistry('r-0000000000000000' as Registry['id']) : state;
 
 test('any messages in any order keep every law of a decider', () => {
-  fc.assert(fc.property(boardActs, (sequence) => void holdsEveryLaw(boardDecider, sequence)));
+  fc.assert(fc.property(boardActs, (sequence) => void holdsEveryLaw(registryDecider, sequence)));
 });
 
 test('every event and every message is one that the contract allows, and small enough to be sent', () => {
   fc.assert(
     fc.property(boardActs, (sequence) => {
-      const run = runOf(boardDecider, sequence);
+      const run = runOf(registryDecider, sequence);
       for (const event of eventsOf(run)) {
         const sent: unknown = JSON.parse(JSON.stringify(event));
-        expect(BoardEvent.parse(sent)).toEqual(sent);
+        expect(RegistryEvent.parse(sent)).toEqual(sent);
       }
       for (const { data } of run.flatMap(({ made }) => made.send)) {
         const text = JSON.stringify(data);
         const sent: unknown = JSON.parse(text);
-        expect(InformTask.parse(sent)).toEqual(sent);
+        expect(NotifyTask.parse(sent)).toEqual(sent);
         expect(text.length).toBeLessThan(PAYLOAD_MAX_BYTES / 2);
       }
     }),
@@ -46,7 +46,8 @@ test('every event and every message is one that the contract allows, and small e
 test('no two hold the same key, unless all share it', () => {
   fc.assert(
     fc.property(lockActs, (sequence) => {
-      for (const { after } of runOf(boardDecider, sequence)) expect(collisions(boardOf(after))).toEqual([]);
+      for (const { after } of runOf(registryDecider, sequence))
+        expect(collisions(boardOf(after))).toEqual([]);
     }),
   );
 });
@@ -54,7 +55,8 @@ test('no two hold the same key, unless all share it', () => {
 test('nobody waits when nothing stands in the way', () => {
   fc.assert(
     fc.property(lockActs, (sequence) => {
-      for (const { after } of runOf(boardDecider, sequence)) expect(idleWaiters(boardOf(after))).toEqual([]);
+      for (const { after } of runOf(registryDecider, sequence))
+        expect(idleWaiters(boardOf(after))).toEqual([]);
     }),
   );
 });
@@ -62,7 +64,7 @@ test('nobody waits when nothing stands in the way', () => {
 test('a job is in one place only, with one attempt', () => {
   fc.assert(
     fc.property(boardActs, (sequence) => {
-      for (const { after } of runOf(boardDecider, sequence)) {
+      for (const { after } of runOf(registryDecider, sequence)) {
         const { held, waiting, watches } = boardOf(after);
         const names = [...held, ...waiting].map(({ task, node }) => `${task}/${node}`);
         const watching = watches.map(({ task, node }) => `${task}/${node}`);
@@ -76,7 +78,7 @@ test('nobody is given a key that an earlier one waits for', () => {
   fc.assert(
     fc.property(lockActs, (sequence) => {
       const since = new Map<string, number>();
-      for (const { message, made, after } of runOf(boardDecider, sequence)) {
+      for (const { message, made, after } of runOf(registryDecider, sequence)) {
         if (message.kind === 'registry' && message.request.ask === 'acquire') {
           since.set(message.request.task, message.request.since);
         }
@@ -93,7 +95,7 @@ test('nobody is given a key that an earlier one waits for', () => {
 test('whoever is granted a lock is told so, and whoever asks is told how it stands', () => {
   fc.assert(
     fc.property(lockActs, (sequence) => {
-      for (const { message, made, after } of runOf(boardDecider, sequence)) {
+      for (const { message, made, after } of runOf(registryDecider, sequence)) {
         const told = informationOf(made);
         for (const event of made.events) {
           if (event.type !== 'lock_acquired') continue;
@@ -118,7 +120,7 @@ test('as long as something is held the reminder is set, and no longer', () => {
   fc.assert(
     fc.property(boardActs, (sequence) => {
       let isSet = false;
-      for (const { message, made, after } of runOf(boardDecider, sequence)) {
+      for (const { message, made, after } of runOf(registryDecider, sequence)) {
         // A timer that fired is gone, unless it is set again.
         if (message === reminder) isSet = false;
         for (const timer of made.timers) isSet = 'set' in timer;
@@ -130,14 +132,14 @@ test('as long as something is held the reminder is set, and no longer', () => {
 
 /** Lets messages take effect one by one. */
 const boardUnder = () => {
-  let state: BoardState = boardDecider.initial;
+  let state: RegistryState = registryDecider.initial;
   let now = NOW;
   return {
-    board: (): Board => boardOf(state),
-    say: (message: BoardMessage) => {
+    board: (): Registry => boardOf(state),
+    say: (message: RegistryMessage) => {
       now += 1;
-      const made = boardDecider.decide(state, message, { now });
-      state = made.events.reduce((reached, event) => boardDecider.evolve(reached, event), state);
+      const made = registryDecider.decide(state, message, { now });
+      state = made.events.reduce((reached, event) => registryDecider.evolve(reached, event), state);
       return made;
     },
   };
@@ -186,13 +188,13 @@ test('however acquires and releases overtake each other and come twice, answered
 test('who watches is told of every change of what it watches, with all of it, and forgotten when all is made', () => {
   fc.assert(
     fc.property(artifactActs, (sequence) => {
-      for (const { message, made, before, after, now } of runOf(boardDecider, sequence)) {
+      for (const { message, made, before, after, now } of runOf(registryDecider, sequence)) {
         const all = boardOf(after);
         const told = informationOf(made);
         for (const watch of boardOf(before).watches) {
           const { task, node, attempt, labels } = watch;
-          const asItIs = [...standingsOf(all, labels).values()];
-          const asItWas = [...standingsOf(boardOf(before), labels).values()];
+          const asItIs = [...artifactStatuses(all, labels).values()];
+          const asItWas = [...artifactStatuses(boardOf(before), labels).values()];
           const changed = JSON.stringify(asItIs) !== JSON.stringify(asItWas);
           if (!changed || watch.until <= now) continue;
           const heard = told.flatMap((each) =>
@@ -204,7 +206,7 @@ test('who watches is told of every change of what it watches, with all of it, an
         }
         if (message.kind === 'timer') continue;
         for (const { labels } of all.watches) {
-          const states = [...standingsOf(all, labels).values()].map(({ state }) => state);
+          const states = [...artifactStatuses(all, labels).values()].map(({ state }) => state);
           expect(states.every((state) => state === 'made')).toBe(false);
         }
       }
@@ -216,7 +218,7 @@ test('how an artifact stands follows from the latest report of each task, except
   fc.assert(
     fc.property(artifactActs, (sequence) => {
       const latest = new Map<string, { serial: number; states: ReadonlySet<string> }>();
-      for (const { message, after } of runOf(boardDecider, sequence)) {
+      for (const { message, after } of runOf(registryDecider, sequence)) {
         if (message.kind !== 'registry' || message.request.ask !== 'report') continue;
         const { task, serial, artifacts } = message.request;
         if (serial > (latest.get(task)?.serial ?? 0)) {
@@ -225,7 +227,7 @@ test('how an artifact stands follows from the latest report of each task, except
             states: new Set(artifacts.map(({ label, state }) => `${state} ${label}`)),
           });
         }
-        for (const [label, { state }] of standingsOf(boardOf(after), ['x', 'y', 'z', '__proto__'])) {
+        for (const [label, { state }] of artifactStatuses(boardOf(after), ['x', 'y', 'z', '__proto__'])) {
           const said = (what: string): boolean =>
             [...latest.values()].some(({ states }) => states.has(`${what} ${label}`));
           const allowed = {

@@ -1,47 +1,52 @@
-import type { ArtifactReport, BoardEvent } from '@holdpoint/contracts/task/registry';
+import type { ArtifactReport, RegistryEvent } from '@holdpoint/contracts/task/registry';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
-import type { Board, Made, Maker, Reporter } from './state.ts';
+import type { Registry, AvailableArtifact, ArtifactMaker, Reporter } from './state.ts';
 
 /** The newest labels that are there; long runs of plans each add a few. */
-export const MADE_MAX = 10_000;
+export const ARTIFACTS_MAX = 10_000;
 /** Payloads are kept for those who come later; the newest are what they will want. */
 export const PAYLOADS_MAX_BYTES = 8 * 1024 * 1024;
 /** What is larger is looked up where it was made. */
 export const PAYLOAD_MAX_BYTES = 64 * 1024;
 /** Tasks that have failed artifacts, and as many that have none: who asks later is told that nobody makes it. */
-export const SETTLED_MAX = 200;
+export const REPORTERS_MAX = 200;
 /** Of even older ones only the serial is kept, so that a report which comes again does not bring them back. */
 export const SERIALS_MAX = 2_000;
 /** Over all tasks, so that no number of them makes the board too large to be stored. */
 export const LABELS_MAX = 50_000;
 
-type Report = Extract<BoardEvent, { readonly type: 'artifacts_reported' }>;
+type Report = Extract<RegistryEvent, { readonly type: 'artifacts_reported' }>;
 
 const bytesOf = (payload: JsonObject | undefined): number =>
   payload === undefined ? 0 : Buffer.byteLength(JSON.stringify(payload));
 
 /** A report as it is recorded: with the payloads that are given to others, and no more. */
-export const worthKeeping = ({ payload, ...report }: ArtifactReport): ArtifactReport =>
+export const recordable = ({ payload, ...report }: ArtifactReport): ArtifactReport =>
   payload !== undefined && report.state === 'made' && bytesOf(payload) <= PAYLOAD_MAX_BYTES
     ? { ...report, payload }
     : report;
 
-const makersIn = ({ artifacts }: Report, state: ArtifactReport['state']): readonly Maker[] =>
+const makersIn = ({ artifacts }: Report, state: ArtifactReport['state']): readonly ArtifactMaker[] =>
   artifacts.filter((each) => each.state === state).map(({ label, node }) => ({ label, node }));
 
-const labelsOf = (makers: readonly Maker[]): readonly string[] => makers.map(({ label }) => label);
+const labelsOf = (makers: readonly ArtifactMaker[]): readonly string[] => makers.map(({ label }) => label);
 
-const bare = ({ task, label, node }: Made): Made => ({ task, label, node, bytes: 0 });
+const withoutPayload = ({ task, label, node }: AvailableArtifact): AvailableArtifact => ({
+  task,
+  label,
+  node,
+  bytes: 0,
+});
 
 /** The newest keep their payloads as long as there is room for them. */
-const withinBounds = (made: readonly Made[]): readonly Made[] => {
+const withinBounds = (made: readonly AvailableArtifact[]): readonly AvailableArtifact[] => {
   let left = PAYLOADS_MAX_BYTES;
   return made
-    .slice(-MADE_MAX)
+    .slice(-ARTIFACTS_MAX)
     .toReversed()
     .map((each) => {
       left -= each.bytes;
-      return each.bytes === 0 || left >= 0 ? each : bare(each);
+      return each.bytes === 0 || left >= 0 ? each : withoutPayload(each);
     })
     .toReversed();
 };
@@ -50,7 +55,11 @@ const withinBounds = (made: readonly Made[]): readonly Made[] => {
  * Something is made when it is first reported as made; said again, it is no newer for that. So a report does not displace
  * what another task has made since this one did. What is displaced is kept: it counts again once the newer one is taken back.
  */
-const withMade = (made: readonly Made[], report: Report, before: Reporter | undefined): readonly Made[] => {
+const mergeArtifacts = (
+  made: readonly AvailableArtifact[],
+  report: Report,
+  before: Reporter | undefined,
+): readonly AvailableArtifact[] => {
   const reported = new Map(
     report.artifacts.flatMap(({ label, node, payload, state }) =>
       state === 'made'
@@ -72,29 +81,35 @@ const withMade = (made: readonly Made[], report: Report, before: Reporter | unde
   return withinBounds([...kept, ...first]);
 };
 
-type Standing = 'coming' | 'failed' | 'made' | 'silent';
-const KEPT_MAX: Readonly<Record<Standing, number>> = {
+type ReporterStatus = 'coming' | 'failed' | 'made' | 'silent';
+const KEPT_MAX: Readonly<Record<ReporterStatus, number>> = {
   coming: LABELS_MAX,
-  failed: SETTLED_MAX,
-  made: SETTLED_MAX,
+  failed: REPORTERS_MAX,
+  made: REPORTERS_MAX,
   silent: SERIALS_MAX,
 };
 
-const standingOf = ({ coming, failed, made }: Reporter): Standing => {
+const reporterStatus = ({ coming, failed, made }: Reporter): ReporterStatus => {
   if (coming.length > 0) return 'coming';
   if (failed.length > 0) return 'failed';
   return made.length > 0 ? 'made' : 'silent';
 };
 
-const silent = ({ task, serial }: Reporter): Reporter => ({ task, serial, coming: [], failed: [], made: [] });
+const serialOnly = ({ task, serial }: Reporter): Reporter => ({
+  task,
+  serial,
+  coming: [],
+  failed: [],
+  made: [],
+});
 
 /** From the latest report backwards: what is beyond a bound keeps its serial, and in the end not even that. */
-const remembered = (reporters: readonly Reporter[]): readonly Reporter[] => {
-  const count: Record<Standing, number> = { coming: 0, failed: 0, made: 0, silent: 0 };
+const withinReporterBounds = (reporters: readonly Reporter[]): readonly Reporter[] => {
+  const count: Record<ReporterStatus, number> = { coming: 0, failed: 0, made: 0, silent: 0 };
   let labels = 0;
   const fits = (reporter: Reporter): boolean => {
     const { coming, failed, made } = reporter;
-    const standing = standingOf(reporter);
+    const standing = reporterStatus(reporter);
     const size = coming.length + failed.length + made.length;
     if (count[standing] >= KEPT_MAX[standing] || labels + size > LABELS_MAX) return false;
     count[standing] += 1;
@@ -104,12 +119,12 @@ const remembered = (reporters: readonly Reporter[]): readonly Reporter[] => {
   const kept: Reporter[] = [];
   for (const reporter of reporters.toReversed()) {
     if (fits(reporter)) kept.push(reporter);
-    else if (fits(silent(reporter))) kept.push(silent(reporter));
+    else if (fits(serialOnly(reporter))) kept.push(serialOnly(reporter));
   }
   return kept.toReversed();
 };
 
-export const withReport = (board: Board, report: Report): Board => {
+export const withReport = (board: Registry, report: Report): Registry => {
   const { task, serial } = report;
   const before = board.reporters.find((each) => each.task === task);
   const reporter: Reporter = {
@@ -122,7 +137,7 @@ export const withReport = (board: Board, report: Report): Board => {
   const others = board.reporters.filter((each) => each !== before);
   return {
     ...board,
-    made: withMade(board.made, report, before),
-    reporters: remembered([...others, reporter]),
+    made: mergeArtifacts(board.made, report, before),
+    reporters: withinReporterBounds([...others, reporter]),
   };
 };

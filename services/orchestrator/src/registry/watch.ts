@@ -1,12 +1,18 @@
-import type { ArtifactStanding, BoardRequest, Job } from '@holdpoint/contracts/task/registry';
-import type { BoardDraft } from './decision-builder.ts';
-import { portions } from './notify.ts';
-import { worthKeeping } from './reports.ts';
-import { areMade, changesBetween, pick, type Standings, standingsOf } from './artifact-states.ts';
-import { isSame, jobIn, type Watch } from './state.ts';
+import type { ArtifactState, RegistryRequest, Job } from '@holdpoint/contracts/task/registry';
+import type { DecisionBuilder } from './decision-builder.ts';
+import { chunks } from './notify.ts';
+import { recordable } from './reports.ts';
+import {
+  areAvailable,
+  changesBetween,
+  statusesOf,
+  type ArtifactStatuses,
+  artifactStatuses,
+} from './artifact-states.ts';
+import { isSameNode, jobIn, type ArtifactWatch } from './state.ts';
 
-type Require = Extract<BoardRequest, { readonly ask: 'require' }>;
-type Report = Extract<BoardRequest, { readonly ask: 'report' }>;
+type Require = Extract<RegistryRequest, { readonly ask: 'require' }>;
+type Report = Extract<RegistryRequest, { readonly ask: 'report' }>;
 
 /** Who still waits asks again long before; who does not is forgotten without having to say so. */
 export const WATCH_MS = 15 * 60_000;
@@ -16,81 +22,82 @@ export const WATCHES_MAX = 5_000;
  * Of what one decision tells those who watch. It is committed as a whole; many who wait for one large payload would make
  * that too much. Who is not told is told when it asks again.
  */
-export const TOLD_MAX_BYTES = 8 * 1024 * 1024;
+export const NOTIFIED_MAX_BYTES = 8 * 1024 * 1024;
 
-const tell = (draft: BoardDraft, job: Job, standings: readonly ArtifactStanding[]): number => {
+const notifyWatcher = (builder: DecisionBuilder, job: Job, standings: readonly ArtifactState[]): number => {
   let told = 0;
-  for (const portion of portions(standings)) {
-    draft.inform(job.task, { about: 'artifacts', ...jobIn(job), standings: [...portion.standings] });
+  for (const portion of chunks(standings)) {
+    builder.notify(job.task, { about: 'artifacts', ...jobIn(job), standings: [...portion.standings] });
     told += portion.bytes;
   }
   return told;
 };
 
-const forget = (draft: BoardDraft, watch: Watch): void =>
-  draft.emit({ type: 'artifact_watch_removed', ...jobIn(watch) });
+const removeWatch = (builder: DecisionBuilder, watch: ArtifactWatch): void =>
+  builder.emit({ type: 'artifact_watch_removed', ...jobIn(watch) });
 
-export const forgetExpired = (draft: BoardDraft): void => {
-  for (const watch of draft.board().watches) {
-    if (watch.until <= draft.now) forget(draft, watch);
+export const removeExpiredWatches = (builder: DecisionBuilder): void => {
+  for (const addWatch of builder.registry().watches) {
+    if (addWatch.until <= builder.now) removeWatch(builder, addWatch);
   }
 };
 
-const isAsAsked = (watch: Watch, job: Job, labels: readonly string[], now: number): boolean =>
+const isCurrentWatch = (watch: ArtifactWatch, job: Job, labels: readonly string[], now: number): boolean =>
   watch.attempt === job.attempt &&
   watch.until - now >= WATCH_MS / 2 &&
   watch.labels.length === labels.length &&
   labels.every((label) => watch.labels.includes(label));
 
-const watch = (draft: BoardDraft, job: Job, labels: readonly string[]): void => {
-  const { watches } = draft.board();
-  const known = watches.some((each) => isSame(each, job));
+const watch = (builder: DecisionBuilder, job: Job, labels: readonly string[]): void => {
+  const { watches } = builder.registry();
+  const known = watches.some((each) => isSameNode(each, job));
   const [oldest] = watches;
-  if (!known && oldest !== undefined && watches.length >= WATCHES_MAX) forget(draft, oldest);
-  draft.emit({
+  if (!known && oldest !== undefined && watches.length >= WATCHES_MAX) removeWatch(builder, oldest);
+  builder.emit({
     type: 'artifact_watch_added',
     ...jobIn(job),
     labels: [...labels],
-    until: draft.now + WATCH_MS,
+    until: builder.now + WATCH_MS,
   });
 };
 
-export const requireArtifacts = (draft: BoardDraft, request: Require): void => {
-  forgetExpired(draft);
+export const requireArtifacts = (builder: DecisionBuilder, request: Require): void => {
+  removeExpiredWatches(builder);
   const labels = [...new Set(request.labels)];
-  const standings = pick(standingsOf(draft.board(), labels), labels);
-  const known = draft.board().watches.find((each) => isSame(each, request));
+  const standings = statusesOf(artifactStatuses(builder.registry(), labels), labels);
+  const known = builder.registry().watches.find((each) => isSameNode(each, request));
   // An earlier attempt is answered and no more: the watch is that of the attempt that has followed it.
   if (known === undefined || known.attempt <= request.attempt) {
-    if (!areMade(standings)) {
-      if (known === undefined || !isAsAsked(known, request, labels, draft.now)) watch(draft, request, labels);
-    } else if (known !== undefined) forget(draft, known);
+    if (!areAvailable(standings)) {
+      if (known === undefined || !isCurrentWatch(known, request, labels, builder.now))
+        watch(builder, request, labels);
+    } else if (known !== undefined) removeWatch(builder, known);
   }
-  tell(draft, request, standings);
+  notifyWatcher(builder, request, standings);
 };
 
-const tellOfChanges = (draft: BoardDraft, before: Standings): void => {
-  const after = standingsOf(draft.board(), before.keys());
+const notifyChanges = (builder: DecisionBuilder, before: ArtifactStatuses): void => {
+  const after = artifactStatuses(builder.registry(), before.keys());
   const changed = changesBetween(before, after);
   let told = 0;
-  for (const each of draft.board().watches) {
-    if (told > TOLD_MAX_BYTES) return;
+  for (const each of builder.registry().watches) {
+    if (told > NOTIFIED_MAX_BYTES) return;
     if (!each.labels.some((label) => changed.has(label))) continue;
-    const standings = pick(after, each.labels);
-    if (areMade(standings)) forget(draft, each);
-    told += tell(draft, each, standings);
+    const standings = statusesOf(after, each.labels);
+    if (areAvailable(standings)) removeWatch(builder, each);
+    told += notifyWatcher(builder, each, standings);
   }
 };
 
-export const reportArtifacts = (draft: BoardDraft, { task, serial, artifacts }: Report): void => {
-  const known = draft.board().reporters.find((each) => each.task === task)?.serial ?? 0;
+export const reportArtifacts = (builder: DecisionBuilder, { task, serial, artifacts }: Report): void => {
+  const known = builder.registry().reporters.find((each) => each.task === task)?.serial ?? 0;
   if (serial > known) {
-    forgetExpired(draft);
-    const watched = draft.board().watches.flatMap(({ labels }) => labels);
-    const before = standingsOf(draft.board(), watched);
-    const kept = artifacts.map(worthKeeping);
-    draft.emit({ type: 'artifacts_reported', task, serial, artifacts: kept, at: draft.now });
-    tellOfChanges(draft, before);
+    removeExpiredWatches(builder);
+    const watched = builder.registry().watches.flatMap(({ labels }) => labels);
+    const before = artifactStatuses(builder.registry(), watched);
+    const kept = artifacts.map(recordable);
+    builder.emit({ type: 'artifacts_reported', task, serial, artifacts: kept, at: builder.now });
+    notifyChanges(builder, before);
   }
-  draft.inform(task, { about: 'reported', task, serial: Math.max(serial, known) });
+  builder.notify(task, { about: 'reported', task, serial: Math.max(serial, known) });
 };

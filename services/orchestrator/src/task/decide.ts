@@ -51,39 +51,39 @@ import { type BuiltInWorkflow, builtIn } from '../workflows/catalog.ts';
 const unknownTask = (task: string): Decision<never> =>
   refused(errorBody('ORCHESTRATOR_UNKNOWN_TASK', `no task is called ${task}`));
 
-const decideOperatorCommand = (draft: DecisionBuilder, message: OperatorCommand): Decision<TaskEvent> => {
+const decideOperatorCommand = (builder: DecisionBuilder, message: OperatorCommand): Decision<TaskEvent> => {
   const { commandId } = message;
   // A redelivery, or a sender who has not heard: whatever has happened since, it has had its effect.
-  if (draft.task().commands?.includes(commandId) === true) return draft.done();
+  if (builder.task().commands?.includes(commandId) === true) return builder.done();
   switch (message.kind) {
     case 'cancel':
-      return cancel(draft, message.payload, commandId);
+      return cancel(builder, message.payload, commandId);
     case 'pause':
-      return pause(draft, message.payload, commandId);
+      return pause(builder, message.payload, commandId);
     case 'resume':
-      return resume(draft, message.payload, commandId);
+      return resume(builder, message.payload, commandId);
     case 'skip':
-      return skip(draft, message.payload, commandId);
+      return skip(builder, message.payload, commandId);
     case 'retry':
-      return retry(draft, message.payload, commandId);
+      return retry(builder, message.payload, commandId);
     case 'done':
-      return done(draft, message.payload, commandId);
+      return done(builder, message.payload, commandId);
     case 'checkpoint':
-      return recordNote(draft, message.payload);
+      return recordNote(builder, message.payload);
   }
 };
 
 /** The bus may have lost question or answer: ask again, with a new message id and a longer wait. */
-const resendCommands = (draft: DecisionBuilder, node: NodeId, ask: number): void => {
-  const questions = pendingCommands(draft, node, ask);
+const resendCommands = (builder: DecisionBuilder, node: NodeId, ask: number): void => {
+  const questions = pendingCommands(builder, node, ask);
   if (questions.length === 0) return;
-  for (const question of questions) draft.send(question);
-  draft.timer(repeatTimer(replyTimer(node), ask, draft.now));
+  for (const question of questions) builder.send(question);
+  builder.timer(repeatTimer(replyTimer(node), ask, builder.now));
 };
 
 /** What a node waits to be answered, by now. */
-const pendingCommands = (draft: DecisionBuilder, node: NodeId, ask: number): readonly Outgoing[] => {
-  const task = draft.task();
+const pendingCommands = (builder: DecisionBuilder, node: NodeId, ask: number): readonly Outgoing[] => {
+  const task = builder.task();
   const { status, orders, underGrant, doubt, preparation: mending, stuck } = nodeState(task, node);
   const steps = Object.keys(orders ?? {}).map((id) => orderStep(task, node, id as EffectId, ask));
   switch (status) {
@@ -100,57 +100,59 @@ const pendingCommands = (draft: DecisionBuilder, node: NodeId, ask: number): rea
     case 'escalated':
       if (stuck !== undefined) return [requestStuckAnswer(task, node, ask)];
       if (doubt?.approval === undefined) return [];
-      return [doubt.said === undefined ? requestInDoubtAnswer(task, node, ask) : resolveInDoubt(task, node, ask)];
+      return [
+        doubt.said === undefined ? requestInDoubtAnswer(task, node, ask) : resolveInDoubt(task, node, ask),
+      ];
     case 'locking':
       return [acquireLocks(task, node, ask)];
     case 'waiting':
-      return needsRegistry(draft, node) ? [requireArtifacts(task, node, ask), ...steps] : steps;
+      return needsRegistry(builder, node) ? [requireArtifacts(task, node, ask), ...steps] : steps;
     default:
       return [];
   }
 };
 
-const needsRegistry = (draft: DecisionBuilder, node: NodeId): boolean =>
-  nodeState(draft.task(), node).wait?.kind === 'artifacts' && outsideNeeds(draft.task(), node).length > 0;
+const needsRegistry = (builder: DecisionBuilder, node: NodeId): boolean =>
+  nodeState(builder.task(), node).wait?.kind === 'artifacts' && outsideNeeds(builder.task(), node).length > 0;
 
-const onTimer = (draft: DecisionBuilder, name: string, data: Json): void => {
+const onTimer = (builder: DecisionBuilder, name: string, data: Json): void => {
   const [purpose = '', node = '', of] = name.split(':') as [string?, NodeId?, string?];
-  if (purpose === REPORT_TIMER) return sendArtifactReport(draft, resendsOf(data));
-  if (purpose === 'withdraw') return withdraw(draft, node as NodeId, resendsOf(data), of);
-  if (isTerminal(draft.task().phase)) return undefined;
-  if (purpose === PEERS_TIMER) return watchPeers(draft, resendsOf(data));
-  if (purpose === CIRCUIT_TIMER) return requestCircuit(draft, resendsOf(data));
+  if (purpose === REPORT_TIMER) return sendArtifactReport(builder, resendsOf(data));
+  if (purpose === 'withdraw') return withdraw(builder, node as NodeId, resendsOf(data), of);
+  if (isTerminal(builder.task().phase)) return undefined;
+  if (purpose === PEERS_TIMER) return watchPeers(builder, resendsOf(data));
+  if (purpose === CIRCUIT_TIMER) return requestCircuit(builder, resendsOf(data));
   const id = node as NodeId;
-  if (findNode(draft.task(), id) === undefined) return undefined;
-  if (purpose === 'reply') return resendCommands(draft, id, resendsOf(data));
-  if (purpose === 'retry') return onRetryDue(draft, id);
-  if (purpose === 'look' && nodeState(draft.task(), id).status === 'waiting')
-    return failOnExpressionError(draft, id, () => inspectRepository(draft, id));
+  if (findNode(builder.task(), id) === undefined) return undefined;
+  if (purpose === 'reply') return resendCommands(builder, id, resendsOf(data));
+  if (purpose === 'retry') return onRetryDue(builder, id);
+  if (purpose === 'look' && nodeState(builder.task(), id).status === 'waiting')
+    return failOnExpressionError(builder, id, () => inspectRepository(builder, id));
   return undefined;
 };
 
 type Reply = Exclude<TaskMessage, OperatorCommand | ForkTask | { kind: 'submit' }>;
 
 /** Answers and timers have nobody to be answered; a task that is over only hears that what it withdrew is withdrawn. */
-const decideReply = (draft: DecisionBuilder, message: Reply): void => {
-  const open = !isTerminal(draft.task().phase);
+const decideReply = (builder: DecisionBuilder, message: Reply): void => {
+  const open = !isTerminal(builder.task().phase);
   switch (message.kind) {
     case 'approval':
-      withdrawalConfirmed(draft, message);
-      return open && message.fact.type === 'resolved' ? onApprovalResolved(draft, message.fact) : undefined;
+      withdrawalConfirmed(builder, message);
+      return open && message.fact.type === 'resolved' ? onApprovalResolved(builder, message.fact) : undefined;
     case 'effect':
-      withdrawalConfirmed(draft, message);
-      return open ? onEffectEvent(draft, message.fact) : undefined;
+      withdrawalConfirmed(builder, message);
+      return open ? onEffectEvent(builder, message.fact) : undefined;
     case 'recover':
-      return open ? onVerdict(draft, message.payload) : replyStuckJob(draft, message.payload);
+      return open ? onVerdict(builder, message.payload) : replyStuckJob(builder, message.payload);
     case 'circuit_state':
-      return onCircuitState(draft, message.payload);
+      return onCircuitState(builder, message.payload);
     case 'watch':
-      return onWatch(draft, message.payload);
+      return onWatch(builder, message.payload);
     case 'notify':
-      return onNotification(draft, message.payload.information);
+      return onNotification(builder, message.payload.information);
     case 'timer':
-      return onTimer(draft, message.name, message.data);
+      return onTimer(builder, message.name, message.data);
   }
 };
 
@@ -208,10 +210,10 @@ const decide = (
     case 'notify':
     case 'timer': {
       if (state.phase === 'absent') return decideAbsent(state, message, now);
-      const draft = createDecisionBuilder(state, state.id, now);
-      decideReply(draft, message);
-      if (!isTerminal(draft.task().phase)) advance(draft);
-      const { events, send, timers } = draft.done();
+      const builder = createDecisionBuilder(state, state.id, now);
+      decideReply(builder, message);
+      if (!isTerminal(builder.task().phase)) advance(builder);
+      const { events, send, timers } = builder.done();
       return decision({ events, send, timers });
     }
   }

@@ -1,4 +1,4 @@
-import type { AskBoard } from '@holdpoint/contracts/task/registry';
+import type { RegistryCommand } from '@holdpoint/contracts/task/registry';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { TaskEvent } from '@holdpoint/contracts/task/events';
 import { graphOf } from '@holdpoint/workflows/graph/graph';
@@ -99,9 +99,9 @@ const timersFor = (task: Task): readonly string[] => [
   }),
 ];
 
-const requestsIn = ({ made }: Decided): readonly AskBoard['request'][] =>
+const requestsIn = ({ made }: Decided): readonly RegistryCommand['request'][] =>
   made.send.flatMap(({ subject, data }) =>
-    subject === 'hp.cmd.task.registry' ? [(data as unknown as AskBoard).request] : [],
+    subject === 'hp.cmd.task.registry' ? [(data as unknown as RegistryCommand).request] : [],
   );
 
 describe('any graph, whatever is answered', () => {

@@ -1,5 +1,5 @@
 import type { ApprovalResolved } from '@holdpoint/contracts/approval/events';
-import type { DoubtAnswer } from '@holdpoint/contracts/effect/grant';
+import type { InDoubtAnswer } from '@holdpoint/contracts/effect/grant';
 import { doubtIdOf, NodeId } from '@holdpoint/contracts/values/ids';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { WAIT_MAX_MS } from '@holdpoint/contracts/workflow/workflow';
@@ -37,7 +37,7 @@ const EPOCH = 2;
 const QUESTION = doubtIdOf(EFFECT, EPOCH);
 const inDoubt = (epoch = EPOCH, next: 'person' | 'repeat' | 'probe' = 'person'): TaskMessage =>
   reported({ type: 'in_doubt', epoch, reason: 'the worker was lost', next, cause: 'worker_lost' });
-const answered = (answer: DoubtAnswer, change: Partial<ApprovalResolved> = {}): TaskMessage =>
+const answered = (answer: InDoubtAnswer, change: Partial<ApprovalResolved> = {}): TaskMessage =>
   resolved('answered', { id: QUESTION, answer, statement: `says ${answer}`, ...change });
 const notApplied = (by: 'person' | 'probe', epoch = EPOCH): TaskMessage =>
   reported({ type: 'not_applied', epoch, reason: 'grace said so', by });

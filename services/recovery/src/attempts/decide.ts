@@ -1,7 +1,7 @@
 import { eventType } from '@holdpoint/contracts/bus/cloudevents';
 import { workflowCircuit } from '@holdpoint/contracts/recovery/circuit';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
-import type { AssessFailure, RecordAttempt, SettleJob } from '@holdpoint/contracts/recovery/commands';
+import type { AssessFailure, RecordAttempt, MarkJobUnstuck } from '@holdpoint/contracts/recovery/commands';
 import type { FailureAssessed, RecoveryEvent } from '@holdpoint/contracts/recovery/events';
 import { subjects } from '@holdpoint/contracts/bus/subjects';
 import {
@@ -37,9 +37,12 @@ export type RecoveryState = History | Circuit;
 export type RecoveryMessage =
   | { readonly kind: 'assess'; readonly payload: AssessFailure }
   | { readonly kind: 'record_attempt'; readonly payload: RecordAttempt }
-  | { readonly kind: 'job_unstuck'; readonly payload: SettleJob }
+  | { readonly kind: 'job_unstuck'; readonly payload: MarkJobUnstuck }
   | CircuitMessage;
-type AttemptMessage = Extract<RecoveryMessage, { readonly kind: 'assess' | 'record_attempt' | 'job_unstuck' }>;
+type AttemptMessage = Extract<
+  RecoveryMessage,
+  { readonly kind: 'assess' | 'record_attempt' | 'job_unstuck' }
+>;
 
 export const isCircuit = (state: RecoveryState): state is Circuit => !('attempts' in state);
 /** Nothing is known, and no circuit was ever open: both are kept under ids of which nothing is known at first. */
@@ -169,7 +172,7 @@ const record = (state: History, payload: RecordAttempt, now: number): Decision<R
 
 const settle = (
   state: History,
-  { task, node, attempt, how, by }: SettleJob,
+  { task, node, attempt, how, by }: MarkJobUnstuck,
   now: number,
 ): Decision<RecoveryEvent> =>
   stuckAt(state, node) === attempt
@@ -214,10 +217,11 @@ export const createRecoveryDecider = (
   initial: EMPTY_HISTORY,
   evolve: (state, event) => {
     if ('target' in event) {
-      if (!isCircuit(state) && !isNew(state)) throw new Error('the attempts of a task are no circuit');
+      if (!isCircuit(state) && !isNew(state))
+        throw new Error('expected a circuit, found the attempts of a task');
       return evolveCircuit(isCircuit(state) ? state : undefined, event);
     }
-    if (isCircuit(state)) throw new Error('a circuit has no attempts');
+    if (isCircuit(state)) throw new Error('expected the attempts of a task, found a circuit');
     return evolveHistory(state, event);
   },
   decide: (state, message, { now }) => {
@@ -225,13 +229,14 @@ export const createRecoveryDecider = (
       case 'assess':
       case 'record_attempt':
       case 'job_unstuck':
-        if (isCircuit(state)) throw new Error('a circuit has no attempts');
+        if (isCircuit(state)) throw new Error('expected the attempts of a task, found a circuit');
         return decideTask(state, message, now);
       case 'timer':
         if (!isCircuit(state) && !isNew(state)) return stuckTimerFired(state, message, now);
         break;
       default:
-        if (!isCircuit(state) && !isNew(state)) throw new Error('the attempts of a task are no circuit');
+        if (!isCircuit(state) && !isNew(state))
+          throw new Error('expected a circuit, found the attempts of a task');
     }
     return decideCircuit(isCircuit(state) ? state : undefined, message, now, rules);
   },

@@ -3,7 +3,7 @@ import { isGivingUp } from '@holdpoint/contracts/workflow/failure-class';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import type { AttemptRecorded, FailureAssessed, RecoveryEvent } from '@holdpoint/contracts/recovery/events';
 import type { AttemptView, StuckJob } from '@holdpoint/contracts/recovery/views';
-import type { WorkPlace } from '@holdpoint/contracts/recovery/commands';
+import type { WorkLocation } from '@holdpoint/contracts/recovery/commands';
 import type { CircuitEvent } from '@holdpoint/contracts/recovery/circuit';
 
 /** What has become of the attempts of one task, and which of its jobs wait for a person. */
@@ -82,7 +82,7 @@ export const failuresSinceSuccess = ({ attempts }: History, node: NodeId): reado
 };
 
 /** The commit that a worktree may go back to: what a check has passed on last, else the one that it began from. */
-export const goodCommit = ({ attempts }: History, place: WorkPlace | undefined): string | undefined => {
+export const goodCommit = ({ attempts }: History, place: WorkLocation | undefined): string | undefined => {
   const passed = attempts.findLast(
     (each): each is AttemptRecorded =>
       !isFailure(each) && each.good !== undefined && each.worktree === place?.worktree,

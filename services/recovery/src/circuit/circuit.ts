@@ -1,11 +1,11 @@
-import type { AdmitTask } from '@holdpoint/contracts/task/commands';
+import type { ReportCircuitState } from '@holdpoint/contracts/task/commands';
 import type {
   CircuitClosed,
   CircuitEvent,
   CircuitOpened,
   CircuitView,
-  CountFailure,
-  EnterCircuit,
+  RecordCircuitFailure,
+  AcquireCircuit,
   ReportCircuit,
   SetCircuit,
 } from '@holdpoint/contracts/recovery/circuit';
@@ -28,8 +28,8 @@ export type Circuit = CircuitView & {
 
 export type CircuitMessage =
   | { readonly kind: 'circuit_report'; readonly payload: ReportCircuit }
-  | { readonly kind: 'circuit_record_failure'; readonly payload: CountFailure }
-  | { readonly kind: 'circuit_acquire'; readonly payload: EnterCircuit }
+  | { readonly kind: 'circuit_record_failure'; readonly payload: RecordCircuitFailure }
+  | { readonly kind: 'circuit_acquire'; readonly payload: AcquireCircuit }
   | { readonly kind: 'set_circuit'; readonly payload: SetCircuit }
   | TimerFired;
 
@@ -81,7 +81,7 @@ export const evolveCircuit = (state: Circuit | undefined, event: CircuitEvent): 
       };
     }
     case 'circuit_half_opened': {
-      if (state === undefined) throw new Error('a circuit that was never open is half open');
+      if (state === undefined) throw new Error('a circuit that was never open cannot become half open');
       const { reason, by } = state;
       const { executor } = event;
       return {
@@ -132,10 +132,7 @@ export const circuitView = ({ held: _held, failedTasks: _failedTasks, ...view }:
   view;
 
 const opened = (
-  {
-    target,
-    reason = 'no reason was given',
-  }: { readonly target: string; readonly reason?: string | undefined },
+  { target, reason = 'no reason given' }: { readonly target: string; readonly reason?: string | undefined },
   by: string,
   until: number | undefined,
 ): CircuitDecision => {
@@ -202,7 +199,7 @@ const set = (
 /** Enough different tasks of a workflow given up within its window, and no more of them start. */
 const count = (
   state: Circuit | undefined,
-  { target, task, circuit = WORKFLOW_CIRCUIT }: CountFailure,
+  { target, task, circuit = WORKFLOW_CIRCUIT }: RecordCircuitFailure,
   now: number,
 ): CircuitDecision => {
   if (state?.held === true || state?.state === 'open') return unchanged;
@@ -220,8 +217,8 @@ const count = (
   const tried = state?.state === 'half_open' && state.executor === taskName(task);
   if (late < failures && !tried) return decision({ events: [counted] });
   const reason = tried
-    ? `task ${task} tried, and was given up`
-    : `${String(late)} tasks were given up within ${String(Math.round(windowMs / 1_000))} s`;
+    ? `trial task ${task} got stuck`
+    : `${String(late)} tasks got stuck within ${String(Math.round(windowMs / 1_000))} s`;
   const made = opened({ target, reason }, RECOVERY, now + coolDownMs);
   return { ...made, events: [counted, ...made.events] };
 };
@@ -229,7 +226,7 @@ const count = (
 /** What a task is called among those who may try. */
 const taskName = (task: TaskId): string => `task:${task}`;
 
-const admit = (task: TaskId, answer: Omit<AdmitTask, 'id'>, now: number): Outgoing => ({
+const admit = (task: TaskId, answer: Omit<ReportCircuitState, 'id'>, now: number): Outgoing => ({
   subject: subjects.taskCommand('circuit_state'),
   id: `task.circuit_state.${task}.${answer.state}.${String(answer.until ?? '')}.${String(now)}`,
   type: eventType('task', 'circuit_state'),
@@ -239,7 +236,7 @@ const admit = (task: TaskId, answer: Omit<AdmitTask, 'id'>, now: number): Outgoi
 /** A task wants to start, or the one that was let try has come to its end, or does not try any more. */
 const enter = (
   state: Circuit | undefined,
-  { target: circuit, task, ended, left = false, circuit: rules = WORKFLOW_CIRCUIT }: EnterCircuit,
+  { target: circuit, task, ended, left = false, circuit: rules = WORKFLOW_CIRCUIT }: AcquireCircuit,
   now: number,
 ): CircuitDecision => {
   const isTrial = state?.state === 'half_open' && state.executor === taskName(task);
@@ -247,7 +244,7 @@ const enter = (
     return isTrial ? decision({ events: [halfOpened(state)], timers: [{ clear: TIMER }] }) : unchanged;
   if (ended !== undefined) {
     if (!isTrial) return unchanged;
-    const about = { target: circuit, reason: `task ${task} has tried it` };
+    const about = { target: circuit, reason: `trial task ${task} has ended` };
     return ended === 'well' ? closed(about, RECOVERY) : opened(about, RECOVERY, now + rules.coolDownMs);
   }
   if (state === undefined || state.state === 'closed')

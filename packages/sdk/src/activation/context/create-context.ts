@@ -1,7 +1,7 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import { digestOf } from '@holdpoint/contracts/values/json';
 import type { EffectEnd, Entry } from '@holdpoint/contracts/program/recording';
-import type { WorkGiven, WorkOrder } from '@holdpoint/contracts/program/work';
+import type { WorkInput, WorkOrder } from '@holdpoint/contracts/program/work';
 import { WAIT_MAX_MS } from '@holdpoint/contracts/workflow/side-effect';
 import { effectKey } from '@holdpoint/programs/state';
 import type { Clock } from '@holdpoint/runtime/engine/clock';
@@ -19,7 +19,7 @@ import type { StateHolder } from './state.ts';
 /** What all contexts of one activation share. */
 export type ContextParts = {
   readonly order: WorkOrder;
-  readonly given: WorkGiven;
+  readonly given: WorkInput;
   readonly state: StateHolder;
   readonly records: Records;
   readonly activity: Activity;

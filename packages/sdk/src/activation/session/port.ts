@@ -1,4 +1,4 @@
-import type { SayOfWork, WorkAnswer } from '@holdpoint/contracts/program/work';
+import type { WorkRequest, WorkAnswer } from '@holdpoint/contracts/program/work';
 import type { StoredArtifact } from '@holdpoint/contracts/effect/stored-artifact';
 import type { Json } from '@holdpoint/contracts/values/json';
 
@@ -20,7 +20,7 @@ export type ArtifactOrigin = {
 /** The world as a phase sees it: the orchestrator, and the store of artifacts. */
 export interface WorkPort {
   /** Asks once. Throws `HoldpointError`: `RUNTIME_UNAVAILABLE` when no answer came, or what it was refused with. */
-  say(said: SayOfWork): Promise<WorkAnswer>;
+  say(said: WorkRequest): Promise<WorkAnswer>;
   keep(content: Uint8Array, origin: ArtifactOrigin): Promise<StoredArtifact>;
   /** Throws when it is gone, or is not what its name says. */
   fetch(artifact: StoredArtifact): Promise<Uint8Array>;

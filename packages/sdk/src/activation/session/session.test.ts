@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { TaskId } from '@holdpoint/contracts/values/ids';
-import type { SayOfWork, WorkAnswer } from '@holdpoint/contracts/program/work';
+import type { WorkRequest, WorkAnswer } from '@holdpoint/contracts/program/work';
 import { setImmediate as turn } from 'node:timers/promises';
 import { createTimeline, clockOf } from '../../testing/timeline.ts';
 import { createSession } from './session.ts';
@@ -18,7 +18,7 @@ const start = () => {
   let answer: () => WorkAnswer = () => ({ lease: 1, leaseMs: LEASE_MS });
   const session = createSession({
     port: {
-      say: ({ say }: SayOfWork) => {
+      say: ({ say }: WorkRequest) => {
         said.push(`${String(timeline.now())} ${say.what}`);
         return new Promise((resolve) => resolve(answer()));
       },

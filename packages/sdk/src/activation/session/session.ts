@@ -1,7 +1,7 @@
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { TaskId } from '@holdpoint/contracts/values/ids';
 import type { Entry, WorkRecord } from '@holdpoint/contracts/program/recording';
-import type { PhaseEnd, SayOfWork, WorkAnswer, WorkGiven } from '@holdpoint/contracts/program/work';
+import type { PhaseEnd, WorkRequest, WorkAnswer, WorkInput } from '@holdpoint/contracts/program/work';
 import type { Clock } from '@holdpoint/runtime/engine/clock';
 import { PhaseAborted } from './abort.ts';
 import type { WorkPort } from './port.ts';
@@ -22,7 +22,7 @@ export type ClaimOutcome = 'held' | 'lost' | 'unanswered';
  */
 export type Session = {
   /** Asks for the lease, and keeps it by heartbeats from then on. */
-  readonly claim: (give: boolean) => Promise<{ readonly claimed: ClaimOutcome; readonly given?: WorkGiven }>;
+  readonly claim: (give: boolean) => Promise<{ readonly claimed: ClaimOutcome; readonly given?: WorkInput }>;
   /** Throws `HoldpointError` with what it is refused with, or `PhaseAborted` once the lease is lost. */
   readonly record: (record: WorkRecord) => Promise<Entry | undefined>;
   readonly end: (end: PhaseEnd) => Promise<void>;
@@ -67,7 +67,7 @@ export const createSession = ({ port, clock, task, lease, worker, onLost }: Sess
     return lost;
   };
 
-  const once = async (say: SayOfWork['say']): Promise<WorkAnswer> => {
+  const once = async (say: WorkRequest['say']): Promise<WorkAnswer> => {
     const since = clock.now();
     const answer = await port.say({ task, lease, worker, say });
     // From before the question: when it was answered is not known here.
@@ -76,7 +76,7 @@ export const createSession = ({ port, clock, task, lease, worker, onLost }: Sess
   };
 
   /** Says it until it is answered, as long as the lease may still be held. */
-  const say = async (what: SayOfWork['say']): Promise<WorkAnswer> => {
+  const say = async (what: WorkRequest['say']): Promise<WorkAnswer> => {
     let retryMs = FIRST_RETRY_MS;
     for (let poisoned = 0; ;) {
       if (lost !== undefined) throw lost;

@@ -1,11 +1,11 @@
-import type { SettleLetter } from '@holdpoint/contracts/bus/dead-letter';
+import type { ResolveDeadLetter } from '@holdpoint/contracts/bus/dead-letter';
 import { HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { parseAs } from '@holdpoint/runtime/engine/inbound';
 import type { BusOverview, Letter } from '@holdpoint/runtime/bus/bus-overview';
 import type { Answer, Listener } from '@holdpoint/runtime/bus/listener';
-import type { ResolveDeadLetter } from '@holdpoint/runtime/bus/dead-letter-actions';
+import type { DeadLetterResolver } from '@holdpoint/runtime/bus/dead-letter-actions';
 import { z } from 'zod';
 import { errorFrom } from './gateway.ts';
 
@@ -14,7 +14,7 @@ const ListDeadLetters = z.object({
   /** The `next` of the previous page. */
   after: z
     .string()
-    .regex(/^\d{1,15}$/, 'the next of the page before')
+    .regex(/^\d{1,15}$/, 'the `next` of the previous page')
     .optional(),
 });
 const Named = z.object({ seq: z.int().min(1) });
@@ -32,14 +32,14 @@ export type DeadLetterParts = {
   readonly look: Pick<BusOverview, 'letters' | 'letter'>;
   readonly listener: Pick<Listener, 'call'>;
   /** Resolves a dead letter of this service. */
-  readonly settle: ResolveDeadLetter;
+  readonly settle: DeadLetterResolver;
 };
 
 const fromBus = async <Value>(asked: Promise<Value>): Promise<Value> => {
   try {
     return await asked;
   } catch (cause) {
-    throw new HoldpointError('RUNTIME_UNAVAILABLE', 'the bus does not answer; ask again', { cause });
+    throw new HoldpointError('RUNTIME_UNAVAILABLE', 'the bus does not answer; try again', { cause });
   }
 };
 
@@ -52,8 +52,8 @@ export const createDeadLetters = ({ look, listener, settle: settleOwn }: DeadLet
     const { seq: sequence } = parseAs(Named, body);
     const letter = await fromBus(look.letter(sequence));
     if (letter === undefined)
-      throw new HoldpointError('RUNTIME_UNKNOWN_LETTER', `there is no dead letter ${String(sequence)}`);
-    const request: SettleLetter = { sequence, action, by };
+      throw new HoldpointError('RUNTIME_UNKNOWN_LETTER', `unknown dead letter: ${String(sequence)}`);
+    const request: ResolveDeadLetter = { sequence, action, by };
     const answer: Answer =
       letter.service === 'approvals'
         ? { ok: await settleOwn(request) }

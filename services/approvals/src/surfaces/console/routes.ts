@@ -3,7 +3,7 @@ import type { Scope } from '@holdpoint/contracts/approval/access-token';
 import { errorBody, HoldpointError } from '@holdpoint/contracts/values/errors';
 import type { Listener } from '@holdpoint/runtime/bus/listener';
 import type { BusOverview } from '@holdpoint/runtime/bus/bus-overview';
-import type { ResolveDeadLetter } from '@holdpoint/runtime/bus/dead-letter-actions';
+import type { DeadLetterResolver } from '@holdpoint/runtime/bus/dead-letter-actions';
 import { type Context, Hono } from 'hono';
 import type { SignIn } from '../../adapters/identity/sign-in/sign-in.ts';
 import { callerOf } from '../../api.ts';
@@ -25,7 +25,7 @@ export type ConsoleParts = {
   readonly deps: SurfaceDeps;
   readonly listener: Pick<Listener, 'call' | 'listen'>;
   readonly look: BusOverview;
-  readonly settle: ResolveDeadLetter;
+  readonly settle: DeadLetterResolver;
   readonly events: Events;
   readonly page: Page;
   readonly origins: readonly string[];
@@ -49,7 +49,7 @@ export const consoleRoutes = (parts: ConsoleParts): Hono<Env> => {
   asked.use(async ({ req, header }, next) => {
     for (const [name, value] of Object.entries(PRIVATE)) header(name, value);
     if (!origins.mayConnect(req.header('origin'), req.header('host')))
-      throw new HoldpointError('APPROVALS_ORIGIN_REFUSED', 'pages of this origin may not ask here');
+      throw new HoldpointError('APPROVALS_ORIGIN_REFUSED', 'this origin is not allowed');
     await next();
   });
   asked.post('/api/dlq/list', async (context) => {

@@ -1,22 +1,22 @@
 import { type ErrorBody, errorBody } from '@holdpoint/contracts/values/errors';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
-import type { Settlement } from '@holdpoint/contracts/recovery/commands';
+import type { StuckResolution } from '@holdpoint/contracts/recovery/commands';
 import { Outcome } from '@holdpoint/contracts/workflow/workflow';
 import { repeatTimer } from '@holdpoint/runtime/decider';
 import {
   CIRCUIT_TIMER,
-  inform,
+  notifyTask,
   lookTimer,
   PEERS_TIMER,
   releaseLocks,
-  report,
+  reportArtifacts,
   REPORT_TIMER,
   replyTimer,
   retryTimer,
-  settleJob,
+  reportUnstuck,
 } from '../outgoing/outgoing.ts';
-import type { Draft } from '../model/decision-builder.ts';
+import type { DecisionBuilder } from '../model/decision-builder.ts';
 import type { TaskChange } from '../model/evolve.ts';
 import { allNodes } from '../model/nodes.ts';
 import {
@@ -29,10 +29,10 @@ import {
   type Task,
   type Withdrawal,
 } from '../model/state.ts';
-import { leaveCircuit } from '../outgoing/circuits.ts';
+import { reportTrial } from '../outgoing/circuits.ts';
 import { waitsForOwnRun } from '../model/artifact-status.ts';
 import { withdraw } from '../outgoing/withdraw.ts';
-import { madeBy, wiringOf } from '../model/workflow-index.ts';
+import { labelsMadeBy, workflowIndex } from '../model/workflow-index.ts';
 
 export type NodeEnd = Extract<
   TaskChange,
@@ -40,12 +40,12 @@ export type NodeEnd = Extract<
 >;
 
 /** Whatever the node still waits for, it waits no more; what it holds or has asked for is given back. */
-export const letGo = (draft: Draft, node: NodeId, before: NodeState): void => {
+export const releaseNode = (builder: DecisionBuilder, node: NodeId, before: NodeState): void => {
   if (AWAITS_REPLY.has(before.status) || before.doubt !== undefined || before.stuck !== undefined)
-    draft.timer({ clear: replyTimer(node) });
-  if (before.status === 'retrying') draft.timer({ clear: retryTimer(node) });
-  if (before.looks !== undefined) draft.timer({ clear: lookTimer(node) });
-  giveBack(draft, node, before);
+    builder.timer({ clear: replyTimer(node) });
+  if (before.status === 'retrying') builder.timer({ clear: retryTimer(node) });
+  if (before.looks !== undefined) builder.timer({ clear: lookTimer(node) });
+  releaseAttempt(builder, node, before);
 };
 
 const AWAITS_REPLY: ReadonlySet<NodeState['status']> = new Set([
@@ -57,15 +57,15 @@ const AWAITS_REPLY: ReadonlySet<NodeState['status']> = new Set([
 ]);
 
 /** What the attempt holds, or has ordered, is not needed any more. */
-export const giveBack = (draft: Draft, node: NodeId, before: NodeState): void => {
-  if (before.locks !== undefined && nodeState(draft.task(), node).locks === undefined)
-    draft.send(releaseLocks(draft.task(), node, before.attempt, draft.now));
-  for (const of of newlyWithdrawn(nodeState(draft.task(), node).withdrawn, before.withdrawn))
-    withdraw(draft, node, 0, of);
-  settleStuck(draft, node, before);
+export const releaseAttempt = (builder: DecisionBuilder, node: NodeId, before: NodeState): void => {
+  if (before.locks !== undefined && nodeState(builder.task(), node).locks === undefined)
+    builder.send(releaseLocks(builder.task(), node, before.attempt, builder.now));
+  for (const of of newlyWithdrawn(nodeState(builder.task(), node).withdrawn, before.withdrawn))
+    withdraw(builder, node, 0, of);
+  reportStuckJobEnd(builder, node, before);
 };
 
-const HOW: Partial<Readonly<Record<NodeState['status'], Settlement>>> = {
+const RESOLUTIONS: Partial<Readonly<Record<NodeState['status'], StuckResolution>>> = {
   retrying: 'retry',
   idle: 'retry',
   running: 'retry',
@@ -75,15 +75,19 @@ const HOW: Partial<Readonly<Record<NodeState['status'], Settlement>>> = {
 };
 
 /** A job that recovery had given up is stuck no more, whatever has become of it. */
-export const settleStuck = (draft: Draft, node: NodeId, { status, verdict, attempt }: NodeState): void => {
+export const reportStuckJobEnd = (
+  builder: DecisionBuilder,
+  node: NodeId,
+  { status, verdict, attempt }: NodeState,
+): void => {
   if (status !== 'escalated' || verdict === undefined) return;
-  const after = nodeState(draft.task(), node);
+  const after = nodeState(builder.task(), node);
   if (after.status === 'escalated' && after.attempt === attempt) return;
-  const how = HOW[after.status] ?? 'ended';
-  draft.send(settleJob({ task: draft.task().id, node, attempt, how }, draft.now));
+  const how = RESOLUTIONS[after.status] ?? 'ended';
+  builder.send(reportUnstuck({ task: builder.task().id, node, attempt, how }, builder.now));
 };
 
-const thingsIn = (withdrawn: Withdrawal | undefined): readonly (readonly [of: string, key: string])[] => [
+const withdrawnIn = (withdrawn: Withdrawal | undefined): readonly (readonly [of: string, key: string])[] => [
   ...(withdrawn?.approval ? [[withdrawn.approval.id, withdrawn.approval.id] as const] : []),
   ...(withdrawn?.questions ?? []).map(({ id }) => [id, id] as const),
   ...(withdrawn?.rollbacks ?? []).map((id) => [id, id] as const),
@@ -95,77 +99,87 @@ const newlyWithdrawn = (
   withdrawn: Withdrawal | undefined,
   before: Withdrawal | undefined,
 ): readonly string[] => {
-  const known = new Set(thingsIn(before).map(([, key]) => key));
-  return thingsIn(withdrawn).flatMap(([of, key]) => (known.has(key) ? [] : [of]));
+  const known = new Set(withdrawnIn(before).map(([, key]) => key));
+  return withdrawnIn(withdrawn).flatMap(([of, key]) => (known.has(key) ? [] : [of]));
 };
 
 /** Tells the board what others may want to know by now. */
-export const tellBoard = (draft: Draft, ask = 0): void => {
-  const task = draft.task();
-  if (task.repository === undefined || wiringOf(task.definition).givers.size === 0) return;
-  draft.send(report(task, ask));
-  draft.timer(repeatTimer(REPORT_TIMER, ask, draft.now));
+export const sendArtifactReport = (builder: DecisionBuilder, ask = 0): void => {
+  const task = builder.task();
+  if (task.repository === undefined || workflowIndex(task.definition).givers.size === 0) return;
+  builder.send(reportArtifacts(task, ask));
+  builder.timer(repeatTimer(REPORT_TIMER, ask, builder.now));
 };
 
 /** A message that tells of an end has room for outputs of this size. */
-const GAVE_MAX = 64 * 1024;
+const PEER_OUTPUTS_MAX = 64 * 1024;
 
 /** What a task of one node has come to, for whoever has submitted it to learn that. */
-export const gaveOf = (task: Task): { readonly outputs?: JsonObject; readonly error?: ErrorBody } => {
+export const peerResult = (task: Task): { readonly outputs?: JsonObject; readonly error?: ErrorBody } => {
   const [only, ...others] = task.definition.nodes;
   if (only === undefined || others.length > 0) return {};
   const { outputs, error = task.error } = nodeState(task, only.id);
-  const fits = outputs !== undefined && JSON.stringify(outputs).length <= GAVE_MAX;
+  const fits = outputs !== undefined && JSON.stringify(outputs).length <= PEER_OUTPUTS_MAX;
   return { ...(fits && { outputs }), ...(error !== undefined && { error }) };
 };
 
 /** Tells the tasks that wait for this node. */
-const tellWatchers = (draft: Draft, node: NodeId | undefined, outcome: Outcome | undefined): void => {
-  const { id, watchers, version } = draft.task();
+const notifyWatchers = (
+  builder: DecisionBuilder,
+  node: NodeId | undefined,
+  outcome: Outcome | undefined,
+): void => {
+  const { id, watchers, version } = builder.task();
   for (const watcher of watchers) {
     if (watcher.node !== node || outcome === undefined) continue;
     const key = `peer.${id}.${node ?? ''}.${String(version)}`;
-    const gave = node === undefined ? gaveOf(draft.task()) : {};
+    const gave = node === undefined ? peerResult(builder.task()) : {};
     const about = { about: 'peer', task: watcher.task, peer: id, outcome, ...gave } as const;
-    draft.send(inform(watcher.task, key, { ...about, ...(node !== undefined && { node }) }));
+    builder.send(notifyTask(watcher.task, key, { ...about, ...(node !== undefined && { node }) }));
   }
 };
 
 /** Ends a node: what follows it is looked at next. */
-export const endNode = (draft: Draft, end: NodeEnd): void => {
+export const endNode = (builder: DecisionBuilder, end: NodeEnd): void => {
   const { node } = end;
-  const before = nodeState(draft.task(), node);
-  draft.emit(end);
-  letGo(draft, node, before);
-  const task = draft.task();
-  const { graph, consumers, givers } = wiringOf(task.definition);
-  tellWatchers(draft, node, endOf(nodeState(task, node)));
-  if (givers.has(node)) tellBoard(draft);
-  draft.touch(graph.outgoing(node).flatMap(({ to, loop }) => (loop ? [] : [to])));
+  const before = nodeState(builder.task(), node);
+  builder.emit(end);
+  releaseNode(builder, node, before);
+  const task = builder.task();
+  const { graph, consumers, givers } = workflowIndex(task.definition);
+  notifyWatchers(builder, node, endOf(nodeState(task, node)));
+  if (givers.has(node)) sendArtifactReport(builder);
+  builder.enqueue(graph.outgoing(node).flatMap(({ to, loop }) => (loop ? [] : [to])));
   const definition = nodeDefinition(task, node);
-  for (const label of Outcome.options.flatMap((outcome) => madeBy(definition, outcome)))
-    draft.touch(consumers.get(label) ?? []);
+  for (const label of Outcome.options.flatMap((outcome) => labelsMadeBy(definition, outcome)))
+    builder.enqueue(consumers.get(label) ?? []);
+};
+
+/** Ends a node as forbidden. */
+export const blockNode = (builder: DecisionBuilder, node: NodeId, message: string): void => {
+  const { attempt } = nodeState(builder.task(), node);
+  endNode(builder, { type: 'node_blocked', node, attempt, error: errorBody('ERR_FORBIDDEN', message) });
 };
 
 /** Ends the task: it waits for nothing any more, except to hear that nothing more will come of what it asked for. */
 export const endTask = (
-  draft: Draft,
+  builder: DecisionBuilder,
   end: Extract<TaskChange, { readonly type: 'completed' | 'cancelled' | 'failed' }>,
 ): void => {
-  const before = draft.task();
-  draft.emit(end);
+  const before = builder.task();
+  builder.emit(end);
   const { nodes } = before.definition;
   allNodes(before.nodes).forEach((state, place) => {
     const id = nodes[place]?.id;
     if (id === undefined || hasEnded(state)) return;
-    letGo(draft, id, state);
-    tellWatchers(draft, id, endOf(nodeState(draft.task(), id)));
+    releaseNode(builder, id, state);
+    notifyWatchers(builder, id, endOf(nodeState(builder.task(), id)));
   });
-  if (Object.values(before.peers).includes(null)) draft.timer({ clear: PEERS_TIMER });
-  if (before.circuit?.state === 'waiting') draft.timer({ clear: CIRCUIT_TIMER });
-  leaveCircuit(draft);
-  tellBoard(draft);
-  tellWatchers(draft, undefined, draft.task().outcome);
+  if (Object.values(before.peers).includes(null)) builder.timer({ clear: PEERS_TIMER });
+  if (before.circuit?.state === 'waiting') builder.timer({ clear: CIRCUIT_TIMER });
+  reportTrial(builder);
+  sendArtifactReport(builder);
+  notifyWatchers(builder, undefined, builder.task().outcome);
 };
 
 const OPEN = ['awaiting_approval', 'running', 'recovering', 'retrying', 'escalated'] as const;
@@ -197,19 +211,19 @@ const isAwaited = (task: Task, node: NodeId): boolean =>
   BEFORE_START.some((status) => status === nodeState(task, node).status) && !waitsForOwnRun(task, node);
 
 /** A person keeps something from starting. */
-const isHeld = (task: Task): boolean =>
+const hasPausedNode = (task: Task): boolean =>
   task.pausedNodes > 0 && allNodes(task.nodes).some((state) => state.paused === true && !hasEnded(state));
 
 /** Whether the task is over: nothing is under way, and nothing can start any more. */
-export const conclude = (draft: Draft): void => {
-  const task = draft.task();
+export const endTaskIfDone = (builder: DecisionBuilder): void => {
+  const task = builder.task();
   if (task.pausedByHand || isUnderWay(task)) return;
   const idle = countOf(task, 'idle', ...BEFORE_START);
-  if (idle > 0 && isHeld(task)) return;
+  if (idle > 0 && hasPausedNode(task)) return;
   const failed = countOf(task, 'failed', 'cancelled') > 0;
   if (!failed && countOf(task, 'blocked') === 0 && idle === 0)
-    return endTask(draft, { type: 'completed', outputs: outputsOf(task) });
-  failTask(draft, failed ? 'failed' : 'blocked', causeIn(task, failed ? FAILED : BLOCKED));
+    return endTask(builder, { type: 'completed', outputs: outputsOf(task) });
+  failTask(builder, failed ? 'failed' : 'blocked', causeIn(task, failed ? FAILED : BLOCKED));
 };
 
 const FAILED: ReadonlySet<NodeState['status']> = new Set(['failed', 'cancelled']);
@@ -222,26 +236,30 @@ const causeIn = (task: Task, statuses: ReadonlySet<NodeState['status']>): NodeId
     return statuses.has(status) && error?.code !== 'NODE_DEPENDENCY';
   })?.id;
 
-const failTask = (draft: Draft, outcome: 'failed' | 'blocked', cause: NodeId | undefined): void => {
+const failTask = (
+  builder: DecisionBuilder,
+  outcome: 'failed' | 'blocked',
+  cause: NodeId | undefined,
+): void => {
   const { code, message } =
-    (cause === undefined ? undefined : nodeState(draft.task(), cause).error) ??
+    (cause === undefined ? undefined : nodeState(builder.task(), cause).error) ??
     errorBody('NODE_BLOCKED', 'nothing can start any more');
   const error = { code, message, ...(cause !== undefined && { details: { node: cause } }) };
-  endTask(draft, { type: 'failed', outcome, error });
+  endTask(builder, { type: 'failed', outcome, error });
 };
 
 /** A failure that nothing follows ends the task, unless its policy lets go on what does not depend on it. */
-export const stopsAfterFailure = (draft: Draft): boolean => {
-  const task = draft.task();
+export const failOnFailedNode = (builder: DecisionBuilder): boolean => {
+  const task = builder.task();
   if (countOf(task, 'failed', 'blocked', 'cancelled') === 0) return false;
   if (task.definition.policy?.failureMode === 'continue_independent') return false;
-  const { graph } = wiringOf(task.definition);
+  const { graph } = workflowIndex(task.definition);
   const cause = task.definition.nodes.find(({ id }) => {
     const { status, error } = nodeState(task, id);
     if ((!FAILED.has(status) && !BLOCKED.has(status)) || error?.code === 'NODE_DEPENDENCY') return false;
     return !graph.outgoing(id).some(({ on, loop }) => !loop && on === status);
   });
   if (cause === undefined) return false;
-  failTask(draft, BLOCKED.has(nodeState(task, cause.id).status) ? 'blocked' : 'failed', cause.id);
+  failTask(builder, BLOCKED.has(nodeState(task, cause.id).status) ? 'blocked' : 'failed', cause.id);
   return true;
 };

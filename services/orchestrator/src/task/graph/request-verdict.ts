@@ -1,31 +1,31 @@
-import type { DoubtCause } from '@holdpoint/contracts/effect/in-doubt-cause';
+import type { InDoubtCause } from '@holdpoint/contracts/effect/in-doubt-cause';
 import type { ErrorBody } from '@holdpoint/contracts/values/errors';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
-import { askRecovery } from '../outgoing/outgoing.ts';
-import type { Draft } from '../model/decision-builder.ts';
-import { giveBack } from './ending.ts';
-import { type Doubt, type FailedResult, nodeState } from '../model/state.ts';
-import { awaitReply } from './steps.ts';
+import { assessFailure } from '../outgoing/outgoing.ts';
+import type { DecisionBuilder } from '../model/decision-builder.ts';
+import { releaseAttempt } from './ending.ts';
+import { type InDoubtEffect, type FailedStep, nodeState } from '../model/state.ts';
+import { startReplyTimer } from './steps.ts';
 
 /** How an attempt failed that recovery has to say something about. */
-export type Problem = {
+export type AttemptFailure = {
   readonly outcome: 'failed' | 'in_doubt';
   readonly error: ErrorBody;
-  readonly doubt?: Pick<Doubt, 'effectId' | 'epoch'>;
-  readonly cause?: DoubtCause | undefined;
+  readonly doubt?: Pick<InDoubtEffect, 'effectId' | 'epoch'>;
+  readonly cause?: InDoubtCause | undefined;
   /** What it came to, when it was carried out and that is what failed. */
-  readonly result?: FailedResult;
+  readonly result?: FailedStep;
 };
 
 /** An attempt is over without success: recovery says what follows. */
-export const failed = (
-  draft: Draft,
+export const requestVerdict = (
+  builder: DecisionBuilder,
   node: NodeId,
   step: string | undefined,
-  { outcome, error, doubt, cause, result }: Problem,
+  { outcome, error, doubt, cause, result }: AttemptFailure,
 ): void => {
-  const before = nodeState(draft.task(), node);
-  draft.emit({
+  const before = nodeState(builder.task(), node);
+  builder.emit({
     type: 'node_failed',
     node,
     attempt: before.attempt,
@@ -36,7 +36,7 @@ export const failed = (
     ...(cause !== undefined && { cause }),
     ...(result && { result }),
   });
-  giveBack(draft, node, before);
-  draft.send(askRecovery(draft.task(), node, 0));
-  awaitReply(draft, node);
+  releaseAttempt(builder, node, before);
+  builder.send(assessFailure(builder.task(), node, 0));
+  startReplyTimer(builder, node);
 };

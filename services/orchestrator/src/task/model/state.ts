@@ -1,36 +1,40 @@
 import type { Gate as GateTemplate } from '@holdpoint/contracts/workflow/gate';
 import type { AttemptReport, Usage } from '@holdpoint/contracts/workflow/attempt';
-import type { ArtifactStanding } from '@holdpoint/contracts/task/registry';
-import type { DoubtCause } from '@holdpoint/contracts/effect/in-doubt-cause';
+import type { ArtifactState } from '@holdpoint/contracts/task/registry';
+import type { InDoubtCause } from '@holdpoint/contracts/effect/in-doubt-cause';
 import type { Verdict } from '@holdpoint/contracts/recovery/verdict';
 import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
-import type { DoubtAnswer } from '@holdpoint/contracts/effect/grant';
+import type { InDoubtAnswer } from '@holdpoint/contracts/effect/grant';
 import type { ErrorBody } from '@holdpoint/contracts/values/errors';
 import type { ApprovalId, CommandId, EffectId, NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import type { Json, JsonObject } from '@holdpoint/contracts/values/json';
 import type { Payload, StepContext, StepResult } from '@holdpoint/contracts/task/step';
 import type { ApprovalOutcome } from '@holdpoint/contracts/approval/status';
-import type { AskedByGate } from '@holdpoint/contracts/task/events';
+import type { GatePrompt } from '@holdpoint/contracts/task/events';
 import type { Checkpoint, NodeWait, TaskPhase } from '@holdpoint/contracts/task/status';
 import type { NodeDefinition, Outcome, WorkflowDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { type Nodes, nodeAt } from './nodes.ts';
-import { wiringOf } from './workflow-index.ts';
+import { workflowIndex } from './workflow-index.ts';
 
 /** A request for approval of a node's effect, or of its start: what was asked, and what came of it. */
-export type Gate = {
+export type GateRequest = {
   readonly approval: ApprovalId;
   readonly effectId: EffectId;
   readonly effect: CanonicalEffect;
   readonly digest: string;
   readonly grant?: { readonly token: string; readonly validUntil: number };
   /** What its gate template made of the question. */
-  readonly asked?: AskedByGate;
+  readonly asked?: GatePrompt;
   /** Decided, and not by a grant. */
-  readonly closed?: Decided;
+  readonly closed?: GateDecision;
 };
 
 /** What was said of a request, and by whom. */
-export type Decided = { readonly outcome: ApprovalOutcome; readonly by: string; readonly comment?: string };
+export type GateDecision = {
+  readonly outcome: ApprovalOutcome;
+  readonly by: string;
+  readonly comment?: string;
+};
 
 /** An attempt that another one has followed. */
 export type EarlierAttempt = {
@@ -40,13 +44,13 @@ export type EarlierAttempt = {
 };
 
 /** What an effect has come to before its node started anew. */
-export type KnownEffect = {
+export type AppliedEffect = {
   readonly effectId: EffectId;
   readonly result: Pick<StepResult, 'outputs' | 'context' | 'payloads' | 'detail' | 'exitCode'>;
 };
 
 /** What recovery lets happen to a node before it is tried again. */
-export type Mending =
+export type RetryPreparation =
   /** A task of its own takes the worktree back. */
   | {
       readonly kind: 'rollback';
@@ -66,10 +70,10 @@ export type StuckQuestion = {
 };
 
 /** What an order waits for that may not begin. */
-export type Held = { readonly target: string; readonly reason: string };
+export type Deferral = { readonly target: string; readonly reason: string };
 
 /** A step that is ordered from an executor and has no result yet. */
-export type Order = { readonly step: string; readonly effect: CanonicalEffect; readonly digest: string };
+export type StepOrder = { readonly step: string; readonly effect: CanonicalEffect; readonly digest: string };
 
 export type NodeStatus =
   /** Nothing has been decided about it yet, or what it depends on has not ended. */
@@ -113,23 +117,23 @@ export type Withdrawal = {
 };
 
 /** Nobody knows what became of its effect: what people are asked about it, and what they have said. */
-export type Doubt = {
+export type InDoubtEffect = {
   readonly effectId: EffectId;
   readonly epoch: number;
   readonly reason?: string;
   readonly approval?: ApprovalId;
-  readonly said?: { readonly answer: DoubtAnswer; readonly by: string; readonly statement: string };
+  readonly said?: { readonly answer: InDoubtAnswer; readonly by: string; readonly statement: string };
 };
 
 /** Of a step that was carried out and has failed: what recovery goes by. */
-export type FailedResult = Pick<StepResult, 'exitCode' | 'hint' | 'report'>;
+export type FailedStep = Pick<StepResult, 'exitCode' | 'hint' | 'report'>;
 
 export type NodeState = {
   readonly status: NodeStatus;
   readonly attempt: number;
   /** Counts the requests for approval; an effect asked for anew needs a decision of its own. */
   readonly revision: number;
-  readonly gate?: Gate;
+  readonly gate?: GateRequest;
   readonly outputs?: JsonObject;
   readonly failure?: {
     readonly outcome: 'failed' | 'in_doubt';
@@ -137,11 +141,11 @@ export type NodeState = {
     /** Which step it was of; of a node that is a single one it says nothing. */
     readonly step?: string;
     /** With `in_doubt`: what left it so. */
-    readonly cause?: DoubtCause;
+    readonly cause?: InDoubtCause;
     /** What it came to, when it was carried out and that is what failed. */
-    readonly result?: FailedResult;
+    readonly result?: FailedStep;
   };
-  readonly mending?: Mending;
+  readonly preparation?: RetryPreparation;
   /** Recovery has given it up: what it said, for whoever decides. */
   readonly verdict?: Verdict;
   readonly stuck?: StuckQuestion;
@@ -149,10 +153,10 @@ export type NodeState = {
   readonly session?: number;
   /** What its last attempt said of itself. */
   readonly report?: AttemptReport;
-  readonly held?: Held;
+  readonly held?: Deferral;
   /** How often its effect was taken back: what is done after that is another effect. */
   readonly undone?: number;
-  readonly doubt?: Doubt;
+  readonly doubt?: InDoubtEffect;
   /** How many questions about doubts it has put, in all of its attempts. */
   readonly questions?: number;
   /** Checkpoints of this attempt, so that each is recorded once. */
@@ -166,7 +170,7 @@ export type NodeState = {
   readonly wait?: NodeWait;
   /** A person keeps it from starting. */
   readonly paused?: true;
-  readonly standings?: readonly ArtifactStanding[];
+  readonly standings?: readonly ArtifactState[];
   readonly inspected?: { readonly artifacts: Readonly<Record<string, boolean>>; readonly unmet?: string };
   /** How often the repository was looked into in this attempt. */
   readonly looks?: number;
@@ -174,7 +178,7 @@ export type NodeState = {
   readonly locks?: 'wanted' | 'held';
   /** What it is repeated for. */
   readonly items?: readonly Json[];
-  readonly orders?: Readonly<Record<string, Order>>;
+  readonly orders?: Readonly<Record<string, StepOrder>>;
   /** Its effect is ordered in this attempt, by its grant, and has no outcome yet. */
   readonly underGrant?: true;
   /** Steps of this attempt that have ended. */
@@ -188,7 +192,7 @@ export type NodeState = {
   /** The latest attempts before this one, oldest first, where a gate looks at them. */
   readonly earlier?: readonly EarlierAttempt[];
   /** The same effect is not done twice: what is known of it where a gate asks. */
-  readonly known?: KnownEffect;
+  readonly known?: AppliedEffect;
   /** How often a route or a rule of its own has led back from it. */
   readonly loops?: number;
 };
@@ -245,7 +249,7 @@ export const absent: Absent = { phase: 'absent' };
 
 /** Undefined for a node that the task does not have: messages may name any. */
 export const findNode = (task: Task, node: NodeId): NodeState | undefined => {
-  const position = wiringOf(task.definition).graph.position.get(node);
+  const position = workflowIndex(task.definition).graph.position.get(node);
   return position === undefined ? undefined : nodeAt(task.nodes, position);
 };
 
@@ -256,7 +260,7 @@ export const nodeState = (task: Task, node: NodeId): NodeState => {
 };
 
 export const nodeDefinition = (task: Task, node: NodeId): NodeDefinition => {
-  const definition = wiringOf(task.definition).graph.nodes.get(node);
+  const definition = workflowIndex(task.definition).graph.nodes.get(node);
   if (definition === undefined) throw new Error(`workflow ${task.definition.id} has no node ${node}`);
   return definition;
 };

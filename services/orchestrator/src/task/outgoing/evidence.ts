@@ -7,9 +7,9 @@ import {
   OUTPUT_MAX,
   type PastEffect,
   type RecordAttempt,
-  type WorkPlace,
+  type WorkLocation,
 } from '@holdpoint/contracts/recovery/commands';
-import { refusalOf } from '../model/checkpoints.ts';
+import { refusedVerdictReason } from '../model/checkpoints.ts';
 import { contextNow } from '../model/context.ts';
 import { type NodeState, nodeDefinition, nodeState, type Task } from '../model/state.ts';
 import { nearestAgent } from '../model/upstream.ts';
@@ -30,7 +30,7 @@ const baseOf = (task: Task, worktree: string): string | undefined => {
 };
 
 /** Where a node works. */
-export const placeOf = (task: Task, node: NodeId): WorkPlace => {
+export const workPlaceOf = (task: Task, node: NodeId): WorkLocation => {
   const { worktree, branch } = contextNow(task, node);
   const base = worktree === undefined ? undefined : baseOf(task, worktree);
   return {
@@ -41,7 +41,7 @@ export const placeOf = (task: Task, node: NodeId): WorkPlace => {
 };
 
 /** What a check failed on is the work of an agent: what that one tried is what was tried. */
-export const reportOf = (task: Task, node: NodeId): AttemptReport | undefined => {
+export const attemptReport = (task: Task, node: NodeId): AttemptReport | undefined => {
   const { report } = nodeState(task, node);
   if (report?.approach !== undefined) return report;
   const agent = nearestAgent(task, node);
@@ -59,8 +59,8 @@ export const reportOf = (task: Task, node: NodeId): AttemptReport | undefined =>
 const evidenceOf = (task: Task, node: NodeId, exitCode: number | undefined) => {
   const { attempt, gate, session } = nodeState(task, node);
   const { uses, effect } = nodeDefinition(task, node);
-  const report = reportOf(task, node);
-  const place = placeOf(task, node);
+  const report = attemptReport(task, node);
+  const place = workPlaceOf(task, node);
   return {
     task: task.id,
     node,
@@ -77,7 +77,7 @@ const evidenceOf = (task: Task, node: NodeId, exitCode: number | undefined) => {
 };
 
 /** An effect that has happened. */
-const hasHappened = ({ status, ordered }: NodeState): boolean => ordered === true && status === 'succeeded';
+const isApplied = ({ status, ordered }: NodeState): boolean => ordered === true && status === 'succeeded';
 
 /** What takes back the effect of a node; undefined where nothing does, as far as it is known here. */
 export const compensationFor = (task: Task, node: NodeId): string | undefined => {
@@ -89,18 +89,18 @@ export const compensationFor = (task: Task, node: NodeId): string | undefined =>
 };
 
 /** Effects of these nodes that have happened, the latest first: as they stand in the graph, from its end. */
-export const happenedIn = (task: Task, nodes: readonly NodeId[]): readonly NodeId[] => {
+export const appliedEffects = (task: Task, nodes: readonly NodeId[]): readonly NodeId[] => {
   const wanted = new Set(nodes);
   return task.definition.nodes
     .flatMap(({ id, effect }) =>
-      effect !== undefined && wanted.has(id) && hasHappened(nodeState(task, id)) ? [id] : [],
+      effect !== undefined && wanted.has(id) && isApplied(nodeState(task, id)) ? [id] : [],
     )
     .toReversed();
 };
 
 const pastEffects = (task: Task): PastEffect[] => {
   const all = task.definition.nodes.map(({ id }) => id);
-  return happenedIn(task, all)
+  return appliedEffects(task, all)
     .slice(0, EFFECTS_MAX)
     .flatMap((node) => {
       const { gate } = nodeState(task, node);
@@ -116,14 +116,14 @@ const crashesOf = ({ marks = [] }: NodeState): number =>
   marks.filter((mark) => mark.startsWith('worker_crash_detected')).length;
 
 /** What recovery is told of an attempt that has failed. */
-export const failureOf = (task: Task, node: NodeId): AssessFailure => {
+export const assessmentOf = (task: Task, node: NodeId): AssessFailure => {
   const state = nodeState(task, node);
   const { failure, gate } = state;
   if (failure === undefined) throw new Error(`node ${node} of ${task.id} has not failed`);
   const crashes = crashesOf(state);
   const effects = pastEffects(task);
   const { recovery } = task.definition;
-  const refused = refusalOf(task, node, state);
+  const refused = refusedVerdictReason(task, node, state);
   const output = failure.result?.hint;
   return {
     ...evidenceOf(task, node, failure.result?.exitCode),
@@ -140,7 +140,7 @@ export const failureOf = (task: Task, node: NodeId): AssessFailure => {
 };
 
 /** What recovery is told of an attempt that has succeeded; undefined where nobody would ever ask for it. */
-export const recordOf = (task: Task, node: NodeId): RecordAttempt | undefined => {
+export const attemptRecord = (task: Task, node: NodeId): RecordAttempt | undefined => {
   const { outputs = {}, exitCode } = nodeState(task, node);
   const { onError, uses } = nodeDefinition(task, node);
   const checked = uses.startsWith('control.gate.') && outputs['clean'] === true;

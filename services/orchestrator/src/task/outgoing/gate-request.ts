@@ -4,13 +4,12 @@ import type { Gate } from '@holdpoint/contracts/workflow/gate';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import type { JsonObject } from '@holdpoint/contracts/values/json';
 import { PAYLOAD_MAX_BYTES } from '@holdpoint/contracts/bus/streams';
-import type { AskedByGate } from '@holdpoint/contracts/task/events';
+import type { GatePrompt } from '@holdpoint/contracts/task/events';
 import type { EffectDeclaration } from '@holdpoint/contracts/workflow/workflow';
 import { evaluateCondition, ExpressionError } from '@holdpoint/workflows/expression/expression';
 import { effectGate } from '../model/effect-gate.ts';
-import { gateInputs } from './gate-inputs.ts';
-import { type About, gateScope, givenScope } from './gate-scope.ts';
-import { gateText } from './gate-texts.ts';
+import { gateInputs, gateText } from './gate-inputs.ts';
+import { type GatedEffect, gateScope, gateInputScope } from './gate-scope.ts';
 import { nodeDefinition, type Task } from '../model/state.ts';
 
 /** As long as a request takes. */
@@ -19,13 +18,13 @@ export const TITLE_MAX = 500;
 const REQUEST_MAX_BYTES = PAYLOAD_MAX_BYTES - 128 * 1024;
 
 /** A checkpoint that the opening of a request leaves. */
-export type Note = { readonly name: string; readonly reason: string };
-export type Opening = { readonly asked: AskedByGate; readonly notes: readonly Note[] };
+export type CheckpointNote = { readonly name: string; readonly reason: string };
+export type GateOpening = { readonly asked: GatePrompt; readonly notes: readonly CheckpointNote[] };
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
 /** What is left in bytes for a body. Nobody is asked about what no message can hold. Throws `RangeError`. */
-export const roomBeside = (request: unknown): number => {
+export const bytesLeftBeside = (request: unknown): number => {
   const bytes = bytesOf(request);
   if (bytes > REQUEST_MAX_BYTES)
     throw new RangeError(
@@ -42,7 +41,7 @@ const audienceFrom = (
   { id, version, request }: Gate,
   declared: EffectDeclaration['audience'],
   scope: JsonObject,
-): AskedByGate['audience'] => {
+): GatePrompt['audience'] => {
   const named = (request.audience ?? []).flatMap((text) => {
     const name = gateText(text, scope).trim();
     if (name === '') return [];
@@ -81,11 +80,16 @@ const checkConstraints = ({ constraints }: Gate, scope: JsonObject): void => {
  * What the gate of an effect has people told, all of it worked out before anybody is asked. Undefined without a gate; `title`
  * stands in where the gate gives none. Throws `ExpressionError`, for a constraint that does not hold as well.
  */
-export const openingOf = (task: Task, id: NodeId, about: About, title: string): Opening | undefined => {
+export const openGate = (
+  task: Task,
+  id: NodeId,
+  about: GatedEffect,
+  title: string,
+): GateOpening | undefined => {
   const { effect } = nodeDefinition(task, id);
   const gate = effectGate(task, id);
   if (gate === undefined) return undefined;
-  const inputs = gateInputs(task, gate, about.effect, givenScope(task, id, about));
+  const inputs = gateInputs(task, gate, about.effect, gateInputScope(task, id, about));
   const scope = gateScope(task, id, gate, about, inputs);
   checkConstraints(gate, scope);
   const { title: titled, body: written, onOpen } = gate.request;
@@ -94,7 +98,7 @@ export const openingOf = (task: Task, id: NodeId, about: About, title: string): 
     audience: audienceFrom(gate, effect?.audience ?? [], scope),
     ...(Object.keys(inputs).length > 0 && { inputs }),
   };
-  const room = roomBeside([about.effect, head, gate.policy]);
+  const room = bytesLeftBeside([about.effect, head, gate.policy]);
   const body = written === undefined ? '' : bodyFrom(gateText(written, scope), room);
   const notes = onOpen.map(({ checkpoint: name, note }) => ({
     name,

@@ -1,6 +1,6 @@
 import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
-import type { AskBoard, Information } from '@holdpoint/contracts/task/registry';
-import type { EnterCircuit } from '@holdpoint/contracts/recovery/circuit';
+import type { RegistryCommand, Notification } from '@holdpoint/contracts/task/registry';
+import type { AcquireCircuit } from '@holdpoint/contracts/recovery/circuit';
 import { eventType } from '@holdpoint/contracts/bus/cloudevents';
 import type { CanonicalEffect } from '@holdpoint/contracts/effect/canonical-effect';
 import {
@@ -12,7 +12,7 @@ import {
   type TaskId,
 } from '@holdpoint/contracts/values/ids';
 import { digestOf, type JsonObject } from '@holdpoint/contracts/values/json';
-import type { SettleJob } from '@holdpoint/contracts/recovery/commands';
+import type { MarkJobUnstuck } from '@holdpoint/contracts/recovery/commands';
 import type { SubmitTask } from '@holdpoint/contracts/task/commands';
 import { DEFAULT_POOL } from '@holdpoint/contracts/bus/streams';
 import { type Aggregate, subjects } from '@holdpoint/contracts/bus/subjects';
@@ -227,7 +227,7 @@ export const recordAttempt = (task: Task, node: NodeId): readonly Outgoing[] => 
 };
 
 /** Tells recovery that a job is stuck no more. */
-export const reportUnstuck = (job: SettleJob, now: number): Outgoing => {
+export const reportUnstuck = (job: MarkJobUnstuck, now: number): Outgoing => {
   const key = `${job.task}.${job.node}.${String(job.attempt)}.${job.how}.${String(now)}`;
   return command('recovery', 'job_unstuck', subjects.recoveryCommand('job_unstuck'), key, job);
 };
@@ -239,10 +239,16 @@ export type Trial = 'well' | 'badly' | 'left';
 export const acquireCircuit = (task: Task, target: string, now: number, trial?: Trial): Outgoing => {
   const circuit = task.definition.recovery?.circuit;
   const ended = trial !== undefined && trial !== 'left' && { ended: trial, ...(circuit && { circuit }) };
-  const data: EnterCircuit = { target, task: task.id, ...(trial === 'left' ? { left: true } : ended) };
+  const data: AcquireCircuit = { target, task: task.id, ...(trial === 'left' ? { left: true } : ended) };
   // It may have to be said again, whatever has become of it before.
   const key = trial === undefined ? String(now) : `${trial}.${String(now)}`;
-  return command('recovery', 'circuit_acquire', subjects.recoveryCommand('circuit_acquire'), `${task.id}.${key}`, data);
+  return command(
+    'recovery',
+    'circuit_acquire',
+    subjects.recoveryCommand('circuit_acquire'),
+    `${task.id}.${key}`,
+    data,
+  );
 };
 
 /** Submits the task that takes a worktree back. */
@@ -302,7 +308,7 @@ export const requestStuckAnswer = (task: Task, node: NodeId, ask: number): Outgo
 
 const STUCK_REASON_MAX = 2_000;
 
-const registryCommand = (task: Task, key: string, request: AskBoard['request']): Outgoing => {
+const registryCommand = (task: Task, key: string, request: RegistryCommand['request']): Outgoing => {
   const id = repositoryIdOf(task.repository ?? '');
   const subject = subjects.taskCommand('registry');
   return command('task', 'registry', subject, `${task.id}.${request.ask}.${key}`, { id, request });
@@ -357,7 +363,7 @@ export const watchPeer = (task: Task, peer: string, ask: number | string): Outgo
 };
 
 /** Tells a task something; `key` has to differ each time that it is told anew. */
-export const notifyTask = (id: TaskId, key: string, information: Information): Outgoing =>
+export const notifyTask = (id: TaskId, key: string, information: Notification): Outgoing =>
   command('task', 'notify', subjects.taskCommand('notify'), `${id}.${key}`, { id, information });
 
 /** Takes back what was asked for: one message for each thing, by its id. */

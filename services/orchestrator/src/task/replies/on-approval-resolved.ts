@@ -2,51 +2,50 @@ import type { ApprovalResolved } from '@holdpoint/contracts/approval/events';
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { evaluateCondition, ExpressionError } from '@holdpoint/workflows/expression/expression';
-import { orderEffect, replyTimer } from '../outgoing/outgoing.ts';
-import { checkpoint } from '../model/checkpoints.ts';
-import { questionResolved } from './in-doubt.ts';
-import type { Draft } from '../model/decision-builder.ts';
+import { replyTimer } from '../outgoing/outgoing.ts';
+import { recordCheckpoint } from '../model/checkpoints.ts';
+import { onInDoubtAnswer } from './in-doubt.ts';
+import type { DecisionBuilder } from '../model/decision-builder.ts';
 import { effectGate } from '../model/effect-gate.ts';
-import { decidedText } from '../model/earlier-attempts.ts';
-import { letGo } from '../graph/ending.ts';
-import { finish } from '../graph/finish.ts';
+import { decisionText } from '../model/earlier-attempts.ts';
+import { blockNode, releaseNode } from '../graph/ending.ts';
+import { finishAttempt } from '../graph/finish.ts';
 import { gateScope } from '../outgoing/gate-scope.ts';
-import { type Facts, judge, type Judgement, suggestionFor } from './gate-suggestions.ts';
-import { refuse } from './on-peer-changed.ts';
-import { attempt as attempted } from '../graph/start-when-ready.ts';
-import { failed } from '../graph/request-verdict.ts';
-import { rewind } from '../graph/rewind.ts';
+import { type GateFacts, judge, type GateJudgement, suggestionFor } from './gate-suggestions.ts';
+import { failOnExpressionError } from '../graph/start-when-ready.ts';
+import { requestVerdict } from '../graph/request-verdict.ts';
+import { restartNodes } from '../graph/rewind.ts';
 import {
-  type Decided,
+  type GateDecision,
   findNode,
-  type Gate,
+  type GateRequest,
   nodeDefinition,
   type NodeState,
   nodeState,
 } from '../model/state.ts';
-import { awaitReply, BUDGET_DEFAULT } from '../graph/steps.ts';
-import { stuckResolved } from './stuck-job.ts';
-import { nearestAgent, startsAnewWith } from '../model/upstream.ts';
+import { orderApproved, RETRY_BUDGET_DEFAULT } from '../graph/steps.ts';
+import { onStuckAnswer } from './stuck-job.ts';
+import { nearestAgent, isDownstreamOf } from '../model/upstream.ts';
 
 /** A request of a node that still waits for it, and what was decided. */
-type Resolution = { readonly fact: ApprovalResolved; readonly state: NodeState; readonly gate: Gate };
+type Resolution = { readonly fact: ApprovalResolved; readonly state: NodeState; readonly gate: GateRequest };
 
 /** What the approvals service decided. A late answer to a question that is no longer open changes nothing. */
-export const approvalResolved = (draft: Draft, fact: ApprovalResolved): void => {
-  const state = findNode(draft.task(), fact.node);
-  if (state?.doubt?.approval === fact.id) return questionResolved(draft, fact, state);
-  if (state?.stuck?.approval === fact.id) return stuckResolved(draft, fact, state);
+export const onApprovalResolved = (builder: DecisionBuilder, fact: ApprovalResolved): void => {
+  const state = findNode(builder.task(), fact.node);
+  if (state?.doubt?.approval === fact.id) return onInDoubtAnswer(builder, fact, state);
+  if (state?.stuck?.approval === fact.id) return onStuckAnswer(builder, fact, state);
   const { status, gate } = state ?? {};
   if (state === undefined || status !== 'awaiting_approval' || gate?.approval !== fact.id) return;
   const resolution = { fact, state, gate };
-  const judgement = judged(draft, resolution);
+  const judgement = judged(builder, resolution);
   if (judgement instanceof ExpressionError) {
-    close(draft, resolution, false);
-    return attempted(draft, fact.node, () => {
+    close(builder, resolution, false);
+    return failOnExpressionError(builder, fact.node, () => {
       throw judgement;
     });
   }
-  follow(draft, resolution, judgement);
+  applyRoute(builder, resolution, judgement);
 };
 
 const grantIn = ({ outcome, grant, validUntil }: ApprovalResolved) =>
@@ -55,15 +54,18 @@ const grantIn = ({ outcome, grant, validUntil }: ApprovalResolved) =>
     : undefined;
 
 /** What follows from it; or what is wrong with a condition of its gate. */
-const judged = (draft: Draft, { fact, state, gate }: Resolution): Judgement | ExpressionError => {
-  const task = draft.task();
+const judged = (
+  builder: DecisionBuilder,
+  { fact, state, gate }: Resolution,
+): GateJudgement | ExpressionError => {
+  const task = builder.task();
   const { node, outcome, by, comment = '' } = fact;
-  const facts: Facts = {
+  const facts: GateFacts = {
     outcome,
     granted: grantIn(fact) !== undefined,
     applied: state.known?.effectId === gate.effectId,
     agent: outcome === 'changes_requested' ? nearestAgent(task, node) : undefined,
-    leadsHere: (to) => startsAnewWith(task, to, node),
+    leadsHere: (to) => isDownstreamOf(task, to, node),
   };
   const template = effectGate(task, node);
   if (template === undefined) return judge(undefined, facts);
@@ -80,9 +82,9 @@ const judged = (draft: Draft, { fact, state, gate }: Resolution): Judgement | Ex
   }
 };
 
-const close = (draft: Draft, { fact, state }: Resolution, keepsGrant: boolean): void => {
+const close = (builder: DecisionBuilder, { fact, state }: Resolution, keepsGrant: boolean): void => {
   const { node, id: approval, outcome, by, comment } = fact;
-  draft.emit({
+  builder.emit({
     type: 'approval_closed',
     node,
     attempt: state.attempt,
@@ -94,82 +96,89 @@ const close = (draft: Draft, { fact, state }: Resolution, keepsGrant: boolean): 
   });
 };
 
-const follow = (draft: Draft, resolution: Resolution, { course, refused }: Judgement): void => {
+const applyRoute = (
+  builder: DecisionBuilder,
+  resolution: Resolution,
+  { course, refused }: GateJudgement,
+): void => {
   const { fact, state } = resolution;
   const { node } = fact;
   const note = (): void => {
     if (refused === undefined) return;
     const about = { kind: 'suggestion_refused', revision: state.revision, name: 'on_decision' } as const;
-    checkpoint(draft, node, { ...about, reason: refused });
+    recordCheckpoint(builder, node, { ...about, reason: refused });
   };
   const said = reasonOf(fact);
   switch (course.kind) {
     case 'resume': {
       const grant = grantIn(fact);
       if (grant === undefined) throw new Error(`approval ${fact.id} has no grant`);
-      if (goesStraightOn(draft, node)) {
+      if (mayOrderAtOnce(builder, node)) {
         note();
-        return orderNow(draft, node, grant);
+        return orderApproved(builder, node, { token: grant.grant, validUntil: grant.validUntil });
       }
-      close(draft, resolution, true);
+      close(builder, resolution, true);
       note();
-      draft.timer({ clear: replyTimer(node) });
-      return draft.touch([node]);
+      builder.timer({ clear: replyTimer(node) });
+      return builder.enqueue([node]);
     }
     case 'back':
-      close(draft, resolution, false);
+      close(builder, resolution, false);
       note();
-      return goBack(draft, resolution, course.to);
+      return restartWithChanges(builder, resolution, course.to);
     case 'blocked':
-      close(draft, resolution, false);
+      close(builder, resolution, false);
       note();
-      return refuse(draft, node, said);
+      return blockNode(builder, node, said);
     case 'paused':
-      close(draft, resolution, true);
+      close(builder, resolution, true);
       note();
-      return waitForPerson(
-        draft,
+      return escalateNode(
+        builder,
         resolution,
         fact.outcome === 'changes_requested' && fact.comment === undefined ? `${said}: no comment` : said,
       );
     case 'recovering':
-      close(draft, resolution, true);
+      close(builder, resolution, true);
       note();
-      return failed(draft, node, 'run', { outcome: 'failed', error: errorBody('ERR_FORBIDDEN', said) });
+      return requestVerdict(builder, node, 'run', {
+        outcome: 'failed',
+        error: errorBody('ERR_FORBIDDEN', said),
+      });
     case 'known': {
-      close(draft, resolution, false);
+      close(builder, resolution, false);
       note();
-      const { known } = nodeState(draft.task(), node);
-      return finish(draft, node, { ...known?.result, outcome: 'succeeded' }, 'run');
+      const { known } = nodeState(builder.task(), node);
+      return finishAttempt(builder, node, { ...known?.result, outcome: 'succeeded' }, 'run');
     }
   }
 };
 
 /** Why it does not go on. */
 const reasonOf = (fact: ApprovalResolved): string => {
-  const said = decidedText(saidIn(fact));
+  const said = decisionText(decisionIn(fact));
   if (fact.outcome !== 'approved') return said;
   return grantIn(fact) === undefined ? `${said}, without a grant` : `${said}, and its gate holds it back`;
 };
 
-const saidIn = ({ outcome, by, comment }: ApprovalResolved): Decided => ({
+const decisionIn = ({ outcome, by, comment }: ApprovalResolved): GateDecision => ({
   outcome,
   by,
   ...(comment !== undefined && { comment }),
 });
 
-const waitForPerson = (draft: Draft, { fact, state }: Resolution, reason: string): void => {
+const escalateNode = (builder: DecisionBuilder, { fact, state }: Resolution, reason: string): void => {
   const { node } = fact;
-  draft.emit({ type: 'node_escalated', node, attempt: state.attempt, reason });
-  letGo(draft, node, state);
+  builder.emit({ type: 'node_escalated', node, attempt: state.attempt, reason });
+  releaseNode(builder, node, state);
 };
 
 /** Nobody has decided in time, and the gate says what that means. */
-const byClock = ({ surface }: ApprovalResolved): boolean => surface === 'clock';
+const isExpiry = ({ surface }: ApprovalResolved): boolean => surface === 'clock';
 
 /** Who has asked for which changes: everybody, where it took more than one. */
-const wishesIn = (fact: ApprovalResolved): string => {
-  if (byClock(fact)) return 'nobody has decided in time';
+const requestedChanges = (fact: ApprovalResolved): string => {
+  if (isExpiry(fact)) return 'nobody has decided in time';
   const others = (fact.votes ?? []).filter(
     ({ decision, by, comment }) => decision === 'request_changes' && by !== fact.by && comment !== undefined,
   );
@@ -184,37 +193,24 @@ const HINT_MAX = 65_536;
  * The task goes back, with what was said for whoever works on it next. A person may ask for that as often as he likes; a clock
  * as often as the node may be tried again, and then a person is waited for.
  */
-const goBack = (draft: Draft, resolution: Resolution, to: NodeId): void => {
+const restartWithChanges = (builder: DecisionBuilder, resolution: Resolution, to: NodeId): void => {
   const { fact, state } = resolution;
   const { node, outcome, by } = fact;
   const what = outcome === 'changes_requested' ? 'changes requested by' : `${outcome.replace('_', ' ')} by`;
-  const hint = `${what} ${wishesIn(fact)}`.slice(0, HINT_MAX).toWellFormed();
-  if (!byClock(fact)) return rewind(draft, [to], { hint, by });
+  const hint = `${what} ${requestedChanges(fact)}`.slice(0, HINT_MAX).toWellFormed();
+  if (!isExpiry(fact)) return restartNodes(builder, [to], { hint, by });
   const { loops = 0 } = state;
-  const { retry } = nodeDefinition(draft.task(), node);
-  if (loops >= (retry?.budget ?? BUDGET_DEFAULT))
-    return waitForPerson(draft, resolution, `nobody has decided in time, ${String(loops + 1)} times`);
-  return rewind(draft, [to], { route: node, hint, by });
+  const { retry } = nodeDefinition(builder.task(), node);
+  if (loops >= (retry?.budget ?? RETRY_BUDGET_DEFAULT))
+    return escalateNode(builder, resolution, `nobody has decided in time, ${String(loops + 1)} times`);
+  return restartNodes(builder, [to], { route: node, hint, by });
 };
 
 /** Nothing stands between the approval of an effect and its order: no pause, no locks, no step before it. */
-const goesStraightOn = (draft: Draft, node: NodeId): boolean => {
-  const { effect, locks = [], before = [] } = nodeDefinition(draft.task(), node);
-  const { pausedByHand, repository } = draft.task();
+const mayOrderAtOnce = (builder: DecisionBuilder, node: NodeId): boolean => {
+  const { effect, locks = [], before = [] } = nodeDefinition(builder.task(), node);
+  const { pausedByHand, repository } = builder.task();
   const locked = locks.length > 0 && repository !== undefined;
-  const { paused } = nodeState(draft.task(), node);
+  const { paused } = nodeState(builder.task(), node);
   return effect !== undefined && !pausedByHand && paused !== true && !locked && before.length === 0;
-};
-
-const orderNow = (
-  draft: Draft,
-  node: NodeId,
-  { grant, validUntil }: { readonly grant: string; readonly validUntil: number },
-): void => {
-  const { attempt, gate } = nodeState(draft.task(), node);
-  if (gate === undefined) throw new Error(`node ${node} was never gated`);
-  const { approval, effectId } = gate;
-  draft.emit({ type: 'effect_ordered', node, attempt, effectId, approval, grant, validUntil });
-  draft.send(orderEffect(draft.task(), node, 0));
-  awaitReply(draft, node);
 };

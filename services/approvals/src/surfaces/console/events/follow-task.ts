@@ -72,7 +72,7 @@ export const followTask = (
       }
       for (const { version: each, at, type, data } of page.events)
         if (each === version + 1)
-          deliver({ subject: subjects.fact('task', type, id), id, type, version: each, at, data });
+          deliver({ subject: subjects.event('task', type, id), id, type, version: each, at, data });
       more = page.more === true && page.events.length > 0;
     }
     isCaughtUp = true;
@@ -117,7 +117,7 @@ const CURSOR = /^(?<version>\d{1,15})(?:\.(?<place>\d{1,15}))?$/;
 export const parseCursor = (text: string | undefined): Cursor => {
   if (text === undefined) return { version: 0, place: 0 };
   const { version, place = '0' } = CURSOR.exec(text)?.groups ?? {};
-  if (version === undefined) throw new HoldpointError('CONTRACT_INVALID', 'after: not the id of an event');
+  if (version === undefined) throw new HoldpointError('CONTRACT_INVALID', 'after: not an event id');
   return { version: Number(version), place: Number(place) };
 };
 

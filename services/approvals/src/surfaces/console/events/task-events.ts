@@ -42,7 +42,7 @@ export const createTaskEvents = (listener: Pick<Listener, 'listen'>): TaskEvents
   return {
     subscribe: (hear) => {
       members.add(hear);
-      listening ??= listener.listen([filters.factsOf('task')], take);
+      listening ??= listener.listen([filters.eventsOf('task')], take);
       return {
         stop: () => {
           members.delete(hear);
