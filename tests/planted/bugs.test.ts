@@ -9,7 +9,7 @@ import { planted, whyNotPlantable } from './bug.ts';
 import { BUGS } from './bugs.ts';
 import { patternOf } from './run-tests.ts';
 
-const GUARANTEES = 'docs/guarantees.md';
+const GUARANTEES = 'docs/reference/guarantees.md';
 const HEADING = '## Bugs planted on purpose';
 
 describe('every bug', () => {

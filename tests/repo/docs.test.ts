@@ -5,7 +5,7 @@ import { brokenLinks, type Documents, guaranteesIn, missingTests } from './markd
 import { factsOf } from './source-facts.ts';
 import { filesEnding, readSource, ROOT } from './source-tree.ts';
 
-const GUARANTEES = 'docs/guarantees.md';
+const GUARANTEES = 'docs/reference/guarantees.md';
 const repository: Documents = { read: readSource, exists: (path) => existsSync(join(ROOT, path)) };
 
 const titlesOf = (file: string): readonly string[] | undefined =>
