@@ -157,7 +157,7 @@ describe('an agent that', () => {
     expect(repository.git('show', 'work/build:state.txt')).toBe('good');
     expect(repository.git('log', '--format=%s', 'work/build')).toBe('work\nflows\nfirst');
     expect(prompts()).toHaveLength(2);
-    expect(prompts()[1]).toContain('were taken back');
+    expect(prompts()[1]).toContain('were rolled back');
     expect(prompts()[1]).toContain('I change the type');
     expect(prompts()[1]).toContain('error TS2322');
   });

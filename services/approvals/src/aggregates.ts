@@ -27,12 +27,12 @@ const ofKind = <Kind extends 'rule' | 'token' | 'audit'>(
   kind: Kind,
 ): Extract<ServiceState, { status: Kind }> | undefined => {
   if (state.status === kind) return state as Extract<ServiceState, { status: Kind }>;
-  if (state.status !== 'absent') throw new Error(`a ${kind} is kept where something else is`);
+  if (state.status !== 'absent') throw new Error(`a ${kind} id belongs to another aggregate`);
   return undefined;
 };
 
 const approvalIn = (state: ServiceState): ApprovalState => {
-  if (!isApproval(state)) throw new Error('an approval is kept where something else is');
+  if (!isApproval(state)) throw new Error('an approval id belongs to another aggregate');
   return state;
 };
 

@@ -65,7 +65,7 @@ const inboxEndpoints = ({ pool, decider }: SurfaceDeps): Pick<ApprovalsEndpoints
     query: async ({ id }) => {
       const state = await readState(pool, decider, id);
       if (state.status !== 'pending' && state.status !== 'closed')
-        throw new HoldpointError('APPROVALS_UNKNOWN', `no approval is called ${id}`);
+        throw new HoldpointError('APPROVALS_UNKNOWN', `unknown approval: ${id}`);
       const view = approvalView(state);
       const previous = await previousOf(pool, decider, view);
       return { ...view, ...(previous && { previous }) };
@@ -101,7 +101,10 @@ const ruleEndpoints = (
         const { name, groups, roles, agent } = await callerOf(deps, caller, 'rules:write');
         // An agent with a rule could approve its own requests.
         if (agent !== undefined)
-          throw new HoldpointError('APPROVALS_NOT_ENTITLED', `${agent} is an agent: a person makes rules`);
+          throw new HoldpointError(
+            'APPROVALS_NOT_ENTITLED',
+            `${agent} is an agent: only a person may add rules`,
+          );
         const id = ruleIdOf(name, caller.identity);
         const author = { name, groups, ...(roles && { roles }) };
         const message = { kind: 'add_rule', id, spec, author } as const;

@@ -58,7 +58,7 @@ const inboundOf = (rulesFor: NonNullable<ApprovalsParts['rulesFor']>): readonly 
     .filter(({ service }) => service === 'approvals')
     .map((consumer) => {
       const reader = readers[consumer.name];
-      if (reader === undefined) throw new Error(`nothing reads the consumer ${consumer.name}`);
+      if (reader === undefined) throw new Error(`no decoder for consumer ${consumer.name}`);
       return { consumer, ...reader };
     });
 };

@@ -54,7 +54,7 @@ describe('the key that signs', () => {
   ])('%s is a mistake that is told with all others', (_, keys) => {
     const wrong = { ...base, ...keys, HOLDPOINT_NATS_URL: 'nowhere' };
     expect(() => readConfig(wrong)).toThrow(ConfigError);
-    expect(() => readConfig(wrong)).toThrow(/HOLDPOINT_NATS_URL.*HOLDPOINT_GRANT_KEY_FILE: either this or/);
+    expect(() => readConfig(wrong)).toThrow(/HOLDPOINT_NATS_URL.*HOLDPOINT_GRANT_KEY_FILE: set either this or/);
   });
 
   test('that is none is refused under the name that it came by, and not shown', () => {

@@ -17,19 +17,19 @@ export const ApprovalsEnv = ServiceEnv.extend({
     .string()
     .optional()
     .describe(
-      'File with Ed25519 private keys, PKCS#8 PEM. The first signs; the others have signed, or will, and are published with it; public keys among them are retired ones, published for whoever verifies the audit log. Read again when it changes',
+      'File with Ed25519 private keys, PKCS#8 PEM. The first signs; the others are former or future signing keys and are published with it. Public keys in the file are retired keys, published to verify the audit log. Read again when it changes',
     ),
   HOLDPOINT_GRANT_KEY: z
     .string()
     .optional()
     .describe(
-      'The same text itself, where secrets come in the environment: either this or the file. It does not change without a restart',
+      'The content of that file, for deployments with secrets in the environment: set either this or the file. A change needs a restart',
     ),
   HOLDPOINT_ROLLBACK_RULE: z
     .enum(['on', 'off'])
     .default('on')
     .describe(
-      'Whether the [standing rule that is built in](../approvals.md#the-rule-that-is-built-in) approves rollbacks in isolated worktrees; `off`: a person is asked',
+      'Whether the [built-in standing rule](../approvals.md#the-built-in-rule) approves rollbacks in isolated worktrees; with `off` a person decides',
     ),
   ...IdentityEnv.shape,
   ...SignInEnv.shape,
@@ -38,7 +38,7 @@ export const ApprovalsEnv = ServiceEnv.extend({
   ...DiscordEnv.shape,
 }).refine((env) => isSet(env, 'HOLDPOINT_GRANT_KEY_FILE') !== isSet(env, 'HOLDPOINT_GRANT_KEY'), {
   path: ['HOLDPOINT_GRANT_KEY_FILE'],
-  message: 'either this or HOLDPOINT_GRANT_KEY, and not both',
+  message: 'set either this or HOLDPOINT_GRANT_KEY',
   // Checked even when other settings are invalid, so that all problems are reported at once.
   when: () => true,
 });

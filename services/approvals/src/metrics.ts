@@ -11,18 +11,21 @@ import { readAuditHead } from './queries/audit.ts';
 const WAITS = [0.1, 1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400, 604_800];
 
 export const approvalMetrics = (meter: Meter): ((told: CommittedEvent<ServiceEvent>) => void) => {
-  const requested = meter.counter('approvals_requested_total', 'Requests for a decision');
+  const requested = meter.counter('approvals_requested_total', 'Approval requests');
   const resolved = meter.counter(
     'approvals_total',
-    'Requests that are over, by outcome',
+    'Resolved approval requests by outcome',
     ApprovalOutcome.options.map((outcome) => ({ outcome })),
   );
   const waited = meter.histogram(
     'approval_decision_seconds',
-    'From a request to its decision, by outcome and by who decided: a person or a rule',
+    'Time from request to resolution by outcome and by decider: person or rule',
     WAITS,
   );
-  const refused = meter.counter('decisions_refused_total', 'Decisions of people who may not decide that');
+  const refused = meter.counter(
+    'decisions_refused_total',
+    'Decisions refused because the person may not decide on the request',
+  );
   return ({ event, ageMs }) => {
     if (event.type === 'requested') requested(1);
     if (event.type === 'decision_refused') refused(1);
@@ -43,8 +46,8 @@ const Pending = z.object({ pending: z.int(), oldest: z.number() });
 export const pollApprovals = (pool: Pool, sample: AddPolledMetrics): void => {
   sample(
     {
-      approvals_pending: { help: 'Requests that wait for a decision; counted up to 100,000' },
-      approvals_pending_oldest_seconds: { help: 'Since when the oldest of them waits' },
+      approvals_pending: { help: 'Pending approval requests; counted up to 100,000' },
+      approvals_pending_oldest_seconds: { help: 'Age of the oldest pending request' },
     },
     async () => {
       const { rows } = await pool.query({ name: 'hp_pending', text: PENDING });
@@ -56,7 +59,7 @@ export const pollApprovals = (pool: Pool, sample: AddPolledMetrics): void => {
     {
       audit_lines: { help: 'Lines of the audit log' },
       audit_unanchored_seconds: {
-        help: 'Since when there are lines that no signature covers, at the most; 0: none',
+        help: 'Upper bound of the age of the oldest unsigned line; 0: none',
       },
     },
     async () => {

@@ -70,11 +70,11 @@ export const startApprovals = (
         pollApprovals(pool, sample);
         gauge('watchers', 'WebSocket connections', [], () => [{ labels: {}, value: watch.watchers() }]);
         const { failures, stop: stopIdentity } = identityOn(pool);
-        gauge('authentication_failures_total', 'Calls by nobody that is known', ['kind'], failures);
+        gauge('authentication_failures_total', 'Failed authentication attempts by kind', ['kind'], failures);
         const discord = asked && createDiscord(deps, asked, gauge);
         const { HOLDPOINT_WATCH_HEARTBEAT_MS: heartbeatMs, HOLDPOINT_WEB_ORIGINS: origins } = env;
         const events = createEvents({ deps, listener, look, heartbeatMs });
-        gauge('console_streams', 'Pages that follow tasks', [], () => [
+        gauge('console_streams', 'Open console event streams', [], () => [
           { labels: {}, value: events.streams() },
         ]);
         const page = createPage(env.HOLDPOINT_CONSOLE_FOLDER);

@@ -30,7 +30,7 @@ export const createDecisionSubmitter = (
   ): Promise<DecisionResult> => {
     const { id, token } = payload;
     if (token !== undefined && !isTokenOf(id, token))
-      throw new HoldpointError('APPROVALS_TOKEN_MISMATCH', 'the token is not the one of this approval');
+      throw new HoldpointError('APPROVALS_TOKEN_MISMATCH', 'the token does not belong to this approval');
     const message = { kind: 'decide', payload, by, surface, isOneOfMany } as const;
     const answer = await awaitCommit(engine, { aggregate: id, message }, trace);
     return answer as DecisionResult;

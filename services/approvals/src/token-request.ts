@@ -23,10 +23,7 @@ type TokenRequester = { readonly by: Principal; readonly administrator: boolean 
 const scopesFor = ({ scopes = [...DEFAULT_SCOPES] }: CreateAccessToken, { by }: TokenRequester): Scope[] => {
   const [missing] = beyond(scopes, by.scopes ?? Scope.options);
   if (missing === undefined) return [...new Set(scopes)];
-  throw new HoldpointError(
-    'APPROVALS_SCOPE',
-    `this token is not good for ${missing}, and can make none that is`,
-  );
+  throw new HoldpointError('APPROVALS_SCOPE', `you cannot grant scope ${missing}: your own token lacks it`);
 };
 
 const groupsFor = (
@@ -36,10 +33,10 @@ const groupsFor = (
 ) => {
   const groups = wanted ?? (principal === by.name ? by.groups : []);
   const [unfit] = groups.filter((group) => !GroupName.safeParse(group).success);
-  if (unfit !== undefined) throw new HoldpointError('CONTRACT_INVALID', 'groups: not the name of a group');
+  if (unfit !== undefined) throw new HoldpointError('CONTRACT_INVALID', 'groups: invalid group name');
   const [foreign] = beyond(groups, by.groups);
   if (foreign === undefined || administrator) return groups;
-  throw notEntitled(`${by.name} is not in the group ${foreign}: an administrator can make such a token`);
+  throw notEntitled(`${by.name} is not in group ${foreign}: ask an administrator to create the token`);
 };
 
 /** Checks a request for a new token and returns the message for the decider. Throws `HoldpointError`. */
@@ -51,12 +48,12 @@ export const tokenMessage = (
   const asking: TokenRequester = { by, administrator: identity.isAdministrator(by) };
   const principal = wanted.principal ?? by.name;
   if (principal !== by.name && !asking.administrator)
-    throw notEntitled(`only an administrator makes tokens for others than ${by.name}`);
+    throw notEntitled(`only an administrator may create tokens for people other than ${by.name}`);
   const scopes = scopesFor(wanted, asking);
   const groups = groupsFor(wanted, principal, asking);
   const { name, sha256, expiresInMs, agent } = wanted;
   // An agent could otherwise create a token without an agent, and decide as its owner.
-  if (by.agent !== undefined) throw notEntitled(`${by.agent} is an agent: a person makes tokens`);
+  if (by.agent !== undefined) throw notEntitled(`${by.agent} is an agent: only a person may create tokens`);
   const token = {
     id: accessTokenIdOf(sha256),
     name,

@@ -37,7 +37,7 @@ export const endpoints = (
       const state = await readState(pool, decider, task);
       const found = isCircuit(state) ? undefined : reportedJob(state, node);
       if (found === undefined)
-        throw new HoldpointError('RECOVERY_UNKNOWN', `nothing was ever given up of ${jobOf(task, node)}`);
+        throw new HoldpointError('RECOVERY_UNKNOWN', `no report: ${jobOf(task, node)} was never stuck`);
       return found;
     },
   },

@@ -5,8 +5,6 @@ import { CIRCUIT_OPEN_MS } from './attempts/decide.ts';
 export const RecoveryEnv = ServiceEnv.extend({
   HOLDPOINT_CIRCUIT_OPEN_MS: wholeNumber(100, 3_600_000)
     .default(CIRCUIT_OPEN_MS)
-    .describe(
-      'Milliseconds for which nothing is sent to a target that fails, before one order may try whether it is there again',
-    ),
+    .describe('Milliseconds that a circuit stays open before one trial order may try the target again'),
 });
 export type RecoveryEnv = z.infer<typeof RecoveryEnv>;

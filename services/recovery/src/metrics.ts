@@ -14,7 +14,7 @@ export const recoveryMetrics = (meter: Meter): ((told: CommittedEvent<RecoveryEv
     'Failed attempts by class',
     FailureClass.options.map((each) => ({ class: each })),
   );
-  const verdicts = meter.counter('verdicts_total', 'What recovery has decided about failed attempts');
+  const verdicts = meter.counter('verdicts_total', 'Verdicts on failed attempts by kind');
   return ({ event }) => {
     if (event.type !== 'assessed') return;
     failures(1, { class: event.verdict.class });
@@ -32,9 +32,9 @@ export const pollRecovery = (pool: Pool, sample: AddPolledMetrics): void =>
   sample(
     {
       tasks_stuck: {
-        help: 'Tasks with jobs that recovery has given up and nobody has looked at; counted up to 10,000',
+        help: 'Tasks with stuck jobs that wait for a person; counted up to 10,000',
       },
-      circuits_not_closed: { help: 'Circuits of targets and of workflows that are open, or half open' },
+      circuits_not_closed: { help: 'Open and half-open circuits of targets and workflows' },
     },
     async () => {
       const { rows } = await pool.query({ name: 'hp_recovery', text: COUNTS });

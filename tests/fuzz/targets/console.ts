@@ -77,7 +77,7 @@ const deps = {
     // Tokens are a target of their own: here everybody is somebody.
     authenticate: ({ authorization }: { readonly authorization: string | undefined }) =>
       authorization === undefined
-        ? Promise.reject(new HoldpointError('APPROVALS_UNAUTHENTICATED', 'a valid token is needed'))
+        ? Promise.reject(new HoldpointError('APPROVALS_UNAUTHENTICATED', 'a valid token is required'))
         : Promise.resolve({ name: PERSON, groups: [] }),
     isAdministrator: () => false,
     knows: () => true,

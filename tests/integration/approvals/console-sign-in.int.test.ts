@@ -253,7 +253,7 @@ describe('a provider', () => {
       'the secret is the other one',
       async () => (await redeem(begin(other, confidential), other)).status === 503,
     );
-    expect(JSON.stringify(await other.lines())).toContain('the OIDC provider gives no tokens');
+    expect(JSON.stringify(await other.lines())).toContain('the OIDC provider returned no tokens');
     await writeFile(secretFile, CLIENT_SECRET);
     await untilTrue(
       'the secret is the right one again',
@@ -341,7 +341,7 @@ test('whoever tries codes is slowed down, and a good one passes all the while', 
 test('no code, token or secret is in a log or an answer that refuses', async () => {
   const logs = JSON.stringify([await service.lines(), await other.lines()]);
   expect(logs).toContain('authentication failed');
-  expect(logs).toContain('the OIDC provider gives no tokens');
+  expect(logs).toContain('the OIDC provider returned no tokens');
   const secrets = [...provider.given, ...confidential.given, CLIENT_SECRET];
   expect(secrets.length).toBeGreaterThan(20);
   for (const secret of secrets) expect(logs).not.toContain(secret);

@@ -68,7 +68,7 @@ test('after three failures nothing more is sent for a while, and that is logged 
   expect(kinds).toEqual(['away', 'away', 'away', ...Array.from({ length: 5 }, () => 'waiting')]);
   expect(discord.sent()).toHaveLength(3);
   expect(rest.isOpen()).toBe(true);
-  expect((await record.lines()).map(({ msg }) => msg)).toEqual(['discord does not answer: notices wait']);
+  expect((await record.lines()).map(({ msg }) => msg)).toEqual(['discord circuit opened: notices wait']);
 });
 
 test('what it refuses is no failure of discord', async () => {

@@ -175,7 +175,7 @@ describe('people are asked', () => {
       Kind: 'write\\_external',
       Risk: 'medium',
       Target: 'file\\:sample.txt',
-      'Asked for by': 'unknown',
+      'Requested by': 'unknown',
       'May decide': 'operators',
       Digest: `\`${digest}\``,
     });
@@ -229,10 +229,10 @@ describe('people are asked', () => {
     expect(await pressed(message, 'Mark as done')).toMatchObject({ status: 200, type: 7 });
     expect(await get(approval)).toMatchObject({ status: 'answered', answer: 'done', surface: 'discord' });
     expect(fieldsOf(await ended(approval))['Decision']).toContain(
-      '**Answered**: it counts as done, by ada on Discord',
+      '**Answered**: mark as done, by ada on Discord',
     );
     const late = await pressed(message, 'Cancel', GRACE);
-    expect(whispered(late)).toContain('It is decided already. **Answered**: it counts as done, by ada');
+    expect(whispered(late)).toContain('Already decided. **Answered**: mark as done, by ada');
   });
 
   test('what a program wants: a form that says what does not fit, and the response is shown', async () => {
@@ -284,7 +284,7 @@ describe('people are asked', () => {
     const after = await ended(approval);
     expect(fieldsOf(after)['Response']).toContain('"env": "prod"');
     expect(fieldsOf(after)['Decision']).toContain('**Answered**: a form, by ada on Discord');
-    expect(whispered(await pressed(message, 'Fill in…', GRACE))).toContain('It is decided already');
+    expect(whispered(await pressed(message, 'Fill in…', GRACE))).toContain('Already decided');
   });
 
   test('what a program wants, and is answered elsewhere: the response is shown as what it is', async () => {
@@ -327,7 +327,7 @@ describe('people are asked', () => {
     const replies = () =>
       discord.messages().filter(({ message_reference: of }) => of?.message_id === message.id);
     await untilTrue('there are two replies', () => replies().length === 2);
-    expect(replies()[0]?.content).toContain('Still to be decided');
+    expect(replies()[0]?.content).toContain('Reminder: a decision is due');
     expect(replies()[1]?.content).toContain('group\\:guests');
     await messageWhen(
       approval,
@@ -409,14 +409,14 @@ describe('a decision by a button', () => {
   test('where two have to approve counts each person once, and shows who has', async () => {
     const approval = await ask({ policy: { quorum: 2 } });
     const message = await messageFor(approval);
-    expect(whispered(await pressed(message, 'Approve'))).toContain('Still needed to approve: 1');
+    expect(whispered(await pressed(message, 'Approve'))).toContain('Approvals still needed: 1');
     const half = await messageWhen(
       approval,
       'shows the vote',
       (shown) => fieldsOf(shown)['Votes']?.includes('ada') === true,
     );
     expect(fieldsOf(half)['Votes']).toBe('1 of 2 still needed; ada (approve)');
-    expect(whispered(await pressed(message, 'Approve'))).toContain('Still needed to approve: 1');
+    expect(whispered(await pressed(message, 'Approve'))).toContain('Approvals still needed: 1');
     expect((await get(approval)).status).toBe('pending');
     expect(await pressed(message, 'Approve', GRACE)).toMatchObject({ type: 7 });
     expect(fieldsOf(await ended(approval))['Decision']).toContain('**Approved**, by ada, grace on Discord');
@@ -438,8 +438,8 @@ describe('what is decided elsewhere', () => {
     expect(fieldsOf(after)['Decision']).toContain('by operator over the API');
     expect(fieldsOf(after)['Comment']).toBe('> on \\[x\\]\\(https\\://e.example\\)');
     const late = whispered(await pressed(before, 'Approve'));
-    expect(late).toContain('It is decided already. **Rejected**, by operator');
-    expect(whispered(await pressed(before, 'Request changes…'))).toContain('It is decided already');
+    expect(late).toContain('Already decided. **Rejected**, by operator');
+    expect(whispered(await pressed(before, 'Request changes…'))).toContain('Already decided');
     expect((await get(approval)).status).toBe('rejected');
   });
 
@@ -447,7 +447,7 @@ describe('what is decided elsewhere', () => {
     const approval = await ask({ timeoutMs: 1_000 });
     const message = await ended(approval);
     expect(message.embeds[0]?.title).toContain('Expired:');
-    expect(fieldsOf(message)['Decision']).toContain('nobody has decided in time');
+    expect(fieldsOf(message)['Decision']).toContain('not decided in time');
   });
 
   test('a message that was deleted keeps nothing from being told', async () => {
@@ -501,7 +501,7 @@ test('discord is answered in time though the store is slow, and the message show
   try {
     await busy.query('BEGIN');
     await busy.query('LOCK TABLE heads IN EXCLUSIVE MODE');
-    expect(whispered(await pressed(message, 'Approve'))).toContain('It takes longer than usual');
+    expect(whispered(await pressed(message, 'Approve'))).toContain('This takes longer than usual');
     expect((await get(approval)).status).toBe('pending');
   } finally {
     await busy.query('ROLLBACK');
@@ -671,7 +671,7 @@ describe('whoever', () => {
     const approval = await ask();
     const message = await messageFor(approval);
     const before = await figure('unknown_user');
-    expect(whispered(await pressed(message, 'Approve', STRANGER))).toContain('You are not known here');
+    expect(whispered(await pressed(message, 'Approve', STRANGER))).toContain('Your Discord user is unknown');
     expect(await figure('unknown_user')).toBe(before + 1);
     expect(await logged()).toContain(STRANGER);
     expect((await get(approval)).status).toBe('pending');

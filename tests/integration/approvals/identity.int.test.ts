@@ -136,7 +136,7 @@ describe('tokens', () => {
     expect(new Set(codes)).toEqual(new Set(['APPROVALS_UNAUTHENTICATED']));
     const refused = await holder('approval', 'approve', (await desk.pending()).id);
     expect(refused).toMatchObject({ code: 1 });
-    expect(refused.err).toContain('APPROVALS_UNAUTHENTICATED: this token was revoked');
+    expect(refused.err).toContain('APPROVALS_UNAUTHENTICATED: the token was revoked');
     // Nobody gets the same secret to life again.
     const sha256 = createHash('sha256').update(secret).digest('hex');
     expect(await codeOf(desk.as(ada, 'token_create', { name: 'again', sha256 }))).toBe(

@@ -191,9 +191,11 @@ const toldOn = (answer: DiscordAnswer): Awaited<ReturnType<SurfaceDriver['decide
   const said = (answer.data?.content ?? '').replaceAll(/[\\`]/g, '');
   const code = /\((?<code>[A-Z]+_[A-Z_]+)\)\s*$/.exec(said)?.groups?.['code'];
   if (code !== undefined) return { code, message: said };
-  const missing = /^It counts\. Still needed to approve: (?<missing>\d+)/.exec(said)?.groups?.['missing'];
+  const missing = /^Your vote counts\. Approvals still needed: (?<missing>\d+)/.exec(said)?.groups?.[
+    'missing'
+  ];
   if (missing !== undefined) return { ok: { status: 'pending', missing: Number(missing) } };
-  if (said.startsWith('It is decided already.')) return { code: 'APPROVALS_ALREADY_DECIDED', message: said };
+  if (said.startsWith('Already decided.')) return { code: 'APPROVALS_ALREADY_DECIDED', message: said };
   throw new Error(`Discord was answered with ${JSON.stringify(answer)}`);
 };
 

@@ -598,7 +598,7 @@ describe('a job that is stuck', () => {
     delayMs: 0,
     class: 'VERIFICATION_FAILED',
     rule: 'verdicts@2/verification-again',
-    reason: 'the check has failed as often as it may',
+    reason: 'the check failed as often as the limit allows',
     because: { rule: 'classes@1/vitest', evidence: '3 failed' },
   } as const;
   const stuck = runView('t-new', [nodeView('test', 'escalated', { attempt: 3, session: 2, verdict })], {
@@ -614,10 +614,10 @@ describe('a job that is stuck', () => {
   test('is shown with why, and what to do', async () => {
     expect(await parsed('show t-new/test --format json', answers)).toMatchObject({
       status: 'escalated',
-      wait: 'a person: VERIFICATION_FAILED: the check has failed as often as it may',
+      wait: 'a person: VERIFICATION_FAILED: the check failed as often as the limit allows',
       session: '2',
       verdict:
-        'skip: VERIFICATION_FAILED: the check has failed as often as it may (verdicts@2/verification-again)',
+        'skip: VERIFICATION_FAILED: the check failed as often as the limit allows (verdicts@2/verification-again)',
       because: 'classes@1/vitest: 3 failed',
       next: 'holdpoint recovery report t-new/test, then holdpoint recovery resolve t-new/test retry|skip|done|cancel',
       spent: '150 of 200,000 tokens, $0.50, 1 min of 30 min of work',

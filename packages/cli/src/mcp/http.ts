@@ -76,7 +76,7 @@ const answer = async (
       response,
       401,
       'APPROVALS_UNAUTHENTICATED',
-      'a valid token is needed: Authorization: Bearer',
+      'a valid token is required: Authorization: Bearer',
     );
   const unproven: Unproven = { agent, owner: 'unknown' };
   const acting = await actingAs(caller, unproven);

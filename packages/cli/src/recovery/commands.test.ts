@@ -11,7 +11,7 @@ const verdict = {
   delayMs: 0,
   class: 'VERIFICATION_FAILED',
   rule: 'verdicts@2/verification',
-  reason: 'a check has failed; a different approach may pass it',
+  reason: 'a check failed; a different approach may pass it',
   because: { rule: 'classes@1/vitest', evidence: 'Tests  3 failed' },
 };
 const failed = {
@@ -42,7 +42,7 @@ const stuck = {
   node: 'build',
   attempt: 3,
   class: 'VERIFICATION_FAILED',
-  reason: 'the check has failed as often as it may',
+  reason: 'the check failed as often as the limit allows',
   since: NOW,
   attempts: 3,
   goal: 'Greet people',
@@ -60,12 +60,12 @@ describe('recovery history', () => {
       'build  1  1  2026-01-15 09:30:00Z  failed  VERIFICATION_FAILED  retry  2 min  $0.42',
       '  approach  a parser by hand…',
       '  because  classes@1/vitest: Tests  3 failed',
-      '  verdict  a check has failed; a different approach may pass it (verdicts@2/verification)',
+      '  verdict  a check failed; a different approach may pass it (verdicts@2/verification)',
       '  error  NODE_FAILED: exit code 1…',
       '  files  src/0.ts, src/1.ts, src/2.ts, src/3.ts, src/4.ts, src/5.ts, src/6.ts, src/7.ts, and 2 more',
       expect.stringMatching(/^check {2}2 {2}2 {2}succeeded *$/),
       '  good  a check has passed on cccccccccccc',
-      't-1/build is stuck since 2026-01-15 09:31:00Z: VERIFICATION_FAILED: the check has failed as often as it may: holdpoint recovery report t-1/build',
+      't-1/build is stuck since 2026-01-15 09:31:00Z: VERIFICATION_FAILED: the check failed as often as the limit allows: holdpoint recovery report t-1/build',
       '',
     ]);
   });

@@ -163,7 +163,7 @@ describe('a job that is stuck', () => {
     delayMs: 0,
     class: 'VERIFICATION_FAILED',
     rule: 'verdicts@2/verification-again',
-    reason: 'the check has failed as often as it may',
+    reason: 'the check failed as often as the limit allows',
   } as const;
   const stuck = runView('t-1', [nodeView('check', 'escalated', { attempt: 3, verdict, question: 'a-9' })], {
     phase: 'recovering',
@@ -177,7 +177,7 @@ describe('a job that is stuck', () => {
   test('is told of once, with the beginning of its report and what to do', async () => {
     const { out } = await atDesk({ canDecide: false }, [stuck, stuck], about({}));
     expect(out.split('\n')).toEqual([
-      't-1/check is stuck: VERIFICATION_FAILED: the check has failed as often as it may: holdpoint recovery resolve t-1/check retry|skip|done|cancel',
+      't-1/check is stuck: VERIFICATION_FAILED: the check failed as often as the limit allows: holdpoint recovery resolve t-1/check retry|skip|done|cancel',
       '  # t-1/check',
       '  It has failed.',
       '  \\u{1b}[2J',

@@ -43,18 +43,14 @@ export const startAuditAnchors = (
       const { anchor, seq, hash } = head;
       // The anchored line has changed: a new signature would hide that.
       if (anchor !== undefined && (await readAuditHash(pool, anchor.seq)) !== anchor.hash) {
-        log.error(
-          { line: anchor.seq },
-          'the audit log is not what was anchored: nothing of it is signed any more',
-        );
+        log.error({ line: anchor.seq }, 'the audit log differs from its last anchor: signing has stopped');
         return;
       }
       await awaitCommit(engine, { aggregate: AUDIT_ID, message: { kind: 'anchor', seq, hash } });
     }
     atStart = false;
   };
-  const failed = (error: unknown): void =>
-    log.warn(errorFields(error), 'the audit log could not be anchored');
+  const failed = (error: unknown): void => log.warn(errorFields(error), 'audit log anchor failed');
   const first = look().catch(failed);
   const looking = startPeriodic('audit anchors', LOOK_EVERY_MS, look, log);
   return {

@@ -97,7 +97,7 @@ const followKeys = (first: GrantKeys, path: string, log: Logger): Keys =>
       changed: ({ keys, retired }) =>
         log.info(
           { keys: keys.map(({ kid }) => kid), retired: retired.map(({ kid }) => kid) },
-          'keys for grants were read: the first one signs',
+          'grant keys reloaded: the first one signs',
         ),
     },
     loadKeys(first),

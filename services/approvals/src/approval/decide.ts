@@ -28,7 +28,7 @@ const requestError = (asked: RequestApproval): ErrorBody | undefined => {
   const { effect, digest, effectId, task, node, doubt, stuck, input } = asked;
   // One decision cannot answer several questions.
   if ([doubt, stuck, input].filter((each) => each !== undefined).length > 1)
-    return errorBody('CONTRACT_INVALID', 'doubt, stuck, input: more than one question in one request');
+    return errorBody('CONTRACT_INVALID', 'doubt, stuck, input: a request may contain only one question');
   const isOne =
     effectDigest(effect) === digest &&
     effectIdOf(task, node, effect.idempotencyKey) === effectId &&
@@ -36,7 +36,7 @@ const requestError = (asked: RequestApproval): ErrorBody | undefined => {
     effect.node === node;
   return isOne
     ? undefined
-    : errorBody('APPROVALS_DIGEST_MISMATCH', 'digest or effect id do not belong to this effect');
+    : errorBody('APPROVALS_DIGEST_MISMATCH', 'digest or effect id does not match the effect');
 };
 
 const request = (

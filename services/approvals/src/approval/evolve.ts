@@ -10,7 +10,7 @@ const changed = (
   change: (asked: OpenOrClosed) => Partial<Omit<OpenOrClosed, 'status'>>,
 ): OpenOrClosed => {
   if (state.status !== 'pending' && state.status !== 'closed')
-    throw new Error(`an approval that is ${state.status} was never asked for`);
+    throw new Error(`an approval that is ${state.status} has no request`);
   return { ...state, ...change(state) };
 };
 

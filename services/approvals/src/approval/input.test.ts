@@ -92,7 +92,7 @@ describe('what a program asks for', () => {
   test.each<readonly [InputRequest, Json | undefined, RegExp]>([
     [{ kind: 'approval' }, 'yes', /true or false is needed/],
     [CHOICE, 'c', /one of a, b/],
-    [CHOICE, undefined, /a response is needed/],
+    [CHOICE, undefined, /a response is required/],
     [TEXT, 'longer than this', /at most 12 characters/],
     [TEXT, null, /a text is needed/],
     [FORM, { ...FILLED, env: 'moon', percent: 0 }, /env: one of test, prod; percent: at least 1/],

@@ -188,7 +188,7 @@ describe('a surface that cannot be told', () => {
     type: 'delivery_failed',
     id: APPROVAL,
     ...which,
-    problem: `it was tried ${String(DELIVERY_ATTEMPTS_MAX)} times`,
+    problem: `gave up after ${String(DELIVERY_ATTEMPTS_MAX)} attempts`,
     at: ASKED + 9,
   };
 

@@ -71,7 +71,7 @@ export const retryNotice = (
   if (state.notified.includes(noticeName(which)) || isPointless)
     return decision({ timers: [{ clear: name }] });
   if (tries >= DELIVERY_ATTEMPTS_MAX) {
-    const problem = `it was tried ${String(tries)} times`;
+    const problem = `gave up after ${String(tries)} attempts`;
     return decision({
       events: [{ type: 'delivery_failed', id, ...which, problem, at: now }],
       timers: [{ clear: name }],

@@ -37,10 +37,10 @@ export const responseOf = ({ decision, response }: Reply): Json | undefined => {
 };
 
 const problemsOf = (input: NonNullable<Question['input']>, response: Json | undefined): readonly string[] => {
-  if (response === undefined) return ['a response is needed'];
+  if (response === undefined) return ['a response is required'];
   const bytes = Buffer.byteLength(JSON.stringify(response));
   return bytes > RESPONSE_MAX_BYTES
-    ? [`it has ${String(bytes)} bytes, at most ${String(RESPONSE_MAX_BYTES)} are taken`]
+    ? [`the response has ${String(bytes)} bytes; at most ${String(RESPONSE_MAX_BYTES)} are allowed`]
     : inputProblems(input, response);
 };
 
@@ -55,7 +55,7 @@ const invalid = (problems: readonly string[]): ErrorBody =>
  */
 export const responseError = ({ input }: Question, said: Reply): ErrorBody | undefined => {
   if (said.decision !== 'respond' && said.response !== undefined)
-    return invalid(['a response goes with respond, and with nothing else']);
+    return invalid(['only the decision `respond` takes a response']);
   const problems = input === undefined ? [] : problemsOf(input, responseOf(said));
   return problems.length === 0 ? undefined : invalid(problems.slice(0, PROBLEMS_MAX));
 };

@@ -1,4 +1,4 @@
-import type { ApprovalResolved, EffectNoted } from '@holdpoint/contracts/approval/events';
+import type { ApprovalResolved, EffectOutcomeRecorded } from '@holdpoint/contracts/approval/events';
 import type { CancelApproval, DecideApproval, RequestApproval } from '@holdpoint/contracts/approval/commands';
 import type { Notice, Surface, Vote } from '@holdpoint/contracts/approval/status';
 import type { Member } from '@holdpoint/contracts/workflow/audience';
@@ -23,7 +23,7 @@ type RequestProgress = {
   readonly references?: Readonly<Record<string, string>>;
   /** Refused attempts, each as `name/code`. */
   readonly refused: readonly string[];
-  readonly outcome?: Pick<EffectNoted, 'outcome' | 'epoch'>;
+  readonly outcome?: Pick<EffectOutcomeRecorded, 'outcome' | 'epoch'>;
 };
 
 type RequestRecord = RequestProgress & {
@@ -78,7 +78,7 @@ export type ApprovalMessage =
       readonly reference?: string | undefined;
     }
   /** The executor's report on the effect. */
-  | { readonly kind: 'outcome'; readonly fact: Omit<EffectNoted, 'type' | 'at'> }
+  | { readonly kind: 'outcome'; readonly fact: Omit<EffectOutcomeRecorded, 'type' | 'at'> }
   | TimerFired;
 
 /**

@@ -36,7 +36,7 @@ test('more than there is room for is cut at a line, and that is said', () => {
   const body = (word: string) => Array.from({ length: 200 }, (_, i) => `${word} ${String(i)}`).join('\n');
   const changes = changesBetween(asked('hello', body('old')), asked('hello', body('new')), 1_000);
   expect(changes.length).toBeLessThanOrEqual(1_000);
-  expect(changes.split('\n').at(-1)).toBe('(there is more: look at both in full)');
+  expect(changes.split('\n').at(-1)).toBe('(cut: compare both in full)');
 });
 
 test('texts that have nothing in common are not compared line by line', () => {

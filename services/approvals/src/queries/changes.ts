@@ -46,7 +46,7 @@ const patchOf = (what: string, before: string, now: string): readonly string[] =
   return lines.slice(lines.findIndex((line) => line.startsWith('--- '))).filter((line) => line !== '');
 };
 
-const CUT = '(there is more: look at both in full)';
+const CUT = '(cut: compare both in full)';
 
 /** As many whole lines as fit, with a note when there are more. */
 const within = (lines: readonly string[], max: number): string => {

@@ -37,6 +37,6 @@ export const decodeCursor = (order: Order, text: string): Cursor => {
     id === undefined ||
     !TOKEN.test(id)
   )
-    throw new HoldpointError('CONTRACT_INVALID', 'after: not the `next` of a page in this order');
+    throw new HoldpointError('CONTRACT_INVALID', 'after: not the `next` of a page with this order');
   return { rank: Number(rank), at: Number(at), id };
 };

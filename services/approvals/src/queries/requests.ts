@@ -44,7 +44,7 @@ const withRisk = (view: ApprovalView): ApprovalView => ({ risk: riskOf(view.effe
 const orderOf = ({ status, order }: Pick<ListApprovals, 'status' | 'order'>): Order => {
   if (status !== 'pending') return order === 'newest' ? 'newest' : 'decided';
   if (order === 'newest')
-    throw new HoldpointError('CONTRACT_INVALID', 'order: what waits is not listed newest first');
+    throw new HoldpointError('CONTRACT_INVALID', 'order: pending approvals cannot be listed newest first');
   return order;
 };
 

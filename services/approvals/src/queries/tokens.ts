@@ -42,7 +42,7 @@ export const findToken = async (pool: Pool, sha256: string): Promise<StoredToken
     };
   } catch (cause) {
     if (!isAway(cause)) throw cause;
-    throw new HoldpointError('RUNTIME_UNAVAILABLE', 'the store does not answer; ask again', { cause });
+    throw new HoldpointError('RUNTIME_UNAVAILABLE', 'the store does not answer; try again', { cause });
   }
 };
 

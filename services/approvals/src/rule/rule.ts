@@ -201,12 +201,12 @@ const revoke = (
   now: number,
 ): RuleDecision => {
   if (id === ROLLBACK_RULE) {
-    const text = `rule ${id} is built in: it is not revoked, but switched off with HOLDPOINT_ROLLBACK_RULE=off`;
+    const text = `rule ${id} is built in: turn it off with HOLDPOINT_ROLLBACK_RULE=off`;
     return refused(errorBody('APPROVALS_RULE_REFUSED', text));
   }
-  if (state === undefined) return refused(errorBody('APPROVALS_UNKNOWN_RULE', `no rule is called ${id}`));
+  if (state === undefined) return refused(errorBody('APPROVALS_UNKNOWN_RULE', `unknown rule: ${id}`));
   if (!administrator && by.name !== state.author.name) {
-    const text = `${by.name} has not made rule ${id}: its author or an administrator may revoke it`;
+    const text = `only the author or an administrator may revoke rule ${id}`;
     return refused(errorBody('APPROVALS_NOT_ENTITLED', text));
   }
   if (state.revokedBy !== undefined) return decision({ answer: { ok: asSent(ruleView(state, now)) } });

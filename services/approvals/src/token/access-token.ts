@@ -33,7 +33,7 @@ export const evolveToken = (state: AccessToken | undefined, event: TokenEvent): 
     const { type: _, by, at, ...token } = event;
     return { status: 'token', ...token, createdBy: by, createdAt: at };
   }
-  if (state === undefined) throw new Error(`token ${event.id} was never made`);
+  if (state === undefined) throw new Error(`token ${event.id} was never created`);
   return { ...state, revokedBy: event.by };
 };
 
@@ -57,7 +57,9 @@ const create = (
       state.revokedBy === undefined && state.principal === token.principal && state.createdBy === by;
     return same
       ? decision(answered(state))
-      : refused(errorBody('APPROVALS_TOKEN_CONFLICT', 'there is, or was, a token with this secret'));
+      : refused(
+          errorBody('APPROVALS_TOKEN_CONFLICT', 'a token with this secret exists already or was revoked'),
+        );
   }
   const event: TokenEvent = {
     type: 'token_created',
@@ -75,9 +77,9 @@ const revoke = (
   { id, by, administrator }: Extract<TokenMessage, { kind: 'revoke_token' }>,
   now: number,
 ): TokenDecision => {
-  if (state === undefined) return refused(errorBody('APPROVALS_UNKNOWN_TOKEN', `no token is called ${id}`));
+  if (state === undefined) return refused(errorBody('APPROVALS_UNKNOWN_TOKEN', `unknown token: ${id}`));
   if (!administrator && state.principal !== by)
-    return refused(errorBody('APPROVALS_NOT_ENTITLED', `token ${id} is somebody else's`));
+    return refused(errorBody('APPROVALS_NOT_ENTITLED', `token ${id} belongs to another person`));
   if (state.revokedBy !== undefined) return decision(answered(state));
   const event: TokenEvent = { type: 'token_revoked', id: state.id, by, at: now };
   return decision({ events: [event], ...answered(evolveToken(state, event)) });

@@ -96,7 +96,10 @@ describe('a failure', () => {
         data: { node, attempt: 1, verdict: { kind: 'escalate' } },
       })
       .thenTimes({ set: 'stuck:append', dueAt: NOW + 900_000, data: { count: 1 } });
-    const settle: RecoveryMessage = { kind: 'job_unstuck', payload: { task, node, attempt: 1, how: 'ended' } };
+    const settle: RecoveryMessage = {
+      kind: 'job_unstuck',
+      payload: { task, node, attempt: 1, how: 'ended' },
+    };
     given(...stuck)
       .when(settle, NOW)
       .thenEmitsLike({ type: 'job_unstuck', how: 'ended' })
@@ -132,7 +135,9 @@ describe('a failure', () => {
       const history = historyOf(recoveryDecider, [assess(failure(2)), NOW], [late, NOW]);
       given(...history)
         .when(assess(failure(3)), NOW)
-        .thenEmitsLike({ verdict: { kind: 'retry', delayMs: late.kind === 'record_attempt' ? 2_000 : 4_000 } });
+        .thenEmitsLike({
+          verdict: { kind: 'retry', delayMs: late.kind === 'record_attempt' ? 2_000 : 4_000 },
+        });
     },
   );
 

@@ -25,21 +25,21 @@ const hintAttempts = (history: History, failure: AssessFailure): readonly HintAt
 ];
 
 const attemptText = ({ number, approach, error }: HintAttempt): string =>
-  `- Attempt ${String(number)}: ${approach === undefined ? 'it did not say what it tried' : oneLine(approach, APPROACH_CHARACTERS).replace(/[.!]$/, '')}. Result: ${oneLine(error, 500)}`;
+  `- Attempt ${String(number)}: ${approach === undefined ? 'approach not reported' : oneLine(approach, APPROACH_CHARACTERS).replace(/[.!]$/, '')}. Result: ${oneLine(error, 500)}`;
 
 /** What is asked of whoever tries next, by what the verdict makes of the last attempt. */
 const INSTRUCTIONS: Readonly<Record<'anew' | 'back' | 'again' | 'on', readonly string[]>> = {
   anew: [
-    'Take a different approach from those above: another library, another pattern, or a simpler way that does less.',
-    'Say first, in a sentence, what will be different this time.',
+    'Take a different approach from those above: another library, another pattern, or a simpler solution that does less.',
+    'First state in one sentence what you will do differently.',
   ],
   back: [
-    'The last changes have broken the build, and were taken back: the files are as they were before them.',
-    'Take a different approach from those above: another library, another pattern, or a simpler way that does less. Build before you are done.',
+    'The last changes broke the build and were rolled back: the files are as they were before.',
+    'Take a different approach from those above: another library, another pattern, or a simpler solution that does less. Build before you are done.',
   ],
-  again: ['The last attempt failed for a reason outside of its work. Do the same again.'],
+  again: ['The last attempt failed for an external reason. Repeat it.'],
   on: [
-    'You go on in a new session with what an earlier one has begun. Its changes are in the files and in the history of the branch.',
+    'This session continues the work of an earlier one. Its changes are in the files and in the history of the branch.',
   ],
 };
 
@@ -60,18 +60,13 @@ export const hintFor = (history: History, failure: AssessFailure, verdict: Verdi
   return [
     '## Earlier attempts',
     '',
-    ...(before > 0 ? [`- ${String(before)} attempts before these failed as well.`] : []),
+    ...(before > 0 ? [`- ${String(before)} earlier attempts failed as well.`] : []),
     ...told.map(attemptText),
     '',
     ...instructionsFor(verdict),
     ...(output.trim() === ''
       ? []
-      : [
-          '',
-          '### What the last attempt ended with',
-          '',
-          fenced(output.slice(-OUTPUT_CHARACTERS).toWellFormed()),
-        ]),
+      : ['', '### Output of the last attempt', '', fenced(output.slice(-OUTPUT_CHARACTERS).toWellFormed())]),
     '',
   ].join('\n');
 };

@@ -13,36 +13,36 @@ const OUTPUT_CHARACTERS = 6_000;
 /** What is likely to help, by what has failed. */
 const ADVICE: Readonly<Record<FailureClass, readonly string[]>> = {
   BROKEN_BUILD: [
-    'Build the branch by hand and look at the first error: those after it often follow from it.',
-    'If the build was broken before the task began, mend it there first, then `retry`.',
+    'Build the branch by hand and look at the first error: it often causes the others.',
+    'If the build was broken before the task began, fix it there first, then `retry`.',
   ],
   VERIFICATION_FAILED: [
-    'Read the failing check: if it asks for something else than the goal does, change the check or the goal, then `retry`.',
-    'Mend it by hand on the branch and answer `done`, or give the agent what it lacks and `retry`.',
+    'Read the failing check: if it contradicts the goal, change one of them, then `retry`.',
+    'Fix it by hand on the branch and answer `done`, or add the missing information and `retry`.',
   ],
   CIRCULAR_FIX: [
-    'The same way was taken again and again: say in the goal or in the repository what to do instead, then `retry`.',
-    'Split the task, or do the part that does not succeed by hand and answer `done`.',
+    'Several attempts took the same approach: describe another one in the goal or in the repository, then `retry`.',
+    'Split the task, or do the failing part by hand and answer `done`.',
   ],
   CONTEXT_EXHAUSTED: [
-    'The job is too large for as many sessions as it may have: split it, or allow more in `.holdpoint/recovery.toml` under `[continue]`, then `retry`.',
+    'The job needs more sessions than allowed: split it, or allow more in `.holdpoint/recovery.toml` under `[continue]`, then `retry`.',
   ],
-  TRANSIENT: ['Look whether what it talks to is there: `holdpoint recovery circuits`. Once it is, `retry`.'],
+  TRANSIENT: ['Check whether the target is available: `holdpoint circuit list`. Then `retry`.'],
   WORKER_CRASH: [
-    'It takes its executor down with it: look at memory, disk and limits of that machine, and at what it had printed last.',
-    'Once that is mended, `retry`; nothing of it runs now.',
+    'The job crashes its executor: check memory, disk and limits of that machine, and the last output.',
+    'After the fix, `retry`; the job is not running now.',
   ],
   EFFECT_IN_DOUBT: [
-    'Look at the target: whether it happened is asked as a question of its own (`holdpoint approvals list`).',
+    'Check the target. A separate question asks whether the effect happened (`holdpoint approval list`).',
   ],
   UNKNOWN: [
-    'Nobody has told this kind of failure apart yet: if it will come again, add a rule for it to `.holdpoint/recovery.toml`.',
-    'Look at the whole log of the job, then `retry`, `skip` or `cancel`.',
+    'No rule classifies this failure yet: if it can recur, add one to `.holdpoint/recovery.toml`.',
+    'Read the complete log of the job, then `retry`, `skip` or `cancel`.',
   ],
 };
 
 const timeOf = (at: number | undefined): string =>
-  at === undefined ? 'at a time that was not kept' : new Date(at).toISOString();
+  at === undefined ? 'time not recorded' : new Date(at).toISOString();
 
 const attemptLines = (attempt: Attempt): readonly string[] => {
   const { attempt: number, session = 1, at, report } = attempt;
@@ -57,7 +57,7 @@ const attemptLines = (attempt: Attempt): readonly string[] => {
 };
 
 const thisAttempt = (failure: AssessFailure, verdict: Verdict): readonly string[] => [
-  `${String(failure.attempt)}. the last one: ${verdict.class}, given up.${
+  `${String(failure.attempt)}. last attempt: ${verdict.class}, stuck.${
     failure.report?.approach === undefined ? '' : ` Approach: ${oneLine(failure.report.approach, 600)}`
   }`,
   `   ${oneLine(firstLine(failure.error), 500)}`,
@@ -109,21 +109,21 @@ export const reportOn = (history: History, failure: AssessFailure, verdict: Verd
     ...list(
       filesOf(attempts, failure).map((file) => `- ${code(file)}`),
       FILES_MAX,
-      'None is known.',
+      'None reported.',
     ),
     '',
     ...(effects.length === 0
       ? []
       : [
-          '## Effects that have happened',
+          '## Effects applied so far',
           '',
           ...list(
             effects.map(
               ({ node: of, uses, target, compensate }) =>
                 `- ${code(jobOf(task, of))}: ${code(uses)} on ${code(target)}: ${
                   compensate === undefined
-                    ? 'nothing takes it back; see to it by hand'
-                    : '`holdpoint undo` takes it back'
+                    ? 'cannot be undone automatically; undo it by hand'
+                    : '`holdpoint effect undo` undoes it'
                 }`,
             ),
             EFFECTS_MAX,
@@ -134,7 +134,7 @@ export const reportOn = (history: History, failure: AssessFailure, verdict: Verd
     '## Recommended actions',
     '',
     ...ADVICE[verdict.class].map((advice) => `- ${advice}`),
-    `- Then say what is to become of it: ${code(`holdpoint recovery resolve ${job} retry`)}, or ${code('skip')} to go on without it, ${code('done')} if it is done by now, ${code('cancel')} to end it.`,
+    `- Then resolve the job: ${code(`holdpoint recovery resolve ${job} retry`)}, or ${code('skip')} to continue without it, ${code('done')} if you have done it yourself, ${code('cancel')} to cancel the task.`,
     '',
   ].join('\n');
 };

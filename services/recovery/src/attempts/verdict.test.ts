@@ -219,21 +219,21 @@ describe('what the next attempt is told', () => {
   test('is every attempt with its approach and its error, and what to do otherwise', () => {
     const { hint = '' } = judge(history, failing(2, 'VERIFICATION_FAILED')).verdict;
     expect(hint).toContain('- Attempt 1: a \\`regular\\` expression over two lines. Result: exit code 1');
-    expect(hint).toContain('- Attempt 2: it did not say what it tried. Result: exit code 1');
+    expect(hint).toContain('- Attempt 2: approach not reported. Result: exit code 1');
     expect(hint).toContain(
-      'different approach from those above: another library, another pattern, or a simpler way',
+      'different approach from those above: another library, another pattern, or a simpler solution',
     );
     expect(hint).toContain('AssertionError: expected 3 to be 4');
   });
 
-  test('is that its changes were taken back, after a rollback', () => {
+  test('is that its changes were rolled back, after a rollback', () => {
     const broken = failing(1, 'BROKEN_BUILD', { place: { ...place, base: BASE } });
-    expect(judge(EMPTY_HISTORY, broken).verdict.hint).toContain('were taken back');
+    expect(judge(EMPTY_HISTORY, broken).verdict.hint).toContain('were rolled back');
   });
 
   test('is to do the same again, where the failure was none of its own', () => {
     const { hint } = judge(EMPTY_HISTORY, failing(1, 'TRANSIENT')).verdict;
-    expect(hint).toContain('Do the same again');
+    expect(hint).toContain('failed for an external reason');
     expect(hint).not.toContain('different approach');
   });
 
@@ -289,7 +289,7 @@ describe('the report on a job that is stuck', () => {
     '## Attempts made',
     '## Error details',
     '## Files involved',
-    '## Effects that have happened',
+    '## Effects applied so far',
     '## Recommended actions',
   ])('has a part %s', (title) => {
     expect(report.split('\n')).toContain(title);
@@ -302,8 +302,8 @@ describe('the report on a job that is stuck', () => {
       '`src/greet.ts`',
       "`src/'odd'.ts`",
       'AssertionError: expected 3 to be 4',
-      'nothing takes it back; see to it by hand',
-      '`holdpoint effect undo` takes it back',
+      'cannot be undone automatically; undo it by hand',
+      '`holdpoint effect undo` undoes it',
       '`holdpoint recovery resolve t-1/check retry`',
       '`draft/w`',
     ])

@@ -170,7 +170,7 @@ describe('the task that has tried', () => {
       .when(count(7), NOW + RULES.windowMs * 2)
       .thenEmitsLike(
         { type: 'circuit_failure_recorded' },
-        { type: 'circuit_opened', reason: 'task t-7 tried, and was given up' },
+        { type: 'circuit_opened', reason: 'trial task t-7 got stuck' },
       );
   });
 });

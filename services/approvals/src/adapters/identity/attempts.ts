@@ -28,7 +28,7 @@ const networkOf = (source: string): string => {
 };
 
 export const tooManyAttempts = (waitMs: number): HoldpointError =>
-  new HoldpointError('APPROVALS_TOO_MANY_ATTEMPTS', 'too many tokens were wrong: wait a while', {
+  new HoldpointError('APPROVALS_TOO_MANY_ATTEMPTS', 'too many failed authentications: wait and try again', {
     details: { retryAfterSeconds: Math.ceil(waitMs / 1_000) },
   });
 

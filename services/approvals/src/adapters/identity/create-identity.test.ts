@@ -140,8 +140,8 @@ describe('a token of the store', () => {
   });
 
   test.each([
-    ['expired', 'this token has expired'],
-    ['revoked', 'this token was revoked'],
+    ['expired', 'the token has expired'],
+    ['revoked', 'the token was revoked'],
   ] as const)('that is %s lets nobody in, and whoever has it hears why', async (state, message) => {
     const error = await errorFor('Bearer s', identityWith([stored('s', { [state]: true })]));
     expect(error).toMatchObject({ code: 'APPROVALS_UNAUTHENTICATED', message });

@@ -26,8 +26,8 @@ type Proof = { readonly principal: Principal } | { readonly failure: Failure };
 
 /** Shown only to a caller who has the secret. */
 const FAILURE_TEXTS: Readonly<Partial<Record<Failure, string>>> = {
-  expired: 'this token has expired',
-  revoked: 'this token was revoked',
+  expired: 'the token has expired',
+  revoked: 'the token was revoked',
 };
 
 const ownerOf = (token: StoredToken, directory: Directory): Principal | undefined => {
@@ -73,7 +73,7 @@ export const createIdentity = ({
     if (wait === undefined)
       return new HoldpointError(
         'APPROVALS_UNAUTHENTICATED',
-        FAILURE_TEXTS[failure] ?? 'a valid token is needed',
+        FAILURE_TEXTS[failure] ?? 'a valid token is required',
       );
     return tooManyAttempts(wait);
   };
@@ -81,7 +81,7 @@ export const createIdentity = ({
   const authenticate = async ({ authorization, source }: Credentials, scope: Scope): Promise<Principal> => {
     if (authorization === undefined) {
       attempts.noted(source, 'missing');
-      throw new HoldpointError('APPROVALS_UNAUTHENTICATED', 'a valid token is needed');
+      throw new HoldpointError('APPROVALS_UNAUTHENTICATED', 'a valid token is required');
     }
     const token = bearerOf(authorization);
     const proof: Proof = token === undefined ? { failure: 'unknown' } : await prove(token);
@@ -89,7 +89,7 @@ export const createIdentity = ({
     const { principal } = proof;
     if (principal.scopes === undefined || principal.scopes.includes(scope)) return principal;
     attempts.noted(source, 'scope');
-    throw new HoldpointError('APPROVALS_SCOPE', `this token is not good for ${scope}`);
+    throw new HoldpointError('APPROVALS_SCOPE', `the token lacks scope ${scope}`);
   };
 
   return {

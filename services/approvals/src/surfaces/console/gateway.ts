@@ -22,7 +22,7 @@ export type GatewayRequest = {
 };
 
 const unknownEndpoint = (): HoldpointError =>
-  new HoldpointError('CONTRACT_UNKNOWN_SUBJECT', 'there is no such endpoint for pages');
+  new HoldpointError('CONTRACT_UNKNOWN_SUBJECT', 'unknown endpoint for the console');
 
 /** The other service's error. An unknown code of a newer version moves into the text. */
 export const errorFrom = ({ code, message, details }: ErrorBody): HoldpointError => {
@@ -38,7 +38,7 @@ export const commanderOf = async (deps: SurfaceDeps, caller: Caller, scope: Scop
   if (person.agent !== undefined)
     throw new HoldpointError(
       'APPROVALS_NOT_ENTITLED',
-      `${person.agent} is an agent: commands of the console are a person's`,
+      `${person.agent} is an agent: console commands need a person`,
     );
   return person;
 };

@@ -78,7 +78,7 @@ export const createHealth = ({ deps, listener, look }: HealthParts): (() => Prom
     try {
       return await Promise.race([looking, late]);
     } catch (error) {
-      log.warn({ ...errorFields(error), what }, 'the bus cannot be looked at');
+      log.warn({ ...errorFields(error), what }, 'the bus could not be inspected');
       return undefined;
     } finally {
       clearTimeout(timer);

@@ -27,7 +27,7 @@ const PAGE_HEADERS: Readonly<Record<string, string>> = {
 };
 
 const NOT_BUILT = `The console is not built: run "pnpm build" in packages/console, or set HOLDPOINT_CONSOLE_FOLDER.
-Everything else of this service works without it.
+The rest of this service works without it.
 `;
 const FOREVER = 'public, max-age=31536000, immutable';
 

@@ -9,7 +9,7 @@ export const ConsoleEnv = z.object({
     .default('')
     .transform((folder) => (folder === '' ? BUILT : folder))
     .describe(
-      'The folder of the built page of the [console](../console.md), `packages/console/dist` when left out; everything else works without it',
+      'Folder of the built [console](../console.md) page; default `packages/console/dist`. The service works without it',
     ),
 });
 export type ConsoleSettings = z.infer<typeof ConsoleEnv>;

@@ -27,11 +27,11 @@ export const signInRoutes = (signIn: SignIn | undefined, origins: Origins): Hono
   app.get('/', async (context) => context.json(signIn === undefined ? {} : await withTimeout(signIn.ways())));
   app.post('/oidc', async ({ req, env, json }) => {
     if (signIn === undefined)
-      throw new HoldpointError('CONTRACT_UNKNOWN_SUBJECT', 'no OIDC provider is set for the console');
+      throw new HoldpointError('CONTRACT_UNKNOWN_SUBJECT', 'the console has no OIDC provider');
     const code = parseAs(OidcCode, await readBody(req.raw));
     const mayConnect = (origin: string): boolean => origins.mayConnect(origin, req.header('host'));
     if (!isOwnPage(code.redirectUri, req.header('origin'), mayConnect))
-      throw new HoldpointError('APPROVALS_ORIGIN_REFUSED', 'nobody is sent back to another page than this');
+      throw new HoldpointError('APPROVALS_ORIGIN_REFUSED', 'redirect_uri is not allowed');
     return json(await withTimeout(signIn.redeem(code, sourceOf(env.incoming))));
   });
   return app;

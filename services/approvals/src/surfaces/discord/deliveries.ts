@@ -104,7 +104,7 @@ export const createDeliveries = ({ pool, decider, tokens, log, rest }: Parts): D
     if (complaints.has(what)) return;
     complaints.add(what);
     const isRefused = error instanceof DiscordFailure && error.kind === 'refused';
-    log[isRefused ? 'error' : 'warn']({ ...fields, approval }, 'discord could not be told');
+    log[isRefused ? 'error' : 'warn']({ ...fields, approval }, 'discord notice could not be delivered');
   };
 
   /** Runs deliveries one after another. */

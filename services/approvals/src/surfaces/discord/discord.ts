@@ -20,18 +20,10 @@ export const createDiscord = (deps: SurfaceDeps, settings: DiscordSettings, gaug
   const rest = createRest(settings, log);
   const deliveries = createDeliveries({ ...deps, log, rest });
   const counts = createInteractionCounts();
-  gauge(
-    'discord_interactions',
-    'Interactions since the start, by what came of them',
-    ['result'],
-    counts.read,
-  );
-  gauge(
-    'discord_circuit_open',
-    'Whether Discord is left alone for a while because it does not answer',
-    [],
-    () => [{ labels: {}, value: rest.isOpen() ? 1 : 0 }],
-  );
+  gauge('discord_interactions', 'Discord interactions since the start by result', ['result'], counts.read);
+  gauge('discord_circuit_open', 'Whether the circuit to Discord is open', [], () => [
+    { labels: {}, value: rest.isOpen() ? 1 : 0 },
+  ]);
   const { publicKey } = settings;
   return {
     deliver: deliveries.deliver,

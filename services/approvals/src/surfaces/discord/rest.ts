@@ -96,8 +96,8 @@ export const createRest = (
     resetTimeout: OPEN_MS,
     errorFilter: (error: unknown) => !(error instanceof DiscordFailure && error.kind === 'away'),
   });
-  breaker.on('open', () => log.warn({}, 'discord does not answer: notices wait'));
-  breaker.on('close', () => log.info({}, 'discord answers again'));
+  breaker.on('open', () => log.warn({}, 'discord circuit opened: notices wait'));
+  breaker.on('close', () => log.info({}, 'discord circuit closed'));
 
   /** Follows Discord's rate limits. */
   const applyRateLimit = (response: Response, retryAfter: number | undefined): void => {
@@ -124,7 +124,7 @@ export const createRest = (
     const { code, retry_after: retryAfter } = ErrorAnswer.safeParse(answer).data ?? {};
     if (response.status === 429) {
       applyRateLimit(response, retryAfter ?? PAUSE_DEFAULT_MS / 1_000);
-      throw new DiscordFailure('waiting', 'discord wants to be asked later');
+      throw new DiscordFailure('waiting', 'rate limited by discord');
     }
     applyRateLimit(response, undefined);
     if (response.ok) return answer;
@@ -135,7 +135,7 @@ export const createRest = (
 
   const call = async (method: string, path: string, body: object): Promise<unknown> => {
     const pause = pausedUntil - now();
-    if (pause > PAUSE_MAX_MS) throw new DiscordFailure('waiting', 'discord wants to be asked later');
+    if (pause > PAUSE_MAX_MS) throw new DiscordFailure('waiting', 'rate limited by discord');
     try {
       if (pause > 0) await sleep(pause, undefined, { signal: stopping.signal });
       return await breaker.fire(() =>
@@ -146,14 +146,14 @@ export const createRest = (
       );
     } catch (error) {
       if (error instanceof DiscordFailure) throw error;
-      throw new DiscordFailure('waiting', 'discord was not asked', undefined, error);
+      throw new DiscordFailure('waiting', 'discord was not called', undefined, error);
     }
   };
 
   return {
     create: async (message) => {
       const made = CreatedMessage.safeParse(await call('POST', '', message));
-      if (!made.success) throw new DiscordFailure('refused', 'discord did not say which message it made');
+      if (!made.success) throw new DiscordFailure('refused', 'discord returned no message id');
       return made.data.id;
     },
     edit: async (id, message) => void (await call('PATCH', `/${id}`, message)),

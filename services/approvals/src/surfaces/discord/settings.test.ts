@@ -57,8 +57,8 @@ describe('people are asked on discord', () => {
     'HOLDPOINT_DISCORD_PUBLIC_KEY',
   ] as const)('not without %s, and it is said what is missing', (name) => {
     const { [name]: _, ...others } = all;
-    expect(problemOf(others)).toContain(`${name}: not set`);
-    expect(problemOf({ [name]: all[name] })).toContain('not set');
+    expect(problemOf(others)).toContain(`${name}: missing`);
+    expect(problemOf({ [name]: all[name] })).toContain('missing');
   });
 
   test.each([
@@ -80,8 +80,8 @@ describe('people are asked on discord', () => {
       const path = join(folder, 'bad');
       await writeFile(path, token);
       const problem = problemOf({ ...all, HOLDPOINT_DISCORD_TOKEN_FILE: path });
-      expect(problem).toContain('HOLDPOINT_DISCORD_TOKEN_FILE: the file holds no bot token');
-      expect(problem.replace('HOLDPOINT_DISCORD_TOKEN_FILE: the file holds no bot token', '')).toBe(
+      expect(problem).toContain('HOLDPOINT_DISCORD_TOKEN_FILE: the file contains no bot token');
+      expect(problem.replace('HOLDPOINT_DISCORD_TOKEN_FILE: the file contains no bot token', '')).toBe(
         'ConfigError: ',
       );
     },

@@ -18,26 +18,26 @@ const isSafe = (text: string): boolean => {
 /** Settings of the Discord surface; off unless all are set. */
 export const DiscordEnv = z.object({
   HOLDPOINT_DISCORD_TOKEN_FILE: orNothing(z.string().optional()).describe(
-    "People are asked on Discord when this and the next two are set: file with the bot's token",
+    "File with the bot's token. This and the next two settings together turn on the Discord surface",
   ),
   HOLDPOINT_DISCORD_CHANNEL: orNothing(
     z
       .string()
-      .regex(/^\d{1,20}$/, 'the number of a channel')
+      .regex(/^\d{1,20}$/, 'a channel id: up to 20 digits')
       .optional(),
-  ).describe('The number of the channel on Discord'),
+  ).describe('Id of the Discord channel'),
   HOLDPOINT_DISCORD_PUBLIC_KEY: orNothing(
     z
       .string()
       .regex(/^[0-9a-f]{64}$/, '64 hex digits')
       .optional(),
-  ).describe("The application's public key, 64 hex digits: what Discord signs interactions with"),
+  ).describe("The application's public key, 64 hex digits. Discord signs interactions with it"),
   HOLDPOINT_DISCORD_API: orNothing(
     z
       .string()
-      .refine(isSafe, 'an https URL, or an http URL of this machine')
+      .refine(isSafe, 'an https URL, or an http URL of localhost')
       .default('https://discord.com/api/v10'),
-  ).describe("For tests: where Discord's API is"),
+  ).describe("Base URL of Discord's API, for tests"),
 });
 
 export type DiscordSettings = {
@@ -60,7 +60,8 @@ const TOKEN = /^[\u0021-\u007e]{1,512}$/;
 
 const readToken = (path: string): string => {
   const token = readSecretFile('HOLDPOINT_DISCORD_TOKEN_FILE', path);
-  if (!TOKEN.test(token)) throw new ConfigError('HOLDPOINT_DISCORD_TOKEN_FILE: the file holds no bot token');
+  if (!TOKEN.test(token))
+    throw new ConfigError('HOLDPOINT_DISCORD_TOKEN_FILE: the file contains no bot token');
   return token;
 };
 
@@ -91,7 +92,7 @@ export const readDiscord = (env: z.infer<typeof DiscordEnv>): DiscordSettings | 
   const missing = NEEDED.filter((name) => env[name] === undefined);
   if (missing.length === NEEDED.length) return undefined;
   if (tokenFile === undefined || channel === undefined || publicKey === undefined)
-    throw new ConfigError(`${missing.join(', ')}: not set, and Discord needs all of ${NEEDED.join(', ')}`);
+    throw new ConfigError(`${missing.join(', ')}: missing; Discord needs ${NEEDED.join(', ')}`);
   return {
     token: readToken(tokenFile),
     channel,

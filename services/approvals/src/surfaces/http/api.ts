@@ -61,7 +61,7 @@ const requestOf = async ({ method }: Route, schema: z.ZodType, context: Context<
   const named = req.param();
   for (const [name, value] of Object.entries(named))
     if (Object.hasOwn(said, name) && said[name] !== value)
-      throw new HoldpointError('CONTRACT_INVALID', `${name}: not the one of the path`);
+      throw new HoldpointError('CONTRACT_INVALID', `${name}: differs from the path`);
   return parseAs(schema, { ...said, ...named });
 };
 
@@ -70,7 +70,7 @@ export const withTimeout = async <Answer>(answer: Promise<Answer>): Promise<Answ
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(
-      () => reject(new HoldpointError('RUNTIME_UNAVAILABLE', 'not answered in time; ask again')),
+      () => reject(new HoldpointError('RUNTIME_UNAVAILABLE', 'no answer in time; try again')),
       ANSWER_WITHIN_MS,
     );
   });
@@ -135,7 +135,7 @@ export const createApi = (deps: SurfaceDeps, origins: Origins): Hono<Env> => {
     app.all(path, (context) => {
       context.header('allow', allow);
       if (context.req.method !== 'OPTIONS')
-        return context.json(errorBody('CONTRACT_UNKNOWN_SUBJECT', `only ${allow} can be asked here`), 405);
+        return context.json(errorBody('CONTRACT_UNKNOWN_SUBJECT', `method not allowed: use ${allow}`), 405);
       if (context.res.headers.has('access-control-allow-origin')) {
         context.header('access-control-allow-methods', allow);
         context.header('access-control-allow-headers', READABLE);

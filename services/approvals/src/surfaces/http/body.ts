@@ -6,7 +6,7 @@ import { parseAs, parseJson } from '@holdpoint/runtime/engine/inbound';
 export const BODY_MAX_BYTES = 262_144;
 
 const tooLarge = (): HoldpointError =>
-  new HoldpointError('CONTRACT_PAYLOAD_TOO_LARGE', `at most ${String(BODY_MAX_BYTES)} bytes are taken`);
+  new HoldpointError('CONTRACT_PAYLOAD_TOO_LARGE', `the body is larger than ${String(BODY_MAX_BYTES)} bytes`);
 
 /** Stops at the limit, whatever `content-length` claims. */
 const bytesOf = async ({ body, headers }: Request): Promise<Uint8Array> => {

@@ -29,7 +29,7 @@ export const httpErrorOf = (error: unknown, log: Logger): HttpError => {
   if (!known) log.error(errorFields(error), 'request failed');
   const body =
     !known && isAway(error)
-      ? toErrorBody(new HoldpointError('RUNTIME_UNAVAILABLE', 'the store does not answer; ask again'))
+      ? toErrorBody(new HoldpointError('RUNTIME_UNAVAILABLE', 'the store does not answer; try again'))
       : toErrorBody(error);
   const code = ErrorCode.safeParse(body.code);
   const status = code.success ? ERRORS[code.data] : 500;

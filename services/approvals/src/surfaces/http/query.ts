@@ -13,7 +13,7 @@ const valueOf = (schema: z.core.$ZodType, name: string, texts: readonly string[]
   const field = innermost(schema);
   if (field instanceof z.ZodArray) return texts;
   const [text = '', ...more] = texts;
-  if (more.length > 0) throw invalid(name, 'more than once');
+  if (more.length > 0) throw invalid(name, 'given more than once');
   // A text that is no number is kept: the contract has the better error.
   return field instanceof z.ZodNumber && NUMBER.test(text) ? Number(text) : text;
 };
@@ -27,7 +27,7 @@ export const fieldsOf = (schema: z.ZodType, query: URLSearchParams): Readonly<Re
   return Object.fromEntries(
     [...new Set(query.keys())].map((name) => {
       const field = Object.hasOwn(shape, name) ? shape[name] : undefined;
-      if (field === undefined) throw invalid(name, 'no such parameter');
+      if (field === undefined) throw invalid(name, 'unknown parameter');
       return [name, valueOf(field, name, query.getAll(name))];
     }),
   );

@@ -15,14 +15,15 @@ export const WebEnv = z.object({
         .map((each) => each.trim())
         .filter((each) => each !== ''),
     )
-    .refine((origins) => origins.every(isOrigin), 'origins such as https://approvals.example, with commas')
+    .refine(
+      (origins) => origins.every(isOrigin),
+      'origins such as https://approvals.example, comma-separated',
+    )
     .describe(
-      'Origins beside its own whose pages may call its HTTP API and watch by WebSocket: `https://approvals.example`, several with commas, each exactly',
+      'Further origins whose pages may call the HTTP API and the WebSocket, comma-separated and exact: `https://approvals.example`',
     ),
   HOLDPOINT_WATCH_HEARTBEAT_MS: wholeNumber(100, 300_000)
     .default(15_000)
-    .describe(
-      'How often, in milliseconds, whoever watches by WebSocket is asked whether he is there, and his token whether it still counts',
-    ),
+    .describe('Interval in milliseconds of WebSocket heartbeats, each of which also checks the token again'),
 });
 export type WebSettings = z.infer<typeof WebEnv>;

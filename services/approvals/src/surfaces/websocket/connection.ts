@@ -78,7 +78,7 @@ export const serveWatcher = (
 
   const sendText = (text: string): void => {
     if (isOver || socket.readyState !== socket.OPEN) return;
-    if (socket.bufferedAmount > BUFFERED_MAX_BYTES) return end('slow', 'too slow: resume from what was seen');
+    if (socket.bufferedAmount > BUFFERED_MAX_BYTES) return end('slow', 'too slow: resume after the last seq');
     socket.send(text, () => {
       if (!isHeldBack || socket.bufferedAmount >= BUFFERED_LOW_BYTES) return;
       isHeldBack = false;
@@ -89,7 +89,7 @@ export const serveWatcher = (
 
   const requireSession = (): WatcherSession => {
     if (session === undefined)
-      throw new HoldpointError('APPROVALS_UNAUTHENTICATED', 'say who you are first: authenticate');
+      throw new HoldpointError('APPROVALS_UNAUTHENTICATED', 'not authenticated: send `authenticate` first');
     return session;
   };
 
@@ -97,7 +97,7 @@ export const serveWatcher = (
     const { name } = principal;
     const own = persons.take(name);
     if (own === undefined) {
-      const text = `at most ${String(CONNECTION_LIMITS.person)} connections for one person`;
+      const text = `at most ${String(CONNECTION_LIMITS.person)} connections per person`;
       send({ type: 'error', error: { code: 'APPROVALS_TOO_MANY_ATTEMPTS', message: text } });
       return end('tooMany', text);
     }
@@ -111,7 +111,7 @@ export const serveWatcher = (
   };
 
   const authenticate = async (authorization: string): Promise<void> => {
-    if (session !== undefined) throw invalid('type: authenticated already');
+    if (session !== undefined) throw invalid('type: already authenticated');
     try {
       await welcome(authorization, await identity.authenticate({ authorization, source }, 'approvals:read'));
     } catch (error) {
@@ -125,7 +125,7 @@ export const serveWatcher = (
 
   const mayAskForAll = ({ principal }: WatcherSession, all: boolean | undefined): void => {
     if (all === true && principal.scopes?.includes('audit:read') === false)
-      throw new HoldpointError('APPROVALS_SCOPE', 'the token is not for audit:read');
+      throw new HoldpointError('APPROVALS_SCOPE', 'the token lacks scope audit:read');
   };
   const seesAll = ({ principal }: WatcherSession, all: boolean | undefined): boolean =>
     all === true || identity.isAdministrator(principal);
@@ -192,7 +192,7 @@ export const serveWatcher = (
     } catch (error) {
       bad += 1;
       send({ type: 'error', error: httpErrorOf(error, log).body, ...refIn(said) });
-      if (bad >= BAD_MAX) end('badMessages', 'too many messages that cannot be taken');
+      if (bad >= BAD_MAX) end('badMessages', 'too many invalid messages');
     }
   };
 
@@ -208,7 +208,7 @@ export const serveWatcher = (
   };
 
   const authenticationTimeout = setTimeout(() => {
-    if (session === undefined && waiting === 0) end('unauthenticated', 'nobody has said who this is');
+    if (session === undefined && waiting === 0) end('unauthenticated', 'authentication timed out');
   }, AUTHENTICATE_WITHIN_MS);
 
   /** Ends the connection when its token was revoked or has expired, but not when the store is unavailable. */
@@ -222,7 +222,7 @@ export const serveWatcher = (
       if (code === 'APPROVALS_UNAUTHENTICATED' || code === 'APPROVALS_TOO_MANY_ATTEMPTS')
         end('unauthenticated', code);
       else if (code === 'APPROVALS_SCOPE') end('forbidden', code);
-      else log.debug(errorFields(error), 'a watcher could not be looked up again');
+      else log.debug(errorFields(error), 'websocket token could not be checked again');
     }
   };
   const heartbeat = setInterval(() => {
@@ -238,7 +238,7 @@ export const serveWatcher = (
     missed = 0;
     inTurn(() => receive(data, isBinary));
   });
-  socket.on('error', (error) => log.debug(errorFields(error), 'a watcher has said what is no message'));
+  socket.on('error', (error) => log.debug(errorFields(error), 'invalid WebSocket message'));
   socket.on('close', () => {
     isOver = true;
     clearTimeout(authenticationTimeout);

@@ -89,9 +89,9 @@ export const createWatch = (
     const { origin, host } = request.headers;
     if (pathOf(request) !== WATCH_PATH) throw new HoldpointError('CONTRACT_UNKNOWN_SUBJECT', 'no such path');
     if (!origins.mayConnect(origin, host))
-      throw new HoldpointError('APPROVALS_ORIGIN_REFUSED', 'pages of this origin may not connect');
+      throw new HoldpointError('APPROVALS_ORIGIN_REFUSED', 'this origin is not allowed');
     if (isStopped || server.clients.size >= CONNECTION_LIMITS.all)
-      throw new HoldpointError('RUNTIME_UNAVAILABLE', 'no more connections are taken at the moment');
+      throw new HoldpointError('RUNTIME_UNAVAILABLE', 'too many connections; try again later');
   };
 
   const acceptConnection = (request: IncomingMessage, socket: Duplex, head: Buffer, arrival: Arrival): void =>
@@ -105,7 +105,10 @@ export const createWatch = (
       if (authorization === undefined) {
         const place = unauthenticated.take(source);
         if (place === undefined)
-          throw new HoldpointError('APPROVALS_TOO_MANY_ATTEMPTS', 'too many wait here who say nothing');
+          throw new HoldpointError(
+            'APPROVALS_TOO_MANY_ATTEMPTS',
+            'too many unauthenticated connections from this address',
+          );
         socket.once('close', place.release);
         // Browsers hide the status of a failed upgrade, so a wrong token is reported after it.
         return acceptConnection(request, socket, head, { source, place, authorization: bearerOf(request) });
@@ -121,7 +124,7 @@ export const createWatch = (
   const closeWatcher = (watcher: WebSocket): Promise<void> =>
     new Promise((resolve) => {
       watcher.once('close', () => resolve());
-      watcher.close(WATCH_CLOSED.stopping, 'the service stops: connect again');
+      watcher.close(WATCH_CLOSED.stopping, 'the service is stopping: connect again');
     });
 
   return {

@@ -26,7 +26,7 @@ const JWKS_MAX_BYTES = 262_144;
 export type OidcKeys = { readonly keyOf: JWTVerifyGetKey; readonly stop: () => Promise<void> };
 
 const unavailable = (cause?: unknown): HoldpointError =>
-  new HoldpointError('RUNTIME_UNAVAILABLE', 'the keys of the OIDC issuer cannot be read; ask again', {
+  new HoldpointError('RUNTIME_UNAVAILABLE', 'the keys of the OIDC issuer are unavailable; try again', {
     cause,
   });
 
@@ -51,7 +51,7 @@ const keysIn = (text: string): JWTVerifyGetKey | undefined => {
 /** Throws `ConfigError`. */
 const parseJwks = (text: string): JWTVerifyGetKey => {
   const keys = keysIn(text);
-  if (keys === undefined) throw new ConfigError('HOLDPOINT_OIDC_JWKS: the file holds no JSON Web Key Set');
+  if (keys === undefined) throw new ConfigError('HOLDPOINT_OIDC_JWKS: the file contains no JSON Web Key Set');
   return keys;
 };
 
@@ -62,13 +62,13 @@ const fetchKeys = (log: Logger, now: () => number): FetchImplementation => {
     if (now() - failedAt < AFTER_FAILURE_MS) throw unavailable();
     try {
       const response = await fetch(url, options);
-      if (response.status !== 200) throw new Error(`the issuer answers ${String(response.status)}`);
+      if (response.status !== 200) throw new Error(`the issuer answered ${String(response.status)}`);
       const text = await boundedText(response, JWKS_MAX_BYTES);
-      if (keysIn(text) === undefined) throw new Error('what the issuer answers is no JSON Web Key Set');
+      if (keysIn(text) === undefined) throw new Error('the issuer returned no JSON Web Key Set');
       return new Response(text);
     } catch (cause) {
       failedAt = now();
-      log.warn(errorFields(cause), 'the keys of the OIDC issuer cannot be read');
+      log.warn(errorFields(cause), 'the keys of the OIDC issuer are unavailable');
       throw unavailable(cause);
     }
   };

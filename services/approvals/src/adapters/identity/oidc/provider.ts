@@ -37,7 +37,7 @@ export type OidcProvider = {
 };
 
 const unavailable = (): HoldpointError =>
-  new HoldpointError('RUNTIME_UNAVAILABLE', 'the OIDC provider does not answer as it should; try again');
+  new HoldpointError('RUNTIME_UNAVAILABLE', 'the OIDC provider is unavailable; try again');
 
 /** Follows no redirects, and limits time and size. */
 const fetchBounded = async (url: string, options: object): Promise<Response> => {
@@ -99,7 +99,7 @@ export const createOidcProvider = (
   const complain = (error: unknown): void => {
     if (now() - loggedAt < LOG_EVERY_MS) return;
     loggedAt = now();
-    log.error(fieldsOf(error), 'the OIDC provider gives no tokens');
+    log.error(fieldsOf(error), 'the OIDC provider returned no tokens');
   };
   const discover = async (): Promise<Metadata> => {
     try {
@@ -108,15 +108,15 @@ export const createOidcProvider = (
       const { authorization_endpoint: login, token_endpoint: token } = found;
       // Issuers are compared character by character: an equivalent URL would fail every sign-in.
       if (found.issuer !== issuer)
-        throw new Error('the provider calls itself otherwise than it is configured');
+        throw new Error('the issuer in the metadata differs from HOLDPOINT_OIDC_ISSUER');
       if (login === undefined || token === undefined || !isSafeUrl(login) || !isSafeUrl(token))
-        throw new Error('the provider names no endpoints that could be trusted');
+        throw new Error('the metadata has no secure authorization and token endpoints');
       const metadata = { ...found, authorization_endpoint: login, token_endpoint: token };
       kept = { metadata, at: now() };
       return metadata;
     } catch (error) {
       failedAt = now();
-      log.warn(fieldsOf(error), 'the OIDC provider does not describe itself');
+      log.warn(fieldsOf(error), 'OIDC provider metadata is unavailable');
       throw unavailable();
     }
   };
@@ -163,7 +163,7 @@ export const createOidcProvider = (
       } catch (error) {
         if (isRefusal(error)) {
           // The failure is counted elsewhere; its reason helps only in debugging.
-          log.debug(fieldsOf(error), 'a sign-in was refused');
+          log.debug(fieldsOf(error), 'sign-in refused');
           return undefined;
         }
         complain(error);

@@ -113,7 +113,7 @@ describe('an issuer', () => {
   test.each(['HOLDPOINT_OIDC_ISSUER', 'HOLDPOINT_OIDC_AUDIENCE', 'HOLDPOINT_OIDC_JWKS'])(
     'is not taken without %s',
     (name) => {
-      expect(problemOf({ ...oidc(), [name]: '' })).toBe(`${name}: needed beside the other settings of OIDC`);
+      expect(problemOf({ ...oidc(), [name]: '' })).toBe(`${name}: required with the other OIDC settings`);
     },
   );
 });

@@ -49,40 +49,37 @@ export const IdentityEnv = z.object({
       'The directory, who may decide: `{"principals":[{"name","groups","roles","tokenSha256","discord","oidc"}]}`, of which `name` and `groups` are needed. Read again within seconds of a change; a broken file is logged, and what it held stays',
     ),
   HOLDPOINT_ADMINISTRATORS: orNothing(
-    ListOf(Audience, 'groups, user:<name> or role:<name>, with commas between them').default(['operators']),
+    ListOf(Audience, 'groups, user:<name> or role:<name>, comma-separated').default(['operators']),
   ).describe(
-    "Who makes tokens for others and revokes anybody's, with commas: groups, `user:<name>`, `role:<name>`",
+    'Administrators, who may create and revoke tokens and rules of others; comma-separated groups, `user:<name>`, `role:<name>`',
   ),
   HOLDPOINT_OIDC_ISSUER: orNothing(
-    z.string().max(500).regex(/^\S+$/, 'the issuer, as its tokens name it').optional(),
+    z.string().max(500).regex(/^\S+$/, 'the issuer, equal to `iss` in its tokens').optional(),
   ).describe(
-    'Whose OIDC tokens count, exactly as their `iss` has it; this, the audience and the keys are set together',
+    'Issuer of accepted OIDC tokens, equal to their `iss`. Set it together with the audience and the keys',
   ),
   HOLDPOINT_OIDC_AUDIENCE: orNothing(
-    ListOf(
-      z.array(z.string().max(500)).min(1).max(20),
-      'up to 20 names, with commas between them',
-    ).optional(),
-  ).describe('Whom such a token has to be meant for: any of these, with commas between them'),
+    ListOf(z.array(z.string().max(500)).min(1).max(20), 'up to 20 names, comma-separated').optional(),
+  ).describe('Accepted `aud` values, comma-separated'),
   HOLDPOINT_OIDC_JWKS: orNothing(
     z
       .string()
       .refine(
         (text) => isAbsolute(text) || isSafeUrl(text),
-        'an https URL, an http URL of this machine, or the absolute path of a file',
+        'an https URL, an http URL of localhost, or the absolute path of a file',
       )
       .optional(),
   ).describe(
-    "Where the issuer's public keys are: an https URL, or the absolute path of a file, which is read again when it changes",
+    "The issuer's public keys: an https URL, or the absolute path of a file, which is read again when it changes",
   ),
-  HOLDPOINT_OIDC_GROUPS_CLAIM: Claim('groups').describe("The claim that names a person's groups"),
+  HOLDPOINT_OIDC_GROUPS_CLAIM: Claim('groups').describe("Claim with a person's groups"),
   HOLDPOINT_OIDC_NAME_CLAIM: Claim('sub').describe(
-    'The claim that names the person, who is called `oidc:<name>` unless the directory has his `sub` under `oidc`',
+    'Claim with the name of the person, who appears as `oidc:<name>` unless the directory lists the `sub` under `oidc`',
   ),
   HOLDPOINT_OIDC_SCOPES: orNothing(
     ListOf(z.array(Scope).min(1), Scope.options.join(', ')).default(OIDC_SCOPES),
   ).describe(
-    'What such a token is good for, with commas; all but `tokens:write`, `operations:write` and `tasks:submit` when left out',
+    'Scopes of OIDC tokens, comma-separated; default: all but `tokens:write`, `operations:write` and `tasks:submit`',
   ),
 });
 export type IdentityEnv = z.infer<typeof IdentityEnv>;
@@ -116,7 +113,5 @@ export const oidcSettings = (env: IdentityEnv): OidcSettings | undefined => {
   };
   const missing = Object.entries(needed).filter(([, value]) => value === undefined);
   if (missing.length === Object.keys(needed).length) return undefined;
-  throw new ConfigError(
-    missing.map(([name]) => `${name}: needed beside the other settings of OIDC`).join('; '),
-  );
+  throw new ConfigError(missing.map(([name]) => `${name}: required with the other OIDC settings`).join('; '));
 };

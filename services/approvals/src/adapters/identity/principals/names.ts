@@ -12,15 +12,15 @@ export const isPlain = (name: string): boolean => name.trim() === name && !HIDDE
 export const OIDC_PREFIX = 'oidc:';
 
 const Plain = (max: number) =>
-  z.string().min(1).max(max).refine(isPlain, 'no characters that cannot be seen, and no spaces around it');
+  z.string().min(1).max(max).refine(isPlain, 'no invisible characters, and no spaces around it');
 
 export const PersonName = Plain(100).refine(
   (name) => !name.toLowerCase().startsWith(OIDC_PREFIX),
-  `names that begin with ${OIDC_PREFIX} are those of OIDC tokens`,
+  `names that begin with ${OIDC_PREFIX} are reserved for OIDC tokens`,
 );
 
 /** A group or a role. */
 export const GroupName = Plain(100).refine(
   (name) => !OF_AUDIENCES.test(name),
-  'user:, group: and role: mark what follows them in an audience',
+  'the prefixes user:, group: and role: are reserved for audiences',
 );

@@ -13,7 +13,7 @@ const Principal = z.object({
   /** The person's ids elsewhere: the Discord user, and the subject of OIDC tokens. */
   discord: z
     .string()
-    .regex(/^\d{1,20}$/, 'the number of a Discord user')
+    .regex(/^\d{1,20}$/, 'a Discord user id: up to 20 digits')
     .optional(),
   oidc: z.string().min(1).max(255).optional(),
 });
@@ -43,7 +43,7 @@ const Principals = z.object({
             context.addIssue({
               code: 'custom',
               path: [i, field],
-              message: `that of principals[${String(before)}]`,
+              message: `already used by principals[${String(before)}]`,
             });
         }
       }

@@ -69,10 +69,10 @@ test.each([
 
 test('a client without its issuer, and a secret without its client, are named', () => {
   expect(() => read({ HOLDPOINT_OIDC_CLIENT_ID: 'console' }, '')).toThrow(
-    'HOLDPOINT_OIDC_ISSUER: needed beside HOLDPOINT_OIDC_CLIENT_ID',
+    'HOLDPOINT_OIDC_ISSUER: required with HOLDPOINT_OIDC_CLIENT_ID',
   );
   expect(() => read({ HOLDPOINT_OIDC_CLIENT_SECRET_FILE: secretFile })).toThrow(
-    'HOLDPOINT_OIDC_CLIENT_ID: needed beside HOLDPOINT_OIDC_CLIENT_SECRET_FILE',
+    'HOLDPOINT_OIDC_CLIENT_ID: required with HOLDPOINT_OIDC_CLIENT_SECRET_FILE',
   );
 });
 
@@ -96,7 +96,7 @@ test('a file without a secret is named, and not shown', async () => {
     const reading = () =>
       read({ HOLDPOINT_OIDC_CLIENT_ID: 'console', HOLDPOINT_OIDC_CLIENT_SECRET_FILE: path });
     expect(reading).toThrow(ConfigError);
-    expect(reading).toThrow(/^HOLDPOINT_OIDC_CLIENT_SECRET_FILE: the file holds no client secret$/);
+    expect(reading).toThrow(/^HOLDPOINT_OIDC_CLIENT_SECRET_FILE: the file contains no client secret$/);
   }
   expect(() =>
     read({

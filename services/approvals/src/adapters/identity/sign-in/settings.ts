@@ -12,25 +12,25 @@ export const SignInEnv = z.object({
     z
       .string()
       .max(500)
-      .regex(/^[\u0021-\u007e]+$/, 'the id of a client, as its issuer has given it')
+      .regex(/^[\u0021-\u007e]+$/, 'the client id that the issuer assigned')
       .optional(),
   ).describe(
-    'What the OIDC provider knows the [console](../console.md#signing-in-by-oidc) by. With it people sign in there by the login of the provider; without it, with a token alone',
+    'Client id of the [console](../console.md#signing-in-by-oidc) at the OIDC provider. With it users sign in through the provider; without it they need a token',
   ),
   HOLDPOINT_OIDC_CLIENT_SECRET_FILE: orNothing(z.string().optional()).describe(
-    "File with the client's secret, read again when it changes; none for a public client, which PKCE alone protects",
+    "File with the client's secret, read again when it changes; unset for a public client, which PKCE alone protects",
   ),
   HOLDPOINT_OIDC_CLIENT_SCOPES: orNothing(
     ListOf(
       Scopes.refine((scopes) => scopes.includes('openid')),
-      'openid, and what else the issuer is to be asked for, with commas between them',
+      'openid and further scopes, comma-separated',
     ).default(['openid']),
   ).describe(
-    'The scopes that a sign-in asks the provider for, with commas; many need one more for groups, such as `groups`',
+    'Scopes that a sign-in requests, comma-separated; many providers need one more for groups, such as `groups`',
   ),
   HOLDPOINT_OIDC_PROVIDER_NAME: orNothing(
-    z.string().max(60).refine(isPlain, 'a name without characters that cannot be seen').optional(),
-  ).describe("What the button calls the provider; the issuer's host when left out"),
+    z.string().max(60).refine(isPlain, 'a name without invisible characters').optional(),
+  ).describe("Provider name on the sign-in button; default: the issuer's host"),
 });
 export type SignInEnv = z.infer<typeof SignInEnv>;
 
@@ -49,7 +49,7 @@ const SECRET_FILE = 'HOLDPOINT_OIDC_CLIENT_SECRET_FILE';
 const parseSecret = (text: string): string => {
   const secret = text.trimEnd();
   if (!/^[\u0020-\u007e]{1,1024}$/.test(secret))
-    throw new ConfigError(`${SECRET_FILE}: the file holds no client secret`);
+    throw new ConfigError(`${SECRET_FILE}: the file contains no client secret`);
   return secret;
 };
 
@@ -70,16 +70,16 @@ export const signInSettings = (
 ): SignInSettings | undefined => {
   if (clientId === undefined) {
     if (secretFile === undefined) return undefined;
-    throw new ConfigError(`HOLDPOINT_OIDC_CLIENT_ID: needed beside ${SECRET_FILE}`);
+    throw new ConfigError(`HOLDPOINT_OIDC_CLIENT_ID: required with ${SECRET_FILE}`);
   }
   if (oidc === undefined)
-    throw new ConfigError('HOLDPOINT_OIDC_ISSUER: needed beside HOLDPOINT_OIDC_CLIENT_ID');
+    throw new ConfigError('HOLDPOINT_OIDC_ISSUER: required with HOLDPOINT_OIDC_CLIENT_ID');
   const { issuer } = oidc;
   const url = URL.parse(issuer);
   // An attacker on an insecure connection could redirect users anywhere.
   if (url === null || !isSafeUrl(issuer) || url.search !== '' || url.hash !== '')
     throw new ConfigError(
-      'HOLDPOINT_OIDC_ISSUER: for a sign-in it has to be an https URL, or an http URL of this machine',
+      'HOLDPOINT_OIDC_ISSUER: the sign-in needs an https URL, or an http URL of localhost',
     );
   if (secretFile !== undefined) readClientSecret(secretFile);
   return { issuer, clientId, secretFile, scopes, name: name ?? url.host };

@@ -63,7 +63,7 @@ test('where Holdpoint does not take the ID token, he shows his access token', as
 test('where it takes neither he is told that the settings are wrong, and is not slowed down for it', async () => {
   const signIn = signInWith({}, []);
   for (let i = 0; i <= FAILURES_MAX; i += 1)
-    await expect(signIn.redeem(code, 'here')).rejects.toThrow('whoever runs Holdpoint');
+    await expect(signIn.redeem(code, 'here')).rejects.toThrow('check the OIDC settings');
   expect(signIn.attempts.counted()).toContainEqual({ labels: { kind: 'oidc' }, value: FAILURES_MAX + 1 });
 });
 

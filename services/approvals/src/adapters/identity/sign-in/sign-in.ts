@@ -46,7 +46,7 @@ export const createSignIn = ({
   const fail = (source: string): HoldpointError => {
     const wait = attempts.failed(source, 'oidc');
     return wait === undefined
-      ? refused('the OIDC provider does not vouch for this sign-in: begin it anew')
+      ? refused('the OIDC provider rejected this sign-in: sign in again')
       : tooManyAttempts(wait);
   };
 
@@ -62,9 +62,9 @@ export const createSignIn = ({
       if (isBearer(token) && (await subjectOf(token)) === claims.sub) return token;
     // This is a configuration problem, not a guess.
     attempts.noted(source, 'oidc');
-    log.warn('neither token of the OIDC provider is taken: audience or claims are not those of the settings');
+    log.warn('no token of the OIDC provider was accepted: check audience and claims');
     throw refused(
-      'the OIDC provider has let you in, but its tokens do not count here: whoever runs Holdpoint has to look at its settings of OIDC',
+      'Holdpoint accepts no token of this OIDC provider: ask the operator to check the OIDC settings',
     );
   };
 
@@ -82,7 +82,7 @@ export const createSignIn = ({
     },
     redeem: async (code, source) => {
       if (redeeming >= REDEEMED_AT_ONCE)
-        throw new HoldpointError('RUNTIME_UNAVAILABLE', 'too many are signing in at once; try again');
+        throw new HoldpointError('RUNTIME_UNAVAILABLE', 'too many sign-ins at once; try again');
       redeeming += 1;
       try {
         return { token: await tokenFor(code, source) };

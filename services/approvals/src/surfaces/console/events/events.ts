@@ -98,7 +98,7 @@ export const createEvents = ({ deps, listener, look, heartbeatMs }: EventsParts)
       const error: unknown = each.reason;
       const code = error instanceof HoldpointError ? error.code : 'RUNTIME_UNAVAILABLE';
       if (code !== 'RUNTIME_UNAVAILABLE' && code !== 'RUNTIME_POISON') return fail(stream, error);
-      log.debug(errorFields(error), 'a task cannot be followed at the moment');
+      log.debug(errorFields(error), 'task events are unavailable');
     }
   };
 
@@ -119,12 +119,12 @@ export const createEvents = ({ deps, listener, look, heartbeatMs }: EventsParts)
       const id = wanted.task === undefined ? undefined : parseAs(TaskId, wanted.task);
       if (id !== undefined || wanted.after !== NOW) parseCursor(wanted.after);
       if (isStopped || open.size >= STREAMS.all)
-        throw new HoldpointError('RUNTIME_UNAVAILABLE', 'no more streams are taken at the moment');
+        throw new HoldpointError('RUNTIME_UNAVAILABLE', 'too many event streams; try again later');
       const place = persons.take(name);
       if (place === undefined)
         throw new HoldpointError(
           'APPROVALS_TOO_MANY_ATTEMPTS',
-          `at most ${String(STREAMS.person)} streams for one person`,
+          `at most ${String(STREAMS.person)} streams per person`,
         );
 
       const stream = openEventStream(response);

@@ -42,8 +42,7 @@ export const followTasks = (
   const timer = setInterval(() => {
     const told = [...latest.values()];
     latest.clear();
-    if (isTooMuch)
-      send({ event: 'reset', data: { reason: 'more happens than is told: load the list again' } });
+    if (isTooMuch) send({ event: 'reset', data: { reason: 'too many changes: load the list again' } });
     // A client that resumes from this id reloads the list.
     else for (const data of told) send({ event: 'fact', id: '0', data });
     isTooMuch = false;

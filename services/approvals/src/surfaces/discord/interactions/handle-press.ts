@@ -16,7 +16,7 @@ type OpenOrClosed = Pending | Closed;
 const stateOf = async ({ pool, decider }: SurfaceDeps, id: string): Promise<OpenOrClosed> => {
   const state = await readState(pool, decider, id);
   if (state.status === 'pending' || state.status === 'closed') return state;
-  throw new HoldpointError('APPROVALS_UNKNOWN', `no approval is called ${id}`);
+  throw new HoldpointError('APPROVALS_UNKNOWN', `unknown approval: ${id}`);
 };
 
 const decideOn = async (
@@ -34,7 +34,7 @@ const decideOn = async (
   );
   if (status === 'pending') {
     stale();
-    return whisper(`It counts. Still needed to approve: ${String(missing)}.`);
+    return whisper(`Your vote counts. Approvals still needed: ${String(missing)}.`);
   }
   return update(messageOf(await stateOf(deps, id), token));
 };
@@ -45,7 +45,7 @@ const refusalOf = async (deps: SurfaceDeps, error: HoldpointError, id: string): 
   const said = `${inline(message, 1_200)} (${inline(code, 100)})`;
   if (code !== 'APPROVALS_ALREADY_DECIDED') return whisper(said);
   const state = await stateOf(deps, id);
-  return whisper(state.status === 'closed' ? `It is decided already. ${decisionText(state)}` : said);
+  return whisper(state.status === 'closed' ? `Already decided. ${decisionText(state)}` : said);
 };
 
 /** Checks the button before anything else happens. Throws `HoldpointError`. */
@@ -67,11 +67,11 @@ const done = async (
   const state = await stateOf(deps, named.id);
   const { digest } = state.request;
   if (!digest.startsWith(named.digest))
-    throw new HoldpointError('APPROVALS_DIGEST_MISMATCH', 'the effect is not the one that was shown');
+    throw new HoldpointError('APPROVALS_DIGEST_MISMATCH', 'the effect differs from the one that was shown');
   if (press.does !== 'ask' && press.does !== 'open')
     return decideOn(deps, named, statementOf(press, state.request, textsOf(pressed)), state, by, stale);
   if (state.status === 'pending') return formFor({ ...named, press }, state.request);
-  return whisper(`It is decided already. ${decisionText(state)}`);
+  return whisper(`Already decided. ${decisionText(state)}`);
 };
 
 /** `result` is a metric label: an outcome or an error code. */
@@ -98,7 +98,7 @@ export const press = async (
     if (!(error instanceof HoldpointError)) throw error;
     const { code } = error;
     const level = ERRORS[code] >= 500 || code === 'APPROVALS_TOKEN_MISMATCH' ? 'warn' : 'info';
-    deps.log[level]({ code, approval: id, by: by.name }, 'a decision on discord was refused');
+    deps.log[level]({ code, approval: id, by: by.name }, 'discord decision refused');
     // The message may show buttons that no longer apply.
     if (code === 'APPROVALS_ALREADY_DECIDED') refreshMessage();
     return { answer: await refusalOf(deps, error, id), result: code };

@@ -50,7 +50,7 @@ export const discordRoutes = ({ deps, deliveries, publicKey, counts, now = Date.
     counts.add(code);
     if (now() - loggedAt < LOG_EVERY_MS) return;
     loggedAt = now();
-    log.warn({ code }, 'an interaction that discord has not sent was refused');
+    log.warn({ code }, 'refused an interaction that was not signed by discord');
   };
 
   const pressedBy = async (pressed: UserInteraction): Promise<Answer> => {
@@ -58,10 +58,8 @@ export const discordRoutes = ({ deps, deliveries, publicKey, counts, now = Date.
     const by = user === undefined ? undefined : deps.identity.ofDiscord(user);
     if (by === undefined) {
       counts.add('unknown_user');
-      log.warn({ user }, 'a discord user who is nobody here has pressed a button');
-      return whisper(
-        'You are not known here: an administrator has to say who you are before you can decide.',
-      );
+      log.warn({ user }, 'unknown discord user pressed a button');
+      return whisper('Your Discord user is unknown. Ask an administrator to add you before you decide.');
     }
     const { answer, result } = await press(deps, deliveries, pressed, by);
     counts.add(result);
@@ -71,12 +69,12 @@ export const discordRoutes = ({ deps, deliveries, publicKey, counts, now = Date.
   const answerTo = async (pressed: UserInteraction): Promise<Answer> => {
     const work = pressedBy(pressed).catch((error: unknown) => {
       counts.add('failed');
-      log.error(errorFields(error), 'an interaction could not be answered');
-      return whisper('It did not work; the service log has the cause. Please try again.');
+      log.error(errorFields(error), 'discord interaction failed');
+      return whisper('That failed; the service log has the cause. Please try again.');
     });
     const waiting = new AbortController();
     const late = sleep(ANSWER_WITHIN_MS, undefined, { signal: waiting.signal }).then(
-      () => whisper('It takes longer than usual. The message will show what came of it.'),
+      () => whisper('This takes longer than usual. The message will show the result.'),
       () => whisper(''),
     );
     const answer = await Promise.race([work, late]);
@@ -91,10 +89,9 @@ export const discordRoutes = ({ deps, deliveries, publicKey, counts, now = Date.
     if (!isSigned(publicKey, { signature, timestamp, body }, now()))
       throw unsigned('the signature is missing, wrong or too old');
     const { data: interaction } = Interaction.safeParse(parseJson(body));
-    if (interaction === undefined)
-      throw new HoldpointError('CONTRACT_INVALID', 'not an interaction that is known');
+    if (interaction === undefined) throw new HoldpointError('CONTRACT_INVALID', 'unknown interaction');
     if (interaction.type === 1) return context.json(pong);
-    if (isSeen(interaction.id, now())) throw unsigned('this interaction was sent before');
+    if (isSeen(interaction.id, now())) throw unsigned('repeated interaction');
     return context.json(await answerTo(interaction));
   };
 

@@ -14,7 +14,7 @@ type Opens = PressOf<'ask' | 'open'>;
 export type Statement = Pick<DecideApproval, 'decision' | 'response' | 'comment' | 'remember'>;
 
 export const foreignButton = (): HoldpointError =>
-  new HoldpointError('APPROVALS_TOKEN_MISMATCH', 'this button belongs to no approval, or was changed');
+  new HoldpointError('APPROVALS_TOKEN_MISMATCH', 'the button belongs to no approval, or was altered');
 
 /** Whether the interaction submits a form. */
 export const isFormSubmission = ({ does }: Press): boolean => does === 'say' || does === 'fill';
@@ -47,7 +47,7 @@ export const formFor = (
 const ruleFor = (request: RequestApproval) => {
   const rule = suggestedRule(request);
   if (rule === undefined)
-    throw new HoldpointError('APPROVALS_RULE_REFUSED', 'no rule may decide on the like of it');
+    throw new HoldpointError('APPROVALS_RULE_REFUSED', 'standing rules cannot approve this kind of effect');
   return rule;
 };
 

@@ -16,10 +16,10 @@ export const OUTCOMES: Readonly<Record<ApprovalOutcome, string>> = {
 const ANSWERS: Readonly<Record<Answer, string>> = {
   applied: 'it happened',
   not_applied: 'it did not happen',
-  retry: 'it is to be done again',
-  skip: 'it is left out',
-  done: 'it counts as done',
-  cancel: 'it is cancelled',
+  retry: 'repeat it',
+  skip: 'skip the job',
+  done: 'mark as done',
+  cancel: 'cancel the task',
 };
 
 const WHERE: Readonly<Record<Surface, string>> = {
@@ -29,15 +29,15 @@ const WHERE: Readonly<Record<Surface, string>> = {
   web: 'in the console',
   websocket: 'over a WebSocket',
   discord: 'on Discord',
-  rule: 'beforehand',
-  clock: 'by the clock',
+  rule: 'by standing rule',
+  clock: 'by timeout',
 };
 
 const NAME_MAX = 200;
 
 const whoOf = ({ outcome, by, surface, votes, rule }: Resolution): string => {
-  if (surface === 'clock') return 'nobody has decided in time';
-  if (outcome === 'cancelled') return 'it is not wanted any more';
+  if (surface === 'clock') return 'not decided in time';
+  if (outcome === 'cancelled') return 'no longer needed';
   const where = surface === undefined ? '' : ` ${WHERE[surface]}`;
   if (rule !== undefined) return `by ${inline(by, NAME_MAX)}${where}`;
   const names = votes?.filter(({ decision }) => (outcome === 'approved') === (decision === 'approve'));

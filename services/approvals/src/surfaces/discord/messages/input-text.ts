@@ -24,7 +24,7 @@ const fieldLine = (field: InputField): string => {
   const more = [
     label === undefined ? '' : `: ${inline(label, LINE_MAX)}`,
     `, ${inline(fieldWants(field), LINE_MAX)}`,
-    required ? '' : ', may be left out',
+    required ? '' : ', optional',
     help === undefined || help === '' ? '' : `. ${inline(help, LINE_MAX)}`,
   ];
   return `• ${inline(name, LINE_MAX)}${more.join('')}`;
@@ -56,7 +56,7 @@ const linesWithin = (lines: readonly string[], max: number, note: string): strin
   return `${text}${note}`;
 };
 
-const BLANK = 'There is nothing more to it.';
+const BLANK = 'No further details.';
 
 /** The question of a program: the prompt if the title cut it, the body, and the possible answers. */
 export const inputText = (request: RequestApproval, input: InputRequest, max: number): string => {

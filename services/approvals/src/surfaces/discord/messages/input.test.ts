@@ -87,8 +87,8 @@ describe('what a program asks for', () => {
     expect(embed.description.split('\n')).toEqual([
       '• env: Where to?, one of test, prod',
       '• percent, a whole number, at least 1, at most 100',
-      '• watched, yes or no, may be left out',
-      '• why, a text of at most 500 characters, may be left out. For the record.',
+      '• watched, yes or no, optional',
+      '• why, a text of at most 500 characters, optional. For the record.',
     ]);
   });
 
@@ -160,7 +160,7 @@ describe('a form', () => {
 
   test('is none for what has buttons of its own', () => {
     for (const input of [CHOICE, { kind: 'approval' } as const])
-      expect(() => opened(input)).toThrow('changed');
+      expect(() => opened(input)).toThrow('altered');
   });
 
   const typed = (values: Readonly<Record<string, string>>): Json =>
@@ -187,8 +187,8 @@ test('what is pressed under another question says nothing', () => {
     { does: 'fill' },
   ];
   const { input: _, ...effect } = request;
-  for (const press of presses) expect(() => statementOf(press, effect, new Map())).toThrow('changed');
-  expect(() => statementOf({ does: 'pick', option: 2 }, inputFor(CHOICE), new Map())).toThrow('changed');
+  for (const press of presses) expect(() => statementOf(press, effect, new Map())).toThrow('altered');
+  expect(() => statementOf({ does: 'pick', option: 2 }, inputFor(CHOICE), new Map())).toThrow('altered');
   expect(statementOf({ does: 'pick', option: 1 }, inputFor(CHOICE), new Map())).toEqual({
     decision: 'respond',
     response: 'b',

@@ -92,7 +92,7 @@ describe('a job that is stuck', () => {
   test('is shown with why, and as much of its report as there is room for', () => {
     const { embed } = only(pending({ stuck, body: `# Report\n${'r'.repeat(31_000)}` }));
     expect(embed.title).toMatch(/^A job is stuck: /);
-    expect(embed.description).toContain(String.raw`It does not go on by itself: the same \*three\* times`);
+    expect(embed.description).toContain(String.raw`The job is stuck: the same \*three\* times`);
     expect(embed.description).toContain(String.raw`> \# Report`);
     expect(embed.description).toMatch(/r{3000}/);
     expect(embed.description).toMatch(/cut; all of it: `holdpoint recovery report t-1\/append`\)$/);
@@ -102,7 +102,7 @@ describe('a job that is stuck', () => {
   });
 
   test('without a report says why', () => {
-    expect(only(pending({ stuck })).embed.description).toMatch(/^It does not go on by itself: .*times$/);
+    expect(only(pending({ stuck })).embed.description).toMatch(/^The job is stuck: .*times$/);
   });
 });
 
@@ -143,6 +143,6 @@ describe('buttons', () => {
       pending({ id: 'a'.repeat(64) as ReturnType<typeof requestFor>['id'] }),
     );
     expect(components).toEqual([]);
-    expect(embed.fields.find(({ name }) => name === 'Buttons')?.value).toContain('no room');
+    expect(embed.fields.find(({ name }) => name === 'Buttons')?.value).toContain('too long for buttons');
   });
 });

@@ -77,7 +77,7 @@ const endOf = ({ request, decided }: Closed): readonly Field[] => {
 };
 
 const deadlineOf = (state: Pending): readonly Field[] => [
-  field('Decide', `${moment(state.expiresAt, 'R')} at the latest, ${moment(state.expiresAt, 'f')}`),
+  field('Decide', `${moment(state.expiresAt, 'R')} (${moment(state.expiresAt, 'f')})`),
   ...votesOf(state),
 ];
 
@@ -103,7 +103,7 @@ const digestOf = (request: RequestApproval): readonly Field[] => {
 /** The commands to decide with when there are no buttons. */
 const elsewhereOf = ({ id, input }: RequestApproval): Field =>
   input === undefined
-    ? field('Buttons', 'its id leaves no room for any: decide on it elsewhere')
+    ? field('Buttons', 'its id is too long for buttons: decide on another surface')
     : field('Answer', `on the command line: \`holdpoint approval answer ${id}\``);
 
 const fieldsOf = (state: Pending | Closed, hasButtons: boolean): readonly Field[] => {
@@ -111,7 +111,7 @@ const fieldsOf = (state: Pending | Closed, hasButtons: boolean): readonly Field[
   const { id, requestedBy, task, node, gate } = request;
   return [
     ...subjectOf(request),
-    field('Asked for by', inline(requestedBy, NAME_MAX), true),
+    field('Requested by', inline(requestedBy, NAME_MAX), true),
     field('Step', inline(`${task}/${node}`, NAME_MAX), true),
     ...(gate === undefined ? [] : [field('Gate', inline(gate, NAME_MAX), true)]),
     field('May decide', inline(audience.join(', '), AUDIENCE_MAX, seeAll(id))),
@@ -131,14 +131,14 @@ const descriptionOf = (request: RequestApproval, max: number): string => {
 const reportText = (request: RequestApproval, why: string, max: number): string => {
   const { body = '' } = request;
   const note = seeAllBy(reportCommand(jobOf(request.task, request.node)));
-  const reason = `It does not go on by itself: ${inline(why, 500, note)}`;
+  const reason = `The job is stuck: ${inline(why, 500, note)}`;
   return body.trim() === '' ? reason : `${reason}\n${quoted(body, max - reason.length - 1, note)}`;
 };
 
 /** The body of the gate and the arguments share the room. */
 const effectText = ({ id, body, effect, doubt }: RequestApproval, max: number): string => {
   const note = seeAll(id);
-  const reason = doubt === undefined ? '' : `Nobody can be sure of it: ${inline(doubt.reason, 500, note)}\n`;
+  const reason = doubt === undefined ? '' : `The outcome is unknown: ${inline(doubt.reason, 500, note)}\n`;
   const left = max - reason.length - 1;
   const whole = jsonBlock(effect.args, left, note);
   const text =
@@ -153,7 +153,7 @@ const lengthOf = ({ title, fields, footer }: Omit<Embed, 'description'>): number
 
 const HEADS: Readonly<Record<Question, string>> = {
   effect: 'Approval needed',
-  doubt: 'What became of it?',
+  doubt: 'Did this effect happen?',
   stuck: 'A job is stuck',
   input: 'A program asks',
 };
@@ -187,8 +187,8 @@ export const messageOf = (state: Pending | Closed, token: string): Message => {
 
 /** The reply that reminds the approvers. */
 export const reminderOf = ({ request, expiresAt }: Pending): string =>
-  `Still to be decided ${moment(expiresAt, 'R')} at the latest: ${inline(request.title, NAME_MAX)} (${inline(request.id, 200)})`;
+  `Reminder: a decision is due ${moment(expiresAt, 'R')}: ${inline(request.title, NAME_MAX)} (${inline(request.id, 200)})`;
 
 /** The reply that adds approvers. */
 export const escalationOf = ({ request, audience, expiresAt }: Pending): string =>
-  `These may decide on it from now on: ${inline(audience.join(', '), AUDIENCE_MAX)}. It ends ${moment(expiresAt, 'R')}: ${inline(request.title, NAME_MAX)} (${inline(request.id, 200)})`;
+  `Escalated. These may decide now: ${inline(audience.join(', '), AUDIENCE_MAX)}. It expires ${moment(expiresAt, 'R')}: ${inline(request.title, NAME_MAX)} (${inline(request.id, 200)})`;
