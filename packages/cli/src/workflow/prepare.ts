@@ -70,6 +70,9 @@ const MISSING: ReadonlySet<string> = new Set([
   'WORKFLOW_AGENT_MISSING',
 ]);
 
+const withoutMissing = (problems: readonly Problem[]): readonly Problem[] =>
+  problems.filter(({ code }) => !MISSING.has(code));
+
 /** Something stands for each input that was not given, and for an agent. No script does: without one, a gate is another gate. */
 const withStandIns = ({ params }: Template, options: Options): Options => {
   const given = new Set([...Object.keys(options.named), ...Object.keys(options.set)]);
@@ -86,14 +89,15 @@ const withStandIns = ({ params }: Template, options: Options): Options => {
 };
 
 /**
- * The same for a flow that is only looked at. What a run could not start without is missing to the run and not to the flow:
- * it is a warning, unless it is missing whatever the inputs are.
+ * Compiles a workflow for `validate` and `graph`. Inputs and agents that only a run needs are no problems of the
+ * workflow, unless no input could provide them.
  */
 export const prepareLook = (place: FlowPlace, flow: LoadedFlow, inputs: Given): Prepared<PreparedRun> => {
   const options = optionsFor(place, flow, inputs);
   const now = compile(flow.template, options);
   const errors = now.problems.filter(isError);
-  if (errors.length === 0 || errors.some(({ code }) => !MISSING.has(code))) return now;
+  if (errors.length === 0) return { ...now, problems: withoutMissing(now.problems) };
+  if (errors.some(({ code }) => !MISSING.has(code))) return now;
   const slots = flow.template.cli.positional;
   const byPlace = inputs.positional.flatMap((value, i) =>
     slots[i] === undefined ? [] : [[slots[i], value]],
@@ -103,9 +107,5 @@ export const prepareLook = (place: FlowPlace, flow: LoadedFlow, inputs: Given): 
     set: { ...options.set, ...(Object.fromEntries(byPlace) as Record<string, string>) },
   };
   const { value } = compile(flow.template, withStandIns(flow.template, named));
-  if (value === undefined) return now;
-  return {
-    value,
-    problems: now.problems.map((problem): Problem => ({ ...problem, severity: 'warning' })),
-  };
+  return value === undefined ? now : { value, problems: withoutMissing(now.problems) };
 };

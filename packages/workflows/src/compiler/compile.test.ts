@@ -490,12 +490,19 @@ describe('what is accepted, and says what becomes of it', () => {
     return made.problems.map(({ code, severity, path }) => `${severity} ${code} ${path}`);
   };
 
-  test('an artifact whose name was left empty is left out', () => {
+  test('an artifact with an empty parameter as its name is left out without a warning', () => {
     const produces = 'produces = { blocked = [{ merge_sentinel = { slug = "${slug}" } }] }';
     const files = flow(
       '[params]\nslug = ""\n[[artifact_contracts]]\nid = "merge_sentinel"\n',
       command('a', produces),
     );
+    expect(said(files)).toEqual([]);
+    expect(nodeIn(compiled(files), 'a')).not.toHaveProperty('produces');
+  });
+
+  test('an artifact with a literally empty name is left out with a warning', () => {
+    const produces = 'produces = { blocked = [{ merge_sentinel = { slug = "" } }] }';
+    const files = flow('[[artifact_contracts]]\nid = "merge_sentinel"\n', command('a', produces));
     expect(said(files)).toEqual([
       'warning WORKFLOW_ARTIFACT_NAMELESS nodes[a].produces.blocked[0].merge_sentinel',
     ]);

@@ -6,11 +6,9 @@ import type { Collector } from './collector.ts';
 const isOutputOf = (artifact: Artifact, ids: ReadonlySet<string>): boolean =>
   artifact.type === 'custom' && artifact.typeId === 'operation_output' && ids.has(artifact.key);
 
-/**
- * Warns about artifacts that no node of this definition produces. They may exist already, or come from
- * another run.
- */
-export const checkArtifacts = ({ nodes }: WorkflowDefinition, { warning }: Collector): void => {
+/** Warns about artifacts that no node of this definition produces, unless its policy waits for other runs. */
+export const checkArtifacts = ({ nodes, policy }: WorkflowDefinition, { warning }: Collector): void => {
+  if (policy?.missingProducer === 'wait') return;
   const ids = new Set<string>(nodes.map(({ id }) => id));
   const made = new Set(
     nodes.flatMap(({ produces = {} }) =>

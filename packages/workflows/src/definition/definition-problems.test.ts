@@ -224,6 +224,12 @@ test('what is needed and not produced here is a warning', () => {
   );
 });
 
+test('a workflow that waits for missing producers gets no warning about them', () => {
+  const needs = [{ type: 'plan_doc', slug: 's', branch: '' } as const];
+  const policy = { failureMode: 'block_downstream', missingProducer: 'wait' } as const;
+  expect(definitionProblems({ ...definitionOf({ id: 'b', needs }), policy })).toEqual([]);
+});
+
 describe('expressions', () => {
   test('each is looked at where it stands', () => {
     expect(

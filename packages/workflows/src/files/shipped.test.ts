@@ -98,8 +98,8 @@ describe('draft', () => {
 describe('approve', () => {
   const { definition, codes } = compiled('approve', ['my-slug'], { stop_condition_script: 'npm test' });
 
-  test('is accepted, and says only that the plan comes from elsewhere', () => {
-    expect(codes).toEqual(['warning WORKFLOW_NEEDS_UNPRODUCED', 'warning WORKFLOW_NEEDS_UNPRODUCED']);
+  test('approve is accepted without warnings and waits for the plan of another run', () => {
+    expect(codes).toEqual([]);
     expect(definition.policy?.missingProducer).toBe('wait');
   });
 
@@ -145,8 +145,8 @@ describe('merge', () => {
     target_branch: 'main',
   });
 
-  test('is accepted, and says only that the approval comes from elsewhere', () => {
-    expect(codes).toEqual(['warning WORKFLOW_NEEDS_UNPRODUCED']);
+  test('merge is accepted without warnings and waits for the approval of another run', () => {
+    expect(codes).toEqual([]);
     expect(definition.policy?.missingProducer).toBe('wait');
   });
 

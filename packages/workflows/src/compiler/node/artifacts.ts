@@ -4,6 +4,7 @@ import type { NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { schemaFaults, violation } from './contract-schema.ts';
 import type { Expander } from '../parameters/expander.ts';
 import type { Fields } from '../parameters/fields.ts';
+import { namesIn } from '../parameters/placeholders.ts';
 import { listed, shown, type Report } from '../../problems/report.ts';
 import type { RawArtifact } from '../../template/schema.ts';
 import type { Template, TemplateNode } from '../../template/template.ts';
@@ -100,9 +101,10 @@ const reportContract = (made: Form, field: string, { contracts }: Artifacts, fie
     fields.error('WORKFLOW_CONTRACT_VIOLATED', fault.path, fault.found, fault.expected);
 };
 
-/** A parameter was left empty, so the artifact names nothing to wait for. */
 const isNameless = ({ form, texts }: Form): boolean =>
   (form === 'target_branch' && texts['name'] === '') || (form === 'merge_sentinel' && texts['slug'] === '');
+
+const hasPlaceholder = (raw: RawArtifact): boolean => namesIn(JSON.stringify(raw)).length > 0;
 
 const compileArtifact = (
   raw: RawArtifact,
@@ -124,7 +126,9 @@ const compileArtifact = (
   if (made.form === 'custom' && made.texts['type_id'] === OUTPUT) reportOutput(made, field, among, fields);
   else reportContract(made, field, among, fields);
   if (isNameless(made)) {
-    fields.warning('WORKFLOW_ARTIFACT_NAMELESS', at, 'an empty name', 'a name: the artifact is left out');
+    // A parameter that was left empty is a choice of the caller.
+    if (!hasPlaceholder(raw))
+      fields.warning('WORKFLOW_ARTIFACT_NAMELESS', at, 'an empty name', 'a name: the artifact is left out');
     return undefined;
   }
   return artifactOf(made);
