@@ -74,7 +74,7 @@ export const PLANTED: readonly Planted[] = [
             events: made.events.map((event) =>
               event.type === 'in_doubt' ? { ...event, next: 'repeat' as const } : event,
             ),
-            work: [{ kind: 'await_place', order }],
+            work: [{ kind: 'await_slot', order }],
           };
         },
       }),
@@ -171,10 +171,10 @@ export const PLANTED: readonly Planted[] = [
       orchestrator: (decider) => ({
         ...decider,
         decide: (state, message, at) => {
-          if (message.kind !== 'notify' || message.payload.information.about !== 'locks')
+          if (message.kind !== 'notify' || message.payload.notification.kind !== 'locks')
             return decider.decide(state, message, at);
-          const information = { ...message.payload.information, held: true };
-          return decider.decide(state, { ...message, payload: { ...message.payload, information } }, at);
+          const notification = { ...message.payload.notification, acquired: true };
+          return decider.decide(state, { ...message, payload: { ...message.payload, notification } }, at);
         },
       }),
     },

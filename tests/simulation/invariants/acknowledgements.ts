@@ -7,8 +7,8 @@ import type { World } from '../world.ts';
 
 /** The same message, without what the process that took it lent to it. */
 const asSent = <Message>(message: Message): Message =>
-  typeof message === 'object' && message !== null && 'place' in message
-    ? { ...message, place: undefined }
+  typeof message === 'object' && message !== null && 'slot' in message
+    ? { ...message, slot: undefined }
     : message;
 
 /** A message, and what was known of its aggregate when it came. */

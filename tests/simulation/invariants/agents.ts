@@ -18,13 +18,4 @@ export const checkAgents = (
     );
     return;
   }
-  if (before.status !== 'pending' || (event.type !== 'voted' && event.type !== 'resolved')) return;
-  const { requestedBy } = before.request;
-  const said = [event, ...(event.type === 'resolved' ? (event.votes ?? []) : [])];
-  judge.expect(
-    'no agent decides on what it, its owner or another agent of his has asked for',
-    said.every(({ by, agent }) => agent === undefined || by !== requestedBy),
-    aggregate,
-    () => JSON.stringify({ event, requestedBy }),
-  );
 };

@@ -84,9 +84,12 @@ export const watchAttempts = ({ judge, books }: World) => {
           `${event.node}: ${event.by} is said to have ${event.outcome}, and is ${String(rollback?.phase)}`,
       );
     }
-    if ((event.type === 'node_retrying' || event.type === 'restarted') && event.verdict?.kind === 'rollback') {
+    if (
+      (event.type === 'node_retrying' || event.type === 'restarted') &&
+      event.verdict?.kind === 'rollback'
+    ) {
       const node = event.type === 'restarted' ? (event.route ?? event.node) : event.node;
-      const { attempt, mending } = nodeState(before, node);
+      const { attempt, preparation: mending } = nodeState(before, node);
       const by = rollbacks.get(`${before.id}/${node} ${String(attempt)}`) ?? '';
       judge.expect(
         'a job goes on after its worktree was taken back, and not before',
@@ -99,7 +102,7 @@ export const watchAttempts = ({ judge, books }: World) => {
 
   const checkSession = (before: Task, event: TaskEvent): void => {
     if (event.type !== 'node_retrying' || event.verdict?.kind !== 'continue') return;
-    const { session = 1, mending } = nodeState(before, event.node);
+    const { session = 1, preparation: mending } = nodeState(before, event.node);
     judge.expect(
       'a job goes on in the session after the one that it was in, once that is put by',
       event.session === session + 1 && mending?.kind === 'continue',

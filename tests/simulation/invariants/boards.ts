@@ -1,6 +1,6 @@
 import { repositoryIdOf } from '@holdpoint/contracts/values/ids';
 import type { Lock } from '@holdpoint/contracts/workflow/workflow';
-import type { Board, Held } from '@holdpoint/orchestrator/registry/state';
+import type { Registry, LockHolder } from '@holdpoint/orchestrator/registry/state';
 import { findNode, nodeDefinition, type Task } from '@holdpoint/orchestrator/task/model/state';
 import { type BoardChange, boardsIn, taskIn, type TaskChange } from '../event-states.ts';
 import type { World } from '../world.ts';
@@ -10,7 +10,7 @@ const collide = (one: readonly Lock[], other: readonly Lock[]): boolean =>
     other.some((each) => each.key === key && (mode === 'exclusive' || each.mode === 'exclusive')),
   );
 
-const isOf = ({ task, node }: Held, other: { readonly task: string; readonly node: string }): boolean =>
+const isOf = ({ task, node }: LockHolder, other: { readonly task: string; readonly node: string }): boolean =>
   task === other.task && node === other.node;
 
 const OF_A_RUN = /^custom:(prompt_text|plan_text|operation_output):/;
@@ -44,7 +44,7 @@ export const checkBoard = ({ judge, books }: World, { aggregate, event, after }:
 
 const EARLY: ReadonlySet<string> = new Set(['inspect', 'preview']);
 
-const boardOf = ({ books }: World, task: Task): Board | undefined => {
+const boardOf = ({ books }: World, task: Task): Registry | undefined => {
   const state = books.orchestrator.stateOf(repositoryIdOf(task.repository ?? ''));
   return state.phase === 'board' ? state : undefined;
 };

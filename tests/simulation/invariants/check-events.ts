@@ -28,7 +28,11 @@ import { watchVerdicts } from './verdicts.ts';
 import { checkBoard, checkLocked } from './boards.ts';
 import { checkEffect, checkWork, watchApplications } from './effects.ts';
 import { watchGraphs } from './graph.ts';
-import { checkHead, checkSnapshots, checkVersions } from './histories.ts';
+import { checkHead, checkSnapshots } from './histories.ts';
+import type { ReadGrant } from '../../invariants/grants.ts';
+import type { ReadGrant } from '../../invariants/grants.ts';
+import { watchStores } from '../../invariants/stores.ts';
+import { verifyGrant } from '../services/grants.ts';
 import { watchMessages } from './messages.ts';
 import { checkRule } from './rules.ts';
 import { checkMovingProgram, type watchPrograms } from './programs.ts';
@@ -57,6 +61,8 @@ export const startScribe = (
     recovery: (id) => recoveryLogic.kind.summarise(books.recovery.stateOf(id)),
   };
 
+  const stores = watchStores(judge.expect, readGrant);
+  const stores = watchStores(judge.expect, readGrant);
   const checkApplication = watchApplications(world);
   const checkTask = watchTasks(world);
   const checkGraph = watchGraphs(world);
@@ -135,7 +141,13 @@ export const startScribe = (
           taskOf(JSON.parse(body) as object, aggregate),
           () => `${aggregate} ${String(version)}: ${body.slice(0, 240)}`,
         );
-    checkVersions(judge, service, write.events, books[service].versionOf);
+    for (const { aggregate, version, at, body } of write.events)
+      stores.committed(service, {
+        aggregate,
+        version,
+        at,
+        event: JSON.parse(body) as { readonly type: string },
+      });
     enter(service, write);
     if (service === 'orchestrator')
       for (const { aggregate } of write.heads) {
@@ -156,6 +168,8 @@ export const startScribe = (
         : taskOfEffect(world, application.effect),
       () => `applies ${application.effect} (${application.uses})`,
     );
+    stores.applied({ effect: application.effect });
+    stores.applied({ effect: application.effect });
     checkApplication(application);
     programs.applied(application);
   });
@@ -164,6 +178,16 @@ export const startScribe = (
     checkWork(world, work);
   });
   return checkMessages;
+};
+
+const readGrant: ReadGrant = (grant) => {
+  const claims = verifyGrant(grant);
+  return claims?.use === 'answer' ? undefined : claims;
+};
+
+const readGrant: ReadGrant = (grant) => {
+  const claims = verifyGrant(grant);
+  return claims?.use === 'answer' ? undefined : claims;
 };
 
 const taskOfEffect = ({ books }: World, effect: string): string => {

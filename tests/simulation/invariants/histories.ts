@@ -4,27 +4,6 @@ import type { BatchWrite, Head, Summary, StoredEvent } from '@holdpoint/runtime/
 import type { Book } from '../event-states.ts';
 import type { Judge } from '../checker.ts';
 
-/** Versions count on from what is stored, without a gap. Called before the events are added to the books. */
-export const checkVersions = (
-  judge: Judge,
-  service: ServiceName,
-  events: readonly StoredEvent[],
-  versionOf: (aggregate: string) => number,
-): void => {
-  const next = new Map<string, number>();
-  for (const { aggregate, version } of events) {
-    const expected = next.get(aggregate) ?? versionOf(aggregate) + 1;
-    judge.expect(
-      'versions are gapless',
-      version === expected,
-      aggregate,
-      () =>
-        `${AGGREGATES[service]} ${aggregate} has version ${String(version)} after ${String(expected - 1)}`,
-    );
-    next.set(aggregate, version + 1);
-  }
-};
-
 /** What the engine shows of an aggregate is what follows from the events that are stored. */
 export const checkHead = (judge: Judge, head: Head, version: number, replayed: Summary): void => {
   const same =

@@ -1,5 +1,5 @@
 import type { RuleEvent } from '@holdpoint/contracts/approval/standing-rule';
-import { decides, type Rule, statusOf } from '@holdpoint/approvals/rule/rule';
+import { ruleDecides, type Rule, statusOf } from '@holdpoint/approvals/rule/rule';
 import { decidesRollback, ROLLBACK_RULE } from '@holdpoint/approvals/rule/rollback-rule';
 import type { World } from '../world.ts';
 
@@ -23,7 +23,7 @@ export const checkRule = (
     request !== undefined &&
     (before.id === ROLLBACK_RULE
       ? rollbackRule && decidesRollback(request)
-      : decides(before, request, event.at));
+      : ruleDecides(before, request, event.at));
   judge.expect('a rule decides only on what it may', holds, aggregate, () =>
     JSON.stringify({ rule: before && statusOf(before, event.at), request }),
   );

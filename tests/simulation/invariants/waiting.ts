@@ -36,7 +36,7 @@ const excuseOf = (world: World, task: Task, node: NodeId): string | undefined =>
       return question.status === 'pending' ? 'a person is asked' : undefined;
     }
     case 'recovering': {
-      const { mending } = nodeState(task, node);
+      const { preparation: mending } = nodeState(task, node);
       const rollback = mending?.kind === 'rollback' ? taskIn(world.books, mending.by) : undefined;
       return rollback !== undefined && !isTerminal(rollback.phase) ? 'it is taken back first' : undefined;
     }

@@ -122,8 +122,8 @@ export const createDatabase = (
 
       return {
         now: transaction.now,
-        anew,
-        versions: transaction.versions,
+        cacheInvalid: anew,
+        locked: transaction.locked,
         load: (aggregates) => call('load', () => transaction.load(aggregates)),
         commit: (write) =>
           call('commit', () => commit(write)).catch(async (error: unknown) => {

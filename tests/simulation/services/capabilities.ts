@@ -6,9 +6,9 @@ import {
   type Capability,
   CleanFailure,
   type EffectContext,
-  type Probed,
+  type ProbeResult,
 } from '@holdpoint/executor/ports/capability';
-import { LEASE_MS } from '@holdpoint/executor/effect/decide';
+import { LEASE_MS } from '@holdpoint/executor/effect/timing';
 import { z } from 'zod';
 import type { Life } from '../process-life.ts';
 import { resultOfWork } from './stage-effects.ts';
@@ -90,7 +90,7 @@ export const simulatedCapability = (
     });
 
   /** Whether it was applied, as the target has it at that moment. */
-  const probe = (_: unknown, { effectId }: EffectContext): Promise<Probed> =>
+  const probe = (_: unknown, { effectId }: EffectContext): Promise<ProbeResult> =>
     new Promise((resolve, reject) => {
       const place = `probe ${life.name} ${effectId}`;
       life.clock.after(weather.latency(place), () => {

@@ -2,10 +2,10 @@ import { CAPABILITIES } from '@holdpoint/contracts/effect/capabilities';
 import type { ServiceLogic } from '@holdpoint/runtime/engine/core';
 import { silentLogger } from '@holdpoint/runtime/observability/log';
 import { createApprovalDecider } from '@holdpoint/approvals/approval/decide';
-import { createDeskDecider, type DeskDecider } from '@holdpoint/approvals/aggregates';
+import { createServiceDecider, type ServiceDecider } from '@holdpoint/approvals/aggregates';
 import { approvalsLogic } from '@holdpoint/approvals/bindings';
-import { isOverFor } from '@holdpoint/executor/adapters/runner/execute';
-import { createPlaces } from '@holdpoint/executor/adapters/slots/slots';
+import { allEndedFor } from '@holdpoint/executor/adapters/runner/execute';
+import { createSlots } from '@holdpoint/executor/adapters/slots/slots';
 import { createRunner } from '@holdpoint/executor/adapters/runner/runner';
 import { createEffectDecider } from '@holdpoint/executor/effect/decide';
 import { executorLogic } from '@holdpoint/executor/logic';
@@ -56,7 +56,7 @@ export type Bug = Tampering & {
   readonly orchestrator?: Changed<OrchestratorDecider>;
   readonly approval?: Changed<ApprovalDecider>;
   /** Approvals, and the rules that decide on them. */
-  readonly desk?: Changed<DeskDecider>;
+  readonly desk?: Changed<ServiceDecider>;
   readonly effect?: Changed<EffectDecider>;
   readonly recovery?: Changed<typeof recoveryDecider>;
 };
@@ -99,12 +99,12 @@ export const startCluster = (world: World, replicas: number, bug: Bug = {}): Clu
     );
   };
   const surfaces = ['discord'] as const;
-  const desk = createDeskDecider(
+  const desk = createServiceDecider(
     signGrant,
     { surfaces, rollbackRule },
     (bug.approval ?? same<ApprovalDecider>)(createApprovalDecider(signGrant, { surfaces, rollbackRule })),
   );
-  const withDesk = bug.desk ?? same<DeskDecider>;
+  const withDesk = bug.desk ?? same<ServiceDecider>;
   const approvals = (life: Life) =>
     approvalsLogic({
       decider: withDesk(desk),
@@ -112,10 +112,10 @@ export const startCluster = (world: World, replicas: number, bug: Bug = {}): Clu
       deliver: simulatedSurface(world, life),
       askOutcome: simulatedLook(world, life),
     });
-  const effects = (bug.effect ?? same<EffectDecider>)(createEffectDecider(verifyGrant));
+  const effects = (bug.effect ?? same<EffectDecider>)(createEffectDecider({ verify: verifyGrant }));
 
   const executor = (life: Life, crash: () => void): ExecutorLogic => {
-    const places = createPlaces({ worker: life.name, journal: life.name }, PLACES, undefined, {
+    const places = createSlots({ worker: life.name, journal: life.name }, PLACES, undefined, {
       of: away.targetOf,
       limitOf: (target) => (away.isAway(target) ? 0 : Infinity),
     });
@@ -127,14 +127,14 @@ export const startCluster = (world: World, replicas: number, bug: Bug = {}): Clu
     const note = ({ id }: { readonly id: string }): Promise<void> =>
       new Promise((resolve) => void life.clock.after(weather.latency(`${life.name} notes ${id}`), resolve));
     // A name comes again only when the process that had it is gone, and with it what it had started.
-    const isOver = isOverFor((journal) => journal === life.name);
+    const isOver = allEndedFor((journal) => journal === life.name);
     const runner = createRunner({
       capabilities,
-      places,
+      slots: places,
       clock: life.clock,
-      note,
-      isOver,
-      heldBy: away.heldBy,
+      journalStart: note,
+      allEnded: isOver,
+      deferralOf: away.heldBy,
       log,
     });
     const logic = executorLogic({ decider: effects, places, runner, pools: [DEFAULT_POOL] });

@@ -1,4 +1,4 @@
-import type { ProgramFact } from '@holdpoint/programs/state';
+import type { ProgramTaskEvent } from '@holdpoint/programs/state';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { checkWaitingPrograms } from '../invariants/programs.ts';
 import { checkWaiting } from '../invariants/waiting.ts';
@@ -11,7 +11,7 @@ const LOOKS_MAX = 40;
 const RESETS_MAX = 10;
 
 /** What goes on for as long as a task waits for its repository. */
-const isLooking = (event: TaskEvent | ProgramFact): boolean =>
+const isLooking = (event: TaskEvent | ProgramTaskEvent): boolean =>
   event.type === 'node_inspected' || (event.type === 'step_ordered' && event.step === 'inspect');
 
 /**
@@ -41,7 +41,7 @@ export const startCaretaker = (
   };
   timeline.in(calmAt + QUIET_MS, () => look(1));
   return {
-    saw: (event: TaskEvent | ProgramFact): void => {
+    saw: (event: TaskEvent | ProgramTaskEvent): void => {
       happened ||= !isLooking(event);
     },
   };
