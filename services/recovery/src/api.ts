@@ -13,7 +13,7 @@ import { listCircuits } from './queries/circuits.ts';
 import { countClasses } from './queries/classes.ts';
 import { listStuck } from './queries/stuck.ts';
 
-/** What an error says of itself when only its output is asked about. */
+/** The error code that output without an error is classified with. */
 const UNSAID = { code: 'NODE_FAILED', message: '' };
 
 export const endpoints = (

@@ -8,7 +8,7 @@ import { parseCommand } from '@holdpoint/runtime/engine/inbound';
 import { isCircuit, recoveryDecider, type RecoveryMessage, type RecoveryState } from './attempts/decide.ts';
 import { summarise } from './queries/summary.ts';
 
-/** Circuits are kept by their names, everything else by its task. */
+/** Circuits are addressed by their names, attempts by their task. */
 const aggregateOf = ({ kind, payload }: CommandOf<'recovery'>): string => {
   switch (kind) {
     case 'circuit_report':

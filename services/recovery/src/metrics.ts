@@ -7,7 +7,6 @@ import type { Pool } from 'pg';
 import { z } from 'zod';
 import { CIRCUIT_STATUS, STUCK_STATUS } from './queries/summary.ts';
 
-/** What fails, and what was made of it. */
 export const recoveryMetrics = (meter: Meter): ((told: CommittedEvent<RecoveryEvent>) => void) => {
   const failures = meter.counter(
     'failures_total',
@@ -27,7 +26,6 @@ const COUNTS = `
          (SELECT count(*) FROM heads WHERE finished_at IS NULL AND status LIKE '${CIRCUIT_STATUS}%')::int AS circuits`;
 const Counts = z.object({ stuck: z.int(), circuits: z.int() });
 
-/** What waits for a person, and what is kept from being tried. */
 export const pollRecovery = (pool: Pool, sample: AddPolledMetrics): void =>
   sample(
     {

@@ -2,25 +2,25 @@ import type { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
 import type { RecoveryRules } from '@holdpoint/contracts/workflow/recovery-rules';
 import { DEFAULT_SIMILARITY, similarity } from '../classification/similarity.ts';
 
-/** So many attempts alike are a circle. */
+/** Similar attempts that make a job circular. */
 export const CIRCULAR_ATTEMPTS = 3;
-/** With the very same error, approaches need be this much less alike. */
+/** The same error lowers the required similarity of approaches. */
 const SAME_ERROR_FACTOR = 0.7;
 
-/** Where another approach could help: what passes by itself, or wants a person, is repeated as it is. */
+/** Classes that another approach could fix. The others are transient, or need a person. */
 const DEPENDS_ON_APPROACH: ReadonlySet<FailureClass> = new Set([
   'BROKEN_BUILD',
   'VERIFICATION_FAILED',
   'UNKNOWN',
 ]);
 
-/** What an attempt tried, and what it ended with. */
+/** Approach and error of an attempt. */
 export type AttemptSummary = {
   readonly approach?: string | undefined;
   readonly fingerprint?: string | undefined;
 };
 
-/** An attempt that says nothing of its way is like no other. */
+/** Attempts without a reported approach resemble none. */
 const isStated = (approach: string | undefined): approach is string =>
   approach !== undefined && approach.trim() !== '';
 
@@ -31,8 +31,8 @@ const isSame = (one: AttemptSummary, other: AttemptSummary, threshold: number): 
 };
 
 /**
- * How many attempts took the way of the last one, it among them, if they are so many that the job goes round in circles. They
- * need not follow each other: to alternate between two ways is a circle too.
+ * The number of attempts with the same approach as the last one, including it, if there are enough of them to
+ * call the job circular. They need not be consecutive: alternating between two approaches is circular too.
  */
 export const circularAttempts = (
   failureClass: FailureClass,

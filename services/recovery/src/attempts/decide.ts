@@ -31,7 +31,7 @@ import {
 } from './history.ts';
 import { escalated, judge } from './verdict.ts';
 
-/** What recovery keeps: the attempts of tasks, and circuits. Their ids never coincide. */
+/** State of either aggregate. Their ids never coincide. */
 export type RecoveryState = History | Circuit;
 
 export type RecoveryMessage =
@@ -45,13 +45,16 @@ type AttemptMessage = Extract<
 >;
 
 export const isCircuit = (state: RecoveryState): state is Circuit => !('attempts' in state);
-/** Nothing is known, and no circuit was ever open: both are kept under ids of which nothing is known at first. */
+/** The initial state, which both aggregates share. */
 const isNew = ({ attempts }: History): boolean => attempts.length === 0;
 
-/** Of what it printed, the end: the whole log is an artifact. */
+/** Characters kept from the end of the output; the complete log is an artifact. */
 const OUTPUT_KEPT = 4_000;
 
-/** The orchestrator may have lost what a person made of a stuck job, or its answer have been lost: it is asked again, ever more rarely. */
+/**
+ * The orchestrator may have lost the answer to a stuck job. Its verdict is sent again at growing intervals
+ * until the orchestrator reports the resolution.
+ */
 const FIRST_REMINDER_MS = 300_000;
 const LAST_REMINDER_MS = 3_600_000;
 
@@ -63,7 +66,10 @@ const stuckReminder = (node: NodeId, count: number, now: number): TimerChange =>
   data: { count },
 });
 
-/** The same verdict may have to be sent again, so its id changes with the time; the orchestrator takes it once. */
+/**
+ * The id of a repeated verdict contains the time, so that the bus does not drop it; the orchestrator applies
+ * it once.
+ */
 const suggest = ({ task, node, attempt, verdict }: FailureAssessed, now: number): Outgoing => ({
   subject: subjects.taskCommand('recover'),
   id: `task.recover.${task}.${node}.${String(attempt)}.${String(now)}`,
@@ -71,14 +77,14 @@ const suggest = ({ task, node, attempt, verdict }: FailureAssessed, now: number)
   data: { task, node, attempt, verdict },
 });
 
-/** Tasks of Holdpoint's own say nothing of a workflow of the user's. */
+/** Built-in workflows do not count for circuits of user workflows. */
 const OWN_WORKFLOWS: ReadonlySet<string> = new Set(['rollback', 'undo']);
 
-/** What was carried out and would not do says something of the workflow; what its targets do has circuits of its own. */
+/** Failed work counts for the workflow. Failed targets have circuits of their own. */
 const isWorkflowFailure = ({ error, verdict }: FailureAssessed): boolean =>
   error.code === 'NODE_FAILED' || verdict.class === 'WORKER_CRASH';
 
-/** A job that is given up counts for the circuit of its workflow. */
+/** A stuck job counts for the circuit of its workflow. */
 const circuitFailure = (event: FailureAssessed, { workflow, rules }: AssessFailure): readonly Outgoing[] => {
   const { task, node, attempt } = event;
   const [id] = workflow?.split('@') ?? [];
@@ -113,7 +119,7 @@ const newAssessment = (state: History, failure: AssessFailure, now: number): Fai
   };
 };
 
-/** What was said of an attempt cannot be done: nothing is left but to give it up. */
+/** The orchestrator cannot follow the verdict: the job escalates instead. */
 const escalatedAssessment = (
   state: History,
   failure: AssessFailure,
@@ -128,7 +134,8 @@ const assess = (state: History, failure: AssessFailure, now: number): Decision<R
   const known = failureOf(state, node, attempt);
   const isRefused = failure.refused !== undefined && known !== undefined && !isStuckBy(known);
   if (known !== undefined && !isRefused) return decision({ send: [suggest(known, now)] });
-  // A refusal may be the first that is heard of an attempt: it is given up all the same, or the same word again would do so.
+  // The first message about an attempt may already be a refusal. The job escalates then too, or the same
+  // verdict would be refused again.
   const first = known ?? newAssessment(state, failure, now);
   const event = failure.refused === undefined ? first : escalatedAssessment(state, failure, first);
   const isStuck = isStuckBy(event);
@@ -193,7 +200,10 @@ const decideTask = (state: History, message: AttemptMessage, now: number): Decis
   }
 };
 
-/** A job has been stuck for a while: if it is so no more, the orchestrator says so when it hears the verdict again. */
+/**
+ * Sends the verdict of a stuck job again. If the job is no longer stuck, the orchestrator answers with its
+ * resolution.
+ */
 const stuckTimerFired = (
   state: History,
   { name, data }: TimerFired,
@@ -207,10 +217,10 @@ const stuckTimerFired = (
   return decision({ send: [suggest(last, now)], timers: [stuckReminder(node, before + 1, now)] });
 };
 
-/** Half a minute: long enough for a restart, short enough to wait for. */
+/** Long enough for a restart of the target, short enough to wait for. */
 export const CIRCUIT_OPEN_MS = 30_000;
 
-/** The attempts of one task, those that failed with the verdict that history gave them; and one circuit. */
+/** The decider of both aggregates: the attempts of a task, and circuits. */
 export const createRecoveryDecider = (
   rules: CircuitRules,
 ): Decider<RecoveryState, RecoveryMessage, RecoveryEvent> => ({

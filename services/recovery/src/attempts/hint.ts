@@ -3,9 +3,9 @@ import type { Verdict } from '@holdpoint/contracts/recovery/verdict';
 import { failuresSinceSuccess, firstLine, type History } from './history.ts';
 import { fenced, oneLine } from './markdown.ts';
 
-/** Attempts that the next one is told of in full; those before them are said to have been. */
+/** Attempts described in full; earlier ones are only counted. */
 const ATTEMPTS_SHOWN = 5;
-/** Of what the last attempt printed. */
+/** Characters of the last output. */
 const OUTPUT_CHARACTERS = 8_000;
 const APPROACH_CHARACTERS = 1_000;
 
@@ -27,31 +27,33 @@ const hintAttempts = (history: History, failure: AssessFailure): readonly HintAt
 const attemptText = ({ number, approach, error }: HintAttempt): string =>
   `- Attempt ${String(number)}: ${approach === undefined ? 'approach not reported' : oneLine(approach, APPROACH_CHARACTERS).replace(/[.!]$/, '')}. Result: ${oneLine(error, 500)}`;
 
-/** What is asked of whoever tries next, by what the verdict makes of the last attempt. */
-const INSTRUCTIONS: Readonly<Record<'anew' | 'back' | 'again' | 'on', readonly string[]>> = {
-  anew: [
+/** Instructions for the next attempt, by verdict. */
+const INSTRUCTIONS: Readonly<
+  Record<'tryDifferently' | 'afterRollback' | 'repeat' | 'continueWork', readonly string[]>
+> = {
+  tryDifferently: [
     'Take a different approach from those above: another library, another pattern, or a simpler solution that does less.',
     'First state in one sentence what you will do differently.',
   ],
-  back: [
+  afterRollback: [
     'The last changes broke the build and were rolled back: the files are as they were before.',
     'Take a different approach from those above: another library, another pattern, or a simpler solution that does less. Build before you are done.',
   ],
-  again: ['The last attempt failed for an external reason. Repeat it.'],
-  on: [
+  repeat: ['The last attempt failed for an external reason. Repeat it.'],
+  continueWork: [
     'This session continues the work of an earlier one. Its changes are in the files and in the history of the branch.',
   ],
 };
 
 const instructionsFor = ({ kind, class: found }: Verdict): readonly string[] => {
-  if (kind === 'rollback') return INSTRUCTIONS.back;
-  if (kind === 'continue') return INSTRUCTIONS.on;
+  if (kind === 'rollback') return INSTRUCTIONS.afterRollback;
+  if (kind === 'continue') return INSTRUCTIONS.continueWork;
   return found === 'VERIFICATION_FAILED' || found === 'UNKNOWN' || found === 'BROKEN_BUILD'
-    ? INSTRUCTIONS.anew
-    : INSTRUCTIONS.again;
+    ? INSTRUCTIONS.tryDifferently
+    : INSTRUCTIONS.repeat;
 };
 
-/** What the next attempt is told: what was tried, how it ended, and what to do otherwise. */
+/** Markdown for the next attempt: earlier approaches, their results, and what to do differently. */
 export const hintFor = (history: History, failure: AssessFailure, verdict: Verdict): string => {
   const all = hintAttempts(history, failure);
   const told = all.slice(-ATTEMPTS_SHOWN);

@@ -6,25 +6,24 @@ import type { AttemptView, StuckJob } from '@holdpoint/contracts/recovery/views'
 import type { WorkLocation } from '@holdpoint/contracts/recovery/commands';
 import type { CircuitEvent } from '@holdpoint/contracts/recovery/circuit';
 
-/** What has become of the attempts of one task, and which of its jobs wait for a person. */
+/** The attempts of one task, and its stuck jobs. */
 export type History = {
-  /** Oldest first; the events have those that are kept no more. */
+  /** Oldest first; older attempts are only in the events. */
   readonly attempts: readonly Attempt[];
-  /** Left out by what was stored before there was a list of them. */
+  /** Absent in states of earlier versions. */
   readonly stuck?: Readonly<Record<NodeId, Stuck>>;
 };
 
 export type Attempt = FailureAssessed | AttemptRecorded;
 
-/** The attempt that a job was given up with. */
 export type Stuck = { readonly attempt: number };
 
 export const EMPTY_HISTORY: History = { attempts: [] };
 
-/** The attempt that a job was given up with, while it is stuck. */
+/** The attempt with which the job got stuck, while it is stuck. */
 export const stuckAt = ({ stuck }: History, node: NodeId): number | undefined => stuck?.[node]?.attempt;
 
-/** As many as decisions and reports look at; what a task has beyond that was long ago. */
+/** Attempts that decisions and reports look at. */
 const ATTEMPTS_KEPT = 1_000;
 
 const without = (stuck: History['stuck'], node: NodeId): NonNullable<History['stuck']> =>
@@ -32,7 +31,7 @@ const without = (stuck: History['stuck'], node: NodeId): NonNullable<History['st
 
 export const isStuckBy = ({ verdict }: FailureAssessed): boolean => isGivingUp(verdict);
 
-/** News of an attempt before the one that a job was given up with comes late: it changes nothing of that. */
+/** A late message about an attempt before the one that got the job stuck changes nothing. */
 const isLate = (history: History, node: NodeId, attempt: number): boolean =>
   attempt < (stuckAt(history, node) ?? 0);
 
@@ -46,7 +45,7 @@ const stuckAfter = (
   return event.type === 'assessed' && isStuckBy(event) ? { ...others, [node]: { attempt } } : others;
 };
 
-/** What was said of a failure may turn out not to be possible: then something else is said of it, in its place. */
+/** A new assessment of the same attempt replaces the earlier one, which could not be followed. */
 const attemptsAfter = (attempts: readonly Attempt[], event: Attempt): readonly Attempt[] => {
   const place = attempts.findLastIndex(
     ({ type, node, attempt }) => type === 'assessed' && node === event.node && attempt === event.attempt,
@@ -70,18 +69,18 @@ export const evolveHistory = (history: History, event: Exclude<RecoveryEvent, Ci
 
 export const isFailure = (attempt: Attempt): attempt is FailureAssessed => attempt.type === 'assessed';
 
-/** What was said of an attempt that had failed, if it was ever put to recovery. */
+/** The assessment of a failed attempt, if any. */
 export const failureOf = ({ attempts }: History, node: NodeId, number: number): FailureAssessed | undefined =>
   attempts.filter(isFailure).find((each) => each.node === node && each.attempt === number);
 
-/** What has failed of a job since it last succeeded, as it was heard: a success that is heard late is not the last thing that was. */
+/** Failures since the last success, by attempt number: messages may arrive out of order. */
 export const failuresSinceSuccess = ({ attempts }: History, node: NodeId): readonly FailureAssessed[] => {
   const ofJob = attempts.filter((each) => each.node === node);
   const success = Math.max(0, ...ofJob.flatMap((each) => (isFailure(each) ? [] : [each.attempt])));
   return ofJob.filter(isFailure).filter(({ attempt }) => attempt > success);
 };
 
-/** The commit that a worktree may go back to: what a check has passed on last, else the one that it began from. */
+/** The commit to roll back to: the last one that passed a check, or else the base of the worktree. */
 export const goodCommit = ({ attempts }: History, place: WorkLocation | undefined): string | undefined => {
   const passed = attempts.findLast(
     (each): each is AttemptRecorded =>
@@ -90,13 +89,13 @@ export const goodCommit = ({ attempts }: History, place: WorkLocation | undefine
   return passed?.good ?? place?.base;
 };
 
-/** How often a job has gone on in a new session, and so the number of the one that it is in. */
+/** Number of the current session: one more than the verdicts to continue. */
 export const sessionOf = (history: History, node: NodeId): number =>
   1 +
   history.attempts.filter((each) => each.node === node && isFailure(each) && each.verdict.kind === 'continue')
     .length;
 
-/** One line, for lists and hints. */
+/** The first line, for lists and hints. */
 export const firstLine = ({ message }: Pick<ErrorBody, 'message'>): string =>
   message.split('\n', 1)[0]?.trim() ?? '';
 
@@ -125,7 +124,7 @@ export const attemptView = (attempt: Attempt): AttemptView => {
   };
 };
 
-/** A job that was given up, as lists show it. */
+/** A stuck job, as lists show it. */
 export const stuckJobOf = ({ attempts }: History, last: FailureAssessed): StuckJob => {
   const { task, node, attempt, verdict, at, workflow, goal } = last;
   return {
@@ -141,14 +140,14 @@ export const stuckJobOf = ({ attempts }: History, last: FailureAssessed): StuckJ
   };
 };
 
-/** The jobs of the task that wait for a person. */
+/** The stuck jobs of the task. */
 export const stuckJobs = (history: History): StuckJob[] =>
   Object.entries(history.stuck ?? {}).flatMap(([node, { attempt }]) => {
     const last = failureOf(history, node as NodeId, attempt);
     return last === undefined ? [] : [stuckJobOf(history, last)];
   });
 
-/** The latest report on a job, and whether it is still stuck; undefined when it was never given up. */
+/** The latest report about a job and whether it is still stuck; undefined when it never was. */
 export const reportedJob = (
   history: History,
   node: NodeId,

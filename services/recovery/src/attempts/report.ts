@@ -10,7 +10,7 @@ const FILES_MAX = 50;
 const EFFECTS_MAX = 30;
 const OUTPUT_CHARACTERS = 6_000;
 
-/** What is likely to help, by what has failed. */
+/** Recommended actions by class. */
 const ADVICE: Readonly<Record<FailureClass, readonly string[]>> = {
   BROKEN_BUILD: [
     'Build the branch by hand and look at the first error: it often causes the others.',
@@ -75,7 +75,7 @@ const list = (items: readonly string[], max: number, none: string): readonly str
 
 const code = (text: string): string => `\`${text.replaceAll('`', "'").replace(/\s+/g, ' ')}\``;
 
-/** What a person needs to know to decide about a job that is given up: Markdown. */
+/** A Markdown report about a stuck job, for the person who resolves it. */
 export const reportOn = (history: History, failure: AssessFailure, verdict: Verdict): string => {
   const { task, node, error, output = '', place, goal, workflow, effects = [] } = failure;
   const attempts = history.attempts.filter((each) => each.node === node);

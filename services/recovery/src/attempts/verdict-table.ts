@@ -1,22 +1,22 @@
 import type { Backoff, RecoveryRules } from '@holdpoint/contracts/workflow/recovery-rules';
 import type { FailureClass, VerdictKind } from '@holdpoint/contracts/workflow/failure-class';
 
-/** Raised with every change of what the table says; every verdict names it. */
+/** Increase it with every change of the table; verdicts name it. */
 export const TABLE_VERSION = 2;
 
 export type Row = {
   readonly name: string;
   readonly class: FailureClass;
-  /** How many failures of the class it decides on: those before its threshold, or as many as that. All, when left out. */
+  /** Failures of the class that the row covers: fewer than the threshold, or up to it. All when absent. */
   readonly untilThreshold?: 'before' | 'through';
-  /** Only where there is a commit to go back to. */
+  /** Only when a good commit exists. */
   readonly goodCommit?: true;
   readonly verdict: VerdictKind;
   readonly backoff?: Backoff;
   readonly reason: string;
 };
 
-/** Failures of one class in one job, since it last succeeded. A repository may have others. */
+/** Failures of one class in one job since its last success. A repository can set others. */
 export const THRESHOLDS: Readonly<Record<FailureClass, number>> = {
   VERIFICATION_FAILED: 3,
   UNKNOWN: 2,
@@ -28,7 +28,7 @@ export const THRESHOLDS: Readonly<Record<FailureClass, number>> = {
   EFFECT_IN_DOUBT: 1,
 };
 
-/** Read from the top; the first row of the class that still applies decides. */
+/** The first row of the class that applies decides. */
 export const TABLE: readonly Row[] = [
   {
     name: 'circle',
@@ -126,10 +126,10 @@ export const TABLE: readonly Row[] = [
   },
 ];
 
-/** What a row is chosen by. */
+/** Input of the table. */
 export type Situation = {
   readonly class: FailureClass;
-  /** Of this class in this job since it last succeeded, this one among them. */
+  /** Failures of this class in this job since its last success, including this one. */
   readonly failures: number;
   readonly hasGoodCommit: boolean;
   readonly rules?: RecoveryRules | undefined;
@@ -150,7 +150,7 @@ const applies = (
   return up === 'before' ? failures < threshold : failures <= threshold;
 };
 
-/** The row that decides. The last row of each class has no condition, so that there always is one. */
+/** The row that decides. The last row of each class has no condition, so there always is one. */
 export const rowFor = (situation: Situation): Row => {
   const threshold = thresholdOf(situation.class, situation.rules);
   const row = TABLE.find((each) => each.class === situation.class && applies(each, situation, threshold));
@@ -158,7 +158,7 @@ export const rowFor = (situation: Situation): Row => {
   return row;
 };
 
-/** How long to wait before a retry: twice as long each time. */
+/** Delay before a retry: it doubles each time. */
 export const delayMsOf = (row: Row, failures: number, rules?: RecoveryRules): number => {
   const backoff = row.backoff === undefined ? undefined : (rules?.backoff ?? row.backoff);
   return backoff === undefined ? 0 : Math.min(backoff.firstMs * 2 ** (failures - 1), backoff.mostMs);

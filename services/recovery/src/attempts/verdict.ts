@@ -8,10 +8,9 @@ import { hintFor } from './hint.ts';
 import { reportOn } from './report.ts';
 import { delayMsOf, rowFor, TABLE_VERSION } from './verdict-table.ts';
 
-/** A failure, what it is, and what is to follow from it. */
 export type Judgement = { readonly verdict: Verdict; readonly fingerprint: string };
 
-/** The class of a failure in the light of what was tried before. */
+/** Class of a failure in view of the earlier attempts. */
 const classInHistory = (history: History, failure: AssessFailure, fingerprint: string): Classification => {
   const found = classify(failure);
   const earlier = failuresSinceSuccess(history, failure.node).map(({ report, fingerprint: known }) => ({
@@ -35,7 +34,7 @@ const classInHistory = (history: History, failure: AssessFailure, fingerprint: s
   };
 };
 
-/** A lost worker counts each time that it was lost, however many attempts that were. */
+/** A lost worker counts once per loss, not per attempt. */
 const countOf = (
   { crashes = 0 }: AssessFailure,
   { class: found }: Classification,
@@ -48,7 +47,7 @@ const countOf = (
 
 const cut = (text: string, max: number): string => text.slice(0, max).toWellFormed();
 
-/** What is to become of a failed attempt: a pure function of what it says and of what was before. */
+/** Verdict on a failed attempt: a pure function of the failure and the history. */
 export const judge = (history: History, failure: AssessFailure): Judgement => {
   const { node, place, rules } = failure;
   const fingerprint = fingerprintOf(failure);
@@ -90,7 +89,7 @@ const withDetails = (
   }
 };
 
-/** What a verdict becomes that the orchestrator cannot follow. */
+/** The verdict that replaces one that the orchestrator cannot follow. */
 export const escalated = (history: History, failure: AssessFailure, verdict: Verdict): Verdict => {
   const { class: found, rule, because, reason } = verdict;
   const { refused = '' } = failure;

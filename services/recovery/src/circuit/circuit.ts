@@ -16,13 +16,16 @@ import { subjects } from '@holdpoint/contracts/bus/subjects';
 import { type Decision, decision, type Outgoing, type TimerFired } from '@holdpoint/runtime/decider';
 
 /**
- * The circuit of one outside target, for all executors; or of one workflow, for all of its tasks. One that was never opened
- * does not exist: it is closed.
+ * The circuit of one target for all executors, or of one workflow for all its tasks. A circuit that never
+ * opened has no state: it is closed.
  */
 export type Circuit = CircuitView & {
-  /** A person has opened it, and only a person closes it. */
+  /** Opened by a person; only a person closes it. */
   readonly held: boolean;
-  /** Of a workflow: which tasks were given up of late, oldest first; those that have opened it once count no more. */
+  /**
+   * Of a workflow: its recently stuck tasks, oldest first. `spent` ones have opened the circuit once and
+   * count no more.
+   */
   readonly failedTasks?: readonly { readonly task: TaskId; readonly at: number; readonly spent?: true }[];
 };
 
@@ -34,30 +37,34 @@ export type CircuitMessage =
   | TimerFired;
 
 export type CircuitRules = {
-  /** So long nothing is sent to a target that fails, before one order may try. */
+  /** How long a target's circuit stays open before one trial order. */
   readonly openMs: number;
+  /** How long a trial order keeps its slot without a report; default {@link TRIAL_MS}. */
+  readonly trialMs?: number;
+  /** How long a trial task keeps its slot; default {@link TASK_TRIAL_MS}. */
+  readonly taskTrialMs?: number;
 };
 
-/** Whoever may try, and is not heard of for so long, has lost his turn. Longer than any request may take. */
+/** A trial order without a report loses its slot after this. Longer than any request may take. */
 export const TRIAL_MS = 30_000;
-/** A task that tries a workflow may take its time; whoever was let try and never comes to an end holds up the others no longer. */
+/** A trial task may take this long; then another task gets the slot. */
 export const TASK_TRIAL_MS = 3_600_000;
-/** What opens the circuit of a workflow, where its repository says nothing else. */
+/** Default limits of workflow circuits. */
 export const WORKFLOW_CIRCUIT = { failures: 5, windowMs: 600_000, coolDownMs: 300_000 } as const;
 const FAILURES_KEPT = 200;
-/** While somebody else tries, whoever waits asks again after this. */
+/** Tasks ask again after this while another task has the trial slot. */
 const TRIAL_RETRY_MS = 30_000;
-/** What the timer of a circuit is called: for the end of `open`, and of a trial. */
+/** Timer of a circuit: end of `open`, or of a trial. */
 const TIMER = 'circuit';
 
 const UNNAMED = 'a person';
-/** Who opens the circuit of a workflow. */
+/** `by` of workflow circuits. */
 const RECOVERY = 'recovery';
 
 type CircuitDecision = Decision<CircuitEvent>;
 const unchanged: CircuitDecision = decision({});
 
-/** What was counted has had its effect; it is kept so that the same task does not count twice. */
+/** Counted failures that have opened the circuit stay, so that their tasks count only once. */
 const markSpent = (state: Circuit | undefined): Pick<Circuit, 'failedTasks'> =>
   state?.failedTasks === undefined
     ? {}
@@ -117,7 +124,7 @@ export const evolveCircuit = (state: Circuit | undefined, event: CircuitEvent): 
   }
 };
 
-/** As it is answered: without what is not there. */
+/** Without undefined fields. */
 const answerOf = ({ id, target, state, by, reason, until, executor }: CircuitView): JsonObject => ({
   id,
   target,
@@ -158,12 +165,12 @@ const halfOpened = ({ id, target }: Circuit, executor?: string): CircuitEvent =>
   ...(executor !== undefined && { executor }),
 });
 
-/** What an executor has found. What a person holds open stays so, whatever is found. */
+/** A report of an executor. A circuit that a person holds open ignores it. */
 const report = (
   state: Circuit | undefined,
   { state: found, executor, ...about }: ReportCircuit,
   now: number,
-  { openMs }: CircuitRules,
+  { openMs, trialMs = TRIAL_MS }: CircuitRules,
 ): CircuitDecision => {
   if (state?.held === true) return unchanged;
   switch (found) {
@@ -172,17 +179,17 @@ const report = (
     case 'closed':
       return state === undefined || state.state === 'closed' ? unchanged : closed(about, executor);
     case 'half_open':
-      // The first who asks; everybody else waits for what comes of it.
+      // The first executor gets the trial slot; the others wait for its result.
       return state?.state === 'half_open' && state.executor === undefined
         ? decision({
             events: [halfOpened(state, executor)],
-            timers: [{ set: TIMER, dueAt: now + TRIAL_MS }],
+            timers: [{ set: TIMER, dueAt: now + trialMs }],
           })
         : unchanged;
   }
 };
 
-const set = (
+const setCircuit = (
   state: Circuit | undefined,
   { state: wanted, by = UNNAMED, ...about }: SetCircuit,
 ): CircuitDecision => {
@@ -196,8 +203,8 @@ const set = (
   return { ...made, answer: { ok: answerOf(after ?? asItIs) } };
 };
 
-/** Enough different tasks of a workflow given up within its window, and no more of them start. */
-const count = (
+/** Counts a stuck task; enough different tasks within the window open the circuit. */
+const recordFailure = (
   state: Circuit | undefined,
   { target, task, circuit = WORKFLOW_CIRCUIT }: RecordCircuitFailure,
   now: number,
@@ -223,21 +230,22 @@ const count = (
   return { ...made, events: [counted, ...made.events] };
 };
 
-/** What a task is called among those who may try. */
+/** Name of a trial task in `executor`. */
 const taskName = (task: TaskId): string => `task:${task}`;
 
-const admit = (task: TaskId, answer: Omit<ReportCircuitState, 'id'>, now: number): Outgoing => ({
+const sendState = (task: TaskId, answer: Omit<ReportCircuitState, 'id'>, now: number): Outgoing => ({
   subject: subjects.taskCommand('circuit_state'),
   id: `task.circuit_state.${task}.${answer.state}.${String(answer.until ?? '')}.${String(now)}`,
   type: eventType('task', 'circuit_state'),
   data: { id: task, ...answer },
 });
 
-/** A task wants to start, or the one that was let try has come to its end, or does not try any more. */
-const enter = (
+/** A task acquires the circuit before it starts, and releases it when it ends. */
+const acquire = (
   state: Circuit | undefined,
-  { target: circuit, task, ended, left = false, circuit: rules = WORKFLOW_CIRCUIT }: AcquireCircuit,
+  { target: circuit, task, ended, left = false, circuit: limits = WORKFLOW_CIRCUIT }: AcquireCircuit,
   now: number,
+  { taskTrialMs = TASK_TRIAL_MS }: CircuitRules,
 ): CircuitDecision => {
   const isTrial = state?.state === 'half_open' && state.executor === taskName(task);
   if (left)
@@ -245,22 +253,24 @@ const enter = (
   if (ended !== undefined) {
     if (!isTrial) return unchanged;
     const about = { target: circuit, reason: `trial task ${task} has ended` };
-    return ended === 'well' ? closed(about, RECOVERY) : opened(about, RECOVERY, now + rules.coolDownMs);
+    return ended === 'well' ? closed(about, RECOVERY) : opened(about, RECOVERY, now + limits.coolDownMs);
   }
   if (state === undefined || state.state === 'closed')
-    return decision({ send: [admit(task, { circuit, state: 'closed' }, now)] });
+    return decision({ send: [sendState(task, { circuit, state: 'closed' }, now)] });
   if (state.state === 'open') {
     const { until } = state;
     const answer = { circuit, state: 'open', ...(until !== undefined && { until }) } as const;
-    return decision({ send: [admit(task, answer, now)] });
+    return decision({ send: [sendState(task, answer, now)] });
   }
-  if (isTrial) return decision({ send: [admit(task, { circuit, state: 'half_open' }, now)] });
+  if (isTrial) return decision({ send: [sendState(task, { circuit, state: 'half_open' }, now)] });
   if (state.executor !== undefined)
-    return decision({ send: [admit(task, { circuit, state: 'open', until: now + TRIAL_RETRY_MS }, now)] });
+    return decision({
+      send: [sendState(task, { circuit, state: 'open', until: now + TRIAL_RETRY_MS }, now)],
+    });
   return decision({
     events: [halfOpened(state, taskName(task))],
-    send: [admit(task, { circuit, state: 'half_open' }, now)],
-    timers: [{ set: TIMER, dueAt: now + TASK_TRIAL_MS }],
+    send: [sendState(task, { circuit, state: 'half_open' }, now)],
+    timers: [{ set: TIMER, dueAt: now + taskTrialMs }],
   });
 };
 
@@ -280,11 +290,11 @@ export const decideCircuit = (
     case 'circuit_report':
       return report(state, message.payload, now, rules);
     case 'circuit_record_failure':
-      return count(state, message.payload, now);
+      return recordFailure(state, message.payload, now);
     case 'circuit_acquire':
-      return enter(state, message.payload, now);
+      return acquire(state, message.payload, now, rules);
     case 'set_circuit':
-      return set(state, message.payload);
+      return setCircuit(state, message.payload);
     case 'timer':
       return timerFired(state, message.name);
   }

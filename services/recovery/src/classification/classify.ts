@@ -22,7 +22,7 @@ export type Failure = Pick<
 
 export type Classification = {
   readonly class: FailureClass;
-  /** Which rule said so, and what it went by. */
+  /** The rule that decided, and the line that it matched. */
   readonly because: { readonly rule: string; readonly evidence: string };
 };
 
@@ -31,7 +31,7 @@ const classified = (failureClass: FailureClass, rule: string, evidence: string):
   because: { rule: `classes@${String(CLASSES_VERSION)}/${rule}`, evidence: quoted(evidence) },
 });
 
-/** After a lost worker these can simply be done again: work, and effects that know what has happened, or do not mind. */
+/** Effect classes that can be repeated after a lost worker; undefined is work. */
 const SAFE_TO_REPEAT: readonly AssessFailure['effectClass'][] = [undefined, 'idempotent', 'keyed', 'fenced'];
 
 const inDoubt = ({ outcome, cause, effectClass, error }: Failure): Classification | undefined => {
@@ -46,13 +46,13 @@ const fits = (named: string, uses: string | undefined): boolean =>
 
 type UserRule = NonNullable<RecoveryRules['rules']>[number];
 
-/** What can be said of a rule without looking at the output. */
+/** The conditions of a rule that need no output. */
 const matchesFailure = ({ exitCodes, errors, uses }: UserRule, failure: Failure): boolean =>
   (exitCodes === undefined || (failure.exitCode !== undefined && exitCodes.includes(failure.exitCode))) &&
   (errors === undefined || errors.includes(failure.error.code)) &&
   (uses === undefined || fits(uses, failure.uses));
 
-/** The rules of the repository: the first of which everything holds. */
+/** The repository's rules: the first that matches. */
 const ofRepository = (failure: Failure, lines: readonly string[]): Classification | undefined => {
   for (const rule of failure.rules?.rules ?? []) {
     if (!matchesFailure(rule, failure)) continue;
@@ -70,10 +70,10 @@ const ofReport = ({ report }: Failure): Classification | undefined =>
     ? classified('CONTEXT_EXHAUSTED', 'reported-context', report.next ?? report.done ?? 'context_exhausted')
     : undefined;
 
-/** Errors of Holdpoint's own that pass by themselves, and prove that nothing happened. */
+/** Holdpoint's own transient errors, after which nothing has happened. */
 const TRANSIENT_ERRORS: readonly string[] = [
   'EXECUTOR_JOURNAL_UNAVAILABLE',
-  // The target was asked. What a person says of it never comes here: that ends the node.
+  // A probe found the effect not applied. An answer of a person ends the node instead.
   'EXECUTOR_NOT_APPLIED',
   'EXECUTOR_TARGET_UNAVAILABLE',
   'EXECUTOR_CIRCUIT_OPEN',
@@ -87,7 +87,7 @@ const ofError = ({ error }: Failure): Classification | undefined =>
 
 const isAgent = (uses: string): boolean => uses.startsWith('cap.agent.');
 
-/** Kinds of which a tool makes no doubt. */
+/** Signs that tools print without ambiguity. */
 const isDefinite = ({ rule: { kind } }: Sign): boolean => kind !== 'hint' && kind !== 'network';
 
 const ofSigns = (signs: readonly Sign[]): Classification | undefined => {
@@ -95,28 +95,28 @@ const ofSigns = (signs: readonly Sign[]): Classification | undefined => {
   return first && classified(first.rule.class, first.rule.id, first.line);
 };
 
-/** An agent is believed about itself; about what it has built and tested only at the end of what it printed. */
+/** An agent is trusted about itself. What it has built and tested counts only at the end of its output. */
 const ofOutput = ({ uses }: Failure, lines: readonly string[]): Classification | undefined => {
   if (uses !== undefined && !isAgent(uses)) return ofSigns(signsIn(lines));
   const own = lastOfAgent(lines);
   const ofOwn = own && classified(own.rule.class, own.rule.id, own.line);
   if (uses !== undefined) return ofOwn ?? ofSigns(signsIn(lines.slice(tailOf(lines))));
-  // Nobody says what it was. The results of a check are what it is about, unless an agent had no room to say more after them.
+  // The capability is unknown. Results of checks decide, unless an agent ran out of context after them.
   const signs = signsIn(lines);
   const result = signs.findLast(isDefinite);
   const endedThere = own?.rule.class === 'CONTEXT_EXHAUSTED' && own.at > (result?.at ?? -1);
   return result === undefined || endedThere ? (ofOwn ?? ofSigns(signs)) : ofSigns(signs);
 };
 
-/** What an exit code says by itself, where the program has said nothing. */
+/** Exit codes with a meaning of their own, for output without signs. */
 const EXIT_CODES: readonly (readonly [code: number, rule: string, failureClass: FailureClass])[] = [
   [69, 'exit-unavailable', 'TRANSIENT'],
   [75, 'exit-try-again', 'TRANSIENT'],
-  // A signal from outside: memory ran out, or the machine goes down.
+  // A signal from outside: out of memory, or a shutdown.
   [137, 'exit-killed', 'TRANSIENT'],
   [143, 'exit-terminated', 'TRANSIENT'],
   [127, 'exit-no-such-command', 'BROKEN_BUILD'],
-  // It may hang again, or not: nobody can tell.
+  // A timeout may or may not repeat.
   [124, 'exit-timeout', 'UNKNOWN'],
 ];
 
@@ -127,15 +127,15 @@ const ofExitCode = ({ exitCode, error }: Failure): Classification | undefined =>
   return classified(failureClass, rule, `exit code ${String(code)}: ${error.message}`);
 };
 
-/** A check that has run says no by failing, however little it prints. */
+/** A check with an exit code has failed, even without output. */
 const ofCheck = ({ uses, exitCode, error }: Failure): Classification | undefined =>
   uses?.startsWith('control.gate.') === true && exitCode !== undefined && exitCode !== 0
     ? classified('VERIFICATION_FAILED', 'check-failed', error.message)
     : undefined;
 
 /**
- * What kind of failure an attempt ended with, as far as it can be told from this attempt alone: that somebody goes round in
- * circles is said by the history. The first that knows decides, and says what it went by.
+ * Classifies a failure by this attempt alone; the history decides whether a job is circular. The first source
+ * that recognizes the failure decides.
  */
 export const classify = (failure: Failure): Classification => {
   const doubt = inDoubt(failure);

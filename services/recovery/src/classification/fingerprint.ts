@@ -6,13 +6,13 @@ import { linesOf, quoted, withoutColours } from './text.ts';
 
 const raw = String.raw;
 
-/** What changes from one time to the next. What stands in its place fits none of these, so that doing it twice changes nothing. */
+/** Patterns of volatile text. No replacement matches a pattern, so that normalizing twice changes nothing. */
 const replaceVariableParts = replacerOf([
   [raw`\bhttps?://[^\s'"<>)\]]+`, '<url>'],
   [raw`\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b`, '<id>'],
   [raw`\b\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b`, '<time>'],
   [raw`\b\d\d?:\d\d:\d\d(?:[.,]\d+)?(?: ?[AP]M)?\b`, '<time>'],
-  // Folders go, the file stays.
+  // Folders are removed, file names stay.
   [raw`(?:file://)?(?:\b[A-Za-z]:)?[\\/]*(?:[\w.@~+=-]+[\\/]+)+`, '<dir>'],
   [raw`\btmp\w{8}\b|\b(?:tmp|temp)[._-]\w{4,}`, '<temporary>'],
   [raw`\b\d+m ?\d+(?:\.\d+)?s\b|\b\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|s|secs?|seconds?|minutes?)\b`, '<time>'],
@@ -20,18 +20,18 @@ const replaceVariableParts = replacerOf([
   [raw`[ \t]+`, ' '],
 ]);
 
-/** A text without what changes from one time to the next: numbers, addresses, times, folders, names of temporary files, colours. */
+/** The text without its volatile parts: numbers, addresses, times, folders, temporary names, colors. */
 export const normalized = (text: string): string => replaceVariableParts(withoutColours(text));
 
-/** Lines that a fingerprint is made of at the most. */
+/** Lines in a fingerprint. */
 const LINES_MAX = 20;
 
-/** A count of what was found: it changes with every test that is added. */
+/** Summaries count tests, so they change with every new test. */
 const isSummary = (id: string): boolean => id.endsWith('-summary');
 
 const TROUBLE = /error|fail|fatal|exception|panic|denied|cannot|not found/i;
 
-/** The lines that say what the failure was; where none is known, those that speak of trouble, and else the last ones. */
+/** The lines that describe the failure: signs, or else lines about errors, or else the last ones. */
 const salient = (output: string): readonly string[] => {
   const lines = linesOf(output);
   const signs = weightiest(signsIn(lines));
@@ -45,8 +45,8 @@ const salient = (output: string): readonly string[] => {
 };
 
 /**
- * What two failures have in common that are the same but for the time, the place and the numbers: 16 hex digits. The order of
- * the lines does not count, for tests may run side by side.
+ * A fingerprint of 16 hex digits, equal for failures that differ only in volatile text. The order of lines is
+ * ignored, because tests may run concurrently.
  */
 export const fingerprintOf = ({
   error,

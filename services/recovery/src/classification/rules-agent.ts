@@ -1,6 +1,9 @@
 import type { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
 
-/** What providers of models, and the programs that use them, end with. What they say has no form, and so is looked for anywhere. */
+/**
+ * Final messages of model providers and of agents. They have no fixed form, so they may match anywhere in a
+ * line.
+ */
 export type AgentRule = { readonly id: string; readonly class: FailureClass; readonly pattern: string };
 
 const raw = String.raw;
@@ -10,13 +13,13 @@ const rules = (failureClass: FailureClass, table: Readonly<Record<string, string
 const ERRNO = 'E(?:CONNREFUSED|CONNRESET|CONNABORTED|TIMEDOUT|NOTFOUND|AI_AGAIN|HOSTUNREACH|NETUNREACH|PIPE)';
 const CONTEXT = raw`(?:context[ _-]?(?:window|length|size|limit)|(?:model's|available|max(?:imum)?|your) context|token limit|max(?:imum)? (?:allowed )?(?:prompt|input|number of (?:input )?tokens|model len|tokens|sequence))`;
 
-/** The first that fits a line says what it means; of several lines the last one does. */
+/** The first matching rule gives a line its meaning; of several lines the last one counts. */
 export const AGENT: readonly AgentRule[] = [
-  // Answers are too long as well as questions; a new session changes nothing about that.
+  // Answers can be too long too; a new session does not help.
   ...rules('UNKNOWN', {
     'agent-output-limit': raw`output token maximum|max_output_tokens.*(?:exceeded|reached)`,
   }),
-  // Of a limit for each minute, and yet for one request: it would not pass by waiting.
+  // A rate limit that a single request exceeds: waiting does not help.
   ...rules('CONTEXT_EXHAUSTED', {
     'agent-request-too-large': raw`request too large(?: for\b| \()|request_too_large`,
   }),
@@ -34,7 +37,7 @@ export const AGENT: readonly AgentRule[] = [
     'agent-shorten': raw`input validation error: .inputs|range of input length should be|reduce (?:the length of (?:the|your)|your) (?:messages?|prompt|input|conversation)|shorten (?:the|your) (?:prompt|conversation|input)|use (?:the )?.?/(?:compact|compress).? (?:command )?to`,
     'agent-token-limit': raw`has hit a token limit|exhausted context window|exceeded (?:the )?model token limit|maximum (?:input )?token (?:limit|count)`,
   }),
-  // A person has to pay, or to log in; waiting does not help.
+  // A person has to pay or log in; waiting does not help.
   ...rules('UNKNOWN', {
     'agent-quota': raw`insufficient_quota|credit balance is too low|billing_hard_limit|payment required|out of credits|insufficient (?:balance|credits|funds)`,
     'agent-key': raw`invalid (?:x-)?api[ _-]key|api key not valid|authentication_error|invalid_api_key|incorrect api key|please run /login|\b401 unauthorized|oauth token (?:has )?expired|not logged in`,

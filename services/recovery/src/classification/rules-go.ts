@@ -10,7 +10,7 @@ export const GO_BORDERS: readonly SectionBorder[] = [
 ];
 
 export const GO: readonly Rule[] = [
-  // Linters write as compilers do, and their names after it. What does not type check was not linted.
+  // Linters print like compilers, with their name at the end. Code that does not type-check was not linted.
   build('golangci-typecheck', raw`^\S+\.go:\d+(?::\d+)?: .* \(typecheck\)$`),
   lint(
     'golangci',
@@ -45,6 +45,6 @@ export const GO: readonly Rule[] = [
   tests('go-test-timeout', raw`^panic: test timed out after `, TEST),
   tests('go-test-panic', raw`^panic: `, { only: 'go-test' }),
   tests('gotestsum', raw`^=== (?:FAIL|Failed)\b|^DONE \d+ tests, .*\d+ failures?`),
-  // Without its heading it may be what a test has printed.
+  // Without its heading it may be a test's output.
   hint('BROKEN_BUILD', 'go-position', raw`^[^\s+>|-]\S*\.go:\d+:\d+: `),
 ];

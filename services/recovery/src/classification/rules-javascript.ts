@@ -38,7 +38,7 @@ export const JAVASCRIPT: readonly Rule[] = [
   ),
   build('deno-check', raw`^(?:error: )?TS\d+ \[ERROR\]: `),
   build('node-typescript', raw`^SyntaxError \[ERR_(?:INVALID|UNSUPPORTED)_TYPESCRIPT_SYNTAX\]`),
-  // What was read at run time and is no JSON says nothing of the build.
+  // JSON errors at run time say nothing about the build.
   hint('UNKNOWN', 'not-json', raw`^(?:Uncaught )?SyntaxError: .*(?:JSON|is not valid|position \d+)`),
   build(
     'javascript-syntax',

@@ -7,7 +7,7 @@ export const NATIVE_BORDERS: readonly SectionBorder[] = [
   { pattern: raw`^\[(?:       OK |  FAILED  |  PASSED  )\]` },
 ];
 
-/** What is compiled, and has no file of its own: C, C++, Swift, the JVM, .NET, PHP, Ruby. */
+/** Compiled languages without a file of their own: C, C++, Swift, the JVM, .NET, PHP, Ruby. */
 export const NATIVE: readonly Rule[] = [
   build('compiler-error', raw`^[^\s:][^:]*:\d+(?::\d+)?: (?:fatal )?error: `),
   build('compiler-error-windows', raw`^[A-Za-z]:[^:]+:\d+(?::\d+)?: (?:fatal )?error: `),

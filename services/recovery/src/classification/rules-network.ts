@@ -5,7 +5,7 @@ const ERRNO =
   'E(?:CONNREFUSED|CONNRESET|CONNABORTED|TIMEDOUT|NOTFOUND|AI_AGAIN|HOSTUNREACH|NETUNREACH|SOCKETTIMEDOUT)';
 const PASSING = '(?:429|502|503|504|52[0-4])';
 
-/** What has to do with the machine: no change of the code would mend it. */
+/** Problems of the machine, which no code change can fix. */
 export const MACHINE: readonly Rule[] = [
   machine('UNKNOWN', 'disk-full', raw`No space left on device|\bENOSPC\b|^fatal: .*[Dd]isk quota exceeded`),
   machine(
@@ -26,7 +26,7 @@ export const MACHINE: readonly Rule[] = [
   ),
 ];
 
-/** Lines of the tools that fetch things. */
+/** Messages of tools that download. */
 export const NETWORK: readonly Rule[] = [
   network(
     'npm-network',
@@ -119,7 +119,7 @@ export const NETWORK: readonly Rule[] = [
   ),
 ];
 
-/** Words that say what they say in whatever program, and so least of all. */
+/** Generic words of any program: the weakest signs. */
 export const NETWORK_WORDS: readonly Rule[] = [
   hint(
     'TRANSIENT',

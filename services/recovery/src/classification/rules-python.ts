@@ -11,7 +11,7 @@ export const PYTHON_BORDERS: readonly SectionBorder[] = [
     opens: 'pytest',
     pattern: raw`^_+ .+ _+$|^=+ (?:test session starts|FAILURES|ERRORS|short test summary info) =+$`,
   },
-  // The last line is the runner's: with `-q` without a frame.
+  // The runner's last line; with `-q` it has no frame.
   {
     pattern: raw`^(?:=+ )?(?:\d+ (?:failed|passed|errors?|skipped|deselected|xfailed|xpassed|warnings?)(?:, )?)+ in [\d.:]+`,
   },
@@ -30,7 +30,7 @@ export const PYTHON: readonly Rule[] = [
   build('pytest-conftest', raw`^ImportError while loading conftest `, PYTEST),
   build('pytest-interrupted', raw`^!+ Interrupted: \d+ errors? during collection !+$`, PYTEST),
   build('pytest-summary-collection', raw`^ERROR [^\s:]+\.py(?:$| - )`, PYTEST),
-  // Of a conftest that cannot be imported: that is said before there are sections.
+  // A conftest that cannot be imported is reported before any section.
   missing('pytest-import', raw`^E\s+(?:ModuleNotFoundError|ImportError): `),
   build('pytest-syntax', raw`^E\s+(?:SyntaxError|IndentationError|TabError): `),
   tests('pytest-failed', raw`^FAILED \S+\.py(?:::\S+)?|^ERROR \S+\.py::\S+`, PYTEST),

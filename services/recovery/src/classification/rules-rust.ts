@@ -34,7 +34,7 @@ export const RUST: readonly Rule[] = [
     'clippy',
     raw`^\s+= note: .(?:-D|#\[deny\()\s*\(?clippy::|^\s+= help: for further information visit \S+rust-clippy/`,
     {
-      // Clippy stops the build for the sake of a rule; the code itself compiles.
+      // Clippy fails because of a rule; the code itself compiles.
       overrules: ['cargo-could-not-compile', 'rustc-syntax', 'rustc-lib'],
     },
   ),

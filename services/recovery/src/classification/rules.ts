@@ -1,35 +1,38 @@
 import type { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
 
-/** Raised with every change of what the rules say; every explanation names it. */
+/** Increase it with every change of the rules; classifications name it. */
 export const CLASSES_VERSION = 1;
 
 /**
- * What a line says, the weightiest first. A program that prints several things at once is classified by the weightiest of
- * them, wherever it stands: tests that could not be built have failed as well, and tests about the network quote its errors.
+ * Kinds of lines, strongest first. Output with several kinds is classified by the strongest, wherever it
+ * stands: tests that do not build fail too, and tests about the network quote its errors.
  */
 export const KINDS = ['machine', 'build', 'missing', 'tests', 'lint', 'network', 'hint'] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** A line that means something, in RE2. The first rule that fits a line says what it means. */
+/** An RE2 pattern of meaningful lines. The first rule that matches a line decides. */
 export type Rule = {
   readonly id: string;
   readonly kind: Kind;
   readonly class: FailureClass;
   readonly pattern: string;
-  /** Sections that it is looked for in, too. Outside of all of them it always is, unless it is `only` looked for inside. */
+  /**
+   * Further sections in which the rule applies. It always applies outside sections, unless `only` restricts
+   * it to one.
+   */
   readonly within?: readonly string[];
   readonly only?: string;
-  /** Where it is found, these rules say nothing: it explains what they have seen. */
+  /** Rules that this one explains: they are ignored when it matches. */
   readonly overrules?: readonly string[];
 };
 
 /**
- * Where a tool that runs other people's programs begins and ends to repeat what they say. In there only its own lines count:
- * what a test prints, or compares, is not what the compiler says.
+ * Where a tool starts and stops quoting other programs. Inside, only the tool's own lines count: a test may
+ * print compiler errors.
  */
 export type SectionBorder = { readonly pattern: string; readonly opens?: string };
 
-/** Sections that say where a line stands, and hide nothing. */
+/** Sections that only locate a line and hide nothing. */
 export const OPEN_SECTIONS: readonly string[] = ['go-build'];
 
 type RuleScope = Pick<Rule, 'within' | 'only' | 'overrules'>;
@@ -44,14 +47,14 @@ const ruleOf =
   });
 
 export const build = ruleOf('build', 'BROKEN_BUILD');
-/** Something is not there; after a failed download that is the reason. */
+/** Something is missing; after a failed download, the download is the cause. */
 export const missing = ruleOf('missing', 'BROKEN_BUILD');
 export const tests = ruleOf('tests', 'VERIFICATION_FAILED');
 export const lint = ruleOf('lint', 'VERIFICATION_FAILED');
 export const network = ruleOf('network', 'TRANSIENT');
-/** What has to do with the machine and not with the work. */
+/** Problems of the machine, not of the work. */
 export const machine = (failureClass: FailureClass, id: string, pattern: string): Rule =>
   ruleOf('machine', failureClass)(id, pattern);
-/** Counts only where nothing better was found. */
+/** Counts only when nothing stronger matched. */
 export const hint = (failureClass: FailureClass, id: string, pattern: string): Rule =>
   ruleOf('hint', failureClass)(id, pattern);

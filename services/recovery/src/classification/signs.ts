@@ -8,7 +8,7 @@ import { MACHINE, NETWORK, NETWORK_WORDS } from './rules-network.ts';
 import { PYTHON, PYTHON_BORDERS } from './rules-python.ts';
 import { RUST, RUST_BORDERS } from './rules-rust.ts';
 
-/** A line that means something, and the rule that says so. */
+/** A matched line and its rule. */
 export type Sign<R = Rule> = { readonly rule: R; readonly line: string; readonly at: number };
 
 const BORDERS: readonly SectionBorder[] = [
@@ -19,7 +19,10 @@ const BORDERS: readonly SectionBorder[] = [
   ...NATIVE_BORDERS,
 ];
 
-/** The first that fits a line wins: what the network has done to a tool stands before what the tool makes of it. */
+/**
+ * The first rule that matches a line wins, so network rules come before those of the tools that report the
+ * errors.
+ */
 export const RULES: readonly Rule[] = [
   ...MACHINE,
   ...NETWORK,
@@ -42,7 +45,7 @@ const applies = ({ within = [], only }: Rule, section: string | undefined): bool
   return section === undefined || !hidesOutput(section) || within.includes(section);
 };
 
-/** Every line of a check that means something, in the order of the output. */
+/** All matched lines of a check, in the order of the output. */
 export const signsIn = (lines: readonly string[]): readonly Sign[] => {
   let section: string | undefined;
   return lines.flatMap((line, at): readonly Sign[] => {
@@ -50,7 +53,7 @@ export const signsIn = (lines: readonly string[]): readonly Sign[] => {
     const found = findInCheck(line);
     const border = BORDERS[found.find((place) => place < BORDERS.length) ?? -1];
     const rules = found.flatMap((place) => RULES[place - BORDERS.length] ?? []);
-    // What opens a section stands in it, and what closes one still does: both are the tool's own words.
+    // The lines that open and close a section belong to it: they are the tool's own.
     if (border?.opens !== undefined && (section === undefined || hidesOutput(border.opens)))
       section = border.opens;
     const rule = rules.find((one) => applies(one, section));
@@ -59,10 +62,11 @@ export const signsIn = (lines: readonly string[]): readonly Sign[] => {
   });
 };
 
-/** Those that say what the output comes to: the weightiest that nothing else explains. */
+/** The strongest signs that no other sign explains. */
 export const weightiest = (signs: readonly Sign[]): readonly Sign[] => {
   const overruled = new Set(signs.flatMap(({ rule }) => rule.overrules ?? []));
-  // The two streams of a program may be mixed up: what failed to come is what is missing, whichever is said first.
+  // The order of the two output streams may be mixed: after a failed download, missing files are its
+  // consequence.
   const hasFailedToCome = signs.some(({ rule }) => rule.kind === 'network');
   const left = signs.filter(
     ({ rule }) => !overruled.has(rule.id) && !(rule.kind === 'missing' && hasFailedToCome),
@@ -71,11 +75,11 @@ export const weightiest = (signs: readonly Sign[]): readonly Sign[] => {
   return left.filter(({ rule }) => rule.kind === kind);
 };
 
-/** An agent's own end is at the end of what it printed; before that it may have read and written about anything. */
+/** An agent's own result is at the end of its output; before that it may read and write about anything. */
 const TAIL_LINES = 80;
 const TAIL_CHARACTERS = 16_000;
 
-/** Where the end of an output begins. */
+/** Index of the first line of the tail. */
 export const tailOf = (lines: readonly string[]): number => {
   let characters = 0;
   const before = lines.findLastIndex((line, at) => {
@@ -85,7 +89,7 @@ export const tailOf = (lines: readonly string[]): number => {
   return before + 1;
 };
 
-/** What an agent's provider, or the agent of itself, has said last. */
+/** The last message about the agent itself, from the agent or its provider. */
 export const lastOfAgent = (lines: readonly string[]): Sign<AgentRule> | undefined => {
   for (let at = lines.length - 1, from = tailOf(lines); at >= from; at -= 1) {
     const line = lines[at] ?? '';

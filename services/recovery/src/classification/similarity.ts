@@ -2,15 +2,21 @@ import { normalized } from './fingerprint.ts';
 
 const words = (text: string): readonly string[] => text.trim().split(/\s+/);
 
-/** From here on two approaches are the same. Paraphrases of one way reach it, two ways to the same end in the same file do not. */
+/**
+ * Approaches at least this similar count as the same. Paraphrases reach it; different approaches to the same
+ * goal in the same file do not.
+ */
 export const DEFAULT_SIMILARITY = 0.5;
 
-/** What a word weighs, by what it says: a way; by what means; to what end, which many ways may have in common; or where. */
+/**
+ * Weight of a word by its role: the approach, its means, its goal (which many approaches share), or its
+ * place.
+ */
 const WEIGHTS = { way: 1, means: 3, end: 0.5, place: 0.5 } as const;
-/** Of a pair of neighbours: the words count for more than their order. */
+/** Weight of a pair of neighbors: words count for more than their order. */
 const PAIR_WEIGHT = 0.5;
 
-/** What the words after it say, up to the next of these or the end of the clause. */
+/** Words that start a role, which lasts until the next of them or the end of the clause. */
 const LEADS: ReadonlyMap<string, keyof typeof WEIGHTS> = new Map(
   Object.entries({
     ...Object.fromEntries(words('with via use uses using').map((word) => [word, 'means'])),
@@ -22,7 +28,7 @@ const LEADS: ReadonlyMap<string, keyof typeof WEIGHTS> = new Map(
   } as const),
 );
 
-/** What is said of any attempt, whatever its way. */
+/** Words that say nothing about an approach. */
 const STOP_WORDS: ReadonlySet<string> = new Set(
   words(`
   the and for with that this these those from into onto over under then than when where which who whom whose what how why
@@ -39,7 +45,7 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
 `),
 );
 
-/** The first stands for all of its line. */
+/** Each word stands for the others on its line. */
 const SYNONYMS = new Map(
   [
     'replace rewrite rewrote rewritten swap switch migrate substitut exchang reimplement port',
@@ -70,7 +76,7 @@ const SYNONYMS = new Map(
 
 const ENDINGS = /(?:ations?|ingly|edly|ments?|ities|ness|ings?|ied|ies|ers?|ed|es|s|e|ly)$/;
 
-/** Without its ending, if enough is left of it; a doubled letter before the ending goes with it. */
+/** Without its ending if enough remains, and without a doubled letter before it. */
 const stem = (word: string): string => {
   const cut = word.replace(ENDINGS, '');
   if (cut.length < 3) return word;
@@ -82,7 +88,7 @@ const wordOf = (word: string): string => {
   return SYNONYMS.get(word) ?? SYNONYMS.get(cut) ?? cut;
 };
 
-/** A name of a file, or of something in a program: it says where, and not how. */
+/** File names and identifiers: they say where, not how. */
 const isName = (token: string): boolean =>
   /[a-z]\.[a-z]{1,5}$|[a-z][A-Z]|_|\(\)|::|^<dir>/.test(token) || /^[`'"].*[`'"]$/.test(token);
 
@@ -91,7 +97,7 @@ type WeightedWord = readonly [word: string, weight: number];
 const BEFORE = '.([{';
 const BEHIND = '.,;:!?)]}';
 
-/** A word without what stands around it. */
+/** Without surrounding punctuation. */
 const withoutMarks = (token: string): string => {
   let [from, to] = [0, token.length];
   while (from < to && BEFORE.includes(token.charAt(from))) from += 1;
@@ -99,7 +105,7 @@ const withoutMarks = (token: string): string => {
   return token.slice(from, to);
 };
 
-/** The words that say something, in their order. */
+/** The meaningful words in order. */
 const wordsIn = (text: string): readonly WeightedWord[] => {
   let says: keyof typeof WEIGHTS = 'way';
   return text.split(/\s+/).flatMap((token): readonly WeightedWord[] => {
@@ -134,19 +140,19 @@ const weightsOf = (text: string): ReadonlyMap<string, number> => {
 const total = (weights: Iterable<number>): number => [...weights].reduce((sum, weight) => sum + weight, 0);
 
 /**
- * How alike two approaches are, from 0 to 1: Dice's measure (twice the common weight, by the sum of both weights) over the
- * distinct words of both texts and the pairs of neighbours among them, each by its weight.
+ * Similarity of two approaches from 0 to 1: the Dice coefficient (twice the common weight, divided by the sum
+ * of both weights) over the distinct words and neighboring pairs of both texts, each with its weight.
  *
- * Words are what is left of the normalised, lower-cased text: three letters or more, without words that say nothing of a way
- * (`WORTHLESS`), without their endings, and with one word for those that mean the same act (`SAME`). Words are compared and
- * not letters, because `add a cache` and `add a catch` are not alike; and Dice is used and not Jaccard, because half of the
- * words in common is much for two sentences about the same thing.
+ * Words come from the normalized, lower-cased text: at least three letters, no stop words (`STOP_WORDS`), no
+ * endings, and one word per group of synonyms (`SYNONYMS`). It compares words and not letters, because `add a
+ * cache` and `add a catch` differ. It uses Dice and not Jaccard, because half of the words in common is much
+ * for two sentences about the same subject.
  */
 export const similarity = (a: string, b: string): number => {
   if (a === b) return 1;
   const [ofA, ofB] = [weightsOf(a), weightsOf(b)];
   const both = total(ofA.values()) + total(ofB.values());
-  // Texts without a word, such as two numbers, are alike if nothing is left that tells them apart.
+  // Texts without words, such as two numbers, are equal if their normalized texts are.
   if (both === 0) return normalized(a).trim().toLowerCase() === normalized(b).trim().toLowerCase() ? 1 : 0;
   const common = total([...ofA].map(([key, weight]) => Math.min(weight, ofB.get(key) ?? 0)));
   return Math.min(1, (2 * common) / both);

@@ -1,7 +1,7 @@
 import { OUTPUT_MAX } from '@holdpoint/contracts/recovery/commands';
 import { replacerOf } from '@holdpoint/contracts/values/pattern';
 
-/** Colours, cursors, titles of windows, and what is left of them where they were cut off. */
+/** Colors, cursor movements, window titles, and truncated rests of them. */
 const clean = replacerOf([
   [String.raw`\x1b\[[0-?]*[ -/]*[@-~]`, ''],
   [String.raw`\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?`, ''],
@@ -12,7 +12,7 @@ const clean = replacerOf([
 
 export const withoutColours = (text: string): string => clean(text);
 
-/** What runners of many tasks write before each line: the time, or whose line it is. */
+/** Prefixes that task runners add to each line: a time or a package. */
 const bare = replacerOf([
   [String.raw`(?m)^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?Z?\s`, ''],
   [String.raw`(?m)^#\d+ \d+\.\d+ `, ''],
@@ -20,14 +20,14 @@ const bare = replacerOf([
   [String.raw`(?m)^(?:packages|services|apps|libs|crates)/\S+ [\w:-]+: `, ''],
 ]);
 
-/** The lines of an output from its end, as they would be read on a terminal without colours. */
+/** The last lines of an output, as a terminal without colors shows them. */
 export const linesOf = (output: string): readonly string[] =>
   bare(clean(output.slice(-OUTPUT_MAX))).split('\n');
 
-/** Characters of a line that is quoted. */
+/** Characters of a quoted line. */
 export const EVIDENCE_MAX = 500;
 
-/** A line as it is quoted: of a long one the beginning, which says where it comes from. */
+/** A line as evidence: of a long one the beginning, which names its source. */
 export const quoted = (line: string): string => {
   const text = line.trim();
   return text.length <= EVIDENCE_MAX ? text : `${text.slice(0, EVIDENCE_MAX - 1).toWellFormed()}…`;

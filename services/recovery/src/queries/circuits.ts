@@ -6,7 +6,7 @@ import { CIRCUIT_STATUS } from './summary.ts';
 
 const Row = z.object({ view: CircuitView });
 
-/** The circuits that are, or were, open; by id. */
+/** Circuits that are or were open, by id. */
 export const listCircuits = async (
   pool: Pool,
   {

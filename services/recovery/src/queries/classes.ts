@@ -12,13 +12,13 @@ const Row = FailureCount.extend({ at: z.coerce.number().int(), count: z.coerce.n
 
 type Range = { readonly from: number; readonly to: number };
 
-/** Whole buckets that hold all of what is asked for. Those of the database begin with the epoch, as hours and days of UTC do. */
+/** The whole buckets that cover the range. Buckets are aligned to the epoch, as UTC hours and days are. */
 export const wholeBuckets = ({ from, to, bucket }: CountClasses): Range => {
   const size = FAILURE_BUCKET_MS[bucket];
   return { from: Math.floor(from / size) * size, to: Math.ceil(to / size) * size };
 };
 
-/** How many attempts failed with which class, in order of time. Of a later release's classes nothing is said. */
+/** Failed attempts per class and bucket, in order of time. Classes of later releases are left out. */
 export const countClasses = async (
   pool: Pool,
   asked: CountClasses,

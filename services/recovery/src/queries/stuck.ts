@@ -6,7 +6,7 @@ import { STUCK_STATUS } from './summary.ts';
 
 const Row = z.object({ id: z.string(), view: z.object({ stuck: z.array(StuckJob) }) });
 
-/** Jobs that wait for a person, by the id of their task; `limit` counts tasks. */
+/** Stuck jobs by the id of their task; `limit` counts tasks. */
 export const listStuck = async (
   pool: Pool,
   { limit, after }: { readonly limit: number; readonly after?: string | undefined },

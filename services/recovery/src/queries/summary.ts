@@ -6,7 +6,7 @@ import { isCircuit, type RecoveryState } from '../attempts/decide.ts';
 export const CIRCUIT_STATUS = 'circuit_';
 export const STUCK_STATUS = 'stuck';
 
-/** What lists show: circuits, and jobs that are stuck. The attempts of a task are looked up by its id. */
+/** Lists show circuits and stuck jobs. The attempts of a task are read by its id. */
 export const summarise = (state: RecoveryState): Summary => {
   if (isCircuit(state)) return { status: `${CIRCUIT_STATUS}${state.state}`, view: circuitView(state) };
   const stuck = stuckJobs(state);

@@ -1,21 +1,21 @@
 import type { FailureClass } from '@holdpoint/contracts/workflow/failure-class';
 
-/** A little project that fails, and what to run in it. Everything that is written here may be read by anybody. */
+/** A small project that fails, and the command to run in it. The recorded output is public. */
 export type Case = {
-  /** The file that the output is kept in. */
+  /** Name of the sample file. */
   readonly name: string;
-  /** The words of the tool that is asked for its version. */
+  /** The command that prints the tool's version. */
   readonly tool: readonly [program: string, ...args: string[]];
   readonly files: Readonly<Record<string, string>>;
-  /** Run before, and not recorded: what has to be there for the failure to happen. */
+  /** Runs before the recorded command. */
   readonly prepare?: readonly (readonly [program: string, ...args: string[]])[];
   readonly run: readonly [program: string, ...args: string[]];
   readonly env?: Readonly<Record<string, string>>;
   readonly class: FailureClass;
 };
 
-/** By the folder that the outputs are kept in. */
+/** By folder of the samples. */
 export type Cases = Readonly<Record<string, readonly Case[]>>;
 
-/** The tools come from a package manager, and lie here in every project. */
+/** Tools are installed by a package manager into every project. */
 export const bin = (name: string): string => `node_modules/.bin/${name}`;

@@ -1,6 +1,7 @@
 /**
- * Records the samples anew: `node services/recovery/testing/record/main.ts [folder[/name]]`. Every case is written out, run, and what
- * it printed is kept with its exit code, with the paths of this machine replaced. It needs the tools that the cases name.
+ * Records the samples again: `node services/recovery/testing/record/main.ts [folder[/name]]`. It runs every
+ * case and keeps output and exit code, with the paths of this machine replaced. It needs the tools that the
+ * cases name.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -34,7 +35,7 @@ const tools = join(root, 'tools');
 const project = join(root, 'project');
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Answers by the first part of the path. It is a thread of its own: the programs are waited for without giving way. */
+/** Answers by the first part of the path. It runs in its own thread, because the cases block the main one. */
 const faultyServer = (): void => {
   const server = createServer((request, response) => {
     if (request.url?.startsWith('/503')) response.writeHead(503).end('Service Unavailable');
@@ -46,7 +47,7 @@ const faultyServer = (): void => {
 };
 
 const run = (words: readonly string[], env: NodeJS.ProcessEnv, cwd = project): ReturnType<typeof spawnSync> =>
-  // The shell only joins what a program says to its two streams in the order in which it says it.
+  // The shell joins both streams in the order of the writes.
   spawnSync('sh', ['-c', 'exec "$@" 2>&1', 'sh', ...words], {
     cwd,
     env,
@@ -54,7 +55,7 @@ const run = (words: readonly string[], env: NodeJS.ProcessEnv, cwd = project): R
     encoding: 'utf8',
   });
 
-/** The caller's environment, without what his machine wants of the tools. */
+/** The caller's environment without settings that change the tools. */
 const environment = (more: Case['env']): NodeJS.ProcessEnv => ({
   PATH: `${join(tools, 'venv', 'bin')}:${dirname(process.execPath)}:${String(process.env['PATH'])}`,
   HOME: homedir(),
@@ -82,7 +83,7 @@ const install = (): void => {
   }
 };
 
-/** What a machine is called and where its things lie is nobody's business, and changes from one to the next. */
+/** Names and paths of the machine are private and vary. */
 const neutral = (text: string): string =>
   [
     [tools, '/src/project'],
@@ -102,7 +103,7 @@ const record = (folder: string, one: Case): void => {
     mkdirSync(dirname(join(project, path)), { recursive: true });
     writeFileSync(join(project, path), content);
   }
-  // A project that installs something has folders of its own.
+  // A project with dependencies has folders of its own.
   if (!one.run.includes('install')) symlinkSync(join(tools, 'node_modules'), join(project, 'node_modules'));
   const env = environment(one.env);
   const version = String(run(one.tool, env).stdout).split('\n')[0]?.trim() ?? '';

@@ -1,9 +1,9 @@
 import { bin, type Case, type Cases } from './case.ts';
 
-/** Nothing listens there, and there is no such name: RFC 6761 promises the latter. */
+/** A closed port, and a name that RFC 6761 reserves. */
 const CLOSED = 'http://127.0.0.1:1';
 const NOWHERE = 'http://registry.invalid';
-/** Replaced by the address of a server that answers 503, 404 or nothing, by the path asked for. */
+/** Replaced by the address of a server that answers 503, 404 or nothing, depending on the path. */
 export const FAULTY = 'http://127.0.0.1:4873';
 
 const networkCase = (
