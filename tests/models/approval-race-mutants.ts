@@ -82,7 +82,7 @@ const executing = (
     ...executor,
     decide: (state, message, moment) => {
       const [seen, verifyToken] = decideWith(state, message);
-      return createEffectDecider(verifyToken).decide(seen, message, moment);
+      return createEffectDecider({ verify: verifyToken }).decide(seen, message, moment);
     },
   },
 });

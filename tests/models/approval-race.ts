@@ -62,7 +62,7 @@ export type RaceWorld = {
 
 export const realRace: Race = {
   approvals: createApprovalDecider(sign),
-  executor: createEffectDecider(verify),
+  executor: createEffectDecider({ verify }),
   clock: 'behind the lock',
   quorum: 1,
 };
@@ -187,7 +187,7 @@ const executorSteps = (world: RaceWorld, race: Race): readonly Step<RaceWorld>[]
     grant: token,
   });
   const run = (payload: RunEffect, place: typeof PLACE | undefined): RaceWorld =>
-    reach({ kind: 'run', payload, place });
+    reach({ kind: 'run', payload, slot: place });
   const about = { id: request.effectId, task: TASK, node: NODE, attempt: 1 };
   return [
     ...(grant !== undefined && world.asker.ordered
@@ -199,7 +199,7 @@ const executorSteps = (world: RaceWorld, race: Race): readonly Step<RaceWorld>[]
     ...(grant === undefined
       ? []
       : [['another effect under the grant', run(orderOf(other, grant), PLACE)] as const]),
-    ['claimed', reach({ kind: 'claim', id: request.effectId, place: PLACE })],
+    ['claimed', reach({ kind: 'claim', id: request.effectId, slot: PLACE })],
     ...(world.asker.withdrawn && world.asker.ordered
       ? [['effect cancelled', reach({ kind: 'cancel', payload: { ...about, reason: 'over' } })] as const]
       : []),

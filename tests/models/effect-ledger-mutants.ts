@@ -36,7 +36,7 @@ const verifying = (verifyOrder: (order: RunEffect | undefined) => Verify): Effec
   ...real,
   decide: (state, message, moment) => {
     const order = message.kind === 'run' ? message.payload : entryIn(state)?.order;
-    return createEffectDecider(verifyOrder(order), classOf).decide(state, message, moment);
+    return createEffectDecider({ verify: verifyOrder(order), classOf }).decide(state, message, moment);
   },
 });
 

@@ -45,7 +45,7 @@ const setFlag = defineCapability({
       ? { found: 'applied', reason: `${flag.name} is ${flag.value}`, outputs: {} }
       : { found: 'not_applied', reason: `${flag.name} is ${value ?? 'not set'}` };
   },
-  // Ordered by `holdpoint undo <effect>`, and approved like any other effect.
+  // Ordered by `holdpoint effect undo <effect>`, and approved like any other effect.
   compensate: async ({ input, outputs }, { assertInForce }) => {
     const { before } = outputs;
     if (before === undefined) throw nothingHappened(`nobody knows what ${input.name} was before`);

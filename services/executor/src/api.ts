@@ -8,6 +8,7 @@ import type { Pool } from 'pg';
 import type { ArtifactQueries } from './adapters/artifacts/queries.ts';
 import type { WhyWaiting } from './adapters/circuits/why-waiting.ts';
 import { capabilityEndpoints, type CapabilityCatalog } from './queries/capabilities.ts';
+import type { ToEffect } from './adapters/runner/runner.ts';
 import type { EffectMessage, EffectWork } from './effect/decide.ts';
 import type { EffectState } from './effect/state.ts';
 import { effectView, listEffects } from './queries/effects.ts';
@@ -23,7 +24,7 @@ export const endpoints = (
   artifacts: () => ArtifactQueries,
   whyWaiting: WhyWaiting,
   known: CapabilityCatalog,
-): OwnEndpoints<'executor', EffectMessage> => ({
+): OwnEndpoints<'executor', ToEffect> => ({
   ...capabilityEndpoints(pool, decider, known),
   get: {
     query: async ({ id }) => {

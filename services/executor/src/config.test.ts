@@ -6,6 +6,7 @@ import { ConfigError } from '@holdpoint/runtime/service/config';
 import { silentLogger } from '@holdpoint/runtime/observability/log';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from './config.ts';
+import { effectTiming } from './effect/timing.ts';
 import { startExecutor } from './service.ts';
 import { scratchFolder } from '../testing/scratch.ts';
 
@@ -36,6 +37,12 @@ test('no request may leave unless somebody says where to', () => {
   });
   expect(read({}).notifyTargets).toEqual(new Set());
   expect(read({ HOLDPOINT_HTTP_TARGETS: '' }).http.targets).toEqual(new Set());
+});
+
+test('tests may shorten the lease, and all durations that depend on it', () => {
+  expect(read({}).timing).toEqual(effectTiming(10_000));
+  expect(read({ HOLDPOINT_TEST_LEASE_MS: '1000' }).timing).toEqual(effectTiming(1_000));
+  expect(() => read({ HOLDPOINT_TEST_LEASE_MS: '10' })).toThrow(ConfigError);
 });
 
 describe('modules of capabilities', () => {

@@ -20,6 +20,7 @@ import type { CommandLimits } from './adapters/process/limits.ts';
 import { isWithin } from './adapters/files/real-path.ts';
 import { readSecretTable, type SecretTable } from './adapters/secrets/secret-table.ts';
 import type { HttpTargets } from './capabilities/http/http-request.ts';
+import { type EffectTiming, effectTiming } from './effect/timing.ts';
 
 const isOrigin = (text: string): boolean => {
   const url = URL.parse(text);
@@ -203,6 +204,9 @@ export const ExecutorEnv = ServiceEnv.extend({
   ),
 });
 
+/** For tests only, and so not among the documented settings. All executors of one ledger need the same value. */
+const TestEnv = z.object({ HOLDPOINT_TEST_LEASE_MS: wholeNumber(100, 60_000).optional() });
+
 export type ExecutorConfig = {
   readonly env: z.infer<typeof ServiceEnv>;
   /** Public keys, and the file that they are from. */
@@ -210,6 +214,7 @@ export type ExecutorConfig = {
   readonly workspace: string;
   readonly journal: { readonly folder: string } & Retention;
   readonly pools: readonly string[];
+  readonly timing: EffectTiming;
   readonly effectsMax: number;
   readonly commandsMax: number;
   /** At one outside target. */
@@ -332,6 +337,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv): ExecutorConfig => {
       keepMs: env.HOLDPOINT_JOURNAL_DAYS * DAY_MS,
       maxBytes: env.HOLDPOINT_JOURNAL_MAX_MIB * MIB,
     },
+    timing: effectTiming(readEnv(TestEnv, environment).HOLDPOINT_TEST_LEASE_MS),
     pools: env.HOLDPOINT_POOL,
     effectsMax: env.HOLDPOINT_EFFECTS_MAX,
     commandsMax: env.HOLDPOINT_COMMANDS_MAX ?? COMMANDS_PER_CORE * availableParallelism(),

@@ -13,7 +13,7 @@ import {
   grantFor,
   NOW,
   orderFor,
-  place,
+  slot,
   probeableOf,
   resolveFor,
   workOf,
@@ -81,7 +81,7 @@ const messageOf = ({ orders: ordered, resolutions, epochsMax }: Said): fc.Arbitr
       arbitrary: fc
         .record({
           payload: fc.constantFrom(...ordered),
-          place: fc.option(fc.constant(place), { nil: undefined }),
+          slot: fc.option(fc.constant(slot), { nil: undefined }),
         })
         .map((order) => ({ kind: 'run', ...order }) as const),
     },
@@ -104,13 +104,13 @@ const messageOf = ({ orders: ordered, resolutions, epochsMax }: Said): fc.Arbitr
     {
       weight: 3,
       arbitrary: fc.constantFrom<EffectMessage>(
-        { kind: 'claim', id: EFFECT, place },
+        { kind: 'claim', id: EFFECT, slot },
         { kind: 'timer', name: 'lease', data: null },
       ),
     },
     fc.constantFrom<EffectMessage>(
       { kind: 'cancel', payload: { ...about, reason: 'over' } },
-      { kind: 'timer', name: 'place', data: null },
+      { kind: 'timer', name: 'slot', data: null },
       { kind: 'timer', name: 'other', data: { x: 1 } },
     ),
     fc.constantFrom<EffectMessage>(

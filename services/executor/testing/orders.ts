@@ -1,5 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { type AnswerClaims, type InDoubtAnswer, type GrantClaims, SignedClaims } from '@holdpoint/contracts/effect/grant';
+import {
+  type AnswerClaims,
+  type InDoubtAnswer,
+  type GrantClaims,
+  SignedClaims,
+} from '@holdpoint/contracts/effect/grant';
 import { type CanonicalEffect, effectDigest } from '@holdpoint/contracts/effect/canonical-effect';
 import type { ResolveEffect, RunEffect } from '@holdpoint/contracts/effect/commands';
 import { ApprovalId, effectIdOf, NodeId, TaskId } from '@holdpoint/contracts/values/ids';

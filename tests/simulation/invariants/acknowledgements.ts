@@ -33,7 +33,7 @@ export const watchAcknowledgements = <State, Message, Event extends { readonly t
       const ill = poison.get(letter);
       // What nobody wants leads to nothing; what nobody can read, to a letter.
       judge.expect(
-        'what is acknowledged is committed',
+        'a message is acknowledged only after its commit',
         ill?.kind !== 'message cannot be read' || ill.until < timeline.now(),
         '',
         () => `${service} acknowledged what it could not read, and kept nothing of it`,
@@ -49,7 +49,7 @@ export const watchAcknowledgements = <State, Message, Event extends { readonly t
         ? decider.decide(book.stateOf(aggregate), asSent(message), { now: databases[service].now() }).events
         : [];
     judge.expect(
-      'what is acknowledged is committed',
+      'a message is acknowledged only after its commit',
       again.length === 0,
       aggregate,
       () => `${service} acknowledged ${JSON.stringify(message).slice(0, 300)}, which has led to nothing`,

@@ -6,7 +6,7 @@ import { ConfigError } from '@holdpoint/runtime/service/config';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { capabilities as example } from '../../examples/custom-capability.ts';
-import { createRegistry } from '../ports/handler-registry.ts';
+import { createHandlerRegistry } from '../ports/handler-registry.ts';
 import { contextFor } from '../../testing/context.ts';
 import { scratchFolder } from '../../testing/scratch.ts';
 import { customsIn } from './custom-capabilities.ts';
@@ -94,7 +94,7 @@ describe('a module of capabilities', () => {
 
 describe('the documented example', () => {
   const flag = () => ({ folder: join(folder.path, 'flags'), name: 'sale', value: 'on' });
-  const registry = createRegistry(example);
+  const registry = createHandlerRegistry(example);
   const named = (uses: string) => {
     const found = registry.get(uses);
     if (found === undefined) throw new Error(`nothing is called ${uses}`);

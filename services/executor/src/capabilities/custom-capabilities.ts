@@ -8,7 +8,7 @@ import { ConfigError } from '@holdpoint/runtime/service/config';
 import { z } from 'zod';
 import type { CustomCapability } from './define.ts';
 import { isWithin } from '../adapters/files/real-path.ts';
-import type { CustomFacts } from '../effect/custom-facts.ts';
+import type { CapabilityTraits } from '../effect/custom-facts.ts';
 
 const MODULE_CAPABILITIES_MAX = 100;
 
@@ -138,7 +138,7 @@ export const loadCustom = async (
   return loaded.map(({ capability }) => capability as CustomCapability);
 };
 
-export const factsOf = (capability: CustomCapability): CustomFacts => ({
+export const factsOf = (capability: CustomCapability): CapabilityTraits => ({
   uses: capability.uses,
   effectClass: capability.effectClass,
   work: capability.work === true,

@@ -3,7 +3,7 @@ import type { EffectClass, SideEffectKind } from '@holdpoint/contracts/workflow/
 import type { z } from 'zod';
 import { type Capability, CleanFailure } from '../ports/capability.ts';
 
-export type { Done, EffectContext, Probed, Secrets } from '../ports/capability.ts';
+export type { AppliedEffect, EffectContext, ProbeResult, Secrets } from '../ports/capability.ts';
 export { CleanFailure, OutcomeUnknown } from '../ports/capability.ts';
 
 /** A capability of an operator's own, with what has to be known of it before anything is ordered. */

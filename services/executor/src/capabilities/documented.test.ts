@@ -7,7 +7,7 @@ import { createFiles } from '../adapters/files/keyed-file.ts';
 import { createRepositories } from '../adapters/git/repositories.ts';
 import { createWorkRecords } from '../adapters/process/process-records.ts';
 import { createWorkspace } from '../adapters/files/workspace.ts';
-import { factsWith } from '../effect/custom-facts.ts';
+import { classifiersWith } from '../effect/custom-facts.ts';
 import { fileAppend } from './file/file-append.ts';
 import { fileWrite } from './file/file-write.ts';
 import { httpRequests } from './http/http-request.ts';
@@ -34,7 +34,7 @@ const all = [
     env: {},
   }),
 ];
-const known = { capabilities: all, ...factsWith([]) };
+const known = { capabilities: all, ...classifiersWith([]) };
 const views = all.map((each) => describeCapability(each, known, true));
 
 test('the table is what the executor says of itself', () => {

@@ -7,7 +7,7 @@ import { createWorkRecords } from '../adapters/process/process-records.ts';
 import { contextFor } from '../../testing/context.ts';
 import { scratchFolder } from '../../testing/scratch.ts';
 import type { Capability } from '../ports/capability.ts';
-import { createRegistry } from '../ports/handler-registry.ts';
+import { createHandlerRegistry } from '../ports/handler-registry.ts';
 import { stageCapabilities, startsPrograms } from './stages.ts';
 
 let folder: Awaited<ReturnType<typeof scratchFolder>>;
@@ -50,7 +50,7 @@ test.each(STAGES)(
   '%s does nothing in a repository that is not allowed, and says which setting allows it',
   async (uses) => {
     const input = StepInput.parse({ with: {}, repository: folder.path, context: {} });
-    const carrier = createRegistry(capabilities).get(uses);
+    const carrier = createHandlerRegistry(capabilities).get(uses);
     await expect(carrier?.run(input, contextFor())).rejects.toMatchObject({
       name: 'CleanFailure',
       body: {

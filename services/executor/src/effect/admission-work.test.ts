@@ -12,7 +12,7 @@ import {
   grantFor,
   NOW,
   orderFor,
-  place,
+  slot,
   verify,
   workOf,
 } from '../../testing/orders.ts';
@@ -61,7 +61,7 @@ describe('without a grant', () => {
 
   test('the reason says what was found', () => {
     expect(whyRefused(bareOrderFor(effectOf()), NOW, verify)?.message).toBe(
-      'it comes without a grant, and it is no work, but of the kind write_external',
+      'Order without a grant: effects of kind write_external need one',
     );
   });
 });
@@ -118,7 +118,7 @@ test('whoever cannot sign starts nothing but work, and that as it is', () => {
     fc.property(fc.array(forgeries, { minLength: 1, maxLength: 4 }), (orders) => {
       let state = decider.initial;
       for (const payload of orders) {
-        const made = decider.decide(state, { kind: 'run', payload, place }, { now: NOW });
+        const made = decider.decide(state, { kind: 'run', payload, slot }, { now: NOW });
         state = made.events.reduce((before, event) => decider.evolve(before, event), state);
         for (const work of made.work) {
           if (work.kind !== 'start') continue;

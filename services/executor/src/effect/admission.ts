@@ -6,31 +6,31 @@ import { type ErrorBody, errorBody } from '@holdpoint/contracts/values/errors';
 import { effectIdOf } from '@holdpoint/contracts/values/ids';
 import type { EffectClass, SideEffectKind } from '@holdpoint/contracts/workflow/workflow';
 
-/** Checks the signature of a token, and nothing else. Verifying is a pure function of token and public keys. */
+/** Checks the signature of a token, and nothing else. It is a pure function of the token and the public keys. */
 export type Verify = (token: string) => SignedClaims | undefined;
 
-/** The class of what is ordered, as an effect of its kind or as work; undefined when it cannot be. */
+/** The class of an order, as an effect of its kind or as work; undefined when the label cannot be ordered so. */
 export type ClassOf = (
   effect: Pick<RunEffect['effect'], 'uses' | 'kind' | 'args'>,
 ) => EffectClass | undefined;
 
-/** The class of what every executor carries out. */
+/** Classes of the capabilities that every executor has. */
 export const classOfEffect: ClassOf = ({ uses, kind, args }) =>
   effectClassOf(uses, kind, { probe: namesProbe(args) });
 
 /** The only kind that effects of a label may have, if there is only one. */
 export type KindOf = (uses: string) => SideEffectKind | undefined;
 
-/** The same of what every executor carries out. */
+/** Kinds of the capabilities that every executor has. */
 export const kindOfLabel: KindOf = (uses) =>
   Object.hasOwn(CAPABILITIES, uses) ? CAPABILITIES[uses]?.kind : undefined;
 
-/** Work needs no grant, and nothing else goes without one. */
+/** Work needs no grant. Every other order needs one. */
 export const isWork = ({ effect }: Pick<RunEffect, 'effect'>): boolean => effect.kind === 'work';
 
 /**
- * Whether an order may run at all: what was approved is what runs, and what was not approved is work. Nothing that the order
- * says of itself is believed; ids and digests are computed again from the effect.
+ * The reason to refuse an order, if there is one. The approved effect is the effect that runs, and an order without approval is
+ * work. Ids and digests are computed again from the effect: an order's statements about itself prove nothing.
  */
 export const whyRefused = (
   order: RunEffect,
@@ -44,16 +44,16 @@ export const whyRefused = (
     : (grantProblem(order, order.grant, now, verify) ?? effectProblem(order, classOf, kindOf));
 
 const without = (problem: string): ErrorBody =>
-  errorBody('EXECUTOR_GRANT_INVALID', `it comes without a grant, and ${problem}`);
+  errorBody('EXECUTOR_GRANT_INVALID', `Order without a grant: ${problem}`);
 
 const workProblem = (order: RunEffect, classOf: ClassOf): ErrorBody | undefined => {
   const { id, digest, effect } = order;
-  if (!isWork(order)) return without(`it is no work, but of the kind ${effect.kind}`);
-  if (effectDigest(effect) !== digest) return without('its digest is that of something else');
+  if (!isWork(order)) return without(`effects of kind ${effect.kind} need one`);
+  if (effectDigest(effect) !== digest) return without('the digest does not match the effect');
   if (effectIdOf(effect.task, effect.node, effect.idempotencyKey) !== id)
-    return without('its id is that of something else');
+    return without('the id does not match the effect');
   const effectClass = classOf(effect);
-  if (effectClass === undefined) return without(`${effect.uses} is nothing that may be ordered as work`);
+  if (effectClass === undefined) return without(`${effect.uses} cannot be ordered as work`);
   if (effectClass !== effect.effectClass)
     return without(`${effect.uses} is ${effectClass} as work, not ${effect.effectClass}`);
   return undefined;
@@ -67,28 +67,31 @@ const grantProblem = (
 ): ErrorBody | undefined => {
   const claims = verify(grant);
   if (claims === undefined || claims.use === 'answer')
-    return errorBody('EXECUTOR_GRANT_INVALID', 'the grant is not signed by the approvals service');
+    return errorBody('EXECUTOR_GRANT_INVALID', 'The grant is not signed by the approvals service');
   if (effectDigest(effect) !== digest || claims.digest !== digest) {
-    return errorBody('EXECUTOR_DIGEST_MISMATCH', 'what is ordered is not what was approved');
+    return errorBody(
+      'EXECUTOR_DIGEST_MISMATCH',
+      'Digest mismatch: the order differs from the approved effect',
+    );
   }
   if (claims.sub !== id || effectIdOf(effect.task, effect.node, effect.idempotencyKey) !== id) {
-    return errorBody('EXECUTOR_GRANT_MISMATCH', 'the grant is for another effect');
+    return errorBody('EXECUTOR_GRANT_MISMATCH', 'The grant is for another effect');
   }
   if (approval !== undefined && claims.jti !== approval)
-    return errorBody('EXECUTOR_GRANT_MISMATCH', 'the grant is of another approval');
-  if (now >= claims.exp * 1_000) return errorBody('EXECUTOR_GRANT_EXPIRED', 'the grant has expired');
+    return errorBody('EXECUTOR_GRANT_MISMATCH', 'The grant belongs to another approval');
+  if (now >= claims.exp * 1_000) return errorBody('EXECUTOR_GRANT_EXPIRED', 'The grant has expired');
   return undefined;
 };
 
 const effectProblem = (order: RunEffect, classOf: ClassOf, kindOf: KindOf): ErrorBody | undefined => {
   const { uses, kind, effectClass } = order.effect;
-  if (isWork(order)) return errorBody('EXECUTOR_GRANT_INVALID', 'a grant is for an effect, and this is work');
+  if (isWork(order)) return errorBody('EXECUTOR_GRANT_INVALID', 'A grant is for an effect, and this is work');
   const known = classOf(order.effect);
-  if (known === undefined) return errorBody('EXECUTOR_UNKNOWN_CAPABILITY', `no capability is called ${uses}`);
+  if (known === undefined) return errorBody('EXECUTOR_UNKNOWN_CAPABILITY', `Unknown capability: ${uses}`);
   if (known !== effectClass)
     return errorBody('EXECUTOR_CLASS_MISMATCH', `${uses} is ${known}, not ${effectClass}`);
   const only = kindOf(uses);
   return only === undefined || only === kind
     ? undefined
-    : errorBody('EXECUTOR_CLASS_MISMATCH', `${uses} is an effect of the kind ${only}, not ${kind}`);
+    : errorBody('EXECUTOR_CLASS_MISMATCH', `${uses} must be ordered as kind ${only}, not ${kind}`);
 };

@@ -1,14 +1,14 @@
 import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
-import { about, decider, EFFECT, NOW, orderFor, place } from '../../testing/orders.ts';
+import { about, decider, EFFECT, NOW, orderFor, slot } from '../../testing/orders.ts';
 import type { EffectMessage } from './decide.ts';
 
 const given = specFor(decider);
 const order = orderFor();
 const cancel: EffectMessage = { kind: 'cancel', payload: { ...about, reason: 'task cancelled' } };
-const run: EffectMessage = { kind: 'run', payload: order, place };
-const claim: EffectMessage = { kind: 'claim', id: EFFECT, place };
+const run: EffectMessage = { kind: 'run', payload: order, slot };
+const claim: EffectMessage = { kind: 'claim', id: EFFECT, slot };
 
 const prepared: EffectEvent = { type: 'prepared', ...about, order };
 const started: EffectEvent = { type: 'started', ...about, order, epoch: 1, worker: 'worker-1' };
@@ -35,13 +35,13 @@ describe('a cancellation', () => {
       .thenSends({ data: { type: 'cancelled', reason: 'task cancelled' } });
   });
 
-  test('of what waits for a place keeps it from starting', () => {
-    given(prepared).when(cancel, NOW).thenEmits(cancelled).thenTimes({ clear: 'place' });
+  test('of what waits for a slot keeps it from starting', () => {
+    given(prepared).when(cancel, NOW).thenEmits(cancelled).thenTimes({ clear: 'slot' });
     given(prepared, cancelled)
       .when(claim, NOW + 1)
       .thenNothing();
     given(prepared, cancelled)
-      .when({ kind: 'timer', name: 'place', data: null }, NOW + 1)
+      .when({ kind: 'timer', name: 'slot', data: null }, NOW + 1)
       .thenNothing();
   });
 
@@ -53,7 +53,7 @@ describe('a cancellation', () => {
       .when(cancel, NOW)
       .thenEmits(cancelled);
     given(...history, cancelled)
-      .when({ kind: 'run', payload: { ...order, attempt: 2 }, place }, NOW + 1)
+      .when({ kind: 'run', payload: { ...order, attempt: 2 }, slot }, NOW + 1)
       .thenEmits()
       .thenSends({ data: { type: 'cancelled', attempt: 2 } });
   });
@@ -78,7 +78,7 @@ describe('a cancellation', () => {
   });
 
   test('of what runs keeps it from being tried anew, though it failed cleanly', () => {
-    const again: EffectMessage = { kind: 'run', payload: { ...order, attempt: 2 }, place };
+    const again: EffectMessage = { kind: 'run', payload: { ...order, attempt: 2 }, slot };
     given(started, calledOff, failed)
       .when(again, NOW)
       .thenEmitsLike({ type: 'cancelled', attempt: 2 })
@@ -101,7 +101,7 @@ describe('a cancellation', () => {
           reason: 'cancelled in doubt: lost',
           next: 'person',
         })
-        .thenTimes({ clear: 'lease' }, { clear: 'place' })
+        .thenTimes({ clear: 'lease' }, { clear: 'slot' })
         .thenStarts();
     },
   );
@@ -121,7 +121,7 @@ describe('a cancellation', () => {
   ])('is kept though %s says that it did not happen: nothing is tried anew', (_, history) => {
     const notApplied: EffectEvent = { type: 'not_applied', ...about, epoch: 2, reason: 'no', by: 'person' };
     given(started, ...history, notApplied)
-      .when({ kind: 'run', payload: { ...order, attempt: 2 }, place }, NOW)
+      .when({ kind: 'run', payload: { ...order, attempt: 2 }, slot }, NOW)
       .thenEmitsLike({ type: 'cancelled', attempt: 2 })
       .thenStarts();
   });

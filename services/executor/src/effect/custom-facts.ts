@@ -2,8 +2,8 @@ import { compensationOf } from '@holdpoint/contracts/effect/capabilities';
 import type { EffectClass, SideEffectKind } from '@holdpoint/contracts/workflow/workflow';
 import { type ClassOf, classOfEffect, kindOfLabel, type KindOf } from './admission.ts';
 
-/** What is known of a capability of an operator's own. */
-export type CustomFacts = {
+/** A custom capability, as its module declares it. */
+export type CapabilityTraits = {
   readonly uses: string;
   readonly effectClass: EffectClass;
   readonly work: boolean;
@@ -12,29 +12,33 @@ export type CustomFacts = {
   readonly compensate: boolean;
 };
 
-type Known = { readonly work?: EffectClass; readonly effect?: EffectClass; readonly kind?: SideEffectKind };
+type LabelTraits = {
+  readonly work?: EffectClass;
+  readonly effect?: EffectClass;
+  readonly kind?: SideEffectKind;
+};
 
-/** What may be ordered of one capability, by label. */
-const labelsOf = (facts: CustomFacts): readonly (readonly [string, Known])[] => [
+/** The labels that one capability can be ordered under. */
+const labelsOf = (traits: CapabilityTraits): readonly (readonly [string, LabelTraits])[] => [
   [
-    facts.uses,
+    traits.uses,
     {
-      effect: facts.effectClass,
-      ...(facts.work && { work: 'idempotent' }),
-      ...(facts.kind !== undefined && { kind: facts.kind }),
+      effect: traits.effectClass,
+      ...(traits.work && { work: 'idempotent' }),
+      ...(traits.kind !== undefined && { kind: traits.kind }),
     },
   ],
-  // A look is work: it may be repeated.
-  ...(facts.preview ? [[`${facts.uses}.preview`, { work: 'idempotent' }] as const] : []),
-  // Whether what was done has been taken back already, nobody can say.
-  ...(facts.compensate
-    ? [[compensationOf(facts.uses), { effect: 'opaque', kind: 'destructive_edit' }] as const]
+  // A preview only reads, so that it may be repeated.
+  ...(traits.preview ? [[`${traits.uses}.preview`, { work: 'idempotent' }] as const] : []),
+  // After a failure nothing tells whether the compensation was applied.
+  ...(traits.compensate
+    ? [[compensationOf(traits.uses), { effect: 'opaque', kind: 'destructive_edit' }] as const]
     : []),
 ];
 
-/** What an executor knows of everything that it carries out: of its own, and of what every executor has. */
-export const factsWith = (
-  custom: readonly CustomFacts[],
+/** Classes and kinds of all capabilities of an executor: built in and custom. */
+export const classifiersWith = (
+  custom: readonly CapabilityTraits[],
 ): { readonly classOf: ClassOf; readonly kindOf: KindOf } => {
   const known = new Map(custom.flatMap(labelsOf));
   return {

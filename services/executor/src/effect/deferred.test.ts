@@ -1,7 +1,7 @@
 import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { expect, test } from 'vitest';
-import { about, decider, EFFECT, GRANT_ENDS, NOW, orderFor, place } from '../../testing/orders.ts';
+import { about, decider, EFFECT, GRANT_ENDS, NOW, orderFor, slot } from '../../testing/orders.ts';
 import type { EffectMessage, Outcome } from './decide.ts';
 
 const given = specFor(decider);
@@ -9,9 +9,9 @@ const order = orderFor();
 const again = orderFor(undefined, { attempt: 2 });
 const why = { target: 'https://a.example', reason: 'the circuit of https://a.example is open' } as const;
 const hold = (attempt = 1): EffectMessage => ({ kind: 'deferred', attempt, ...why });
-const claim: EffectMessage = { kind: 'claim', id: EFFECT, place };
-const offered: EffectMessage = { kind: 'timer', name: 'place', data: null };
-const ordered = (payload = order): EffectMessage => ({ kind: 'run', payload, place: undefined });
+const claim: EffectMessage = { kind: 'claim', id: EFFECT, slot };
+const offered: EffectMessage = { kind: 'timer', name: 'slot', data: null };
+const ordered = (payload = order): EffectMessage => ({ kind: 'run', payload, slot: undefined });
 const lost: Outcome = { kind: 'unknown', reason: 'connection reset' };
 
 const prepared: EffectEvent = { type: 'prepared', ...about, order };
@@ -21,7 +21,7 @@ const started = (epoch: number): EffectEvent => ({
   ...about,
   order,
   epoch,
-  worker: place.worker,
+  worker: slot.worker,
 });
 const doubt = (epoch: number, next: 'repeat' | 'probe' | 'person'): EffectEvent => ({
   type: 'in_doubt',
@@ -61,8 +61,8 @@ test.each([
   given(...history, held)
     .when(offered, NOW)
     .thenEmits()
-    .thenTimes({ set: 'place', dueAt: NOW + 5_000 })
-    .thenStarts({ kind: 'await_place', order, held: true });
+    .thenTimes({ set: 'slot', dueAt: NOW + 5_000 })
+    .thenStarts({ kind: 'await_slot', order, deferred: true });
 });
 
 test.each([
@@ -77,7 +77,7 @@ test.each([
     .thenNothing();
 });
 
-test('it begins as soon as it gets a place, and is held up anew when it waits once more', () => {
+test('it begins as soon as it gets a slot, and is held up anew when it waits once more', () => {
   given(prepared, held)
     .when(claim, NOW)
     .thenEmits({ type: 'undeferred', ...about }, started(1));

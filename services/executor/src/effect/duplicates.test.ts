@@ -2,12 +2,12 @@ import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, test } from 'vitest';
-import { about, bareOrderFor, decider, effectOf, NOW, orderFor, place } from '../../testing/orders.ts';
+import { about, bareOrderFor, decider, effectOf, NOW, orderFor, slot } from '../../testing/orders.ts';
 import type { EffectMessage } from './decide.ts';
 
 const given = specFor(decider);
 const order = orderFor();
-const run = (payload: RunEffect = order): EffectMessage => ({ kind: 'run', payload, place });
+const run = (payload: RunEffect = order): EffectMessage => ({ kind: 'run', payload, slot });
 const attempt = (number: number): EffectMessage => run({ ...order, attempt: number });
 
 const started: EffectEvent = { type: 'started', ...about, order, epoch: 1, worker: 'worker-1' };

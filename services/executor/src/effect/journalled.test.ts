@@ -2,7 +2,7 @@ import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, test } from 'vitest';
-import { about, decider, effectOf, forgedGrantFor, NOW, orderFor, place } from '../../testing/orders.ts';
+import { about, decider, effectOf, forgedGrantFor, NOW, orderFor, slot } from '../../testing/orders.ts';
 import type { EffectMessage } from './decide.ts';
 
 const given = specFor(decider);
@@ -26,7 +26,7 @@ const doubt = (epoch: number, next: 'repeat' | 'person' = 'repeat'): EffectEvent
   type: 'in_doubt',
   ...about,
   epoch,
-  reason: 'it was started before the database was set back, and what came of it is lost',
+  reason: 'started before the database was restored, and its outcome is lost',
   next,
   cause: 'ledger_set_back',
 });
@@ -41,12 +41,12 @@ const notApplied = (epoch: number): EffectEvent => ({
   type: 'not_applied',
   ...about,
   epoch,
-  reason: 'ada said so',
+  reason: 'reported by ada',
   by: 'person',
 });
 const calledOff: EffectEvent = { type: 'cancel_requested', ...about, reason: 'over' };
 const cancelled: EffectEvent = { type: 'cancelled', ...about, reason: 'over' };
-const follows = [{ clear: 'lease' }, { set: 'place', dueAt: NOW + 2_000 }] as const;
+const follows = [{ clear: 'lease' }, { set: 'slot', dueAt: NOW + 2_000 }] as const;
 
 describe('a start that a journal has, and that the ledger', () => {
   test('has never heard of, is in doubt above its epoch, and is repeated where its target makes that harmless', () => {
@@ -61,7 +61,7 @@ describe('a start that a journal has, and that the ledger', () => {
     given()
       .when(journalled(1, opaque), NOW)
       .thenEmits({ ...prepared(opaque), order: opaque } as EffectEvent, doubt(2, 'person'))
-      .thenTimes({ clear: 'lease' }, { clear: 'place' })
+      .thenTimes({ clear: 'lease' }, { clear: 'slot' })
       .thenStarts();
   });
 
@@ -98,7 +98,7 @@ describe('a start that a journal has, and that the ledger', () => {
       .when(journalled(1), NOW)
       .thenEmits(...found);
     given(cancelled, ...found, notApplied(2))
-      .when({ kind: 'run', payload: { ...order, attempt: 2 }, place }, NOW)
+      .when({ kind: 'run', payload: { ...order, attempt: 2 }, slot }, NOW)
       .thenEmitsLike({ type: 'cancelled', attempt: 2 })
       .thenStarts();
   });
@@ -141,7 +141,7 @@ test('what comes of the start that was lost still resolves the doubt', () => {
 
 test('an order that comes again after it finds the doubt, and starts nothing', () => {
   given(prepared(), doubt(2, 'person'))
-    .when({ kind: 'run', payload: { ...order, attempt: 2 }, place }, NOW)
+    .when({ kind: 'run', payload: { ...order, attempt: 2 }, slot }, NOW)
     .thenEmits()
     .thenStarts()
     .thenSends({ data: { type: 'in_doubt', attempt: 2, next: 'person' } });

@@ -147,7 +147,7 @@ test('applied is for ever, and so is cancelled, unless a journal says that it wa
   );
 });
 
-test('whatever runs has a lease, and whatever waits for a place is offered again', () => {
+test('whatever runs has a lease, and whatever waits for a slot is offered again', () => {
   fc.assert(
     fc.property(acts, (sequence) => {
       const set = new Set<string>();
@@ -159,7 +159,7 @@ test('whatever runs has a lease, and whatever waits for a place is offered again
           else set.delete(timer.clear);
         }
         const waits = after.status === 'prepared' || (after.status === 'in_doubt' && after.next !== 'person');
-        expect([...set]).toEqual(after.status === 'started' ? ['lease'] : waits ? ['place'] : []);
+        expect([...set]).toEqual(after.status === 'started' ? ['lease'] : waits ? ['slot'] : []);
       }
     }),
   );

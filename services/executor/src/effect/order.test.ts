@@ -12,22 +12,23 @@ import {
   grantFor,
   NOW,
   orderFor,
-  place,
+  slot,
 } from '../../testing/orders.ts';
-import { type EffectMessage, LEASE_MS, type Slot } from './decide.ts';
+import type { EffectMessage, Slot } from './decide.ts';
+import { LEASE_MS } from './timing.ts';
 
 const given = specFor(decider);
 const order = orderFor();
-const run = (payload: RunEffect = order, at: Slot | undefined = place): EffectMessage => ({
+const run = (payload: RunEffect = order, at: Slot | undefined = slot): EffectMessage => ({
   kind: 'run',
   payload,
-  place: at,
+  slot: at,
 });
-const waiting = (payload: RunEffect = order): EffectMessage => ({ kind: 'run', payload, place: undefined });
-const claim: EffectMessage = { kind: 'claim', id: EFFECT, place };
+const waiting = (payload: RunEffect = order): EffectMessage => ({ kind: 'run', payload, slot: undefined });
+const claim: EffectMessage = { kind: 'claim', id: EFFECT, slot };
 
 const prepared: EffectEvent = { type: 'prepared', ...about, order };
-const started: EffectEvent = { type: 'started', ...about, order, epoch: 1, worker: place.worker };
+const started: EffectEvent = { type: 'started', ...about, order, epoch: 1, worker: slot.worker };
 const applied: EffectEvent = { type: 'applied', ...about, epoch: 1, outputs: { line: 1 } };
 const failed: EffectEvent = {
   type: 'failed_clean',
@@ -40,7 +41,7 @@ const notApplied: EffectEvent = {
   type: 'not_applied',
   ...about,
   epoch: 2,
-  reason: 'ada said so',
+  reason: 'reported by ada',
   by: 'person',
 };
 const cancelled: EffectEvent = { type: 'cancelled', ...about, reason: 'over' };
@@ -52,44 +53,44 @@ const refused: EffectEvent = {
 };
 
 describe('an order', () => {
-  test('that finds a place starts at once, under a lease', () => {
+  test('that finds a slot starts at once, under a lease', () => {
     given()
       .when(run(), NOW)
       .thenEmits(started)
       .thenTimes({ set: 'lease', dueAt: NOW + LEASE_MS })
-      .thenStarts({ kind: 'start', order, epoch: 1, slot: place.slot });
+      .thenStarts({ kind: 'start', order, epoch: 1, slot: slot.slot });
   });
 
   test('that finds none is kept until there is one', () => {
     given()
       .when(waiting(), NOW)
       .thenEmits(prepared)
-      .thenTimes({ set: 'place', dueAt: NOW + 5_000 })
-      .thenStarts({ kind: 'await_place', order });
+      .thenTimes({ set: 'slot', dueAt: NOW + 5_000 })
+      .thenStarts({ kind: 'await_slot', order });
   });
 
-  test('that waits starts when it gets a place', () => {
+  test('that waits starts when it gets a slot', () => {
     given(prepared)
       .when(claim, NOW + 1)
       .thenEmits(started)
-      .thenTimes({ set: 'lease', dueAt: NOW + 1 + LEASE_MS }, { clear: 'place' })
-      .thenStarts({ kind: 'start', order, epoch: 1, slot: place.slot });
+      .thenTimes({ set: 'lease', dueAt: NOW + 1 + LEASE_MS }, { clear: 'slot' })
+      .thenStarts({ kind: 'start', order, epoch: 1, slot: slot.slot });
   });
 
   test('that waited longer than its grant lasts is refused', () => {
     given(prepared)
       .when(claim, GRANT_ENDS)
       .thenEmitsLike({ type: 'refused', ...about, error: { code: 'EXECUTOR_GRANT_EXPIRED' } })
-      .thenTimes({ clear: 'place' })
+      .thenTimes({ clear: 'slot' })
       .thenStarts();
   });
 
   test('that waits is offered again, in case the executor that knew of it has gone', () => {
     given(prepared)
-      .when({ kind: 'timer', name: 'place', data: null }, NOW + 5_000)
+      .when({ kind: 'timer', name: 'slot', data: null }, NOW + 5_000)
       .thenEmits()
-      .thenTimes({ set: 'place', dueAt: NOW + 10_000 })
-      .thenStarts({ kind: 'await_place', order });
+      .thenTimes({ set: 'slot', dueAt: NOW + 10_000 })
+      .thenStarts({ kind: 'await_slot', order });
   });
 
   test.each([
@@ -175,7 +176,7 @@ describe('a new order after one that came to nothing', () => {
     given(started, failed)
       .when(run(second), NOW + 1)
       .thenEmits({ ...started, attempt: 2, order: second, epoch: 2 })
-      .thenStarts({ kind: 'start', order: second, epoch: 2, slot: place.slot });
+      .thenStarts({ kind: 'start', order: second, epoch: 2, slot: slot.slot });
   });
 
   test('starts with a new grant after one that had expired', () => {
@@ -198,7 +199,7 @@ describe('a new order after one that came to nothing', () => {
       .thenEmits(started);
   });
 
-  test('waits where there is no place', () => {
+  test('waits where there is no slot', () => {
     const second = orderFor(effectOf(), { attempt: 2 });
     given(started, failed)
       .when(waiting(second), NOW + 1)

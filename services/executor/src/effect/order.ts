@@ -69,7 +69,8 @@ export const run = (
   }
   // New is a later attempt, or a new grant after a refusal.
   const clean = CLEAN.has(state.status);
-  const newer = entry === undefined || order.attempt > entry.order.attempt || !isSameOrder(order, entry.order);
+  const newer =
+    entry === undefined || order.attempt > entry.order.attempt || !isSameOrder(order, entry.order);
   if (clean && newer)
     return entry?.cancelRequested ? cancelledEarlier(order) : admit(state, order, slot, at, admission);
   const events = [recordedOutcome(state, order), deferredEvent(state, attemptRef(order))].filter(

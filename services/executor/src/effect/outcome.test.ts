@@ -1,8 +1,9 @@
 import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, test } from 'vitest';
-import { about, decider, EFFECT, effectOf, GRANT_ENDS, NOW, orderFor, place } from '../../testing/orders.ts';
-import { type EffectMessage, LEASE_MS, type Outcome } from './decide.ts';
+import { about, decider, EFFECT, effectOf, GRANT_ENDS, NOW, orderFor, slot } from '../../testing/orders.ts';
+import type { EffectMessage, Outcome } from './decide.ts';
+import { LEASE_MS } from './timing.ts';
 
 const given = specFor(decider);
 const order = orderFor();
@@ -14,7 +15,7 @@ const clean: Outcome = {
 const unknown: Outcome = { kind: 'unknown', reason: 'connection reset' };
 const reported = (epoch: number, outcome: Outcome): EffectMessage => ({ kind: 'outcome', epoch, outcome });
 const lease: EffectMessage = { kind: 'timer', name: 'lease', data: null };
-const claim: EffectMessage = { kind: 'claim', id: EFFECT, place };
+const claim: EffectMessage = { kind: 'claim', id: EFFECT, slot };
 
 const started = (epoch: number): EffectEvent => ({
   type: 'started',
@@ -47,7 +48,7 @@ const notApplied: EffectEvent = {
   type: 'not_applied',
   ...about,
   epoch: 2,
-  reason: 'ada said so',
+  reason: 'reported by ada',
   by: 'person',
 };
 const cancelled: EffectEvent = { type: 'cancelled', ...about, reason: 'over' };
@@ -71,7 +72,7 @@ describe('the outcome of the start that is in force', () => {
     given(started(1))
       .when(reported(1, unknown), NOW)
       .thenEmits(doubt(2))
-      .thenTimes({ clear: 'lease' }, { set: 'place', dueAt: NOW + 1_000 })
+      .thenTimes({ clear: 'lease' }, { set: 'slot', dueAt: NOW + 1_000 })
       .thenStarts();
   });
 
@@ -82,7 +83,7 @@ describe('the outcome of the start that is in force', () => {
         { type: 'in_doubt', epoch: 4, reason: 'repeated without effect: busy', next: 'repeat' },
         { type: 'superseded', epoch: 3, observed: 'failed_clean' },
       )
-      .thenTimes({ clear: 'lease' }, { set: 'place', dueAt: NOW + 2_000 })
+      .thenTimes({ clear: 'lease' }, { set: 'slot', dueAt: NOW + 2_000 })
       .thenStarts();
   });
 
@@ -112,7 +113,7 @@ describe('a lease', () => {
     given(started(1))
       .when(lease, NOW + LEASE_MS)
       .thenEmitsLike({ type: 'in_doubt', epoch: 2, next: 'repeat', cause: 'worker_lost' })
-      .thenTimes({ clear: 'lease' }, { set: 'place', dueAt: NOW + LEASE_MS + 1_000 });
+      .thenTimes({ clear: 'lease' }, { set: 'slot', dueAt: NOW + LEASE_MS + 1_000 });
   });
 
   test('of something else than a start means nothing', () => {
@@ -123,25 +124,25 @@ describe('a lease', () => {
 });
 
 describe('a repeat', () => {
-  test('starts with the next epoch, as soon as there is a place', () => {
+  test('starts with the next epoch, as soon as there is a slot', () => {
     given(started(1), doubt(2))
       .when(claim, NOW + 1)
       .thenEmits(started(3))
-      .thenStarts({ kind: 'start', order, epoch: 3, slot: place.slot });
+      .thenStarts({ kind: 'start', order, epoch: 3, slot: slot.slot });
   });
 
-  test('is offered again while no place was found', () => {
+  test('is offered again while no slot was found', () => {
     given(started(1), doubt(2))
-      .when({ kind: 'timer', name: 'place', data: null }, NOW)
-      .thenTimes({ set: 'place', dueAt: NOW + 5_000 })
-      .thenStarts({ kind: 'await_place', order });
+      .when({ kind: 'timer', name: 'slot', data: null }, NOW)
+      .thenTimes({ set: 'slot', dueAt: NOW + 5_000 })
+      .thenStarts({ kind: 'await_slot', order });
   });
 
   test('is made while the grant lasts; after that a person is asked', () => {
     given(started(1), doubt(2))
       .when(claim, GRANT_ENDS)
       .thenEmits(doubt(3, 'person'))
-      .thenTimes({ clear: 'lease' }, { clear: 'place' })
+      .thenTimes({ clear: 'lease' }, { clear: 'slot' })
       .thenStarts();
   });
 
@@ -175,7 +176,7 @@ describe('a repeat', () => {
       .when(claim, NOW)
       .thenNothing();
     given(...history)
-      .when({ kind: 'timer', name: 'place', data: null }, NOW)
+      .when({ kind: 'timer', name: 'slot', data: null }, NOW)
       .thenNothing();
   });
 
@@ -214,7 +215,7 @@ describe('a worker whose epoch is over', () => {
     given(started(1), doubt(2, next))
       .when(reported(1, applied), NOW)
       .thenEmits({ type: 'superseded', ...about, epoch: 1, observed: 'applied' }, appliedAt(2))
-      .thenTimes({ clear: 'place' });
+      .thenTimes({ clear: 'slot' });
   });
 
   test.each([

@@ -2,102 +2,115 @@ import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { decision } from '@holdpoint/runtime/decider';
 import { isWork } from './admission.ts';
-import { cancelWork, markInDoubt, markOrderInDoubt, isCancelledWork, nextAfter, startUnresolved } from './in-doubt.ts';
-import type { EffectWork, EffectDecision, Outcome, Started } from './messages.ts';
-import { attemptRef, type EffectState, entryIn } from './state.ts';
+import {
+  cancelWork,
+  isCancelledWork,
+  markInDoubt,
+  markOrderInDoubt,
+  nextAfter,
+  startUnresolved,
+} from './in-doubt.ts';
+import type { EffectDecision, EffectWork, Outcome, Started } from './messages.ts';
 import { nothing } from './start.ts';
+import { attemptRef, type EffectState, entryIn } from './state.ts';
+import type { Moment } from './timing.ts';
 
-/** What a worker says of a start of it. */
-export const outcome = (state: EffectState, epoch: number, result: Outcome, now: number): EffectDecision => {
+/** A worker reports the outcome of a start. */
+export const outcome = (state: EffectState, epoch: number, result: Outcome, at: Moment): EffectDecision => {
   const entry = entryIn(state);
   if (entry === undefined) return nothing;
-  const about = attemptRef(entry.order);
+  const ref = attemptRef(entry.order);
   if (state.status === 'started' && entry.epoch === epoch) {
     const timers = [{ clear: 'lease' }] as const;
     switch (result.kind) {
       case 'applied':
-        return decision({ events: [{ type: 'applied', ...about, epoch, outputs: result.outputs }], timers });
+        return decision({ events: [{ type: 'applied', ...ref, epoch, outputs: result.outputs }], timers });
       case 'failed_clean':
-        if (isCancelledWork(entry)) return cancelWork(about, result.error.message);
+        if (isCancelledWork(entry)) return cancelWork(ref, result.error.message);
         return entry.mayHaveHappened && !isWork(entry.order)
-          ? stillInDoubt(state, result.error.message, now)
-          : decision({ events: [{ type: 'failed_clean', ...about, epoch, error: result.error }], timers });
+          ? stillInDoubt(state, result.error.message, at)
+          : decision({ events: [{ type: 'failed_clean', ...ref, epoch, error: result.error }], timers });
       case 'unknown':
-        return startUnresolved(state, result.reason, 'outcome_unknown', now);
+        return startUnresolved(state, result.reason, 'outcome_unknown', at);
     }
   }
   if (entry.epoch <= epoch || entry.evidence.includes(epoch) || result.kind === 'unknown') return nothing;
-  const seen: EffectEvent = {
+  const late: EffectEvent = {
     type: 'superseded',
-    ...about,
+    ...ref,
     epoch,
     observed: result.kind,
     ...(contradicts(state, epoch, result) && { contradicts: true }),
   };
-  // Late, but certain: that it did happen resolves a doubt. Nothing else that comes late changes anything.
+  // A late "applied" is certain and resolves a doubt. No other late report changes the state.
   if (state.status === 'in_doubt' && result.kind === 'applied') {
-    const timers = [{ clear: 'place' }] as const;
+    const timers = [{ clear: 'slot' }] as const;
     return decision<EffectEvent, EffectWork>({
-      events: [seen, { type: 'applied', ...about, epoch: entry.epoch, outputs: result.outputs }],
+      events: [late, { type: 'applied', ...ref, epoch: entry.epoch, outputs: result.outputs }],
       timers,
     });
   }
-  return decision({ events: [seen] });
+  return decision({ events: [late] });
 };
 
-/** What comes late says the opposite of what was settled. Nothing that we do can mend that; somebody has to look. */
+/** A late report is the opposite of the recorded outcome. The executor cannot repair that; an operator has to look. */
 const contradicts = (state: EffectState, epoch: number, { kind }: Outcome): boolean => {
   const entry = entryIn(state);
   if (entry === undefined || isWork(entry.order)) return false;
   if (kind === 'applied') return epoch <= (entry.settled ?? 0);
-  // The only start there was did nothing, and somebody said that it had.
+  // The only start did nothing, although an operator answered that it did.
   const isOnly = entry.starts === 1 && (entry.unended ?? []).every((lost) => lost.epoch === epoch);
   return state.status === 'applied' && isOnly && kind === 'failed_clean';
 };
 
-/** A repeat that certainly did nothing says nothing of the starts before it: what they did is as unknown as before. */
-const stillInDoubt = (state: Started, problem: string, now: number): EffectDecision => {
+/** A repeat that did nothing proves nothing about earlier starts. */
+const stillInDoubt = (state: Started, problem: string, at: Moment): EffectDecision => {
   const { order, epoch } = state.entry;
   const reason = `repeated without effect: ${problem}`;
   const cause = 'outcome_unknown';
-  const made = markInDoubt(state, reason, nextAfter(state.entry, cause), now, cause);
-  const seen: EffectEvent = { type: 'superseded', ...attemptRef(order), epoch, observed: 'failed_clean' };
-  return { ...made, events: [...made.events, seen] };
+  const inDoubt = markInDoubt(state, reason, nextAfter(state.entry, cause), at, cause);
+  const late: EffectEvent = { type: 'superseded', ...attemptRef(order), epoch, observed: 'failed_clean' };
+  return { ...inDoubt, events: [...inDoubt.events, late] };
 };
 
 /**
- * The ledger does not know of a start that a journal has: it was set back behind it. Whatever it says of the effect is as it
- * was before, so that nobody knows any more, and the epoch of that start is over. What it knows is left as it is.
+ * A journal has a start that the ledger does not know: the database was restored to an earlier state. The effect is in doubt
+ * from then on, and the epoch of that start is over. Starts that the ledger knows change nothing.
  */
-export const journalled = (state: EffectState, order: RunEffect, epoch: number, now: number): EffectDecision => {
+export const journalled = (
+  state: EffectState,
+  order: RunEffect,
+  epoch: number,
+  at: Moment,
+): EffectDecision => {
   const entry = entryIn(state);
   if (entry !== undefined && (entry.epoch >= epoch || entry.evidence.includes(epoch))) return nothing;
   if (state.status === 'applied') {
-    const about = attemptRef(state.entry.order);
-    return decision({ events: [{ type: 'superseded', ...about, epoch, observed: 'journalled' }] });
+    const ref = attemptRef(state.entry.order);
+    return decision({ events: [{ type: 'superseded', ...ref, epoch, observed: 'journalled' }] });
   }
   const open = state.status === 'prepared' || state.status === 'started' || state.status === 'in_doubt';
   const same = open && state.entry.order.digest === order.digest;
-  const calledOff = state.status === 'cancelled' || entry?.cancelRequested === true;
-  if (calledOff && isWork(order)) {
+  const cancelRequested = state.status === 'cancelled' || entry?.cancelRequested === true;
+  if (cancelRequested && isWork(order)) {
     return state.status === 'cancelled'
       ? nothing
-      : cancelWork(attemptRef(order), 'it was cancelled before the database was set back');
+      : cancelWork(attemptRef(order), 'cancelled before the database was restored');
   }
-  const next = nextAfter({ order, starts: entry?.starts ?? 0, cancelRequested: calledOff }, 'ledger_set_back');
-  const reason = 'it was started before the database was set back, and what came of it is lost';
-  const doubtful = { reason, next, cause: 'ledger_set_back' } as const;
-  const made = markOrderInDoubt(same ? state.entry.order : order, epoch + 1, doubtful, now);
-  return same ? made : { ...made, events: [...reorder(state, order), ...made.events] };
+  const next = nextAfter({ order, starts: entry?.starts ?? 0, cancelRequested }, 'ledger_set_back');
+  const reason = 'started before the database was restored, and its outcome is lost';
+  const doubt = { reason, next, cause: 'ledger_set_back' } as const;
+  const inDoubt = markOrderInDoubt(same ? state.entry.order : order, epoch + 1, doubt, at);
+  return same ? inDoubt : { ...inDoubt, events: [...reorder(state, order), ...inDoubt.events] };
 };
 
-/** What was cancelled stays called off, though it is in doubt from now on. */
+/** The lost order, recorded again. A cancellation stays in force. */
 const reorder = (state: EffectState, order: RunEffect): readonly EffectEvent[] => {
-  const about = attemptRef(order);
+  const ref = attemptRef(order);
   return [
-    { type: 'prepared', ...about, order },
+    { type: 'prepared', ...ref, order },
     ...(state.status === 'cancelled'
-      ? [{ type: 'cancel_requested', ...about, reason: state.reason } as const]
+      ? [{ type: 'cancel_requested', ...ref, reason: state.reason } as const]
       : []),
   ];
 };

@@ -8,15 +8,16 @@ import {
   EFFECT,
   NOW,
   orderFor,
-  place,
+  slot,
   probeableOf,
   resolveFor,
 } from '../../testing/orders.ts';
-import { type EffectMessage, type Finding, LEASE_MS } from './decide.ts';
+import type { EffectMessage, Finding } from './decide.ts';
+import { LEASE_MS } from './timing.ts';
 
 const given = specFor(decider);
 const order = orderFor(probeableOf());
-const claim: EffectMessage = { kind: 'claim', id: EFFECT, place };
+const claim: EffectMessage = { kind: 'claim', id: EFFECT, slot };
 const lease: EffectMessage = { kind: 'timer', name: 'lease', data: null };
 const found = (epoch: number, finding: Finding): EffectMessage => ({ kind: 'probed', epoch, finding });
 const applied: Finding = { found: 'applied', reason: 'release 7 is live', outputs: { release: 7 } };
@@ -68,25 +69,25 @@ const unprovenTimes = (times: number): readonly EffectEvent[] => [
 ];
 
 describe('an effect in doubt of which the target can tell', () => {
-  test('is not repeated: when there is a place, the target is asked, and no lease is taken for that', () => {
+  test('is not repeated: when there is a slot, the target is asked, and no lease is taken for that', () => {
     given(started(1, 'j-1'))
       .when(lease, NOW + LEASE_MS)
       .thenEmitsLike({ type: 'in_doubt', epoch: 2, next: 'probe', cause: 'worker_lost' })
-      .thenTimes({ clear: 'lease' }, { set: 'place', dueAt: NOW + LEASE_MS + 1_000 });
+      .thenTimes({ clear: 'lease' }, { set: 'slot', dueAt: NOW + LEASE_MS + 1_000 });
     given(started(1, 'j-1'), doubt(2))
-      .when({ kind: 'timer', name: 'place', data: null }, NOW)
-      .thenTimes({ set: 'place', dueAt: NOW + 5_000 })
-      .thenStarts({ kind: 'await_place', order });
+      .when({ kind: 'timer', name: 'slot', data: null }, NOW)
+      .thenTimes({ set: 'slot', dueAt: NOW + 5_000 })
+      .thenStarts({ kind: 'await_slot', order });
     given(started(1, 'j-1'), doubt(2))
       .when(claim, NOW)
       .thenEmits()
       // Whoever asks may die of it: then it is asked again.
-      .thenTimes({ set: 'place', dueAt: NOW + 120_000 })
+      .thenTimes({ set: 'slot', dueAt: NOW + 120_000 })
       .thenStarts({
         kind: 'probe',
         order,
         epoch: 2,
-        slot: place.slot,
+        slot: slot.slot,
         unended: [{ epoch: 1, journal: 'j-1' }],
       });
   });
@@ -94,12 +95,12 @@ describe('an effect in doubt of which the target can tell', () => {
   test('is asked about long after its grant has ended: looking needs none', () => {
     given(started(1), doubt(2))
       .when(claim, NOW + 1_000 * 3_600_000)
-      .thenStarts({ kind: 'probe', order, epoch: 2, slot: place.slot, unended: [{ epoch: 1 }] });
+      .thenStarts({ kind: 'probe', order, epoch: 2, slot: slot.slot, unended: [{ epoch: 1 }] });
   });
 });
 
 describe('the starts that nobody has seen the end of', () => {
-  const probe = { kind: 'probe', order, slot: place.slot } as const;
+  const probe = { kind: 'probe', order, slot: slot.slot } as const;
 
   test('are none when the worker itself could not tell', () => {
     given(started(1, 'j-1'), doubt(2, 'probe', 'outcome_unknown'))
@@ -173,7 +174,7 @@ describe('what the target says', () => {
     given(started(1), doubt(2))
       .when(found(2, applied), NOW)
       .thenEmits(seen(2, applied), { type: 'applied', ...about, epoch: 2, outputs: { release: 7 } })
-      .thenTimes({ clear: 'place' });
+      .thenTimes({ clear: 'slot' });
   });
 
   test('applied, and no more: that is enough', () => {
@@ -186,10 +187,10 @@ describe('what the target says', () => {
     given(started(1), doubt(2))
       .when(found(2, notApplied), NOW)
       .thenEmits(seen(2, notApplied), settledAt(2, 'probe'))
-      .thenTimes({ clear: 'place' })
+      .thenTimes({ clear: 'slot' })
       .thenStarts();
     given(started(1), doubt(2), seen(2, notApplied), settledAt(2, 'probe'))
-      .when({ kind: 'run', payload: { ...order, attempt: 2 }, place }, NOW)
+      .when({ kind: 'run', payload: { ...order, attempt: 2 }, slot }, NOW)
       .thenEmitsLike({ type: 'started', attempt: 2, epoch: 3 });
   });
 
@@ -200,11 +201,11 @@ describe('what the target says', () => {
         type: 'in_doubt',
         ...about,
         epoch: 3,
-        reason: `lost; asked what became of it: ${unproven.reason}`,
+        reason: `lost; probe: ${unproven.reason}`,
         next: 'probe',
         cause: 'worker_lost',
       })
-      .thenTimes({ clear: 'lease' }, { set: 'place', dueAt: NOW + 2_000 })
+      .thenTimes({ clear: 'lease' }, { set: 'slot', dueAt: NOW + 2_000 })
       .thenStarts();
   });
 
@@ -225,11 +226,11 @@ describe('what the target says', () => {
         {
           type: 'in_doubt',
           epoch: 3,
-          reason: 'lost; asked what became of it: nobody answers',
+          reason: 'lost; probe: nobody answers',
           next: 'person',
         },
       )
-      .thenTimes({ clear: 'lease' }, { clear: 'place' });
+      .thenTimes({ clear: 'lease' }, { clear: 'slot' });
   });
 
   test('at length, is kept as far as somebody can read it', () => {
@@ -263,10 +264,10 @@ describe('while the target is asked', () => {
     given(started(1), doubt(2))
       .when({ kind: 'outcome', epoch: 1, outcome: { kind: 'applied', outputs: {} } }, NOW)
       .thenEmitsLike({ type: 'superseded', epoch: 1, observed: 'applied' }, { type: 'applied', epoch: 2 })
-      .thenTimes({ clear: 'place' });
+      .thenTimes({ clear: 'slot' });
   });
 
-  test('nobody can answer in its place', () => {
+  test('nobody can answer in its slot', () => {
     given(started(1), doubt(2))
       .when({ kind: 'resolve', payload: resolveFor('not_applied', 2, probeableOf()) }, NOW)
       .thenEmits()

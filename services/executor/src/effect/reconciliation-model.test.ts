@@ -93,7 +93,7 @@ const look = (world: World, by: Name, bring: Bring): boolean => {
     case 'open_generation':
       world.data = { ...data, generation: generation + 1, openedFor: incarnation };
       return true;
-    case 'bring': {
+    case 'replay': {
       const missing = step.register.map(
         (id) => [id, { position: 0, reconciled: -1, forgotten: false }] as const,
       );
@@ -115,7 +115,7 @@ const look = (world: World, by: Name, bring: Bring): boolean => {
     }
     case 'wait':
       return false;
-    case 'go': {
+    case 'open': {
       const seen = Object.fromEntries(
         Object.entries(data.instances).map(([id, { position }]) => [id, position]),
       );

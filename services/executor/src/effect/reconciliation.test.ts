@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Instance, type Known, nextStep, type Standing } from './reconciliation.ts';
+import { type Instance, type JournalPositions, nextStep, type LedgerStatus } from './reconciliation.ts';
 
 const instance = (change: Partial<Instance> = {}): Instance => ({
   position: 5,
@@ -9,27 +9,27 @@ const instance = (change: Partial<Instance> = {}): Instance => ({
 });
 const standing = (
   instances: Readonly<Record<string, Instance>>,
-  change: Partial<Standing> = {},
-): Standing => ({ generation: 3, same: true, instances: new Map(Object.entries(instances)), ...change });
+  change: Partial<LedgerStatus> = {},
+): LedgerStatus => ({ generation: 3, same: true, instances: new Map(Object.entries(instances)), ...change });
 const known = (
   journals: Readonly<Record<string, number>>,
   seen: Readonly<Record<string, number>> = {},
-): Known => ({ journals: new Map(Object.entries(journals)), seen: new Map(Object.entries(seen)) });
+): JournalPositions => ({ journals: new Map(Object.entries(journals)), seen: new Map(Object.entries(seen)) });
 
 describe('effects may start', () => {
   test('when everybody has compared the journal with this generation', () => {
     expect(nextStep(standing({ a: instance(), b: instance() }), known({ a: 5 }, { a: 4, b: 5 }))).toEqual({
-      kind: 'go',
+      kind: 'open',
     });
   });
 
   test('when whoever has not is forgotten', () => {
     const others = { a: instance(), b: instance({ reconciled: 2, forgotten: true }) };
-    expect(nextStep(standing(others), known({ a: 5 }))).toEqual({ kind: 'go' });
+    expect(nextStep(standing(others), known({ a: 5 }))).toEqual({ kind: 'open' });
   });
 
   test('when the ledger is ahead of the journal: a start was committed, and its answer was lost', () => {
-    expect(nextStep(standing({ a: instance({ position: 9 }) }), known({ a: 5 }))).toEqual({ kind: 'go' });
+    expect(nextStep(standing({ a: instance({ position: 9 }) }), known({ a: 5 }))).toEqual({ kind: 'open' });
   });
 });
 
@@ -51,35 +51,35 @@ describe('a new generation is opened', () => {
 describe('a journal is brought', () => {
   test('from where the ledger ends, in every new generation', () => {
     expect(nextStep(standing({ a: instance({ reconciled: 2, position: 4 }) }), known({ a: 9 }))).toEqual({
-      kind: 'bring',
+      kind: 'replay',
       register: [],
-      journals: [{ id: 'a', after: 4, asFarAsItGoes: false }],
+      journals: [{ id: 'a', after: 4, partial: false }],
     });
   });
 
   test('whole, when the ledger does not know it; and everybody waits for it from then on', () => {
     expect(nextStep(standing({}), known({ a: 9 }))).toEqual({
-      kind: 'bring',
+      kind: 'replay',
       register: ['a'],
-      journals: [{ id: 'a', after: 0, asFarAsItGoes: false }],
+      journals: [{ id: 'a', after: 0, partial: false }],
     });
   });
 
   test('without anybody having to wait, when nothing stands in it', () => {
     expect(nextStep(standing({ b: instance() }), known({ a: 0 }))).toMatchObject({
-      kind: 'bring',
+      kind: 'replay',
       register: [],
     });
   });
 
   test('of whoever was seen before it is waited for, though this ledger does not know it', () => {
     const step = nextStep(standing({ a: instance({ reconciled: 2 }) }), known({ a: 5 }, { a: 5, b: 2 }));
-    expect(step).toMatchObject({ kind: 'bring', register: ['b'] });
+    expect(step).toMatchObject({ kind: 'replay', register: ['b'] });
   });
 
   test('as far as it goes, when somebody gave it up', () => {
     const step = nextStep(standing({ a: instance({ forgotten: true }) }), known({ a: 9 }));
-    expect(step).toMatchObject({ journals: [{ id: 'a', after: 5, asFarAsItGoes: true }] });
+    expect(step).toMatchObject({ journals: [{ id: 'a', after: 5, partial: true }] });
   });
 
   test('together with those that were left on this machine', () => {

@@ -1,66 +1,71 @@
-/** An executor as the ledger knows it, by the name of its journal. */
+/** An executor as the ledger knows it, by the id of its journal. */
 export type Instance = {
-  /** Its transactions with starts that this ledger holds: what its journal notes above that, the ledger has lost. */
+  /** The number of its transactions with starts in this ledger. The ledger has lost every journal entry above it. */
   readonly position: number;
-  /** The generation whose ledger it has compared its journal with. */
+  /** The generation of the ledger that it last compared its journal with. */
   readonly reconciled: number;
-  /** An operator said that its journal is gone. */
+  /** An operator declared its journal lost. */
   readonly forgotten: boolean;
 };
 
-/** The ledger's standing. A generation lasts as long as the ledger only goes forward. */
-export type Standing = {
+/** The ledger's view of itself. A generation lasts until the database is restored or replaced. */
+export type LedgerStatus = {
   readonly generation: number;
-  /** False when the database is not the one, or not in the life, that the generation was opened for. */
+  /** False when this is not the database, or not the run of it, that the generation was opened for. */
   readonly same: boolean;
   readonly instances: ReadonlyMap<string, Instance>;
 };
 
-/** What an executor knows by itself, as it was before it looked at the ledger. */
-export type Known = {
-  /** The journals that it holds, and how far each reaches. */
+/** The executor's own view, read before the ledger's. */
+export type JournalPositions = {
+  /** The journals that it holds, and the position of each. */
   readonly journals: ReadonlyMap<string, number>;
-  /** The last that it saw of everybody, since it last compared its journal. */
+  /** The last known position of every executor, since the last comparison. */
   readonly seen: ReadonlyMap<string, number>;
 };
 
-export type Bring = { readonly id: string; readonly after: number; readonly asFarAsItGoes: boolean };
+/** One journal to report to the ledger, from a position on. `partial`: as far as it still has entries. */
+export type JournalReplay = { readonly id: string; readonly after: number; readonly partial: boolean };
 
-export type Step =
-  /** The ledger was set back, or may have been: everybody has to compare again. */
+export type ReconcileStep =
+  /** The database may have been restored: every executor has to compare its journal again. */
   | { readonly kind: 'open_generation' }
-  | { readonly kind: 'bring'; readonly journals: readonly Bring[]; readonly register: readonly string[] }
+  | {
+      readonly kind: 'replay';
+      readonly journals: readonly JournalReplay[];
+      readonly register: readonly string[];
+    }
   | { readonly kind: 'wait'; readonly waitsFor: readonly string[] }
-  | { readonly kind: 'go' };
+  | { readonly kind: 'open' };
 
-const isBehind = ({ instances }: Standing, known: ReadonlyMap<string, number>): boolean =>
+const isBehind = ({ instances }: LedgerStatus, known: ReadonlyMap<string, number>): boolean =>
   [...known].some(([id, position]) => (instances.get(id)?.position ?? -1) < position);
 
-/** What is left to do before an effect may start. */
-export const nextStep = (standing: Standing, { journals, seen }: Known): Step => {
-  const { generation, same, instances } = standing;
+/** The next step of an executor before effects may start. */
+export const nextStep = (status: LedgerStatus, { journals, seen }: JournalPositions): ReconcileStep => {
+  const { generation, same, instances } = status;
   if (!same) return { kind: 'open_generation' };
   const due = [...journals.keys()].filter((id) => {
     const instance = instances.get(id);
     return instance === undefined || instance.forgotten || instance.reconciled !== generation;
   });
   if (due.length === 0) {
-    // Compared with already, and yet less than was seen of it.
-    if (isBehind(standing, journals) || isBehind(standing, seen)) return { kind: 'open_generation' };
+    // The ledger has less than before, although this generation was compared already.
+    if (isBehind(status, journals) || isBehind(status, seen)) return { kind: 'open_generation' };
     const waitsFor = [...instances]
       .filter(([, { forgotten, reconciled }]) => !forgotten && reconciled !== generation)
       .map(([id]) => id);
-    return waitsFor.length > 0 ? { kind: 'wait', waitsFor } : { kind: 'go' };
+    return waitsFor.length > 0 ? { kind: 'wait', waitsFor } : { kind: 'open' };
   }
-  // A journal without a line has nothing to bring, so that nobody has to wait for it.
+  // An empty journal has nothing to report, so that no executor has to wait for it.
   const missing = [...seen.keys(), ...due.filter((id) => journals.get(id) !== 0)];
   return {
-    kind: 'bring',
+    kind: 'replay',
     register: [...new Set(missing)].filter((id) => !instances.has(id)).toSorted(),
     journals: due.map((id) => ({
       id,
       after: instances.get(id)?.position ?? 0,
-      asFarAsItGoes: instances.get(id)?.forgotten ?? false,
+      partial: instances.get(id)?.forgotten ?? false,
     })),
   };
 };

@@ -62,7 +62,7 @@ describe('a person who was asked what became of an effect', () => {
         type: 'applied',
         ...about,
         epoch: 2,
-        outputs: { outcome: 'succeeded', detail: 'ada said so' },
+        outputs: { outcome: 'succeeded', detail: 'reported by ada' },
       })
       .thenTimes()
       .thenStarts();
@@ -73,7 +73,7 @@ describe('a person who was asked what became of an effect', () => {
       type: 'not_applied',
       ...about,
       epoch: 2,
-      reason: 'ada said so',
+      reason: 'reported by ada',
       by: 'person',
     };
     given(started(1), doubt(2))
@@ -105,7 +105,7 @@ describe('a person who was asked what became of an effect', () => {
     } as const;
     const [said, settled] = [
       { ...answered('not_applied'), attempt: 2 },
-      { type: 'not_applied', ...about, attempt: 2, epoch: 2, reason: 'ada said so', by: 'person' },
+      { type: 'not_applied', ...about, attempt: 2, epoch: 2, reason: 'reported by ada', by: 'person' },
     ] as const;
     given(started(1), doubt(2)).when(asks, NOW).thenEmits(said, settled);
     given(started(1), doubt(2), said, settled)

@@ -1,59 +1,65 @@
 import type { AnswerClaims } from '@holdpoint/contracts/effect/grant';
 import type { EffectEvent } from '@holdpoint/contracts/effect/events';
-import type { ResolveEffect } from '@holdpoint/contracts/effect/commands';
+import type { ResolveEffect, RunEffect } from '@holdpoint/contracts/effect/commands';
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import { decision, refused } from '@holdpoint/runtime/decider';
 import type { Verify } from './admission.ts';
-import type { EffectWork, EffectDecision } from './messages.ts';
-import { attemptRef, type EffectState, entryIn } from './state.ts';
+import type { EffectDecision, EffectWork } from './messages.ts';
 import { recordedOutcome, repeatOutcome } from './recorded-outcome.ts';
 import { awaitSlot, nothing } from './start.ts';
+import { attemptRef, type EffectState, entryIn } from './state.ts';
+import type { Moment } from './timing.ts';
 
-/** The claims of a statement, when it is one on this effect. A grant is none. */
+/** The claims of a signed statement about this effect. A grant is not one. */
 const statementOn = ({ id, statement }: ResolveEffect, verify: Verify): AnswerClaims | undefined => {
   const claims = verify(statement);
   return claims?.use === 'answer' && claims.sub === id ? claims : undefined;
 };
 
-/** A person has said what became of it. Only an answer to the doubt that stands counts, and only once. */
-export const resolve = (state: EffectState, message: ResolveEffect, now: number, verify: Verify): EffectDecision => {
+/** An operator answers the in-doubt question. The answer counts once, and only for the current epoch. */
+export const resolve = (
+  state: EffectState,
+  message: ResolveEffect,
+  at: Moment,
+  verify: Verify,
+): EffectDecision => {
   const claims = statementOn(message, verify);
   const entry = entryIn(state);
   if (claims === undefined)
     return refused(
-      errorBody('EXECUTOR_STATEMENT_INVALID', 'the approvals service has signed no such statement on it'),
+      errorBody('EXECUTOR_STATEMENT_INVALID', 'The statement is not signed by the approvals service'),
     );
   if (entry === undefined)
-    return refused(errorBody('EXECUTOR_UNKNOWN_EFFECT', `no effect is called ${message.id}`));
+    return refused(errorBody('EXECUTOR_UNKNOWN_EFFECT', `Unknown effect: ${message.id}`));
   if (claims.digest !== entry.order.digest)
-    return refused(errorBody('EXECUTOR_STATEMENT_INVALID', 'the statement is on another effect of this key'));
+    return refused(
+      errorBody('EXECUTOR_STATEMENT_INVALID', 'The statement is about another effect of this key'),
+    );
   if (state.status === 'in_doubt' && state.next === 'person' && entry.epoch === claims.epoch)
-    return answered(entry, claims, message.attempt, now);
-  // Whoever asks has not heard what it has come to since.
-  const fact = recordedOutcome(state, { ...entry.order, attempt: message.attempt });
-  return fact === undefined ? nothing : repeatOutcome(fact, now);
+    return answered(entry.order, claims, message.attempt, at);
+  // The requester does not know the present outcome yet.
+  const event = recordedOutcome(state, { ...entry.order, attempt: message.attempt });
+  return event === undefined ? nothing : repeatOutcome(event, at.now);
 };
 
-type Entry = NonNullable<ReturnType<typeof entryIn>>;
-
-/** It is told to the attempt that asks: the effect may have been ordered again since it began. */
-const answered = ({ order }: Entry, claims: AnswerClaims, attempt: number, now: number): EffectDecision => {
+/** Addressed to the attempt that asked: the effect may have been ordered again since it began. */
+const answered = (order: RunEffect, claims: AnswerClaims, attempt: number, at: Moment): EffectDecision => {
   const { epoch, answer, by, jti: approval, exp } = claims;
-  const about = { ...attemptRef(order), attempt };
-  const said: EffectEvent = { type: 'answered', ...about, epoch, answer, by, approval };
-  const reason = `${by} said so`;
+  const ref = { ...attemptRef(order), attempt };
+  const recorded: EffectEvent = { type: 'answered', ...ref, epoch, answer, by, approval };
+  const reason = `reported by ${by}`;
   switch (answer) {
     case 'applied': {
-      // Also in the form in which a stage says it: nothing more is known of it.
+      // In the form of a stage result as well: no real outputs are known.
       const outputs = { outcome: 'succeeded', detail: reason };
-      return decision({ events: [said, { type: 'applied', ...about, epoch, outputs }] });
+      return decision({ events: [recorded, { type: 'applied', ...ref, epoch, outputs }] });
     }
     case 'not_applied':
-      return decision({ events: [said, { type: 'not_applied', ...about, epoch, reason, by: 'person' }] });
+      return decision({ events: [recorded, { type: 'not_applied', ...ref, epoch, reason, by: 'person' }] });
     case 'retry':
       return decision<EffectEvent, EffectWork>({
-        events: [{ ...said, until: exp * 1_000 }],
-        ...awaitSlot(order, now),
+        events: [{ ...recorded, until: exp * 1_000 }],
+        ...awaitSlot(order, at),
       });
   }
 };

@@ -1,7 +1,7 @@
 import { explore } from '@holdpoint/runtime/testing/explore';
 import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import { describe, expect, test } from 'vitest';
-import { about, decider, EFFECT, effectOf, NOW, orderFor, place } from '../../testing/orders.ts';
+import { about, decider, EFFECT, effectOf, NOW, orderFor, slot } from '../../testing/orders.ts';
 import type { EffectMessage } from './decide.ts';
 import type { EffectState } from './state.ts';
 
@@ -16,18 +16,18 @@ type World = {
 };
 
 const messages = (order: RunEffect): readonly (readonly [string, EffectMessage])[] => [
-  ['run', { kind: 'run', payload: order, place }],
-  ['run again', { kind: 'run', payload: { ...order, attempt: 2 }, place }],
-  ['run without place', { kind: 'run', payload: order, place: undefined }],
-  ['claim', { kind: 'claim', id: EFFECT, place }],
+  ['run', { kind: 'run', payload: order, slot }],
+  ['run again', { kind: 'run', payload: { ...order, attempt: 2 }, slot }],
+  ['run without slot', { kind: 'run', payload: order, slot: undefined }],
+  ['claim', { kind: 'claim', id: EFFECT, slot }],
   ['cancel', { kind: 'cancel', payload: { ...about, reason: 'over' } }],
   ['lease over', { kind: 'timer', name: 'lease', data: null }],
 ];
 
-/** As the executor decides while the ledger is not reconciled: without a place. */
+/** As the executor decides while the ledger is not reconciled: without a slot. */
 const withoutPlace = (message: EffectMessage): EffectMessage => {
-  if (message.kind === 'run') return { ...message, place: undefined };
-  return message.kind === 'claim' ? { kind: 'timer', name: 'place', data: null } : message;
+  if (message.kind === 'run') return { ...message, slot: undefined };
+  return message.kind === 'claim' ? { kind: 'timer', name: 'slot', data: null } : message;
 };
 
 const reach = (world: World, message: EffectMessage): World => {

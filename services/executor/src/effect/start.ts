@@ -16,7 +16,9 @@ export const start = (
   const epoch = (entryIn(state)?.epoch ?? 0) + 1;
   return decision<EffectEvent, EffectWork>({
     events: [
-      ...(entryIn(state)?.deferred === undefined ? [] : [{ type: 'undeferred' as const, ...attemptRef(order) }]),
+      ...(entryIn(state)?.deferred === undefined
+        ? []
+        : [{ type: 'undeferred' as const, ...attemptRef(order) }]),
       { type: 'started', ...attemptRef(order), order, epoch, worker, journal },
     ],
     timers: [

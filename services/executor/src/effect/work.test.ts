@@ -1,13 +1,14 @@
 import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
-import { about, bareOrderFor, decider, EFFECT, NOW, orderFor, place } from '../../testing/orders.ts';
-import { type EffectMessage, LEASE_MS } from './decide.ts';
+import { about, bareOrderFor, decider, EFFECT, NOW, orderFor, slot } from '../../testing/orders.ts';
+import type { EffectMessage } from './decide.ts';
+import { LEASE_MS } from './timing.ts';
 
 const given = specFor(decider);
 const order = bareOrderFor();
 const cancel: EffectMessage = { kind: 'cancel', payload: { ...about, reason: 'not wanted' } };
-const claim: EffectMessage = { kind: 'claim', id: EFFECT, place };
+const claim: EffectMessage = { kind: 'claim', id: EFFECT, slot };
 const leaseOver: EffectMessage = { kind: 'timer', name: 'lease', data: null };
 const interrupted = (epoch: number): EffectMessage => ({
   kind: 'outcome',
@@ -36,7 +37,7 @@ const startsBefore = (count: number): readonly EffectEvent[] =>
     .concat(started(2 * count + 1));
 
 test('work starts without a grant', () => {
-  given().when({ kind: 'run', payload: order, place }, NOW).thenEmits(started());
+  given().when({ kind: 'run', payload: order, slot }, NOW).thenEmits(started());
 });
 
 describe('work that was interrupted', () => {
@@ -44,7 +45,7 @@ describe('work that was interrupted', () => {
     given(started())
       .when(interrupted(1), NOW)
       .thenEmitsLike({ type: 'in_doubt', epoch: 2, next: 'repeat' })
-      .thenTimes({ clear: 'lease' }, { set: 'place', dueAt: NOW + 1_000 });
+      .thenTimes({ clear: 'lease' }, { set: 'slot', dueAt: NOW + 1_000 });
     given(started(), doubt(2)).when(claim, NOW).thenEmits(started(3));
   });
 
@@ -73,7 +74,7 @@ describe('work that is called off', () => {
     given(started(), calledOff)
       .when(message, NOW)
       .thenEmitsLike({ type: 'cancelled' })
-      .thenTimes({ clear: 'lease' }, { clear: 'place' })
+      .thenTimes({ clear: 'lease' }, { clear: 'slot' })
       .thenStarts();
   });
 

@@ -4,73 +4,72 @@ import type { JsonObject } from '@holdpoint/contracts/values/json';
 import type { LogStream } from '@holdpoint/contracts/task/log';
 import type { z } from 'zod';
 
-/** What an effect is carried out with. */
+/** The context of one start of an effect. */
 export type EffectContext = {
-  /** The same for every attempt at this effect: what a keyed target remembers. */
+  /** The same for every attempt: a keyed target remembers it. */
   readonly effectId: string;
-  /** What is carried out, as it was admitted. */
+  /** The admitted order. */
   readonly order: RunEffect;
-  /** Rises with every start and every doubt: what a fenced target compares. */
+  /** Rises with every start and every doubt: a fenced target compares it. */
   readonly epoch: number;
-  /** Ends when the effect is cancelled or the executor stops. */
+  /** Aborted when the effect is cancelled or the executor stops. */
   readonly signal: AbortSignal;
-  /** Throws `CleanFailure` once the lease may be over. Called right before anything leaves the process. */
+  /** Throws `CleanFailure` once the lease may be over. Call it right before anything leaves the process. */
   readonly assertInForce: () => void;
   readonly secrets: Secrets;
-  /** Shows a line of output to whoever watches. It never waits and never fails; nothing is decided by it. */
+  /** Prints a line of output. It never waits and never fails, and has no influence on the outcome. */
   readonly say: (stream: LogStream, line: string) => void;
 };
 
-/** Hides secrets in bytes, wherever they are split. What may begin a secret is held back for a moment. */
+/** Hides secrets in a stream of bytes, wherever the chunks split. Bytes that may begin a secret are delayed. */
 export type HiddenStream = {
   readonly add: (chunk: Buffer) => Buffer;
-  /** What is still held back when nothing more comes. */
+  /** Returns the delayed bytes at the end of the stream. */
   readonly end: () => Buffer;
 };
 
-/** Secrets are named in arguments, and filled in by the executor right before they are used. */
+/** Arguments name secrets; the executor fills them in right before they are used. */
 export interface Secrets {
   /**
-   * Replaces every `${secret:NAME}`. `use` is what they are for: the origin of a target, or the label of a capability. Throws
-   * `CleanFailure` (`EXECUTOR_SECRET_UNKNOWN`, `EXECUTOR_SECRET_NOT_ALLOWED`). What was filled in is hidden in all that the
-   * start prints and gives.
+   * Replaces every `${secret:NAME}`. `use` is the purpose: the origin of a target, or the label of a capability. Throws
+   * `CleanFailure` (`EXECUTOR_SECRET_UNKNOWN`, `EXECUTOR_SECRET_NOT_ALLOWED`). Filled secrets are hidden in all output and
+   * results of the start.
    */
   fill(text: string, use: string): string;
-  /** What hides secrets in output that comes in pieces. Made once everything has been filled in. */
+  /** Hides the filled secrets in chunked output. Call it after all secrets are filled in. */
   readonly hiddenStream?: () => HiddenStream;
 }
 
 /**
- * Does one thing to the world and says honestly what it knows. Returning means applied. `CleanFailure` means that
- * certainly nothing happened. Any other error means that nobody can know; `OutcomeUnknown` says why.
+ * Acts on the world and reports only certain results. Returning means applied. `CleanFailure` means that certainly nothing
+ * happened. Any other error means that the outcome is unknown; `OutcomeUnknown` says why.
  */
 export interface Capability<Schema extends z.ZodType = z.ZodType> {
   readonly uses: string;
   readonly input: Schema;
-  /** What outside it talks to, such as an origin: what limits and circuit breakers count by. */
+  /** The outside system that it calls, such as an origin. Limits and circuit breakers count by it. */
   target?(input: z.output<Schema>): string | undefined;
   /** Shows what `run` would do; ordered as work, under `<uses>.preview`. */
   preview?(input: z.output<Schema>, context: EffectContext): Promise<JsonObject>;
   run(input: z.output<Schema>, context: EffectContext): Promise<JsonObject>;
-  /** Looks whether the effect was applied, and changes nothing. An error means that it cannot be known. */
+  /** Finds out whether the effect was applied, and changes nothing. An error means unknown. */
   probe?(input: z.output<Schema>, context: EffectContext): Promise<ProbeResult>;
-  /** Takes back what `run` did; an effect of its own, ordered under `<uses>.compensate`. */
+  /** Undoes `run`. It is an effect of its own, ordered under `<uses>.compensate`. */
   compensate?(done: AppliedEffect<z.output<Schema>>, context: EffectContext): Promise<JsonObject>;
 }
 
-/** What the target says of an effect. */
 export type ProbeResult =
   | { readonly found: 'applied'; readonly reason: string; readonly outputs?: JsonObject }
   | { readonly found: 'not_applied' | 'unknown'; readonly reason: string };
 
-/** An effect that was applied, and is to be taken back. */
+/** The effect that a compensation undoes. */
 export type AppliedEffect<Input> = {
   readonly effectId: string;
   readonly input: Input;
   readonly outputs: JsonObject;
 };
 
-/** It is certain that nothing happened. */
+/** Certainly nothing happened. */
 export class CleanFailure extends Error {
   override readonly name = 'CleanFailure';
   readonly body: ErrorBody;
@@ -81,7 +80,7 @@ export class CleanFailure extends Error {
   }
 }
 
-/** It left, and what came of it cannot be known. `message` says why to whoever has to decide, and tells nothing secret. */
+/** It left the process, and its outcome is unknown. `message` tells the operator why, and contains no secrets. */
 export class OutcomeUnknown extends Error {
   override readonly name = 'OutcomeUnknown';
 }

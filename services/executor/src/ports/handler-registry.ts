@@ -3,10 +3,10 @@ import { JsonObject } from '@holdpoint/contracts/values/json';
 import { z } from 'zod';
 import type { Capability, EffectContext } from './capability.ts';
 
-/** What an order under one label is carried out by: a capability, its preview, or what takes it back. */
+/** Handles the orders under one label: a capability, its preview, or its compensation. */
 export type EffectHandler = Pick<Capability, 'uses' | 'input' | 'target' | 'run' | 'probe'>;
 
-/** The arguments of what takes an effect back: which one, what it was ordered with, and what it gave. */
+/** The arguments of a compensation: the id, the arguments and the outputs of the effect to undo. */
 const compensationInput = <Schema extends z.ZodType>(input: Schema) =>
   z.object({ effect: z.string().min(1).max(64), args: input, outputs: JsonObject });
 
@@ -24,12 +24,12 @@ const previewHandlerOf = (capability: With<'preview'>): EffectHandler => ({
 });
 
 const compensationHandlerOf = (capability: With<'compensate'>): EffectHandler => {
-  const undone = compensationInput(capability.input);
+  const schema = compensationInput(capability.input);
   return {
     uses: `${capability.uses}.compensate`,
-    input: undone,
-    run: (given: unknown, context: EffectContext) => {
-      const { effect, args, outputs } = given as z.output<typeof undone>;
+    input: schema,
+    run: (input: unknown, context: EffectContext) => {
+      const { effect, args, outputs } = input as z.output<typeof schema>;
       return capability.compensate({ effectId: effect, input: args, outputs }, context);
     },
   };
@@ -43,24 +43,24 @@ const handlersOf = (capability: Capability): readonly EffectHandler[] => [
 
 export type HandlerRegistry = ReadonlyMap<string, EffectHandler>;
 
-/** Everything that an executor carries out, by label. Throws when two have the same. */
+/** All handlers of an executor, by label. Throws when two have the same label. */
 export const createHandlerRegistry = (capabilities: readonly Capability[]): HandlerRegistry => {
-  const carriers = capabilities.flatMap(handlersOf);
-  const registry = new Map(carriers.map((carrier) => [carrier.uses, carrier]));
-  if (registry.size < carriers.length) {
-    const labels = carriers.map(({ uses }) => uses);
+  const handlers = capabilities.flatMap(handlersOf);
+  const registry = new Map(handlers.map((handler) => [handler.uses, handler]));
+  if (registry.size < handlers.length) {
+    const labels = handlers.map(({ uses }) => uses);
     const twice = labels.filter((uses, at) => labels.indexOf(uses) !== at);
-    throw new Error(`several capabilities are called ${[...new Set(twice)].join(', ')}`);
+    throw new Error(`duplicate capability labels: ${[...new Set(twice)].join(', ')}`);
   }
   return registry;
 };
 
-/** What an order talks to, by its name outside; undefined where it has none, or its arguments are none. */
+/** The name of an order's target; undefined without a target, and when the arguments are invalid. */
 export const targetOf =
   (capabilities: HandlerRegistry) =>
   ({ effect: { uses, args } }: RunEffect): string | undefined => {
-    const carrier = capabilities.get(uses);
-    if (carrier?.target === undefined) return undefined;
-    const input = carrier.input.safeParse(args);
-    return input.success ? carrier.target(input.data) : undefined;
+    const handler = capabilities.get(uses);
+    if (handler?.target === undefined) return undefined;
+    const input = handler.input.safeParse(args);
+    return input.success ? handler.target(input.data) : undefined;
   };

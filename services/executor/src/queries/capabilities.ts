@@ -10,6 +10,7 @@ import type { Pool } from 'pg';
 import { z } from 'zod';
 import type { Capability } from '../ports/capability.ts';
 import type { ClassOf, KindOf } from '../effect/admission.ts';
+import type { ToEffect } from '../adapters/runner/runner.ts';
 import type { EffectMessage, EffectWork } from '../effect/decide.ts';
 import { type EffectState, entryIn } from '../effect/state.ts';
 
@@ -33,7 +34,11 @@ const schemaOf = ({ input }: Capability): JsonObject | undefined => {
 };
 
 /** What is known of a capability before anything is ordered, for people. */
-export const describe = (capability: Capability, known: CapabilityCatalog, whole: boolean): CapabilityView => {
+export const describe = (
+  capability: Capability,
+  known: CapabilityCatalog,
+  whole: boolean,
+): CapabilityView => {
   const { uses } = capability;
   const kind = known.kindOf(uses);
   const input = whole ? schemaOf(capability) : undefined;
@@ -56,7 +61,7 @@ export const capabilityEndpoints = (
   pool: Pool,
   decider: Decider<EffectState, EffectMessage, EffectEvent, EffectWork>,
   known: CapabilityCatalog,
-): Pick<Endpoints<'executor', EffectMessage>, 'capabilities' | 'order'> => ({
+): Pick<Endpoints<'executor', ToEffect>, 'capabilities' | 'order'> => ({
   capabilities: {
     query: ({ uses }) => {
       const named = known.capabilities.filter((each) => uses === undefined || each.uses === uses);

@@ -38,8 +38,8 @@ const setUp = () => {
     rules: { triesMin: 2, windowMs: 10_000, openMs: OPEN_MS },
     targetMax: MAX,
     clock,
-    tell: (report) => told.push(report) > 0,
-    places: { isWaitedFor: (target) => waited.has(target), changed: (target) => void changed.push(target) },
+    report: (report) => told.push(report) > 0,
+    slots: { isWaitedFor: (target) => waited.has(target), changed: (target) => void changed.push(target) },
     log: silentLogger(),
   });
   const { signal } = new AbortController();
@@ -118,22 +118,22 @@ describe('what is no failure of the target', () => {
 describe('what recovery says', () => {
   test('holds for an executor that has found nothing itself', () => {
     const { circuits, changed } = setUp();
-    circuits.hear({ target: TARGET, state: 'open' });
+    circuits.update({ target: TARGET, state: 'open' });
     expect([circuits.limitOf(TARGET), changed]).toEqual([0, [TARGET, TARGET]]);
-    circuits.hear({ target: TARGET, state: 'half_open', executor: 'executor-2' });
+    circuits.update({ target: TARGET, state: 'half_open', executor: 'executor-2' });
     expect(circuits.limitOf(TARGET)).toBe(0);
-    circuits.hear({ target: TARGET, state: 'half_open', executor: SELF });
+    circuits.update({ target: TARGET, state: 'half_open', executor: SELF });
     expect(circuits.limitOf(TARGET)).toBe(1);
-    circuits.hear({ target: TARGET, state: 'closed' });
+    circuits.update({ target: TARGET, state: 'closed' });
     expect(circuits.limitOf(TARGET)).toBe(MAX);
   });
 
   test('makes an executor ask for the try that has an order for the target, and no other', () => {
     const { circuits, told, waited } = setUp();
-    circuits.hear({ target: TARGET, state: 'half_open' });
+    circuits.update({ target: TARGET, state: 'half_open' });
     expect(told).toEqual([]);
     waited.add(TARGET);
-    circuits.hear({ target: TARGET, state: 'half_open' });
+    circuits.update({ target: TARGET, state: 'half_open' });
     expect(told).toEqual([{ target: TARGET, state: 'half_open', executor: SELF }]);
   });
 
@@ -143,8 +143,8 @@ describe('what recovery says', () => {
     ['fails', gone(), 'open', 0],
   ] as const)('lets one executor try: the target %s', async (_how, error, state, limit) => {
     const { circuits, told, ends } = setUp();
-    circuits.hear({ target: TARGET, state: 'open' });
-    circuits.hear({ target: TARGET, state: 'half_open', executor: SELF });
+    circuits.update({ target: TARGET, state: 'open' });
+    circuits.update({ target: TARGET, state: 'half_open', executor: SELF });
     await ends(error);
     expect(told).toMatchObject([{ state, executor: SELF }]);
     expect(circuits.limitOf(TARGET)).toBe(limit);
@@ -152,13 +152,13 @@ describe('what recovery says', () => {
 
   test('is learnt anew from the list: what is not in it is closed', async () => {
     const { circuits, fails, told } = setUp();
-    circuits.hearAll([{ target: TARGET, state: 'open' }], clock.now());
+    circuits.updateAll([{ target: TARGET, state: 'open' }], clock.now());
     expect(circuits.limitOf(TARGET)).toBe(0);
-    circuits.hearAll([], clock.now());
+    circuits.updateAll([], clock.now());
     expect(circuits.limitOf(TARGET)).toBe(MAX);
     // Unless this executor has found otherwise, and recovery has not heard it: then it is told again.
     await fails();
-    circuits.hearAll([], clock.now());
+    circuits.updateAll([], clock.now());
     expect(circuits.limitOf(TARGET)).toBe(0);
     vi.advanceTimersByTime(5_000);
     expect(told.length).toBeGreaterThan(1);
@@ -188,7 +188,7 @@ describe('without recovery', () => {
 
   test('what recovery said last holds no longer than it is heard of', () => {
     const { circuits } = setUp();
-    circuits.hear({ target: TARGET, state: 'half_open', executor: 'executor-2' });
+    circuits.update({ target: TARGET, state: 'half_open', executor: 'executor-2' });
     vi.advanceTimersByTime(LONG_MS);
     expect(circuits.limitOf(TARGET)).toBe(MAX);
   });

@@ -6,7 +6,7 @@ import { CleanFailure } from '../../ports/capability.ts';
 import { type Breaker, type BreakerRules, createBreaker, type Verdict, verdictOn } from './breaker.ts';
 
 /** What recovery says of a circuit. */
-export type Said = {
+export type CircuitUpdate = {
   readonly target: string;
   readonly state: CircuitState;
   /** While it is half open: who may try. */
@@ -16,7 +16,7 @@ export type Said = {
 type Circuit = {
   readonly target: string;
   readonly breaker: Breaker;
-  said: Omit<Said, 'target'>;
+  said: Omit<CircuitUpdate, 'target'>;
   /** Why it was last told to recovery that it fails. */
   reason: string;
   toldAt: number;
@@ -32,9 +32,9 @@ export type CircuitParts = {
   readonly targetMax: number;
   readonly clock: Clock;
   /** Tells recovery what was found; false when that could not be sent. */
-  readonly tell: (report: ReportCircuit) => boolean;
+  readonly report: (report: ReportCircuit) => boolean;
   /** Whether an order waits for a target; and that the limit of one has changed. */
-  readonly places: {
+  readonly slots: {
     readonly isWaitedFor: (target: string) => boolean;
     readonly changed: (target: string) => void;
   };
@@ -55,7 +55,15 @@ const REASON_MAX = 1_000;
  * found it tells recovery, which tells all, and names one executor at a time that may try again. Without recovery it goes by
  * its own breakers.
  */
-export const createCircuits = ({ self, rules, targetMax, clock, tell, places, log }: CircuitParts) => {
+export const createCircuits = ({
+  self,
+  rules,
+  targetMax,
+  clock,
+  report: tell,
+  slots: places,
+  log,
+}: CircuitParts) => {
   const circuits = new Map<string, Circuit>();
   /** What each error said of its target, in the light of what had been called off. */
   const verdicts = new WeakMap<object, Verdict>();
@@ -149,7 +157,7 @@ export const createCircuits = ({ self, rules, targetMax, clock, tell, places, lo
     return [verdict, message.slice(0, REASON_MAX).toWellFormed()];
   };
 
-  const hear = ({ target, ...said }: Said): void => {
+  const update = ({ target, ...said }: CircuitUpdate): void => {
     const known = circuits.get(target);
     if (known === undefined && said.state === 'closed') return;
     const circuit = known ?? circuitOf(target);
@@ -221,19 +229,19 @@ export const createCircuits = ({ self, rules, targetMax, clock, tell, places, lo
       }
     },
     /** Recovery has said something of one circuit. */
-    hear: (said: Said): void => {
+    update: (said: CircuitUpdate): void => {
       heardAt = clock.now();
-      hear(said);
+      update(said);
     },
     /** All that recovery knew when it was asked, which is when this executor's clock showed `askedAt`. */
-    hearAll: (all: readonly Said[], askedAt: number): void => {
+    updateAll: (all: readonly CircuitUpdate[], askedAt: number): void => {
       heardAt = clock.now();
       const listed = new Map(all.map((said) => [said.target, said]));
       for (const target of circuits.keys())
         if (!listed.has(target)) listed.set(target, { target, state: 'closed' });
       for (const said of listed.values()) {
         const settledAt = circuits.get(said.target)?.settledAt ?? -Infinity;
-        if (settledAt + SETTLE_MS < askedAt) hear(said);
+        if (settledAt + SETTLE_MS < askedAt) update(said);
       }
     },
     /** Every circuit that this executor goes by, for whoever watches. */
@@ -252,4 +260,4 @@ export const createCircuits = ({ self, rules, targetMax, clock, tell, places, lo
   };
 };
 export type Circuits = ReturnType<typeof createCircuits>;
-export type Guard = Circuits['guard'];
+export type CircuitGuard = Circuits['guard'];

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { z } from 'zod';
-import type { Standing } from '../../effect/reconciliation.ts';
+import type { LedgerStatus } from '../../effect/reconciliation.ts';
 
 const Row = z.object({
   generation: z.coerce.number().int(),
@@ -10,7 +10,7 @@ const Row = z.object({
   ),
 });
 
-const LOOK = `
+const READ = `
   SELECT l.generation, l.incarnation = incarnation() AS same,
          (SELECT coalesce(json_agg(json_build_object('id', id, 'position', position, 'reconciled', reconciled,
                                                      'forgotten', forgotten_at IS NOT NULL)), '[]') FROM instances) AS instances
@@ -19,32 +19,32 @@ const LOOK = `
 const OPEN_GENERATION = `
   UPDATE ledger SET generation = generation + 1, incarnation = incarnation(), opened_at = now() WHERE generation = $1`;
 
-/** As one that has compared nothing yet: from then on everybody waits for it. */
+/** Registered executors have compared nothing yet: all others wait for them. */
 const REGISTER = `
   INSERT INTO instances (id, position, reconciled) SELECT unnest($1::text[]), 0, -1 ON CONFLICT (id) DO NOTHING`;
 
-const VOUCH = `
+const CONFIRM = `
   INSERT INTO instances (id, position, reconciled)
   SELECT $1::text, $3::bigint, generation FROM ledger WHERE generation = $2 AND incarnation = incarnation()
   ON CONFLICT (id) DO UPDATE SET position = greatest(instances.position, excluded.position), reconciled = excluded.reconciled,
     seen_at = now(), forgotten_at = NULL, forgotten_by = NULL, forgotten_why = NULL`;
 
-/** So that people see who is there. */
-const BE_SEEN = `UPDATE instances SET seen_at = now() WHERE id = $1 AND seen_at < now() - interval '30 seconds'`;
+/** For operators, who list the executors. */
+const REPORT_SEEN = `UPDATE instances SET seen_at = now() WHERE id = $1 AND seen_at < now() - interval '30 seconds'`;
 
-/** What the ledger knows of itself and of its executors. */
-export const createStandings = (pool: Pool) => ({
-  look: async (): Promise<Standing> => {
-    const { rows } = await pool.query(LOOK);
+/** The generation of the ledger, and the executors that are registered in it. */
+export const createExecutorRegistry = (pool: Pool) => ({
+  read: async (): Promise<LedgerStatus> => {
+    const { rows } = await pool.query(READ);
     const { generation, same, instances } = Row.parse(rows[0]);
     return { generation, same, instances: new Map(instances.map(({ id, ...rest }) => [id, rest])) };
   },
-  /** Of several that find out at once, one opens it. */
+  /** When several executors notice a restore at once, one of them opens the next generation. */
   openGeneration: async (after: number): Promise<void> => void (await pool.query(OPEN_GENERATION, [after])),
   register: async (ids: readonly string[]): Promise<void> => void (await pool.query(REGISTER, [ids])),
-  /** This journal has been compared with the ledger of this generation, and has brought what was missing. */
-  vouch: async (id: string, generation: number, position: number): Promise<void> =>
-    void (await pool.query(VOUCH, [id, generation, position])),
-  beSeen: async (id: string): Promise<void> => void (await pool.query(BE_SEEN, [id])),
+  /** This journal was compared with the ledger of this generation, and its missing starts were reported. */
+  confirm: async (id: string, generation: number, position: number): Promise<void> =>
+    void (await pool.query(CONFIRM, [id, generation, position])),
+  reportSeen: async (id: string): Promise<void> => void (await pool.query(REPORT_SEEN, [id])),
 });
-export type Standings = ReturnType<typeof createStandings>;
+export type ExecutorRegistry = ReturnType<typeof createExecutorRegistry>;

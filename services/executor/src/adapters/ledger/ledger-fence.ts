@@ -5,34 +5,34 @@ import { codeOf } from '@holdpoint/runtime/store/pool';
 import { z } from 'zod';
 import type { Journal } from '../journal/journal.ts';
 
-const Passed = z.object({ position: z.coerce.number().int() });
+const PassedRow = z.object({ position: z.coerce.number().int() });
 
-/** What the function `pass` raises. */
-const UNMET = 'HP001';
-/** A generation that there never is. */
+/** The SQLSTATE that the database function `pass` raises. */
+const REFUSED = 'HP001';
+/** A generation that never exists. */
 const NONE = -1;
 
-/** A commit, and the span in which it was asked for: from one comparison with the ledger to the next. */
+/** A commit, and the span between two comparisons with the ledger in which it was requested. */
 type Pass = { readonly span: number; readonly position: number };
 
 /**
- * Between the ledger and the world: a start commits only in a ledger that has been reconciled, and leaves the process only
- * once it stands in the journal.
+ * Fence between the ledger and the world. A start commits only in a reconciled ledger, and leaves the process only after it is
+ * in the journal.
  */
 export const createLedgerFence = (
   journal: Pick<Journal, 'id' | 'position' | 'reach' | 'append'>,
   refused: () => void,
 ) => {
   let generation: number | undefined;
-  // Generations are numbered by the ledger, and a number comes again when the ledger is set back. Spans do not.
+  // A restored ledger reuses generation numbers. Spans never repeat.
   let span = 0;
-  let asked = span;
+  let requested = span;
   let passed: Pass | undefined;
 
-  const condition: CommitGuard = {
+  const guard: CommitGuard = {
     statement: ({ events }: BatchWrite) => {
       if (!events.some(({ type }) => type === 'started')) return undefined;
-      asked = span;
+      requested = span;
       return {
         name: 'hp_pass',
         text: 'SELECT pass($1, $2, $3)::text AS position',
@@ -40,29 +40,29 @@ export const createLedgerFence = (
       };
     },
     passed: (rows) => {
-      const { position } = Passed.parse(rows[0]);
+      const { position } = PassedRow.parse(rows[0]);
       journal.reach(position);
-      passed = { span: asked, position };
+      passed = { span: requested, position };
     },
     isRefusal: (error) => {
-      if (codeOf(error) !== UNMET) return false;
+      if (codeOf(error) !== REFUSED) return false;
       refused();
       return true;
     },
   };
 
   return {
-    condition,
-    /** The ledger of this generation is the one that was compared with the journal; undefined while none is. */
+    guard,
+    /** The ledger of this generation was compared with the journal; undefined while none was. */
     trust: (which: number | undefined): void => {
       if (which !== generation) span += 1;
       generation = which;
     },
-    /** Called in the same step as the commit is told of, so that the position is the one of that commit. */
+    /** Must be called synchronously with the notification of the commit, so that the position belongs to that commit. */
     journalStart: (order: RunEffect, epoch: number): Promise<void> => {
-      // A commit that is heard of only now may be one that the ledger has lost since, behind the back of the journal.
+      // A commit of an earlier span may be one that a restore has removed from the ledger.
       if (passed?.span !== span || generation === undefined)
-        return Promise.reject(new Error('the ledger was set back after the start was committed'));
+        return Promise.reject(new Error('the database was restored after the start was committed'));
       return journal.append(order, epoch, passed.position);
     },
   };

@@ -6,9 +6,9 @@ import { orderFor } from '../../../testing/orders.ts';
 import { scratchFolder } from '../../../testing/scratch.ts';
 import { type HeldJournal, journalsIn } from '../journal/journal-folder.ts';
 import type { Entry } from '../journal/segments.ts';
-import { createPlaces } from '../slots/slots.ts';
+import { createSlots } from '../slots/slots.ts';
 import { createReconciler, type Reconciler } from './reconciler.ts';
-import type { Standings } from './executor-registry.ts';
+import type { ExecutorRegistry } from './executor-registry.ts';
 
 let scratch: Awaited<ReturnType<typeof scratchFolder>>;
 let journal: HeldJournal;
@@ -37,62 +37,62 @@ afterEach(async () => {
 /** The ledger's tables, in memory. */
 const ledger = (instances: Record<string, Instance> = {}) => {
   const state = { generation: 1, same: true, instances: new Map(Object.entries(instances)) };
-  const standings: Standings = {
-    look: () => Promise.resolve({ ...state, instances: new Map(state.instances) }),
+  const standings: ExecutorRegistry = {
+    read: () => Promise.resolve({ ...state, instances: new Map(state.instances) }),
     openGeneration: () =>
       Promise.resolve(void Object.assign(state, { generation: state.generation + 1, same: true })),
     register: (ids) => {
       for (const id of ids) state.instances.set(id, { position: 0, reconciled: -1, forgotten: false });
       return Promise.resolve();
     },
-    vouch: (id, reconciled, position) =>
+    confirm: (id, reconciled, position) =>
       Promise.resolve(void state.instances.set(id, { position, reconciled, forgotten: false })),
-    beSeen: () => Promise.resolve(),
+    reportSeen: () => Promise.resolve(),
   };
   return { state, standings };
 };
 
 const start = (
-  standings: Standings,
+  standings: ExecutorRegistry,
   tell: (entry: Entry) => Promise<void> = () => Promise.resolve(),
   known: Promise<void> = Promise.resolve(),
 ) => {
-  const places = createPlaces({ worker: 'worker-1' }, 1);
+  const slots = createSlots({ worker: 'worker-1' }, 1);
   const vouched: (number | undefined)[] = [];
-  const gate = { vouchFor: (generation: number | undefined) => void vouched.push(generation) };
+  const gate = { trust: (generation: number | undefined) => void vouched.push(generation) };
   const started = createReconciler({
     journal,
     journals: journalsIn(base(), retention, log),
-    standings,
-    gate,
-    places,
-    tell,
-    known,
+    registry: standings,
+    fence: gate,
+    slots: slots,
+    report: tell,
+    ready: known,
     log,
   });
   reconciler = started;
-  return { places, vouched, started };
+  return { slots, vouched, started };
 };
-const opens = (places: { areOpen: () => boolean }, started: Reconciler) =>
-  vi.waitFor(() => expect([places.areOpen(), started.isOpen()]).toEqual([true, true]));
+const opens = (slots: { areOpen: () => boolean }, started: Reconciler) =>
+  vi.waitFor(() => expect([slots.areOpen(), started.isOpen()]).toEqual([true, true]));
 const order = orderFor();
 
 test('a new executor with a new ledger may start at once, and is known from then on', async () => {
   const { state, standings } = ledger();
-  const { places, started } = start(standings);
-  await opens(places, started);
+  const { slots, started } = start(standings);
+  await opens(slots, started);
   expect([...state.instances]).toEqual([[journal.id, { position: 0, reconciled: 1, forgotten: false }]]);
 });
 
 test('nothing starts before what has to be known is known', async () => {
   const { state, standings } = ledger();
   const known = Promise.withResolvers<void>();
-  const { places, started } = start(standings, undefined, known.promise);
+  const { slots, started } = start(standings, undefined, known.promise);
   started.refused();
   await new Promise((resolve) => setImmediate(resolve));
-  expect([places.areOpen(), started.isOpen(), state.instances.size]).toEqual([false, false, 0]);
+  expect([slots.areOpen(), started.isOpen(), state.instances.size]).toEqual([false, false, 0]);
   known.resolve();
-  await opens(places, started);
+  await opens(slots, started);
 });
 
 describe('when the ledger was set back', () => {
@@ -101,12 +101,12 @@ describe('when the ledger was set back', () => {
     const { state, standings } = ledger({ [journal.id]: { position: 1, reconciled: 1, forgotten: false } });
     state.same = false;
     const told: number[] = [];
-    const { places, vouched, started } = start(standings, ({ position }) => {
+    const { slots, vouched, started } = start(standings, ({ position }) => {
       expect(started.isOpen()).toBe(false);
       told.push(position);
       return Promise.resolve();
     });
-    await opens(places, started);
+    await opens(slots, started);
     expect(told).toEqual([2, 3]);
     expect(vouched).toEqual([undefined, 2]);
     expect(state.instances.get(journal.id)).toMatchObject({ position: 3, reconciled: 2 });
@@ -116,7 +116,7 @@ describe('when the ledger was set back', () => {
     await journal.append(order, 1, 1);
     const { standings } = ledger();
     let refusals = 2;
-    const { places, started } = start(standings, () =>
+    const { slots, started } = start(standings, () =>
       refusals-- > 0 ? Promise.reject(new Error('away')) : Promise.resolve(),
     );
     await vi.waitFor(() => expect(lines.some(({ reason }) => reason === 'away')).toBe(true));
@@ -124,7 +124,7 @@ describe('when the ledger was set back', () => {
     started.refused();
     started.refused();
     await vi.waitFor(() => expect(refusals).toBeLessThan(0), 5_000);
-    await opens(places, started);
+    await opens(slots, started);
   });
 });
 
@@ -139,16 +139,16 @@ test('a journal that does not reach back to the backup waits for the word of an 
   for (const position of [1, 2, 3]) await journal.append(order, position, position);
   const { state, standings } = ledger({ [journal.id]: { position: 1, reconciled: 0, forgotten: false } });
   const told: number[] = [];
-  const { places, started } = start(standings, ({ position }) => Promise.resolve(void told.push(position)));
+  const { slots, started } = start(standings, ({ position }) => Promise.resolve(void told.push(position)));
   const complaints = (): readonly unknown[] => lines.filter(({ level }) => level === 'error');
   await vi.waitFor(() => expect(complaints()).toHaveLength(1));
   started.refused();
-  await vi.waitFor(() => expect(places.areOpen()).toBe(false));
+  await vi.waitFor(() => expect(slots.areOpen()).toBe(false));
   expect({ told, complaints: complaints().length }).toEqual({ told: [], complaints: 1 });
 
   state.instances.set(journal.id, { position: 1, reconciled: 0, forgotten: true });
   started.refused();
-  await opens(places, started);
+  await opens(slots, started);
   expect(told).toEqual([3]);
 });
 
@@ -159,8 +159,8 @@ test('journals of executors that are gone from this machine are brought as well,
   await gone.release();
   const { state, standings } = ledger({ [gone.id]: { position: 0, reconciled: 0, forgotten: false } });
   const told: number[] = [];
-  const { places, started } = start(standings, ({ position }) => Promise.resolve(void told.push(position)));
-  await opens(places, started);
+  const { slots, started } = start(standings, ({ position }) => Promise.resolve(void told.push(position)));
+  await opens(slots, started);
   expect(told).toEqual([1]);
   expect(state.instances.get(gone.id)).toEqual({ position: 1, reconciled: 1, forgotten: false });
   await reconciler?.stop();

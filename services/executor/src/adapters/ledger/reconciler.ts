@@ -2,90 +2,90 @@ import type { Engine } from '@holdpoint/runtime/engine/engine';
 import { errorFields } from '@holdpoint/runtime/engine/error-fields';
 import type { Logger } from '@holdpoint/runtime/observability/log';
 import { startPeriodic } from '@holdpoint/runtime/observability/periodic';
-import type { EffectMessage } from '../../effect/decide.ts';
-import { type Bring, nextStep, type Standing } from '../../effect/reconciliation.ts';
-import type { Gate } from './ledger-fence.ts';
-import type { Journal } from '../journal/journal.ts';
+import { type JournalReplay, type LedgerStatus, nextStep } from '../../effect/reconciliation.ts';
 import type { HeldJournal, Journals } from '../journal/journal-folder.ts';
+import type { Journal } from '../journal/journal.ts';
 import { type Entry, JournalDamaged } from '../journal/segments.ts';
-import type { Places } from '../slots/slots.ts';
-import type { Standings } from './executor-registry.ts';
+import type { ToEffect } from '../runner/runner.ts';
+import type { Slots } from '../slots/slots.ts';
+import type { ExecutorRegistry } from './executor-registry.ts';
+import type { LedgerFence } from './ledger-fence.ts';
 
 export type ReconcilerParts = {
   readonly journal: Journal;
   readonly journals: Pick<Journals, 'takeLeft'>;
-  readonly standings: Standings;
-  readonly gate: Pick<Gate, 'vouchFor'>;
-  readonly places: Pick<Places, 'open' | 'close'>;
-  /** Tells the ledger of a start that it may have lost; resolves once that is committed. */
-  readonly tell: (entry: Entry) => Promise<void>;
-  /** What has to be known before anything starts, and is waited for once. Never rejects. */
-  readonly known: Promise<void>;
+  readonly registry: ExecutorRegistry;
+  readonly fence: Pick<LedgerFence, 'trust'>;
+  readonly slots: Pick<Slots, 'open' | 'close'>;
+  /** Reports a start that the ledger may have lost; resolves once that is committed. */
+  readonly report: (entry: Entry) => Promise<void>;
+  /** The first pass waits for this. Never rejects. */
+  readonly ready: Promise<void>;
   readonly log: Logger;
 };
 
-/** How soon an executor that is idle notices, and lets the others go on. Whoever starts an effect notices at once. */
+/** How soon an idle executor notices a restore and lets the others continue. A refused start is noticed at once. */
 const LOOK_EVERY_MS = 1_000;
-/** More steps than it takes; whoever is not through by then looks again a little later. */
+/** More steps than a pass needs. An unfinished pass continues with the next one. */
 const STEPS_MAX = 20;
-const TOLD_AT_ONCE = 200;
+const REPORTS_AT_ONCE = 200;
 
-/** A journal whose oldest part is gone cannot say what ran then. */
+/** The journal no longer reaches back to the position of the ledger. */
 class JournalTooShort extends Error {
   override readonly name = 'JournalTooShort';
 }
 
 /**
- * Keeps effects from starting in a ledger that is not what it was, until every executor has brought it what it may have
- * started since. Looks at the start, now and then, and whenever the ledger refuses a start.
+ * After a restore of the database, keeps effects from starting until every executor has reported the starts in its journal that
+ * the ledger may have lost. Looks at the start, periodically, and when the ledger refuses a start.
  */
 export const createReconciler = (parts: ReconcilerParts) => {
-  const { journal, standings, gate, places, log } = parts;
-  /** Journals on this machine whose executors are gone, for one pass; undefined until they are looked for. */
+  const { journal, registry, fence, slots, log } = parts;
+  /** Journals on this machine without an executor, taken for one pass; undefined until the pass looks for them. */
   let left: readonly HeldJournal[] | undefined;
-  let said = '';
+  let logged = '';
   let isOpen = false;
 
   const held = (): readonly Journal[] => [journal, ...(left ?? [])];
 
-  /** Once for each new state of things, however often it is found. */
-  const say = (level: 'info' | 'warn' | 'error', fields: object, message: string): void => {
-    const saying = JSON.stringify([fields, message]);
-    if (saying !== said) log[level](fields, message);
-    said = saying;
+  /** Logs a state once, however often it is found. */
+  const logOnce = (level: 'info' | 'warn' | 'error', fields: object, message: string): void => {
+    const line = JSON.stringify([fields, message]);
+    if (line !== logged) log[level](fields, message);
+    logged = line;
   };
 
   const close = (): void => {
     isOpen = false;
-    places.close();
+    slots.close();
   };
 
-  const bringOne = async ({ id, after, asFarAsItGoes }: Bring, generation: number): Promise<void> => {
+  const replayOne = async ({ id, after, partial }: JournalReplay, generation: number): Promise<void> => {
     const source = held().find((each) => each.id === id);
     if (source === undefined) return;
-    if (after < source.floor() && !asFarAsItGoes) {
+    if (after < source.floor() && !partial) {
       const [begins, ends] = [String(source.floor()), String(after)];
       throw new JournalTooShort(`journal ${id} begins at ${begins}, and the ledger ends at ${ends}`);
     }
-    let told = 0;
-    for await (const entries of source.entriesAfter(after, asFarAsItGoes)) {
-      for (let from = 0; from < entries.length; from += TOLD_AT_ONCE)
-        await Promise.all(entries.slice(from, from + TOLD_AT_ONCE).map(parts.tell));
-      told += entries.length;
+    let reported = 0;
+    for await (const entries of source.entriesAfter(after, partial)) {
+      for (let from = 0; from < entries.length; from += REPORTS_AT_ONCE)
+        await Promise.all(entries.slice(from, from + REPORTS_AT_ONCE).map(parts.report));
+      reported += entries.length;
     }
-    await standings.vouch(id, generation, source.position());
-    log.info({ journal: id, generation, after, entries: told }, 'journal compared with the ledger');
+    await registry.confirm(id, generation, source.position());
+    log.info({ journal: id, generation, after, entries: reported }, 'journal compared with the ledger');
   };
 
-  /** Whoever is gone from this machine cannot come with its own. True when there is somebody. */
+  /** Takes the journals of executors that have gone from this machine. True when there are any. */
   const fetchLeft = async (): Promise<boolean> => {
     if (left !== undefined) return false;
     left = await parts.journals.takeLeft();
     return left.length > 0;
   };
 
-  /** Where everybody stands, to be held against the ledger later on. */
-  const remember = ({ instances }: Standing, registered: readonly string[] = []): Promise<void> =>
+  /** Stores the position of every executor, to detect a later restore by. */
+  const remember = ({ instances }: LedgerStatus, registered: readonly string[] = []): Promise<void> =>
     journal.remember(
       new Map([
         ...[...instances].map(([id, { position }]) => [id, position] as const),
@@ -94,50 +94,57 @@ export const createReconciler = (parts: ReconcilerParts) => {
       ]),
     );
 
-  const bring = async (standing: Standing, wanted: readonly Bring[], register: readonly string[]) => {
-    // From here on nothing is noted, so that what is read below is all there is.
-    gate.vouchFor(undefined);
-    if (register.length > 0) await standings.register(register);
-    // Whoever has not brought its own is behind what was seen of it, and that is known by now.
-    await remember(standing, register);
-    for (const each of wanted) await bringOne(each, standing.generation);
+  const replay = async (
+    status: LedgerStatus,
+    journals: readonly JournalReplay[],
+    register: readonly string[],
+  ) => {
+    // From here on nothing is journalled, so that the entries read below are complete.
+    fence.trust(undefined);
+    if (register.length > 0) await registry.register(register);
+    // Executors that have not reported yet are registered by now, so that their positions may be forgotten here.
+    await remember(status, register);
+    for (const each of journals) await replayOne(each, status.generation);
   };
 
-  const go = async (standing: Standing): Promise<void> => {
-    const { generation, instances } = standing;
+  const open = async (status: LedgerStatus): Promise<void> => {
+    const { generation, instances } = status;
     journal.reach(instances.get(journal.id)?.position ?? 0);
-    await remember(standing);
-    gate.vouchFor(generation);
-    if (!isOpen) say('info', { journal: journal.id, generation }, 'effects may start');
+    await remember(status);
+    fence.trust(generation);
+    if (!isOpen) logOnce('info', { journal: journal.id, generation }, 'effects may start');
     isOpen = true;
-    places.open();
+    slots.open();
   };
 
-  /** True when there is a next step at once. */
+  /** True when the next step follows at once. */
   const step = async (): Promise<boolean> => {
-    // Before the look: what is committed after it must not seem to be missing.
+    // Read before the ledger: a later commit must not seem to be missing.
     const known = {
       journals: new Map(held().map((each) => [each.id, each.position()])),
       seen: journal.seen(),
     };
-    const standing = await standings.look();
-    const { generation } = standing;
-    const next = nextStep(standing, known);
-    if (next.kind !== 'go') close();
+    const status = await registry.read();
+    const { generation } = status;
+    const next = nextStep(status, known);
+    if (next.kind !== 'open') close();
     switch (next.kind) {
       case 'open_generation':
-        log.warn({ generation }, 'the database is not as it was: no effect starts until it is compared');
-        await standings.openGeneration(generation);
+        log.warn(
+          { generation },
+          'the database was restored or replaced: no effect starts until it is compared',
+        );
+        await registry.openGeneration(generation);
         return true;
-      case 'bring':
+      case 'replay':
         if (await fetchLeft()) return true;
-        await bring(standing, next.journals, next.register);
+        await replay(status, next.journals, next.register);
         return true;
       case 'wait':
-        say('warn', { waitsFor: next.waitsFor }, 'no effect starts until these have brought their journals');
+        logOnce('warn', { waitsFor: next.waitsFor }, 'no effect starts until these executors report');
         return fetchLeft();
-      case 'go':
-        await go(standing);
+      case 'open':
+        await open(status);
         return false;
     }
   };
@@ -151,11 +158,11 @@ export const createReconciler = (parts: ReconcilerParts) => {
   const pass = async (): Promise<void> => {
     try {
       for (let steps = 0; steps < STEPS_MAX && (await step());) steps += 1;
-      await standings.beSeen(journal.id);
+      await registry.reportSeen(journal.id);
     } catch (error) {
-      // Only a person can help where the journal itself fails; a database that is away comes back.
+      // Only an operator can repair a journal. A database that is away comes back.
       const level = error instanceof JournalTooShort || error instanceof JournalDamaged ? 'error' : 'warn';
-      say(level, errorFields(error), 'the ledger could not be compared with the journal');
+      logOnce(level, errorFields(error), 'cannot compare the ledger with the journal');
     } finally {
       await release();
     }
@@ -164,7 +171,7 @@ export const createReconciler = (parts: ReconcilerParts) => {
   let passing: Promise<void> | undefined;
   let again = false;
   const passes = async (): Promise<void> => {
-    await parts.known;
+    await parts.ready;
     do {
       again = false;
       await pass();
@@ -177,7 +184,7 @@ export const createReconciler = (parts: ReconcilerParts) => {
   void look();
 
   return {
-    /** The ledger refused a start. What a pass under way has seen may be older than that. */
+    /** The ledger refused a start. A pass under way may have read an older state, so that another one follows. */
     refused: (): void => {
       close();
       again = true;
@@ -192,17 +199,18 @@ export const createReconciler = (parts: ReconcilerParts) => {
 };
 export type Reconciler = ReturnType<typeof createReconciler>;
 
-/** Hands a start that was journalled to the ledger. Resolves after the commit; fails when there was none. */
-export const tellJournalled = (
-  engine: Pick<Engine<EffectMessage>, 'accept'>,
+/** Reports a journalled start to the ledger. Resolves after the commit; rejects when there was none. */
+export const reportJournalled = (
+  engine: Pick<Engine<ToEffect>, 'accept'>,
   { order, epoch }: Entry,
 ): Promise<void> =>
   new Promise((resolve, reject) => {
-    engine.accept({
-      aggregate: order.id,
-      message: { kind: 'journalled', order, epoch },
-      settled: () => resolve(),
-      failed: (reason, cause) => reject(new Error(`${order.id}: ${reason.code}`, { cause })),
-      unavailable: () => reject(new Error('the store did not take what was journalled')),
-    });
+    engine.accept(
+      { kind: 'effect', aggregate: order.id, message: { kind: 'journalled', order, epoch } },
+      {
+        committed: () => resolve(),
+        failed: (reason, cause) => reject(new Error(`${order.id}: ${reason.code}`, { cause })),
+        unavailable: () => reject(new Error('the store did not accept the journalled start')),
+      },
+    );
   });

@@ -4,24 +4,24 @@ import { silentLogger } from '@holdpoint/runtime/observability/log';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { CleanFailure, type EffectContext, OutcomeUnknown } from '../../ports/capability.ts';
-import type { Carrier } from '../../ports/handler-registry.ts';
+import type { EffectHandler } from '../../ports/handler-registry.ts';
 import { contextFor } from '../../../testing/context.ts';
 import { effectOf, orderFor } from '../../../testing/orders.ts';
-import { isOverFor, lookInto } from './execute.ts';
+import { allEndedFor, probe as probeEffect } from './execute.ts';
 
 const Input = z.object({ file: z.string(), line: z.string() });
 const contextOf = (order = orderFor()): EffectContext => contextFor({ effectId: order.id, order, epoch: 2 });
 const asked = (
-  probe: NonNullable<Carrier['probe']> | undefined,
-  { isOver = true, order = orderFor() } = {},
+  probe: NonNullable<EffectHandler['probe']> | undefined,
+  { allEnded = true, order = orderFor() } = {},
 ) => {
-  const capability: Carrier = {
+  const capability: EffectHandler = {
     uses: 'cap.file.append',
     input: Input,
     run: () => Promise.reject(new Error('it was only asked about')),
     ...(probe && { probe }),
   };
-  return lookInto(capability, contextOf(order), { isOver, log: silentLogger() });
+  return probeEffect(capability, contextOf(order), { allEnded, log: silentLogger() });
 };
 
 describe('what the target says of an effect', () => {
@@ -37,13 +37,13 @@ describe('what the target says of an effect', () => {
   test('applied counts whatever else is under way', async () => {
     const outputs: JsonObject = { line: 3 };
     const said = { found: 'applied', reason: 'it is there', outputs } as const;
-    expect(await asked(() => Promise.resolve(said), { isOver: false })).toEqual(said);
+    expect(await asked(() => Promise.resolve(said), { allEnded: false })).toEqual(said);
   });
 
   test('not applied counts once every start of it is over', async () => {
     const said = { found: 'not_applied', reason: 'no such line' } as const;
     expect(await asked(() => Promise.resolve(said))).toEqual(said);
-    expect(await asked(() => Promise.resolve(said), { isOver: false })).toEqual({
+    expect(await asked(() => Promise.resolve(said), { allEnded: false })).toEqual({
       found: 'unproven',
       reason: 'no such line, but the worker that began it may still be at it',
     });
@@ -53,7 +53,7 @@ describe('what the target says of an effect', () => {
 describe('nobody knows what became of an effect', () => {
   test('whose capability cannot be asked, or is not here', async () => {
     expect(await asked(undefined)).toMatchObject({ found: 'unknown' });
-    const nobody = await lookInto(undefined, contextOf(), { isOver: true, log: silentLogger() });
+    const nobody = await probeEffect(undefined, contextOf(), { allEnded: true, log: silentLogger() });
     expect(nobody).toEqual({ found: 'unknown', reason: 'this executor cannot ask about cap.file.append' });
   });
 
@@ -80,7 +80,7 @@ describe('nobody knows what became of an effect', () => {
 });
 
 describe('starts that nobody has seen the end of', () => {
-  const isOver = isOverFor((journal) => journal === 'mine');
+  const isOver = allEndedFor((journal) => journal === 'mine');
 
   test('are over when their journals are held here: their workers have not outlived that', () => {
     expect(isOver([{ epoch: 1, journal: 'mine' }])).toBe(true);

@@ -3,66 +3,73 @@ import { errorBody } from '@holdpoint/contracts/values/errors';
 import { errorFields } from '@holdpoint/runtime/engine/error-fields';
 import type { CrashHook } from '@holdpoint/runtime/engine/ports';
 import type { Logger } from '@holdpoint/runtime/observability/log';
+import type { Finding, Outcome } from '../../effect/decide.ts';
+import type { Unended } from '../../effect/state.ts';
 import { CleanFailure, type EffectContext, OutcomeUnknown } from '../../ports/capability.ts';
 import type { EffectHandler } from '../../ports/handler-registry.ts';
 import type { CircuitGuard } from '../circuits/circuits.ts';
-import type { Finding, Outcome } from '../../effect/decide.ts';
-import type { Unended } from '../../effect/state.ts';
 
-/** Notes a start where it outlasts the ledger; resolves once that is on the disk. Until then nothing may leave. */
+/** Writes a start to the journal. Resolves once it is on the disk; nothing may leave the process before. */
 export type JournalStart = (order: RunEffect, epoch: number) => Promise<void>;
 
-/** The journal, with the places on both sides of a note where a test may end the process. */
+/** The journal with a crash point on both sides of each write. */
 export const crashingJournal =
-  (note: JournalStart, crash: CrashHook): JournalStart =>
+  (journalStart: JournalStart, crash: CrashHook): JournalStart =>
   async (order, epoch) => {
     crash('before_note');
-    await note(order, epoch);
+    await journalStart(order, epoch);
     crash('after_note');
   };
 
-/** Nothing is drawn from how it ends. */
 const unguarded: CircuitGuard = (_target, _signal, run) => run();
 
-/** Takes secrets of the start out of what an error says. */
+/** Removes the secrets of the start from an error. */
 type Hide = <Value>(value: Value) => Value;
 const asItIs: Hide = (value) => value;
 
-/** Does what was ordered, and says what is known of it. */
+/** Runs the capability of an order, and returns its certain or unknown outcome. Never throws. */
 export const execute = async (
-  capability: EffectHandler | undefined,
+  handler: EffectHandler | undefined,
   order: RunEffect,
   context: EffectContext,
   {
-    note,
+    journalStart,
     guard = unguarded,
     hide = asItIs,
     log,
-  }: { readonly note: JournalStart; readonly guard?: CircuitGuard; readonly hide?: Hide; readonly log: Logger },
+  }: {
+    readonly journalStart: JournalStart;
+    readonly guard?: CircuitGuard;
+    readonly hide?: Hide;
+    readonly log: Logger;
+  },
 ): Promise<Outcome> => {
-  if (capability === undefined) {
+  if (handler === undefined) {
     return {
       kind: 'failed_clean',
       error: errorBody('EXECUTOR_UNKNOWN_CAPABILITY', `this executor has no ${order.effect.uses}`),
     };
   }
-  const input = capability.input.safeParse(order.effect.args);
+  const input = handler.input.safeParse(order.effect.args);
   if (!input.success) {
     const problems = input.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
     return { kind: 'failed_clean', error: errorBody('EXECUTOR_INVALID_ARGUMENTS', problems.join('; ')) };
   }
   try {
-    await note(order, context.epoch);
+    await journalStart(order, context.epoch);
   } catch (error) {
-    log.error({ ...errorFields(error), effect: order.id }, 'a start could not be noted in the journal');
+    log.error({ ...errorFields(error), effect: order.id }, 'cannot write a start to the journal');
     return {
       kind: 'failed_clean',
-      error: errorBody('EXECUTOR_JOURNAL_UNAVAILABLE', 'the journal cannot be written, so nothing was begun'),
+      error: errorBody(
+        'EXECUTOR_JOURNAL_UNAVAILABLE',
+        'Cannot write the journal, so the effect did not begin',
+      ),
     };
   }
   try {
-    const target = capability.target?.(input.data);
-    const run = () => capability.run(input.data, context);
+    const target = handler.target?.(input.data);
+    const run = () => handler.run(input.data, context);
     return { kind: 'applied', outputs: await guard(target, context.signal, run) };
   } catch (error) {
     if (error instanceof CleanFailure) return { kind: 'failed_clean', error: error.body };
@@ -80,48 +87,47 @@ export const execute = async (
 
 const unknown = (reason: string): Finding => ({ found: 'unknown', reason });
 
-/**
- * Asks the target whether an effect in doubt was applied. That it was not counts only when every start of it is over: else one
- * may still be on its way.
- */
+/** Probes the target of an effect in doubt. "Not applied" counts only when all its starts have ended. Never throws. */
 export const probe = async (
-  capability: EffectHandler | undefined,
+  handler: EffectHandler | undefined,
   context: EffectContext,
   {
-    isOver,
+    allEnded,
     guard = unguarded,
     hide = asItIs,
     log,
-  }: { readonly isOver: boolean; readonly guard?: CircuitGuard; readonly hide?: Hide; readonly log: Logger },
+  }: {
+    readonly allEnded: boolean;
+    readonly guard?: CircuitGuard;
+    readonly hide?: Hide;
+    readonly log: Logger;
+  },
 ): Promise<Finding> => {
   const { order } = context;
-  const ask = capability?.probe?.bind(capability);
-  if (capability === undefined || ask === undefined)
-    return unknown(`this executor cannot ask about ${order.effect.uses}`);
-  const input = capability.input.safeParse(order.effect.args);
-  if (!input.success) return unknown('its arguments are none that it can be asked about with');
+  const probeTarget = handler?.probe?.bind(handler);
+  if (handler === undefined || probeTarget === undefined)
+    return unknown(`this executor cannot probe ${order.effect.uses}`);
+  const input = handler.input.safeParse(order.effect.args);
+  if (!input.success) return unknown('cannot probe: invalid arguments');
   try {
-    const target = capability.target?.(input.data);
-    const said = await guard(target, context.signal, () => ask(input.data, context));
-    if (said.found !== 'not_applied' || isOver) return said;
+    const target = handler.target?.(input.data);
+    const result = await guard(target, context.signal, () => probeTarget(input.data, context));
+    if (result.found !== 'not_applied' || allEnded) return result;
     return {
       found: 'unproven',
-      reason: `${said.reason}, but the worker that began it may still be at it`,
+      reason: `${result.reason}, but the worker that began it may still be running`,
     };
   } catch (error) {
-    log.warn(
-      { ...hide(errorFields(error)), effect: order.id },
-      'what became of an effect could not be found out',
-    );
+    log.warn({ ...hide(errorFields(error)), effect: order.id }, 'cannot probe an effect in doubt');
     const reason =
       error instanceof CleanFailure || error instanceof OutcomeUnknown ? error.message : 'the probe failed';
     return unknown(reason);
   }
 };
 
-/** Whether none of the starts that nobody has seen the end of can do anything any more. */
+/** Whether none of these lost starts can still act. */
 export const allEndedFor =
   (holds: (journal: string) => boolean) =>
   (unended: readonly Unended[]): boolean =>
-    // Whoever holds the journal of a worker has outlived it. Where no journal is known, nothing is.
+    // The owner of a worker's journal has outlived that worker. A start without a journal proves nothing.
     unended.every(({ journal }) => journal !== undefined && holds(journal));

@@ -53,8 +53,8 @@ const said = (order = bareOrderFor(), epoch = 1, redact = (line: string) => line
 
 test('a line says where it comes from, and which one it is', () => {
   const { lines, heard } = said(bareOrderFor(workOf(), { attempt: 2 }));
-  lines.say('stdout', 'one');
-  lines.say('stderr', 'two');
+  lines.print('stdout', 'one');
+  lines.print('stderr', 'two');
   const about = { attempt: 2, step: 'run', at: 1_700_000_000_000 };
   expect(heard).toEqual([
     { ...about, stream: 'stdout', seq: 1, line: 'one' },
@@ -70,32 +70,32 @@ test.each([
   [`x:${'a'.repeat(65)}`, 'run'],
 ])('work of the key %s is the step %s', (idempotencyKey, step) => {
   const { lines, heard } = said(bareOrderFor(workOf({ idempotencyKey })));
-  lines.say('stdout', '');
+  lines.print('stdout', '');
   expect(heard[0]?.step).toBe(step);
 });
 
 test('an effect is what its node is there for, whatever its key', () => {
   const { lines, heard } = said(orderFor());
-  lines.say('stdout', '');
+  lines.print('stdout', '');
   expect(heard[0]?.step).toBe('run');
 });
 
 test('the lines of a repeat are no repeats of lines', () => {
   const first = said();
   const second = said(bareOrderFor(), 3);
-  for (const { lines } of [first, second]) lines.say('stdout', 'again');
+  for (const { lines } of [first, second]) lines.print('stdout', 'again');
   expect(second.heard[0]?.seq).toBeGreaterThan((first.heard[0]?.seq ?? 0) + 1_000_000);
 });
 
 test('what nobody may see is taken out before a line is cut', () => {
   const { lines, texts } = said(bareOrderFor(), 1, (line) => line.replaceAll('sesame', '*'));
-  lines.say('stdout', `${'x'.repeat(8_190)}sesame`);
+  lines.print('stdout', `${'x'.repeat(8_190)}sesame`);
   expect(texts()[0]).toBe(`${'x'.repeat(8_190)}*`);
 });
 
 test.each(['x', 'é', '語', '😀'])('a line of too many %s is cut between two of them', (character) => {
   const { lines, texts } = said();
-  lines.say('stdout', character.repeat(10_000));
+  lines.print('stdout', character.repeat(10_000));
   const [line = ''] = texts();
   expect(Buffer.byteLength(line)).toBeLessThanOrEqual(8_192);
   expect(Buffer.byteLength(line)).toBeGreaterThan(8_180);
@@ -105,11 +105,11 @@ test.each(['x', 'é', '語', '😀'])('a line of too many %s is cut between two 
 describe('lines that cannot be handed on', () => {
   test('are counted while the bus is away, and a line says how many when it is back', () => {
     const { lines, texts, bus, heard } = said();
-    lines.say('stdout', 'before');
+    lines.print('stdout', 'before');
     bus.there = false;
-    for (let i = 0; i < 3; i += 1) lines.say('stdout', 'lost');
+    for (let i = 0; i < 3; i += 1) lines.print('stdout', 'lost');
     bus.there = true;
-    lines.say('stdout', 'after');
+    lines.print('stdout', 'after');
     expect(texts()).toEqual(['before', '[holdpoint] 3 lines were left out here', 'after']);
     expect(heard.map(({ seq }) => seq)).toEqual([1, 2, 3]);
   });
@@ -117,7 +117,7 @@ describe('lines that cannot be handed on', () => {
   test('are told of after the last one as well, as soon as somebody listens', () => {
     const { lines, texts, bus, pass, waiting } = said();
     bus.there = false;
-    lines.say('stdout', 'lost');
+    lines.print('stdout', 'lost');
     void lines.end();
     pass(1_000);
     expect(texts()).toEqual([]);
@@ -130,7 +130,7 @@ describe('lines that cannot be handed on', () => {
   test('are given up a minute later', () => {
     const { lines, bus, pass, waiting } = said();
     bus.there = false;
-    lines.say('stdout', 'lost');
+    lines.print('stdout', 'lost');
     void lines.end();
     for (let i = 0; i < 60; i += 1) pass(1_000);
     expect(waiting()).toBe(0);
@@ -138,16 +138,16 @@ describe('lines that cannot be handed on', () => {
 
   test('because a program prints too fast are left out until the next second', () => {
     const { lines, texts, pass } = said();
-    for (let i = 0; i < 2_500; i += 1) lines.say('stdout', String(i));
+    for (let i = 0; i < 2_500; i += 1) lines.print('stdout', String(i));
     expect(texts()).toHaveLength(2_000);
     pass(1_000);
-    lines.say('stdout', 'later');
+    lines.print('stdout', 'later');
     expect(texts().slice(2_000)).toEqual(['[holdpoint] 500 lines were left out here', 'later']);
   });
 
   test('do not keep a step from ending without a word about what it did not leave out', () => {
     const { lines, texts, waiting } = said();
-    lines.say('stdout', 'all');
+    lines.print('stdout', 'all');
     void lines.end();
     expect([texts(), waiting()]).toEqual([['all'], 0]);
   });

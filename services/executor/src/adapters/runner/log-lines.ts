@@ -9,9 +9,9 @@ import type { KeptLog } from '../artifacts/keeping.ts';
 
 /** The output of one start of a step. Neither call fails. */
 export type StepOutput = {
-  /** Never waits for whoever watches. */
+  /** Never waits for a reader. */
   readonly print: (stream: LogStream, line: string) => void;
-  /** Nothing more will be said. Resolves to all that was, once it is on the disk; undefined when nothing was kept. */
+  /** No more output follows. Resolves to the whole log once it is on the disk; undefined when none was kept. */
   readonly end: () => Promise<StoredArtifact | undefined>;
 };
 
@@ -20,19 +20,19 @@ export type LogLinesParts = {
   readonly clock: Clock;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  /** Takes out of a line what nobody may see. */
+  /** Removes secrets from a line. */
   readonly redact: (line: string) => string;
-  /** Where the whole log of a start is kept: every line, as long as it may be. Without it nowhere. */
+  /** The whole log of a start, with every line at full length. Left out: no log is kept. */
   readonly logOf?: (order: RunEffect, epoch: number) => KeptLog;
 };
 
 const LINE_BYTES_MAX = 8 * 1_024;
-/** What a program prints beyond it nobody could follow, and everybody would have to carry. */
+/** No reader could follow faster output, and the bus would have to carry it. */
 const LINES_PER_SECOND = 2_000;
 const SECOND_MS = 1_000;
-/** How often, second after second, the bus is offered what the last line says. */
+/** How often, once a second, the final count of missing lines is offered to the bus. */
 const LAST_TRIES = 60;
-/** A start never prints as many; a repeat counts on above all of them, so that its lines are not taken for repeats. */
+/** More lines than one start prints: a repeat numbers its lines above those of all starts before it. */
 const LINES_OF_A_START = 1_000_000_000;
 
 const cut = (line: string): string => {
@@ -47,10 +47,10 @@ const cut = (line: string): string => {
         .replace(/\uFFFD$/, '')}…`;
 };
 
-const leftOut = (count: number): string =>
-  `[holdpoint] ${String(count)} ${count === 1 ? 'line was' : 'lines were'} left out here`;
+const omitted = (count: number): string =>
+  `[holdpoint] ${String(count)} ${count === 1 ? 'line' : 'lines'} omitted here`;
 
-/** Hands on what a step prints, as far as it can be handed on at once: nobody waits for whoever watches. */
+/** Publishes the output of steps without waiting: lines that the bus cannot take at once are counted and left out. */
 export const createLogLines =
   ({ announce, clock, now, redact, logOf }: LogLinesParts) =>
   (order: RunEffect, epoch: number): StepOutput => {
@@ -67,8 +67,8 @@ export const createLogLines =
       if (taken) seq += 1;
       return taken;
     };
-    const tellMissing = (): boolean => {
-      if (missing > 0 && send('stderr', leftOut(missing))) missing = 0;
+    const reportMissing = (): boolean => {
+      if (missing > 0 && send('stderr', omitted(missing))) missing = 0;
       return missing === 0;
     };
     const isTooFast = (): boolean => {
@@ -78,16 +78,16 @@ export const createLogLines =
       return second.lines > LINES_PER_SECOND;
     };
     const endWithin = (tries: number): void => {
-      if (!tellMissing() && tries > 1) clock.after(SECOND_MS, () => endWithin(tries - 1));
+      if (!reportMissing() && tries > 1) clock.after(SECOND_MS, () => endWithin(tries - 1));
     };
 
     return {
       print: (stream, line) => {
         let text: string | undefined;
-        // Of a flood, lines that nobody gets are not looked through.
+        // Lazy: lines of a flood that nothing shows are not searched for secrets.
         const shown = (): string => (text ??= redact(line));
         kept?.say(stream, shown);
-        if (isTooFast() || !tellMissing() || !send(stream, cut(shown()))) missing += 1;
+        if (isTooFast() || !reportMissing() || !send(stream, cut(shown()))) missing += 1;
       },
       end: () => {
         endWithin(LAST_TRIES);

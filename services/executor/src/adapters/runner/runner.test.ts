@@ -8,12 +8,13 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { type Capability, CleanFailure, type EffectContext, OutcomeUnknown } from '../../ports/capability.ts';
 import { createHandlerRegistry } from '../../ports/handler-registry.ts';
-import { type EffectMessage, LEASE_MS } from '../../effect/decide.ts';
+import type { EffectMessage } from '../../effect/decide.ts';
+import { LEASE_MS } from '../../effect/timing.ts';
 import { contextFor } from '../../../testing/context.ts';
 import { bareOrderFor, EFFECT, effectOf, orderFor, workOf } from '../../../testing/orders.ts';
 import { createSlots } from '../slots/slots.ts';
 import { allEndedFor, type JournalStart } from './execute.ts';
-import { createRunner, type RunnerParts } from './runner.ts';
+import { createRunner, type RunnerParts, type ToEffect } from './runner.ts';
 
 afterEach(() => {
   vi.useRealTimers();
@@ -39,23 +40,23 @@ const running = (
   note: JournalStart = noted,
   heldBy: RunnerParts['deferralOf'] = () => undefined,
 ) => {
-  const places = createSlots({ worker: 'worker-1' }, count);
+  const slots = createSlots({ worker: 'worker-1' }, count);
   const runner = createRunner({
     capabilities: createHandlerRegistry([{ uses: 'cap.file.append', input: Input, run }]),
-    slots: places,
+    slots: slots,
     clock: systemClock,
     journalStart: note,
     deferralOf: heldBy,
     log: silentLogger(),
   });
-  const handed: Routed<EffectMessage>[] = [];
-  const accept = (routed: Routed<EffectMessage>): void => void handed.push(routed);
+  const handed: Routed<ToEffect>[] = [];
+  const accept = (routed: Routed<ToEffect>): void => void handed.push(routed);
   const start = (which = order, epoch = 1): number => {
-    const slot = places.take(which)?.slot ?? 0;
+    const slot = slots.take(which)?.slot ?? 0;
     runner.perform({ kind: 'start', order: which, epoch, slot }, accept);
     return slot;
   };
-  return { places, runner, handed, accept, start, messages: () => handed.map(({ message }) => message) };
+  return { slots, runner, handed, accept, start, messages: () => handed.map(({ message }) => message) };
 };
 
 /** Runs until it is told to end. */
@@ -71,7 +72,7 @@ const held = () => {
 
 describe('what comes of an effect is handed back:', () => {
   test('applied, when the capability returns', async () => {
-    const { start, handed, places } = running((input, { effectId, epoch }) =>
+    const { start, handed, slots } = running((input, { effectId, epoch }) =>
       Promise.resolve({ ...input, effectId, epoch }),
     );
     start(order, 3);
@@ -81,7 +82,7 @@ describe('what comes of an effect is handed back:', () => {
       outputs: { file: 'sample.txt', line: 'hello', effectId: EFFECT, epoch: 3 },
     };
     expect(handed).toEqual([{ aggregate: EFFECT, message: { kind: 'outcome', epoch: 3, outcome } }]);
-    expect(places.inUse()).toBe(0);
+    expect(slots.inUse()).toBe(0);
   });
 
   test('failed cleanly, when it says that nothing happened', async () => {
@@ -112,13 +113,13 @@ describe('what comes of an effect is handed back:', () => {
   });
 
   test('unknown, when it fails at once', async () => {
-    const { start, messages, places } = running(() => {
+    const { start, messages, slots } = running(() => {
       throw new Error('at once');
     });
     start();
     await settle();
     expect(messages()).toMatchObject([{ outcome: { kind: 'unknown' } }]);
-    expect(places.inUse()).toBe(0);
+    expect(slots.inUse()).toBe(0);
   });
 
   test('failed cleanly, when nobody here can do it', async () => {
@@ -163,14 +164,14 @@ describe('before anything leaves, the start is noted in the journal:', () => {
 
   test('where it cannot be written, nothing is begun, and that is certain', async () => {
     const { run, contexts } = held();
-    const { start, messages, places } = running(run, 2, () => Promise.reject(new Error('EIO')));
+    const { start, messages, slots } = running(run, 2, () => Promise.reject(new Error('EIO')));
     start();
     await settle();
     expect(messages()).toMatchObject([
       { outcome: { kind: 'failed_clean', error: { code: 'EXECUTOR_JOURNAL_UNAVAILABLE' } } },
     ]);
     expect(contexts).toEqual([]);
-    expect(places.inUse()).toBe(0);
+    expect(slots.inUse()).toBe(0);
   });
 
   test('what nobody here can do is not noted', async () => {
@@ -210,13 +211,13 @@ describe('while an effect runs', () => {
     expect(() => contexts[0]?.assertInForce()).toThrow(CleanFailure);
   });
 
-  test('it may not begin when its start was heard of long after its place was taken: its lease is as old as that', async () => {
+  test('it may not begin when its start was heard of long after its slot was taken: its lease is as old as that', async () => {
     const { run, contexts } = held();
-    const { runner, accept, places } = running(run);
+    const { runner, accept, slots } = running(run);
     const taken = performance.now();
     const clock = vi.spyOn(performance, 'now').mockReturnValue(taken);
-    const place = places.take(order);
-    const { slot, since } = runner.stamped(place ?? { worker: 'nobody', slot: 0 });
+    const free = slots.take(order) ?? { worker: 'none', slot: 0 };
+    const { slot, since } = runner.stamped(free);
     clock.mockReturnValue(taken + LEASE_MS);
     runner.perform({ kind: 'start', order, epoch: 1, slot, ...(since !== undefined && { since }) }, accept);
     await settle();
@@ -306,7 +307,7 @@ describe('work that is interrupted', () => {
     expect(workBegins).not.toThrow();
     expect(effectBegins).toThrow(CleanFailure);
     // Heartbeats that are decided go on allowing it, those of an effect do not.
-    for (const { onDone: released } of handed) released?.();
+    for (const { onDone: onDone } of handed) onDone?.();
     await vi.advanceTimersByTimeAsync(LEASE_MS / 2);
     expect(workBegins).not.toThrow();
     expect(effectBegins).toThrow(CleanFailure);
@@ -318,7 +319,7 @@ describe('work that is interrupted', () => {
 describe('what a start prints', () => {
   test('goes to whoever watches this start, until it ends', async () => {
     const heard: string[] = [];
-    const places = createSlots({ worker: 'worker-1' }, 1);
+    const slots = createSlots({ worker: 'worker-1' }, 1);
     const runner = createRunner({
       capabilities: createHandlerRegistry([
         {
@@ -330,7 +331,7 @@ describe('what a start prints', () => {
           },
         },
       ]),
-      slots: places,
+      slots: slots,
       clock: systemClock,
       journalStart: noted,
       linesOf: ({ id }, epoch) => ({
@@ -348,41 +349,41 @@ describe('what a start prints', () => {
   });
 });
 
-describe('an effect that waits for a place', () => {
-  const waits = (which = order) => ({ kind: 'await_place', order: which }) as const;
+describe('an effect that waits for a slot', () => {
+  const waits = (which = order) => ({ kind: 'await_slot', order: which }) as const;
 
   test('claims it when there is one', () => {
     const { runner, accept, messages } = running(held().run);
     runner.perform(waits(), accept);
-    expect(messages()).toMatchObject([{ kind: 'claim', id: EFFECT, place: { worker: 'worker-1' } }]);
+    expect(messages()).toMatchObject([{ kind: 'claim', id: EFFECT, slot: { worker: 'worker-1' } }]);
   });
 
   test('gives it back when the claim came to nothing, and keeps it when it started', () => {
-    const { runner, accept, handed, places } = running(held().run);
+    const { runner, accept, handed, slots } = running(held().run);
     runner.perform(waits(), accept);
     runner.perform(waits(other), accept);
     const [first, second] = handed;
-    const claimed = first?.message.kind === 'claim' ? first.message.place.id : 0;
+    const claimed = first?.message.kind === 'claim' ? first.message.slot.slot : 0;
     runner.perform({ kind: 'start', order, epoch: 1, slot: claimed }, accept);
     first?.onDone?.();
-    expect(places.inUse()).toBe(2);
+    expect(slots.inUse()).toBe(2);
     second?.onDone?.();
-    expect(places.inUse()).toBe(1);
+    expect(slots.inUse()).toBe(1);
   });
 
   test('waits once, however often it is offered', async () => {
     const { run, ends } = held();
-    const { runner, accept, start, handed, messages, places } = running(run, 1);
+    const { runner, accept, start, handed, messages, slots } = running(run, 1);
     start(other);
     await settle();
     for (let i = 0; i < 5; i += 1) runner.perform(waits(), accept);
     ends[0]?.();
     await settle();
     expect(messages().map(({ kind }) => kind)).toEqual(['outcome', 'claim']);
-    // Whoever waited beside it would have the place now.
+    // Whoever waited beside it would have the slot now.
     handed.at(-1)?.onDone?.();
     expect(messages()).toHaveLength(2);
-    expect(places.inUse()).toBe(0);
+    expect(slots.inUse()).toBe(0);
   });
 
   test('says that its target holds it up, until that has been stated', async () => {
@@ -395,7 +396,7 @@ describe('an effect that waits for a place', () => {
     expect(messages()).toEqual([]);
     circuits.push(why);
     for (let i = 0; i < 2; i += 1) runner.perform(waits(), accept);
-    runner.perform({ ...waits(), held: true }, accept);
+    runner.perform({ ...waits(), deferred: true }, accept);
     const message = { kind: 'deferred', attempt: 1, ...why };
     expect(messages()).toEqual([message, message]);
   });
@@ -407,7 +408,7 @@ describe('an effect that waits for a place', () => {
     expect(messages()).toMatchObject([{ kind: 'claim' }]);
   });
 
-  test('can wait again after it had its place', () => {
+  test('can wait again after it had its slot', () => {
     const { runner, accept, handed } = running(held().run, 1);
     runner.perform(waits(), accept);
     handed[0]?.onDone?.();
@@ -448,12 +449,12 @@ describe('stopping', () => {
     expect(messages()).toEqual([]);
   });
 
-  test('begins nothing more: a place that is free then is claimed by nobody', async () => {
-    const { runner, accept, messages, places } = running(held().run);
+  test('begins nothing more: a slot that is free then is claimed by nobody', async () => {
+    const { runner, accept, messages, slots } = running(held().run);
     await runner.stop(1);
-    runner.perform({ kind: 'await_place', order }, accept);
+    runner.perform({ kind: 'await_slot', order }, accept);
     expect(messages()).toEqual([]);
-    expect(places.inUse()).toBe(0);
+    expect(slots.inUse()).toBe(0);
   });
 });
 
@@ -461,24 +462,24 @@ describe('an effect in doubt of which the target can tell', () => {
   type Probe = NonNullable<Capability<typeof Input>['probe']>;
   /** A runner whose capability can be asked. Of what was lost, only what is noted in `mine` is over. */
   const asking = (probe: Probe, run: Capability<typeof Input>['run'] = held().run) => {
-    const places = createSlots({ worker: 'worker-1' }, 2);
+    const slots = createSlots({ worker: 'worker-1' }, 2);
     const runner = createRunner({
       capabilities: createHandlerRegistry([{ uses: 'cap.file.append', input: Input, run, probe }]),
-      slots: places,
+      slots: slots,
       clock: systemClock,
       journalStart: noted,
       allEnded: allEndedFor((journal) => journal === 'mine'),
       log: silentLogger(),
     });
     const handed: EffectMessage[] = [];
-    const accept = ({ message }: Routed<EffectMessage>): void => void handed.push(message);
+    const accept = ({ message }: Routed<ToEffect>): void => void handed.push(message);
     const look = (journal = 'mine'): number => {
-      const slot = places.take(order)?.slot ?? 0;
+      const slot = slots.take(order)?.slot ?? 0;
       const unended = [{ epoch: 1, journal }];
       runner.perform({ kind: 'probe', order, epoch: 2, slot, unended }, accept);
       return slot;
     };
-    return { places, runner, handed, accept, look };
+    return { slots, runner, handed, accept, look };
   };
   const absent: Probe = () => Promise.resolve({ found: 'not_applied', reason: 'no such line' });
   /** Answers once it is told to, or to end. */
@@ -500,13 +501,13 @@ describe('an effect in doubt of which the target can tell', () => {
     expect(handed).toEqual([{ kind: 'probed', epoch: 2, finding }]);
   });
 
-  test('takes a place while the target is asked, and gives it back', async () => {
+  test('takes a slot while the target is asked, and gives it back', async () => {
     const { probe } = pending();
-    const { look, runner, places } = asking(probe);
+    const { look, runner, slots } = asking(probe);
     const slot = look();
-    expect([runner.usesSlot(slot), places.inUse()]).toEqual([true, 1]);
+    expect([runner.usesSlot(slot), slots.inUse()]).toEqual([true, 1]);
     await runner.stop(1);
-    expect([runner.usesSlot(slot), places.inUse()]).toEqual([false, 0]);
+    expect([runner.usesSlot(slot), slots.inUse()]).toEqual([false, 0]);
   });
 
   test('is not known not to have happened while a start of it may be under way elsewhere', async () => {
@@ -518,8 +519,8 @@ describe('an effect in doubt of which the target can tell', () => {
 
   test('nor while a start of it is under way here, whatever became of its lease', async () => {
     const { run, ends } = held();
-    const { look, handed, runner, accept, places } = asking(absent, run);
-    runner.perform({ kind: 'start', order, epoch: 1, slot: places.take(order)?.slot ?? 0 }, accept);
+    const { look, handed, runner, accept, slots } = asking(absent, run);
+    runner.perform({ kind: 'start', order, epoch: 1, slot: slots.take(order)?.slot ?? 0 }, accept);
     await settle();
     look();
     await settle();

@@ -3,40 +3,27 @@ import { errorBody } from '@holdpoint/contracts/values/errors';
 import type { StoredArtifact } from '@holdpoint/contracts/effect/stored-artifact';
 import type { Clock } from '@holdpoint/runtime/engine/clock';
 import type { Routed } from '@holdpoint/runtime/engine/inbound';
+import type { Addressed } from '@holdpoint/runtime/engine/kinds';
 import type { Logger } from '@holdpoint/runtime/observability/log';
+import { isWork } from '../../effect/admission.ts';
+import type { EffectMessage, EffectWork, Outcome, Slot } from '../../effect/decide.ts';
+import type { Deferral, Unended } from '../../effect/state.ts';
+import { DEFAULT_TIMING, type EffectTiming } from '../../effect/timing.ts';
 import type { EffectContext } from '../../ports/capability.ts';
 import type { HandlerRegistry } from '../../ports/handler-registry.ts';
-import { isWork } from '../../effect/admission.ts';
-import {
-  type EffectMessage,
-  type EffectWork,
-  LEASE_MS,
-  type Outcome,
-  type Place,
-} from '../../effect/decide.ts';
-import type { Deferral, Unended } from '../../effect/state.ts';
-import { execute, probe, type JournalStart } from './execute.ts';
-import type { CircuitGuard } from '../circuits/circuits.ts';
 import { LeaseOver } from '../circuits/breaker.ts';
+import type { CircuitGuard } from '../circuits/circuits.ts';
 import { hiddenFinding, hiddenOutcome } from '../secrets/hidden-outcome.ts';
-import type { StepOutput } from './log-lines.ts';
-import type { Slots } from '../slots/slots.ts';
 import { type StartSecrets, withoutSecrets } from '../secrets/secrets.ts';
-
-const HEARTBEAT_MS = LEASE_MS / 3;
-/** What has not begun so long after its start was told of no longer may. */
-const BEGIN_BEFORE_MS = LEASE_MS / 4;
-/**
- * Nor so long after its place was taken: a lease counts from before its commit, and whoever is held up between the two may
- * hear of it when it is over. Work may begin something as long as the ledger has lately heard of it: whatever it does twice
- * does no harm.
- */
-const IN_FORCE_MS = (LEASE_MS * 3) / 4;
+import type { Slots } from '../slots/slots.ts';
+import { execute, type JournalStart, probe } from './execute.ts';
+import type { StepOutput } from './log-lines.ts';
 
 type Start = Extract<EffectWork, { kind: 'start' }>;
 type Probe = Extract<EffectWork, { kind: 'probe' }>;
-type Await = Extract<EffectWork, { kind: 'await_place' }>;
-type Accept = (routed: Routed<EffectMessage>) => void;
+type AwaitSlot = Extract<EffectWork, { kind: 'await_slot' }>;
+export type ToEffect = Addressed<'effect', EffectMessage>;
+type Accept = (routed: Routed<ToEffect>) => void;
 type Running = {
   readonly order: RunEffect;
   readonly controller: AbortController;
@@ -54,19 +41,20 @@ export type RunnerParts = {
   readonly capabilities: HandlerRegistry;
   readonly slots: Slots;
   readonly clock: Clock;
-  /** Resolves once the start is in the journal. */
   readonly journalStart: JournalStart;
-  /** Stands before every target. Without it nothing is drawn from what fails. */
+  /** Must equal the timing of the ledger's decider. Left out: the default durations. */
+  readonly timing?: EffectTiming;
+  /** Guards every call to a target. Left out: failures open no circuit. */
   readonly guard?: CircuitGuard;
-  /** Why an order that waits may not begin, beside that there is no place. Without it there is no such reason. */
+  /** Why a waiting order may not begin, besides a missing slot. Left out: there is no such reason. */
   readonly deferralOf?: (order: RunEffect) => Deferral | undefined;
-  /** Whether starts that nobody has seen the end of can do nothing any more. Without it none is known to be over. */
+  /** Whether none of these lost starts can still act. Left out: only when there are none. */
   readonly allEnded?: (unended: readonly Unended[]) => boolean;
-  /** The secrets of a start. Without it there are none. */
+  /** The secrets of a start. Left out: there are none. */
   readonly secretsOf?: (order: RunEffect) => StartSecrets;
-  /** Where the output of a start goes. Without it nobody watches. */
+  /** The destination of a start's output. Left out: the output is dropped. */
   readonly linesOf?: (order: RunEffect, epoch: number) => StepOutput;
-  /** Makes an outcome one that the ledger can take, whatever its size. Without it every outcome is taken as it is. */
+  /** Moves large outputs of an outcome to artifacts, so that the ledger can take it. Left out: outcomes stay as they are. */
   readonly fit?: FitOutcome;
   readonly log: Logger;
 };
@@ -77,31 +65,37 @@ const UNWATCHED: StepOutput = { print: () => undefined, end: () => Promise.resol
 const AS_IT_IS: FitOutcome = (_order, _epoch, outcome) => Promise.resolve(outcome);
 const keyOf = (id: string, epoch: number): string => `${id} ${String(epoch)}`;
 
-/** The lease of a start as this process sees it, by a clock that nobody can set. */
-const leaseOf = (order: RunEffect, since: number | undefined, clock: Clock) => {
+/** The lease of a start as this process sees it, by its monotonic clock. */
+const leaseOf = (
+  order: RunEffect,
+  since: number | undefined,
+  clock: Clock,
+  { beginBeforeMs, inForceMs }: EffectTiming,
+) => {
   const now = clock.now();
-  const begins = now + (isWork(order) ? IN_FORCE_MS : BEGIN_BEFORE_MS);
-  let until = Math.min(begins, (since ?? now) + IN_FORCE_MS);
+  const begins = now + (isWork(order) ? inForceMs : beginBeforeMs);
+  let until = Math.min(begins, (since ?? now) + inForceMs);
   return {
-    /** A heartbeat that was sent at that time has been decided: work whose lease is over hears so, and is aborted. */
+    /** A heartbeat sent at this time was decided. Work whose lease had expired would have been aborted instead. */
     extendedFrom: (sentAt: number): void => {
-      if (isWork(order)) until = Math.max(until, sentAt + IN_FORCE_MS);
+      if (isWork(order)) until = Math.max(until, sentAt + inForceMs);
     },
     assertInForce: (): void => {
       if (clock.now() <= until) return;
-      throw new LeaseOver(errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'the lease was over before it began'));
+      throw new LeaseOver(errorBody('EXECUTOR_TARGET_UNAVAILABLE', 'The lease expired before it began'));
     },
   };
 };
 
-/** Carries out what the ledger has started, and hands back what came of it. */
+/** Executes the starts and probes of the ledger, and reports their results to it. */
 export const createRunner = ({
   capabilities,
-  slots: places,
+  slots,
   clock,
-  journalStart: note,
-  deferralOf: heldBy = NEVER_DEFERRED,
-  allEnded: isOver = NONE_LOST,
+  journalStart,
+  timing = DEFAULT_TIMING,
+  deferralOf = NEVER_DEFERRED,
+  allEnded = NONE_LOST,
   secretsOf = withoutSecrets,
   guard,
   linesOf,
@@ -109,21 +103,20 @@ export const createRunner = ({
   log,
 }: RunnerParts) => {
   const running = new Map<string, Running>();
-  /** Effects that wait for a place. The ledger offers each of them again and again; it waits once. */
+  /** Effects that wait for a slot. The ledger offers each of them repeatedly; it waits once. */
   const queued = new Set<string>();
-  /** The places of what runs. */
-  const slots = new Set<number>();
-  /** Effects in doubt that a target is being asked about, by the place that it takes. */
-  const looking = new Map<number, { readonly controller: AbortController; readonly done: Promise<void> }>();
+  const slotsOfRunning = new Set<number>();
+  /** Running probes, by their slots. */
+  const probing = new Map<number, { readonly controller: AbortController; readonly done: Promise<void> }>();
   let stopping = false;
 
   const begin = ({ order, epoch, slot, since }: Start, accept: Accept): void => {
     const controller = new AbortController();
-    const { extendedFrom, assertInForce } = leaseOf(order, since, clock);
-    const endHeartbeat = clock.every(HEARTBEAT_MS, () => {
+    const { extendedFrom, assertInForce } = leaseOf(order, since, clock, timing);
+    const endHeartbeat = clock.every(timing.heartbeatMs, () => {
       const sentAt = clock.now();
-      const released = (): void => extendedFrom(sentAt);
-      accept({ aggregate: order.id, message: { kind: 'heartbeat', epoch }, onDone: released });
+      const onDone = (): void => extendedFrom(sentAt);
+      accept({ kind: 'effect', aggregate: order.id, message: { kind: 'heartbeat', epoch }, onDone });
     });
     const lines = linesOf?.(order, epoch) ?? UNWATCHED;
     const { signal } = controller;
@@ -132,30 +125,31 @@ export const createRunner = ({
     const context = { effectId: order.id, order, epoch, signal, assertInForce, secrets, say };
     const key = keyOf(order.id, epoch);
     const done = execute(capabilities.get(order.effect.uses), order, context, {
-      note,
+      journalStart,
       ...(guard !== undefined && { guard }),
       hide: secrets.hideIn,
       log,
     })
       .then((outcome) => hiddenOutcome(outcome, secrets.hideIn))
-      // Under the same lease: a large log takes a moment to be on the disk.
-      .then(async (given) => fit(order, epoch, given, await lines.end()))
+      // Still under the lease: writing a large log to the disk takes a moment.
+      .then(async (outcome) => fit(order, epoch, outcome, await lines.end()))
       .then((outcome) => {
         endHeartbeat();
-        // It may have begun again meanwhile, in a ledger that was set back: that is not this start's to forget.
+        // A restored ledger may have started it again under the same key: that start keeps its entry.
         if (running.get(key)?.controller === controller) running.delete(key);
-        slots.delete(slot);
+        slotsOfRunning.delete(slot);
         accept({
+          kind: 'effect',
           aggregate: order.id,
           message: { kind: 'outcome', epoch, outcome: reportedOutcome(order, signal, outcome) },
         });
-        places.free(slot);
+        slots.free(slot);
       });
     running.set(key, { order, controller, done });
-    slots.add(slot);
+    slotsOfRunning.add(slot);
   };
 
-  const look = ({ order, epoch, slot, unended }: Probe, accept: Accept): void => {
+  const startProbe = ({ order, epoch, slot, unended }: Probe, accept: Accept): void => {
     const controller = new AbortController();
     const { signal } = controller;
     const secrets = secretsOf(order);
@@ -168,54 +162,61 @@ export const createRunner = ({
       secrets,
       say: UNWATCHED.print,
     };
-    // A start of this process that is still under way is not over, whatever became of its lease.
+    // A start that this process is still running has not ended, even if its lease has.
     const isRunning = [...running.values()].some((each) => each.order.id === order.id);
-    const over = !isRunning && isOver(unended);
     const done = probe(capabilities.get(order.effect.uses), context, {
-      isOver: over,
+      allEnded: !isRunning && allEnded(unended),
       ...(guard !== undefined && { guard }),
       hide: secrets.hideIn,
       log,
-    }).then((said) => {
-      const finding = hiddenFinding(said, secrets.hideIn);
-      looking.delete(slot);
-      // That this executor stops says nothing of the effect: whoever asks next is told more.
+    }).then((result) => {
+      const finding = hiddenFinding(result, secrets.hideIn);
+      probing.delete(slot);
+      // A stopping executor proves nothing about the effect: the next probe will.
       const interrupted = signal.aborted && finding.found === 'unknown';
-      if (!interrupted) accept({ aggregate: order.id, message: { kind: 'probed', epoch, finding } });
-      places.free(slot);
+      if (!interrupted)
+        accept({ kind: 'effect', aggregate: order.id, message: { kind: 'probed', epoch, finding } });
+      slots.free(slot);
     });
-    looking.set(slot, { controller, done });
+    probing.set(slot, { controller, done });
   };
 
   const abortAll = (which: (order: RunEffect) => boolean): void => {
     for (const { order, controller } of running.values()) if (which(order)) controller.abort();
   };
 
-  const usesSlot = (wanted: number): boolean => looking.has(wanted) || slots.has(wanted);
+  const usesSlot = (wanted: number): boolean => probing.has(wanted) || slotsOfRunning.has(wanted);
 
-  /** A place that is about to be decided about. */
-  const stamped = (place: Place): Place => ({ ...place, since: clock.now() });
+  /** A slot that is about to be offered to the ledger. */
+  const stamped = (slot: Slot): Slot => ({ ...slot, since: clock.now() });
 
-  /** Nothing of the order is kept while it waits: there may be tens of thousands, and the ledger has them. */
-  const awaitPlace = ({ order, held: stated }: Await, accept: Accept): void => {
+  /** Keeps nothing of a waiting order: there may be tens of thousands, and the ledger has them. */
+  const awaitSlot = ({ order, deferred }: AwaitSlot, accept: Accept): void => {
     const { id, attempt } = order;
     if (!queued.has(id)) {
       queued.add(id);
-      places.wait(order, placed(id, accept));
+      slots.wait(order, onSlot(id, accept));
     }
-    // It is offered again every few seconds: a circuit that has opened meanwhile is found then.
-    const held = queued.has(id) && stated !== true ? heldBy(order) : undefined;
-    if (held !== undefined) accept({ aggregate: id, message: { kind: 'deferred', attempt, ...held } });
+    // The ledger offers it every few seconds, so that a circuit that opened meanwhile is noticed here.
+    const deferral = queued.has(id) && deferred !== true ? deferralOf(order) : undefined;
+    if (deferral !== undefined)
+      accept({ kind: 'effect', aggregate: id, message: { kind: 'deferred', attempt, ...deferral } });
   };
 
-  const placed =
+  const onSlot =
     (id: RunEffect['id'], accept: Accept) =>
-    (place: Place): void => {
+    (slot: Slot): void => {
       queued.delete(id);
-      // Once the claim is decided the place is in use, or goes on to the next.
-      const released = (): void => (usesSlot(place.slot) ? undefined : places.free(place.slot));
-      if (stopping) released();
-      else accept({ aggregate: id, message: { kind: 'claim', id, place: stamped(place) }, onDone: released });
+      // Once the claim is decided the slot is in use, or free for the next order.
+      const onDone = (): void => (usesSlot(slot.slot) ? undefined : slots.free(slot.slot));
+      if (stopping) onDone();
+      else
+        accept({
+          kind: 'effect',
+          aggregate: id,
+          message: { kind: 'claim', id, slot: stamped(slot) },
+          onDone,
+        });
     };
 
   return {
@@ -224,33 +225,33 @@ export const createRunner = ({
         case 'start':
           return begin(work, accept);
         case 'probe':
-          return look(work, accept);
+          return startProbe(work, accept);
         case 'abort':
           return running.get(keyOf(work.id, work.epoch))?.controller.abort();
-        case 'await_place':
-          return awaitPlace(work, accept);
+        case 'await_slot':
+          return awaitSlot(work, accept);
       }
     },
     usesSlot,
     stamped,
     /**
-     * Waits for what runs to end; what does not is aborted, and its lease tells the rest. Work is not waited for: it may take
-     * hours, and is done again elsewhere.
+     * Waits for running effects, and aborts the rest after `graceMs`; their leases end in doubt. Work is aborted at once: it may
+     * take hours, and another executor repeats it.
      */
     stop: async (graceMs: number): Promise<void> => {
       stopping = true;
-      const all = Promise.all([...running.values(), ...looking.values()].map(({ done }) => done));
+      const all = Promise.all([...running.values(), ...probing.values()].map(({ done }) => done));
       abortAll(isWork);
-      for (const { controller } of looking.values()) controller.abort();
-      const callOff = clock.after(graceMs, () => abortAll(() => true));
+      for (const { controller } of probing.values()) controller.abort();
+      const cancelAbort = clock.after(graceMs, () => abortAll(() => true));
       await Promise.race([all, new Promise<void>((resolve) => void clock.after(graceMs * 2, resolve))]);
-      callOff();
+      cancelAbort();
     },
   };
 };
 
 export type Runner = ReturnType<typeof createRunner>;
 
-/** Work that was interrupted says nothing of itself, whatever it returns: unless it was called off, it is done again. */
+/** The result of interrupted work proves nothing: unless it was cancelled, it is repeated. */
 const reportedOutcome = (order: RunEffect, signal: AbortSignal, outcome: Outcome): Outcome =>
   isWork(order) && signal.aborted ? { kind: 'unknown', reason: 'it was interrupted' } : outcome;

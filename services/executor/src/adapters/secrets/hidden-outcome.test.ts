@@ -5,11 +5,11 @@ import { systemClock } from '@holdpoint/runtime/service/system-clock';
 import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { type Capability, CleanFailure, OutcomeUnknown } from '../../ports/capability.ts';
-import { createRegistry } from '../../ports/handler-registry.ts';
+import { createHandlerRegistry } from '../../ports/handler-registry.ts';
 import type { EffectMessage } from '../../effect/decide.ts';
 import { orderFor } from '../../../testing/orders.ts';
-import { createPlaces } from '../slots/slots.ts';
-import { createRunner } from '../runner/runner.ts';
+import { createSlots } from '../slots/slots.ts';
+import { createRunner, type ToEffect } from '../runner/runner.ts';
 import { createSecrets } from './secrets.ts';
 
 const SECRET = 'open-sesame-42';
@@ -28,16 +28,16 @@ const allOf = async (
   const log = { error: note, warn: note, info: note, debug: note } as unknown as Logger;
   const capability = { uses: 'cap.file.append', input: z.unknown(), ...carried };
   const runner = createRunner({
-    capabilities: createRegistry([capability]),
-    places: createPlaces({ worker: 'worker-1' }, 1),
+    capabilities: createHandlerRegistry([capability]),
+    slots: createSlots({ worker: 'worker-1' }, 1),
     clock: systemClock,
-    note: () => Promise.resolve(),
+    journalStart: () => Promise.resolve(),
     secretsOf: createSecrets(new Map([['TOKEN', { read: () => SECRET, uses: new Set([API]) }]])),
-    linesOf: () => ({ say: note, end: () => Promise.resolve(undefined) }),
+    linesOf: () => ({ print: note, end: () => Promise.resolve(undefined) }),
     log,
   });
   const messages: EffectMessage[] = [];
-  runner.perform(work, ({ message }: Routed<EffectMessage>) => void messages.push(message));
+  runner.perform(work, ({ message }: Routed<ToEffect>) => void messages.push(message));
   await vi.waitFor(() => expect(messages).toHaveLength(1));
   const all = JSON.stringify([...left, ...messages]);
   expect(all).toContain('[hidden]');

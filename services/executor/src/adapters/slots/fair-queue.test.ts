@@ -28,13 +28,13 @@ describe('those who wait', () => {
 
   test('for a target that is held up keep nobody else waiting, and come once it is not', () => {
     const queue = createFairQueue<string>();
-    queue.holdUp('dead');
+    queue.block('dead');
     queue.join('a', 'dead', 'a to the dead one');
     queue.join('a', 'alive', 'a');
     queue.join('b', undefined, 'b');
     expect(drained(queue)).toEqual(['a', 'b']);
     expect(queue.isWaitedFor('dead')).toBe(true);
-    queue.letGo('dead');
+    queue.unblock('dead');
     expect(drained(queue)).toEqual(['a to the dead one']);
     expect(queue.isWaitedFor('dead')).toBe(false);
   });
@@ -104,18 +104,18 @@ describe('whoever joins, is held up and is served, in any order', () => {
               break;
             case 'holdUp':
               heldUp.add(each.name);
-              queue.holdUp(each.name);
+              queue.block(each.name);
               passedOver.clear();
               break;
             case 'letGo':
               heldUp.delete(each.name);
-              queue.letGo(each.name);
+              queue.unblock(each.name);
               passedOver.clear();
               break;
           }
           expect(queue.size()).toBe(waiting.length);
         }
-        for (const name of heldUp) queue.letGo(name);
+        for (const name of heldUp) queue.unblock(name);
         heldUp.clear();
         passedOver.clear();
         while (waiting.length > 0) serve();

@@ -2,21 +2,21 @@ import { createHeap } from './heap.ts';
 
 type Waiter<Item> = { readonly item: Item; readonly number: number; next: Waiter<Item> | undefined };
 
-/** A task among those that wait. Whose turn has the lowest number is next; being served puts it behind all others. */
+/** A waiting task. The lowest number is next; a served task moves behind all others. */
 type Turn = { number: number; waiting: number };
 
-/** What one task waits for at one target, in the order in which it came. */
+/** The waiters of one task for one target, in order of arrival. */
 type Line<Item> = {
   at: number;
   readonly task: string;
   readonly turn: Turn;
-  /** The task's turn as it was when the line was last put in order: never later than it is. */
+  /** The task's turn when the line was last sorted: never later than the actual turn. */
   known: number;
   head: Waiter<Item>;
   tail: Waiter<Item>;
 };
 
-/** Everybody who waits for one target. */
+/** All waiters for one target. */
 type Group<Item> = {
   at: number;
   readonly target: string | undefined;
@@ -28,13 +28,13 @@ const comesFirst = <Item>(one: Line<Item>, other: Line<Item>): boolean =>
   one.known === other.known ? one.head.number < other.head.number : one.known < other.known;
 
 /**
- * Those who wait for places of one kind: one of each task in turn, and in a task and target whoever came first. Whoever waits
- * for a target that is held up is passed over, and keeps nobody else waiting. Every step is logarithmic in those who wait.
+ * Waiters for slots of one kind: tasks take turns, and within a task and target the first comes first. Waiters for a blocked
+ * target are skipped and delay no others. Every step takes logarithmic time.
  */
 export const createFairQueue = <Item>() => {
   const turns = new Map<string, Turn>();
   const groups = new Map<string | undefined, Group<Item>>();
-  const heldUp = new Set<string>();
+  const blocked = new Set<string>();
   const ready = createHeap<Group<Item>>((one, other) => {
     const [mine, theirs] = [one.lines.top(), other.lines.top()];
     return mine !== undefined && theirs !== undefined && comesFirst(mine, theirs);
@@ -45,7 +45,7 @@ export const createFairQueue = <Item>() => {
 
   const nextTurn = (): number => (turnsGiven += 1);
 
-  const isHeldUp = (target: string | undefined): boolean => target !== undefined && heldUp.has(target);
+  const isBlocked = (target: string | undefined): boolean => target !== undefined && blocked.has(target);
 
   const groupOf = (target: string | undefined): Group<Item> => {
     const known = groups.get(target);
@@ -57,10 +57,10 @@ export const createFairQueue = <Item>() => {
 
   const put = (group: Group<Item>): void => {
     if (group.at >= 0) ready.moved(group);
-    else if (!isHeldUp(group.target)) ready.add(group);
+    else if (!isBlocked(group.target)) ready.add(group);
   };
 
-  /** The line whose turn it is. Turns only become later, so one that was put in order too early is put in order again. */
+  /** The line whose turn it is. Turns only get later, so that a line with an outdated turn is sorted again here. */
   const frontOf = (group: Group<Item>): Line<Item> | undefined => {
     const line = group.lines.top();
     if (line === undefined || line.known === line.turn.number) return line;
@@ -111,7 +111,7 @@ export const createFairQueue = <Item>() => {
       }
       put(group);
     },
-    /** Takes out whoever is next; undefined when nobody waits for what is not held up. */
+    /** Removes the next waiter; undefined when all waiters are blocked, or there are none. */
     next: (): Item | undefined => {
       for (;;) {
         const group = ready.top();
@@ -120,13 +120,13 @@ export const createFairQueue = <Item>() => {
         if (line !== undefined) return serve(group, line);
       }
     },
-    holdUp: (target: string): void => {
-      heldUp.add(target);
+    block: (target: string): void => {
+      blocked.add(target);
       const group = groups.get(target);
       if (group !== undefined && group.at >= 0) ready.remove(group);
     },
-    letGo: (target: string): void => {
-      if (!heldUp.delete(target)) return;
+    unblock: (target: string): void => {
+      if (!blocked.delete(target)) return;
       const group = groups.get(target);
       if (group !== undefined) ready.add(group);
     },

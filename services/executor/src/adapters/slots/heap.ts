@@ -1,8 +1,10 @@
 /** An element knows where it stands, so that it can be moved and removed in logarithmic time. -1: in no heap. */
-export type Placed = { at: number };
+export type HeapElement = { at: number };
 
 /** A binary heap: the element that comes before all others is on top. */
-export const createHeap = <Element extends Placed>(before: (one: Element, other: Element) => boolean) => {
+export const createHeap = <Element extends HeapElement>(
+  before: (one: Element, other: Element) => boolean,
+) => {
   const elements: Element[] = [];
 
   const put = (element: Element, at: number): void => {

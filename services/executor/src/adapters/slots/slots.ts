@@ -2,14 +2,14 @@ import type { RunEffect } from '@holdpoint/contracts/effect/commands';
 import type { Slot } from '../../effect/decide.ts';
 import { createFairQueue } from './fair-queue.ts';
 
-type OnSlot = (place: Slot) => void;
+type OnSlot = (slot: Slot) => void;
 
-/** What starts programs is heavy, and has places of its own: so it keeps nothing else waiting. */
+/** Effects that start processes are heavy. They have slots of their own, so that other effects do not wait for them. */
 export type CommandSlots = { readonly count: number; readonly isCommand: (uses: string) => boolean };
 
-/** What orders talk to, and how many of them may do so at a time: none while its circuit is open. */
+/** The targets of orders, and how many orders may use one at a time: none while its circuit is open. */
 export type Targets = {
-  /** Undefined for what talks to nothing that has a name: it has no limit of its own. */
+  /** Undefined for an order without a named target: it has no such limit. */
   readonly of: (order: RunEffect) => string | undefined;
   readonly limitOf: (target: string) => number;
 };
@@ -17,16 +17,16 @@ export type Targets = {
 const KINDS = ['effects', 'commands'] as const;
 type Kind = (typeof KINDS)[number];
 
-/** All of an order that counts here: the ledger has the rest. */
+/** The properties of an order that decide about its slot. The ledger has the rest. */
 type SlotRequest = { readonly kind: Kind; readonly task: string; readonly target: string | undefined };
 
-type Waiting = { readonly wish: SlotRequest; readonly give: OnSlot };
+type Waiting = { readonly request: SlotRequest; readonly onSlot: OnSlot };
 
 const NO_TARGETS: Targets = { of: () => undefined, limitOf: () => Infinity };
 
 /**
- * A fixed number of places for running effects: who has one may begin, everybody else stays prepared in the ledger. Of those
- * who wait, one of each task is next in turn; nobody waits beside a place that is free for him.
+ * A fixed number of slots for running effects. An order with a slot may begin; all others stay prepared in the ledger. Waiting
+ * tasks take turns, and no task waits while a slot is free for it.
  */
 export const createSlots = (
   { worker, journal }: Omit<Slot, 'slot'>,
@@ -53,8 +53,8 @@ export const createSlots = (
 
   const hasRoom = (target: string): boolean => (inUseAt.get(target) ?? 0) < targets.limitOf(target);
 
-  /** Whoever waits for a target is asked only while it has room. */
-  const look = (target: string): void => {
+  /** Orders for a target are served only while it has room. */
+  const checkRoom = (target: string): void => {
     const room = hasRoom(target);
     for (const kind of KINDS)
       if (room) waiting[kind].unblock(target);
@@ -66,23 +66,25 @@ export const createSlots = (
     const now = (inUseAt.get(target) ?? 0) + more;
     if (now === 0) inUseAt.delete(target);
     else inUseAt.set(target, now);
-    look(target);
+    checkRoom(target);
   };
 
   const isFree = (kind: Kind): boolean => open && inUseOf[kind] < counts[kind];
 
-  const occupy = (wish: SlotRequest): Slot => {
+  const occupy = (request: SlotRequest): Slot => {
     last += 1;
-    taken.set(last, wish);
-    inUseOf[wish.kind] += 1;
-    countAt(wish.target, 1);
+    taken.set(last, request);
+    inUseOf[request.kind] += 1;
+    countAt(request.target, 1);
     return { worker, slot: last, ...(journal !== undefined && { journal }) };
   };
 
-  const takeFor = (wish: SlotRequest): Slot | undefined =>
-    isFree(wish.kind) && (wish.target === undefined || hasRoom(wish.target)) ? occupy(wish) : undefined;
+  const takeFor = (request: SlotRequest): Slot | undefined =>
+    isFree(request.kind) && (request.target === undefined || hasRoom(request.target))
+      ? occupy(request)
+      : undefined;
 
-  /** Gives places to those who wait. Whoever has one may give it back at once: that is served in the same round. */
+  /** Gives free slots to waiting orders. A slot that is freed in a callback is given away in the same round. */
   const serve = (): void => {
     again = true;
     if (serving) return;
@@ -101,37 +103,37 @@ export const createSlots = (
   const nextOf = (kind: Kind): (() => void) | undefined => {
     if (!isFree(kind)) return undefined;
     const next = waiting[kind].next();
-    return next && (() => next.give(occupy(next.wish)));
+    return next && (() => next.onSlot(occupy(next.request)));
   };
 
   return {
     take: (order: RunEffect): Slot | undefined => takeFor(requestOf(order)),
-    /** Gives a place back, and so to whoever is next. Giving it back twice does nothing. */
+    /** Frees a slot for the next order. Freeing it twice does nothing. */
     free: (slot: number): void => {
-      const wish = taken.get(slot);
-      if (wish === undefined) return;
+      const request = taken.get(slot);
+      if (request === undefined) return;
       taken.delete(slot);
-      inUseOf[wish.kind] -= 1;
-      countAt(wish.target, -1);
+      inUseOf[request.kind] -= 1;
+      countAt(request.target, -1);
       serve();
     },
-    /** Calls back with a place: now, or when one is free. Nothing of the order is kept meanwhile but task and target. */
-    wait: (order: RunEffect, give: OnSlot): void => {
-      const wish = requestOf(order);
-      const place = takeFor(wish);
-      if (place !== undefined) return give(place);
-      if (wish.target !== undefined) look(wish.target);
-      waiting[wish.kind].join(wish.task, wish.target, { wish, give });
+    /** Calls back with a slot: now, or when one is free. Keeps only the task and the target of the order. */
+    wait: (order: RunEffect, onSlot: OnSlot): void => {
+      const request = requestOf(order);
+      const slot = takeFor(request);
+      if (slot !== undefined) return onSlot(slot);
+      if (request.target !== undefined) checkRoom(request.target);
+      waiting[request.kind].join(request.task, request.target, { request, onSlot });
     },
     inUse: (): number => taken.size,
     waiting: (): number => waiting.effects.size() + waiting.commands.size(),
-    /** How many may talk to a target has changed. */
+    /** The limit of a target has changed. */
     changed: (target: string): void => {
-      look(target);
+      checkRoom(target);
       serve();
     },
     isWaitedFor: (target: string): boolean => KINDS.some((kind) => waiting[kind].isWaitedFor(target)),
-    /** While they are closed nothing begins; what has begun goes on. */
+    /** While the slots are closed no effect begins; running effects continue. */
     close: (): void => {
       open = false;
     },
@@ -140,7 +142,7 @@ export const createSlots = (
       open = true;
       serve();
     },
-    /** The executor stops: from now on nothing begins, whoever opens them. */
+    /** Closes the slots for good: the executor stops. */
     drain: (): void => {
       open = false;
       drained = true;

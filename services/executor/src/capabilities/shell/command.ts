@@ -1,6 +1,11 @@
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import type { StepInput, StepResult } from '@holdpoint/contracts/task/step';
-import { CleanFailure, type Done, OutcomeUnknown, type Probed } from '../../ports/capability.ts';
+import {
+  CleanFailure,
+  type AppliedEffect,
+  OutcomeUnknown,
+  type ProbeResult,
+} from '../../ports/capability.ts';
 import { argOf, foundApplied, invalid, type RunStage, type StageModule, type StageTools } from '../stage.ts';
 import { endOf, resultOf, runScript, type ScriptRun } from './run-script.ts';
 
@@ -13,7 +18,7 @@ const applied = (run: ScriptRun, what: string): StepResult => ({
   exitCode: 0,
 });
 
-type Asked = { readonly run: ScriptRun; readonly found: Probed['found']; readonly reason: string };
+type Asked = { readonly run: ScriptRun; readonly found: ProbeResult['found']; readonly reason: string };
 
 /** What a probe says: 0 is applied and 1 not applied; anything else is no answer. */
 const ask = async (script: string, tools: StageTools): Promise<Asked> => {
@@ -25,7 +30,7 @@ const ask = async (script: string, tools: StageTools): Promise<Asked> => {
   return { run, found: 'unknown', reason: `the probe gave no answer: it ${endOf(result)}` };
 };
 
-const probe = async (input: StepInput, tools: StageTools): Promise<Probed> => {
+const probe = async (input: StepInput, tools: StageTools): Promise<ProbeResult> => {
   const script = argOf(input, 'probe');
   if (script === undefined)
     return { found: 'unknown', reason: 'there is no probe to find out whether it was applied' };
@@ -82,7 +87,7 @@ const run: RunStage = async (input, tools) => {
   return ended === undefined ? resultOf(made, 'the command') : askNow(input, tools, ended);
 };
 
-const compensate = async ({ input }: Done<StepInput>, tools: StageTools): Promise<StepResult> => {
+const compensate = async ({ input }: AppliedEffect<StepInput>, tools: StageTools): Promise<StepResult> => {
   const script = argOf(input, 'compensate');
   if (script === undefined)
     throw invalid('compensate: missing, the effect was ordered without a script that takes it back');

@@ -1,5 +1,5 @@
 import type { StepInput } from '@holdpoint/contracts/task/step';
-import type { Probed } from '../../../ports/capability.ts';
+import type { ProbeResult } from '../../../ports/capability.ts';
 import { foundApplied, type StageTools, succeeded } from '../../stage.ts';
 import { workOutMerge } from './merge.ts';
 import { MergePreview } from './preview.ts';
@@ -11,7 +11,7 @@ const addsNothing = async (tools: StageTools, preview: MergePreview, at: string)
   return again.kind === 'already';
 };
 
-const found = ({ source, target, commit, slug, already }: MergePreview, sign: string): Probed => {
+const found = ({ source, target, commit, slug, already }: MergePreview, sign: string): ProbeResult => {
   const reason = `${target} has what was merged: ${sign}`;
   const result = succeeded(`merged ${source} into ${target}; ${reason}`, {
     outputs: { commit, target, slug, already, source_deleted: false },
@@ -20,10 +20,10 @@ const found = ({ source, target, commit, slug, already }: MergePreview, sign: st
   return foundApplied(reason, result);
 };
 
-const unknown = (reason: string): Probed => ({ found: 'unknown', reason });
+const unknown = (reason: string): ProbeResult => ({ found: 'unknown', reason });
 
 /** Whether what was previewed has been merged, looked for in the branches alone. */
-export const probeIntegration = async (input: StepInput, tools: StageTools): Promise<Probed> => {
+export const probeIntegration = async (input: StepInput, tools: StageTools): Promise<ProbeResult> => {
   const parsed = MergePreview.safeParse(input.preview);
   if (!parsed.success) return unknown('it was ordered without what was previewed');
   const preview = parsed.data;

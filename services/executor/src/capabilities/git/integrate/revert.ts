@@ -1,6 +1,6 @@
 import type { StepInput, StepResult } from '@holdpoint/contracts/task/step';
 import type { Git } from '../../../adapters/git/git.ts';
-import type { Done } from '../../../ports/capability.ts';
+import type { AppliedEffect } from '../../../ports/capability.ts';
 import { type StageTools, succeeded } from '../../stage.ts';
 import { followMove, type Move, obstacleTo } from './checkout.ts';
 import type { MergePreview } from './preview.ts';
@@ -91,7 +91,7 @@ const said = (
  * Refused, with nothing changed, when it conflicts with what came since, or a checkout could not follow.
  */
 export const revertIntegration = async (
-  { effectId, input }: Done<StepInput>,
+  { effectId, input }: AppliedEffect<StepInput>,
   tools: StageTools,
 ): Promise<StepResult> => {
   const preview = previewIn(input);

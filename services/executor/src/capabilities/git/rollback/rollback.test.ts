@@ -2,7 +2,7 @@ import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StepResult } from '@holdpoint/contracts/task/step';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createRegistry } from '../../../ports/handler-registry.ts';
+import { createHandlerRegistry } from '../../../ports/handler-registry.ts';
 import {
   capabilitiesOf,
   type Ordered,
@@ -48,7 +48,7 @@ const shared = (change: With = {}): NonNullable<With> => {
 };
 
 const carried = async (uses: string, ordered: Ordered): Promise<StepResult> => {
-  const carrier = createRegistry([capabilitiesOf(repository)(ROLLBACK)]).get(uses);
+  const carrier = createHandlerRegistry([capabilitiesOf(repository)(ROLLBACK)]).get(uses);
   if (carrier === undefined) throw new Error(`nothing is called ${uses}`);
   const { input, context } = startOf({ uses }, repository.root, ordered);
   return StepResult.parse(await carrier.run(input, context));
