@@ -1,15 +1,15 @@
 import { errorBody } from '@holdpoint/contracts/values/errors';
 import { type Decider, type Decision, decision, refused } from '@holdpoint/runtime/decider';
-import { byHand } from './commands.ts';
-import { createDraft } from './decision-builder.ts';
+import { onOperatorCommand } from './commands.ts';
+import { createDecisionBuilder } from './decision-builder.ts';
 import { evolve } from './evolve.ts';
-import { informed, questionClosed, watched } from './on-effect-ended.ts';
+import { onNotification, questionClosed, onWatch } from './on-effect-ended.ts';
 import type { ProgramMessage } from './messages.ts';
-import { answered } from './question.ts';
-import { absent, isOver, type Program, type ProgramFact, type ProgramState } from './state.ts';
+import { onAnswer } from './question.ts';
+import { absent, isOver, type Program, type ProgramTaskEvent, type ProgramState } from './state.ts';
 import { fork, submit } from './submit.ts';
-import { timerFired } from './on-timer.ts';
-import { working } from './on-work-message.ts';
+import { onTimer } from './on-timer.ts';
+import { onWorkMessage } from './on-work-message.ts';
 
 const unknown = (id: string): Decision<never> =>
   refused(errorBody('ORCHESTRATOR_UNKNOWN_TASK', `no task is called ${id}`));
@@ -19,24 +19,24 @@ const reply = (
   task: Program,
   message: Extract<ProgramMessage, { readonly kind: 'approval' | 'notify' | 'watch' | 'timer' }>,
   now: number,
-): Decision<ProgramFact> => {
-  const draft = createDraft(task, task.id, now);
+): Decision<ProgramTaskEvent> => {
+  const builder = createDecisionBuilder(task, task.id, now);
   switch (message.kind) {
     case 'approval':
-      questionClosed(draft, message.fact);
-      if (!isOver(task)) answered(draft, message.fact);
+      questionClosed(builder, message.fact);
+      if (!isOver(task)) onAnswer(builder, message.fact);
       break;
     case 'notify':
-      informed(draft, message.information);
+      onNotification(builder, message.notification);
       break;
     case 'watch':
-      if (message.node === undefined) watched(draft, message.watcher);
+      if (message.node === undefined) onWatch(builder, message.watcher);
       break;
     case 'timer':
-      timerFired(draft, message.name, message.data);
+      onTimer(builder, message.name, message.data);
       break;
   }
-  const { events, send, timers } = draft.done();
+  const { events, send, timers } = builder.done();
   return decision({ events, send, timers });
 };
 
@@ -44,7 +44,7 @@ const decide = (
   state: ProgramState,
   message: ProgramMessage,
   { now }: { readonly now: number },
-): Decision<ProgramFact> => {
+): Decision<ProgramTaskEvent> => {
   switch (message.kind) {
     case 'submit': {
       const { program } = message.payload;
@@ -58,10 +58,10 @@ const decide = (
     case 'resume':
     case 'retry':
       if (state.phase === 'absent') return unknown(message.payload.id);
-      return byHand(createDraft(state, message.payload.id, now), message);
+      return onOperatorCommand(createDecisionBuilder(state, message.payload.id, now), message);
     case 'work':
       if (state.phase === 'absent') return unknown(message.payload.task);
-      return working(createDraft(state, message.payload.task, now), message.payload);
+      return onWorkMessage(createDecisionBuilder(state, message.payload.task, now), message.payload);
     case 'approval':
     case 'notify':
     case 'watch':
@@ -71,7 +71,7 @@ const decide = (
 };
 
 /** A task whose workflow is a program: the only writer of its phase, like that of every other. */
-export const programDecider: Decider<ProgramState, ProgramMessage, ProgramFact> = {
+export const programDecider: Decider<ProgramState, ProgramMessage, ProgramTaskEvent> = {
   initial: absent,
   evolve,
   decide,

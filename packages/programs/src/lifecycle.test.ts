@@ -333,7 +333,7 @@ describe('an effect that a phase asks for', () => {
       const told = peerEnded(child(), outcome) as Extract<ProgramMessage, { readonly kind: 'notify' }>;
       const calledOff: ProgramMessage = {
         ...told,
-        information: { ...told.information, ...(error && { error }) },
+        notification: { ...told.notification, ...(error && { error }) },
       };
       const later = [end(1, completed('review')), claim(2), end(2, completed('draft')), claim(3)] as const;
       given(...after(...asking, calledOff, ...later))

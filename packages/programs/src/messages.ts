@@ -35,6 +35,6 @@ export type ProgramMessage =
   | OperatorCommand
   | { readonly kind: 'work'; readonly payload: WorkRequest }
   | { readonly kind: 'approval'; readonly fact: ApprovalResolved }
-  | { readonly kind: 'notify'; readonly information: Notification }
+  | { readonly kind: 'notify'; readonly notification: Notification }
   | { readonly kind: 'watch'; readonly watcher: TaskId; readonly node?: string | undefined }
   | { readonly kind: 'timer'; readonly name: string; readonly data: Json };

@@ -117,7 +117,7 @@ export const notifyWatcher = (
   now: number,
 ): Outgoing | undefined => {
   if (outcome === undefined) return undefined;
-  const information: Notification = { about: 'peer', task: watcher, peer: id, outcome };
+  const notification: Notification = { kind: 'peer', task: watcher, peer: id, outcome };
   const key = `${watcher}.peer.${id}.${outcome}.${String(version)}.${String(now)}`;
-  return command('task', 'notify', key, { id: watcher, information });
+  return command('task', 'notify', key, { id: watcher, notification });
 };

@@ -115,8 +115,8 @@ export const peerEnded = (
   outputs?: JsonObject,
 ): ProgramMessage => ({
   kind: 'notify',
-  information: {
-    about: 'peer',
+  notification: {
+    kind: 'peer',
     task: TASK,
     peer: peer as TaskId,
     outcome,

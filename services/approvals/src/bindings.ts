@@ -2,23 +2,14 @@ import type { RequestApproval } from '@holdpoint/contracts/approval/commands';
 import type { EffectEvent } from '@holdpoint/contracts/effect/events';
 import type { RuleId } from '@holdpoint/contracts/values/ids';
 import { consumers } from '@holdpoint/contracts/bus/streams';
-import { type ServiceLogic, SNAPSHOT_EVERY, snapshotEvery } from '@holdpoint/runtime/engine/core';
+import type { Bindings } from '@holdpoint/runtime/engine/core';
 import { parseCommand, parseFact } from '@holdpoint/runtime/engine/inbound';
 import type { Inbound } from '@holdpoint/runtime/engine/intake';
 import { OUTCOMES } from './approval/outcome.ts';
 import type { AskOutcome, Delivery } from './approval/state.ts';
-import type {
-  Accept,
-  ServiceDecider,
-  ServiceEvent,
-  ServiceMessage,
-  ServiceState,
-  ServiceWork,
-} from './aggregates.ts';
-import { summarise } from './queries/summary.ts';
+import type { Accept, ServiceMessage, ServiceWork } from './aggregates.ts';
 
 export type ApprovalsParts = {
-  readonly decider: ServiceDecider;
   /** The standing rules that seem to match a request. They are asked after the request is stored. */
   readonly rulesFor?: (request: RequestApproval) => readonly RuleId[];
   /** Delivers a notice; the surface's confirmation comes back through `accept`. */
@@ -31,9 +22,9 @@ const commandOf =
   (rulesFor: NonNullable<ApprovalsParts['rulesFor']>): Inbound<ServiceMessage>['decode'] =>
   (subject, body) => {
     const command = parseCommand('approvals', subject, body);
-    const aggregate = command.payload.id;
-    if (command.kind !== 'request') return { aggregate, message: command };
-    return { aggregate, message: { ...command, rules: rulesFor(command.payload) } };
+    const to = { kind: 'approval', aggregate: command.payload.id } as const;
+    if (command.kind !== 'request') return { ...to, message: command };
+    return { ...to, message: { ...command, rules: rulesFor(command.payload) } };
   };
 
 const OUTCOME = new RegExp(`\\.(${OUTCOMES.join('|')})\\.[^.]+$`);
@@ -46,7 +37,7 @@ const outcomeOf: Inbound<ServiceMessage>['decode'] = (subject, body) => {
   if (fact?.approval === undefined) return undefined;
   const { approval, id: effect, type: outcome } = fact;
   const message = { kind: 'outcome', fact: { id: approval, effect, outcome, epoch: epochOf(fact) } } as const;
-  return { aggregate: approval, message };
+  return { kind: 'approval', aggregate: approval, message };
 };
 
 const inboundOf = (rulesFor: NonNullable<ApprovalsParts['rulesFor']>): readonly Inbound<ServiceMessage>[] => {
@@ -72,18 +63,18 @@ const performWith =
     switch (work.kind) {
       case 'use_rule': {
         const { rule, approval, rest } = work;
-        return accept({ aggregate: rule, message: { kind: 'use_rule', rule, approval, rest } });
+        return accept({ kind: 'rule', aggregate: rule, message: { kind: 'use_rule', rule, approval, rest } });
       }
       case 'keep_rule': {
         const { rule: id, spec, author, from } = work;
-        return accept({ aggregate: id, message: { kind: 'add_rule', id, spec, author, from } });
+        return accept({ kind: 'rule', aggregate: id, message: { kind: 'add_rule', id, spec, author, from } });
       }
       case 'rule_applies': {
         const { approval, rule, author } = work;
-        return accept({ aggregate: approval, message: { kind: 'rule_applies', rule, author } });
+        return accept({ kind: 'approval', aggregate: approval, message: { kind: 'rule_applies', rule, author } });
       }
       case 'rule_kept':
-        return accept({ aggregate: work.approval, message: { kind: 'rule_kept' } });
+        return accept({ kind: 'approval', aggregate: work.approval, message: { kind: 'rule_kept' } });
       case 'deliver':
         return deliver(work, accept);
       case 'ask_outcome':
@@ -91,25 +82,11 @@ const performWith =
     }
   };
 
-const taskOf = (state: ServiceState): string | undefined => {
-  if (state.status === 'pending' || state.status === 'closed') return state.request.task;
-  return state.status === 'withdrawn' ? state.about.task : undefined;
-};
-
-export const approvalsLogic = ({
-  decider,
+export const approvalsBindings = ({
   rulesFor = () => [],
   deliver = () => undefined,
   askOutcome = () => undefined,
-}: ApprovalsParts): ServiceLogic<ServiceState, ServiceMessage, ServiceEvent, ServiceWork> => ({
-  kind: {
-    service: 'approvals',
-    aggregate: 'approval',
-    decider,
-    summarise,
-    taskOf: (_id, state) => taskOf(state),
-    snapshotDue: snapshotEvery(SNAPSHOT_EVERY),
-  },
+}: ApprovalsParts): Bindings<ServiceMessage, ServiceWork> => ({
   inbound: inboundOf(rulesFor),
   perform: performWith({ deliver, askOutcome }),
 });

@@ -90,40 +90,40 @@ export const expires = (name: string): Answer => decides('expired')(name, CLOCK)
 export const wantsChangesInTime = (name: string): Answer => wantsChanges(name, CLOCK);
 
 const informs =
-  (information: (task: Task) => object): Answer =>
+  (notification: (task: Task) => object): Answer =>
   (task) => ({
     kind: 'notify',
-    payload: { id: task.id, information: information(task) as never },
+    payload: { id: task.id, notification: notification(task) as never },
     task: task.id,
   });
 export const locked = (
   name: string,
-  change: { readonly attempt?: number; readonly behind?: string[] } = {},
+  change: { readonly attempt?: number; readonly waitingFor?: string[] } = {},
 ) =>
   informs((task) => ({
-    about: 'locks',
+    kind: 'locks',
     task: task.id,
     node: name,
     attempt: change.attempt ?? nodeState(task, id(name)).attempt,
     repository: repositoryIdOf(task.repository ?? ''),
-    held: change.behind === undefined,
-    behind: change.behind ?? [],
+    acquired: change.waitingFor === undefined,
+    waitingFor: change.waitingFor ?? [],
   }));
 /** How the board says that artifacts stand. */
-export const stands = (name: string, standings: Readonly<Record<string, ArtifactState['state']>>): Answer =>
+export const stands = (name: string, artifactStates: Readonly<Record<string, ArtifactState['state']>>): Answer =>
   informs((task) => ({
-    about: 'artifacts',
+    kind: 'artifacts',
     task: task.id,
     node: name,
     attempt: nodeState(task, id(name)).attempt,
-    standings: Object.entries(standings).map(([label, state]) => ({ label, state, by: 'other/maker' })),
+    artifactStates: Object.entries(artifactStates).map(([label, state]) => ({ label, state, by: 'other/maker' })),
   }));
 /** Another task, or a node of it, has ended. */
 export const ended = (peer: string, outcome: Outcome | 'unknown'): Answer =>
   informs((task) => {
     const [other = '', node] = peer.split('/');
     return {
-      about: 'peer',
+      kind: 'peer',
       task: task.id,
       peer: TaskId.parse(other),
       outcome,

@@ -310,14 +310,14 @@ export const createWorld = (submission: SubmitTask) => {
           ? 'succeeded'
           : (['succeeded', 'succeeded', 'failed', 'unknown'] as const)[mood.dice % 4];
         const node = said.node === undefined ? {} : { node: said.node };
-        const information = {
-          about: 'peer',
+        const notification = {
+          kind: 'peer',
           task: TASK,
           peer: TaskId.parse(said.id),
           outcome,
           ...node,
         } as never;
-        return answer({ kind: 'notify', payload: { id: TASK, information }, task: TASK });
+        return answer({ kind: 'notify', payload: { id: TASK, notification }, task: TASK });
       }
       default:
         throw new Error(`nobody answers ${subject}`);
@@ -400,9 +400,9 @@ export const createWorld = (submission: SubmitTask) => {
     const artifacts = [shared('y'), branch('z')].map((each) => ({
       label: artifactLabel(each),
       node: 'n' as NodeId,
-      state: 'made' as const,
+      state: 'available' as const,
     }));
-    const request = { ask: 'report' as const, task: TaskId.parse('t-other'), serial: now, artifacts };
+    const request = { kind: 'report' as const, task: TaskId.parse('t-other'), serial: now, artifacts };
     tellBoard({ kind: 'registry', id: repositoryIdOf(REPOSITORY), request });
   };
 

@@ -2,8 +2,8 @@ import type { ArtifactReport } from '@holdpoint/contracts/task/registry';
 import type { Lock } from '@holdpoint/contracts/workflow/workflow';
 import type { Act } from '@holdpoint/runtime/testing/run';
 import fc from 'fast-check';
-import type { BoardMessage } from '../src/registry/decide.ts';
-import type { Board } from '../src/registry/state.ts';
+import type { RegistryMessage } from '../src/registry/decide.ts';
+import type { Registry } from '../src/registry/state.ts';
 import { acquire, artifact, MINUTE_MS, NOW, release, reminder, report, require } from './registry.ts';
 
 const TASKS = ['t1', 't2', 't3', 't4'];
@@ -26,7 +26,7 @@ const keys = fc.uniqueArray(fc.constantFrom(...KEYS.flatMap((key) => [key, `+${k
 /** A task is submitted once, so that all of its jobs have the same place in time; some are submitted at once. */
 const sinceOf = (name: string): number => NOW - (Number(name.charAt(1)) % 3) * 1_000;
 
-const lockMessage: fc.Arbitrary<BoardMessage> = fc.oneof(
+const lockMessage: fc.Arbitrary<RegistryMessage> = fc.oneof(
   {
     weight: 5,
     arbitrary: fc
@@ -48,14 +48,14 @@ const payload = fc.option(
 );
 const reported: fc.Arbitrary<ArtifactReport> = fc
   .record({
-    state: fc.constantFrom('coming' as const, 'made' as const, 'failed' as const),
+    state: fc.constantFrom('pending' as const, 'available' as const, 'failed' as const),
     label: fc.constantFrom(...LABELS),
     node: fc.constantFrom('a', 'b'),
     payload,
   })
   .map(({ state, label, node, payload }) => artifact(state, label, { node, ...(payload && { payload }) }));
 
-const artifactMessage: fc.Arbitrary<BoardMessage> = fc.oneof(
+const artifactMessage: fc.Arbitrary<RegistryMessage> = fc.oneof(
   fc
     .record({
       task: fc.constantFrom(...TASKS),
@@ -68,12 +68,12 @@ const artifactMessage: fc.Arbitrary<BoardMessage> = fc.oneof(
     .map(({ name, labels }) => require(name, ...labels)),
 );
 
-const otherTimer: fc.Arbitrary<BoardMessage> = fc.constant({ kind: 'timer', name: 'other', data: null });
+const otherTimer: fc.Arbitrary<RegistryMessage> = fc.constant({ kind: 'timer', name: 'other', data: null });
 
 // Clocks may step back, so that the times of a run are in no order; some watches expire within it.
 const moment = fc.integer({ min: 0, max: 40 }).map((minutes) => NOW + minutes * MINUTE_MS);
 
-const actsOf = (message: fc.Arbitrary<BoardMessage>): fc.Arbitrary<readonly Act<BoardMessage>[]> =>
+const actsOf = (message: fc.Arbitrary<RegistryMessage>): fc.Arbitrary<readonly Act<RegistryMessage>[]> =>
   fc.array(fc.record({ message, now: moment }), { maxLength: 40, size: 'max' });
 
 /** Any messages about locks, in any order and at any time. */
@@ -101,7 +101,7 @@ const collide = (one: readonly Lock[], other: readonly Lock[]): boolean =>
   );
 
 /** Holders that must not hold at the same time, two by two. */
-export const collisions = ({ held }: Board): readonly string[] =>
+export const collisions = ({ held }: Registry): readonly string[] =>
   held.flatMap((one, index) =>
     held
       .slice(index + 1)
@@ -110,7 +110,7 @@ export const collisions = ({ held }: Board): readonly string[] =>
   );
 
 /** Who waits although no holder, and nobody who waits before it, wants what it wants. */
-export const idleWaiters = ({ held, waiting }: Board): readonly string[] =>
+export const idleWaiters = ({ held, waiting }: Registry): readonly string[] =>
   waiting
     .filter(
       (job, index) => ![...held, ...waiting.slice(0, index)].some(({ locks }) => collide(locks, job.locks)),
@@ -119,7 +119,7 @@ export const idleWaiters = ({ held, waiting }: Board): readonly string[] =>
 
 /** Who waits for a key that these locks took, though it comes before them. */
 export const overtaken = (
-  { waiting }: Board,
+  { waiting }: Registry,
   {
     task,
     node,

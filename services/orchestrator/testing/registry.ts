@@ -32,15 +32,15 @@ export const locks = (...keys: readonly string[]): Lock[] =>
 const asked = (request: RegistryRequest): RegistryMessage => ({ kind: 'registry', id: BOARD, request });
 
 export const acquire = (name: string, since: number, ...keys: readonly string[]): RegistryMessage =>
-  asked({ ask: 'acquire', ...job(name), locks: locks(...keys), since });
-export const release = (name: string): RegistryMessage => asked({ ask: 'release', ...job(name) });
+  asked({ kind: 'acquire', ...job(name), locks: locks(...keys), since });
+export const release = (name: string): RegistryMessage => asked({ kind: 'release', ...job(name) });
 export const report = (
   task: string,
   serial: number,
   ...artifacts: readonly ArtifactReport[]
-): RegistryMessage => asked({ ask: 'report', task: taskId(task), serial, artifacts: [...artifacts] });
+): RegistryMessage => asked({ kind: 'report', task: taskId(task), serial, artifacts: [...artifacts] });
 export const require = (name: string, ...labels: readonly string[]): RegistryMessage =>
-  asked({ ask: 'require', ...job(name), labels: [...labels] });
+  asked({ kind: 'require', ...job(name), labels: [...labels] });
 export const reminder: RegistryMessage = { kind: 'timer', name: 'held', data: null };
 
 /** An artifact as a node of a task reports it. */
@@ -62,16 +62,16 @@ export const boardWith = (parts: Partial<Registry>): Registry => ({
 });
 
 /** A message to a task as `thenSends` compares it. */
-export const told = (task: string, information: object) => ({
+export const told = (task: string, notification: object) => ({
   subject: 'hp.cmd.task.notify',
   type: 'dev.holdpoint.task.notify.v1',
-  data: { id: task, information },
+  data: { id: task, notification },
 });
 export const toldHeld = (name: string) =>
-  told(job(name).task, { about: 'locks', ...job(name), repository: BOARD, held: true, behind: [] });
-export const toldToWait = (name: string, ...behind: readonly string[]) =>
-  told(job(name).task, { about: 'locks', ...job(name), repository: BOARD, held: false, behind });
+  told(job(name).task, { kind: 'locks', ...job(name), repository: BOARD, acquired: true, waitingFor: [] });
+export const toldToWait = (name: string, ...waitingFor: readonly string[]) =>
+  told(job(name).task, { kind: 'locks', ...job(name), repository: BOARD, acquired: false, waitingFor });
 
 /** What a decision says to tasks, without the envelopes. */
 export const informationOf = ({ send }: Pick<Decision<never>, 'send'>): readonly Notification[] =>
-  send.map(({ data }) => (data as NotifyTask).information);
+  send.map(({ data }) => (data as NotifyTask).notification);

@@ -34,27 +34,27 @@ export type Answers = {
   readonly stuck?: readonly StuckAnswer[];
 };
 
-const about = (information: Notification): TaskMessage => ({
+const about = (notification: Notification): TaskMessage => ({
   kind: 'notify',
-  task: information.task,
-  payload: { id: information.task, information },
+  task: notification.task,
+  payload: { id: notification.task, notification },
 });
 
 const boardAnswers = ({ id, request }: RegistryCommand, { found }: Answers): readonly TaskMessage[] => {
-  switch (request.ask) {
+  switch (request.kind) {
     case 'acquire': {
       const { task, node, attempt } = request;
-      return [about({ about: 'locks', task, node, attempt, repository: id, held: true, behind: [] })];
+      return [about({ kind: 'locks', task, node, attempt, repository: id, acquired: true, waitingFor: [] })];
     }
     case 'release':
       return [];
     case 'report':
-      return [about({ about: 'reported', task: request.task, serial: request.serial })];
+      return [about({ kind: 'reported', task: request.task, serial: request.serial })];
     case 'require': {
       const { task, node, attempt, labels } = request;
-      const state = found ? ('made' as const) : ('failed' as const);
-      const standings = labels.map((label) => ({ label, state, by: 't-2/made' }));
-      return [about({ about: 'artifacts', task, node, attempt, standings })];
+      const state = found ? ('available' as const) : ('failed' as const);
+      const artifactStates = labels.map((label) => ({ label, state, by: 't-2/made' }));
+      return [about({ kind: 'artifacts', task, node, attempt, artifactStates })];
     }
   }
 };
@@ -210,7 +210,7 @@ const answersTo = (
       const { id: peer, watcher: task, node } = data as z.infer<typeof WatchTask>;
       const otherwise = memory.submitted.has(peer) ? ('failed' as const) : ('unknown' as const);
       const outcome = says.found ? ('succeeded' as const) : otherwise;
-      return [about({ about: 'peer', task, peer, outcome, ...(node !== undefined && { node }) })];
+      return [about({ kind: 'peer', task, peer, outcome, ...(node !== undefined && { node }) })];
     }
     case 'task.submit': {
       const payload = data as SubmitTask;

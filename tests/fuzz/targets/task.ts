@@ -51,7 +51,7 @@ const boards: Readonly<Record<string, Loaded<OrchestratorState>>> = {
     acquire('t-1/stage', NOW + 1, 'branch:main', '+repository'),
   ),
   boardMade: boardAfter(
-    report('t-2', 1, artifact('made', LABEL, { payload: { text: 'x' } })),
+    report('t-2', 1, artifact('available', LABEL, { payload: { text: 'x' } })),
     require('t-1/stage', LABEL),
   ),
 };
@@ -167,7 +167,7 @@ export const task = decisionTarget(
     'command/task.notify': {
       ...command('notify', {}),
       link: (value, situation) => ({
-        ...filled(value, 'information', informedIn(situation), 'about'),
+        ...filled(value, 'notification', informedIn(situation), 'kind'),
         id: TASK,
       }),
     },

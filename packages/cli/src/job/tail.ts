@@ -6,20 +6,20 @@ import type { LogSource } from '../bus/logs.ts';
 import type { Job } from './job.ts';
 import { isEnded } from './status.ts';
 
-/** How a job is doing, and word that this may have changed. */
+/** Source of a job's state, with change notifications. */
 export type JobSource = {
   readonly load: () => Promise<Job>;
   readonly watch: (onChange: () => void) => Promise<{ readonly stop: () => Promise<void> }>;
 };
 
-/** What the bus loses is late, not missing. */
+/** The bus may lose notifications: polling finds them later. */
 const ASK_EVERY_MS = 2_000;
-/** A job that writes all the time is not looked at more often than this. */
+/** Minimum gap between reads, for jobs that write constantly. */
 const ASK_GAP_MS = 100;
-/** Lines and the end of a job come by different ways: the last ones may be that much behind. */
+/** The end of a job and its last lines arrive on different ways; the lines can lag by this much. */
 const LAST_LINES_MS = 250;
 
-/** A line that came twice is one line; a step that was begun again after an interruption says what it says. */
+/** Drops duplicate lines. A step that restarted after an interruption prints again. */
 const createOnce = (): ((line: LogLine) => boolean) => {
   const latest = new Map<string, { readonly seq: number; readonly at: number }>();
   return ({ attempt, step, stream, seq, at }) => {
@@ -47,14 +47,13 @@ const createReader = (logs: LogSource, { stream, onLine }: TailOptions): (() => 
   };
 };
 
-/** What there is now. */
 export const tailOnce = async (jobs: JobSource, logs: LogSource, options: TailOptions): Promise<Job> => {
   const job = await jobs.load();
   await createReader(logs, options)();
   return job;
 };
 
-/** Every line until the job has ended, those that come last included; resolves to the job as it is then. */
+/** Every line until the job has ended, including late ones. Resolves to the ended job. */
 export const tailUntilEnd = async (jobs: JobSource, logs: LogSource, options: TailOptions): Promise<Job> => {
   const { askEveryMs = ASK_EVERY_MS } = options;
   const bell = createBell();
@@ -70,7 +69,7 @@ export const tailUntilEnd = async (jobs: JobSource, logs: LogSource, options: Ta
   };
   try {
     for (;;) {
-      // In this order: what was written before the end is there when the end is known.
+      // Order matters: lines written before the end are visible once the end is known.
       await reload();
       await read();
       if (isEnded(job.node.job)) break;

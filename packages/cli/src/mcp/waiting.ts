@@ -8,28 +8,28 @@ import { createBell } from '../kit/bell.ts';
 import { isUnavailable } from '../kit/failure.ts';
 
 const ENDED: ReadonlySet<TaskPhase> = new Set(['completed', 'failed', 'cancelled']);
-/** Whoever has asked goes no further by itself: a person has to do something, or say something. */
+/** The task does not continue without an approver or operator. */
 const STANDS_STILL: ReadonlySet<TaskPhase> = new Set([...ENDED, 'awaiting_approval', 'paused']);
 
 export type Until = 'ended' | 'standing';
 
-/** What the bus loses is late, not missing. */
+/** The bus may lose notifications: polling finds them later. */
 const ASK_EVERY_MS = 2_000;
-/** A task that changes all the time is not looked at more often than this. */
+/** Minimum gap between reads, for tasks that change constantly. */
 const ASK_GAP_MS = 100;
 
 export type Waiting = {
   readonly until: Until;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Told whenever the task has come to another version. */
+  /** Called for each new version of the task. */
   readonly onChange?: (task: TaskView) => void;
 };
 
 const isThere = (phase: TaskPhase, until: Until): boolean =>
   (until === 'ended' ? ENDED : STANDS_STILL).has(phase);
 
-/** The task as it stands once it has come so far, or the time is up. */
+/** The task once it has reached that state, or when the time is up. */
 export const waitForTask = async (
   client: Client,
   id: TaskId,

@@ -5,30 +5,28 @@ import type { NodeView, TaskView } from '@holdpoint/contracts/task/views';
 import { createBell } from '../kit/bell.ts';
 import { isUnavailable } from '../kit/failure.ts';
 
-/** Where a run is read from. */
 export type RunSource = {
   readonly load: () => Promise<TaskView>;
   readonly watch: (onChange: () => void) => Promise<{ readonly stop: () => Promise<void> }>;
 };
 
-/** Who is told of what happens. */
 export type Onlooker = {
-  /** Each job whose status is another one than before; at first, each whose turn has come. */
+  /** Called for each job whose status changed; the first time, for each job that has begun. */
   readonly onStatus: (node: NodeView, run: TaskView) => Promise<void> | void;
-  /** After every look at the run. */
+  /** Called after every read. */
   readonly onLook: (run: TaskView) => Promise<void> | void;
 };
 
-/** What the bus loses is late, not missing. */
+/** The bus may lose notifications: polling finds them later. */
 const LOOK_EVERY_MS = 1_000;
-/** A run with many jobs says something all the time: it is not looked at more often than this, and no longer than half of the time. */
+/** Minimum gap between reads; reading takes at most half of the time. */
 const LOOK_GAP_MS = 100;
 
-/** How every job begins: that is nothing to tell. */
+/** Initial statuses are not reported. */
 const NOT_BEGUN: ReadonlySet<JobStatus> = new Set<JobStatus>(['queued', 'waiting_on_deps']);
 const ENDED: ReadonlySet<TaskPhase> = new Set<TaskPhase>(['completed', 'failed', 'cancelled']);
 
-/** Tells of a run until it has ended, and resolves to it as it is then. Services that are away for a while only delay it. */
+/** Reports changes until the task has ended, and resolves to it. Unavailable services only delay it. */
 export const followRun = async (
   { load, watch }: RunSource,
   { onStatus, onLook }: Onlooker,

@@ -102,7 +102,7 @@ export const TaskEvent = z.discriminatedUnion('type', [
   }),
   /** It waits, and for another reason than before. */
   fact('node_waiting', { ...attempt, wait: NodeWait }),
-  fact('artifacts_updated', { ...attempt, standings: z.array(ArtifactState) }),
+  fact('artifacts_updated', { ...attempt, artifactStates: z.array(ArtifactState) }),
   fact('node_inspected', {
     ...attempt,
     /** Of the repository's artifacts, which are there. */

@@ -15,25 +15,25 @@ const Label = z.string().min(1).max(1_024);
 export const ArtifactReport = z.object({
   label: Label,
   node: NodeId,
-  state: z.enum(['coming', 'made', 'failed']),
+  state: z.enum(['pending', 'available', 'failed']),
   payload: JsonObject.optional(),
 });
 export type ArtifactReport = z.infer<typeof ArtifactReport>;
 
 /** What a task asks of the board of its repository. */
-export const RegistryRequest = z.discriminatedUnion('ask', [
+export const RegistryRequest = z.discriminatedUnion('kind', [
   /** All of the locks, or none yet. Whoever waits is served in order of `since`, when its task was submitted. */
-  z.object({ ask: z.literal('acquire'), ...job, locks: z.array(Lock).min(1).max(100), since: z.int() }),
-  z.object({ ask: z.literal('release'), ...job }),
+  z.object({ kind: z.literal('acquire'), ...job, locks: z.array(Lock).min(1).max(100), since: z.int() }),
+  z.object({ kind: z.literal('release'), ...job }),
   /** Everything that the task may give to others, as it stands; a higher serial replaces a lower one. */
   z.object({
-    ask: z.literal('report'),
+    kind: z.literal('report'),
     task: TaskId,
     serial: z.int().min(1),
     artifacts: z.array(ArtifactReport).max(2_000),
   }),
   /** How these stand now, and again each time that one of them changes. */
-  z.object({ ask: z.literal('require'), ...job, labels: z.array(Label).min(1).max(100) }),
+  z.object({ kind: z.literal('require'), ...job, labels: z.array(Label).min(1).max(100) }),
 ]);
 export type RegistryRequest = z.infer<typeof RegistryRequest>;
 
@@ -43,7 +43,7 @@ export type RegistryCommand = z.infer<typeof RegistryCommand>;
 
 export const ArtifactState = z.object({
   label: Label,
-  state: z.enum(['made', 'coming', 'failed', 'none']),
+  state: z.enum(['available', 'pending', 'failed', 'missing']),
   /** The job that made it, makes it, or failed to. */
   by: z.string().optional(),
   payload: JsonObject.optional(),
@@ -51,21 +51,21 @@ export const ArtifactState = z.object({
 export type ArtifactState = z.infer<typeof ArtifactState>;
 
 /** What a task is told by the board of its repository, or by another task that it waits for. */
-export const Notification = z.discriminatedUnion('about', [
+export const Notification = z.discriminatedUnion('kind', [
   /** Said again from time to time to whoever holds locks: who does not need them any more releases them. */
   z.object({
-    about: z.literal('locks'),
+    kind: z.literal('locks'),
     ...job,
     repository: RepositoryId,
-    held: z.boolean(),
+    acquired: z.boolean(),
     /** Jobs that have to end first. */
-    behind: z.array(z.string()),
+    waitingFor: z.array(z.string()),
   }),
-  z.object({ about: z.literal('reported'), task: TaskId, serial: z.int().min(1) }),
-  z.object({ about: z.literal('artifacts'), ...job, standings: z.array(ArtifactState) }),
+  z.object({ kind: z.literal('reported'), task: TaskId, serial: z.int().min(1) }),
+  z.object({ kind: z.literal('artifacts'), ...job, artifactStates: z.array(ArtifactState) }),
   /** How a job of another task ended; without `node` the task as a whole. */
   z.object({
-    about: z.literal('peer'),
+    kind: z.literal('peer'),
     task: TaskId,
     peer: TaskId,
     node: NodeId.optional(),
@@ -76,7 +76,7 @@ export const Notification = z.discriminatedUnion('about', [
   }),
 ]);
 export type Notification = z.infer<typeof Notification>;
-export const NotifyTask = z.object({ id: TaskId, information: Notification });
+export const NotifyTask = z.object({ id: TaskId, notification: Notification });
 export type NotifyTask = z.infer<typeof NotifyTask>;
 
 const fact = <Type extends string, Shape extends z.core.$ZodLooseShape>(type: Type, shape: Shape) =>

@@ -32,7 +32,7 @@ export type TestEffectEnd = { readonly afterMs?: number } & (
 export type ExecuteEffect = (effect: TestEffect) => TestEffectEnd | undefined;
 
 type Inform = Extract<ProgramMessage, { readonly kind: 'notify' }>;
-type Peer = Extract<Inform['information'], { readonly about: 'peer' }>;
+type Peer = Extract<Inform['notification'], { readonly kind: 'peer' }>;
 type End = Pick<Peer, 'outcome' | 'outputs' | 'error'>;
 
 export type Effects = {
@@ -92,8 +92,8 @@ export const createEffects = (timeline: Timeline, tell: (task: string, message: 
     const end = ends.get(task);
     if (end === undefined) return;
     for (const watcher of watchers.get(task) ?? []) {
-      const information = { about: 'peer', task: watcher as TaskId, peer: task as TaskId, ...end } as const;
-      tell(watcher, { kind: 'notify', information });
+      const notification = { kind: 'peer', task: watcher as TaskId, peer: task as TaskId, ...end } as const;
+      tell(watcher, { kind: 'notify', notification });
     }
   };
   const settle = (task: string, end: End | undefined): void => {

@@ -3,7 +3,7 @@ import { ApprovalStatus } from '@holdpoint/contracts/approval/status';
 import type { Verb } from '@holdpoint/contracts/workflow/approval-policy';
 import { specFor } from '@holdpoint/runtime/testing/spec';
 import { describe, expect, test } from 'vitest';
-import { summarise } from '../queries/summary.ts';
+import { approvalSummary } from '../queries/summary.ts';
 import {
   ada,
   APPROVAL,
@@ -286,12 +286,12 @@ describe('what lists show', () => {
     history.reduce((state, event) => decider.evolve(state, event), decider.initial);
 
   test('is every request with how it stands, and nothing that nobody was asked', () => {
-    expect(summarise(stateAfter(requested))).toMatchObject({ status: 'pending', view: { id: APPROVAL } });
-    expect(summarise(stateAfter(requested, rejected))).toMatchObject({
+    expect(approvalSummary(stateAfter(requested))).toMatchObject({ status: 'pending', view: { id: APPROVAL } });
+    expect(approvalSummary(stateAfter(requested, rejected))).toMatchObject({
       status: 'rejected',
       view: { status: 'rejected', decidedBy: 'ada' },
     });
-    const { status, view } = summarise(stateAfter({ ...rejected, outcome: 'cancelled' }));
+    const { status, view } = approvalSummary(stateAfter({ ...rejected, outcome: 'cancelled' }));
     expect(view).toBeNull();
     expect(ApprovalStatus.options).not.toContain(status);
   });

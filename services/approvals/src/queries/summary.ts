@@ -1,26 +1,26 @@
 import type { Summary } from '@holdpoint/runtime/engine/ports';
-import type { ServiceState } from '../aggregates.ts';
+import type { ApprovalState } from '../approval/state.ts';
+import type { AuditLog } from '../audit/audit-log.ts';
+import type { Rule } from '../rule/rule.ts';
+import type { AccessToken } from '../token/access-token.ts';
 import { approvalView } from './requests.ts';
 
-/**
- * Status and view of an aggregate in the lists. The view of a token contains its hash, which no answer
- * returns.
- */
-export const summarise = (state: ServiceState): Summary => {
-  switch (state.status) {
-    case 'absent':
-    case 'withdrawn':
-    case 'audit':
-      return { status: state.status, view: null };
-    case 'rule':
-      // Only the rule itself needs the approvals that it decided.
-      return { status: state.status, view: { ...state, usedFor: [] } };
-    case 'token':
-      return { status: state.status, view: state };
-    case 'pending':
-    case 'closed': {
-      const view = approvalView(state);
-      return { status: view.status, view };
-    }
-  }
+export const approvalSummary = (state: ApprovalState): Summary => {
+  if (state.status === 'absent' || state.status === 'withdrawn') return { status: state.status, view: null };
+  const view = approvalView(state);
+  return { status: view.status, view };
 };
+
+/** Without the approvals that it decided: only the rule itself needs them. */
+export const ruleSummary = (state: Rule | undefined): Summary => ({
+  status: 'rule',
+  view: state === undefined ? null : { ...state, usedFor: [] },
+});
+
+/** A token is looked up by the hash of its secret; no answer contains the hash. */
+export const tokenSummary = (state: AccessToken | undefined): Summary => ({
+  status: 'token',
+  view: state ?? null,
+});
+
+export const auditSummary = (_state: AuditLog | undefined): Summary => ({ status: 'audit', view: null });

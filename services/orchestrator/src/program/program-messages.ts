@@ -1,9 +1,9 @@
 import { type ErrorBody, errorBody } from '@holdpoint/contracts/values/errors';
 import type { ProgramMessage } from '@holdpoint/programs/messages';
-import type { BoardMessage } from '../registry/decide.ts';
+import type { RegistryMessage } from '../registry/decide.ts';
 import type { TaskMessage } from '../task/model/messages.ts';
 
-type Told = TaskMessage | Extract<ProgramMessage, { readonly kind: 'work' | 'fork_program' }> | BoardMessage;
+type Told = TaskMessage | Extract<ProgramMessage, { readonly kind: 'work' | 'fork_program' }> | RegistryMessage;
 
 const refusal = (message: string): { readonly error: ErrorBody } => ({
   error: errorBody('ORCHESTRATOR_ILLEGAL_IN_PHASE', message),
@@ -47,7 +47,7 @@ export const asProgramMessage = (
         ...(message.payload.node !== undefined && { node: message.payload.node }),
       };
     case 'notify':
-      return { kind: 'notify', information: message.payload.information };
+      return { kind: 'notify', notification: message.payload.notification };
     case 'approval':
     case 'timer':
     case 'work':

@@ -4,19 +4,19 @@ import type { DecisionBuilder } from './decision-builder.ts';
 import { waitingForOf, insertByAge, isFull, onePerKey, grantable } from './locks.ts';
 import { type Registry, type LockHolder, isSameNode, jobIn, type LockWaiter } from './state.ts';
 
-type Acquire = Extract<RegistryRequest, { readonly ask: 'acquire' }>;
-type Release = Extract<RegistryRequest, { readonly ask: 'release' }>;
+type Acquire = Extract<RegistryRequest, { readonly kind: 'acquire' }>;
+type Release = Extract<RegistryRequest, { readonly kind: 'release' }>;
 
 const entryOf = ({ held, waiting }: Registry, job: Job): LockHolder | LockWaiter | undefined =>
   held.find((each) => isSameNode(each, job)) ?? waiting.find((each) => isSameNode(each, job));
 
-const notifyLocks = (builder: DecisionBuilder, job: Job, held: boolean, behind: readonly string[]): void =>
+const notifyLocks = (builder: DecisionBuilder, job: Job, acquired: boolean, waitingFor: readonly string[]): void =>
   builder.notify(job.task, {
-    about: 'locks',
+    kind: 'locks',
     ...jobIn(job),
     repository: builder.registry().id,
-    held,
-    behind: [...behind],
+    acquired,
+    waitingFor: [...waitingFor],
   });
 
 const notifyAcquired = (builder: DecisionBuilder, job: Job): void => notifyLocks(builder, job, true, []);

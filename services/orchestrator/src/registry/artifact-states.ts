@@ -11,7 +11,7 @@ export const artifactStatuses = (
   labels: Iterable<string>,
 ): ArtifactStatuses => {
   const found = new Map<string, ArtifactState>();
-  for (const label of labels) found.set(label, { label, state: 'none' });
+  for (const label of labels) found.set(label, { label, state: 'missing' });
   for (const { task, failed } of reporters) {
     for (const { label, node } of failed) {
       if (found.has(label)) found.set(label, { label, state: 'failed', by: jobOf(task, node) });
@@ -22,24 +22,24 @@ export const artifactStatuses = (
       const by = jobOf(task, node);
       const known = found.get(label);
       // Of several the first by name, and not the one that happened to report last: nothing has changed by that.
-      if (known === undefined || (known.state === 'coming' && (known.by ?? '') <= by)) continue;
-      found.set(label, { label, state: 'coming', by });
+      if (known === undefined || (known.state === 'pending' && (known.by ?? '') <= by)) continue;
+      found.set(label, { label, state: 'pending', by });
     }
   }
   for (const { label, task, node, payload } of made) {
     if (!found.has(label)) continue;
-    found.set(label, { label, state: 'made', by: jobOf(task, node), ...(payload && { payload }) });
+    found.set(label, { label, state: 'available', by: jobOf(task, node), ...(payload && { payload }) });
   }
   return found;
 };
 
 export const statusesOf = (
-  standings: ArtifactStatuses,
+  artifactStates: ArtifactStatuses,
   labels: readonly string[],
-): readonly ArtifactState[] => labels.map((label) => standings.get(label) ?? { label, state: 'none' });
+): readonly ArtifactState[] => labels.map((label) => artifactStates.get(label) ?? { label, state: 'missing' });
 
-export const areAvailable = (standings: readonly ArtifactState[]): boolean =>
-  standings.every(({ state }) => state === 'made');
+export const areAvailable = (artifactStates: readonly ArtifactState[]): boolean =>
+  artifactStates.every(({ state }) => state === 'available');
 
 const isUnchanged = (one: ArtifactState | undefined, other: ArtifactState): boolean =>
   one?.state === other.state &&

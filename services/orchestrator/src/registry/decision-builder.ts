@@ -2,7 +2,7 @@ import type { RegistryEvent, Notification, Job } from '@holdpoint/contracts/task
 import type { RepositoryId } from '@holdpoint/contracts/values/ids';
 import { type Decision, decision, type Outgoing, type TimerChange } from '@holdpoint/runtime/decider';
 import { evolve } from './evolve.ts';
-import { notification } from './notify.ts';
+import { notificationCommand } from './notify.ts';
 import { type Registry, type RegistryState, emptyRegistry } from './state.ts';
 
 /** An event before it is known of which board. */
@@ -17,7 +17,7 @@ export type DecisionBuilder = {
   readonly now: number;
   readonly registry: () => Registry;
   readonly emit: (change: RegistryChange) => void;
-  readonly notify: (task: Job['task'], information: Notification) => void;
+  readonly notify: (task: Job['task'], notification: Notification) => void;
   readonly timer: (change: TimerChange) => void;
   readonly done: () => Decision<RegistryEvent>;
 };
@@ -41,7 +41,7 @@ export const createDecisionBuilder = (
       events.push(event);
       current = evolve(current, event);
     },
-    notify: (task, information) => void send.push(notification(registry(), task, information, now)),
+    notify: (task, notification) => void send.push(notificationCommand(registry(), task, notification, now)),
     timer: (change) => void timers.push(change),
     // Nobody waits for an answer to a call: whoever asked is informed by a message of its own.
     done: () => decision({ events, send, timers }),

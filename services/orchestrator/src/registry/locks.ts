@@ -1,17 +1,17 @@
 import { jobOf } from '@holdpoint/contracts/values/ids';
 import type { Lock } from '@holdpoint/contracts/workflow/workflow';
-import type { Board, Held, Waiting } from './state.ts';
+import type { Registry, LockHolder, LockWaiter } from './state.ts';
 
 /** A place is small, but a board is loaded and stored as a whole. Whoever finds it full asks again. */
-export const PLACES_MAX = 10_000;
+export const JOBS_MAX = 10_000;
 
 /** For people, who read the first few; the message that carries them has to stay small. */
-const BEHIND_MAX = 100;
+const WAITING_FOR_MAX = 100;
 
-export const isFull = ({ held, waiting }: Board): boolean => held.length + waiting.length >= PLACES_MAX;
+export const isFull = ({ held, waiting }: Registry): boolean => held.length + waiting.length >= JOBS_MAX;
 
 /** One lock per key; whoever wants a key in both modes wants it for itself. */
-export const perKey = (locks: readonly Lock[]): readonly Lock[] => {
+export const onePerKey = (locks: readonly Lock[]): readonly Lock[] => {
   const modes = new Map<string, Lock['mode']>();
   for (const { key, mode } of locks) {
     if (modes.get(key) !== 'exclusive') modes.set(key, mode);
@@ -20,12 +20,12 @@ export const perKey = (locks: readonly Lock[]): readonly Lock[] => {
 };
 
 /** Who was submitted first is served first; ids only make the order of those that were submitted at once a certain one. */
-export const isBefore = (one: Waiting, other: Waiting): boolean => {
+export const isBefore = (one: LockWaiter, other: LockWaiter): boolean => {
   if (one.since !== other.since) return one.since < other.since;
   return one.task === other.task ? one.node < other.node : one.task < other.task;
 };
 
-export const inserted = (waiting: readonly Waiting[], job: Waiting): readonly Waiting[] => {
+export const insertByAge = (waiting: readonly LockWaiter[], job: LockWaiter): readonly LockWaiter[] => {
   const at = waiting.findIndex((each) => isBefore(job, each));
   return waiting.toSpliced(at < 0 ? waiting.length : at, 0, job);
 };
@@ -49,7 +49,10 @@ const claim = (claims: Claims, locks: readonly Lock[]): void => {
  * Who can be served now. A key that an earlier job waits for is as good as held to later ones, or a stream of small wants
  * would keep a large one waiting for ever; keys that no earlier job wants are given at once.
  */
-export const servable = (held: readonly Held[], waiting: readonly Waiting[]): readonly Waiting[] => {
+export const grantable = (
+  held: readonly LockHolder[],
+  waiting: readonly LockWaiter[],
+): readonly LockWaiter[] => {
   const claims: Claims = new Map();
   for (const { locks } of held) claim(claims, locks);
   return waiting.filter(({ locks }) => {
@@ -65,10 +68,10 @@ const collide = (one: readonly Lock[], other: readonly Lock[]): boolean =>
   );
 
 /** The jobs that have to end before this one is served: those that hold, then those that wait before it. */
-export const behindOf = ({ held, waiting }: Board, job: Waiting): readonly string[] => {
+export const waitingForOf = ({ held, waiting }: Registry, job: LockWaiter): readonly string[] => {
   const behind: string[] = [];
   for (const each of [...held, ...waiting.filter((other) => isBefore(other, job))]) {
-    if (behind.length === BEHIND_MAX) break;
+    if (behind.length === WAITING_FOR_MAX) break;
     if (collide(each.locks, job.locks)) behind.push(jobOf(each.task, each.node));
   }
   return behind;

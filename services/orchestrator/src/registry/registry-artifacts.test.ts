@@ -14,17 +14,17 @@ import {
   taskId,
   told,
 } from '../../testing/registry.ts';
-import { boardDecider, type BoardMessage } from './decide.ts';
+import { registryDecider, type RegistryMessage } from './decide.ts';
 
-const given = specFor(boardDecider);
-const acted = (...messages: readonly BoardMessage[]) =>
-  historyOf(boardDecider, ...messages.map((message) => [message, NOW] as const));
+const given = specFor(registryDecider);
+const acted = (...messages: readonly RegistryMessage[]) =>
+  historyOf(registryDecider, ...messages.map((message) => [message, NOW] as const));
 
 const X = 'custom:stage_token:approve:x';
 const Y = 'plan_doc:y (draft/y)';
-const coming = (label = X) => artifact('coming', label);
+const coming = (label = X) => artifact('pending', label);
 const made = (label = X, payload?: ArtifactReport['payload']) =>
-  artifact('made', label, { ...(payload && { payload }) });
+  artifact('available', label, { ...(payload && { payload }) });
 const failed = (label = X) => artifact('failed', label);
 
 const recorded = (task: string, serial: number, ...artifacts: readonly ArtifactReport[]) => ({
@@ -44,44 +44,44 @@ const watched = (name: string, labels: readonly string[], until = NOW + 15 * MIN
 });
 const unwatched = (name: string) => ({ type: 'artifact_watch_removed' as const, id: BOARD, ...job(name) });
 
-const toldReported = (task: string, serial: number) => told(task, { about: 'reported', task, serial });
-const toldStandings = (name: string, ...standings: readonly object[]) =>
-  told(job(name).task, { about: 'artifacts', ...job(name), standings });
+const toldReported = (task: string, serial: number) => told(task, { kind: 'reported', task, serial });
+const toldStandings = (name: string, ...artifactStates: readonly object[]) =>
+  told(job(name).task, { kind: 'artifacts', ...job(name), artifactStates });
 
 describe('reference 67: how an artifact stands', () => {
   const cases = [
-    ['nobody has reported it', [], { state: 'none' }],
-    ['somebody is to make it', [report('t1', 1, coming())], { state: 'coming', by: 't1/n' }],
+    ['nobody has reported it', [], { state: 'missing' }],
+    ['somebody is to make it', [report('t1', 1, coming())], { state: 'pending', by: 't1/n' }],
     [
       'somebody made it',
       [report('t1', 1, made(X, { text: 'hi' }))],
-      { state: 'made', by: 't1/n', payload: { text: 'hi' } },
+      { state: 'available', by: 't1/n', payload: { text: 'hi' } },
     ],
     ['somebody failed to make it', [report('t1', 1, failed())], { state: 'failed', by: 't1/n' }],
     [
       'one failed, another is to make it',
       [report('t1', 1, coming()), report('t2', 1, failed())],
-      { state: 'coming', by: 't1/n' },
+      { state: 'pending', by: 't1/n' },
     ],
     [
       'one made it, another is to make it anew, and a third failed',
       [report('t1', 1, made()), report('t2', 1, coming()), report('t3', 1, failed())],
-      { state: 'made', by: 't1/n' },
+      { state: 'available', by: 't1/n' },
     ],
     [
       'two made it, and the later one has failed since: what the first made is there',
       [report('t1', 1, made()), report('t2', 1, made()), report('t2', 2, failed())],
-      { state: 'made', by: 't1/n' },
+      { state: 'available', by: 't1/n' },
     ],
     [
       'two are to make it: the first by name, whoever reported last',
       [report('t1', 1, coming()), report('t2', 1, coming())],
-      { state: 'coming', by: 't1/n' },
+      { state: 'pending', by: 't1/n' },
     ],
     [
       'two are to make it, and the first by name reported last',
       [report('t2', 1, coming()), report('t1', 1, coming())],
-      { state: 'coming', by: 't1/n' },
+      { state: 'pending', by: 't1/n' },
     ],
     [
       'two failed: the last',
@@ -91,25 +91,25 @@ describe('reference 67: how an artifact stands', () => {
     [
       'two made it: the last',
       [report('t1', 1, made(X, { text: 'old' })), report('t2', 1, made(X, { text: 'new' }))],
-      { state: 'made', by: 't2/n', payload: { text: 'new' } },
+      { state: 'available', by: 't2/n', payload: { text: 'new' } },
     ],
     [
       'its maker was the one, made something else since, and is not the last to have made it for that',
       [report('t1', 1, made()), report('t2', 1, made()), report('t1', 2, made(), made(Y))],
-      { state: 'made', by: 't2/n' },
+      { state: 'available', by: 't2/n' },
     ],
     [
       'its maker makes it anew',
       [report('t1', 1, made()), report('t1', 2, coming())],
-      { state: 'coming', by: 't1/n' },
+      { state: 'pending', by: 't1/n' },
     ],
     [
       'its maker made it anew',
       [report('t1', 1, made()), report('t2', 1, made()), report('t1', 2, coming()), report('t1', 3, made())],
-      { state: 'made', by: 't1/n' },
+      { state: 'available', by: 't1/n' },
     ],
-    ['its maker takes it back', [report('t1', 1, made()), report('t1', 2)], { state: 'none' }],
-    ['whoever was to make it left it out', [report('t1', 1, coming()), report('t1', 2)], { state: 'none' }],
+    ['its maker takes it back', [report('t1', 1, made()), report('t1', 2)], { state: 'missing' }],
+    ['whoever was to make it left it out', [report('t1', 1, coming()), report('t1', 2)], { state: 'missing' }],
   ] as const;
 
   test.each(cases)('%s', (_, messages, standing) => {
@@ -121,7 +121,7 @@ describe('reference 67: how an artifact stands', () => {
   test('a task that needs what it makes itself is told like any other', () => {
     given(...acted(report('t1', 1, coming())))
       .when(require('t1/a', X), NOW)
-      .thenSends(toldStandings('t1/a', { label: X, state: 'coming', by: 't1/n' }));
+      .thenSends(toldStandings('t1/a', { label: X, state: 'pending', by: 't1/n' }));
   });
 });
 
@@ -130,7 +130,7 @@ describe('reference 68: what nobody makes', () => {
     given()
       .when(require('t1/a', X), NOW)
       .thenEmits(watched('t1/a', [X]))
-      .thenSends(toldStandings('t1/a', { label: X, state: 'none' }))
+      .thenSends(toldStandings('t1/a', { label: X, state: 'missing' }))
       .thenTimes();
   });
 
@@ -139,11 +139,11 @@ describe('reference 68: what nobody makes', () => {
     given(...waiting)
       .when(report('t2', 1, coming()), NOW)
       .thenEmits(recorded('t2', 1, coming()))
-      .thenSends(toldStandings('t1/a', { label: X, state: 'coming', by: 't2/n' }), toldReported('t2', 1));
-    given(...continued(boardDecider, waiting, [report('t2', 1, coming()), NOW]))
+      .thenSends(toldStandings('t1/a', { label: X, state: 'pending', by: 't2/n' }), toldReported('t2', 1));
+    given(...continued(registryDecider, waiting, [report('t2', 1, coming()), NOW]))
       .when(report('t2', 2, made()), NOW)
       .thenEmits(recorded('t2', 2, made()), unwatched('t1/a'))
-      .thenSends(toldStandings('t1/a', { label: X, state: 'made', by: 't2/n' }), toldReported('t2', 2));
+      .thenSends(toldStandings('t1/a', { label: X, state: 'available', by: 't2/n' }), toldReported('t2', 2));
   });
 });
 
@@ -179,7 +179,7 @@ describe('a report', () => {
         toldStandings(
           't1/a',
           { label: X, state: 'failed', by: 't3/n' },
-          { label: Y, state: 'made', by: 't2/n' },
+          { label: Y, state: 'available', by: 't2/n' },
         ),
         toldReported('t3', 1),
       );
@@ -187,8 +187,8 @@ describe('a report', () => {
 
   test('of the same artifact with another payload, or by another maker, is a change', () => {
     const history = acted(require('t1/a', X, Y), report('t2', 1, made(X, { text: 'old' })));
-    const none = { label: Y, state: 'none' };
-    const anew = { label: X, state: 'made', payload: { text: 'new' } };
+    const none = { label: Y, state: 'missing' };
+    const anew = { label: X, state: 'available', payload: { text: 'new' } };
     given(...history)
       .when(report('t2', 2, made(X, { text: 'new' })), NOW)
       .thenSends(toldStandings('t1/a', { ...anew, by: 't2/n' }, none), toldReported('t2', 2));
@@ -204,20 +204,20 @@ describe('a report', () => {
   });
 
   test('is recorded without the payload of what is not made', () => {
-    const early = artifact('coming', X, { payload: { text: 'not yet' } });
+    const early = artifact('pending', X, { payload: { text: 'not yet' } });
     given()
       .when(report('t1', 1, early), NOW)
       .thenEmits(recorded('t1', 1, coming()));
   });
 
   test('tells everybody who watches', () => {
-    const standing = { label: X, state: 'coming', by: 't3/n' };
+    const standing = { label: X, state: 'pending', by: 't3/n' };
     given(...acted(require('t1/a', X), require('t1/b', X), require('t2/a', Y, X), require('t2/b', Y)))
       .when(report('t3', 1, coming()), NOW)
       .thenSends(
         toldStandings('t1/a', standing),
         toldStandings('t1/b', standing),
-        toldStandings('t2/a', { label: Y, state: 'none' }, standing),
+        toldStandings('t2/a', { label: Y, state: 'missing' }, standing),
         toldReported('t3', 1),
       );
   });
@@ -238,8 +238,8 @@ describe('a requirement', () => {
       .thenSends(
         toldStandings(
           't2/a',
-          { label: X, state: 'made', by: 't1/n' },
-          { label: Y, state: 'made', by: 't1/n' },
+          { label: X, state: 'available', by: 't1/n' },
+          { label: Y, state: 'available', by: 't1/n' },
         ),
       );
   });
@@ -248,7 +248,7 @@ describe('a requirement', () => {
     given(...acted(require('t1/a', X, Y)))
       .when(require('t1/a', Y, X, X), NOW + 7 * MINUTE_MS)
       .thenEmits()
-      .thenSends(toldStandings('t1/a', { label: Y, state: 'none' }, { label: X, state: 'none' }));
+      .thenSends(toldStandings('t1/a', { label: Y, state: 'missing' }, { label: X, state: 'missing' }));
   });
 
   test('asked again after half of the time is watched for as long again', () => {
@@ -269,7 +269,7 @@ describe('a requirement', () => {
     given(...history)
       .when(require('t1/a/2', X), NOW)
       .thenEmits(watched('t1/a/2', [X]));
-    given(...continued(boardDecider, history, [require('t1/a/2', Y), NOW]))
+    given(...continued(registryDecider, history, [require('t1/a/2', Y), NOW]))
       .when(report('t2', 1, coming()), NOW)
       .thenSends(toldReported('t2', 1));
   });
@@ -278,7 +278,7 @@ describe('a requirement', () => {
     given(...acted(require('t1/a/2', X)))
       .when(require('t1/a/1', Y), NOW)
       .thenEmits()
-      .thenSends(toldStandings('t1/a/1', { label: Y, state: 'none' }));
+      .thenSends(toldStandings('t1/a/1', { label: Y, state: 'missing' }));
   });
 
   test('that is asked again once all is there ends the watch', () => {

@@ -47,20 +47,20 @@ describe('payloads', () => {
       report(
         't1',
         1,
-        artifact('made', 'fits', { payload: textOf(64 * KIB) }),
-        artifact('made', 'too large', { payload: textOf(64 * KIB + 1) }),
-        artifact('coming', 'not there', { payload: { text: 'x' } }),
+        artifact('available', 'fits', { payload: textOf(64 * KIB) }),
+        artifact('available', 'too large', { payload: textOf(64 * KIB + 1) }),
+        artifact('pending', 'not there', { payload: { text: 'x' } }),
       ),
     );
     expect(standingOf(board, 'fits')).toMatchObject({ payload: textOf(64 * KIB) });
-    expect(standingOf(board, 'too large')).toEqual({ label: 'too large', state: 'made', by: 't1/n' });
-    expect(standingOf(board, 'not there')).toEqual({ label: 'not there', state: 'coming', by: 't1/n' });
+    expect(standingOf(board, 'too large')).toEqual({ label: 'too large', state: 'available', by: 't1/n' });
+    expect(standingOf(board, 'not there')).toEqual({ label: 'not there', state: 'pending', by: 't1/n' });
   });
 
   test('count in bytes and not in characters', () => {
     const payload = { text: '€'.repeat(30 * KIB) };
-    const board = after(emptyRegistry(BOARD), report('t1', 1, artifact('made', 'x', { payload })));
-    expect(standingOf(board, 'x')).toEqual({ label: 'x', state: 'made', by: 't1/n' });
+    const board = after(emptyRegistry(BOARD), report('t1', 1, artifact('available', 'x', { payload })));
+    expect(standingOf(board, 'x')).toEqual({ label: 'x', state: 'available', by: 't1/n' });
   });
 
   test('of the oldest artifacts give way to newer ones, and the artifacts stay', () => {
@@ -69,17 +69,17 @@ describe('payloads', () => {
     const board = after(
       emptyRegistry(BOARD),
       ...range(count, (index) =>
-        report(`t${String(index)}`, 1, artifact('made', String(index), { payload })),
+        report(`t${String(index)}`, 1, artifact('available', String(index), { payload })),
       ),
     );
     const kept = range(count, (index) => 'payload' in (standingOf(board, String(index)) ?? {}));
     expect(kept).toEqual(range(count, (index) => index > 1));
-    expect(standingOf(board, '0')).toEqual({ label: '0', state: 'made', by: 't0/n' });
+    expect(standingOf(board, '0')).toEqual({ label: '0', state: 'available', by: 't0/n' });
   });
 
   test('of many artifacts are told in several messages', () => {
     const labels = range(20, (index) => `x${String(index)}`);
-    const artifacts = labels.map((label) => artifact('made', label, { payload: textOf(60 * KIB) }));
+    const artifacts = labels.map((label) => artifact('available', label, { payload: textOf(60 * KIB) }));
     const board = after(
       emptyRegistry(BOARD),
       report('t1', 1, ...artifacts.slice(0, 10)),
@@ -88,7 +88,7 @@ describe('payloads', () => {
     const { send } = decideOn(board, require('t3/a', ...labels));
     for (const { data } of send) expect(JSON.stringify(data).length).toBeLessThan(300 * KIB);
     const told = informationOf({ send }).flatMap((each) =>
-      each.about === 'artifacts' ? each.standings.map(({ label }) => label) : [],
+      each.kind === 'artifacts' ? each.artifactStates.map(({ label }) => label) : [],
     );
     expect(told).toEqual(labels);
     expect(new Set(send.map(({ id }) => id)).size).toBe(send.length);
@@ -98,29 +98,29 @@ describe('payloads', () => {
 describe('artifacts', () => {
   test('that are made are kept up to a number, the newest of them', () => {
     const made = range(ARTIFACTS_MAX, (index) => ({ ...maker(String(index)), task: taskId('t0'), bytes: 0 }));
-    const board = after(boardWith({ made }), report('t1', 1, artifact('made', 'new')));
+    const board = after(boardWith({ made }), report('t1', 1, artifact('available', 'new')));
     expect(board.made).toHaveLength(ARTIFACTS_MAX);
-    expect(standingOf(board, '0')?.state).toBe('none');
-    expect(standingOf(board, '1')?.state).toBe('made');
-    expect(standingOf(board, 'new')?.state).toBe('made');
+    expect(standingOf(board, '0')?.state).toBe('missing');
+    expect(standingOf(board, '1')?.state).toBe('available');
+    expect(standingOf(board, 'new')?.state).toBe('available');
   });
 
   test('that are made count as old as they are, however often that is said, until another makes them anew', () => {
     const made = range(ARTIFACTS_MAX, (index) => ({ ...maker(String(index)), task: taskId('t0'), bytes: 0 }));
-    const said = range(ARTIFACTS_MAX, (index) => artifact('made', String(index))).toReversed();
+    const said = range(ARTIFACTS_MAX, (index) => artifact('available', String(index))).toReversed();
     const again = after(
       boardWith({ made }),
       report('t0', 1, ...said),
-      report('t1', 1, artifact('made', 'new')),
+      report('t1', 1, artifact('available', 'new')),
     );
-    expect([standingOf(again, '0')?.state, standingOf(again, '1')?.state]).toEqual(['none', 'made']);
-    const anew = after(boardWith({ made }), report('t1', 1, artifact('made', '0'), artifact('made', 'new')));
-    expect([standingOf(anew, '0')?.state, standingOf(anew, '1')?.state]).toEqual(['made', 'none']);
+    expect([standingOf(again, '0')?.state, standingOf(again, '1')?.state]).toEqual(['missing', 'available']);
+    const anew = after(boardWith({ made }), report('t1', 1, artifact('available', '0'), artifact('available', 'new')));
+    expect([standingOf(anew, '0')?.state, standingOf(anew, '1')?.state]).toEqual(['available', 'missing']);
   });
 
   test('that are made are known as those of their task for a number of tasks', () => {
     const messages = range(REPORTERS_MAX + 1, (index) =>
-      report(`t${String(index)}`, 1, artifact('made', String(index))),
+      report(`t${String(index)}`, 1, artifact('available', String(index))),
     );
     const { reporters } = after(emptyRegistry(BOARD), ...messages);
     expect(reporters.map(({ made }) => made)).toEqual([
@@ -133,13 +133,13 @@ describe('artifacts', () => {
     const tasks = REPORTERS_MAX + 1;
     const messages = range(tasks, (index) => [
       report(`f${String(index)}`, 1, artifact('failed', `f${String(index)}`)),
-      report(`m${String(index)}`, 1, artifact('made', `m${String(index)}`)),
+      report(`m${String(index)}`, 1, artifact('available', `m${String(index)}`)),
     ]);
-    const board = after(emptyRegistry(BOARD), report('c', 1, artifact('coming', 'c')), ...messages.flat());
-    expect(standingOf(board, 'f0')?.state).toBe('none');
+    const board = after(emptyRegistry(BOARD), report('c', 1, artifact('pending', 'c')), ...messages.flat());
+    expect(standingOf(board, 'f0')?.state).toBe('missing');
     expect(standingOf(board, 'f1')?.state).toBe('failed');
-    expect(standingOf(board, 'm0')?.state).toBe('made');
-    expect(standingOf(board, 'c')?.state).toBe('coming');
+    expect(standingOf(board, 'm0')?.state).toBe('available');
+    expect(standingOf(board, 'c')?.state).toBe('pending');
   });
 
   test('whose standing is lost to a bound are told of to who watches them', () => {
@@ -149,7 +149,7 @@ describe('artifacts', () => {
     }));
     const board = after(boardWith({ reporters: failures }), require('w/a', '0'));
     const told = informationOf(decideOn(board, report('new', 1, artifact('failed', 'new'))));
-    expect(told[0]).toMatchObject({ about: 'artifacts', standings: [{ label: '0', state: 'none' }] });
+    expect(told[0]).toMatchObject({ kind: 'artifacts', artifactStates: [{ label: '0', state: 'missing' }] });
   });
 
   test('that are to come are kept up to a number of labels', () => {
@@ -158,10 +158,10 @@ describe('artifacts', () => {
       ...silent(`t${String(index)}`),
       coming: range(each, (label) => maker(`${String(index)}.${String(label)}`)),
     }));
-    const board = after(boardWith({ reporters }), report('new', 1, artifact('coming', 'new')));
-    expect(standingOf(board, '0.0')?.state).toBe('none');
-    expect(standingOf(board, '1.0')?.state).toBe('coming');
-    expect(standingOf(board, 'new')?.state).toBe('coming');
+    const board = after(boardWith({ reporters }), report('new', 1, artifact('pending', 'new')));
+    expect(standingOf(board, '0.0')?.state).toBe('missing');
+    expect(standingOf(board, '1.0')?.state).toBe('pending');
+    expect(standingOf(board, 'new')?.state).toBe('pending');
   });
 });
 
@@ -169,11 +169,11 @@ describe('the serial of a task', () => {
   test('is known long after nothing else of it is, so that an old report does not bring it back', () => {
     const settled = range(REPORTERS_MAX, (index) => report(`t${String(index)}`, 1, artifact('failed', 'x')));
     const board = after(emptyRegistry(BOARD), report('old', 2, artifact('failed', 'old')), ...settled);
-    expect(standingOf(board, 'old')?.state).toBe('none');
+    expect(standingOf(board, 'old')?.state).toBe('missing');
     specFor({ ...registryDecider, initial: board })()
-      .when(report('old', 1, artifact('coming', 'old')), NOW)
+      .when(report('old', 1, artifact('pending', 'old')), NOW)
       .thenEmits()
-      .thenSends({ data: { information: { about: 'reported', serial: 2 } } });
+      .thenSends({ data: { notification: { kind: 'reported', serial: 2 } } });
   });
 
   test('is kept of the last tasks only', () => {
@@ -203,7 +203,7 @@ describe('watchers', () => {
   });
 
   test('are told as much as one decision may say; the others are not forgotten', () => {
-    const large = artifact('made', 'x', { payload: textOf(64 * KIB) });
+    const large = artifact('available', 'x', { payload: textOf(64 * KIB) });
     const board = boardWith({ watches: watches.slice(0, 300) });
     const made = decideOn(board, report('new', 1, large));
     const bytes = made.send.reduce((sum, { data }) => sum + JSON.stringify(data).length, 0);

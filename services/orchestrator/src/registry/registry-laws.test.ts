@@ -79,7 +79,7 @@ test('nobody is given a key that an earlier one waits for', () => {
     fc.property(lockActs, (sequence) => {
       const since = new Map<string, number>();
       for (const { message, made, after } of runOf(registryDecider, sequence)) {
-        if (message.kind === 'registry' && message.request.ask === 'acquire') {
+        if (message.kind === 'registry' && message.request.kind === 'acquire') {
           since.set(message.request.task, message.request.since);
         }
         for (const event of made.events) {
@@ -100,16 +100,16 @@ test('whoever is granted a lock is told so, and whoever asks is told how it stan
         for (const event of made.events) {
           if (event.type !== 'lock_acquired') continue;
           const { task, node, attempt } = event;
-          expect(told).toContainEqual(expect.objectContaining({ task, node, attempt, held: true }));
+          expect(told).toContainEqual(expect.objectContaining({ task, node, attempt, acquired: true }));
         }
-        if (message.kind !== 'registry' || message.request.ask !== 'acquire') continue;
+        if (message.kind !== 'registry' || message.request.kind !== 'acquire') continue;
         const { task, node, attempt } = message.request;
         const held = boardOf(after).held.some(
           (each) => each.task === task && each.node === node && each.attempt === attempt,
         );
         const last = told.at(-1);
-        expect(last).toMatchObject({ about: 'locks', task, node, attempt, held });
-        const behind = last?.about === 'locks' ? last.behind : [];
+        expect(last).toMatchObject({ kind: 'locks', task, node, attempt, acquired: held });
+        const behind = last?.kind === 'locks' ? last.waitingFor : [];
         expect(behind.length > 0).toBe(!held);
       }
     }),
@@ -175,9 +175,9 @@ test('however acquires and releases overtake each other and come twice, answered
       for (const message of messages) say(message);
       // Nobody needs anything any more: each that is told that it holds releases.
       for (let round = 0; round <= jobs && board().held.length > 0; round += 1) {
-        for (const information of informationOf(say(reminder))) {
-          if (information.about !== 'locks' || !information.held) continue;
-          say(release(`${information.task}/${information.node}/${String(information.attempt)}`));
+        for (const notification of informationOf(say(reminder))) {
+          if (notification.kind !== 'locks' || !notification.acquired) continue;
+          say(release(`${notification.task}/${notification.node}/${String(notification.attempt)}`));
         }
       }
       expect(board()).toMatchObject({ held: [], waiting: [] });
@@ -198,8 +198,8 @@ test('who watches is told of every change of what it watches, with all of it, an
           const changed = JSON.stringify(asItIs) !== JSON.stringify(asItWas);
           if (!changed || watch.until <= now) continue;
           const heard = told.flatMap((each) =>
-            each.about === 'artifacts' && each.task === task && each.node === node && each.attempt === attempt
-              ? each.standings
+            each.kind === 'artifacts' && each.task === task && each.node === node && each.attempt === attempt
+              ? each.artifactStates
               : [],
           );
           expect(heard).toEqual(asItIs);
@@ -207,7 +207,7 @@ test('who watches is told of every change of what it watches, with all of it, an
         if (message.kind === 'timer') continue;
         for (const { labels } of all.watches) {
           const states = [...artifactStatuses(all, labels).values()].map(({ state }) => state);
-          expect(states.every((state) => state === 'made')).toBe(false);
+          expect(states.every((state) => state === 'available')).toBe(false);
         }
       }
     }),
@@ -219,7 +219,7 @@ test('how an artifact stands follows from the latest report of each task, except
     fc.property(artifactActs, (sequence) => {
       const latest = new Map<string, { serial: number; states: ReadonlySet<string> }>();
       for (const { message, after } of runOf(registryDecider, sequence)) {
-        if (message.kind !== 'registry' || message.request.ask !== 'report') continue;
+        if (message.kind !== 'registry' || message.request.kind !== 'report') continue;
         const { task, serial, artifacts } = message.request;
         if (serial > (latest.get(task)?.serial ?? 0)) {
           latest.set(task, {
@@ -231,10 +231,10 @@ test('how an artifact stands follows from the latest report of each task, except
           const said = (what: string): boolean =>
             [...latest.values()].some(({ states }) => states.has(`${what} ${label}`));
           const allowed = {
-            made: said('made'),
-            coming: said('coming'),
-            failed: said('failed') && !said('coming'),
-            none: !said('failed') && !said('coming'),
+            available: said('available'),
+            pending: said('pending'),
+            failed: said('failed') && !said('pending'),
+            missing: !said('failed') && !said('pending'),
           };
           expect(allowed[state], `${label} is ${state}`).toBe(true);
         }

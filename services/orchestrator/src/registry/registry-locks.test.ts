@@ -15,13 +15,13 @@ import {
   toldHeld,
   toldToWait,
 } from '../../testing/registry.ts';
-import { boardDecider, type BoardMessage } from './decide.ts';
-import { PLACES_MAX } from './locks.ts';
-import type { BoardState } from './state.ts';
+import { registryDecider, type RegistryMessage } from './decide.ts';
+import { JOBS_MAX } from './locks.ts';
+import type { RegistryState } from './state.ts';
 
-const given = specFor(boardDecider);
-const acted = (...messages: readonly BoardMessage[]) =>
-  historyOf(boardDecider, ...messages.map((message) => [message, NOW] as const));
+const given = specFor(registryDecider);
+const acted = (...messages: readonly RegistryMessage[]) =>
+  historyOf(registryDecider, ...messages.map((message) => [message, NOW] as const));
 
 const locked = (name: string, ...keys: readonly string[]) => ({
   type: 'lock_acquired' as const,
@@ -107,11 +107,11 @@ describe('an acquire', () => {
   });
 
   test('asked again has another message id, decided again the same', () => {
-    const board = acted(acquire('t1/a', 1, 'k')).reduce<BoardState>(
-      (reached, event) => boardDecider.evolve(reached, event),
-      boardDecider.initial,
+    const board = acted(acquire('t1/a', 1, 'k')).reduce<RegistryState>(
+      (reached, event) => registryDecider.evolve(reached, event),
+      registryDecider.initial,
     );
-    const idAt = (now: number) => boardDecider.decide(board, acquire('t1/a', 1, 'k'), { now }).send[0]?.id;
+    const idAt = (now: number) => registryDecider.decide(board, acquire('t1/a', 1, 'k'), { now }).send[0]?.id;
     expect(idAt(NOW)).toBe(idAt(NOW));
     expect(idAt(NOW + 1)).not.toBe(idAt(NOW));
   });
@@ -252,7 +252,7 @@ describe('the reminder', () => {
 });
 
 describe('a board with as many jobs as it may have', () => {
-  const line = Array.from({ length: PLACES_MAX - 1 }, (_, index) => ({
+  const line = Array.from({ length: JOBS_MAX - 1 }, (_, index) => ({
     task: taskId(`t${String(index)}`),
     node: nodeId('a'),
     attempt: 1,
@@ -260,12 +260,12 @@ describe('a board with as many jobs as it may have', () => {
     since: index,
   }));
   const full = boardWith({ held: [{ ...job('first/a'), locks: locks('k') }], waiting: line });
-  const givenFull = specFor({ ...boardDecider, initial: full })();
+  const givenFull = specFor({ ...registryDecider, initial: full })();
 
   test('tells one more to wait, and does not remember it', () => {
     const behind = ['first/a', ...line.slice(0, 99).map(({ task }) => `${task}/a`)];
     givenFull
-      .when(acquire('more/a', PLACES_MAX, 'k'), NOW)
+      .when(acquire('more/a', JOBS_MAX, 'k'), NOW)
       .thenEmits()
       .thenSends(toldToWait('more/a', ...behind));
     givenFull
@@ -279,7 +279,7 @@ describe('a board with as many jobs as it may have', () => {
   });
 
   test('names a hundred jobs at the most, so that the answer is small', () => {
-    const made = boardDecider.decide(full, acquire('t9000/a', 9_000, 'k'), { now: NOW });
-    expect(informationOf(made)).toMatchObject([{ held: false, behind: { length: 100 } }]);
+    const made = registryDecider.decide(full, acquire('t9000/a', 9_000, 'k'), { now: NOW });
+    expect(informationOf(made)).toMatchObject([{ acquired: false, waitingFor: { length: 100 } }]);
   });
 });

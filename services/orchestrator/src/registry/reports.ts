@@ -22,7 +22,7 @@ const bytesOf = (payload: JsonObject | undefined): number =>
 
 /** A report as it is recorded: with the payloads that are given to others, and no more. */
 export const recordable = ({ payload, ...report }: ArtifactReport): ArtifactReport =>
-  payload !== undefined && report.state === 'made' && bytesOf(payload) <= PAYLOAD_MAX_BYTES
+  payload !== undefined && report.state === 'available' && bytesOf(payload) <= PAYLOAD_MAX_BYTES
     ? { ...report, payload }
     : report;
 
@@ -62,7 +62,7 @@ const mergeArtifacts = (
 ): readonly AvailableArtifact[] => {
   const reported = new Map(
     report.artifacts.flatMap(({ label, node, payload, state }) =>
-      state === 'made'
+      state === 'available'
         ? [[label, { label, node, task: report.task, bytes: bytesOf(payload), ...(payload && { payload }) }]]
         : [],
     ),
@@ -81,18 +81,18 @@ const mergeArtifacts = (
   return withinBounds([...kept, ...first]);
 };
 
-type ReporterStatus = 'coming' | 'failed' | 'made' | 'silent';
+type ReporterStatus = 'pending' | 'failed' | 'available' | 'silent';
 const KEPT_MAX: Readonly<Record<ReporterStatus, number>> = {
-  coming: LABELS_MAX,
+  pending: LABELS_MAX,
   failed: REPORTERS_MAX,
-  made: REPORTERS_MAX,
+  available: REPORTERS_MAX,
   silent: SERIALS_MAX,
 };
 
 const reporterStatus = ({ coming, failed, made }: Reporter): ReporterStatus => {
-  if (coming.length > 0) return 'coming';
+  if (coming.length > 0) return 'pending';
   if (failed.length > 0) return 'failed';
-  return made.length > 0 ? 'made' : 'silent';
+  return made.length > 0 ? 'available' : 'silent';
 };
 
 const serialOnly = ({ task, serial }: Reporter): Reporter => ({
@@ -105,7 +105,7 @@ const serialOnly = ({ task, serial }: Reporter): Reporter => ({
 
 /** From the latest report backwards: what is beyond a bound keeps its serial, and in the end not even that. */
 const withinReporterBounds = (reporters: readonly Reporter[]): readonly Reporter[] => {
-  const count: Record<ReporterStatus, number> = { coming: 0, failed: 0, made: 0, silent: 0 };
+  const count: Record<ReporterStatus, number> = { pending: 0, failed: 0, available: 0, silent: 0 };
   let labels = 0;
   const fits = (reporter: Reporter): boolean => {
     const { coming, failed, made } = reporter;
@@ -130,9 +130,9 @@ export const withReport = (board: Registry, report: Report): Registry => {
   const reporter: Reporter = {
     task,
     serial,
-    coming: makersIn(report, 'coming'),
+    coming: makersIn(report, 'pending'),
     failed: makersIn(report, 'failed'),
-    made: labelsOf(makersIn(report, 'made')),
+    made: labelsOf(makersIn(report, 'available')),
   };
   const others = board.reporters.filter((each) => each !== before);
   return {

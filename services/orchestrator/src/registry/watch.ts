@@ -11,8 +11,8 @@ import {
 } from './artifact-states.ts';
 import { isSameNode, jobIn, type ArtifactWatch } from './state.ts';
 
-type Require = Extract<RegistryRequest, { readonly ask: 'require' }>;
-type Report = Extract<RegistryRequest, { readonly ask: 'report' }>;
+type Require = Extract<RegistryRequest, { readonly kind: 'require' }>;
+type Report = Extract<RegistryRequest, { readonly kind: 'report' }>;
 
 /** Who still waits asks again long before; who does not is forgotten without having to say so. */
 export const WATCH_MS = 15 * 60_000;
@@ -24,10 +24,10 @@ export const WATCHES_MAX = 5_000;
  */
 export const NOTIFIED_MAX_BYTES = 8 * 1024 * 1024;
 
-const notifyWatcher = (builder: DecisionBuilder, job: Job, standings: readonly ArtifactState[]): number => {
+const notifyWatcher = (builder: DecisionBuilder, job: Job, artifactStates: readonly ArtifactState[]): number => {
   let told = 0;
-  for (const portion of chunks(standings)) {
-    builder.notify(job.task, { about: 'artifacts', ...jobIn(job), standings: [...portion.standings] });
+  for (const portion of chunks(artifactStates)) {
+    builder.notify(job.task, { kind: 'artifacts', ...jobIn(job), artifactStates: [...portion.artifactStates] });
     told += portion.bytes;
   }
   return told;
@@ -64,16 +64,16 @@ const watch = (builder: DecisionBuilder, job: Job, labels: readonly string[]): v
 export const requireArtifacts = (builder: DecisionBuilder, request: Require): void => {
   removeExpiredWatches(builder);
   const labels = [...new Set(request.labels)];
-  const standings = statusesOf(artifactStatuses(builder.registry(), labels), labels);
+  const artifactStates = statusesOf(artifactStatuses(builder.registry(), labels), labels);
   const known = builder.registry().watches.find((each) => isSameNode(each, request));
   // An earlier attempt is answered and no more: the watch is that of the attempt that has followed it.
   if (known === undefined || known.attempt <= request.attempt) {
-    if (!areAvailable(standings)) {
+    if (!areAvailable(artifactStates)) {
       if (known === undefined || !isCurrentWatch(known, request, labels, builder.now))
         watch(builder, request, labels);
     } else if (known !== undefined) removeWatch(builder, known);
   }
-  notifyWatcher(builder, request, standings);
+  notifyWatcher(builder, request, artifactStates);
 };
 
 const notifyChanges = (builder: DecisionBuilder, before: ArtifactStatuses): void => {
@@ -83,9 +83,9 @@ const notifyChanges = (builder: DecisionBuilder, before: ArtifactStatuses): void
   for (const each of builder.registry().watches) {
     if (told > NOTIFIED_MAX_BYTES) return;
     if (!each.labels.some((label) => changed.has(label))) continue;
-    const standings = statusesOf(after, each.labels);
-    if (areAvailable(standings)) removeWatch(builder, each);
-    told += notifyWatcher(builder, each, standings);
+    const artifactStates = statusesOf(after, each.labels);
+    if (areAvailable(artifactStates)) removeWatch(builder, each);
+    told += notifyWatcher(builder, each, artifactStates);
   }
 };
 
@@ -99,5 +99,5 @@ export const reportArtifacts = (builder: DecisionBuilder, { task, serial, artifa
     builder.emit({ type: 'artifacts_reported', task, serial, artifacts: kept, at: builder.now });
     notifyChanges(builder, before);
   }
-  builder.notify(task, { about: 'reported', task, serial: Math.max(serial, known) });
+  builder.notify(task, { kind: 'reported', task, serial: Math.max(serial, known) });
 };

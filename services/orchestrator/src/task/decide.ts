@@ -84,7 +84,7 @@ const resendCommands = (builder: DecisionBuilder, node: NodeId, ask: number): vo
 /** What a node waits to be answered, by now. */
 const pendingCommands = (builder: DecisionBuilder, node: NodeId, ask: number): readonly Outgoing[] => {
   const task = builder.task();
-  const { status, orders, underGrant, doubt, preparation: mending, stuck } = nodeState(task, node);
+  const { status, orders, underGrant, doubt, preparation, stuck } = nodeState(task, node);
   const steps = Object.keys(orders ?? {}).map((id) => orderStep(task, node, id as EffectId, ask));
   switch (status) {
     case 'awaiting_approval':
@@ -94,7 +94,7 @@ const pendingCommands = (builder: DecisionBuilder, node: NodeId, ask: number): r
       if (doubt?.said !== undefined) return [resolveInDoubt(task, node, ask), ...steps];
       return underGrant ? [orderEffect(task, node, ask), ...steps] : steps;
     case 'recovering':
-      return mending === undefined
+      return preparation === undefined
         ? [assessFailure(task, node, ask)]
         : [...rollbackCommands(task, node, ask), ...steps];
     case 'escalated':
@@ -150,7 +150,7 @@ const decideReply = (builder: DecisionBuilder, message: Reply): void => {
     case 'watch':
       return onWatch(builder, message.payload);
     case 'notify':
-      return onNotification(builder, message.payload.information);
+      return onNotification(builder, message.payload.notification);
     case 'timer':
       return onTimer(builder, message.name, message.data);
   }

@@ -153,7 +153,7 @@ describe('locks', () => {
     const task = one();
     expect(task.said.at(-1)).toBe('locks_requested a');
     expect(task.sent('task.registry')[0]?.data).toMatchObject({
-      request: { ask: 'acquire', node: 'a', attempt: 1, locks: LOCKS },
+      request: { kind: 'acquire', node: 'a', attempt: 1, locks: LOCKS },
     });
     expect(task.when(locked('a')).said).toEqual(['locks_acquired a', 'step_ordered a.run']);
   });
@@ -170,7 +170,7 @@ describe('locks', () => {
   });
 
   test('are waited for, and the node says behind whom', () => {
-    const task = one().when(locked('a', { behind: ['t-2/x'] }));
+    const task = one().when(locked('a', { waitingFor: ['t-2/x'] }));
     expect(task.said).toEqual(['node_waiting a locks: waiting for t-2/x']);
     expect(task.statusOf('a')).toEqual(['locking']);
     expect(task.when(locked('a')).node('a')).not.toHaveProperty('wait');
@@ -192,8 +192,8 @@ describe('locks', () => {
     ['is left out while it waits for them', one().when(byHand('skip', { node: id('a') }))],
   ])('are given back once, when the node %s', (_, ended) => {
     const releases = ended.sent('task.registry').map(({ data }) => data as { request: object });
-    expect(releases.filter(({ request }) => 'ask' in request && request.ask === 'release')).toMatchObject([
-      { request: { ask: 'release', node: 'a', attempt: 1 } },
+    expect(releases.filter(({ request }) => 'kind' in request && request.kind === 'release')).toMatchObject([
+      { request: { kind: 'release', node: 'a', attempt: 1 } },
     ]);
   });
 
@@ -221,7 +221,7 @@ describe('locks', () => {
     const over = held.when(succeeds('a'), locked('a', { attempt: 1 }));
     expect(over.said).toEqual([]);
     expect(over.sent('task.registry')[0]?.data).toMatchObject({
-      request: { ask: 'release', node: 'a', attempt: 1 },
+      request: { kind: 'release', node: 'a', attempt: 1 },
     });
     const next = held
       .when(breaks('a'), recover('retry', { node: id('a') }))
@@ -294,29 +294,29 @@ const needy = (missingProducer: 'block' | 'wait' = 'block', more: object = {}) =
 
 describe('6.4 of the reference: what a node waits for', () => {
   test.each([
-    ['exists', 'made', 'step_ordered a.run', undefined],
+    ['exists', 'available', 'step_ordered a.run', undefined],
     [
       'has a producer that is still at it',
-      'coming',
+      'pending',
       `node_waiting a artifacts: waiting on ${THING} (other/maker)`,
       undefined,
     ],
     ['has producers that failed', 'failed', 'node_ended a blocked', `dependency failed for ${THING}`],
-    ['has no producer', 'none', 'node_ended a blocked', `missing ${THING}`],
+    ['has no producer', 'missing', 'node_ended a blocked', `missing ${THING}`],
   ] as const)('67. an artifact that %s', (_, state, event, reason) => {
     const told = needy().when(stands('a', { [THING]: state }));
     expect(told.said[1]).toBe(event);
     expect(told.node('a').reason).toBe(reason);
   });
 
-  test.each(['made', 'none'] as const)(
+  test.each(['available', 'missing'] as const)(
     '67. an artifact of the run itself needs no board (its maker has %s it)',
     (state) => {
-      const maker = node('m', { produces: { [state === 'made' ? 'succeeded' : 'failed']: [shared('x')] } });
+      const maker = node('m', { produces: { [state === 'available' ? 'succeeded' : 'failed']: [shared('x')] } });
       const task = play([maker, node('a', { needs: [shared('x')] })]);
       expect(task.said).toContain(`node_waiting a artifacts: waiting on ${THING} (t-1/m)`);
       expect(task.when(succeeds('m')).said[1]).toBe(
-        state === 'made' ? 'step_ordered a.run' : 'node_ended a blocked',
+        state === 'available' ? 'step_ordered a.run' : 'node_ended a blocked',
       );
     },
   );
@@ -324,17 +324,17 @@ describe('6.4 of the reference: what a node waits for', () => {
   test('68. missing_producer = block: nobody makes it, so the node is blocked', () => {
     expect(
       needy('block')
-        .when(stands('a', { [THING]: 'none' }))
+        .when(stands('a', { [THING]: 'missing' }))
         .said.at(-1),
     ).toBe('failed blocked');
   });
 
-  test.each(['none', 'failed'] as const)(
+  test.each(['missing', 'failed'] as const)(
     '68. missing_producer = wait: it waits for somebody to make it (%s)',
     (state) => {
       const waiting = needy('wait').when(stands('a', { [THING]: state }));
       expect(waiting.said.at(-1)).toBe(`node_waiting a artifacts: awaiting producer for ${THING}`);
-      expect(waiting.when(stands('a', { [THING]: 'made' })).said).toEqual([
+      expect(waiting.when(stands('a', { [THING]: 'available' })).said).toEqual([
         'artifacts_updated a',
         'step_ordered a.run',
       ]);
@@ -342,9 +342,11 @@ describe('6.4 of the reference: what a node waits for', () => {
   );
 
   test('68. the board is asked again as long as it waits', () => {
-    const waiting = needy('wait').when(stands('a', { [THING]: 'none' }));
+    const waiting = needy('wait').when(stands('a', { [THING]: 'missing' }));
     const later = waiting.wait(20_000);
-    expect(later.sent('task.registry')[0]?.data).toMatchObject({ request: { ask: 'require', labels: [THING] } });
+    expect(later.sent('task.registry')[0]?.data).toMatchObject({
+      request: { kind: 'require', labels: [THING] },
+    });
     expect(later.timers.has('reply:a')).toBe(true);
   });
 
@@ -394,7 +396,7 @@ describe('6.4 of the reference: what a node waits for', () => {
       'node_waiting a artifacts: asking who makes what it needs',
       'step_ordered a.inspect',
     ]);
-    const order = [stands('a', { [THING]: 'made' }), sees('a', {}), approves('a'), locked('a')].map(
+    const order = [stands('a', { [THING]: 'available' }), sees('a', {}), approves('a'), locked('a')].map(
       (say, index, all) => task.when(...all.slice(0, index + 1)).said.at(-1),
     );
     expect(order).toEqual([
@@ -422,15 +424,15 @@ describe('6.4 of the reference: what a node waits for', () => {
     expect(task.said.at(-1)).toBe('locks_requested a');
     const over = task.when(locked('a'));
     expect(over.said).toEqual(['locks_acquired a', 'node_ended a failed', 'failed failed']);
-    expect(over.sent('task.registry')[0]?.data).toMatchObject({ request: { ask: 'release' } });
+    expect(over.sent('task.registry')[0]?.data).toMatchObject({ request: { kind: 'release' } });
   });
 
   test('76. each reason to wait is recorded when it comes, once', () => {
     const task = needy('wait', { preconditions: [{ kind: 'clean_worktree' }] }).when(
       sees('a', {}, 'dirty'),
-      stands('a', { [THING]: 'none' }),
-      stands('a', { [THING]: 'coming' }),
-      stands('a', { [THING]: 'made' }),
+      stands('a', { [THING]: 'missing' }),
+      stands('a', { [THING]: 'pending' }),
+      stands('a', { [THING]: 'available' }),
     );
     expect(task.history.map(brief).filter((event) => event.startsWith('node_waiting'))).toEqual([
       'node_waiting a artifacts: asking who makes what it needs',
@@ -449,19 +451,19 @@ describe('artifacts', () => {
     expect(task.when(sees('a', { [label]: true })).said.at(-1)).toBe('step_ordered a.run');
     const missing = task.when(sees('a', { [label]: false }));
     expect(missing.statusOf('a')).toEqual(['waiting']);
-    expect(missing.when(stands('a', { [label]: 'none' })).said).toContain('step_ordered a.inspect');
+    expect(missing.when(stands('a', { [label]: 'missing' })).said).toContain('step_ordered a.inspect');
   });
 
   test('of the repository that another task makes are looked for again when it has', () => {
     const label = 'target_branch:main';
     const coming = play([node('a', { needs: [branch('main')] })], IN_REPOSITORY).when(
       sees('a', { [label]: false }),
-      stands('a', { [label]: 'coming' }),
+      stands('a', { [label]: 'pending' }),
       sees('a', { [label]: false }),
     );
     expect(coming.said.at(-1)).toBe(`node_waiting a artifacts: waiting on ${label} (other/maker)`);
     expect(coming.timers.has('reply:a')).toBe(true);
-    const made = coming.when(stands('a', { [label]: 'made' }));
+    const made = coming.when(stands('a', { [label]: 'available' }));
     expect(made.said).toContain('step_ordered a.inspect');
     expect(made.when(sees('a', { [label]: true })).said.at(-1)).toBe('step_ordered a.run');
   });
@@ -501,8 +503,8 @@ describe('artifacts', () => {
           ({ data }) =>
             (data as { request: { artifacts?: { state: string }[] } }).request.artifacts?.[0]?.state,
         );
-    expect(reported(task)).toEqual(['coming']);
-    expect(reported(task.when(succeeds('a')))).toEqual(['made']);
+    expect(reported(task)).toEqual(['pending']);
+    expect(reported(task.when(succeeds('a')))).toEqual(['available']);
     expect(reported(task.when(fails('a'))).at(-1)).toBe('failed');
     expect(reported(task.when(byHand('cancel')))).toEqual(['failed']);
   });

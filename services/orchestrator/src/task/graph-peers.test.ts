@@ -9,7 +9,7 @@ import { taskDecider } from './decide.ts';
 
 const waiting = (...after: string[]) => play([node('a'), node('b', { after: ['a'] })], { after });
 const told = (made: { readonly sent: (name: string) => readonly { readonly data: object }[] }) =>
-  made.sent('task.notify').map(({ data }) => (data as { information: object }).information);
+  made.sent('task.notify').map(({ data }) => (data as { notification: object }).notification);
 
 describe('--after', () => {
   test('the entries wait for another task, or for a node of it, and ask how it ends', () => {
@@ -66,7 +66,7 @@ describe('a task that others wait for', () => {
     expect(watched.said).toEqual(['watcher_added']);
     expect(told(watched.when(succeeds('a')))).toEqual([]);
     const over = watched.when(succeeds('a'), succeeds('b'));
-    expect(told(over)).toMatchObject([{ about: 'peer', task: 't-7', peer: 't-1', outcome: 'succeeded' }]);
+    expect(told(over)).toMatchObject([{ kind: 'peer', task: 't-7', peer: 't-1', outcome: 'succeeded' }]);
     expect(told(over.when(watches('t-6')))).toMatchObject([{ task: 't-6', outcome: 'succeeded' }]);
     expect(over.when(watches('t-6')).said).toEqual([]);
   });
@@ -100,7 +100,7 @@ describe('a task that others wait for', () => {
     const payload = { id: TaskId.parse('t-1'), watcher: TaskId.parse('t-7') };
     const made = taskDecider.decide(absent, { kind: 'watch', payload, task: payload.id }, { now: NOW });
     expect(made.events).toEqual([]);
-    expect(made.send).toMatchObject([{ data: { id: 't-7', information: { outcome: 'unknown' } } }]);
+    expect(made.send).toMatchObject([{ data: { id: 't-7', notification: { outcome: 'unknown' } } }]);
   });
 
   test('tells them anew when it was sent back and ends again', () => {

@@ -329,14 +329,14 @@ describe('a rollback', () => {
       kind: 'notify',
       payload: {
         id: TASK,
-        information: {
-          about: 'locks',
+        notification: {
+          kind: 'locks',
           task: TASK,
           node: id('check'),
           attempt: nodeState(each, id('check')).attempt,
           repository: 'r-0000000000000000' as never,
-          held: true,
-          behind: [],
+          acquired: true,
+          waitingFor: [],
         },
       },
       task: TASK,
@@ -441,7 +441,7 @@ describe('a new session', () => {
         { repository: REPOSITORY },
       ).when(succeeds('prepare', prepared), locked('work'), fails('work', result));
     const released = (task: ReturnType<typeof failed>) =>
-      task.sent('task.registry').map(({ data }) => (data as { request: { ask: string } }).request.ask);
+      task.sent('task.registry').map(({ data }) => (data as { request: { kind: string } }).request.kind);
 
     test('puts by what there is before anybody else has them', () => {
       const task = failed(SPENT);
@@ -503,7 +503,11 @@ describe('a job that is stuck', () => {
     const task = stuck().when(answers('check', 'retry', 'use the library'));
     expect(task.said).toEqual(['stuck_answered check', 'restarted work,check', 'step_ordered work.run#2']);
     expect(task.node('work').hint).toContain('use the library');
-    expect(task.sent('recovery.job_unstuck')[0]?.data).toMatchObject({ node: 'check', attempt: 1, how: 'retry' });
+    expect(task.sent('recovery.job_unstuck')[0]?.data).toMatchObject({
+      node: 'check',
+      attempt: 1,
+      how: 'retry',
+    });
   });
 
   test('is tried once more by a person without a loop of its template being spent', () => {
@@ -595,7 +599,11 @@ describe('the circuit of a workflow', () => {
     ['badly', fails('only')],
   ])('that lets it try hears how it has ended: %s', (how, answer) => {
     const task = held().when(admits('half_open'), answer);
-    expect(task.sent('recovery.circuit_acquire')[0]?.data).toEqual({ target: CIRCUIT, task: TASK, ended: how });
+    expect(task.sent('recovery.circuit_acquire')[0]?.data).toEqual({
+      target: CIRCUIT,
+      task: TASK,
+      ended: how,
+    });
   });
 
   test('that lets it try hears that it is called off', () => {
@@ -626,7 +634,11 @@ describe('the circuit of a workflow', () => {
 
   test('that has let it try is told again how it has ended, when it asks again', () => {
     const task = held().when(admits('half_open'), succeeds('only'), admits('half_open'));
-    expect(task.sent('recovery.circuit_acquire')[0]?.data).toEqual({ target: CIRCUIT, task: TASK, ended: 'well' });
+    expect(task.sent('recovery.circuit_acquire')[0]?.data).toEqual({
+      target: CIRCUIT,
+      task: TASK,
+      ended: 'well',
+    });
   });
 
   test('of another workflow is nothing to it', () => {

@@ -48,7 +48,7 @@ describe('a task that is cancelled before its submission arrives', () => {
         subject: 'hp.cmd.task.notify',
         data: {
           id: WATCHER,
-          information: { about: 'peer', task: WATCHER, peer: TASK, outcome: 'cancelled' },
+          notification: { kind: 'peer', task: WATCHER, peer: TASK, outcome: 'cancelled' },
         },
       });
   });

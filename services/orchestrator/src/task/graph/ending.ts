@@ -134,7 +134,7 @@ const notifyWatchers = (
     if (watcher.node !== node || outcome === undefined) continue;
     const key = `peer.${id}.${node ?? ''}.${String(version)}`;
     const gave = node === undefined ? peerResult(builder.task()) : {};
-    const about = { about: 'peer', task: watcher.task, peer: id, outcome, ...gave } as const;
+    const about = { kind: 'peer', task: watcher.task, peer: id, outcome, ...gave } as const;
     builder.send(notifyTask(watcher.task, key, { ...about, ...(node !== undefined && { node }) }));
   }
 };

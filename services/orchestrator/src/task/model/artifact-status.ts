@@ -1,68 +1,68 @@
 import { type Artifact, artifactLabel, scopeOf } from '@holdpoint/contracts/workflow/artifact';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { hasEnded, nodeDefinition, nodeState, outcomeOf, type Task } from './state.ts';
-import { madeBy, wiringOf } from './workflow-index.ts';
+import { labelsMadeBy, workflowIndex } from './workflow-index.ts';
 
 /** How one artifact stands that a node needs. */
-export type Standing =
+export type ArtifactStatus =
   | { readonly kind: 'there' }
   /** A node of this run may still make it, or another task does. */
-  | { readonly kind: 'coming'; readonly by: string }
+  | { readonly kind: 'pending'; readonly by: string }
   | { readonly kind: 'failed'; readonly by: string }
   | { readonly kind: 'missing' }
   /** The board, or the repository, has to be asked first. */
   | { readonly kind: 'unknown' };
 
 /** The node of this run that has made the artifact, if one has: the last of them. */
-export const makerOf = (task: Task, label: string): NodeId | undefined =>
-  wiringOf(task.definition)
+export const producerOf = (task: Task, label: string): NodeId | undefined =>
+  workflowIndex(task.definition)
     .producers.get(label)
     ?.findLast((id) => {
       const outcome = outcomeOf(nodeState(task, id));
-      return outcome !== undefined && madeBy(nodeDefinition(task, id), outcome).includes(label);
+      return outcome !== undefined && labelsMadeBy(nodeDefinition(task, id), outcome).includes(label);
     });
 
-const inRun = (task: Task, node: NodeId, label: string): Standing | undefined => {
-  const producers = (wiringOf(task.definition).producers.get(label) ?? []).filter((id) => id !== node);
+const statusInRun = (task: Task, node: NodeId, label: string): ArtifactStatus | undefined => {
+  const producers = (workflowIndex(task.definition).producers.get(label) ?? []).filter((id) => id !== node);
   if (producers.length === 0) return undefined;
-  if (makerOf(task, label) !== undefined) return { kind: 'there' };
+  if (producerOf(task, label) !== undefined) return { kind: 'there' };
   const open = producers.find((id) => !hasEnded(nodeState(task, id)));
   return open === undefined
     ? { kind: 'failed', by: `${task.id}/${String(producers.at(-1))}` }
-    : { kind: 'coming', by: `${task.id}/${open}` };
+    : { kind: 'pending', by: `${task.id}/${open}` };
 };
 
-const onBoard = (task: Task, node: NodeId, label: string): Standing => {
-  const standing = nodeState(task, node).standings?.find((each) => each.label === label);
+const statusInRegistry = (task: Task, node: NodeId, label: string): ArtifactStatus => {
+  const standing = nodeState(task, node).artifactStates?.find((each) => each.label === label);
   if (standing === undefined) return { kind: 'unknown' };
   const { state, by = 'another task' } = standing;
   switch (state) {
-    case 'made':
+    case 'available':
       return { kind: 'there' };
-    case 'coming':
+    case 'pending':
     case 'failed':
       return { kind: state, by };
-    case 'none':
+    case 'missing':
       return { kind: 'missing' };
   }
 };
 
 /** In the order in which it is looked for: this run, the repository itself, the other runs of the repository. */
-export const standingOf = (task: Task, node: NodeId, artifact: Artifact): Standing => {
+export const artifactStatus = (task: Task, node: NodeId, artifact: Artifact): ArtifactStatus => {
   const label = artifactLabel(artifact);
-  const here = inRun(task, node, label);
+  const here = statusInRun(task, node, label);
   const scope = scopeOf(artifact);
-  if (here?.kind === 'there' || here?.kind === 'coming') return here;
+  if (here?.kind === 'there' || here?.kind === 'pending') return here;
   if (scope === 'run' || task.repository === undefined) return here ?? { kind: 'missing' };
   if (scope === 'repository') {
     const seen = nodeState(task, node).inspected?.artifacts[label];
     if (seen === undefined) return { kind: 'unknown' };
     if (seen) return { kind: 'there' };
-    const board = onBoard(task, node, label);
+    const board = statusInRegistry(task, node, label);
     // It was made once and is gone: that is as good as never made.
     return board.kind === 'there' ? { kind: 'missing' } : board;
   }
-  const board = onBoard(task, node, label);
+  const board = statusInRegistry(task, node, label);
   return board.kind === 'missing' && here !== undefined ? here : board;
 };
 
@@ -71,16 +71,16 @@ export const waitsForOwnRun = (task: Task, node: NodeId): boolean => {
   const { wait, orders } = nodeState(task, node);
   if (wait?.kind !== 'artifacts' || orders !== undefined) return false;
   const first = (nodeDefinition(task, node).needs ?? []).find(
-    (artifact) => standingOf(task, node, artifact).kind !== 'there',
+    (artifact) => artifactStatus(task, node, artifact).kind !== 'there',
   );
-  return first !== undefined && inRun(task, node, artifactLabel(first))?.kind === 'coming';
+  return first !== undefined && statusInRun(task, node, artifactLabel(first))?.kind === 'pending';
 };
 
 /** Labels that no node of the run makes, or none has: what others may know of. */
-export const foreignNeeds = (task: Task, node: NodeId): readonly string[] =>
+export const outsideNeeds = (task: Task, node: NodeId): readonly string[] =>
   (nodeDefinition(task, node).needs ?? []).flatMap((artifact) => {
     const label = artifactLabel(artifact);
-    const here = inRun(task, node, label);
-    const own = scopeOf(artifact) === 'run' || here?.kind === 'there' || here?.kind === 'coming';
+    const here = statusInRun(task, node, label);
+    const own = scopeOf(artifact) === 'run' || here?.kind === 'there' || here?.kind === 'pending';
     return own ? [] : [label];
   });

@@ -6,20 +6,28 @@ import type { Checkpoint, TaskPhase } from '@holdpoint/contracts/task/status';
 import type { TaskEvent } from '@holdpoint/contracts/task/events';
 import { hasWorktree } from './context.ts';
 import { effectGate } from './effect-gate.ts';
-import { followed } from './earlier-attempts.ts';
+import { rememberAttempt } from './earlier-attempts.ts';
 import {
-  anew,
-  cleaned,
+  nextAttempt,
+  withoutUndefined,
   countsOf,
-  decided,
-  granted,
+  type NodeChange,
+  withDecision,
+  withGrant,
   NEW_NODE,
-  ofNode,
-  replaced,
-  undecided,
-  withNode,
+  changeNode,
+  replaceNode,
+  withoutDecision,
+  patchNode,
 } from './node-changes.ts';
-import { blocked, closed, ended, leftAt, OVER, withdrawalOf } from './node-ends.ts';
+import {
+  blockedNode,
+  closeOpenNodes,
+  endedNode,
+  contextLeftBy,
+  NO_ATTEMPT,
+  withdrawalOf,
+} from './node-ends.ts';
 import { createNodes } from './nodes.ts';
 import { countOf, type NodeState, nodeState, openQuestion, type Task, type TaskState } from './state.ts';
 
@@ -55,9 +63,9 @@ const created = (event: Submitted): Task => {
 };
 
 /** The step that puts by what a session leaves to the next. */
-export const HANDOFF = 'handoff';
+export const HANDOFF_STEP = 'handoff';
 /** Marks an attempt that was held up once: what says so again comes late. */
-export const HELD = 'held';
+export const DEFERRED_MARK = 'held';
 
 /** A message comes again while its acknowledgement is missing, not after so many others that were acted upon. */
 const COMMANDS_KEPT = 50;
@@ -66,7 +74,7 @@ const COMMANDS_KEPT = 50;
 const CHECKPOINTS_KEPT = 50;
 
 /** What tells a checkpoint of an attempt from the others. */
-export const markOf = ({
+export const checkpointMark = ({
   kind,
   epoch,
   revision,
@@ -76,7 +84,7 @@ export const markOf = ({
   return [kind, epoch, of, name].filter((part) => part !== undefined).join('.');
 };
 
-const heard = (task: Task, command: CommandId | undefined): Task => {
+const rememberCommand = (task: Task, command: CommandId | undefined): Task => {
   const { commands = [] } = task;
   return command === undefined || commands.includes(command)
     ? task
@@ -89,7 +97,7 @@ const succeeded = (task: Task, event: Extract<TaskEvent, { type: 'node_succeeded
   // It had happened before the question was put again: nobody need answer that.
   const why = before.status === 'awaiting_approval' ? 'the effect has happened' : 'the node is done';
   const kept = Object.keys(outputs).length > 0 ? outputs : undefined;
-  const change = {
+  const change: NodeChange = {
     status: 'succeeded',
     outputs: kept,
     context,
@@ -99,17 +107,17 @@ const succeeded = (task: Task, event: Extract<TaskEvent, { type: 'node_succeeded
     report: event.report,
     reason: undefined,
   };
-  const done = ended(task, node, change, why, event.by === undefined ? (step ?? 'run') : undefined);
-  return heard(step === undefined ? done : using(done, event.report), event.command);
+  const done = endedNode(task, node, change, why, event.by === undefined ? (step ?? 'run') : undefined);
+  return rememberCommand(step === undefined ? done : addUsage(done, event.report), event.command);
 };
 
 /** What an attempt has used is counted with the step that used it. */
-const using = (task: Task, report: AttemptReport | undefined): Task =>
-  report?.usage === undefined ? task : { ...task, spent: usageOf(task.spent, report.usage) };
+const addUsage = (task: Task, report: AttemptReport | undefined): Task =>
+  report?.usage === undefined ? task : { ...task, spent: sumUsage(task.spent, report.usage) };
 
 const COUNTED = ['inputTokens', 'outputTokens', 'costUsd', 'durationMs'] as const;
 
-const usageOf = (spent: Usage = {}, used: Usage): Usage =>
+const sumUsage = (spent: Usage = {}, used: Usage): Usage =>
   Object.fromEntries(
     COUNTED.flatMap((what) => {
       const sum = (spent[what] ?? 0) + (used[what] ?? 0);
@@ -128,7 +136,7 @@ const stepEnded = (task: Task, { node, step, result }: Extract<TaskEvent, { type
           reason: undefined,
           // What was to come before another attempt is not wanted any more.
           orders: undefined,
-          mending: undefined,
+          preparation: undefined,
           ...withdrawalOf(before, 'the effect has happened', step),
         }
       : {};
@@ -139,16 +147,16 @@ const stepEnded = (task: Task, { node, step, result }: Extract<TaskEvent, { type
   // Once counted it is not counted again with the whole.
   const kept = result.report === undefined ? result : { ...result, report: said };
   const change = { orders: rest, held: undefined, ...granted, ...late, done: { ...done, [step]: kept } };
-  return using(ofNode(task, node, change), result.report);
+  return addUsage(changeNode(task, node, change), result.report);
 };
 
 /** What a rollback has taken back has not happened any more: neither a gate nor the ledger may take it for done. */
-const undoneBy = (task: Task, inputs: JsonObject): Task => {
+const markUndone = (task: Task, inputs: JsonObject): Task => {
   const effects = new Set(RollbackInputs.parse(inputs).undo?.map(({ effect }) => effect));
   return task.definition.nodes.reduce((reached, { id }) => {
     const { gate, undone = 0 } = nodeState(reached, id);
     return gate !== undefined && effects.has(gate.effectId)
-      ? ofNode(reached, id, { undone: undone + 1, ordered: undefined, known: undefined })
+      ? changeNode(reached, id, { undone: undone + 1, ordered: undefined, known: undefined })
       : reached;
   }, task);
 };
@@ -161,16 +169,16 @@ const restarted = (task: Task, event: Extract<TaskEvent, { type: 'restarted' }>)
     const loops = id === route ? (before.loops ?? 0) + 1 : route === undefined ? undefined : before.loops;
     const again = before.status === 'idle' && id !== event.node ? before.attempt : before.attempt + 1;
     const change = {
-      ...(again > before.attempt && followed(effectGate(reached, id), before)),
+      ...(again > before.attempt && rememberAttempt(effectGate(reached, id), before)),
       attempt: again,
       loops,
       hint: hint ?? before.hint,
       ...withdrawalOf(before, 'it starts anew', id === route ? 'run' : undefined),
     };
-    reached = replaced(reached, id, cleaned(anew(before, change as Partial<NodeState>)));
+    reached = replaceNode(reached, id, withoutUndefined(nextAttempt(before, change as Partial<NodeState>)));
   }
   const { outcome: _outcome, error: _error, ...open } = reached;
-  return heard({ ...open, reportSerial: task.version + 1 }, event.command);
+  return rememberCommand({ ...open, reportSerial: task.version + 1 }, event.command);
 };
 
 /** What an event changes, beside version and phase. */
@@ -183,14 +191,18 @@ const fold = (task: Task, event: TaskEvent): Task => {
     case 'completed':
       return { ...task, outcome: 'succeeded', reportSerial: task.version + 1 };
     case 'cancelled':
-      return { ...closed(task, event.reason, 'cancelled'), outcome: 'cancelled' };
+      return { ...closeOpenNodes(task, event.reason, 'cancelled'), outcome: 'cancelled' };
     case 'failed': {
       const why = `the task failed: ${event.error.message}`;
-      return { ...closed(task, why, 'blocked'), error: event.error, outcome: event.outcome ?? 'failed' };
+      return {
+        ...closeOpenNodes(task, why, 'blocked'),
+        error: event.error,
+        outcome: event.outcome ?? 'failed',
+      };
     }
     case 'approval_requested': {
       const { approval, effectId, effect, digest, revision, attempt, asked } = event;
-      return ofNode(task, event.node, {
+      return changeNode(task, event.node, {
         status: 'awaiting_approval',
         wait: undefined,
         attempt,
@@ -202,55 +214,58 @@ const fold = (task: Task, event: TaskEvent): Task => {
     }
     case 'approval_closed':
       return event.grant === undefined
-        ? withNode(task, event.node, { reason: `${event.outcome} by ${event.by}`, ...decided(task, event) })
-        : withNode(task, event.node, {
+        ? patchNode(task, event.node, {
+            reason: `${event.outcome} by ${event.by}`,
+            ...withDecision(task, event),
+          })
+        : patchNode(task, event.node, {
             status: 'approved',
-            ...granted(task, event.node, event.grant, event.validUntil ?? 0),
+            ...withGrant(task, event.node, event.grant, event.validUntil ?? 0),
           });
     case 'effect_ordered':
-      return ofNode(task, event.node, {
+      return changeNode(task, event.node, {
         status: 'running',
         ordered: true,
         underGrant: true,
         wait: undefined,
         attempt: event.attempt,
-        ...granted(task, event.node, event.grant, event.validUntil),
+        ...withGrant(task, event.node, event.grant, event.validUntil),
       });
     case 'node_waiting': {
       const { status } = nodeState(task, event.node);
       const starts = status === 'idle' || status === 'retrying';
-      return withNode(task, event.node, { ...(starts && { status: 'waiting' }), wait: event.wait });
+      return patchNode(task, event.node, { ...(starts && { status: 'waiting' }), wait: event.wait });
     }
     case 'artifacts_updated':
-      return ofNode(task, event.node, { standings: event.standings });
+      return changeNode(task, event.node, { artifactStates: event.artifactStates });
     case 'node_inspected': {
       const { orders: _, ...before } = nodeState(task, event.node);
       const { artifacts, unmet } = event;
-      return replaced(task, event.node, {
+      return replaceNode(task, event.node, {
         ...before,
         inspected: { artifacts, ...(unmet !== undefined && { unmet }) },
       });
     }
     case 'node_previewed':
-      return ofNode(task, event.node, {
+      return changeNode(task, event.node, {
         status: 'waiting',
         orders: undefined,
         preview: event.preview,
         context: event.context,
       });
     case 'node_started':
-      return ofNode(task, event.node, { status: 'running', wait: undefined, items: event.items });
+      return changeNode(task, event.node, { status: 'running', wait: undefined, items: event.items });
     case 'locks_requested':
-      return withNode(task, event.node, { status: 'locking', locks: 'wanted' });
+      return patchNode(task, event.node, { status: 'locking', locks: 'wanted' });
     case 'locks_acquired':
-      return ofNode(task, event.node, { locks: 'held', wait: undefined });
+      return changeNode(task, event.node, { locks: 'held', wait: undefined });
     case 'step_ordered': {
       const { node, step, effectId, effect, digest, attempt } = event;
       const { orders = {}, looks = 0, wait } = nodeState(task, node);
       const before = step === 'inspect' || step === 'preview';
-      return ofNode(task, node, {
+      return changeNode(task, node, {
         attempt,
-        status: before ? 'waiting' : step === HANDOFF ? 'recovering' : 'running',
+        status: before ? 'waiting' : step === HANDOFF_STEP ? 'recovering' : 'running',
         orders: { ...orders, [effectId]: { step, effect, digest } },
         looks: step === 'inspect' ? looks + 1 : looks === 0 ? undefined : looks,
         wait: before ? wait : undefined,
@@ -263,8 +278,8 @@ const fold = (task: Task, event: TaskEvent): Task => {
     case 'in_doubt_asked': {
       const { approval, effectId, epoch, question, reason } = event;
       const before = nodeState(task, event.node);
-      return ofNode(task, event.node, {
-        ...OVER,
+      return changeNode(task, event.node, {
+        ...NO_ATTEMPT,
         locks: before.locks,
         status: 'escalated',
         reason: before.status === 'escalated' ? before.reason : reason,
@@ -277,22 +292,22 @@ const fold = (task: Task, event: TaskEvent): Task => {
     case 'in_doubt_answered': {
       const { doubt } = nodeState(task, event.node);
       const { answer, by, statement } = event;
-      const again = { status: 'running', underGrant: true, reason: undefined, failure: undefined };
-      return ofNode(task, event.node, {
+      const again: NodeChange = { status: 'running', underGrant: true, reason: undefined, failure: undefined };
+      return changeNode(task, event.node, {
         ...(answer === 'retry' && again),
-        doubt: { ...doubt, said: { answer, by, statement } },
+        doubt: doubt && { ...doubt, said: { answer, by, statement } },
       });
     }
     case 'checkpoint': {
       const { type: _, id: _task, phase: _phase, ...checkpoint } = event;
       const { marks = [] } = nodeState(task, event.node);
-      const noted = ofNode(task, event.node, { marks: [...marks, markOf(checkpoint)] });
+      const noted = changeNode(task, event.node, { marks: [...marks, checkpointMark(checkpoint)] });
       return { ...noted, checkpoints: [...(task.checkpoints ?? []), checkpoint].slice(-CHECKPOINTS_KEPT) };
     }
     case 'node_failed': {
       const before = nodeState(task, event.node);
-      const failed = ofNode(task, event.node, {
-        ...OVER,
+      const failed = changeNode(task, event.node, {
+        ...NO_ATTEMPT,
         ...withdrawalOf(before, 'the attempt failed', event.step ?? 'run'),
         // While nobody can know whether it happened, nobody else may do what it was locked for; nor may anybody touch what
         // a session has left before recovery has said whether the next one goes on with it.
@@ -308,41 +323,41 @@ const fold = (task: Task, event: TaskEvent): Task => {
         },
         report: event.result?.report,
       });
-      return event.step === undefined ? failed : using(failed, event.result?.report);
+      return event.step === undefined ? failed : addUsage(failed, event.result?.report);
     }
     case 'rollback_ordered': {
       const { by, inputs, verdict } = event;
       // The task that takes the worktree back takes the locks as well.
-      return ofNode(task, event.node, {
+      return changeNode(task, event.node, {
         locks: undefined,
-        mending: { kind: 'rollback', by, inputs, verdict },
+        preparation: { kind: 'rollback', by, inputs, verdict },
       });
     }
     case 'rollback_ended': {
-      const { mending } = nodeState(task, event.node);
-      const reached = ofNode(task, event.node, { mending: undefined });
-      return event.outcome === 'succeeded' && mending?.kind === 'rollback'
-        ? undoneBy(reached, mending.inputs)
+      const { preparation } = nodeState(task, event.node);
+      const reached = changeNode(task, event.node, { preparation: undefined });
+      return event.outcome === 'succeeded' && preparation?.kind === 'rollback'
+        ? markUndone(reached, preparation.inputs)
         : reached;
     }
     case 'handoff_ordered':
-      return ofNode(task, event.node, { mending: { kind: 'continue', verdict: event.verdict } });
+      return changeNode(task, event.node, { preparation: { kind: 'continue', verdict: event.verdict } });
     case 'stuck_asked': {
       const { approval, effectId, effect, digest, question } = event;
-      return ofNode(task, event.node, {
+      return changeNode(task, event.node, {
         stuck: { approval, effectId, effect, digest },
         questions: question,
       });
     }
     case 'stuck_answered':
-      return ofNode(task, event.node, { stuck: undefined });
+      return changeNode(task, event.node, { stuck: undefined });
     case 'node_deferred': {
       const { target, reason } = event;
       const { marks = [] } = nodeState(task, event.node);
-      return ofNode(task, event.node, { held: { target, reason }, marks: [...marks, HELD] });
+      return changeNode(task, event.node, { held: { target, reason }, marks: [...marks, DEFERRED_MARK] });
     }
     case 'node_undeferred':
-      return ofNode(task, event.node, { held: undefined });
+      return changeNode(task, event.node, { held: undefined });
     case 'deferred':
       return { ...task, circuit: { name: event.circuit, state: 'waiting' } };
     case 'undeferred': {
@@ -354,7 +369,7 @@ const fold = (task: Task, event: TaskEvent): Task => {
     case 'node_retrying': {
       const before = nodeState(task, event.node);
       const { gate: asked, failure } = before;
-      const gate = asked && undecided(asked);
+      const gate = asked && withoutDecision(asked);
       // What recovery or a person lets it try is no loop of its own; a person was asked of whatever had been given up.
       const ownRule =
         event.verdict === undefined && event.command === undefined && before.status !== 'escalated';
@@ -363,7 +378,7 @@ const fold = (task: Task, event: TaskEvent): Task => {
       const kept = { ...(gate && before.preview === undefined && { gate }), ...(failure && { failure }) };
       // Nobody need say what became of it any more.
       const taken = openQuestion(before) !== undefined && withdrawalOf(before, 'another attempt is made');
-      const past = followed(effectGate(task, event.node), before);
+      const past = rememberAttempt(effectGate(task, event.node), before);
       const change = {
         ...kept,
         ...past,
@@ -374,26 +389,26 @@ const fold = (task: Task, event: TaskEvent): Task => {
         ...(event.session !== undefined && { session: event.session }),
         ...taken,
       };
-      return heard(
-        replaced(task, event.node, cleaned(anew(before, change as Partial<NodeState>))),
+      return rememberCommand(
+        replaceNode(task, event.node, withoutUndefined(nextAttempt(before, change as Partial<NodeState>))),
         event.command,
       );
     }
     case 'node_skipped':
-      return heard(
-        ended(
+      return rememberCommand(
+        endedNode(
           task,
           event.node,
-          { status: 'skipped', reason: event.reason, ...leftAt(task, event.node) },
+          { status: 'skipped', reason: event.reason, ...contextLeftBy(task, event.node) },
           event.reason,
         ),
         event.command,
       );
     case 'node_blocked':
-      return blocked(task, event.node, event.error);
+      return blockedNode(task, event.node, event.error);
     case 'node_ended': {
       const { node, outcome, error, exitCode, hint, outputs, context, report, step } = event;
-      const left = context === undefined && outcome !== 'unreached' ? leftAt(task, node) : { context };
+      const left = context === undefined && outcome !== 'unreached' ? contextLeftBy(task, node) : { context };
       const change = {
         status: outcome,
         reason: error.message,
@@ -404,8 +419,8 @@ const fold = (task: Task, event: TaskEvent): Task => {
         report,
         ...left,
       };
-      const reached = ended(task, node, change, error.message, step);
-      return heard(step === undefined ? reached : using(reached, report), event.command);
+      const reached = endedNode(task, node, change, error.message, step);
+      return rememberCommand(step === undefined ? reached : addUsage(reached, report), event.command);
     }
     case 'node_escalated': {
       const { doubt: known, locks } = nodeState(task, event.node);
@@ -413,30 +428,36 @@ const fold = (task: Task, event: TaskEvent): Task => {
       const doubt = known?.said === undefined ? known : undefined;
       // Until somebody knows whether it happened, nobody else may do what it was locked for.
       const kept = doubt === undefined ? {} : { locks };
-      const { hint: _, ...verdict } = event.verdict ?? {};
-      const change = { ...OVER, ...kept, status: 'escalated', doubt, reason: event.reason };
-      return ofNode(task, event.node, { ...change, verdict: event.verdict && verdict });
+      const verdict = event.verdict && { ...event.verdict, hint: undefined };
+      return changeNode(task, event.node, {
+        ...NO_ATTEMPT,
+        ...kept,
+        status: 'escalated',
+        doubt,
+        reason: event.reason,
+        verdict,
+      });
     }
     case 'restarted':
       return restarted(task, event);
     case 'node_paused':
-      return heard(
-        { ...withNode(task, event.node, { paused: true }), pausedNodes: task.pausedNodes + 1 },
+      return rememberCommand(
+        { ...patchNode(task, event.node, { paused: true }), pausedNodes: task.pausedNodes + 1 },
         event.command,
       );
     case 'node_resumed':
-      return heard(
-        { ...ofNode(task, event.node, { paused: undefined }), pausedNodes: task.pausedNodes - 1 },
+      return rememberCommand(
+        { ...changeNode(task, event.node, { paused: undefined }), pausedNodes: task.pausedNodes - 1 },
         event.command,
       );
     case 'watcher_added':
       return { ...task, watchers: [...task.watchers, watcherOf(event)] };
     case 'peer_ended':
-      return { ...task, peers: { ...task.peers, [peerOf(event)]: event.outcome } };
+      return { ...task, peers: { ...task.peers, [peerName(event)]: event.outcome } };
     case 'paused':
-      return heard({ ...task, pausedByHand: true }, event.command);
+      return rememberCommand({ ...task, pausedByHand: true }, event.command);
     case 'resumed':
-      return heard({ ...task, pausedByHand: false }, event.command);
+      return rememberCommand({ ...task, pausedByHand: false }, event.command);
   }
 };
 
@@ -446,7 +467,7 @@ const watcherOf = ({ watcher, node }: { readonly watcher: TaskId; readonly node?
 });
 
 /** A peer as the submission named it. */
-export const peerOf = ({
+export const peerName = ({
   peer,
   node,
 }: {
@@ -482,7 +503,7 @@ export const phaseAfter = (state: TaskState, change: TaskChange): TaskPhase => {
 const HAS_BEGUN: ReadonlySet<TaskPhase> = new Set(['executing', 'awaiting_approval', 'recovering']);
 
 /** All that runs waits for what it talks to. */
-const isHeldUp = (task: Task): boolean =>
+const isDeferred = (task: Task): boolean =>
   (task.heldNodes ?? 0) > 0 && task.heldNodes === countOf(task, 'running');
 
 const phaseOf = (task: Task): TaskPhase => {
@@ -490,7 +511,7 @@ const phaseOf = (task: Task): TaskPhase => {
   if (task.circuit?.state === 'waiting') return 'circuit_open';
   if (countOf(task, 'awaiting_approval') > 0) return 'awaiting_approval';
   if (countOf(task, 'recovering', 'retrying') > 0) return 'recovering';
-  if (isHeldUp(task)) return 'circuit_open';
+  if (isDeferred(task)) return 'circuit_open';
   // Sent back to its beginning it has begun all the same.
   if (HAS_BEGUN.has(task.phase)) return 'executing';
   const untouched = countOf(task, 'idle', 'waiting');

@@ -170,7 +170,7 @@ export type NodeState = {
   readonly wait?: NodeWait;
   /** A person keeps it from starting. */
   readonly paused?: true;
-  readonly standings?: readonly ArtifactState[];
+  readonly artifactStates?: readonly ArtifactState[];
   readonly inspected?: { readonly artifacts: Readonly<Record<string, boolean>>; readonly unmet?: string };
   /** How often the repository was looked into in this attempt. */
   readonly looks?: number;

@@ -3,15 +3,15 @@ import type { ArtifactReport } from '@holdpoint/contracts/task/registry';
 import { canonicalJson } from '@holdpoint/contracts/values/json';
 import { Outcome } from '@holdpoint/contracts/workflow/workflow';
 import { hasEnded, nodeDefinition, nodeState, outcomeOf, type Task } from '../model/state.ts';
-import { wiringOf } from '../model/workflow-index.ts';
+import { workflowIndex } from '../model/workflow-index.ts';
 
 /** A payload that is larger, alone or with the others, stays with its run: others learn that the artifact is there. */
 const PAYLOAD_MAX_BYTES = 64 * 1024;
 const PAYLOADS_MAX_BYTES = 512 * 1024;
 
-type Room = { bytes: number };
+type ByteBudget = { bytes: number };
 
-const payloadOf = (task: Task, node: ArtifactReport['node'], label: string, room: Room) => {
+const payloadOf = (task: Task, node: ArtifactReport['node'], label: string, room: ByteBudget) => {
   const payload = nodeState(task, node).payloads?.[label];
   if (payload === undefined) return {};
   const bytes = Buffer.byteLength(canonicalJson(payload));
@@ -21,9 +21,9 @@ const payloadOf = (task: Task, node: ArtifactReport['node'], label: string, room
 };
 
 /** What the task gives to others, as it stands: every artifact that is not its own affair. */
-export const reportOf = (task: Task): readonly ArtifactReport[] => {
+export const artifactReport = (task: Task): readonly ArtifactReport[] => {
   const room = { bytes: PAYLOADS_MAX_BYTES };
-  return [...wiringOf(task.definition).givers].flatMap((node) => {
+  return [...workflowIndex(task.definition).givers].flatMap((node) => {
     const state = nodeState(task, node);
     const { produces = {} } = nodeDefinition(task, node);
     const ended = hasEnded(state);
@@ -31,9 +31,9 @@ export const reportOf = (task: Task): readonly ArtifactReport[] => {
       (produces[outcome] ?? []).flatMap((artifact): readonly ArtifactReport[] => {
         if (scopeOf(artifact) === 'run') return [];
         const label = artifactLabel(artifact);
-        if (!ended) return [{ label, node, state: 'coming' }];
+        if (!ended) return [{ label, node, state: 'pending' }];
         return outcomeOf(state) === outcome
-          ? [{ label, node, state: 'made', ...payloadOf(task, node, label, room) }]
+          ? [{ label, node, state: 'available', ...payloadOf(task, node, label, room) }]
           : [{ label, node, state: 'failed' }];
       }),
     );

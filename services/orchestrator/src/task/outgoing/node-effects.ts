@@ -7,10 +7,10 @@ import type { Payload, StepInput } from '@holdpoint/contracts/task/step';
 import type { NodeDefinition } from '@holdpoint/contracts/workflow/workflow';
 import { isRendered } from '@holdpoint/workflows/definition/node-texts';
 import { renderText } from '@holdpoint/workflows/expression/expression';
-import { budgetRequest, needsMore } from '../model/budget.ts';
+import { budgetRequest, needsBudget } from '../model/budget.ts';
 import { contextNow } from '../model/context.ts';
-import { makerOf } from '../model/artifact-status.ts';
-import { scopeFor } from '../model/scope.ts';
+import { producerOf } from '../model/artifact-status.ts';
+import { expressionScope } from '../model/scope.ts';
 import { nodeDefinition, nodeState, type Task } from '../model/state.ts';
 import { outputLabel } from '../model/workflow-index.ts';
 
@@ -23,15 +23,15 @@ export type StepPlan = {
 };
 
 /** A text of a node, filled in. Throws `ExpressionError`. */
-export const renderedText = (task: Task, text: string, more: JsonObject = {}): string =>
-  text.includes('{{') ? renderText(text, scopeFor(task, text, more)) : text;
+export const renderNodeText = (task: Task, text: string, more: JsonObject = {}): string =>
+  text.includes('{{') ? renderText(text, expressionScope(task, text, more)) : text;
 
 /** A text of a node's effect, filled in where its author wants it so. Throws `ExpressionError`. */
-export const filledIn = (task: Task, { verbatim }: NodeDefinition, text: string): string =>
-  verbatim === true ? text : renderedText(task, text);
+export const renderEffectText = (task: Task, { verbatim }: NodeDefinition, text: string): string =>
+  verbatim === true ? text : renderNodeText(task, text);
 
 const rendered = (task: Task, value: Json, more: JsonObject): Json => {
-  if (typeof value === 'string') return renderedText(task, value, more);
+  if (typeof value === 'string') return renderNodeText(task, value, more);
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((each: Json) => rendered(task, each, more));
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, rendered(task, each, more)]));
@@ -53,13 +53,13 @@ const payloadOf = (task: Task, maker: NodeId, label: string): Payload | undefine
 };
 
 const payloadsFor = (task: Task, node: NodeDefinition): Readonly<Record<string, Payload>> => {
-  const { standings = [] } = nodeState(task, node.id);
+  const { artifactStates = [] } = nodeState(task, node.id);
   const found = (node.needs ?? []).flatMap((artifact) => {
     const label = artifactLabel(artifact);
-    const maker = makerOf(task, label);
+    const maker = producerOf(task, label);
     const payload =
       maker === undefined
-        ? standings.find((each) => each.label === label)?.payload
+        ? artifactStates.find((each) => each.label === label)?.payload
         : payloadOf(task, maker, label);
     return payload === undefined ? [] : [[label, payload] as const];
   });
@@ -86,8 +86,8 @@ const inputOf = (task: Task, node: NodeDefinition, plan: StepPlan): StepInput =>
   const { script, fixScript, autoResolve, agent, timeoutMs, produces, effect, onError } = node;
   const args = argsOf(task, node, plan);
   const declared = {
-    ...(effect?.probe !== undefined && { probe: filledIn(task, node, effect.probe) }),
-    ...(effect?.compensate !== undefined && { compensate: filledIn(task, node, effect.compensate) }),
+    ...(effect?.probe !== undefined && { probe: renderEffectText(task, node, effect.probe) }),
+    ...(effect?.compensate !== undefined && { compensate: renderEffectText(task, node, effect.compensate) }),
   };
   return {
     with: main ? { ...args, ...declared } : args,
@@ -129,11 +129,11 @@ const work = (task: Task, node: NodeId, { step, uses }: StepPlan, args: JsonObje
   idempotencyKey: `attempt:${String(nodeState(task, node).attempt)}:${step}`,
 });
 
-export const workOf = (task: Task, id: NodeId, plan: StepPlan): CanonicalEffect =>
+export const workEffect = (task: Task, id: NodeId, plan: StepPlan): CanonicalEffect =>
   work(task, id, plan, argumentsOf(task, nodeDefinition(task, id), plan));
 
 /** A look into the repository: which of these are there, and is it as the node wants it? */
-export const lookOf = (task: Task, id: NodeId): CanonicalEffect => {
+export const inspectionEffect = (task: Task, id: NodeId): CanonicalEffect => {
   const { needs = [], preconditions } = nodeDefinition(task, id);
   const artifacts = needs.filter((artifact) => scopeOf(artifact) === 'repository');
   const looks = nodeState(task, id).looks ?? 0;
@@ -165,13 +165,13 @@ const targetOf = (declared: string, preview: JsonObject | undefined): string =>
   typeof preview?.['target'] === 'string' ? `branch:${preview['target']}` : declared;
 
 /** The effect of a node, or its start, in the form in which it is approved. Throws `ExpressionError`. */
-export const gatedOf = (task: Task, id: NodeId): CanonicalEffect => {
+export const gatedEffect = (task: Task, id: NodeId): CanonicalEffect => {
   const node = nodeDefinition(task, id);
   const { attempt, preview, undone = 0 } = nodeState(task, id);
   const plan: StepPlan = { step: 'run', uses: node.uses, args: node.args };
   const about = { task: task.id, node: id, uses: node.uses, args: argumentsOf(task, node, plan) };
   if (node.effect === undefined) {
-    const more = needsMore(task, node) ? budgetRequest(task) : undefined;
+    const more = needsBudget(task, node) ? budgetRequest(task) : undefined;
     const start = `start:${String(attempt)}`;
     return {
       ...about,
@@ -187,7 +187,7 @@ export const gatedOf = (task: Task, id: NodeId): CanonicalEffect => {
     ...about,
     kind,
     effectClass,
-    target: targetOf(filledIn(task, node, target), preview),
-    idempotencyKey: keyOf(filledIn(task, node, idempotencyKey), preview, undone),
+    target: targetOf(renderEffectText(task, node, target), preview),
+    idempotencyKey: keyOf(renderEffectText(task, node, idempotencyKey), preview, undone),
   };
 };

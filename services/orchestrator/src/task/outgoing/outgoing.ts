@@ -311,7 +311,7 @@ const STUCK_REASON_MAX = 2_000;
 const registryCommand = (task: Task, key: string, request: RegistryCommand['request']): Outgoing => {
   const id = repositoryIdOf(task.repository ?? '');
   const subject = subjects.taskCommand('registry');
-  return command('task', 'registry', subject, `${task.id}.${request.ask}.${key}`, { id, request });
+  return command('task', 'registry', subject, `${task.id}.${request.kind}.${key}`, { id, request });
 };
 
 const jobIn = (task: Task, node: NodeId) => ({ task: task.id, node, attempt: nodeState(task, node).attempt });
@@ -321,7 +321,7 @@ const attemptKey = (task: Task, node: NodeId, ask: number): string =>
 export const acquireLocks = (task: Task, node: NodeId, ask: number): Outgoing => {
   const locks: Lock[] = [...(nodeDefinition(task, node).locks ?? [])];
   return registryCommand(task, attemptKey(task, node, ask), {
-    ask: 'acquire',
+    kind: 'acquire',
     ...jobIn(task, node),
     locks,
     since: task.submittedAt,
@@ -331,7 +331,7 @@ export const acquireLocks = (task: Task, node: NodeId, ask: number): Outgoing =>
 /** Told once: the board reminds whoever holds a lock, and hears then that it is not needed. */
 export const releaseLocks = (task: Task, node: NodeId, attempt: number, now: number): Outgoing =>
   registryCommand(task, `${node}.${String(attempt)}.${String(now)}`, {
-    ask: 'release',
+    kind: 'release',
     task: task.id,
     node,
     attempt,
@@ -342,13 +342,13 @@ export const requireArtifacts = (task: Task, node: NodeId, ask: number): Outgoin
   // Two looks in the same attempt are two questions, and so is needing more, or less, of others than before.
   const looks = String(nodeState(task, node).looks ?? 0);
   const key = `${attemptKey(task, node, ask)}.${looks}.${digestOf(labels).slice(0, 16)}`;
-  return registryCommand(task, key, { ask: 'require', ...jobIn(task, node), labels });
+  return registryCommand(task, key, { kind: 'require', ...jobIn(task, node), labels });
 };
 
 /** Tells the board what this task gives to others, as it stands. */
 export const reportArtifacts = (task: Task, ask: number): Outgoing =>
   registryCommand(task, `${String(task.reportSerial)}.${String(ask)}`, {
-    ask: 'report',
+    kind: 'report',
     task: task.id,
     serial: task.reportSerial,
     artifacts: [...artifactReport(task)],
@@ -363,8 +363,8 @@ export const watchPeer = (task: Task, peer: string, ask: number | string): Outgo
 };
 
 /** Tells a task something; `key` has to differ each time that it is told anew. */
-export const notifyTask = (id: TaskId, key: string, information: Notification): Outgoing =>
-  command('task', 'notify', subjects.taskCommand('notify'), `${id}.${key}`, { id, information });
+export const notifyTask = (id: TaskId, key: string, notification: Notification): Outgoing =>
+  command('task', 'notify', subjects.taskCommand('notify'), `${id}.${key}`, { id, notification });
 
 /** Takes back what was asked for: one message for each thing, by its id. */
 export const withdrawCommands = (

@@ -1,101 +1,101 @@
 import { artifactLabel, scopeOf } from '@holdpoint/contracts/workflow/artifact';
-import type { Information } from '@holdpoint/contracts/task/registry';
-import { errorBody } from '@holdpoint/contracts/values/errors';
+import type { Notification } from '@holdpoint/contracts/task/registry';
 import type { NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import { digestOf } from '@holdpoint/contracts/values/json';
 import type { Outcome } from '@holdpoint/contracts/workflow/workflow';
 import type { Outgoing } from '@holdpoint/runtime/decider';
-import { inform, PEERS_TIMER, releaseLocks, REPORT_TIMER } from '../outgoing/outgoing.ts';
-import type { Draft } from '../model/decision-builder.ts';
-import { endNode, gaveOf } from '../graph/ending.ts';
-import { peerOf } from '../model/evolve.ts';
-import { look } from '../graph/start-when-ready.ts';
-import { again, refuseVerdict } from './on-verdict.ts';
-import { rolledBack, waitsForRollback } from './rollback.ts';
-import { rollbackOver } from '../outgoing/withdraw.ts';
+import { notifyTask, PEERS_TIMER, releaseLocks, REPORT_TIMER } from '../outgoing/outgoing.ts';
+import type { DecisionBuilder } from '../model/decision-builder.ts';
+import { peerResult } from '../graph/ending.ts';
+import { peerName } from '../model/evolve.ts';
+import { inspectRepository } from '../graph/start-when-ready.ts';
+import { retryAfterVerdict, refuseVerdict } from './on-verdict.ts';
+import { onRollbackEnded, nodeInRollback } from './rollback.ts';
+import { rollbackEnded } from '../outgoing/withdraw.ts';
 import { endOf, findNode, nodeDefinition, nodeState } from '../model/state.ts';
 
-type About<Kind extends Information['about']> = Extract<Information, { readonly about: Kind }>;
+type NotificationOf<Kind extends Notification['kind']> = Extract<Notification, { readonly kind: Kind }>;
 
 /** What the board of the repository, or another task, lets this one know. */
-export const informed = (draft: Draft, information: Information): void => {
-  switch (information.about) {
+export const onNotification = (builder: DecisionBuilder, notification: Notification): void => {
+  switch (notification.kind) {
     case 'locks':
-      return locksGranted(draft, information);
+      return locksGranted(builder, notification);
     case 'reported':
-      if (information.serial >= draft.task().reportSerial) draft.timer({ clear: REPORT_TIMER });
+      if (notification.serial >= builder.task().reportSerial) builder.timer({ clear: REPORT_TIMER });
       return undefined;
     case 'artifacts':
-      return artifactsKnown(draft, information);
+      return artifactsKnown(builder, notification);
     case 'peer':
-      return peerEnded(draft, information);
+      return peerEnded(builder, notification);
   }
 };
 
 /** Whoever does not need what it holds gives it back: so nothing stays locked that was asked for in vain. */
-const locksGranted = (draft: Draft, { node, attempt, held, behind }: About<'locks'>): void => {
-  const state = findNode(draft.task(), node);
+const locksGranted = (builder: DecisionBuilder, { node, attempt, acquired, waitingFor }: NotificationOf<'locks'>): void => {
+  const state = findNode(builder.task(), node);
   const current = state !== undefined && state.attempt === attempt && state.locks !== undefined;
   if (!current) {
-    if (held) draft.send(releaseLocks(draft.task(), node, attempt, draft.now));
+    if (acquired) builder.send(releaseLocks(builder.task(), node, attempt, builder.now));
     return;
   }
   if (state.locks === 'held') return;
-  if (!held) {
-    const detail = `waiting for ${behind.slice(0, 5).join(', ') || 'its turn'}`;
+  if (!acquired) {
+    const detail = `waiting for ${waitingFor.slice(0, 5).join(', ') || 'its turn'}`;
     if (state.wait?.detail !== detail)
-      draft.emit({ type: 'node_waiting', node, attempt, wait: { kind: 'locks', detail } });
+      builder.emit({ type: 'node_waiting', node, attempt, wait: { kind: 'locks', detail } });
     return;
   }
-  draft.emit({ type: 'locks_acquired', node, attempt });
-  draft.touch([node]);
+  builder.emit({ type: 'locks_acquired', node, attempt });
+  builder.enqueue([node]);
 };
 
-const artifactsKnown = (draft: Draft, { node, attempt, standings }: About<'artifacts'>): void => {
-  const state = findNode(draft.task(), node);
+const artifactsKnown = (builder: DecisionBuilder, { node, attempt, artifactStates }: NotificationOf<'artifacts'>): void => {
+  const state = findNode(builder.task(), node);
   if (state?.attempt !== attempt || state.status !== 'waiting') return;
-  const known = new Map((state.standings ?? []).map((standing) => [standing.label, standing]));
-  for (const standing of standings) {
+  const known = new Map((state.artifactStates ?? []).map((standing) => [standing.label, standing]));
+  for (const standing of artifactStates) {
     // What was there once is not taken back by an older answer that was overtaken.
-    if (known.get(standing.label)?.state !== 'made') known.set(standing.label, standing);
+    if (known.get(standing.label)?.state !== 'available') known.set(standing.label, standing);
   }
   const merged = [...known.values()];
-  if (state.standings !== undefined && digestOf(merged) === digestOf(state.standings)) return;
-  draft.emit({ type: 'artifacts_updated', node, attempt, standings: merged });
+  if (state.artifactStates !== undefined && digestOf(merged) === digestOf(state.artifactStates)) return;
+  builder.emit({ type: 'artifacts_updated', node, attempt, artifactStates: merged });
   // What was not in the repository may be there by now.
   const seen = state.inspected?.artifacts ?? {};
-  const missing = (nodeDefinition(draft.task(), node).needs ?? []).some(
+  const missing = (nodeDefinition(builder.task(), node).needs ?? []).some(
     (artifact) => scopeOf(artifact) === 'repository' && seen[artifactLabel(artifact)] === false,
   );
-  if (missing) look(draft, node);
-  else draft.touch([node]);
+  if (missing) inspectRepository(builder, node);
+  else builder.enqueue([node]);
 };
 
-const peerEnded = (draft: Draft, { peer, node, outcome }: About<'peer'>): void => {
-  const name = peerOf({ peer, node });
-  const { peers, definition } = draft.task();
-  if (outcome !== 'unknown' && node === undefined) rollbackOver(draft, peer);
-  const waiting = waitsForRollback(draft.task(), peer);
+const peerEnded = (builder: DecisionBuilder, { peer, node, outcome }: NotificationOf<'peer'>): void => {
+  const name = peerName({ peer, node });
+  const { peers, definition } = builder.task();
+  if (outcome !== 'unknown' && node === undefined) rollbackEnded(builder, peer);
+  const waiting = nodeInRollback(builder.task(), peer);
   if (waiting !== undefined && node === undefined)
-    rolledBack(draft, waiting, outcome, { again, refuse: refuseVerdict });
+    onRollbackEnded(builder, waiting, outcome, { again: retryAfterVerdict, refuse: refuseVerdict });
   if (peers[name] !== null) return;
-  draft.emit({ type: 'peer_ended', peer, outcome, ...(node !== undefined && { node }) });
-  if (Object.values(draft.task().peers).every((ended) => ended !== null)) draft.timer({ clear: PEERS_TIMER });
-  draft.touch(
-    definition.nodes.flatMap(({ id }) => (nodeState(draft.task(), id).status === 'waiting' ? [id] : [])),
+  builder.emit({ type: 'peer_ended', peer, outcome, ...(node !== undefined && { node }) });
+  if (Object.values(builder.task().peers).every((ended) => ended !== null))
+    builder.timer({ clear: PEERS_TIMER });
+  builder.enqueue(
+    definition.nodes.flatMap(({ id }) => (nodeState(builder.task(), id).status === 'waiting' ? [id] : [])),
   );
 };
 
-type Watch = { readonly id: TaskId; readonly watcher: TaskId; readonly node?: NodeId | undefined };
+type WatchRequest = { readonly id: TaskId; readonly watcher: TaskId; readonly node?: NodeId | undefined };
 
-const answer = (
-  { id, watcher, node }: Watch,
+const watchAnswer = (
+  { id, watcher, node }: WatchRequest,
   outcome: Outcome | 'unknown',
   at: number,
-  gave: ReturnType<typeof gaveOf> = {},
+  gave: ReturnType<typeof peerResult> = {},
 ): Outgoing =>
-  inform(watcher, `peer.${id}.${node ?? ''}.${outcome}.${String(at)}`, {
-    about: 'peer',
+  notifyTask(watcher, `peer.${id}.${node ?? ''}.${outcome}.${String(at)}`, {
+    kind: 'peer',
     task: watcher,
     peer: id,
     outcome,
@@ -104,23 +104,17 @@ const answer = (
   });
 
 /** Answers the watcher of a task that does not exist. */
-export const watchAbsent = (watch: Watch, outcome: 'unknown' | 'cancelled', now: number): Outgoing =>
-  answer(watch, outcome, now);
+export const watchAbsent = (watch: WatchRequest, outcome: 'unknown' | 'cancelled', now: number): Outgoing =>
+  watchAnswer(watch, outcome, now);
 
 /** Another task wants to know how this one, or a node of it, ends. */
-export const watched = (draft: Draft, watch: Watch): void => {
-  const task = draft.task();
+export const onWatch = (builder: DecisionBuilder, watch: WatchRequest): void => {
+  const task = builder.task();
   const { node, watcher } = watch;
   const state = node === undefined ? undefined : findNode(task, node);
   const outcome = node === undefined ? task.outcome : state === undefined ? 'unknown' : endOf(state);
   if (outcome !== undefined)
-    return draft.send(answer(watch, outcome, draft.now, node === undefined ? gaveOf(task) : {}));
+    return builder.send(watchAnswer(watch, outcome, builder.now, node === undefined ? peerResult(task) : {}));
   const known = task.watchers.some((each) => each.task === watcher && each.node === node);
-  if (!known) draft.emit({ type: 'watcher_added', watcher, ...(node !== undefined && { node }) });
-};
-
-/** For whoever skips, cancels or blocks a node by hand or by a decision on it. */
-export const refuse = (draft: Draft, node: NodeId, message: string): void => {
-  const { attempt } = nodeState(draft.task(), node);
-  endNode(draft, { type: 'node_blocked', node, attempt, error: errorBody('ERR_FORBIDDEN', message) });
+  if (!known) builder.emit({ type: 'watcher_added', watcher, ...(node !== undefined && { node }) });
 };
