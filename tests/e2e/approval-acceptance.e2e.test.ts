@@ -17,7 +17,7 @@ import { createSystem, type System } from '../kit/stack/system.ts';
 import { type SampleTask, submitSample, waitForPhase, waitForRequest } from '../kit/tasks/tasks.ts';
 import { until, untilTrue } from '../kit/until.ts';
 import { openWatcher } from '../kit/console/web.ts';
-import { findTools } from './readme-process.ts';
+import { findTools } from './documents/process.ts';
 
 // What the specification of approvals asks for, one after the other, on real services.
 

@@ -4,12 +4,12 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { root } from '@holdpoint/infra/local/folders';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { seriousFindings, type Visitor } from '../kit/console/browser.ts';
-import { type ConsoleAlone, PHONE, startConsoleAlone } from '../kit/console/console-alone.ts';
-import { HOSTILE } from '../kit/console/sample-data.ts';
-import type { ConsoleStandIn } from '../kit/console/stand-in.ts';
-import { chromium } from '../kit/console/console.ts';
-import { untilTrue } from '../kit/until.ts';
+import { seriousFindings, type Visitor } from '../../kit/console/browser.ts';
+import { type ConsoleAlone, PHONE, startConsoleAlone } from '../../kit/console/console-alone.ts';
+import { HOSTILE } from '../../kit/console/sample-data.ts';
+import type { ConsoleStandIn } from '../../kit/console/stand-in.ts';
+import { chromium } from '../../kit/console/console.ts';
+import { untilTrue } from '../../kit/until.ts';
 
 // The page by itself, in a real browser, with somebody who answers it from memory: what only the page decides.
 

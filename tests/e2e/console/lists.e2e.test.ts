@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { seriousFindings, type Visitor } from '../kit/console/browser.ts';
-import { type ConsoleAlone, PHONE, startConsoleAlone } from '../kit/console/console-alone.ts';
-import type { ConsoleStandIn } from '../kit/console/stand-in.ts';
-import { chromium } from '../kit/console/console.ts';
-import { untilTrue } from '../kit/until.ts';
+import { seriousFindings, type Visitor } from '../../kit/console/browser.ts';
+import { type ConsoleAlone, PHONE, startConsoleAlone } from '../../kit/console/console-alone.ts';
+import type { ConsoleStandIn } from '../../kit/console/stand-in.ts';
+import { chromium } from '../../kit/console/console.ts';
+import { untilTrue } from '../../kit/until.ts';
 
 // What the page asks of all tasks, and how it shows what is counted over them.
 

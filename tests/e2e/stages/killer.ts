@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ServiceName, SERVICES } from '@holdpoint/contracts/bus/subjects';
-import type { ServiceProcess } from '../kit/stack/as-process.ts';
-import type { Chance } from './stages-stack.ts';
+import type { ServiceProcess } from '../../kit/stack/as-process.ts';
+import type { Chance } from './stack.ts';
 
 const PAUSE_MIN_MS = 2_000;
 const PAUSE_MAX_MS = 4_000;

@@ -1,12 +1,12 @@
 import { TaskId } from '@holdpoint/contracts/values/ids';
 import { layout } from '@holdpoint/infra/credentials/layout';
 import { expect } from 'vitest';
-import { until } from '../kit/until.ts';
-import type { Desk, Effect, How } from './readme-desk.ts';
-import { hasPrinted, type Typed } from './readme-process.ts';
+import { until } from '../../kit/until.ts';
+import type { Reader, Effect, How } from './reader.ts';
+import { hasPrinted, type Typed } from './process.ts';
 
 /** Where the stack is that the example is to work with, and as whom. */
-const as = ({ system }: Desk, user: 'worker' | 'operator'): How => ({
+const as = ({ system }: Reader, user: 'worker' | 'operator'): How => ({
   env: {
     HOLDPOINT_NATS_URL: system.nats.url,
     HOLDPOINT_NATS_SEED_FILE: layout(system.run.credentialsDir).natsSeed(user),
@@ -14,10 +14,10 @@ const as = ({ system }: Desk, user: 'worker' | 'operator'): How => ({
 });
 
 /** Ctrl-C ends it well; the next one works until its reader leaves. */
-export const expectWorker: Effect = async (desk, words) => {
+export const expectWorker: Effect = async (reader, words) => {
   const example = words[1]?.split('/')[1] ?? '';
   const begin = async (): Promise<Typed> => {
-    const worker = desk.begin(words, as(desk, 'worker'));
+    const worker = reader.begin(words, as(reader, 'worker'));
     await hasPrinted(worker, `works on ${example} (`);
     return worker;
   };
@@ -29,15 +29,15 @@ export const expectWorker: Effect = async (desk, words) => {
 
 const STARTED = /^started (\S+)$/m;
 
-const start = async (desk: Desk, words: readonly string[]): Promise<{ client: Typed; task: TaskId }> => {
-  const client = desk.begin(words, as(desk, 'operator'));
+const start = async (reader: Reader, words: readonly string[]): Promise<{ client: Typed; task: TaskId }> => {
+  const client = reader.begin(words, as(reader, 'operator'));
   await hasPrinted(client, 'started ');
   const id = await until('the task has a name', () => STARTED.exec(client.printed())?.[1]);
   return { client, task: TaskId.parse(id) };
 };
 
 /** Approves what waits for it: every effect of a program is a task of its own, until nothing is left to approve. */
-const approveUntil = async ({ system }: Desk, task: TaskId, client: Typed, text: string): Promise<void> => {
+const approveUntil = async ({ system }: Reader, task: TaskId, client: Typed, text: string): Promise<void> => {
   await until(`"${text}" is printed`, async () => {
     if (client.printed().includes(text)) return true;
     const { effects = [] } = await system.client.ask('orchestrator', 'get', { id: task });
@@ -49,37 +49,37 @@ const approveUntil = async ({ system }: Desk, task: TaskId, client: Typed, text:
   });
 };
 
-export const expectApproved: Effect = async (desk, words) => {
-  const { client, task } = await start(desk, words);
-  await approveUntil(desk, task, client, 'workflow:completed');
+export const expectApproved: Effect = async (reader, words) => {
+  const { client, task } = await start(reader, words);
+  await approveUntil(reader, task, client, 'workflow:completed');
   expect(await client.end()).toBe(0);
 };
 
 /** What goes on once a person has said so, and an effect was approved. */
-export const expectReviewed: Effect = async (desk, words) => {
-  const { client, task } = await start(desk, words);
+export const expectReviewed: Effect = async (reader, words) => {
+  const { client, task } = await start(reader, words);
   await hasPrinted(client, 'input:requested review');
   const { items } = await until('the question is there', async () => {
-    const list = await desk.system.client.ask('approvals', 'list', { task });
+    const list = await reader.system.client.ask('approvals', 'list', { task });
     return list.items.length > 0 ? list : undefined;
   });
   for (const { id } of items)
-    await desk.system.client.ask('approvals', 'decide', {
+    await reader.system.client.ask('approvals', 'decide', {
       id,
       decision: 'respond',
       response: { verdict: words[1]?.includes('coding-agent') === true ? 'deploy' : 'send' },
     });
-  await approveUntil(desk, task, client, 'workflow:completed');
+  await approveUntil(reader, task, client, 'workflow:completed');
   expect(await client.end()).toBe(0);
 };
 
 const A_MOMENT_MS = 3_000;
 
-export const expectOrders: Effect = async (desk, words) => {
-  const subscription = desk.begin(words);
+export const expectOrders: Effect = async (reader, words) => {
+  const subscription = reader.begin(words);
   await hasPrinted(subscription, 'Subscribing on');
   await until('an order is printed', async () => {
-    await start(desk, ['node', 'examples/coding-agent/start.ts']);
+    await start(reader, ['node', 'examples/coding-agent/start.ts']);
     return hasPrinted(subscription, 'Received on "hp.work.', A_MOMENT_MS).catch(() => undefined);
   });
   await subscription.interrupt();

@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { seriousFindings } from '../kit/console/browser.ts';
-import { type ConsoleAlone, PHONE, startConsoleAlone } from '../kit/console/console-alone.ts';
-import { chromium } from '../kit/console/console.ts';
-import type { ConsoleStandIn } from '../kit/console/stand-in.ts';
+import { seriousFindings } from '../../kit/console/browser.ts';
+import { type ConsoleAlone, PHONE, startConsoleAlone } from '../../kit/console/console-alone.ts';
+import { chromium } from '../../kit/console/console.ts';
+import type { ConsoleStandIn } from '../../kit/console/stand-in.ts';
 
 // How a task is started in the page by itself, in a real browser, with somebody who answers it from memory.
 

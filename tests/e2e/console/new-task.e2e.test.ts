@@ -3,10 +3,10 @@ import type { ProgramDefinition } from '@holdpoint/contracts/program/definition'
 import { NodeId, TaskId } from '@holdpoint/contracts/values/ids';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { seriousFindings } from '../kit/console/browser.ts';
-import { chromium, type Console, startConsole } from '../kit/console/console.ts';
-import { newTaskId, waitForPhase } from '../kit/tasks/tasks.ts';
-import { until } from '../kit/until.ts';
+import { seriousFindings } from '../../kit/console/browser.ts';
+import { chromium, type Console, startConsole } from '../../kit/console/console.ts';
+import { newTaskId, waitForPhase } from '../../kit/tasks/tasks.ts';
+import { until } from '../../kit/until.ts';
 
 // Tasks are started in the console: a real browser, and behind it the real services, which are asked what has come of it.
 

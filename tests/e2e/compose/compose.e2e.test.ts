@@ -8,12 +8,12 @@ import { startChild } from '@holdpoint/infra/local/process/child';
 import { root } from '@holdpoint/infra/local/folders';
 import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vitest';
 import { z } from 'zod';
-import { newTaskId, sampleTask } from '../kit/tasks/tasks.ts';
-import type { SampleTask } from '../kit/tasks/tasks.ts';
-import { Hopeless, until, untilTrue } from '../kit/until.ts';
-import { liberties, Manifest, secretHolders } from './compose-manifest.ts';
-import { createComposeProject, whyNoCompose } from './compose-project.ts';
-import type { ComposeProject } from './compose-project.ts';
+import { newTaskId, sampleTask } from '../../kit/tasks/tasks.ts';
+import type { SampleTask } from '../../kit/tasks/tasks.ts';
+import { Hopeless, until, untilTrue } from '../../kit/until.ts';
+import { liberties, Manifest, secretHolders } from './manifest.ts';
+import { createComposeProject, whyNoCompose } from './project.ts';
+import type { ComposeProject } from './project.ts';
 
 const obstacle = await whyNoCompose();
 if (obstacle !== undefined)

@@ -1,9 +1,9 @@
 import { describe, expect, onTestFailed, test } from 'vitest';
-import { createChance, seedOfRun } from '../kit/chance.ts';
-import { startKilling } from './stages-killer.ts';
-import { runStages } from './stages-scenario.ts';
-import { type KillableStack, startKillableStack } from './stages-stack.ts';
-import type { Standing } from './stages-standing.ts';
+import { createChance, seedOfRun } from '../../kit/chance.ts';
+import { startKilling } from './killer.ts';
+import { runStages } from './scenario.ts';
+import { type KillableStack, startKillableStack } from './stack.ts';
+import type { Standing } from './end-state.ts';
 
 /** A bound for what hangs: an executor that is killed in the middle of a step costs the lease of that step. */
 const WITHIN_MS = 900_000;

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { seriousFindings } from '../kit/console/browser.ts';
-import { chromium, type Console, startConsole } from '../kit/console/console.ts';
-import type { System } from '../kit/stack/system.ts';
-import { type SampleTask, submitSample, waitForPhase, waitForRequest } from '../kit/tasks/tasks.ts';
+import { seriousFindings } from '../../kit/console/browser.ts';
+import { chromium, type Console, startConsole } from '../../kit/console/console.ts';
+import type { System } from '../../kit/stack/system.ts';
+import { type SampleTask, submitSample, waitForPhase, waitForRequest } from '../../kit/tasks/tasks.ts';
 
 // The console as people use it: a real browser, and behind it the real services.
 

@@ -1,21 +1,20 @@
-import { coveredCommands, coverOf } from './readme-covered.ts';
-import * as bus from './readme-effects-bus.ts';
-import * as cli from './readme-effects-cli.ts';
-import * as examples from './readme-effects-examples.ts';
-import * as operations from './readme-effects-operations.ts';
-import type { Effect } from './readme-desk.ts';
-import type { Documented } from './readme-lines.ts';
+import type { Documented } from './command-lines.ts';
+import * as bus from './effects-bus.ts';
+import * as cli from './effects-cli.ts';
+import * as examples from './effects-examples.ts';
+import * as operations from './effects-operations.ts';
+import type { Effect } from './reader.ts';
 
 const HOLDPOINT = 'npm run --silent holdpoint --';
 
-/** By what a command begins with: whatever else it says is typed too. */
+/** The expected effect of a command, by its first words; the test types the whole command. */
 const effects: Readonly<Record<string, Effect>> = {
   [`${HOLDPOINT} task submit`]: cli.expectSubmitted,
-  [`${HOLDPOINT} approvals list`]: cli.expectListed,
-  [`${HOLDPOINT} approvals show <approval>`]: cli.expectShown,
-  [`${HOLDPOINT} approvals approve <approval>`]: cli.expectApproved,
+  [`${HOLDPOINT} approval list`]: cli.expectListed,
+  [`${HOLDPOINT} approval show <approval>`]: cli.expectShown,
+  [`${HOLDPOINT} approval approve <approval>`]: cli.expectApproved,
   [`${HOLDPOINT} task watch <task>`]: cli.expectWatched,
-  [`${HOLDPOINT} effects list <task>`]: cli.expectEffectsListed,
+  [`${HOLDPOINT} effect list <task>`]: cli.expectEffectsListed,
   [`${HOLDPOINT} dlq list`]: operations.expectLettersListed,
   'nats context add holdpoint': bus.expectContext,
   'nats pub hp.cmd.task.submit': bus.expectPublished,
@@ -42,20 +41,16 @@ const names = Object.keys(effects);
 const nameOf = (words: readonly string[]): string | undefined =>
   names.find((name) => `${words.join(' ')} `.startsWith(`${name} `));
 
-/** Commands of which nobody has decided yet how they are tried. */
-export const undecidedOf = (documented: readonly Documented[]): readonly string[] =>
-  documented
-    .filter(({ words }) => coverOf(words) === undefined && nameOf(words) === undefined)
-    .map(({ file, line }) => `${file}: ${line}`);
+export const effectOf = (words: readonly string[]): Effect | undefined => effects[nameOf(words) ?? ''];
 
-/** What is tried here, or elsewhere, and is documented no longer. */
-export const forgottenOf = (documented: readonly Documented[]): readonly string[] => {
-  const used = documented.map(({ words }) => nameOf(words) ?? words.join(' '));
-  return [...names, ...coveredCommands].filter((name) => !used.includes(name));
+/** Expectations for commands that no document has any more. */
+export const unusedEffects = (documented: readonly Documented[]): readonly string[] => {
+  const used = new Set(documented.map(({ words }) => nameOf(words)));
+  return names.filter((name) => !used.has(name));
 };
 
-export const expectEffect: Effect = async (desk, words) => {
-  const effect = effects[nameOf(words) ?? ''];
-  if (effect === undefined) throw new Error('nobody has decided what this command has to do');
-  await effect(desk, words);
+export const expectEffect: Effect = async (reader, words) => {
+  const effect = effectOf(words);
+  if (effect === undefined) throw new Error(`no expected effect for: ${words.join(' ')}`);
+  await effect(reader, words);
 };

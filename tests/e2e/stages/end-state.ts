@@ -1,8 +1,8 @@
 import { readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { jobsOf, viewOf } from '../conformance/support/runs.ts';
-import type { Repository } from '../conformance/support/repository.ts';
-import { until } from '../kit/until.ts';
+import { jobsOf, viewOf } from '../../conformance/support/runs.ts';
+import type { Repository } from '../../conformance/support/repository.ts';
+import { until } from '../../kit/until.ts';
 
 type RunStanding = {
   readonly outcome: string | undefined;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { access, constants } from 'node:fs/promises';
 import { delimiter, join, resolve } from 'node:path';
 import { run } from '@holdpoint/infra/local/run';
-import { until } from '../kit/until.ts';
+import { until } from '../../kit/until.ts';
 
 export type Program = {
   readonly command: string;

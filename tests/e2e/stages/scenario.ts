@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { createRepository, type Repository } from '../conformance/support/repository.ts';
-import type { Stack } from '../conformance/support/stack.ts';
-import { Hopeless, until } from '../kit/until.ts';
-import { type Standing, standingOf } from './stages-standing.ts';
+import { createRepository, type Repository } from '../../conformance/support/repository.ts';
+import type { Stack } from '../../conformance/support/stack.ts';
+import { Hopeless, until } from '../../kit/until.ts';
+import { type Standing, standingOf } from './end-state.ts';
 
 /**
  * Resolves a conflict if there is one; plans while there is no plan; else carries the plan out. It leaves a line when it begins

@@ -5,10 +5,10 @@ import { root } from '@holdpoint/infra/local/folders';
 import { TaskId } from '@holdpoint/contracts/values/ids';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { expect } from 'vitest';
-import { createSystem, type System } from '../kit/stack/system.ts';
-import { fileOfScript } from './readme-covered.ts';
-import type { Documented } from './readme-lines.ts';
-import { type Program, type Tools, type Typed, type, typeOnTerminal } from './readme-process.ts';
+import { createSystem, type System } from '../../kit/stack/system.ts';
+import { fileOfScript } from './shape.ts';
+import type { Documented } from './command-lines.ts';
+import { type Program, type Tools, type Typed, type, typeOnTerminal } from './process.ts';
 
 export type How = { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string };
 
@@ -16,7 +16,7 @@ export type How = { readonly env?: Readonly<Record<string, string>>; readonly cw
  * A reader of the documents, who types what they say in a clone with a stack running in it, and adds nothing to it: what
  * runs until it is stopped is stopped by Ctrl-C, and what asks is answered.
  */
-export type Desk = {
+export type Reader = {
   readonly system: System;
   /** Everything that the documents say to type. */
   readonly documented: readonly Documented[];
@@ -32,10 +32,10 @@ export type Desk = {
 };
 
 /** Types a documented command, and expects what the document promises of it. */
-export type Effect = (desk: Desk, words: readonly string[]) => Promise<void>;
+export type Effect = (reader: Reader, words: readonly string[]) => Promise<void>;
 
 /** The task that the documents speak of now. */
-export const taskOf = ({ valueOf }: Desk): TaskId => TaskId.parse(valueOf('task'));
+export const taskOf = ({ valueOf }: Reader): TaskId => TaskId.parse(valueOf('task'));
 
 /** The documents have it from a start that finds its port free; another start prints another. */
 const ADDRESS = 'nats://127.0.0.1:4222';
@@ -65,7 +65,7 @@ const environmentOf = (folder: string): NodeJS.ProcessEnv => ({
   XDG_CONFIG_HOME: join(folder, 'home'),
 });
 
-export const createDesk = async (documented: readonly Documented[], { nats }: Tools): Promise<Desk> => {
+export const createReader = async (documented: readonly Documented[], { nats }: Tools): Promise<Reader> => {
   const system = await createSystem();
   const begun: Typed[] = [];
   const leave = async (): Promise<void> => {

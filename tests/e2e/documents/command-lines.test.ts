@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { documentedIn, readLine } from './readme-lines.ts';
+import { documentedIn, readLine } from './command-lines.ts';
 
 describe('the words of a command line', () => {
   test.each([

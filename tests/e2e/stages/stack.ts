@@ -1,9 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ServiceName, SERVICES } from '@holdpoint/contracts/bus/subjects';
-import type { Stack } from '../conformance/support/stack.ts';
-import type { ServiceProcess } from '../kit/stack/as-process.ts';
-import { createSystem } from '../kit/stack/system.ts';
+import type { Stack } from '../../conformance/support/stack.ts';
+import type { ServiceProcess } from '../../kit/stack/as-process.ts';
+import { createSystem } from '../../kit/stack/system.ts';
 
 /** Numbers from 0 up to 1. */
 export type Chance = () => number;

@@ -2,53 +2,55 @@ import type { TaskId } from '@holdpoint/contracts/values/ids';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { TaskView } from '@holdpoint/contracts/task/views';
 import { expect } from 'vitest';
-import { approve, sampleTask, type SampleTask, waitForPhase } from '../kit/tasks/tasks.ts';
-import { until } from '../kit/until.ts';
-import { type Desk, type Effect, taskOf } from './readme-desk.ts';
-import { hasPrinted } from './readme-process.ts';
+import { approve, sampleTask, type SampleTask, waitForPhase } from '../../kit/tasks/tasks.ts';
+import { until } from '../../kit/until.ts';
+import { type Reader, type Effect, taskOf } from './reader.ts';
+import { hasPrinted } from './process.ts';
 
-export const expectContext: Effect = async (desk, words) => {
-  await desk.enter(words);
+export const expectContext: Effect = async (reader, words) => {
+  await reader.enter(words);
   // It is said to be set up once: it has to hold in any folder.
-  const { port } = new URL(desk.system.nats.url);
-  expect(await desk.enter(['nats', 'rtt'], { cwd: desk.system.folder })).toContain(`:${port}`);
+  const { port } = new URL(reader.system.nats.url);
+  expect(await reader.enter(['nats', 'rtt'], { cwd: reader.system.folder })).toContain(`:${port}`);
 };
 
-const taskIds = async ({ system }: Desk): Promise<readonly TaskId[]> =>
+const taskIds = async ({ system }: Reader): Promise<readonly TaskId[]> =>
   (await system.client.ask('orchestrator', 'list', { limit: 500 })).items.map(({ id }) => id);
 
-export const expectPublished: Effect = async (desk, words) => {
-  const before = new Set(await taskIds(desk));
-  await desk.enter(words);
+export const expectPublished: Effect = async (reader, words) => {
+  const before = new Set(await taskIds(reader));
+  await reader.enter(words);
   const id = await until('the published task is there', async () =>
-    (await taskIds(desk)).find((each) => !before.has(each)),
+    (await taskIds(reader)).find((each) => !before.has(each)),
   );
-  const view = await waitForPhase(desk.system.client, id, 'awaiting_approval');
+  const view = await waitForPhase(reader.system.client, id, 'awaiting_approval');
   expect(view.goal).toBe((JSON.parse(words.at(-1) ?? '') as { goal?: unknown }).goal);
-  desk.fill('task', id);
+  reader.fill('task', id);
 };
 
 /** Types what the documents say to publish a task with, once more. */
-const publishAgain = async (desk: Desk): Promise<SampleTask> => {
-  const publish = desk.documented.find(({ words: [program, verb] }) => program === 'nats' && verb === 'pub');
+const publishAgain = async (reader: Reader): Promise<SampleTask> => {
+  const publish = reader.documented.find(
+    ({ words: [program, verb] }) => program === 'nats' && verb === 'pub',
+  );
   if (publish === undefined) throw new Error('no document publishes a task');
-  await expectPublished(desk, publish.words);
-  return sampleTask(taskOf(desk));
+  await expectPublished(reader, publish.words);
+  return sampleTask(taskOf(reader));
 };
 
 /** A subscription may be a moment behind the words that announce it: what it has to show is done again until it does. */
 const A_MOMENT_MS = 3_000;
 const SUBSCRIBED = 'Subscribing on';
 
-export const expectEveryFact: Effect = async (desk, words) => {
-  const subscription = desk.begin(words);
+export const expectEveryFact: Effect = async (reader, words) => {
+  const subscription = reader.begin(words);
   await hasPrinted(subscription, SUBSCRIBED);
   const task = await until('the facts of a published task are printed', async () => {
-    const published = await publishAgain(desk);
+    const published = await publishAgain(reader);
     await hasPrinted(subscription, `hp.evt.task.submitted.${published.id}`, A_MOMENT_MS);
     return published;
   });
-  await approve(desk.system.client, task);
+  await approve(reader.system.client, task);
   const { id, approval, effect } = task;
   const facts = [
     `approval.requested.${approval}`,
@@ -67,10 +69,10 @@ const factsIn = (printed: string): readonly { readonly subject: string; readonly
     version: Number(/^ce-version: (\d+)$/m.exec(groups?.['headers'] ?? '')?.[1]),
   }));
 
-export const expectFactsOfTask: Effect = async (desk, words) => {
-  const { client } = desk.system;
-  const task = await publishAgain(desk);
-  const subscription = desk.begin(words);
+export const expectFactsOfTask: Effect = async (reader, words) => {
+  const { client } = reader.system;
+  const task = await publishAgain(reader);
+  const subscription = reader.begin(words);
   await hasPrinted(subscription, SUBSCRIBED);
   await until('a fact is printed', async () => {
     await client.ask('orchestrator', 'pause', { id: task.id });
@@ -92,28 +94,28 @@ export const expectFactsOfTask: Effect = async (desk, words) => {
     expect(subject).toMatch(new RegExp(`^hp\\.evt\\.task\\.\\w+\\.${task.id}$`));
 };
 
-export const expectPastFacts: Effect = async (desk, words) => {
-  const printed = await desk.enterOnTerminal(words);
-  expect(printed).toContain(`Subject: hp.evt.task.submitted.${desk.valueOf('task')} `);
-  expect(printed).toContain(`Subject: hp.evt.task.completed.${desk.valueOf('task')} `);
+export const expectPastFacts: Effect = async (reader, words) => {
+  const printed = await reader.enterOnTerminal(words);
+  expect(printed).toContain(`Subject: hp.evt.task.submitted.${reader.valueOf('task')} `);
+  expect(printed).toContain(`Subject: hp.evt.task.completed.${reader.valueOf('task')} `);
 };
 
-export const expectServices: Effect = async (desk, words) => {
+export const expectServices: Effect = async (reader, words) => {
   await until('all services are listed', async () => {
-    const printed = await desk.enter(words);
+    const printed = await reader.enter(words);
     for (const service of SERVICES) expect(printed).toContain(`holdpoint-${service} `);
     return true;
   });
 };
 
-export const expectEndpoints: Effect = async (desk, words) => {
+export const expectEndpoints: Effect = async (reader, words) => {
   const service = words.at(-1)?.replace('holdpoint-', '') ?? '';
   expect(SERVICES).toContain(service);
-  expect(await desk.enter(words)).toContain(`hp.api.${service}.get`);
+  expect(await reader.enter(words)).toContain(`hp.api.${service}.get`);
 };
 
-export const expectTask: Effect = async (desk, words) => {
-  const printed = await desk.enter(words);
+export const expectTask: Effect = async (reader, words) => {
+  const printed = await reader.enter(words);
   const view = TaskView.parse(JSON.parse(/^\{.*\}$/m.exec(printed)?.[0] ?? ''));
-  expect(view).toEqual(await desk.system.client.ask('orchestrator', 'get', { id: taskOf(desk) }));
+  expect(view).toEqual(await reader.system.client.ask('orchestrator', 'get', { id: taskOf(reader) }));
 };

@@ -3,37 +3,37 @@ import { join } from 'node:path';
 import { SERVICES } from '@holdpoint/contracts/bus/subjects';
 import { readPublicNkeys } from '@holdpoint/infra/credentials/read';
 import { expect } from 'vitest';
-import { startPostgresServer } from '../kit/stack/postgres-server.ts';
-import { until } from '../kit/until.ts';
-import type { Desk, Effect } from './readme-desk.ts';
+import { startPostgresServer } from '../../kit/stack/postgres-server.ts';
+import { until } from '../../kit/until.ts';
+import type { Reader, Effect } from './reader.ts';
 
 /** Something that nobody can handle, and the reason that its dead letter gives. */
-const bury = ({ system }: Desk, body: string): string => {
+const bury = ({ system }: Reader, body: string): string => {
   system.client.connection.publish('hp.cmd.task.submit', body);
   return 'CONTRACT_NOT_JSON';
 };
 
-export const expectLettersViewed: Effect = async (desk, words) => {
-  const code = bury(desk, 'not for any service');
+export const expectLettersViewed: Effect = async (reader, words) => {
+  const code = bury(reader, 'not for any service');
   const printed = await until('the dead letter is shown', async () => {
-    const text = await desk.enterOnTerminal(words);
+    const text = await reader.enterOnTerminal(words);
     return text.includes('not for any service') ? text : undefined;
   });
   expect(printed).toContain('Subject: hp.dlq.orchestrator ');
   expect(printed).toContain(`"code":"${code}"`);
 };
 
-export const expectLettersListed: Effect = async (desk, words) => {
-  const code = bury(desk, 'not for anybody');
+export const expectLettersListed: Effect = async (reader, words) => {
+  const code = bury(reader, 'not for anybody');
   const line = await until('the dead letter is listed', async () =>
-    (await desk.enter(words)).split('\n').find((each) => each.includes('not for anybody')),
+    (await reader.enter(words)).split('\n').find((each) => each.includes('not for anybody')),
   );
   expect(line).toMatch(new RegExp(` orchestrator +${code} +hp\\.cmd\\.task\\.submit `));
 };
 
-export const expectCredentials: Effect = async (desk, words) => {
-  const folder = desk.valueOf('folder');
-  expect(await desk.enter(words)).toContain(`made ${join(folder, 'grant.key.pem')}\n`);
+export const expectCredentials: Effect = async (reader, words) => {
+  const folder = reader.valueOf('folder');
+  expect(await reader.enter(words)).toContain(`made ${join(folder, 'grant.key.pem')}\n`);
   const files = await readdir(folder, { recursive: true });
   for (const file of [
     'operator.token',
@@ -43,19 +43,19 @@ export const expectCredentials: Effect = async (desk, words) => {
   ])
     expect(files).toContain(file);
   const { mtimeMs } = await stat(join(folder, 'operator.token'));
-  expect(await desk.enter(words)).toContain('nothing was changed');
+  expect(await reader.enter(words)).toContain('nothing was changed');
   expect((await stat(join(folder, 'operator.token'))).mtimeMs).toBe(mtimeMs);
 };
 
-export const expectServerConfig: Effect = async (desk, words) => {
-  const printed = await desk.enter(words);
-  for (const key of Object.values(await readPublicNkeys(desk.valueOf('folder'))))
+export const expectServerConfig: Effect = async (reader, words) => {
+  const printed = await reader.enter(words);
+  for (const key of Object.values(await readPublicNkeys(reader.valueOf('folder'))))
     expect(printed).toContain(key);
   expect(printed).toContain('_INBOX_orchestrator');
 };
 
-export const expectDatabase: Effect = async (desk, words) => {
-  const { run, folder } = desk.system;
+export const expectDatabase: Effect = async (reader, words) => {
+  const { run, folder } = reader.system;
   const credentialsDir = run.credentialsDir;
   const server = await startPostgresServer(run.backend, { folder, runFolder: run.folder, credentialsDir });
   try {
@@ -64,10 +64,10 @@ export const expectDatabase: Effect = async (desk, words) => {
       HOLDPOINT_ADMIN_DATABASE_URL: `postgres://${user}@${host}:${String(port)}/postgres`,
       HOLDPOINT_CREDENTIALS: credentialsDir,
     };
-    const first = await desk.enter(words, { env });
+    const first = await reader.enter(words, { env });
     for (const service of SERVICES) expect(first).toMatch(new RegExp(`^${service}: applied 0001_`, 'm'));
     // "It may be run again, and by several at once."
-    for (const again of await Promise.all([1, 2].map(() => desk.enter(words, { env }))))
+    for (const again of await Promise.all([1, 2].map(() => reader.enter(words, { env }))))
       expect(again).toBe(SERVICES.map((service) => `${service}: up to date\n`).join(''));
   } finally {
     await server.remove();

@@ -5,18 +5,18 @@ import { join } from 'node:path';
 import { approvalIdOf, NodeId, type TaskId } from '@holdpoint/contracts/values/ids';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { publish } from '../kit/bus/consumers.ts';
-import { seriousFindings } from '../kit/console/browser.ts';
-import { chromium, type Console, startConsole } from '../kit/console/console.ts';
-import { printing, rewritten, stuckOn, submitScripted } from '../kit/effects/scripted.ts';
+import { publish } from '../../kit/bus/consumers.ts';
+import { seriousFindings } from '../../kit/console/browser.ts';
+import { chromium, type Console, startConsole } from '../../kit/console/console.ts';
+import { printing, rewritten, stuckOn, submitScripted } from '../../kit/effects/scripted.ts';
 import {
   newTaskId,
   type SampleTask,
   submitSample,
   waitForPhase,
   waitForRequest,
-} from '../kit/tasks/tasks.ts';
-import { until, untilTrue } from '../kit/until.ts';
+} from '../../kit/tasks/tasks.ts';
+import { until, untilTrue } from '../../kit/until.ts';
 
 // What people do with what stands still, or has ended, in the console: a real browser, and behind it the real services, which
 // are asked what has come of it.

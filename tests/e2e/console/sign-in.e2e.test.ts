@@ -7,11 +7,11 @@ import {
   startChromium,
   type Visitor,
   visit,
-} from '../kit/console/browser.ts';
-import { mend, type OidcProvider, startOidcProvider } from '../kit/surfaces/oidc-provider.ts';
-import { writePrincipals } from '../kit/stack/principals.ts';
-import { createSystem, type System } from '../kit/stack/system.ts';
-import { untilTrue } from '../kit/until.ts';
+} from '../../kit/console/browser.ts';
+import { mend, type OidcProvider, startOidcProvider } from '../../kit/surfaces/oidc-provider.ts';
+import { writePrincipals } from '../../kit/stack/principals.ts';
+import { createSystem, type System } from '../../kit/stack/system.ts';
+import { untilTrue } from '../../kit/until.ts';
 
 // Signing in by the login of an OIDC provider, in a real browser: the page, the service, and somebody who knows people.
 

@@ -1,0 +1,112 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { createProgram } from '@holdpoint/cli/program';
+import { spellCommandLine } from '@holdpoint/cli/workflow/spell';
+import { root } from '@holdpoint/infra/local/folders';
+import type { Command } from 'commander';
+import { z } from 'zod';
+import { readSource } from '../../repo/source-tree.ts';
+
+const Manifest = z.object({ scripts: z.record(z.string(), z.string()) });
+
+/** The arguments of `infra/bootstrap.mjs` behind an npm script, such as `['infra/test.ts', 'check']`. */
+export const fileOfScript = (script: string): string => {
+  const { scripts } = Manifest.parse(JSON.parse(readSource('package.json')));
+  const command = /^node infra\/bootstrap\.mjs (\S+)$/.exec(scripts[script] ?? '')?.[1] ?? '';
+  const names = [command, `'${command}'`];
+  const line = readSource('infra/bootstrap.mjs')
+    .split('\n')
+    .map((each) => /^ +([\w':]+): '([^' ]+)[^']*',$/.exec(each))
+    .find((match) => names.includes(match?.[1] ?? ''));
+  if (line?.[2] === undefined) throw new Error(`npm run ${script} leads nowhere`);
+  return line[2];
+};
+
+const leaves = (command: Command): readonly Command[] =>
+  command.commands.length === 0 ? [command] : command.commands.flatMap(leaves);
+
+/** A value that every option and argument of the command line accepts in the place of a placeholder. */
+const filled = (word: string): string => word.replaceAll(/<number>/g, '1').replaceAll(/<([a-z]+)>/g, '$1-1');
+
+/** Parses a documented `holdpoint` command with the real command tree, without running it. */
+const parseHoldpoint = async (words: readonly string[]): Promise<string | undefined> => {
+  const problems: string[] = [];
+  const { program } = createProgram(
+    {
+      connect: () => Promise.reject(new Error('a parsed command does not run')),
+      out: () => undefined,
+      err: (text) => void problems.push(text),
+      now: () => 0,
+    },
+    [],
+  );
+  let parsed = false;
+  for (const leaf of leaves(program)) leaf.action(() => void (parsed = true));
+  const args = words.map(filled);
+  await program.parseAsync(spellCommandLine(args, program), { from: 'user' }).catch((error: unknown) => {
+    problems.push(String(error));
+  });
+  return parsed ? undefined : problems.join(' ') || 'selects no command';
+};
+
+const exists = (path: string | undefined): string | undefined =>
+  path === undefined || path.includes('<') || existsSync(join(root, path))
+    ? undefined
+    : `${path} does not exist`;
+
+const after = (words: readonly string[], ...flags: readonly string[]): string | undefined =>
+  words[words.findIndex((word) => flags.includes(word)) + 1];
+
+/** Programs of others, whose arguments only they can check. */
+const FOREIGN = new Set([
+  'cd',
+  'cp',
+  'createdb',
+  'curl',
+  'dropdb',
+  'export',
+  'git',
+  'ln',
+  'mkdir',
+  'nats',
+  'nats-server',
+  'openssl',
+  'pg_dump',
+  'pg_restore',
+  'psql',
+  'nk',
+  'nsc',
+  'cat',
+  'sh',
+  'kubectl',
+  'docker',
+  'pip',
+  'claude',
+  'createuser',
+  'systemctl',
+]);
+
+/** Why a documented command cannot be right; undefined when its command, options and files exist. */
+export const shapeProblem = async (words: readonly string[]): Promise<string | undefined> => {
+  const [first = '', ...rest] = words.slice(words.findIndex((word) => !/^[A-Z_]+=/.test(word)));
+  switch (first) {
+    case 'holdpoint':
+      return parseHoldpoint(rest);
+    case 'npm': {
+      if (rest[0] === 'start' || rest[0] === 'test') return undefined;
+      const name = rest.find((word) => !word.startsWith('-') && word !== 'run') ?? '';
+      if (name === 'holdpoint') return parseHoldpoint(rest.slice(rest.indexOf('--') + 1));
+      const { scripts } = Manifest.parse(JSON.parse(readSource('package.json')));
+      return name in scripts ? undefined : `there is no npm script ${name}`;
+    }
+    case 'node':
+      return exists(rest.find((word) => !word.startsWith('-')));
+    case 'docker':
+    case 'kubectl':
+      return exists(
+        rest.some((word) => word === '-f' || word === '-k') ? after(rest, '-f', '-k') : undefined,
+      );
+    default:
+      return FOREIGN.has(first) ? undefined : `${first} is unknown to this test`;
+  }
+};
