@@ -10,7 +10,7 @@ export type Planted = { readonly name: string; readonly bug: Bug; readonly finds
 export const PLANTED: readonly Planted[] = [
   {
     name: 'acknowledge before the commit',
-    finds: ['what is acknowledged is committed'],
+    finds: ['a message is acknowledged only after its commit'],
     bug: {
       take: (take) => (delivery) => {
         take({ ...delivery, ack: () => undefined });
@@ -20,7 +20,7 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     name: 'publish before the commit',
-    finds: ['what is published is committed'],
+    finds: ['what is published was committed'],
     bug: {
       store: (store, { bus }, life) => ({
         ...store,
@@ -39,7 +39,7 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     name: 'an outcome is recorded whatever its epoch',
-    finds: ['an outcome is recorded only as it was seen under that epoch'],
+    finds: ['the recorded outcome of an epoch is what its executor saw'],
     bug: {
       effect: (decider) => ({
         ...decider,
@@ -57,10 +57,10 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'an expired lease lets anything be started again',
     finds: [
-      'what may have happened is repeated only where that is harmless',
+      'an effect that may have happened is repeated only where that is harmless or a person wants it',
       // An opaque effect that waits to be repeated has no timer that would offer it again.
-      'whoever waits for ever waits for a person, another task or an artifact that nobody makes',
-      'no effect stays under way',
+      'a node that waits forever has a person, a task or a missing artifact as its reason',
+      'no effect stays in progress',
     ],
     bug: {
       effect: (decider) => ({
@@ -82,7 +82,7 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     name: 'expiry is not compared with the clock of the database',
-    finds: ['nothing is approved after its expiry'],
+    finds: ['an approval is decided only before its deadline'],
     bug: {
       approval: (decider) => ({
         ...decider,
@@ -96,8 +96,8 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'one approval is enough, whatever the gate says',
     finds: [
-      'nothing is approved by fewer people than it takes',
-      'nobody approves his own where that is said',
+      'an approval has as many approvers as its quorum',
+      'a requester does not approve their own request under four eyes',
     ],
     bug: {
       approval: (decider) => ({
@@ -113,7 +113,7 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     name: 'an agent decides as anybody else does',
-    finds: ['no agent decides on what it, its owner or another agent of his has asked for'],
+    finds: ['no agent decides a request of its owner'],
     bug: {
       approval: (decider) => ({
         ...decider,
@@ -128,17 +128,17 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     name: 'a dead letter that is to be tried again is dropped',
-    finds: ['a dead letter is settled only as somebody has asked'],
+    finds: ['a dead letter is resolved only as an operator requested'],
     bug: { settle: (settle) => (wanted) => settle({ ...wanted, action: 'drop' }) },
   },
   {
     name: 'what belongs to a task goes although the task has not ended',
-    finds: ['nothing goes that is needed', 'what has gone does not come back'],
+    finds: ['nothing is purged that an open task needs', 'what was purged is not written again'],
     bug: { retention: { heedless: true } },
   },
   {
     name: 'a rule decides as often as it is asked',
-    finds: ['a rule decides only on what it may'],
+    finds: ['a standing rule decides only requests that it matches'],
     bug: {
       desk: (decider) => ({
         ...decider,
@@ -151,7 +151,7 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     name: 'a surface is told once, and never again',
-    finds: ['every surface shows the end of an approval'],
+    finds: ['every surface shows the resolution of an approval'],
     bug: {
       approval: (decider) => ({
         ...decider,
@@ -166,7 +166,7 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     name: 'whoever stands in line for a lock takes it',
-    finds: ['what runs under locks runs while it holds them'],
+    finds: ['a job runs only while it holds its locks'],
     bug: {
       orchestrator: (decider) => ({
         ...decider,
@@ -181,7 +181,7 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     name: 'recovery judges anew whenever it is asked',
-    finds: ['a failure is judged once', 'a verdict is the same however often it is told'],
+    finds: ['a failure has one verdict', 'a resent verdict is the same'],
     bug: {
       recovery: (decider) => ({
         ...decider,
@@ -196,7 +196,11 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     name: 'a job stays on the list of those that are stuck',
-    finds: ['everything comes to rest', 'a job that is stuck no more is on no list', 'no timer is left'],
+    finds: [
+      'the system comes to rest',
+      'the list of stuck jobs has no job that is not stuck',
+      'no timer is left',
+    ],
     bug: {
       recovery: (decider) => ({
         ...decider,
@@ -207,7 +211,7 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     name: 'nobody is told what was tried before',
-    finds: ['whoever tries again is told of the attempts before'],
+    finds: ['a retry gets the hint about earlier attempts'],
     bug: {
       task: (decider) => ({
         ...decider,
@@ -226,10 +230,10 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'who waits is not asked again, and asks nobody',
     finds: [
-      'whoever waits for ever waits for a person, another task or an artifact that nobody makes',
+      'a node that waits forever has a person, a task or a missing artifact as its reason',
       'every accepted task ends',
       'every approval ends',
-      'whoever waits for recovery, or for an answer, asks again',
+      'a node that waits for recovery or an answer has a timer that resends',
     ],
     bug: {
       task: (decider) => ({
@@ -244,11 +248,11 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'a timer is deleted before its message is handled',
     finds: [
-      'everything comes to rest',
+      'the system comes to rest',
       'every accepted task ends',
       'every approval ends',
-      'whoever waits for ever waits for a person, another task or an artifact that nobody makes',
-      'whoever waits for recovery, or for an answer, asks again',
+      'a node that waits forever has a person, a task or a missing artifact as its reason',
+      'a node that waits for recovery or an answer has a timer that resends',
     ],
     bug: {
       store: (store, { databases }) => ({
@@ -266,7 +270,7 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     name: 'an outbox row is deleted before its publish is confirmed',
-    finds: ['what is committed is published'],
+    finds: ['what was committed is published'],
     bug: {
       store: (store, { databases }) => ({
         ...store,

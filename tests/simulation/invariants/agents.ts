@@ -11,7 +11,7 @@ export const checkAgents = (
   if (event.type === 'requested') {
     const task = taskIn(books, event.task) ?? programIn(books, event.task);
     judge.expect(
-      'what an agent has asked for is known to be its',
+      'a request of an agent names the agent',
       task === undefined || (task.agent === event.agent && task.requestedBy === event.requestedBy),
       aggregate,
       () => JSON.stringify({ event, by: task?.requestedBy, agent: task?.agent }),

@@ -21,7 +21,7 @@ export const watchAnswers = ({ judge, books }: World) => {
       const approval = books.approvals.stateOf(event.approval);
       const decided = approval.status === 'closed' ? approval.decided : undefined;
       judge.expect(
-        'what is answered of a stuck job is what a person has said',
+        'the answer to a stuck job is what a person stated',
         decided?.outcome === 'answered' && decided.answer === event.answer && decided.by === event.by,
         aggregate,
         () => JSON.stringify({ event, decided }),
@@ -31,7 +31,7 @@ export const watchAnswers = ({ judge, books }: World) => {
     }
     if (event.type === 'node_retrying' && nodeState(before, event.node).status === 'escalated')
       judge.expect(
-        'what a person grants is no loop of the node',
+        'a retry by a person does not count as a loop',
         nodeState(after, event.node).loops === nodeState(before, event.node).loops,
         aggregate,
         () => JSON.stringify({ event, loops: nodeState(after, event.node).loops }),
@@ -40,7 +40,7 @@ export const watchAnswers = ({ judge, books }: World) => {
     if (answer === '' || (event.type !== 'restarted' && !nodesOf(event).includes(node))) return;
     said.delete(aggregate);
     judge.expect(
-      'what is answered of a stuck job is what a person has said',
+      'the answer to a stuck job is what a person stated',
       FOLLOWS[answer]?.(event) === true,
       aggregate,
       () => `${event.type} of ${node} follows ${answer}`,

@@ -28,13 +28,13 @@ const checkWhoDecided = ({ judge, books }: World, before: Pending, event: Approv
         : [event.by],
   );
   judge.expect(
-    'only who may decide has approved',
+    'only members of the audience approve',
     [...names].every((name) => isEntitled(audience, name)),
     event.id,
     () => `${[...names].join(', ')} approved for ${audience.join(', ')}`,
   );
   judge.expect(
-    'nobody approves his own where that is said',
+    'a requester does not approve their own request under four eyes',
     !fourEyes || !names.has(request.requestedBy),
     event.id,
     () => `${request.requestedBy} approved his own`,
@@ -49,7 +49,7 @@ const checkAnswer = (
 ): void => {
   if (request.input !== undefined) {
     judge.expect(
-      'a program is answered by who was asked, with what it asked for',
+      'a question of a program is answered by its audience with a valid response',
       response !== undefined &&
         inputProblems(request.input, response).length === 0 &&
         isEntitled(audience, by),
@@ -60,7 +60,7 @@ const checkAnswer = (
   }
   const choices: readonly string[] = choicesOf(request);
   judge.expect(
-    'a question is answered by who was asked, with one of its answers',
+    'a question is answered by its audience with one of its choices',
     answer !== undefined && choices.includes(answer) && isEntitled(audience, by),
     id,
     () => `${by} said ${String(answer)}: ${choices.join(', ')} of ${audience.join(', ')}`,
@@ -81,7 +81,7 @@ export const checkApproval = (
   const claims = event.grant === undefined ? undefined : verifyGrant(event.grant);
   const exact =
     claims?.digest === request.digest && claims.sub === request.effectId && claims.jti === event.id;
-  judge.expect('a grant is for exactly what was approved', exact, aggregate, () =>
+  judge.expect('a grant is for exactly the approved effect', exact, aggregate, () =>
     JSON.stringify({ claims, request }),
   );
 };

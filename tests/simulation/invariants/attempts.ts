@@ -67,7 +67,7 @@ export const watchAttempts = ({ judge, books }: World) => {
     if (event.type === 'rollback_ordered') {
       const key = `${before.id}/${event.node} ${String(event.attempt)}`;
       judge.expect(
-        'a worktree is taken back once for an attempt',
+        'an attempt has one rollback',
         !rollbacks.has(key) && nodeState(before, event.node).attempt === event.attempt,
         before.id,
         () => `${key} by ${event.by}, and by ${String(rollbacks.get(key))}`,
@@ -77,7 +77,7 @@ export const watchAttempts = ({ judge, books }: World) => {
     if (event.type === 'rollback_ended') {
       const rollback = taskIn(books, event.by);
       judge.expect(
-        'a job goes on after its worktree was taken back, and not before',
+        'a job continues only after its rollback',
         ends.get(event.by)?.has(event.outcome) === true,
         before.id,
         () =>
@@ -92,7 +92,7 @@ export const watchAttempts = ({ judge, books }: World) => {
       const { attempt, preparation: mending } = nodeState(before, node);
       const by = rollbacks.get(`${before.id}/${node} ${String(attempt)}`) ?? '';
       judge.expect(
-        'a job goes on after its worktree was taken back, and not before',
+        'a job continues only after its rollback',
         mending === undefined && taskIn(books, by)?.outcome === 'succeeded',
         before.id,
         () => `${event.type} of ${node} ${String(attempt)}: ${by} is ${String(taskIn(books, by)?.phase)}`,
@@ -104,7 +104,7 @@ export const watchAttempts = ({ judge, books }: World) => {
     if (event.type !== 'node_retrying' || event.verdict?.kind !== 'continue') return;
     const { session = 1, preparation: mending } = nodeState(before, event.node);
     judge.expect(
-      'a job goes on in the session after the one that it was in, once that is put by',
+      'a job continues in the session that follows its last one, after the hand-off',
       event.session === session + 1 && mending?.kind === 'continue',
       before.id,
       () => `${event.node} goes on in session ${String(event.session)} after ${String(session)}`,
@@ -112,7 +112,7 @@ export const watchAttempts = ({ judge, books }: World) => {
     const most = continuesMost(before.definition.recovery);
     const by = count(continues, `${before.id}/${event.node}`);
     judge.expect(
-      'a job goes on in new sessions no more often than it may',
+      'a job continues in new sessions no more often than its limit',
       by <= most,
       before.id,
       () => `${event.node} goes on for the ${String(by)}th time, ${String(most)} are allowed`,
@@ -132,7 +132,7 @@ export const watchAttempts = ({ judge, books }: World) => {
       const most = failuresMost(before.definition.recovery);
       const by = count(failures, `${before.id}/${event.node}`);
       judge.expect(
-        'a job fails no more often than the verdict table lets it, before a person is asked',
+        'a job fails no more often than the verdict table allows before a person is asked',
         by <= most,
         before.id,
         () => `${event.node} has failed ${String(by)} times, ${String(most)} are allowed`,

@@ -20,21 +20,24 @@ export const checkBoard = ({ judge, books }: World, { aggregate, event, after }:
   if (after.phase !== 'board') return;
   if (event.type === 'lock_acquired') {
     const other = after.held.find((each) => !isOf(each, event) && collide(each.locks, event.locks));
-    judge.expect('a lock is held by one job, unless it is shared', other === undefined, event.task, () =>
+    judge.expect('an exclusive lock has one holder', other === undefined, event.task, () =>
       JSON.stringify({ event, other, aggregate }),
     );
   }
   if (event.type === 'artifacts_reported') {
     const own = event.artifacts.find(({ label }) => OF_A_RUN.test(label));
-    judge.expect('what belongs to a run is on no board', own === undefined, event.task, () =>
-      JSON.stringify(own),
+    judge.expect(
+      'artifacts of one task are not in the repository registry',
+      own === undefined,
+      event.task,
+      () => JSON.stringify(own),
     );
   }
   if (event.type === 'lock_released') {
     const task = taskIn(books, event.task);
     const state = task && findNode(task, event.node);
     judge.expect(
-      'no lock is taken from who works under it',
+      'no lock is released under a running job',
       state?.attempt !== event.attempt || state.locks !== 'held',
       event.task,
       () => JSON.stringify({ event, state }),
@@ -62,7 +65,7 @@ export const checkLocked = (world: World, { before, event, after }: TaskChange):
     held?.locks.some((lock) => lock.key === key && (lock.mode === mode || lock.mode === 'exclusive')),
   );
   world.judge.expect(
-    'what runs under locks runs while it holds them',
+    'a job runs only while it holds its locks',
     all,
     after.id,
     () => `${event.type} of ${event.node}, attempt ${String(event.attempt)}: ${JSON.stringify(held)}`,
@@ -76,7 +79,7 @@ export const checkQuietBoards = ({ judge, books }: World): void => {
       const task = taskIn(books, job.task);
       const state = task && findNode(task, job.node);
       judge.expect(
-        'boards hold nothing for what is over',
+        'the lock registry holds nothing for ended jobs',
         state?.attempt === job.attempt && state.locks !== undefined,
         job.task,
         () => `${id}: ${JSON.stringify({ job, state })}`,

@@ -17,7 +17,7 @@ export const watchBudgets = ({ judge, books }: World) => {
       const asked = closed?.request.effect.args['budget'];
       const extension = (asked as { readonly extension?: unknown } | undefined)?.extension;
       judge.expect(
-        'a budget is extended once for each approval, and never without one',
+        'a budget is extended exactly once for each approval',
         closed?.decided.outcome === 'approved' &&
           extension === (before.extensions ?? 0) + 1 &&
           !used.has(event.approval),

@@ -30,7 +30,6 @@ import { checkEffect, checkWork, watchApplications } from './effects.ts';
 import { watchGraphs } from './graph.ts';
 import { checkHead, checkSnapshots } from './histories.ts';
 import type { ReadGrant } from '../../invariants/grants.ts';
-import type { ReadGrant } from '../../invariants/grants.ts';
 import { watchStores } from '../../invariants/stores.ts';
 import { verifyGrant } from '../services/grants.ts';
 import { watchMessages } from './messages.ts';
@@ -61,7 +60,6 @@ export const startScribe = (
     recovery: (id) => recoveryLogic.kind.summarise(books.recovery.stateOf(id)),
   };
 
-  const stores = watchStores(judge.expect, readGrant);
   const stores = watchStores(judge.expect, readGrant);
   const checkApplication = watchApplications(world);
   const checkTask = watchTasks(world);
@@ -169,7 +167,6 @@ export const startScribe = (
       () => `applies ${application.effect} (${application.uses})`,
     );
     stores.applied({ effect: application.effect });
-    stores.applied({ effect: application.effect });
     checkApplication(application);
     programs.applied(application);
   });
@@ -178,11 +175,6 @@ export const startScribe = (
     checkWork(world, work);
   });
   return checkMessages;
-};
-
-const readGrant: ReadGrant = (grant) => {
-  const claims = verifyGrant(grant);
-  return claims?.use === 'answer' ? undefined : claims;
 };
 
 const readGrant: ReadGrant = (grant) => {

@@ -26,7 +26,7 @@ export const watchCircuits = ({ judge, books }: World) => {
     const state = books.recovery.stateOf(circuitIdOf(circuit));
     const wasClosed = closed.has(circuit) || !isCircuit(state);
     judge.expect(
-      'a task that is held starts only when recovery lets it',
+      'a deferred task starts only when its circuit allows it',
       trial ? tried.get(circuit)?.has(task) === true : wasClosed,
       task,
       () => `released, ${trial ? 'to try' : 'for good'}: ${JSON.stringify(state)}`,
@@ -39,7 +39,7 @@ export const watchCircuits = ({ judge, books }: World) => {
       if (event.type === 'undeferred') checkRelease(aggregate, event);
       if (!STARTS.has(event.type)) return;
       judge.expect(
-        'a task that is held starts only when recovery lets it',
+        'a deferred task starts only when its circuit allows it',
         before.circuit?.state !== 'waiting',
         aggregate,
         () => `${event.type} while it waits for ${JSON.stringify(before.circuit)}`,
@@ -51,7 +51,9 @@ export const watchCircuits = ({ judge, books }: World) => {
       const { target, executor } = event;
       const free =
         isCircuit(before) && before.state === 'half_open' && before.executor === undefined && !before.held;
-      judge.expect('one at a time tries a circuit', free, aggregate, () => JSON.stringify({ before, event }));
+      judge.expect('a circuit has one trial at a time', free, aggregate, () =>
+        JSON.stringify({ before, event }),
+      );
       if (!isWorkflowCircuit(target)) return;
       const known = tried.get(target) ?? new Set();
       tried.set(target, known.add(executor.replace(/^task:/, '')));

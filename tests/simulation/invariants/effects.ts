@@ -42,7 +42,7 @@ export const checkEffect = (
     // A late report resolves a doubt; it is entered under its own epoch first.
     const late = before.status === 'in_doubt' && entry?.evidence.some((epoch) => seen(epoch) === 'applied');
     judge.expect(
-      'an outcome is recorded only as it was seen under that epoch',
+      'the recorded outcome of an epoch is what its executor saw',
       seen(event.epoch) === 'applied' || late === true,
       event.task,
       () => `epoch ${String(event.epoch)} of ${aggregate} reported ${String(seen(event.epoch))}`,
@@ -50,7 +50,7 @@ export const checkEffect = (
   }
   if (event.type === 'superseded') {
     judge.expect(
-      'an outcome is recorded only as it was seen under that epoch',
+      'the recorded outcome of an epoch is what its executor saw',
       seen(event.epoch) === event.observed,
       event.task,
       () => `epoch ${String(event.epoch)} of ${aggregate} reported ${String(seen(event.epoch))}`,
@@ -75,7 +75,7 @@ export const watchApplications = (world: World): ((application: Application) => 
     const count = (byJob.get(job) ?? 0) + 1;
     byJob.set(job, count);
     world.judge.expect(
-      'what a node is to do once is done once, however often it is tried and sent back',
+      'a node applies its effect once, however often it is retried',
       count === 1,
       order.effect.task,
       () => `${job} was carried out ${String(count)} times`,
@@ -88,7 +88,7 @@ const checkApplication = ({ judge, target, books }: World, { effect, uses, args 
   const order = entryIn(state)?.order;
   const task = order?.effect.task ?? '';
   const exact = order?.effect.uses === uses && canonicalJson(order.effect.args) === canonicalJson(args);
-  judge.expect('what is applied is what was approved', exact, task, () =>
+  judge.expect('the applied effect is the approved effect', exact, task, () =>
     JSON.stringify({ order: order?.effect, uses, args }),
   );
 };
@@ -98,7 +98,7 @@ export const checkWork = ({ judge, target, books }: World, { effect, uses, args 
   const entry = entryIn(books.executor.stateOf(effect));
   const task = entry?.order.effect.task ?? '';
   judge.expect(
-    'work is done as often as it was started, at the most',
+    'work runs at most as often as it was started',
     target.runs(effect) <= (entry?.starts ?? 0),
     task,
     () => `${effect} ran ${String(target.runs(effect))} times`,
@@ -106,7 +106,7 @@ export const checkWork = ({ judge, target, books }: World, { effect, uses, args 
   const allowed = CAPABILITIES[uses]?.work === true && entry?.order.effect.kind === 'work';
   const exact =
     entry?.order.effect.uses === uses && canonicalJson(entry.order.effect.args) === canonicalJson(args);
-  judge.expect('only work is done without a grant, and as it was ordered', allowed && exact, task, () =>
+  judge.expect('only work runs without a grant, and exactly as ordered', allowed && exact, task, () =>
     JSON.stringify({ order: entry?.order.effect, uses, args }),
   );
 };

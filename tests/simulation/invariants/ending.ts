@@ -20,12 +20,7 @@ export const checkEnding = (
   for (const { id, phase } of tasksIn(books))
     judge.expect('every accepted task ends', isTerminal(phase), id, () => `${id} is ${phase}`);
   for (const id of submitted) {
-    judge.expect(
-      'every submission is accepted in the end',
-      accepted.has(id),
-      id,
-      () => 'it was never accepted',
-    );
+    judge.expect('every submission is finally accepted', accepted.has(id), id, () => 'it was never accepted');
     const task = taskIn(books, id) ?? programIn(books, id);
     judge.expect('every accepted task ends', task !== undefined && isTerminal(task.phase), id, () =>
       JSON.stringify(task),
@@ -39,7 +34,7 @@ export const checkEnding = (
       state.status !== 'started' &&
       state.status !== 'prepared' &&
       !(state.status === 'in_doubt' && state.next !== 'person');
-    judge.expect('no effect stays under way', settled, 'order' in state ? '' : id, () =>
+    judge.expect('no effect stays in progress', settled, 'order' in state ? '' : id, () =>
       JSON.stringify(state),
     );
   }

@@ -47,7 +47,7 @@ export const watchGraphs = ({ judge }: World) => {
 
   const checkBegin = (task: Task, node: NodeId, what: string): void =>
     judge.expect(
-      'nothing runs before what it follows has ended as it has to',
+      'a node starts only after its predecessors ended as its edges require',
       mayRun(task, node),
       task.id,
       () => `${what} of ${node}: ${JSON.stringify(statusesOf(task))}`,
@@ -72,7 +72,7 @@ export const watchGraphs = ({ judge }: World) => {
     if (status !== 'idle' && status !== 'waiting' && status !== 'retrying') return;
     for (const artifact of nodeDefinition(task, node).needs ?? [])
       judge.expect(
-        'nothing runs without what it needs',
+        'a node starts only with the artifacts that it needs',
         isThere(task, node, artifact),
         task.id,
         () => `${node} needs ${artifactLabel(artifact)}`,
@@ -94,7 +94,7 @@ export const watchGraphs = ({ judge }: World) => {
         (nodeDefinition(task, by).effect !== undefined || state.attempt === payload.attempt);
       const right = scopeOf(artifact) === 'run' || madeHere(task, label) ? own && current : true;
       judge.expect(
-        'a node is given what its own run has made last',
+        'a node gets the latest artifacts of its own task',
         right,
         task.id,
         () => `${node} was given ${label} of ${payload.by}, attempt ${String(payload.attempt)}`,
@@ -109,7 +109,7 @@ export const watchGraphs = ({ judge }: World) => {
     const by = (loops.get(key) ?? 0) + 1;
     loops.set(key, by);
     judge.expect(
-      'loops and retries keep to their budget',
+      'loops and retries stay within their budget',
       by <= most,
       task.id,
       () => `${node} leads back for the ${String(by)}th time, ${String(most)} are allowed`,
@@ -152,7 +152,7 @@ export const watchGraphs = ({ judge }: World) => {
     if (part !== 'run' || round === undefined) return;
     const budget = nodeDefinition(task, node).retry?.budget ?? BUDGET;
     judge.expect(
-      'loops and retries keep to their budget',
+      'loops and retries stay within their budget',
       Number(round) <= budget,
       task.id,
       () => `${node} ${step}`,

@@ -11,7 +11,7 @@ export const checkHead = (judge: Judge, head: Head, version: number, replayed: S
     head.status === replayed.status &&
     JSON.stringify(head.view) === JSON.stringify(replayed.view);
   judge.expect(
-    'state equals replay',
+    'the read model equals the replayed events',
     same,
     head.aggregate,
     () =>
@@ -29,7 +29,7 @@ export const checkSnapshots = (
     if (version !== book.versionOf(aggregate)) continue;
     const replayed = book.stateOf(aggregate);
     judge.expect(
-      'a snapshot equals replay',
+      'a snapshot equals the replayed events',
       // As a store keeps it: there a field that is undefined is one that is not there.
       isDeepStrictEqual(JSON.parse(state), JSON.parse(JSON.stringify(replayed))),
       aggregate,

@@ -24,7 +24,7 @@ export const watchLetters = ({ judge, bus }: World) => {
     told: (letter: Letter, answer: ToldOfLetter): void => {
       if ('refused' in answer) return;
       judge.expect(
-        'a dead letter is settled only as somebody has asked',
+        'a dead letter is resolved only as an operator requested',
         wanted.get(keyOf(letter))?.has(`${answer.action} ${answer.by}`) === true,
         '',
         () => JSON.stringify({ letter, answer }),
@@ -39,11 +39,11 @@ export const watchLetters = ({ judge, bus }: World) => {
         const statements = bus.letters.statementsOn(sequence);
         // One statement may be there twice, when its sender did not hear for minutes that it was taken.
         const different = new Set(statements.map((each) => JSON.stringify(each)));
-        judge.expect('a dead letter is settled once', different.size === 1, '', () =>
+        judge.expect('a dead letter is resolved once', different.size === 1, '', () =>
           JSON.stringify({ key, statements }),
         );
         judge.expect(
-          'a dead letter is settled only as somebody has asked',
+          'a dead letter is resolved only as an operator requested',
           statements.every(({ action, by }) => wanted.get(key)?.has(`${action} ${by}`) === true),
           '',
           () => JSON.stringify({ key, statements }),
@@ -84,7 +84,7 @@ export const watchRetries = <State, Message, Event extends { readonly type: stri
     if (isGone || before !== book.versionOf(aggregate)) return;
     const again = kind.decider.decide(book.stateOf(aggregate), message, { now: databases[service].now() });
     judge.expect(
-      'a dead letter that counts as tried again was handled',
+      'a retried dead letter was handled',
       again.events.length === 0,
       aggregate,
       () => `${service} states so of ${JSON.stringify(message).slice(0, 300)}, which has led to nothing`,

@@ -19,7 +19,7 @@ export const watchMessages = ({ watchers, judge, bus, poison }: World): (() => v
   const checkDeadLetter = (wire: WireMessage): void => {
     const letter = DeadLetter.parse(JSON.parse(wire.body));
     judge.expect(
-      'only what is malformed, or poison, on purpose is a dead letter',
+      'only malformed or poisoned messages are dead letters',
       letter.body === MALFORMED || poison.get(messageIdOf(wire)) !== undefined,
       taskIn(letter.body),
       () => `${letter.subject}: ${JSON.stringify(letter.reason)} ${letter.body.slice(0, 200)}`,
@@ -32,11 +32,11 @@ export const watchMessages = ({ watchers, judge, bus, poison }: World): (() => v
   });
   watchers.published.push((wire) => {
     const id = messageIdOf(wire);
-    judge.expect('what is published is committed', committed.has(id), '', () => `${wire.subject} ${id}`);
+    judge.expect('what is published was committed', committed.has(id), '', () => `${wire.subject} ${id}`);
     if (DEAD_LETTERS.has(wire.subject)) checkDeadLetter(wire);
   });
   return () => {
     for (const id of committed)
-      judge.expect('what is committed is published', bus.hasStored(id), '', () => id);
+      judge.expect('what was committed is published', bus.hasStored(id), '', () => id);
   };
 };

@@ -28,7 +28,7 @@ export const checkMoving = ({ judge, databases }: World, task: Task): void => {
   const { timers } = databases.orchestrator.tables;
   const expectTimer = (name: string, what: () => string): void =>
     judge.expect(
-      'whoever waits for recovery, or for an answer, asks again',
+      'a node that waits for recovery or an answer has a timer that resends',
       timers.has(`${task.id}/${name}`),
       task.id,
       () => `no timer ${name}: ${what()}`,
@@ -63,7 +63,7 @@ export const checkLateNews = (
   const stuck = stuckAt(before, node);
   if (stuck === undefined || stuck <= attempt) return;
   judge.expect(
-    'news of an earlier attempt takes no later one off the list',
+    'a late report on an earlier attempt does not unlist a later one',
     stuckAt(after, node) === stuck,
     aggregate,
     () => `${event.type} ${node} ${String(attempt)}: ${String(stuck)} was stuck`,
@@ -78,7 +78,7 @@ export const checkStuck = (world: World): void => {
       const { status, verdict, attempt } = nodeState(task, id);
       if (status !== 'escalated' || verdict === undefined) continue;
       judge.expect(
-        'a job that recovery has given up is on its list',
+        'the list of stuck jobs has every job that recovery gave up',
         listed(world, task.id).some(([node, number]) => node === id && number === attempt),
         task.id,
         () => `${id} ${String(attempt)} is not: ${JSON.stringify({ verdict, list: listed(world, task.id) })}`,
@@ -95,7 +95,7 @@ export const checkStuckList = (world: World): void => {
       const task = taskIn(books, aggregate);
       const state = task && nodeState(task, node);
       judge.expect(
-        'a job that is stuck no more is on no list',
+        'the list of stuck jobs has no job that is not stuck',
         state?.status === 'escalated' && state.attempt === attempt,
         aggregate,
         () => `${node} ${String(attempt)}: ${JSON.stringify(state)}`,

@@ -32,7 +32,7 @@ export const watchOrders = ({ judge, books }: World) => {
 
   const checkStep = (task: string, { effect, digest }: OfTask<'step_ordered'>): void =>
     judge.expect(
-      'without a grant only work is ordered',
+      'only work is ordered without a grant',
       effect.kind === 'work' && CAPABILITIES[effect.uses]?.work === true && effectDigest(effect) === digest,
       task,
       () => JSON.stringify(effect),
@@ -45,7 +45,7 @@ export const watchOrders = ({ judge, books }: World) => {
     // A forged one is handed on; it is the executor that can tell.
     if (claims === undefined) return;
     judge.expect(
-      'an effect is ordered by the grant that was given for it',
+      'an effect is ordered with its own grant',
       approval.status === 'closed' &&
         approval.decided.outcome === 'approved' &&
         claims.digest === gate?.digest &&
@@ -63,7 +63,7 @@ export const watchOrders = ({ judge, books }: World) => {
     judge.expect('nothing is ordered twice in one attempt', !again, before.id, () => `${event.node} ${part}`);
     const other = [...known.values()].find((each) => each.attempt !== event.attempt);
     judge.expect(
-      'no two attempts are ordered at the same time',
+      'two attempts of a job are never ordered at the same time',
       other === undefined,
       before.id,
       () => `${event.node}: ${JSON.stringify(other)} beside ${String(event.attempt)}`,
@@ -89,7 +89,7 @@ export const watchOrders = ({ judge, books }: World) => {
       known.delete(id);
       const ended = (own && part === step) || ((own || back) && FOLLOW_A_RESULT.has(event.type));
       judge.expect(
-        'what is ordered has ended before it is forgotten, or is taken back',
+        'an order is forgotten only after it ended or was withdrawn',
         ended || withdrawn.has(id),
         after.id,
         () => `${event.type} forgets ${part} of ${node}, ${id}`,

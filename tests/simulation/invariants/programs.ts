@@ -129,7 +129,7 @@ export const watchPrograms = (world: World) => {
     const known = entryOf(before, entry.key);
     if (entry.kind !== 'effect' || effect === undefined) {
       judge.expect(
-        'what is recorded stays as it was recorded',
+        'a record of a phase never changes',
         known === undefined,
         task,
         () => `${entry.key} was recorded before: ${JSON.stringify(known)}`,
@@ -139,7 +139,7 @@ export const watchPrograms = (world: World) => {
     const isAnew =
       known?.kind === 'effect' && known.ended !== undefined && known.ended.outcome !== 'succeeded';
     judge.expect(
-      'an effect is asked for anew only when it has not happened',
+      'a program requests an effect again only when it did not happen',
       (known === undefined || isAnew) && !children.has(entry.task),
       task,
       () => `${entry.key}: ${JSON.stringify({ known, entry })}`,
@@ -151,7 +151,7 @@ export const watchPrograms = (world: World) => {
     const entry = entryOf(after, key);
     if (entry?.kind !== 'effect') return;
     judge.expect(
-      'what a program hears of its effect is what became of it',
+      'a program gets the real outcome of its effect',
       taskIn(books, entry.task)?.outcome === ended?.outcome,
       task,
       () => `${key}: ${JSON.stringify(ended)} of ${String(taskIn(books, entry.task)?.phase)}`,
@@ -163,7 +163,7 @@ export const watchPrograms = (world: World) => {
     const next = event.type === 'phase_completed' ? event.next : undefined;
     const expected = expectedState(before, next, event.type === 'input_requested');
     judge.expect(
-      'what a phase leaves follows from what it has recorded, whoever was lost on the way',
+      'the state after a phase follows from its records alone',
       isDeepStrictEqual(ProgramState.parse(event.state), expected),
       task,
       () => `${before.node}: ${JSON.stringify({ state: event.state, expected, entries: before.entries })}`,
@@ -176,7 +176,7 @@ export const watchPrograms = (world: World) => {
     const entry = entryOf(before, `effect:${item.key}`);
     const child = entry?.kind === 'effect' ? entry.task : '';
     judge.expect(
-      'a phase that needs an effect is completed once that has happened',
+      'a phase that needs an effect completes only after the effect',
       entry?.kind === 'effect' &&
         entry.ended?.outcome === 'succeeded' &&
         (happened.has(child) || byHand.has(child) || entry.ended.outputs === undefined),
@@ -190,7 +190,7 @@ export const watchPrograms = (world: World) => {
     const decided = approval.status === 'closed' ? approval.decided : undefined;
     const { outcome, response } = event.answer;
     judge.expect(
-      'what a program is answered is what somebody has said',
+      'a program gets the real answer to its question',
       before.question?.approval === event.approval &&
         (outcome === 'answered'
           ? decided?.outcome === 'answered' && isDeepStrictEqual(decided.response, response)
@@ -203,14 +203,14 @@ export const watchPrograms = (world: World) => {
   const checkEnd = (task: string, before: Program, { event, after }: ProgramChange): void => {
     if (event.type === 'phase_retrying')
       judge.expect(
-        'whoever has a phase tried again, it is another attempt',
+        'a retried phase is a new attempt',
         event.attempt === before.attempt + 1,
         task,
         () => `${String(event.attempt)} after ${String(before.attempt)}`,
       );
     if (event.type === 'completed' && !isTerminal(before.phase))
       judge.expect(
-        'a program is completed by its last phase',
+        'a program completes with its last phase',
         after.phase !== 'absent' && before.node === 'done',
         task,
         () => before.node,
@@ -246,7 +246,7 @@ export const watchPrograms = (world: World) => {
         .filter(([, { program, key }]) => program === asked.program && key === asked.key)
         .map(([child]) => happened.get(child) ?? 0);
       judge.expect(
-        'an effect of a program happens at most once under its key',
+        'an effect of a program happens at most once for its key',
         all.reduce((sum, count) => sum + count, 0) === 1 || mayRepeat(order),
         asked.program,
         () =>
@@ -257,7 +257,7 @@ export const watchPrograms = (world: World) => {
       if (say.what !== 'record' || say.record.kind !== 'step') return;
       const { key } = say.record;
       judge.expect(
-        'what is recorded is not done again',
+        'a recorded step does not run again',
         recorded.get(keyOf(task, lease))?.has(key) !== true,
         task,
         () => `${key} under lease ${String(lease)}`,
@@ -267,7 +267,7 @@ export const watchPrograms = (world: World) => {
       const key = keyOf(task, lease);
       const isHeard = say.what === 'end' ? endings.has(key) : answer.lease === lease;
       judge.expect(
-        'only the holder of the lease is heard',
+        'only the holder of a lease is accepted',
         isHeard && holders.get(key) === worker,
         task,
         () => `${worker} says ${say.what} under ${key}, which ${String(holders.get(key))} holds`,
@@ -291,7 +291,7 @@ export const checkMovingProgram = ({ judge, databases, books }: World, task: Pro
   const name = TIMERS[task.status];
   if (name !== undefined && !task.pausedByHand)
     judge.expect(
-      'a program that waits asks again',
+      'a waiting program has a timer that resends',
       has(name),
       task.id,
       () => `no timer ${name}: ${task.node} is ${task.status}`,
@@ -301,8 +301,8 @@ export const checkMovingProgram = ({ judge, databases, books }: World, task: Pro
     if (ended !== undefined || (peer !== undefined && isTerminal(peer.phase))) continue;
     judge.expect(
       task.status === 'ended'
-        ? 'what a program that is over has under way is called off'
-        : 'a program that waits asks again',
+        ? 'an ended program withdraws its effects'
+        : 'a waiting program has a timer that resends',
       has(`withdraw:${child}`) || (task.status !== 'ended' && has(`effect:${child}`)),
       task.id,
       () => `${key}: nothing asks for ${child}, ${String(peer?.phase)}`,
@@ -339,7 +339,7 @@ export const checkWaitingPrograms = (world: World): readonly Program[] => {
     for (const { task: child, ended } of effectsOf(task)) {
       const phase = taskIn(books, child)?.phase;
       judge.expect(
-        'what a program that is over has under way is called off',
+        'an ended program withdraws its effects',
         ended !== undefined || phase === undefined || isTerminal(phase),
         task.id,
         () => `${child} is ${String(phase)}`,
@@ -348,7 +348,7 @@ export const checkWaitingPrograms = (world: World): readonly Program[] => {
   const open = programsIn(books).filter(({ phase, status }) => !isTerminal(phase) && status !== 'ended');
   for (const task of open)
     judge.expect(
-      'a program waits for a person, for an effect, or for a worker that is not there, and says so',
+      'a waiting program states a person, an effect or a missing worker as its reason',
       excuseOf(world, task) !== undefined,
       task.id,
       () => `${task.node} is ${task.status}: ${JSON.stringify({ ...task, program: undefined })}`,
@@ -363,7 +363,7 @@ export const checkProgramsEnded = (world: World): void => {
     judge.expect('every program ends', isTerminal(phase), id, () => phase);
     const asked = question && books.approvals.stateOf(question.approval);
     judge.expect(
-      'every question of a program is answered or withdrawn',
+      'every question of a program is closed',
       asked === undefined || asked.status !== 'pending',
       id,
       () => JSON.stringify(question),

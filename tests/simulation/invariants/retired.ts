@@ -30,7 +30,7 @@ export const watchRetired = (world: World) => {
   watchers.committed.push((service, { events }) => {
     for (const { aggregate, version, type } of events)
       judge.expect(
-        'what has gone does not come back',
+        'what was purged is not written again',
         !gone.has(`${service} ${aggregate}`),
         aggregate,
         () => `${service} writes ${type} ${String(version)} of ${aggregate}, which was not needed any more`,
@@ -43,7 +43,7 @@ export const watchRetired = (world: World) => {
         gone.add(`${service} ${id}`);
         const task = taskOf(service, id);
         judge.expect(
-          'nothing goes that is needed',
+          'nothing is purged that an open task needs',
           !isOpen(task) && !OPEN.has(statusOf(service, id)),
           task,
           () => `${id} of ${service} goes while it is ${statusOf(service, id)}; its task is ${task}`,
@@ -54,7 +54,7 @@ export const watchRetired = (world: World) => {
       for (const id of tasks) {
         if ((taskIn(books, id) ?? programIn(books, id)) === undefined) continue;
         judge.expect(
-          'what has ended goes in the end',
+          'everything that ended is finally purged',
           gone.has(`orchestrator ${id}`),
           id,
           () => `${id} is still there`,

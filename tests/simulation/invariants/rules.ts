@@ -11,7 +11,9 @@ export const checkRule = (
   event: RuleEvent,
 ): void => {
   if (event.type === 'rule_added') {
-    judge.expect('a rule is added once', before === undefined, aggregate, () => JSON.stringify(before));
+    judge.expect('a standing rule is added once', before === undefined, aggregate, () =>
+      JSON.stringify(before),
+    );
     return;
   }
   if (event.type !== 'rule_used') return;
@@ -24,11 +26,11 @@ export const checkRule = (
     (before.id === ROLLBACK_RULE
       ? rollbackRule && decidesRollback(request)
       : ruleDecides(before, request, event.at));
-  judge.expect('a rule decides only on what it may', holds, aggregate, () =>
+  judge.expect('a standing rule decides only requests that it matches', holds, aggregate, () =>
     JSON.stringify({ rule: before && statusOf(before, event.at), request }),
   );
   judge.expect(
-    'a rule decides once on each approval',
+    'a standing rule decides each approval once',
     before?.usedFor.includes(event.approval) === false,
     aggregate,
     () => `${event.approval} was decided on twice`,

@@ -8,7 +8,7 @@ export const checkTold = ({ judge, books, shown }: World): void => {
   for (const [id, state] of books.approvals.states) {
     if (state.status !== 'closed') continue;
     judge.expect(
-      'every surface shows the end of an approval',
+      'every surface shows the resolution of an approval',
       shown.get(id)?.includes('resolved') === true,
       id,
       () => `shown: ${(shown.get(id) ?? []).join(', ')}`,
@@ -18,7 +18,7 @@ export const checkTold = ({ judge, books, shown }: World): void => {
     const granted = 'entry' in effect && effect.entry?.order.grant === state.decided.grant;
     if (!granted || state.decided.grant === undefined || !NOTED.has(effect.status)) continue;
     judge.expect(
-      'an approval knows what became of its effect',
+      'an approval records the outcome of its effect',
       state.outcome?.outcome === effect.status,
       id,
       () => `${effectId} is ${effect.status}, noted is ${state.outcome?.outcome ?? 'nothing'}`,

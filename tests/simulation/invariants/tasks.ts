@@ -37,11 +37,8 @@ const checkTask = (world: World, change: TaskChange, byHand: ReadonlySet<string>
   if (after.phase === 'absent') return;
   if (event.type === 'completed') {
     const bad = allNodes(after.nodes).find(({ status }) => !COMPLETE.has(status));
-    judge.expect(
-      'in a completed task nothing has failed, and nothing is left',
-      bad === undefined,
-      aggregate,
-      () => JSON.stringify(bad),
+    judge.expect('a completed task has no failed and no open node', bad === undefined, aggregate, () =>
+      JSON.stringify(bad),
     );
     const isHarmless = (id: string): boolean => {
       const order = entryIn(books.executor.stateOf(id))?.order;
@@ -50,7 +47,7 @@ const checkTask = (world: World, change: TaskChange, byHand: ReadonlySet<string>
     for (const effectId of effectsDone(after, byHand)) {
       const count = target.applications(effectId);
       judge.expect(
-        'a completed task has each effect exactly once, or as often as does no harm',
+        'a completed task has each effect exactly once, or is allowed to repeat it',
         count === 1 || (count > 1 && isHarmless(effectId)),
         aggregate,
         () => `${effectId} was applied ${String(count)} times`,
@@ -72,7 +69,7 @@ const checkOutcome = (
     const order = orderFor(before, event);
     const recorded = databases.executor.tables.events.get(order?.id ?? '') ?? [];
     judge.expect(
-      'a node fails only by what is recorded of its own order',
+      'a node fails only by the recorded outcome of its own order',
       (event.result !== undefined && hasFailed(books, before, event, order)) ||
         (order !== undefined &&
           ((recorded as readonly EffectEvent[]).some((fact) => fails(fact, event.attempt, order)) ||
@@ -88,7 +85,7 @@ const checkOutcome = (
   const order = orderFor(before, { node: event.node, step: event.step });
   const { status } = books.executor.stateOf(order?.id ?? '');
   judge.expect(
-    'a node succeeds by what is recorded as carried out',
+    'a node succeeds only by an applied effect',
     status === 'applied',
     aggregate,
     () => `${event.node} ${String(event.step)}: ${String(order?.id)} is ${status}`,

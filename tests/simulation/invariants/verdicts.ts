@@ -38,7 +38,7 @@ export const watchVerdicts = (world: World) => {
     const { task, node, attempt, verdict } = RecoverTask.parse(JSON.parse(body));
     const known = assessed.get(`${task}/${node} ${String(attempt)}`) ?? [];
     judge.expect(
-      'a verdict is the same however often it is told',
+      'a resent verdict is the same',
       known.some((each) => isDeepStrictEqual(JSON.parse(JSON.stringify(each)), { ...verdict })),
       task,
       () => `${node} ${String(attempt)}: ${JSON.stringify({ verdict, known })}`,
@@ -55,7 +55,7 @@ export const watchVerdicts = (world: World) => {
     if (event.type !== 'node_retrying' && event.type !== 'restarted') return;
     const { hint = '' } = known ?? {};
     judge.expect(
-      'whoever tries again is told of the attempts before',
+      'a retry gets the hint about earlier attempts',
       hint !== '' && (event.hint ?? '').includes(hint.slice(0, TOLD)),
       aggregate,
       () => `${event.type} of ${judged} ${String(attempt)}: ${JSON.stringify({ told: event.hint, hint })}`,
@@ -84,7 +84,7 @@ const checkTold = ({ judge }: World, { aggregate, before, event }: TaskChange): 
   const { hint } = nodeState(before, event.node);
   if (hint === undefined) return;
   judge.expect(
-    'whoever tries again is told of the attempts before',
+    'a retry gets the hint about earlier attempts',
     event.effect.args['hint'] === hint,
     aggregate,
     () => `${event.node} ${event.step}: ${JSON.stringify({ args: event.effect.args, hint })}`,

@@ -97,7 +97,7 @@ export const checkWaiting = (world: World): readonly Task[] => {
       .filter(({ state }) => !hasEnded(state));
     const stuck = nodes.find(({ id }) => excuseOf(world, task, id) === undefined);
     world.judge.expect(
-      'whoever waits for ever waits for a person, another task or an artifact that nobody makes',
+      'a node that waits forever has a person, a task or a missing artifact as its reason',
       stuck === undefined && nodes.length > 0,
       task.id,
       () => `${task.phase}, ${JSON.stringify(stuck)}`,

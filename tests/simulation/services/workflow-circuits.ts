@@ -33,7 +33,8 @@ export const followWorkflowCircuits = (
   const askAfter = (ms: number): void => void timeline.in(ms, () => life.enter(ask));
 
   const hear = (event: RecoveryEvent): void => {
-    if (!('target' in event) || !isWorkflowCircuit(event.target) || event.type === 'circuit_failure_recorded') return;
+    if (!('target' in event) || !isWorkflowCircuit(event.target) || event.type === 'circuit_failure_recorded')
+      return;
     const { type, target } = event;
     const place = `${life.name} hears ${type} of ${target}`;
     if (weather.strikes('circuit fact is missed', place)) return askAfter(ASKS_AGAIN_MS);

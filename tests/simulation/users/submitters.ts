@@ -37,7 +37,7 @@ export const startSubmitters = (
       if (typeof told !== 'object' || told.answer === undefined || !('ok' in told.answer)) return;
       accepted.add(id);
       judge.expect(
-        'what is answered is stored',
+        'an answer is stored before it is sent',
         exists(id),
         id,
         () => 'was answered with success and is not there',

@@ -1,6 +1,10 @@
 import { NodeId } from '@holdpoint/contracts/values/ids';
 import type { SubmitTask } from '@holdpoint/contracts/task/commands';
-import type { NodeDefinition, WorkflowDefinition, WorkflowPolicy } from '@holdpoint/contracts/workflow/workflow';
+import type {
+  NodeDefinition,
+  WorkflowDefinition,
+  WorkflowPolicy,
+} from '@holdpoint/contracts/workflow/workflow';
 import { definitionProblems } from '@holdpoint/workflows/definition/definition-problems';
 import type { Choices } from '../choices.ts';
 import { probedScript, randomParts, undoable } from './graph-nodes.ts';
