@@ -25,8 +25,16 @@ export const fileOfScript = (script: string): string => {
 const leaves = (command: Command): readonly Command[] =>
   command.commands.length === 0 ? [command] : command.commands.flatMap(leaves);
 
-/** A value that every option and argument of the command line accepts in the place of a placeholder. */
-const filled = (word: string): string => word.replaceAll(/<number>/g, '1').replaceAll(/<([a-z]+)>/g, '$1-1');
+const SAMPLES: Readonly<Record<string, string>> = {
+  number: '1',
+  token: 'k-0123456789',
+  rule: 'u-0123456789',
+  label: 'cap.file.append',
+};
+
+/** A value that the command line accepts in the place of a placeholder. */
+const filled = (word: string): string =>
+  word.replaceAll(/<([a-z]+)>/g, (_, name: string) => SAMPLES[name] ?? `${name}-1`);
 
 /** Parses a documented `holdpoint` command with the real command tree, without running it. */
 const parseHoldpoint = async (words: readonly string[]): Promise<string | undefined> => {
@@ -88,7 +96,9 @@ const FOREIGN = new Set([
 
 /** Why a documented command cannot be right; undefined when its command, options and files exist. */
 export const shapeProblem = async (words: readonly string[]): Promise<string | undefined> => {
-  const [first = '', ...rest] = words.slice(words.findIndex((word) => !/^[A-Z_]+=/.test(word)));
+  const start = words.findIndex((word) => !/^[A-Z_]+=/.test(word));
+  if (start < 0) return undefined;
+  const [first = '', ...rest] = words.slice(start);
   switch (first) {
     case 'holdpoint':
       return parseHoldpoint(rest);
