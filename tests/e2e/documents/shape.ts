@@ -54,7 +54,10 @@ const parseHoldpoint = async (words: readonly string[]): Promise<string | undefi
   await program.parseAsync(spellCommandLine(args, program), { from: 'user' }).catch((error: unknown) => {
     problems.push(String(error));
   });
-  return parsed ? undefined : problems.join(' ') || 'selects no command';
+  // A sentence may name a command without its arguments.
+  const isName =
+    !words.some((word) => /[<=-]/.test(word)) && /missing required argument/.test(problems.join(' '));
+  return parsed || isName ? undefined : problems.join(' ') || 'selects no command';
 };
 
 const exists = (path: string | undefined): string | undefined =>
