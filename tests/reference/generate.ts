@@ -1,5 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { SETTINGS_FILE, settingsReference } from './settings.ts';
+import { GENERATE_COMMAND, SETTINGS_FILE, settingsReference } from './settings.ts';
+import { WORKFLOW_FIELDS_FILE, workflowFieldsReference } from './workflow-fields.ts';
 
-writeFileSync(join(import.meta.dirname, '..', '..', SETTINGS_FILE), settingsReference());
+const root = join(import.meta.dirname, '..', '..');
+
+writeFileSync(join(root, SETTINGS_FILE), settingsReference());
+writeFileSync(join(root, WORKFLOW_FIELDS_FILE), workflowFieldsReference(GENERATE_COMMAND));

@@ -134,7 +134,7 @@ export const parseGate = (text: string, file: string, report: Report): Gate | un
     sound = false;
     report.error({ ...found, file });
   };
-  const raw = parseShape(GateFile, data, file, { ...report, error });
+  const raw = parseShape(GateFile, data, { file, report: { ...report, error } });
   if (raw === undefined) return undefined;
   const gate = gateOf(raw, (value, path, instead) => {
     const ms = parseTime(String(value));

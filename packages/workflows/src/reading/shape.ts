@@ -4,6 +4,8 @@ import { KNOWN } from './table.ts';
 
 type Key = string | number | symbol;
 
+type ShapeOptions = { readonly file: string; readonly report: Report; readonly exampleAt?: ExampleAt };
+
 const inside = (value: unknown, key: Key): unknown =>
   typeof value === 'object' && value !== null && Object.hasOwn(value, key)
     ? (value as Readonly<Record<Key, unknown>>)[key]
@@ -26,13 +28,26 @@ export const fieldPath = (data: unknown, path: readonly Key[]): string => {
   return text;
 };
 
+const TYPE_NAMES: Readonly<Record<string, string>> = {
+  array: 'a list',
+  boolean: 'true or false',
+  int: 'a whole number',
+  number: 'a number',
+  object: 'a table',
+  record: 'a table',
+  string: 'a string',
+};
+
+const typeName = ({ expected }: z.core.$ZodIssueInvalidType): string =>
+  TYPE_NAMES[expected] ?? `a value of the type ${expected}`;
+
 /** The expected value, and the known words that the issue names. */
 const expectation = (issue: z.core.$ZodIssue): { expected: string; known: readonly string[] } => {
   if (issue.code === 'invalid_value') {
     const known = issue.values.map(String);
     return { expected: `${KNOWN}${known.join(', ')}`, known };
   }
-  if (issue.code === 'invalid_type') return { expected: `a value of the type ${issue.expected}`, known: [] };
+  if (issue.code === 'invalid_type') return { expected: typeName(issue), known: [] };
   const place = issue.message.indexOf(KNOWN);
   const known = place < 0 ? [] : issue.message.slice(place + KNOWN.length).split(', ');
   return { expected: issue.message, known };
@@ -57,7 +72,19 @@ const unknownKeys = (
   }
 };
 
-const reportIssue = (issue: z.core.$ZodIssue, data: unknown, file: string, report: Report): void => {
+/** An example of the field at a path, as one writes it. */
+export type ExampleAt = (path: readonly PropertyKey[]) => string | undefined;
+
+const withExample = (expected: string, issue: z.core.$ZodIssue, exampleAt: ExampleAt | undefined): string => {
+  const example = issue.code === 'invalid_type' ? exampleAt?.(issue.path) : undefined;
+  return example === undefined ? expected : `${expected}, as in ${example}`;
+};
+
+const reportIssue = (
+  issue: z.core.$ZodIssue,
+  data: unknown,
+  { file, report, exampleAt }: Pick<ShapeOptions, 'file' | 'report' | 'exampleAt'>,
+): void => {
   if (issue.code === 'unrecognized_keys') {
     unknownKeys(issue, data, file, report);
     return;
@@ -68,7 +95,7 @@ const reportIssue = (issue: z.core.$ZodIssue, data: unknown, file: string, repor
     code: value === undefined ? 'WORKFLOW_KEY_MISSING' : 'WORKFLOW_VALUE_INVALID',
     path: fieldPath(data, issue.path),
     found: shown(value),
-    expected,
+    expected: withExample(expected, issue, exampleAt),
     ...(typeof value === 'string' && { meant: [value, known] as const }),
     file,
   });
@@ -87,12 +114,11 @@ const without = (data: unknown, issue: z.core.$ZodIssueUnrecognizedKeys): void =
 export const parseShape = <Shape extends z.ZodType>(
   shape: Shape,
   data: unknown,
-  file: string,
-  report: Report,
+  options: ShapeOptions,
 ): z.infer<Shape> | undefined => {
   const first = shape.safeParse(data);
   if (first.success) return first.data;
-  for (const issue of first.error.issues) reportIssue(issue, data, file, report);
+  for (const issue of first.error.issues) reportIssue(issue, data, options);
   for (const issue of first.error.issues) {
     if (issue.code !== 'unrecognized_keys') return undefined;
     without(data, issue);

@@ -100,7 +100,7 @@ const rulesOf = (file: RecoveryFile, refuse: Refuse): RecoveryRules => {
 
 const readInto = (text: string, file: string, report: Report): RecoveryRules | undefined => {
   const data = parseClean(text, file, report, FILE_BYTES_MAX);
-  const parsed = data === undefined ? undefined : parseShape(RecoveryFile, data, file, report);
+  const parsed = data === undefined ? undefined : parseShape(RecoveryFile, data, { file, report });
   if (parsed === undefined) return undefined;
   const rules = rulesOf(parsed, (code, path, found, expected) => {
     report.error({ code: `WORKFLOW_${code}`, path, found, expected, file });

@@ -296,3 +296,15 @@ test('names that objects know by themselves are names like any other', () => {
     ),
   ).toEqual(['WORKFLOW_KEY_UNKNOWN params']);
 });
+
+test.each([
+  ['after = ["build"]', 'a table, as in after = [{ node_id = "build", policy = "success" }]'],
+  ['after = "build"', 'a list, as in after = [{ node_id = "build", policy = "success" }]'],
+  ['needs = { plan_doc = 1 }', 'a list, as in needs = [{ plan_doc = { slug = "${slug}", branch = "" } }]'],
+  ['on = { failed = "b" }', 'a list, as in on = { succeeded = ["announce"], failed = ["clean_up"] }'],
+  ['timeout = [1]', 'a string, a boolean or a whole number'],
+  ['name = 5', 'a string'],
+])('the error about %s shows the right shape', (line, expected) => {
+  const { problems } = loadTemplate('flow.toml', reading(flow(command('a', line))));
+  expect(problems[0]?.expected).toBe(expected);
+});
