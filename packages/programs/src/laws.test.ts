@@ -39,19 +39,19 @@ const phaseEnd = fc.constantFrom(
   completed('done'),
   completed(undefined, {}, 'bye'),
   completed('nowhere'),
-  { how: 'skipped', next: node('publish') } as const,
+  { kind: 'skipped', next: node('publish') } as const,
   failedWith(),
   asked(),
-  { how: 'suspended', on: ['nap', 'effect:publish'] } as const,
-  { how: 'suspended', on: ['a'] } as const,
-  { how: 'returned', reason: 'it stops' } as const,
+  { kind: 'suspended', on: ['nap', 'effect:publish'] } as const,
+  { kind: 'suspended', on: ['a'] } as const,
+  { kind: 'returned', reason: 'it stops' } as const,
 );
 const wanted = fc.constantFrom(
   { kind: 'step', key: 'a', output: 1 } as const,
   { kind: 'sleep', key: 'nap', ms: 10 } as const,
   { kind: 'effect', effect: effect() } as const,
   { kind: 'effect', effect: effect({ path: 'other', text: 'y' }) } as const,
-  { kind: 'retried', state: { topic: 'again' } } as const,
+  { kind: 'retry_state', state: { topic: 'again' } } as const,
 );
 const children = [1, 2, 3].map((asking) => effectTaskIdOf(TASK, 'publish', asking));
 const message: fc.Arbitrary<ProgramMessage> = fc.oneof(

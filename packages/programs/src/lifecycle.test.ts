@@ -41,7 +41,7 @@ describe('a task of a program', () => {
         { type: 'program_submitted', state: { topic: 'tea' }, phase: 'execution_ready' },
         { type: 'phase_ordered', node: 'draft', visit: 1, attempt: 1, lease: 1, activation: 'run' },
       )
-      .thenSends({ data: { task: TASK, lease: 1, given: { state: { topic: 'tea' } } } })
+      .thenSends({ data: { task: TASK, lease: 1, input: { state: { topic: 'tea' } } } })
       .thenAnswers({ id: TASK, phase: 'executing' });
   });
 
@@ -68,7 +68,7 @@ describe('a task of a program', () => {
         { type: 'phase_completed', node: 'draft', next: 'review' },
         { type: 'phase_ordered', node: 'review', visit: 2, attempt: 1, lease: 2 },
       )
-      .thenSends({ data: { node: 'review', given: { state: { topic: 'green tea' } } } });
+      .thenSends({ data: { node: 'review', input: { state: { topic: 'green tea' } } } });
   });
 
   test('is completed by its last phase, with what that gives', () => {
@@ -88,7 +88,7 @@ describe('a task of a program', () => {
   test('says from time to time where a fork may begin', () => {
     const history = after(submission(), claim(1), end(1, completed('review')), claim(2));
     given(...history)
-      .when(end(2, { how: 'skipped', next: node('publish') }), NOW)
+      .when(end(2, { kind: 'skipped', next: node('publish') }), NOW)
       .thenEmitsLike(
         { type: 'phase_skipped', node: 'review' },
         { type: 'state_checkpoint', node: 'publish', visit: 3 },
@@ -114,7 +114,7 @@ describe('the lease', () => {
     given(...after(submission()))
       .when(claim(1), NOW)
       .thenEmitsLike({ type: 'phase_started', worker: 'worker-1', lease: 1 })
-      .thenAnswers({ lease: 1, leaseMs: LEASE_MS, given: { state: { topic: 'tea' } } });
+      .thenAnswers({ lease: 1, leaseMs: LEASE_MS, input: { state: { topic: 'tea' } } });
     given(...after(submission(), claim(1)))
       .when(claim(1, 'worker-2'), NOW)
       .thenRefuses('ORCHESTRATOR_WORK_LOST');
@@ -183,7 +183,7 @@ describe('what a phase records', () => {
     ] as const;
     given(...after(...messages, timer('lease')))
       .when(claim(2, 'worker-2'), NOW)
-      .thenAnswers({ given: { entries: [{ kind: 'step', key: 'a', output: { b: 1 } }] } });
+      .thenAnswers({ input: { entries: [{ kind: 'step', key: 'a', output: { b: 1 } }] } });
     given(...after(...messages))
       .when(record(1, { kind: 'step', key: 'a', output: 'another' }), NOW)
       .thenAnswers({ entry: { output: { b: 1 } } })
@@ -213,7 +213,7 @@ describe('what a phase records', () => {
         submission(),
         claim(1),
         record(1, { kind: 'sleep', key: 'nap', ms: 500 }),
-        end(1, { how: 'suspended', on: ['nap'] }),
+        end(1, { kind: 'suspended', on: ['nap'] }),
       ),
     )
       .when(timer('sleep:nap'), NOW + 500)
@@ -222,7 +222,7 @@ describe('what a phase records', () => {
 
   test.each([
     ['a record that is too large', { kind: 'step', key: 'a', output: 'x'.repeat(70_000) } as const],
-    ['a state that is too large', { kind: 'retried', state: { x: 'x'.repeat(300_000) } } as const],
+    ['a state that is too large', { kind: 'retry_state', state: { x: 'x'.repeat(300_000) } } as const],
   ])('may not be %s', (_what, wanted) => {
     given(...started())
       .when(record(1, wanted), NOW)
@@ -294,7 +294,7 @@ describe('an effect that a phase asks for', () => {
   });
 
   test('lets the phase go on once it has ended', () => {
-    given(...after(...asking, end(1, { how: 'suspended', on: ['effect:publish'] })))
+    given(...after(...asking, end(1, { kind: 'suspended', on: ['effect:publish'] })))
       .when(peerEnded(child(), 'succeeded', { bytes: 3 }), NOW)
       .thenEmitsLike(
         {
@@ -304,14 +304,14 @@ describe('an effect that a phase asks for', () => {
         },
         { type: 'phase_ordered', lease: 2, attempt: 1 },
       );
-    expect(taskAfter(...asking, end(1, { how: 'suspended', on: ['effect:publish'] })).phase).toBe(
+    expect(taskAfter(...asking, end(1, { kind: 'suspended', on: ['effect:publish'] })).phase).toBe(
       'awaiting_approval',
     );
   });
 
   test('that has ended before the phase waits for it lets it go on at once', () => {
     given(...after(...asking, peerEnded(child(), 'succeeded')))
-      .when(end(1, { how: 'suspended', on: ['effect:publish'] }), NOW)
+      .when(end(1, { kind: 'suspended', on: ['effect:publish'] }), NOW)
       .thenEmitsLike({ type: 'phase_suspended' }, { type: 'phase_ordered', lease: 2 });
   });
 
@@ -401,7 +401,7 @@ describe('a phase that asks people', () => {
         { type: 'phase_ordered', activation: 'respond', lease: 3 },
       )
       .thenSends({
-        data: { given: { answer: { response: true }, question: { title: 'Shall it go out?' } } },
+        data: { input: { answer: { response: true }, question: { title: 'Shall it go out?' } } },
       });
   });
 
@@ -474,13 +474,13 @@ describe('an attempt that fails', () => {
     given(...after(...again))
       .when(claim(2), NOW)
       .thenAnswers({
-        given: { failures: [{ attempt: 1, error: { message: 'no tea' } }], state: { topic: 'tea' } },
+        input: { failures: [{ attempt: 1, error: { message: 'no tea' } }], state: { topic: 'tea' } },
       });
     given(
-      ...after(...again, claim(2), record(2, { kind: 'retried', state: { topic: 'soup' } }), timer('lease')),
+      ...after(...again, claim(2), record(2, { kind: 'retry_state', state: { topic: 'soup' } }), timer('lease')),
     )
       .when(claim(3), NOW)
-      .thenAnswers({ given: { retried: true, state: { topic: 'soup' } } });
+      .thenAnswers({ input: { retried: true, state: { topic: 'soup' } } });
   });
 
   test('is put to people, whose word counts like any other attempt', () => {

@@ -32,19 +32,19 @@ const take = (draft: DecisionBuilder, worker: string): void => {
 
 /** What a worker says of the phase that it has been given. */
 export const onWorkMessage = (draft: DecisionBuilder, said: WorkRequest): Decision<ProgramTaskEvent> => {
-  const { say, worker, lease } = said;
+  const { request: say, worker, lease } = said;
   const { done } = draft.task();
-  if (say.what === 'end' && done?.lease === lease && done.worker === worker)
+  if (say.kind === 'end' && done?.lease === lease && done.worker === worker)
     return draft.done(answerWith(draft.task()));
   if (!holds(draft.task(), said)) return draft.done(lost(draft.task()));
   take(draft, worker);
-  switch (say.what) {
+  switch (say.kind) {
     case 'claim':
       extendLease(draft);
       return draft.done(
-        answerWith(draft.task(), say.give === true ? { given: workInputFor(draft.task()) } : {}),
+        answerWith(draft.task(), say.withInput === true ? { input: workInputFor(draft.task()) } : {}),
       );
-    case 'beat':
+    case 'heartbeat':
       extendLease(draft);
       return draft.done(answerWith(draft.task()));
     case 'record': {

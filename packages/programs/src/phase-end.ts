@@ -10,34 +10,33 @@ import {
 } from '@holdpoint/contracts/program/work';
 import type { ProgramOnError } from '@holdpoint/contracts/program/definition';
 import { retryDelayMs } from '@holdpoint/contracts/workflow/workflow';
-import { checkpoint } from './checkpoints.ts';
-import type { Draft } from './decision-builder.ts';
+import { checkpoint, type DecisionBuilder } from './decision-builder.ts';
 import { completeTask, failTask } from './ending.ts';
 import { endLease, orderPhase } from './order-phase.ts';
 import { sleepTimer } from './outgoing.ts';
-import { ask, askAboutFailure } from './question.ts';
+import { askQuestion, askAboutFailure } from './question.ts';
 import { bytesOf, stateTooLarge } from './size-limits.ts';
-import { tryAgain } from './retry.ts';
+import { startNextAttempt } from './retry.ts';
 import { entryOf, hasEnded, phaseOf, type Program } from './state.ts';
 
-type Ended<How extends PhaseEnd['how']> = Extract<PhaseEnd, { readonly how: How }>;
+type Ended<How extends PhaseEnd['kind']> = Extract<PhaseEnd, { readonly kind: How }>;
 
 /** How the phase has ended, or come to a stop, as its worker says. */
-export const phaseEnded = (draft: Draft, end: PhaseEnd): void => {
-  endLease(draft);
-  switch (end.how) {
+export const phaseEnded = (builder: DecisionBuilder, end: PhaseEnd): void => {
+  endLease(builder);
+  switch (end.kind) {
     case 'completed':
-      return completed(draft, end);
+      return completed(builder, end);
     case 'skipped':
-      return skipped(draft, end);
+      return skipped(builder, end);
     case 'failed':
-      return failed(draft, end.stage, end.error, end.question);
-    case 'asked':
-      return asked(draft, end);
+      return onPhaseFailed(builder, end.stage, end.error, end.question);
+    case 'input_requested':
+      return asked(builder, end);
     case 'suspended':
-      return suspended(draft, end);
+      return suspended(builder, end);
     case 'returned':
-      return returned(draft, end.reason, false);
+      return onWorkerLost(builder, end.reason, false);
   }
 };
 
@@ -66,51 +65,51 @@ const tooLarge = (state: JsonObject, output: Json | undefined): ErrorBody | unde
     : undefined;
 };
 
-const completed = (draft: Draft, { state, output, next }: Ended<'completed'>): void => {
-  const task = draft.task();
+const completed = (builder: DecisionBuilder, { state, output, next }: Ended<'completed'>): void => {
+  const task = builder.task();
   const problem = nextProblem(task, next);
-  if (problem !== undefined) return failed(draft, 'next', problem);
+  if (problem !== undefined) return onPhaseFailed(builder, 'next', problem);
   const large = tooLarge(state, output);
-  if (large !== undefined) return failed(draft, 'run', large);
+  if (large !== undefined) return onPhaseFailed(builder, 'run', large);
   const phase = phaseOf(task, task.node);
-  forgetSleeps(draft);
-  draft.emit({
+  forgetSleeps(builder);
+  builder.emit({
     type: 'phase_completed',
     ...placeIn(task),
     state,
     ...(output !== undefined && { output }),
     ...(next !== undefined && { next }),
   });
-  if (phase?.type !== 'terminal') return entered(draft);
-  if (phase.outcome === 'succeeded') return completeTask(draft, task.node);
+  if (phase?.type !== 'terminal') return entered(builder);
+  if (phase.outcome === 'succeeded') return completeTask(builder, task.node);
   const error = errorBody('PROGRAM_PHASE_FAILED', `the program has ended in its phase ${task.node}`);
-  return failTask(draft, error, task.node);
+  return failTask(builder, error, task.node);
 };
 
-const skipped = (draft: Draft, { next }: Ended<'skipped'>): void => {
-  const task = draft.task();
+const skipped = (builder: DecisionBuilder, { next }: Ended<'skipped'>): void => {
+  const task = builder.task();
   const problem = nextProblem(task, next);
-  if (problem !== undefined) return failed(draft, 'next', problem);
-  forgetSleeps(draft);
-  draft.emit({ type: 'phase_skipped', ...placeIn(task), next, reason: 'its guard does not hold' });
-  return entered(draft);
+  if (problem !== undefined) return onPhaseFailed(builder, 'next', problem);
+  forgetSleeps(builder);
+  builder.emit({ type: 'phase_skipped', ...placeIn(task), next, reason: 'its guard does not hold' });
+  return entered(builder);
 };
 
 /** What was slept for in a phase is of no concern to the next. */
-const forgetSleeps = (draft: Draft): void => {
-  for (const entry of draft.task().entries)
-    if (entry.kind === 'sleep' && entry.over !== true) draft.timer({ clear: sleepTimer(entry.key) });
+const forgetSleeps = (builder: DecisionBuilder): void => {
+  for (const entry of builder.task().entries)
+    if (entry.kind === 'sleep' && entry.over !== true) builder.timer({ clear: sleepTimer(entry.key) });
 };
 
-const entered = (draft: Draft): void => {
-  const { ended, visit, node, program } = draft.task();
+const entered = (builder: DecisionBuilder): void => {
+  const { ended, visit, node, program } = builder.task();
   if (program.snapshotEvery !== undefined && ended % program.snapshotEvery === 0)
-    checkpoint(draft, `${String(ended)} phases have ended`);
+    checkpoint(builder, `${String(ended)} phases have ended`);
   if (visit > VISITS_MAX) {
     const error = errorBody('PROGRAM_ENDLESS', `the task has gone through ${String(VISITS_MAX)} phases`);
-    return failTask(draft, error, node);
+    return failTask(builder, error, node);
   }
-  return orderPhase(draft);
+  return orderPhase(builder);
 };
 
 const onErrorOf = (task: Program): ProgramOnError | undefined => {
@@ -119,59 +118,61 @@ const onErrorOf = (task: Program): ProgramOnError | undefined => {
 };
 
 /** An attempt has failed: its phase says what follows. */
-export const failed = (
-  draft: Draft,
+export const onPhaseFailed = (
+  builder: DecisionBuilder,
   stage: PhaseFailure['stage'],
   error: ErrorBody,
   question?: Ended<'failed'>['question'],
 ): void => {
-  const task = draft.task();
+  const task = builder.task();
   const { attempt, node } = task;
-  draft.emit({ type: 'phase_failed', ...placeIn(task), stage, error });
+  builder.emit({ type: 'phase_failed', ...placeIn(task), stage, error });
   const onError = onErrorOf(task);
   const left = attempt <= (onError?.maxRetries ?? 0);
   switch (onError?.strategy) {
     case 'retry':
-      return left ? tryAgain(draft, retryDelayMs(onError, attempt - 1)) : failTask(draft, error, node);
+      return left
+        ? startNextAttempt(builder, retryDelayMs(onError, attempt - 1))
+        : failTask(builder, error, node);
     case 'pause':
       // What people grant counts like any other attempt: where there is a limit, it holds for them as well.
       return left || onError.maxRetries === 0
-        ? askAboutFailure(draft, question ?? {}, error.message)
-        : failTask(draft, error, node);
+        ? askAboutFailure(builder, question ?? {}, error.message)
+        : failTask(builder, error, node);
     case 'fail':
     case undefined:
-      return failTask(draft, error, node);
+      return failTask(builder, error, node);
   }
 };
 
-const asked = (draft: Draft, { state, output, question }: Ended<'asked'>): void => {
+const asked = (builder: DecisionBuilder, { state, output, question }: Ended<'input_requested'>): void => {
   const large = tooLarge(state, output);
-  if (large !== undefined) return failed(draft, 'run', large);
-  return ask(draft, question, { about: 'phase', state, ...(output !== undefined && { output }) });
+  if (large !== undefined) return onPhaseFailed(builder, 'run', large);
+  return askQuestion(builder, question, { about: 'phase', state, ...(output !== undefined && { output }) });
 };
 
-const suspended = (draft: Draft, { on }: Ended<'suspended'>): void => {
-  const task = draft.task();
-  draft.emit({ type: 'phase_suspended', ...placeIn(task), on });
-  goOnWith(draft);
+const suspended = (builder: DecisionBuilder, { on }: Ended<'suspended'>): void => {
+  const task = builder.task();
+  builder.emit({ type: 'phase_suspended', ...placeIn(task), on });
+  continuePhase(builder);
 };
 
 /** What a phase waits for has ended, or was never recorded: it goes on. */
-export const goOnWith = (draft: Draft): void => {
-  const task = draft.task();
+export const continuePhase = (builder: DecisionBuilder): void => {
+  const task = builder.task();
   if (task.status !== 'suspended') return;
   const waits = (task.suspendedOn ?? []).map((key) => entryOf(task, key));
-  if (waits.some((entry) => entry === undefined || hasEnded(entry))) orderPhase(draft);
+  if (waits.some((entry) => entry === undefined || hasEnded(entry))) orderPhase(builder);
 };
 
 /** So many workers may be lost in a row, with nothing recorded in between, before it is taken that the phase ends them. */
 const LOSSES_MAX = 10;
 
 /** Nobody works on the phase any more: somebody else shall. */
-export const returned = (draft: Draft, reason: string, lost: boolean): void => {
-  const task = draft.task();
-  draft.emit({ type: 'phase_returned', ...placeIn(task), worker: task.worker ?? 'nobody', reason, lost });
-  if (draft.task().losses < LOSSES_MAX) return orderPhase(draft);
+export const onWorkerLost = (builder: DecisionBuilder, reason: string, lost: boolean): void => {
+  const task = builder.task();
+  builder.emit({ type: 'phase_returned', ...placeIn(task), worker: task.worker ?? 'nobody', reason, lost });
+  if (builder.task().losses < LOSSES_MAX) return orderPhase(builder);
   const message = `${String(LOSSES_MAX)} workers were lost while they worked on it`;
-  return failed(draft, 'worker', errorBody('PROGRAM_WORKER_LOST', message));
+  return onPhaseFailed(builder, 'worker', errorBody('PROGRAM_WORKER_LOST', message));
 };

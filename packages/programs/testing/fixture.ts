@@ -48,33 +48,33 @@ export const submission = (
 
 export const say = (
   lease: number,
-  what: WorkRequest['say'],
+  what: WorkRequest['request'],
   worker = 'worker-1',
 ): Extract<ProgramMessage, { readonly kind: 'work' }> => ({
   kind: 'work',
-  payload: { task: TASK, lease, worker, say: what },
+  payload: { task: TASK, lease, worker, request: what },
 });
-export const claim = (lease: number, worker?: string) => say(lease, { what: 'claim', give: true }, worker);
-export const beat = (lease: number, worker?: string) => say(lease, { what: 'beat' }, worker);
+export const claim = (lease: number, worker?: string) => say(lease, { kind: 'claim', withInput: true }, worker);
+export const beat = (lease: number, worker?: string) => say(lease, { kind: 'heartbeat' }, worker);
 export const end = (lease: number, how: PhaseEnd, worker?: string) =>
-  say(lease, { what: 'end', end: how }, worker);
+  say(lease, { kind: 'end', end: how }, worker);
 export const record = (lease: number, what: WorkRecord, worker?: string) =>
-  say(lease, { what: 'record', record: what }, worker);
+  say(lease, { kind: 'record', record: what }, worker);
 export const timer = (name: string, data: Json = null): ProgramMessage => ({ kind: 'timer', name, data });
 
 export const completed = (next?: string, state: JsonObject = { topic: 'tea' }, output?: Json): PhaseEnd => ({
-  how: 'completed',
+  kind: 'completed',
   state,
   ...(output !== undefined && { output }),
   ...(next !== undefined && { next: node(next) }),
 });
 export const failedWith = (message = 'no tea'): PhaseEnd => ({
-  how: 'failed',
+  kind: 'failed',
   stage: 'run',
   error: { code: 'PROGRAM_PHASE_FAILED', message },
 });
 export const question: ProgramQuestion = { title: 'Shall it go out?', input: { kind: 'approval' } };
-export const asked = (state: JsonObject = { topic: 'tea' }): PhaseEnd => ({ how: 'asked', state, question });
+export const asked = (state: JsonObject = { topic: 'tea' }): PhaseEnd => ({ kind: 'input_requested', state, question });
 
 export const effect = (args: JsonObject = { path: 'out.txt', text: '{{ as it is }}' }): ProgramEffect => ({
   kind: 'write_external',

@@ -39,7 +39,7 @@ export const programSituations: Readonly<Record<string, Loaded<OrchestratorState
   programSuspended: after(
     ...started,
     record(1, { kind: 'effect', effect: effect() }),
-    end(1, { how: 'suspended', on: ['effect:publish'] }),
+    end(1, { kind: 'suspended', on: ['effect:publish'] }),
   ),
   programAsked: after(...inReview),
   programAnswered: after(...inReview, resolved(inputIdOf(TASK, 1), 'answered', true), claim(3)),

@@ -253,8 +253,8 @@ export const watchPrograms = (world: World) => {
           `${asked.key}: ${JSON.stringify([...all])} by ${order.effect.task}, ${String(target.applications(effect))}`,
       );
     },
-    said: ({ task, lease, say }: WorkRequest): void => {
-      if (say.what !== 'record' || say.record.kind !== 'step') return;
+    said: ({ task, lease, request: say }: WorkRequest): void => {
+      if (say.kind !== 'record' || say.record.kind !== 'step') return;
       const { key } = say.record;
       judge.expect(
         'a recorded step does not run again',
@@ -263,14 +263,14 @@ export const watchPrograms = (world: World) => {
         () => `${key} under lease ${String(lease)}`,
       );
     },
-    heard: ({ task, lease, worker, say }: WorkRequest, answer: WorkAnswer): void => {
+    heard: ({ task, lease, worker, request: say }: WorkRequest, answer: WorkAnswer): void => {
       const key = keyOf(task, lease);
-      const isHeard = say.what === 'end' ? endings.has(key) : answer.lease === lease;
+      const isHeard = say.kind === 'end' ? endings.has(key) : answer.lease === lease;
       judge.expect(
         'only the holder of a lease is accepted',
         isHeard && holders.get(key) === worker,
         task,
-        () => `${worker} says ${say.what} under ${key}, which ${String(holders.get(key))} holds`,
+        () => `${worker} says ${say.kind} under ${key}, which ${String(holders.get(key))} holds`,
       );
     },
   };

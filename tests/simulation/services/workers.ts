@@ -68,8 +68,8 @@ export const startWorkers = (
     (life: Life, name: string, crash: () => void): WorkPort['say'] =>
     (said) =>
       new Promise((resolve, reject) => {
-        const { task, lease, say } = said;
-        const place = `${name} says ${say.what} of ${task} ${String(lease)}`;
+        const { task, lease, request: say } = said;
+        const place = `${name} says ${say.kind} of ${task} ${String(lease)}`;
         const unavailable = (): void => reject(new HoldpointError('RUNTIME_UNAVAILABLE', 'no answer'));
         const told = (what: Told): void => {
           if (fault === 'worker dies after it was heard') return crash();

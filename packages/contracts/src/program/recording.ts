@@ -68,6 +68,6 @@ export const WorkRecord = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('artifact'), key: EntryKey, artifact: StoredArtifact }),
   z.object({ kind: z.literal('effect'), effect: ProgramEffect }),
   /** What `onRetry` has made of the state, for this attempt. */
-  z.object({ kind: z.literal('retried'), state: JsonObject }),
+  z.object({ kind: z.literal('retry_state'), state: JsonObject }),
 ]);
 export type WorkRecord = z.infer<typeof WorkRecord>;

@@ -76,23 +76,23 @@ export const WorkOrder = z.object({
   program: z.object({ id: z.string(), version: z.string(), hash: ProgramHash }),
   activation: Activation,
   /** Left out when it is large: it is asked for with the claim. */
-  given: WorkInput.optional(),
+  input: WorkInput.optional(),
 });
 export type WorkOrder = z.infer<typeof WorkOrder>;
 
 /** How a phase has ended, or come to a stop, in its worker. */
-export const PhaseEnd = z.discriminatedUnion('how', [
+export const PhaseEnd = z.discriminatedUnion('kind', [
   z.object({
-    how: z.literal('completed'),
+    kind: z.literal('completed'),
     state: JsonObject,
     output: Json.optional(),
     /** Where it goes on; nowhere after a terminal phase. */
     next: NodeId.optional(),
   }),
   /** Its guard did not hold. */
-  z.object({ how: z.literal('skipped'), next: NodeId }),
+  z.object({ kind: z.literal('skipped'), next: NodeId }),
   z.object({
-    how: z.literal('failed'),
+    kind: z.literal('failed'),
     stage: PhaseFailure.shape.stage,
     error: ErrorBody,
     /** With `pause`: how people are asked. */
@@ -100,15 +100,15 @@ export const PhaseEnd = z.discriminatedUnion('how', [
   }),
   /** People are asked, and what they say leads on. */
   z.object({
-    how: z.literal('asked'),
+    kind: z.literal('input_requested'),
     state: JsonObject,
     output: Json.optional(),
     question: ProgramQuestion,
   }),
   /** It waits for these, and is run again once one of them has ended. */
-  z.object({ how: z.literal('suspended'), on: z.array(EntryKey).min(1).max(ENTRIES_MAX) }),
+  z.object({ kind: z.literal('suspended'), on: z.array(EntryKey).min(1).max(ENTRIES_MAX) }),
   /** The worker stops, or cannot do it: somebody else shall. */
-  z.object({ how: z.literal('returned'), reason: z.string().max(500) }),
+  z.object({ kind: z.literal('returned'), reason: z.string().max(500) }),
 ]);
 export type PhaseEnd = z.infer<typeof PhaseEnd>;
 
@@ -118,13 +118,13 @@ export const WorkRequest = z.object({
   lease: z.int().min(1),
   /** The worker, by a name that no other has. */
   worker: z.string().min(1).max(100),
-  say: z.discriminatedUnion('what', [
+  request: z.discriminatedUnion('kind', [
     /** It begins. With `give` it wants all that the phase needs. */
-    z.object({ what: z.literal('claim'), give: z.boolean().optional() }),
+    z.object({ kind: z.literal('claim'), withInput: z.boolean().optional() }),
     /** It is still at it. */
-    z.object({ what: z.literal('beat') }),
-    z.object({ what: z.literal('record'), record: WorkRecord }),
-    z.object({ what: z.literal('end'), end: PhaseEnd }),
+    z.object({ kind: z.literal('heartbeat') }),
+    z.object({ kind: z.literal('record'), record: WorkRecord }),
+    z.object({ kind: z.literal('end'), end: PhaseEnd }),
   ]),
 });
 export type WorkRequest = z.infer<typeof WorkRequest>;
@@ -134,7 +134,7 @@ export const WorkAnswer = z.object({
   lease: z.int(),
   /** How long the lease goes on without another word. Milliseconds. */
   leaseMs: z.int(),
-  given: WorkInput.optional(),
+  input: WorkInput.optional(),
   entry: Entry.optional(),
 });
 export type WorkAnswer = z.infer<typeof WorkAnswer>;

@@ -110,9 +110,9 @@ export const startActivation = (parts: ActivationParts): RunningActivation => {
     try {
       return await Promise.race([
         runPhase(run, phase, session),
-        activity.parked.then((on): PhaseEnd => ({ how: 'suspended', on: [...on] })),
+        activity.parked.then((on): PhaseEnd => ({ kind: 'suspended', on: [...on] })),
         dropped.then((reason): PhaseEnd | undefined =>
-          reason.why === 'stopping' ? { how: 'returned', reason: reason.message } : undefined,
+          reason.why === 'stopping' ? { kind: 'returned', reason: reason.message } : undefined,
         ),
       ]);
     } finally {
@@ -134,7 +134,7 @@ export const startActivation = (parts: ActivationParts): RunningActivation => {
     try {
       await session.end(end);
     } catch (error) {
-      if (!(error instanceof HoldpointError) || end.how === 'failed') throw error;
+      if (!(error instanceof HoldpointError) || end.kind === 'failed') throw error;
       await session.end(failedEnd('after', error));
     }
   };
@@ -148,13 +148,13 @@ export const startActivation = (parts: ActivationParts): RunningActivation => {
   const main = async (): Promise<void> => {
     stopwatch.run();
     // The first time, nobody else can have it: what it needs is there, and so it begins while the lease is asked for.
-    const claiming = claim(order.given === undefined);
-    const given = isRepeat || order.given === undefined ? ((await claiming) ?? order.given) : order.given;
+    const claiming = claim(order.input === undefined);
+    const given = isRepeat || order.input === undefined ? ((await claiming) ?? order.input) : order.input;
     if (given === undefined || life.aborted()?.why === 'lost') return;
     const end = await work(given);
     settle();
     if (end === undefined || life.aborted()?.why === 'lost') return;
-    if (life.aborted()?.why === 'cancelled' && end.how !== 'returned') return;
+    if (life.aborted()?.why === 'cancelled' && end.kind !== 'returned') return;
     await conclude(end);
   };
 

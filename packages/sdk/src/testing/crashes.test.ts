@@ -104,8 +104,8 @@ const POINTS: readonly CrashPoint[] = [
   'after:record',
   'before:end',
   'after:end',
-  'before:beat',
-  'after:beat',
+  'before:heartbeat',
+  'after:heartbeat',
 ];
 const places = POINTS.flatMap((point) =>
   ['work', 'each', 'choose', 'send', 'done'].flatMap((phase) =>

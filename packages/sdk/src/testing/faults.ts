@@ -1,7 +1,7 @@
 import type { WorkRequest } from '@holdpoint/contracts/program/work';
 
 /** Where a worker can die: around each word that it says to the orchestrator. */
-export type CrashPoint = `${'before' | 'after'}:${WorkRequest['say']['what']}`;
+export type CrashPoint = `${'before' | 'after'}:${WorkRequest['request']['kind']}`;
 
 export type CrashOptions = {
   /** Only in this phase. */

@@ -156,7 +156,7 @@ const work = async (run: PhaseRun, spec: AnyAgent): Promise<unknown> => {
 export const runAgent = async (run: PhaseRun, spec: AnyAgent): Promise<PhaseEnd> => {
   const { before, after, human, next } = spec;
   if (!(await isWanted(run, spec)))
-    return { how: 'skipped', next: await nextOf(run, next, run.state.current(), undefined, undefined) };
+    return { kind: 'skipped', next: await nextOf(run, next, run.state.current(), undefined, undefined) };
   const output = await withFinally(run, spec.finally, async () => {
     if (before !== undefined) await runPart(run, 'before', () => before(contextOf(run)));
     const given = await work(run, spec);
@@ -168,6 +168,6 @@ export const runAgent = async (run: PhaseRun, spec: AnyAgent): Promise<PhaseEnd>
     storedOutput(run, spec.forEach !== undefined && Array.isArray(output) ? asOutput(output) : output),
   );
   const question = human && (await questionFor(run, human, 'run', output, lastFailure(run)));
-  if (question !== undefined) return { how: 'asked', state, ...stored, question };
-  return { how: 'completed', state, ...stored, next: await nextOf(run, next, state, output, undefined) };
+  if (question !== undefined) return { kind: 'input_requested', state, ...stored, question };
+  return { kind: 'completed', state, ...stored, next: await nextOf(run, next, state, output, undefined) };
 };

@@ -12,15 +12,15 @@ export const runEffect = async (run: PhaseRun, spec: AnyEffect): Promise<PhaseEn
   const { guard, effect, onResult, onRejected, next } = spec;
   const before = run.state.current();
   if (guard !== undefined && !(await runPart(run, 'guard', () => guard(before))))
-    return { how: 'skipped', next: await nextOf(run, next, before) };
+    return { kind: 'skipped', next: await nextOf(run, next, before) };
   try {
     const outputs = await runPart(run, 'run', () => contextOf(run).effect(effect(before)));
     await runPart(run, 'after', () => run.state.update((draft) => onResult?.(outputs, draft)));
     const state = await stateAfter(run, 'after');
     const stored = await runPart(run, 'after', () => storedOutput(run, outputs));
-    return { how: 'completed', state, ...stored, next: await nextOf(run, next, state) };
+    return { kind: 'completed', state, ...stored, next: await nextOf(run, next, state) };
   } catch (error) {
     if (onRejected === undefined || !isRejection(error)) throw error;
-    return { how: 'completed', state: await stateAfter(run, 'after'), next: await nextOf(run, onRejected) };
+    return { kind: 'completed', state: await stateAfter(run, 'after'), next: await nextOf(run, onRejected) };
   }
 };

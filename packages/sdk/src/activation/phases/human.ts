@@ -16,7 +16,7 @@ export const runHuman = async (run: PhaseRun, spec: AnyHuman): Promise<PhaseEnd>
   const question = await questionFor(run, spec, 'run', lastFailure(run));
   if (question === undefined)
     throw new StageError('run', new TypeError('the prompt of a human phase has to say what is asked'));
-  return { how: 'asked', state: await stateAfter(run, 'run'), question };
+  return { kind: 'input_requested', state: await stateAfter(run, 'run'), question };
 };
 
 type Read = { readonly response: unknown } | { readonly problem: string };
@@ -49,7 +49,7 @@ const refused = async (
   const error = { code: 'APPROVALS_RESPONSE_INVALID', message, attempt, stage: 'respond' };
   const question = (await questionFor(run, spec, 'respond', ...given, error)) ?? run.given.question;
   if (question === undefined) throw new StageError('respond', new Error(message));
-  return { ...stateAndOutput(run), how: 'asked', question: repeatedQuestion(question, message) };
+  return { ...stateAndOutput(run), kind: 'input_requested', question: repeatedQuestion(question, message) };
 };
 
 const stateAndOutput = ({ given: { state, output } }: PhaseRun) => ({
@@ -74,12 +74,12 @@ const respond = async (
 ): Promise<PhaseEnd> => {
   const answer = answerOf(run);
   if (answer.outcome === 'expired')
-    return { how: 'completed', ...stateAndOutput(run), next: await expired(run, spec) };
+    return { kind: 'completed', ...stateAndOutput(run), next: await expired(run, spec) };
   const read = readResponse(run, spec, answer.response ?? null);
   if ('problem' in read) return refused(run, spec, given, read.problem);
   await runPart(run, 'respond', () => run.state.update((draft) => spec.onResponse(read.response, draft)));
   const state = await stateAfter(run, 'respond');
-  return { how: 'completed', ...stateAndOutput(run), state, next: await next(state, read.response) };
+  return { kind: 'completed', ...stateAndOutput(run), state, next: await next(state, read.response) };
 };
 
 export const respondToHuman = (run: PhaseRun, spec: AnyHuman): Promise<PhaseEnd> =>

@@ -81,4 +81,4 @@ export const fullOutput = async (
   return JSON.parse(Buffer.from(await port.fetch(data)).toString('utf8')) as Json;
 };
 
-export type Completed = Extract<PhaseEnd, { readonly how: 'completed' }>;
+export type Completed = Extract<PhaseEnd, { readonly kind: 'completed' }>;

@@ -13,10 +13,10 @@ import { shownPrompt } from './question.ts';
 import type { Session } from '../session/session.ts';
 import { checkState } from '../context/state.ts';
 
-type Failed = Extract<PhaseEnd, { readonly how: 'failed' }>;
+type Failed = Extract<PhaseEnd, { readonly kind: 'failed' }>;
 
 export const failedEnd = (stage: Stage, error: unknown): Failed => ({
-  how: 'failed',
+  kind: 'failed',
   stage,
   error: failureOf(error),
 });
@@ -24,7 +24,7 @@ export const failedEnd = (stage: Stage, error: unknown): Failed => ({
 const runTerminal = async (run: PhaseRun, { output }: AnyTerminal): Promise<PhaseEnd> => {
   const given = await runPart(run, 'run', () => output?.(run.state.current()));
   const state = await stateAfter(run, 'run');
-  return { how: 'completed', state, ...(await runPart(run, 'run', () => storedOutput(run, given))) };
+  return { kind: 'completed', state, ...(await runPart(run, 'run', () => storedOutput(run, given))) };
 };
 
 const begin = (run: PhaseRun, phase: AnyPhase): Promise<PhaseEnd> => {
@@ -61,7 +61,7 @@ const transformed = async (
   if (onRetry === undefined) return;
   await runPart(run, 'before', () => run.state.update((draft) => onRetry(error, draft)));
   const state = await stateAfter(run, 'before');
-  await runPart(run, 'before', () => session.record({ kind: 'retried', state }));
+  await runPart(run, 'before', () => session.record({ kind: 'retry_state', state }));
 };
 
 /** How the people who are asked about a failure are asked. What goes wrong in that is no other failure. */

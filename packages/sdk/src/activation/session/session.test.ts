@@ -18,8 +18,8 @@ const start = () => {
   let answer: () => WorkAnswer = () => ({ lease: 1, leaseMs: LEASE_MS });
   const session = createSession({
     port: {
-      say: ({ say }: WorkRequest) => {
-        said.push(`${String(timeline.now())} ${say.what}`);
+      say: ({ request: say }: WorkRequest) => {
+        said.push(`${String(timeline.now())} ${say.kind}`);
         return new Promise((resolve) => resolve(answer()));
       },
     },
@@ -60,7 +60,7 @@ test('a lease is kept by a heartbeat every third of it', async () => {
   await passUntil(25_000);
   session.close();
   await passUntil(90_000);
-  expect(said).toEqual(['0 claim', '10000 beat', '20000 beat']);
+  expect(said).toEqual(['0 claim', '10000 heartbeat', '20000 heartbeat']);
 });
 
 test('nothing is recorded before the lease is held', async () => {
@@ -97,7 +97,7 @@ test('a claim that is refused is lost at once, and everything with it', async ()
   const { session, refusing, said } = start();
   refusing(lost);
   expect(await session.claim(false)).toEqual({ claimed: 'lost' });
-  await expect(session.end({ how: 'returned', reason: 'x' })).rejects.toMatchObject({ why: 'lost' });
+  await expect(session.end({ kind: 'returned', reason: 'x' })).rejects.toMatchObject({ why: 'lost' });
   expect(said).toEqual(['0 claim']);
 });
 

@@ -67,16 +67,16 @@ export const createSession = ({ port, clock, task, lease, worker, onLost }: Sess
     return lost;
   };
 
-  const once = async (say: WorkRequest['say']): Promise<WorkAnswer> => {
+  const once = async (say: WorkRequest['request']): Promise<WorkAnswer> => {
     const since = clock.now();
-    const answer = await port.say({ task, lease, worker, say });
+    const answer = await port.say({ task, lease, worker, request: say });
     // From before the question: when it was answered is not known here.
     goodUntil = Math.max(goodUntil, since + answer.leaseMs);
     return answer;
   };
 
   /** Says it until it is answered, as long as the lease may still be held. */
-  const say = async (what: WorkRequest['say']): Promise<WorkAnswer> => {
+  const say = async (what: WorkRequest['request']): Promise<WorkAnswer> => {
     let retryMs = FIRST_RETRY_MS;
     for (let poisoned = 0; ;) {
       if (lost !== undefined) throw lost;
@@ -99,7 +99,7 @@ export const createSession = ({ port, clock, task, lease, worker, onLost }: Sess
   const beat = (leaseMs: number): void => {
     callOff = clock.after(leaseMs / 3, () => {
       if (isClosed || lost !== undefined) return;
-      say({ what: 'beat' }).then(
+      say({ kind: 'heartbeat' }).then(
         (answer) => beat(answer.leaseMs),
         (error: unknown) => {
           // What it is refused with says that it is over; `say` has told of it, unless nobody knows the task any more.
@@ -117,7 +117,7 @@ export const createSession = ({ port, clock, task, lease, worker, onLost }: Sess
   return {
     claim: async (give) => {
       try {
-        const { given, leaseMs } = await say({ what: 'claim', ...(give && { give }) });
+        const { input: given, leaseMs } = await say({ kind: 'claim', ...(give && { withInput: give }) });
         if (!isClosed) beat(leaseMs);
         answerClaim('held');
         return { claimed: 'held', ...(given !== undefined && { given }) };
@@ -129,8 +129,8 @@ export const createSession = ({ port, clock, task, lease, worker, onLost }: Sess
         return { claimed: how };
       }
     },
-    record: (record) => whileHeld(async () => (await say({ what: 'record', record })).entry),
-    end: async (end) => void (await say({ what: 'end', end })),
+    record: (record) => whileHeld(async () => (await say({ kind: 'record', record })).entry),
+    end: async (end) => void (await say({ kind: 'end', end })),
     close: () => {
       isClosed = true;
       callOff();

@@ -1,9 +1,9 @@
 import type { ErrorBody } from '@holdpoint/contracts/values/errors';
 import type { NodeId } from '@holdpoint/contracts/values/ids';
 import { contextNow } from './context.ts';
-import { cleaned, replaced } from './node-changes.ts';
+import { type NodeChange, replaceNode, withoutUndefined } from './node-changes.ts';
 import {
-  type Gate,
+  type GateRequest,
   hasEnded,
   type NodeState,
   nodeState,
@@ -12,7 +12,7 @@ import {
   type Task,
   type Withdrawal,
 } from './state.ts';
-import { wiringOf } from './workflow-index.ts';
+import { workflowIndex } from './workflow-index.ts';
 
 /** What a cancellation may give as its reason. */
 const REASON_MAX = 1_000;
@@ -21,20 +21,31 @@ const WITHDRAWN_KEPT = 100;
 
 /** What a node still asks of others, to be taken back. An effect that has started may be applied all the same. */
 export const withdrawalOf = (
-  { status, gate, orders = {}, attempt, revision, withdrawn, underGrant, doubt, stuck, mending }: NodeState,
+  {
+    status,
+    gate,
+    orders = {},
+    attempt,
+    revision,
+    withdrawn,
+    underGrant,
+    inDoubt,
+    stuck,
+    preparation,
+  }: NodeState,
   why: string,
   endedBy?: string,
 ): { readonly withdrawn?: Withdrawal } => {
   const effects = Object.entries(orders).flatMap(([id, { step }]) =>
-    step === endedBy ? [] : [{ id: id as Gate['effectId'], attempt }],
+    step === endedBy ? [] : [{ id: id as GateRequest['effectId'], attempt }],
   );
   // The effect itself is ordered under its gate.
   if (underGrant && gate !== undefined && endedBy !== 'run') effects.push({ id: gate.effectId, attempt });
   const open = status === 'awaiting_approval' && gate?.closed === undefined;
   const asked = open && endedBy !== 'approval' ? gate : undefined;
   const approval = asked && { id: asked.approval, revision };
-  const question = openQuestion({ ...(doubt && { doubt }), ...(stuck && { stuck }) });
-  const rollback = mending?.kind === 'rollback' ? [mending.by] : [];
+  const question = openQuestion({ ...(inDoubt && { inDoubt }), ...(stuck && { stuck }) });
+  const rollback = preparation?.kind === 'rollback' ? [preparation.by] : [];
   if (effects.length === 0 && approval === undefined && question === undefined && rollback.length === 0)
     return {};
   const reason = why.slice(0, REASON_MAX).toWellFormed();
@@ -57,30 +68,30 @@ export const withdrawalOf = (
 };
 
 /** Everything that belongs to an attempt under way is over. */
-export const OVER = {
+export const NO_ATTEMPT = {
   wait: undefined,
   locks: undefined,
   orders: undefined,
   underGrant: undefined,
   done: undefined,
   items: undefined,
-  mending: undefined,
-  held: undefined,
+  preparation: undefined,
+  deferral: undefined,
 } as const;
 
 /** An attempt is over: what it still asks of others is taken back, except for what ended it. */
-export const ended = (task: Task, node: NodeId, change: object, why: string, endedBy?: string): Task => {
+export const endedNode = (task: Task, node: NodeId, change: NodeChange, why: string, endedBy?: string): Task => {
   const before = nodeState(task, node);
   const withdrawal = withdrawalOf(before, why, endedBy);
   // What people were told is in the history; the effect itself may still turn out to have happened.
   const { asked: _, ...gate } = before.gate ?? {};
-  const reached = replaced(
+  const reached = replaceNode(
     task,
     node,
-    cleaned({
+    withoutUndefined({
       ...before,
-      ...OVER,
-      doubt: undefined,
+      ...NO_ATTEMPT,
+      inDoubt: undefined,
       stuck: undefined,
       verdict: undefined,
       ...(before.gate && { gate }),
@@ -88,36 +99,36 @@ export const ended = (task: Task, node: NodeId, change: object, why: string, end
       ...withdrawal,
     }),
   );
-  return wiringOf(task.definition).givers.has(node)
+  return workflowIndex(task.definition).givers.has(node)
     ? { ...reached, reportSerial: task.version + 1 }
     : reached;
 };
 
 /** A node that did nothing, or was broken off, hands on where it would have worked: what follows it works there too. */
-export const leftAt = (task: Task, node: NodeId): Pick<NodeState, 'context'> => {
+export const contextLeftBy = (task: Task, node: NodeId): Pick<NodeState, 'context'> => {
   const context = contextNow(task, node);
   return Object.keys(context).length > 0 ? { context } : {};
 };
 
 /** A person, or the end of the time that there was for one, has said no: nobody need be told. */
-export const blocked = (task: Task, node: NodeId, error: ErrorBody): Task =>
-  ended(
+export const blockedNode = (task: Task, node: NodeId, error: ErrorBody): Task =>
+  endedNode(
     task,
     node,
-    { status: 'blocked', reason: error.message, error, ...leftAt(task, node) },
+    { status: 'blocked', reason: error.message, error, ...contextLeftBy(task, node) },
     error.message,
     'approval',
   );
 
 /** A task that ends takes back what it still asks of others; what has not ended by then never will. */
-export const closed = (task: Task, why: string, status: 'blocked' | 'cancelled'): Task => {
+export const closeOpenNodes = (task: Task, why: string, status: 'blocked' | 'cancelled'): Task => {
   let reached = task;
   for (const { id } of task.definition.nodes) {
     const state = nodeState(reached, id);
     if (hasEnded(state)) continue;
     const untouched = state.status === 'idle' || state.status === 'waiting';
     const change = { status: untouched ? status : ('cancelled' as const), reason: why };
-    reached = ended(reached, id, change, why);
+    reached = endedNode(reached, id, change, why);
   }
   return { ...reached, reportSerial: task.version + 1 };
 };

@@ -7,22 +7,22 @@ import type { UndoInputs } from '@holdpoint/contracts/effect/undo';
 import type { Outcome } from '@holdpoint/contracts/workflow/workflow';
 import type { Outgoing } from '@holdpoint/runtime/decider';
 import { replyTimer, submitRollback, watchPeer } from '../outgoing/outgoing.ts';
-import type { Draft } from '../model/decision-builder.ts';
-import { giveBack } from '../graph/ending.ts';
-import { compensationFor, happenedIn, placeOf } from '../outgoing/evidence.ts';
-import { loopsFrom } from '../graph/loops.ts';
-import { rewoundBy } from '../graph/rewind.ts';
+import type { DecisionBuilder } from '../model/decision-builder.ts';
+import { releaseAttempt } from '../graph/ending.ts';
+import { compensationFor, appliedEffects, workPlaceOf } from '../outgoing/evidence.ts';
+import { backRoutes } from '../graph/loops.ts';
+import { restartSet } from '../graph/rewind.ts';
 import { nodeDefinition, nodeState, type Task } from '../model/state.ts';
-import { awaitReply } from '../graph/steps.ts';
+import { startReplyTimer } from '../graph/steps.ts';
 
-type Refuse = (draft: Draft, node: NodeId, reason: string) => void;
+type Refuse = (builder: DecisionBuilder, node: NodeId, reason: string) => void;
 
 /** What has happened of what is going to be done anew, the latest first, as the task is told that takes it back. */
-const toUndo = (draft: Draft, node: NodeId): UndoInputs[] => {
-  const task = draft.task();
-  const targets = loopsFrom(task, node, 'failed');
-  const again = targets.length === 0 ? [node] : rewoundBy(draft, targets);
-  return happenedIn(task, again).flatMap((id) => undoOf(task, id) ?? []);
+const toUndo = (builder: DecisionBuilder, node: NodeId): UndoInputs[] => {
+  const task = builder.task();
+  const targets = backRoutes(task, node, 'failed');
+  const again = targets.length === 0 ? [node] : restartSet(builder, targets);
+  return appliedEffects(task, again).flatMap((id) => undoOf(task, id) ?? []);
 };
 
 const undoOf = (task: Task, node: NodeId): UndoInputs | undefined => {
@@ -36,34 +36,39 @@ const undoOf = (task: Task, node: NodeId): UndoInputs | undefined => {
   return { ...about, ...(pool !== undefined && { pool }) };
 };
 
-const inputsFor = (draft: Draft, node: NodeId, commit: string | undefined): unknown => {
-  const task = draft.task();
+const inputsFor = (builder: DecisionBuilder, node: NodeId, commit: string | undefined): unknown => {
+  const task = builder.task();
   const { attempt } = nodeState(task, node);
   const locks = nodeDefinition(task, node).locks?.map(({ key }) => ({ key, mode: 'exclusive' }));
-  const undo = toUndo(draft, node);
+  const undo = toUndo(builder, node);
   return {
     task: task.id,
     node,
     attempt,
     commit,
-    place: placeOf(task, node),
+    place: workPlaceOf(task, node),
     ...(locks && { locks }),
     ...(undo.length > 0 && { undo }),
   };
 };
 
 /** The worktree goes back to a commit before another attempt: an effect like any other, with a task of its own. */
-export const rollBack = (draft: Draft, node: NodeId, verdict: Verdict, refuse: Refuse): void => {
-  const task = draft.task();
+export const startRollback = (
+  builder: DecisionBuilder,
+  node: NodeId,
+  verdict: Verdict,
+  refuse: Refuse,
+): void => {
+  const task = builder.task();
   const before = nodeState(task, node);
   const { attempt } = before;
   const { commit } = verdict;
-  const { data: inputs } = RollbackInputs.safeParse(inputsFor(draft, node, commit));
+  const { data: inputs } = RollbackInputs.safeParse(inputsFor(builder, node, commit));
   if (inputs === undefined || commit === undefined || task.repository === undefined)
-    return refuse(draft, node, 'it cannot be gone back to here');
+    return refuse(builder, node, 'it cannot be gone back to here');
   const by = rollbackIdOf(task.id, node, attempt);
-  draft.timer({ clear: replyTimer(node) });
-  draft.emit({
+  builder.timer({ clear: replyTimer(node) });
+  builder.emit({
     type: 'rollback_ordered',
     node,
     attempt,
@@ -72,39 +77,42 @@ export const rollBack = (draft: Draft, node: NodeId, verdict: Verdict, refuse: R
     inputs: JsonObject.parse(inputs),
     verdict,
   });
-  giveBack(draft, node, before);
-  for (const question of mendingQuestions(draft.task(), node, 0)) draft.send(question);
-  awaitReply(draft, node);
+  releaseAttempt(builder, node, before);
+  for (const question of rollbackCommands(builder.task(), node, 0)) builder.send(question);
+  startReplyTimer(builder, node);
 };
 
 /** Submits it, and asks how it ends. The same submission finds the same task. */
-export const mendingQuestions = (task: Task, node: NodeId, ask: number): readonly Outgoing[] => {
-  const { mending } = nodeState(task, node);
-  if (mending?.kind !== 'rollback') return [];
-  return [submitRollback(task, node, mending.by, mending.inputs, ask), watchPeer(task, mending.by, ask)];
+export const rollbackCommands = (task: Task, node: NodeId, ask: number): readonly Outgoing[] => {
+  const { preparation } = nodeState(task, node);
+  if (preparation?.kind !== 'rollback') return [];
+  return [submitRollback(task, node, preparation.by, preparation.inputs, ask), watchPeer(task, preparation.by, ask)];
 };
 
 /** Which node waits for this task to take its worktree back. */
-export const waitsForRollback = (task: Task, by: TaskId): NodeId | undefined =>
+export const nodeInRollback = (task: Task, by: TaskId): NodeId | undefined =>
   task.definition.nodes.find(({ id }) => {
-    const { mending } = nodeState(task, id);
-    return mending?.kind === 'rollback' && mending.by === by;
+    const { preparation } = nodeState(task, id);
+    return preparation?.kind === 'rollback' && preparation.by === by;
   })?.id;
 
 /** The worktree is back, or cannot be. That the task is not known yet says nothing: it is on its way. */
-export const rolledBack = (
-  draft: Draft,
+export const onRollbackEnded = (
+  builder: DecisionBuilder,
   node: NodeId,
   outcome: Outcome | 'unknown',
   {
     again,
     refuse,
-  }: { readonly again: (draft: Draft, node: NodeId, verdict: Verdict) => void; readonly refuse: Refuse },
+  }: {
+    readonly again: (builder: DecisionBuilder, node: NodeId, verdict: Verdict) => void;
+    readonly refuse: Refuse;
+  },
 ): void => {
-  const { mending, attempt } = nodeState(draft.task(), node);
-  if (mending?.kind !== 'rollback' || outcome === 'unknown') return;
-  const { by, verdict } = mending;
-  draft.emit({ type: 'rollback_ended', node, attempt, by, outcome });
-  if (outcome === 'succeeded') return again(draft, node, verdict);
-  return refuse(draft, node, `going back has ${outcome}: see task ${by}`);
+  const { preparation, attempt } = nodeState(builder.task(), node);
+  if (preparation?.kind !== 'rollback' || outcome === 'unknown') return;
+  const { by, verdict } = preparation;
+  builder.emit({ type: 'rollback_ended', node, attempt, by, outcome });
+  if (outcome === 'succeeded') return again(builder, node, verdict);
+  return refuse(builder, node, `going back has ${outcome}: see task ${by}`);
 };
