@@ -41,7 +41,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const stampFile = join(root, 'node_modules', '.holdpoint-installed');
 const lockFile = join(root, '.holdpoint', 'data', 'installing');
 const nodeFile = join(root, 'node_modules', 'node', 'bin', 'node');
-// What is said here must not get into the output of the command.
+// Messages go to stderr, so that the output of the command stays clean.
 const say = (line) => process.stderr.write(`${line}\n`);
 const fail = (line, code = 1) => {
   say(`holdpoint: ${line}`);
@@ -237,7 +237,7 @@ const handOver = async (script, args) => {
     stdio: 'inherit',
     env: { ...process.env, ...(proxied && { NODE_USE_ENV_PROXY: '1' }) },
   });
-  // A Ctrl-C reaches both of us, other signals perhaps only this process: the command decides what they mean.
+  // A Ctrl-C reaches both processes, other signals may reach only this one: the command handles them.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   const { error, code, signal } = await ended(child);
   if (error) fail(`Node.js 24 could not be started: ${error.message}`);

@@ -21,7 +21,7 @@ const special = (files: CredentialsLayout): Readonly<Record<ServiceName, readonl
   recovery: [],
 });
 
-/** Who gets what: nobody more than it works with. */
+/** The secrets of each container: only those that it needs. */
 export const sharesOf = (credentialsDir: string): readonly Share[] => {
   const files = layout(credentialsDir);
   const own = special(files);

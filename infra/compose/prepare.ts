@@ -6,7 +6,10 @@ import { parseServerVersion, renderServerConfig } from '../nats/config.ts';
 import { poolsIn } from '../nats/pools.ts';
 import { handOut, replaceFile } from './hand-out.ts';
 
-/** What has to be there before anything else of compose.yaml can start. May be run again; what is there stays. */
+/**
+ * Creates everything that compose.yaml needs before its first container starts. A second run keeps
+ * existing files.
+ */
 const CREDENTIALS = '/credentials';
 const HANDED_OUT = '/handed-out';
 const NATS_CONFIG = '/nats/nats-server.conf';

@@ -47,7 +47,7 @@ const operator = async (files: CredentialsLayout, note: Note): Promise<void> => 
     readIfPresent(files.operatorToken),
     readIfPresent(files.principals),
   ]);
-  // Principals without a token are somebody's own list: a token made now would be in nobody's name.
+  // A list of principals without a token is the operator's own: a new token would belong to no one on it.
   if (principals !== undefined && token === undefined) return;
   const kept = note(files.operatorToken, await keep(files.operatorToken, () => `hpt_${secret()}\n`));
   const principal = { name: 'operator', groups: ['operators'], tokenSha256: tokenDigest(kept) };
@@ -57,7 +57,7 @@ const operator = async (files: CredentialsLayout, note: Note): Promise<void> => 
   );
 };
 
-/** Makes what is missing from a credentials folder and leaves alone what is there. Returns the files it made. */
+/** Creates missing files of a credentials folder and keeps existing ones. Returns the created files. */
 export const generateCredentials = async (dir: string): Promise<readonly string[]> => {
   const files = layout(dir);
   const created: string[] = [];

@@ -7,7 +7,7 @@ export const isMissing = (error: unknown): boolean =>
 const isPresent = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'EEXIST';
 
-/** A folder that only its owner can enter, whatever the umask and whoever made it before. */
+/** Creates a folder that only its owner can enter, with any umask. */
 export const privateFolder = async (path: string): Promise<void> => {
   await mkdir(path, { recursive: true, mode: 0o700 });
   await chmod(path, 0o700);

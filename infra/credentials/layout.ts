@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-/** Everybody who may log in to NATS. What each may do is in ../nats/permissions.ts. */
+/** The users of NATS. Their permissions are in ../nats/permissions.ts. */
 export const natsUsers = [
   'orchestrator',
   'approvals',

@@ -74,10 +74,10 @@ describe('a key that signs grants is changed', () => {
   test.each<[readonly Step[], Step, string]>([
     [[], 'use', 'there is no other key'],
     [[], 'retire', 'there is no old key'],
-    [['add'], 'add', 'there is another key already'],
+    [['add'], 'add', 'another key exists already'],
     [['add'], 'retire', 'the old key still signs'],
     [['add', 'use'], 'use', 'the new key signs already'],
-    [['add', 'use'], 'add', 'there is another key already'],
+    [['add', 'use'], 'add', 'another key exists already'],
   ])('after %j not with %s: nothing is changed', async (before, step, problem) => {
     for (const each of before) await rotate(each);
     const held = await files();

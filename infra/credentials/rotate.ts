@@ -41,7 +41,7 @@ const readKeys = (text: string, path: string): Keys => {
   return { signing, retired: keys.filter(({ type }) => type === 'public') };
 };
 
-/** In the place of what was there, whole: whoever reads it meanwhile sees one or the other. */
+/** Replaces the file as a whole: a concurrent reader gets the old or the new content. */
 const replace = async (path: string, text: string): Promise<void> => {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   const { uid, gid } = await stat(path);
@@ -49,7 +49,7 @@ const replace = async (path: string, text: string): Promise<void> => {
     const file = await open(draft, 'wx', 0o600);
     try {
       await file.writeFile(text);
-      // A service may run as another user than whoever changes its keys.
+      // A service may run as another user than the operator who changes its keys.
       await file.chown(uid, gid);
       await file.sync();
     } finally {
@@ -68,7 +68,7 @@ const writePublic = (files: CredentialsLayout, { signing }: Keys): Promise<void>
   replace(files.grantPublicKeys, signing.map(publicPem).join(''));
 
 const add = async (files: CredentialsLayout, { signing, retired }: Keys): Promise<string> => {
-  if (signing.length > 1) throw new Error('there is another key already: go on with "use" or "retire"');
+  if (signing.length > 1) throw new Error('another key exists already: continue with "use" or "retire"');
   const next = { signing: [...signing, generateKeyPairSync('ed25519').privateKey], retired };
   // First for those who verify: nothing may be signed with it before they know it.
   await writePublic(files, next);
@@ -81,8 +81,8 @@ const use = async (files: CredentialsLayout, { signing, retired }: Keys): Promis
   if (old === undefined || next === undefined) throw new Error('there is no other key: begin with "add"');
   if (more.length > 0)
     throw new Error(`${files.grantKey} holds more than two keys: put them in order by hand`);
-  // Whoever put the keys in order once more would have the old one sign again.
-  if (await isSwapped(files, old)) throw new Error('the new key signs already: go on with "retire"');
+  // A second reordering would make the old key sign again.
+  if (await isSwapped(files, old)) throw new Error('the new key signs already: continue with "retire"');
   await writePrivate(files, { signing: [next, old], retired });
   return 'the new key signs. Next: "retire", in an hour, when the grants of the old one are over';
 };
@@ -119,7 +119,10 @@ export type RotateOptions = {
   readonly early?: boolean;
 };
 
-/** Takes one step; says what was done, and what comes next. Throws, and changes nothing, where the step does not fit. */
+/**
+ * Takes one step. Returns its description and the next step. Throws, and changes nothing, if the step does
+ * not fit.
+ */
 export const rotateGrantKey = async (dir: string, step: Step, options: RotateOptions): Promise<string> => {
   const files = layout(dir);
   const keys = readKeys(await readFile(files.grantKey, 'utf8'), files.grantKey);

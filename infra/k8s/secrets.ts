@@ -4,7 +4,7 @@ import { messageOf } from '../local/problem.ts';
 import { poolsIn } from '../nats/pools.ts';
 import { natsManifest, secretManifests } from './secret-manifests.ts';
 
-/** The secrets of a credentials folder as manifests, for `kubectl apply -f` or for whatever keeps your secrets. */
+/** Prints the secrets of a credentials folder as manifests, for `kubectl apply -f` or a secret store. */
 const usage = `usage: node infra/k8s/secrets.ts --credentials <folder> [--output <file>] [--nats] [--pools default,web]
   --output  a new file, which its owner alone can read, in place of standard output
   --nats    also the configuration of NATS, for the overlay dev

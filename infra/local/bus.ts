@@ -14,7 +14,7 @@ export const startBus = async (
   return progress.step('starting NATS', () => startNats({ ...options, program }));
 };
 
-/** A server that somebody else runs must know our users. */
+/** An external server must have the users of Holdpoint. */
 export const checkBus = async (url: string, credentialsDir: string): Promise<undefined> => {
   try {
     await (await connectAs({ url, credentialsDir, user: 'operator' })).close();

@@ -22,8 +22,8 @@ const leave = async (pointer: string, mine: string): Promise<() => Promise<void>
 };
 
 /**
- * Leaves word for the user's command line, wherever it is typed: this is the Holdpoint that runs. One that was there
- * before keeps it. Returns what takes the word back. Where no word can be left, the start goes on without, and says so.
+ * Registers this Holdpoint for the user's command line in every folder. An earlier registration stays. Returns a function
+ * that removes the registration. If the file cannot be written, the start continues with a warning.
  */
 export const pointHere = async (
   env: NodeJS.ProcessEnv,

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export type PollOptions = {
   readonly timeoutMs: number;
   readonly everyMs?: number;
-  /** What is waited for, for the message of giving up. */
+  /** The awaited condition, for the message of a timeout. */
   readonly what: string;
   /** Whether to ask again after this error; by default after any. */
   readonly passes?: (error: unknown) => boolean;

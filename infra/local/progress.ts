@@ -1,4 +1,4 @@
-/** Tells a person what is going on. One line each; nothing is said of what takes less than a second. */
+/** Reports progress to a terminal: one line per step, none for steps under a second. */
 export interface Progress {
   readonly say: (line: string) => void;
   readonly step: <Result>(label: string, work: () => Promise<Result>) => Promise<Result>;

@@ -7,7 +7,7 @@ export type RunOptions = {
   readonly gid?: number;
 };
 
-/** Runs a program to its end, without a shell. Throws with the last line of what it complained about. */
+/** Runs a program to its end, without a shell. Throws with the last line of its stderr. */
 export const run = (
   command: string,
   args: readonly string[],

@@ -44,7 +44,7 @@ const parseJson = (text: string): unknown => {
   }
 };
 
-/** Whether `draft` has become `file`; else who has it, or nobody if what lies there is stale. */
+/** `linked` if the file was free; else its holder, or undefined if the file is stale. */
 const linked = async (draft: string, file: string): Promise<'linked' | Running | undefined> => {
   try {
     await link(draft, file);

@@ -26,7 +26,7 @@ export type SampleTask = { readonly id: string; readonly line: string; readonly 
 export const submitSample = async (operator: Client): Promise<SampleTask> => {
   const id = `sample-${randomBytes(4).toString('hex')}`;
   const line = `Holdpoint was here at ${new Date().toISOString()} for ${id}`;
-  const goal = 'append a line to a file, once, after somebody has approved it';
+  const goal = 'append a line to a file, once, after an approval';
   await insist(`task ${id} is taken`, () =>
     operator.call('orchestrator', 'submit', { id, workflow: 'sample', goal, inputs: { file: FILE, line } }),
   );
@@ -38,7 +38,7 @@ export const submitSample = async (operator: Client): Promise<SampleTask> => {
   return { id, line, approval };
 };
 
-/** Asks again if the answer was lost with the service that was asked: deciding twice changes nothing. */
+/** Repeats the decision if the answer is lost: deciding twice changes nothing. */
 export const decide = async (
   operator: Client,
   approval: string,
@@ -49,7 +49,7 @@ export const decide = async (
   );
 };
 
-/** Waits until somebody has decided, or nobody has in time. */
+/** Waits for the decision of any surface, or for the abort signal. */
 export const awaitDecision = async (
   operator: Client,
   approval: string,

@@ -4,7 +4,7 @@ import { AlreadyRunning } from './stack.ts';
 import type { RunningStack, Stack } from './stack.ts';
 
 const OUTPUT = [process.stdout, process.stderr] as const;
-/** Ctrl-C ends whoever reads it at the other end of a pipe as well: nobody is told, and everything is stopped all the same. */
+/** Ctrl-C also ends the reader of a pipe: the output is lost, and the stack still stops. */
 const unread = (error: NodeJS.ErrnoException): void => {
   if (error.code !== 'EPIPE') throw error;
 };
@@ -18,8 +18,8 @@ export type Session = {
 };
 
 /**
- * Runs a stack for one command: starts it, does the work, and stops everything, whether the work ends, fails, or a
- * signal comes first. Returns the exit code, to be given to `process.exit`: work that was left may still be waiting.
+ * Runs a stack for one command: starts it, does the work and stops everything, also after a failure or a signal.
+ * Returns the exit code for `process.exit`: abandoned work may still be pending.
  */
 export const runSession = async (
   stack: Stack,
@@ -31,7 +31,7 @@ export const runSession = async (
     leave.abort();
     void stack.stop().catch(() => undefined); // reported below, where it is awaited
   };
-  // Nobody's state is known after an error that nobody handled; what runs beneath is stopped all the same.
+  // State is unknown after an unhandled error; the stack still stops.
   const crash = (error: unknown) => {
     process.stderr.write(`holdpoint: ${describe(error)}\n`);
     void stack.stop().finally(() => process.exit(1));
@@ -41,7 +41,7 @@ export const runSession = async (
   process.once('uncaughtException', crash);
   try {
     const left = once(leave.signal, 'abort').then(() => interruptedCode);
-    // What is under way when a signal comes is left where it is; the stack stops beneath it.
+    // A signal abandons the running step; the stack stops beneath it.
     return await Promise.race([stack.start().then((running) => work(running, leave.signal)), left]);
   } catch (error) {
     if (error instanceof AlreadyRunning) return alreadyRunning(error);

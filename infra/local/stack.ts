@@ -31,7 +31,7 @@ export type StackOptions = {
   readonly services?: readonly ServiceName[];
   /** More environment variables for a service. */
   readonly env?: Partial<Record<ServiceName, Readonly<Record<string, string>>>>;
-  /** A NATS server that somebody else runs, with Holdpoint's users. */
+  /** An external NATS server with the users of Holdpoint. */
   readonly natsUrl?: string | undefined;
   readonly workspace?: string;
   /** Folders whose repositories tasks may work in, separated as in PATH; one in the workspace by default. */
@@ -43,7 +43,7 @@ export type StackOptions = {
 export type RunningStack = {
   readonly ports: Ports;
   readonly natsUrl: string;
-  /** Absent where somebody else runs it. */
+  /** Absent for an external server. */
   readonly nats: NatsServer | undefined;
   readonly postgres: PostgresServer;
   readonly services: ServiceProcesses;
@@ -68,7 +68,7 @@ export class AlreadyRunning extends Error {
   }
 }
 
-/** Waits for both even if one fails: what is still starting could not be stopped. */
+/** Waits for both even if one fails: a process that still starts could not be stopped. */
 const bothOrNone = async <A, B>(a: Promise<A>, b: Promise<B>): Promise<readonly [A, B]> => {
   await Promise.allSettled([a, b]);
   return Promise.all([a, b]);
@@ -92,7 +92,7 @@ export const createStack = (options: StackOptions): Stack => {
   const repositories = options.repositories ?? ownRepositories;
   const logs = join(dataDir, 'logs');
   const logFile = (name: string) => join(logs, `${name}.log`);
-  /** What has to be undone, the last thing first. */
+  /** Undo steps, in reverse order. */
   const undo: (() => Promise<void>)[] = [];
   let starting: Promise<RunningStack> | undefined;
   let stopping: Promise<void> | undefined;
@@ -173,7 +173,7 @@ export const createStack = (options: StackOptions): Stack => {
 
     const natsUrl = nats?.url ?? options.natsUrl ?? '';
     const begun: ServiceProcess[] = [];
-    // They stop together: each waits for nobody but the two servers.
+    // They stop together: each depends only on the two servers.
     undo.push(async () => void (await Promise.all(begun.map((service) => service.stop()))));
     const database = { host: '127.0.0.1', port: ports.postgres, name: DATABASE };
     const started = await startServices({
@@ -195,7 +195,7 @@ export const createStack = (options: StackOptions): Stack => {
     return { ports, natsUrl, nats, postgres, services: started, credentialsDir, workspace, description };
   };
 
-  /** What cannot be ended is told after the rest has been. */
+  /** Reports failures to stop after all others have stopped. */
   const unwind = async (): Promise<void> => {
     await starting?.catch(() => undefined);
     const problems: unknown[] = [];

@@ -45,7 +45,7 @@ const describe = (running: Partial<Running>): void => {
 type Answer = 'approve' | 'reject' | undefined;
 const ANSWERS: Readonly<Record<string, Answer>> = { y: 'approve', yes: 'approve', n: 'reject', no: 'reject' };
 
-/** Asks at the terminal. Without an answer (Ctrl-C, or somebody else decides) it returns undefined. */
+/** Asks at the terminal. Returns undefined on Ctrl-C, or when another surface decides first. */
 const askHere = async (question: string, leave: AbortSignal): Promise<Answer> => {
   const terminal = createInterface({ input: process.stdin, output: process.stdout, prompt: question });
   // The terminal would otherwise keep the Ctrl-C to itself.
@@ -63,7 +63,7 @@ const askHere = async (question: string, leave: AbortSignal): Promise<Answer> =>
   return undefined;
 };
 
-/** Whoever is first: the person at this terminal, or another surface. */
+/** The first decision wins: that of this terminal or of another surface. */
 const settleHere = async (
   operator: Client,
   task: SampleTask,

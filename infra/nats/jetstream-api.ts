@@ -32,8 +32,8 @@ export const acknowledge = ({ stream, name }: Named) =>
 const consumerVerbs = ['CREATE', 'DURABLE.CREATE', 'DELETE', 'MSG.NEXT'] as const;
 
 /**
- * What `nats stream view`, `nats stream get` and ordered consumers need: single messages, and consumers of one's own.
- * The services' consumers are denied by name, so that nobody takes, changes or deletes what a service reads from.
+ * The rights of `nats stream view`, `nats stream get` and ordered consumers: single messages, and own consumers. The
+ * services' consumers are denied by name, so that no reader can use, change or delete them.
  */
 export const readStream = (stream: string, reserved: readonly string[]) => ({
   allow: [
@@ -53,8 +53,8 @@ export const readStream = (stream: string, reserved: readonly string[]) => ({
 });
 
 /**
- * What keeping objects in a bucket and reading them takes. Whoever replaces one takes away its pieces; a bucket allows
- * that to whoever may write, so that emptying it is no right beyond writing.
+ * The rights to store and read objects in a bucket. Replacing an object purges its old chunks, so the right to write
+ * includes the right to purge.
  */
 export const writeBucket = ({ name, stream }: Named) => [
   `$O.${name}.C.*`,

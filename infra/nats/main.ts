@@ -3,7 +3,7 @@ import { readPublicNkeys } from '../credentials/read.ts';
 import { parseServerVersion, renderServerConfig } from './config.ts';
 import { poolsIn } from './pools.ts';
 
-/** Prints a nats-server.conf for a server that somebody else runs: compose, Kubernetes, a machine of one's own. */
+/** Prints a nats-server.conf for an external server: Compose, Kubernetes, or your own machine. */
 const usage = `usage: node infra/nats/main.ts --credentials <folder> [--server-version 2.15.0] [--host 0.0.0.0] [--port 4222]
        [--monitor-port 8222] [--store /data/jetstream] [--sync always] [--pools default,gpu]
        of a cluster, for each of its servers: --server-name nats-0 --cluster-name holdpoint --cluster-port 6222

@@ -86,7 +86,8 @@ describe('who may say what', () => {
     ['$O.HP_ARTIFACTS.C.AbCd', ['executor']],
     ['$O.HP_ARTIFACTS.M.c29tZQ==', ['executor']],
     ['$O.OTHER.C.AbCd', []],
-    // Programs keep what is theirs apart from what executors have made, and take work from no stream but their own.
+    // Workers keep the artifacts of programs apart from those of executors, and consume only their own
+    // stream.
     ['$O.HP_PROGRAMS.C.AbCd', ['worker']],
     ['$JS.API.STREAM.PURGE.OBJ_HP_PROGRAMS', ['worker']],
     ['$JS.API.CONSUMER.CREATE.OBJ_HP_PROGRAMS.mine.$O.HP_PROGRAMS.C.AbCd', ['operator', 'worker']],
@@ -109,7 +110,7 @@ describe('who may say what', () => {
     expect(publishersOf(subject)).toEqual(users);
   });
 
-  /** What people say, and the orchestrator for a rollback, which is a task like any other. */
+  /** Commands of people; the orchestrator submits rollbacks, which are ordinary tasks. */
   const SAID_BY_BOTH: readonly string[] = ['submit', 'cancel'];
 
   test('every command of the contracts has exactly one sender', () => {

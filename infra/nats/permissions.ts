@@ -1,6 +1,10 @@
 import type { Api } from '@holdpoint/contracts/catalog/api';
 import { artifactBucket, buckets, consumers, programBucket, streams } from '@holdpoint/contracts/bus/streams';
-import type { BucketDeclaration, ConsumerDeclaration, StreamDeclaration } from '@holdpoint/contracts/bus/streams';
+import type {
+  BucketDeclaration,
+  ConsumerDeclaration,
+  StreamDeclaration,
+} from '@holdpoint/contracts/bus/streams';
 import { AGGREGATES, filters, PREFIX, SERVICES, subjects } from '@holdpoint/contracts/bus/subjects';
 import type { ServiceName } from '@holdpoint/contracts/bus/subjects';
 import { natsUsers } from '../credentials/layout.ts';
@@ -46,14 +50,13 @@ const streamNames = (declared: Declared): readonly string[] => [
 const inboxOf = (user: NatsUser) => `_INBOX_${user}.>`;
 
 /**
- * Where those who ask listen for answers. Services may publish there and nowhere else that a requester names:
- * `allow_responses` would let any request point its reply at, say, a fact's subject, and make the service that answers
- * publish there on the requester's behalf. These subjects are fixed, so no request widens what a service may publish.
- * The inboxes of the services are not among them: nobody can pretend to be the JetStream API to a service.
+ * Inboxes on which callers wait for answers. Services may answer only there. With `allow_responses` a request could name
+ * any reply subject, such as that of an event, and the answering service would publish there for the caller. The inboxes
+ * of services are not in the list: no user can answer a service in the place of the JetStream API.
  */
 const REQUESTER_INBOXES = ['_INBOX.>', inboxOf('operator'), inboxOf('monitor'), inboxOf('worker')] as const;
 
-/** Exactly the endpoints that a page may ask for: what is not named here cannot be passed on, whatever the gateway does. */
+/** Exactly the endpoints that the console may call: the bus refuses all others, even if the gateway errs. */
 const passedOn = {
   orchestrator: [
     ...(['get', 'list', 'history', 'workflows'] as const),
@@ -77,24 +80,26 @@ const forTheConsole: readonly string[] = [
   getDirect('HP_LOG'),
 ];
 
-/** Architecture, section 2: what each service may say. Everything else that a service publishes is derived. */
+/** The messages that each service may publish by its role. The rest is derived from the contracts. */
 const speech: Readonly<Record<ServiceName, readonly string[]>> = {
   orchestrator: [
     subjects.approvalCommand('request'),
     subjects.approvalCommand('cancel'),
     filters.effectCommands('*'),
     filters.work,
-    ...(['assess', 'record_attempt', 'job_unstuck', 'circuit_acquire'] as const).map(subjects.recoveryCommand),
+    ...(['assess', 'record_attempt', 'job_unstuck', 'circuit_acquire'] as const).map(
+      subjects.recoveryCommand,
+    ),
     // It asks how circuits stand.
     subjects.api('recovery', 'circuits'),
-    // Between tasks, and with the board of their repository: to itself. A rollback is a task that it submits and calls off.
+    // To itself: between tasks, and with the registry of their repository. A rollback is a task that it submits or cancels.
     ...(['watch', 'notify', 'registry', 'submit', 'cancel'] as const).map(subjects.taskCommand),
     filters.answersTo('approvals'),
   ],
-  // Executors ask it for its public keys; it asks them what became of an effect. The rest is what its console passes on for
-  // people who have signed in, and what it looks at for them: decision 21.
+  // Executors request its public keys; it requests the outcome of an effect. Its console forwards the rest for signed-in
+  // people: decision 21.
   approvals: [filters.answersTo('executor'), ...forTheConsole],
-  // What it finds of the targets that it talks to; and it asks how their circuits stand.
+  // Reports on targets, and requests for the state of circuits.
   executor: [
     filters.logs,
     subjects.recoveryCommand('circuit_report'),
@@ -115,7 +120,7 @@ const speech: Readonly<Record<ServiceName, readonly string[]>> = {
 /** What a service hears beside its consumers, and where it is answered by another: apart from its inbox, see above. */
 const hearing: Readonly<Record<ServiceName, readonly string[]>> = {
   orchestrator: [...filters.circuitEvents, filters.answersTo('orchestrator')],
-  // What another replica has stated: what is shown to people is looked up then.
+  // Notices of other replicas, after which a surface reads the request again.
   approvals: [
     filters.eventsOf('approval'),
     filters.answersTo('approvals'),
@@ -143,7 +148,7 @@ const confidential = SERVICES.map(filters.apiOf);
 
 const rule = (allow: readonly string[], deny: readonly string[] = []): Rule => ({ allow, deny });
 
-/** Executors store what they have made, and read it for those who ask. */
+/** Executors store artifacts, and read them for callers. */
 const storesOf = (service: ServiceName, declared: Declared): readonly string[] =>
   service === 'executor' ? bucketsNamed(artifactBucket.name, declared).flatMap(writeBucket) : [];
 
@@ -155,7 +160,7 @@ const serviceUser = (service: ServiceName, declared: Declared): Permissions => {
       ...speech[service],
       ...storesOf(service, declared),
       subjects.deadLetter(service),
-      // Of its own dead letters, by whoever settles one.
+      // Resolutions of its own dead letters.
       subjects.resolvedDeadLetter(service),
       getDirect('HP_DLQ'),
       ...own.flatMap((consumer) => [consumerInfo(consumer), fetchFrom(consumer), ...acknowledge(consumer)]),
@@ -189,7 +194,7 @@ const infos = (declared: Declared): readonly string[] => [
 /** Commands are between services: people can count them, but not read them. Facts are for everybody. */
 const readableByPeople = (declared: Declared): readonly string[] => {
   const withCommands = declared.consumers.filter(({ filter }) => filter === filters.approvalCommands);
-  // Whoever may read a stream by consumers may take from those of others: work is for workers.
+  // A user with consumers on a stream could consume the work of others: work is for workers.
   const closed = new Set([...withCommands.map(({ stream }) => stream), WORK_STREAM]);
   return streamNames(declared).filter((name) => !closed.has(name));
 };
@@ -224,7 +229,7 @@ const monitorUser = (declared: Declared): Permissions => ({
 /** The stream of work, with the consumers that workers make themselves, one for each version of a program. */
 const WORK_STREAM: (typeof streams)[number]['name'] = 'HP_WORK';
 
-/** Runs the code of programs: takes work, says what becomes of it, and keeps what is too large for a message. */
+/** Runs programs: claims work, reports on it, and stores values too large for a message. */
 const workerUser = (declared: Declared): Permissions => ({
   publish: rule([
     subjects.api('orchestrator', 'work'),
@@ -257,9 +262,9 @@ const permissionsOf = (user: NatsUser, declared: Declared): Permissions => {
 };
 
 /**
- * Who may publish and subscribe to what. NATS wildcards match whole tokens only, so every stream and consumer is spelled
- * out, and hand-written lists rot, so they come from the contracts. These rules do not authenticate a sender: a pull
- * request's reply subject and a push consumer's delivery subject get round them. Whatever carries authority is signed.
+ * The publish and subscribe rights of each user. NATS wildcards match whole tokens only, so every stream and consumer is
+ * listed; the lists come from the contracts. These rights do not authenticate a sender: the reply subject of a pull
+ * request and the delivery subject of a push consumer bypass them. Messages with authority are signed.
  */
 export const permissionTable = (declared: Declared = { streams, consumers }): PermissionTable =>
   recordOf(natsUsers, (user) => permissionsOf(user, declared));

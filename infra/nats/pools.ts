@@ -1,6 +1,6 @@
 import { DEFAULT_POOL, Pools } from '@holdpoint/contracts/bus/streams';
 
-/** The pools of a deployment, from `HOLDPOINT_POOLS`: the default one, when nothing is said. */
+/** The pools of a deployment, from `HOLDPOINT_DEPLOYMENT_POOLS`; the default pool if it is not set. */
 export const poolsIn = (text = ''): readonly string[] => {
   if (text === '') return [DEFAULT_POOL];
   const { success, data, error } = Pools.safeParse(text);

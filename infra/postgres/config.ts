@@ -4,7 +4,10 @@ import type { AdminConnection } from './admin.ts';
 import { ROLE_CONNECTIONS_MAX } from './roles.ts';
 
 const Env = z.object({
-  /** Somebody who may create roles and databases, such as `postgres://hp_admin@postgres:5432/postgres`. */
+  /**
+   * An administrator who may create roles and databases, such as
+   * `postgres://hp_admin@postgres:5432/postgres`.
+   */
   HOLDPOINT_ADMIN_DATABASE_URL: z
     .string()
     .regex(/^postgres(ql)?:\/\//, 'a URL such as postgres://hp_admin@127.0.0.1:5432/postgres'),
@@ -12,9 +15,9 @@ const Env = z.object({
   HOLDPOINT_ADMIN_DATABASE_PASSWORD_FILE: z.string().min(1).optional(),
   HOLDPOINT_CREDENTIALS: z.string().min(1),
   HOLDPOINT_ADMIN_WAIT_MS: z.coerce.number().int().min(0).max(600_000).default(60_000),
-  /** Connections of each service's role at the most, of all its replicas together: eight for each of them. */
+  /** Maximum connections of each service's role over all replicas: eight per replica. */
   HOLDPOINT_ROLE_CONNECTIONS_MAX: z.coerce.number().int().min(8).max(10_000).default(ROLE_CONNECTIONS_MAX),
-  /** How long what has ended is kept. The database refuses less than it needs to be safe. */
+  /** Retention of ended aggregates, in days. The database refuses unsafe values. */
   HOLDPOINT_KEEP_DAYS: z
     .literal('')
     .transform(() => undefined)

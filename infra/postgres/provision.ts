@@ -13,7 +13,7 @@ import { closeDatabase, grantTables, provisionSchema, setKeep } from './schemas.
 export const DATABASE = 'holdpoint';
 
 export type ProvisionOptions = {
-  /** Somebody who may create roles and databases, connected to any database of the server. */
+  /** An administrator who may create roles and databases, connected to any database of the server. */
   readonly admin: AdminConnection;
   readonly credentialsDir: string;
   /** The folder that holds `services/<name>/migrations`. */
@@ -21,9 +21,9 @@ export type ProvisionOptions = {
   readonly database?: string;
   /** How long to wait for a server that is not up yet. */
   readonly waitMs?: number;
-  /** How long what has ended is kept; as it was, when left out. */
+  /** Retention of ended aggregates, in days; unchanged when left out. */
   readonly keepDays?: number | undefined;
-  /** Connections of each service's role at the most. */
+  /** Maximum connections of each service's role. */
   readonly roleConnectionsMax?: number;
 };
 

@@ -38,7 +38,7 @@ const serviceRole = async (
   await client.query(`alter role ${role} set search_path = ${escapeIdentifier(service)}`);
 };
 
-/** The owner of everything, whom nobody logs in as, and a login for each service. */
+/** The owner of all objects, which cannot log in, and a login per service. */
 export const provisionRoles = async (
   client: Client,
   credentialsDir: string,

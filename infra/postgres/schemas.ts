@@ -5,7 +5,7 @@ import type { ServiceName } from '../credentials/layout.ts';
 
 const owner = escapeIdentifier(ownerRole);
 
-/** Nobody but the services' roles may connect, and nobody may create anything in `public`. */
+/** Only the services' roles may connect. No role may create anything in `public`. */
 export const closeDatabase = async (client: Client, database: string): Promise<void> => {
   const name = escapeIdentifier(database);
   await client.query(`revoke all on database ${name} from public`);
@@ -15,9 +15,8 @@ export const closeDatabase = async (client: Client, database: string): Promise<v
 };
 
 /**
- * A schema that its service may use and the others may not see. What a migration creates later may be read and added
- * to from the start; the right to change and delete is given afterwards, to all but the append-only tables, so that
- * there is no moment at which an event could be changed.
+ * A schema for one service, hidden from the others. Default privileges let the service read and insert into later tables.
+ * The rights to update and delete follow afterwards, for all but append-only tables: no event is ever changeable.
  */
 export const provisionSchema = async (client: Client, service: ServiceName): Promise<void> => {
   const schema = escapeIdentifier(service);
@@ -45,8 +44,7 @@ const tablesOf = async (client: Client, schema: string): Promise<readonly Table[
 };
 
 /**
- * Events are facts: they are added, never changed. What the migrator keeps for itself, and how long something is kept, is
- * looked at only.
+ * Events are only inserted, never changed. The tables of the migrator and of the retention policy are read-only.
  */
 const rightsOn = ({ name, partition }: Table): string | undefined => {
   if (partition) return undefined; // reached through its parent, with the parent's rights
@@ -70,7 +68,7 @@ export const grantTables = async (client: Client, service: ServiceName): Promise
   }
 };
 
-/** How long a service keeps what has ended. */
+/** Retention of a service's ended aggregates. */
 export const setKeep = async (client: Client, service: ServiceName, days: number): Promise<void> => {
   const retention = `${escapeIdentifier(service)}.retention`;
   await client.query(`update ${retention} set keep = make_interval(days => $1)`, [days]);

@@ -115,7 +115,7 @@ const advice = (search: NatsSearch) =>
     ? '`brew install nats-server`'
     : 'put nats-server (2.9 or later) on PATH';
 
-/** Finds a nats-server, or fetches one. Why each way failed is told only if none is left. */
+/** Finds or downloads a nats-server. The error lists why each way failed. */
 export const findNats = async (search: NatsSearch, progress: Progress): Promise<NatsProgram> => {
   await mkdir(search.cacheDir, { recursive: true });
   const version = (search.release ?? natsRelease).version;

@@ -81,7 +81,7 @@ const commandFor = (options: NatsOptions, dir: string): Pick<ChildSpec, 'command
     '-p',
     `127.0.0.1:${each}:${each}`,
   ]);
-  // Same paths inside as outside, and files that belong to whoever started it.
+  // The container uses the same paths as the host, and its files belong to the user who started it.
   const user = `${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`;
   const args = [
     'run',

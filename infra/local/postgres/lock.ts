@@ -20,7 +20,7 @@ export const releaseDataDir = async (dataDir: string): Promise<'free' | 'stopped
   const lockFile = join(dataDir, 'postmaster.pid');
   const pid = await serverPid(lockFile);
   if (pid === undefined) return 'free';
-  // By its command line: a process that ended keeps its number until whoever adopted it takes notice.
+  // Compares the command line: an ended process keeps its pid until its parent reaps it.
   const serves = async () => (await commandOf(pid)).includes(dataDir);
   if (await serves()) {
     process.kill(pid, 'SIGINT');

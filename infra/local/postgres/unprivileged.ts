@@ -9,7 +9,7 @@ export type RunAs = {
   readonly uid?: number;
   readonly gid?: number;
   readonly wrap: (command: string, args: readonly string[]) => readonly [string, readonly string[]];
-  /** Makes a file or folder belong to whoever the program runs as. */
+  /** Gives a file or folder to the user of the server process. */
   readonly give: (path: string) => Promise<void>;
 };
 
@@ -28,7 +28,7 @@ const accountOf = async (name: string): Promise<Account | undefined> => {
   }
 };
 
-/** Whoever the files belong to already; else an account that every system has. None is created. */
+/** The present owner of the files, else an account that every system has. Creates no account. */
 const chooseAccount = async (dataDir: string): Promise<Account> => {
   try {
     const { uid, gid } = await stat(dataDir);
@@ -37,8 +37,7 @@ const chooseAccount = async (dataDir: string): Promise<Account> => {
     if (!isMissing(error)) throw error;
   }
   const account = (await accountOf('postgres')) ?? (await accountOf('nobody'));
-  if (account === undefined)
-    throw new Problem('PostgreSQL does not run as root, and there is neither a user postgres nor nobody');
+  if (account === undefined) throw new Problem('PostgreSQL does not run as root: create the user `postgres`');
   return account;
 };
 
@@ -68,8 +67,8 @@ const withOne = (privilege: string, uid: number, gid: number) => {
 const PRIVILEGES = ['dac_read_search', 'dac_override'] as const;
 
 /**
- * PostgreSQL refuses to run as root. As root, it is run as an unprivileged user. A clone under /root is closed to such a
- * user; then it keeps one privilege, instead of somebody having to open /root or to put the clone elsewhere.
+ * PostgreSQL refuses to run as root, so root starts it as an unprivileged user. That user cannot enter a clone under /root;
+ * the server then keeps one privilege, so that /root can stay closed.
  */
 export const unprivileged = async (dataDir: string, folder: string, program: string): Promise<RunAs> => {
   if (process.getuid?.() !== 0) return asMyself;

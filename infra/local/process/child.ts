@@ -45,8 +45,8 @@ export const rotateLog = async (logFile: string): Promise<void> => {
 };
 
 /**
- * Starts a process that writes its output straight into a file. It is in a process group of its own: a Ctrl-C on the
- * terminal reaches the one who started it, and nobody is stopped out of order.
+ * Starts a process that writes its output into a file. The process has its own group: a Ctrl-C on the terminal reaches
+ * only the starter, which then stops all processes in order.
  */
 export const startChild = async (spec: ChildSpec): Promise<Child> => {
   const log = await open(spec.logFile, 'a');

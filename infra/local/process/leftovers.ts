@@ -10,7 +10,7 @@ export type Entry = z.infer<typeof Entry>;
 
 export type Registry = { readonly add: (entry: Entry) => Promise<void>; readonly clear: () => Promise<void> };
 
-/** Writes down what runs, for the next start to find if this one is killed. */
+/** Records running processes, so that the next start can end them if this one is killed. */
 export const createRegistry = (file: string): Registry => {
   const entries = new Map<string, Entry>();
   let written = Promise.resolve();
@@ -42,7 +42,7 @@ const readEntries = async (file: string): Promise<readonly Entry[]> => {
 const runs = async ({ pid, marker }: Entry): Promise<boolean> =>
   isAlive(pid) && (await commandOf(pid)).includes(marker);
 
-/** Ends what a killed start left running. Returns the names of what it ended. */
+/** Ends the processes that a killed start left running. Returns their names. */
 export const endLeftovers = async (file: string): Promise<readonly string[]> => {
   const ended: string[] = [];
   for (const entry of await readEntries(file)) {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { codeOf } from '../problem.ts';
 import { run } from '../run.ts';
 
-/** Whether a process exists, be it somebody else's. */
+/** Whether a process exists, also one of another user. */
 export const isAlive = (pid: number): boolean => {
   try {
     process.kill(pid, 0);

@@ -23,7 +23,7 @@ export const mainFile = (root: string, service: ServiceName): string =>
 /** What belongs to the shell that a start was typed in, and not to the services. */
 const isForeign = (name: string): boolean => /^(npm_|HOLDPOINT_|INIT_CWD$|CI$|VITEST)/i.test(name);
 
-/** What whoever starts the services may tell them: the rest of their settings is made here. */
+/** Settings that the caller of a start may pass on; the start computes the others. */
 const PASSED_ON: readonly string[] = [
   'HOLDPOINT_LOG_LEVEL',
   'HOLDPOINT_HTTP_TARGETS',
@@ -112,7 +112,7 @@ export const serviceEnvironment = (
     HOLDPOINT_HTTP_HOST: '127.0.0.1',
     HOLDPOINT_HTTP_PORT: String(httpPort),
     ...specific(service, context),
-    // One executor serves them all, unless it is told otherwise.
+    // One executor serves all pools by default.
     ...(service === 'executor' && {
       HOLDPOINT_POOL: env['HOLDPOINT_POOL'] || env['HOLDPOINT_POOLS'] || 'default',
     }),

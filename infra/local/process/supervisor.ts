@@ -8,7 +8,7 @@ export type Supervised<Name extends string = string> = {
   readonly logFile: string;
   readonly pid: () => number;
   readonly restarts: () => number;
-  /** Why it was given up, if it was. */
+  /** The reason for giving the process up, if it was given up. */
   readonly failure: () => string | undefined;
   readonly signal: (signal: NodeJS.Signals) => void;
   readonly stop: () => Promise<void>;
@@ -17,7 +17,7 @@ export type Supervised<Name extends string = string> = {
 export type SupervisorOptions = {
   readonly say: (line: string) => void;
   readonly onStart?: (child: Child) => Promise<void>;
-  /** Hears of every end that was not asked for by \`stop\`. */
+  /** Called at every end that \`stop\` did not cause. */
   readonly onExit?: (child: Child, exit: Exit) => void;
 };
 
